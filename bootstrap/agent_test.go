@@ -198,6 +198,43 @@ say It is better.
 	}
 }
 
+// TestHopProves: where nobody merges but the PM, too, a claim holds when its program has
+// passed a probation, and not before (BOOT-3).
+func TestHopProves(t *testing.T) {
+	tier.Full(t, "launches and verdicts of the real agent")
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lame   string
+		start  []string
+		status comms.Status
+		says   string
+	}{
+		"works":    {"true", []string{"BOOTSTRAPPING agent/D-1", "SUCCESS agent/D-1"}, comms.ExitConverged, ""},
+		"does not": {`sed -i '1i case "$*" in *.probation*) exit 9 ;; esac' agent.sh`, []string{"FAILURE agent/D-1"}, comms.ExitBlocked, "has passed no probation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, shipped, `run = ["sh", "agent.sh"]`, `validate = ["sh", "-n", "agent.sh"]`, `probation = true`)
+			s.directive("D-1: better", `
+turn iteration=0
+bash echo better >better.txt; sed -i s/1/2/ agent.sh; `+c.lame+`
+
+turn
+say It is better.
+`)
+			s.launch()
+			of := []string{"BOOTSTRAPPING main", "SUCCESS main"}
+			if want := slices.Concat(of, c.start, of); !slices.Equal(s.events(), want) {
+				t.Errorf("%v", s.events())
+			}
+			if done := s.reports(c.status); len(done) != 1 || !strings.Contains(done[0].Raw, c.says) {
+				t.Errorf("%v", done)
+			}
+			s.Fsck()
+		})
+	}
+}
+
 // TestHopCrashes: a certified program that does not start is not merged.
 func TestHopCrashes(t *testing.T) {
 	tier.Full(t, "launches and verdicts of the real agent")

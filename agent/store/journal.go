@@ -359,14 +359,14 @@ func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdic
 	return state.Answer(reader, commit, claim)
 }
 
-// AwaitVerdict waits for the host's verdict on a claim, at most for patience; nil
-// when there is none by then. The verifier may take its time, so stat looks first
+// AwaitVerdict waits for the host's verdict on a claim that is one of those wanted, at most
+// for patience; nil when there is none by then. The verifier may take its time, so stat looks first
 // and git only where a ref moved.
-func (s *Store) AwaitVerdict(ctx context.Context, commit, claim string, patience time.Duration) (*loop.Verdict, error) {
+func (s *Store) AwaitVerdict(ctx context.Context, commit, claim string, patience time.Duration, wanted func(*loop.Verdict) bool) (*loop.Verdict, error) {
 	end := time.Now().Add(patience)
 	for {
 		mark := git.Open(s.Bare).Mark(loop.VerdictsRef)
-		if v, err := s.Verdict(ctx, commit, claim); v != nil || err != nil {
+		if v, err := s.Verdict(ctx, commit, claim); err != nil || v != nil && wanted(v) {
 			return v, err
 		}
 		for git.Open(s.Bare).Mark(loop.VerdictsRef) == mark {

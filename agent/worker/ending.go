@@ -92,7 +92,7 @@ func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
 func (r *unitRun) fallen(ctx context.Context, why string) error {
 	made := loop.NewReport(loop.Outcomes{Declaration: r.unit.declaration, Limits: r.unit.limits, Status: loop.ExitBlocked, State: loop.BudgetCheck, Failed: why,
 		Decision: loop.Decision{Event: loop.InvariantBroken, Reason: loop.StartFailed, Words: why}})
-	if err := r.unit.exit(ctx, &made, uow.NotStarted, r.work); err != nil {
+	if err := r.unit.exit(ctx, &made, "", r.work); err != nil {
 		return err
 	}
 	return r.report(ctx, &made)

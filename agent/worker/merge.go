@@ -61,6 +61,25 @@ func (r *unitRun) mayMerge(ctx context.Context) (why string, err error) {
 	return "", r.deps.restart(r.work.Branch)
 }
 
+// prove has a program that the host knows no probation of start from its branch, which
+// begins with one (BOOT-3): then the error is stop.Restart. failed says that it was started,
+// and failed, or that no watcher is there to start it; else the host judges anew.
+func (r *unitRun) prove(ctx context.Context) (failed bool, err error) {
+	l := r.deps.launch
+	switch {
+	case l.OnBranch():
+		return false, nil
+	case l.Main == "":
+		return true, nil
+	}
+	last, same, err := r.lastStart(ctx)
+	if err == nil && !same {
+		r.log.Info().Str("branch", r.work.Branch).Str("last", string(last.Event)).Msg("all else is met; its program is to pass a probation before the claim holds")
+		err = r.deps.restart(r.work.Branch)
+	}
+	return last.Event == boot.Failure, err
+}
+
 // lastStart is the last that bootstrap.log says of the branch, and whether that was the
 // program as the branch has it now.
 func (r *unitRun) lastStart(ctx context.Context) (last boot.Entry, same bool, err error) {

@@ -199,6 +199,8 @@ func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason, wit
 		reason = uow.Backpressure
 	case r.StopReason == loop.ToolMissing:
 		reason = uow.NoTool
+	case r.StopReason == loop.StartFailed:
+		reason = uow.NotStarted
 	case r.StopReason == loop.VerdictUnavailable:
 		reason = uow.VerdictTimeout
 	}

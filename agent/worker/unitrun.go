@@ -141,7 +141,15 @@ func (r *unitRun) verdict(ctx context.Context, commit, claim string) (*loop.Verd
 	commands := len(r.unit.declaration.Commands) + 2
 	c := r.deps.config
 	most := time.Duration(runs*commands)*c.Verify.Timeout.Duration + time.Minute
-	return r.deps.store.AwaitVerdict(ctx, commit, claim, r.deps.launch.Patience(min(most, c.Agent.VerdictPatience.Duration), c.Budget.Grace.Duration))
+	patience := r.deps.launch.Patience(min(most, c.Agent.VerdictPatience.Duration), c.Budget.Grace.Duration)
+	v, err := r.deps.store.AwaitVerdict(ctx, commit, claim, patience, func(*loop.Verdict) bool { return true })
+	if err != nil || v == nil || !v.Untried {
+		return v, err
+	}
+	if failed, err := r.prove(ctx); failed || err != nil {
+		return v, err
+	}
+	return r.deps.store.AwaitVerdict(ctx, commit, claim, patience, func(v *loop.Verdict) bool { return !v.Untried })
 }
 
 // team is made from what main says now.

@@ -29,13 +29,26 @@ func (v Verdict) Lacking(m MissingTool) Verdict {
 	return v
 }
 
-// Lacks is the decision where a program that decides is missing: nothing that the loop
-// does brings it there. missing is false where all are there.
-func (v Verdict) Lacks() (d Decision, missing bool) {
-	if v.MissingTool == nil {
-		return d, false
+// Unproved is the verdict where the program that was claimed has passed no probation: NONE,
+// for that reason.
+func (v Verdict) Unproved(reason string) Verdict {
+	if v.Verdict != None {
+		v.Verdict, v.Lane, v.Rung, v.Untried, v.Reason = None, LaneC, 0, true, reason
 	}
-	return Decision{InvariantBroken, ToolMissing, v.MissingTool.Words()}, true
+	return v
+}
+
+// Lacks is the decision where a program that decides is missing, or the one that was
+// claimed did not pass its probation: nothing that the loop does brings it there. missing
+// is false where nothing of that is so.
+func (v Verdict) Lacks() (d Decision, missing bool) {
+	switch {
+	case v.MissingTool != nil:
+		return Decision{InvariantBroken, ToolMissing, v.MissingTool.Words()}, true
+	case v.Untried:
+		return Decision{InvariantBroken, StartFailed, v.Reason}, true
+	}
+	return d, false
 }
 
 // The kinds of runs of all commands.

@@ -75,6 +75,9 @@ type Verdict struct {
 	// MissingTool is a program that the commands want and that is not where they run:
 	// the loop ends, for no work would help.
 	MissingTool *MissingTool `json:"missing_tool,omitempty"`
+	// Untried says that all else is met, and that the program has passed no probation: the
+	// claim is judged again when it has (BOOT-3).
+	Untried bool `json:"untried,omitzero"`
 	// Runs are the runs of all commands, in order, with what each was for (LOOP-11).
 	Runs []RunEnd `json:"runs,omitempty"`
 	// Mutants is how the commands took changes of the claim's own lines; nil where none

@@ -41,12 +41,14 @@ func VerdictsOf(r Reader, unit uow.ID, commits []string) ([]loop.Verdict, error)
 	return list, nil
 }
 
-// Answer is the host's verdict on one claim, by the hash of the claim's record; nil
+// Answer is the host's last verdict on one claim, by the hash of the claim's record; nil
 // while there is none.
 func Answer(r Reader, commit, claim string) (*loop.Verdict, error) {
 	list, err := VerdictsOn(r, commit)
-	if i := slices.IndexFunc(list, func(v loop.Verdict) bool { return v.Claim == claim }); i >= 0 {
-		return &list[i], err
+	for _, v := range slices.Backward(list) {
+		if v.Claim == claim {
+			return &v, err
+		}
 	}
 	return nil, err
 }

@@ -57,7 +57,7 @@ func (j *Judge) standsAt(ctx context.Context, claim *uow.Record) bool {
 		if u.ID.String() != claim.ID {
 			continue
 		}
-		open, err := openClaim(reader, u)
+		open, _, err := openClaim(reader, u)
 		return err != nil || open != nil && open.Hash == claim.Hash
 	}
 	return false

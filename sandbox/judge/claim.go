@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,8 +9,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/sandbox/lastgood"
 	"git-ward/sandbox/verifier"
 )
 
@@ -71,6 +74,21 @@ func validation(settings *config.Config) string {
 		line = shellLine(b.Build) + " && " + line
 	}
 	return line
+}
+
+// untried says why a commit's program does not pass yet where programs come from the tree
+// and have to pass a validation, "" where it does: one that says SUCCESS and cannot work
+// holds no claim (BOOT-3).
+func (j *Judge) untried(ctx context.Context, commit string) (why string, err error) {
+	if !j.Settings.Bootstrap.Probation || validation(j.Settings) == "" {
+		return "", nil
+	}
+	book := lastgood.Book{Bare: j.Repo.Dir, Control: j.Settings.Control}
+	if passed, err := book.Tried(ctx, commit); passed || err != nil {
+		return "", err
+	}
+	return "the program of " + diag.Short(commit) + " has passed no probation: the tool bootstrap starts it from its branch, which begins with one; " +
+		"logs/bootstrap.log says why one that was tried failed", nil
 }
 
 // shellLine is a command, word by word, as a line for the shell.

@@ -57,7 +57,13 @@ func (j *Judge) open(ctx context.Context) (list []*uow.Record, all error) {
 		return nil, err
 	}
 	for _, u := range units {
-		claim, err := openClaim(reader, u)
+		claim, again, err := openClaim(reader, u)
+		if again && err == nil {
+			var why string
+			if why, err = j.untried(ctx, claim.Claim.Commit); why != "" {
+				continue
+			}
+		}
 		if err != nil {
 			all = errors.Join(all, fmt.Errorf("%s: %w", u.ID, err))
 		} else if claim != nil {
@@ -68,21 +74,22 @@ func (j *Judge) open(ctx context.Context) (list []*uow.Record, all error) {
 }
 
 // openClaim is the record of the claim that a unit stands at, nil when it stands at
-// none, or the claim has its verdict.
-func openClaim(reader state.Reader, u state.Unit) (*uow.Record, error) {
+// none, or the claim has its verdict. again says that it is to be judged again when its
+// program has passed a probation.
+func openClaim(reader state.Reader, u state.Unit) (claim *uow.Record, again bool, err error) {
 	last, err := state.Record(reader, u.Tip)
 	if err != nil || last.State != uow.Active || last.Claim == nil || last.Claim.Iteration != last.Iteration {
-		return nil, err
+		return nil, false, err
 	}
-	claim, err := state.Claimed(reader, u.Tip)
+	claim, err = state.Claimed(reader, u.Tip)
 	if claim == nil || err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	verdict, err := state.Answer(reader, claim.Claim.Commit, claim.Hash)
-	if verdict != nil || err != nil {
-		return nil, err
+	if again = verdict != nil && verdict.Untried; verdict != nil && !again || err != nil {
+		return nil, false, err
 	}
-	return claim, nil
+	return claim, again, nil
 }
 
 // judge runs a claim and writes the verdict as a note.
@@ -167,7 +174,12 @@ func (j *Judge) verdict(ctx context.Context, r *uow.Record) (v loop.Verdict, err
 	if err != nil {
 		return loop.Verdict{}, err
 	}
-	return verdictOf(declaration, d, facts), nil
+	v = verdictOf(declaration, d, facts)
+	why, err := j.untried(ctx, r.Claim.Commit)
+	if why == "" || err != nil {
+		return v, err
+	}
+	return v.Unproved(why), nil
 }
 
 // logStep logs how far a claim's verification is (LOOP-10). That a command goes on is for

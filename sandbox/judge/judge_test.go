@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -229,6 +230,27 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestUntriedProgram: a claim with a validation holds when its program has passed a
+// probation, and is judged again then (BOOT-3).
+func TestUntriedProgram(t *testing.T) {
+	tier.First(t, "it judges a claim twice")
+	t.Parallel()
+	c := newCourt(t, asked)
+	c.Settings.Bootstrap.Run, c.Settings.Bootstrap.Validate = []string{"sh", "agent.sh"}, []string{"true"}
+	c.write("answer", "42\n")
+	commit := c.claim()
+	c.host("update-ref", boot.PassedRefs()[0], "main~0") // another program's
+	for range 2 {
+		if list := c.verdicts(commit); len(list) != 1 || list[0].Verdict != loop.None || !list[0].Untried || !strings.Contains(list[0].Reason, "has passed no probation: ") {
+			t.Fatalf("%+v", list)
+		}
+	}
+	c.host("update-ref", boot.PassedRefs()[1], commit)
+	if list := c.verdicts(commit); len(list) != 2 || list[1].Verdict != loop.Exact || list[1].Untried || list[1].Claim != c.last.Hash {
+		t.Errorf("%+v", list)
+	}
+}
+
 // TestJudgeRests: a judge with nothing to do starts no git, and still sees the
 // claim that comes then, and one whose verdict was taken away.
 func TestJudgeRests(t *testing.T) {
@@ -281,6 +303,7 @@ func TestJudgeValidates(t *testing.T) {
 	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	c := newCourt(t, asked)
+	c.Settings.Bootstrap.Probation = false
 	b := &c.Settings.Bootstrap
 	b.Build, b.Validate = []string{"sh", "-c", "echo \"it's built\" > built"}, []string{"sh", "try it.sh"}
 	c.write("answer", "42\n")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -58,9 +59,9 @@ func (j *Judge) newRound() *round {
 func (j *Judge) Serve(ctx context.Context) error {
 	r := j.newRound()
 	defer r.wait(ctx)
-	var seen [2]git.Mark
+	var seen [3]git.Mark
 	for idle := 0; ; {
-		marks := [2]git.Mark{j.Repo.Mark(uow.RefPrefix), j.Repo.Mark(loop.VerdictsRef)}
+		marks := [3]git.Mark{j.Repo.Mark(uow.RefPrefix), j.Repo.Mark(loop.VerdictsRef), j.Repo.Mark(boot.PassedPrefix)}
 		if marks != seen {
 			seen, idle = marks, 0
 		}

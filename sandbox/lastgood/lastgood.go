@@ -67,6 +67,23 @@ func (b Book) Passed(ctx context.Context, commit string) error {
 	})
 }
 
+// Tried reports whether the program of a commit is one that passed a probation, as far as
+// the list goes back, or what the project's branch has now.
+func (b Book) Tried(ctx context.Context, commit string) (bool, error) {
+	r := git.Open(b.Bare)
+	wanted, err := b.program(ctx, r, commit)
+	for _, ref := range append(boot.PassedRefs(), b.Control.ProjectRef()) {
+		if err != nil || wanted == "" {
+			return false, err
+		}
+		var other string
+		if other, err = b.program(ctx, r, ref); err == nil && other == wanted {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
 // first makes a commit the first of a list of refs, which has each program once.
 func (b Book) first(ctx context.Context, r *git.Repo, refs []string, commit string) (program string, moves []git.RefUpdate, err error) {
 	if program, err = b.program(ctx, r, commit); err != nil {
