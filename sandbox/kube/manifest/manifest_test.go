@@ -72,13 +72,18 @@ func TestNothingIsOpen(t *testing.T) {
 			if k.Privileged || k.Escalation || !k.ReadOnlyRoot || strings.Join(k.Capabilities.Drop, "") != "ALL" || strings.Join(k.Capabilities.Add, " ") != rights[c.Name] {
 				t.Errorf("%s: %+v", c.Name, k)
 			}
+			covered := map[string]bool{}
 			for _, m := range c.VolumeMounts {
+				covered[m.Path] = m.Name == "covered" && m.ReadOnly
 				if m.Name == "secret" != (m.Path == secretDir) || m.Name == "secret" && c.Name != "near" {
 					t.Errorf("%s has the key", c.Name)
 				}
 				if writes := map[string]string{"net": "fence", "near": "near", "mirror": "near"}[m.Name]; writes != "" && !m.ReadOnly && c.Name != writes {
 					t.Errorf("%s writes to %s", c.Name, m.Name)
 				}
+			}
+			if !covered["/dev/mqueue"] || !covered["/dev/shm"] {
+				t.Errorf("%s has memory that no limit of Ward's bounds: %v", c.Name, c.VolumeMounts)
 			}
 		}
 	}

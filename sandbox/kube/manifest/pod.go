@@ -55,7 +55,7 @@ func (s *Spec) fence() container {
 		c.Command = append(c.Command, "--state", state)
 	}
 	c.Env = []variable{{Name: "WARD_NODE", From: &valueOf{field{"status.hostIP"}}}}
-	c.VolumeMounts = []mount{{Name: "net", Path: noteDir}}
+	c.VolumeMounts = append(c.VolumeMounts, mount{Name: "net", Path: noteDir})
 	if s.Verify == nil {
 		c.VolumeMounts = append(c.VolumeMounts, mount{Name: "state", Path: state})
 	}
@@ -75,8 +75,8 @@ func (s *Spec) near() container {
 		Exec:          action{[]string{bin + "/git-ward-launch", "near", "--ready", "--dir", nearDir}},
 		PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: nearPatience,
 	}
-	c.VolumeMounts = []mount{{Name: "near", Path: nearDir}, {Name: "mirror", Path: mirror},
-		{Name: "secret", Path: secretDir, ReadOnly: true}, {Name: "near-tmp", Path: "/tmp"}}
+	c.VolumeMounts = append(c.VolumeMounts, mount{Name: "near", Path: nearDir}, mount{Name: "mirror", Path: mirror},
+		mount{Name: "secret", Path: secretDir, ReadOnly: true}, mount{Name: "near-tmp", Path: "/tmp"})
 	return c
 }
 
@@ -96,10 +96,15 @@ func (s *Spec) worker() container {
 		"--bare", mirror, "--state", state, "--door", nearDir+"/door/sock", "--config", configDir+"/"+configFile,
 		"--model", s.Model, "--once", "--directive", s.Directive)
 	c.Env = s.environment()
-	c.VolumeMounts = []mount{{"mirror", mirror, true}, {"near", nearDir, true}, {"net", noteDir, true},
-		{"config", configDir, true}, {"state", state, false}, {"tmp", "/tmp", false}}
+	c.VolumeMounts = append(c.VolumeMounts, places()...)
 	c.Resources = s.bounds()
 	return c
+}
+
+// places are what the containers of an agent and of a verifier have: two that they write to.
+func places() []mount {
+	return []mount{{"mirror", mirror, true}, {"near", nearDir, true}, {"net", noteDir, true},
+		{"config", configDir, true}, {"state", state, false}, {"tmp", "/tmp", false}}
 }
 
 // first is what runs in front of the watcher: it starts nothing where the fence does not
@@ -127,13 +132,15 @@ func (s *Spec) environment() []variable {
 	}
 }
 
-// container is one with the rights that it is given and no other.
+// container is one with the rights that it is given and no other. Every engine gives it two
+// file systems in memory that anybody inside can write; an empty directory covers each.
 func (s *Spec) container(name string, user int, rights ...string) container {
 	return container{
 		Name: name, Image: s.Image, ImagePullPolicy: "IfNotPresent", LastWords: "FallbackToLogsOnError",
 		Resources: resources{Requests: map[string]string{"cpu": "50m", "memory": "64Mi"}, Limits: map[string]string{"cpu": "1", "memory": "512Mi"}},
 		SecurityContext: containerSecurity{User: user, Group: user, NonRoot: user != 0, ReadOnlyRoot: true,
 			Capabilities: capabilities{Add: rights, Drop: []string{"ALL"}}},
+		VolumeMounts: []mount{{"covered", "/dev/mqueue", true}, {"covered", "/dev/shm", true}},
 	}
 }
 
@@ -151,6 +158,7 @@ func (s *Spec) volumes() []volume {
 		readers = 0o440 // the order's word is no command's
 	}
 	return []volume{
+		{Name: "covered", EmptyDir: &emptyDir{}},
 		{Name: "net", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: "1Mi"}},
 		{Name: "near", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: "1Mi"}},
 		{Name: "near-tmp", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: "64Mi"}},

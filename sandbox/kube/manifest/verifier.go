@@ -9,8 +9,7 @@ func (s *Spec) verifier() container {
 	c.Command = append(s.first(), bin+"/git-ward-launch", "verify-in-pod", "--bare", mirror,
 		"--order", configDir+"/"+orderFile, "--note", note, "--scratch", state, "--result", nearDir+"/result/sock")
 	c.Env = s.environment()[:3]
-	c.VolumeMounts = []mount{{"mirror", mirror, true}, {"near", nearDir, true}, {"net", noteDir, true},
-		{"config", configDir, true}, {"state", state, false}, {"tmp", "/tmp", false}}
+	c.VolumeMounts = append(c.VolumeMounts, places()...)
 	c.Resources = s.bounds()
 	return c
 }
