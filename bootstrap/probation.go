@@ -19,6 +19,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
+	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
@@ -247,7 +248,7 @@ func (w *watcher) workedThrough(ctx context.Context, place string, n int, word s
 // showTrial writes a blob of a probation's repository. The program owns that, so it is
 // read with its rights.
 func (w *watcher) showTrial(ctx context.Context, place string, out io.Writer, rev string) error {
-	return w.trialRun(ctx, place, out, "git", "--git-dir=remote.git", "cat-file", "blob", rev)
+	return w.trialRun(ctx, place, out, git.Line("--git-dir=remote.git", "cat-file", "blob", rev)...)
 }
 
 // script runs one for the shell, with the agent's rights, in the state directory.

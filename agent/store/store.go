@@ -16,13 +16,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/process"
 )
 
 // The agent's name in commits. It says nothing about rights (ID-1).
@@ -196,12 +194,10 @@ func (s *Store) run(ctx context.Context, dir string, args ...string) (string, er
 func (s *Store) runInput(ctx context.Context, dir, input string, args ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", git.Quiet(args)...)
-	cmd.Dir, cmd.Env = dir, git.Harden(s.Environ())
+	cmd := git.Command(ctx, dir, s.Environ(), args...)
 	cmd.Stdin = strings.NewReader(input)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	process.EndGroup(cmd, syscall.SIGTERM, 5*time.Second) // upon SIGTERM git removes its lock files
 	err = cmd.Run()
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {

@@ -44,7 +44,7 @@ const maxAnswer = 4 << 20
 func (t *Trees) git(ctx context.Context, dir string, args ...string) (string, error) {
 	var out bytes.Buffer
 	err := t.Supervisor.Run(ctx, supervisor.Command{Dir: dir, Env: t.GitEnv(), Time: treeTime, Output: &out, Limit: maxAnswer,
-		Args: append([]string{"git"}, git.Quiet(args)...)})
+		Args: git.Line(args...)})
 	text := strings.TrimSpace(out.String())
 	if err != nil {
 		return text, fmt.Errorf("git %s: %w: %s", args[0], err, supervisor.LastLines(text))

@@ -3,14 +3,11 @@ package command
 import (
 	"context"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"git-ward/hooks/audit"
 	"git-ward/internal/git"
-	"git-ward/internal/process"
 	"git-ward/internal/worktree"
 )
 
@@ -34,11 +31,7 @@ func behind(ctx context.Context, dir string, repo *git.Repo) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", how.Args([]string{"ls-remote", "--quiet", "origin", audit.ChainRef})...)
-	cmd.Dir, cmd.Env = tree.Dir, append(how.Env, "GIT_TERMINAL_PROMPT=0")
-	process.EndGroup(cmd, syscall.SIGTERM, time.Second)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // ssh finds no terminal to ask on
-	out, err := cmd.Output()
+	out, err := how.Child(ctx, tree.Dir, "ls-remote", "--quiet", "origin", audit.ChainRef).Unattended().Output()
 	tip, _, _ := strings.Cut(string(out), "\t")
 	if err != nil || !git.IsID(tip) || tip == have {
 		return ""

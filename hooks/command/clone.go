@@ -7,17 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
-	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
-	"git-ward/internal/process"
 	"git-ward/protocols/comms"
 )
 
@@ -173,13 +169,10 @@ func (b *begun) undo() (err error) {
 
 // git runs git as the user does.
 func (c *cloner) git(args ...string) error {
-	cmd := exec.CommandContext(c.ctx, "git", args...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.Dir, c.env.Stdin, c.env.Stdout, c.env.Stderr
-	process.EndGently(cmd, 5*time.Second) // it removes what it has begun
 	// The user's own settings hold, for keys and addresses; hooks of a template do not.
-	cmd.Env = git.Harden(git.Elsewhere(os.Environ()))
+	cmd := git.Command(c.ctx, c.env.Dir, git.Elsewhere(os.Environ()), args...).AtTerminal()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.Stdin, c.env.Stdout, c.env.Stderr
 	defer c.env.Slow("git " + verb(args))()
-	failpoint.Reach("git/child")
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("git %s: %w", verb(args), err)
 	}

@@ -1,11 +1,9 @@
 package install
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
@@ -20,7 +18,7 @@ import (
 // name the branch that is to come.
 func (in *installer) repository(ctx context.Context) error {
 	if in.fresh {
-		return in.do(change("make", "the bare repository %s", in.Dir), func() error { return in.makeBare(ctx) })
+		return in.do(change("make", "the bare repository %s", in.Dir), func() error { return git.Init(ctx, in.Dir, in.branches.Project) })
 	}
 	out, err := in.repo.Output(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil || in.report.Project != "" || in.before.known && !in.before.Made || strings.TrimSpace(string(out)) == in.branches.ProjectRef() {
@@ -33,15 +31,6 @@ func (in *installer) repository(ctx context.Context) error {
 		_, err := in.repo.Output(ctx, "symbolic-ref", "HEAD", in.branches.ProjectRef())
 		return err
 	})
-}
-
-func (in *installer) makeBare(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch="+in.branches.Project, "--template=", "--object-format=sha1", in.Dir)
-	cmd.Env = git.Elsewhere(git.Open("").Environ())
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git init: %w: %s", err, bytes.TrimSpace(out))
-	}
-	return nil
 }
 
 // existing refuses what is no bare repository of the caller's.

@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/process"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
@@ -40,10 +36,7 @@ func (s *Source) Fetch(ctx context.Context, dir string, environ []string, more .
 	args := slices.Concat([]string{"fetch", "--quiet", "--no-auto-maintenance", "origin"}, s.names.Fetch(), []string{
 		"+refs/heads/agent/*:refs/remotes/origin/agent/*", uow.RefPrefix + "*:" + uow.RefPrefix + "*",
 		"refs/notes/certificates*:refs/notes/certificates*"}, more)
-	cmd := exec.CommandContext(ctx, "git", how.Args(args)...)
-	cmd.Dir, cmd.Env = tree.Dir, append(slices.Clone(how.Env), "GIT_TERMINAL_PROMPT=0")
-	process.EndGroup(cmd, syscall.SIGTERM, time.Second)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // ssh finds no terminal to ask on
+	cmd := how.Child(ctx, tree.Dir, args...).Unattended()
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
 	if err := cmd.Run(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +46,7 @@ type Batch struct {
 	ctx    context.Context
 	repo   *Repo
 	direct *direct
-	cmd    *exec.Cmd // nil until needed
+	cmd    *Child // nil until needed
 	in     io.WriteCloser
 	out    *bufio.Reader
 	errs   beginning
@@ -76,7 +75,7 @@ func (b *Batch) start() error {
 		return err
 	}
 	b.in, b.out = in, bufio.NewReaderSize(out, 64<<10)
-	return b.repo.start(b.cmd)
+	return b.cmd.Start()
 }
 
 // Close ends the child. An error already reported is not reported again.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
@@ -45,9 +44,7 @@ func Named(ctx context.Context, dir string) (*Repo, error) {
 
 // ask lets git find the repository, with the caller's own environment.
 func ask(ctx context.Context, dir string, env []string, more ...[2]string) (*Repo, error) {
-	cmd := exec.CommandContext(ctx, "git", "rev-parse", "--absolute-git-dir")
-	cmd.Dir, cmd.Env = dir, variables(Local(Harden(env)), more...)
-	out, err := cmd.Output()
+	out, err := child(ctx, dir, variables(Local(Harden(env)), more...), []string{"rev-parse", "--absolute-git-dir"}).Output()
 	if err != nil {
 		if owner := otherOwner(dir); owner != "" {
 			return nil, diag.Hint(fmt.Errorf("%s belongs to user %s, not to you, and git reads a repository for its owner only", dir, owner),

@@ -80,11 +80,6 @@ func without(env []string, names ...string) []string {
 	})
 }
 
-// Server is the environment of receive-pack and upload-pack on the host: scrubbed,
-// with the repository's hooks, which are Ward's, and without GIT_DIR, because both
-// take the repository as an argument.
-func (r *Repo) Server() []string { return without(r.base(), "GIT_DIR") }
-
 // Checkout is how git is run for a person in a working tree: with the person's own
 // environment and settings, which fetch and push with the person's own keys, and of the
 // repository's settings only with those that run nothing.
@@ -130,10 +125,9 @@ func InCheckout(ctx context.Context, top string, base []string) (*Checkout, erro
 	return c, nil
 }
 
-// Args are a command's, which begin with its name, such as fetch, with what keeps it
+// args are a command's, which begin with its name, such as fetch, with what keeps it
 // from running what the repository names.
-func (c *Checkout) Args(args []string) []string {
-	args = Quiet(args)
+func (c *Checkout) args(args []string) []string {
 	if flag := c.flags[args[0]]; flag != "" {
 		return slices.Insert(slices.Clone(args), 1, flag)
 	}
@@ -178,9 +172,7 @@ func (s scope) repository() bool { return s == "local" || s == "worktree" }
 func (s scope) persons() bool    { return s == "system" || s == "global" }
 
 func settingsOf(ctx context.Context, dir string, env []string) ([]setting, error) {
-	cmd := exec.CommandContext(ctx, "git", "config", "--null", "--show-scope", "--list")
-	cmd.Dir, cmd.Env = dir, Local(env)
-	out, err := cmd.Output()
+	out, err := child(ctx, dir, Local(env), []string{"config", "--null", "--show-scope", "--list"}).Output()
 	if err != nil {
 		return nil, childWords(ctx, "config", err)
 	}
@@ -283,9 +275,9 @@ func instead(key string, all []setting) [][2]string {
 	return [][2]string{{key, programs[program(key)].instead}}
 }
 
-// Quiet puts into a git command line what keeps it from showing a difference by a
+// quiet puts into a git command line what keeps it from showing a difference by a
 // program of the repository's choice: a driver of its own, or one that makes text.
-func Quiet(args []string) []string {
+func quiet(args []string) []string {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
 		case arg == "-C" || arg == "-c":

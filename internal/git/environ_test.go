@@ -67,10 +67,10 @@ git config merge.ward-lessons.driver 'git-ward lesson merge %O %A %B'; git confi
 	if rest := strings.Join(helpers[last+1:], ","); !strings.HasSuffix(rest, ",,mine-one,mine-two") && !strings.HasSuffix(rest, ",mine-one,mine-two") {
 		t.Errorf("the helpers are %q", helpers)
 	}
-	if got := c.Args([]string{"fetch", "origin"}); got[1] != "--upload-pack=mine-pack" {
+	if got := c.args([]string{"fetch", "origin"}); got[1] != "--upload-pack=mine-pack" {
 		t.Error(got)
 	}
-	if got := c.Args([]string{"push", "origin"}); got[1] != "--receive-pack=git-receive-pack" {
+	if got := c.args([]string{"push", "origin"}); got[1] != "--receive-pack=git-receive-pack" {
 		t.Error(got)
 	}
 	if got := shell(t, top, c.Env, "git rev-parse --show-toplevel; git rev-parse --absolute-git-dir"); got != top+"\n"+top+"/.git" {
@@ -199,7 +199,7 @@ func TestQuiet(t *testing.T) {
 		"-c a=b rev-list log":         "-c a=b rev-list log",
 		"":                            "",
 	} {
-		if got := strings.Join(Quiet(strings.Fields(in)), " "); got != want {
+		if got := strings.Join(quiet(strings.Fields(in)), " "); got != want {
 			t.Errorf("%q: %q", in, got)
 		}
 	}

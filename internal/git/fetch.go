@@ -15,7 +15,7 @@ func (r *Repo) Fetch(ctx context.Context, from *os.File, refspecs ...string) err
 	cmd.ExtraFiles = []*os.File{from} // which is 3 there
 	var errs beginning
 	cmd.Stdout, cmd.Stderr = &errs, &errs
-	if err := r.start(cmd); err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	if err := cmd.Wait(); err != nil {

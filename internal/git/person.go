@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"os/exec"
 	"strings"
 )
 
@@ -62,9 +61,7 @@ func (p *Person) here(ctx context.Context, args ...string) (string, error) {
 }
 
 func (p *Person) git(ctx context.Context, dir string, env, args []string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = dir, env
-	out, err := cmd.Output()
+	out, err := child(ctx, dir, env, args).Output()
 	if err != nil {
 		return "", childWords(ctx, args[0], err)
 	}

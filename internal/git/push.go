@@ -35,7 +35,7 @@ func (r *Repo) push(ctx context.Context, environ, args []string) ([]byte, error)
 	cmd.Env = append(append(Harden(r.base()), "GIT_ALLOW_PROTOCOL=file"), environ...)
 	said := beginning{most: maxSaid}
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := r.start(cmd); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	if err := cmd.Wait(); err != nil {

@@ -72,7 +72,7 @@ func (r *Repo) quarantinedByGit(ctx context.Context, dir string, visit func(id s
 	if err != nil {
 		return err
 	}
-	if err := r.start(cmd); err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	lines := bufio.NewScanner(out)

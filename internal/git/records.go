@@ -43,7 +43,7 @@ func (r *Repo) pieces(ctx context.Context, end byte, limit int, args []string) i
 		cmd.Stderr = &errs
 		out, err := cmd.StdoutPipe()
 		if err == nil {
-			err = r.start(cmd)
+			err = cmd.Start()
 		}
 		if err != nil {
 			yield("", err)

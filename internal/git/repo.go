@@ -16,14 +16,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
-	"git-ward/internal/failpoint"
-	"git-ward/internal/process"
 )
 
 // Zero is the object id that stands for "no object" in ref updates.
@@ -122,22 +119,21 @@ func (r *Repo) base() []string {
 }
 
 // reader is a child that sees pushed objects; writer one that may move refs.
-func (r *Repo) reader(ctx context.Context, args ...string) *exec.Cmd {
+func (r *Repo) reader(ctx context.Context, args ...string) *Child {
 	cmd := r.writer(ctx, args...)
 	cmd.Env = append(cmd.Env, r.quarantine...)
 	return cmd
 }
 
-func (r *Repo) writer(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", Quiet(args)...)
-	cmd.Env = r.Environ()
+func (r *Repo) writer(ctx context.Context, args ...string) *Child {
+	env := r.Environ()
 	if len(args) > 0 && (args[0] == "rev-parse" || args[0] == "config") {
 		// They run nothing, and are asked what the repository says: where its hooks are.
-		cmd.Env = Local(r.base())
+		env = Local(r.base())
 	}
-	cmd.Dir = r.Dir
-	process.EndGroup(cmd, syscall.SIGTERM, 5*time.Second) // a killed one leaves its locks, and the next could not begin
-	return cmd
+	c := child(ctx, r.Dir, env, args)
+	c.limits = r.Limits
+	return c
 }
 
 // Output runs a reading git command and returns its standard output. Any other
@@ -159,7 +155,7 @@ func (r *Repo) output(ctx context.Context, stdin []byte, answer int, args ...str
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
-	if err := r.start(cmd); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	if err := cmd.Wait(); err != nil && (answer == 0 || cmd.ProcessState.ExitCode() != answer) {
@@ -179,24 +175,9 @@ func (r *Repo) Exits(ctx context.Context, args ...string) (bool, error) {
 	return err == nil, err
 }
 
-// start starts a child and puts its limits on. The child cannot have done
-// anything large in the microseconds between.
-func (r *Repo) start(cmd *exec.Cmd) error {
-	failpoint.Reach("git/child")
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("git does not start: %w", err)
-	}
-	if err := r.Limits.Apply(cmd.Process.Pid); err != nil {
-		cmd.Process.Kill()
-		cmd.Wait()
-		return err
-	}
-	return nil
-}
-
-// Apply puts the limits on a running process and, by inheritance, on its future
+// apply puts the limits on a running process and, by inheritance, on its future
 // children (prlimit(2)).
-func (l Limits) Apply(pid int) error {
+func (l Limits) apply(pid int) error {
 	put := func(resource int, value uint64) error {
 		err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil)
 		if err != nil && !errors.Is(err, unix.ESRCH) { // ESRCH: it is done already

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -158,7 +157,7 @@ var ErrLostRace = errors.New("a ref was moved by someone else")
 type RefTx struct {
 	ctx  context.Context
 	repo *Repo
-	cmd  *exec.Cmd
+	cmd  *Child
 	in   interface {
 		Write([]byte) (int, error)
 		Close() error
@@ -176,7 +175,7 @@ func (r *Repo) BeginUpdate(ctx context.Context, reflog string) (*RefTx, error) {
 		return nil, err
 	}
 	t.in = in
-	return t, r.start(t.cmd)
+	return t, t.cmd.Start()
 }
 
 // Abort ends the child without a change.

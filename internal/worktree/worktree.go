@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -86,20 +85,11 @@ func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ..
 	if err != nil {
 		return nil, err
 	}
-	base := how.Env
-	transport := slices.Contains([]string{"fetch", "push", "ls-remote"}, args[0])
-	if !transport {
-		base = git.Local(base)
-	}
-	cmd := exec.CommandContext(ctx, "git", how.Args(args)...)
-	cmd.Dir = t.Dir
-	cmd.Env = append(slices.Clone(base), env...)
+	cmd := how.Child(ctx, t.Dir, args...).AtTerminal()
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	// SIGTERM, upon which git removes its lock files.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Run(); err != nil {
 		code := -1
 		var exit *exec.ExitError
@@ -109,7 +99,7 @@ func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ..
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		if transport {
+		if git.Transports(args[0]) {
 			return nil, how.Explain(&GitError{args[0], code, diag.Untrusted(errs.String()), err})
 		}
 		return nil, &GitError{args[0], code, diag.Untrusted(errs.String()), err}

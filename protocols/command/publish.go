@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -78,9 +77,7 @@ func (u *units) hear(words string) {
 
 // identity is who commits, as git has it here: "Name <mail>".
 func (u *units) identity() (string, error) {
-	cmd := exec.CommandContext(u.ctx, "git", "var", "GIT_COMMITTER_IDENT")
-	cmd.Dir, cmd.Env = u.env.Dir, git.Local(u.how.Env)
-	out, err := cmd.Output()
+	out, err := u.how.Child(u.ctx, u.env.Dir, "var", "GIT_COMMITTER_IDENT").Output()
 	name, _, ok := strings.Cut(string(out), ">")
 	if err != nil || !ok {
 		return "", diag.Hint(fmt.Errorf("git does not know who you are: %w", err), "git config --global user.name NAME, git config --global user.email MAIL")

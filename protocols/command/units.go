@@ -5,18 +5,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"time"
 
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
-	"git-ward/internal/process"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
@@ -114,13 +110,10 @@ func (u *units) git(args ...string) (string, error) {
 }
 
 func (u *units) runGit(args ...string) (string, error) {
-	failpoint.Reach("git/child")
-	cmd := exec.CommandContext(u.ctx, "git", u.how.Args(args)...)
-	cmd.Dir, cmd.Env = u.env.Dir, u.how.Env
+	cmd := u.how.Child(u.ctx, u.env.Dir, args...).AtTerminal()
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
-	process.EndGently(cmd, 5*time.Second) // it removes the locks and files that it has
-	if args[0] == "fetch" || args[0] == "push" || args[0] == "ls-remote" {
+	if git.Transports(args[0]) {
 		defer u.env.Slow("git " + args[0] + " with " + u.remote)()
 	}
 	err := cmd.Run()

@@ -2,11 +2,9 @@ package door
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,7 +56,7 @@ type service struct {
 type push struct {
 	id     string
 	began  time.Time
-	cmd    *exec.Cmd
+	cmd    *git.Child
 	stdin  io.WriteCloser
 	stdout *os.File
 	stderr head
@@ -153,10 +151,9 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := s.limits()
-	p.cmd = exec.CommandContext(ctx, "git", s.verb, s.bare)
-	p.cmd.Dir = s.bare
-	p.cmd.Env = environ(s.bare, limits)
+	repo := git.Open(s.bare)
+	repo.Limits = s.limits()
+	p.cmd = repo.Serve(ctx, s.verb)
 	if s.verb == "receive-pack" {
 		p.cmd.Env = append(p.cmd.Env, token.Environ(key, p.id, s.principal, s.name)...)
 	}
@@ -169,12 +166,6 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	p.cmd.WaitDelay = killDelay
 	p.cmd.Stderr = &p.stderr
 	if err := p.pipes(); err != nil {
-		return nil, err
-	}
-	if err := limits.Apply(p.cmd.Process.Pid); err != nil {
-		p.cmd.Process.Kill()
-		p.cmd.Wait()
-		p.stdout.Close()
 		return nil, err
 	}
 	if s.meter != nil {
@@ -199,9 +190,8 @@ func (p *push) pipes() (err error) {
 	write.Close()
 	if err != nil {
 		read.Close()
-		return fmt.Errorf("git does not start: %w", err)
 	}
-	return nil
+	return err
 }
 
 // wait waits for receive-pack. When it had to be ended, what is left of its
@@ -221,14 +211,6 @@ func (p *push) wait(ctx context.Context) error {
 func (s *service) limits() git.Limits {
 	l := s.settings.Limits
 	return git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration, File: 2 * l.InputSize}
-}
-
-// environ is the scrubbed environment without GIT_DIR: receive-pack takes the
-// repository as its argument and sets GIT_DIR for the hooks itself.
-func environ(bare string, limits git.Limits) []string {
-	repo := git.Open(bare)
-	repo.Limits = limits
-	return repo.Server()
 }
 
 // record writes the push's line in the log, sizes in bytes. What git said outside

@@ -1,0 +1,132 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"syscall"
+	"time"
+
+	"git-ward/internal/failpoint"
+	"git-ward/internal/process"
+)
+
+// Child is a process of git, not started yet. Ward starts git here and nowhere else
+// (ONE-4): who runs it says where its environment comes from, and Start puts its limits on.
+// Only the supervisor's, which runs as another user, is started elsewhere, by Line.
+type Child struct {
+	*exec.Cmd
+	limits Limits
+}
+
+// child is the one constructor. The end of the context asks the whole group to end: a git
+// that is killed leaves its locks, and the next could not begin.
+func child(ctx context.Context, dir string, env, args []string) *Child {
+	line := Line(args...)
+	c := &Child{Cmd: exec.CommandContext(ctx, line[0], line[1:]...)}
+	c.Dir, c.Env = dir, env
+	process.EndGroup(c.Cmd, syscall.SIGTERM, 5*time.Second)
+	return c
+}
+
+// Line is the command line of git for a supervisor of processes that are another user's. Its
+// environment is Harden's.
+func Line(args ...string) []string { return append([]string{"git"}, quiet(args)...) }
+
+// Command is git with an environment of the caller's, made safe by Harden: in the place of
+// that environment's own user, whose settings hold.
+func Command(ctx context.Context, dir string, env []string, args ...string) *Child {
+	return child(ctx, dir, Harden(env), args)
+}
+
+// Child is git for a person in the working tree, or below it. Only what goes to another
+// repository can use a transport.
+func (c *Checkout) Child(ctx context.Context, dir string, args ...string) *Child {
+	env := c.Env
+	if !Transports(args[0]) {
+		env = Local(env)
+	}
+	return child(ctx, dir, slices.Clip(env), c.args(args))
+}
+
+// Transports reports whether a command of git goes to another repository.
+func Transports(name string) bool {
+	return slices.Contains([]string{"fetch", "push", "ls-remote"}, name)
+}
+
+// Serve is a receive-pack or an upload-pack on the host: scrubbed, with the repository's
+// hooks, which are Ward's, and without GIT_DIR, because both take the repository as an
+// argument, and receive-pack sets it for the hooks.
+func (r *Repo) Serve(ctx context.Context, verb string) *Child {
+	c := child(ctx, r.Dir, without(r.base(), "GIT_DIR"), []string{verb, r.Dir})
+	c.limits = r.Limits
+	return c
+}
+
+// Init makes a bare repository without a template.
+func Init(ctx context.Context, dir, branch string) error {
+	c := child(ctx, "", Elsewhere(Open("").Environ()), []string{"init", "--quiet", "--bare", "--initial-branch=" + branch, "--template=", "--object-format=sha1", dir})
+	var said bytes.Buffer
+	c.Stdout, c.Stderr = &said, &said
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("git init: %w: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	return nil
+}
+
+// AtTerminal lets the child ask its user there: it stays in the caller's process group.
+func (c *Child) AtTerminal() *Child {
+	c.SysProcAttr = nil
+	process.EndGently(c.Cmd, 5*time.Second)
+	return c
+}
+
+// Unattended keeps the child, and the ssh that it may start, from asking anybody.
+func (c *Child) Unattended() *Child {
+	c.Env = append(c.Env, "GIT_TERMINAL_PROMPT=0")
+	process.EndGroup(c.Cmd, syscall.SIGTERM, time.Second)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return c
+}
+
+// Start starts the child and puts its limits on. It cannot have done anything large in the
+// microseconds between.
+func (c *Child) Start() error {
+	failpoint.Reach("git/child")
+	if err := c.Cmd.Start(); err != nil {
+		return fmt.Errorf("git does not start: %w", err)
+	}
+	if err := c.limits.apply(c.Process.Pid); err != nil {
+		c.Process.Kill()
+		c.Wait()
+		return err
+	}
+	return nil
+}
+
+// Run is Start and Wait.
+func (c *Child) Run() error {
+	if err := c.Start(); err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
+// Output is Run with what the child printed. Its error is an *exec.ExitError with git's
+// words, where git ended with another exit code than 0.
+func (c *Child) Output() ([]byte, error) {
+	var out bytes.Buffer
+	errs := beginning{most: 64 << 10}
+	c.Stdout = &out
+	if c.Stderr == nil {
+		c.Stderr = &errs
+	}
+	err := c.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		exit.Stderr = errs.data
+	}
+	return out.Bytes(), err
+}

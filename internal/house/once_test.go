@@ -1,0 +1,161 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// shipped calls look with each file of what Ward's programs are linked of, but for those of
+// the package at except. What only tests link is so left out.
+func shipped(t *testing.T, except string, look func(place string, set *token.FileSet, file *ast.File)) {
+	t.Helper()
+	var programs []string
+	for _, p := range packages(t) {
+		if p.Name == "main" && wires(p.ImportPath) {
+			programs = append(programs, p.ImportPath)
+		}
+	}
+	all, err := goList(append([]string{"-deps"}, programs...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for _, p := range all {
+		path, ours := strings.CutPrefix(p.ImportPath, module+"/")
+		if !ours && p.ImportPath != module || path == except {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			set := token.NewFileSet()
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, err := parser.ParseFile(set, filepath.Join(path, name), text, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			looked++
+			look(path, set, file)
+		}
+	}
+	if looked < 100 {
+		t.Errorf("only %d files were looked at", looked)
+	}
+}
+
+// TestGitStartsInOnePlace: no package but internal/git makes a command line of git's
+// (ONE-4). Scripts for a shell are none; protocols/ and vm/ start nothing
+// (TestProtocolsAndVMArePure), so that what they read and write there are words.
+func TestGitStartsInOnePlace(t *testing.T) {
+	shipped(t, "internal/git", func(path string, set *token.FileSet, file *ast.File) {
+		if in := room(module + "/" + path); (in == "protocols" || in == "vm") && !verbs(path) {
+			return
+		}
+		for _, at := range gitLines(file) {
+			t.Errorf("%s: git is started here: let internal/git make the child", set.Position(at))
+		}
+	})
+	starts := 0
+	goFiles(t, func(path string, text []byte) {
+		if filepath.Dir(path) == "internal/git" && !strings.HasSuffix(path, "_test.go") {
+			starts += strings.Count(string(text), "exec.Command") + strings.Count(string(text), "os.StartProcess")
+		}
+	})
+	if starts != 1 {
+		t.Errorf("internal/git makes processes in %d places, not in one", starts)
+	}
+}
+
+// gitLines are the places of a file where a command line of git's is made: "git" as what
+// more words follow, or under a name. A loop over words, a comparison, and the last word of
+// a call are none.
+func gitLines(file *ast.File) (found []token.Pos) {
+	isGit := func(e ast.Expr) bool { text, ok := literal(e); return ok && text == "git" }
+	words := map[ast.Node]bool{} // lists that are only looped over or compared
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.RangeStmt:
+			words[n.X] = true
+		case *ast.CallExpr:
+			fun, _ := n.Fun.(*ast.SelectorExpr)
+			if fun != nil && (fun.Sel.Name == "Contains" || fun.Sel.Name == "Equal") {
+				for _, arg := range n.Args {
+					words[arg] = true
+				}
+				return true
+			}
+			starts := fun != nil && strings.HasPrefix(fun.Sel.Name, "Command")
+			for i, arg := range n.Args {
+				if !isGit(arg) {
+					continue
+				}
+				more := i+1 < len(n.Args)
+				if more && !n.Ellipsis.IsValid() {
+					_, more = literal(n.Args[i+1])
+				}
+				if starts || more {
+					found = append(found, arg.Pos())
+				}
+			}
+		case *ast.CompositeLit:
+			if len(n.Elts) > 0 && isGit(n.Elts[0]) && !words[n] {
+				found = append(found, n.Pos())
+			}
+		case *ast.AssignStmt:
+			for _, value := range n.Rhs {
+				if isGit(value) {
+					found = append(found, value.Pos())
+				}
+			}
+		case *ast.ValueSpec:
+			for _, value := range n.Values {
+				if isGit(value) {
+					found = append(found, value.Pos())
+				}
+			}
+		case *ast.KeyValueExpr:
+			if isGit(n.Value) {
+				found = append(found, n.Value.Pos())
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// TestGitLines: each way round the rule is seen.
+func TestGitLines(t *testing.T) {
+	for body, want := range map[string]bool{
+		`exec.Command("git", "log")`:                              true,
+		`exec.CommandContext(ctx, "git", args...)`:                true,
+		`exec.Command("git")`:                                     true,
+		`run(ctx, out, "git", "log")`:                             true,
+		`run(ctx, "git", args...)`:                                true,
+		`start(Command{Args: append([]string{"git"}, args...)})`:  true,
+		`start(Command{Args: []string{"git", "log"}})`:            true,
+		`start(Command{Name: "git", Args: args})`:                 true,
+		`name := "git"; exec.Command(name)`:                       true,
+		`const name = "git"; exec.Command(name)`:                  true,
+		`exec.LookPath("git")`:                                    false,
+		`for _, n := range []string{"git", "sh"} { look(n) }`:     false,
+		`if slices.Equal(words[:2], []string{"git", "ward"}) { }`: false,
+		`if words[0] == "git" { }`:                                false,
+		`switch name { case "git": }`:                             false,
+		`program("git", Missing, "apt-get install git")`:          false,
+		`verify("-n", "git")`:                                     false,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f() { "+body+" }\n", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := gitLines(file); (len(found) > 0) != want {
+			t.Errorf("%s: %v", body, found)
+		}
+	}
+}
