@@ -49,6 +49,9 @@ func (w *worker) openGateway() (s service, err error) {
 	if err != nil {
 		return s, err
 	}
+	if worker, _ := config.FindWorker(m.Name); worker.ProviderOf(m.ID) == config.Anthropic && anthropic.Key.Subscription() {
+		cost = gateway.Unlimited
+	}
 	g, err := gateway.Listen(gateway.Config{
 		Dir: l.scratch.Path, Meter: l.meter, Shared: l.shared,
 		Lease: w.grants(), Directive: l.payer, Held: l.held, Troubles: w.tellTroubles,

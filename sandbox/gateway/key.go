@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -33,6 +34,25 @@ func (k Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // IsZero reports whether there is no key.
 func (k Key) IsZero() bool { return k.value == "" }
+
+// subscription is how the tokens begin that Anthropic gives to subscribers for programs
+// that work alone (claude setup-token).
+const subscription = "sk-ant-oat"
+
+// Subscription reports whether the key is such a token, whose calls are not paid for one by
+// one: tokens are the budget then, and money is none.
+func (k Key) Subscription() bool { return strings.HasPrefix(k.value, subscription) }
+
+// anthropicAuth shows a key to Anthropic, in the way of its kind.
+func anthropicAuth(h http.Header, k Key) {
+	if !k.Subscription() {
+		h.Set("X-Api-Key", k.value)
+		return
+	}
+	h.Set("Authorization", "Bearer "+k.value)
+	betas := append(h.Values("Anthropic-Beta"), "oauth-2025-04-20")
+	h.Set("Anthropic-Beta", strings.Join(betas, ","))
+}
 
 // scrub removes the key from a text.
 func (k Key) scrub(s string) string {

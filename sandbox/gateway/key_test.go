@@ -194,3 +194,19 @@ func TestStreamIsNotBuffered(t *testing.T) {
 		next <- true
 	}
 }
+
+// TestSubscription: a subscriber's token goes out in its own way, with the feature that it
+// needs beside the client's, and never in the way of a key.
+func TestSubscription(t *testing.T) {
+	up := newStandIn(t, okAnswer)
+	const token = subscription + "01-of-a-subscriber-0123456789"
+	f := newFence(t, up.URL, func(c *Config) { c.Anthropic.Key = Key{token} })
+	f.post("/anthropic/v1/messages", messageBody, "Anthropic-Beta", "interleaved-thinking-2025-05-14", "Authorization", "Bearer mine")
+	_, header, _, _ := up.seen()
+	if header.Get("Authorization") != "Bearer "+token || header.Get("X-Api-Key") != "" || header.Get("Anthropic-Beta") != "interleaved-thinking-2025-05-14,oauth-2025-04-20" {
+		t.Errorf("%v", header)
+	}
+	if (Key{secret}).Subscription() || !(Key{token}).Subscription() {
+		t.Error("a key is a token, or a token none")
+	}
+}

@@ -40,7 +40,7 @@ func (g *Gateway) providers() (map[config.Provider]*provider, error) {
 	all := map[config.Provider]*provider{
 		config.Anthropic: {
 			setting:   "[model] anthropic_key_file or ANTHROPIC_API_KEY",
-			authorize: func(h http.Header, k Key) { h.Set("X-Api-Key", k.value) },
+			authorize: anthropicAuth,
 			endpoints: map[string]*endpoint{
 				"/v1/messages":              {fields: anthropicMessages, answer: anthropicAnswer, limits: []string{"max_tokens"}},
 				"/v1/messages/count_tokens": {fields: anthropicCount, answer: anthropicAnswer, free: true},
