@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,9 +11,6 @@ import (
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
 )
-
-// maxRaces is how often a report is put again on a branch that moved.
-const maxRaces = 20
 
 // inform puts an INFO report at the end of COMMS.md of origin's control branch, once for
 // each key. The working tree is left alone: the commit is built in an index of
@@ -31,41 +27,38 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 	}
 	control := names.Control.Ref()
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(index.Path, "index")}
-	for try := range maxRaces {
+	return git.Update(ctx, git.Race{What: names.Branch, While: "a report was pushed"}, func() (bool, error) {
 		if _, err := tree.Git(ctx, "fetch", "--quiet", "origin", control); err != nil {
-			return err
+			return false, err
 		}
 		main, err := tree.Git(ctx, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
 		if err != nil {
-			return err
+			return false, err
 		}
 		data, err := tree.GitInput(ctx, nil, nil, "cat-file", "blob", main+":"+comms.Path)
 		if err != nil || strings.Contains(string(data), "\n"+key+"\n") {
-			return err // it was delivered before
+			return true, err // it was delivered before
 		}
 		data, _, err = comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: key + "\n\n" + text})
 		if err == nil {
 			err = comms.FitAnswers(data, comms.MaxAnswers)
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		commit, err := commitFile(ctx, tree, env, main, data)
 		if err != nil {
-			return err
+			return false, err
 		}
 		_, pushErr := tree.Git(ctx, "push", "--quiet", "origin", commit+":"+control)
 		if pushErr == nil {
-			return nil
+			return true, nil
 		}
 		if now, err := tree.Git(ctx, "ls-remote", "origin", control); err != nil || strings.HasPrefix(now, main) {
-			return pushErr
+			return false, pushErr
 		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s moved %d times while a report was pushed", names.Branch, maxRaces)
+		return false, nil
+	})
 }
 
 // commitFile makes a commit on another one that replaces COMMS.md.

@@ -8,12 +8,10 @@ import (
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
-
-// maxRaces is how often a claim is made anew because somebody else moved the work.
-const maxRaces = 5
 
 // collect is COLLECT_ARTIFACTS: the Solver's work is committed, listed, and pushed with
 // the claim on it, at once. The findings of a refused push go back to the Solver, a
@@ -47,21 +45,24 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 // claim commits what the working tree holds and claims it, or decides that there is
 // nothing to be claimed. The error is stop.Refused where the tree cannot be committed,
 // or the remote does not take it.
-func (r *run) claim(ctx context.Context) (loop.Decision, error) {
-	for try := range maxRaces {
-		made, files, err := r.collected(ctx, try == 0 && !r.now.solved)
-		if err != nil {
-			return loop.Decision{}, err
+func (r *run) claim(ctx context.Context) (d loop.Decision, err error) {
+	first := true
+	err = git.Update(ctx, git.Race{What: r.deps.Work.Branch + " on the remote", While: "it was claimed", Tries: 5}, func() (bool, error) {
+		made, files, err := r.collected(ctx, first && !r.now.solved)
+		if first = false; err != nil {
+			return false, err
 		}
 		if made.Empty() && !r.answered() {
-			return r.nothing(ctx, files)
+			d, err = r.nothing(ctx, files)
+			return true, err
 		}
-		d, err := r.pushClaim(ctx, files)
-		if !errors.Is(err, store.ErrMoved) {
-			return d, err
+		d, err = r.pushClaim(ctx, files)
+		if errors.Is(err, store.ErrMoved) {
+			return false, nil
 		}
-	}
-	return loop.Decision{}, fmt.Errorf("%s moved on the remote %d times while it was claimed", r.deps.Work.Branch, maxRaces)
+		return true, err
+	})
+	return d, err
 }
 
 // pushClaim claims the branch's newest commit, with the files that say what it is.

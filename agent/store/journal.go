@@ -227,29 +227,23 @@ func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World, wit
 	if w != nil && w.Record != nil && j.Layout() == uow.FirstLayout {
 		in.Layout = uow.RecordLayout
 	}
-	for try := range maxRaces {
+	return git.Update(ctx, git.Race{What: j.ID.Ref(), While: "it was pushed"}, func() (bool, error) {
 		r, found := uow.Advance(j.ID, j.Last(), in, world)
 		if len(found) > 0 {
 			var b strings.Builder
 			diag.WriteText(&b, found)
-			return stop.Refuse(b.String(), found...)
+			return false, stop.Refuse(b.String(), found...)
 		}
 		pushErr, err := j.push(ctx, r, w)
 		if err != nil || pushErr == nil || ctx.Err() != nil {
-			return errors.Join(pushErr, err)
+			return true, errors.Join(pushErr, err)
 		}
 		again, err := j.raced(ctx, r, w, pushErr)
-		if err != nil || !again {
-			return err
+		if err == nil && again && w != nil && w.raced && in.Event == uow.MakeClaim {
+			err = ErrMoved
 		}
-		if moved := w != nil && w.raced; moved && in.Event == uow.MakeClaim {
-			return ErrMoved
-		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s moved %d times while it was pushed", j.ID.Ref(), maxRaces)
+		return !again, err
+	})
 }
 
 // push pushes a record's commit, with what a Work holds beyond the remote. pushErr is

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -36,28 +35,25 @@ func (s *Store) Taken(ctx context.Context, commit string) (bool, error) {
 // where it can be. It is stop.Refused when the remote does not take it (HOOK-4), or
 // when there are conflicts. When the project moves meanwhile it is done anew.
 func (s *Store) Merge(ctx context.Context, branch, commit string) error {
-	for try := range maxRaces {
+	return git.Update(ctx, git.Race{What: s.Control.Project, While: branch + " was merged"}, func() (bool, error) {
 		m, err := s.Main(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		tip, err := s.main.merge(ctx, m.Project, branch, commit)
 		if err != nil {
-			return err
+			return false, err
 		}
 		pushErr := s.main.push(ctx, tip, s.Control.Project)
 		if pushErr == nil || ctx.Err() != nil {
-			return pushErr
+			return true, pushErr
 		}
 		now, err := s.Main(ctx)
 		if err != nil || now.Project == m.Project {
-			return pushErr
+			return false, pushErr
 		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s moved %d times while %s was merged", s.Control.Project, maxRaces, branch)
+		return false, nil
+	})
 }
 
 // merge is a commit that has both, made without a working tree.

@@ -54,10 +54,11 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 	if err := c.ensure(ctx); err != nil {
 		return false, err
 	}
-	for try := range maxRaces {
+	left := true
+	return left, git.Update(ctx, git.Race{What: record.Ref(*id), While: w.what + " was left there"}, func() (bool, error) {
 		tip, err := git.Open(s.Bare).Ref(ctx, record.Ref(*id))
-		if err != nil || tip == git.Zero {
-			return false, err
+		if left = tip != git.Zero; err != nil || !left {
+			return true, err
 		}
 		said, number, err := s.pending(ctx, w, *id, tip)
 		if err != nil {
@@ -76,19 +77,13 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 		}
 		now, err := git.Open(s.Bare).Ref(ctx, record.Ref(*id))
 		if err != nil {
-			return true, errors.Join(pushErr, err)
+			return false, errors.Join(pushErr, err)
 		}
 		if pushErr != nil && now == tip {
-			return true, fmt.Errorf("%s: %w", w.what, pushErr)
+			return false, fmt.Errorf("%s: %w", w.what, pushErr)
 		}
-		if now != commit { // somebody else was faster: what lies there now is read again
-			err = git.Backoff(ctx, try)
-		}
-		if err != nil {
-			return true, err
-		}
-	}
-	return true, fmt.Errorf("%s moved %d times while %s was left there", record.Ref(*id), maxRaces, w.what)
+		return false, nil // what lies there now, ours or another's, is read again
+	})
 }
 
 // messagesDir has the clone that messages are made in: apart from the work's, which other

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -68,35 +67,32 @@ func (w *Work) hasWork(ctx context.Context, head string) bool {
 // Offer pushes what branch and record hold beyond the remote, all or nothing, without a
 // step of the journal. Its error is stop.Refused as Journal.Append's is.
 func (w *Work) Offer(ctx context.Context) error {
-	for try := range maxRaces {
+	return git.Update(ctx, w.race("pushed"), func() (bool, error) {
 		moves, err := w.moves(ctx, nil)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if len(moves) == 0 {
-			return w.arrived(ctx, nil)
+			return true, w.arrived(ctx, nil)
 		}
 		pushErr := w.clone.pushAll(ctx, moves)
 		if pushErr == nil {
-			return w.arrived(ctx, nil)
+			return true, w.arrived(ctx, nil)
 		}
 		if ctx.Err() != nil {
-			return pushErr
+			return false, pushErr
 		}
 		if err := w.lookAgain(ctx); err != nil {
-			return errors.Join(pushErr, err)
+			return false, errors.Join(pushErr, err)
 		}
-		if !w.raced {
-			if stop.Is(pushErr, stop.Refused) {
-				pushErr = errors.Join(pushErr, w.drop(ctx))
-			}
-			return pushErr
+		if w.raced {
+			return false, nil
 		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
+		if stop.Is(pushErr, stop.Refused) {
+			pushErr = errors.Join(pushErr, w.drop(ctx))
 		}
-	}
-	return fmt.Errorf("%s moved on the remote %d times while it was pushed", w.Branch, maxRaces)
+		return false, pushErr
+	})
 }
 
 // arrived notes that the remote has what branch and record hold, and a step of the

@@ -12,9 +12,6 @@ import (
 	"git-ward/internal/git"
 )
 
-// maxRaces is how often a push is tried again after somebody else was faster.
-const maxRaces = 20
-
 // textSize bounds the model's last words in a commit message.
 const textSize = 8 << 10
 
@@ -47,10 +44,10 @@ func (w *Work) Publish(ctx context.Context, text string, done bool) error {
 
 // deliver pushes the branch, and after a lost race once more.
 func (w *Work) deliver(ctx context.Context, text string, done bool) error {
-	for try := range maxRaces {
+	return git.Update(ctx, w.race("pushed"), func() (bool, error) {
 		head, err := w.clone.resolve(ctx, "HEAD")
 		if err != nil {
-			return err
+			return false, err
 		}
 		pushErr := w.clone.push(ctx, head, w.Branch)
 		if pushErr == nil {
@@ -58,17 +55,15 @@ func (w *Work) deliver(ctx context.Context, text string, done bool) error {
 			if done {
 				w.Done = &Done{head, text}
 			}
-			return nil
+			return true, nil
 		}
-		settled, err := w.settle(ctx, head, pushErr)
-		if settled || err != nil {
-			return err
-		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s moved on the remote %d times while it was pushed", w.Branch, maxRaces)
+		return w.settle(ctx, head, pushErr)
+	})
+}
+
+// race is for what others may do to the branch meanwhile.
+func (w *Work) race(done string) git.Race {
+	return git.Race{What: w.Branch + " on the remote", While: "it was " + done}
 }
 
 // ready takes all that the working tree holds into the index.

@@ -85,24 +85,21 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 // amend folds a word into control's COMMS.md, unless it is said there. When control moves
 // meanwhile it is folded anew into what is there then.
 func (s *Store) amend(ctx context.Context, w word) error {
-	for try := range maxRaces {
+	return git.Update(ctx, git.Race{What: s.Control.Branch, While: w.what + " was pushed"}, func() (bool, error) {
 		m, err := s.Main(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		data, doc, err := m.Comms(ctx)
-		if err != nil {
-			return err
-		}
-		if w.said(doc) {
-			return nil
+		if err != nil || w.said(doc) {
+			return true, err
 		}
 		changed, removed, err := w.fold(data)
 		if errors.Is(err, comms.ErrFull) {
-			return diag.Hint(err, "take directives that are done out of COMMS.md, and push: their reports can go then")
+			return false, diag.Hint(err, "take directives that are done out of COMMS.md, and push: their reports can go then")
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		message := w.subject
 		if len(removed) > 0 {
@@ -110,24 +107,21 @@ func (s *Store) amend(ctx context.Context, w word) error {
 		}
 		commit, err := s.commitComms(ctx, m, changed, message)
 		if err != nil {
-			return err
+			return false, err
 		}
 		pushErr := s.main.push(ctx, commit, s.Control.Branch)
 		if pushErr == nil || ctx.Err() != nil {
-			return pushErr
+			return true, pushErr
 		}
 		now, err := s.Main(ctx)
 		if err != nil {
-			return errors.Join(pushErr, err)
+			return false, errors.Join(pushErr, err)
 		}
 		if now.Commit == m.Commit {
-			return fmt.Errorf("%s: %w", w.what, pushErr)
+			return false, fmt.Errorf("%s: %w", w.what, pushErr)
 		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s moved %d times while %s was pushed", s.Control.Branch, maxRaces, w.what)
+		return false, nil
+	})
 }
 
 // reported reports whether the document has an answer to the same version of the

@@ -34,8 +34,6 @@ type Reports struct {
 const (
 	// pushTime bounds one report.
 	pushTime = time.Minute
-	// maxRaces is how often a report is made again because others pushed meanwhile.
-	maxRaces = 10
 	// ident is whose the commits are.
 	ident = "Ward Watcher <watcher@ward>"
 )
@@ -51,27 +49,24 @@ func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) 
 	}
 	defer made.Remove()
 	n.Text = strings.TrimRight(n.Text, "\n") + "\n\n" + line(incident) + "\n"
-	for try := range maxRaces {
+	return git.Update(ctx, git.Race{What: r.Remote.Control, While: "the report was pushed", Tries: 10}, func() (bool, error) {
 		tip, err := r.Remote.Commit(ctx, r.Remote.Control)
 		if err != nil {
-			return err
+			return false, err
 		}
 		commit, err := appended(ctx, repo, tip, incident, n)
 		if err != nil || commit == "" {
-			return err
+			return true, err
 		}
 		pushErr := repo.Push(ctx, r.Bare, shellWords(r.Connect), commit+":"+r.Remote.Control)
 		if pushErr == nil || ctx.Err() != nil {
-			return pushErr
+			return true, pushErr
 		}
 		if now, err := r.Remote.Commit(ctx, r.Remote.Control); err != nil || now == tip {
-			return errors.Join(pushErr, err)
+			return false, errors.Join(pushErr, err)
 		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s moved %d times while the report was pushed", r.Remote.Control, maxRaces)
+		return false, nil
+	})
 }
 
 // line is how a report's text names its incident.

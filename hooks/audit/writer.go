@@ -80,10 +80,9 @@ func (w *Writer) Finish(ctx context.Context, p *Pending) error {
 	return removeFile(p.path)
 }
 
-// maxTries bounds the retries, about 15 seconds of them. Writers that keep to the
-// lock do not race; but a writer that was killed leaves its update-ref behind,
-// which ends in its own time.
-const maxTries = 150
+// race bounds the retries, about 15 seconds of them. Writers that keep to the lock do not
+// race; but a writer that was killed leaves its update-ref behind, which ends in its own time.
+var race = git.Race{What: ChainRef, While: "a record was appended", Tries: 150}
 
 // append moves the refs. The lock keeps writers from racing each other in vain;
 // the compare-and-swap keeps them right (GIT-1).
@@ -93,10 +92,12 @@ const maxTries = 150
 // done. So each try looks whether the record stands in the chain by now, and then
 // only completes what goes with it.
 func (w *Writer) append(ctx context.Context, e *Entry, since string) error {
-	for try := range maxTries {
+	try := 0
+	return git.Update(ctx, race, func() (bool, error) {
+		try++
 		there, err := find(w.batch, e.Record.Push, since)
 		if err != nil {
-			return err
+			return false, err
 		}
 		var updates []git.RefUpdate
 		if there != nil {
@@ -106,25 +107,20 @@ func (w *Writer) append(ctx context.Context, e *Entry, since string) error {
 			updates, err = w.build(e)
 		}
 		if err != nil || len(updates) == 0 {
-			return err
+			return true, err
 		}
 		if w.tx == nil {
 			if err := w.begin(ctx); err != nil {
-				return err
+				return false, err
 			}
 		}
 		tx := w.tx
 		w.tx = nil
 		failpoint.Reach("audit/built")
-		if err = tx.Commit(updates); err == nil {
-			return nil
+		done, err := git.Swapped(tx.Commit(updates))
+		if err != nil && (w.lockedOut() || try <= 5) {
+			err = nil
 		}
-		if !errors.Is(err, git.ErrLostRace) && !w.lockedOut() && try >= 5 {
-			return err
-		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: gave up after %d tries", git.ErrLostRace, maxTries)
+		return done, err
+	})
 }

@@ -34,18 +34,16 @@ const maxLooks = 10
 // hooks, or like a cut chain. What is found while one was recorded is looked for again; a
 // repair holds for what it has seen.
 func (c *chainProof) prove(ctx context.Context, notes *notesProof) error {
-	for look := 0; ; look++ {
+	look := 0
+	return git.Update(ctx, git.Race{What: audit.ChainRef, Tries: maxLooks}, func() (bool, error) {
+		look++
 		c.links, c.past, notes.lines, c.report.findings = nil, nil, 0, nil
-		if err := c.proveOnce(ctx, notes); err != nil || c.repair || len(c.report.findings) == 0 || look == maxLooks-1 {
-			return err
+		if err := c.proveOnce(ctx, notes); err != nil || c.repair || len(c.report.findings) == 0 || look == maxLooks {
+			return true, err
 		}
-		if moved, err := c.moved(ctx); !moved || err != nil {
-			return err
-		}
-		if err := git.Backoff(ctx, look); err != nil {
-			return err
-		}
-	}
+		moved, err := c.moved(ctx)
+		return !moved, err
+	})
 }
 
 // moved reports whether a push was recorded since the chain was read, or is under way, whose

@@ -48,21 +48,13 @@ func refused(hint string, why ...string) error {
 	return diag.Hint(&Refused{why}, "%s", hint)
 }
 
-// maxTries is how often all is made anew because refs moved meanwhile.
-const maxTries = 5
-
 // Run does what is asked for, in a bare repository. What cannot be done is a *Refused.
-func Run(ctx context.Context, repo *git.Repo, req Request) (*Result, error) {
-	for try := range maxTries {
-		r, err := once(ctx, repo, req)
-		if !errors.Is(err, git.ErrLostRace) {
-			return r, err
-		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return nil, err
-		}
-	}
-	return nil, fmt.Errorf("%w: the branches moved each of %d times; pause what pushes", git.ErrLostRace, maxTries)
+func Run(ctx context.Context, repo *git.Repo, req Request) (r *Result, err error) {
+	err = git.Update(ctx, git.Race{What: "a branch", While: "all was made anew; pause what pushes", Tries: 5}, func() (_ bool, err error) {
+		r, err = once(ctx, repo, req)
+		return git.Swapped(err)
+	})
+	return r, err
 }
 
 func once(ctx context.Context, repo *git.Repo, req Request) (*Result, error) {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash/adler32"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -249,14 +248,5 @@ func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Backoff sleeps before retry number n (from 0) of a lost race: full jitter, at
-// most 200 ms.
-func Backoff(ctx context.Context, n int) error {
-	limit := min(200*time.Millisecond, time.Duration(1<<min(n, 10))*2*time.Millisecond)
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(rand.N(limit) + time.Millisecond):
-		return nil
-	}
-}
+// Backoff is the pause before retry number n of a lost race.
+func Backoff(ctx context.Context, n int) error { return pause(ctx, n) }

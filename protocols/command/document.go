@@ -2,11 +2,11 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
+	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
@@ -20,36 +20,41 @@ func (u *units) amend(subject func() string, change func(doc state.Comms) ([]byt
 	if err != nil {
 		return "", err
 	}
-	for range maxRaces {
+	err = git.Update(u.ctx, u.race(u.names.Branch), func() (bool, error) {
 		// The document of the commit that the new one goes on from, and no other: what
 		// somebody pushed between two looks at the ref would be taken out again.
 		tip, err := u.reader.Tip(u.names.ControlRef())
 		if err != nil {
-			return "", err
+			return false, err
 		}
 		doc, err := standing.Documents(u.reader, tip)
 		if err != nil {
-			return "", err
+			return false, err
 		}
 		failpoint.Reach("command/read")
 		data, err := change(doc)
 		if data == nil || err != nil {
-			return "", err
+			return true, err
 		}
-		if commit, err = u.withDocument(who, tip, data, subject()); err != nil {
-			return "", err
-		}
-		moved, words, err := u.publish(u.names.Branch, tip, commit)
+		made, err := u.withDocument(who, tip, data, subject())
 		if err != nil {
-			return "", errors.Join(errNotTaken, err)
+			return false, err
+		}
+		moved, words, err := u.publish(u.names.Branch, tip, made)
+		if err != nil {
+			return false, errors.Join(errNotTaken, err)
 		}
 		if moved {
+			commit = made
 			u.hear(words)
-			return commit, nil
 		}
-	}
-	return "", fmt.Errorf("%s moved each of %d times; try again", u.names.Branch, maxRaces)
+		return moved, nil
+	})
+	return commit, err
 }
+
+// race is for what somebody else may move while a verb is at it.
+func (u *units) race(what string) git.Race { return git.Race{What: what, Tries: 5} }
 
 // errNotTaken is for a push that the host refused.
 var errNotTaken = errors.New("the host refused the push")

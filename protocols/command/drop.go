@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/review"
 	"git-ward/protocols/state"
@@ -151,16 +152,13 @@ func (u *units) endUnits(done *dropDone, name string) error {
 
 // deleteBranch deletes a branch of the agent's, wherever it stands by then.
 func (u *units) deleteBranch(branch, tip string) error {
-	for range maxRaces {
+	return git.Update(u.ctx, u.race(branch), func() (bool, error) {
 		gone, _, err := u.publish(branch, tip, "")
-		if err != nil || gone {
-			return err
+		if err == nil && !gone {
+			tip, err = u.hostTip("refs/heads/" + branch)
 		}
-		if tip, err = u.hostTip("refs/heads/" + branch); err != nil || tip == "" {
-			return err
-		}
-	}
-	return fmt.Errorf("%s moved each of %d times; try again", branch, maxRaces)
+		return gone || tip == "", err
+	})
 }
 
 func (d *dropDone) print(u *units, p review.Position) error {

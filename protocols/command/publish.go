@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -19,24 +20,24 @@ func (u *units) publish(branch, old, commit string) (moved bool, words string, e
 		u.fetchBack()
 		return true, out, nil
 	}
-	for look := range looks {
+	err = git.Update(u.ctx, looks, func() (bool, error) {
 		tip, err := u.hostTip(ref)
-		if err != nil {
-			return false, "", err
-		}
-		switch tip {
-		case commit: // ours arrived, and only git's answer not
+		switch {
+		case err != nil:
+		case tip == commit: // ours arrived, and only git's answer not
+			moved = true
 			u.fetchBack()
-			return true, "", nil
-		case old:
+		case tip != old:
+			err = u.fetch()
 		default:
-			return false, "", u.fetch()
+			return false, nil
 		}
-		if err := git.Backoff(u.ctx, lockBackoff+look); err != nil {
-			return false, "", err
-		}
+		return true, err
+	})
+	if errors.Is(err, git.ErrLostRace) {
+		return false, out, u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out)))
 	}
-	return false, out, u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out)))
+	return moved, "", err
 }
 
 // fetchBack is fetch after a push that the host took: that it is done stays true where

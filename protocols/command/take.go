@@ -10,12 +10,10 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/review"
 )
-
-// maxRaces bounds how often a step is made anew because somebody else was faster.
-const maxRaces = 5
 
 // taking are the options of `git ward take`.
 type taking struct {
@@ -69,33 +67,33 @@ func (t *taking) take(u *units, of subject, wanted review.Wanted) error {
 		return err
 	}
 	defer c.close()
-	for range maxRaces {
+	return git.Update(u.ctx, u.race(u.names.Project), func() (bool, error) {
 		w, err := c.look(of)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if w.TakenBy != "" && w.Is(wanted.Commit) {
-			return t.tell(c, w, "")
+			return true, t.tell(c, w, "")
 		}
 		commit, err := t.commit(c, w)
 		if err != nil {
-			return err
+			return false, err
 		}
 		wanted.Judge = c.toJudge(w, commit)
 		if o := w.Obstacle(wanted); o.Why != "" {
-			return refused(u.env, o.Hint, "%s", o.Why)
+			return false, refused(u.env, o.Hint, "%s", o.Why)
 		}
 		moved, words, err := u.publish(u.names.Project, w.Project, commit)
 		if err != nil {
-			return refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
+			return false, refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
 		}
-		if moved {
-			u.hear(words)
-			w.TakenBy = commit
-			return t.tell(c, w, commit)
+		if !moved {
+			return false, nil
 		}
-	}
-	return fmt.Errorf("%s moved each of %d times; try again", u.names.Project, maxRaces)
+		u.hear(words)
+		w.TakenBy = commit
+		return true, t.tell(c, w, commit)
+	})
 }
 
 // commit is the project's next commit, which nothing names yet; "" where there can be

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -234,20 +235,17 @@ func (u *units) push(commit string, id uow.ID, parent string, drop ...dropped) (
 		return true, nil
 	}
 	// Where two pushes met at the ref's lock, the other one may not be done yet.
-	for look := range looks {
+	arrived := false
+	err := git.Update(u.ctx, looks, func() (bool, error) {
 		if err := u.fetch(); err != nil {
 			return false, err
 		}
 		tip, err := u.reader.Tip(id.Ref())
-		if err != nil {
-			return false, err
-		}
-		if tip != parent {
-			return tip == commit, nil // ours may have arrived, and only git's answer not
-		}
-		if err := git.Backoff(u.ctx, lockBackoff+look); err != nil {
-			return false, err
-		}
+		arrived = tip == commit // ours may have arrived, and only git's answer not
+		return tip != parent, err
+	})
+	if !errors.Is(err, git.ErrLostRace) {
+		return arrived, err
 	}
 	hint := "what is refused stands above"
 	if u.assumed {
@@ -256,12 +254,9 @@ func (u *units) push(commit string, id uow.ID, parent string, drop ...dropped) (
 	return false, diag.Hint(u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out))), "%s", hint)
 }
 
-// A ref that a failed push left alone is looked at so often, with pauses of up to
-// 200 ms (git.Backoff), before the failure counts as a refusal.
-const (
-	looks       = 3
-	lockBackoff = 6
-)
+// looks is how often a ref that a failed push left alone is looked at, with pauses of up to
+// 200 ms, before the failure counts as a refusal.
+var looks = git.Race{Tries: 3, Slow: 6}
 
 // journal reads and proves a unit's journal; nil when there is no such unit.
 func (u *units) journal(id uow.ID) (*state.Journal, error) {

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
@@ -160,29 +161,24 @@ func codes(e uow.Event) string {
 // step takes a verb's way from where the unit stands and pushes it, with refs that go with
 // it; after a lost race it is made anew on the new tip, which push fetched.
 func (u *units) step(id uow.ID, in uow.Input, drop ...dropped) error {
-	const tries = 5
-	for range tries {
+	return git.Update(u.ctx, u.race("the unit"), func() (bool, error) {
 		in.Time = time.Now()
 		way, err := u.way(id, in)
 		if err != nil {
-			return err
+			return false, err
 		}
 		parent := way.from
 		for _, next := range way.steps {
 			if parent, err = u.commit(parent, next, in.Time); err != nil {
-				return err
+				return false, err
 			}
 		}
 		moved, err := u.push(parent, way.unit, way.from, drop...)
-		if err != nil {
-			return err
-		}
 		if moved {
-			_, err := fmt.Fprintln(u.env.Stdout, way.steps[len(way.steps)-1].Line())
-			return err
+			_, err = fmt.Fprintln(u.env.Stdout, way.steps[len(way.steps)-1].Line())
 		}
-	}
-	return fmt.Errorf("the unit moved each of %d times; try again", tries)
+		return moved, err
+	})
 }
 
 // commit writes a record's commit. Two people may say the same in the same second: their

@@ -26,12 +26,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-const (
-	// maxBatch bounds what one push brings.
-	maxBatch = 50
-	// maxRaces is how often a fold is made again because others pushed meanwhile.
-	maxRaces = 20
-)
+// maxBatch bounds what one push brings.
+const maxBatch = 50
 
 // Fold folds the messages of one repository.
 type Fold struct {
@@ -120,41 +116,35 @@ func (f *Fold) singly(ctx context.Context, list []pending, skip map[uow.ID]error
 
 // push puts the messages into control's document, but for those that are there, and pushes
 // that. instead is why the gate refused the one message: that is put in then.
-func (f *Fold) push(ctx context.Context, list []pending, instead *refusal) (batch, error) {
+func (f *Fold) push(ctx context.Context, list []pending, instead *refusal) (b batch, err error) {
 	control := f.Settings.Control.Ref()
 	repo, dir, err := f.Repo.Borrow(f.Dir)
 	if err != nil {
 		return batch{}, err
 	}
 	defer dir.Remove()
-	for try := range maxRaces {
+	err = git.Update(ctx, git.Race{What: control, While: "messages were folded"}, func() (bool, error) {
 		tip, err := f.Repo.Ref(ctx, control)
 		if err != nil {
-			return batch{}, err
+			return false, err
 		}
-		b, err := f.batch(ctx, repo, tip, list, instead)
-		if err != nil || b.n == 0 {
-			return b, err
+		if b, err = f.batch(ctx, repo, tip, list, instead); err != nil || b.n == 0 {
+			return true, err
 		}
 		pushErr := f.send(ctx, repo, b.commit, control)
 		if pushErr == nil {
-			return b, nil
+			return true, nil
 		}
 		if ctx.Err() != nil {
-			return batch{}, ctx.Err()
+			return false, ctx.Err()
 		}
 		now, err := f.Repo.Ref(ctx, control)
-		switch {
-		case now == b.commit && err == nil: // it entered, and its end was not seen
-			return b, nil
-		case now == tip || err != nil:
-			return batch{}, errors.Join(pushErr, err)
+		if err != nil || now == tip {
+			return false, errors.Join(pushErr, err)
 		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return batch{}, err
-		}
-	}
-	return batch{}, fmt.Errorf("%s moved %d times while messages were folded", control, maxRaces)
+		return now == b.commit, nil // it may have entered, and its end was not seen
+	})
+	return b, err
 }
 
 // order lists what is pending unit by unit, in the order of directives: nobody's clock decides

@@ -6,7 +6,6 @@ package lastgood
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -160,21 +159,14 @@ func (b Book) move(ctx context.Context, commit, reflog string, is func(context.C
 	defer cancel()
 	r := git.Open(b.Bare)
 	r.Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: time.Minute}
-	for try := range 10 {
+	return git.Update(ctx, git.Race{What: "last-good", Tries: 10}, func() (bool, error) {
 		if err := is(ctx, r, commit); err != nil {
-			return err
+			return false, err
 		}
 		list, err := moves(ctx, r)
 		if err != nil || len(list) == 0 {
-			return err
+			return true, err
 		}
-		err = r.UpdateRefs(ctx, reflog, list...)
-		if !errors.Is(err, git.ErrLostRace) {
-			return err
-		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return err
-		}
-	}
-	return errors.New("it moved too often meanwhile")
+		return git.Swapped(r.UpdateRefs(ctx, reflog, list...))
+	})
 }
