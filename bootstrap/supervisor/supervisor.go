@@ -134,7 +134,7 @@ func (s *Supervisor) uid() uint32 {
 // The time of the dead is with those who waited for them: the first process and this
 // one count with that.
 func (s *Supervisor) usage() (cpu time.Duration, memory int64) {
-	list := process.Descendants
+	list := process.Below
 	waiters := []int{os.Getpid()}
 	if s.alone {
 		list, waiters = process.Others, append(waiters, 1)

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,18 +29,27 @@ const tick = time.Second / 100
 
 // All lists the processes that can be seen.
 func All() []Info {
-	dir, err := os.Open("/proc")
+	var list []Info
+	for _, pid := range numbers("/proc") {
+		if p, ok := Read(pid); ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// numbers are the names in a directory of /proc that are numbers. Only the directory itself
+// is read: a look into each entry costs four times as much.
+func numbers(path string) (list []int) {
+	dir, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	var list []Info
 	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			if p, ok := Read(pid); ok {
-				list = append(list, p)
-			}
+		if n, err := strconv.Atoi(name); err == nil {
+			list = append(list, n)
 		}
 	}
 	return list
@@ -96,13 +105,12 @@ func Children() []Info { return ChildrenOf(self) }
 
 // ChildrenOf are another's, as far as one may look.
 func ChildrenOf(parent int) []Info {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
-	if len(lists) == 0 {
+	if !haveChildren() {
 		return slices.DeleteFunc(All(), func(p Info) bool { return p.Parent != parent })
 	}
 	var children []Info
-	for _, path := range lists {
-		data, _ := os.ReadFile(path) // a thread that has ended has given them to another
+	for _, thread := range numbers(fmt.Sprintf("/proc/%d/task", parent)) {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, thread)) // a thread that has ended has given them to another
 		for _, name := range strings.Fields(string(data)) {
 			pid, _ := strconv.Atoi(name)
 			if p, ok := Read(pid); ok && p.Parent == parent {
@@ -111,6 +119,23 @@ func ChildrenOf(parent int) []Info {
 		}
 	}
 	return children
+}
+
+// haveChildren is whether this kernel lists a thread's children.
+var haveChildren = sync.OnceValue(func() bool {
+	_, err := os.Stat("/proc/self/task/" + strconv.Itoa(self) + "/children")
+	return err == nil
+})
+
+// Below are the processes that come from this one, as the kernel lists them from parent to
+// children. It costs what there is below, whatever else runs on the machine; as of Children,
+// one may be left out while another ends. Who ends processes asks for Descendants.
+func Below() []Info {
+	list := Children()
+	for i := 0; i < len(list); i++ {
+		list = append(list, ChildrenOf(list[i].PID)...)
+	}
+	return list
 }
 
 // Descendants are the processes that come from this one.

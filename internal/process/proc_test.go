@@ -2,7 +2,10 @@ package process
 
 import (
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -22,6 +25,37 @@ func TestParse(t *testing.T) {
 	for _, bad := range []string{"", "9 sh S 1", "9 (sh) S 1"} {
 		if p, ok := parse(9, []byte(bad)); ok {
 			t.Errorf("%q: %+v", bad, p)
+		}
+	}
+}
+
+// TestBelow: what comes from this process is found from parent to children, grandchildren
+// among them, and nobody else.
+func TestBelow(t *testing.T) {
+	c := exec.Command("sh", "-c", "sleep 1000 & echo; wait")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Wait()
+	defer syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+	out.Read(make([]byte, 1)) // the grandchild has been started
+	shell := slices.DeleteFunc(Below(), func(p Info) bool { return p.PID != c.Process.Pid })
+	child := slices.DeleteFunc(Below(), func(p Info) bool { return p.Parent != c.Process.Pid })
+	if len(shell) != 1 || shell[0].Parent != self || len(child) != 1 {
+		t.Errorf("%+v, below it %+v", shell, child)
+	}
+	all := map[int]bool{}
+	for _, p := range Descendants() {
+		all[p.PID] = true
+	}
+	for _, p := range Below() {
+		if !all[p.PID] {
+			t.Errorf("%+v is not below this process", p)
 		}
 	}
 }

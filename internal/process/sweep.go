@@ -3,9 +3,8 @@ package process
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -127,17 +126,15 @@ func EndTagged(tag string, grace time.Duration) int {
 // look at the environment, and signals go by the handle: they cannot hit a
 // stranger who got the number in between (pidfd_open(2)).
 func eachTagged(tag string, visit func(*os.Process)) {
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil || pid == self {
+	for _, pid := range numbers("/proc") {
+		if pid == self {
 			continue
 		}
 		p, err := os.FindProcess(pid)
 		if err != nil {
 			continue
 		}
-		if carries(filepath.Join(dir, "environ"), tag) {
+		if carries(fmt.Sprintf("/proc/%d/environ", pid), tag) {
 			visit(p)
 		}
 		p.Release()

@@ -44,7 +44,7 @@ func TestPersonBesideAFlood(t *testing.T) {
 	working := func() bool { // a person's ends by itself
 		busy := 0
 		for _, pid := range running(f.bare) {
-			if cpu, _ := new(processes).usage(pid); cpu > 0 {
+			if cpu, _ := machine.usage(pid); cpu > 0 {
 				busy++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -144,7 +145,7 @@ func TestSessionOfAPush(t *testing.T) {
 	if record := f.records(1)[0]; !strings.Contains(fmt.Sprint(record["error"]), "of processor time, more than 2s") {
 		t.Errorf("log: %v", record)
 	}
-	leader := number([]byte(stat[1]))
+	leader, _ := strconv.Atoi(stat[1])
 	await.True(t, "nothing of the session runs", func() bool { return len(sessions()[leader]) == 0 })
 	f.clean()
 }

@@ -77,7 +77,6 @@ type Door struct {
 	listener  *net.UnixListener
 	line      chan struct{} // the head of the line of clients; channels serve in order
 	slots     chan struct{}
-	processes processes
 	// What all pushes may take together: connections, and seconds of processor time,
 	// which come to be owed while a push runs. Who owes waits.
 	pushes, cpu *bucket

@@ -53,15 +53,14 @@ const look = 250 * time.Millisecond
 // meter watches what a push takes with all its children, charges it, and ends the push
 // when it is more than one may take.
 type meter struct {
-	cpu       time.Duration // most for one push
-	memory    int64         // likewise, bytes at a time
-	processes *processes
-	charge    func(time.Duration)
-	charged   time.Duration
+	cpu     time.Duration // most for one push
+	memory  int64         // likewise, bytes at a time
+	charge  func(time.Duration)
+	charged time.Duration
 }
 
-func (s *service) newMeter(all *processes, charge func(time.Duration)) *meter {
-	return &meter{cpu: s.settings.Door.CPU.Duration, memory: s.settings.Door.Memory, processes: all, charge: charge}
+func (s *service) newMeter(charge func(time.Duration)) *meter {
+	return &meter{cpu: s.settings.Door.CPU.Duration, memory: s.settings.Door.Memory, charge: charge}
 }
 
 // begin meters the session that leader begins; end is called, with the reason, when it
@@ -90,7 +89,7 @@ func (m *meter) watch(ctx context.Context, leader int, end func(error)) {
 			return
 		case <-ticker.C:
 		}
-		cpu, memory := m.processes.usage(leader)
+		cpu, memory := machine.usage(leader)
 		m.settle(cpu)
 		switch {
 		case cpu > m.cpu:

@@ -82,7 +82,7 @@ func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 			s.principal, s.name = Agent, name
 		}
 	}
-	s.meter = s.newMeter(&d.processes, func(spent time.Duration) { d.cpu.spend(spent.Seconds()) })
+	s.meter = s.newMeter(func(spent time.Duration) { d.cpu.spend(spent.Seconds()) })
 	p, err := s.run(ctx, conn)
 	if p == nil {
 		d.config.Log.Error().Err(err).Msg("a push could not start")

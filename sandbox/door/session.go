@@ -1,82 +1,56 @@
 package door
 
 import (
-	"bytes"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-)
 
-// member is one process of a session, and what the kernel counts of it.
-type member struct {
-	pid int
-	cpu time.Duration // its own, and of its children that were waited for
-}
+	"git-ward/internal/process"
+)
 
 // processes are this machine's processes by session. A push is a session, which its git
 // begins: hooks and their children may have groups of their own, but none leaves it.
 type processes struct {
-	mu   sync.Mutex
-	at   time.Time
-	pids map[int][]member // by session
+	mu sync.Mutex
+	at time.Time
+	by map[int][]process.Info // by session
 }
 
-// fresh is how old a look at all processes may be for the next one who asks: several
-// pushes that run look once.
+// machine is what all doors of this process look at.
+var machine processes
+
+// fresh is how old a look at all processes may be for the next one who asks: the pushes of
+// all doors look once.
 const fresh = 100 * time.Millisecond
 
-// tick is the unit of processor time in /proc (proc_pid_stat(5); USER_HZ is 100 on
-// every machine that Go runs on).
-const tick = 10 * time.Millisecond
-
 // of are the processes of the session that leader began.
-func (p *processes) of(leader int) []member {
+func (p *processes) of(leader int) []process.Info {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if time.Since(p.at) > fresh {
-		p.pids, p.at = sessions(), time.Now()
+		p.by, p.at = sessions(), time.Now()
 	}
-	return p.pids[leader]
+	return p.by[leader]
 }
 
 // sessions reads all processes.
-func sessions() map[int][]member {
-	all := map[int][]member{}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue // gone meanwhile
-		}
-		// pid (name) state parent group session ...; the name may hold anything
-		// (proc_pid_stat(5)).
-		fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil || len(fields) < 15 {
-			continue
-		}
-		session := number(fields[3])
-		ticks := number(fields[11]) + number(fields[12]) + number(fields[13]) + number(fields[14])
-		all[session] = append(all[session], member{pid: pid, cpu: time.Duration(ticks) * tick})
+func sessions() map[int][]process.Info {
+	all := map[int][]process.Info{}
+	for _, p := range process.All() {
+		all[p.Session] = append(all[p.Session], p)
 	}
 	return all
-}
-
-func number(field []byte) int {
-	n, _ := strconv.Atoi(string(field))
-	return n
 }
 
 // usage is what the processes of a session have taken: processor time so far, and
 // memory now, without what files hold, which many of them may share.
 func (p *processes) usage(leader int) (cpu time.Duration, memory int64) {
 	for _, m := range p.of(leader) {
-		cpu += m.cpu
-		memory += anonymous(m.pid)
+		cpu += m.CPU + m.ChildrenCPU
+		memory += anonymous(m.PID)
 	}
 	return cpu, memory
 }
@@ -101,8 +75,8 @@ func anonymous(pid int) int64 {
 // its hook dies instead, it refuses the push, tells the client, and cleans up.
 func endChildren(leader int) {
 	for _, m := range sessions()[leader] {
-		if m.pid != leader {
-			syscall.Kill(m.pid, syscall.SIGTERM)
+		if m.PID != leader {
+			syscall.Kill(m.PID, syscall.SIGTERM)
 		}
 	}
 }
@@ -110,6 +84,6 @@ func endChildren(leader int) {
 // killSession ends whatever is left of a session.
 func killSession(leader int) {
 	for _, m := range sessions()[leader] {
-		syscall.Kill(m.pid, syscall.SIGKILL)
+		syscall.Kill(m.PID, syscall.SIGKILL)
 	}
 }

@@ -133,7 +133,7 @@ func (s *service) stdio(ctx context.Context, session *Session, may context.Conte
 		return 0, err
 	}
 	if turns.metered {
-		s.meter = s.newMeter(new(processes), func(spent time.Duration) {
+		s.meter = s.newMeter(func(spent time.Duration) {
 			if err := turns.spendTime(spent); err != nil {
 				s.log.Warn().Err(err).Msg("processor time of a push is not charged")
 			}

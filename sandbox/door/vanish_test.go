@@ -81,9 +81,9 @@ func TestManyConnections(t *testing.T) {
 func running(bare string) (pids []int) {
 	for _, session := range sessions() {
 		for _, m := range session {
-			line, _ := os.ReadFile("/proc/" + strconv.Itoa(m.pid) + "/cmdline")
+			line, _ := os.ReadFile("/proc/" + strconv.Itoa(m.PID) + "/cmdline")
 			if strings.Contains(string(line), "receive-pack\x00"+bare+"\x00") {
-				pids = append(pids, m.pid)
+				pids = append(pids, m.PID)
 			}
 		}
 	}
