@@ -11,7 +11,7 @@ import (
 
 // Surroundings tells a probe what it cannot know from inside every container of a policy.
 func Surroundings(policy *firewall.Policy) *probe.Surroundings {
-	known := &probe.Surroundings{Bare: InsideBare, State: InsideState, Egress: string(policy.Mode), Connections: policy.Connections}
+	known := &probe.Surroundings{Bare: InsideBare, State: InsideState, Egress: string(policy.Mode), Connections: policy.Connections, Names: firewall.NameBurst}
 	for _, a := range policy.HostAddrs {
 		if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(known.Hosts, a.String()) {
 			known.Hosts = append(known.Hosts, a.String())

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +17,7 @@ import (
 func files(p *Surroundings) []attempt {
 	return []attempt{
 		{"SBX-3", "write to the root file system", notWritable("/", "/etc", "/usr", "/usr/local/go", "/ward")},
-		{"SBX-3", "nothing writable but /tmp, the state volume and the kernel's own", writableMounts},
+		{"SBX-3", "nothing writable but /tmp and the state volume", writable},
 		{"SBX-3", "/tmp and " + p.State + " are writable", func(context.Context, *Surroundings) (bool, string) {
 			for _, dir := range []string{"/tmp", p.State} {
 				if err := tryWrite(dir); err != nil {
@@ -56,34 +58,54 @@ func notWritable(dirs ...string) func(context.Context, *Surroundings) (bool, str
 	}
 }
 
-// writableMounts reads proc_pid_mountinfo(5): the mount point is the fifth
-// field, its options the sixth, the file system's type follows " - ".
-func writableMounts(_ context.Context, p *Surroundings) (bool, string) {
+// writable looks for what can be written to besides what is declared.
+func writable(_ context.Context, p *Surroundings) (bool, string) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return false, err.Error()
 	}
-	var open []string
-	for line := range strings.Lines(string(data)) {
-		head, tail, _ := strings.Cut(line, " - ")
-		fields, kind := strings.Fields(head), strings.Fields(tail)
-		if len(fields) < 6 || len(kind) == 0 || !slices.Contains(strings.Split(fields[5], ","), "rw") {
-			continue
-		}
-		at := fields[4]
-		kernel := slices.Contains([]string{"proc", "devpts", "mqueue", "cgroup", "cgroup2"}, kind[0])
-		if kernel || at == "/tmp" || at == p.State || at == "/dev" || strings.HasPrefix(at, "/dev/") ||
-			strings.HasPrefix(at, "/proc/") || strings.HasPrefix(at, "/run") { // masked: /dev/null or empty
-			continue
-		}
-		if tryWrite(at) == nil || unix.Access(at, unix.W_OK) == nil {
-			open = append(open, at)
+	if open := writableBeside(string(data), []string{"/tmp", p.State}); len(open) > 0 {
+		return false, strings.Join(open, " ") + " can be WRITTEN to"
+	}
+	return true, "each directory of each mount was tried"
+}
+
+// writableBeside are the places that can be written to, but for those declared: the topmost
+// directories of every mount of proc_pid_mountinfo(5) in which a file can be made, and mounted
+// files. No kind of file system and no path is passed over by its name.
+func writableBeside(mountinfo string, declared []string) (open []string) {
+	mounts := map[string]bool{}
+	for line := range strings.Lines(mountinfo) {
+		if fields := strings.Fields(line); len(fields) > 5 {
+			mounts[unescape(fields[4])] = slices.Contains(strings.Split(fields[5], ","), "rw") // of several at one point the last is seen
 		}
 	}
-	if len(open) > 0 {
-		return false, strings.Join(open, " ")
+	for _, at := range slices.Sorted(maps.Keys(mounts)) {
+		if !mounts[at] || slices.Contains(declared, at) {
+			continue
+		}
+		filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
+			_, mount := mounts[path]
+			switch {
+			case err != nil: // it may not be read, or is gone by now
+				return fs.SkipDir
+			case path != at && (mount || slices.Contains(declared, path)):
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+			case d.IsDir() && tryWrite(path) == nil, path == at && d.Type().IsRegular() && unix.Access(at, unix.W_OK) == nil:
+				open = append(open, path)
+				return fs.SkipDir
+			}
+			return nil
+		})
 	}
-	return true, "by /proc/self/mountinfo"
+	return open
+}
+
+// unescape is a path as proc_pid_mountinfo(5) writes it.
+func unescape(path string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
 // covered looks for what must not be seen: the door's key, the settings, hooks.

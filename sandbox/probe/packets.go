@@ -103,3 +103,81 @@ func connections(p *Surroundings) []attempt {
 		return false, "NOT REFUSED"
 	}}}
 }
+
+// names asks the resolver for more names than a fence may at once, many with one call: each
+// way, a rule that counts packets sees few.
+func names(p *Surroundings) []attempt {
+	resolver, err := netip.ParseAddr(p.Resolver)
+	if err != nil || p.Names == 0 {
+		return nil
+	}
+	to := netip.AddrPortFrom(resolver, 53)
+	return []attempt{
+		{"SBX-2", fmt.Sprintf("refused at once: more than %d questions for names, in packets that the kernel parts", p.Names),
+			func(context.Context, *Surroundings) (bool, string) {
+				return askMany(unix.SOCK_DGRAM, to, p.Names, nil, func(fd int) error {
+					return unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, questionBytes)
+				})
+			}},
+		{"SBX-2", fmt.Sprintf("refused at once: more than %d questions for names, in one connection", p.Names),
+			func(context.Context, *Surroundings) (bool, string) {
+				return askMany(unix.SOCK_STREAM, to, p.Names, []byte{0, questionBytes}, func(int) error { return nil })
+			}},
+	}
+}
+
+const (
+	// together is how many questions go into one call: as many as older kernels part.
+	together = 64
+	// questionBytes is the length of each.
+	questionBytes = 12 + 1 + 18 + 1 + 7 + 1 + 4
+)
+
+// askMany sends ten times as many questions as a fence may ask at once, each with frame
+// before it. A stream is refused by a reset.
+func askMany(kind int, to netip.AddrPort, burst int, frame []byte, ready func(fd int) error) (bool, string) {
+	family, address := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()})
+	if to.Addr().Is4() {
+		family, address = unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+	}
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false, err.Error()
+	}
+	defer unix.Close(fd)
+	wait := unix.NsecToTimeval(int64(atOnce))
+	if err := errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &wait), unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait)); err != nil {
+		return false, err.Error()
+	}
+	if err := unix.Connect(fd, address); err != nil {
+		return true, fmt.Sprintf("nobody answers there: %v", err)
+	}
+	if err := ready(fd); err != nil {
+		return true, fmt.Sprintf("cannot be asked for: %v", err)
+	}
+	answer, sent := make([]byte, 64<<10), 0
+	for ; sent < 10*burst; sent += together {
+		var all []byte
+		for i := range together {
+			all = append(append(all, frame...), question(sent+i)...)
+		}
+		if err = unix.Sendto(fd, all, unix.MSG_NOSIGNAL, nil); err != nil {
+			break
+		}
+		if _, _, err = unix.Recvfrom(fd, answer, unix.MSG_DONTWAIT); err != nil && !errors.Is(err, unix.EAGAIN) {
+			break
+		}
+	}
+	for _, refused := range []unix.Errno{unix.EPERM, unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.EACCES, unix.ECONNRESET, unix.EPIPE} {
+		if errors.Is(err, refused) {
+			return true, fmt.Sprintf("%v after %d", err, sent)
+		}
+	}
+	return false, fmt.Sprintf("NOT REFUSED: %d sent", sent)
+}
+
+// question asks for a name that nobody has, and that no name server passes on (RFC 6761).
+func question(n int) []byte {
+	q := append([]byte{byte(n >> 8), byte(n), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 18}, fmt.Sprintf("%018d", n)...)
+	return append(append(q, 7), "invalid\x00\x00\x01\x00\x01"...)
+}

@@ -19,6 +19,7 @@ type Surroundings struct {
 	Egress   string   `json:"egress"`   // public or allowlist
 
 	Connections int `json:"connections"` // [egress] connections
+	Names       int `json:"names"`       // how many names it may ask for at once
 
 	// Refused are HOST:PORT that a pod's agent may not reach by TCP besides: the gate, the
 	// kubelet, the API server.
@@ -54,6 +55,7 @@ var groups = []group{
 	{"life", false, life},
 	{"services", false, services},
 	{"connections", false, connections},
+	{"names", false, names},
 	{"models", false, models},
 	{"watcher", false, watcher},
 }

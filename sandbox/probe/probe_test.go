@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+	"golang.org/x/sys/unix"
 )
 
 // held tries one attempt.
@@ -165,6 +169,62 @@ func TestGatewayRefuses(t *testing.T) {
 		if held(t, gatewayRefuses("POST", "/anthropic/v1/files", "a file").try, s) != want {
 			t.Errorf("%d: want %v", status, want)
 		}
+	}
+}
+
+// TestWritableBeside: what can be written to is found by trying, wherever it is mounted and
+// whatever it is called; the kernel's own takes no file, and needs no exemption.
+func TestWritableBeside(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"declared/deep", "run/new place/deep", "dev/mqueue", "read"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var info strings.Builder
+	for _, m := range []struct{ at, options, kind string }{
+		{dir + "/declared", "rw", "tmpfs"}, {dir + "/run/new\\040place", "rw,nosuid", "tmpfs"}, {dir + "/dev/mqueue", "rw", "mqueue"},
+		{dir + "/read", "ro", "ext4"}, {dir + "/file", "rw", "ext4"}, {"/proc", "rw", "proc"},
+	} {
+		fmt.Fprintf(&info, "36 35 98:0 / %s %s - %s none rw\n", m.at, m.options, m.kind)
+	}
+	want := []string{dir + "/dev/mqueue", dir + "/file", dir + "/run/new place"}
+	if got := writableBeside(info.String(), []string{dir + "/declared"}); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestNamesNotRefused: where nothing refuses them, all questions come, and the attempt says so.
+func TestNamesNotRefused(t *testing.T) {
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	to := l.LocalAddr().(*net.UDPAddr).AddrPort()
+	ok, detail := askMany(unix.SOCK_DGRAM, to, 100, nil, func(fd int) error {
+		return unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, questionBytes)
+	})
+	var m dnsmessage.Message
+	got := make([]byte, 512)
+	if n, _, err := l.ReadFrom(got); ok || err != nil || m.Unpack(got[:n]) != nil || n != questionBytes {
+		t.Errorf("%v %s; %d bytes, %v", ok, detail, n, err)
+	}
+	stream, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	go func() {
+		if conn, err := stream.Accept(); err == nil {
+			io.Copy(io.Discard, conn)
+		}
+	}()
+	if ok, detail := askMany(unix.SOCK_STREAM, stream.Addr().(*net.TCPAddr).AddrPort(), 100, []byte{0, questionBytes}, func(int) error { return nil }); ok {
+		t.Error(detail)
 	}
 }
 
