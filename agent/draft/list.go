@@ -1,15 +1,15 @@
 package draft
 
 import (
-	"regexp"
 	"strings"
 
+	"git-ward/internal/pattern"
 	"git-ward/protocols/plan"
 )
 
 // item is a line that may be a step: one of a list, or a heading, with what people put
 // around a word of code.
-var item = regexp.MustCompile(`^(\s*)(?:[-*+]|[0-9]+[.)]|#{1,6}(?: *[0-9]+[.)])?|(?:\*\*)?Step [0-9]+[:.)]?(?:\*\*)?:?)\s+(?:\[[ xX]\]\s+)?(.*)$`)
+var item = pattern.New(`^(\s*)(?:[-*+]|[0-9]+[.)]|#{1,6}(?: *[0-9]+[.)])?|(?:\*\*)?Step [0-9]+[:.)]?(?:\*\*)?:?)\s+(?:\[[ xX]\]\s+)?(.*)$`)
 
 // fromList is the text of a plan whose steps are the items of a list; what is fenced, or
 // indented, below an item is its block. Other lines are prose. It is nil where the list has

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"git-ward/internal/pattern"
 	"git-ward/internal/worktree"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,7 +26,7 @@ const scheme = "ward:///"
 const maxResource = 1 << 20
 
 // specName is what a specification is called in spec/.
-var specName = regexp.MustCompile(`^SPEC_[A-Za-z0-9._-]+\.md$`)
+var specName = pattern.New(`^SPEC_[A-Za-z0-9._-]+\.md$`)
 
 // addResources offers COMMS.md, the specifications, and the newest capsule.
 func (o *Options) addResources(s *sdk.Server) {

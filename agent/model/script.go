@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // BuiltinScript is what the script model plays where main has no script of its
@@ -72,7 +72,7 @@ const (
 	onPlan    = "plan"
 )
 
-var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
+var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
 
 // ParseScript reads a script; name is its path in messages. It reports the first
 // fault as name:line.

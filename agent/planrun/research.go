@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"git-ward/agent/orient"
 	"git-ward/agent/web"
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 	"git-ward/protocols/knowledge"
 	"git-ward/protocols/plan"
 )
@@ -74,8 +74,8 @@ func (r *research) gathered(p point, args, output string, hits []lookup.Hit) {
 }
 
 var (
-	grepLine = regexp.MustCompile(`^(.+?):([0-9]+):(.*)$`)
-	pageLink = regexp.MustCompile(`<?(https?://[^\s<>"]+)>?`)
+	grepLine = pattern.New(`^(.+?):([0-9]+):(.*)$`)
+	pageLink = pattern.New(`<?(https?://[^\s<>"]+)>?`)
 )
 
 // read makes places of what a step gave.

@@ -5,6 +5,7 @@ package prompt
 import (
 	_ "embed"
 	"strings"
+	"sync"
 	"text/template"
 
 	"git-ward/internal/diag"
@@ -75,12 +76,14 @@ func (p *Prompt) Criteria() (list []string) {
 //go:embed prompt.md.tmpl
 var text string
 
-var page = template.Must(template.New("prompt").Funcs(template.FuncMap{
-	"trim":   func(s string) string { return strings.TrimSpace(s) },
-	"indent": func(s string) string { return strings.TrimRight(diag.Indent(s), "\n") },
-	// A note of several lines stays one item of its list.
-	"continued": func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") },
-}).Parse(text))
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("prompt").Funcs(template.FuncMap{
+		"trim":   func(s string) string { return strings.TrimSpace(s) },
+		"indent": func(s string) string { return strings.TrimRight(diag.Indent(s), "\n") },
+		// A note of several lines stays one item of its list.
+		"continued": func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") },
+	}).Parse(text))
+})
 
 // shown is a Prompt as the template sees it.
 type shown struct {
@@ -93,7 +96,7 @@ type shown struct {
 func (p *Prompt) Text() string {
 	var b strings.Builder
 	view := shown{Prompt: p, Model: p.Kind == Model, Program: p.Kind == Program}
-	if err := page.Execute(&b, view); err != nil {
+	if err := page().Execute(&b, view); err != nil {
 		panic(err) // the template names nothing that a Prompt lacks
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"

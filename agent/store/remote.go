@@ -3,11 +3,12 @@ package store
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
-var commitID = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+var commitID = pattern.New(`^[0-9a-f]{7,40}$`)
 
 // HasBranch reports whether the remote has the branch now.
 func (w *Work) HasBranch(ctx context.Context, name string) (bool, error) {

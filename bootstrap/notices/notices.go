@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 	"git-ward/protocols/comms"
 )
 
@@ -31,7 +31,7 @@ type Notice struct {
 	Hold   bool         `json:"-"`              // what happens at once again is likely: wait for it, and count
 }
 
-var directiveBranch = regexp.MustCompile(`^agent/(D-[1-9][0-9]*)$`)
+var directiveBranch = pattern.New(`^agent/(D-[1-9][0-9]*)$`)
 
 // Directive is the directive whose branch it is about, "-" for none.
 func (n Notice) Directive() string {

@@ -6,13 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"git-ward/hooks/view"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/pattern"
 	"git-ward/protocols/uow"
 )
 
@@ -25,7 +25,7 @@ var Transcript = cli.Command{Name: "transcript", Doc: "show what was said and do
 	Examples: []cli.Example{{Line: "transcript D-1", Doc: "all iterations of the newest unit"}, {Line: "transcript D-1.1 --iteration 2", Doc: "one of them"}},
 	Run:      showTranscript}
 
-var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
+var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
 
 func showTranscript(ctx context.Context, env *cli.Env) error {
 	var bare string

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/pattern"
 	"git-ward/internal/worktree"
 )
 
@@ -113,10 +113,10 @@ func (q *question) place(ctx context.Context, env *cli.Env, around bool) error {
 }
 
 // lineOf reads PATH:LINE and PATH:LINE-LINE.
-var lineOf = regexp.MustCompile(`(?s)^(.+):([0-9]{1,9})(?:[-,]([0-9]{1,9}))?$`)
+var lineOf = pattern.New(`(?s)^(.+):([0-9]{1,9})(?:[-,]([0-9]{1,9}))?$`)
 
 // directiveArg is a directive or a unit of one, which people try, too.
-var directiveArg = regexp.MustCompile(`^D-[0-9]{1,9}(\.[0-9]{1,9})?$`)
+var directiveArg = pattern.New(`^D-[0-9]{1,9}(\.[0-9]{1,9})?$`)
 
 // parse tells a file from a commit: what names a file here is one.
 func (q *question) parse(ctx context.Context, env *cli.Env, arg string) error {

@@ -6,23 +6,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/hookdir"
+	"git-ward/internal/pattern"
 )
 
 // inWard are names of temporary files in ward/.
-var inWard = regexp.MustCompile(`^\.(config\.toml|config\.before|door\.key|before\.json|receive\.config)\.\d+$`)
+var inWard = pattern.New(`^\.(config\.toml|config\.before|door\.key|before\.json|receive\.config)\.\d+$`)
 
 // leftovers are the temporary files of an init that was killed while it wrote a file
 // (internal/atomicfile). One that was there before Ward is somebody's.
 func (in *installer) leftovers() (paths []string) {
-	for dir, names := range map[string]*regexp.Regexp{
-		in.Dir:                        regexp.MustCompile(`^\.config\.\d+$`),
-		in.layout.Dir:                 regexp.MustCompile(`^\.(pre-receive|post-receive)\.\d+$`),
+	for dir, names := range map[string]*pattern.Pattern{
+		in.Dir:                        pattern.New(`^\.config\.\d+$`),
+		in.layout.Dir:                 pattern.New(`^\.(pre-receive|post-receive)\.\d+$`),
 		filepath.Join(in.Dir, "ward"): inWard,
 	} {
 		entries, err := os.ReadDir(dir)

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/pattern"
 )
 
 // kinds are the refs that Ward makes, and what is lost with them.
@@ -25,7 +25,7 @@ var kinds = []struct{ prefix, what string }{
 }
 
 // agents are branches of the agent's, where nobody wrote down which were the project's.
-var agents = regexp.MustCompile(`^refs/heads/(agent/D-[0-9].*|rescue/.+)$`)
+var agents = pattern.New(`^refs/heads/(agent/D-[0-9].*|rescue/.+)$`)
 
 // refs plans what becomes of the refs: without Purge they are only told.
 func (r *remover) refs(ctx context.Context) error {

@@ -2,19 +2,19 @@ package origin
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/pattern"
 	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
 // directiveName is what a trailer may say: it goes into names of refs.
-var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
+var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
 
 // work finds the unit that a commit is of, and fills in what is known of it.
 func (f *Finder) work(r *Reason, c *git.Commit) error {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/pattern"
 )
 
 // The bounds of a page of the audit: what it shows, and how far back one look goes.
@@ -179,7 +179,7 @@ func (f Filter) takes(p Push) bool {
 }
 
 // ofDirective is a ref of a directive's: its branch, a unit's journal or record.
-var ofDirective = regexp.MustCompile(`^(?:refs/heads/agent/|refs/ward/(?:uow|record|lease)/)(D-[1-9][0-9]{0,8})(?:$|[./-])`)
+var ofDirective = pattern.New(`^(?:refs/heads/agent/|refs/ward/(?:uow|record|lease)/)(D-[1-9][0-9]{0,8})(?:$|[./-])`)
 
 func directiveOf(ref string) string {
 	if m := ofDirective.FindStringSubmatch(ref); m != nil {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/pattern"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
@@ -31,7 +31,7 @@ type TranscriptRef struct {
 var ErrNoTranscript = errors.New("no transcript on the record")
 
 // transcriptName is that of an iteration's transcript, or of a part of it.
-var transcriptName = regexp.MustCompile(`^transcript(?:-([1-9][0-9]{0,8}))?\.txt$`)
+var transcriptName = pattern.New(`^transcript(?:-([1-9][0-9]{0,8}))?\.txt$`)
 
 // Transcripts lists the transcripts on a unit's record in their order: of an iteration
 // that was left and gone on with, the parts and then its end.

@@ -2,9 +2,10 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // Identity says who pushes (ID-1 to ID-3).
@@ -35,10 +36,10 @@ func (i Identity) Variable() string {
 func Group(entry string) (name string, ok bool) { return strings.CutPrefix(entry, "@") }
 
 var (
-	variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	variableName = pattern.New(`^[A-Z][A-Z0-9_]*$`)
 	// entries are what the lists may hold: names (internal/token), numeric ids,
 	// groups.
-	entries = regexp.MustCompile(`^@?[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}$`)
+	entries = pattern.New(`^@?[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}$`)
 )
 
 // chosenByClients are variables, and beginnings of variables, that whoever

@@ -3,8 +3,9 @@ package config
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // Kube is where and how directives run as Jobs of Kubernetes (MANY-3).
@@ -33,10 +34,10 @@ func (k *Kube) Selector() map[string]string {
 
 // What Kubernetes calls a DNS label, and the names and values of labels.
 var (
-	dnsLabel   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	labelName  = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
-	imageText  = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_.:/@]{0,511}$`)
+	dnsLabel   = pattern.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	labelName  = pattern.New(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
+	labelValue = pattern.New(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
+	imageText  = pattern.New(`^[A-Za-z0-9][-A-Za-z0-9_.:/@]{0,511}$`)
 )
 
 // clusterName is the name of an object in a cluster; only the namespace may not be empty.

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // PureTools are those that CALL reaches without running anything (UDC-3).
 var PureTools = []string{"print", "mul", "div", "mod", "min", "max"}
 
 // toolName is what a plan can write behind CALL.
-var toolName = regexp.MustCompile(`^[a-z][a-z0-9_.-]{0,63}$`)
+var toolName = pattern.New(`^[a-z][a-z0-9_.-]{0,63}$`)
 
 // writablePlaces are where the agent can write inside the fence, or is shown what others
 // wrote.

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // Prefix begins a line of the agent's output that holds an event.
@@ -82,7 +82,7 @@ type Event struct {
 }
 
 // unit is the name of a unit, or of a directive.
-var unit = regexp.MustCompile(`^(D-[1-9][0-9]{0,8})(\.[1-9][0-9]{0,8})?$`)
+var unit = pattern.New(`^(D-[1-9][0-9]{0,8})(\.[1-9][0-9]{0,8})?$`)
 
 // Directive is the directive that an event is about; "" where its unit is no name.
 func (e Event) Directive() string {
@@ -161,7 +161,7 @@ func FromAgent(line []byte) (Event, error) {
 	return e, nil
 }
 
-var money = regexp.MustCompile(`^[0-9]{1,10}(\.[0-9]{1,12})?$`)
+var money = pattern.New(`^[0-9]{1,10}(\.[0-9]{1,12})?$`)
 
 func (e *Event) check() error {
 	switch {

@@ -1,9 +1,10 @@
 package manual
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // Candidate is a word that can come next, and what it is.
@@ -83,7 +84,7 @@ func (p *Page) dashes() (w Wanted) {
 }
 
 // code is a word of a fixed list, which a flag's text has.
-var code = regexp.MustCompile(`\b[A-Z][A-Z_]{2,}\b`)
+var code = pattern.New(`\b[A-Z][A-Z_]{2,}\b`)
 
 // values are those of a flag: a kind, or the codes that its text lists.
 func (f *Flag) values() (w Wanted) {
@@ -99,8 +100,8 @@ func (f *Flag) values() (w Wanted) {
 }
 
 var (
-	flagPart  = regexp.MustCompile(`\[[^\[\]]*-[^\[\]]*\]|-{1,2}[a-z][a-z-]*( [A-Z][A-Za-z:]*)?`)
-	valueWord = regexp.MustCompile(`[A-Z][A-Za-z.-]*`)
+	flagPart  = pattern.New(`\[[^\[\]]*-[^\[\]]*\]|-{1,2}[a-z][a-z-]*( [A-Z][A-Za-z:]*)?`)
+	valueWord = pattern.New(`[A-Z][A-Za-z.-]*`)
 )
 
 // values are the kinds of the argument at a place, from 0, as the usage lines have them. The

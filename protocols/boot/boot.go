@@ -6,13 +6,13 @@ package boot
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // What the watcher puts into an agent's environment.
@@ -99,7 +99,7 @@ func (e Entry) String() string {
 	return line
 }
 
-var commitID = regexp.MustCompile(`^(?:[0-9a-f]{40}|-)$`)
+var commitID = pattern.New(`^(?:[0-9a-f]{40}|-)$`)
 
 // Parse reads a line without its end.
 func Parse(line string) (Entry, error) {

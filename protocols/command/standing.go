@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 	"git-ward/protocols/record"
 	"git-ward/protocols/review"
 	"git-ward/protocols/standing"
@@ -24,7 +24,7 @@ type subject struct {
 	unit int    // 0: the newest
 }
 
-var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
+var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
 
 // oneDirective is the directive that a verb is given, and no unit of it.
 func oneDirective(env *cli.Env, usage, verb string, args []string) (string, error) {

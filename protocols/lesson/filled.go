@@ -2,8 +2,9 @@ package lesson
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // RuleEmpty is about a post-mortem that is as its template was.
@@ -14,7 +15,7 @@ const EmptyHint = "say below its headings what went well, what went wrong and wh
 
 // placeholder is a line that says nothing: a label without text behind it, or a text in
 // brackets that asks for one.
-var placeholder = regexp.MustCompile(`^(?:[-*+]|[0-9]+[.)])?\s*(?:\*\*[^*]+\*\*:?|[*_]{0,2}[\[(<][^\])>]*[\])>][*_]{0,2}|\.{3}|TODO|TBD|[Nn]/[Aa])?\s*$`)
+var placeholder = pattern.New(`^(?:[-*+]|[0-9]+[.)])?\s*(?:\*\*[^*]+\*\*:?|[*_]{0,2}[\[(<][^\])>]*[\])>][*_]{0,2}|\.{3}|TODO|TBD|[Nn]/[Aa])?\s*$`)
 
 // IsTemplate reports whether a post-mortem has sections, and says nothing in any of them but
 // the first, where the template says what the task was.

@@ -2,12 +2,12 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // Known reports whether there is a commit, by its id or the beginning of one, or a lesson
@@ -18,9 +18,9 @@ type Known func(id string) (bool, error)
 func (l *Linter) Citations(known Known) { l.cited = known }
 
 var (
-	citedFile   = regexp.MustCompile(`^([^:\s]+?)(?::([0-9]+)(?:[-:][0-9]+)*)?$`)
-	citedLesson = regexp.MustCompile(`^L-[0-9a-f]{12}$`)
-	citedCommit = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+	citedFile   = pattern.New(`^([^:\s]+?)(?::([0-9]+)(?:[-:][0-9]+)*)?$`)
+	citedLesson = pattern.New(`^L-[0-9a-f]{12}$`)
+	citedCommit = pattern.New(`^[0-9a-f]{7,40}$`)
 	// endings are what tells a file from a symbol, such as json.Marshal, where no line stands.
 	endings = strings.Fields("c cc cfg cpp cs css go h hpp html ini java js jsonl json jsx kt md mod php proto py rb rs sh sql sum toml ts tsx txt udc xml yaml yml")
 )

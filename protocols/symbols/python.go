@@ -1,10 +1,11 @@
 package symbols
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"git-ward/internal/pattern"
 )
 
 // readPython reads a Python file statement by statement, as Python's own lexer divides it:
@@ -225,13 +226,13 @@ func (r *pythonReader) field(mark string, level int) {
 const pythonName = `[\pL_][\pL\pN_]*`
 
 var (
-	pythonDef    = regexp.MustCompile(`^(?:async\s+)?def\s+(` + pythonName + `)`)
-	pythonClass  = regexp.MustCompile(`^class\s+(` + pythonName + `)`)
-	pythonType   = regexp.MustCompile(`^type\s+(` + pythonName + `)\s*(?:\[\])?\s*=`)
-	pythonTarget = regexp.MustCompile(`^\(?\s*(` + pythonName + `(?:\s*,\s*` + pythonName + `)*)\s*,?\s*\)?\s*(?::[^=]*)?=(?:[^=]|$)`)
-	pythonNoted  = regexp.MustCompile(`^(` + pythonName + `)\s*:\s*[^\s=]`)
-	pythonImport = regexp.MustCompile(`^import\s+(.+)`)
-	pythonFrom   = regexp.MustCompile(`^from\s+(\.*)\s*([\pL\pN_.]*)\s*import\b\s*\(?([^)]*)`)
+	pythonDef    = pattern.New(`^(?:async\s+)?def\s+(` + pythonName + `)`)
+	pythonClass  = pattern.New(`^class\s+(` + pythonName + `)`)
+	pythonType   = pattern.New(`^type\s+(` + pythonName + `)\s*(?:\[\])?\s*=`)
+	pythonTarget = pattern.New(`^\(?\s*(` + pythonName + `(?:\s*,\s*` + pythonName + `)*)\s*,?\s*\)?\s*(?::[^=]*)?=(?:[^=]|$)`)
+	pythonNoted  = pattern.New(`^(` + pythonName + `)\s*:\s*[^\s=]`)
+	pythonImport = pattern.New(`^import\s+(.+)`)
+	pythonFrom   = pattern.New(`^from\s+(\.*)\s*([\pL\pN_.]*)\s*import\b\s*\(?([^)]*)`)
 )
 
 // pythonWords begin statements that have a colon and are no declarations.

@@ -3,13 +3,13 @@ package door
 import (
 	"context"
 	"errors"
-	"regexp"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // workRequest is what a launcher on another machine asks for, for one of its workers.
-var workRequest = regexp.MustCompile(`^ward work ([1-9][0-9]{0,2})( once)?$`)
+var workRequest = pattern.New(`^ward work ([1-9][0-9]{0,2})( once)?$`)
 
 var errHand = errors.New("this key asks for work, and no more")
 

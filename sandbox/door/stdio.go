@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +18,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // What a connection over the network may take: silence, input, and all in all. A
@@ -90,10 +90,10 @@ func (s *Session) git(bare, verb string) *service {
 
 // protocolVersion is what a client may say of git's protocol (git(1)); anything
 // else is ignored, as git does.
-var protocolVersion = regexp.MustCompile(`^version=[012]$`)
+var protocolVersion = pattern.New(`^version=[012]$`)
 
 // request is what git sends: a service and one path, quoted for a shell.
-var request = regexp.MustCompile(`^git[ -](receive-pack|upload-pack) ('([^'\x00-\x1f\x7f]|'\\['!]')*'|[A-Za-z0-9._/~+:@%-]+)$`)
+var request = pattern.New(`^git[ -](receive-pack|upload-pack) ('([^'\x00-\x1f\x7f]|'\\['!]')*'|[A-Za-z0-9._/~+:@%-]+)$`)
 
 // requestedService is the service that a client's command chooses; its path counts for
 // nothing.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/pattern"
 	"git-ward/sandbox/door"
 )
 
@@ -19,8 +19,8 @@ import (
 // credentials (git-config(1)): http.<url>.extraHeader, credential.helper, an
 // address with a password.
 var (
-	secretKeys   = regexp.MustCompile(`(?i)extraheader$|^credential\.|password|passwd|token|secret|certnonceseed`)
-	secretValues = regexp.MustCompile(`://[^/@\s]+@`)
+	secretKeys   = pattern.New(`(?i)extraheader$|^credential\.|password|passwd|token|secret|certnonceseed`)
+	secretValues = pattern.New(`://[^/@\s]+@`)
 )
 
 // FindRepository finds the caller's own repository and its settings, which takes next to

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"git-ward/internal/pattern"
 )
 
 // A check admits a JSON value or says what is wrong with it; nil admits all. The
@@ -139,7 +140,7 @@ func only(texts ...string) check {
 }
 
 // dated is the version at the end of a tool's type.
-var dated = regexp.MustCompile(`_\d{8}$`)
+var dated = pattern.New(`_\d{8}$`)
 
 // byType admits an object whose "type" is in the table and that passes there. An
 // object without a type is taken for one of type missing; a type that ends in a

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // names is the list of allowed host names.
@@ -20,7 +20,7 @@ type names struct {
 
 // hostName is a name in lower case, as the DNS has it. An address is none: its
 // last label would have a digit at its beginning.
-var hostName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
+var hostName = pattern.New(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
 // CheckNames says which entry of [egress] allow a fence would not start with.
 func CheckNames(list []string) error {

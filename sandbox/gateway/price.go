@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"git-ward/internal/config"
+	"git-ward/internal/pattern"
 )
 
 // Money is an amount of US dollars in units of 10^-12: exact for every price of
@@ -27,7 +27,7 @@ const (
 // Unlimited is a budget that is never spent, as tokens and as money.
 const Unlimited = math.MaxInt64
 
-var decimalText = regexp.MustCompile(`^(\d{1,7})(?:\.(\d{1,12}))?$`)
+var decimalText = pattern.New(`^(\d{1,7})(?:\.(\d{1,12}))?$`)
 
 // ParseMoney reads a decimal text of dollars, such as "2.50": no sign, no
 // exponent, at most twelve decimals and a million dollars.
@@ -151,7 +151,7 @@ func (s PriceSetting) price() (Price, error) {
 	return p, nil
 }
 
-var version = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$`)
+var version = pattern.New(`-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$`)
 
 // Of is the price of a model: its own, its undated name's, the longest
 // beginning's, the highest. A bare name is no beginning, because gpt-5-pro costs

@@ -9,13 +9,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // provider is one protocol with the place where it is served.
@@ -31,7 +31,7 @@ type provider struct {
 }
 
 // modelsPath is the list of models, or one model.
-var modelsPath = regexp.MustCompile(`^/v1/models(/[A-Za-z0-9][A-Za-z0-9._:@-]{0,127})?$`)
+var modelsPath = pattern.New(`^/v1/models(/[A-Za-z0-9][A-Za-z0-9._:@-]{0,127})?$`)
 
 // queries are the parameters that an inference path may have.
 var queries = []string{"beta", "limit", "after_id", "before_id"}
@@ -145,7 +145,7 @@ func (p *provider) request(ctx context.Context, r *http.Request, path string, c 
 	return req, nil
 }
 
-var betaDate = regexp.MustCompile(`-\d{4}-?\d{2}-?\d{2}$`)
+var betaDate = pattern.New(`-\d{4}-?\d{2}-?\d{2}$`)
 
 func admittedBetas(values []string) string {
 	var admitted []string

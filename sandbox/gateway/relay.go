@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
+
+	"git-ward/internal/pattern"
 )
 
 var (
@@ -19,7 +20,7 @@ var (
 
 // answerHeader is what passes of an answer's headers. Cookies and the names of
 // the host's organization do not.
-var answerHeader = regexp.MustCompile(`^(Content-Type|Cache-Control|Retry-After(-Ms)?|X-Should-Retry|(X-)?Request-Id|` +
+var answerHeader = pattern.New(`^(Content-Type|Cache-Control|Retry-After(-Ms)?|X-Should-Retry|(X-)?Request-Id|` +
 	`(Anthropic|X)-Ratelimit-.*|Openai-(Processing-Ms|Version|Model))$`)
 
 // relay passes the answer on, chunk by chunk as it comes, with its usage read

@@ -3,11 +3,12 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"git-ward/internal/pattern"
 )
 
 // seen is what a request holds that its text does not tell the price of, and by which rules
@@ -198,7 +199,7 @@ func retention(v jsontext.Value, s *seen) error {
 
 // modelName is what a model may be called: also what ends in a log line and is
 // looked up in the price table.
-var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}$`)
+var modelName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}$`)
 
 // routed are ends of names by which servers that pass calls on search the web, or choose
 // who is asked, at another price.

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"git-ward/internal/pattern"
 )
 
 // Releases of programs send parts that no table here has. A part that only carries text is
@@ -20,7 +21,7 @@ import (
 
 // acting are types of parts that stand for work of the provider's own, or for what has
 // a price of its own.
-var acting = regexp.MustCompile(`search|fetch|mcp|container|execution|interpreter|computer|generation|reference|upload|audio|video|compact|server`)
+var acting = pattern.New(`search|fetch|mcp|container|execution|interpreter|computer|generation|reference|upload|audio|video|compact|server`)
 
 // unknownPart admits a part of a type that no table has, where it carries text.
 func unknownPart(f fields, name string, s *seen) error {

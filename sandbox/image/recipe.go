@@ -10,10 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 //go:embed customize.sh
@@ -66,9 +67,9 @@ func (r *Recipe) packages() []string {
 
 // These words become arguments of programs and lines of a Containerfile.
 var (
-	packageName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`)
-	suiteName   = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-	imageName   = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9./_:@-]*$`)
+	packageName = pattern.New(`^[a-z0-9][a-z0-9+.-]+$`)
+	suiteName   = pattern.New(`^[a-z][a-z0-9-]*$`)
+	imageName   = pattern.New(`^[a-zA-Z0-9][a-zA-Z0-9./_:@-]*$`)
 )
 
 // Complete fills what is empty from the machine and refuses what is no recipe.

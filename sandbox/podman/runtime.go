@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // DefaultRuntime is the one that works under every layout of cgroups, and whose
@@ -70,7 +70,7 @@ func FindRuntime(name string) (path string, err error) {
 
 // versionDay is the day in a version, as of "runsc version 0.0~20221219.0" or
 // "release-20230102.0".
-var versionDay = regexp.MustCompile(`\b20[0-9]{6}\b`)
+var versionDay = pattern.New(`\b20[0-9]{6}\b`)
 
 // RuntimeTooOld says that the program at path, of a runtime of that name, is a version that
 // starts no container of Ward's, and what mends it. It asks the program; one that does not
@@ -83,7 +83,7 @@ func RuntimeTooOld(ctx context.Context, name, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	out, _ := exec.CommandContext(ctx, path, "--version").Output()
-	if day, err := strconv.Atoi(string(versionDay.Find(out))); err != nil || day > r.tooOld {
+	if day, err := strconv.Atoi(string(versionDay.Regexp().Find(out))); err != nil || day > r.tooOld {
 		return nil
 	}
 	return diag.Hint(fmt.Errorf("the runtime %s is too old: one of %d starts nothing in a user namespace", path, r.tooOld), "%s; or set [sandbox] runtime to another", r.mend)

@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 	"git-ward/internal/scratch"
 )
 
@@ -170,14 +170,14 @@ func DriverArgs() []string {
 		return nil
 	}
 	for _, path := range []string{filepath.Join(home, "containers/storage.conf"), "/etc/containers/storage.conf", "/usr/share/containers/storage.conf"} {
-		if data, err := os.ReadFile(path); err == nil && driverLine.Match(data) {
+		if data, err := os.ReadFile(path); err == nil && driverLine.Regexp().Match(data) {
 			return nil
 		}
 	}
 	return []string{"--storage-driver", "overlay"}
 }
 
-var driverLine = regexp.MustCompile(`(?m)^\s*driver\s*=\s*"[^"]`)
+var driverLine = pattern.New(`(?m)^\s*driver\s*=\s*"[^"]`)
 
 // serviceEnv is the user's environment, without what would lead podman to
 // another service or other settings.

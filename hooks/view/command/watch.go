@@ -6,13 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"regexp"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"git-ward/hooks/view/terminal"
 	"git-ward/internal/cli"
+	"git-ward/internal/pattern"
 )
 
 const watchUsage = "watch [--bare DIR] [--interval TIME] [--plain] [D-n]"
@@ -23,7 +23,7 @@ const (
 	mostInterval  = time.Hour
 )
 
-var directiveName = regexp.MustCompile(`^D-[1-9][0-9]{0,8}$`)
+var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
 
 // watch is `git ward watch` (SEE-1).
 func watch(ctx context.Context, env *cli.Env) error {

@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
+
+	"git-ward/internal/pattern"
 )
 
 const (
@@ -68,7 +69,7 @@ func (f *feed) look(ctx context.Context) {
 }
 
 // plainWord is a version that needs no quoting on the wire.
-var plainWord = regexp.MustCompile(`^[0-9A-Za-z._:+-]{1,200}$`)
+var plainWord = pattern.New(`^[0-9A-Za-z._:+-]{1,200}$`)
 
 func word(version string) string {
 	if plainWord.MatchString(version) {

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 // policy is what a page of Ward's may do: nothing but what this server itself gives it.
@@ -70,7 +70,7 @@ type fault struct {
 
 // path is what a page's path is made of, as it stands in the request: what would need an
 // escape is at no page.
-var path = regexp.MustCompile(`^/([0-9A-Za-z][0-9A-Za-z._-]*(/[0-9A-Za-z][0-9A-Za-z._-]*)*)?$`)
+var path = pattern.New(`^/([0-9A-Za-z][0-9A-Za-z._-]*(/[0-9A-Za-z][0-9A-Za-z._-]*)*)?$`)
 
 // fault is the first thing that is wrong with a request, nil for none.
 func (s *Server) fault(r *http.Request) *fault {

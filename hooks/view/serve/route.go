@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -17,7 +18,7 @@ var script []byte
 //go:embed *.html
 var files embed.FS
 
-var own = template.Must(template.ParseFS(files, "*.html"))
+var own = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(files, "*.html")) })
 
 // route answers a request that the guard let pass.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +103,7 @@ func (s *Server) refuse(w http.ResponseWriter, f *fault) {
 
 func (s *Server) own(w http.ResponseWriter, status int, name string, data any) {
 	var out bytes.Buffer
-	if err := own.ExecuteTemplate(&out, name, data); err != nil {
+	if err := own().ExecuteTemplate(&out, name, data); err != nil {
 		panic(err) // the templates and their data are ours
 	}
 	s.write(w, status, "text/html; charset=utf-8", out.Bytes())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 	"time"
 
 	"git-ward/internal/diag"
@@ -30,7 +31,9 @@ type page struct {
 }
 
 // templates are the pages by name, each with the layout and the parts.
-var templates = parse("home", "directive", "unit", "review", "audit", "machines", "trouble")
+var templates = sync.OnceValue(func() map[string]*template.Template {
+	return parse("home", "directive", "unit", "review", "audit", "machines", "trouble")
+})
 
 func parse(names ...string) map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(template.FuncMap{
@@ -73,7 +76,7 @@ func shorten(text string, most int) string {
 // render is a whole page.
 func render(name string, p page) ([]byte, error) {
 	var b bytes.Buffer
-	if err := templates[name].ExecuteTemplate(&b, "layout", p); err != nil {
+	if err := templates()[name].ExecuteTemplate(&b, "layout", p); err != nil {
 		return nil, fmt.Errorf("the page %s: %w", name, err)
 	}
 	return b.Bytes(), nil

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"git-ward/hooks/view"
 	"git-ward/internal/diag"
 	"git-ward/internal/live"
+	"git-ward/internal/pattern"
 )
 
 // eventWords are what an event is called, as a line begins, and its role. No state is told
@@ -99,7 +99,7 @@ func argumentWords(text string) string {
 }
 
 // stateName is a machine's state as a machine names it.
-var stateName = regexp.MustCompile(`\b[A-Z]+(?:_[A-Z]+)*\b`)
+var stateName = pattern.New(`\b[A-Z]+(?:_[A-Z]+)*\b`)
 
 // stateWords are the states of a text's first line in small letters and without underscores:
 // people read words, and the letter-form is in the journal.

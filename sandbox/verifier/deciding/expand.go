@@ -2,10 +2,11 @@ package deciding
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"git-ward/internal/pattern"
 )
 
 // What stands in a word for what no text says.
@@ -16,7 +17,7 @@ const (
 )
 
 // braces are chk{1,2} and chk{1..9}, which the shell takes apart.
-var braces = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
+var braces = pattern.New(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
 
 // maxValues bounds how many values a word is taken to have.
 const maxValues = 32

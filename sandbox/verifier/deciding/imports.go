@@ -3,11 +3,12 @@ package deciding
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/pattern"
 )
 
 // onBaseDir reports whether main has files below a path.
@@ -51,10 +52,10 @@ func (s *shell) npmScripts(args [][]string, h how) {
 }
 
 var (
-	pythonImport = regexp.MustCompile(`(?m)^([ \t]*)(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#]+))`)
-	otherImport  = regexp.MustCompile(`(?m)^([^\n'"]*?)(?:\b(?:require|import|from|export|load|include|include_once|require_once|require_relative|do|source|dofile|loadfile)\b|\bimport\()[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
-	sysPath      = regexp.MustCompile(`(?m)^.*\b(?:sys\.path|addsitedir)\b.*$`)
-	quoted       = regexp.MustCompile(`["']([\w./-]+)["']`)
+	pythonImport = pattern.New(`(?m)^([ \t]*)(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#]+))`)
+	otherImport  = pattern.New(`(?m)^([^\n'"]*?)(?:\b(?:require|import|from|export|load|include|include_once|require_once|require_relative|do|source|dofile|loadfile)\b|\bimport\()[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
+	sysPath      = pattern.New(`(?m)^.*\b(?:sys\.path|addsitedir)\b.*$`)
+	quoted       = pattern.New(`["']([\w./-]+)["']`)
 )
 
 // python reads what a Python text imports. What main has is the work, as far as no

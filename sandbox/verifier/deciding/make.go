@@ -3,9 +3,10 @@ package deciding
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // makeCommand is the make command: its makefiles, and its targets, which a file of such a
@@ -67,14 +68,14 @@ func below(dirs []string, dir string) []string {
 }
 
 var (
-	makeInclude  = regexp.MustCompile(`^ *(-include|sinclude|include)\s+(.+)$`)
-	makeVariable = regexp.MustCompile(`^ *(?:export\s+|override\s+)*([A-Za-z_.][\w.-]*)\s*(?:::?=|\?=|\+=|=|!=)\s*(.*)$`)
-	makeRule     = regexp.MustCompile(`^([^\t#:=][^:=#]*?)\s*::?(?:[^=]|$)([^;]*)(?:;(.*))?$`)
-	makeUse      = regexp.MustCompile(`\$[({]([\w.-]+)[)}]`)
-	makeWildcard = regexp.MustCompile(`\$[({]wildcard\s+([^()]*)[)}]`)
-	makeFile     = regexp.MustCompile(`\$[({]file\s+<\s*([^()]*)[)}]`)
-	makeVpath    = regexp.MustCompile(`^ *vpath\s+\S+\s+(.+)$`)
-	makeShell    = regexp.MustCompile(`\$\(shell\s+([^()]*)\)`)
+	makeInclude  = pattern.New(`^ *(-include|sinclude|include)\s+(.+)$`)
+	makeVariable = pattern.New(`^ *(?:export\s+|override\s+)*([A-Za-z_.][\w.-]*)\s*(?:::?=|\?=|\+=|=|!=)\s*(.*)$`)
+	makeRule     = pattern.New(`^([^\t#:=][^:=#]*?)\s*::?(?:[^=]|$)([^;]*)(?:;(.*))?$`)
+	makeUse      = pattern.New(`\$[({]([\w.-]+)[)}]`)
+	makeWildcard = pattern.New(`\$[({]wildcard\s+([^()]*)[)}]`)
+	makeFile     = pattern.New(`\$[({]file\s+<\s*([^()]*)[)}]`)
+	makeVpath    = pattern.New(`^ *vpath\s+\S+\s+(.+)$`)
+	makeShell    = pattern.New(`\$\(shell\s+([^()]*)\)`)
 )
 
 // makeRules are what the makefiles that were read make, and from what.

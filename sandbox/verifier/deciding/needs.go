@@ -1,11 +1,12 @@
 package deciding
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"git-ward/internal/pattern"
 )
 
 // RunsModule stands between a Python and its module in a name of Tools.
@@ -142,9 +143,9 @@ func (w *wants) word(word *syntax.Word, always bool) {
 }
 
 var (
-	toolName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*( -m [A-Za-z0-9_.]+)?$`)
-	absolute   = regexp.MustCompile(`^(/[A-Za-z0-9_.+-]+)+$`)
-	moduleName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+	toolName   = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*( -m [A-Za-z0-9_.]+)?$`)
+	absolute   = pattern.New(`^(/[A-Za-z0-9_.+-]+)+$`)
+	moduleName = pattern.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 )
 
 func (w *wants) add(name string, always bool) {

@@ -2,11 +2,12 @@ package deciding
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"git-ward/internal/pattern"
 )
 
 // runners run a file that is named as an argument: the first one that is there.
@@ -108,7 +109,7 @@ func (r *reader) runs(word string) bool {
 		slices.ContainsFunc(r.dirs, func(dir string) bool { return word != "" && r.onMain(path.Join(dir, word)) })
 }
 
-var duration = regexp.MustCompile(`^[0-9.]+[smhd]?$`) // and not "sh", which the same letters make
+var duration = pattern.New(`^[0-9.]+[smhd]?$`) // and not "sh", which the same letters make
 
 // isWrapperArgument tells a wrapper's own argument by its look: a flag, a setting of env, the 10s
 // of timeout.

@@ -2,11 +2,12 @@ package deciding
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"git-ward/internal/pattern"
 )
 
 // Files are the files of a tree, by path; ok is false where there is none, or no text.
@@ -133,10 +134,10 @@ func (m *recipes) arguments(words []string) (targets []string, ok bool) {
 }
 
 var (
-	makeCondition = regexp.MustCompile(`^ *(ifeq|ifneq|ifdef|ifndef|define)\b`)
-	makeEnd       = regexp.MustCompile(`^ *(endif|endef)\b`)
+	makeCondition = pattern.New(`^ *(ifeq|ifneq|ifdef|ifndef|define)\b`)
+	makeEnd       = pattern.New(`^ *(endif|endef)\b`)
 	// makeElsewhere changes how all recipes run, or where programs are looked for.
-	makeElsewhere = regexp.MustCompile(`^ *(\.ONESHELL|\.IGNORE|\.SILENT *:.*-i|(export +|override +)*(PATH|SHELL|\.SHELLFLAGS|MAKEFLAGS)\b *[:?+!]*=)`)
+	makeElsewhere = pattern.New(`^ *(\.ONESHELL|\.IGNORE|\.SILENT *:.*-i|(export +|override +)*(PATH|SHELL|\.SHELLFLAGS|MAKEFLAGS)\b *[:?+!]*=)`)
 )
 
 // read takes a makefile's rules and variables. What stands in a condition is not known.

@@ -3,9 +3,10 @@ package deciding
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // maxTests bounds how many of main's tests are read for what they compare with.
@@ -18,10 +19,10 @@ var (
 		.erl .hs .ml .mli .clj .jl .r .nim .zig .v .d .vue .svelte .css .scss .sql .proto .udc`)
 	documents = set(`.md .rst .adoc .html .htm .tex .org`)
 	// helperName is for names of what only tests are made with.
-	helperName   = regexp.MustCompile(`(?i)^(?:(?:test|mock|fake|stub)[^/]*|.*(?:helpers?|asserts?|assertions?|expects?|fakes?|mocks?|stubs?|checks|matchers?|tests?|testing))$`)
-	goTestImport = regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w.~/-]+)"`)
-	embeds       = regexp.MustCompile(`(?m)^//go:embed[ \t]+(.+)$`)
-	generates    = regexp.MustCompile(`(?m)^//go:generate[ \t]+(.+)$`)
+	helperName   = pattern.New(`(?i)^(?:(?:test|mock|fake|stub)[^/]*|.*(?:helpers?|asserts?|assertions?|expects?|fakes?|mocks?|stubs?|checks|matchers?|tests?|testing))$`)
+	goTestImport = pattern.New(`(?m)^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w.~/-]+)"`)
+	embeds       = pattern.New(`(?m)^//go:embed[ \t]+(.+)$`)
+	generates    = pattern.New(`(?m)^//go:generate[ \t]+(.+)$`)
 )
 
 // mainTests are what main's tests use.
@@ -181,12 +182,12 @@ func (r *Reading) claimedText(name string) string {
 	return string(data)
 }
 
-func findAll(re *regexp.Regexp, text string) []string { return re.FindAllString(text, -1) }
+func findAll(re *pattern.Pattern, text string) []string { return re.FindAllString(text, -1) }
 
 // inline are tests that stand in the text of the work: Rust's, and Python's doctests.
-var inline = map[string]*regexp.Regexp{
-	".rs": regexp.MustCompile(`(?ms)^[ \t]*#\[cfg\(test\)\].*`),
-	".py": regexp.MustCompile(`(?m)^[ \t]*>>> .*\n.*`),
+var inline = map[string]*pattern.Pattern{
+	".rs": pattern.New(`(?ms)^[ \t]*#\[cfg\(test\)\].*`),
+	".py": pattern.New(`(?m)^[ \t]*>>> .*\n.*`),
 }
 
 // findLostTests notes each file that the claimed commit changes and in which main's tests
