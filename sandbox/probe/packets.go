@@ -134,7 +134,8 @@ const (
 )
 
 // askMany sends ten times as many questions as a fence may ask at once, each with frame
-// before it. A stream is refused by a reset.
+// before it; those of the attempt before this one count, too. That a resolver is not there
+// refuses nothing. A stream is refused by a reset.
 func askMany(kind int, to netip.AddrPort, burst int, frame []byte, ready func(fd int) error) (bool, string) {
 	family, address := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()})
 	if to.Addr().Is4() {
@@ -161,19 +162,19 @@ func askMany(kind int, to netip.AddrPort, burst int, frame []byte, ready func(fd
 		for i := range together {
 			all = append(append(all, frame...), question(sent+i)...)
 		}
-		if err = unix.Sendto(fd, all, unix.MSG_NOSIGNAL, nil); err != nil {
-			break
+		if err = unix.Sendto(fd, all, unix.MSG_NOSIGNAL, nil); err == nil {
+			_, _, err = unix.Recvfrom(fd, answer, unix.MSG_DONTWAIT)
 		}
-		if _, _, err = unix.Recvfrom(fd, answer, unix.MSG_DONTWAIT); err != nil && !errors.Is(err, unix.EAGAIN) {
+		if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.ECONNREFUSED) {
 			break
 		}
 	}
-	for _, refused := range []unix.Errno{unix.EPERM, unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.EACCES, unix.ECONNRESET, unix.EPIPE} {
+	for _, refused := range []unix.Errno{unix.EPERM, unix.EHOSTUNREACH, unix.EACCES, unix.ECONNRESET, unix.EPIPE} {
 		if errors.Is(err, refused) {
 			return true, fmt.Sprintf("%v after %d", err, sent)
 		}
 	}
-	return false, fmt.Sprintf("NOT REFUSED: %d sent", sent)
+	return false, fmt.Sprintf("NOT REFUSED: %d sent, %v", sent, err)
 }
 
 // question asks for a name that nobody has, and that no name server passes on (RFC 6761).

@@ -18,8 +18,8 @@ type Surroundings struct {
 	Resolver string   `json:"resolver"` // address, "" for none
 	Egress   string   `json:"egress"`   // public or allowlist
 
-	Connections int `json:"connections"` // [egress] connections
-	Names       int `json:"names"`       // how many names it may ask for at once
+	Connections int `json:"connections"`     // [egress] connections
+	Names       int `json:"names,omitempty"` // how many names it may ask for at once
 
 	// Refused are HOST:PORT that a pod's agent may not reach by TCP besides: the gate, the
 	// kubelet, the API server.
@@ -54,8 +54,8 @@ var groups = []group{
 	{"files", true, files},
 	{"life", false, life},
 	{"services", false, services},
-	{"connections", false, connections},
 	{"names", false, names},
+	{"connections", false, connections}, // after it none is left for a while
 	{"models", false, models},
 	{"watcher", false, watcher},
 }
