@@ -36,8 +36,8 @@ func TestClockSetAhead(t *testing.T) {
 	}
 	old := time.Now().Add(-abandonedAfter - time.Minute)
 	filepath.WalkDir(found[0], func(path string, _ os.DirEntry, _ error) error { return os.Chtimes(path, old, old) })
-	if n, err := Quarantines(bare); n != 0 || err != nil {
-		t.Errorf("%d bytes left: %v", n, err)
+	if left, err := Quarantines(bare, nil); len(left) != 0 || err != nil {
+		t.Errorf("%v left: %v", left, err)
 	}
 	if err := os.Remove(arrived); err != nil {
 		t.Fatal(err)

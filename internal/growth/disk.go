@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"git-ward/internal/atomicfile"
 )
 
 // Size is what the files below a directory take of the disk, in bytes: whole blocks,
@@ -53,13 +55,15 @@ func Free(path string) (int64, error) {
 const abandonedAfter = 30 * time.Minute
 
 // Quarantines removes those that receive-packs left which were killed, and returns what
-// the others take, those of pushes under way included: no ledger has them yet.
-func Quarantines(bare string) (bytes int64, err error) {
+// the others take by whose they are, "" for nobody known, those of pushes under way included:
+// no ledger has them yet. Running says whose those are, by their directories' names.
+func Quarantines(bare string, running map[string]string) (left map[string]int64, err error) {
 	objects := filepath.Join(bare, "objects")
 	entries, err := os.ReadDir(objects)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	left = map[string]int64{}
 	for _, e := range entries {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), "tmp_objdir-incoming-") { // git's name for them (tmp-objdir.c)
 			continue
@@ -67,17 +71,35 @@ func Quarantines(bare string) (bytes int64, err error) {
 		dir := filepath.Join(objects, e.Name())
 		if quiet(dir) > abandonedAfter {
 			if err := discard(dir); err != nil {
-				return 0, err
+				return nil, err
 			}
 			continue
 		}
 		n, err := Size(dir)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		bytes += n
+		who, runs := running[e.Name()]
+		if !runs {
+			data, _ := os.ReadFile(filepath.Join(dir, ownerFile)) // none where nobody wrote it
+			who = string(data)
+		}
+		left[who] += n
 	}
-	return bytes, nil
+	return left, nil
+}
+
+// ownerFile, in what a push left, says whose push it was.
+const ownerFile = "ward-pusher"
+
+// Left writes down whose push left a quarantine, by its directory's name, after its end:
+// nothing moves what is in it into the repository any more. One that is gone by then is none.
+func Left(bare, name, who string) error {
+	err := atomicfile.Write(filepath.Join(bare, "objects", name, ownerFile), []byte(who), 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // goneEnd is of the name of a quarantine that is being removed.

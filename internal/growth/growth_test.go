@@ -165,9 +165,9 @@ func TestQuarantines(t *testing.T) {
 			}
 		}
 	}
-	n, err := Quarantines(dir)
-	if err != nil || n != 100<<10 {
-		t.Errorf("%d bytes, %v", n, err)
+	of, err := Quarantines(dir, nil)
+	if err != nil || of[""] != 100<<10 {
+		t.Errorf("%v, %v", of, err)
 	}
 	left, _ := filepath.Glob(filepath.Join(dir, "objects/*"))
 	if len(left) != 1 || filepath.Base(left[0]) != "tmp_objdir-incoming-bbbbbb" {

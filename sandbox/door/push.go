@@ -64,8 +64,10 @@ type push struct {
 	words  *words // nil where git's answer goes as it is
 	// refused is why the client's input was ended; to be read when feed is done.
 	refused error
-	in      int64 // bytes from the client
-	out     int64 // bytes from git
+	// quarantines are those of its processes when it was ended, and who pushed.
+	quarantines map[string]string
+	in          int64 // bytes from the client
+	out         int64 // bytes from git
 }
 
 // receive runs one push to its end and logs it.
@@ -124,6 +126,7 @@ func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push
 	pumps.Go(func() { p.feed(conn, input) })
 	pumps.Go(func() { p.answer(conn, s.idle) })
 	err = p.wait(ctx)
+	s.left(p)
 	settled(p.cmd.ProcessState)
 	conn.CloseRead() // wakes feed
 	p.stdout.SetReadDeadline(time.Now().Add(lastWords))
@@ -162,7 +165,12 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	}
 	p.cmd.ExtraFiles = held
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p.cmd.Cancel = func() error { endChildren(p.cmd.Process.Pid); return nil }
+	p.cmd.Cancel = func() error {
+		leader := p.cmd.Process.Pid
+		p.quarantines = quarantined(sessions()[leader])
+		endChildren(leader)
+		return nil
+	}
 	p.cmd.WaitDelay = killDelay
 	p.cmd.Stderr = &p.stderr
 	if err := p.pipes(); err != nil {
