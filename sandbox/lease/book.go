@@ -6,6 +6,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,8 +34,9 @@ type Book struct {
 	taking sync.Mutex
 
 	mu   sync.Mutex
-	kept map[string]kept // by directive: what this process granted or renewed
-	mark git.Mark        // of control, when it was read as
+	kept map[string]kept        // by directive: what this process granted or renewed
+	made map[string]fs.FileInfo // by blob: the files that it wrote, as they were then
+	mark git.Mark               // of control, when it was read as
 	doc  state.Comms
 }
 
@@ -88,11 +90,46 @@ func (b *Book) keep(l lease.Lease) {
 const maxBlobs = 2
 
 // drop removes the blob that a lease was before the last renewal but one, unless it is
-// still one of those, or git has packed it.
+// still one of those, or git has packed it. It has to be the file that this process wrote, and
+// as it was: git, where somebody else stores the same bytes, takes the file that is there, and
+// sets its time. Any other stays, and is maintenance's.
 func (b *Book) drop(id string, but []string) {
-	if !slices.Contains(but, id) {
-		os.Remove(filepath.Join(b.Repo.Dir, "objects", id[:2], id[2:])) // a file that stays is maintenance's
+	if slices.Contains(but, id) {
+		return
 	}
+	made, now := b.made[id], b.file(id)
+	delete(b.made, id)
+	if made != nil && now != nil && os.SameFile(made, now) && made.ModTime().Equal(now.ModTime()) {
+		os.Remove(b.path(id))
+	}
+}
+
+func (b *Book) path(id string) string {
+	return filepath.Join(b.Repo.Dir, "objects", id[:2], id[2:])
+}
+
+// file is the one of a loose object, nil for none.
+func (b *Book) file(id string) fs.FileInfo {
+	info, err := os.Lstat(b.path(id))
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// write stores a lease's blob. One that is there already is not made here.
+func (b *Book) write(data []byte) (id string, err error) {
+	there := b.file(git.BlobID(data))
+	if id, err = b.Repo.WriteObject("blob", data); err != nil || there != nil {
+		return id, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.made == nil {
+		b.made = map[string]fs.FileInfo{}
+	}
+	b.made[id] = b.file(id)
+	return id, nil
 }
 
 // forget ends what keep noted, but for the blobs: who takes a directive and gives it back, over
@@ -160,7 +197,7 @@ func (b *Book) swap(ctx context.Context, directive string, from entry, to *lease
 		if err != nil {
 			return next, err
 		}
-		if next.blob, err = b.Repo.WriteObject("blob", data); err != nil {
+		if next.blob, err = b.write(data); err != nil {
 			return next, err
 		}
 		next.lease = *to

@@ -338,6 +338,36 @@ func TestLauncherName(t *testing.T) {
 	}
 }
 
+// TestBlobOfTwo: somebody may store the very bytes that a lease was: he knows them, or
+// guesses. Then the blob is his, too, and no renewal takes it away.
+func TestBlobOfTwo(t *testing.T) {
+	r := newRepository(t, directives(3))
+	now := noon
+	b := r.at(&now)
+	l, err := b.Worker("a.1", "process").Take(t.Context(), []string{"D-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, same := must(l.Format()), filepath.Join(t.TempDir(), "same")
+	if err := os.WriteFile(same, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "the file system's clock has moved", func() bool {
+		r.git("hash-object", "-w", same)
+		return b.file(git.BlobID(data)).ModTime() != b.made[git.BlobID(data)].ModTime()
+	})
+	for range 4 {
+		now = now.Add(time.Minute)
+		if _, err := b.Renew(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.git("cat-file", "-e", git.BlobID(data))
+	if out := r.git("count-objects"); !strings.HasPrefix(out, "6 objects") { // control's three, two of the lease, and his
+		t.Error(out)
+	}
+}
+
 // TestRetake: who takes a directive and gives it back, over and over, does not fill the disk.
 func TestRetake(t *testing.T) {
 	r := newRepository(t, directives(3))
