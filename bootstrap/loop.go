@@ -10,7 +10,6 @@ import (
 	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
-	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
 
@@ -102,12 +101,6 @@ func (w *watcher) over(t *target, r run) bool {
 	return r.Booted || w.state.Pin == nil || t.pinned
 }
 
-// mark changes when one of the PM's branches moves: the project's, or the one with
-// COMMS.md.
-func (w *watcher) mark() [2]git.Mark {
-	return [2]git.Mark{w.remote.Mark(w.remote.Main), w.remote.Mark(w.remote.Control)}
-}
-
 // pause is the time before the next start. A signal or a move of the PM's branches ends
 // it; it is false when ctx does.
 func (w *watcher) pause(ctx context.Context) bool {
@@ -116,7 +109,7 @@ func (w *watcher) pause(ctx context.Context) bool {
 		return ctx.Err() == nil
 	}
 	w.log.Info().Str("pause", wait.String()).Int("short_runs", w.restarts.short).Msg("before the next start")
-	mark := w.mark()
+	branches := w.remote.Watch(w.remote.Main, w.remote.Control)
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	look := time.NewTicker(supervisor.LookEvery)
@@ -134,7 +127,7 @@ func (w *watcher) pause(ctx context.Context) bool {
 			notify = w.notify
 			w.notices.Deliver(ctx)
 		}
-		if w.signals.Waiting() || w.mark() != mark {
+		if w.signals.Waiting() || branches.Moved() {
 			return true
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"git-ward/bootstrap/trees"
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
-	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
 
@@ -111,17 +110,16 @@ func (w *watcher) stale(ctx context.Context, t *target) func() bool {
 	if t.hop == nil && !t.pinned || t.hop != nil && t.hop.Kind == signals.Bootstrap && t.branch == boot.Main {
 		return nil
 	}
-	var mark git.Mark // of no ref: the first look is at the code
+	watch, look := w.remote.Watch(w.remote.Main), true
 	return func() bool {
-		now := w.remote.Mark(w.remote.Main)
-		if now == mark {
+		if look = watch.Moved() || look; !look {
 			return false
 		}
 		moved, err := w.mainCode(ctx)
 		if err != nil || moved == "" {
 			return false // main is gone, or being written: there is nothing to go to
 		}
-		mark = now
+		look = false
 		return moved != t.main
 	}
 }

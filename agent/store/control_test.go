@@ -36,11 +36,10 @@ func TestControl(t *testing.T) {
 	tier.First(t, "it pushes to both branches")
 	s := newAdopted(t)
 	u := &unit{T: t, store: s, journal: s.NewJournal(uow.ID{Directive: "D-1", K: 1})}
-	before := s.Mark()
+	before := s.Watch()
 	u.begin()
 	u.step(uow.Input{Event: uow.Open, Reason: "DIRECTIVE_OPEN"})
-	mark := s.Mark()
-	if mark == before {
+	if !before.Moved() {
 		t.Error("the unit's journal moved")
 	}
 	u.write("y.go", "package x\n")
@@ -50,14 +49,14 @@ func TestControl(t *testing.T) {
 	if got := u.says("agent/D-1"); got != "one; trunk: x.go y.go" {
 		t.Error(got)
 	}
-	if s.Mark() != mark {
+	if before.Moved() {
 		t.Error("neither branch moved")
 	}
 	u.must(s.Report(t.Context(), comms.NewReport{Time: time.Now(), Directive: "D-1", DirectiveHash: u.work.Directive.Hash(), Status: comms.Done, Text: "x"}))
 	if got := u.says("ward"); got != "comms: report D-1 DONE; ward: COMMS.md" {
 		t.Error(got)
 	}
-	reported := s.Mark()
+	reported := before.Moved()
 	if taken, err := s.Taken(t.Context(), commit); taken || err != nil {
 		t.Error(taken, err)
 	}
@@ -65,7 +64,7 @@ func TestControl(t *testing.T) {
 	if taken, err := s.Taken(t.Context(), commit); !taken || err != nil {
 		t.Error(taken, err)
 	}
-	if mark == reported || s.Mark() == reported {
+	if !reported || !before.Moved() {
 		t.Error("a branch that moved is not seen")
 	}
 	m, err := s.Look(t.Context())

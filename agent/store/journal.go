@@ -358,20 +358,12 @@ func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdic
 // and git only where a ref moved.
 func (s *Store) AwaitVerdict(ctx context.Context, commit, claim string, patience time.Duration, wanted func(*loop.Verdict) bool) (*loop.Verdict, error) {
 	end := time.Now().Add(patience)
-	for {
-		mark := git.Open(s.Bare).Mark(loop.VerdictsRef)
+	for watch := git.Open(s.Bare).Watch(loop.VerdictsRef); ; {
 		if v, err := s.Verdict(ctx, commit, claim); err != nil || v != nil && wanted(v) {
 			return v, err
 		}
-		for git.Open(s.Bare).Mark(loop.VerdictsRef) == mark {
-			if time.Now().After(end) {
-				return nil, nil
-			}
-			select {
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			case <-time.After(lookEvery / 4):
-			}
+		if moved, err := watch.Wait(ctx, LookEvery/4, end, nil); !moved || err != nil {
+			return nil, err
 		}
 	}
 }

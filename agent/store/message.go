@@ -188,25 +188,16 @@ func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string,
 func (s *Store) folded(ctx context.Context, w word, id uow.ID, number int) error {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
-	bare := git.Open(s.Bare)
-	var seen git.Mark
-	for late := time.Now().Add(foldPatience); ; {
-		if mark := bare.Mark(record.FoldedRef(id)); mark != seen {
-			seen = mark
-			if n, err := foldedUpTo(reader, id); err != nil || n >= number {
-				return err
-			}
+	for watch := git.Open(s.Bare).Watch(record.FoldedRef(id)); ; {
+		if n, err := foldedUpTo(reader, id); err != nil || n >= number {
+			return err
 		}
-		if time.Now().After(late) {
-			late = time.Now().Add(foldPatience)
-			if s.Late != nil {
-				s.Late(w.what)
-			}
+		moved, err := watch.Wait(ctx, foldLook, time.Now().Add(foldPatience), nil)
+		if err != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(foldLook): // a ref tells nobody that it moves
+		if !moved && s.Late != nil {
+			s.Late(w.what)
 		}
 	}
 }

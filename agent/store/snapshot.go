@@ -34,14 +34,14 @@ type Snapshot struct {
 // Look is Main for those who ask again and again: while both refs look on disk as
 // they did, it is the snapshot of the last time, and costs no child.
 func (s *Store) Look(ctx context.Context) (Snapshot, error) {
-	mark := s.Mark()
-	if s.seen.files != nil && s.mark.branches() == mark.branches() {
+	if s.seen.files != nil && !s.watch.Moved() {
 		return s.seen, nil
 	}
+	s.seen, s.watch = Snapshot{}, git.Open(s.Bare).Watch(s.Control.Ref(), s.Control.ProjectRef())
 	m, err := s.Main(ctx)
 	if err == nil {
 		m.files = map[string][]byte{}
-		s.seen, s.mark = m, mark
+		s.seen = m
 	}
 	return m, err
 }

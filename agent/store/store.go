@@ -71,10 +71,10 @@ func (s *Store) redact(text string) string {
 // Lock sees to, and not for concurrent use.
 type Store struct {
 	Options
-	name string // of clones: the remote's, without .git
-	main *clone
-	seen Snapshot // what Look saw last, when the refs looked like mark
-	mark Mark
+	name  string // of clones: the remote's, without .git
+	main  *clone
+	seen  Snapshot // what Look saw last, until watch says that a branch moved
+	watch *git.Watch
 	// pushOptions is whether the remote takes them, and so can answer in JSON.
 	pushOptions bool
 }

@@ -235,7 +235,7 @@ func wait(t *testing.T, s *Store) {
 		{"main, loose again", []string{"update-ref", "refs/heads/main", commit("b")}, true},
 	} {
 		looks, limit, start := 0, time.Hour, time.Now()
-		err := s.Wait(t.Context(), s.Mark(), limit, func() bool {
+		_, err := s.Watch().Wait(t.Context(), LookEvery, start.Add(limit), func() bool {
 			if looks++; looks == 2 { // in the middle of the wait
 				run(t, s.Bare, "", c.args...)
 			}
@@ -250,7 +250,7 @@ func wait(t *testing.T, s *Store) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Wait(ctx, s.Mark(), time.Hour, func() bool { return false }); !errors.Is(err, context.Canceled) {
+	if _, err := s.Watch().Wait(ctx, LookEvery, time.Time{}, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

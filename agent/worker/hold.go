@@ -82,7 +82,8 @@ func (w *watch) run(ctx context.Context) {
 	defer close(w.done)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	var unit, control git.Mark // none yet: what came before this began is looked at, too
+	units, branch := w.bare.Watch(w.unit.Ref()), w.bare.Watch(w.control)
+	unit, control := true, true // what came before this began is looked at, too
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -92,8 +93,8 @@ func (w *watch) run(ctx context.Context) {
 		if n%signEvery == 0 {
 			w.live()
 		}
-		u, c := w.bare.Mark(w.unit.Ref()), w.bare.Mark(w.control)
-		why, err := w.look(ctx, u != unit, c != control)
+		unit, control = units.Moved() || unit, branch.Moved() || control
+		why, err := w.look(ctx, unit, control)
 		switch {
 		case why != nil && why.Kind == stop.Suspended:
 			w.cancel(why)
@@ -102,7 +103,7 @@ func (w *watch) run(ctx context.Context) {
 			w.enough(why)
 		}
 		if err == nil { // what could not be read is looked at again
-			unit, control = u, c
+			unit, control = false, false
 		}
 	}
 }

@@ -144,7 +144,7 @@ func Run(ctx context.Context, set Settings) error {
 // did not answer is gone on with where there is to be one pass only, too.
 func (d *deps) passes(ctx context.Context, once bool) error {
 	for {
-		mark := d.store.Mark()
+		watch := d.store.Watch()
 		p := &pass{deps: d, worked: map[string]bool{}, failed: map[string]error{}, waits: map[string]bool{}}
 		err := p.run(ctx)
 		if once && p.retry == 0 || stop.Is(err, stop.Restart) || ctx.Err() != nil {
@@ -157,7 +157,7 @@ func (d *deps) passes(ctx context.Context, once bool) error {
 		if p.retry > 0 {
 			wait = min(wait, p.retry)
 		}
-		if err := d.store.Wait(ctx, mark, wait, d.leases.freed); err != nil {
+		if _, err := watch.Wait(ctx, store.LookEvery, time.Now().Add(wait), d.leases.freed); err != nil {
 			return err
 		}
 	}

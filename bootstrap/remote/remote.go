@@ -39,8 +39,8 @@ func Open(bare string, c config.Control) *Remote {
 // ErrNotFound says that the repository has nothing under a name.
 var ErrNotFound = errors.New("the repository has no such branch, ref or commit")
 
-// Mark changes when a full ref moves; it costs no process.
-func (r *Remote) Mark(ref string) git.Mark { return r.repo.Mark(ref) }
+// Watch says when one of some full refs moves; it costs no process.
+func (r *Remote) Watch(refs ...string) *git.Watch { return r.repo.Watch(refs...) }
 
 // Commit is the object id that a full ref holds, "" when there is none.
 func (r *Remote) Commit(ctx context.Context, ref string) (string, error) {

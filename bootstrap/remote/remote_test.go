@@ -109,7 +109,7 @@ func TestCode(t *testing.T) {
 	}
 	old := code(r.commit("agent.sh", "1"))
 	for _, name := range []string{"COMMS.md", "LEARNINGS.md", "evidence/x"} {
-		if mark := w.Mark(w.Main); code(r.commit(name, "words")) != old || w.Mark(w.Main) == mark {
+		if watch := w.Watch(w.Main); code(r.commit(name, "words")) != old || !watch.Moved() {
 			t.Errorf("%s is code, or main did not move", name)
 		}
 	}

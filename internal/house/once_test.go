@@ -159,3 +159,104 @@ func TestGitLines(t *testing.T) {
 		}
 	}
 }
+
+// loopsLeft are loops that move refs, or wait for one, by hand still. A number here may only
+// fall.
+var loopsLeft = map[string]int{"moves": 2, "waits": 0}
+
+// TestRefsMoveInOneLoop: a loop that makes a swap of refs anew, or waits until one moves, is
+// git.Update or git.Watch's (ONE-4). One that ranges over a list does something for each.
+func TestRefsMoveInOneLoop(t *testing.T) {
+	found := map[string][]string{}
+	shipped(t, "internal/git", func(path string, set *token.FileSet, file *ast.File) {
+		for kind, places := range refLoops(file) {
+			for _, at := range places {
+				found[kind] = append(found[kind], set.Position(at).String())
+			}
+		}
+	})
+	for kind, left := range loopsLeft {
+		if n := len(found[kind]); n > left {
+			t.Errorf("%d loops of their own that are %s, not %d: let git.Update or git.Watch be the loop: %q", n, kind, left, found[kind])
+		} else if n < left {
+			t.Errorf("only %d %s are left: write that number here", n, kind)
+		}
+	}
+}
+
+// refLoops are the loops of a file that move refs by compare-and-swap, "moves", or look at
+// them until they move, "waits".
+func refLoops(file *ast.File) map[string][]token.Pos {
+	found := map[string][]token.Pos{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ForStmt:
+		case *ast.RangeStmt:
+			if n.Value != nil {
+				return true
+			}
+		default:
+			return true
+		}
+		moves, looks, sleeps := false, false, false
+		ast.Inspect(n, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit: // a swap of git.Update's, or another goroutine
+				return false
+			case *ast.CallExpr:
+				fun, ok := n.Fun.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				switch from, _ := fun.X.(*ast.Ident); fun.Sel.Name {
+				case "UpdateRefs", "BeginUpdate", "Backoff", "PushAs":
+					moves = true
+				case "Mark":
+					looks = looks || len(n.Args) == 1
+				case "After", "NewTimer", "NewTicker", "Sleep", "Tick":
+					sleeps = sleeps || from != nil && from.Name == "time"
+				}
+				for _, arg := range n.Args {
+					if text, ok := literal(arg); ok && (text == "push" || text == "update-ref") {
+						moves = true
+					}
+				}
+			}
+			return true
+		})
+		if moves {
+			found["moves"] = append(found["moves"], n.Pos())
+		}
+		if looks && sleeps {
+			found["waits"] = append(found["waits"], n.Pos())
+		}
+		return true
+	})
+	return found
+}
+
+// TestRefLoops: each way round the rule is seen.
+func TestRefLoops(t *testing.T) {
+	for body, want := range map[string]string{
+		`for try := range 10 { err = r.UpdateRefs(ctx, "x", u) }`:                                       "moves",
+		`for { if swap() { return }; git.Backoff(ctx, 1) }`:                                             "moves",
+		`for range 10 { tree.Git(ctx, "push", "origin", x) }`:                                           "moves",
+		`for try := 0; ; try++ { c.git(ctx, "update-ref", ref, id, old) }`:                              "moves",
+		`for { if repo.Mark(ref) != seen { return }; time.Sleep(look) }`:                                "waits",
+		`for repo.Mark(ref) == seen { select { case <-ctx.Done(): case <-time.After(look): } }`:         "waits",
+		`for { m := repo.Mark(ref); if m != seen { return }; select { case <-time.After(look): } }`:     "waits",
+		`for _, ref := range refs { r.UpdateRefs(ctx, "x", ref) }`:                                      "",
+		`git.Update(ctx, race, func() (bool, error) { return git.Swapped(r.UpdateRefs(ctx, "x", u)) })`: "",
+		`for { if _, err := watch.Wait(ctx, look, time.Time{}, nil); err != nil { return } }`:           "",
+		`for { select { case <-done: case <-time.After(look): } }`:                                      "",
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f() { "+body+" }\n", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := refLoops(file)
+		if len(found[want]) == 0 && want != "" || want == "" && len(found) > 0 {
+			t.Errorf("%s: %v", body, found)
+		}
+	}
+}

@@ -122,8 +122,7 @@ func (s *Session) answerLeased(ctx, may context.Context, repo *git.Repo, directi
 // holdsLease is ctx until a lease ends, which is a *Lost as it begins or as the cause of the
 // end. done ends the looking.
 func holdsLease(ctx context.Context, repo *git.Repo, directive, name string) (may context.Context, done func(), err error) {
-	ref := lease.Ref(directive)
-	seen := repo.Mark(ref)
+	watch := repo.Watch(lease.Ref(directive))
 	held, err := readLease(ctx, repo, directive, name)
 	if err != nil {
 		return nil, nil, err
@@ -132,17 +131,20 @@ func holdsLease(ctx context.Context, repo *git.Repo, directive, name string) (ma
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		for sleep(may, leaseLook) == nil { // a ref tells nobody that it moves
-			now := repo.Mark(ref)
-			if now != seen {
-				if held, err = readLease(may, repo, directive, name); err != nil {
-					cancel(err)
-					return
-				}
-				seen = now
+		ended := func() bool { return !held.Live(time.Now()) }
+		for {
+			moved, err := watch.Wait(may, leaseLook, time.Time{}, ended)
+			if err != nil {
+				return
 			}
-			if !held.Live(time.Now()) {
-				cancel(lost(name, "has ended"))
+			if moved {
+				held, err = readLease(may, repo, directive, name)
+			}
+			if err == nil && ended() {
+				err = lost(name, "has ended")
+			}
+			if err != nil {
+				cancel(err)
 				return
 			}
 		}

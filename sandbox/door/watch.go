@@ -43,12 +43,12 @@ type refStream struct {
 	concerns func(ref string) bool
 	out      *bufio.Writer
 	known    map[string]string
-	touched  map[string]bool     // since the last `.`: refs that the kernel told of
-	said     map[string]bool     // and those that were written
-	unsure   bool                // something was touched since the last heartbeat, nobody knows what
-	dirs     map[string]git.Mark // of refs; what was seen of each when it was listed
-	followed map[string]bool     // every directory that ever was among them
-	notify   *fsnotify.Watcher   // nil: the kernel tells nothing
+	touched  map[string]bool   // since the last `.`: refs that the kernel told of
+	said     map[string]bool   // and those that were written
+	unsure   bool              // something was touched since the last heartbeat, nobody knows what
+	watch    *git.Watch        // of the directories of refs, from when each was listed
+	followed map[string]bool   // every directory that ever was among them
+	notify   *fsnotify.Watcher // nil: the kernel tells nothing
 }
 
 // concerning says which refs matter to who works on a directive: not the audit's, which
@@ -91,7 +91,7 @@ func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool)
 }
 
 func newRefStream(repo *git.Repo, concerns func(string) bool, out io.Writer) (s *refStream, stop func()) {
-	s = &refStream{repo: repo, concerns: concerns, out: bufio.NewWriter(out), known: map[string]string{}, touched: map[string]bool{}, said: map[string]bool{}, dirs: map[string]git.Mark{}, followed: map[string]bool{}}
+	s = &refStream{repo: repo, concerns: concerns, out: bufio.NewWriter(out), known: map[string]string{}, touched: map[string]bool{}, said: map[string]bool{}, followed: map[string]bool{}}
 	n, err := fsnotify.NewBufferedWatcher(maxHeard)
 	if err != nil {
 		return s, func() {}
@@ -127,9 +127,9 @@ func (s *refStream) run(ctx context.Context) error {
 
 // follow asks to be told of every directory of refs, and of the one with packed-refs.
 func (s *refStream) follow() {
-	clear(s.dirs)
+	s.watch = s.repo.Watch()
 	add := func(dir string) {
-		s.dirs[dir], s.followed[dir] = s.repo.Mark(dir), true
+		s.followed[dir] = true
 		if s.notify != nil && s.notify.Add(filepath.Join(s.repo.Dir, dir)) != nil {
 			s.notify.Close()
 			s.notify = nil // no room for one more; from now on it is looked
@@ -139,6 +139,7 @@ func (s *refStream) follow() {
 	filepath.WalkDir(filepath.Join(s.repo.Dir, "refs"), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			dir, _ := filepath.Rel(s.repo.Dir, path)
+			s.watch.Add(dir)
 			add(dir)
 		}
 		return nil
@@ -205,11 +206,11 @@ func (s *refStream) beat() error {
 // wait waits until something has moved, and says it, or for the time to say that nothing
 // has; all is true when all refs have to be read.
 func (s *refStream) wait(ctx context.Context) (all bool, err error) {
+	if s.notify == nil {
+		return s.poll(ctx)
+	}
 	beat := time.NewTimer(heartbeat)
 	defer beat.Stop()
-	if s.notify == nil {
-		return s.poll(ctx, beat.C)
-	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -280,20 +281,11 @@ func (s *refStream) heard(path string) (all bool) {
 }
 
 // poll is wait where the kernel tells nothing.
-func (s *refStream) poll(ctx context.Context, beat <-chan time.Time) (all bool, err error) {
-	for {
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-beat:
-			return false, s.beat()
-		case <-time.After(polling):
-		}
-		for dir, seen := range s.dirs {
-			if dir != "." && s.repo.Mark(dir) != seen {
-				s.unsure = true
-				return true, nil
-			}
-		}
+func (s *refStream) poll(ctx context.Context) (all bool, err error) {
+	moved, err := s.watch.Wait(ctx, polling, time.Now().Add(heartbeat), nil)
+	if moved || err != nil {
+		s.unsure = s.unsure || moved
+		return moved, err
 	}
+	return false, s.beat()
 }

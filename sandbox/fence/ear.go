@@ -26,17 +26,17 @@ type ear struct {
 	ended chan struct{}
 
 	active map[string]time.Time // when a directive was the one that is worked on
-	now    string               // that directive, when refs were at marks
+	now    string               // that directive, until refs move
 	last   string               // the newest that there was
 	before string               // the end of the words that were told last
-	marks  [3]git.Mark
+	refs   *git.Watch
 	asked  time.Time
 	left   int // lines that were no events, or too many, since they were told of
 }
 
 // listen begins to hear a worker. Close it.
 func (v *lives) listen(payer func() string) *ear {
-	e := &ear{v: v, payer: payer, queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{}), active: map[string]time.Time{}}
+	e := &ear{v: v, payer: payer, refs: git.Open(v.bare).Watch(uow.RefPrefix, v.control, lease.Prefix), queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{}), active: map[string]time.Time{}}
 	v.mu.Lock()
 	v.ears = append(v.ears, e)
 	v.mu.Unlock()
@@ -155,10 +155,8 @@ func (e *ear) works(directive string) bool {
 }
 
 func (e *ear) lookActive() {
-	repo := git.Open(e.v.bare)
-	marks := [3]git.Mark{repo.Mark(uow.RefPrefix), repo.Mark(e.v.control), repo.Mark(lease.Prefix)}
-	if marks != e.marks || time.Since(e.asked) > askEvery {
-		e.now, e.marks, e.asked = e.payer(), marks, time.Now()
+	if e.refs.Moved() || time.Since(e.asked) > askEvery {
+		e.now, e.asked = e.payer(), time.Now()
 	}
 	if e.now != "" {
 		e.active[e.now], e.last = time.Now(), e.now

@@ -102,13 +102,11 @@ func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 
 // serve waits for a free directive and runs it to its end on the machine.
 func (h *hand) serve(ctx context.Context, holder string, number int, once bool) error {
-	var marks [3]git.Mark
 	var asked time.Time
-	repo := git.Open(h.spec.Bare)
+	refs := git.Open(h.spec.Bare).Watch(uow.RefPrefix, h.spec.Settings.Control.Ref(), lease.Prefix)
 	for {
-		now := [3]git.Mark{repo.Mark(uow.RefPrefix), repo.Mark(h.spec.Settings.Control.Ref()), repo.Mark(lease.Prefix)}
-		if now != marks || time.Since(asked) > anewAfter {
-			marks, asked = now, time.Now()
+		if refs.Moved() || time.Since(asked) > anewAfter {
+			asked = time.Now()
 			free, err := h.book.Free(ctx)
 			if err != nil {
 				return err

@@ -23,22 +23,17 @@ func (l *launch) followMain(ctx context.Context) error {
 	}
 	v := l.verifier()
 	repo, ref := git.Open(l.spec.Bare), l.spec.Settings.Control.ProjectRef()
-	seen, done := git.Mark{}, ""
-	for first := true; ; first = false {
-		if mark := repo.Mark(ref); first || mark != seen {
-			seen = mark
-			if main, err := repo.Ref(ctx, ref); err == nil && main != git.Zero && main != done {
-				done = main
-				if err := v.Warm(ctx); err != nil && ctx.Err() == nil {
-					l.log.Error().Err(err).Msg("the cache")
-				}
-				l.runSuite(ctx, v, main)
+	watch, done := repo.Watch(ref), ""
+	for {
+		if main, err := repo.Ref(ctx, ref); err == nil && main != git.Zero && main != done {
+			done = main
+			if err := v.Warm(ctx); err != nil && ctx.Err() == nil {
+				l.log.Error().Err(err).Msg("the cache")
 			}
+			l.runSuite(ctx, v, main)
 		}
-		select {
-		case <-ctx.Done():
+		if _, err := watch.Wait(ctx, mainInterval, time.Time{}, nil); err != nil {
 			return nil
-		case <-time.After(mainInterval): // a ref tells nobody that it moves
 		}
 	}
 }

@@ -18,24 +18,19 @@ var errPutOff = errors.New("the unit does not wait for a verdict now")
 func (j *Judge) attend(ctx context.Context, claim *uow.Record) (attended context.Context, done func()) {
 	attended, cancel := context.WithCancelCause(ctx)
 	over := make(chan struct{})
-	ref := uow.RefPrefix + claim.ID
-	seen := j.Repo.Mark(ref)
+	watch := j.Repo.Watch(uow.RefPrefix + claim.ID)
 	if !j.standsAt(ctx, claim) { // the list of claims is as old as the verdicts before this one took
 		cancel(errPutOff)
 	}
 	go func() {
 		defer close(over)
 		for {
-			select {
-			case <-attended.Done():
+			if _, err := watch.Wait(attended, j.every(), time.Time{}, nil); err != nil {
 				return
-			case <-time.After(j.every()): // a ref tells nobody that it moves
 			}
-			now := j.Repo.Mark(ref)
-			if now != seen && !j.standsAt(attended, claim) {
+			if !j.standsAt(attended, claim) {
 				cancel(errPutOff)
 			}
-			seen = now
 		}
 	}()
 	return attended, func() {

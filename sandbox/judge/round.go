@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -59,11 +58,10 @@ func (j *Judge) newRound() *round {
 func (j *Judge) Serve(ctx context.Context) error {
 	r := j.newRound()
 	defer r.wait(ctx)
-	var seen [3]git.Mark
+	watch := j.Repo.Watch(uow.RefPrefix, loop.VerdictsRef, boot.PassedPrefix)
 	for idle := 0; ; {
-		marks := [3]git.Mark{j.Repo.Mark(uow.RefPrefix), j.Repo.Mark(loop.VerdictsRef), j.Repo.Mark(boot.PassedPrefix)}
-		if marks != seen {
-			seen, idle = marks, 0
+		if watch.Moved() {
+			idle = 0
 		}
 		if j.turned != nil {
 			j.turned(idle < restAfter)
