@@ -186,14 +186,15 @@ func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err
 	if err != nil {
 		return nil, err
 	}
-	var doc, script strings.Builder
-	doc.WriteString("# COMMS\n\n## Directives\n")
+	var script strings.Builder
+	doc := []byte(comms.Empty)
 	for n := range madeUp {
 		word := strings.ToLower(rand.Text())
 		words = append(words, word)
-		fmt.Fprintf(&doc, "\n### D-%d: a probation\n\nA program that is to become the agent works through this first. Write the word `%s` into %s.\n\n- [ ] it is there (`grep -qx %[2]s %[3]s`)\n",
-			n+1, word, madeUpFile(n+1))
-		err = errors.Join(err, json.MarshalWrite(&script, map[string]any{
+		amended, bad := comms.Amend(doc, comms.Addition{Draft: comms.Draft{ID: n + 1, Title: "a probation", Body: fmt.Sprintf(
+			"A program that is to become the agent works through this first. Write the word `%s` into %s.\n\n- [ ] it is there (`grep -qx %[1]s %[2]s`)", word, madeUpFile(n+1))}}, comms.Whole)
+		doc = amended.Data
+		err = errors.Join(err, bad, json.MarshalWrite(&script, map[string]any{
 			"directive": fmt.Sprintf("D-%d", n+1),
 			"calls":     []any{map[string]any{"name": "write_file", "args": map[string]any{"path": madeUpFile(n + 1), "content": word + "\n"}}},
 		}))
@@ -202,14 +203,13 @@ func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err
 	if err != nil {
 		return nil, err
 	}
-	doc.WriteString("\n## Reports\n\n## Questions\n")
 	script.WriteString(`{"text":"The word is written."}` + "\n")
 	if err := w.trees.Remove(ctx, place); err != nil { // what a watcher that was killed left
 		return nil, err
 	}
 	settings := *w.opts.Settings
 	settings.Agent.Loop = false // nobody gives verdicts there
-	return words, w.script(ctx, []string{place, w.opts.Bare, w.remote.Main, main, w.remote.Control, control, doc.String(), script.String(), string(settings.Copy(config.Inside))}, `
+	return words, w.script(ctx, []string{place, w.opts.Bare, w.remote.Main, main, w.remote.Control, control, string(doc), script.String(), string(settings.Copy(config.Inside))}, `
 		mkdir -- "$1"
 		cd -- "$1"
 		printf %s "$9" >config.toml

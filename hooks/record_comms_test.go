@@ -101,11 +101,11 @@ func TestOnlyTheHostFolds(t *testing.T) {
 	t.Parallel()
 	b := newUnits(t)
 	p := b.Pair
-	data, _, err := comms.AppendReport([]byte(p.Git("show", "origin/main:COMMS.md")), comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Info, Text: "hello"})
+	amended, err := comms.Amend([]byte(p.Git("show", "origin/main:COMMS.md")), comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Info, Text: "hello"}, comms.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit := rawCommit(p, files{"COMMS.md": string(data)}, "a report", strings.TrimSpace(p.Git("rev-parse", "origin/main")))
+	commit := rawCommit(p, files{"COMMS.md": string(amended.Data)}, "a report", strings.TrimSpace(p.Git("rev-parse", "origin/main")))
 	key, err := os.ReadFile(filepath.Join(p.Bare, proof.KeyFile))
 	if err != nil {
 		t.Fatal(err)

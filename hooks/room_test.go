@@ -23,10 +23,11 @@ func TestAnswersRoom(t *testing.T) {
 	more := func(to, words int) {
 		t.Helper()
 		for len(data) < to {
-			data, _, err = comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: strings.Repeat("word ", words)})
+			amended, err := comms.Amend(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: strings.Repeat("word ", words)}, comms.Whole)
 			if err != nil {
 				t.Fatal(err)
 			}
+			data = amended.Data
 		}
 	}
 	grow := func(to int) {

@@ -106,9 +106,11 @@ func document(t *testing.T, p *gittest.Pair, n int) {
 	}
 	began := time.Now()
 	for i := range n {
-		if data, _, err = comms.AppendReport(data, comms.NewReport{Time: began, Directive: fmt.Sprintf("D-%d", i+1), Status: comms.Done, Text: "A file was written."}); err != nil {
+		amended, err := comms.Amend(data, comms.NewReport{Time: began, Directive: fmt.Sprintf("D-%d", i+1), Status: comms.Done, Text: "A file was written."}, comms.Whole)
+		if err != nil {
 			t.Fatal(err)
 		}
+		data = amended.Data
 	}
 	size := fmt.Sprintf("%d kB", len(data)/1000)
 	read := timed(t, 9, func(int) error { comms.Parse(data); return nil })

@@ -39,14 +39,12 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 		if err != nil || strings.Contains(string(data), "\n"+key+"\n") {
 			return true, err // it was delivered before
 		}
-		data, _, err = comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: key + "\n\n" + text})
-		if err == nil {
-			err = comms.FitAnswers(data, comms.MaxAnswers)
-		}
+		report := comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: key + "\n\n" + text}
+		amended, err := comms.Amend(data, report, comms.Answers(comms.MaxAnswers))
 		if err != nil {
 			return false, err
 		}
-		commit, err := commitFile(ctx, tree, env, main, data)
+		commit, err := commitFile(ctx, tree, env, main, amended.Data)
 		if err != nil {
 			return false, err
 		}

@@ -19,9 +19,9 @@ type word struct {
 	what      string // for errors
 	subject   string // of a commit that brings it
 	directive string
-	said      func(*comms.Document) bool                           // it stands there already
-	message   func() (comms.Message, error)                        // as it goes on a record
-	fold      func(document []byte) ([]byte, []comms.Range, error) // into the document
+	said      func(*comms.Document) bool    // it stands there already
+	message   func() (comms.Message, error) // as it goes on a record
+	change    comms.Change                  // as it goes into the document
 }
 
 // say brings a word into control's COMMS.md: by the host, which folds in what lies on the
@@ -144,8 +144,8 @@ func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (sai
 		if bad != nil || doc.Has(message, where) {
 			continue // nobody folds it; or it is there, and the mark comes
 		}
-		if out, _, bad := message.Fold(data, where); bad == nil {
-			data = out
+		if amended, bad := comms.Amend(data, message, comms.Share(where)); bad == nil {
+			data = amended.Data
 			doc, _ = comms.Parse(data)
 		}
 	}

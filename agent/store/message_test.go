@@ -45,12 +45,13 @@ func foldOnce(ctx context.Context, bare string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if document, _, err = message.Append(document); err != nil {
+	amended, err := comms.Amend(document, message, comms.Whole)
+	if err != nil {
 		return false, err
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: document})
+	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: amended.Data})
 	if err != nil {
 		return false, err
 	}

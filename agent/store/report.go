@@ -66,7 +66,7 @@ func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) 
 			return incident == "" && reported(doc, r) || incident != "" && told(doc, incident)
 		},
 		message: r.Message,
-		fold:    r.Fold})
+		change:  r})
 }
 
 // Ask puts a question into control's COMMS.md, once: one that stands there word for
@@ -79,7 +79,7 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 			})
 		},
 		message: q.Message,
-		fold:    q.Fold})
+		change:  q})
 }
 
 // amend folds a word into control's COMMS.md, unless it is said there. When control moves
@@ -94,7 +94,7 @@ func (s *Store) amend(ctx context.Context, w word) error {
 		if err != nil || w.said(doc) {
 			return true, err
 		}
-		changed, removed, err := w.fold(data)
+		amended, err := comms.Amend(data, w.change, comms.Share(""))
 		if errors.Is(err, comms.ErrFull) {
 			return false, diag.Hint(err, "take directives that are done out of COMMS.md, and push: their reports can go then")
 		}
@@ -102,10 +102,10 @@ func (s *Store) amend(ctx context.Context, w word) error {
 			return false, err
 		}
 		message := w.subject
-		if len(removed) > 0 {
-			message += "\n\n" + comms.PruneTrailers(removed)
+		if len(amended.Removed) > 0 {
+			message += "\n\n" + comms.PruneTrailers(amended.Removed)
 		}
-		commit, err := s.commitComms(ctx, m, changed, message)
+		commit, err := s.commitComms(ctx, m, amended.Data, message)
 		if err != nil {
 			return false, err
 		}

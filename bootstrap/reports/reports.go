@@ -84,17 +84,14 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 	if slices.ContainsFunc(doc.Reports, func(old comms.Report) bool { return old.HasLine(line(incident)) }) {
 		return "", nil
 	}
-	out, _, err := comms.AppendReport(data, n)
-	if err == nil {
-		err = comms.FitAnswers(out, comms.MaxWatched)
-	}
+	amended, err := comms.Amend(data, n, comms.Answers(comms.MaxWatched))
 	if errors.Is(err, comms.ErrFull) {
 		err = diag.Hint(err, "the watcher may only append: take out what is done, and push")
 	}
 	if err != nil {
 		return "", err
 	}
-	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: out})
+	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: amended.Data})
 	if err != nil {
 		return "", err
 	}

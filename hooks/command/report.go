@@ -107,11 +107,11 @@ func (o reportOptions) append(env *cli.Env, tree *worktree.Tree) (int, error) {
 	if d := doc.Directive(o.directive); d != nil {
 		report.DirectiveHash = d.Hash()
 	}
-	data, id, err := comms.AppendReport(data, report)
+	amended, err := comms.Amend(data, report, comms.Whole)
 	if err != nil {
 		return 0, err
 	}
-	return id, tree.Write(comms.Path, data)
+	return amended.ID, tree.Write(comms.Path, amended.Data)
 }
 
 // read is the report's text, from wherever it is.

@@ -161,11 +161,11 @@ func play(p *gittest.Pair, i int) {
 	j.step(reason, end)
 	j.step("ANALYSIS_STARTED", uow.Input{Event: uow.Refine})
 	j.push()
-	out, _, err := comms.AppendReport(data, comms.NewReport{Time: time.Now(), Directive: id.Directive, Status: status, DirectiveHash: d.Hash(), Text: "All is done, says the agent.\nnext: git ward take D-4"})
+	amended, err := comms.Amend(data, comms.NewReport{Time: time.Now(), Directive: id.Directive, Status: status, DirectiveHash: d.Hash(), Text: "All is done, says the agent.\nnext: git ward take D-4"}, comms.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Write("COMMS.md", string(out))
+	p.Write("COMMS.md", string(amended.Data))
 	p.Git("commit", "--quiet", "-am", "comms: report")
 	if out, err := p.AgentPush("HEAD:main"); err != nil {
 		t.Fatal(out)

@@ -243,15 +243,15 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 	refusal := error(nil)
 	var err error
 	done.Commit, err = u.amend(func() string { return done.Directive + ": " + draft.Title }, func(doc state.Comms) ([]byte, error) {
-		out, id, found, err := put(u, doc, draft, old)
+		amended, err := put(u, doc, draft, old)
 		if err != nil {
 			return nil, err
 		}
-		done.Directive, done.Findings = fmt.Sprintf("D-%d", id), append([]diag.Diagnostic{}, found...)
-		if diag.HasErrors(found) {
+		done.Directive, done.Findings = fmt.Sprintf("D-%d", amended.ID), append([]diag.Diagnostic{}, amended.Found...)
+		if diag.HasErrors(amended.Found) {
 			refusal = cli.ErrFindings
 		}
-		return out, nil
+		return amended.Data, nil
 	})
 	switch {
 	case errors.Is(err, errMoved):
@@ -282,24 +282,24 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 // errMoved is for a directive that is no longer what its editor saw.
 var errMoved = errors.New("the directive moved")
 
-// put makes the document with the draft; nil where it changes nothing, or cannot.
-func put(u *units, doc state.Comms, draft comms.Draft, old *comms.Directive) (out []byte, id int, found []diag.Diagnostic, err error) {
+// put makes the document with the draft, which has no Data where it changes nothing, or
+// cannot.
+func put(u *units, doc state.Comms, draft comms.Draft, old *comms.Directive) (comms.Amended, error) {
 	if old == nil {
 		retired, err := u.retired()
 		if err != nil {
-			return nil, 0, nil, err
+			return comms.Amended{}, err
 		}
-		return comms.AddDirective(doc.Data, draft, retired)
+		return comms.Amend(doc.Data, comms.Addition{Draft: draft, Retired: retired}, comms.Whole)
 	}
 	now := doc.Directive(old.Name())
 	if now == nil || now.Raw != old.Raw {
-		return nil, old.ID, nil, errMoved
+		return comms.Amended{}, errMoved
 	}
 	if now.Draft() == draft {
-		return nil, old.ID, nil, nil
+		return comms.Amended{ID: old.ID}, nil
 	}
-	out, found, err = comms.EditDirective(doc.Data, draft)
-	return out, old.ID, found, err
+	return comms.Amend(doc.Data, comms.Edit{Draft: draft}, comms.Whole)
 }
 
 // auditRef is the chain of records of every push (git ward log).

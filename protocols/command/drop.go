@@ -110,8 +110,8 @@ func (d *dropping) report(u *units, name, commit string) (bool, error) {
 		if now == nil || doc.Dropped(*now) {
 			return nil, nil
 		}
-		out, _, err := comms.AppendReport(doc.Data, comms.NewReport{Time: time.Now(), Directive: name, Status: comms.Done, Text: text, DirectiveHash: now.Hash(), Dropped: commit})
-		return out, err
+		amended, err := comms.Amend(doc.Data, comms.NewReport{Time: time.Now(), Directive: name, Status: comms.Done, Text: text, DirectiveHash: now.Hash(), Dropped: commit}, comms.Whole)
+		return amended.Data, err
 	})
 	return made != "", err
 }

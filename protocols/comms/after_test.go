@@ -34,7 +34,7 @@ func report(t *testing.T, src, name string, r NewReport) string {
 	t.Helper()
 	d := parseClean(t, src).Directive(name)
 	r.Time, r.Directive, r.DirectiveHash = time.Unix(1_700_000_000, 0), name, d.Hash()
-	out, _, err := AppendReport([]byte(src), r)
+	out, _, err := appendReport([]byte(src), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,17 +151,17 @@ func lookThrough(t *testing.T, src string, n int) (bytes uint64, f findings) {
 // another one in an editor sees it nevertheless.
 func TestEditIntoCircle(t *testing.T) {
 	src := []byte("# COMMS\n## Directives\n### D-1: a\n- after: D-2\n### D-2: b\n### D-3: c\n## Reports\n")
-	out, found, err := EditDirective(src, Draft{ID: 2, Title: "b", Body: "- after: D-1"})
+	out, found, err := editDirective(src, Draft{ID: 2, Title: "b", Body: "- after: D-1"})
 	here := func(d diag.Diagnostic) bool {
 		return d.Line == 3 && strings.Contains(d.Message, "D-2 -> D-1 -> D-2")
 	}
 	if err != nil || out != nil || !slices.ContainsFunc(found, here) {
 		t.Errorf("%q, %v, %v", out, found, err)
 	}
-	if out, found, err = EditDirective(src, Draft{ID: 3, Title: "c", Body: "- after: D-1"}); err != nil || diag.HasErrors(found) || out == nil {
+	if out, found, err = editDirective(src, Draft{ID: 3, Title: "c", Body: "- after: D-1"}); err != nil || diag.HasErrors(found) || out == nil {
 		t.Errorf("%v, %v", found, err)
 	}
-	if _, found, err = EditDirective(src, Draft{ID: 3, Title: "c", Body: "- after: D-4"}); err != nil || !diag.HasErrors(found) {
+	if _, found, err = editDirective(src, Draft{ID: 3, Title: "c", Body: "- after: D-4"}); err != nil || !diag.HasErrors(found) {
 		t.Errorf("%v, %v", found, err)
 	}
 }

@@ -14,39 +14,32 @@ var ErrFull = errors.New("COMMS.md has no room for it; prune old reports")
 // not stand once and in order; Parse says where.
 var ErrUnsound = errors.New("COMMS.md has no sound ## Directives and ## Reports; git ward lint says why")
 
-// NewReport is a report without its id, which AppendReport gives.
-type NewReport struct {
-	Time          time.Time // cut to seconds, UTC
-	Directive     string    // "D-1", or "-" for none
-	Status        Status
-	Text          string // any bytes; see AppendReport
-	DirectiveHash string // Directive.Hash of what it answers, or ""
-	// Dropped says that the PM wants no more of the directive (REC-3): the newest commit
-	// of its work, or "-" where there was none; "" in every other report.
-	Dropped string
-}
-
-// NewQuestion is a question without its id, which AppendQuestion gives.
-type NewQuestion struct {
-	Time      time.Time // cut to seconds, UTC
-	Directive string    // "D-1", or "-" for none
-	Text      string    // any bytes; see AppendReport
-}
-
-// AppendReport puts a report behind the last one under the next id (COMMS-4) and
-// returns the new document and that id. Every other byte stays as it was; an LF
-// is put behind a last line that lacks one. After a lost race, append to the
-// document that won.
+// NewReport is a report without its id, which Amend gives: it comes behind the last one under
+// the next id (COMMS-4). An LF is put behind a last line that lacks one.
 //
 // The text may come from a model or a program: lines that would be headings or
 // conflict markers are indented by four spaces, CRLF and CR become LF, invalid
 // UTF-8 becomes U+FFFD, characters that Parse refuses become escapes like \x1b,
 // a text of which Markdown would show another thing is indented as a whole (see asText),
 // and what goes beyond MaxReportBytes is cut with a line that says so.
-//
-// Errors: ErrFull, ErrUnsound, or a field of r that is not as described.
-func AppendReport(data []byte, r NewReport) (out []byte, id int, err error) {
-	return within(r.append(data, space{MaxReportBytes, cutMarker}))
+type NewReport struct {
+	Time          time.Time // cut to seconds, UTC
+	Directive     string    // "D-1", or "-" for none
+	Status        Status
+	Text          string // any bytes
+	DirectiveHash string // Directive.Hash of what it answers, or ""
+	// Dropped says that the PM wants no more of the directive (REC-3): the newest commit
+	// of its work, or "-" where there was none; "" in every other report.
+	Dropped string
+}
+
+// NewQuestion is a question without its id, which Amend gives: it comes at the end of the
+// document, below `## Questions`, which is added where it is missing. For the rest it is as
+// NewReport.
+type NewQuestion struct {
+	Time      time.Time // cut to seconds, UTC
+	Directive string    // "D-1", or "-" for none
+	Text      string    // any bytes
 }
 
 // space is what an entry may take, in bytes, and the line that says that it had no more.
@@ -72,23 +65,8 @@ func (r NewReport) append(data []byte, room space) (out []byte, id int, err erro
 	return appendEntry(data, reports, r.Time, r.Directive, tail, r.Text, room)
 }
 
-// AppendQuestion puts a question at the end of the document under the next id,
-// below `## Questions`, which it adds where it is missing. For the rest it is as
-// AppendReport.
-func AppendQuestion(data []byte, q NewQuestion) (out []byte, id int, err error) {
-	return within(q.append(data, space{MaxQuestionBytes, cutMarker}))
-}
-
 func (q NewQuestion) append(data []byte, room space) (out []byte, id int, err error) {
 	return appendEntry(data, questions, q.Time, q.Directive, "\n", q.Text, room)
-}
-
-// within is ErrFull for a document beyond its limit.
-func within(out []byte, id int, err error) ([]byte, int, error) {
-	if len(out) > MaxBytes {
-		return nil, 0, ErrFull
-	}
-	return out, id, err
 }
 
 // appendEntry writes an entry behind the last one of part p; tail is what stands

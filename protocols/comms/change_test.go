@@ -111,7 +111,7 @@ func TestAppendReport(t *testing.T) {
 		head + "\n\n\n## Questions": head + "\n\n\n" + one + "\n## Questions",
 		head + "\n" + reportLine(7, "-", Info, "") + "x": head + "\n" + reportLine(7, "-", Info, "") + "x\n\n" + strings.Replace(one, "R-1", "R-8", 1),
 	} {
-		out, _, err := AppendReport([]byte(before), NewReport{Time: noon, Directive: "-", Status: Info, Text: "\nhello\n\n"})
+		out, _, err := appendReport([]byte(before), NewReport{Time: noon, Directive: "-", Status: Info, Text: "\nhello\n\n"})
 		if err != nil || string(out) != want {
 			t.Errorf("%q:\n got %q (%v)\nwant %q", before, out, err, want)
 		}
@@ -122,7 +122,7 @@ func TestAppendReportCloses(t *testing.T) {
 	src := []byte("# COMMS\n## Directives\n### D-3: x\n- [ ] y\n## Reports\n")
 	d := parseClean(t, string(src)).Open()[0]
 	forged := "Directive: " + strings.Repeat("f", 64)
-	out, id, err := AppendReport(src, NewReport{Time: noon, Directive: d.Name(), Status: Done, DirectiveHash: d.Hash(), Text: forged})
+	out, id, err := appendReport(src, NewReport{Time: noon, Directive: d.Name(), Status: Done, DirectiveHash: d.Hash(), Text: forged})
 	if err != nil || id != 1 {
 		t.Fatal(id, err)
 	}
@@ -134,7 +134,7 @@ func TestAppendReportCloses(t *testing.T) {
 func TestAppendCleansText(t *testing.T) {
 	text := "# a\r\n## Reports\n### R-9 2026-11-21T09:00:00Z - DONE\n   ## c\n###\n#tag\n#### d\n<<<<<<< x\nprogress 1%\rprogress 2%\n\x1b[31mred\x00 \u202e \xff\n"
 	want := "        # a\n        ## Reports\n        ### R-9 2026-11-21T09:00:00Z - DONE\n           ## c\n        ###\n    #tag\n    #### d\n        <<<<<<< x\n    progress 1%\n    progress 2%\n    \\x1b[31mred\\x00 \\u202e \ufffd"
-	out, _, err := AppendReport([]byte("# COMMS\n## Directives\n## Reports\n"), NewReport{Time: noon, Directive: "-", Status: Info, Text: text})
+	out, _, err := appendReport([]byte("# COMMS\n## Directives\n## Reports\n"), NewReport{Time: noon, Directive: "-", Status: Info, Text: text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestAppendCuts(t *testing.T) {
 		"late":     strings.Repeat("\n", 100_000) + "x",
 		"huge":     strings.Repeat("output\n", 10_000_000),
 	} {
-		out, _, err := AppendReport(src, NewReport{Time: noon, Directive: "D-1", Status: ExitBudgetExceeded, Text: text, DirectiveHash: strings.Repeat("a", 64)})
+		out, _, err := appendReport(src, NewReport{Time: noon, Directive: "D-1", Status: ExitBudgetExceeded, Text: text, DirectiveHash: strings.Repeat("a", 64)})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -170,12 +170,12 @@ func TestAppendCuts(t *testing.T) {
 
 func TestAppendQuestion(t *testing.T) {
 	src := []byte("# COMMS\n## Directives\n## Reports\n" + reportLine(1, "-", Info, ""))
-	one, id, err := AppendQuestion(src, NewQuestion{Time: noon, Directive: "D-1", Text: "why?"})
+	one, id, err := appendQuestion(src, NewQuestion{Time: noon, Directive: "D-1", Text: "why?"})
 	want := string(src) + "\n## Questions\n\n### Q-1 2026-11-21T11:00:00Z D-1\nwhy?\n"
 	if err != nil || id != 1 || string(one) != want {
 		t.Fatalf("got %q, %d, %v\nwant %q", one, id, err, want)
 	}
-	two, id, err := AppendQuestion(one, NewQuestion{Time: noon, Directive: "-"})
+	two, id, err := appendQuestion(one, NewQuestion{Time: noon, Directive: "-"})
 	if want += "\n### Q-2 2026-11-21T11:00:00Z -\n"; err != nil || id != 2 || string(two) != want {
 		t.Fatalf("got %q, %d, %v", two, id, err)
 	}
@@ -203,7 +203,7 @@ func TestAppendRefuses(t *testing.T) {
 	} {
 		r := good
 		c.change(&r)
-		out, _, err := AppendReport(c.data, r)
+		out, _, err := appendReport(c.data, r)
 		if err == nil || out != nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}

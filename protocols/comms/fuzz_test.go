@@ -155,9 +155,9 @@ func FuzzAppend(f *testing.F) {
 			d := doc.Directives[0]
 			r.Directive, r.DirectiveHash = d.Name(), d.Hash()
 		}
-		out, id, err := AppendReport(data, r)
+		out, id, err := appendReport(data, r)
 		if kind%4 > 1 {
-			out, id, err = AppendQuestion(data, NewQuestion{r.Time, r.Directive, text})
+			out, id, err = appendQuestion(data, NewQuestion{r.Time, r.Directive, text})
 		}
 		if err != nil {
 			return
@@ -212,11 +212,12 @@ func FuzzFold(f *testing.F) {
 		if len(doc.Directives) > 0 {
 			directive = doc.Directives[(n%len(doc.Directives)+len(doc.Directives))%len(doc.Directives)].Name()
 		}
-		fold := NewReport{Time: noon, Directive: directive, Status: Info, Text: text}.Fold
+		var change Change = NewReport{Time: noon, Directive: directive, Status: Info, Text: text}
 		if n < 0 {
-			fold = NewQuestion{Time: noon, Directive: directive, Text: text}.Fold
+			change = NewQuestion{Time: noon, Directive: directive, Text: text}
 		}
-		out, removed, err := fold(data)
+		a, err := Amend(data, change, Share(""))
+		out, removed := a.Data, a.Removed
 		if err != nil || diag.HasErrors(before) {
 			return
 		}

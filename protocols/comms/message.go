@@ -120,14 +120,6 @@ func (m Message) When() time.Time {
 	return t
 }
 
-// Append puts the message into a document, as AppendReport or AppendQuestion.
-func (m Message) Append(data []byte) (out []byte, id int, err error) {
-	if m.Kind == KindQuestion {
-		return AppendQuestion(data, NewQuestion{m.When(), m.Directive, m.Text})
-	}
-	return AppendReport(data, m.report())
-}
-
 func (m Message) report() NewReport {
 	return NewReport{Time: m.When(), Directive: m.Directive, Status: m.Status, Text: m.Text, DirectiveHash: m.Hash}
 }
@@ -138,16 +130,13 @@ type rendered struct {
 	question Question
 }
 
-// emptyDocument is one that anything can be appended to.
-const emptyDocument = "# COMMS\n\n## Directives\n\n## Reports\n"
-
 // entry renders a message as it will be read in the document, but for its id and line.
 func (m Message) entry() (r rendered, err error) {
-	out, _, err := m.Append([]byte(emptyDocument))
+	a, err := Amend([]byte(Empty), m, Whole)
 	if err != nil {
 		return r, err
 	}
-	doc, found := Parse(out)
+	doc, found := Parse(a.Data)
 	if diag.HasErrors(found) || len(doc.Reports)+len(doc.Questions) != 1 {
 		return r, errors.New("it cannot stand in COMMS.md")
 	}
@@ -166,7 +155,7 @@ func (m Message) Report() (r Report, ok bool) {
 }
 
 // Has reports whether the document has the entry that the message becomes, under whatever
-// id, or what Fold made of it for lack of room: who folds twice, folds once.
+// id, or what Share made of it for lack of room: who folds twice, folds once.
 func (doc *Document) Has(m Message, where string) bool {
 	entry, err := m.entry()
 	if err != nil {

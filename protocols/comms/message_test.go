@@ -35,12 +35,12 @@ func TestMessageRoundTrip(t *testing.T) {
 		if d, _ := Parse(doc); d.Has(m, "") {
 			t.Errorf("%q is there before it came", data)
 		}
-		out, id, err := m.Append(doc)
-		if err != nil || m.Kind == KindReport && id != 8 {
-			t.Fatal(id, err)
+		a, err := Amend(doc, m, Whole)
+		if err != nil || m.Kind == KindReport && a.ID != 8 {
+			t.Fatal(a.ID, err)
 		}
-		if d := parseClean(t, string(out)); !d.Has(m, "") || d.Has(message(t, "another"), "") {
-			t.Errorf("%q is not found again in %q", data, out)
+		if d := parseClean(t, string(a.Data)); !d.Has(m, "") || d.Has(message(t, "another"), "") {
+			t.Errorf("%q is not found again in %q", data, a.Data)
 		}
 	}
 }
@@ -111,8 +111,8 @@ func FuzzMessage(f *testing.F) {
 		if again, err := ParseMessage(data); err != nil || again != m {
 			t.Fatalf("%v: %q", err, data)
 		}
-		out, _, err := m.Append([]byte(emptyDocument))
-		if doc, _ := Parse(out); err != nil || !doc.Has(m, "") {
+		a, err := Amend([]byte(Empty), m, Whole)
+		if doc, _ := Parse(a.Data); err != nil || !doc.Has(m, "") {
 			t.Fatalf("%v: %q is lost", err, data)
 		}
 	})

@@ -44,9 +44,8 @@ func CheckRoom(old, new []byte, most int) []diag.Diagnostic {
 	return *f
 }
 
-// FitAnswers is ErrFull for a document in which Reports and Questions take more than most:
-// what an agent or the watcher is about to push, and would be refused.
-func FitAnswers(data []byte, most int) error {
+// fitAnswers is ErrFull for a document in which Reports and Questions take more than most.
+func fitAnswers(data []byte, most int) error {
 	if doc, err := parseSound(data); err == nil && doc.answers() > most {
 		return fmt.Errorf("its Reports and Questions would take more than %d KiB: %w", most>>10, ErrFull)
 	}

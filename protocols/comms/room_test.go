@@ -17,9 +17,9 @@ func TestRoom(t *testing.T) {
 		for n := 0; len(data) < size-16<<10; n++ {
 			var err error
 			if n%2 == 0 {
-				data, _, err = AppendReport(data, NewReport{Time: when, Directive: "D-1", Status: Info, Text: strings.Repeat("word ", 3000)})
+				data, _, err = appendReport(data, NewReport{Time: when, Directive: "D-1", Status: Info, Text: strings.Repeat("word ", 3000)})
 			} else {
-				data, _, err = AppendReport(data, NewReport{Time: when, Directive: "D-1", Status: Info, Text: strings.Repeat("what? ", 2000)})
+				data, _, err = appendReport(data, NewReport{Time: when, Directive: "D-1", Status: Info, Text: strings.Repeat("what? ", 2000)})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -44,13 +44,13 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%s: %v", c.what, ds)
 		}
 	}
-	if err := FitAnswers(full, MaxAnswers); err != nil {
+	if err := fitAnswers(full, MaxAnswers); err != nil {
 		t.Error(err)
 	}
-	if err := FitAnswers(over, MaxAnswers); !errors.Is(err, ErrFull) {
+	if err := fitAnswers(over, MaxAnswers); !errors.Is(err, ErrFull) {
 		t.Error(err)
 	}
-	if ds := CheckRoom(full, watched, MaxWatched); len(ds) > 0 || FitAnswers(watched, MaxWatched) != nil || FitAnswers(watched, MaxAnswers) == nil {
+	if ds := CheckRoom(full, watched, MaxWatched); len(ds) > 0 || fitAnswers(watched, MaxWatched) != nil || fitAnswers(watched, MaxAnswers) == nil {
 		t.Errorf("the watcher may report still: %v", ds)
 	}
 	if ds := CheckRoom(full, over, MaxWatched); len(ds) != 1 {

@@ -18,46 +18,21 @@ const minEntry = 512
 
 const ruleAgentShare = "comms/agent-share"
 
-// Fold is Append for the host and an agent of its own: where names the message, "" where it is
-// nowhere else. A directive has its own share of Reports and Questions, so that the words of
-// one never keep out those of another: what does not fit is cut, and says where all of it is;
-// the directive's oldest reports go for it, and a question takes the place of the one before
-// (COMMS-5). Only where all directives together leave no room do the oldest reports of those
-// go that have most. Removed is the reports that went, for PruneTrailers. Errors: as Append;
-// ErrFull says that none may go.
-func (m Message) Fold(data []byte, where string) (out []byte, removed []Range, err error) {
-	if m.Kind == KindQuestion {
-		return NewQuestion{m.When(), m.Directive, m.Text}.fold(data, where)
-	}
-	return m.report().fold(data, where)
-}
-
-// Fold is Message.Fold for a report that is nowhere else.
-func (r NewReport) Fold(data []byte) (out []byte, removed []Range, err error) {
-	return r.fold(data, "")
-}
-
-// Fold is Message.Fold for a question that is nowhere else.
-func (q NewQuestion) Fold(data []byte) (out []byte, removed []Range, err error) {
-	return q.fold(data, "")
-}
-
-func (r NewReport) fold(data []byte, where string) ([]byte, []Range, error) {
-	return fold(data, r.Directive, MaxReportBytes, func(data []byte, most int) ([]byte, error) {
-		out, _, err := r.append(data, space{most, cutLine(r.Directive, where)})
-		return out, err
+func (r NewReport) fold(data []byte, where string) (Amended, error) {
+	return fold(data, r.Directive, MaxReportBytes, func(data []byte, most int) ([]byte, int, error) {
+		return r.append(data, space{most, cutLine(r.Directive, where)})
 	})
 }
 
-func (q NewQuestion) fold(data []byte, where string) ([]byte, []Range, error) {
-	return fold(data, q.Directive, MaxQuestionBytes, func(data []byte, most int) ([]byte, error) {
+func (q NewQuestion) fold(data []byte, where string) (Amended, error) {
+	return fold(data, q.Directive, MaxQuestionBytes, func(data []byte, most int) ([]byte, int, error) {
 		out, id, err := q.append(data, space{most, cutLine(q.Directive, where)})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		doc := read(out)
 		about := doc.about(questions)
-		return doc.without(questions, func(e entry) bool { return e.id != id && about[e.id] == q.Directive }), nil
+		return doc.without(questions, func(e entry) bool { return e.id != id && about[e.id] == q.Directive }), id, nil
 	})
 }
 
@@ -70,16 +45,18 @@ func cutLine(directive, where string) string {
 }
 
 // fold appends an entry of at most so many bytes, and makes room for it.
-func fold(data []byte, directive string, most int, add func([]byte, int) ([]byte, error)) ([]byte, []Range, error) {
+func fold(data []byte, directive string, most int, add func([]byte, int) ([]byte, int, error)) (a Amended, err error) {
 	doc, err := parseSound(data)
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
-	out, err := add(data, max(minEntry, min(most, doc.share()/2)))
+	out, id, err := add(data, max(minEntry, min(most, doc.share()/2)))
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
-	return makeRoom(out, directive)
+	a.ID = id
+	a.Data, a.Removed, err = makeRoom(out, directive)
+	return a, err
 }
 
 // share is what one directive may have of Reports and Questions, in bytes: as much as each

@@ -24,11 +24,12 @@ func TestShares(t *testing.T) {
 		for round := range 3 {
 			for i := 1; i <= n; i++ {
 				directive := fmt.Sprintf("D-%d", i)
-				for _, fold := range []func([]byte) ([]byte, []Range, error){
-					NewReport{Time: noon, Directive: directive, Status: ExitBlocked, Text: fmt.Sprint(round, " ", long)}.Fold,
-					NewQuestion{Time: noon, Directive: directive, Text: fmt.Sprint(round, " ", long)}.Fold,
+				for _, change := range []Change{
+					NewReport{Time: noon, Directive: directive, Status: ExitBlocked, Text: fmt.Sprint(round, " ", long)},
+					NewQuestion{Time: noon, Directive: directive, Text: fmt.Sprint(round, " ", long)},
 				} {
-					out, removed, err := fold(data)
+					a, err := Amend(data, change, Share(""))
+					out, removed := a.Data, a.Removed
 					if err != nil {
 						t.Fatalf("%d of %d, round %d: %v", i, n, round, err)
 					}

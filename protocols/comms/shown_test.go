@@ -50,7 +50,7 @@ func TestShown(t *testing.T) {
 		if strings.HasSuffix(name, "hash") {
 			hash = strings.Repeat("a", 64)
 		}
-		out, _, err := AppendReport(src, NewReport{Time: noon, Directive: "D-1", Status: Done, Text: text, DirectiveHash: hash})
+		out, _, err := appendReport(src, NewReport{Time: noon, Directive: "D-1", Status: Done, Text: text, DirectiveHash: hash})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,15 +70,20 @@ func (d Draft) Text() string {
 	return head + "\n\n" + d.Body + "\n"
 }
 
-// AddDirective puts a directive behind the last one, under the draft's id or else the
-// next free one, and returns the new document and the id. Every other byte stays.
-// Retired are the ids that were listed once; none is used again. What is wrong with the
-// directive is among the findings, at lines of the draft's Text; with errors among them
-// there is no document. Errors: ErrFull, ErrUnsound.
-func AddDirective(data []byte, draft Draft, retired Set) (out []byte, id int, found []diag.Diagnostic, err error) {
+// Addition is a directive that comes behind the last one, under the draft's id or else the
+// next free one. Retired are the ids that were listed once; none is used again. What is
+// wrong with the directive is among the findings; with errors among them there is no
+// document.
+type Addition struct {
+	Draft   Draft
+	Retired Set
+}
+
+func (c Addition) amend(data []byte, _ Room) (Amended, error) {
+	draft, retired := c.Draft, c.Retired
 	doc, err := parseSound(data)
 	if err != nil {
-		return nil, 0, nil, err
+		return Amended{}, err
 	}
 	free := freeDirective(retired, doc)
 	if draft.ID == 0 {
@@ -87,41 +92,44 @@ func AddDirective(data []byte, draft Draft, retired Set) (out []byte, id int, fo
 	if doc.Directive(name('D', draft.ID)) != nil {
 		var f findings
 		f.add(1, 5, ruleDuplicateID, "give it the next free id, "+name('D', free)+", or none", "%s is there already", name('D', draft.ID))
-		return nil, draft.ID, f, nil
+		return Amended{ID: draft.ID, Found: f}, nil
 	}
-	out = insert(data, directives, doc.layout.parts[directives], draft.Text())
+	out := insert(data, directives, doc.layout.parts[directives], draft.Text())
 	return doc.changed(data, out, draft, retired)
 }
 
-// EditDirective puts a draft in the place of the directive of its id, which must be
-// there. For the rest it is as AddDirective.
-func EditDirective(data []byte, draft Draft) (out []byte, found []diag.Diagnostic, err error) {
+// Edit puts a draft in the place of the directive of its id, which must be there. For the
+// rest it is as Addition.
+type Edit struct{ Draft Draft }
+
+func (c Edit) amend(data []byte, _ Room) (Amended, error) {
+	draft := c.Draft
 	doc, err := parseSound(data)
 	if err != nil {
-		return nil, nil, err
+		return Amended{}, err
 	}
 	for _, e := range doc.layout.parts[directives].entries {
 		if e.id != draft.ID {
 			continue
 		}
 		end := e.start + len(doc.layout.raw(e))
-		out = append(append(append([]byte{}, data[:e.start]...), draft.Text()...), data[min(end, len(data)):]...)
-		out, _, found, err = doc.changed(data, out, draft, Set{})
-		return out, found, err
+		out := append(append(append([]byte{}, data[:e.start]...), draft.Text()...), data[min(end, len(data)):]...)
+		return doc.changed(data, out, draft, Set{})
 	}
-	return nil, nil, fmt.Errorf("COMMS.md has no %s", name('D', draft.ID))
+	return Amended{}, fmt.Errorf("COMMS.md has no %s", name('D', draft.ID))
 }
 
 // changed holds a document that a draft was put into to its grammar.
-func (doc *Document) changed(old, out []byte, draft Draft, retired Set) ([]byte, int, []diag.Diagnostic, error) {
-	if len(out) > MaxBytes {
-		return nil, draft.ID, nil, ErrFull
+func (doc *Document) changed(old, out []byte, draft Draft, retired Set) (Amended, error) {
+	a := Amended{ID: draft.ID}
+	if len(out) > MaxBytes { // what is longer is not parsed
+		return a, ErrFull
 	}
 	after, found := Parse(out)
 	found = append(found, CheckUpdate(old, out, retired)...)
 	d := after.Directive(name('D', draft.ID))
 	if d == nil {
-		return nil, draft.ID, nil, fmt.Errorf("%s cannot be read in its place: %w", name('D', draft.ID), ErrUnsound)
+		return a, fmt.Errorf("%s cannot be read in its place: %w", name('D', draft.ID), ErrUnsound)
 	}
 	lines := strings.Count(draft.Text(), "\n")
 	list := draft.headings()
@@ -131,11 +139,10 @@ func (doc *Document) changed(old, out []byte, draft Draft, retired Set) ([]byte,
 			list = append(list, f)
 		}
 	}
-	list = diag.Normalize(list)
-	if diag.HasErrors(list) {
-		return nil, draft.ID, list, nil
+	if a.Found = diag.Normalize(list); !diag.HasErrors(a.Found) {
+		a.Data = out
 	}
-	return out, draft.ID, list, nil
+	return a, nil
 }
 
 // headings are the lines of a draft that would begin another entry or section: the

@@ -87,7 +87,7 @@ func TestWriteDirectives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, id, found, err := AddDirective([]byte(written), draft, retired)
+		out, id, found, err := addDirective([]byte(written), draft, retired)
 		if err != nil || id != want.id {
 			t.Errorf("%q: D-%d %v", text, id, err)
 		}
@@ -112,14 +112,14 @@ func TestWriteDirectives(t *testing.T) {
 		t.Errorf("a draft is read as %+v %v", again, err)
 	}
 	draft.Body += "\n- [ ] more (`false`)"
-	out, found, err := EditDirective([]byte(written), draft)
+	out, found, err := editDirective([]byte(written), draft)
 	if want := strings.Replace(written, "(`true`)\n\n\n", "(`true`)\n- [ ] more (`false`)\n\n\n", 1); err != nil || diag.HasErrors(found) || string(out) != want {
 		t.Errorf("%v %v\n%s", err, found, out)
 	}
-	if _, _, err := EditDirective([]byte(written), Draft{ID: 3, Title: "x"}); err == nil {
+	if _, _, err := editDirective([]byte(written), Draft{ID: 3, Title: "x"}); err == nil {
 		t.Error("edited what is not there")
 	}
-	if _, _, _, err := AddDirective([]byte("# COMMS\n"), draft, retired); !errors.Is(err, ErrUnsound) {
+	if _, _, _, err := addDirective([]byte("# COMMS\n"), draft, retired); !errors.Is(err, ErrUnsound) {
 		t.Errorf("a broken document: %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestWriteDirectives(t *testing.T) {
 func TestDropped(t *testing.T) {
 	doc, _ := Parse([]byte(written))
 	d := *doc.Directive("D-1")
-	out, _, err := AppendReport([]byte(written), NewReport{Time: noon, Directive: "D-1", Status: Done, Text: "Not needed.", DirectiveHash: d.Hash(), Dropped: "-"})
+	out, _, err := appendReport([]byte(written), NewReport{Time: noon, Directive: "D-1", Status: Done, Text: "Not needed.", DirectiveHash: d.Hash(), Dropped: "-"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,11 +136,11 @@ func TestDropped(t *testing.T) {
 	if !doc.Dropped(*doc.Directive("D-1")) || doc.State(*doc.Directive("D-1")) != Closed || doc.Dropped(*doc.Directive("D-4")) || diag.HasErrors(found) {
 		t.Errorf("%v\n%s", found, out)
 	}
-	edited, _, err := EditDirective(out, Draft{1, "one", "another goal"})
+	edited, _, err := editDirective(out, Draft{1, "one", "another goal"})
 	if doc, _ = Parse(edited); err != nil || doc.Dropped(*doc.Directive("D-1")) || doc.State(*doc.Directive("D-1")) != Open {
 		t.Errorf("edited: %v", err)
 	}
-	out, _, _ = AppendReport([]byte(written), NewReport{Time: noon, Directive: "D-1", Status: ExitDiverged, Text: "Dropped: -", DirectiveHash: d.Hash()})
+	out, _, _ = appendReport([]byte(written), NewReport{Time: noon, Directive: "D-1", Status: ExitDiverged, Text: "Dropped: -", DirectiveHash: d.Hash()})
 	if doc, _ = Parse(out); doc.Dropped(*doc.Directive("D-1")) {
 		t.Error("words of a report that is no DONE drop it")
 	}

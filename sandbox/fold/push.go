@@ -62,14 +62,14 @@ func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []pen
 			b.done = append(b.done, p)
 			continue
 		}
-		out, removed, err := m.Fold(data, p.name())
+		amended, err := comms.Amend(data, m, comms.Share(p.name()))
 		if err != nil {
 			b.left[p.unit] = diag.Hint(fmt.Errorf("%s waits: %w", p.name(), err), "take directives that are done out of %s, and push: their reports can go then", comms.Path)
 			continue
 		}
-		b.done, data = append(b.done, p), out
+		b.done, data = append(b.done, p), amended.Data
 		doc, _ = comms.Parse(data)
-		subjects, pruned = append(subjects, subject(m)), append(pruned, removed...)
+		subjects, pruned = append(subjects, subject(m)), append(pruned, amended.Removed...)
 	}
 	if b.n = len(subjects); b.n == 0 {
 		return b, nil

@@ -1,0 +1,82 @@
+package comms
+
+import "git-ward/internal/diag"
+
+// Empty is a document that says nothing yet.
+const Empty = "# COMMS\n\n## Directives\n\n## Reports\n"
+
+// Change is what COMMS.md is to have: a NewReport, a NewQuestion, a Message, an Addition or
+// an Edit.
+type Change interface {
+	amend(data []byte, room Room) (Amended, error)
+}
+
+// Room is what a change may take of the document.
+type Room struct {
+	answers int    // what Reports and Questions may take together; 0 is all
+	share   bool   // and each directive of that
+	where   string // where all of a message lies that is cut to the share
+}
+
+// Whole is all that a document may have: the PM's, who knows what else is to come.
+var Whole = Room{}
+
+// Answers is for who may only append: ErrFull where Reports and Questions would take more
+// than most, because a push of that would be refused.
+func Answers(most int) Room { return Room{answers: most} }
+
+// Share is for the agent, and for the host that folds for it: where names the message, "" where
+// it is nowhere else. A directive has its own share of Reports and Questions, so that the
+// words of one never keep out those of another: what does not fit is cut, and says where all
+// of it is; the directive's oldest reports go for it, and a question takes the place of the
+// one before (COMMS-5). Only where all directives together leave no room do the oldest
+// reports of those go that have most. ErrFull says that none may go.
+func Share(where string) Room { return Room{share: true, where: where} }
+
+// Amended is a document with a change.
+type Amended struct {
+	Data    []byte            // nil where errors are among Found
+	ID      int               // of the entry, R-, Q- or D-
+	Removed []Range           // the reports that went for it, for PruneTrailers
+	Found   []diag.Diagnostic // in a directive, at lines of its draft's Text
+}
+
+// Amend is the one function that changes the text of COMMS.md (ONE-4). The document that it
+// gives is one that readers take: within MaxBytes, with every byte that the change does not
+// touch as it was. After a lost race, amend the document that won. Errors: ErrFull,
+// ErrUnsound, or a field of the change that is not as described.
+func Amend(data []byte, change Change, room Room) (Amended, error) {
+	a, err := change.amend(data, room)
+	switch {
+	case err != nil:
+		return Amended{ID: a.ID}, err
+	case len(a.Data) > MaxBytes:
+		return Amended{ID: a.ID}, ErrFull
+	case room.answers > 0:
+		err = fitAnswers(a.Data, room.answers)
+	}
+	return a, err
+}
+
+func (r NewReport) amend(data []byte, room Room) (a Amended, err error) {
+	if room.share {
+		return r.fold(data, room.where)
+	}
+	a.Data, a.ID, err = r.append(data, space{MaxReportBytes, cutMarker})
+	return a, err
+}
+
+func (q NewQuestion) amend(data []byte, room Room) (a Amended, err error) {
+	if room.share {
+		return q.fold(data, room.where)
+	}
+	a.Data, a.ID, err = q.append(data, space{MaxQuestionBytes, cutMarker})
+	return a, err
+}
+
+func (m Message) amend(data []byte, room Room) (Amended, error) {
+	if m.Kind == KindQuestion {
+		return NewQuestion{m.When(), m.Directive, m.Text}.amend(data, room)
+	}
+	return m.report().amend(data, room)
+}
