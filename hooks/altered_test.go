@@ -33,7 +33,7 @@ func (b *unitBench) object(name string) string {
 }
 
 // TestAlteredJournal: a tip that was altered on the host is a breach (UOW-1). Who pushes
-// onto it brings it to light, `git ward uow list` names it and still lists the others, and
+// onto it brings it to light, `git ward uow show` names it and still lists the others, and
 // the PM has the last word.
 func TestAlteredJournal(t *testing.T) {
 	tier.Full(t, "a unit for each way to alter a journal")
@@ -75,7 +75,7 @@ func TestAlteredJournal(t *testing.T) {
 			b.Run(b.Bare, "git", "update-ref", "refs/heads/agent/x", next)
 			b.Git("fetch", "-q", "origin", "refs/heads/agent/x:refs/y")
 			b.Run(b.Bare, "git", "update-ref", "-d", "refs/heads/agent/x")
-			if out, err := b.AgentPush("+refs/y:" + uow.RefPrefix + "D-1.1"); err == nil || !strings.Contains(out, "uow/stored") || !strings.Contains(out, "git ward uow confirm D-1.1") {
+			if out, err := b.AgentPush("+refs/y:" + uow.RefPrefix + "D-1.1"); err == nil || !strings.Contains(out, "uow/stored") || !strings.Contains(out, "git ward uow cancel --failed D-1.1") {
 				t.Fatal(err, out)
 			}
 			b.uow("its journal was changed", "list")

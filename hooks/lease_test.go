@@ -175,7 +175,7 @@ func TestBrokenLeases(t *testing.T) {
 	p.take("D-3", time.Now().Add(2*time.Hour))
 	p.take("D-8", time.Now())
 	p.Run(p.Bare, "git", "update-ref", lease.Ref("D-7"), "refs/heads/main")
-	fsckFinds(p.Pair, "the lease of D-3 was taken at", "the lease of D-7 cannot be read", "D-8, and there is no such directive", "git ward lease revoke D-3")
+	fsckFinds(p.Pair, "the lease of D-3 was taken at", "the lease of D-7 cannot be read", "D-8, and there is no such directive", "git ward lease --revoke D-3")
 	p.refuses("lease/held")(p.AgentPush("HEAD:refs/heads/agent/D-3", "HEAD:refs/heads/agent/D-7"))
 	for _, directive := range []string{"D-3", "D-7", "D-8"} {
 		p.Run(p.Bare, "git-ward", "lease", "revoke", directive)

@@ -14,10 +14,10 @@ import (
 func TestRedact(t *testing.T) {
 	tier.Full(t, "a long story with units, records and a redaction")
 	t.Parallel()
-	p := gittest.FirstVersion(t)
+	p := gittest.Recorded(t)
 	p.Run(filepath.Dir(p.Bare), "git-ward", "init", "--bare", p.Bare)
 	p.Run(filepath.Dir(p.Bare), "git-ward", "clone", p.Bare, p.Work)
-	const file = "evidence/D-1/loop/iter_0/changes.txt"
+	const file = "greet.sh"
 	blob := strings.TrimSpace(p.Run(p.Bare, "git", "rev-parse", "agent/D-1:"+file))
 	refused := func(want string, args ...string) {
 		t.Helper()
@@ -29,10 +29,13 @@ func TestRedact(t *testing.T) {
 	}
 	refused("main still has "+file, blob)
 	refused("names nothing that is stored", "main:no/such/file")
-	refused("is a tree, not a file", "main:evidence")
-	refused("D-2.1 is ACTIVE", "agent/D-2:LEARNINGS.md")
-	p.Git("rm", "-r", "-q", "evidence/D-1")
-	p.Git("commit", "-q", "-m", "take the evidence out")
+	refused("is a tree, not a file", "main:plans")
+	refused("D-2.1 is ACTIVE", "agent/D-2:a")
+	p.Run(p.Work, "git-ward", "uow", "cancel", "D-2.1")
+	p.Run(p.Work, "git-ward", "uow", "archive", "D-2.1")
+	p.Git("pull", "-q", "--rebase")
+	p.Git("rm", "-q", file)
+	p.Git("commit", "-q", "-m", "take the script out")
 	p.Git("push", "-q", "origin", "main")
 	p.Git("tag", "-a", "-m", "x", "v1")
 	p.Git("push", "-q", "origin", "v1")
@@ -75,7 +78,7 @@ func TestRedact(t *testing.T) {
 	if out, err := p.Push("main"); err == nil {
 		t.Error("pushed on top of the old history", out)
 	}
-	p.Git("fetch", "-q", "origin")
+	p.Git("fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*") // the record was rewritten, too
 	p.Git("reset", "-q", "--hard", "origin/main")
 	p.Commit("notes.txt", "on the new main\n")
 	if out, err := p.Push("main"); err != nil {

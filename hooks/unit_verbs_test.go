@@ -179,7 +179,7 @@ func TestWaysOut(t *testing.T) {
 		return id
 	}
 	id := next(lock)
-	b.uow("! possible now: git ward uow clarify "+id+", git ward uow retry "+id+", git ward uow waive "+id+", git ward uow pause "+id+", git ward uow cancel "+id, "approve", id)
+	b.uow("! possible now: git ward uow clarify "+id+", git ward uow retry "+id+", git ward uow retry --waive "+id+", git ward uow pause "+id+", git ward uow cancel "+id, "approve", id)
 	b.uow(id+": paused", "pause", id)
 	b.uow(id+": paused", "clarify", "-m", "while you wait", id)
 	b.uow(id+": at work", "resume", id)
@@ -197,7 +197,7 @@ func TestWaysOut(t *testing.T) {
 	b.uow(id+": at work", "heartbeat", id)
 	b.catchUp(id)
 	b.step(id, uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
-	b.uow("it is a dead letter; your last word on it: git ward uow confirm "+id, "list")
+	b.uow("it is a dead letter; your last word on it: git ward uow cancel --failed "+id, "list")
 	b.uow(id+": failed", "confirm", id)
 
 	id = next(uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})

@@ -76,7 +76,7 @@ func TestCommandsThatWait(t *testing.T) {
 		{block(uow.NoTool), "git ward uow retry D-1.1", false},
 		{block(uow.ModelDenied), "git ward uow retry D-1.1", false},
 		{block(uow.Backpressure), "git ward uow retry D-1.1", false},
-		{block(uow.Trouble), "git ward uow waive D-1.1", false},
+		{block(uow.Trouble), "git ward uow retry --waive D-1.1", false},
 		{block(uow.TransientFailure), "git ward uow retry D-1.1", false},
 		{block(uow.VerdictTimeout), "git ward uow retry D-1.1", false},
 		{ask(uow.NeedInfo), "git ward directive edit D-1", false},
@@ -131,7 +131,7 @@ func TestCommandForADeadLetter(t *testing.T) {
 	b.step("D-1.1", byAgent(uow.Activate))
 	b.step("D-1.1", uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
 	w := b.waiting()
-	if w.Kind != view.Blocked || w.Command != "git ward uow confirm D-1.1" {
+	if w.Kind != view.Blocked || w.Command != "git ward uow cancel --failed D-1.1" {
 		t.Fatalf("%+v", w)
 	}
 	b.paste(w.Command)

@@ -243,7 +243,7 @@ func TestOneLauncher(t *testing.T) {
 	if code := second.exit(); code != 2 {
 		t.Errorf("exit %d", code)
 	}
-	want := fmt.Sprintf("error: another launcher, process %d, works on %s\ngit-ward: hint: `git ward launch stop --bare %[2]s`", first.Process.Pid, h.bare)
+	want := fmt.Sprintf("error: another launcher, process %d, works on %s\ngit-ward: hint: `git ward launch --stop --bare %[2]s`", first.Process.Pid, h.bare)
 	if !strings.Contains(second.err.String(), want) {
 		t.Errorf("stderr lacks %q:\n%s", want, &second.err)
 	}

@@ -9,7 +9,7 @@ import (
 const onMain = "set -e; cd $(mktemp -d); git clone -q /mnt/remote w; cd w; "
 
 // reported appends a report to COMMS.md, as the agent does it.
-const reported = onMain + "git-ward report append --status INFO -m 'half way' >/dev/null; git commit -qam 'comms: report'; "
+const reported = onMain + "git-ward report --append --status INFO -m 'half way' >/dev/null; git commit -qam 'comms: report'; "
 
 // file is a clone with one more file, or a link, committed.
 func file(how string) string { return onMain + how + "; git add -f .; git commit -qm work; " }

@@ -58,7 +58,7 @@ func (s *scene) refs() string {
 func (s *scene) units() (map[string]*uow.Record, error) {
 	out, err := s.Try(s.Bare, nil, "", "git-ward", "uow", "list", "--all", "--json")
 	if err != nil {
-		return nil, fmt.Errorf("git ward uow list: %w\n%s", err, out)
+		return nil, fmt.Errorf("git ward uow show: %w\n%s", err, out)
 	}
 	units := map[string]*uow.Record{}
 	for line := range strings.Lines(out) {
@@ -81,7 +81,7 @@ func mustID(name string) uow.ID { id, _ := uow.ParseID(name); return id }
 
 var wardCommand = regexp.MustCompile(`git ward ([a-z]+ [a-z]+( -m TEXT)? D-[0-9.]+)`)
 
-// waitsFor is the command that `git ward uow list` names for what a unit waits for.
+// waitsFor is the command that `git ward uow show` names for what a unit waits for.
 func waitsFor(s *scene, r *uow.Record) string {
 	out, _ := s.Try(s.Bare, nil, "", "git-ward", "uow", "list", "--all")
 	for line := range strings.Lines(out) {
@@ -202,7 +202,7 @@ git show "$base:notes.txt" 2>/dev/null | while read -r line; do git show "$1:not
 	return nil
 }
 
-// answer does what the units wait for, as `git ward uow list` says it.
+// answer does what the units wait for, as `git ward uow show` says it.
 func (s *scene) answer(waiting map[string]string) error {
 	for name, wait := range waiting {
 		if strings.HasPrefix(wait, "directive edit ") { // which a person does in an editor

@@ -30,7 +30,7 @@ var Lesson = cli.Command{Name: "lesson", Doc: "turn post-mortems into lessons, a
 	{Name: "extract", Doc: "record the lessons of post-mortems", Run: extract},
 	{Name: "apply", Doc: "change the protocols as the lessons say, a commit a lesson", Run: apply},
 	{Name: "list", Doc: "list the lessons of this branch, or of all", Run: list},
-	{Name: "merge", Doc: "merge two versions of lessons.jsonl, as git's merge driver", Run: merge},
+	{Name: "merge", Doc: "merge two versions of lessons.jsonl, as git's merge driver", Hidden: true, Run: merge},
 }}
 
 // extract is `git ward lesson extract`: it records the lessons of post-mortems by

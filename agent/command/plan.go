@@ -165,7 +165,7 @@ func findPlan(ctx context.Context, tree *worktree.Tree, env *cli.Env, name strin
 		text, err = readPlan(ctx, tree, path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		hint := "`git ward plan list` lists the registered plans"
+		hint := "`git ward plan show` lists the registered plans"
 		if near := diag.Nearest(name, registry.Names()); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}

@@ -96,7 +96,7 @@ func (g *gatherer) gather(name string, kind prompt.Kind) (p *prompt.Prompt, orie
 	doc, _ := comms.Parse(source)
 	d := doc.Directive(name)
 	if d == nil {
-		return nil, "", diag.Hint(fmt.Errorf("COMMS.md has no directive %s", diag.Clean(name)), "git ward directive list shows those that there are")
+		return nil, "", diag.Hint(fmt.Errorf("COMMS.md has no directive %s", diag.Clean(name)), "git ward directive show shows those that there are")
 	}
 	p = &prompt.Prompt{Kind: kind, System: prompt.System(system, source), Directive: *d, Branch: "agent/" + d.Name(), Judged: true}
 	unit, err := g.unit(p)

@@ -35,7 +35,7 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 	add := func(path, role string, data []byte) {
 		list.Artifacts = append(list.Artifacts, loop.Artifact{Iteration: n, Path: path, SHA256: loop.Digest(data), Role: role})
 	}
-	files = r.kept()
+	files = map[string][]byte{}
 	read, done := r.deps.Work.Files(ctx)
 	defer done()
 	var log strings.Builder

@@ -46,10 +46,9 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 // nothing to be claimed. The error is stop.Refused where the tree cannot be committed,
 // or the remote does not take it.
 func (r *run) claim(ctx context.Context) (d loop.Decision, err error) {
-	first := true
 	err = git.Update(ctx, git.Race{What: r.deps.Work.Branch + " on the remote", While: "it was claimed", Tries: 5}, func() (bool, error) {
-		made, files, err := r.collected(ctx, first && !r.now.solved)
-		if first = false; err != nil {
+		made, files, err := r.collected(ctx)
+		if err != nil {
 			return false, err
 		}
 		if made.Empty() && !r.answered() {
@@ -88,15 +87,9 @@ func (r *run) pushClaim(ctx context.Context, files map[string][]byte) (loop.Deci
 }
 
 // collected commits the work, and lists what the iteration made, with the files that
-// carry the list. In the first layout the list went ahead of its claim; untouched says
-// that it still holds.
-func (r *run) collected(ctx context.Context, untouched bool) (list loop.Artifacts, files map[string][]byte, err error) {
+// carry the list.
+func (r *run) collected(ctx context.Context) (list loop.Artifacts, files map[string][]byte, err error) {
 	w, n := r.deps.Work, r.now.brief.Iteration
-	if untouched {
-		if have, err := r.evidence(ctx).decode(r.path(n, loop.ArtifactsFile), &list); have || err != nil {
-			return list, nil, err
-		}
-	}
 	if _, err := w.Iterate(ctx, r.counted(n), r.now.result.Words); err != nil {
 		return list, nil, err
 	}

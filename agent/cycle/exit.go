@@ -64,7 +64,7 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 		return out, nil, err
 	}
 	if best := loop.Best(out.History); best >= 0 && status == loop.ExitBudgetExceeded {
-		if out.Best, err = r.certificate(ctx, r.past.offset+best); err != nil {
+		if out.Best, err = r.certificate(ctx, best); err != nil {
 			return out, nil, err
 		}
 	}
@@ -103,7 +103,7 @@ func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte,
 	if err != nil {
 		return nil, err
 	}
-	files := r.kept()
+	files := map[string][]byte{}
 	if last := r.past.last; status == loop.ExitDiverged && last.Type != loop.Diverged {
 		path := r.path(last.Iteration, loop.CertificateFile)
 		data, err := r.deps.Work.Record.File(ctx, path)

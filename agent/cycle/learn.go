@@ -3,7 +3,6 @@ package cycle
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -93,7 +92,6 @@ func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate
 	if compaction != "" {
 		files[r.top(loop.CompactionFile)] = []byte(compaction + "\n")
 	}
-	maps.Copy(files, r.kept())
 	if files[r.path(n, loop.CertificateFile)], err = loop.Encode(cert); err != nil {
 		return err
 	}
@@ -110,7 +108,7 @@ func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate
 	}
 	path := r.path(n, loop.ManifestFile)
 	r.ends(cert)
-	r.past.manifest, r.past.keep = manifest, nil
+	r.past.manifest = manifest
 	r.past.newest = &loop.Link{Path: path, SHA256: loop.Digest(files[path]), Role: "snapshot"}
 	r.deps.Log.Info().Int("iteration", n).Str("certificate", cert.Type).Str("residual", cert.Residual.Words()).
 		Str("direction", string(cert.Direction)).Msg("the iteration ends")

@@ -17,13 +17,11 @@ import (
 // past is what the record says of the loop so far. It is read from few files, however
 // long the loop is: each names what came before it.
 type past struct {
-	offset   int               // iterations of earlier units on this record: of one that was taken up from the first layout
 	ended    int               // iterations of this unit that have ended
 	last     *loop.Certificate // of the last one of them, nil before the first
 	budget   loop.BudgetLog
 	manifest loop.Artifacts // what that iteration left
 	newest   *loop.Link     // that manifest's; nil before the first
-	keep     []byte         // a manifest of the first layout that has to go to newest's path; nil for none
 }
 
 // evidence reads the files of a record's newest commit.
@@ -65,29 +63,24 @@ func (r *run) enter(ctx context.Context) error {
 		r.state = loop.Init // what cannot be read is written anew
 		return nil
 	}
-	if r.state, err = r.stands(files); err != nil || r.state == loop.Init {
-		return err
+	if r.state = r.stands(); r.state == loop.Init {
+		return nil
 	}
 	_, err = r.declare(ctx)
 	return err
 }
 
-// stands is the state that journal and evidence say.
-func (r *run) stands(files evidence) (loop.State, error) {
-	if !r.inProgress() {
-		if r.past.ended > 0 {
-			return loop.BudgetCheck, nil
-		}
-		return loop.Init, nil
+// stands is the state that the journal says.
+func (r *run) stands() loop.State {
+	switch {
+	case r.inProgress() && r.claimed():
+		return loop.CheckHalting
+	case r.inProgress():
+		return loop.SpawnSubagent
+	case r.past.ended > 0:
+		return loop.BudgetCheck
 	}
-	if r.claimed() {
-		return loop.CheckHalting, nil
-	}
-	listed, err := files.read(r.path(r.number(), loop.ArtifactsFile))
-	if listed != nil {
-		return loop.CollectArtifacts, err // before there were records it went ahead of its claim
-	}
-	return loop.SpawnSubagent, err
+	return loop.Init
 }
 
 // restore reads which iterations are done, and what they took.
@@ -100,10 +93,6 @@ func (r *run) restore(ctx context.Context, files evidence) error {
 	} else if budget.LoopID == id {
 		r.past.budget = budget
 	}
-	head, err := files.read(r.top(loop.ManifestFile))
-	if err != nil {
-		return err
-	}
 	var manifest loop.Artifacts
 	if _, err := files.decode(r.top(loop.ManifestFile), &manifest); err != nil {
 		return err
@@ -113,13 +102,7 @@ func (r *run) restore(ctx context.Context, files evidence) error {
 			return err
 		}
 	}
-	if err := r.search(ctx, files); err != nil || r.past.last == nil {
-		return err
-	}
-	if manifest.LoopID == id && manifest.SchemaVersion == loop.SchemaVersion {
-		r.root(head, manifest)
-	}
-	return nil
+	return r.search(ctx, files)
 }
 
 // restoreFrom takes an iteration for the last one that ended; false where it did not.
@@ -141,20 +124,6 @@ func (r *run) restoreFrom(files evidence, n int) (found bool, err error) {
 // ends makes a certificate that of the last iteration that ended.
 func (r *run) ends(cert loop.Certificate) {
 	r.past.last, r.past.ended = &cert, cert.Ended()
-	r.past.offset = cert.Iteration + 1 - r.past.ended
-}
-
-// root makes the one manifest of a loop of the first layout the beginning of the chain.
-func (r *run) root(head []byte, manifest loop.Artifacts) {
-	n := r.past.last.Iteration
-	r.past.keep = head
-	r.past.newest = &loop.Link{Path: r.path(n, loop.ManifestFile), SHA256: loop.Digest(head), Role: "snapshot"}
-	r.past.manifest = loop.Artifacts{SchemaVersion: manifest.SchemaVersion, LoopID: manifest.LoopID, Artifacts: []loop.Artifact{}}
-	for _, a := range manifest.Artifacts {
-		if a.Iteration == n {
-			r.past.manifest.Artifacts = append(r.past.manifest.Artifacts, a)
-		}
-	}
 }
 
 // search looks through all iterations for the unit's last certificate, where no
@@ -177,7 +146,6 @@ func (r *run) search(ctx context.Context, files evidence) error {
 			r.ends(cert)
 			return nil
 		case ok || !newest || !r.inProgress():
-			r.past.offset = n + 1
 			return nil
 		}
 	}
@@ -231,10 +199,10 @@ func (r *run) claimed() bool {
 }
 
 // number is that of the first iteration without a certificate, in the evidence.
-func (r *run) number() int { return r.past.offset + r.past.ended }
+func (r *run) number() int { return r.past.ended }
 
 // counted is an iteration's number in the journal, from 1, by that in the evidence.
-func (r *run) counted(n int) int { return n + 1 - r.past.offset }
+func (r *run) counted(n int) int { return n + 1 }
 
 // path is that of an iteration's file.
 func (r *run) path(iteration int, name string) string {

@@ -156,8 +156,7 @@ func (r *run) writeCapsule(ctx context.Context) (loop.Decision, error) {
 		return broken("the capsule may not hold: " + strings.Join(found, "; ")), nil
 	}
 	b.Capsule = append(capsule, '\n')
-	files := r.kept()
-	files[b.CapsulePath] = b.Capsule
+	files := map[string][]byte{b.CapsulePath: b.Capsule}
 	if said != string(learnings) {
 		files[loop.LearningsPath] = []byte(said)
 	}
@@ -173,16 +172,6 @@ func (r *run) said() (list []string) {
 		list = append(list, r.deps.Work.Redact(words))
 	}
 	return list
-}
-
-// kept is the manifest of the first layout, where one has to be kept for the chain to
-// begin with.
-func (r *run) kept() map[string][]byte {
-	files := map[string][]byte{}
-	if r.past.keep != nil {
-		files[r.past.newest.Path] = r.past.keep
-	}
-	return files
 }
 
 // solve lets the Solver work, where somebody pays for it. That it was stopped, or

@@ -95,12 +95,12 @@ func (o *Options) addCommands(s *sdk.Server) {
 	add(o, s, "plan", "plan_lint", "Check plans: grammar, machine, files, calls. Every finding comes at once, each with its remedy.", true,
 		func(in filesInput) []string { return files([]string{"lint", "--json"}, in.Files) })
 	add(o, s, "plan", "plan_analyze", "Say how plans grow (constant, polynomial, exponential) and whether they write.", true,
-		func(in plansInput) []string { return files([]string{"analyze", "--json"}, in.Plans) })
+		func(in plansInput) []string { return files([]string{"lint", "--analyze", "--json"}, in.Plans) })
 	add(o, s, "plan", "plan_grammar", "Say how a plan is written, with one whole example.", true, func(in grammarInput) []string {
 		if in.Schema {
-			return []string{"grammar", "--schema"}
+			return []string{"lint", "--grammar", "--schema"}
 		}
-		return []string{"grammar"}
+		return []string{"lint", "--grammar"}
 	})
 	add(o, s, "plan", "plan_run", "Execute a plan step by step, a commit a step; one that was begun goes on.", false,
 		func(in planInput) []string { return o.forTask([]string{"run"}, "", in.Plan) })
@@ -142,7 +142,7 @@ func (o *Options) addCommands(s *sdk.Server) {
 		func(in udcInput) []string { return files([]string{"check", "--json"}, in.Files) })
 	add(o, s, "udc", "udc_run", "Run UDC plans under limits and give their registers, tape and output.", true, runArgs)
 	add(o, s, "udc", "udc_analyze", "Say whether UDC plans end, with a proof where there is one.", true,
-		func(in udcInput) []string { return files([]string{"analyze", "--json"}, in.Files) })
+		func(in udcInput) []string { return files([]string{"check", "--analyze", "--json"}, in.Files) })
 	add(o, s, "lesson", "lesson_list", "List the lessons of earlier work.", true, func(in lessonInput) []string {
 		args := []string{"list", "--json"}
 		if in.All {
@@ -156,7 +156,7 @@ func (o *Options) addCommands(s *sdk.Server) {
 		func(in unitInput) []string { return files([]string{"show", "--json"}, []string{in.Unit}) })
 	add(o, s, "report", "comms_report", "Append a report to COMMS.md of the working tree. Commit and push it to make it count.", false,
 		func(in reportInput) []string {
-			args := []string{"append", "--status=" + in.Status, "-m=" + in.Text}
+			args := []string{"--append", "--status=" + in.Status, "-m=" + in.Text}
 			if in.Directive != "" {
 				args = append(args, "--directive="+in.Directive)
 			}

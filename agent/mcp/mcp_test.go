@@ -58,8 +58,8 @@ func TestArguments(t *testing.T) {
 	client := connect(t, commands, nil)
 	for _, c := range []struct{ tool, input, want string }{
 		{"plan_lint", `{}`, "plan lint --json --"},
-		{"plan_grammar", `{}`, "plan grammar"},
-		{"plan_grammar", `{"schema":true}`, "plan grammar --schema"},
+		{"plan_grammar", `{}`, "plan lint --grammar"},
+		{"plan_grammar", `{"schema":true}`, "plan lint --grammar --schema"},
 		{"plan_run", `{"plan":"--x"}`, "plan run -- --x"},
 		{"task_start", `{"task":"D-2"}`, "task start --task-id=D-2"},
 		{"task_close", `{}`, "task close"},
@@ -71,15 +71,15 @@ func TestArguments(t *testing.T) {
 		{"knowledge_find", `{"words":"who counts","in":["symbols","files"],"deep":true}`, "knowledge find --deep --in=symbols,files -- who counts"},
 		{"lesson_extract", `{"post_mortem":"-m.md"}`, "lesson extract -- -m.md"},
 		{"plan_lint", `{"files":["a","--fix"]}`, "plan lint --json -- a --fix"},
-		{"plan_analyze", `{"plans":["p"]}`, "plan analyze --json -- p"},
+		{"plan_analyze", `{"plans":["p"]}`, "plan lint --analyze --json -- p"},
 		{"udc_check", `{"files":["a.udc"]}`, "udc check --json -- a.udc"},
 		{"udc_run", `{"files":["a.udc"],"max_instructions":5,"max_cells":6,"max_time":"1s"}`, "udc run --json --max-instructions=5 --max-cells=6 --max-time=1s -- a.udc"},
-		{"udc_analyze", `{"files":["a.udc"]}`, "udc analyze --json -- a.udc"},
+		{"udc_analyze", `{"files":["a.udc"]}`, "udc check --analyze --json -- a.udc"},
 		{"lesson_list", `{}`, "lesson list --json"},
 		{"lesson_list", `{"all":true}`, "lesson list --json --all"},
 		{"uow_show", `{"unit":"D-1.1"}`, "uow show --json -- D-1.1"},
-		{"comms_report", `{"status":"INFO","text":"-m=x"}`, "report append --status=INFO -m=-m=x"},
-		{"comms_report", `{"status":"INFO","directive":"D-1","text":"x"}`, "report append --status=INFO -m=x --directive=D-1"},
+		{"comms_report", `{"status":"INFO","text":"-m=x"}`, "report --append --status=INFO -m=-m=x"},
+		{"comms_report", `{"status":"INFO","directive":"D-1","text":"x"}`, "report --append --status=INFO -m=x --directive=D-1"},
 	} {
 		r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: c.tool, Arguments: json.RawMessage(c.input)})
 		if err != nil {

@@ -22,12 +22,7 @@ func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error 
 	}
 	w.Close()
 	r := &Record{work: w, id: id, local: j == nil}
-	first := func() (map[string][]byte, error) { return w.inherited(ctx, earlier) }
-	old := j != nil && j.Layout() == uow.FirstLayout
-	if old {
-		first = func() (map[string][]byte, error) { return w.papers(ctx) }
-	}
-	if err := r.open(ctx, first); err != nil {
+	if err := r.open(ctx, func() (map[string][]byte, error) { return w.inherited(ctx, earlier) }); err != nil {
 		return err
 	}
 	w.Record = r
@@ -40,11 +35,6 @@ func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error 
 	}
 	if err := w.goesOn(ctx, units); err != nil {
 		return err
-	}
-	if old {
-		if err := w.takeOff(ctx); err != nil {
-			return err
-		}
 	}
 	return r.Show(ctx)
 }

@@ -109,7 +109,7 @@ func TestStarts(t *testing.T) {
 			w := work(t, u.store)
 			t.Cleanup(w.Close)
 			next := u.store.NewJournal(uow.ID{Directive: "D-1", K: 2})
-			c.first.Layout = uow.RecordLayout
+			c.first.Layout = uow.Layout
 			next.Records = []*uow.Record{&c.first}
 			u.must(w.Begin(t.Context(), next, []*Journal{u.journal}))
 			if got := strings.Join(strings.Fields(run(t, w.Dir(), "", "ls-tree", "-r", "--name-only", "HEAD")), " "); got != c.want {

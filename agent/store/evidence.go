@@ -94,3 +94,8 @@ func (w *Work) differences(ctx context.Context, since string) ([]Change, error) 
 	}
 	return list, nil
 }
+
+// forked is where the branch left the project.
+func (w *Work) forked(ctx context.Context) (string, error) {
+	return w.clone.git(ctx, "merge-base", "HEAD", w.clone.store.projectRef())
+}

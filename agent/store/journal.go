@@ -205,14 +205,6 @@ func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: 
 // Forked reports whether the PM opened the unit, on a text that a unit before had.
 func (j *Journal) Forked() bool { return len(j.Records) > 0 && j.Records[0].Event == uow.Fork }
 
-// Layout is where the unit's papers lie, RecordLayout before it is opened.
-func (j *Journal) Layout() int64 {
-	if last := j.Last(); last != nil {
-		return last.Layout
-	}
-	return uow.RecordLayout
-}
-
 // Append makes the record of a step and pushes it; with a Work, what its branch and its
 // record hold beyond the remote goes in the same push, all or nothing. Whoever was
 // faster is built upon (UOW-1): the step is judged anew on the new tip. What the rules
@@ -223,9 +215,6 @@ func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World, wit
 	var w *Work
 	if len(with) > 0 {
 		w = with[0]
-	}
-	if w != nil && w.Record != nil && j.Layout() == uow.FirstLayout {
-		in.Layout = uow.RecordLayout
 	}
 	return git.Update(ctx, git.Race{What: j.ID.Ref(), While: "it was pushed"}, func() (bool, error) {
 		r, found := uow.Advance(j.ID, j.Last(), in, world)

@@ -109,7 +109,7 @@ func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
 		return nil, nil
 	}
 	last, err := state.Record(reader, newest.Tip)
-	if err != nil || last.State == uow.Archived || last.Layout != uow.RecordLayout {
+	if err != nil || last.State == uow.Archived {
 		return nil, err
 	}
 	return &newest.ID, nil

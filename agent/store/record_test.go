@@ -137,7 +137,7 @@ func TestIteration(t *testing.T) {
 	if got := run(t, u.store.Bare, "", "rev-parse", onRecord+"^2", onRecord); got != commit+"\n"+claim {
 		t.Error(got)
 	}
-	if last := u.journal.Last(); last.Claim.Record != claim || last.Layout != uow.RecordLayout {
+	if last := u.journal.Last(); last.Claim.Record != claim || last.Layout != uow.Layout {
 		t.Errorf("%+v", last)
 	}
 	u.fsck()

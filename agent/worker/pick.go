@@ -149,7 +149,7 @@ func (p *pass) grant(ctx context.Context, list []comms.Directive) (*comms.Direct
 	}
 	p.deps.log.Debug().Strs("directives", names).Err(why).Msg("not this worker's to have now")
 	if p.deps.only != "" && why.Why != lease.Closed {
-		return nil, diag.Hint(fmt.Errorf("%s is not this worker's: %w", p.deps.only, why), "git ward lease list --bare DIR says who has it")
+		return nil, diag.Hint(fmt.Errorf("%s is not this worker's: %w", p.deps.only, why), "git ward lease --bare DIR says who has it")
 	}
 	return nil, nil
 }

@@ -3,7 +3,6 @@ package checks
 import (
 	"errors"
 
-	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/record"
@@ -12,7 +11,7 @@ import (
 
 // claimed holds a claim to what is kept: the verifier must still find it tomorrow. The
 // claimed commit is on the directive's branch, and the record has a commit that speaks
-// of it (REC-4); before there were records, any branch would do.
+// of it (REC-4).
 func (j *journal) claimed(at string, next *uow.Record) error {
 	commit := next.Claim.Commit
 	object, err := j.pass.Repo.Object(commit)
@@ -23,28 +22,10 @@ func (j *journal) claimed(at string, next *uow.Record) error {
 	if err != nil {
 		return err
 	}
-	if next.Layout == uow.FirstLayout {
-		return j.onSomeBranch(at, commit)
-	}
 	if ok, err := j.onBranch(at, commit); err != nil || !ok {
 		return err
 	}
 	return j.onRecord(at, next.Claim)
-}
-
-// onSomeBranch holds a claim of the first layout to a branch.
-func (j *journal) onSomeBranch(at, commit string) error {
-	args := []string{"--max-count=1", commit, "--not", "--branches"}
-	for _, u := range j.pass.Push.Updates {
-		if push.IsBranch(u.Ref) && u.New != git.Zero {
-			args = append(args, u.New)
-		}
-	}
-	lost, err := j.pass.Repo.RevList(args...)
-	if err == nil && len(lost) > 0 {
-		j.report(at, "uow/claim", "push its branch first, or in the same push", "no branch holds the claimed commit %s", diag.Short(commit))
-	}
-	return err
 }
 
 // onBranch reports whether the directive's branch holds a commit when the push has

@@ -44,8 +44,6 @@ func (f *fixture) journals(s *server, p *checks.Push, pushed bool) {
 					in.Commit = s.id(v)
 				case k == "record":
 					in.Record = s.id(v)
-				case word == "layout=2":
-					in.Layout = uow.RecordLayout
 				case k == "expired":
 					in.Expired = &uow.Expired{Record: s.id(v), Manifest: strings.Repeat("0", 64)}
 				default:
@@ -85,8 +83,6 @@ func spoil(s *server, r *uow.Record, key, value string) {
 		r.Iteration = n
 	case "actor":
 		r.Actor = uow.Actor(value)
-	case "layout": // as of the first version, which no unit begins with any more
-		r.Layout = uow.FirstLayout
 	default:
 		s.t.Fatalf("%q is nothing of a record that a fixture spoils", key)
 	}

@@ -83,7 +83,7 @@ func (p *Push) Leased() (found []diag.Diagnostic, err error) {
 		}
 		if why := standing.Lost(p.Lease.ID); why != "" {
 			return []diag.Diagnostic{{Rule: "lease/lost", Message: "the worker has lost the lease of " + own + ": " + why,
-				Hint: "end this worker; the host gives the directive to another (git ward lease list)"}}, nil
+				Hint: "end this worker; the host gives the directive to another (git ward lease)"}}, nil
 		}
 	}
 	for _, u := range p.Updates {
@@ -131,7 +131,7 @@ func (p *Push) heldByWorker(pos diag.Pos, ref, directive string) (*diag.Diagnost
 		message = diag.Clean(standing.Broken.Error())
 	}
 	return &diag.Diagnostic{Pos: pos, Ref: ref, Rule: "lease/held", Message: message,
-		Hint: "work on another directive, or let the host admin look: git ward lease list, git ward lease revoke " + directive}, nil
+		Hint: "work on another directive, or let the host admin look: git ward lease, git ward lease --revoke " + directive}, nil
 }
 
 // directiveOf is the directive that a ref of the agent's belongs to: of a journal, a record,

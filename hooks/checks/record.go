@@ -133,8 +133,6 @@ func judgeRecord(pass *Pass, t *walk.Tip) error {
 		report("record/unit", "what comes now belongs to the directive's next unit", "%s is %s: its record moves no more", id, last.State)
 	case after == nil:
 		report("record/unit", "push the journal first, or with it: git push --atomic", "there is no unit %s", id)
-	case after.Layout != uow.RecordLayout:
-		report("record/unit", "let the journal's next step say so, in the same push", "the journal of %s says that its papers are on its work branch", id)
 	}
 	most := pass.Push.Config.Limits.RecordSize
 	size, err := recordSize(pass, t, most)
@@ -239,9 +237,6 @@ func papersOnBranch(pass *Pass, t *walk.Tip) error {
 			}
 			continue
 		}
-		if first, err := firstLayout(pass, directive); err != nil || first {
-			return err
-		}
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: commit, Path: name}, Ref: t.Ref, Rule: "record/work",
 			Message: "the work branch holds the work only; this belongs on " + record.Prefix + directive + ".<k>",
 			Hint:    "take it out of this commit (git rebase -i): git checkout origin/" + mainOf(pass, t.History) + " -- " + name + ", or git rm -r it"})
@@ -284,27 +279,4 @@ func ownPapers(pass *Pass, t *walk.Tip, commit string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// firstLayout reports whether a directive has a unit under way that began before there were
-// records.
-func firstLayout(pass *Pass, directive string) (bool, error) {
-	refs, err := pass.Repo.Refs(uow.RefPrefix)
-	if err != nil {
-		return false, err
-	}
-	for ref := range refs {
-		id, err := uow.ParseRef(ref)
-		if err != nil || id.Directive != directive {
-			continue
-		}
-		last, err := lastRecord(pass, id)
-		if err != nil {
-			return false, err
-		}
-		if last != nil && last.State != uow.Archived && last.Layout == uow.FirstLayout {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -55,7 +55,7 @@ func target(pass *Pass, d *document, linter *plan.Linter, e plan.Entry) error {
 		return err
 	}
 	if kind != plan.File {
-		fault("there is no file "+e.Path, "add the plan, or git ward plan deregister "+e.Name)
+		fault("there is no file "+e.Path, "add the plan, or git ward plan register --remove "+e.Name)
 		return nil
 	}
 	if strings.HasSuffix(e.Path, ".udc") {
@@ -95,7 +95,7 @@ func registeredGone(pass *Pass, t *walk.Tip) error {
 	for _, e := range registry.Entries {
 		if gone[e.Path] && !changed {
 			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: plan.RegistryPath, Line: e.Line, Col: 1}, Ref: t.Ref, Rule: plan.RuleTarget,
-				Message: fmt.Sprintf("%q: %s is gone", e.Name, e.Path), Hint: "bring the plan back, or git ward plan deregister " + e.Name})
+				Message: fmt.Sprintf("%q: %s is gone", e.Name, e.Path), Hint: "bring the plan back, or git ward plan register --remove " + e.Name})
 		}
 	}
 	return nil

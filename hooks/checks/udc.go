@@ -131,10 +131,10 @@ func (j *udcTip) analyze(p *asm.Program) error {
 	}
 	d := diag.Diagnostic{Pos: pos, Rule: ruleUDCRisk,
 		Message: fmt.Sprintf("the risk that the plan never ends is %s, above %s: %s", verdict.Risk, most, verdict.Reason),
-		Hint:    "`git ward udc analyze " + p.Name + "` says more; the host admin sets [hooks] max_udc_risk"}
+		Hint:    "`git ward udc check --analyze " + p.Name + "` says more; the host admin sets [hooks] max_udc_risk"}
 	if j.pass.Push.Principal == push.PM { // 000's analyser advises, and the limits of a run hold (HOOK-3)
 		d.Severity = diag.Warning
-		d.Hint = "its limits end it all the same; `git ward udc analyze " + p.Name + "` says more"
+		d.Hint = "its limits end it all the same; `git ward udc check --analyze " + p.Name + "` says more"
 	}
 	j.report(d)
 	return nil

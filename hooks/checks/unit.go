@@ -39,7 +39,7 @@ var unitCheck = Check{
 		if errors.As(err, &broken) { // it is about this journal, and holds up no other push
 			result := pass.result
 			result.Breaches = append(result.Breaches, Breach{t.Ref, broken.Reason(), fmt.Sprintf("%v: it was altered on the host", broken)})
-			j.report(broken.Commit, "uow/stored", "the unit is now FAILED_SECURITY_BREACH where it can be; git ward fsck names what is broken; then git ward uow confirm "+id.String(), "%v", broken)
+			j.report(broken.Commit, "uow/stored", "the unit is now FAILED_SECURITY_BREACH where it can be; git ward fsck names what is broken; then git ward uow cancel --failed "+id.String(), "%v", broken)
 			return nil
 		}
 		return err

@@ -232,19 +232,18 @@ func TestReport(t *testing.T) {
 	if err := os.MkdirAll(below, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	run(t, Report(nil), below, "append", "--status", "INFO", "-m", "a text").check(t, "", "appended R-1 to COMMS.md")
-	run(t, Report(nil), dir, "append", "--status", "INFO", "-F", "-").check(t, "", "appended R-2 to COMMS.md")
+	run(t, Report(nil), below, "--append", "--status", "INFO", "-m", "a text").check(t, "", "appended R-1 to COMMS.md")
+	run(t, Report(nil), dir, "--append", "--status", "INFO", "-F", "-").check(t, "", "appended R-2 to COMMS.md")
 	data, err := os.ReadFile(filepath.Join(dir, "COMMS.md"))
 	if err != nil || !strings.Contains(string(data), "a text\n") || !strings.Contains(string(data), "from stdin\n") {
 		t.Errorf("%v\n%s", err, data)
 	}
-	run(t, Report(nil), dir, "append", "--status", "GREAT").check(t, `"GREAT" is not a report's status`)
-	run(t, Report(nil), dir).check(t, "report takes a verb")
-	run(t, Report(nil), dir, "append", "--status", "INFO", "more").check(t, "usage")
-	if s := run(t, Report(nil), dir, "append", "--status", "INFO", "-m", "x", "-F", "-"); s.err == nil || !strings.Contains(s.err.Error(), "exclude each other") {
+	run(t, Report(nil), dir, "--append", "--status", "GREAT").check(t, `"GREAT" is not a report's status`)
+	run(t, Report(nil), dir, "--append", "--status", "INFO", "more").check(t, "usage")
+	if s := run(t, Report(nil), dir, "--append", "--status", "INFO", "-m", "x", "-F", "-"); s.err == nil || !strings.Contains(s.err.Error(), "exclude each other") {
 		t.Error(s.err)
 	}
-	run(t, Report(nil), t.TempDir(), "append", "--status", "INFO").check(t, "is not in a working tree")
+	run(t, Report(nil), t.TempDir(), "--append", "--status", "INFO").check(t, "is not in a working tree")
 }
 
 func TestMaintain(t *testing.T) {

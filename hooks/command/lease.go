@@ -21,14 +21,11 @@ import (
 var Lease = cli.Command{Name: "lease", Doc: "show who works on which directive, and take that away", Run: leaseList,
 	Long: "A worker has the lease of the directive that it works on, and no push, model call or verdict is its own without one. " +
 		"A launch gives leases out and renews them. In a clone the list is as it was fetched.",
-	Verbs: []cli.Command{
-		{Name: "list", Doc: "list the leases: holder, place, since and until when", Run: leaseList,
-			Examples: []cli.Example{{Line: "lease list --bare /srv/git/project.git", Doc: "all of them"}}},
-		{Name: "revoke", Doc: "take a lease away: what its worker pushes or asks from then on is refused", Run: leaseRevoke,
-			Examples: []cli.Example{{Line: "lease revoke --bare /srv/git/project.git D-3", Doc: "end the work on D-3; the next launch or pass takes it anew"}}},
-	}}
+	Ways: []cli.Way{{Switch: "revoke", Doc: "take a lease away: what its worker pushes or asks from then on is refused", Run: leaseRevoke}},
+	Examples: []cli.Example{{Line: "lease --bare /srv/git/project.git", Doc: "all of them: holder, place, since and until when"},
+		{Line: "lease --revoke --bare /srv/git/project.git D-3", Doc: "end the work on D-3; the next launch or pass takes it anew"}}}
 
-// shownLease is a lease as `git ward lease list --json` prints it.
+// shownLease is a lease as `git ward lease --json` prints it.
 type shownLease struct {
 	Directive string         `json:"directive"`
 	State     string         `json:"state"` // live, ended, free, broken
@@ -59,10 +56,10 @@ func newShownLease(directive string, s leases.Standing) shownLease {
 }
 
 func leaseList(ctx context.Context, env *cli.Env) error {
-	const usage = "lease [list] [--json] [--bare DIR]"
+	const usage = "lease [--json] [--bare DIR]"
 	var bare string
 	var asJSON bool
-	args, err := env.Flags("lease list", usage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("lease", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		fs.BoolVar(&asJSON, "json", false, "one JSON object")
 	})
@@ -110,10 +107,10 @@ func writeLeases(env *cli.Env, all []shownLease) error {
 }
 
 func leaseRevoke(ctx context.Context, env *cli.Env) error {
-	const usage = "lease revoke [--json] [--bare DIR] D-n"
+	const usage = "lease --revoke [--json] [--bare DIR] D-n"
 	var bare string
 	var asJSON bool
-	args, err := env.Flags("lease revoke", usage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("lease", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		fs.BoolVar(&asJSON, "json", false, "one JSON object")
 	})
@@ -134,7 +131,7 @@ func leaseRevoke(ctx context.Context, env *cli.Env) error {
 	defer batch.Close()
 	was, err := leases.Revoke(ctx, repo, batch, args[0])
 	if errors.Is(err, leases.ErrNone) {
-		return diag.Hint(err, "git ward lease list shows those there are")
+		return diag.Hint(err, "git ward lease shows those there are")
 	}
 	var moving *leases.Moving
 	if err != nil && !errors.As(err, &moving) {
@@ -168,7 +165,7 @@ func writeRevoked(env *cli.Env, l shownLease) {
 func onHost(ctx context.Context, repo *git.Repo) error {
 	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
 	if err == nil && strings.TrimSpace(string(out)) != "true" {
-		err = diag.Hint(errors.New("a lease is revoked on the host, in the bare repository"), "git ward lease revoke --bare DIR D-n")
+		err = diag.Hint(errors.New("a lease is revoked on the host, in the bare repository"), "git ward lease --revoke --bare DIR D-n")
 	}
 	return err
 }

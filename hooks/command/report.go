@@ -18,21 +18,24 @@ import (
 	"git-ward/protocols/comms"
 )
 
-const reportUsage = "report append --status STATUS [--directive D-n] [-m TEXT] [-F FILE]"
+const reportUsage = "report --append --status STATUS [--directive D-n] [-m TEXT] [-F FILE]"
 
 // Report is `git ward report`; pages is what writes the pages of `report --html DIR`, nil
 // where they are none of the caller's.
 func Report(pages cli.Func) cli.Command {
-	return cli.Command{Name: "report", Doc: "append a report to COMMS.md; --html DIR: write the pages of the repository", Run: pages, Verbs: []cli.Command{
-		{Name: "append", Doc: "write a report with the next id into COMMS.md of the working tree", Run: appendReport,
-			Examples: []cli.Example{{Line: `report append --status INFO -m "moved to the new server"`, Doc: "a report of the PM's, to be committed as any change"}}},
-	}}
+	append := cli.Way{Switch: "append", Doc: "write a report with the next id into COMMS.md of the working tree", Run: appendReport}
+	c := cli.Command{Name: "report", Doc: "--append: write a report into COMMS.md; --html DIR: write the pages of the repository", Run: pages, Ways: []cli.Way{append},
+		Examples: []cli.Example{{Line: `report --append --status INFO -m "moved to the new server"`, Doc: "a report of the PM's, to be committed as any change"}}}
+	if pages == nil {
+		c.Run = appendReport
+	}
+	return c
 }
 
-// appendReport is `git ward report append`. Committing and pushing it stays with git.
+// appendReport is `git ward report --append`. Committing and pushing it stays with git.
 func appendReport(ctx context.Context, env *cli.Env) error {
 	var o reportOptions
-	args, err := env.Flags("report append", reportUsage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("report", reportUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.status, "status", "", "a `STATUS`: "+statusWords())
 		fs.StringVar(&o.directive, "directive", "-", "the directive that it answers, `D-n`, or - for none")
 		fs.StringVar(&o.text, "m", "", "the `text`")

@@ -284,7 +284,7 @@ func (l *looked) lines(w io.Writer) {
 		}
 	}
 	if len(words) > 0 {
-		fmt.Fprintf(w, "of the others: %s (git ward directive list)\n", strings.Join(words, ", "))
+		fmt.Fprintf(w, "of the others: %s (git ward directive show)\n", strings.Join(words, ", "))
 	}
 }
 

@@ -95,7 +95,7 @@ func args(unit uow.ID) string {
 func noTranscript(env *cli.Env, of string) error {
 	directive, _, _ := strings.Cut(of, ".")
 	cli.Report(env.Stderr, "git-ward", diag.Hint(fmt.Errorf("the record has no transcript of %s", of),
-		"git ward uow list --all shows the units that there are; of one at work, git ward watch %s shows the words on the host", directive))
+		"git ward uow show --all shows the units that there are; of one at work, git ward watch %s shows the words on the host", directive))
 	return cli.ErrFindings
 }
 

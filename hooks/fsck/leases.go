@@ -40,14 +40,14 @@ func (w *workProof) leases(ctx context.Context) error {
 		case e.Directive == "":
 			w.report.add(diag.Clean(e.Ref), "fsck/lease", "delete it on the host: git update-ref -d", "%v", e.Broken)
 		case e.Broken != nil:
-			hint := "git ward lease revoke " + e.Directive
+			hint := "git ward lease --revoke " + e.Directive
 			var hinted *diag.Hinted
 			if errors.As(e.Broken, &hinted) {
 				hint = hinted.Hint
 			}
 			w.report.add(e.Ref, "fsck/lease", hint, "%s", diag.Clean(e.Broken.Error()))
 		case control.Directive(e.Directive) == nil && !puttingAway(e):
-			w.report.add(e.Ref, "fsck/lease", "git ward lease revoke "+e.Directive, "%s has the lease of %s, and there is no such directive", e.Lease.Holder, e.Directive)
+			w.report.add(e.Ref, "fsck/lease", "git ward lease --revoke "+e.Directive, "%s has the lease of %s, and there is no such directive", e.Lease.Holder, e.Directive)
 		}
 	}
 	return nil

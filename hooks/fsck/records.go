@@ -62,8 +62,6 @@ func (w *workProof) owner(ref string, j *state.Journal) {
 		w.report.add(ref, "fsck/record", "restore its journal, or delete it on the host: git update-ref -d", "there is no journal of its unit")
 	case len(j.Findings) > 0 || len(j.Records) == 0:
 		// The journal's own findings say it.
-	case j.Last().Layout != uow.RecordLayout:
-		w.report.add(ref, "fsck/record", "delete it on the host: git update-ref -d", "the journal of %s says that its papers are on its work branch", j.ID)
 	case j.Last().Expired != nil:
 		w.report.add(ref, "fsck/record", "delete it on the host: git update-ref -d", "the PM dropped the record of %s, and it is here again", j.ID)
 	}

@@ -101,7 +101,7 @@ func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
 		lock, err := flock.File(ctx, filepath.Join(dir, launchLock), 0)
 		if errors.Is(err, flock.ErrHeld) {
 			lock.Close()
-			return diag.Hint(fmt.Errorf("the agent runs on %s", dir), "git ward launch stop --bare %s", dir)
+			return diag.Hint(fmt.Errorf("the agent runs on %s", dir), "git ward launch --stop --bare %s", dir)
 		}
 		if err != nil {
 			return err

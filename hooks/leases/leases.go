@@ -46,7 +46,7 @@ func read(batch *git.Batch, directive, object string, now time.Time) (Standing, 
 		err = fmt.Errorf("it is a %s, not a blob", o.Kind)
 	}
 	if err != nil {
-		s.Broken = diag.Hint(fmt.Errorf("the lease of %s cannot be read: %w", directive, err), "git ward lease revoke %s", directive)
+		s.Broken = diag.Hint(fmt.Errorf("the lease of %s cannot be read: %w", directive, err), "git ward lease --revoke %s", directive)
 		return s, nil
 	}
 	if s.Lease, s.Broken = lease.Parse(directive, data); s.Broken == nil {

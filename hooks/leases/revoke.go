@@ -37,7 +37,7 @@ func Revoke(ctx context.Context, repo *git.Repo, batch *git.Batch, directive str
 	}
 	err = repo.UpdateRefs(ctx, "ward: lease revoke", git.RefUpdate{Ref: lease.Ref(directive), Old: now.Object, New: git.Zero})
 	if errors.Is(err, git.ErrLostRace) {
-		return now, diag.Hint(fmt.Errorf("the lease of %s moved meanwhile: %w", directive, err), "look at it again: git ward lease list")
+		return now, diag.Hint(fmt.Errorf("the lease of %s moved meanwhile: %w", directive, err), "look at it again: git ward lease")
 	}
 	if err != nil {
 		return now, err

@@ -55,7 +55,7 @@ func TestWorkers(t *testing.T) {
 	}
 	for _, w := range []runstate.Worker{
 		{Holder: "host.1", Directive: "D-1", Lease: own.ID, Where: "podman", Doing: runstate.Works},
-		{Holder: "host.2", Where: "podman", Doing: runstate.Restarts, Why: "it was killed; git ward launch logs"},
+		{Holder: "host.2", Where: "podman", Doing: runstate.Restarts, Why: "it was killed; git ward launch --logs"},
 		{Holder: "other.1", Directive: "D-2", Lease: "not this one", Doing: runstate.Stopped}, // an earlier taking's
 	} {
 		if err := w.Tell(p.Bare); err != nil {
@@ -73,7 +73,7 @@ func TestWorkers(t *testing.T) {
 		"D-2 other.1 (nobody says where) was stopped",
 		"D-2 other.1 (kube ward/job-2) works, its lease holds until " + until(far),
 		"D-3 other.2 (process) is not heard of: its lease ended at " + until(late),
-		" host.2 (podman) ended unasked, and is started again; it was killed; git ward launch logs",
+		" host.2 (podman) ended unasked, and is started again; it was killed; git ward launch --logs",
 	}
 	slices.Sort(words[1:3])
 	slices.Sort(want[1:3])
@@ -84,7 +84,7 @@ func TestWorkers(t *testing.T) {
 		t.Errorf("%+v", line.Worker)
 	}
 	warned := strings.Join(o.Warnings, "\n")
-	for _, remedy := range []string{"git ward lease revoke D-4", "git ward lease revoke D-5"} {
+	for _, remedy := range []string{"git ward lease --revoke D-4", "git ward lease --revoke D-5"} {
 		if !strings.Contains(warned, remedy) || strings.ContainsRune(warned, 0x1b) {
 			t.Errorf("no %s in %q", remedy, warned)
 		}

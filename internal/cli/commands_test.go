@@ -10,6 +10,7 @@ import (
 
 	"git-ward/internal/await"
 	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
 )
 
 func TestMain(m *testing.M) {
@@ -28,49 +29,51 @@ var lines = map[string][]string{
 	"why":        {"COMMS.md:1", "COMMS.md", "HEAD", "--json COMMS.md", "--bare BARE COMMS.md:2", "HOSTILE", "--rev HOSTILE COMMS.md", "HOSTILE:3"},
 	"watch":      {"HOSTILE", "--bare HOSTILE", "--interval 1ns"},
 	"transcript": {"D-1", "--iteration 2 D-1.1", "--bare BARE D-1", "HOSTILE", "--bare HOSTILE D-1"},
-	"report":     {"append --status INFO -m words", "append --status NO", "append --status INFO --directive D-1 -F COMMS.md", "--html NEW", "--html NEW --bare HOSTILE"},
+	"report":     {"--append --status INFO -m words", "--append --status NO", "append --status INFO --directive D-1 -F COMMS.md", "--html NEW", "--html NEW --bare HOSTILE"},
 	"serve":      {"--bare HOSTILE", "--listen HOSTILE", "HOSTILE", "--bare BARE --listen 192.0.2.1:1"},
-	"uow": {"list", "list --all --json", "show D-1.1", "show --json D-1.1", "clarify D-1.1 -m WORDS", "pause D-1.1", "pause --all",
+	"uow": {"show", "list --all --json", "show D-1.1", "show --json D-1.1", "clarify D-1.1 -m WORDS", "pause D-1.1", "pause --all",
 		"resume D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "heartbeat D-1.1", "cancel D-1.1", "no-such"},
-	"directive": {"list", "list --json", "show D-1", "show --json D-1", "new -m HOSTILE", "new --json -m WORDS", "edit D-1 -m HOSTILE", "edit -F COMMS.md D-1", "show HOSTILE", "list --bare HOSTILE"},
+	"directive": {"show", "list --json", "show D-1", "show --json D-1", "new -m HOSTILE", "new --json -m WORDS", "edit D-1 -m HOSTILE", "edit -F COMMS.md D-1", "show HOSTILE", "show --bare HOSTILE"},
 	"review":    {"D-1", "--json D-1", "D-1.1", "D-9", "HOSTILE", "--bare BARE D-1", "--bare HOSTILE D-1"},
 	"take":      {"D-1", "--json D-1.1", "--squash --unjudged D-1", "D-1 HOSTILE", "D-9"},
 	"drop":      {"-m HOSTILE D-1", "--json D-1", "D-9", "HOSTILE"},
 	"udc": {"check HOSTILE.udc", "check --json HOSTILE.udc", "fmt good.udc", "fmt --check HOSTILE.udc", "run good.udc", "run --json good.udc",
-		"run HOSTILE.udc", "trace good.udc", "analyze good.udc", "analyze --json HOSTILE.udc"},
-	"plan": {"lint", "lint --json", "lint HOSTILE", "list", "list --json", "show HOSTILE", "show --json HOSTILE", "analyze HOSTILE", "analyze --json HOSTILE",
-		"register name HOSTILE", "deregister HOSTILE", "run HOSTILE"},
+		"run HOSTILE.udc", "run --trace good.udc", "analyze good.udc", "check --analyze --json HOSTILE.udc"},
+	"plan": {"lint", "lint --json", "lint HOSTILE", "show", "show --json", "show HOSTILE", "show --json HOSTILE", "analyze HOSTILE", "lint --analyze --json HOSTILE",
+		"register name HOSTILE", "register --remove HOSTILE", "run HOSTILE"},
 	"agent":    {"prompt D-1", "prompt --kind program D-1", "prompt --kind HOSTILE D-1", "prompt HOSTILE"},
 	"task":     {"start --task-id D-1", "start --task-id D-1 --json", "start --task-id HOSTILE", "close --task-id D-1"},
 	"research": {"plan --slug s TOPIC", "plan words", "run HOSTILE", "no-such"},
-	"fsm":      {"list", "show HOSTILE.json", "show --json HOSTILE.json", "dot HOSTILE.json", "show uow", "dot uow"},
-	"protocol": {"lint", "lint --json", "compile", "add-tool HOSTILE HOSTILE", "update-rule HOSTILE HOSTILE HOSTILE"},
+	"fsm":      {"", "HOSTILE.json", "--json HOSTILE.json", "--dot HOSTILE.json", "show uow", "dot uow"},
+	"protocol": {"compile --lint", "lint --json", "compile", "add-tool HOSTILE HOSTILE", "update-rule HOSTILE HOSTILE HOSTILE"},
 	"lesson": {"extract HOSTILE.md", "extract --json HOSTILE.md", "extract --dry-run postmortems/HOSTILE.md", "list", "list --json", "list --all",
 		"apply", "apply --json", "merge HOSTILE HOSTILE HOSTILE"},
 	"mcp":       {"", "--dir HOSTILE"},
 	"orient":    {"", "--json", "--unknown HOSTILE", "--research HOSTILE"},
 	"knowledge": {"build --check", "build"},
 	"init":      {"", "--bare NEW", "--bare .", "--bare BARE"},
-	"launch": {"stop --bare BARE", "logs --bare BARE", "--bare HOSTILE", "--bare BARE --model HOSTILE", "HOSTILE", "--gate HOSTILE --key NEW --known-hosts NEW", "--gate ssh://HOST --bare BARE",
+	"launch": {"--stop --bare BARE", "--logs --bare BARE", "--bare HOSTILE", "--bare BARE --model HOSTILE", "HOSTILE", "--gate HOSTILE --key NEW --known-hosts NEW", "--gate ssh://HOST --bare BARE",
 		"--bare BARE --unfenced --once --model script --state STATE"},
 	"near":     {"--ready --dir NEW", "--gate HOSTILE --key NEW --known-hosts NEW --dir NEW", "HOSTILE"},
 	"door":     {"--stdio --bare BARE --pm pat", "--stdio --bare HOSTILE --agent robo", "--stdio --bare BARE --member HOSTILE", "HOSTILE"},
 	"verify":   {"--bare BARE --unfenced HEAD D-1", "--bare BARE --unfenced --json WORKTIP --run HOSTILE", "--bare BARE HOSTILE HOSTILE"},
 	"image":    {"HOSTILE", "build --from HOSTILE"},
-	"probe":    {"--bare HOSTILE", "HOSTILE"},
-	"firewall": {"show --bare BARE", "show --bare HOSTILE"},
+	"probe":    {"--bare HOSTILE", "HOSTILE", "--rules --bare BARE", "--rules --bare HOSTILE"},
 	"status":   {"--bare BARE", "--bare BARE --json", "--bare HOSTILE"},
 	"doctor":   {"--bare HOSTILE", "--bare BARE", "--bare BARE --json"},
 	"fsck":     {"", "BARE", "--json BARE", "HOSTILE"},
 	"maintain": {"", "BARE", "HOSTILE"},
-	"lease":    {"", "list", "list --json BARE", "list HOSTILE", "revoke --bare BARE D-1", "revoke --json --bare BARE HOSTILE", "revoke D-1"},
+	"lease":    {"", "list", "--json BARE", "HOSTILE", "--revoke --bare BARE D-1", "--revoke --json --bare BARE HOSTILE", "revoke D-1"},
 	"fence":    {"", "--policy HOSTILE --note NEW", "HOSTILE"}, // one that is right would fence the machine
 	"redact":   {"", "--bare BARE -m why HEAD:COMMS.md", "--bare HOSTILE -m why HEAD:a"},
 	"config":   {"", "HOSTILE"},
 	"version":  {"", "HOSTILE"},
 }
 
-// table is the names of the commands, as `git ward help` has them.
+// hidden are commands of pods and of other machines, in no list.
+var hidden = []string{"door", "near", "fence"}
+
+// table is the names of the commands, as `git ward help` has them, and of the hidden ones.
 func table(t *testing.T, p *gittest.Pair) (names []string) {
 	t.Helper()
 	help := p.Run(p.Work, "git-ward", "help")
@@ -80,7 +83,33 @@ func table(t *testing.T, p *gittest.Pair) (names []string) {
 	if len(names) < 20 {
 		t.Fatalf("the table has %d commands only:\n%s", len(names), help)
 	}
-	return names
+	return append(names, hidden...)
+}
+
+// TestSixtyVerbs: there are no more than a person can look through. A command with
+// verbs is none itself.
+func TestSixtyVerbs(t *testing.T) {
+	tier.First(t, "it builds Ward's programs")
+	p := gittest.New(t)
+	var verbs []string
+	for line := range strings.Lines(p.Run(p.Work, "git-ward", "manual", "--markdown")) {
+		if name, ok := strings.CutPrefix(line, "### "); ok {
+			verbs = append(verbs, strings.TrimSpace(name))
+		} else if name, ok := strings.CutPrefix(line, "#### "); ok {
+			if parent, _, _ := strings.Cut(strings.TrimPrefix(name, "git ward "), " "); verbs[len(verbs)-1] == "git ward "+parent {
+				verbs = verbs[:len(verbs)-1]
+			}
+			verbs = append(verbs, strings.TrimSpace(name))
+		}
+	}
+	if len(verbs) < 40 || len(verbs) > 60 {
+		t.Errorf("there are %d verbs: %s", len(verbs), strings.Join(verbs, ", "))
+	}
+	for _, name := range hidden {
+		if slices.Contains(verbs, "git ward "+name) {
+			t.Errorf("%s is in the manual", name)
+		}
+	}
 }
 
 // every runs every command of the table, with every line, in dir, and gives what each

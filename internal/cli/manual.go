@@ -56,6 +56,22 @@ func (c *Command) page(ctx context.Context, words string) (*manual.Page, error) 
 			p = a.page
 		}
 	}
+	for _, w := range c.Ways {
+		a, err := ask(ctx, w.Run, p.Words, nil)
+		if err != nil {
+			return nil, err
+		}
+		p.Usage = append(p.Usage, forms(a.usage)...)
+		if w.Switch != "" {
+			a.flags = append(a.flags, manual.Flag{Name: w.Switch, Text: w.Doc, Switch: true})
+		}
+		for _, f := range a.flags {
+			if !slices.ContainsFunc(p.Flags, func(other manual.Flag) bool { return other.Name == f.Name }) {
+				p.Flags = append(p.Flags, f)
+			}
+		}
+	}
+	slices.SortStableFunc(p.Flags, func(a, b manual.Flag) int { return strings.Compare(a.Name, b.Name) })
 	for i := range c.Verbs {
 		v, err := c.Verbs[i].page(ctx, p.Words)
 		if err != nil {
@@ -76,6 +92,9 @@ func (t *Table) book(ctx context.Context) (b *manual.Book, err error) {
 	for _, g := range t.Groups {
 		group := manual.Group{Title: g.Title}
 		for _, c := range g.Commands {
+			if c.Hidden {
+				continue
+			}
 			p, fault := c.page(ctx, t.Program)
 			if fault != nil {
 				err = errors.Join(err, fault)

@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/manual"
@@ -21,6 +24,7 @@ type Command struct {
 	Title    string    // above the verbs; "" is "verbs"
 	Verbs    []Command // what the first argument may name
 	Run      Func      // with verbs, what it does when the first argument names none of them; may be nil then
+	Ways     []Way     // what else it does
 	Hidden   bool      // for Ward's own programs, and in no list
 }
 
@@ -56,8 +60,9 @@ func (t *Table) Run(ctx context.Context, env *Env) error {
 		}
 		return t.print(env.Stdout)
 	}
-	name, sub := env.Args[0], *env
-	sub.words, sub.Args = t.Program, env.Args[1:]
+	args := env.Now(env.Args)
+	name, sub := args[0], *env
+	sub.words, sub.Args = t.Program, args[1:]
 	switch {
 	case isHelp(name) && len(sub.Args) > 0:
 		sub.Args = append(append([]string{}, sub.Args[1:]...), "--help")
@@ -134,7 +139,7 @@ func (c *Command) Call(ctx context.Context, env *Env) error {
 		sub.words = env.words + " " + c.Name
 	}
 	if len(c.Verbs) == 0 {
-		return c.Run(ctx, &sub)
+		return c.run(ctx, &sub)
 	}
 	if len(env.Args) == 0 && c.Run == nil {
 		return diag.Hint(fmt.Errorf("%s takes a verb", c.Name), "`%s help` lists the verbs", sub.words)
@@ -160,5 +165,40 @@ func (c *Command) Call(ctx context.Context, env *Env) error {
 			return unknown(sub.words, name, "verb", c.Verbs)
 		}
 	}
-	return c.Run(ctx, &sub)
+	return c.run(ctx, &sub)
+}
+
+// run goes the way that the arguments ask for. A command of several has one manual for all.
+func (c *Command) run(ctx context.Context, env *Env) error {
+	if len(c.Ways) == 0 {
+		return c.Run(ctx, env)
+	}
+	before := env.Args
+	if i := slices.Index(before, "--"); i >= 0 {
+		before = before[:i]
+	}
+	short, long := slices.Contains(before, "-h"), slices.Contains(before, "--help")
+	if short || long {
+		p, err := c.page(ctx, strings.TrimSuffix(env.words, " "+c.Name))
+		if err != nil {
+			return err
+		}
+		if short {
+			p.WriteUsage(env.Stdout)
+			return flag.ErrHelp
+		}
+		return errors.Join(flag.ErrHelp, p.WriteText(env.Stdout))
+	}
+	for _, w := range c.Ways {
+		if i := slices.Index(before, "--"+w.Switch); i >= 0 && w.Switch != "" {
+			env.Args = slices.Delete(slices.Clone(env.Args), i, i+1)
+			return w.Run(ctx, env)
+		}
+		if w.Switch == "" {
+			if a, err := ask(ctx, w.Run, env.words, env.Args); err == nil && a.fault == nil && len(a.rest) == 0 {
+				return w.Run(ctx, env)
+			}
+		}
+	}
+	return c.Run(ctx, env)
 }

@@ -63,16 +63,16 @@ func TestFSM(t *testing.T) {
 		"broken.json": `{"name":"own","start":"X"}`,
 	})
 	for line, w := range map[string]want{
-		"list":             {"uow ", ""},
-		"list more":        {"unexpected argument", "usage"},
-		"show uow":         {"PENDING_PILOT_APPROVAL", ""},
-		"show --json uow":  {`"accept":["ARCHIVED"]`, ""},
-		"show own.json":    {"own: starts in A", ""},
-		"dot own.json":     {"digraph", ""},
-		"dot uov":          {"", "neither a machine nor a file"},
-		"show broken.json": {"broken.json", "findings"},
-		"show":             {"takes one machine", "usage"},
-		"show .":           {"", "is not a file of at most"},
+		"":               {"uow ", ""},
+		"uow":            {"PENDING_PILOT_APPROVAL", ""},
+		"--json uow":     {`"accept":["ARCHIVED"]`, ""},
+		"own.json":       {"own: starts in A", ""},
+		"--dot own.json": {"digraph", ""},
+		"--dot uov":      {"", "neither a machine nor a file"},
+		"broken.json":    {"broken.json", "findings"},
+		"uow loop":       {"shows one machine", "usage"},
+		"--dot":          {"takes one machine", "usage"},
+		".":              {"", "is not a file of at most"},
 	} {
 		out, err := run(t, FSM, dir, strings.Fields(line)...)
 		w.check(t, line, out, err)
@@ -99,16 +99,16 @@ func TestPlans(t *testing.T) {
 		{"lint plans/wrong.txt", want{"no_such_tool", "findings"}},
 		{"lint --json plans/wrong.txt", want{`"plans":1`, "findings"}},
 		{"lint " + outside + "/p.txt", want{"", "is not in the working tree"}},
-		{"list", want{"", ""}},
+		{"show", want{"", ""}},
 		{"register add add.udc", want{"add is add.udc", ""}},
-		{"list", want{"program", ""}},
+		{"show", want{"program", ""}},
 		{"register other none.txt", want{"", "is not a file"}},
 		{"register link plans/link.txt", want{"", "is not a file"}},
 		{"register wrong plans/wrong.txt", want{"no_such_tool", "findings"}},
 		{"show nobody", want{"", "neither a registered plan nor a file"}},
-		{"deregister ad", want{"", "is not registered"}},
-		{"deregister add", want{"no longer registered", ""}},
-		{"deregister", want{"takes 1 arguments", "usage"}},
+		{"register --remove ad", want{"", "is not registered"}},
+		{"register --remove add", want{"no longer registered", ""}},
+		{"register --remove", want{"takes 1 arguments", "usage"}},
 	} {
 		out, err := run(t, Plan(), dir, strings.Fields(step.line)...)
 		step.want.check(t, step.line, out, err)
@@ -117,13 +117,13 @@ func TestPlans(t *testing.T) {
 
 func TestProtocol(t *testing.T) {
 	for line, w := range map[string]want{
-		"lint":              {"", ""},
-		"compile":           {"", "there is no protocol below"},
-		"lint none":         {"", "is not a directory"},
-		"compile a b":       {"takes one directory", "usage"},
-		"add-tool p":        {"takes 2 arguments", "usage"},
-		"update-rule p r":   {"takes 3 arguments", "usage"},
-		"add-tool none git": {"", "none"},
+		"compile --lint":      {"", ""},
+		"compile":             {"", "there is no protocol below"},
+		"compile --lint none": {"", "is not a directory"},
+		"compile a b":         {"takes one directory", "usage"},
+		"add-tool p":          {"takes 2 arguments", "usage"},
+		"update-rule p r":     {"takes 3 arguments", "usage"},
+		"add-tool none git":   {"", "none"},
 	} {
 		dir := folder(t, map[string]string{".git/HEAD": "ref: refs/heads/main\n"})
 		out, err := run(t, Protocol, dir, strings.Fields(line)...)
@@ -134,15 +134,15 @@ func TestProtocol(t *testing.T) {
 // The verbs of units say what they take before they look for a repository.
 func TestUOWUsage(t *testing.T) {
 	for line, w := range map[string]want{
-		"approve --reason= D-1.1":          {"", "git"}, // there is a reason by itself
-		"fork --fresh --reason X D-1.1":    {"--fresh is the reason FRESH_START", "usage"},
-		"approve --reason NOPE D-1.1":      {"--reason is one of APPROVED", "usage"},
-		"pause --reason PILOT_HOLD":        {"name one unit", "usage"},
-		"waive --deny --reason WAIVED D-1": {"--reason is one of WAIVER_DENIED", "usage"},
-		"show":                             {"takes one unit", "usage"},
-		"show D-1":                         {"is not a unit's id", "usage"},
-		"list D-1.1":                       {"unexpected argument", "usage"},
-		"list":                             {"", "git"},
+		"approve --reason= D-1.1":                  {"", "git"}, // there is a reason by itself
+		"fork --fresh --reason X D-1.1":            {"--fresh is the reason FRESH_START", "usage"},
+		"approve --reason NOPE D-1.1":              {"--reason is one of APPROVED", "usage"},
+		"pause --reason PILOT_HOLD":                {"name one unit", "usage"},
+		"retry --waive --deny --reason WAIVED D-1": {"--reason is one of WAIVER_DENIED", "usage"},
+		"show D-1.1 D-1.2":                         {"takes one unit", "usage"},
+		"show D-1":                                 {"is not a unit's id", "usage"},
+		"show":                                     {"", "git"},
+		"show --all":                               {"", "git"},
 	} {
 		out, err := run(t, UOW, t.TempDir(), strings.Fields(line)...)
 		w.check(t, line, out, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"git-ward/internal/cli"
@@ -14,7 +13,6 @@ import (
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/protocols/review"
-	"git-ward/protocols/uow"
 )
 
 const (
@@ -110,21 +108,16 @@ func (u *units) message(commit string) (string, error) {
 	return strings.TrimRight(string(out), "\n"), err
 }
 
-// changes are the paths in which two commits differ, and how many were left out as
-// papers.
-func (c *comparer) changes(from, to string, paper func(path string) bool) (list []review.Change, papers int, err error) {
+// changes are the paths in which two commits differ.
+func (c *comparer) changes(from, to string) (list []review.Change, err error) {
 	differences, err := c.apart.Compare(c.ctx, from, to, maxChanges)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	batch := c.repo.Batch(c.ctx)
 	defer batch.Close()
 	list = []review.Change{}
 	for _, d := range differences {
-		if paper(d.Path) {
-			papers++
-			continue
-		}
 		change := review.Change{Path: diag.Untrusted(d.Path), Old: kind(d.Old), New: kind(d.New), Added: max(0, d.Added), Deleted: max(0, d.Deleted), Binary: d.Added < 0}
 		if change.Binary {
 			change.OldSize, change.NewSize = size(batch, d.Old), size(batch, d.New)
@@ -138,7 +131,7 @@ func (c *comparer) changes(from, to string, paper func(path string) bool) (list 
 		}
 		list = append(list, change)
 	}
-	return list, papers, nil
+	return list, nil
 }
 
 func kind(e git.Entry) review.Kind { return review.KindOf(uint32(e.Mode)) }
@@ -157,27 +150,7 @@ func size(batch *git.Batch, e git.Entry) int64 {
 
 // patch is the difference of the work, line by line.
 func (c *comparer) patch(w *work) iter.Seq2[string, error] {
-	var specs []string
-	if w.Papers > 0 {
-		for _, path := range papers {
-			specs = append(specs, ":(exclude)"+path)
-		}
-	}
-	return c.apart.Patch(c.ctx, w.from, w.Commit, specs...)
-}
-
-// papers are the files and directories of the first layout.
-var papers = []string{record.Learnings, record.Lessons, record.Plans, record.PostMortems, record.Research, record.Transcripts, "evidence"}
-
-// papersOf says which paths of a unit's work are no work: units of the first layout keep
-// their papers beside it.
-func papersOf(r *uow.Record) func(path string) bool {
-	if r == nil || r.Layout != uow.FirstLayout {
-		return func(string) bool { return false }
-	}
-	return func(path string) bool {
-		return slices.ContainsFunc(papers, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
-	}
+	return c.apart.Patch(c.ctx, w.from, w.Commit)
 }
 
 // merge says what taking the work makes of the project; tree is "" where nothing can be

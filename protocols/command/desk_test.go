@@ -132,7 +132,7 @@ func play(p *gittest.Pair, i int) {
 		t.Fatal(err)
 	}
 	j := &journal{p: p, id: id, main: main, repo: repo}
-	j.step("DIRECTIVE_OPEN", uow.Input{Event: uow.Open, Layout: uow.RecordLayout})
+	j.step("DIRECTIVE_OPEN", uow.Input{Event: uow.Open})
 	j.step("WORK_STARTED", uow.Input{Event: uow.Activate})
 	j.step("ITERATION_STARTED", uow.Input{Event: uow.Iterate})
 	j.push(root + ":" + record.Ref(id))

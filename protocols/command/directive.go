@@ -21,13 +21,11 @@ import (
 )
 
 // Directive is `git ward directive` (CTRL-1).
-var Directive = cli.Command{Name: "directive", Doc: "list, show, write and edit directives",
+var Directive = cli.Command{Name: "directive", Doc: "show, write and edit directives",
 	Title: "each reads and pushes the control branch, and touches no working tree",
 	Verbs: []cli.Command{
-		{Name: "list", Doc: "list the directives: where each stands, and for whom it waits", Run: directiveList,
-			Examples: []cli.Example{{Line: `directive list`, Doc: "all of them"}}},
-		{Name: "show", Doc: "show a directive, its newest report and its questions", Run: directiveShow,
-			Examples: []cli.Example{{Line: `directive show D-1`, Doc: "one"}}},
+		{Name: "show", Doc: "show a directive, its newest report and its questions, or where all stand", Run: directiveShow, Ways: []cli.Way{{Run: directiveList}},
+			Examples: []cli.Example{{Line: `directive show`, Doc: "where each stands, and for whom it waits"}, {Line: `directive show D-1`, Doc: "one"}}},
 		{Name: "new", Doc: "write a directive, in your editor or by -m or -F, and push it", Run: directiveNew,
 			Examples: []cli.Example{{Line: `directive new`, Doc: "in your editor"}, {Line: `directive new -m "Say hello"`, Doc: "of one line"}}},
 		{Name: "edit", Doc: "change a directive, which opens it again, and push it", Run: directiveEdit,
@@ -165,7 +163,7 @@ func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) e
 			return err
 		}
 		if old = doc.Directive(name); old == nil {
-			return refused(env, "git ward directive list", "COMMS.md has no %s", name)
+			return refused(env, "git ward directive show", "COMMS.md has no %s", name)
 		}
 	}
 	draft, keep, err := o.draft(ctx, u, old)

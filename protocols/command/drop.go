@@ -130,7 +130,7 @@ func (u *units) endUnits(done *dropDone, name string) error {
 		if err != nil {
 			return err
 		}
-		if last.Layout == uow.RecordLayout && last.Claim != nil {
+		if last.Claim != nil {
 			done.Record = "refs/ward/record/" + last.ID
 		}
 		if last.State.Ended() {

@@ -31,7 +31,7 @@ func (u *units) expire(id uow.ID, in uow.Input) error {
 		return err
 	}
 	if d.tip == "" && j != nil {
-		return diag.Hint(fmt.Errorf("%s has no record: there is no %s", id, d.ref), "one of the first version has its papers on agent/%s", id.Directive)
+		return diag.Hint(fmt.Errorf("%s has no record: there is no %s", id, d.ref), "where it is gone from the host, git ward fsck there says since when")
 	}
 	in.Expired = &uow.Expired{Record: d.tip}
 	if d.tip != "" {

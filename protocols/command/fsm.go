@@ -15,20 +15,16 @@ import (
 
 // FSM is `git ward fsm`.
 var FSM = cli.Command{Name: "fsm", Doc: "list, show and draw the machines",
-	Title: "a machine is one of `git ward fsm list`, or a file",
-	Verbs: []cli.Command{
-		{Name: "list", Doc: "list the machines that Ward has", Run: fsmList},
-		{Name: "show", Doc: "print a machine as a table of transitions", Run: fsmShow},
-		{Name: "dot", Doc: "draw a machine, for dot -Tsvg", Run: fsmDot},
-	}}
+	Long: "Print a machine as a table of transitions. A machine is one of those that are listed without an argument, or a file.", Run: fsmShow,
+	Ways: []cli.Way{{Run: fsmList}, {Switch: "dot", Doc: "draw it, for dot -Tsvg", Run: fsmDot}}}
 
 func fsmList(_ context.Context, env *cli.Env) error {
-	args, err := env.Flags("fsm list", "fsm list", func(*flag.FlagSet) {})
+	args, err := env.Flags("fsm", "fsm", func(*flag.FlagSet) {})
 	if err != nil {
 		return err
 	}
 	if len(args) > 0 {
-		return env.Usage("fsm list", "unexpected argument %q", args[0])
+		return env.Usage("fsm", "unexpected argument %q", args[0])
 	}
 	for _, name := range fsm.Names() {
 		m, _ := fsm.Embedded(name)
@@ -40,14 +36,14 @@ func fsmList(_ context.Context, env *cli.Env) error {
 }
 
 func fsmShow(_ context.Context, env *cli.Env) error {
-	const usage = "fsm show [--json] MACHINE|FILE"
+	const usage = "fsm [--json] MACHINE|FILE"
 	var asJSON bool
-	args, err := env.Flags("fsm show", usage, func(fs *flag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "the machine's JSON") })
+	args, err := env.Flags("fsm", usage, func(fs *flag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "the machine's JSON") })
 	if err != nil {
 		return err
 	}
 	if len(args) != 1 {
-		return env.Usage(usage, "show takes one machine")
+		return env.Usage(usage, "fsm shows one machine")
 	}
 	m, err := readMachine(env, args[0])
 	if err != nil {
@@ -66,13 +62,13 @@ func fsmShow(_ context.Context, env *cli.Env) error {
 }
 
 func fsmDot(_ context.Context, env *cli.Env) error {
-	const usage = "fsm dot MACHINE|FILE"
-	args, err := env.Flags("fsm dot", usage, func(*flag.FlagSet) {})
+	const usage = "fsm --dot MACHINE|FILE"
+	args, err := env.Flags("fsm", usage, func(*flag.FlagSet) {})
 	if err != nil {
 		return err
 	}
 	if len(args) != 1 {
-		return env.Usage(usage, "dot takes one machine")
+		return env.Usage(usage, "--dot takes one machine")
 	}
 	m, err := readMachine(env, args[0])
 	if err != nil {
@@ -92,7 +88,7 @@ func readMachine(env *cli.Env, name string) (*fsm.Machine, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		hint := "`git ward fsm list` lists the machines; a path names a file"
+		hint := "`git ward fsm` lists the machines; a path names a file"
 		if near := diag.Nearest(name, fsm.Names()); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}

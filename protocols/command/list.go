@@ -13,9 +13,9 @@ import (
 )
 
 func directiveList(ctx context.Context, env *cli.Env) error {
-	const usage = "directive list [--json] [--bare DIR] [--config FILE]"
+	const usage = "directive show [--json] [--bare DIR] [--config FILE]"
 	var d desk
-	args, err := env.Flags("directive list", usage, d.flags)
+	args, err := env.Flags("directive show", usage, d.flags)
 	if err != nil {
 		return err
 	}

@@ -19,24 +19,23 @@ import (
 // Plan is `git ward plan`; the commands that execute plans are another room's and
 // are added by the caller.
 func Plan(more ...cli.Command) cli.Command {
-	return cli.Command{Name: "plan", Doc: "lint, analyze, register, list and run plans",
+	return cli.Command{Name: "plan", Doc: "check, show, name and run plans",
 		Title: "on the files of this working tree",
 		Verbs: append([]cli.Command{
-			{Name: "grammar", Doc: "print how a plan is written, with an example", Run: planGrammar},
-			{Name: "lint", Doc: "check plans: grammar, machine, files, calls", Run: planLint},
-			{Name: "analyze", Doc: "say how a plan grows, and whether it writes", Run: planAnalyze},
-			{Name: "show", Doc: "print a plan's steps with their types", Run: planShow},
-			{Name: "list", Doc: "list the registered plans", Run: planList},
-			{Name: "register", Doc: "give a plan a name", Run: planRegister},
-			{Name: "deregister", Doc: "take a plan's name back", Run: planDeregister},
+			{Name: "lint", Doc: "check plans: grammar, machine, files, calls", Run: planLint, Ways: []cli.Way{
+				{Switch: "grammar", Doc: "print how a plan is written, with an example", Run: planGrammar},
+				{Switch: "analyze", Doc: "say how a plan grows, and whether it writes", Run: planAnalyze}}},
+			{Name: "show", Doc: "print a plan's steps with their types, or list the registered plans", Run: planShow, Ways: []cli.Way{{Run: planList}}},
+			{Name: "register", Doc: "give a plan a name; --remove: take it back", Run: planRegister,
+				Ways: []cli.Way{{Switch: "remove", Doc: "take a plan's name back", Run: planDeregister}}},
 		}, more...)}
 }
 
 // planGrammar prints what whoever writes plans has to know, without any repository.
 func planGrammar(_ context.Context, env *cli.Env) error {
-	const usage = "plan grammar [--schema|--example]"
+	const usage = "plan lint --grammar [--schema|--example]"
 	var schema, example bool
-	args, err := env.Flags("plan grammar", usage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("plan lint", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&schema, "schema", false, "the JSON Schema of a plan, for a tool that models call")
 		fs.BoolVar(&example, "example", false, "one whole plan and nothing else")
 	})

@@ -13,9 +13,9 @@ import (
 )
 
 func planAnalyze(ctx context.Context, env *cli.Env) error {
-	const usage = "plan analyze [--json] FILE|PLAN..."
+	const usage = "plan lint --analyze [--json] FILE|PLAN..."
 	var asJSON bool
-	args, err := env.Flags("plan analyze", usage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("plan lint", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	})
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *Tree) named(env *cli.Env, l *plan.Linter, arg string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hint := "`git ward plan list` lists the registered plans"
+	hint := "`git ward plan show` lists the registered plans"
 	if near := diag.Nearest(arg, r.Names()); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
@@ -188,9 +188,9 @@ type listed struct {
 }
 
 func planList(ctx context.Context, env *cli.Env) error {
-	const usage = "plan list [--json]"
+	const usage = "plan show [--json]"
 	var asJSON bool
-	args, err := env.Flags("plan list", usage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("plan show", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	})
 	if err != nil {

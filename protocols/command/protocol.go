@@ -16,18 +16,19 @@ import (
 
 const (
 	compileUsage = "protocol compile [DIR]"
-	lintUsage    = "protocol lint [--json] [DIR]"
-	toolUsage    = "protocol %s PROTOCOL TOOL"
+	lintUsage    = "protocol compile --lint [--json] [DIR]"
+	toolUsage    = "protocol add-tool PROTOCOL TOOL"
+	noToolUsage  = "protocol add-tool --remove PROTOCOL TOOL"
 	ruleUsage    = "protocol update-rule PROTOCOL RULE DESCRIPTION"
 )
 
 // Protocol is `git ward protocol`: it changes the sources of AGENTS.md in the
 // working tree, and compiles them (PROT-2, PROT-3). Committing stays with git.
 var Protocol = cli.Command{Name: "protocol", Doc: "change protocols and compile AGENTS.md", Verbs: []cli.Command{
-	{Name: "compile", Doc: "compile AGENTS.md and its schema from protocols/", Run: compile},
-	{Name: "lint", Doc: "check the protocols' sources", Run: lint},
-	{Name: "add-tool", Doc: "let a protocol use a tool", Run: edit(charter.AddTool)},
-	{Name: "remove-tool", Doc: "take a tool from a protocol", Run: edit(charter.RemoveTool)},
+	{Name: "compile", Doc: "compile AGENTS.md and its schema from protocols/", Run: compile,
+		Ways: []cli.Way{{Switch: "lint", Doc: "check the protocols' sources, and write nothing", Run: lint}}},
+	{Name: "add-tool", Doc: "let a protocol use a tool; --remove: take it from there", Run: edit(charter.AddTool),
+		Ways: []cli.Way{{Switch: "remove", Doc: "take the tool from the protocol", Run: edit(charter.RemoveTool)}}},
 	{Name: "update-rule", Doc: "word a protocol's rule anew", Run: edit(charter.UpdateRule)},
 }}
 
@@ -93,11 +94,11 @@ func writeCompiled(env *cli.Env, tree *worktree.Tree, files []charter.File) erro
 	return nil
 }
 
-// lint is `git ward protocol lint [DIR]`: what the hooks say about protocols and
+// lint is `git ward protocol compile --lint [DIR]`: what the hooks say about protocols and
 // AGENTS.md, without a commit.
 func lint(_ context.Context, env *cli.Env) error {
 	var asJSON bool
-	args, err := env.Flags("protocol lint", lintUsage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("protocol compile", lintUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON array of findings")
 	})
 	if err != nil {
@@ -134,7 +135,10 @@ func lint(_ context.Context, env *cli.Env) error {
 // edit is `git ward protocol add-tool|remove-tool|update-rule`.
 func edit(op charter.Op) cli.Func {
 	return func(_ context.Context, env *cli.Env) error {
-		usage, want := fmt.Sprintf(toolUsage, op), 2
+		usage, want := toolUsage, 2
+		if op == charter.RemoveTool {
+			usage = noToolUsage
+		}
 		if op == charter.UpdateRule {
 			usage, want = ruleUsage, 3
 		}
@@ -170,7 +174,7 @@ func apply(env *cli.Env, tree *worktree.Tree, e charter.Edit) error {
 		fmt.Fprintln(env.Stdout, err)
 		return writeCompiled(env, tree, files) // a kill may have come between the two files
 	case err != nil:
-		return diag.Hint(err, "git ward protocol lint says what is wrong with the protocols; AGENTS.md lists their ids")
+		return diag.Hint(err, "git ward protocol compile --lint says what is wrong with the protocols; AGENTS.md lists their ids")
 	}
 	for i := range files {
 		if files[i].Path == changed.Path {

@@ -86,8 +86,8 @@ func planRegister(ctx context.Context, env *cli.Env) error {
 }
 
 func planDeregister(ctx context.Context, env *cli.Env) error {
-	const usage = "plan deregister PLAN"
-	t, args, err := registryArgs(ctx, env, "plan deregister", usage, 1)
+	const usage = "plan register --remove PLAN"
+	t, args, err := registryArgs(ctx, env, "plan register", usage, 1)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func planDeregister(ctx context.Context, env *cli.Env) error {
 		if r.Remove(args[0]) {
 			return nil
 		}
-		hint := "`git ward plan list` lists the registered plans"
+		hint := "`git ward plan show` lists the registered plans"
 		if near := diag.Nearest(args[0], r.Names()); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}

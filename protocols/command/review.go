@@ -103,9 +103,8 @@ func said(err error) error {
 // work is a review, and what else taking it needs.
 type work struct {
 	review.Review
-	from  string // what the difference is shown from: a commit, or the empty tree
-	tree  string // of the project with the work, "" where there is none
-	paper func(path string) bool
+	from string // what the difference is shown from: a commit, or the empty tree
+	tree string // of the project with the work, "" where there is none
 }
 
 // look makes the review of a subject, but for the difference itself.
@@ -114,13 +113,13 @@ func (c *comparer) look(of subject) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{Review: review.Review{Standing: review.Stand(p), Word: p.Verdict}, paper: papersOf(p.Unit)}
+	w := &work{Review: review.Review{Standing: review.Stand(p), Word: p.Verdict}}
 	r := &w.Review
 	r.Outcome = p.Outcome(r.Standing)
 	if p.Directive != nil {
 		r.Text = diag.Untrusted(p.Directive.Raw)
 	}
-	if p.Unit != nil && p.Unit.Layout == uow.RecordLayout {
+	if p.Unit != nil {
 		id, err := uow.ParseID(p.Unit.ID)
 		if err != nil {
 			return nil, err
@@ -173,7 +172,7 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 	if w.from = r.Base; w.from == "" {
 		w.from = git.EmptyTree // it shares no history with the project
 	}
-	if r.Changes, r.Papers, err = c.changes(w.from, r.Commit, w.paper); err != nil {
+	if r.Changes, err = c.changes(w.from, r.Commit); err != nil {
 		return err
 	}
 	tests := slices.Clone(c.settings.Verify.Pinned)
@@ -270,7 +269,7 @@ func (c *comparer) cost(p review.Position) (cost review.Cost, err error) {
 	b := p.Unit.Budget
 	cost = review.Cost{Iterations: b.Spent.Iterations, Allowed: b.Total.Iterations, Claims: b.Spent.Claims}
 	rev := p.Branch
-	if id, err := uow.ParseID(p.Unit.ID); err == nil && p.Unit.Layout == uow.RecordLayout {
+	if id, err := uow.ParseID(p.Unit.ID); err == nil {
 		rev = record.Ref(id)
 	}
 	if used, ok := c.used(rev, p.Name); ok {

@@ -99,13 +99,13 @@ func TestReviewJSON(t *testing.T) {
 	}
 }
 
-// Work in progress, of the first layout and without a verdict, is shown as what it is.
+// Work in progress, without a verdict, is shown as what it is.
 func TestReviewInProgress(t *testing.T) {
 	tier.First(t, "the built programs")
-	p := gittest.FirstVersion(t)
+	p := gittest.Recorded(t)
 	p.Run(filepath.Dir(p.Bare), "git-ward", "clone", p.Bare, p.Work)
 	out := ward(t, p, 0, "review", "D-2")
-	gittest.InOrder(t, out, "D-2 ", ": in progress: D-2.1, iteration 2, at work; no verdict yet\n", "papers of the first layout", "D-2.1 claims ",
+	gittest.InOrder(t, out, "D-2 ", ": in progress: D-2.1, iteration 2, at work; no verdict yet\n", "D-2.1 claims ",
 		"criteria, which nobody ran yet", "  not run", "diff --git a/", "\nnext: git ward uow show D-2.1\n")
 	if strings.Contains(out, "diff --git a/evidence") || strings.Contains(out, "diff --git a/LEARNINGS.md") {
 		t.Errorf("papers are shown as work:\n%s", out)

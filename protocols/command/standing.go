@@ -123,9 +123,9 @@ func (u *units) standing(of subject) (p review.Position, err error) {
 	}
 	switch {
 	case !standing.Known(p):
-		return p, errors.Join(errUnknown, refused(u.env, "git ward directive list", "there is no directive %s", of.name))
+		return p, errors.Join(errUnknown, refused(u.env, "git ward directive show", "there is no directive %s", of.name))
 	case of.unit > 0 && p.Unit == nil:
-		return p, errors.Join(errUnknown, refused(u.env, "git ward uow list --all", "there is no unit %s.%d", of.name, of.unit))
+		return p, errors.Join(errUnknown, refused(u.env, "git ward uow show --all", "there is no unit %s.%d", of.name, of.unit))
 	}
 	project, err := u.reader.Tip(u.names.ProjectRef())
 	if err != nil {

@@ -24,16 +24,19 @@ import (
 var UOW = cli.Command{Name: "uow", Doc: "show the units of work; approve, pause, clarify, cancel them",
 	Title: "each verb takes a unit, and perhaps --reason CODE and -m TEXT",
 	Verbs: append([]cli.Command{
-		{Name: "list", Doc: "list the units and what each waits for", Run: uowList,
-			Examples: []cli.Example{{Line: `uow list`, Doc: "those that are not archived"}}},
-		{Name: "show", Doc: "show a unit's journal, budget, residuals and verdicts", Run: uowShow,
-			Examples: []cli.Example{{Line: `uow show D-1.1`, Doc: "the first unit of D-1"}}},
+		{Name: "show", Doc: "show a unit's journal, budget, residuals and verdicts, or what all units wait for", Run: uowShow, Ways: []cli.Way{{Run: uowList}},
+			Examples: []cli.Example{{Line: `uow show`, Doc: "the units that are not archived"}, {Line: `uow show D-1.1`, Doc: "the first unit of D-1"}}},
 	}, steps()...)}
 
 // steps are the PM's verbs as commands.
 func steps() (list []cli.Command) {
 	for _, v := range uowVerbs {
-		list = append(list, cli.Command{Name: v.name, Doc: v.doc, Run: v.run,
+		var ways []cli.Way
+		if w, ok := beside[v.event]; ok {
+			_, name, _ := strings.Cut(w.event.Typed(), "--")
+			ways = []cli.Way{{Switch: name, Doc: w.doc, Run: w.run}}
+		}
+		list = append(list, cli.Command{Name: v.name, Doc: v.doc, Run: v.run, Ways: ways,
 			Examples: []cli.Example{{Line: "uow " + v.name + ` D-1.1 -m "as agreed"`, Doc: "with words that the agent reads"}}})
 	}
 	return list
@@ -47,18 +50,22 @@ type verb struct {
 }
 
 var uowVerbs = []verb{
-	{"approve", "let a unit that asked go on", uow.Approve},
-	{"reject", "end a unit that asked", uow.Reject},
+	{"approve", "let a unit that asked go on; --reject: end it", uow.Approve},
 	{"clarify", "tell a unit what it did not know (-m); one that waits goes on", uow.Clarify},
-	{"retry", "try a blocked unit again, within its retries", uow.Retry},
-	{"waive", "try it again beyond its retries; --deny: make it a dead letter", uow.Waive},
+	{"retry", "try a blocked unit again, within its retries; --waive: beyond them", uow.Retry},
 	{"heartbeat", "give the sign that the policy's pulse wants", uow.Heartbeat},
 	{"pause", "stop a unit; --all: every one", uow.Pause},
 	{"resume", "let a paused unit go on", uow.Resume},
-	{"cancel", "end a unit that is not over", uow.Cancel},
-	{"confirm", "your last word on a dead letter, or a changed journal: it failed", uow.Confirm},
+	{"cancel", "end a unit that is not over; --failed: your last word on one that is", uow.Cancel},
 	{"fork", "open the next unit of a directive whose text is the same", uow.Fork},
 	{"archive", "put an ended unit away; --expire: drop the record of one that was", uow.Archive},
+}
+
+// beside are steps that a switch of another one's verb asks for.
+var beside = map[uow.Event]verb{
+	uow.Approve: {uow.Reject.Typed(), "end a unit that asked", uow.Reject},
+	uow.Retry:   {uow.Waive.Typed(), "try it again beyond its retries, or with --deny make it a dead letter", uow.Waive},
+	uow.Cancel:  {uow.Confirm.Typed(), "your last word on a dead letter, or on a changed journal: it failed", uow.Confirm},
 }
 
 // arguments are a step's in its usage line, after the flags that every step has.
@@ -205,7 +212,7 @@ func (u *units) way(id uow.ID, in uow.Input) (*way, error) {
 		return nil, err
 	}
 	if j == nil {
-		return nil, diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list")
+		return nil, diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow show")
 	}
 	w := &way{unit: id, from: j.Tip}
 	prev := j.Last()
@@ -288,10 +295,10 @@ func (u *units) pauseAll(in uow.Input) error {
 }
 
 func uowList(ctx context.Context, env *cli.Env) error {
-	const usage = "uow list [--all] [--json] [--bare DIR]"
+	const usage = "uow show [--all] [--json] [--bare DIR]"
 	var all, asJSON bool
 	var bare string
-	args, err := env.Flags("uow list", usage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("uow show", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&all, "all", false, "archived ones, too")
 		fs.BoolVar(&asJSON, "json", false, "the last record of each, one a line")
 		cli.Bare(fs, &bare)
@@ -381,7 +388,7 @@ func uowShow(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if j == nil {
-		return diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow list --all")
+		return diag.Hint(fmt.Errorf("there is no unit %s", id), "git ward uow show --all")
 	}
 	if asJSON {
 		for _, r := range j.Records {

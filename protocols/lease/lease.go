@@ -91,10 +91,10 @@ func (l Lease) Doubt(now time.Time) error {
 	switch {
 	case l.Since.After(now.Add(MaxSkew)):
 		return diag.Hint(fmt.Errorf("the lease of %s was taken at %s, which is more than an hour ahead of this host's clock", l.Directive, l.Since.Format(time.RFC3339)),
-			"look at the clock (date -u); then git ward lease revoke %s", l.Directive)
+			"look at the clock (date -u); then git ward lease --revoke %s", l.Directive)
 	case l.Until.After(now.Add(MaxTerm + MaxSkew)):
 		return diag.Hint(fmt.Errorf("the lease of %s ends at %s, later than any lease that this host's clock gives", l.Directive, l.Until.Format(time.RFC3339)),
-			"look at the clock (date -u); then git ward lease revoke %s", l.Directive)
+			"look at the clock (date -u); then git ward lease --revoke %s", l.Directive)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func Parse(directive string, data []byte) (Lease, error) {
 }
 
 func broken(directive string, err error) error {
-	return diag.Hint(fmt.Errorf("the lease of %s cannot be read: %w", directive, err), "git ward lease revoke %s", directive)
+	return diag.Hint(fmt.Errorf("the lease of %s cannot be read: %w", directive, err), "git ward lease --revoke %s", directive)
 }
 
 // Format writes the lease: one line of JSON.

@@ -27,7 +27,7 @@ const postMortem = `# Post-mortem of D-1
 
 1. **Lesson:** The registry can be listed,
    which nobody knew.
-   **Action:** add tool 'git ward plan list' to protocol 'p-1'
+   **Action:** add tool 'git ward plan show' to protocol 'p-1'
 
 2. **Lesson:** An old tool misleads.
    **Action:** Deprecate tool 'old' from protocol 'p-1'.
@@ -84,7 +84,7 @@ func TestExtract(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s | %s %s %+v | %s %s", l.Lesson, l.Action.Type, l.Action.Command, l.Action.Parameters, l.Status, l.Reason))
 	}
 	want := []string{
-		"The registry can be listed, which nobody knew. | UPDATE_PROTOCOL add-tool {Protocol:p-1 Tool:git ward plan list Rule: Description: File: Diff: Text:} | pending ",
+		"The registry can be listed, which nobody knew. | UPDATE_PROTOCOL add-tool {Protocol:p-1 Tool:git ward plan show Rule: Description: File: Diff: Text:} | pending ",
 		"An old tool misleads. | UPDATE_PROTOCOL remove-tool {Protocol:p-1 Tool:old Rule: Description: File: Diff: Text:} | pending ",
 		"The rule is unclear. | UPDATE_PROTOCOL update-rule {Protocol:p-1 Tool: Rule:r-1 Description:Don't guess: look it up. File: Diff: Text:} | pending ",
 		"greet.sh greets nobody. | PROPOSE_CODE_CHANGE replace_with_git_merge_diff {Protocol: Tool: Rule: Description: File:greet.sh Diff:<<<<<<< SEARCH\necho \"Hello, $1.\"\n  # indented\n=======\necho \"Hello, ${1:-you}.\"\n>>>>>>> REPLACE\n Text:} | pending ",
@@ -258,7 +258,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	p, _ := charter.Parse(tree.Protocols[1])
-	if p.Rules[0].Description != "Don't guess: look it up." || !slices.Equal(p.Tools, []string{"git ward plan list"}) {
+	if p.Rules[0].Description != "Don't guess: look it up." || !slices.Equal(p.Tools, []string{"git ward plan show"}) {
 		t.Errorf("%+v", p)
 	}
 }

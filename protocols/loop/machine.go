@@ -7,7 +7,7 @@ import (
 	"git-ward/protocols/fsm"
 )
 
-// Machine is the loop's lifecycle as data (003, section 2); `git ward fsm dot
+// Machine is the loop's lifecycle as data (003, section 2); `git ward fsm --dot
 // loop` draws it. Beyond 003's transitions it has the ways out of the middle of an
 // iteration: to the exit of each forbidden state's recovery, to EXIT_BUDGET_EXCEEDED
 // where nobody pays for the rest, and to EXIT_BLOCKED under backpressure before the

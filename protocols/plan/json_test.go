@@ -136,6 +136,6 @@ func TestDocumentShowsTheExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(data), "\n"+Example()+"```\n") {
-		t.Error("docs/agent.md shows another plan than git ward plan grammar --example")
+		t.Error("docs/agent.md shows another plan than git ward plan lint --grammar --example")
 	}
 }

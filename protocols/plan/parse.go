@@ -258,8 +258,8 @@ func (p *parser) unknown(s *Step) {
 		return // looking for near names costs more than all else
 	}
 	hint := ""
-	if strings.HasPrefix(s.Tool, "{") { // the form of `git ward plan grammar --schema`
-		hint = "JSON is for the tool plan of models; a file has the text form, which git ward plan grammar prints; "
+	if strings.HasPrefix(s.Tool, "{") { // the form of `git ward plan lint --grammar --schema`
+		hint = "JSON is for the tool plan of models; a file has the text form, which git ward plan lint --grammar prints; "
 	} else if near := diag.Nearest(s.Tool, toolNames()); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
 	} else if !p.listed {

@@ -203,7 +203,7 @@ func CheckTargets(r *Registry, tree Tree) ([]diag.Diagnostic, error) {
 			continue
 		}
 		found = append(found, diag.Diagnostic{Pos: diag.Pos{Path: RegistryPath, Line: e.Line, Col: min(e.Line, 1)}, Rule: RuleTarget, Severity: diag.Error,
-			Message: fmt.Sprintf("%q: there is no file %s", e.Name, e.Path), Hint: "add the plan, or git ward plan deregister " + e.Name})
+			Message: fmt.Sprintf("%q: there is no file %s", e.Name, e.Path), Hint: "add the plan, or git ward plan register --remove " + e.Name})
 	}
 	return found, nil
 }

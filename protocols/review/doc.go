@@ -7,4 +7,4 @@ package review
 
 // SchemaVersion is of Standing and Review as JSON, and of what the verbs that make them
 // true print (take, drop, directive new and edit).
-const SchemaVersion = "1.0"
+const SchemaVersion = "1.1"

@@ -11,7 +11,7 @@ import (
 )
 
 // TestEndings is the table of all ends: exit and cause, what the report's first line says
-// of it, and the command that it, `git ward uow list` and `directive list` name alike.
+// of it, and the command that it, `git ward uow show` and `directive list` name alike.
 // Nothing says `git merge` (WORK-5).
 func TestEndings(t *testing.T) {
 	one, unknown := loop.Residual{}, loop.Residual{}

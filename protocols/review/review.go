@@ -17,13 +17,12 @@ type Review struct {
 	// what is shown.
 	Base     string         `json:"base"`
 	Project  string         `json:"project"` // tip of the project's branch
-	Record   string         `json:"record"`  // the record's ref; "" in the first layout
+	Record   string         `json:"record"`  // the record's ref
 	Merge    Merge          `json:"merge"`
 	Criteria []Criterion    `json:"criteria"`
 	Word     *loop.Verdict  `json:"certificate"` // the host's verdict, whole; null while there is none
 	Touched  Touched        `json:"touched"`
 	Changes  []Change       `json:"changes"`
-	Papers   int            `json:"papers"`        // changed files of the first layout's record beside the work, which are left out
 	Patch    diag.Untrusted `json:"patch"`         // as git prints it
 	Omitted  int64          `json:"patch_omitted"` // bytes of it that did not fit; 0 for none
 	Said     []Said         `json:"said"`          // by the agent, proved by nothing

@@ -26,7 +26,7 @@ var (
 
 // unit is a unit's newest record.
 func unit(state uow.State, claimed bool) *uow.Record {
-	r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: directive.Hash(), State: state, Layout: uow.RecordLayout, Policy: uow.DefaultPolicy(), Iteration: 2}
+	r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: directive.Hash(), State: state, Layout: uow.Layout, Policy: uow.DefaultPolicy(), Iteration: 2}
 	if claimed {
 		r.Claim = &uow.Claim{Commit: commit, Iteration: 2}
 	}

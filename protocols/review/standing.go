@@ -62,7 +62,7 @@ type Position struct {
 	After     []string      // the directives that it waits for before its work goes on (MANY-1)
 }
 
-// Standing is where a directive stands, as `git ward directive list --json` prints it.
+// Standing is where a directive stands, as `git ward directive show --json` prints it.
 type Standing struct {
 	SchemaVersion string `json:"schema_version"`
 

@@ -98,9 +98,6 @@ func (r *Review) First() string {
 	if r.Merge.Unrelated {
 		list = append(list, "it shares no history with the project")
 	}
-	if r.Papers > 0 {
-		list = append(list, fmt.Sprintf("%s of the first layout (evidence/, plans/, LEARNINGS.md, ...) not shown", diag.Count(r.Papers, "paper")))
-	}
 	if r.Omitted > 0 {
 		list = append(list, fmt.Sprintf("%d bytes of the difference are left out", r.Omitted))
 	}

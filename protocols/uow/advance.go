@@ -18,20 +18,13 @@ type Input struct {
 	Note         string
 	Interactions int64    // of the agent since the record before; an iteration and a claim count one at least
 	Commit       string   // what a claim claims
-	Record       string   // the record's commit that speaks of Commit, for a claim at RecordLayout
+	Record       string   // the record's commit that speaks of Commit
 	Expired      *Expired // what an expiry drops
-	// Layout is where the unit's papers lie from this step on. FirstLayout, the zero
-	// value, leaves it as it was; a unit that opens has a record.
-	Layout int64
 
 	// keepRetries is how claims were before they set retries back: what a journal of then
 	// has is proved by it. It does its maker no good.
 	keepRetries bool
 }
-
-// oldJournal states that a journal began in the first layout, which only the proof of a
-// journal by itself takes on its word: no new one may.
-const oldJournal int64 = -1
 
 // Main is what main and the host's settings say now. Every step that makes a
 // unit or leads to ACTIVE takes it over; every iteration and claim needs the
@@ -101,7 +94,7 @@ func (s *step) advance(id ID) *Record {
 		s.illegal()
 		return nil
 	}
-	r := &Record{ID: id.String(), Directive: id.Directive}
+	r := &Record{ID: id.String(), Directive: id.Directive, Layout: Layout}
 	if s.prev != nil {
 		copied := *s.prev
 		r = &copied
@@ -115,7 +108,6 @@ func (s *step) advance(id ID) *Record {
 	if s.prev == nil || s.entersActive(to) {
 		s.takeOver(r)
 	}
-	s.layout(r)
 	s.work(r)
 	s.expire(r)
 	s.zombie(r)
@@ -131,7 +123,7 @@ func (s *step) reason() {
 	codes := reasons[e][a]
 	switch {
 	case reasons[e] == nil:
-		s.bad("event", "see git ward fsm show uow", "%q is not a step of a unit", e)
+		s.bad("event", "see git ward fsm uow", "%q is not a step of a unit", e)
 	case len(codes) == 0:
 		s.bad("actor", "it is for: "+joined(actors(e)), "%s is not a step that %q may make", e, a)
 	case !slices.Contains(codes, s.in.Reason):
@@ -181,7 +173,7 @@ func (s *step) open(id ID, r *Record) {
 	case last.ID != (ID{id.Directive, id.K - 1}).String():
 		s.bad("order", "units are numbered one by one", "%s does not follow %s", id, last.ID)
 	case !last.State.Ended():
-		s.bad("order", "end it first: git ward uow cancel (for a blocked one: waive --deny) "+last.ID, "%s is still %s", last.ID, last.State)
+		s.bad("order", "end it first: git ward uow cancel (for a blocked one: retry --waive --deny) "+last.ID, "%s is still %s", last.ID, last.State)
 	case s.in.Event == Open && s.world.Main != nil && last.DirectiveHash == s.world.Main.DirectiveHash:
 		s.bad("order", "edit the directive, or: git ward uow fork "+last.ID, "%s worked on this same text of the directive and is %s", last.ID, last.State)
 	}
@@ -206,23 +198,6 @@ func (s *step) takeOver(r *Record) {
 	r.DirectiveHash, r.Policy, r.Budget = m.DirectiveHash, m.Policy, Budget{m.Total, spent}
 }
 
-// layout is where the unit's papers lie from now on: once they have a record, they
-// keep it.
-func (s *step) layout(r *Record) {
-	stated := s.in.Layout
-	switch {
-	case s.prev == nil && stated == FirstLayout:
-		r.Layout = RecordLayout
-	case s.prev == nil && stated == oldJournal:
-		r.Layout = FirstLayout
-		if !s.world.alone {
-			s.bad("layout", "upgrade the agent: its Ward is older than the repository's", "a new unit keeps its papers on %s", "refs/ward/record/"+r.ID)
-		}
-	case stated != FirstLayout:
-		r.Layout = stated
-	}
-}
-
 // work holds iterations, claims and completion to what they need.
 func (s *step) work(r *Record) {
 	e := s.in.Event
@@ -234,9 +209,9 @@ func (s *step) work(r *Record) {
 		r.Iteration++
 	case MakeClaim:
 		r.Claim = &Claim{Commit: s.in.Commit, Record: s.in.Record, Iteration: r.Iteration}
-		if (r.Layout == RecordLayout) != (s.in.Record != "") {
+		if s.in.Record == "" {
 			s.bad("claim", "name the record's commit whose second parent is the claimed commit",
-				"a claim names a commit of the unit's record where the unit has one, and only there")
+				"a claim names a commit of the unit's record")
 		}
 		if r.Iteration == 0 {
 			s.bad("claim", "push an iteration first", "there is nothing to claim before the first iteration")
@@ -266,8 +241,6 @@ func (s *step) expire(r *Record) {
 	switch {
 	case s.in.Expired == nil:
 		s.bad("expired", "name the record's last commit and its manifest's hash", "an expiry says what it drops")
-	case r.Layout != RecordLayout:
-		s.bad("expired", "its papers are on its work branch", "%s has no record of its own", r.ID)
 	case r.Expired != nil:
 		s.bad("expired", "nothing is left to drop", "the record of %s has expired already", r.ID)
 	}
@@ -336,7 +309,7 @@ func (s *step) retry(r *Record) {
 		return
 	}
 	if most := s.prev.retryLimit(); r.Retries >= most {
-		s.bad("retries", "the PM may: git ward uow waive "+r.ID, "%d retries are spent, the policy allows %d", r.Retries, most)
+		s.bad("retries", "the PM may: git ward uow retry --waive "+r.ID, "%d retries are spent, the policy allows %d", r.Retries, most)
 	}
 	r.Retries++
 }

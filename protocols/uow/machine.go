@@ -2,7 +2,7 @@ package uow
 
 import "git-ward/protocols/fsm"
 
-// Machine is the lifecycle of a unit as data (UOW-1); `git ward fsm dot uow`
+// Machine is the lifecycle of a unit as data (UOW-1); `git ward fsm --dot uow`
 // draws it.
 var Machine = fsm.Once(fsm.UOW)
 

@@ -408,80 +408,34 @@ func ExampleAdvance() {
 	// Output: PENDING uow/transition: the unit is PENDING: iterate does not lead anywhere from there
 }
 
-// A journal of the first version goes on as it was, or with a record from some step
-// on; it never loses one, and a claim names it exactly where there is one.
-func TestLayouts(t *testing.T) {
-	const zero = FirstLayout
-	commit, rec := strings.Repeat("1", 40), strings.Repeat("2", 40)
-	for _, test := range []struct {
-		layouts []int64 // as stated: open, activate, iterate, claim
-		record  string
-		rule    string // of the finding on the last step
-	}{
-		{[]int64{zero, zero, zero, zero}, "", ""},
-		{[]int64{zero, zero, zero, zero}, rec, "uow/claim"},
-		{[]int64{RecordLayout, zero, zero, zero}, rec, ""},
-		{[]int64{RecordLayout, zero, zero, zero}, "", "uow/claim"},
-		{[]int64{zero, zero, RecordLayout, zero}, rec, ""},
-		{[]int64{zero, zero, RecordLayout, oldJournal}, rec, "uow/claim"},
-		{[]int64{zero, zero, 1}, "", "uow/form"},
-	} {
-		var prev *Record
-		var files [][]byte
-		var found []diag.Diagnostic
-		for i, layout := range test.layouts {
-			in := []Input{{Event: Open, Reason: "DIRECTIVE_OPEN"}, {Event: Activate, Reason: "WORK_STARTED"},
-				{Event: Iterate, Reason: "ITERATION_STARTED"}, {Event: MakeClaim, Reason: "WORK_CLAIMED", Commit: commit, Record: test.record}}[i]
-			in.Actor, in.Layout, in.Time = Agent, layout, time.Unix(0, 0)
-			if i == 0 && layout == zero {
-				in.Layout = oldJournal
-			}
-			var next *Record
-			next, found = Advance(ID{"D-1", 1}, prev, in, World{alone: true, Main: &Main{DirectiveHash: strings.Repeat("a", 64), Total: Totals(3), Policy: DefaultPolicy()}})
-			if len(found) > 0 {
-				break
-			}
-			data, err := next.Marshal()
-			if err != nil {
-				t.Fatal(err)
-			}
-			files, prev = append(files, data), next
-		}
-		rule := ""
-		if len(found) > 0 {
-			rule = found[0].Rule
-		}
-		if rule != test.rule {
-			t.Errorf("%v %q: %q, want %q: %v", test.layouts, test.record, rule, test.rule, found)
-		}
-		if records, found := Validate(ID{"D-1", 1}, files); len(found) > 0 || len(records) != len(files) {
-			t.Errorf("%v: %v", test.layouts, found)
-		}
-		if rule == "" && prev.Layout == RecordLayout {
-			bare := *prev
-			bare.Layout = FirstLayout
-			if err := bare.Seal(); err != nil {
-				t.Fatal(err)
-			}
-			data, _ := bare.Marshal()
-			if _, found := Validate(ID{"D-1", 1}, append(slices.Clone(files[:len(files)-1]), data)); len(found) == 0 {
-				t.Errorf("%v: the layout was taken back", test.layouts)
-			}
-		}
-	}
-}
-
-// Only the proof of a journal by itself believes that one began without a record: who is
-// given a new journal of that kind refuses it.
-func TestNewJournalsHaveRecords(t *testing.T) {
+// A record of another layout is none that this version reads, and a claim names a commit of
+// the unit's record.
+func TestLayout(t *testing.T) {
 	world := World{alone: true, Main: &Main{DirectiveHash: strings.Repeat("a", 64), Total: Totals(3), Policy: DefaultPolicy()}}
-	in := Input{Event: Open, Actor: Agent, Reason: "DIRECTIVE_OPEN", Time: time.Unix(0, 0), Layout: oldJournal}
-	old, found := Advance(ID{"D-1", 1}, nil, in, world)
-	if len(found) > 0 || len(Step(nil, old, world)) > 0 {
-		t.Fatal(found)
+	var prev *Record
+	var found []diag.Diagnostic
+	for _, in := range []Input{{Event: Open, Reason: "DIRECTIVE_OPEN"}, {Event: Activate, Reason: "WORK_STARTED"}, {Event: Iterate, Reason: "ITERATION_STARTED"}} {
+		in.Actor, in.Time = Agent, time.Unix(0, 0)
+		if prev, found = Advance(ID{"D-1", 1}, prev, in, world); len(found) > 0 || prev.Layout != Layout {
+			t.Fatal(prev, found)
+		}
 	}
-	world.alone = false
-	if found := Step(nil, old, world); len(found) != 1 || found[0].Rule != "uow/layout" {
+	claim := Input{Event: MakeClaim, Reason: "WORK_CLAIMED", Actor: Agent, Time: time.Unix(0, 0), Commit: strings.Repeat("1", 40)}
+	if _, found := Advance(ID{"D-1", 1}, prev, claim, world); len(found) == 0 || found[0].Rule != "uow/claim" {
 		t.Error(found)
+	}
+	for _, layout := range []int64{0, 1, 3} {
+		other := *prev
+		other.Layout = layout
+		if err := other.Seal(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := other.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseRecord(data); err == nil {
+			t.Errorf("layout %d is read", layout)
+		}
 	}
 }

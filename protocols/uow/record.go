@@ -29,7 +29,7 @@ type Record struct {
 	Directive     string   `json:"directive"`       // "D-1"
 	DirectiveHash string   `json:"directive_hash"`  // comms.Directive.Hash
 	Parent        string   `json:"parent"`          // the unit that this one follows, "" for a first one
-	Layout        int64    `json:"layout,omitzero"` // where the unit's papers lie: FirstLayout or RecordLayout
+	Layout        int64    `json:"layout,omitzero"` // where the unit's papers lie: Layout
 	State         State    `json:"state"`
 	Event         Event    `json:"event"` // what led here
 	Time          string   `json:"time"`  // RFC 3339, UTC, whole seconds; for people, decides nothing
@@ -63,7 +63,7 @@ func (r *Record) Asks(prev *Record) bool {
 // Claim says that a commit meets its directive. The verifier judges it.
 type Claim struct {
 	Commit    string `json:"commit"`           // object id
-	Record    string `json:"record,omitempty"` // object id of the record's commit that speaks of Commit (REC-4); "" in the first layout
+	Record    string `json:"record,omitempty"` // object id of the record's commit that speaks of Commit (REC-4)
 	Iteration int64  `json:"iteration"`        // the iteration that ends with it, from 1
 }
 
@@ -90,12 +90,8 @@ type Counts struct {
 	Pushes     int64 `json:"pushes"` // records of the agent
 }
 
-// Where a unit's papers lie. A record hashes its members, so journals of the first
-// version, which have no such member, keep their hashes.
-const (
-	FirstLayout  int64 = 0 // on the work branch, beside the work: units that began before there were records
-	RecordLayout int64 = 2 // on refs/ward/record (REC-2)
-)
+// Layout says that a unit's papers lie on refs/ward/record (REC-2).
+const Layout int64 = 2
 
 // ErrHash says that a record's own hash is not the hash of its content.
 var ErrHash = errors.New("the record's hash is not that of its content")
@@ -208,7 +204,7 @@ func (r *Record) check() error {
 	if e := r.Expired; e != nil && (!isHex(e.Record, 40) || e.Manifest != "" && !isHex(e.Manifest, 64)) {
 		return fmt.Errorf("what expired is not an object id and a manifest's hash: %.40q, %.64q", e.Record, e.Manifest)
 	}
-	if r.Layout != FirstLayout && r.Layout != RecordLayout {
+	if r.Layout != Layout {
 		return fmt.Errorf("%d is not a layout that this version knows", r.Layout)
 	}
 	return r.Policy.check()

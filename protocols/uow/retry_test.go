@@ -21,7 +21,7 @@ func (j *outage) step(e Event, reason Reason) {
 	if len(j.records) > 0 {
 		prev = j.last()
 	}
-	in := Input{Event: e, Actor: Agent, Reason: reason, Time: noon, Layout: RecordLayout}
+	in := Input{Event: e, Actor: Agent, Reason: reason, Time: noon}
 	if e == MakeClaim {
 		in.Commit, in.Record = hashA[:40], hashB[:40]
 	}
@@ -53,7 +53,7 @@ func TestOutage(t *testing.T) {
 	if len(pauses) != outageRetries || !slices.Equal(pauses[:6], []int{1, 2, 4, 8, 10, 10}) {
 		t.Error(pauses)
 	}
-	if w := j.last().Waits(); w.For != ForYou || w.Command != "git ward uow waive D-1.1" {
+	if w := j.last().Waits(); w.For != ForYou || w.Command != "git ward uow retry --waive D-1.1" {
 		t.Error(j.last().Waits())
 	}
 

@@ -50,10 +50,6 @@ func inputs(prev, next *Record) Input {
 	if next.Event == Expire {
 		in.Expired = next.Expired
 	}
-	in.Layout = next.Layout
-	if prev == nil && next.Layout == FirstLayout {
-		in.Layout = oldJournal
-	}
 	return in
 }
 

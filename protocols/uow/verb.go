@@ -8,6 +8,19 @@ import (
 // verbs are the PM's, in the order in which they are offered.
 var verbs = []Event{Approve, Reject, Clarify, Retry, Waive, Heartbeat, Resume, Pause, Cancel, Confirm, Fork, Archive}
 
+// Typed is what a PM types for an event, after `git ward uow`.
+func (e Event) Typed() string {
+	switch e {
+	case Reject:
+		return "approve --reject"
+	case Waive:
+		return "retry --waive"
+	case Confirm:
+		return "cancel --failed"
+	}
+	return string(e)
+}
+
 // detours are verbs that take more than one step of the machine from some states, so that
 // each state has a way out by the verb that a PM thinks of. The machine stays what seed
 // 001 draws: what is blocked ends as a dead letter that somebody confirms, and is held by
@@ -71,7 +84,7 @@ func (r *Record) takes(verb Event) bool {
 func (r *Record) offers() string {
 	var list []string
 	for _, verb := range r.Possible() {
-		list = append(list, "git ward uow "+string(verb)+" "+r.ID)
+		list = append(list, "git ward uow "+verb.Typed()+" "+r.ID)
 	}
 	return "possible now: " + strings.Join(list, ", ")
 }

@@ -63,16 +63,16 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 	for start := time.Now(); ; {
 		select {
 		case err := <-ended:
-			return diag.Hint(fmt.Errorf("the launcher ended at once (%v)", err), "`git ward launch logs --bare %s` shows why", bare)
+			return diag.Hint(fmt.Errorf("the launcher ended at once (%v)", err), "`git ward launch --logs --bare %s` shows why", bare)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
 		}
 		if pid, running := runstate.Running(bare); running && pid == cmd.Process.Pid && (runstate.Up(bare) || time.Since(start) > startPatience) {
 			if !runstate.Up(bare) {
-				fmt.Fprintln(env.Stdout, "warning: what it launches does not run yet; git ward launch logs -f says why")
+				fmt.Fprintln(env.Stdout, "warning: what it launches does not run yet; git ward launch --logs -f says why")
 			}
-			fmt.Fprintf(env.Stdout, "launched as process %d\nnext: git ward status, git ward launch logs -f, git ward launch stop, each with --bare %s\n", pid, bare)
+			fmt.Fprintf(env.Stdout, "launched as process %d\nnext: git ward status, git ward launch --logs -f, git ward launch --stop, each with --bare %s\n", pid, bare)
 			return nil
 		}
 	}
@@ -100,10 +100,10 @@ func withoutDetach(args []string) []string {
 	})...)
 }
 
-// stop is `git ward launch stop`: it asks the launcher to end in good order and
+// stop is `git ward launch --stop`: it asks the launcher to end in good order and
 // waits for it; with a directive, the worker on that alone.
 func stop(ctx context.Context, env *cli.Env) error {
-	bare, directive, err := bareAndDirective(ctx, env, "launch stop", "launch stop [--bare DIR] [D-n]", nil)
+	bare, directive, err := bareAndDirective(ctx, env, "launch", "launch --stop [--bare DIR] [D-n]", nil)
 	if err != nil {
 		return err
 	}
@@ -162,11 +162,11 @@ func bareAndDirective(ctx context.Context, env *cli.Env, verb, usage string, mor
 	return bare, directive, err
 }
 
-// logs is `git ward launch logs [-f]`: what a detached launcher and its agents
+// logs is `git ward launch --logs [-f]`: what a detached launcher and its agents
 // wrote, or the agent on one directive; -f goes on until interrupted.
 func logs(ctx context.Context, env *cli.Env) error {
 	var follow bool
-	bare, directive, err := bareAndDirective(ctx, env, "launch logs", "launch logs [--bare DIR] [-f] [D-n]", func(fs *flag.FlagSet) {
+	bare, directive, err := bareAndDirective(ctx, env, "launch", "launch --logs [--bare DIR] [-f] [D-n]", func(fs *flag.FlagSet) {
 		fs.BoolVar(&follow, "f", false, "go on as the log grows")
 	})
 	if err != nil {
@@ -247,7 +247,7 @@ func (m *marked) none(bare, directive string) error {
 		return nil
 	}
 	return diag.Hint(fmt.Errorf("no line of the log is marked as of %s: where one agent works alone, all of its lines are unmarked", directive),
-		"`git ward launch logs --bare %s` shows all, `git ward watch %s` what the agent said on it", bare, directive)
+		"`git ward launch --logs --bare %s` shows all, `git ward watch %s` what the agent said on it", bare, directive)
 }
 
 // begunAnew is the log at path where it is another file than f by now, from its start;

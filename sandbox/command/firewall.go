@@ -11,12 +11,12 @@ import (
 	"git-ward/sandbox/firewall"
 )
 
-// showFirewall is `git ward firewall show`: the rules of a launch on this machine,
+// showFirewall is `git ward probe --rules`: the rules of a launch on this machine,
 // now, as nft text.
 func showFirewall(ctx context.Context, env *cli.Env) error {
-	const usage = "firewall show [--bare DIR]"
+	const usage = "probe --rules [--bare DIR]"
 	var bare string
-	if _, err := env.Flags("firewall show", usage, func(fs *flag.FlagSet) {
+	if _, err := env.Flags("probe", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the settings of this repository, a `DIR`; default: Ward's own")
 	}); err != nil {
 		return err

@@ -45,6 +45,6 @@ func (e *examiner) launcherVersion(bare string) {
 		return
 	}
 	if path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && strings.HasSuffix(path, " (deleted)") {
-		e.add("launcher's version", Warning, fmt.Sprintf("git ward launch stop --bare %s # and launch again", diag.Word(bare)), "process %d is of a Ward that was replaced since; it goes on as it is", pid)
+		e.add("launcher's version", Warning, fmt.Sprintf("git ward launch --stop --bare %s # and launch again", diag.Word(bare)), "process %d is of a Ward that was replaced since; it goes on as it is", pid)
 	}
 }

@@ -107,7 +107,7 @@ func TestReplacedLauncher(t *testing.T) {
 	}
 	install()
 	got := said()
-	if len(got) != 1 || got[0].State != Warning || !strings.Contains(got[0].Detail, strconv.Itoa(cmd.Process.Pid)) || !strings.HasPrefix(got[0].Mend, "git ward launch stop --bare "+bare) {
+	if len(got) != 1 || got[0].State != Warning || !strings.Contains(got[0].Detail, strconv.Itoa(cmd.Process.Pid)) || !strings.HasPrefix(got[0].Mend, "git ward launch --stop --bare "+bare) {
 		t.Errorf("replaced: %+v", got)
 	}
 }

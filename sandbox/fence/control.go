@@ -139,7 +139,7 @@ func StopDirective(ctx context.Context, bare, directive string) (holder string, 
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return "", diag.Hint(fmt.Errorf("the launcher, process %d, does not answer: %w", l.PID, err), "git ward launch stop --bare %s ends it", bare)
+		return "", diag.Hint(fmt.Errorf("the launcher, process %d, does not answer: %w", l.PID, err), "git ward launch --stop --bare %s ends it", bare)
 	}
 	defer answer.Body.Close()
 	var said string
@@ -150,5 +150,5 @@ func StopDirective(ctx context.Context, bare, directive string) (holder string, 
 	case http.StatusNotFound:
 		return "", diag.Hint(fmt.Errorf("%s: %w", directive, errNobody), "git ward status --bare %s says who works on what", bare)
 	}
-	return "", diag.Hint(fmt.Errorf("%s cannot be stopped (%d)", directive, answer.StatusCode), "git ward launch logs --bare %s says why", bare)
+	return "", diag.Hint(fmt.Errorf("%s cannot be stopped (%d)", directive, answer.StatusCode), "git ward launch --logs --bare %s says why", bare)
 }

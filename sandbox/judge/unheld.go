@@ -24,9 +24,6 @@ func unheld(ctx context.Context, repo *git.Repo, r *uow.Record) (why string, err
 	if _, err := git.ParseCommit(data); err != nil {
 		return "what is claimed is no commit", nil
 	}
-	if r.Layout != uow.RecordLayout {
-		return "", nil
-	}
 	id, err := uow.ParseID(r.ID)
 	if err != nil {
 		return "", err

@@ -56,7 +56,7 @@ func (r *run) look(ctx context.Context) (wait time.Duration, err error) {
 	var now job
 	if err := r.Cluster.call(ctx, http.MethodGet, r.Cluster.path(jobs, r.spec.Name, nil), nil, &now); err != nil {
 		if is(err, http.StatusNotFound) {
-			return 0, &Ended{diag.Hint(fmt.Errorf("somebody has deleted the Job %s/%s", r.Cluster.Namespace, r.spec.Name), "a new one follows; `git ward launch stop %s` ends the work for good", r.spec.Directive)}
+			return 0, &Ended{diag.Hint(fmt.Errorf("somebody has deleted the Job %s/%s", r.Cluster.Namespace, r.spec.Name), "a new one follows; `git ward launch --stop %s` ends the work for good", r.spec.Directive)}
 		}
 		return 0, err
 	}

@@ -56,7 +56,7 @@ func (e *Engine) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Fa
 		if err == nil {
 			err = fmt.Errorf("the verifier's Job %s ended and brought nothing", spec.Name)
 		}
-		return nil, diag.Hint(err, "the verdict is tried again; `git ward launch logs` has what the pod said")
+		return nil, diag.Hint(err, "the verdict is tried again; `git ward launch --logs` has what the pod said")
 	}
 }
 

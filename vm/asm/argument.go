@@ -74,7 +74,7 @@ func registerNamed(w token) (Register, bool) {
 
 func registerHint(text string) string {
 	if strings.EqualFold(text, "IP") || strings.EqualFold(text, "SP") {
-		return "IP and SP belong to the machine; `git ward udc trace` shows them"
+		return "IP and SP belong to the machine; `git ward udc run --trace` shows them"
 	}
 	return "the registers are R0, R1, R2 and R3"
 }

@@ -81,7 +81,7 @@ func TestHints(t *testing.T) {
 		"loop:":            "write LABEL loop",
 		"LABEL a\nJMP A":   "did you mean a? Labels are case-sensitive",
 		"JMP x":            "add a line `LABEL x`",
-		"MOV R0 SP":        "IP and SP belong to the machine; `git ward udc trace` shows them; a literal is a decimal such as -7",
+		"MOV R0 SP":        "IP and SP belong to the machine; `git ward udc run --trace` shows them; a literal is a decimal such as -7",
 		"CALL print R17":   "the registers are R0, R1, R2 and R3",
 		"LABEL b\nLABEL b": "give one of them another name",
 	} {

@@ -18,7 +18,7 @@ import (
 	"git-ward/vm/halting/proof"
 )
 
-const analyzeUsage = "udc analyze [--check] [--proof REPORT] [--max-steps N] [--max-time TIME] [--config FILE] [--json] FILE..."
+const analyzeUsage = "udc check --analyze [--check] [--proof REPORT] [--max-steps N] [--max-time TIME] [--config FILE] [--json] FILE..."
 
 // analyzeTime is how long one plan may take when no flag says otherwise.
 const analyzeTime = 20 * time.Second
@@ -26,7 +26,7 @@ const analyzeTime = 20 * time.Second
 // maxReport bounds a file with a report.
 const maxReport = 256 << 20
 
-// analyzer is `git ward udc analyze`.
+// analyzer is `git ward udc check --analyze`.
 type analyzer struct {
 	options
 	check bool
@@ -46,7 +46,7 @@ type analyzed struct {
 func analyze(ctx context.Context, env *cli.Env) error {
 	a := &analyzer{options: options{reader: &reader{ctx: ctx, env: env}}, steps: halting.DefaultSteps}
 	a.limits.Time = analyzeTime
-	args, err := env.Flags("udc analyze", analyzeUsage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("udc check", analyzeUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&a.check, "check", false, "verify the proof with the independent checker, and say so")
 		fs.StringVar(&a.proof, "proof", "", "do not analyse: check the proof in a `report` that --json gave before")
 		fs.Func("max-steps", "execute at most `N` instructions; default 400,000,000", func(s string) error { return positive(&a.steps, s) })
@@ -120,7 +120,7 @@ func (a *analyzer) load(into *halting.Report) error {
 		err = fmt.Errorf("its risk is %q", r.Risk)
 	}
 	if err != nil {
-		return diag.Hint(fmt.Errorf("%s is not a report: %w", a.proof, err), "save one line of `git ward udc analyze --json`")
+		return diag.Hint(fmt.Errorf("%s is not a report: %w", a.proof, err), "save one line of `git ward udc check --analyze --json`")
 	}
 	*into = r.Report
 	return nil

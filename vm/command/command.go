@@ -10,13 +10,12 @@ import (
 )
 
 // UDC is `git ward udc VERB FILE...`.
-var UDC = cli.Command{Name: "udc", Doc: "run, analyze, check, format and trace plans for the UDC machine",
+var UDC = cli.Command{Name: "udc", Doc: "run, check and format plans for the UDC machine",
 	Verbs: []cli.Command{
-		{Name: "run", Doc: "run plans under limits", Run: run},
-		{Name: "check", Doc: "say all that is wrong with plans' text", Run: check},
-		{Name: "analyze", Doc: "say whether plans end, with a proof", Run: analyze},
+		{Name: "run", Doc: "run plans under limits; --trace: print the steps of one", Run: run, Ways: []cli.Way{{Switch: "trace", Doc: "print the steps of a plan", Run: trace}}},
+		{Name: "check", Doc: "say all that is wrong with plans' text; --analyze: whether they end", Run: check,
+			Ways: []cli.Way{{Switch: "analyze", Doc: "say whether plans end, with a proof", Run: analyze}}},
 		{Name: "fmt", Doc: "print or write plans in their canonical form", Run: format},
-		{Name: "trace", Doc: "run a plan and print its steps", Run: trace},
 	}}
 
 // errUnread ends a command that could not read all its plans: exit 2, and why is

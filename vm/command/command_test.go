@@ -95,7 +95,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer keep.Close()
-	for _, args := range [][]string{{"run", "-"}, {"check", "-"}, {"analyze", "-"}, {"fmt", "-"}, {"trace", "-"}} {
+	for _, args := range [][]string{{"run", "-"}, {"check", "-"}, {"check", "--analyze", "-"}, {"fmt", "-"}, {"run", "--trace", "-"}} {
 		var out, trouble bytes.Buffer
 		env := &cli.Env{Args: args, Stdin: silent, Stdout: &out, Stderr: &trouble, Dir: t.TempDir(), Getenv: func(string) string { return "" }}
 		if code := cli.Report(&trouble, "git-ward", UDC.Call(ctx, env)); code != 2 || out.Len() > 0 || !strings.Contains(trouble.String(), "-: interrupted") {

@@ -96,10 +96,10 @@ var hints = map[vm.Code]string{
 	vm.CallArguments:    "print takes any values and strings, mul, div, mod, min and max two values; no argument of a tool of the admin's begins with -",
 	vm.CallDepth:        "at most 10 plans can be entered at once: loop instead of calling deeper",
 	vm.StackUnderflow:   "RET belongs into plans that are called; end the first plan with HALT",
-	vm.InstructionLimit: "it may be in an endless loop: `git ward udc analyze` may know; else raise --max-instructions",
+	vm.InstructionLimit: "it may be in an endless loop: `git ward udc check --analyze` may know; else raise --max-instructions",
 	vm.MemoryLimit:      "if the plan needs that much tape, raise --max-cells",
 	vm.OutputLimit:      "if the plan needs to print that much, raise --max-output",
-	vm.WallClock:        "it may be in an endless loop: `git ward udc analyze` may know; else raise --max-time",
+	vm.WallClock:        "it may be in an endless loop: `git ward udc check --analyze` may know; else raise --max-time",
 }
 
 // unlinked reports a plan that calls one that cannot be read. What is wrong with

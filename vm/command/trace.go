@@ -12,12 +12,12 @@ import (
 	"git-ward/vm/asm"
 )
 
-const traceUsage = "udc trace [--from N] [--steps N] " + limitUsage + " [--json] FILE"
+const traceUsage = "udc run --trace [--from N] [--steps N] " + limitUsage + " [--json] FILE"
 
 // maxTraced bounds what trace prints; a longer story is for --from.
 const maxTraced = 100_000
 
-// tracer is `git ward udc trace`.
+// tracer is `git ward udc run --trace`.
 type tracer struct {
 	options
 	from, steps int64
@@ -27,7 +27,7 @@ type tracer struct {
 // it: where its head, registers and flags stand, IP and SP.
 func trace(ctx context.Context, env *cli.Env) error {
 	t := &tracer{options: options{reader: &reader{ctx: ctx, env: env}}, from: 1, steps: 1000}
-	args, err := env.Flags("udc trace", traceUsage, func(fs *flag.FlagSet) {
+	args, err := env.Flags("udc run", traceUsage, func(fs *flag.FlagSet) {
 		t.fill(fs)
 		fs.Func("from", "print from the `N`th instruction on; default 1", func(s string) error { return positive(&t.from, s) })
 		fs.Func("steps", "print at most `N` instructions, up to 100,000; default 1,000", func(s string) error { return positive(&t.steps, s) })

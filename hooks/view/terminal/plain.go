@@ -87,7 +87,7 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 	}
 	if s.NotThere && p.states[s.Name] == "" {
 		p.states[s.Name] = "none"
-		say("there is no directive %s: git ward directive list", foreign(s.Name))
+		say("there is no directive %s: git ward directive show", foreign(s.Name))
 	}
 	for _, d := range s.Over.Directives {
 		words := foreign(d.Words)

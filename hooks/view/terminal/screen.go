@@ -102,7 +102,7 @@ func (c canvas) body(s Scene, st state, room int) []row {
 	case s.Over == nil:
 		return c.text("reading the repository "+c.more, Faint, 0)
 	case s.NotThere:
-		return c.text(fmt.Sprintf("there is no directive %s: git ward directive list", foreign(s.Name)), Bad, 0)
+		return c.text(fmt.Sprintf("there is no directive %s: git ward directive show", foreign(s.Name)), Bad, 0)
 	case s.Name != "" && s.One == nil:
 		return c.text("reading "+foreign(s.Name)+" "+c.more, Faint, 0)
 	case s.One != nil && st.facts:

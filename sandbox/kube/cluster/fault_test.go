@@ -78,7 +78,7 @@ var faults = []struct {
 		g.shut() // the sessions that it let in
 		g.serve()
 	}},
-	{"the lease is revoked", func(g *gate) { g.sh("git-ward lease revoke D-1 --bare project.git") }},
+	{"the lease is revoked", func(g *gate) { g.sh("git-ward lease --revoke D-1 --bare project.git") }},
 }
 
 // TestFaults brings a directive to its proved end whatever happens on the way: once, with

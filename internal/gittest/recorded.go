@@ -11,20 +11,20 @@ import (
 	"git-ward/internal/token"
 )
 
-// What a repository of the first version's was, made by its own binaries (make.sh says
-// how): D-1 is done, taken and archived, with a lesson; D-2.1 is ACTIVE, its launcher
-// was killed when it had pushed its second claim, which has no verdict. Its evidence,
-// plans and learnings are on agent/D-2, as that version had it.
+// What a repository of 0.1.0's was, made by its own binaries (make.sh says how): D-1 is
+// done and taken, D-3 is done and waits to be taken, D-4 is blocked until the PM says
+// something, and D-2.1 is ACTIVE: its launcher was killed when it had pushed its second
+// claim, which has no verdict.
 //
-//go:embed testdata/firstversion
-var firstVersion embed.FS
+//go:embed testdata/recorded
+var recorded embed.FS
 
-const firstVersionDir = "testdata/firstversion"
+const recordedDir = "testdata/recorded"
 
-// FirstVersion makes that repository in a temporary directory: its refs, settings and
+// Recorded makes that repository in a temporary directory: its refs, settings and
 // reflogs, and no hooks. `git ward init --bare DIR --update` guards it; there is no
 // clone of it yet.
-func FirstVersion(t testing.TB) *Pair {
+func Recorded(t testing.TB) *Pair {
 	t.Helper()
 	dir := t.TempDir()
 	env, err := Environ(dir)
@@ -49,10 +49,10 @@ func FirstVersion(t testing.TB) *Pair {
 	return p
 }
 
-// place writes a file of the first version's repository.
+// place writes a file of the recorded repository.
 func place(t testing.TB, name, path string) {
 	t.Helper()
-	data, err := firstVersion.ReadFile(firstVersionDir + "/" + name)
+	data, err := recorded.ReadFile(recordedDir + "/" + name)
 	if err == nil {
 		err = os.WriteFile(path, data, 0o600)
 	}

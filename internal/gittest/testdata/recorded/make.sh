@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes the repository of this directory with the binaries of the first version:
-# usage: make.sh BIN DIR, where BIN holds what `go build -o BIN/ ./...` makes of 3182fbb.
+# Makes the repository of this directory with released binaries.
+# usage: make.sh BIN DIR, where BIN holds what `scripts/build BIN` makes of 0.1.0 (04aaec86).
 set -eu
 bin=$(cd "$1" && pwd)
 mkdir "$2"
@@ -14,11 +14,6 @@ cd "$dir"
 git ward init --bare remote.git
 git ward clone remote.git work
 cd work
-awk '{ print } /^## Directives/ {
-	print "\n### D-1: greet the user\n\nAdd a script greet.sh that greets whoever is named by its first argument.\n\n- [ ] it greets (`sh greet.sh Ada | grep -x \"Hello, Ada.\"`)"
-	print "\n### D-2: three answers\n\nWrite the answers a, b and c, which are 1, 2 and 3.\n\n- [ ] all are right (`test \"$(cat a b c | tr -d \"\\\\n\")\" = 123`)\n- residual: `sh missing.sh`"
-}' COMMS.md >COMMS.new
-mv COMMS.new COMMS.md
 cat >missing.sh <<'SH'
 n=3
 for pair in a1 b2 c3; do [ "$(cat "${pair%?}" 2>/dev/null)" = "${pair#?}" ] && n=$((n - 1)); done
@@ -31,12 +26,56 @@ cat >script.jsonl <<'LINES'
 {"directive":"D-2","iteration":1,"text":"The second.","calls":[{"name":"bash","args":{"command":"echo 2 > b"}}]}
 {"directive":"D-2","iteration":2,"text":"The third.","calls":[{"name":"bash","args":{"command":"echo 3 > c"}}]}
 {"directive":"D-2","text":"The answers go on."}
+{"directive":"D-3","text":"I write the farewell.","calls":[{"name":"write_file","args":{"path":"leave.sh","content":"#!/bin/sh\necho \"Goodbye, $1.\"\n"}}]}
+{"directive":"D-3","text":"leave.sh says goodbye."}
+{"directive":"D-4","text":"What is wanted is not said."}
 LINES
-git add . && git commit -q -m "D-1: greet the user, D-2: three answers" && git push -q origin main
+# ask puts directives into COMMS.md, and pushes.
+ask() {
+	awk -v text="$1" '/^## Reports/ { print text } { print }' COMMS.md >COMMS.new
+	mv COMMS.new COMMS.md
+	git add . && git commit -q -m "directives" && git push -q origin main
+}
+ask '### D-1: greet the user
+
+Add a script greet.sh that greets whoever is named by its first argument.
+
+- [ ] it greets (`sh greet.sh Ada | grep -x "Hello, Ada."`)
+
+### D-3: say goodbye
+
+Add a script leave.sh.
+
+- [ ] it says goodbye (`sh leave.sh Ada | grep -x "Goodbye, Ada."`)
+
+### D-4: do what is wanted
+
+What is wanted is in the file wanted.
+
+- [ ] it is there (`test -f wanted`)
+'
+cd ..
+git ward launch --unfenced --once --bare remote.git --state state --model script >launch.log 2>&1 || true
+
+# The PM takes D-1, slips once, and asks for more.
+cd work
+git pull -q --rebase
+git ward take D-1
+git pull -q --rebase
+mkdir logs && echo "a log" >logs/run.log && git add -f . && git commit -q -m "a slip of the pen"
+git push -q origin main || true
+git reset -q --hard HEAD^
+ask '### D-2: three answers
+
+Write the answers a, b and c, which are 1, 2 and 3.
+
+- [ ] all are right (`test "$(cat a b c | tr -d "\\\\n")" = 123`)
+- residual: `sh missing.sh`
+'
 cd ..
 
 # The launch, killed with all that it started at D-2.1's second claim.
-setsid git-ward launch --unfenced --once --bare remote.git --state state --model script >launch.log 2>&1 &
+setsid git-ward launch --unfenced --once --bare remote.git --state state --model script >>launch.log 2>&1 &
 pid=$!
 tree() {
 	echo "$1"
@@ -51,22 +90,8 @@ while kill -0 $pid 2>/dev/null; do
 	sleep 0.01
 done
 wait || true
-
-# The PM takes D-1, adds a lesson of it, and slips once.
-cd work
-git pull -q --rebase
-git merge -q --no-ff -m "take D-1" origin/agent/D-1
-git push -q origin main
-postmortem=$(ls postmortems/*D-1.md)
-printf '\n**Lesson:** Nobody said what greet.sh does without an argument.\n**Action:** ask for it in the directive\n' >>"$postmortem"
-git add . && git commit -q -m "post-mortem of D-1: what was learned"
-git ward lesson extract "$postmortem"
-git add . && git commit -q -m "lessons: from D-1's post-mortem" || true
-git push -q origin main
-mkdir logs && echo "a log" >logs/run.log && git add -f . && git commit -q -m "a slip of the pen"
-git push -q origin main || true
-git ward fsck ../remote.git
-cd ../remote.git
+git ward fsck remote.git
+cd remote.git
 git repack -adfq --window=250 --depth=50
 git bundle create -q "$here/refs.bundle" --all
 cp config "$here/"
