@@ -79,8 +79,8 @@ func TestAlteredJournal(t *testing.T) {
 				t.Fatal(err, out)
 			}
 			b.uow("its journal was changed", "list")
-			b.uow("looks back", "confirm", "D-1.1")
-			b.uow("! D-1.1 is REFINEMENT_ANALYSIS: confirm does not lead anywhere", "confirm", "D-1.1")
+			b.uow("looks back", "cancel", "--failed", "D-1.1")
+			b.uow("! D-1.1 is REFINEMENT_ANALYSIS: confirm does not lead anywhere", "cancel", "--failed", "D-1.1")
 		})
 	}
 }

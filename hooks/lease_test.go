@@ -150,19 +150,19 @@ func TestRevoked(t *testing.T) {
 	var listed struct {
 		Leases []struct{ Directive, State, Holder string }
 	}
-	out := p.Run(p.Bare, "git-ward", "lease", "list", "--json")
+	out := p.Run(p.Bare, "git-ward", "lease", "--json")
 	if err := json.Unmarshal([]byte(out), &listed); err != nil || fmt.Sprint(listed.Leases) != "[{D-3 live alpha.1} {D-7 free alpha.1}]" {
 		t.Error(err, out)
 	}
-	if out := p.Run(p.Bare, "git-ward", "lease", "revoke", "D-3"); !strings.Contains(out, "revoked the lease of D-3: alpha.1 had it") {
+	if out := p.Run(p.Bare, "git-ward", "lease", "--revoke", "D-3"); !strings.Contains(out, "revoked the lease of D-3: alpha.1 had it") {
 		t.Error(out)
 	}
 	p.refuses("lease/lost")(p.push(l, "HEAD:refs/heads/agent/D-3"))
 	p.accepts(p.AgentPush("HEAD:refs/heads/agent/D-3"))
-	if out, err := p.Try(p.Bare, nil, "", "git-ward", "lease", "revoke", "D-3"); err == nil || !strings.Contains(out, "there is no lease of D-3") {
+	if out, err := p.Try(p.Bare, nil, "", "git-ward", "lease", "--revoke", "D-3"); err == nil || !strings.Contains(out, "there is no lease of D-3") {
 		t.Error(err, out)
 	}
-	if out, err := p.Try(p.Work, nil, "", "git-ward", "lease", "revoke", "D-7"); err == nil || !strings.Contains(out, "on the host") {
+	if out, err := p.Try(p.Work, nil, "", "git-ward", "lease", "--revoke", "D-7"); err == nil || !strings.Contains(out, "on the host") {
 		t.Error(err, out)
 	}
 	p.Fsck()
@@ -178,7 +178,7 @@ func TestBrokenLeases(t *testing.T) {
 	fsckFinds(p.Pair, "the lease of D-3 was taken at", "the lease of D-7 cannot be read", "D-8, and there is no such directive", "git ward lease --revoke D-3")
 	p.refuses("lease/held")(p.AgentPush("HEAD:refs/heads/agent/D-3", "HEAD:refs/heads/agent/D-7"))
 	for _, directive := range []string{"D-3", "D-7", "D-8"} {
-		p.Run(p.Bare, "git-ward", "lease", "revoke", directive)
+		p.Run(p.Bare, "git-ward", "lease", "--revoke", directive)
 	}
 	p.accepts(p.AgentPush("HEAD:refs/heads/agent/D-3", "HEAD:refs/heads/agent/D-7"))
 	p.Fsck()
@@ -263,7 +263,7 @@ func TestRevokedMeanwhile(t *testing.T) {
 		await.True(t, "the push is held at "+point, stands(held))
 		revoked := make(chan string, 1)
 		go func() {
-			out, err := p.Try(p.Bare, []string{failpoint.Var + "=leases/waits#2=hold:" + waits}, "", "git-ward", "lease", "revoke", "D-3")
+			out, err := p.Try(p.Bare, []string{failpoint.Var + "=leases/waits#2=hold:" + waits}, "", "git-ward", "lease", "--revoke", "D-3")
 			revoked <- fmt.Sprint(err, out)
 		}()
 		await.True(t, "the revocation ends, or waits for the push", func() bool { return stands(waits)() || len(revoked) > 0 })
@@ -306,7 +306,7 @@ func TestRevokeRace(t *testing.T) {
 			go func() { defer done.Done(); await.Exit(t, cmd) }()
 		}
 		time.Sleep(time.Duration(random.IntN(160)) * time.Millisecond) // any moment of the pushes: that is the test
-		p.Run(p.Bare, "git-ward", "lease", "revoke", "D-3")
+		p.Run(p.Bare, "git-ward", "lease", "--revoke", "D-3")
 		at := p.refs()
 		done.Wait()
 		if after := p.refs(); after != at {
@@ -346,7 +346,7 @@ func TestShareOfTheRoom(t *testing.T) {
 	p.refuses("its part among 2 workers")(flood(three, "refs/heads/rescue/D-3-one"))
 	p.accepts(flood(seven, "refs/heads/agent/D-7"))
 	p.accepts(p.push(three, "--delete", "agent/D-3-0"))
-	p.Run(p.Bare, "git-ward", "lease", "revoke", "D-7")
+	p.Run(p.Bare, "git-ward", "lease", "--revoke", "D-7")
 	p.accepts(flood(three, "refs/heads/agent/D-3-9"))
 	p.Fsck()
 }

@@ -27,16 +27,16 @@ func TestDetached(t *testing.T) {
 	}
 	launch := []string{"launch", "--bare", p.Bare, "--unfenced", "--state", filepath.Join(dir, "state")}
 	ward("nothing runs", "status", "--bare", p.Bare)
-	ward("there is no log", "launch", "logs", "--bare", p.Bare)
+	ward("there is no log", "launch", "--logs", "--bare", p.Bare)
 	ward("launched as process", append(launch, "--detach")...)
-	t.Cleanup(func() { p.Try(dir, nil, "", "git-ward", "launch", "stop", "--bare", p.Bare) })
+	t.Cleanup(func() { p.Try(dir, nil, "", "git-ward", "launch", "--stop", "--bare", p.Bare) })
 	ward("runs on", "status", "--bare", p.Bare)
 	ward(`"running":true`, "status", "--json", "--bare", p.Bare)
 	ward("another launcher", append(launch, "--once")...)
-	ward("unfenced: the agent runs as you", "launch", "logs", "--bare", p.Bare)
-	ward("ended", "launch", "stop", "--bare", p.Bare)
+	ward("unfenced: the agent runs as you", "launch", "--logs", "--bare", p.Bare)
+	ward("ended", "launch", "--stop", "--bare", p.Bare)
 	ward("nothing runs", "status", "--bare", p.Bare)
-	ward("nothing runs", "launch", "stop", "--bare", p.Bare)
+	ward("nothing runs", "launch", "--stop", "--bare", p.Bare)
 
 	ward("the model \"none\" needs the fence", append(launch, "--detach", "--model", "none")...)
 }
@@ -59,7 +59,7 @@ func TestDetachedFails(t *testing.T) {
 	if ended == nil || strings.Contains(out, "launched as") || !strings.Contains(out, "the launcher ended at once") {
 		t.Errorf("%v\n%s", ended, out)
 	}
-	out, _ = p.Try(dir, nil, "", "git-ward", "launch", "logs", "--bare", p.Bare)
+	out, _ = p.Try(dir, nil, "", "git-ward", "launch", "--logs", "--bare", p.Bare)
 	gittest.InOrder(t, out, "the image localhost/gone is not there", "hint: [sandbox] image")
 }
 

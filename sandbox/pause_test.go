@@ -37,7 +37,7 @@ func newDesk(t *testing.T) *desk {
 	p.Write("script.jsonl", `{"directive":"D-1","text":"I make it.","calls":[{"name":"bash","args":`+string(args)+`}]}`+"\n"+`{"directive":"D-1","text":"It is made."}`+"\n")
 	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: make it\nMake made.txt.\n- [ ] it is there (`test -s made.txt`)\n\n## Reports\n")
 	d.push("a directive")
-	t.Cleanup(func() { p.Try(dir, nil, "", "git-ward", "launch", "stop", "--bare", p.Bare) })
+	t.Cleanup(func() { p.Try(dir, nil, "", "git-ward", "launch", "--stop", "--bare", p.Bare) })
 	return d
 }
 
@@ -96,7 +96,7 @@ func (d *desk) await(what string, holds func() bool) {
 	came := false
 	defer func() {
 		if !came {
-			logs, _ := d.Try(d.Work, nil, "", "git-ward", "launch", "logs", "--bare", d.Bare)
+			logs, _ := d.Try(d.Work, nil, "", "git-ward", "launch", "--logs", "--bare", d.Bare)
 			d.t.Logf("%s\n%s", d.last().Line(), logs)
 		}
 	}()
@@ -147,7 +147,7 @@ func TestStory05Pause(t *testing.T) {
 		t.Error(out)
 	}
 	d.silent("paused")
-	d.Run(d.Work, "git-ward", "launch", "stop", "--bare", d.Bare)
+	d.Run(d.Work, "git-ward", "launch", "--stop", "--bare", d.Bare)
 	d.uow("clarify", "-m", "use the second parser", "D-1.1")
 	d.uow("resume", "D-1.1")
 	d.letFree()
@@ -251,7 +251,7 @@ func TestStory30Stale(t *testing.T) {
 	}
 	d.launch()
 	d.await("work", func() bool { return d.ticked() > 0 })
-	d.Run(d.Work, "git-ward", "launch", "stop", "--bare", d.Bare)
+	d.Run(d.Work, "git-ward", "launch", "--stop", "--bare", d.Bare)
 	heard, err := time.Parse(time.RFC3339, d.last().Time)
 	if err != nil {
 		t.Fatal(err)

@@ -211,7 +211,7 @@ func TestBackupBesideALaunch(t *testing.T) {
 	p.Commit("COMMS.md", "# COMMS\n\n## Directives\n\n## Reports\n")
 	p.Run(p.Work, "git", "push", "-q", "origin", "HEAD:main")
 	p.Run(dir, "git-ward", "launch", "--bare", p.Bare, "--unfenced", "--model", "script", "--detach", "--state", filepath.Join(dir, "state"))
-	t.Cleanup(func() { p.Try(dir, nil, "", "git-ward", "launch", "stop", "--bare", p.Bare) })
+	t.Cleanup(func() { p.Try(dir, nil, "", "git-ward", "launch", "--stop", "--bare", p.Bare) })
 	await.True(t, "a launch that works", func() bool { return runstate.Up(p.Bare) })
 	now, _ := runstate.Now(p.Bare)
 	sockets := func() string {

@@ -39,7 +39,7 @@ func testPausedVerdict(t *testing.T, m *machine) {
 		t.Fatal(err)
 	}
 	defer func() {
-		m.Run(m.Work, "git-ward", "launch", "stop", "--bare", m.Bare)
+		m.Run(m.Work, "git-ward", "launch", "--stop", "--bare", m.Bare)
 		await.Exit(t, launch)
 		if t.Failed() {
 			t.Log(out.String())

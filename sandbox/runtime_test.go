@@ -228,7 +228,7 @@ sleep 100
 		t.Fatal(err)
 	}
 	defer await.Exit(t, cmd)
-	defer m.Try(m.Work, nil, "", "git-ward", "launch", "stop", "--bare", m.Bare)
+	defer m.Try(m.Work, nil, "", "git-ward", "launch", "--stop", "--bare", m.Bare)
 	await.True(t, "the watcher's report of a malformed signal", func() bool {
 		told, _ := m.Try(m.Bare, nil, "", "git", "log", "-1", "--notes=audit", "--format=%an %N", "main")
 		return strings.Contains(told, "Ward Watcher") && strings.Contains(told, `"principal":"watcher"`)

@@ -56,7 +56,7 @@ func (s *scene) refs() string {
 
 // units are the last records of each directive's newest unit.
 func (s *scene) units() (map[string]*uow.Record, error) {
-	out, err := s.Try(s.Bare, nil, "", "git-ward", "uow", "list", "--all", "--json")
+	out, err := s.Try(s.Bare, nil, "", "git-ward", "uow", "show", "--all", "--json")
 	if err != nil {
 		return nil, fmt.Errorf("git ward uow show: %w\n%s", err, out)
 	}
@@ -83,7 +83,7 @@ var wardCommand = regexp.MustCompile(`git ward ([a-z]+ [a-z]+( -m TEXT)? D-[0-9.
 
 // waitsFor is the command that `git ward uow show` names for what a unit waits for.
 func waitsFor(s *scene, r *uow.Record) string {
-	out, _ := s.Try(s.Bare, nil, "", "git-ward", "uow", "list", "--all")
+	out, _ := s.Try(s.Bare, nil, "", "git-ward", "uow", "show", "--all")
 	for line := range strings.Lines(out) {
 		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == r.ID {
 			if m := wardCommand.FindStringSubmatch(line); m != nil {

@@ -69,7 +69,7 @@ func TestToldAndKilled(t *testing.T) {
 				}
 			}
 			if !strings.Contains(kept, "[the work was interrupted") || strings.Count(kept, "while ! test -e") < 1 {
-				logs, _ := d.Try(d.Work, nil, "", "git-ward", "launch", "logs", "--bare", d.Bare)
+				logs, _ := d.Try(d.Work, nil, "", "git-ward", "launch", "--logs", "--bare", d.Bare)
 				t.Errorf("the record's transcripts:\n%s\n%s", kept, logs)
 			}
 			if name != "gone" && !seen(live.Ended, "") { // of what no directive speaks of any more nobody may be told

@@ -105,6 +105,8 @@ func TestConfigIsWhereOneStands(t *testing.T) {
 		}
 		args := append(strings.Fields(c.words)[2:], "--config", "here.toml")
 		switch usage := c.usage; {
+		case strings.HasSuffix(c.words, "udc check"): // only to analyze it reads settings
+			args = append(args, "--analyze", "../good.udc")
 		case strings.Contains(usage, "D-n"):
 			args = append(args, "D-1")
 		case strings.Contains(usage, "UNIT"):

@@ -128,7 +128,7 @@ func nothingRaw(t *testing.T, only string) {
 			if bad := unprintable(out); bad != "" {
 				t.Errorf("launch: %s", bad)
 			}
-			if list := p.Run(p.Work, "git-ward", "uow", "list", "--all"); !strings.Contains(list, "D-1.1") {
+			if list := p.Run(p.Work, "git-ward", "uow", "show", "--all"); !strings.Contains(list, "D-1.1") {
 				t.Fatalf("no unit ran: %v\n%s\n%s", err, out, list)
 			}
 			for _, pattern := range []string{filepath.Join(p.Bare, "ward/*.log"), filepath.Join(state, "logs/*")} {

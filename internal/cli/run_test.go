@@ -126,7 +126,7 @@ func withUnit(t *testing.T, p *gittest.Pair) {
 		t.Fatal(out)
 	}
 	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--once", "--bare", p.Bare, "--state", filepath.Join(t.TempDir(), "state"), "--model", "script")
-	if list := p.Run(p.Work, "git-ward", "uow", "list", "--all"); !strings.Contains(list, "D-1.1") {
+	if list := p.Run(p.Work, "git-ward", "uow", "show", "--all"); !strings.Contains(list, "D-1.1") {
 		t.Fatalf("no unit ran: %v\n%s\n%s", err, out, list)
 	}
 	p.Git("pull", "--quiet", "--autostash")

@@ -146,12 +146,12 @@ func TestDirectiveBeside(t *testing.T) {
 func TestDirectiveList(t *testing.T) {
 	p := newDesk(t)
 	for _, dir := range []string{p.Work, p.Bare} {
-		gittest.InOrder(t, wardIn(t, p, dir, 0, nil, "directive", "list"), "DIRECTIVE  STATE     UNIT   VERDICT            WAITS FOR", "TITLE\n",
+		gittest.InOrder(t, wardIn(t, p, dir, 0, nil, "directive", "show"), "DIRECTIVE  STATE     UNIT   VERDICT            WAITS FOR", "TITLE\n",
 			"D-1        ready     D-1.1  proved (EXACT)     you: git ward review D-1", "greet the user\n",
 			"D-4        unproved  D-4.1  not proved (NONE)  you: git ward directive edit D-4, or git ward drop D-4", "D-5        working   D-5.1  -                  agent", "D-6        open      -      -                  agent")
 	}
 	walks := 0 // of the project's history, which are as many for five directives as for five hundred
-	for _, child := range killed(t, p, 0, "", "directive", "list") {
+	for _, child := range killed(t, p, 0, "", "directive", "show") {
 		for _, walk := range []string{" merge-base ", " rev-list ", " log "} {
 			if strings.Contains(" "+child, walk) {
 				walks++
@@ -161,7 +161,7 @@ func TestDirectiveList(t *testing.T) {
 	if walks != 3 {
 		t.Errorf("%d walks of the history, want 3", walks)
 	}
-	lines := strings.Split(strings.TrimSpace(ward(t, p, 0, "directive", "list", "--json")), "\n")
+	lines := strings.Split(strings.TrimSpace(ward(t, p, 0, "directive", "show", "--json")), "\n")
 	var first map[string]any
 	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 6 {
 		t.Fatalf("%v %q", err, lines)
@@ -175,5 +175,5 @@ func TestDirectiveList(t *testing.T) {
 	for _, args := range [][]string{{"list", "x"}, {"show"}, {"show", "D-1.1"}, {"new", "x"}, {"new", "-m", "a", "-F", "b"}, {"edit"}} {
 		gittest.InOrder(t, ward(t, p, 2, append([]string{"directive"}, args...)...), "git-ward: error: ", "usage: git ward directive ")
 	}
-	gittest.InOrder(t, wardIn(t, p, t.TempDir(), 2, nil, "directive", "list"), "is not in a git repository")
+	gittest.InOrder(t, wardIn(t, p, t.TempDir(), 2, nil, "directive", "show"), "is not in a git repository")
 }

@@ -28,7 +28,7 @@ func TestDrop(t *testing.T) {
 	gittest.InOrder(t, ward(t, p, 1, "take", "D-2"), "D-2 was dropped\n")
 	gittest.InOrder(t, ward(t, p, 2, "uow", "fork", "D-2.1"), "D-2 was dropped, so that nobody works on this text\n")
 	ward(t, p, 0, "directive", "edit", "-m", "say bye\n\nAnother way.\n\n- [ ] it says bye (`true`)", "D-2")
-	gittest.InOrder(t, ward(t, p, 0, "directive", "list"), "D-1        ready    ", "D-2        open     ")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "show"), "D-1        ready    ", "D-2        open     ")
 
 	// One at work: the agent takes up nothing of it any more.
 	out = ward(t, p, 0, "drop", "D-5")
@@ -55,7 +55,7 @@ func TestDropKilled(t *testing.T) {
 		if refs := p.Run(p.Bare, "git", "for-each-ref", "refs/heads/agent/D-5"); refs != "" || strings.Count(comms, "\nDropped: ") != 1 {
 			t.Errorf("%d: %s\n%s", n, refs, comms)
 		}
-		gittest.InOrder(t, ward(t, p, 0, "uow", "list", "--all"), "D-5.1  failed")
+		gittest.InOrder(t, ward(t, p, 0, "uow", "show", "--all"), "D-5.1  failed")
 	}
 	p.Fsck()
 }

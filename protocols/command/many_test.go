@@ -61,7 +61,7 @@ func TestStory09(t *testing.T) {
 	p.Git("commit", "--quiet", "--all", "--message", "a year of it")
 	counted("git", "push", "--quiet", "origin", "HEAD:main")
 	counted("git-ward", "lint")
-	list := counted("git-ward", "directive", "list")
+	list := counted("git-ward", "directive", "show")
 	lines := strings.Split(strings.TrimRight(list, "\n"), "\n")
 	if len(lines) != 201 {
 		t.Errorf("%d lines for 200 directives", len(lines))
@@ -74,7 +74,7 @@ func TestStory09(t *testing.T) {
 			t.Errorf("the title of D-%d is not what the PM wrote: %q", i, line)
 		}
 	}
-	counted("git-ward", "uow", "list", "--all")
+	counted("git-ward", "uow", "show", "--all")
 	counted("git-ward", "status", "--bare", p.Bare)
 	shown := counted("git-ward", "directive", "show", "D-7")
 	if strings.Count(shown, "说明。") != 1100 {

@@ -50,7 +50,7 @@ func TestTake(t *testing.T) {
 	}
 	gittest.InOrder(t, p.Git("log", "-1", "--format=%B"), "D-2: say bye\n", "\n- ", "\nWard-Directive: D-2\n", "Ward-Taken: "+claim(t, p, "D-2.1")+"\n")
 	gittest.InOrder(t, ward(t, p, 0, "take", "D-2"), "D-2 was taken already, by "+squash+"\n")
-	gittest.InOrder(t, ward(t, p, 0, "directive", "list"), "D-1        taken", "D-2        taken", "D-3        ready", "D-4        unproved", "D-5        working", "D-6        open")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "show"), "D-1        taken", "D-2        taken", "D-3        ready", "D-4        unproved", "D-5        working", "D-6        open")
 	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: taken, by "+squash[:12], "+echo Bye\n")
 
 	out = ward(t, p, 1, "take", "--unjudged", "D-3")

@@ -34,7 +34,7 @@ func TestDenied(t *testing.T) {
 	if n := strings.Count(comms, waits); n != 1 || !strings.Contains(comms, "anthropic_key_file") {
 		t.Errorf("COMMS.md says it %d times:\n%s", n, comms)
 	}
-	if list := h.Run(h.Work, "git-ward", "uow", "list"); !strings.Contains(list, waits) {
+	if list := h.Run(h.Work, "git-ward", "uow", "show"); !strings.Contains(list, waits) {
 		t.Errorf("uow list:\n%s", list)
 	}
 	mended.Store(true)

@@ -254,7 +254,7 @@ fi`
 		t.Errorf("what it had is not kept:\n%s", kept)
 	}
 	h.Git("fetch", "--quiet", "origin", "+refs/ward/uow/*:refs/ward/uow/*")
-	if list := h.Run(h.Work, "git", "ward", "uow", "list"); !strings.Contains(list, "asks for your word") || !strings.Contains(list, "git ward uow approve D-1.1") {
+	if list := h.Run(h.Work, "git", "ward", "uow", "show"); !strings.Contains(list, "asks for your word") || !strings.Contains(list, "git ward uow approve D-1.1") {
 		t.Errorf("%s", list)
 	}
 	h.Run(h.Work, "git", "ward", "uow", "approve", "D-1.1", "-m", "Yes, a full stop.")

@@ -87,7 +87,7 @@ func TestBenchServeLive(t *testing.T) {
 	joined.Wait()
 	with := resident(t, s)
 	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--once", "--bare", p.Bare, "--state", filepath.Join(t.TempDir(), "state"), "--model", "script")
-	if !strings.Contains(p.Run(p.Work, "git-ward", "uow", "list", "--all"), "D-1.1") {
+	if !strings.Contains(p.Run(p.Work, "git-ward", "uow", "show", "--all"), "D-1.1") {
 		t.Fatalf("no unit ran: %v %s", err, out)
 	}
 	time.Sleep(3 * time.Second) // the last that moved is told within a second
