@@ -101,10 +101,10 @@ func arrow(from, to string) string {
 		}
 		return ""
 	case slices.Contains([]string{"protocols", "vm"}, room(from)) && !verbs(from):
-		if to == module+"/internal/diag" {
+		if to == module+"/internal/diag" || to == module+"/internal/pattern" {
 			return ""
 		}
-		return "protocols and vm are pure: of the module they import internal/diag"
+		return "protocols and vm are pure: of the module they import internal/diag and internal/pattern, which are pure, too"
 	case room(from) == "internal":
 		return "what every room imports imports no room"
 	case !slices.Contains(beneath, room(to)):
