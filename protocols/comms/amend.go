@@ -2,8 +2,9 @@ package comms
 
 import "git-ward/internal/diag"
 
-// Empty is a document that says nothing yet.
-const Empty = "# COMMS\n\n## Directives\n\n## Reports\n"
+// Empty is a document that says nothing yet, with each of its sections: who edits one by hand
+// finds them.
+const Empty = "# COMMS\n\n## Directives\n\n## Reports\n\n## Questions\n"
 
 // Change is what COMMS.md is to have: a NewReport, a NewQuestion, a Message, an Addition or
 // an Edit.
