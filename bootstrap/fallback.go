@@ -32,7 +32,7 @@ func (w *watcher) givesWay(t *target, r run) bool {
 	}
 	d := &w.state.Deaths
 	defer w.state.save()
-	if r.Time >= w.opts.Settings.Bootstrap.Check.Duration || w.opts.Once && r.Status.OK() && r.Excess == nil {
+	if r.Time >= w.opts.Settings.Bootstrap.Check.Duration || w.opts.ends() && r.Status.OK() && r.Excess == nil {
 		*d = deaths{}
 		return false
 	}

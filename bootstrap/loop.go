@@ -65,7 +65,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 			if ctx.Err() != nil {
 				return 0, nil
 			}
-			if w.opts.Once {
+			if w.opts.ends() {
 				return 0, err
 			}
 			w.log.Error().Str("error", explain(err)).Msg("nothing can be started")
@@ -82,7 +82,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 			return r.code, nil
 		}
 		fell := w.state.Pin != nil && w.state.Pin != pin
-		if w.opts.Once && t != nil && !fell && w.over(t, r) {
+		if w.opts.ends() && t != nil && !fell && w.over(t, r) {
 			w.notices.Flush(ctx)
 			return r.code, nil
 		}

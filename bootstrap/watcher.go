@@ -53,6 +53,9 @@ type Options struct {
 	Now                 func() time.Time // the wall clock: written down and never computed with, because it may jump
 }
 
+// ends reports whether the watcher does when the agent ends by itself.
+func (o *Options) ends() bool { return o.Once || o.Directive != "" }
+
 // watcher is one run of it: its parts, and what it keeps in mind.
 type watcher struct {
 	opts       Options

@@ -29,12 +29,12 @@ func TestLaunch(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, &l.err)
 	}
 	r := h.report()
-	if len(r.Args) != 11 {
+	if len(r.Args) != 13 {
 		t.Fatalf("arguments %q", r.Args)
 	}
 	socket := r.Args[5]
 	want := []string{"--bare", h.bare, "--state", h.state, "--door", socket,
-		"--config", filepath.Join(h.state, "config/config.toml"), "--model", "script", "--once"}
+		"--config", filepath.Join(h.state, "config/config.toml"), "--model", "script", "--once", "--directive", "D-1"}
 	if !slices.Equal(r.Args, want) || !strings.HasSuffix(socket, "/door/sock") {
 		t.Errorf("arguments %q", r.Args)
 	}
@@ -104,7 +104,7 @@ func TestExitCodes(t *testing.T) {
 	tier.First(t, "it launches real processes")
 	t.Parallel()
 	l := newHouse(t, "exit 7").unfenced("--once")
-	if code := l.exit(); code != 7 || strings.Contains(l.err.String(), "error") {
+	if code := l.exit(); code != 7 || strings.Contains(l.err.String(), "error: ") {
 		t.Errorf("exit %d\n%s", code, &l.err)
 	}
 	l = newHouse(t, "die").unfenced("--once")

@@ -196,8 +196,9 @@ func newHouse(t *testing.T, behave string) *house {
 			t.Fatal(err)
 		}
 	}
-	const first = `git init -q --bare -b main "$1" && cd "$1" && git update-ref refs/heads/main \
-		"$(git -c user.name=P -c user.email=p@example.org commit-tree -m first "$(git mktree </dev/null)")"`
+	const first = `git init -q --bare -b main "$1" && cd "$1" && comms=$(printf '# COMMS\n\n## Directives\n\n### D-1: behave\n\n## Reports\n' | git hash-object -w --stdin) &&
+		git update-ref refs/heads/main \
+		"$(git -c user.name=P -c user.email=p@example.org commit-tree -m first "$(printf '100644 blob %s\tCOMMS.md\n' "$comms" | git mktree)")"`
 	if out, err := exec.Command("sh", "-c", first, "sh", h.bare).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

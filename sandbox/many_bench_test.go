@@ -40,6 +40,33 @@ type crowd struct {
 // lost.
 func workTogether(t *testing.T, n int) (c crowd) {
 	t.Helper()
+	p := toWorkOn(t, n)
+	cmd := launchMany(p, n)
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	state := cmd.ProcessState
+	c.took, c.cpu = time.Since(began), state.UserTime()+state.SystemTime()
+	c.rss = state.SysUsage().(*syscall.Rusage).Maxrss << 10 // in KiB there
+	eachOnce(t, p, n)
+	c.doors(t, p)
+	p.Fsck()
+	return c
+}
+
+// launchMany is a launch of n agents that ends when nothing is left to do.
+func launchMany(p *gittest.Pair, n int, env ...string) *exec.Cmd {
+	cmd := exec.Command("env", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+		"--agents", fmt.Sprint(n), "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	cmd.Dir, cmd.Env = p.Work, append(slices.Clone(p.Env), env...)
+	return cmd
+}
+
+// toWorkOn is a repository with n directives, each of which wants a file of its own.
+func toWorkOn(t *testing.T, n int) *gittest.Pair {
+	t.Helper()
 	p := gittest.New(t)
 	var comms, lines strings.Builder
 	for i := range n {
@@ -63,21 +90,7 @@ func workTogether(t *testing.T, n int) (c crowd) {
 	if err := os.WriteFile(settings, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("env", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
-		"--agents", fmt.Sprint(n), "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
-	cmd.Dir, cmd.Env = p.Work, p.Env
-	began := time.Now()
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	state := cmd.ProcessState
-	c.took, c.cpu = time.Since(began), state.UserTime()+state.SystemTime()
-	c.rss = state.SysUsage().(*syscall.Rusage).Maxrss << 10 // in KiB there
-	eachOnce(t, p, n)
-	c.doors(t, p)
-	p.Fsck()
-	return c
+	return p
 }
 
 // eachOnce proves that each of n directives has one unit, which came to one end.

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
-	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/internal/token"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/lease"
-	sandboxlease "git-ward/sandbox/lease"
+	"git-ward/protocols/schedule"
+	"git-ward/protocols/state"
 )
 
 // crowded is a guarded repository with n directives in control, each with the refs that one
@@ -160,11 +160,22 @@ func partsOf(t *testing.T, p *gittest.Pair, worker, what string) {
 		return run(p.Bare, "git", "update-ref", fmt.Sprintf("refs/ward/folded/D-%d.1", i+1), "refs/ward/uow/D-1.1")
 	})
 	benchtest.Against(what+"a ref deleted", gone, "made", made)
-	settings, err := config.Load(p.Bare)
+	reader := git.Open(p.Bare).Reader(t.Context())
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, "main")
 	if err != nil {
 		t.Fatal(err)
 	}
-	book := &sandboxlease.Book{Repo: git.Open(p.Bare), Settings: settings, Launcher: "other"}
-	free := timed(t, 5, func(int) error { _, err := book.Free(t.Context()); return err })
-	benchtest.Row(what+"what is free, asked by a launch", benchtest.MS(free), "", "")
+	read := timed(t, 5, func(int) error {
+		var k schedule.Known
+		k.Control(doc.Document)
+		return k.Units(reader, "")
+	})
+	var k schedule.Known
+	k.Control(doc.Document)
+	again := timed(t, 5, func(int) error { return k.Units(reader, "") })
+	benchtest.Against(what+"what units say, read again where one has moved", again, "read anew", read)
+	s := schedule.State{Rules: schedule.Rules{Now: time.Now(), Loop: true}, Directives: k.Directives, Slots: []schedule.Slot{{Number: 1}}}
+	decided := timed(t, 5, func(int) error { schedule.Assign(s); return nil })
+	benchtest.Row(what+"who is to work on what, decided", benchtest.MS(decided), "", "")
 }

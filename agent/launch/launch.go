@@ -31,7 +31,7 @@ type Launch struct {
 	Commit string    // its commit
 	Main   string    // main's commit then; "" unless the program comes from the tree
 	Until  time.Time // when the time is over; zero where no launcher said so
-	Leased bool      // a directive is asked for before it is worked on
+	Leased bool      // a launcher has given it a directive, and folds what it says
 }
 
 // From reads a launch from the environment.

@@ -56,11 +56,8 @@ func (b *branchRun) report(ctx context.Context, why string) error {
 	r := comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info,
 		Text: fmt.Sprintf("Ready to merge: %s, commit %s, was built, validated and started, and main runs again. `git merge origin/%s` takes it. %s",
 			l.Branch, commit, l.Branch, why)}
-	if d := b.directive(); d != nil {
+	if d := b.directive(); d != nil && b.own(d) {
 		r.Directive = d.Name()
-	}
-	if err := b.deps.leases.only(ctx, r.Directive); err != nil {
-		return err
 	}
 	return b.deps.store.ReportOnce(ctx, "ready "+commit, r)
 }
@@ -71,12 +68,17 @@ func (b *branchRun) directive() *comms.Directive {
 	return b.doc.Directive(name)
 }
 
+// own reports whether this process may say something of a directive.
+func (b *branchRun) own(d *comms.Directive) bool {
+	return b.deps.only == "" || b.deps.only == d.Name()
+}
+
 // prove takes the branch's unit of work through its claim and verdict to its end,
 // the merge with it, as far as no more is to be solved. It reports false where
 // there is no such unit, or where its code is not what was started.
 func (b *branchRun) prove(ctx context.Context) (bool, error) {
 	deps, d := b.deps, b.directive()
-	if d == nil || b.doc.State(*d) == comms.Closed || !deps.config.Agent.Loop {
+	if d == nil || !b.own(d) || b.doc.State(*d) == comms.Closed || !deps.config.Agent.Loop {
 		return false, nil
 	}
 	journals, err := deps.store.Journals(ctx, d.Name())
@@ -92,13 +94,6 @@ func (b *branchRun) prove(ctx context.Context) (bool, error) {
 	}
 	if same, err := work.HasCode(ctx, deps.launch.Commit); !same || err != nil {
 		return false, err
-	}
-	got, why, err := deps.leases.take(ctx, d.Name())
-	switch {
-	case err != nil:
-		return false, err
-	case got == "":
-		return false, fmt.Errorf("the work of %s is not proved: %w", d.Name(), why)
 	}
 	return true, newUnitRun(deps, *d, work, deps.log.With().Str("directive", d.Name()).Logger()).run(ctx)
 }

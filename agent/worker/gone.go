@@ -24,20 +24,10 @@ func (p *pass) gone(ctx context.Context, doc *comms.Document) error {
 	journals, err := p.deps.store.Orphans(ctx, func(directive string) bool { return doc.Directive(directive) != nil })
 	for _, j := range journals {
 		if name := j.ID.Directive; p.deps.only == "" || name == p.deps.only {
-			err = errors.Join(err, p.endGone(ctx, j))
+			err = errors.Join(err, p.end(ctx, j))
 		}
 	}
 	return err
-}
-
-// endGone ends one of them, where no other worker is at it.
-func (p *pass) endGone(ctx context.Context, j *store.Journal) error {
-	name := j.ID.Directive
-	got, _, err := p.deps.leases.take(ctx, name)
-	if err != nil || got == "" {
-		return err
-	}
-	return errors.Join(p.end(ctx, j), p.deps.leases.release(ctx, name))
 }
 
 // end takes a unit from wherever it stands to the archive, and tells the PM. It tells him

@@ -1,155 +1,123 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"strings"
+	"time"
 
-	"git-ward/internal/diag"
+	"git-ward/agent/store"
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/internal/live"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/lease"
+	"git-ward/protocols/schedule"
 )
 
-// candidate is a directive that may be worth working on, with what tells whether it is.
-type candidate struct {
-	comms.Directive
-	class class
-	may   func(context.Context, comms.Directive) (bool, error)
+// known is what the remote's refs say of directives, as far as this process is there for them.
+func (d *deps) known(ctx context.Context, doc *comms.Document) (*schedule.Known, schedule.Rules, error) {
+	reader := git.Open(d.store.Bare).Reader(ctx)
+	defer reader.Close()
+	k := &schedule.Known{}
+	k.Control(doc)
+	err := k.Units(reader, d.only)
+	rules := rules(d.config, d.launch.Over())
+	rules.Only = d.only
+	if err == nil {
+		rules.Stop, err = schedule.Stop(reader, d.config.Control.Ref())
+	}
+	return k, rules, err
 }
 
-// The classes of candidates, in the order in which those of one priority are taken.
-type class int
+func rules(c *config.Config, spent bool) schedule.Rules {
+	return schedule.Rules{Now: time.Now(), Loop: c.Agent.Loop, Retry: c.Agent.RetryPause.Duration, Poll: c.Agent.Poll.Duration, Linger: c.Launch.Linger.Duration, Spent: spent}
+}
 
-const (
-	open      class = iota
-	suspended       // with a unit that may go on
-	forked          // closed, with a unit that the PM forked since, on the same text
-)
-
-// askAtOnce is how many open directives the host is asked for with one question. The other
-// classes are asked for one by one, because it takes git to know whether one is worth it.
-const askAtOnce = 64
-
-// pick is the directive to work on: the one of the highest priority that waits for nobody
-// and that this worker may have, of those the first class's, and of those the oldest. Nil is
-// none.
-func (p *pass) pick(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
-	mine, err := p.deps.leases.mine(ctx)
+// next is the directive to work on, nil for none. What a launcher's worker is there for it was
+// told; where nobody says so, this process is the one place of its own schedule.
+func (p *pass) next(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
+	k, rules, err := p.deps.known(ctx, doc)
 	if err != nil {
 		return nil, err
 	}
-	list, err := p.candidates(ctx, doc, mine)
-	if err != nil {
-		return nil, err
-	}
-	var asked []comms.Directive
-	for i, c := range list {
-		may, err := p.wants(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		if may {
-			asked = append(asked, c.Directive)
-		}
-		last := i == len(list)-1 || c.class != open || list[i+1].class != open || len(asked) == askAtOnce || p.deps.leases == nil
-		if len(asked) == 0 || !last {
+	s := schedule.State{Rules: rules, Slots: []schedule.Slot{{Number: 1}}, Stopped: map[string]bool{}}
+	for _, d := range k.Directives {
+		switch {
+		case d.Gone: // those come after all others
 			continue
+		case d.Name == p.deps.only && len(d.Waits) > 0:
+			return nil, fmt.Errorf("%s comes after %s", d.Name, strings.Join(d.Waits, ", "))
+		case p.worked[d.Hash] && !rules.Loop && d.State == comms.Open && p.failed[d.Hash] == nil && !p.waits[d.Hash]:
+			return nil, fmt.Errorf("%s is still open after its report", d.Name)
 		}
-		if got, err := p.grant(ctx, asked); got != nil || err != nil {
-			return got, err
-		}
-		asked = asked[:0]
+		s.Directives, s.Stopped[d.Name] = append(s.Directives, d), p.worked[d.Hash]
 	}
-	return nil, p.deps.leases.release(ctx, mine) // there is nothing more to do on it
+	plan := schedule.Assign(s)
+	if len(plan.Start) == 0 {
+		return nil, nil
+	}
+	return doc.Directive(plan.Start[0].Directive), nil
 }
 
-// candidates are in the order in which they are to be taken: what this worker has already is
-// first.
-func (p *pass) candidates(ctx context.Context, doc *comms.Document, mine string) (list []candidate, err error) {
-	waits := doc.Waiting()
-	add := func(class class, directives []comms.Directive, may func(context.Context, comms.Directive) (bool, error)) {
-		for _, d := range directives {
-			// What the only one comes after the host says, and that is an error.
-			if p.deps.only == "" && len(waits(d)) == 0 || d.Name() == p.deps.only {
-				list = append(list, candidate{d, class, may})
-			}
-		}
-	}
-	add(open, doc.Open(), p.mayBegin)
-	if p.deps.config.Agent.Loop {
-		add(suspended, doc.Suspended(), p.mayGoOn)
-		further, err := p.forked(ctx, doc)
-		if err != nil {
-			return nil, err
-		}
-		add(forked, further, p.mayGoOnForked)
-	}
-	first := func(c candidate) int {
-		if c.Name() == mine {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(b.Options.Priority, a.Options.Priority), cmp.Compare(a.class, b.class), cmp.Compare(a.ID, b.ID))
-	})
-	return list, nil
-}
-
-// forked are directives that a report closed and that have a second unit. Only those
-// with one are read.
-func (p *pass) forked(ctx context.Context, doc *comms.Document) (list []comms.Directive, err error) {
-	further, err := p.deps.store.Further(ctx)
-	if err != nil || len(further) == 0 {
-		return nil, err
-	}
-	state := doc.States()
-	for _, d := range doc.Directives {
-		if further[d.Name()] && state(d) == comms.Closed && !doc.Dropped(d) {
-			list = append(list, d)
-		}
-	}
-	return list, nil
-}
-
-// wants reports whether a candidate is to be asked for in this pass.
-func (p *pass) wants(ctx context.Context, c candidate) (bool, error) {
-	switch hash := c.Hash(); {
-	case !p.worked[hash]:
-	case c.class == open && !p.deps.config.Agent.Loop && p.failed[hash] == nil && !p.waits[hash]:
-		return false, fmt.Errorf("%s is still open after its report", c.Name())
-	default:
-		return false, nil
-	}
-	may, err := p.ask(ctx, c.Directive, c.may)
-	if err != nil || !may || c.class != open {
-		return may, err
-	}
-	return p.ask(ctx, c.Directive, func(ctx context.Context, d comms.Directive) (bool, error) {
-		rests, err := p.rests(ctx, d)
-		return !rests, err
-	})
-}
-
-// grant asks the host for one of some directives; nil is none of them.
-func (p *pass) grant(ctx context.Context, list []comms.Directive) (*comms.Directive, error) {
-	var names []string
-	for _, d := range list {
-		names = append(names, d.Name())
-	}
-	got, why, err := p.deps.leases.take(ctx, names...)
+// look is known for who has no document at hand.
+func (d *deps) look(ctx context.Context) (*schedule.Known, schedule.Rules, error) {
+	main, err := d.store.Main(ctx)
 	if err != nil {
-		return nil, err
+		return nil, schedule.Rules{}, err
 	}
-	for _, d := range list {
-		if d.Name() == got {
-			return &d, nil
+	_, doc, err := main.Comms(ctx)
+	if err != nil {
+		return nil, schedule.Rules{}, err
+	}
+	return d.known(ctx, doc)
+}
+
+// patience is how long a process that nobody schedules waits for its next pass when nothing
+// moves: until a unit is tried again whose model did not answer, at most. 0 is not at all.
+func (d *deps) patience(ctx context.Context, once bool) (wait time.Duration, err error) {
+	if !once {
+		wait = d.config.Agent.Poll.Duration
+	}
+	k, rules, err := d.look(ctx)
+	if err != nil {
+		return wait, err
+	}
+	if at := rules.Outage(k.Directives); !at.IsZero() && (once || time.Until(at) < wait) {
+		wait = max(time.Until(at), time.Second)
+	}
+	return wait, nil
+}
+
+// linger keeps a launcher's worker while its directive waits for a word, or a pause, that may
+// come soon: [launch] linger, unless the launcher wants the place. It is true where there is
+// something to do again.
+func (d *deps) linger(ctx context.Context) (again bool, err error) {
+	watch := d.store.Watch()
+	for began := time.Now(); ; again = true {
+		k, rules, err := d.look(ctx)
+		if err != nil {
+			return false, err
+		}
+		due, at := schedule.Over, time.Time{}
+		if of := k.Directive(d.only); of != nil {
+			due, at = rules.Due(of)
+		}
+		left := rules.Linger - time.Since(began)
+		switch {
+		case due == schedule.Now:
+			return again, nil // else the pass has left it so, and the launcher knows what becomes of it
+		case due == schedule.Over || left <= 0:
+			return false, nil
+		case due == schedule.Later:
+			left = min(left, time.Until(at)+time.Second)
+		}
+		if !again {
+			d.live.At(d.only, 0)
+			d.live.Tell(live.Event{Kind: live.Waits, Text: "it waits for " + left.Round(time.Second).String() + " at most"})
+			d.live.At("", 0)
+		}
+		if _, err := watch.Wait(ctx, store.LookEvery, time.Now().Add(left), nil); err != nil {
+			return false, err
 		}
 	}
-	p.deps.log.Debug().Strs("directives", names).Err(why).Msg("not this worker's to have now")
-	if p.deps.only != "" && why.Why != lease.Closed {
-		return nil, diag.Hint(fmt.Errorf("%s is not this worker's: %w", p.deps.only, why), "git ward lease --bare DIR says who has it")
-	}
-	return nil, nil
 }

@@ -1,5 +1,5 @@
-// Package worker takes directives from push to report: it finds the oldest open one
-// in COMMS.md of main, lets a solver, a model with tools or any command, work on it
+// Package worker takes a directive from push to report: the one that a launcher gave it or,
+// without a launcher, one after the other as protocols/schedule has them. It lets a solver, a model with tools or any command, work on it
 // in a clone of its own, pushes the branch, and reports (AGT-4).
 //
 // It keeps no state but refs of the remote. Killed at any point and started again,
@@ -26,7 +26,6 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/process"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/uow"
 )
 
 // leftoverGrace is how long what a killed agent left running may tidy up.
@@ -37,7 +36,7 @@ type Settings struct {
 	Store     store.Options
 	Config    *config.Config
 	Launch    launch.Launch            // what the watcher started this from
-	Once      bool                     // return when no directive is open, or is this worker's to have
+	Once      bool                     // return when nothing is left to do
 	Directive string                   // the only one to work on; "" is any
 	Stderr    io.Writer                // the log, for a person
 	Redact    func(string) string      // takes secrets out of what is logged or committed; nil takes none
@@ -56,7 +55,6 @@ type deps struct {
 	live   *interaction.Live
 	heard  string
 	only   string // the only directive to work on; "" is any
-	leases *leases
 	log    zerolog.Logger
 }
 
@@ -106,10 +104,7 @@ func Run(ctx context.Context, set Settings) error {
 		return err
 	}
 	d := &deps{store: s, config: set.Config, launch: set.Launch, redact: set.Redact, getenv: set.Getenv, heard: set.Heard, only: set.Directive, log: log}
-	if d.leases, err = newLeases(set.Launch, set.Getenv, set.Store.Bare); err != nil {
-		return err
-	}
-	s.Folds = d.leases != nil
+	s.Folds = set.Launch.Leased
 	s.Late = func(what string) {
 		log.Warn().Msg(what + " is on the record, and the host has not put it into COMMS.md yet")
 	}
@@ -139,25 +134,39 @@ func Run(ctx context.Context, set Settings) error {
 	return err
 }
 
+// hosted reports whether a launcher has said what to work on, and has another process work
+// on whatever this one leaves.
+func (d *deps) hosted() bool { return d.launch.Leased && d.only != "" }
+
 // passes makes one pass, or one after each push to main and when the poll time is
 // over. What went wrong in one is tried again in the next. An open directive whose model
-// did not answer is gone on with where there is to be one pass only, too.
+// did not answer is gone on with where there is to be one pass only, too. A launcher's worker
+// stays as long as it may find something to do.
 func (d *deps) passes(ctx context.Context, once bool) error {
 	for {
 		watch := d.store.Watch()
 		p := &pass{deps: d, worked: map[string]bool{}, failed: map[string]error{}, waits: map[string]bool{}}
 		err := p.run(ctx)
-		if once && p.retry == 0 || stop.Is(err, stop.Restart) || ctx.Err() != nil {
+		if stop.Is(err, stop.Restart) || ctx.Err() != nil {
 			return err
 		}
-		if err != nil {
+		if d.hosted() {
+			if err != nil || once {
+				return err
+			}
+			if again, err := d.linger(ctx); !again {
+				return err
+			}
+			continue
+		}
+		wait, unclear := d.patience(ctx, once)
+		if wait == 0 {
+			return errors.Join(err, unclear)
+		}
+		if err = errors.Join(err, unclear); err != nil {
 			d.logError(err)
 		}
-		wait := d.config.Agent.Poll.Duration
-		if p.retry > 0 {
-			wait = min(wait, p.retry)
-		}
-		if _, err := watch.Wait(ctx, store.LookEvery, time.Now().Add(wait), d.leases.freed); err != nil {
+		if _, err := watch.Wait(ctx, store.LookEvery, time.Now().Add(wait), nil); err != nil {
 			return err
 		}
 	}
@@ -199,22 +208,18 @@ func endStrays(ctx context.Context, log zerolog.Logger) (over func()) {
 }
 
 // work takes one directive to its report. Nothing that it knows outlives it: after a
-// kill the next run finds out from the remote how far this one came. Last is where the
-// directive's unit stands then, nil where there is none.
-func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, directive comms.Directive) (last *uow.Record, err error) {
+// kill the next run finds out from the remote how far this one came.
+func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, directive comms.Directive) error {
 	log := d.log.With().Str("directive", directive.Name()).Logger()
 	w, err := d.store.Work(ctx, directive)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", directive.Name(), err)
+		return fmt.Errorf("%s: %w", directive.Name(), err)
 	}
 	defer w.Close()
 	d.live.At(directive.Name(), 0)
 	defer d.live.At("", 0)
 	if d.config.Agent.Loop {
-		r := newUnitRun(d, directive, w, log)
-		if err = r.run(ctx); r.unit.journal != nil {
-			last = r.unit.last()
-		}
+		err = newUnitRun(d, directive, w, log).run(ctx)
 	} else {
 		single := &single{deps: d, directive: directive, work: w, log: log}
 		err = single.run(ctx, main, source)
@@ -222,5 +227,5 @@ func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, dir
 	if err != nil {
 		err = fmt.Errorf("%s: %w", directive.Name(), err)
 	}
-	return last, err
+	return err
 }

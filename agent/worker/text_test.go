@@ -60,33 +60,6 @@ func TestLearntText(t *testing.T) {
 	}
 }
 
-func TestRetryDue(t *testing.T) {
-	const pause = time.Minute
-	c := config.Default()
-	c.Agent.Poll.Duration, c.Agent.RetryPause.Duration = pause, 10*time.Second
-	at := func(ago time.Duration) string { return time.Now().Add(-ago).UTC().Format(time.RFC3339) }
-	for name, row := range map[string]struct {
-		last uow.Record
-		want bool
-	}{
-		"an outage":          {uow.Record{State: uow.ZombiedSoft, ReasonCode: "TRANSIENT_FAILURE", Retries: 1, Time: at(25 * time.Second)}, true},
-		"its pause grows":    {uow.Record{State: uow.ZombiedSoft, ReasonCode: "TRANSIENT_FAILURE", Retries: 2, Time: at(25 * time.Second)}, false},
-		"active":             {uow.Record{State: uow.Active}, true},
-		"pending":            {uow.Record{State: uow.Pending}, true},
-		"a full disk":        {uow.Record{State: uow.ZombiedSoft, ReasonCode: "BACKPRESSURE", Time: at(2 * pause)}, true},
-		"a moment ago":       {uow.Record{State: uow.ZombiedSoft, ReasonCode: "BACKPRESSURE", Time: at(0)}, false},
-		"the loop is stuck":  {uow.Record{State: uow.ZombiedSoft, ReasonCode: "LOOP_BLOCKED", Time: at(2 * pause)}, false},
-		"paused":             {uow.Record{State: uow.Paused}, false},
-		"its end confirmed":  {uow.Record{State: uow.Failed, ReasonCode: "FAILURE_CONFIRMED"}, true},
-		"a breach looked at": {uow.Record{State: uow.Refinement, ReasonCode: "FAILURE_CONFIRMED"}, true},
-		"put away":           {uow.Record{State: uow.Archived}, false},
-	} {
-		if got := retryDue(&row.last, c); got != row.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // TestPressed: a unit that somebody ends while backpressure holds it says so in its report.
 func TestPressed(t *testing.T) {
 	held := func(event uow.Event, state uow.State, reason uow.Reason) *uow.Record {

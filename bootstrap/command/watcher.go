@@ -79,7 +79,6 @@ func options(env *cli.Env) (bootstrap.Options, error) {
 	case o.AgentUser != 0 && o.AgentUser == os.Getuid():
 		return o, env.Usage(usage, "--agent-user is this user: the agent could end the watcher")
 	}
-	o.Once = o.Once || o.Directive != ""
 	o.Bare, o.State, o.Config = env.Path(bare), env.Path(state), env.Path(file)
 	if door != "" {
 		o.Door = env.Path(door)

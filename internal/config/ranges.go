@@ -37,9 +37,10 @@ var ranges = map[string]span{
 	"launch.agents":       {least: 1, most: MaxAgents},
 	"launch.hand_agents":  {least: 1, most: 200},
 	"launch.lease":        {least: 60 * second, most: 24 * 3600 * second}, // renewed each third of it
-	"verify.agents":       {least: 0, most: maxVerdicts},                  // 0: as launch.agents
-	"launch.memory":       {least: 256 * mib},                             // the launcher, podman and git start in less than 64
-	"launch.processes":    {least: 128},                                   // and threads
+	"launch.linger":       {least: 0, most: 24 * 3600 * second},
+	"verify.agents":       {least: 0, most: maxVerdicts}, // 0: as launch.agents
+	"launch.memory":       {least: 256 * mib},            // the launcher, podman and git start in less than 64
+	"launch.processes":    {least: 128},                  // and threads
 	"door.memory":         {least: 64 * mib},
 	"door.cpu":            {least: second},
 	"door.cpu_per_minute": {least: second},

@@ -67,6 +67,7 @@ type Config struct {
 		Agents     int      `toml:"agents" shown:"audit"`
 		HandAgents int      `toml:"hand_agents" shown:"audit"`
 		Lease      Duration `toml:"lease" shown:"audit"`
+		Linger     Duration `toml:"linger" shown:"inside"`
 		Memory     int64    `toml:"memory" shown:"audit"`
 		Processes  int64    `toml:"processes" shown:"audit"`
 	} `toml:"launch"`

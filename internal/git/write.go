@@ -247,6 +247,3 @@ func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
 	}
 	return strings.TrimSpace(string(out)), nil
 }
-
-// Backoff is the pause before retry number n of a lost race.
-func Backoff(ctx context.Context, n int) error { return pause(ctx, n) }

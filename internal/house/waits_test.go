@@ -60,7 +60,7 @@ var timeCalls = map[string]string{
 // clocksLeft is how many tests still ask the clock outside of testing/synctest. A
 // number here may only fall: wait by internal/await, hold by internal/failpoint, or let
 // synctest's clock run.
-var clocksLeft = map[string]int{"sleeps": 28, "timers": 6, "deadlines": 41}
+var clocksLeft = map[string]int{"sleeps": 28, "timers": 6, "deadlines": 40}
 
 // testFiles calls look with each file of tests, parsed.
 func testFiles(t *testing.T, look func(path string, text []byte, set *token.FileSet, file *ast.File)) {

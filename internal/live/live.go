@@ -48,6 +48,7 @@ const (
 	Step     Kind = "step"     // a step of a plan
 	State    Kind = "state"    // a machine has entered a state
 	Tokens   Kind = "tokens"   // what the iteration has used so far, as who works counts it
+	Waits    Kind = "waits"    // who works only waits, for a word or a pause, and ends if neither comes
 	Beat     Kind = "beat"     // who works lives; nothing else is new
 )
 
@@ -61,7 +62,7 @@ const (
 
 // agents are the kinds that an agent may tell, and hosts the others.
 var (
-	agents = map[Kind]bool{Told: true, Said: true, Called: true, Answered: true, Failed: true, Step: true, State: true, Tokens: true, Beat: true}
+	agents = map[Kind]bool{Told: true, Said: true, Called: true, Answered: true, Failed: true, Step: true, State: true, Tokens: true, Waits: true, Beat: true}
 	hosts  = map[Kind]bool{Verdict: true, Gateway: true, Ended: true, LeftOut: true}
 )
 

@@ -30,8 +30,8 @@ const (
 	// LiveVar is there where the agent's output is read for what it tells of the work as
 	// it goes on: lines of internal/live. Nobody wants them in a log.
 	LiveVar = "WARD_LIVE"
-	// LeaseVar is there where the launcher says who works on what (MANY-1): the agent asks
-	// its gateway for a directive before it begins.
+	// LeaseVar is the directive whose lease a launcher's worker is there for (MANY-1): the
+	// agent works on that alone, and what it says comes into COMMS.md by the launcher.
 	LeaseVar = "WARD_LEASE"
 )
 

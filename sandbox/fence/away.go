@@ -34,6 +34,13 @@ type Away struct {
 	Messages io.Writer // what happens, for people
 }
 
+// The pauses of a worker whose gate is away, or whose work ended badly, doubled from the
+// first to the longest.
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
 // away is one as it runs.
 type away struct {
 	Away
@@ -260,7 +267,7 @@ func (a *away) prepare(dir, state, mirror string, o order) (*config.Config, erro
 func (a *away) payload(ctx context.Context, number int, o order, settings *config.Config, dir *scratch.Dir, state, mirror string, out io.Writer) (err error) {
 	l := &launch{scratch: dir, until: o.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: mirror, Settings: settings, State: state,
 		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,
-		Payload: Payload{Model: o.Model, Once: true, Stdout: out, Stderr: out}}}
+		Payload: Payload{Model: o.Model, Once: a.Once, Stdout: out, Stderr: out}}}
 	if a.Unfenced && o.Model != "script" {
 		return diag.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model \"script\" only", o.Model), "leave --unfenced out")
 	}

@@ -45,7 +45,7 @@ func (l *launch) openCluster(ctx context.Context) (closed func(), err error) {
 		closed()
 		return nil, err
 	}
-	s.Engine = jobs{e}
+	s.Engine, l.verifies = jobs{e}, e.Verify
 	return closed, nil
 }
 
@@ -54,7 +54,7 @@ func (l *launch) openCluster(ctx context.Context) (closed func(), err error) {
 func (j jobs) Adopt(ctx context.Context, _ []lease.Lease) error { return j.Sweep(ctx) }
 
 // Where is the Job's namespace and name.
-func (j jobs) Where(w Work) string { return j.Engine.Where(context.Background(), w.Directive) }
+func (j jobs) Where(directive string) string { return j.Engine.Where(context.Background(), directive) }
 
 // Run runs a directive's Job.
 func (j jobs) Run(ctx context.Context, w Work) error {

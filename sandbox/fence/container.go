@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,7 +64,7 @@ func (w *worker) container(f *fence) *podman.Spec {
 	s.Timeout = time.Until(w.until) + w.spec.Settings.Budget.Grace.Duration + killGrace
 	s.Env[boot.UntilVar] = w.untilText()
 	if len(w.payload.Command) == 0 {
-		s.Env[boot.LiveVar], s.Env[boot.LeaseVar] = "1", "1"
+		s.Env[boot.LiveVar], s.Env[boot.LeaseVar] = "1", w.only
 	}
 	s.Mounts = append(s.Mounts,
 		readOnly(filepath.Dir(w.door), insideDoorDir),
@@ -198,8 +197,8 @@ func (w *worker) whatFor() (args []string) {
 	if w.payload.Reset {
 		args = append(args, "--reset")
 	}
-	if only := cmp.Or(w.only, w.payload.Directive); only != "" {
-		args = append(args, "--directive", only)
+	if w.only != "" {
+		args = append(args, "--directive", w.only)
 	}
 	return args
 }

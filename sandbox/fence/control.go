@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/lease"
+	"git-ward/sandbox/host"
 )
 
 // controlPath is the socket by which a launch is asked for something, below its directory,
@@ -22,43 +22,6 @@ const controlPath = "control/sock"
 
 // stopPatience is how long one waits for a worker's payload to end.
 const stopPatience = 30 * time.Second
-
-// control is who works for the launch, by number.
-type control struct {
-	mu      sync.Mutex
-	workers map[int]*worker
-	hands   hands
-	working sync.WaitGroup // requests of them
-}
-
-func (c *control) enter(w *worker) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.workers == nil {
-		c.workers = map[int]*worker{}
-	}
-	c.workers[w.number] = w
-}
-
-func (c *control) leave(w *worker) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.workers[w.number] == w {
-		delete(c.workers, w.number)
-	}
-}
-
-// at is who works on a directive, nil for nobody.
-func (c *control) at(directive string) *worker {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, w := range c.workers {
-		if w.now().Directive == directive {
-			return w
-		}
-	}
-	return nil
-}
 
 // openControl answers who asks the launch for something: POST /stop/D-3.
 func (l *launch) openControl() (s service, err error) {
@@ -76,7 +39,7 @@ func (l *launch) openControl() (s service, err error) {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	return service{"the launch's own socket", func(ctx context.Context) error {
 		server.BaseContext = func(net.Listener) context.Context { return ctx }
-		defer l.control.working.Wait()
+		defer l.asking.Wait()
 		defer context.AfterFunc(ctx, func() { server.Close() })()
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -93,33 +56,24 @@ func (l *launch) serveStop(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "it is no directive", http.StatusBadRequest)
 		return
 	}
-	at := l.control.at(directive)
-	if at == nil {
-		http.Error(w, "nobody of this launch works on it", http.StatusNotFound)
+	if l.host == nil {
+		http.Error(w, host.ErrNobody.Error(), http.StatusNotFound)
 		return
 	}
-	l.setStopped(directive, stop{})
-	holder, ended := at.holder, at.interrupt(errStopped)
-	select {
-	case <-ended:
-	case <-r.Context().Done():
-	case <-time.After(stopPatience):
-	}
-	err := granting{at}.Release(context.WithoutCancel(r.Context()), directive)
-	l.setStopped(directive, l.stopNow(directive))
-	l.log.Info().Err(err).Str("worker", holder).Str("directive", directive).Msg("somebody stopped it")
-	if err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), stopPatience)
+	defer cancel()
+	holder, err := l.host.Stop(ctx, directive)
+	switch {
+	case errors.Is(err, host.ErrNobody):
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	case err != nil:
 		http.Error(w, diag.Clean(err.Error()), http.StatusInternalServerError)
 		return
 	}
+	l.log.Info().Str("worker", holder).Str("directive", directive).Msg("somebody stopped it")
 	fmt.Fprintln(w, holder)
 }
-
-// errStopped ends what somebody stopped.
-var errStopped = errors.New("somebody stopped it")
-
-// errNobody says that nobody works on a directive.
-var errNobody = errors.New("nobody of this launch works on it")
 
 // StopDirective asks the launcher on a repository to end its worker on a directive, and
 // returns that worker's name when its payload has ended.
@@ -148,7 +102,7 @@ func StopDirective(ctx context.Context, bare, directive string) (holder string, 
 	case http.StatusOK:
 		return said, nil
 	case http.StatusNotFound:
-		return "", diag.Hint(fmt.Errorf("%s: %w", directive, errNobody), "git ward status --bare %s says who works on what", bare)
+		return "", diag.Hint(fmt.Errorf("%s: %w", directive, host.ErrNobody), "git ward status --bare %s says who works on what", bare)
 	}
 	return "", diag.Hint(fmt.Errorf("%s cannot be stopped (%d)", directive, answer.StatusCode), "git ward launch --logs --bare %s says why", bare)
 }

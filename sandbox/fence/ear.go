@@ -19,6 +19,7 @@ import (
 type ear struct {
 	v     *lives
 	payer func() string // the directive that it works on now
+	waits func(bool)    // is told when the worker only waits, by its own word, and when it works
 
 	queue chan []byte  // lines of the agent's
 	full  atomic.Int64 // how many had no room in it
@@ -35,8 +36,8 @@ type ear struct {
 }
 
 // listen begins to hear a worker. Close it.
-func (v *lives) listen(payer func() string) *ear {
-	e := &ear{v: v, payer: payer, refs: git.Open(v.bare).Watch(uow.RefPrefix, v.control, lease.Prefix), queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{}), active: map[string]time.Time{}}
+func (v *lives) listen(payer func() string, waits func(bool)) *ear {
+	e := &ear{v: v, payer: payer, waits: waits, refs: git.Open(v.bare).Watch(uow.RefPrefix, v.control, lease.Prefix), queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{}), active: map[string]time.Time{}}
 	v.mu.Lock()
 	v.ears = append(v.ears, e)
 	v.mu.Unlock()
@@ -94,11 +95,18 @@ func (e *ear) close() {
 // take takes what an agent tells, where it is an event of what is worked on.
 func (e *ear) take(line []byte) {
 	event, err := live.FromAgent(line)
+	if e.note(event, err) && event.Kind != live.Beat {
+		e.waits(event.Kind == live.Waits)
+	}
+}
+
+// note writes an event down; false where it is none of what is worked on.
+func (e *ear) note(event live.Event, err error) bool {
 	e.v.mu.Lock()
 	defer e.v.mu.Unlock()
 	if err != nil || !e.works(event.Directive()) {
 		e.left++
-		return
+		return false
 	}
 	now := time.Now()
 	if event.Time.Sub(now).Abs() > time.Minute { // its clock is its own
@@ -112,12 +120,13 @@ func (e *ear) take(line []byte) {
 	}
 	v.signs[name] = sign
 	if event.Kind == live.Beat {
-		return
+		return true
 	}
 	if v.redact != nil {
 		event.Text, event.Tool, event.Role = e.redactJoined(event), v.redact(event.Tool), v.redact(event.Role)
 	}
 	v.write(event)
+	return true
 }
 
 // maxBefore is how much of the words before is looked at with the next ones, in bytes: more

@@ -15,8 +15,8 @@ type Engine interface {
 	// Adopt takes up, or takes away, what an earlier launcher of this name left running for
 	// these leases, which are free after it.
 	Adopt(ctx context.Context, left []lease.Lease) error
-	// Where is where a piece of work runs, in one line for people and for its lease.
-	Where(w Work) string
+	// Where is where a directive is worked on, in one line for people and for its lease.
+	Where(directive string) string
 	// Run runs a piece of work to its end: nil is a good one, all else is tried again after
 	// a pause. When ctx ends, so does the work, and Run returns when nothing of it runs any
 	// more.
@@ -39,29 +39,10 @@ type Work struct {
 	Why func(line string)
 }
 
-// work is what a worker elsewhere has to do, but for its lease.
-func (w *worker) work() Work {
-	return Work{Holder: w.holder, Directive: w.only, Model: w.payload.Model, Until: w.until, Gateway: w.gateway,
-		Stdout: w.payload.Stdout, Stderr: w.payload.Stderr, Up: w.up,
-		Why: func(line string) { w.tell(func(now *runstate.Worker) { now.Why = line }) }}
-}
-
-// runElsewhere gets the lease of the worker's directive, and runs it on the engine, with a
-// gateway of the worker's own.
+// runElsewhere runs the payload for the worker's lease in another place, with a gateway of
+// the worker's own here.
 func (w *worker) runElsewhere(ctx context.Context) error {
-	l, err := granting{w}.Take(ctx, []string{w.only})
-	if refused(err) {
-		return nil // somebody else was faster
-	}
-	if err != nil {
-		return err
-	}
-	return whileServing(ctx, []opener{w.openGateway}, func(ctx context.Context) error {
-		work := w.work()
-		work.Lease = l
-		w.tell(func(now *runstate.Worker) { now.Doing = runstate.Starts })
-		err := w.interruptible(ctx, func(ctx context.Context) error { return w.engine.Run(ctx, work) })
-		w.tellEnd(err)
-		return err
-	})
+	return w.elsewhere(ctx, Work{Holder: w.job.Holder, Directive: w.only, Lease: w.job.Hold.Lease(), Model: w.payload.Model, Until: w.until, Gateway: w.gateway,
+		Stdout: w.payload.Stdout, Stderr: w.payload.Stderr, Up: w.up,
+		Why: func(line string) { w.tell(func(now *runstate.Worker) { now.Why = line }) }})
 }

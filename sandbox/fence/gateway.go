@@ -54,7 +54,7 @@ func (w *worker) openGateway() (s service, err error) {
 	}
 	g, err := gateway.Listen(gateway.Config{
 		Dir: l.scratch.Path, Meter: l.meter, Shared: l.shared,
-		Lease: w.grants(), Directive: l.payer, Held: l.held, Troubles: w.tellTroubles,
+		Leased: w.job != nil, Directive: w.payer, Held: l.held, Troubles: w.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,
 		Models:    settings.Models(),

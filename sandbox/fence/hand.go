@@ -10,21 +10,17 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/internal/runstate"
 	"git-ward/internal/token"
-	"git-ward/protocols/lease"
-	"git-ward/protocols/uow"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/door/keys"
+	"git-ward/sandbox/host"
 )
 
 const (
@@ -32,8 +28,6 @@ const (
 	// nothing: then its lease is given to another, and what it still pushes is refused.
 	handBeat = 10 * time.Second
 	handAway = 45 * time.Second
-	// maxHands is how many workers other machines may have, and firstHand the number of the first.
-	maxHands, firstHand = 200, 1001
 	// maxSaid bounds a line of what a machine says, in bytes.
 	maxSaid = 256 << 10
 )
@@ -55,114 +49,63 @@ type said struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// hand is the engine of a worker on another machine, which has asked for it and stays
-// connected while it works.
+// hand is a machine that has asked for a worker's work, and stays connected while it works.
 type hand struct {
 	*launch
-	conn net.Conn
-	said chan said // closed when the machine is gone
-	took bool      // it was given something
+	name  string // for people
+	conn  net.Conn
+	said  chan said
+	alive chan struct{} // the machine has said that it is
+	gone  chan struct{} // closed when it is gone
 }
 
-// serveWork gives a machine that asks the next free directive, and has it worked on there
-// while it stays: POST /work/NAME.K, whose connection is the machine's from then on.
+// serveWork offers a machine's place for a worker, and has a directive worked on there while
+// it stays: POST /work/NAME.K, whose connection is the machine's from then on.
 func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
-	holder := l.name + "." + r.PathValue("holder")
-	if l.book == nil || token.CheckName(holder) != nil {
+	name := r.PathValue("holder")
+	if l.host == nil || token.CheckName(l.name+"."+name) != nil {
 		http.Error(w, "no worker of another machine has such a name", http.StatusBadRequest)
 		return
 	}
-	number, err := l.control.hands.enter(holder, l.spec.Settings.Launch.HandAgents)
+	h := &hand{launch: l, name: "ssh " + name[:max(strings.LastIndexByte(name, '.'), 0)], said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
+	wait, err := l.host.Offer(host.Offer{Name: name, Once: r.URL.Query().Has("once"), Run: func(ctx context.Context, j *host.Job) error {
+		work := l.newWorker(j)
+		work.elsewhere = h.run
+		return work.run(ctx)
+	}}, l.spec.Settings.Launch.HandAgents)
 	if err != nil {
 		status := http.StatusTooManyRequests
-		if errors.Is(err, errAtWork) {
+		if errors.Is(err, host.ErrAtWork) {
 			status = http.StatusConflict
 		}
 		http.Error(w, err.Error(), status)
 		return
 	}
-	defer l.control.hands.leave(holder)
-	l.control.working.Add(1)
-	defer l.control.working.Done()
-	ctx := r.Context()
-	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	defer conn.Close()
-	fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n")
-	h := &hand{launch: l, conn: conn, said: make(chan said)}
-	ctx, cancel := context.WithCancel(ctx)
+	l.asking.Add(1)
+	defer l.asking.Done()
+	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	go h.read(ctx, buffered.Reader)
-	if err := h.serve(ctx, holder, number, r.URL.Query().Has("once")); err != nil {
-		l.log.Error().Err(err).Str("worker", holder).Msg("a worker on another machine ended badly")
+	if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n")
+		h.conn = conn
+		go func() {
+			defer cancel()
+			h.read(ctx, buffered.Reader)
+		}()
+	} else {
+		cancel()
 	}
+	wait(ctx)
 }
-
-// serve waits for a free directive and runs it to its end on the machine.
-func (h *hand) serve(ctx context.Context, holder string, number int, once bool) error {
-	var asked time.Time
-	refs := git.Open(h.spec.Bare).Watch(uow.RefPrefix, h.spec.Settings.Control.Ref(), lease.Prefix)
-	for {
-		if refs.Moved() || time.Since(asked) > anewAfter {
-			asked = time.Now()
-			free, err := h.book.Free(ctx)
-			if err != nil {
-				return err
-			}
-			free = slices.DeleteFunc(free, h.stopped)
-			switch {
-			case len(free) == 0:
-			case h.control.hands.begin(holder):
-				err = h.worker(holder, number, free[0]).run(ctx)
-				if !h.took {
-					h.control.hands.wait(holder)
-				}
-			default: // another machine's turn
-				asked = time.Time{}
-			}
-			if h.took || err != nil || once && len(free) == 0 {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case _, there := <-h.said:
-			if !there {
-				return nil
-			}
-		case <-time.After(poolInterval): // a ref tells nobody that it moves
-		}
-	}
-}
-
-// worker is one of this launch's whose payload runs on the machine.
-func (h *hand) worker(holder string, number int, directive string) *worker {
-	w := &worker{launch: h.launch, number: number, holder: holder, only: directive, engine: h, payload: h.spec.Payload}
-	w.said = runstate.Worker{Holder: holder, Where: h.Where(Work{Holder: holder}), PID: os.Getpid()}
-	w.lease = h.book.Worker(holder, w.said.Where)
-	return w
-}
-
-// Where names the machine.
-func (h *hand) Where(w Work) string {
-	name := strings.TrimPrefix(w.Holder, h.name+".")
-	return "ssh " + name[:max(strings.LastIndexByte(name, '.'), 0)]
-}
-
-// Adopt has nothing to adopt: a machine that lost its launcher asks anew.
-func (h *hand) Adopt(context.Context, []lease.Lease) error { return nil }
 
 // keys are those that the repository lets in for leases.
 func (l *launch) keys() keys.File {
 	return keys.File{Bare: l.spec.Bare, Program: l.spec.Programs.Ward}
 }
 
-// Run sends the machine its order, with a key for the lease, and hears it to the end.
-func (h *hand) Run(ctx context.Context, w Work) error {
-	h.took = true
+// run sends the machine its order, with a key for the lease, and hears it to the end.
+func (h *hand) run(ctx context.Context, w Work) error {
 	name := w.Lease.Name()
 	private, public, err := keys.New(name)
 	if err != nil {
@@ -200,11 +143,12 @@ func (h *hand) hear(ctx context.Context, w Work) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(handAway):
-			return diag.Hint(fmt.Errorf("%s has said nothing for %v", h.Where(w), handAway), "its lease is free for others; it asks anew when the network is back")
-		case s, there := <-h.said:
+			return diag.Hint(fmt.Errorf("%s has said nothing for %v", h.name, handAway), "its lease is free for others; it asks anew when the network is back")
+		case <-h.alive:
+		case <-h.gone:
+			return fmt.Errorf("%s has gone", h.name)
+		case s := <-h.said:
 			switch {
-			case !there:
-				return fmt.Errorf("%s has gone", h.Where(w))
 			case s.Ended && s.Why != "":
 				return errors.New(diag.Clean(diag.Cut(s.Why, 1000)))
 			case s.Ended:
@@ -220,13 +164,20 @@ func (h *hand) hear(ctx context.Context, w Work) error {
 
 // read hands on what the machine says, until it is gone.
 func (h *hand) read(ctx context.Context, from *bufio.Reader) {
-	defer close(h.said)
+	defer close(h.gone)
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxSaid)
 	for lines.Scan() {
 		var s said
 		if json.Unmarshal(lines.Bytes(), &s) != nil {
 			return
+		}
+		if s == (said{}) {
+			select {
+			case h.alive <- struct{}{}:
+			default:
+			}
+			continue
 		}
 		select {
 		case h.said <- s:

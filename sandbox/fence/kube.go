@@ -46,7 +46,7 @@ func PlanKube(ctx context.Context, s *Spec, k Kube) (*kube.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &kube.Plan{Bare: s.Bare, Settings: s.Settings, Policy: policy, Image: k.Image, Model: s.Payload.Model, Gate: gate, Config: string(s.Settings.Copy(config.Inside))}, nil
+	return &kube.Plan{Bare: s.Bare, Settings: s.Settings, Policy: policy, Image: k.Image, Model: s.Payload.Model, Once: s.Payload.Once, Gate: gate, Config: string(s.Settings.Copy(config.Inside))}, nil
 }
 
 // PrintKube writes the YAML of a directive's Job, or of the pod that podman plays, with

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -23,7 +24,9 @@ import (
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/gateway"
+	"git-ward/sandbox/host"
 	"git-ward/sandbox/lease"
+	"git-ward/sandbox/verifier"
 )
 
 // Spec is the whole wanted state of one launch. Paths are absolute.
@@ -92,14 +95,15 @@ type launch struct {
 	stderr  io.Writer
 	meter   *gateway.Meter
 	shared  *gateway.Shared
-	book    *lease.Book // nil with a command, of which nobody else is to know
-	name    string      // of the launcher, which begins its workers' names
-	stops   stops
-	control control // who works
+	book    *lease.Book    // nil with a command, of which nobody else is to know
+	name    string         // of the launcher, which begins its workers' names
+	host    *host.Host     // has directives worked on; nil with a command
+	asking  sync.WaitGroup // other machines' requests
 
 	troubles troubles
-	opening  *connecting // podman; nil when Unfenced or elsewhere
-	conn     *connection // what it became
+	opening  *connecting                                                    // podman; nil when Unfenced or elsewhere
+	conn     *connection                                                    // what it became
+	verifies func(context.Context, verifier.Claim) (*verifier.Facts, error) // where the engine runs what is judged; nil: here
 }
 
 // agents is how many workers there may be at once.
@@ -190,6 +194,9 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	}
 	ctx, cancel := l.startClock(ctx)
 	defer cancel()
+	if l.book != nil {
+		l.openHost()
+	}
 	defer l.keepUp(ctx)()
 	return l.serve(ctx)
 }

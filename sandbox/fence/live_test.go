@@ -35,7 +35,7 @@ func listening(t *testing.T) (e *ear, bare string, stop func()) {
 	v.control = "refs/heads/main"
 	ctx, cancel := context.WithCancel(t.Context())
 	go v.run(ctx)
-	e = v.listen(func() string { return "D-1" })
+	e = v.listen(func() string { return "D-1" }, func(bool) {})
 	return e, bare, sync.OnceFunc(func() { e.close(); cancel(); <-v.ended })
 }
 
@@ -139,7 +139,7 @@ func TestStoppedTerminal(t *testing.T) {
 	defer read.Close()
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Payload: Payload{Stdout: write, Stderr: write}}, log: zerolog.Nop()}
 	end := l.listen(t.Context())
-	w := &worker{launch: l, ear: l.lives.listen(func() string { return "D-1" })}
+	w := &worker{launch: l, ear: l.lives.listen(func() string { return "D-1" }, func(bool) {})}
 	flush := w.screen(t.Context())
 	l.lives.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
 	lines := bytes.Repeat([]byte(strings.Repeat("x", 99)+"\n"), 1<<10)
@@ -188,7 +188,7 @@ func TestLivesAsk(t *testing.T) {
 	v := l.newLives()
 	asked := 0
 	v.control = "refs/heads/main"
-	defer v.listen(func() string { asked++; return "" }).close()
+	defer v.listen(func() string { asked++; return "" }, func(bool) {}).close()
 	looks := func() int {
 		for range 1000 {
 			v.look()

@@ -46,7 +46,7 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 }
 
 // mark is what begins a worker's lines where there are several: what it works on.
-func (w *worker) mark() string { return LogMark(w.now().Directive) }
+func (w *worker) mark() string { return LogMark(w.only) }
 
 // LogMark begins the lines of the worker in the launch log that holds a directive's lease,
 // "" for none.

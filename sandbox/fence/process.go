@@ -45,7 +45,7 @@ func (w *worker) runProcesses(ctx context.Context) error {
 // processEnv is all that an unfenced agent sees of the launcher's environment: keys
 // and tokens of the user's session are not its business.
 func (w *worker) processEnv() []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home(w.state), "LANG=C.UTF-8", boot.UntilVar + "=" + w.untilText(), boot.LiveVar + "=1", boot.LeaseVar + "=1"}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home(w.state), "LANG=C.UTF-8", boot.UntilVar + "=" + w.untilText(), boot.LiveVar + "=1", boot.LeaseVar + "=" + w.only}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
 	}

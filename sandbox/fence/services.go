@@ -52,8 +52,8 @@ func (l *launch) findPolicy(ctx context.Context) (err error) {
 
 // verifier runs what is judged on this launch's host.
 func (l *launch) verifier() *Verifier {
-	if on, ok := l.spec.Engine.(jobs); ok {
-		return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Log: l.log, elsewhere: on.Verify}
+	if l.verifies != nil {
+		return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Log: l.log, elsewhere: l.verifies}
 	}
 	return &Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: l.podman(), Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, conn: l.conn}
 }

@@ -2,8 +2,6 @@ package fence
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -12,144 +10,161 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
-	protocol "git-ward/protocols/lease"
-	"git-ward/sandbox/lease"
+	"git-ward/sandbox/host"
 )
 
 // worker is one of those who work for a launch, each behind a door and a gateway of its own,
-// each on a directive of its own (MANY-1). What breaks of one touches no other.
+// for one directive's lease (ONE-2), or for a user's command. What breaks of one touches no
+// other.
 type worker struct {
 	*launch
 	number  int
-	holder  string        // its name, of which its leases are
-	only    string        // the directive that it is there for, where it works elsewhere
-	engine  Engine        // where that is; nil: here
-	state   string        // the agent's directory
-	payload Payload       // with the worker's own output
-	lease   *lease.Worker // nil with a command
-	ear     *ear          // nil with a command
-	door    string        // socket
+	only    string    // the directive that it is there for; "" with a command
+	job     *host.Job // nil with a command, and on another machine than the gate's
+	state   string    // the agent's directory
+	payload Payload   // with the worker's own output
+	ear     *ear      // nil with a command
+	door    string    // socket
 	watcher *watcherDoor
 	gateway string // socket
+	// elsewhere runs the payload in another place than this host's; nil: here.
+	elsewhere func(context.Context, Work) error
 
-	mu     sync.Mutex
-	said   runstate.Worker
-	cancel context.CancelCauseFunc // ends the present run
-	ran    bool                    // its payload has
-	held   bool                    // it has held a lease
-	gone   bool                    // it has ended
-	ended  chan struct{}           // closed when the present run has ended; nil before the first
+	mu   sync.Mutex
+	said runstate.Worker
+	gone bool // it has ended
 }
 
-// newWorker is a worker of this launch, from 1, for only one directive where it works
-// elsewhere.
-func (l *launch) newWorker(number int, only string) *worker {
-	w := &worker{launch: l, number: number, only: only, engine: l.spec.Engine, state: l.spec.workerState(number), payload: l.spec.Payload}
-	w.holder = fmt.Sprintf("%s.%d", l.name, number)
-	w.said = runstate.Worker{Holder: w.holder, Where: w.where(), PID: os.Getpid(), State: w.state}
-	if l.book != nil {
-		w.lease = l.book.Worker(w.holder, w.said.Where)
+// openHost has directives worked on: by the launch's own workers, and by other machines'.
+func (l *launch) openHost() {
+	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
+		Once: l.spec.Payload.Once, Until: l.until, Where: l.where, Run: func(ctx context.Context, j *host.Job) error {
+			w := l.newWorker(j)
+			if l.spec.Engine != nil {
+				w.elsewhere = l.spec.Engine.Run
+			} else {
+				w.state = l.spec.workerState(j.Number)
+			}
+			w.payload.Reset = w.payload.Reset && j.First
+			return w.run(ctx)
+		}}
+}
+
+// runWorkers has the launch's directives worked on, or runs the user's command.
+func (l *launch) runWorkers(ctx context.Context) error {
+	if l.host != nil {
+		defer runstate.ForgetWorkers(l.spec.Bare)
+		return l.host.Serve(ctx)
 	}
+	w := &worker{launch: l, number: 1, state: l.spec.workerState(1), payload: l.spec.Payload}
+	return w.run(ctx)
+}
+
+// newWorker is a worker for a job, whose directory is another machine's matter at first.
+func (l *launch) newWorker(j *host.Job) *worker {
+	w := &worker{launch: l, number: j.Number, only: j.Directive, job: j, payload: l.spec.Payload}
+	w.said = runstate.Worker{Holder: j.Holder, Directive: j.Directive, Lease: j.Hold.Lease().ID, Where: j.Where, PID: os.Getpid()}
 	return w
 }
 
-// where the worker works, for people.
-func (w *worker) where() string {
+// where a directive is worked on, for people.
+func (l *launch) where(directive string) string {
 	switch {
-	case w.engine != nil:
-		return w.engine.Where(w.work())
-	case w.spec.Unfenced:
+	case l.spec.Engine != nil:
+		return l.spec.Engine.Where(directive)
+	case l.spec.Unfenced:
 		return "process"
 	}
 	return "podman"
 }
 
-// run serves the worker and runs its payload until it ends, or ctx does. Its lease is free
-// then.
+// run serves the worker and runs its payload until it ends, or ctx does.
 func (w *worker) run(ctx context.Context) (err error) {
-	w.control.enter(w)
-	defer w.control.leave(w)
-	defer w.forget()
+	w.said.State = w.state
+	w.begins()
+	defer func() { w.leaves(ctx, err) }()
 	if w.lives != nil {
-		w.ear = w.lives.listen(w.payer)
+		w.ear = w.lives.listen(w.payer, w.job.Waits)
 		defer w.ear.close()
 		defer w.screen(ctx)()
 	}
-	if w.lease != nil {
-		keeping, enough := context.WithCancel(context.WithoutCancel(ctx))
-		go w.lease.Keep(keeping, w.lost)
-		defer func() {
-			enough()
-			err = errors.Join(err, w.lease.Close(context.WithoutCancel(ctx)))
-		}()
+	run, open := w.runFenced, []opener{w.openDoor, w.openWatcherDoor, w.openGateway}
+	switch {
+	case w.elsewhere != nil:
+		run, open = w.runElsewhere, []opener{w.openGateway}
+	case w.spec.Unfenced:
+		run = w.runProcesses
 	}
-	if w.engine != nil {
-		return w.runElsewhere(ctx)
+	if w.elsewhere == nil {
+		if err := os.MkdirAll(home(w.state), 0o700); err != nil {
+			return err
+		}
 	}
-	if err := os.MkdirAll(home(w.state), 0o700); err != nil {
+	return whileServing(ctx, open, func(ctx context.Context) error {
+		err := host.How(ctx, run(ctx))
+		w.tellEnd(err)
 		return err
-	}
-	return whileServing(ctx, []opener{w.openDoor, w.openWatcherDoor, w.openGateway}, w.keepRunning)
+	})
 }
 
-// forget ends what the worker says of itself.
-func (w *worker) forget() {
+// begins tells that the worker does, in place of one that rests, on its directive or of its
+// name.
+func (w *worker) begins() {
+	if w.job == nil {
+		return
+	}
+	for _, other := range runstate.Workers(w.spec.Bare) {
+		if other.Directive == w.only {
+			other.Forget(w.spec.Bare)
+		}
+	}
+	w.tell(func(now *runstate.Worker) { now.Doing, now.Why = runstate.Starts, "" })
+}
+
+// leaves ends what the worker says of itself. Of a bad end the words stay, until another
+// worker has its place.
+func (w *worker) leaves(ctx context.Context, err error) {
+	if w.job != nil && host.Followed(ctx, err) {
+		w.tell(func(now *runstate.Worker) {
+			now.Doing, now.Why, now.Lease, now.Gateway, now.Container = runstate.Restarts, firstLine(err), "", "", ""
+		})
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone = true
 	w.said.Forget(w.spec.Bare)
 }
 
-// lost ends what runs for a lease that is not the worker's any more.
-func (w *worker) lost(l protocol.Lease, why error) {
-	w.log.Error().Err(why).Str("worker", w.holder).Str("directive", l.Directive).Msg("the lease is lost; what works on it ends")
-	w.tellLease(protocol.Lease{})
-	w.interrupt(diag.Hint(fmt.Errorf("the lease of %s is lost: %w", l.Directive, why), "git ward lease says who has it"))
-}
-
 // token is the name that the worker pushes under now, "" for the agent's own.
 func (w *worker) token() string {
-	if w.lease == nil {
+	if w.job == nil {
 		return ""
 	}
-	return w.lease.Token(context.Background())
+	return w.job.Hold.Token(context.Background())
 }
 
 // payer names who pays for what the worker does now.
 func (w *worker) payer() string {
-	if w.lease == nil {
+	if w.job == nil {
 		return w.launch.payer()
 	}
-	now, _ := w.lease.Current(context.Background())
+	now, _ := w.job.Hold.Current(context.Background())
 	return now.Directive
 }
 
 // up is told that the payload runs.
 func (w *worker) up() {
 	w.tell(func(now *runstate.Worker) { now.Doing, now.Why = runstate.Works, "" })
-	w.mu.Lock()
-	w.ran = true
-	w.mu.Unlock()
+	if w.job != nil {
+		w.job.Up()
+	}
 	w.tellUp()
-}
-
-// did says whether the worker's payload has run, and whether it has held a lease.
-func (w *worker) did() (ran, held bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.ran, w.held
-}
-
-// now is what the worker says of itself.
-func (w *worker) now() runstate.Worker {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.said
 }
 
 // tell changes what the worker says of itself, and writes it down.
 func (w *worker) tell(change func(*runstate.Worker)) {
-	if w.book == nil {
+	if w.job == nil {
 		return
 	}
 	w.mu.Lock()
@@ -159,20 +174,12 @@ func (w *worker) tell(change func(*runstate.Worker)) {
 	if w.said == before || w.gone {
 		return
 	}
-	if w.said.Doing != before.Doing || w.said.Directive != before.Directive {
+	if w.said.Doing != before.Doing {
 		w.said.Since = time.Now().UTC().Truncate(time.Second)
 	}
 	if err := w.said.Tell(w.spec.Bare); err != nil {
 		w.log.Warn().Err(err).Msg("what a worker does is not written down")
 	}
-}
-
-// tellLease tells what the worker holds.
-func (w *worker) tellLease(l protocol.Lease) {
-	w.tell(func(now *runstate.Worker) { now.Directive, now.Lease = l.Directive, l.ID })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.held = w.held || l.Directive != ""
 }
 
 // tellEnd tells how what worked has ended.

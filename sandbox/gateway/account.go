@@ -111,7 +111,7 @@ func (g *Gateway) serveAccount(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "ward: "+accountPath+" is only read", http.StatusMethodNotAllowed)
 		return
 	}
-	data, _ := json.Marshal(g.payments.of(g.payer(r.Context()))) // texts and numbers: cannot fail
+	data, _ := json.Marshal(g.payments.of(g.config.Directive())) // texts and numbers: cannot fail
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(append(data, '\n'))
 }

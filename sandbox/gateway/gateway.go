@@ -42,13 +42,12 @@ type Config struct {
 	// Shared is what all gateways of a launch share.
 	Shared *Shared
 
-	// Lease is the worker's behind this gateway: what it may work on, which pays for all of
-	// its calls (MANY-1). Nil where nobody has to ask, as for a user's own command; then
-	// Directive says who pays.
-	Lease Lease
 	// Directive names who pays for a call that starts now; empty refuses it. It
 	// is called once a call, on its critical path.
 	Directive func() string
+	// Leased says that the worker behind this gateway is there for a lease: Directive is
+	// "" when that is gone (MANY-1).
+	Leased bool
 	// Budget is the total of a directive, from main and the settings (LOOP-4).
 	Budget func(directive string) Budget
 	// Held is why a directive's unit is not to be worked on now, such as "paused"; "" where
@@ -115,7 +114,7 @@ func Listen(c Config) (*Gateway, error) {
 	g.own = semaphore.NewWeighted(g.limits.Own)
 	g.bodies = semaphore.NewWeighted(g.limits.Bodies)
 	g.payments.tell = c.Troubles
-	if c.Lease == nil && c.Directive == nil || c.Budget == nil || c.Meter == nil || c.Shared == nil {
+	if c.Directive == nil || c.Budget == nil || c.Meter == nil || c.Shared == nil {
 		return nil, errors.New("a gateway needs to know who pays, how much, where that is counted, and what it shares")
 	}
 	if len(c.Prices.known) == 0 {
@@ -214,8 +213,6 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 		g.serveCost(w, r)
 	case r.URL.Path == accountPath:
 		g.serveAccount(w, r)
-	case r.URL.Path == leasePath || strings.HasPrefix(r.URL.Path, leasePath+"/"):
-		g.serveLease(w, r)
 	default:
 		name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 		if p := g.models[config.Provider(name)]; p != nil {
@@ -223,6 +220,6 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		g.config.Log.Warn().Str("method", r.Method).Str("path", clip(r.URL.Path)).Msg("refused: no such path")
-		http.Error(w, "ward: this gateway serves /anthropic/v1/..., /openai/v1/..., "+costPath+", "+accountPath+" and "+leasePath, http.StatusForbidden)
+		http.Error(w, "ward: this gateway serves /anthropic/v1/..., /openai/v1/..., "+costPath+" and "+accountPath, http.StatusForbidden)
 	}
 }

@@ -84,10 +84,10 @@ func (x *exchange) admit(r *http.Request) error {
 	if !x.p.usable() {
 		return refusef(http.StatusForbidden, "the host has no key for %s: set %s where `git ward launch` runs", x.p.name, x.p.setting)
 	}
-	if x.directive = x.g.payer(r.Context()); x.directive == "" {
+	if x.directive = x.g.config.Directive(); x.directive == "" {
 		return x.unleased()
 	}
-	if r := x.held(r.Context()); r != nil {
+	if r := x.held(); r != nil {
 		return r
 	}
 	return x.unpriced()
@@ -96,10 +96,10 @@ func (x *exchange) admit(r *http.Request) error {
 // unleased is the refusal of a call that no directive pays for. Without a lease there is
 // nothing to be worked on, so it is as for a unit that is held.
 func (x *exchange) unleased() *refusal {
-	if x.g.config.Lease == nil {
+	if !x.g.config.Leased {
 		return refusef(http.StatusForbidden, "no directive is open, so nobody pays for a call")
 	}
-	r := refusef(http.StatusForbidden, "this worker has no lease of a directive, so nobody pays for a call: PUT %s/D-n asks for one", leasePath)
+	r := refusef(http.StatusForbidden, "this worker's lease of its directive is gone, so nobody pays for a call")
 	r.held = true
 	x.g.payments.note("", r)
 	return r
@@ -107,8 +107,8 @@ func (x *exchange) unleased() *refusal {
 
 // held is the refusal of a call of a unit that is not to be worked on now; nil where it is.
 // A call that waited has to find the lease that it began with.
-func (x *exchange) held(ctx context.Context) *refusal {
-	if x.g.config.Lease != nil && x.g.payer(ctx) != x.directive {
+func (x *exchange) held() *refusal {
+	if x.g.config.Leased && x.g.config.Directive() != x.directive {
 		return x.unleased()
 	}
 	if x.g.config.Held == nil {
@@ -141,7 +141,7 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		return x.refuseUnpaid(err)
 	}
 	if time.Since(x.began) > x.g.limits.Wait {
-		if r := x.held(ctx); r != nil {
+		if r := x.held(); r != nil {
 			reservation.cancel()
 			return r
 		}

@@ -31,6 +31,7 @@ type Plan struct {
 	Policy   firewall.Policy // of an agent's pod, but for the gate
 	Image    string
 	Model    string
+	Once     bool // the launch ends when nothing is left to do
 	Gate     Gate
 	Config   string // the text of Settings
 }
@@ -124,7 +125,7 @@ func (p *Plan) Spec(directive string, k int, until time.Time) *manifest.Spec {
 	return &manifest.Spec{
 		Name: manifest.Name(p.Repository(), directive, k), Namespace: p.Settings.Kube.Namespace,
 		Labels: map[string]string{gateLabel: p.mark(), directiveLabel: directive},
-		Image:  p.Image, Settings: p.Settings, Config: p.Config, Gate: p.Gate.URL, Policy: policy, Model: p.Model, Directive: directive,
+		Image:  p.Image, Settings: p.Settings, Config: p.Config, Gate: p.Gate.URL, Policy: policy, Model: p.Model, Directive: directive, Once: p.Once,
 		Until: until, Time: time.Until(until).Round(time.Second) + p.Settings.Budget.Grace.Duration + slack,
 	}
 }

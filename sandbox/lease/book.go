@@ -1,6 +1,7 @@
-// Package lease grants directives to the workers of a repository (MANY-1, MANY-2): one
+// Package lease writes who works on which directive of a repository (MANY-1, MANY-2): one
 // worker at a time, whatever number of launchers, workers and hosts there are, because each
-// grant is one compare-and-swap of a ref. What a lease is, protocols/lease says.
+// assignment is one compare-and-swap of a ref. What a lease is, protocols/lease says; who is
+// to get one, protocols/schedule.
 package lease
 
 import (
@@ -16,7 +17,6 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/protocols/lease"
-	"git-ward/protocols/state"
 )
 
 // Book is what one process on the gate's host knows of a repository's leases. It is safe for
@@ -31,13 +31,12 @@ type Book struct {
 	Launcher string
 	Former   string // LauncherName's
 
-	taking sync.Mutex
-
 	mu   sync.Mutex
 	kept map[string]kept        // by directive: what this process granted or renewed
 	made map[string]fs.FileInfo // by blob: the files that it wrote, as they were then
-	mark git.Mark               // of control, when it was read as
-	doc  state.Comms
+
+	seen    git.Mark         // of the leases' refs, when they were read as
+	entries map[string]entry // for Others, which one goroutine asks
 }
 
 // kept is a lease that a worker of this process has. That it holds is counted by the clock
@@ -53,6 +52,7 @@ type entry struct {
 	lease lease.Lease
 	blob  string // object id, git.Zero for no ref
 	err   error  // why the lease cannot be read
+	other bool   // because it is none that Ward wrote for this directive
 }
 
 func (b *Book) now() time.Time {
@@ -166,6 +166,7 @@ func readBlob(batch *git.Batch, directive, blob string) entry {
 	_, data, err := batch.Read(blob, lease.MaxBytes)
 	if err == nil {
 		e.lease, err = lease.Parse(directive, data)
+		e.other = err != nil
 	}
 	e.err = err
 	return e
@@ -210,11 +211,6 @@ func (b *Book) swap(ctx context.Context, directive string, from entry, to *lease
 	return next, err
 }
 
-// tries is how often one begins anew where others move the same ref. Git may have refused
-// for a ref that is back where it was by the time that one looks, so whatever it says it is
-// asked again.
-const tries = 10
-
 // ErrLost says that a lease is not its holder's any more: it was revoked, or has ended and
 // another has it.
 var ErrLost = errors.New("it was revoked, or another has it")
@@ -248,23 +244,45 @@ func (b *Book) Release(ctx context.Context, l lease.Lease) error {
 
 // change moves the ref of a lease while it is still that one, whatever its end is now.
 func (b *Book) change(ctx context.Context, l lease.Lease, to func(lease.Lease) *lease.Lease) (lease.Lease, error) {
-	for try := 0; ; try++ {
-		e, err := b.read(ctx, l.Directive)
-		if err != nil {
-			return l, err
+	now := l
+	err := b.move(ctx, l.Directive, func(e entry) (*lease.Lease, error) {
+		switch {
+		case e.blob == git.Zero || e.other || e.err == nil && e.lease.ID != l.ID:
+			return nil, ErrLost
+		case e.err != nil:
+			return nil, e.err
 		}
-		if e.blob == git.Zero || e.err == nil && e.lease.ID != l.ID {
-			return l, ErrLost
+		next := to(e.lease)
+		if now = (lease.Lease{}); next != nil {
+			now = *next
 		}
-		if e.err != nil {
-			return l, e.err
-		}
-		next, err := b.swap(ctx, l.Directive, e, to(e.lease))
-		if err == nil || try == tries {
-			return next.lease, err
-		}
-		if err := git.Backoff(ctx, try); err != nil {
-			return l, err
-		}
+		return next, nil
+	})
+	if err != nil {
+		return l, err
 	}
+	return now, nil
+}
+
+// move moves a lease's ref from where it is to where that leads, nil for nowhere. Git may
+// refuse for a ref that is back where it was by the time that one looks, so whatever it says
+// it is asked again.
+func (b *Book) move(ctx context.Context, directive string, to func(entry) (*lease.Lease, error)) error {
+	var last error
+	err := git.Update(ctx, git.Race{What: lease.Ref(directive), While: "it was written", Tries: 11}, func() (bool, error) {
+		e, err := b.read(ctx, directive)
+		if err != nil {
+			return false, err
+		}
+		next, err := to(e)
+		if err != nil {
+			return false, err
+		}
+		_, last = b.swap(ctx, directive, e, next)
+		return last == nil, nil
+	})
+	if errors.Is(err, git.ErrLostRace) {
+		return last
+	}
+	return err
 }

@@ -120,7 +120,7 @@ func (b *Book) own(l lease.Lease) bool {
 }
 
 // Reclaim frees what a killed launcher of this name left, and lists what of it goes on
-// without a launcher: those are the caller's to adopt (Worker.Adopt), or to release.
+// without a launcher: those are the caller's to end, and to release.
 func (b *Book) Reclaim(ctx context.Context) (running []lease.Lease, err error) {
 	all, err := b.all(ctx)
 	for _, e := range all {

@@ -14,20 +14,16 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
 	"git-ward/protocols/lease"
-	"git-ward/protocols/uow"
 )
 
-// why is the code of a refusal, "" for none.
-func why(t *testing.T, err error) lease.Why {
+// taken reports whether a directive is another's.
+func taken(t *testing.T, err error) bool {
 	t.Helper()
-	var refused *lease.Refused
-	switch {
-	case errors.As(err, &refused):
-		return refused.Why
-	case err != nil:
+	var taken *Taken
+	if err != nil && !errors.As(err, &taken) {
 		t.Fatal(err)
 	}
-	return ""
+	return err != nil
 }
 
 // TestTakeOver: a lease that nobody renews is another's after its end and a grace, under
@@ -36,22 +32,27 @@ func TestTakeOver(t *testing.T) {
 	r := newRepository(t, directives(3))
 	now := noon
 	a, b := r.at(&now), r.at(&now)
-	old, err := a.Take(t.Context(), "a.1", "process", "D-1")
+	first, err := a.Take(t.Context(), "a.1", "process", "D-1")
 	if err != nil {
 		t.Fatal(err)
 	}
+	old := first.Lease()
 	for _, c := range []struct {
 		after time.Duration
-		want  lease.Why
+		taken bool
+		until time.Time
 	}{
-		{0, lease.Held}, {10 * time.Minute, lease.Held}, {11*time.Minute - time.Second, lease.Held},
-		{-time.Hour, lease.Held}, {-2 * time.Hour, lease.Held}, // the clock was put back: nobody can tell
-		{11 * time.Minute, ""},
+		{0, true, noon.Add(11 * time.Minute)}, {10 * time.Minute, true, noon.Add(11 * time.Minute)}, {11*time.Minute - time.Second, true, noon.Add(11 * time.Minute)},
+		{-time.Hour, true, noon.Add(11 * time.Minute)}, {-2 * time.Hour, true, time.Time{}}, // the clock was put back: nobody can tell
+		{11 * time.Minute, false, time.Time{}},
 	} {
 		now = noon.Add(c.after)
-		l, err := b.Take(t.Context(), "b.1", "process", "D-1")
-		if got := why(t, err); got != c.want || got == "" && l.ID == old.ID {
-			t.Errorf("after %v: %q %v", c.after, got, l)
+		if others, err := b.Others(t.Context()); err != nil || len(others) > 0 != c.taken || !others["D-1"].Equal(c.until) {
+			t.Errorf("after %v: %v %v", c.after, others, err)
+		}
+		h, err := b.Take(t.Context(), "b.1", "process", "D-1")
+		if taken(t, err) != c.taken || !c.taken && h.Lease().ID == old.ID {
+			t.Errorf("after %v: %v %v", c.after, err, h)
 		}
 	}
 	if _, err := a.Renew(t.Context(), old); !errors.Is(err, ErrLost) {
@@ -71,14 +72,14 @@ func TestClockIsSet(t *testing.T) {
 	r := newRepository(t, directives(3))
 	now := noon
 	b := r.at(&now)
-	first, second := b.Worker("a.1", "process"), b.Worker("a.2", "process")
-	l, err := first.Take(t.Context(), []string{"D-1"})
+	first, err := b.Take(t.Context(), "a.1", "process", "D-1")
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := first.Lease()
 	for _, jump := range []time.Duration{time.Hour, 30 * 24 * time.Hour, -25 * time.Hour} {
 		now = now.Add(jump)
-		if _, err := second.Take(t.Context(), []string{"D-1"}); why(t, err) != lease.Held {
+		if _, err := b.Take(t.Context(), "a.2", "process", "D-1"); !taken(t, err) {
 			t.Errorf("the clock went by %v: %v", jump, err)
 		}
 		if is, ok := first.Current(t.Context()); !ok || is.ID != l.ID {
@@ -111,18 +112,18 @@ func TestKeep(t *testing.T) {
 	var ahead time.Duration
 	b := r.book()
 	b.Now = func() time.Time { return time.Now().Add(ahead) }
-	w := b.Worker("a.1", "process")
-	l, err := w.Take(t.Context(), []string{"D-2"})
+	w, err := b.Take(t.Context(), "a.1", "process", "D-2")
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := w.Lease()
 	ahead = time.Hour // before anybody else looks at it
-	lost := make(chan lease.Lease, 1)
+	lost := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.Keep(ctx, func(l lease.Lease, why error) { lost <- l })
+		w.Keep(ctx, func(why error) { lost <- why })
 	}()
 	defer func() { cancel(); <-ended }()
 	ref := func() entry { return must(b.read(t.Context(), "D-2")) }
@@ -134,97 +135,18 @@ func TestKeep(t *testing.T) {
 	if name := w.Token(t.Context()); name != "" {
 		t.Errorf("after it was revoked: %s", name)
 	}
-	if gone := await.Value(t, "word that it was revoked", lost); gone.ID != l.ID {
-		t.Error(gone)
+	if why := await.Value(t, "word that it was revoked", lost); !errors.Is(why, ErrLost) {
+		t.Error(why)
 	}
-	if again, err := w.Take(t.Context(), []string{"D-2"}); err != nil || again.ID == l.ID {
-		t.Error(again, err)
+	again, err := b.Take(t.Context(), "a.1", "process", "D-2")
+	if err != nil || again.Lease().ID == l.ID {
+		t.Fatal(again, err)
 	}
-	if err := w.Close(t.Context()); err != nil || ref().blob != git.Zero {
+	if err := w.Release(t.Context()); err != nil || ref().lease.ID != again.Lease().ID {
+		t.Error("the old one gave away the new one's:", err, ref())
+	}
+	if err := again.Release(t.Context()); err != nil || ref().blob != git.Zero {
 		t.Error(err, ref())
-	}
-}
-
-// TestOneAtATime: a worker has one directive, and gets the first that it may have.
-func TestOneAtATime(t *testing.T) {
-	r := newRepository(t, directives(5))
-	b := r.book()
-	other, w := b.Worker("a.1", "process"), b.Worker("a.2", "process")
-	take := func(w *Worker, want string, list ...string) {
-		t.Helper()
-		l, err := w.Take(t.Context(), list)
-		if err != nil && want != "" || l.Directive != want {
-			t.Errorf("%v: %v %v, want %q", list, l, err, want)
-		}
-	}
-	take(other, "D-1", "D-1", "D-2")
-	take(w, "D-2", "D-1", "D-2")
-	is, _ := w.Current(t.Context())
-	take(w, "D-2", "D-2")
-	if again, ok := w.Current(t.Context()); !ok || again.ID != is.ID {
-		t.Error("what it has already is another taking", again, is)
-	}
-	take(w, "D-3", "D-1", "D-3")
-	take(w, "", "D-1")
-	if all := must(b.all(t.Context())); len(all) != 1 || all["D-1"].lease.Holder != "a.1" {
-		t.Error(all)
-	}
-	if err := w.Release(t.Context(), "D-1"); err != nil || len(must(b.all(t.Context()))) != 1 {
-		t.Error("a directive of another's is given back", err)
-	}
-}
-
-// TestMay: what nobody is to work on is granted to nobody, and what is to be put away is.
-func TestMay(t *testing.T) {
-	const text = `# COMMS
-
-## Directives
-
-### D-1: paused
-
-### D-2: comes after the first
-- after: D-1
-- priority: 5
-
-### D-3: the urgent one
-- priority: 7
-
-### D-4: at work
-
-### D-5: was dropped
-
-### D-6: new
-
-## Reports
-`
-	r := newRepository(t, text)
-	b := r.book()
-	r.unit("D-1", uow.Open, uow.Activate, uow.Pause)
-	r.unit("D-4", uow.Open, uow.Activate)
-	r.unit("D-9", uow.Open, uow.Activate) // it is not listed
-	r.unit("D-10", uow.Open, uow.Activate, uow.Fail, uow.Refine, uow.Archive)
-	d5 := must(b.view(t.Context())).listed["D-5"]
-	r.comms(strings.TrimSuffix(text, "## Reports\n") + "## Reports\n\n### R-1 2026-11-21T12:00:00Z D-5 DONE\nDirective: " + d5.Hash() + "\nDropped: x\n")
-	for directive, want := range map[string]lease.Why{
-		"D-1": lease.Paused, "D-2": lease.After, "D-3": "", "D-4": "", "D-5": lease.Closed, "D-6": "", "D-9": "", "D-10": lease.Closed, "D-77": lease.Closed,
-	} {
-		l, err := b.Take(t.Context(), "a."+directive, "process", directive)
-		if got := why(t, err); got != want {
-			t.Errorf("%s: %q %v, want %q", directive, got, err, want)
-		}
-		if err == nil {
-			b.Release(t.Context(), l)
-		}
-	}
-	free := func() []string { t.Helper(); return must(b.Free(t.Context())) }
-	if got := free(); !slices.Equal(got, []string{"D-3", "D-4", "D-6", "D-9"}) {
-		t.Error(got)
-	}
-	if _, err := b.Take(t.Context(), "a.1", "process", "D-4"); err != nil {
-		t.Error(err)
-	}
-	if got := free(); !slices.Equal(got, []string{"D-3", "D-6", "D-9"}) {
-		t.Error(got)
 	}
 }
 
@@ -257,14 +179,11 @@ func TestUnreadable(t *testing.T) {
 	}
 	r.git("update-ref", lease.Ref("D-1"), id)
 	_, err = b.Take(t.Context(), "a.1", "process", "D-1")
-	if why(t, err) != lease.Held || strings.ContainsRune(err.Error(), '\x1b') {
+	if !taken(t, err) || strings.ContainsRune(err.Error(), '\x1b') {
 		t.Errorf("%q", err)
 	}
-	if l, err := b.Take(t.Context(), "a.1", "process", "D-1", "D-2"); err != nil || l.Directive != "D-2" {
-		t.Error(l, err)
-	}
-	if got := must(b.Free(t.Context())); len(got) != 0 {
-		t.Error(got)
+	if others := must(b.Others(t.Context())); len(others) != 1 || !others["D-1"].IsZero() {
+		t.Error(others)
 	}
 }
 
@@ -292,12 +211,8 @@ func TestReclaim(t *testing.T) {
 	if !slices.Equal(left, []string{"D-3", "D-4", "D-5"}) {
 		t.Error(left)
 	}
-	if _, err := back.Take(t.Context(), "alpha-1.5", "process", "D-4"); why(t, err) != lease.Held {
+	if _, err := back.Take(t.Context(), "alpha-1.5", "process", "D-4"); !taken(t, err) {
 		t.Error("a Job that runs has lost its directive:", err)
-	}
-	w := back.Worker("alpha-1.job", "kube ward/x")
-	if err := w.Adopt(t.Context(), running[0]); err != nil || w.Token(t.Context()) != running[0].Name() {
-		t.Error(err)
 	}
 }
 
@@ -344,10 +259,11 @@ func TestBlobOfTwo(t *testing.T) {
 	r := newRepository(t, directives(3))
 	now := noon
 	b := r.at(&now)
-	l, err := b.Worker("a.1", "process").Take(t.Context(), []string{"D-1"})
+	h, err := b.Take(t.Context(), "a.1", "process", "D-1")
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := h.Lease()
 	data, same := must(l.Format()), filepath.Join(t.TempDir(), "same")
 	if err := os.WriteFile(same, data, 0o600); err != nil {
 		t.Fatal(err)
@@ -372,12 +288,13 @@ func TestBlobOfTwo(t *testing.T) {
 func TestRetake(t *testing.T) {
 	r := newRepository(t, directives(3))
 	now := noon
-	w := r.at(&now).Worker("a.1", "process")
+	b := r.at(&now)
 	for range 6 {
-		if _, err := w.Take(t.Context(), []string{"D-1"}); err != nil {
+		h, err := b.Take(t.Context(), "a.1", "process", "D-1")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Release(t.Context(), "D-1"); err != nil {
+		if err := h.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

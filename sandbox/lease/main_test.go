@@ -11,7 +11,6 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
-	"git-ward/protocols/uow"
 )
 
 // TestMain lets the test binary play another launcher's process.
@@ -81,40 +80,6 @@ func directives(n int) string {
 		fmt.Fprintf(&b, "### D-%d: x\n\n- [ ] y (`true`)\n\n", i+1)
 	}
 	return b.String() + "## Reports\n"
-}
-
-// unit makes the first unit of a directive, as events bring it about.
-func (r *repository) unit(directive string, events ...uow.Event) {
-	r.t.Helper()
-	id, err := uow.ParseID(directive + ".1")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	b := r.book()
-	v, err := b.view(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer v.Close()
-	d := v.listed[directive]
-	var last *uow.Record
-	for _, e := range events {
-		in := uow.Input{Event: e, Actor: uow.Agent, Time: noon, Reason: map[uow.Event]uow.Reason{
-			uow.Open: "DIRECTIVE_OPEN", uow.Activate: "WORK_STARTED", uow.Pause: "PILOT_HOLD", uow.Fail: uow.DirectiveGone, uow.Refine: "ANALYSIS_STARTED", uow.Archive: "ANALYSIS_DONE"}[e]}
-		if e == uow.Pause {
-			in.Actor = uow.PM
-		}
-		next, found := uow.Advance(id, last, in, uow.World{Main: &uow.Main{DirectiveHash: d.Hash(), Total: uow.Totals(5), Policy: uow.DefaultPolicy()}})
-		if len(found) > 0 {
-			r.t.Fatal(e, found)
-		}
-		data, err := next.Marshal()
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		r.commit(id.Ref(), uow.File, string(data))
-		last = next
-	}
 }
 
 func (r *repository) book() *Book { return &Book{Repo: r.repo, Settings: config.Default()} }

@@ -17,30 +17,26 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
-	"git-ward/protocols/lease"
 )
 
-// takeAll takes directives for ever new workers until none is left, says each, and gives
-// some of them back.
+// takeAll takes directives for ever new workers until it has seen that none is left, says
+// each, and gives some of them back.
 func takeAll(bare string) {
 	b := &Book{Repo: git.Open(bare), Settings: config.Default()}
-	var names []string
-	for i := range 100 {
-		names = append(names, fmt.Sprintf("D-%d", i+1))
-	}
-	for i := range 200 {
-		l, err := b.Take(context.Background(), fmt.Sprintf("p%d.%d", os.Getpid(), i), "process", names...)
-		var refused *lease.Refused
-		if errors.As(err, &refused) {
-			return
+	for i := range 110 {
+		h, err := b.Take(context.Background(), fmt.Sprintf("p%d.%d", os.Getpid(), i), "process", fmt.Sprintf("D-%d", i%100+1))
+		var taken *Taken
+		if errors.As(err, &taken) {
+			continue
 		}
 		if err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
+		l := h.Lease()
 		fmt.Println("took", l.Directive, l.ID)
 		if i%10 == 3 {
-			if err := b.Release(context.Background(), l); err != nil {
+			if err := h.Release(context.Background()); err != nil {
 				fmt.Println("error", err)
 				os.Exit(1)
 			}

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rs/zerolog"
 
 	"git-ward/internal/await"
 	"git-ward/internal/config"
@@ -15,22 +20,29 @@ import (
 	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
-	"git-ward/sandbox/gateway"
+	wardhost "git-ward/sandbox/host"
 	"git-ward/sandbox/lease"
 )
 
-// desk is a launcher's side of some workers: their leases, and the address of a gateway each.
-type desk struct {
-	book *lease.Book
-	site *site
-}
-
-func newDesk(s *site) *desk {
+// newLauncher is a launcher's side of so many agents, which are the command's processes.
+func newLauncher(s *site, slots int, run func(context.Context, *exec.Cmd, *wardhost.Job) error) *wardhost.Host {
 	settings, err := config.Parse([]byte(s.read("config.toml")), "config.toml")
 	if err != nil {
 		s.Fatal(err)
 	}
-	return &desk{&lease.Book{Repo: git.Open(s.path("remote.git")), Settings: settings, Launcher: "alpha"}, s}
+	book := &lease.Book{Repo: git.Open(s.path("remote.git")), Settings: settings, Launcher: "alpha"}
+	return &wardhost.Host{Book: book, Settings: settings, Log: zerolog.New(io.Discard), Name: "alpha", Slots: slots, Once: true,
+		Where: func(string) string { return "process" }, Run: func(ctx context.Context, j *wardhost.Job) error {
+			j.Up()
+			return run(ctx, s.worker(fmt.Sprintf("state%d", j.Number), j.Directive), j)
+		}}
+}
+
+// worker is an agent that a launcher starts for a directive.
+func (s *site) worker(state, directive string) *exec.Cmd {
+	cmd := exec.Command(s.binary, "--bare=remote.git", "--state="+state, "--config=config.toml", "--once", "--directive="+directive)
+	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), boot.LeaseVar+"="+directive)
+	return cmd
 }
 
 func (s *site) read(name string) string {
@@ -42,31 +54,6 @@ func (s *site) read(name string) string {
 	return string(data)
 }
 
-// worker is the environment of an agent that is the worker of a name.
-func (d *desk) worker(t *testing.T, name string) (*lease.Worker, []string) {
-	t.Helper()
-	prices, err := gateway.NewPrices([]gateway.PriceSetting{{Model: "*", Input: "3", Output: "15"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	meter, err := gateway.OpenMeter(filepath.Join(t.TempDir(), "meter.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { meter.Close() })
-	w := d.book.Worker("alpha."+name, "process")
-	url := forward(t, gateway.Config{Meter: meter, Shared: gateway.NewShared(60), Prices: prices, Lease: w,
-		Budget: func(string) gateway.Budget { return gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited} }})
-	return w, append(os.Environ(), "ANTHROPIC_BASE_URL="+url, boot.LeaseVar+"=1")
-}
-
-// once runs an agent of a worker to its end.
-func (d *desk) once(env []string, state string, args ...string) (string, error) {
-	cmd := exec.Command(d.site.binary, append([]string{"--bare=remote.git", "--state=" + state, "--config=config.toml"}, args...)...)
-	cmd.Dir, cmd.Env = d.site.dir, env
-	return await.Output(d.site, cmd)
-}
-
 const oneFile = `
 turn
 bash mkdir -p {directive}; echo a >{directive}/a; sleep 0.3; git add -A; git commit -qm by-model; git push -q
@@ -75,7 +62,7 @@ say {directive} is done
 `
 
 // TestLeasedAgents: several agents on one repository work on each directive once, the urgent
-// ones first, and what comes after another then, whoever asks when (MANY-1).
+// ones first, and what comes after another then (MANY-1).
 func TestLeasedAgents(t *testing.T) {
 	tier.Full(t, "agents side by side, for many seconds")
 	s := newSite(t, build(t), turns(t, oneFile))
@@ -88,22 +75,16 @@ func TestLeasedAgents(t *testing.T) {
 		}
 	}
 	s.publish("# COMMS\n## Directives\n" + b.String() + last + "## Reports\n")
-	d := newDesk(s)
-	var all sync.WaitGroup
-	for i := range 3 {
-		w, env := d.worker(t, fmt.Sprint(i))
-		all.Go(func() {
-			for range 4 { // D-9 may be waiting when one of them has nothing more to do
-				if log, err := d.once(env, fmt.Sprintf("state%d", i), "--once"); err != nil {
-					t.Errorf("%v\n%s", err, log)
-				}
-			}
-			if now, held := w.Current(t.Context()); held {
-				t.Errorf("%v is not given back", now)
-			}
-		})
+	h := newLauncher(s, 3, func(_ context.Context, cmd *exec.Cmd, j *wardhost.Job) error {
+		log, err := await.Output(s, cmd)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", j.Directive, err, log)
+		}
+		return err
+	})
+	if err := h.Serve(t.Context()); err != nil {
+		t.Error(err)
 	}
-	all.Wait()
 	var order []string
 	for _, r := range s.reports() {
 		order = append(order, r.Directive)
@@ -111,7 +92,8 @@ func TestLeasedAgents(t *testing.T) {
 			t.Errorf("%s: %s %s", r.Directive, r.Status, r.Text)
 		}
 	}
-	if len(order) != 9 || order[len(order)-1] != "D-9" || !strings.Contains(strings.Join(order[:3], " "), "D-5") {
+	if all := strings.Join(order, " "); len(order) != 9 || !strings.Contains(strings.Join(order[:3], " "), "D-5") ||
+		strings.Index(all, "D-9") < strings.Index(all, "D-1") || strings.Index(all, "D-9") < strings.Index(all, "D-7") {
 		t.Errorf("reports: %v", order)
 	}
 	for i := range 9 {
@@ -126,48 +108,93 @@ func TestLeasedAgents(t *testing.T) {
 	s.git("-C", "remote.git", "fsck", "--strict")
 }
 
-// TestLeasedKill: an agent that is killed goes on, in a new process, with what its worker
-// has, and other workers leave that alone until then.
+// TestLeasedKill: what an agent that is killed was at goes on in a new process, and is done
+// once; others go on beside it. An agent works on what it was given, and on nothing else.
 func TestLeasedKill(t *testing.T) {
 	tier.Full(t, "an agent that is killed at work, and others beside it")
 	s := newSite(t, build(t), turns(t, strings.Replace(oneFile, "sleep 0.3", "sleep 2", 1)))
-	d := newDesk(s)
-	w, env := d.worker(t, "1")
-	cmd := exec.Command(s.binary, "--bare=remote.git", "--state=state", "--config=config.toml", "--once")
-	cmd.Dir, cmd.Env = s.dir, env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var id string
-	await.True(t, "it has a lease", func() bool {
-		l, _ := w.Current(t.Context())
-		id = l.ID
-		return id != ""
-	})
-	cmd.Process.Kill()
-	cmd.Wait()
 	s.publish(document[:len(document)-len("## Reports\n")] + "### D-3: urgent\n- priority: 5\n## Reports\n")
-	_, other := d.worker(t, "2")
-	if log, err := d.once(other, "state2", "--directive", "D-1"); err == nil || !strings.Contains(log, "held: alpha.1 works on D-1") {
-		t.Errorf("another worker on D-1: %v %s", err, log)
+	var mu sync.Mutex
+	runs := map[string]int{}
+	h := newLauncher(s, 2, func(_ context.Context, cmd *exec.Cmd, j *wardhost.Job) error {
+		mu.Lock()
+		runs[j.Directive]++
+		n := runs[j.Directive]
+		mu.Unlock()
+		if j.Directive == "D-1" && n == 1 {
+			if err := cmd.Start(); err != nil {
+				return err
+			}
+			await.True(t, "it works", func() bool {
+				_, err := os.Stat(s.path(fmt.Sprintf("state%d/agent/D-1/remote/D-1/a", j.Number)))
+				return err == nil
+			})
+			cmd.Process.Kill()
+			return cmd.Wait()
+		}
+		log, err := await.Output(s, cmd)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", j.Directive, err, log)
+		}
+		return err
+	})
+	if err := h.Serve(t.Context()); err != nil {
+		t.Error(err)
 	}
-	if log, err := d.once(other, "state2", "--directive", "D-77"); err == nil || !strings.Contains(log, "D-77 is not among the directives") {
+	if runs["D-1"] != 2 || runs["D-2"] != 1 || runs["D-3"] != 1 {
+		t.Error(runs)
+	}
+	done := map[string]int{}
+	for _, r := range s.reports() {
+		done[r.Directive]++
+	}
+	if len(done) != 3 || done["D-1"] != 1 || done["D-2"] != 1 || done["D-3"] != 1 {
+		t.Error(done)
+	}
+	if log, err := await.Output(s, s.worker("state9", "D-77")); err == nil || !strings.Contains(log, "D-77 is not among the directives") {
 		t.Errorf("D-77: %v %s", err, log)
 	}
-	if l, _ := w.Current(t.Context()); l.ID != id {
-		t.Errorf("the lease has changed: %v, was %s", l, id)
-	}
-	if log, err := d.once(env, "state", "--once"); err != nil {
-		t.Errorf("%v %s", err, log)
-	}
-	var order []string
-	for _, r := range s.reports() {
-		order = append(order, r.Directive)
-	}
-	if strings.Join(order, " ") != "D-1 D-3 D-2" {
-		t.Error(order)
-	}
-	if log, err := d.once(other, "state2", "--directive", "D-1"); err != nil {
+	if log, err := await.Output(s, s.worker("state9", "D-1")); err != nil {
 		t.Errorf("a directive that is done: %v %s", err, log)
+	}
+}
+
+// TestLingers: a worker whose directive waits for a word stays for [launch] linger, says so,
+// and goes on when the word comes; with --once it does not stay.
+func TestLingers(t *testing.T) {
+	tier.First(t, "an agent that waits")
+	s := newSite(t, build(t), turns(t, strings.Replace(oneFile, "sleep 0.3; ", "", 1)))
+	const open = "# COMMS\n## Directives\n### D-1: x\n## Reports\n"
+	doc, _ := comms.Parse([]byte(open))
+	s.publish(open + fmt.Sprintf("### R-1 2026-11-21T12:00:00Z D-1 EXIT_BLOCKED\nDirective: %s\nword\n", doc.Directives[0].Hash()))
+	if log, err := await.Output(t, s.worker("state", "D-1")); err != nil || len(s.reports()) != 1 {
+		t.Errorf("with --once: %v %s", err, log)
+	}
+	cmd := s.worker("state", "D-1")
+	cmd.Args = slices.DeleteFunc(cmd.Args, func(arg string) bool { return arg == "--once" })
+	cmd.Env = append(cmd.Env, boot.LiveVar+"=1")
+	told, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits, over := make(chan bool, 1), make(chan error, 1)
+	go func() {
+		for lines := bufio.NewScanner(told); lines.Scan(); {
+			if strings.Contains(lines.Text(), `"kind":"waits"`) {
+				waits <- true
+			}
+		}
+		over <- cmd.Wait()
+	}()
+	await.Value(t, "it says that it waits", waits)
+	s.publish(strings.Replace(open, "D-1: x", "D-1: z", 1))
+	if err := await.Value(t, "it ends", over); err != nil {
+		t.Error(err)
+	}
+	if list := s.reports(); len(list) != 1 || list[0].Status != comms.Done {
+		t.Errorf("%+v", list)
 	}
 }

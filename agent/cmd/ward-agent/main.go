@@ -56,7 +56,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	}
 	set := worker.Settings{
 		Store:  store.Options{Bare: env.Path(bare), State: env.Path(state)},
-		Launch: launch.From(env.Getenv), Once: once || directive != "", Directive: directive, Stderr: env.Stderr, Redact: secret.Redactor(), Getenv: env.Getenv,
+		Launch: launch.From(env.Getenv), Once: once || directive != "" && env.Getenv(boot.LeaseVar) == "", Directive: directive, Stderr: env.Stderr, Redact: secret.Redactor(), Getenv: env.Getenv,
 	}
 	if env.Getenv(boot.LiveVar) != "" {
 		set.Heard = filepath.Dir(env.Path(file))

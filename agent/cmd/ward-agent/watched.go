@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"time"
 
-	"git-ward/agent/gateway"
 	"git-ward/agent/store"
 	"git-ward/internal/cli"
 	"git-ward/protocols/boot"
@@ -86,11 +84,8 @@ func rescue(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer release()
-	directive := "" // without the lease's, what is saved is the agent's without a name
-	if l, err := gateway.Lease(ctx, cmp.Or(env.Getenv(gateway.Anthropic), env.Getenv(gateway.OpenAI))); err == nil && l != nil {
-		directive = l.Directive
-	}
-	branches, err := s.Rescue(ctx, env.Path(tree), directive, !commits, time.Now())
+	// Without a lease's directive, what is saved is the agent's without a name.
+	branches, err := s.Rescue(ctx, env.Path(tree), env.Getenv(boot.LeaseVar), !commits, time.Now())
 	for _, b := range branches {
 		fmt.Fprintln(env.Stdout, "rescued", b)
 	}

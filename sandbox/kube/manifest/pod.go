@@ -94,7 +94,10 @@ func (s *Spec) worker() container {
 	c.WorkingDir = state
 	c.Command = append(s.first(), bin+"/ward-watcher", "--agent", bin+"/ward-agent", "--agent-user", strconv.Itoa(image.AgentID),
 		"--bare", mirror, "--state", state, "--door", nearDir+"/door/sock", "--config", configDir+"/"+configFile,
-		"--model", s.Model, "--once", "--directive", s.Directive)
+		"--model", s.Model, "--directive", s.Directive)
+	if s.Once {
+		c.Command = append(c.Command, "--once")
+	}
 	c.Env = s.environment()
 	c.VolumeMounts = append(c.VolumeMounts, places()...)
 	c.Resources = s.bounds()
@@ -128,7 +131,7 @@ func (s *Spec) environment() []variable {
 		{Name: "HOME", Value: state}, {Name: "LANG", Value: "C.UTF-8"},
 		{Name: "GIT_AUTHOR_NAME", Value: "Ward Agent"}, {Name: "GIT_AUTHOR_EMAIL", Value: "agent@ward"},
 		{Name: "GIT_COMMITTER_NAME", Value: "Ward Agent"}, {Name: "GIT_COMMITTER_EMAIL", Value: "agent@ward"},
-		{Name: boot.UntilVar, Value: s.Until.UTC().Format("2006-01-02T15:04:05.999999999Z07:00")}, {Name: boot.LiveVar, Value: "1"}, {Name: "WARD_LEASE", Value: "1"},
+		{Name: boot.UntilVar, Value: s.Until.UTC().Format("2006-01-02T15:04:05.999999999Z07:00")}, {Name: boot.LiveVar, Value: "1"}, {Name: boot.LeaseVar, Value: s.Directive},
 	}
 }
 

@@ -22,6 +22,7 @@ type Spec struct {
 	Policy    firewall.Policy // of the pod's network; its Gates are where near goes
 	Model     string
 	Directive string
+	Once      bool          // the worker stays for no word: its launch ends when nothing is left
 	Until     time.Time     // [budget] time is spent
 	Time      time.Duration // the longest that the Job may take
 	Secret    *Secret       // nil: a placeholder, for people to read

@@ -1,0 +1,415 @@
+// Package host has the directives of a repository worked on, for one launch (ONE-1): it
+// keeps up what refs say, asks protocols/schedule who is to work on what, writes that down as a
+// lease, and runs a worker for exactly that lease, which ends with it. It chooses nothing, and
+// knows no container: a worker is a function of the launch's.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
+	"git-ward/protocols/schedule"
+	"git-ward/sandbox/lease"
+)
+
+// Host is one launch's. Its fields are set before Serve, and not changed after.
+type Host struct {
+	Book     *lease.Book
+	Settings *config.Config
+	Log      zerolog.Logger
+	Name     string // the launcher's, which begins its workers' names
+	Slots    int    // how many workers there may be at once, besides those of Offers
+	Only     string // the only directive to work on; "" is any
+	Once     bool   // end when nothing is left to do
+	Until    time.Time
+	// Where says where a directive would be worked on, for people.
+	Where func(directive string) string
+	// Run runs a worker to its end. When ctx ends, so does it, and nothing of it runs any
+	// more when Run returns.
+	Run func(ctx context.Context, j *Job) error
+
+	mu      sync.Mutex
+	running map[string]*Job // by directive
+	offers  map[int]*offer  // by their slots' numbers
+	stops   map[string]string
+	closed  bool
+	moved   chan struct{} // something but a ref has
+	ended   chan *Job
+
+	refs     refs
+	rests    map[string]*rest
+	began    map[int]bool // slots that have had a worker
+	everUp   bool         // a worker of this launch has run
+	followed time.Time    // the time when the plan is made anew, though nothing has moved
+}
+
+// Job is one assignment.
+type Job struct {
+	Directive string
+	Number    int    // of the worker, from 1
+	Holder    string // its name
+	Where     string
+	Hold      *lease.Hold
+	First     bool // the first one of its number in this launch
+
+	host   *Host
+	offer  *offer // nil for a slot of the launch's own
+	cancel context.CancelCauseFunc
+	over   chan struct{} // closed when it has ended, and its lease is given back
+	up     bool          // its payload has run
+	text   string        // the hash of the directive's, as it was seen last
+	waits  bool          // it says that it only waits
+	idle   time.Time     // since when there is nothing to do; zero where there is
+	began  time.Time
+	before trace
+	err    error // how it has ended
+}
+
+// Ended is why the host ended a worker: its lease is lost, somebody stopped what it was at,
+// or there is nothing to do on it.
+type Ended struct{ Why error }
+
+func (e *Ended) Error() string { return e.Why.Error() }
+func (e *Ended) Unwrap() error { return e.Why }
+
+var (
+	errStopped = errors.New("somebody stopped it")
+	errIdle    = errors.New("there is nothing to do on it")
+	errNoWord  = errors.New("it ended without a word")
+)
+
+// pollInterval is the time between two looks whether a ref has moved: it tells nobody.
+const pollInterval = 500 * time.Millisecond
+
+// Serve has directives worked on until ctx ends or, with Once, nothing is left. All workers
+// have ended then. The error of a worker that could not be made at all, before any other has
+// run, is the launch's.
+func (h *Host) Serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h.start()
+	err := h.loop(ctx)
+	cancel()
+	h.mu.Lock()
+	h.closed = true
+	left := len(h.running)
+	for _, o := range h.offers {
+		o.dismiss()
+	}
+	h.mu.Unlock()
+	for range left {
+		j := <-h.ended
+		h.leave(j)
+		if j.Number == 1 { // as where it is the only one
+			err = errors.Join(err, j.err)
+		}
+	}
+	return err
+}
+
+func (h *Host) start() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.init()
+	h.rests, h.began = map[string]*rest{}, map[int]bool{}
+}
+
+// init makes what callers from outside need, too.
+func (h *Host) init() {
+	if h.moved == nil {
+		h.running, h.offers, h.stops = map[string]*Job{}, map[int]*offer{}, map[string]string{}
+		h.moved, h.ended = make(chan struct{}, 1), make(chan *Job)
+	}
+}
+
+func (h *Host) loop(ctx context.Context) error {
+	for {
+		plan, err := h.plan(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			h.Log.Error().Err(err).Msg("what there is to do cannot be read")
+		}
+		if h.Once && h.idle() && (err != nil || !plan.Left) {
+			return errors.Join(err, h.undone())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case j := <-h.ended:
+			if h.took(ctx, j); h.unmade(j) { // which is the admin's
+				return j.err
+			}
+			h.followed = time.Time{}
+		case <-h.moved:
+			h.followed = time.Time{}
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// unmade reports whether no worker could be made at all.
+func (h *Host) unmade(j *Job) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.everUp = h.everUp || j.up
+	return !h.everUp && j.err != nil && j.offer == nil
+}
+
+// idle reports whether nobody works, nor is about to.
+func (h *Host) idle() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.running) == 0
+}
+
+// undone is why a launch that is over has left something undone.
+func (h *Host) undone() (err error) {
+	for _, r := range h.rests {
+		if r.Given {
+			err = errors.Join(err, r.last)
+		}
+	}
+	if h.Only != "" && len(h.began) == 0 {
+		err = h.refs.against(h.Only)
+	}
+	if names := h.refs.open(h.Only); h.spent() && len(names) > 0 {
+		err = errors.Join(err, diag.Hint(fmt.Errorf("the time of this launch, [budget] time, is spent; still open: %s", strings.Join(names, ", ")), "the next launch takes them up, with time of its own"))
+	}
+	return err
+}
+
+func (h *Host) spent() bool { return !h.Until.IsZero() && !time.Now().Before(h.Until) }
+
+// nudge has the plan made anew.
+func (h *Host) nudge() {
+	select {
+	case h.moved <- struct{}{}:
+	default:
+	}
+}
+
+// plan makes the plan, and carries it out, where something has moved or it is time.
+func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
+	moved, err := h.look(ctx)
+	if err != nil {
+		return p, err
+	}
+	now := time.Now()
+	if !moved && h.followed.After(now) {
+		return schedule.Plan{Left: true}, nil
+	}
+	held, err := h.Book.Others(ctx)
+	if err != nil {
+		return p, err
+	}
+	h.refs.held = held
+	state := h.state(now, held)
+	p = schedule.Assign(state)
+	for _, directive := range p.End {
+		h.end(directive, errIdle)
+	}
+	for _, a := range p.Start {
+		h.assign(ctx, a)
+	}
+	h.refuse(state.Slots)
+	if h.followed = p.Next; p.Next.IsZero() {
+		h.followed = now.Add(time.Hour)
+	}
+	return p, nil
+}
+
+// state is what there is to decide on.
+func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.Settings.Agent
+	s := schedule.State{Directives: h.refs.known.Directives, Held: held, Stopped: map[string]bool{}, Rests: map[string]schedule.Rest{},
+		Rules: schedule.Rules{Now: now, Only: h.Only, Loop: a.Loop, Retry: a.RetryPause.Duration, Poll: a.Poll.Duration, Stop: h.refs.stop, Spent: h.spent()}}
+	if !h.Once {
+		s.Linger = h.Settings.Launch.Linger.Duration
+	}
+	for n := range h.Slots {
+		s.Slots = append(s.Slots, schedule.Slot{Number: n + 1})
+	}
+	for n, o := range h.offers {
+		s.Slots = append(s.Slots, schedule.Slot{Number: n, Of: o.machine})
+	}
+	for directive, text := range h.stops {
+		if d := h.refs.known.Directive(directive); d == nil && text == "" || d != nil && d.Hash == text {
+			s.Stopped[directive] = true
+		} else {
+			delete(h.stops, directive) // the PM has changed it
+		}
+	}
+	for directive, r := range h.rests {
+		s.Rests[directive] = r.Rest
+	}
+	for directive, j := range h.running {
+		delete(held, directive) // its worker hears of it when the lease is lost
+		j.look(&s.Rules, h.refs.known.Directive(directive), now)
+		s.Running = append(s.Running, schedule.Running{Directive: directive, Slot: j.Number, Idle: j.idle, Waits: j.waits})
+	}
+	return s
+}
+
+// look notes since when there is nothing to do.
+func (j *Job) look(r *schedule.Rules, d *schedule.Directive, now time.Time) {
+	due := schedule.Over
+	if j.text = ""; d != nil {
+		j.text = d.Hash
+		due, _ = r.Due(d)
+	}
+	switch {
+	case due == schedule.Now:
+		j.idle, j.waits = time.Time{}, false
+	case j.idle.IsZero():
+		j.idle = now
+	}
+}
+
+// assign writes an assignment down, and begins it. Where somebody else was faster, or the
+// lease cannot be written, the directive is looked at again in the next plan.
+func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
+	j := &Job{Directive: a.Directive, Number: a.Slot, Holder: fmt.Sprintf("%s.%d", h.Name, a.Slot), Where: h.Where(a.Directive),
+		host: h, over: make(chan struct{}), began: time.Now(), before: h.refs.trace(h.Book.Repo, a.Directive), First: !h.began[a.Slot]}
+	j.text = j.before.hash
+	h.mu.Lock()
+	if o := h.offers[a.Slot]; o != nil {
+		j.offer, j.Holder, j.Where = o, o.holder, o.where
+	}
+	h.mu.Unlock()
+	var err error
+	if j.Hold, err = h.Book.Take(ctx, j.Holder, j.Where, j.Directive); err != nil {
+		if taken := (*lease.Taken)(nil); !errors.As(err, &taken) && ctx.Err() == nil {
+			h.Log.Error().Err(err).Str("directive", j.Directive).Msg("its lease cannot be written")
+			h.rest(j.Directive).longer(err)
+		}
+		h.nudge()
+		return
+	}
+	if !h.enter(j) { // its machine has gone meanwhile
+		h.giveBack(ctx, j)
+		h.nudge()
+		return
+	}
+	h.began[a.Slot] = true
+	work, cancel := context.WithCancelCause(ctx)
+	j.cancel = cancel
+	failpoint.Reach("host/assigned")
+	go j.run(work)
+}
+
+// enter notes that a job begins; false where the place that it is for is gone.
+func (h *Host) enter(j *Job) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if j.offer != nil && (h.offers[j.Number] != j.offer || j.offer.left) {
+		return false
+	}
+	if h.running[j.Directive] = j; j.offer != nil {
+		j.offer.given = true
+	}
+	return true
+}
+
+func (h *Host) leave(j *Job) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.running, j.Directive)
+	if j.offer != nil {
+		delete(h.offers, j.Number)
+		j.offer.ended <- j.err
+	}
+}
+
+func (h *Host) giveBack(ctx context.Context, j *Job) error {
+	failpoint.Reach("host/ended")
+	return j.Hold.Release(context.WithoutCancel(ctx))
+}
+
+// run runs the worker, with its lease kept, and gives the lease back.
+func (j *Job) run(ctx context.Context) {
+	keeping, enough := context.WithCancel(context.WithoutCancel(ctx))
+	go j.Hold.Keep(keeping, func(why error) {
+		j.cancel(&Ended{diag.Hint(fmt.Errorf("the lease of %s is lost: %w", j.Directive, why), "git ward lease says who has it")})
+	})
+	run := j.host.Run
+	if j.offer != nil {
+		run = j.offer.run
+	}
+	j.err = errNoWord
+	defer func() {
+		enough()
+		j.err = errors.Join(j.err, j.host.giveBack(ctx, j))
+		j.cancel(nil)
+		close(j.over)
+		j.host.ended <- j
+	}()
+	j.err = How(ctx, run(ctx, j))
+}
+
+// Up says that the worker's payload runs.
+func (j *Job) Up() {
+	j.host.mu.Lock()
+	defer j.host.mu.Unlock()
+	j.up = true
+}
+
+// Waits says whether the worker only waits for something, by its own word.
+func (j *Job) Waits(yes bool) {
+	j.host.mu.Lock()
+	was := j.waits
+	j.waits = yes
+	j.host.mu.Unlock()
+	if yes && !was {
+		j.host.nudge()
+	}
+}
+
+// end ends a directive's worker.
+func (h *Host) end(directive string, why error) *Job {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	j := h.running[directive]
+	if j != nil {
+		j.cancel(&Ended{why})
+	}
+	return j
+}
+
+// ErrNobody says that nobody of this launch works on a directive.
+var ErrNobody = errors.New("nobody of this launch works on it")
+
+// Stop ends who works on a directive, in good order, and keeps this launch from working on it
+// until the PM changes its text: reports move the PM's branch, too, and begin nothing again.
+// It waits for the worker's end until ctx ends, and returns its name.
+func (h *Host) Stop(ctx context.Context, directive string) (holder string, err error) {
+	h.mu.Lock()
+	h.init()
+	j := h.running[directive]
+	if j != nil {
+		h.stops[directive] = j.text
+		j.cancel(&Ended{errStopped})
+	}
+	h.mu.Unlock()
+	if j == nil {
+		return "", ErrNobody
+	}
+	select {
+	case <-j.over:
+		return j.Holder, nil
+	case <-ctx.Done():
+		return j.Holder, context.Cause(ctx)
+	}
+}

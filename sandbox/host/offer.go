@@ -1,0 +1,125 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/schedule"
+)
+
+const (
+	// maxHands is how many workers other machines may have, and firstHand the number of the first.
+	maxHands, firstHand = 200, 1001
+)
+
+// Offer is a place for one worker on another machine, which has asked for work (MANY-2).
+type Offer struct {
+	Name string // of the machine's key, a dot, and a number
+	Once bool   // it is for what can be begun now
+	Run  func(ctx context.Context, j *Job) error
+}
+
+// machine is the name of the machine in an offer's, NAME.K.
+func machine(name string) string { return name[:max(strings.LastIndexByte(name, '.'), 0)] }
+
+// offer is one that waits, or works.
+type offer struct {
+	machine, holder, where string
+
+	once  bool
+	run   func(ctx context.Context, j *Job) error
+	given bool          // it has got a directive
+	left  bool          // nobody waits for it any more
+	none  chan struct{} // closed when there is nothing for it
+	ended chan error    // how its worker has
+}
+
+// dismiss says that there is nothing for an offer that waits.
+func (o *offer) dismiss() {
+	if !o.given && !o.left {
+		o.left = true
+		close(o.none)
+	}
+}
+
+var (
+	// ErrAtWork is that a machine offers one place a second time.
+	ErrAtWork = errors.New("this worker is at it already")
+	// ErrFull is that a machine, or all of them, offer more than they may.
+	ErrFull = errors.New("no more")
+)
+
+// Offer waits until a directive is to be worked on at a place, and until its worker there has
+// ended; did is false where there was none, because ctx has ended or there is nothing to do.
+// A machine has no more places than most at once.
+func (h *Host) Offer(o Offer, most int) (wait func(context.Context) (did bool, err error), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.init()
+	of := &offer{machine: machine(o.Name), holder: h.Name + "." + o.Name, where: "ssh " + machine(o.Name), once: o.Once, run: o.Run,
+		none: make(chan struct{}), ended: make(chan error, 1)}
+	number, err := h.place(of, most)
+	if err != nil {
+		return nil, err
+	}
+	if h.offers[number] = of; h.closed {
+		of.dismiss()
+	}
+	h.nudge()
+	return func(ctx context.Context) (bool, error) { return h.wait(ctx, number, of) }, nil
+}
+
+// place is a free number for an offer.
+func (h *Host) place(o *offer, most int) (number int, err error) {
+	own := 0
+	for _, other := range h.offers {
+		if other.holder == o.holder {
+			return 0, ErrAtWork
+		}
+		if other.machine == o.machine {
+			own++
+		}
+	}
+	if own >= most {
+		return 0, fmt.Errorf("%w: the gate has %s of this machine, as many as [launch] hand_agents there lets one have: ask for fewer with --agents, or raise it", ErrFull, diag.Count(own, "worker"))
+	}
+	for n := firstHand; n < firstHand+maxHands; n++ {
+		if h.offers[n] == nil {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: other machines have %d workers at the gate, which are all that it takes", ErrFull, maxHands)
+}
+
+func (h *Host) wait(ctx context.Context, number int, o *offer) (did bool, err error) {
+	select {
+	case err := <-o.ended:
+		return true, err
+	case <-o.none:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	if o.given {
+		h.mu.Unlock()
+		return true, <-o.ended // it ends with its connection
+	}
+	o.left = true
+	delete(h.offers, number)
+	h.mu.Unlock()
+	return false, nil
+}
+
+// refuse dismisses the offers for which there was nothing in a plan, where they wait for no
+// other. One that came after the plan was made waits for the next.
+func (h *Host) refuse(planned []schedule.Slot) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range planned {
+		if o := h.offers[s.Number]; o != nil && o.once {
+			o.dismiss()
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/lease"
+	"git-ward/protocols/schedule"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// refs is what a launch knows of refs. Of what has not moved nothing is read again.
+type refs struct {
+	marks [3]git.Mark // of units, control and leases, when they were read as
+	known schedule.Known
+	stop  bool // scratch/STOP is on control
+	held  map[string]time.Time
+}
+
+// look brings up what is known, where something has moved.
+func (h *Host) look(ctx context.Context) (moved bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r, repo, control := &h.refs, h.Book.Repo, h.Settings.Control.Ref()
+	marks := [3]git.Mark{repo.Mark(uow.RefPrefix), repo.Mark(control), repo.Mark(lease.Prefix)}
+	if marks == r.marks {
+		return false, nil
+	}
+	if marks[0] != r.marks[0] || marks[1] != r.marks[1] {
+		reader := repo.Reader(ctx)
+		defer reader.Close()
+		if marks[1] != r.marks[1] {
+			doc, err := state.ReadComms(reader, control)
+			if err != nil {
+				return false, err
+			}
+			if r.stop, err = schedule.Stop(reader, control); err != nil {
+				return false, err
+			}
+			r.known.Control(doc.Document)
+		}
+		if err := r.known.Units(reader, h.Only); err != nil {
+			return false, err
+		}
+	}
+	r.marks = marks
+	return true, nil
+}
+
+// against is what keeps anybody from a directive that alone was to be worked on, nil where
+// it is done, or says itself what it waits for.
+func (r *refs) against(directive string) error {
+	d := r.known.Directive(directive)
+	switch {
+	case d == nil:
+		return fmt.Errorf("%s is not among the directives", directive)
+	case len(d.Waits) > 0:
+		return fmt.Errorf("%s comes after %s", directive, strings.Join(d.Waits, ", "))
+	case d.Unit.Last != nil && d.Unit.Last.State == uow.Paused:
+		return diag.Hint(fmt.Errorf("%s is paused", directive), "%s", d.Unit.Last.Next())
+	}
+	if _, held := r.held[directive]; held {
+		return diag.Hint(fmt.Errorf("somebody else has %s", directive), "git ward lease --bare DIR says who")
+	}
+	return nil
+}
+
+// open are the directives that are.
+func (r *refs) open(only string) (names []string) {
+	for _, d := range r.known.Directives {
+		if !d.Gone && d.State == comms.Open && (only == "" || d.Name == only) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// trace is what work on a directive moves.
+type trace struct {
+	tip    string // of its newest journal
+	branch git.Mark
+	state  comms.State
+	hash   string
+}
+
+// trace is a directive's as it is known now.
+func (r *refs) trace(repo *git.Repo, directive string) trace {
+	t := trace{tip: r.known.Tip(directive), branch: repo.Mark("refs/heads/agent/" + directive)}
+	if d := r.known.Directive(directive); d != nil {
+		t.state, t.hash = d.State, d.Hash
+	}
+	return t
+}
