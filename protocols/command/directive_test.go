@@ -172,7 +172,7 @@ func TestDirectiveList(t *testing.T) {
 	}
 	gittest.InOrder(t, ward(t, p, 0, "directive", "show", "D-4"), "D-4 do what cannot be: stopped: it got worse and worse; not proved (NONE): ", "waits for you: git ward directive edit D-4", "### D-4: do what cannot be\n", "### R-4 ", "All is done, says the agent.\n")
 	gittest.InOrder(t, ward(t, p, 1, "directive", "show", "D-9"), "there is no directive D-9\n")
-	for _, args := range [][]string{{"list", "x"}, {"show"}, {"show", "D-1.1"}, {"new", "x"}, {"new", "-m", "a", "-F", "b"}, {"edit"}} {
+	for _, args := range [][]string{{"list", "x"}, {"show", "D-1.1"}, {"new", "x"}, {"new", "-m", "a", "-F", "b"}, {"edit"}} {
 		gittest.InOrder(t, ward(t, p, 2, append([]string{"directive"}, args...)...), "git-ward: error: ", "usage: git ward directive ")
 	}
 	gittest.InOrder(t, wardIn(t, p, t.TempDir(), 2, nil, "directive", "show"), "is not in a git repository")

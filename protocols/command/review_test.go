@@ -85,13 +85,13 @@ func TestReviewJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(ward(t, p, 0, "review", "--json", "D-1")), &r); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Fields("base branch certificate changes claimed commands commit cost criteria current directive merge next or outcome papers patch patch_omitted project" +
+	want := strings.Fields("base branch certificate changes claimed commands commit cost criteria current directive merge next or outcome patch patch_omitted project" +
 		" record report said schema_version state taken_by text title touched unit unit_state verdict waits_for")
 	if got := slices.Sorted(maps.Keys(r)); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	cost, merge := r["cost"].(map[string]any), r["merge"].(map[string]any)
-	if cost["tokens"] != nil || cost["money"] != nil || cost["iterations"] != 1.0 || merge["judged"] != true || r["state"] != "ready" || r["schema_version"] != "1.0" {
+	if cost["tokens"] != nil || cost["money"] != nil || cost["iterations"] != 1.0 || merge["judged"] != true || r["state"] != "ready" || r["schema_version"] != "1.1" {
 		t.Errorf("%v %v", cost, merge)
 	}
 	if patch := r["patch"].(string); !strings.Contains(patch, "+echo \"Hello, $1.\"\n") || len(r["changes"].([]any)) != 6 {
