@@ -36,7 +36,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 	if !r.Booted {
 		w.fail(t, r.Why)
 	}
-	if r.died() && !(w.opts.ends() && w.over(t, r)) { // there its end is the launch's
+	if r.died() && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's
 		w.tellDeath(t, r)
 	}
 	if w.givesWay(t, r) {

@@ -49,6 +49,9 @@ const (
 	filling  = "dd if=/dev/zero of=/bot/fill bs=1M 2>/dev/null\nmkdir -p /bot/main/remote/.git/x; dd if=/dev/zero of=/bot/home/fill bs=1k 2>/dev/null\nexit 1\n"
 )
 
+// toBeWatched has something to do for an agent, which does it not.
+const toBeWatched = "# COMMS\n\n## Directives\n\n### D-1: something\n\n- [ ] it is there (`true`)\n\n## Reports\n"
+
 // inFence is a launched watcher, seen from the host.
 type inFence struct {
 	*gittest.Pair
@@ -68,6 +71,8 @@ func watched(t *testing.T, branch, other string) (f *inFence, main string) {
 		p.Commit("agent.sh", agent)
 		p.Git("push", "-q", "--force", "origin", branch)
 	}
+	p.Commit("COMMS.md", toBeWatched)
+	p.Git("push", "-q", "origin", "HEAD:main")
 	push("main", enemy+enter+stay)
 	main = strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	if branch != "" {
@@ -151,6 +156,7 @@ func TestWatcherFindsTraps(t *testing.T) {
 	p := fenced(t)
 	f := &inFence{Pair: p}
 	f.settings(`run = ["sh", "agent.sh"]`, `probation = false`, `start_timeout = "10m"`, `state_size = 134_217_728`)
+	p.Commit("COMMS.md", toBeWatched)
 	p.Commit("agent.sh", enter+"exit 0\n")
 	p.Git("push", "-q", "origin", "main")
 	for _, cmd := range []*exec.Cmd{

@@ -36,6 +36,8 @@ type Host struct {
 	// Run runs a worker to its end. When ctx ends, so does it, and nothing of it runs any
 	// more when Run returns.
 	Run func(ctx context.Context, j *Job) error
+	// Idle is called when there is nothing to do; nil: nobody.
+	Idle func()
 
 	mu      sync.Mutex
 	running map[string]*Job // by directive
@@ -142,6 +144,9 @@ func (h *Host) loop(ctx context.Context) error {
 		}
 		if h.Once && h.idle() && (err != nil || !plan.Left) {
 			return errors.Join(err, h.undone())
+		}
+		if h.Idle != nil && err == nil && h.idle() {
+			h.Idle()
 		}
 		select {
 		case <-ctx.Done():
