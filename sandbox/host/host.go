@@ -54,41 +54,6 @@ type Host struct {
 	followed time.Time    // the time when the plan is made anew, though nothing has moved
 }
 
-// Job is one assignment.
-type Job struct {
-	Directive string
-	Number    int    // of the worker, from 1
-	Holder    string // its name
-	Where     string
-	Hold      *lease.Hold
-	First     bool // the first one of its number in this launch
-
-	host   *Host
-	offer  *offer // nil for a slot of the launch's own
-	cancel context.CancelCauseFunc
-	over   chan struct{} // closed when it has ended, and its lease is given back
-	up     bool          // its payload has run
-	text   string        // the hash of the directive's, as it was seen last
-	waits  bool          // it says that it only waits
-	idle   time.Time     // since when there is nothing to do; zero where there is
-	began  time.Time
-	before trace
-	err    error // how it has ended
-}
-
-// Ended is why the host ended a worker: its lease is lost, somebody stopped what it was at,
-// or there is nothing to do on it.
-type Ended struct{ Why error }
-
-func (e *Ended) Error() string { return e.Why.Error() }
-func (e *Ended) Unwrap() error { return e.Why }
-
-var (
-	errStopped = errors.New("somebody stopped it")
-	errIdle    = errors.New("there is nothing to do on it")
-	errNoWord  = errors.New("it ended without a word")
-)
-
 // pollInterval is the time between two looks whether a ref has moved: it tells nobody.
 const pollInterval = 500 * time.Millisecond
 
@@ -238,12 +203,7 @@ func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a := h.Settings.Agent
-	s := schedule.State{Directives: h.refs.known.Directives, Held: held, Stopped: map[string]bool{}, Rests: map[string]schedule.Rest{},
-		Rules: schedule.Rules{Now: now, Only: h.Only, Loop: a.Loop, Retry: a.RetryPause.Duration, Poll: a.Poll.Duration, Stop: h.refs.stop, Spent: h.spent()}}
-	if !h.Once {
-		s.Linger = h.Settings.Launch.Linger.Duration
-	}
+	s := schedule.State{Directives: h.refs.known.Directives, Held: held, Stopped: map[string]bool{}, Rests: map[string]schedule.Rest{}, Rules: h.rules(now)}
 	for n := range h.Slots {
 		s.Slots = append(s.Slots, schedule.Slot{Number: n + 1})
 	}
@@ -268,27 +228,39 @@ func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 	return s
 }
 
-// look notes since when there is nothing to do.
-func (j *Job) look(r *schedule.Rules, d *schedule.Directive, now time.Time) {
-	due := schedule.Over
-	if j.text = ""; d != nil {
-		j.text = d.Hash
-		due, _ = r.Due(d)
+// rules are the launch's own.
+func (h *Host) rules(now time.Time) schedule.Rules {
+	a := h.Settings.Agent
+	r := schedule.Rules{Now: now, Only: h.Only, Loop: a.Loop, Retry: a.RetryPause.Duration, Poll: a.Poll.Duration, Stop: h.refs.stop, Spent: h.spent()}
+	if !h.Once {
+		r.Linger = h.Settings.Launch.Linger.Duration
 	}
-	switch {
-	case due == schedule.Now:
-		j.idle, j.waits = time.Time{}, false
-	case j.idle.IsZero():
-		j.idle = now
+	return r
+}
+
+// due reports whether there is something to do on a directive, by what refs say now.
+func (h *Host) due(ctx context.Context, directive string) (bool, error) {
+	moved, err := h.look(ctx)
+	if err != nil {
+		return false, err
 	}
+	if moved { // which the plan does not know of
+		h.nudge()
+	}
+	d := h.refs.known.Directive(directive)
+	if d == nil {
+		return false, nil
+	}
+	rules := h.rules(time.Now())
+	due, _ := rules.Due(d)
+	return due == schedule.Now, nil
 }
 
 // assign writes an assignment down, and begins it. Where somebody else was faster, or the
 // lease cannot be written, the directive is looked at again in the next plan.
 func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	j := &Job{Directive: a.Directive, Number: a.Slot, Holder: fmt.Sprintf("%s.%d", h.Name, a.Slot), Where: h.Where(a.Directive),
-		host: h, over: make(chan struct{}), began: time.Now(), before: h.refs.trace(h.Book.Repo, a.Directive), First: !h.began[a.Slot]}
-	j.text = j.before.hash
+		host: h, over: make(chan struct{}), began: time.Now(), First: !h.began[a.Slot]}
 	h.mu.Lock()
 	if o := h.offers[a.Slot]; o != nil {
 		j.offer, j.Holder, j.Where = o, o.holder, o.where
@@ -303,7 +275,14 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 		h.nudge()
 		return
 	}
-	if !h.enter(j) { // its machine has gone meanwhile
+	// Between the plan and the lease another launcher may have had it, and ended it.
+	due, err := h.due(ctx, j.Directive)
+	if err != nil {
+		h.Log.Error().Err(err).Str("directive", j.Directive).Msg("whether there is something to do on it cannot be read")
+	}
+	j.before = h.refs.trace(h.Book.Repo, j.Directive)
+	j.text = j.before.hash
+	if !due || !h.enter(j) { // or its machine has gone meanwhile
 		h.giveBack(ctx, j)
 		h.nudge()
 		return
@@ -332,6 +311,7 @@ func (h *Host) leave(j *Job) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.running, j.Directive)
+	close(j.over)
 	if j.offer != nil {
 		delete(h.offers, j.Number)
 		j.offer.ended <- j.err
@@ -341,45 +321,6 @@ func (h *Host) leave(j *Job) {
 func (h *Host) giveBack(ctx context.Context, j *Job) error {
 	failpoint.Reach("host/ended")
 	return j.Hold.Release(context.WithoutCancel(ctx))
-}
-
-// run runs the worker, with its lease kept, and gives the lease back.
-func (j *Job) run(ctx context.Context) {
-	keeping, enough := context.WithCancel(context.WithoutCancel(ctx))
-	go j.Hold.Keep(keeping, func(why error) {
-		j.cancel(&Ended{diag.Hint(fmt.Errorf("the lease of %s is lost: %w", j.Directive, why), "git ward lease says who has it")})
-	})
-	run := j.host.Run
-	if j.offer != nil {
-		run = j.offer.run
-	}
-	j.err = errNoWord
-	defer func() {
-		enough()
-		j.err = errors.Join(j.err, j.host.giveBack(ctx, j))
-		j.cancel(nil)
-		close(j.over)
-		j.host.ended <- j
-	}()
-	j.err = How(ctx, run(ctx, j))
-}
-
-// Up says that the worker's payload runs.
-func (j *Job) Up() {
-	j.host.mu.Lock()
-	defer j.host.mu.Unlock()
-	j.up = true
-}
-
-// Waits says whether the worker only waits for something, by its own word.
-func (j *Job) Waits(yes bool) {
-	j.host.mu.Lock()
-	was := j.waits
-	j.waits = yes
-	j.host.mu.Unlock()
-	if yes && !was {
-		j.host.nudge()
-	}
 }
 
 // end ends a directive's worker.

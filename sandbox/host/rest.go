@@ -65,19 +65,3 @@ func (h *Host) took(ctx context.Context, j *Job) {
 		h.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended in good order and left nothing; git ward uow show says where the unit stands")
 	}
 }
-
-// How is how a worker has ended: as the host ended it, where that was so.
-func How(ctx context.Context, err error) error {
-	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
-		return ended
-	}
-	return err
-}
-
-// Followed reports whether an end is a bad one, which another worker follows.
-func Followed(ctx context.Context, err error) bool {
-	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
-		return !errors.Is(ended, errStopped) && !errors.Is(ended, errIdle)
-	}
-	return err != nil && ctx.Err() == nil // else the launch ends
-}

@@ -1,0 +1,116 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/schedule"
+	"git-ward/sandbox/lease"
+)
+
+// Job is one assignment.
+type Job struct {
+	Directive string
+	Number    int    // of the worker, from 1
+	Holder    string // its name
+	Where     string
+	Hold      *lease.Hold
+	First     bool // the first one of its number in this launch
+
+	host   *Host
+	offer  *offer // nil for a slot of the launch's own
+	cancel context.CancelCauseFunc
+	over   chan struct{} // closed when it has ended, its lease is given back, and the host knows
+	up     bool          // its payload has run
+	text   string        // the hash of the directive's, as it was seen last
+	waits  bool          // it says that it only waits
+	idle   time.Time     // since when there is nothing to do; zero where there is
+	began  time.Time
+	before trace
+	err    error // how it has ended
+}
+
+// Ended is why the host ended a worker: its lease is lost, somebody stopped what it was at,
+// or there is nothing to do on it.
+type Ended struct{ Why error }
+
+func (e *Ended) Error() string { return e.Why.Error() }
+func (e *Ended) Unwrap() error { return e.Why }
+
+var (
+	errStopped = errors.New("somebody stopped it")
+	errIdle    = errors.New("there is nothing to do on it")
+	errNoWord  = errors.New("it ended without a word")
+)
+
+// look notes since when there is nothing to do.
+func (j *Job) look(r *schedule.Rules, d *schedule.Directive, now time.Time) {
+	due := schedule.Over
+	if j.text = ""; d != nil {
+		j.text = d.Hash
+		due, _ = r.Due(d)
+	}
+	switch {
+	case due == schedule.Now:
+		j.idle, j.waits = time.Time{}, false
+	case j.idle.IsZero():
+		j.idle = now
+	}
+}
+
+// run runs the worker, with its lease kept, and gives the lease back.
+func (j *Job) run(ctx context.Context) {
+	keeping, enough := context.WithCancel(context.WithoutCancel(ctx))
+	go j.Hold.Keep(keeping, func(why error) {
+		j.cancel(&Ended{diag.Hint(fmt.Errorf("the lease of %s is lost: %w", j.Directive, why), "git ward lease says who has it")})
+	})
+	run := j.host.Run
+	if j.offer != nil {
+		run = j.offer.run
+	}
+	j.err = errNoWord
+	defer func() {
+		enough()
+		j.err = errors.Join(j.err, j.host.giveBack(ctx, j))
+		j.cancel(nil)
+		j.host.ended <- j
+	}()
+	j.err = How(ctx, run(ctx, j))
+}
+
+// Up says that the worker's payload runs.
+func (j *Job) Up() {
+	j.host.mu.Lock()
+	defer j.host.mu.Unlock()
+	j.up = true
+}
+
+// Waits says whether the worker only waits for something, by its own word.
+func (j *Job) Waits(yes bool) {
+	j.host.mu.Lock()
+	was := j.waits
+	j.waits = yes
+	j.host.mu.Unlock()
+	if yes && !was {
+		j.host.nudge()
+	}
+}
+
+// How is how a worker has ended: as the host ended it, where that was so.
+func How(ctx context.Context, err error) error {
+	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
+		return ended
+	}
+	return err
+}
+
+// Followed reports whether an end is a bad one, which another worker follows.
+func Followed(ctx context.Context, err error) bool {
+	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
+		return !errors.Is(ended, errStopped) && !errors.Is(ended, errIdle)
+	}
+	return err != nil && ctx.Err() == nil // else the launch ends
+}
