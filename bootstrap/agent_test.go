@@ -198,7 +198,7 @@ say It is better.
 	}
 }
 
-// TestHopProves: where nobody merges but the PM, too, a claim holds when its program has
+// TestHopProves: also where only the PM merges, a claim holds when its program has
 // passed a probation, and not before (BOOT-3).
 func TestHopProves(t *testing.T) {
 	tier.Full(t, "launches and verdicts of the real agent")

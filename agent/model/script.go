@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"git-ward/internal/diag"
-	"git-ward/internal/pattern"
+	"git-ward/protocols/lease"
 )
 
 // BuiltinScript is what the script model plays where main has no script of its
@@ -72,8 +72,6 @@ const (
 	onPlan    = "plan"
 )
 
-var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
-
 // ParseScript reads a script; name is its path in messages. It reports the first
 // fault as name:line.
 func ParseScript(data []byte, name string) (*Script, error) {
@@ -110,7 +108,7 @@ func parseLine(raw []byte) (scriptLine, error) {
 	if line.On != "" && line.On != onRefused && line.On != onPlan {
 		return line, fmt.Errorf("%q is not something to be played on; there are %q and %q", line.On, onRefused, onPlan)
 	}
-	if line.Directive != "" && !directiveName.MatchString(line.Directive) {
+	if line.Directive != "" && !lease.IsDirective(line.Directive) {
 		return line, fmt.Errorf("%q is not the name of a directive, as D-1 is", line.Directive)
 	}
 	if line.Role != "" && line.Role != "Skeptic" {

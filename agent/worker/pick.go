@@ -34,7 +34,7 @@ func rules(c *config.Config, spent bool) schedule.Rules {
 }
 
 // next is the directive to work on, nil for none. What a launcher's worker is there for it was
-// told; where nobody says so, this process is the one place of its own schedule.
+// told. Without a launcher this process is the one place of its own schedule.
 func (p *pass) next(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
 	k, rules, err := p.deps.known(ctx, doc)
 	if err != nil {
@@ -72,7 +72,7 @@ func (d *deps) look(ctx context.Context) (*schedule.Known, schedule.Rules, error
 	return d.known(ctx, doc)
 }
 
-// patience is how long a process that nobody schedules waits for its next pass when nothing
+// patience is how long a process without a launcher waits for its next pass when no ref
 // moves: until a unit is tried again whose model did not answer, at most. 0 is not at all.
 func (d *deps) patience(ctx context.Context, once bool) (wait time.Duration, err error) {
 	if !once {

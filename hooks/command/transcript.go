@@ -12,7 +12,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/pattern"
+	"git-ward/protocols/lease"
 	"git-ward/protocols/uow"
 )
 
@@ -24,8 +24,6 @@ var Transcript = cli.Command{Name: "transcript", Doc: "show what was said and do
 		"Without a unit, the newest one of the directive that has a transcript. Words come onto the record when an iteration ends or is left; until then git ward watch shows them, on the host.",
 	Examples: []cli.Example{{Line: "transcript D-1", Doc: "all iterations of the newest unit"}, {Line: "transcript D-1.1 --iteration 2", Doc: "one of them"}},
 	Run:      showTranscript}
-
-var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
 
 func showTranscript(ctx context.Context, env *cli.Env) error {
 	var bare string
@@ -41,7 +39,7 @@ func showTranscript(ctx context.Context, env *cli.Env) error {
 		return env.Usage(transcriptUsage, "transcript takes one directive, such as D-1, or one unit, such as D-1.1")
 	}
 	unit, err := uow.ParseID(args[0])
-	if directiveName.MatchString(args[0]) {
+	if lease.IsDirective(args[0]) {
 		unit, err = uow.ID{Directive: args[0]}, nil
 	}
 	if err != nil || iteration < 0 {

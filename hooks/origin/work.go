@@ -7,14 +7,11 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/pattern"
+	"git-ward/protocols/lease"
 	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
-
-// directiveName is what a trailer may say: it goes into names of refs.
-var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
 
 // work finds the unit that a commit is of, and fills in what is known of it.
 func (f *Finder) work(r *Reason, c *git.Commit) error {
@@ -93,7 +90,7 @@ func (f *Finder) brought(r *Reason, c *git.Commit) (string, error) {
 func (f *Finder) hints(r *Reason, c *git.Commit, brought string) (list []string, err error) {
 	add := func(names ...string) {
 		for _, name := range names {
-			if directiveName.MatchString(name) && !slices.Contains(list, name) {
+			if lease.IsDirective(name) && !slices.Contains(list, name) {
 				list = append(list, name)
 			}
 		}

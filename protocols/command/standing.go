@@ -10,7 +10,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
-	"git-ward/internal/pattern"
+	"git-ward/protocols/lease"
 	"git-ward/protocols/record"
 	"git-ward/protocols/review"
 	"git-ward/protocols/standing"
@@ -24,11 +24,9 @@ type subject struct {
 	unit int    // 0: the newest
 }
 
-var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
-
 // oneDirective is the directive that a verb is given, and no unit of it.
 func oneDirective(env *cli.Env, usage, verb string, args []string) (string, error) {
-	if len(args) != 1 || !directiveName.MatchString(args[0]) {
+	if len(args) != 1 || !lease.IsDirective(args[0]) {
 		return "", env.Usage(usage, "%s takes one directive, such as D-1", verb)
 	}
 	return args[0], nil
@@ -36,7 +34,7 @@ func oneDirective(env *cli.Env, usage, verb string, args []string) (string, erro
 
 // parseSubject reads D-1 or D-1.2.
 func parseSubject(arg string) (subject, error) {
-	if directiveName.MatchString(arg) {
+	if lease.IsDirective(arg) {
 		return subject{name: arg}, nil
 	}
 	id, err := uow.ParseID(arg)

@@ -67,10 +67,10 @@ func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no worker of another machine has such a name", http.StatusBadRequest)
 		return
 	}
-	h := &hand{launch: l, name: "ssh " + name[:max(strings.LastIndexByte(name, '.'), 0)], said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
+	h := &hand{launch: l, said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
 	wait, err := l.host.Offer(host.Offer{Name: name, Once: r.URL.Query().Has("once"), Run: func(ctx context.Context, j *host.Job) error {
 		work := l.newWorker(j)
-		work.elsewhere = h.run
+		h.name, work.elsewhere = j.Where, h.run
 		return work.run(ctx)
 	}}, l.spec.Settings.Launch.HandAgents)
 	if err != nil {

@@ -62,20 +62,24 @@ func open(members map[string]check) check {
 		if err != nil {
 			return err
 		}
-		for _, m := range f {
-			c, known := members[m.name]
-			if !known && disguised(m.name, members) {
-				return fmt.Errorf("the member %q is another one but for case and marks", clip(m.name))
-			}
-			if !known {
-				c = func(v jsontext.Value, s *seen) error { return unknown(m.name, v, s) }
-			}
-			if err := c.run(m.value, s, clip(m.name)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return f.open(members, s)
 	}
+}
+
+func (f fields) open(members map[string]check, s *seen) error {
+	for _, m := range f {
+		c, known := members[m.name]
+		if !known && disguised(m.name, members) {
+			return fmt.Errorf("the member %q is another one but for case and marks", clip(m.name))
+		}
+		if !known {
+			c = func(v jsontext.Value, s *seen) error { return unknown(m.name, v, s) }
+		}
+		if err := c.run(m.value, s, clip(m.name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // words admits an object whose named members are somebody's words, whatever they say.

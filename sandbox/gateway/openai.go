@@ -112,10 +112,8 @@ func responseMessage(v jsontext.Value, s *seen) error {
 	if f.get("role") == nil {
 		return errors.New("an item without a role is a reference to what the provider keeps")
 	}
-	return responseWords(v, s)
+	return f.open(map[string]check{"content": responseContent}, s)
 }
-
-var responseWords = open(map[string]check{"content": responseContent})
 
 // responseClientTools run in the client.
 var responseClientTools = map[string]check{

@@ -77,27 +77,21 @@ func (s *seen) dear(p Price) Price {
 // pictured admits base64 of a picture, documented that of a document.
 func pictured(v jsontext.Value, s *seen) error {
 	s.pictures++
-	return s.data(v)
+	return media(v, s)
 }
 
 func documented(v jsontext.Value, s *seen) error {
 	s.documents++
-	return s.data(v)
-}
-
-func (s *seen) data(v jsontext.Value) error {
-	f, err := decodeFields(v)
-	if data := f.get("data"); data.Kind() == '"' { // anything else may be read as text
-		s.media += int64(len(data))
-	}
-	if err != nil {
-		return err
-	}
 	return media(v, s)
 }
 
 // media is a source whose bytes are in the request.
-var media = words("data", "media_type")
+var media = open(map[string]check{"media_type": nil, "data": func(v jsontext.Value, s *seen) error {
+	if v.Kind() == '"' { // anything else may be read as text
+		s.media += int64(len(v))
+	}
+	return nil
+}})
 
 // dataURL admits data: URLs, and null: the provider would fetch from any other. Some servers
 // read what is not a picture as a document.

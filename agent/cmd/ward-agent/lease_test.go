@@ -61,6 +61,15 @@ turn
 say {directive} is done
 `
 
+// works runs a worker to its end, which is to be a good one.
+func (s *site) works(cmd *exec.Cmd, j *wardhost.Job) error {
+	log, err := await.Output(s, cmd)
+	if err != nil {
+		s.Errorf("%s: %v\n%s", j.Directive, err, log)
+	}
+	return err
+}
+
 // TestLeasedAgents: several agents on one repository work on each directive once, the urgent
 // ones first, and what comes after another then (MANY-1).
 func TestLeasedAgents(t *testing.T) {
@@ -75,13 +84,7 @@ func TestLeasedAgents(t *testing.T) {
 		}
 	}
 	s.publish("# COMMS\n## Directives\n" + b.String() + last + "## Reports\n")
-	h := newLauncher(s, 3, func(_ context.Context, cmd *exec.Cmd, j *wardhost.Job) error {
-		log, err := await.Output(s, cmd)
-		if err != nil {
-			t.Errorf("%s: %v\n%s", j.Directive, err, log)
-		}
-		return err
-	})
+	h := newLauncher(s, 3, func(_ context.Context, cmd *exec.Cmd, j *wardhost.Job) error { return s.works(cmd, j) })
 	if err := h.Serve(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -132,11 +135,7 @@ func TestLeasedKill(t *testing.T) {
 			cmd.Process.Kill()
 			return cmd.Wait()
 		}
-		log, err := await.Output(s, cmd)
-		if err != nil {
-			t.Errorf("%s: %v\n%s", j.Directive, err, log)
-		}
-		return err
+		return s.works(cmd, j)
 	})
 	if err := h.Serve(t.Context()); err != nil {
 		t.Error(err)

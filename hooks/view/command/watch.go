@@ -12,7 +12,7 @@ import (
 
 	"git-ward/hooks/view/terminal"
 	"git-ward/internal/cli"
-	"git-ward/internal/pattern"
+	"git-ward/protocols/lease"
 )
 
 const watchUsage = "watch [--bare DIR] [--interval TIME] [--plain] [D-n]"
@@ -22,8 +22,6 @@ const (
 	leastInterval = 500 * time.Millisecond
 	mostInterval  = time.Hour
 )
-
-var directiveName = pattern.New(`^D-[1-9][0-9]{0,8}$`)
 
 // watch is `git ward watch` (SEE-1).
 func watch(ctx context.Context, env *cli.Env) error {
@@ -40,7 +38,7 @@ func watch(ctx context.Context, env *cli.Env) error {
 	}
 	name := ""
 	switch {
-	case len(args) == 1 && directiveName.MatchString(args[0]):
+	case len(args) == 1 && lease.IsDirective(args[0]):
 		name = args[0]
 	case len(args) > 0:
 		return env.Usage(watchUsage, "watch takes one directive, such as D-1, or none for all")
