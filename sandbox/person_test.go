@@ -208,16 +208,19 @@ func TestBackupBesideALaunch(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
 	dir := filepath.Dir(p.Bare)
-	p.Commit("COMMS.md", "# COMMS\n\n## Directives\n\n## Reports\n")
+	p.Commit("COMMS.md", strings.ReplaceAll(toBeWatched, "`true`", "`false`")) // so its worker stays, and waits for a word
 	p.Run(p.Work, "git", "push", "-q", "origin", "HEAD:main")
 	p.Run(dir, "git-ward", "launch", "--bare", p.Bare, "--unfenced", "--model", "script", "--detach", "--state", filepath.Join(dir, "state"))
 	t.Cleanup(func() { p.Try(dir, nil, "", "git-ward", "launch", "--stop", "--bare", p.Bare) })
-	await.True(t, "a launch that works", func() bool { return runstate.Up(p.Bare) })
-	now, _ := runstate.Now(p.Bare)
 	sockets := func() string {
+		now, _ := runstate.Now(p.Bare)
 		found, _ := filepath.Glob(filepath.Join(now.Scratch, "*", "*", "sock"))
 		return strings.Join(found, " ")
 	}
+	await.True(t, "a worker of the launch that waits", func() bool {
+		return sockets() != "" && strings.Contains(p.Run(p.Bare, "git", "show", "main:COMMS.md"), "EXIT_BLOCKED")
+	})
+	now, _ := runstate.Now(p.Bare)
 	before := sockets()
 	backup, restored := filepath.Join(dir, "backup.git"), filepath.Join(dir, "restored.git")
 	p.Run(dir, "git", "clone", "-q", "--mirror", p.Bare, backup)

@@ -139,10 +139,10 @@ func TestRootlessFence(t *testing.T) {
 		o.set(`run = ["sh", "agent.sh"]`, `probation = false`)
 		o.Commit("agent.sh", enter+"/ward/bin/ward-agent connect /ward/watcher/sock </dev/null | grep -q . && exit 5\nls /ward/watcher /bot/.watcher && exit 6\n"+
 			"mkdir -p /bot/.signal/bootstrap/a; chmod 777 /bot/.signal/bootstrap; sleep 2; exit 0\n") // it is looked at while the agent lives
+		o.Commit("COMMS.md", toBeWatched)
 		o.Git("push", "-q", "origin", "main")
-		if out, err := o.Try(o.Work, nil, "", "git-ward", "launch", "--once", "--bare", o.Bare, "--model", "script"); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+		out, err := o.Try(o.Work, nil, "", "git-ward", "launch", "--once", "--bare", o.Bare, "--model", "script")
+		t.Logf("%v\n%s", err, out) // its agent does nothing on the directive
 		if text := o.Run(o.Bare, "git", "show", "main:COMMS.md"); !strings.Contains(text, "malformed signal `bootstrap`") {
 			t.Error(text)
 		}

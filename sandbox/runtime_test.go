@@ -220,6 +220,7 @@ func testWatcherReports(t *testing.T, m *machine, runtime string) {
 mkdir -p /bot/.signal/bootstrap/a
 sleep 100
 `)
+	m.Commit("COMMS.md", toBeWatched)
 	m.Git("push", "--quiet", "--force", "origin", "main")
 	// What the watcher of the runtime before has told is forgotten.
 	cmd := m.Command(m.Work, nil, "git-ward", "launch", "--reset", "--bare", m.Bare, "--state", filepath.Join(filepath.Dir(m.Bare), "state"), "--model", "script")

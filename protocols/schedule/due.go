@@ -116,7 +116,7 @@ func (r *Rules) blocked(u *uow.Record) (Due, time.Time) {
 	switch {
 	case u.ReasonCode.Free() && r.Stop, !u.ReasonCode.Passes(), u.ReasonCode == uow.TransientFailure && u.RetriesSpent():
 		return Word, time.Time{}
-	case u.ReasonCode.Free():
+	case u.ReasonCode.Free(), u.RetriesSpent(): // who works ends a unit whose retries are spent
 		return Now, r.Now
 	}
 	at, err := time.Parse(time.RFC3339, u.Time)

@@ -19,11 +19,11 @@ import (
 	"git-ward/internal/tier"
 )
 
-// takeAll takes directives for ever new workers until it has seen that none is left, says
-// each, and gives some of them back.
+// takeAll takes each directive twice, for ever new workers, says what it got, and gives some of
+// the first round back.
 func takeAll(bare string) {
 	b := &Book{Repo: git.Open(bare), Settings: config.Default()}
-	for i := range 110 {
+	for i := range 200 {
 		h, err := b.Take(context.Background(), fmt.Sprintf("p%d.%d", os.Getpid(), i), "process", fmt.Sprintf("D-%d", i%100+1))
 		var taken *Taken
 		if errors.As(err, &taken) {
@@ -35,7 +35,7 @@ func takeAll(bare string) {
 		}
 		l := h.Lease()
 		fmt.Println("took", l.Directive, l.ID)
-		if i%10 == 3 {
+		if i < 100 && i%10 == 3 {
 			if err := h.Release(context.Background()); err != nil {
 				fmt.Println("error", err)
 				os.Exit(1)
