@@ -228,9 +228,6 @@ func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World, wit
 			return true, errors.Join(pushErr, err)
 		}
 		again, err := j.raced(ctx, r, w, pushErr)
-		if err == nil && again && w != nil && w.raced && in.Event == uow.MakeClaim {
-			err = ErrMoved
-		}
 		return !again, err
 	})
 }
@@ -288,10 +285,14 @@ func (j *Journal) raced(ctx context.Context, r *uow.Record, w *Work, pushErr err
 		return false, w.arrived(ctx, r) // it was there all the same
 	}
 	if w != nil {
-		if err := w.lookAgain(ctx); err != nil {
+		also, err := w.integrate(ctx)
+		if err != nil {
 			return false, err
 		}
-		moved = moved || w.raced
+		if also && claims(r) {
+			return false, ErrMoved
+		}
+		moved = moved || also
 	}
 	if moved {
 		return true, nil
