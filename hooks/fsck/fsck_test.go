@@ -258,6 +258,36 @@ var damages = []struct {
 		remains: []string{"fsck/verdict: the note on "},
 	},
 	{
+		name: "a verdict that the host signed",
+		damage: func(g *guarded) {
+			v := g.claimed()
+			g.sign(g.key(), v.Commit, v)
+			g.verdict(v.Commit, v)
+		},
+	},
+	{
+		name: "a verdict that is not the one that the host signed",
+		damage: func(g *guarded) {
+			v := g.claimed()
+			g.sign(g.key(), v.Commit, v)
+			v.Reason = "somebody says so"
+			g.verdict(v.Commit, v)
+		},
+		want:    []string{"fsck/attestation: the verdict on "},
+		remains: []string{"fsck/attestation: the verdict on "},
+	},
+	{
+		name: "an attestation by nobody known, and one that was copied",
+		damage: func(g *guarded) {
+			v := g.claimed()
+			g.verdict(v.Commit, v)
+			g.sign(newKey(g.t), v.Commit, v)
+			g.sign(g.key(), g.git("rev-parse", "main^"), v)
+		},
+		want:    []string{"fsck/attestation: the note on ", "fsck/attestation: the note on "},
+		remains: []string{"fsck/attestation: the note on ", "fsck/attestation: the note on "},
+	},
+	{
 		name: "a line that is no verdict",
 		damage: func(g *guarded) {
 			if err := g.AppendNote(g.t.Context(), loop.VerdictsRef, "refs/heads/main", []byte("EXACT!\n")); err != nil {

@@ -1,6 +1,7 @@
 package fsck
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,10 +13,13 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
+	"git-ward/protocols/attest"
 	"git-ward/protocols/lease"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // guarded is a bare repository with a history, its audit and a unit of work, whole
@@ -225,6 +229,46 @@ func (g *guarded) verdict(on string, v loop.Verdict) {
 		g.t.Fatal(err)
 	}
 	if err := g.AppendNote(g.t.Context(), loop.VerdictsRef, on, append(line, '\n')); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// claimed is a claim's verdict, as it should be.
+func (g *guarded) claimed() loop.Verdict {
+	g.t.Helper()
+	claim := g.unit("D-1.1", uow.Iterate, uow.MakeClaim)
+	return loop.Verdict{Unit: "D-1.1", Commit: claim.Claim.Commit, DirectiveHash: claim.DirectiveHash, Claim: claim.Hash, Record: claim.Claim.Record, Verdict: loop.None}
+}
+
+func newKey(t *testing.T) ssh.Signer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// key is a new key that the host signs verdicts with.
+func (g *guarded) key() ssh.Signer {
+	g.t.Helper()
+	key := newKey(g.t)
+	g.write(attest.PublicFile, string(ssh.MarshalAuthorizedKey(key.PublicKey())))
+	return key
+}
+
+// sign puts a verdict's attestation on a commit.
+func (g *guarded) sign(key ssh.Signer, on string, v loop.Verdict) {
+	g.t.Helper()
+	line, err := attest.Sign(g.t.Context(), v, key)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := g.AppendNote(g.t.Context(), attest.Ref, on, line); err != nil {
 		g.t.Fatal(err)
 	}
 }

@@ -51,6 +51,9 @@ func (w *workProof) prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := w.attestations(ctx, granted); err != nil {
+		return err
+	}
 	if err := w.leases(ctx); err != nil {
 		return err
 	}

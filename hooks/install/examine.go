@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -172,7 +173,7 @@ func (in *installer) inTheWay(refs map[string]string) error {
 	for ref := range refs {
 		name := strings.TrimPrefix(ref, heads)
 		switch {
-		case refs[auditRef] == "" && (ref == "refs/notes/audit" || ref == "refs/notes/lessons" || ref == "refs/notes/certificates" || strings.HasPrefix(ref, "refs/ward/")):
+		case refs[auditRef] == "" && (push.IsHostOnly(ref) || strings.HasPrefix(ref, "refs/ward/")):
 			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps its own there", ref), "git --git-dir=%[1]s update-ref %[3]s %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", in.Dir, ref, strings.Replace(ref, "refs/", "refs/kept/", 1))
 		case ref == heads+"agent", ref == heads+"rescue":
 			return diag.Hint(fmt.Errorf("the branch %s stands where the agent's %s/... are to be", name, name), "git --git-dir=%s branch -m %s NEW", in.Dir, name)

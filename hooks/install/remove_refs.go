@@ -11,6 +11,8 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/pattern"
+	"git-ward/protocols/attest"
+	"git-ward/protocols/loop"
 )
 
 // kinds are the refs that Ward makes, and what is lost with them.
@@ -21,7 +23,8 @@ var kinds = []struct{ prefix, what string }{
 	{"refs/ward/", "what else the host noted"},
 	{"refs/notes/audit", "the audit's notes on commits"},
 	{"refs/notes/lessons", "the lessons' notes on commits"},
-	{"refs/notes/certificates", "the verdicts on claimed commits"},
+	{loop.VerdictsRef, "the verdicts on claimed commits"},
+	{attest.Ref, "the signatures of verdicts"},
 }
 
 // agents are branches of the agent's, where nobody wrote down which were the project's.

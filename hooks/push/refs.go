@@ -8,7 +8,9 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
+	"git-ward/protocols/attest"
 	"git-ward/protocols/boot"
+	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
 
@@ -16,7 +18,7 @@ import (
 // those below refs/ward/boot, refs/ward/lease and refs/ward/folded, by compare-and-swap (MANY-2).
 var HostOnly = []string{
 	"refs/ward/audit", boot.LastGood, "refs/ward/boot", "refs/ward/lease", "refs/ward/folded",
-	"refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates",
+	"refs/notes/audit", "refs/notes/lessons", loop.VerdictsRef, attest.Ref,
 }
 
 // IsHostOnly reports whether a full ref name is one of HostOnly, or below one.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/crypto/ssh"
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
@@ -44,7 +45,8 @@ type Judge struct {
 	Every  time.Duration     // between two looks at the refs; 0 is half a second
 	turned func(looked bool) // of a test: told of each turn
 
-	noting sync.Mutex
+	noting sync.Mutex // of key, too
+	key    ssh.Signer // nil before the first verdict
 }
 
 // open lists the claims that have no verdict, by their units. What is broken in
@@ -116,7 +118,12 @@ func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := j.add(ctx, r.Claim.Commit, line); err != nil {
+	j.noting.Lock()
+	defer j.noting.Unlock()
+	if err := j.attest(ctx, v); err != nil {
+		return err
+	}
+	if err := j.add(ctx, loop.VerdictsRef, v.Commit, line); err != nil {
 		return err
 	}
 	j.Log.Info().Str("unit", r.ID).Str("commit", r.Claim.Commit[:12]).Str("verdict", v.Verdict).Str("reason", v.Reason).

@@ -54,6 +54,9 @@ func newCourt(t *testing.T, directive string) *court {
 	c := &court{t: t, bare: filepath.Join(dir, "bare.git"), work: filepath.Join(dir, "work")}
 	c.run(dir, "", "git", "init", "--quiet", "--bare", "--initial-branch=main", c.bare)
 	c.run(dir, "", "git", "clone", "--quiet", c.bare, c.work)
+	if err := os.Mkdir(filepath.Join(c.bare, "ward"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	settings := config.Default()
 	repo := git.Open(c.bare)
 	runner := &verifier.Processes{Bare: c.bare, Limits: verifier.Limits{Time: 20 * time.Second, Output: settings.Verify.OutputSize}}

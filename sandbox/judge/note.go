@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 
-	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 )
 
@@ -13,19 +12,17 @@ import (
 // and be judged for ever (GATE-6). The history of the ref keeps them.
 const maxNote = state.MaxNote / 4
 
-// add adds a verdict to those on a commit, one after the other: git notes writes the ref
+// add adds a line to a commit's note. Who calls it has noting: git notes writes the ref
 // whatever it was when it was read.
-func (j *Judge) add(ctx context.Context, commit string, line []byte) error {
-	j.noting.Lock()
-	defer j.noting.Unlock()
-	note, err := j.Repo.Note(ctx, loop.VerdictsRef, commit)
+func (j *Judge) add(ctx context.Context, ref, commit string, line []byte) error {
+	note, err := j.Repo.Note(ctx, ref, commit)
 	if err != nil {
 		return err
 	}
 	if len(note)+len(line) < maxNote {
-		return j.Repo.AppendNote(ctx, loop.VerdictsRef, commit, line)
+		return j.Repo.AppendNote(ctx, ref, commit, line)
 	}
-	return j.Repo.ReplaceNote(ctx, loop.VerdictsRef, commit, append(newest(note, maxNote/2), line...))
+	return j.Repo.ReplaceNote(ctx, ref, commit, append(newest(note, maxNote/2), line...))
 }
 
 // newest are the last whole lines of a note, so many bytes at most.

@@ -1,0 +1,78 @@
+package judge
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/crypto/ssh"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/diag"
+	"git-ward/protocols/attest"
+	"git-ward/protocols/loop"
+)
+
+// attest signs a verdict and notes the envelope. It comes before the verdict, which ends the
+// claim: one that is killed between the two judges again, and signs that verdict, too.
+func (j *Judge) attest(ctx context.Context, v loop.Verdict) error {
+	if j.key == nil {
+		key, err := signingKey(j.Repo.Dir)
+		if err != nil {
+			return fmt.Errorf("the verdict cannot be signed: %w", err)
+		}
+		j.key = key
+	}
+	envelope, err := attest.Sign(ctx, v, j.key)
+	if err != nil {
+		return err
+	}
+	return j.add(ctx, attest.Ref, v.Commit, envelope)
+}
+
+// signingKey is the host's key for verdicts in a repository, which is made where there is
+// none. The launch lock keeps a second judge from making another.
+func signingKey(bare string) (ssh.Signer, error) {
+	path, public := filepath.Join(bare, attest.KeyFile), filepath.Join(bare, attest.PublicFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, key, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			return nil, err
+		}
+		block, err := ssh.MarshalPrivateKey(key, "the verdicts of Ward")
+		if err != nil {
+			return nil, err
+		}
+		data = pem.EncodeToMemory(block)
+		if err := atomicfile.WritePrivate(path, data, 0o600); err != nil {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	key, err := ssh.ParsePrivateKey(data)
+	if err != nil {
+		return nil, diag.Hint(fmt.Errorf("%s: %w", path, err), "put back the key, or make one without a passphrase: ssh-keygen -t ed25519 -N '' -f %s", path)
+	}
+	// The keys before this one stay, for what they signed.
+	known, err := os.ReadFile(public)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	keys, err := attest.ParsePublic(known)
+	if err != nil {
+		return nil, diag.Hint(fmt.Errorf("%s: %w", public, err), "its lines are public keys, as ssh-keygen writes them")
+	}
+	for _, k := range keys {
+		if string(k.Marshal()) == string(key.PublicKey().Marshal()) {
+			return key, nil
+		}
+	}
+	return key, atomicfile.Write(public, append(known, ssh.MarshalAuthorizedKey(key.PublicKey())...), 0o644)
+}
