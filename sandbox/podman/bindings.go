@@ -160,10 +160,12 @@ func (c *client) inspect(ctx context.Context, id string) (State, error) {
 	return s, nil
 }
 
-func (c *client) list(ctx context.Context, is func(names []string, labels map[string]string) bool) (ids []string, err error) {
-	all, err := containers.List(c.with(ctx), new(containers.ListOptions).WithAll(true).WithExternal(true))
+func (c *client) list(ctx context.Context, label string, is func(names []string) bool) (ids []string, err error) {
+	// Without the filter podman looks at everybody's containers, and fails at a broken one.
+	options := new(containers.ListOptions).WithAll(true).WithExternal(true).WithFilters(map[string][]string{"label": {label}})
+	all, err := containers.List(c.with(ctx), options)
 	for _, l := range all {
-		if is(l.Names, l.Labels) {
+		if len(l.Labels) > 0 || is(l.Names) {
 			ids = append(ids, l.ID)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -68,7 +69,9 @@ type api interface {
 	remove(ctx context.Context, id string) error
 	logs(ctx context.Context, id string, follow bool, stdout, stderr io.Writer) error
 	inspect(ctx context.Context, id string) (State, error)
-	list(ctx context.Context, is func(names []string, labels map[string]string) bool) (ids []string, err error)
+	// list lists the containers with a label, and those in the storage alone, which have none,
+	// with one of the names.
+	list(ctx context.Context, label string, is func(names []string) bool) (ids []string, err error)
 
 	makeVolume(ctx context.Context, name, label string, options map[string]string) error
 	removeVolume(ctx context.Context, name string) error
@@ -137,11 +140,7 @@ func (e *Engine) Done() <-chan struct{} { return e.service.reaper.told }
 // returns how many containers that were. The caller must be the only launcher
 // of the owner.
 func (e *Engine) Sweep(ctx context.Context) (int, error) {
-	// Where podman was killed while it made one, that is in the storage alone, without labels.
-	run := regexp.MustCompile("^" + regexp.QuoteMeta(namePrefix+e.opts.Owner) + "-[A-Z2-7]+-[0-9]+$")
-	ids, err := e.api.list(ctx, func(names []string, labels map[string]string) bool {
-		return labels[labelOwner] == e.opts.Owner || slices.ContainsFunc(names, run.MatchString)
-	})
+	ids, err := e.left(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("podman does not list containers: %w", err)
 	}
@@ -162,6 +161,29 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	}
 	removeNetworks()
 	return n, err
+}
+
+// broken is the container that podman cannot list.
+var broken = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+
+// left lists the containers of earlier launchers. Where one's network namespace has gone
+// after everything of its launch was killed, podman lists none of this owner's until that one
+// is removed, and removes it at the second try.
+func (e *Engine) left(ctx context.Context) (ids []string, err error) {
+	// Where podman was killed while it made one, that is in the storage alone, without labels.
+	run := regexp.MustCompile("^" + regexp.QuoteMeta(namePrefix+e.opts.Owner) + "-[A-Z2-7]+-[0-9]+$")
+	tried := map[string]int{}
+	for {
+		ids, err = e.api.list(ctx, labelOwner+"="+e.opts.Owner, func(names []string) bool { return slices.ContainsFunc(names, run.MatchString) })
+		if err == nil {
+			return append(ids, slices.Collect(maps.Keys(tried))...), nil
+		}
+		id := broken.FindString(err.Error())
+		if tried[id]++; id == "" || tried[id] > 2 || ctx.Err() != nil {
+			return nil, err
+		}
+		e.api.remove(ctx, id)
+	}
 }
 
 func (e *Engine) owns(id string) bool {
