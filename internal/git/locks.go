@@ -44,16 +44,23 @@ func (r *Repo) LockedOut(refs ...string) bool {
 // a ref would be refused, for ever. It waits until a lock is staleAfter old, for a holder that
 // this machine cannot see.
 func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, err error) {
+	var names []string
+	for _, ref := range refs {
+		if lockable(ref) {
+			names = append(names, ref+".lock")
+		}
+	}
+	return r.removeLocks(ctx, names)
+}
+
+func (r *Repo) removeLocks(ctx context.Context, names []string) (removed []string, err error) {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	for _, ref := range refs {
-		if !lockable(ref) {
-			continue
-		}
-		was, err := root.Lstat(ref + ".lock")
+	for _, name := range names {
+		was, err := root.Lstat(name)
 		if err != nil || r.maybeHeld() {
 			continue
 		}
@@ -64,12 +71,12 @@ func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, er
 			case <-time.After(staleAfter - age):
 			}
 		}
-		gone, err := r.unlock(ctx, root, ref+".lock", was)
+		gone, err := r.unlock(ctx, root, name, was)
 		if err != nil {
 			return removed, err
 		}
 		if gone {
-			removed = append(removed, ref+".lock")
+			removed = append(removed, name)
 		}
 	}
 	return removed, nil
@@ -82,19 +89,31 @@ func lockable(ref string) bool {
 	return ref == "HEAD" || ref == "packed-refs" || strings.HasPrefix(ref, "refs/") && filepath.Clean(ref) == ref
 }
 
-// UnlockAll is Unlock for every ref and reflog that has a lock.
+// UnlockRefs is Unlock for every ref and reflog that has a lock.
+func (r *Repo) UnlockRefs(ctx context.Context) (removed []string, err error) {
+	return r.removeLocks(ctx, slices.DeleteFunc(r.locks(), func(name string) bool { return !lockable(strings.TrimSuffix(name, ".lock")) }))
+}
+
+// UnlockAll is Unlock for every lock file of git's in the repository, for who maintains it.
 func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
-	locked := []string{"HEAD", "packed-refs", "logs/HEAD"}
-	for _, dir := range []string{"refs", "logs/refs"} {
-		filepath.WalkDir(filepath.Join(r.Dir, dir), func(path string, _ fs.DirEntry, _ error) error {
-			if name, ok := strings.CutSuffix(path, ".lock"); ok {
-				ref, _ := filepath.Rel(r.Dir, name)
-				locked = append(locked, ref)
-			}
-			return nil
-		})
-	}
-	return r.Unlock(ctx, locked...)
+	return r.removeLocks(ctx, r.locks())
+}
+
+// locks are the names of git's lock files. Those in ward/ are Ward's own, which nobody removes.
+func (r *Repo) locks() (names []string) {
+	filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(r.Dir, path)
+		switch {
+		case err != nil:
+			return nil // it is gone, or nobody may look
+		case d.IsDir() && (name == "ward" || filepath.Dir(name) == "objects" && len(d.Name()) == 2): // loose objects
+			return fs.SkipDir
+		case d.Type().IsRegular() && strings.HasSuffix(name, ".lock"):
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names
 }
 
 // unlock removes a lock that is what it was. One process at a time does, so that none

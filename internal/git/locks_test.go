@@ -64,7 +64,7 @@ func TestUnlock(t *testing.T) {
 	leave := func() {
 		t.Helper()
 		old := time.Now().Add(-time.Minute)
-		for _, name := range []string{"HEAD.lock", "refs/heads/x/y.lock", "logs/refs/heads/x/y.lock"} {
+		for _, name := range []string{"HEAD.lock", "gc.pid.lock", "logs/refs/heads/x/y.lock", "objects/info/alternates.lock", "refs/heads/x/y.lock", "ward/audit.lock"} {
 			path := filepath.Join(r.Dir, name)
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644), os.Chtimes(path, old, old)); err != nil {
 				t.Fatal(err)
@@ -101,7 +101,11 @@ func TestUnlock(t *testing.T) {
 	if err := worker.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := r.UnlockAll(t.Context()); err != nil || strings.Join(removed, " ") != "HEAD.lock refs/heads/x/y.lock logs/refs/heads/x/y.lock" {
+	if removed, err := r.UnlockAll(t.Context()); err != nil || strings.Join(removed, " ") != "HEAD.lock gc.pid.lock logs/refs/heads/x/y.lock objects/info/alternates.lock refs/heads/x/y.lock" {
+		t.Errorf("removed %q, %v", removed, err)
+	}
+	leave()
+	if removed, err := r.UnlockRefs(t.Context()); err != nil || strings.Join(removed, " ") != "HEAD.lock logs/refs/heads/x/y.lock refs/heads/x/y.lock" {
 		t.Errorf("removed %q, %v", removed, err)
 	}
 	leave()

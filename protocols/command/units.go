@@ -104,7 +104,7 @@ func (u *units) git(args ...string) (string, error) {
 		return text, nil
 	}
 	// A git before this one may have been killed and have left its lock.
-	if removed, fault := u.repo.UnlockAll(u.ctx); fault != nil || len(removed) == 0 {
+	if removed, fault := u.repo.UnlockRefs(u.ctx); fault != nil || len(removed) == 0 {
 		return text, err
 	}
 	return u.runGit(args...)
