@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/envelope"
 	"git-ward/protocols/attest"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
@@ -26,7 +27,7 @@ func (w *workProof) attestations(ctx context.Context, granted verdicts) error {
 	if err != nil {
 		return err
 	}
-	keys, err := attest.ParsePublic(data)
+	keys, err := envelope.PublicKeys(data)
 	if err != nil {
 		w.report.add(attest.Ref, "fsck/attestation", "its lines are public keys, as ssh-keygen writes them", "%s: %v", attest.PublicFile, err)
 		return nil
@@ -35,6 +36,7 @@ func (w *workProof) attestations(ctx context.Context, granted verdicts) error {
 	if err != nil {
 		return err
 	}
+	use := envelope.Use{PayloadType: attest.PayloadType, Namespace: attest.Namespace}
 	signed := map[string][]*attest.Statement{} // by claim
 	for _, object := range objects {
 		what := "the note on " + diag.Short(object)
@@ -49,7 +51,11 @@ func (w *workProof) attestations(ctx context.Context, granted verdicts) error {
 			if len(bytes.TrimSpace(line)) == 0 {
 				continue
 			}
-			s, err := attest.Verify(ctx, line, keys)
+			var s *attest.Statement
+			payload, err := use.Verify(ctx, line, keys)
+			if err == nil {
+				s, err = attest.Parse(payload)
+			}
 			switch {
 			case err != nil:
 				w.report.add(attest.Ref, "fsck/attestation", "only the host writes there; it proves nothing", "%s: %s", what, diag.Clean(err.Error()))

@@ -12,6 +12,7 @@ import (
 
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
+	"git-ward/internal/envelope"
 	"git-ward/internal/git"
 	"git-ward/protocols/attest"
 	"git-ward/protocols/lease"
@@ -19,6 +20,7 @@ import (
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -264,7 +266,15 @@ func (g *guarded) key() ssh.Signer {
 // sign puts a verdict's attestation on a commit.
 func (g *guarded) sign(key ssh.Signer, on string, v loop.Verdict) {
 	g.t.Helper()
-	line, err := attest.Sign(g.t.Context(), v, key)
+	s, err := attest.Of(v)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	payload, err := json.Marshal(s)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	line, err := envelope.Use{PayloadType: attest.PayloadType, Namespace: attest.Namespace}.Sign(g.t.Context(), payload, key)
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write into docs/spec.md where each id is cited today")
 
 // requirement is an id of the specification.
-var requirement = regexp.MustCompile(`\b(?:CONF|GIT|ID|COMMS|HOOK|AUD|SBX|BOOT|AGT|PLAN|LOG|PROT|LES|ORI|UOW|LOOP|UDC|GATE|REC|CTRL|WORK|SEE|GET|MANY|ONE|TEST)-[0-9]+[a-z]?\b`)
+var requirement = regexp.MustCompile(`\b(?:CONF|GIT|ID|COMMS|HOOK|AUD|SBX|BOOT|AGT|PLAN|LOG|PROT|LES|ORI|UOW|LOOP|UDC|GATE|REC|CTRL|WORK|SEE|GET|MANY|ONE|TEST|PROOF|FORGE|FIRST|WORD)-[0-9]+[a-z]?\b`)
 
 // bracketed is what stands in parentheses as ids do, whatever its letters.
 var bracketed = regexp.MustCompile(`\(([A-Z]{2,9}-[0-9]+[a-z]?)[,)]`)

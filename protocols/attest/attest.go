@@ -1,19 +1,12 @@
-// Package attest words a verdict as an in-toto attestation: a test result about one commit,
-// in a DSSE envelope that the host's ssh key signed (PROOF-8). Who has neither Ward nor the
-// host can check it with ssh-keygen.
+// Package attest words a verdict as an in-toto attestation: a test result about one commit
+// (PROOF-8). The host signs it, so that who has neither Ward nor the host can check it.
 package attest
 
 import (
-	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-
-	"github.com/secure-systems-lab/go-securesystemslib/dsse"
-	"golang.org/x/crypto/ssh"
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
@@ -22,12 +15,21 @@ import (
 // Ref is where attestations are: notes on judged commits, an envelope a line.
 const Ref = "refs/notes/attestations"
 
-// MaxEnvelope bounds one envelope, in bytes.
-const MaxEnvelope = 256 << 10
+// KeyFile is where the key is that a host signs verdicts with, below the repository's
+// directory, and PublicFile its other half. Only the owner reads the first.
+const (
+	KeyFile    = "ward/verdict.key"
+	PublicFile = "ward/verdict.pub"
+)
+
+// Namespace is what the signatures are for (ssh-keygen(1), -n), and PayloadType what is signed.
+const (
+	Namespace   = "ward-verdict"
+	PayloadType = "application/vnd.in-toto+json"
+)
 
 // The types of https://github.com/in-toto/attestation that a verdict is.
 const (
-	payloadType   = "application/vnd.in-toto+json"
 	statementType = "https://in-toto.io/Statement/v1"
 	predicateType = "https://in-toto.io/attestation/test-result/v0.1"
 )
@@ -92,6 +94,18 @@ func digest(line []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Parse reads what was signed.
+func Parse(payload []byte) (*Statement, error) {
+	var s Statement
+	if err := json.Unmarshal(payload, &s); err != nil {
+		return nil, fmt.Errorf("no statement: %w", err)
+	}
+	if s.Type != statementType || s.PredicateType != predicateType {
+		return nil, fmt.Errorf("it is %.60q of %.60q, and no test result", s.PredicateType, s.Type)
+	}
+	return &s, nil
+}
+
 // Commit is the object id that a statement is about.
 func (s *Statement) Commit() string {
 	if len(s.Subject) != 1 {
@@ -116,70 +130,4 @@ func (s *Statement) verdict() Resource {
 		}
 	}
 	return Resource{}
-}
-
-// Sign is the envelope of a verdict's statement, one line of a note.
-func Sign(ctx context.Context, v loop.Verdict, key ssh.Signer) ([]byte, error) {
-	s, err := Of(v)
-	if err != nil {
-		return nil, err
-	}
-	payload, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	signer, err := dsse.NewEnvelopeSigner(signer{key})
-	if err != nil {
-		return nil, err
-	}
-	envelope, err := signer.SignPayload(ctx, payloadType, payload)
-	if err != nil {
-		return nil, err
-	}
-	line, err := json.Marshal(envelope)
-	if err == nil && len(line) > MaxEnvelope {
-		err = fmt.Errorf("the attestation of the verdict on %.12s has %d bytes, more than %d", v.Commit, len(line), MaxEnvelope)
-	}
-	return line, err
-}
-
-// Verify reads an envelope, one line of a note. Its error says why the statement in it is
-// not one that one of the keys signed.
-func Verify(ctx context.Context, line []byte, keys []ssh.PublicKey) (*Statement, error) {
-	if len(line) > MaxEnvelope {
-		return nil, fmt.Errorf("an envelope of more than %d bytes", MaxEnvelope)
-	}
-	var envelope dsse.Envelope
-	if err := json.Unmarshal(line, &envelope); err != nil {
-		return nil, fmt.Errorf("no envelope: %w", err)
-	}
-	if envelope.PayloadType != payloadType {
-		return nil, fmt.Errorf("the payload is %.60q, and not %s", envelope.PayloadType, payloadType)
-	}
-	var verifiers []dsse.Verifier
-	for _, key := range keys {
-		verifiers = append(verifiers, verifier{key})
-	}
-	if len(verifiers) == 0 {
-		return nil, errors.New("no key is known to verify it with")
-	}
-	all, err := dsse.NewEnvelopeVerifier(verifiers...)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := all.Verify(ctx, &envelope); err != nil {
-		return nil, errors.New("no known key signed it")
-	}
-	payload, err := base64.StdEncoding.DecodeString(envelope.Payload)
-	if err != nil {
-		return nil, err
-	}
-	var s Statement
-	if err := json.Unmarshal(payload, &s); err != nil {
-		return nil, fmt.Errorf("no statement: %w", err)
-	}
-	if s.Type != statementType || s.PredicateType != predicateType {
-		return nil, fmt.Errorf("it is %.60q of %.60q, and no test result", s.PredicateType, s.Type)
-	}
-	return &s, nil
 }

@@ -87,12 +87,15 @@ type Verdict struct {
 	NotDone []string `json:"not_done,omitempty"`
 	// Cache is what the commands got of the host's cache of dependencies, and of which
 	// commit of main (LOOP-12); "" for nothing.
-	Cache      string   `json:"cache,omitempty"`
-	Main       string   `json:"main,omitempty"`    // tip of the project's branch when it was judged
-	Base       string   `json:"base,omitempty"`    // the commit of it that deciding paths came from
-	Control    string   `json:"control,omitempty"` // commit of the control branch that said directive and policy, where that is another branch
-	Record     string   `json:"record,omitempty"`  // the record's commit that the claim names (REC-4); "" in the first layout
-	Deviations []string `json:"deviations"`        // pinned paths that the commit changed and main's version overlaid
+	Cache   string `json:"cache,omitempty"`
+	Main    string `json:"main,omitempty"`    // tip of the project's branch when it was judged
+	Base    string `json:"base,omitempty"`    // the commit of it that deciding paths came from
+	Control string `json:"control,omitempty"` // commit of the control branch that said directive and policy, where that is another branch
+	Record  string `json:"record,omitempty"`  // the record's commit that the claim names (REC-4); "" in the first layout
+	// Assisted are the programs and models that worked on the directive, as the gateway saw
+	// them: "PROGRAM:MODEL".
+	Assisted   []string `json:"assisted,omitempty"`
+	Deviations []string `json:"deviations"` // pinned paths that the commit changed and main's version overlaid
 	Image      string   `json:"image"`
 	Fence      string   `json:"fence"`  // "podman/RUNTIME" ("podman" before there was a choice: runc), or "none"
 	Trials     int      `json:"trials"` // runs of all commands

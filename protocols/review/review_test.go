@@ -142,10 +142,13 @@ func TestObstacle(t *testing.T) {
 }
 
 func TestTakeMessage(t *testing.T) {
-	r := ready(func(r *Review) { r.Title = diag.Untrusted("a\nb " + strings.Repeat("é", 60)) })
+	r := ready(func(r *Review) {
+		r.Title = diag.Untrusted("a\nb " + strings.Repeat("é", 60))
+		r.Word.Assisted = []string{"ward-agent:claude-x"}
+	})
 	merge, squash := r.TakeMessage(false, nil), r.TakeMessage(true, []string{"one \x1b", "two"})
 	first, _, _ := strings.Cut(merge, "\n")
-	if len(first) > 72 || !strings.HasPrefix(first, `Merge D-1: a\nb é`) || !strings.HasSuffix(merge, "\n\nWard-Directive: D-1\nWard-Record: refs/ward/record/D-1.1") {
+	if len(first) > 72 || !strings.HasPrefix(first, `Merge D-1: a\nb é`) || !strings.HasSuffix(merge, "\n\nAssisted-by: ward-agent:claude-x\nWard-Directive: D-1\nWard-Record: refs/ward/record/D-1.1") {
 		t.Errorf("%s", merge)
 	}
 	if !strings.HasPrefix(squash, "D-1: a") || !strings.Contains(squash, "\n\n- one \\x1b\n- two\n\n") || !strings.HasSuffix(squash, "\nWard-Taken: "+commit) {

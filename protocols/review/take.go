@@ -132,6 +132,9 @@ func (r *Review) TakeMessage(squash bool, subjects []string) string {
 		}
 	}
 	fmt.Fprintf(&b, "Verdict %s of %s on %s: %s.\n\n", r.Word.Verdict, r.Unit, r.Commit, diag.Clean(cutTo(r.Word.Reason, 300)))
+	for _, by := range r.Word.Assisted {
+		fmt.Fprintf(&b, "Assisted-by: %s\n", diag.Clean(cutTo(by, 200)))
+	}
 	fmt.Fprintf(&b, "Ward-Directive: %s\n", r.Directive)
 	if r.Record != "" {
 		fmt.Fprintf(&b, "Ward-Record: %s\n", r.Record)

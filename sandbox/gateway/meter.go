@@ -71,6 +71,8 @@ type Account struct {
 	Estimated int64  `json:"estimated"` // calls among Used.Calls whose usage nobody told
 	Millis    int64  `json:"ms"`        // of model time, summed over calls
 	Held      Charge `json:"held"`
+	// Assisted counts the billed calls by program and model.
+	Assisted map[string]int64 `json:"assisted,omitempty"`
 }
 
 // Budget is a total: tokens of every kind together, and dollars. Zero is zero:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -142,7 +143,7 @@ func TestRestartRefillsNothing(t *testing.T) {
 	written, err := load(path)
 	all := written.Directives
 	want := Account{Used: Charge{Calls: 3, Usage: Usage{Input: 30}, Cost: 21}, Estimated: 1, Millis: 3000}
-	if err != nil || *all["D-1"] != want {
+	if !reflect.DeepEqual(*all["D-1"], want) {
 		t.Errorf("%+v %v", all["D-1"], err)
 	}
 }

@@ -15,6 +15,7 @@ type exchange struct {
 	p         *provider
 	path      string
 	directive string
+	program   string // the client's User-Agent
 	began     time.Time
 	sent      time.Time // when the call went out, which may have waited for others before
 	call      *call     // nil for the list of models
@@ -31,7 +32,7 @@ type exchange struct {
 
 // serveModel is one model call from check to settlement.
 func (g *Gateway) serveModel(w http.ResponseWriter, r *http.Request, p *provider, path string) {
-	x := &exchange{g: g, p: p, path: path, began: time.Now()}
+	x := &exchange{g: g, p: p, path: path, program: r.UserAgent(), began: time.Now()}
 	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Call)
 	defer cancel()
 	err := x.run(ctx, w, r)
@@ -140,6 +141,7 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		x.g.config.Log.Warn().Str("directive", x.directive).Err(err).Msg("not charged, not called")
 		return x.refuseUnpaid(err)
 	}
+	reservation.by = assistant(x.program, x.call.model)
 	if time.Since(x.began) > x.g.limits.Wait {
 		if r := x.held(); r != nil {
 			reservation.cancel()

@@ -36,6 +36,7 @@ type Reservation struct {
 	meter     *Meter
 	directive string
 	held      Charge
+	by        string // assistant's word
 }
 
 // Reserve charges the most that a call can use, and returns when that is on
@@ -109,6 +110,9 @@ func (r *Reservation) Settle(used Charge, took time.Duration, estimated bool) {
 	r.finish(func(a *Account) {
 		a.Used.add(used)
 		a.Millis += took.Milliseconds()
+		if used.Usage.Tokens() > 0 {
+			a.assisted(r.by)
+		}
 		if estimated {
 			a.Estimated += used.Calls
 		}

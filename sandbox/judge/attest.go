@@ -3,6 +3,7 @@ package judge
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
+	"git-ward/internal/envelope"
 	"git-ward/protocols/attest"
 	"git-ward/protocols/loop"
 )
@@ -28,11 +30,19 @@ func (j *Judge) attest(ctx context.Context, v loop.Verdict) error {
 		}
 		j.key = key
 	}
-	envelope, err := attest.Sign(ctx, v, j.key)
+	s, err := attest.Of(v)
 	if err != nil {
 		return err
 	}
-	return j.add(ctx, attest.Ref, v.Commit, envelope)
+	payload, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	line, err := envelope.Use{PayloadType: attest.PayloadType, Namespace: attest.Namespace}.Sign(ctx, payload, j.key)
+	if err != nil {
+		return err
+	}
+	return j.add(ctx, attest.Ref, v.Commit, line)
 }
 
 // signingKey is the host's key for verdicts in a repository, which is made where there is
@@ -65,7 +75,7 @@ func signingKey(bare string) (ssh.Signer, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	keys, err := attest.ParsePublic(known)
+	keys, err := envelope.PublicKeys(known)
 	if err != nil {
 		return nil, diag.Hint(fmt.Errorf("%s: %w", public, err), "its lines are public keys, as ssh-keygen writes them")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"git-ward/internal/envelope"
 	"git-ward/internal/tier"
 	"git-ward/protocols/attest"
 )
@@ -30,7 +31,7 @@ func TestSigned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys, err := attest.ParsePublic(data)
+		keys, err := envelope.PublicKeys(data)
 		if err != nil || len(keys) != n+1 {
 			t.Fatalf("%d keys: %v", len(keys), err)
 		}
@@ -38,7 +39,11 @@ func TestSigned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := attest.Verify(t.Context(), note, keys[n:])
+		payload, err := envelope.Use{PayloadType: attest.PayloadType, Namespace: attest.Namespace}.Verify(t.Context(), note, keys[n:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := attest.Parse(payload)
 		if err != nil || !s.Attests(list[0]) || s.Commit() != commit {
 			t.Errorf("%v %+v\n%s", err, s, note)
 		}

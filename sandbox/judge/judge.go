@@ -41,6 +41,8 @@ type Judge struct {
 	// nothing runs for it any more.
 	Progress func(unit string, s verifier.Step)
 	Judged   func(unit string)
+	// Assisted, if any, are the programs and models that worked on a directive.
+	Assisted func(directive string) []string
 
 	Every  time.Duration     // between two looks at the refs; 0 is half a second
 	turned func(looked bool) // of a test: told of each turn
@@ -113,6 +115,9 @@ func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	}
 	v.Unit, v.DirectiveHash, v.Commit, v.Claim = r.ID, r.DirectiveHash, r.Claim.Commit, r.Hash
 	v.Iteration = int(r.Claim.Iteration)
+	if j.Assisted != nil {
+		v.Assisted = j.Assisted(r.Directive)
+	}
 	v.Time = uow.FormatTime(time.Now())
 	line, err := v.Line()
 	if err != nil {

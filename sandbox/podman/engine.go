@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"git-ward/internal/pattern"
 	"git-ward/internal/scratch"
 )
 
@@ -164,7 +165,7 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 }
 
 // broken is the container that podman cannot list.
-var broken = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+var broken = pattern.New(`\b[0-9a-f]{64}\b`)
 
 // left lists the containers of earlier launchers. Where one's network namespace has gone
 // after everything of its launch was killed, podman lists none of this owner's until that one
@@ -178,7 +179,7 @@ func (e *Engine) left(ctx context.Context) (ids []string, err error) {
 		if err == nil {
 			return append(ids, slices.Collect(maps.Keys(tried))...), nil
 		}
-		id := broken.FindString(err.Error())
+		id := broken.Regexp().FindString(err.Error())
 		if tried[id]++; id == "" || tried[id] > 2 || ctx.Err() != nil {
 			return nil, err
 		}

@@ -36,7 +36,8 @@ type Model struct {
 func New(o Options) *Model {
 	return &Model{o, sdk.NewMessageService(
 		option.WithBaseURL(o.BaseURL), option.WithAPIKey(o.Key),
-		option.WithMaxRetries(0), // Patience asks again, streams included
+		option.WithMaxRetries(0),                      // Patience asks again, streams included
+		option.WithHeader("User-Agent", "ward-agent"), // whom a take names (PROOF-8)
 		option.WithHTTPClient(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2}}),
 	)}
 }

@@ -34,7 +34,8 @@ type Options struct {
 func client(o Options) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithBaseURL(strings.TrimSuffix(o.BaseURL, "/") + "/"), option.WithAPIKey(o.Key),
-		option.WithMaxRetries(0), // Patience asks again, streams included
+		option.WithMaxRetries(0),                      // Patience asks again, streams included
+		option.WithHeader("User-Agent", "ward-agent"), // whom a take names (PROOF-8)
 		option.WithHTTPClient(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2}}),
 	}
 }
