@@ -3,10 +3,7 @@
 package main
 
 import (
-	"context"
 	"embed"
-	"flag"
-	"fmt"
 	"io/fs"
 
 	agentcmd "git-ward/agent/command"
@@ -42,7 +39,7 @@ func main() {
 			agentcmd.Orient(redact), agentcmd.Knowledge,
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
-			hooks.Init([]byte(config.Shipped), template),
+			hooks.Init(config.Initial, template),
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
 			{Name: "door", Hidden: true, Doc: "serve git to the holder of one ssh key, by name", Run: cli.Exec("git-ward-launch", "door")},
 			{Name: "near", Hidden: true, Doc: "stand for the gate beside an agent on another machine", Run: cli.Exec("git-ward-launch", "near")},
@@ -52,22 +49,8 @@ func main() {
 			{Name: "fence", Hidden: true, Doc: "put the rules of a pod in place, from its init container", Run: cli.Exec("git-ward-launch", "fence")},
 			{Name: "doctor", Doc: "say what a fence needs that this machine lacks", Run: cli.Exec("git-ward-launch", "doctor")},
 			hooks.Lease, hooks.Fsck, hooks.Redact, hooks.Maintain,
-			{Name: "config", Doc: "print every setting with its default", Run: printSettings},
-			cli.VersionCommand,
+			hooks.Config, cli.VersionCommand,
 		}},
 	}}
 	cli.Main("git-ward", table.Run)
-}
-
-// printSettings is `git ward config`.
-func printSettings(_ context.Context, env *cli.Env) error {
-	rest, err := env.Flags("config", "config", func(*flag.FlagSet) {})
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return env.Usage("config", "unexpected argument %q", rest[0])
-	}
-	_, err = fmt.Fprint(env.Stdout, config.Shipped)
-	return err
 }

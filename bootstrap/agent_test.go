@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/configtest"
 	"git-ward/internal/modeltest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
@@ -113,21 +114,7 @@ const shipped = "echo version 1\nexec ward-agent \"$@\"\n"
 // verdicts that by themselves open nothing.
 func (s *site) mergers() {
 	s.T.Helper()
-	path := filepath.Join(s.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	text := string(data)
-	for _, key := range []string{"agent_merge", "unfenced_merge"} {
-		if !strings.Contains(text, key+" = false") {
-			s.T.Fatal("no setting ", key)
-		}
-		text = strings.Replace(text, key+" = false", key+" = true", 1)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		s.T.Fatal(err)
-	}
+	configtest.Set(s.T, s.Bare, "agent_merge = true", "unfenced_merge = true")
 }
 
 func (s *site) show(rev string) string {

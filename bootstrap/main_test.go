@@ -21,6 +21,7 @@ import (
 	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/await"
 	"git-ward/internal/cli"
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/process"
 	"git-ward/internal/tier"
@@ -149,26 +150,10 @@ func tailOf(text string) string { return text[max(0, len(text)-8000):] }
 // set changes lines of the settings, by their keys.
 func (s *site) set(lines ...string) {
 	s.T.Helper()
-	path := filepath.Join(s.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		s.T.Fatal(err)
+	for i, line := range lines {
+		lines[i] = "[bootstrap] " + line
 	}
-	text := string(data)
-	for _, line := range lines {
-		key, _, _ := strings.Cut(line, "=")
-		section := strings.Index(text, "\n[bootstrap]\n")
-		at := strings.Index(text[section:], "\n"+key+"=")
-		if at < 0 {
-			s.T.Fatalf("no setting %s", key)
-		}
-		at += section + 1
-		end := at + strings.Index(text[at:], "\n")
-		text = text[:at] + line + text[end:]
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		s.T.Fatal(err)
-	}
+	configtest.Set(s.T, s.Bare, lines...)
 }
 
 // main pushes an agent to the project's branch and returns its commit.

@@ -3,6 +3,7 @@ package hooks_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"git-ward/internal/configtest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,7 +93,7 @@ func TestForeignRefs(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	p.Run(p.Bare, "git", "update-ref", "-d", "refs/heads/smuggled")
-	setting(p, `"refs/pull/",`, `"refs/heads/",`)
+	configtest.Set(p.T, p.Bare, `foreign = ["refs/heads/"]`)
 	p.Commit("f", "1")
 	if out, err := p.Push("main"); err == nil || !strings.Contains(out, `audit.foreign names "refs/heads/", below refs/heads/`) {
 		t.Fatalf("%v\n%s", err, out)
@@ -128,9 +129,9 @@ func TestSettingsInRecords(t *testing.T) {
 	if record := newest(p); !strings.Contains(record, `"config":"`+first+`"`) {
 		t.Error(record)
 	}
-	setting(p, `anthropic_key_file = ""`, `anthropic_key_file = "/home/pat/secret-place/key"`)
-	setting(p, `openai_url = ""`, `openai_url = "https://models.example.org/v1"`)
-	setting(p, `run = []`, `run = ["/srv/tools/agent", "--data=/srv/data"]`)
+	configtest.Set(p.T, p.Bare, `anthropic_key_file = "/home/pat/secret-place/key"`)
+	configtest.Set(p.T, p.Bare, `openai_url = "https://models.example.org/v1"`)
+	configtest.Set(p.T, p.Bare, `run = ["/srv/tools/agent", "--data=/srv/data"]`)
 	push()
 	text := p.Run(p.Bare, "git", "show", "refs/ward/audit:config.toml")
 	for _, private := range []string{"home", "secret-place", "example.org", "/srv"} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/hooks/push"
+	"git-ward/internal/configtest"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
@@ -86,7 +87,7 @@ func pktLines(updates ...push.Update) string {
 // count work, which a busy machine meets later than the deadline.
 func patient(t *testing.T) *gittest.Pair {
 	p := newPair(t)
-	setting(p, `deadline = "9s"`, `deadline = "5m"`)
+	configtest.Set(p.T, p.Bare, `deadline = "5m"`)
 	return p
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
@@ -108,7 +109,7 @@ func TestForgedVerdict(t *testing.T) {
 func TestDeviationsDoNotMerge(t *testing.T) {
 	t.Parallel()
 	b := newUnits(t)
-	b.setting("agent_merge = false", "agent_merge = true")
+	configtest.Set(b.T, b.Bare, "agent_merge = true")
 	b.work("hello")
 	c := b.claimed()
 	b.deviations = []string{"a_test.go (deleted)"}
@@ -124,7 +125,7 @@ func TestDeviationsDoNotMerge(t *testing.T) {
 func TestAdditionsDoNotMerge(t *testing.T) {
 	t.Parallel()
 	b := newUnits(t)
-	b.setting("agent_merge = false", "agent_merge = true")
+	configtest.Set(b.T, b.Bare, "agent_merge = true")
 	b.work("hello")
 	c := b.claimed()
 	for _, additions := range [][]string{{"GNUmakefile (added)"}, {"zz_test.go (added)", "package.json (changed)"}, {"and 7 more"}, {""}} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"git-ward/hooks/push"
+	"git-ward/internal/configtest"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
@@ -205,7 +206,7 @@ func TestKnownCommitsDoNotSilence(t *testing.T) {
 	p := newPair(t)
 	bulk(p, "large", 200, "more paths than one step may have")
 	bulk(p, "many", 10, "many findings: "+strings.Repeat("\x1b", 10))
-	p.Run(p.Bare, "sed", "-i", "s/^changed_paths = .*/changed_paths = 100/", "ward/config.toml")
+	configtest.Set(t, p.Bare, "changed_paths = 100")
 	for _, branch := range []string{"large", "many"} {
 		p.Git("switch", "--quiet", "--force-create", "topic", "origin/"+branch)
 		p.Commit("secret", fakeKey+"\n")

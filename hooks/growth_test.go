@@ -5,13 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/growth"
 	"git-ward/internal/tier"
@@ -20,18 +19,7 @@ import (
 // limitTo changes one of the repository's settings.
 func limitTo(p *gittest.Pair, key, value string) {
 	p.T.Helper()
-	path := filepath.Join(p.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	line := regexp.MustCompile(`(?m)^` + key + ` = .*$`)
-	if !line.Match(data) {
-		p.T.Fatalf("no setting %s", key)
-	}
-	if err := os.WriteFile(path, line.ReplaceAll(data, []byte(key+" = "+value)), 0o644); err != nil {
-		p.T.Fatal(err)
-	}
+	configtest.Set(p.T, p.Bare, key+" = "+value)
 }
 
 // noise is text that does not compress below half, and holds no secret of a known form.

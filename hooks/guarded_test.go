@@ -66,23 +66,6 @@ func recordsOf(p *gittest.Pair, text string) string {
 	return found.String()
 }
 
-// setting changes a setting in the bare repository's config.
-func setting(p *gittest.Pair, old, new string) {
-	p.T.Helper()
-	path := filepath.Join(p.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	text := strings.Replace(string(data), old, new, 1)
-	if text == string(data) {
-		p.T.Fatalf("config.toml has no %q", old)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		p.T.Fatal(err)
-	}
-}
-
 // chained installs a hook that runs after Ward's own.
 func chained(p *gittest.Pair, name, script string) {
 	p.T.Helper()

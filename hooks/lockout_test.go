@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/hooks/push"
+	"git-ward/internal/configtest"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
@@ -229,7 +230,7 @@ func answered(t *testing.T, p *gittest.Pair, refspec string) string {
 // the push that met it is recorded.
 func TestDeadlineEndsLoops(t *testing.T) {
 	p := newPair(t)
-	setting(p, `deadline = "9s"`, `deadline = "1ms"`)
+	configtest.Set(p.T, p.Bare, `deadline = "1ms"`)
 	p.Git("switch", "--quiet", "--create", "agent/mesh")
 	mesh(p, 100)
 	out := answered(t, p, "agent/mesh")
@@ -239,7 +240,7 @@ func TestDeadlineEndsLoops(t *testing.T) {
 	if record := newest(p); !strings.Contains(record, `"limit/time"`) || !strings.Contains(record, `"refused"`) {
 		t.Error(record)
 	}
-	setting(p, `deadline = "1ms"`, `deadline = "9s"`)
+	configtest.Set(p.T, p.Bare, `deadline = "9s"`)
 	goesOn(t, p)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/record"
@@ -43,7 +44,7 @@ func TestPapersBelowManyCommits(t *testing.T) {
 	refuses(t, b.AgentPush, "agent/D-1", "record/work: the work branch holds the work only")
 	refuses(t, b.AgentPush, "agent/D-1:refs/heads/agent/other")
 	refuses(t, b.AgentPush, "agent/D-1", "record/work: the work branch holds the work only")
-	b.setting("commits = 10_000", "commits = 1_000")
+	configtest.Set(b.T, b.Bare, "commits = 1_000")
 	refuses(t, b.AgentPush, "agent/D-1", "limit/", "agent/D-1 has 1000 commits or more that are not main's")
 	b.Fsck()
 }

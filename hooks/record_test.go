@@ -1,11 +1,11 @@
 package hooks_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
@@ -167,17 +167,6 @@ func TestAdoptedMembers(t *testing.T) {
 	tier.Full(t, "an adopted repository and its members, by many pushes")
 	t.Parallel()
 	p := newPair(t)
-	config := filepath.Join(p.Bare, "ward", "config.toml")
-	set := func(old, new string) {
-		t.Helper()
-		data, err := os.ReadFile(config)
-		if err != nil || !strings.Contains(string(data), old) {
-			t.Fatalf("%q: %v", old, err)
-		}
-		if err := os.WriteFile(config, []byte(strings.Replace(string(data), old, new, 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 	setIdentity(p, "from = \"WARD_USER\"\npm = [\"pat\"]\nmembers = [\"mo\"]\n[control]\nbranch = \"ward\"")
 	control := lone(p, files{"COMMS.md": "# COMMS\n\n## Directives\n\n" + directiveText + "\n## Reports\n"})
 	main := strings.TrimSpace(p.Git("rev-parse", "origin/main"))
@@ -213,7 +202,7 @@ func TestAdoptedMembers(t *testing.T) {
 	agent("runtime/ward", rawCommit(p, files{".ward/LEARNINGS.md": "x\n"}, "work", tip)+":refs/heads/agent/D-2")
 
 	// What would be refused is let pass and kept, but for the agent (CTRL-2).
-	set("mode = \"enforce\"", "mode = \"observe\"")
+	configtest.Set(t, p.Bare, `[hooks] mode = "observe"`)
 	secret := rawCommit(p, files{"conf": aToken}, "secret", tip)
 	agent("secret/github-pat", secret+":refs/heads/agent/D-3")
 	try("mo", "rights/ref", secret+":refs/heads/ward", "--force")

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"git-ward/internal/configtest"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -62,9 +62,7 @@ func hostSetting(ts *testscript.TestScript, neg bool, args []string) {
 	file := ts.MkAbs("../remote.git/ward/config.toml")
 	data, err := os.ReadFile(file)
 	ts.Check(err)
-	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(args[0]) + ` = .*$`)
-	if len(line.FindAll(data, -1)) != 1 {
-		ts.Fatalf("config.toml does not have one line of %s", args[0])
-	}
-	ts.Check(os.WriteFile(file, line.ReplaceAllLiteral(data, []byte(strings.Join(args, " "))), 0o600))
+	data, err = configtest.Settings(data, strings.Join(args, " "))
+	ts.Check(err)
+	ts.Check(os.WriteFile(file, data, 0o600))
 }

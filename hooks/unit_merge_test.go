@@ -2,35 +2,21 @@ package hooks_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
 
-// setting edits the host's settings.
-func (b *unitBench) setting(from, to string) {
-	b.T.Helper()
-	path := filepath.Join(b.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(data), from, to, 1)), 0o600); err != nil {
-		b.T.Fatal(err)
-	}
-}
-
 // TestMergeRight: only verified work, by an ACTIVE unit, without anything beside it.
 func TestMergeRight(t *testing.T) {
 	t.Parallel()
 	b := newUnits(t)
-	b.setting("agent_merge = false", "agent_merge = true")
+	configtest.Set(b.T, b.Bare, "agent_merge = true")
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))
 	b.step("D-1.1", byAgent(uow.Iterate))
@@ -58,12 +44,12 @@ func TestMergeRight(t *testing.T) {
 	b.step("D-1.1", byPM(uow.Resume))
 	// What is new at the root waits for the PM's word where the host admin wants that; papers
 	// are none of it.
-	b.setting(`new_root = "review"`, `new_root = "ask"`)
+	configtest.Set(b.T, b.Bare, `new_root = "ask"`)
 	refused("is new at the root", c+":main")
-	b.setting(`new_root = "ask"`, `new_root = "review"`)
+	configtest.Set(b.T, b.Bare, `new_root = "review"`)
 	// A program from the tree waits until the host knows that it passed a probation: another
 	// program did, then one with the same code, and papers of its own.
-	b.setting("\nrun = []", "\nrun = [\"sh\", \"hello\"]")
+	configtest.Set(b.T, b.Bare, `run = ["sh", "hello"]`)
 	refused("has passed no probation", c+":main")
 	b.Run(b.Bare, "git", "update-ref", boot.PassedPrefix+"1", "main~1")
 	refused("has passed no probation", c+":main")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
@@ -97,7 +98,7 @@ func TestPulse(t *testing.T) {
 	if out, err := b.Push("main"); err != nil {
 		t.Fatal(out)
 	}
-	b.setting("agent_merge = false", "agent_merge = true")
+	configtest.Set(b.T, b.Bare, "agent_merge = true")
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))
 	b.step("D-1.1", byAgent(uow.Iterate))

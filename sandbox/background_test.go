@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/fence"
@@ -46,14 +47,7 @@ func TestDetached(t *testing.T) {
 func TestDetachedFails(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	p := fenced(t)
-	path := filepath.Join(p.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, []byte(strings.Replace(string(data), `image = ""`, `image = "localhost/gone"`, 1)), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	configtest.Set(t, p.Bare, `image = "localhost/gone"`)
 	dir := filepath.Dir(p.Bare)
 	out, ended := p.Try(dir, nil, "", "git-ward", "launch", "--bare", p.Bare, "--model", "script", "--detach", "--state", filepath.Join(dir, "state"))
 	if ended == nil || strings.Contains(out, "launched as") || !strings.Contains(out, "the launcher ended at once") {

@@ -5,13 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"git-ward/internal/benchtest"
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
@@ -71,15 +71,7 @@ func TestBenchLaunch(t *testing.T) {
 // setEgress sets a repository's [egress] mode.
 func setEgress(t *testing.T, p *gittest.Pair, mode string) {
 	t.Helper()
-	path := filepath.Join(p.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err == nil {
-		data = regexp.MustCompile(`(?m)^mode = "(public|allowlist)"$`).ReplaceAll(data, []byte(`mode = "`+mode+`"`))
-		err = os.WriteFile(path, data, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	configtest.Set(t, p.Bare, "[egress] mode = \""+mode+"\"")
 }
 
 // pushes is a script that pushes single commits and prints how many microseconds

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"git-ward/internal/benchtest"
+	"git-ward/internal/configtest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/verifier"
 )
@@ -126,15 +127,7 @@ func TestBenchVerdict(t *testing.T) {
 	benchtest.Only(t)
 	p := fenced(t)
 	const sources = "GOPROXY=file:///mnt/remote/modules"
-	config := filepath.Join(p.Bare, "ward/config.toml")
-	settings, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings = []byte(strings.Replace(string(settings), "\ncache_sources = []", "\ncache_sources = [\""+sources+"\", \"GONOSUMDB=*\"]", 1))
-	if err := os.WriteFile(config, settings, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	configtest.Set(t, p.Bare, "cache_sources = [\""+sources+"\", \"GONOSUMDB=*\"]")
 	p.Write("p_test.go", `package p
 
 import (

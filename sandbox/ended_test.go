@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -22,17 +23,9 @@ func TestEndedPushIsRecorded(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	t.Parallel()
 	p := gittest.New(t)
-	path := filepath.Join(p.Bare, "ward/config.toml")
-	settings, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	push := func(cpu string) {
 		t.Helper()
-		text := strings.Replace(string(settings), `cpu = "20s"`, "cpu = \""+cpu+"\"", 1)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		configtest.Set(t, p.Bare, "[door] cpu = \""+cpu+"\"")
 		line := fmt.Sprintf("%040d %040d refs/heads/agent/x\x00report-status", 0, 1)
 		input := fmt.Sprintf("%04x%s0000%s", len(line)+4, line, deltas(100, 10))
 		env := []string{"SSH_ORIGINAL_COMMAND=git-receive-pack 'x'", "SSH_CONNECTION=x"}

@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
@@ -265,16 +265,7 @@ func TestStop(t *testing.T) {
 // hurry gives each launch of a repository a time and a grace.
 func hurry(t *testing.T, p *gittest.Pair, time, grace string) {
 	t.Helper()
-	path := filepath.Join(p.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Those of [budget]: the door has a time, too, which nothing here may meet.
-	text := regexp.MustCompile(`\ntime = .*((?:\n#.*)*)\ngrace = .*`).ReplaceAllString(string(data), "\ntime = \""+time+"\"$1\ngrace = \""+grace+"\"")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil || !strings.Contains(text, "\ngrace = \""+grace+"\"") {
-		t.Fatal(err)
-	}
+	configtest.Set(t, p.Bare, "[budget] time = \""+time+"\"", "grace = \""+grace+"\"")
 }
 
 // longer gives an attempt more and more time for what a limit must not cut, until it says
@@ -379,15 +370,7 @@ func TestTimeRunsOutOnAClaim(t *testing.T) {
 func TestAgentMerge(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	p := gittest.New(t)
-	config := filepath.Join(p.Bare, "ward/config.toml")
-	data, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.NewReplacer("\nagent_merge = false", "\nagent_merge = true", "\nunfenced_merge = false", "\nunfenced_merge = true").Replace(string(data))
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	configtest.Set(t, p.Bare, "agent_merge = true", "unfenced_merge = true")
 	_, last, _ := strings.Cut(seven, "### D-5")
 	course(t, p, "### D-5"+last)
 	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/await"
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/sandbox/lab"
 )
@@ -199,28 +200,5 @@ func (m *machine) in(stdin, command string) (string, error) {
 // set changes the repository's settings.
 func (m *machine) set(lines ...string) {
 	m.T.Helper()
-	path := filepath.Join(m.Bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		m.T.Fatal(err)
-	}
-	text := string(data)
-	for _, line := range lines {
-		from := 0
-		if strings.HasPrefix(line, "[") { // more than one section has a setting of this name
-			section, setting, _ := strings.Cut(line, " ")
-			from, line = strings.Index(text, "\n"+section+"\n"), setting
-		}
-		name, _, _ := strings.Cut(line, " = ")
-		_, rest, found := strings.Cut(text[from:], "\n"+name+" = ")
-		if !found {
-			m.T.Fatalf("no setting %s", name)
-		}
-		head := strings.TrimSuffix(text, "\n"+name+" = "+rest)
-		_, tail, _ := strings.Cut(rest, "\n")
-		text = head + "\n" + line + "\n" + tail
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		m.T.Fatal(err)
-	}
+	configtest.Set(m.T, m.Bare, lines...)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -18,17 +19,7 @@ func TestNotified(t *testing.T) {
 	heard := filepath.Join(t.TempDir(), "heard")
 	settings := func(command string) {
 		t.Helper()
-		path := filepath.Join(p.Bare, "ward/config.toml")
-		data, err := os.ReadFile(path)
-		before, section, ok := strings.Cut(string(data), "[notify]")
-		first, rest, _ := strings.Cut(section, "command = [")
-		_, rest, _ = strings.Cut(rest, "]\n")
-		if err == nil && ok {
-			err = os.WriteFile(path, []byte(before+"[notify]"+first+"command = ["+command+"]\n"+rest), 0o600)
-		}
-		if err != nil || !ok {
-			t.Fatal(err, ok)
-		}
+		configtest.Set(t, p.Bare, "[notify] command = ["+command+"]")
 	}
 	settings(`"sh", "-c", "echo no-way >&2; exit 3"`)
 	p.Write("script.jsonl", `{"text":"nothing to be done"}`+"\n")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
@@ -241,14 +242,7 @@ func TestStory30Stale(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	t.Parallel()
 	d := newDesk(t)
-	settings := filepath.Join(d.Bare, "ward/config.toml")
-	text, err := os.ReadFile(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(settings, []byte(strings.Replace(string(text), `stale = "24h"`, `stale = "3s"`, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	configtest.Set(t, d.Bare, `stale = "3s"`)
 	d.launch()
 	d.await("work", func() bool { return d.ticked() > 0 })
 	d.Run(d.Work, "git-ward", "launch", "--stop", "--bare", d.Bare)

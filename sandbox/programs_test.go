@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/live"
 	"git-ward/internal/modeltest"
 	"git-ward/internal/runstate"
@@ -29,21 +30,8 @@ func TestPrograms(t *testing.T) {
 			programs := modeltest.Install(t, c.pkg)
 			p := fenced(t)
 			s := modeltest.New(t, modeltest.ByProgram)
-			path := filepath.Join(p.Bare, "ward/config.toml")
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := string(data)
-			for old, new := range map[string]string{
-				`name = ""`: `name = "` + c.name + `"`, `id = ""`: `id = "` + c.id + `"`, `programs = ""`: `programs = "` + programs + `"`,
-				`mode = "public"`: `mode = "allowlist"`, `anthropic_url = ""`: `anthropic_url = "` + s.URL + `"`, `openai_url = ""`: `openai_url = "` + s.URL + `"`,
-			} {
-				text = strings.Replace(text, "\n"+old, "\n"+new, 1)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			configtest.Set(t, p.Bare, "[model] name = \""+c.name+"\"", "id = \""+c.id+"\"", "programs = \""+programs+"\"", `[egress] mode = "allowlist"`,
+				"anthropic_url = \""+s.URL+"\"", "openai_url = \""+s.URL+"\"")
 			comms, err := os.ReadFile(filepath.Join(p.Work, "COMMS.md"))
 			if err != nil {
 				t.Fatal(err)

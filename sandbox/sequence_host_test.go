@@ -20,6 +20,7 @@ import (
 
 	"git-ward/internal/await"
 	"git-ward/internal/config"
+	"git-ward/internal/configtest"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/sandbox/door"
@@ -73,15 +74,8 @@ func newHost(t *testing.T, pair *gittest.Pair) *host {
 	dir := filepath.Dir(h.Bare)
 	h.state = filepath.Join(dir, "state")
 	h.config = filepath.Join(h.Bare, "ward", "config.toml")
-	data, err := os.ReadFile(h.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.NewReplacer("\nburst = 120\n", "\nburst = 100000\n", "\npoll = \"10m\"\n", "\npoll = \"1s\"\n").Replace(string(data))
-	if err := os.WriteFile(h.config, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	settings, err := config.Parse([]byte(text), h.config)
+	configtest.Set(t, h.Bare, "burst = 100000", `[agent] poll = "1s"`)
+	settings, err := config.Load(h.Bare)
 	if err != nil {
 		t.Fatal(err)
 	}

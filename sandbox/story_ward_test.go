@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -56,15 +57,7 @@ func TestStory36(t *testing.T) {
 	if err := os.Rename(filepath.Join(modules, "cache/download"), filepath.Join(adopted.Bare, "modules")); err != nil {
 		t.Fatal(err)
 	}
-	config := filepath.Join(adopted.Bare, "ward/config.toml")
-	settings, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings = []byte(strings.Replace(string(settings), "\ncache_sources = []", "\ncache_sources = [\"GOPROXY=file:///mnt/remote/modules\", \"GONOSUMDB=*\"]", 1))
-	if err := os.WriteFile(config, settings, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	configtest.Set(t, adopted.Bare, `cache_sources = ["GOPROXY=file:///mnt/remote/modules", "GONOSUMDB=*"]`)
 	const edit = `sed -i "s/^const Version = \"$(cat VERSION)\"/const Version = \"9.9.9\"/" internal/cli/version.go && echo 9.9.9 >VERSION`
 	args, _ := json.Marshal(map[string]string{"command": edit})
 	control := *adopted

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/sandbox/verifier"
 )
 
@@ -53,10 +54,7 @@ func verified(t *testing.T, p *machine, timeout string, commands []judged) (fact
 		t.Fatal(err)
 	}
 	defer os.WriteFile(config, data, 0o644)
-	text := strings.Replace(string(data), "\ntimeout = \"30m\"\noutput_size = 67_108_864", "\ntimeout = \""+timeout+"\"\noutput_size = 1_048_576", 1)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil || text == string(data) {
-		t.Fatal(err)
-	}
+	configtest.Set(t, p.Bare, "[verify] timeout = \""+timeout+"\"", "[verify] output_size = 1_048_576")
 	args := []string{"verify", "--bare", p.Bare, "--json", "--replays", "2", "refs/heads/main"}
 	for _, c := range commands {
 		args = append(args, "--run", c.line)

@@ -31,15 +31,14 @@ type initOptions struct {
 
 // Init is `git ward init --bare DIR`: a bare repository with Ward's settings, hooks
 // and first commit (HOOK-6), a project's that is adopted (CTRL-1), or one that Ward is
-// taken out of. Settings are config.toml with its defaults, and template the first commit's
-// files.
-func Init(settings []byte, template fs.FS) cli.Command {
+// taken out of. Settings are its first settings file, and template the first commit's files.
+func Init(settings func() string, template fs.FS) cli.Command {
 	return cli.Command{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: initOf(settings, template),
 		Long:     "A directory that is not there becomes a repository; one with a history is adopted, its branches untouched: Ward's documents go to a branch of their own. A second init mends what is missing.",
 		Examples: []cli.Example{{Line: `init --bare /srv/git/project.git`, Doc: "make one, or adopt what is there"}, {Line: `init --bare --dry-run /srv/git/project.git`, Doc: "say what that would do"}, {Line: `init --remove --bare /srv/git/project.git`, Doc: "say what taking Ward out again does"}}}
 }
 
-func initOf(settings []byte, template fs.FS) cli.Func {
+func initOf(settings func() string, template fs.FS) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error {
 		var o initOptions
 		args, err := env.Flags("init", initUsage, func(fs *flag.FlagSet) {
@@ -47,7 +46,7 @@ func initOf(settings []byte, template fs.FS) cli.Func {
 			fs.StringVar(&o.hooks, "hooks", "", "the `DIR` that its server runs hooks from, where it is not hooks/ or custom_hooks/; relative to the repository")
 			fs.StringVar(&o.control, "control", "", "the `BRANCH` for Ward's documents in a repository with a history; default: ward. The project's own branch is the old form")
 			fs.BoolVar(&o.dry, "dry-run", false, "say what would be done, and what of the past would have been refused; change nothing")
-			fs.BoolVar(&o.update, "update", false, "move settings that are left at an earlier version's default, and add new ones")
+			fs.BoolVar(&o.update, "update", false, "move settings that are left at an earlier version's default")
 			fs.BoolVar(&o.remove, "remove", false, "take Ward out again: list what that does, and with --yes do it")
 			fs.BoolVar(&o.purge, "purge", false, "with --remove: delete Ward's refs, too")
 			fs.BoolVar(&o.yes, "yes", false, "with --remove: do it")
@@ -69,7 +68,7 @@ func initOf(settings []byte, template fs.FS) cli.Func {
 		if err != nil {
 			return err
 		}
-		return initialize(ctx, env, install.Request{Dir: env.Path(args[0]), Hooks: o.hooks, Control: o.control, Program: program, Config: settings,
+		return initialize(ctx, env, install.Request{Dir: env.Path(args[0]), Hooks: o.hooks, Control: o.control, Program: program, Config: []byte(settings()),
 			Template: template, Update: o.update, DryRun: o.dry})
 	}
 }

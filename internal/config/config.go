@@ -20,8 +20,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Shipped is config.toml as Ward ships it: every setting with its default. `git ward
-// init` writes it into the bare repository.
+// Shipped is config.toml as Ward ships it: every setting with its default. Initial is the
+// part of it that `git ward init` writes into the bare repository.
 //
 //go:embed config.toml
 var Shipped string
@@ -51,8 +51,7 @@ func Parse(data []byte, name string) (*Config, error) {
 }
 
 // fill gives what a file left out its default. It decodes only the sections of
-// Shipped that it needs: the whole takes most of a millisecond, at every push, and
-// the file that `git ward init` writes leaves nothing out.
+// Shipped that it needs.
 func (c *Config) fill(meta toml.MetaData) {
 	keys, sections := map[string]bool{}, map[string]bool{}
 	has := defined(meta)
@@ -83,7 +82,8 @@ func defined(meta toml.MetaData) map[string]bool {
 	return has
 }
 
-// shippedSections is what Shipped says in some of its sections, headers included.
+// shippedSections is what Shipped says in some of its sections, headers included, without its
+// comments, which are most of it.
 func shippedSections(names map[string]bool) string {
 	var b strings.Builder
 	in := false
@@ -91,7 +91,7 @@ func shippedSections(names map[string]bool) string {
 		if strings.HasPrefix(line, "[") {
 			in = names[strings.Trim(line, "[]\n")]
 		}
-		if in {
+		if in && !strings.HasPrefix(strings.TrimLeft(line, " "), "#") {
 			b.WriteString(line)
 		}
 	}

@@ -38,6 +38,9 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	if root, err := os.ReadFile("../../config.toml"); err != nil || string(root) != Shipped {
 		t.Error("config.toml at Ward's root is another file:", err)
 	}
+	if doc, err := os.ReadFile("../../docs/settings.md"); err != nil || !strings.Contains(string(doc), "\n```toml\n"+Shipped+"```\n") {
+		t.Error("docs/settings.md shows other settings:", err)
+	}
 }
 
 // Every key of the table of bounds is a setting that can have them.

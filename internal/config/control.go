@@ -8,8 +8,8 @@ import (
 
 // Control names the two branches that a repository of Ward's is about (CTRL-1).
 type Control struct {
-	Branch  string `toml:"branch" shown:"inside" json:"branch"`   // COMMS.md, SYSTEM.md, protocols/, knowledge_core/
-	Project string `toml:"project" shown:"inside" json:"project"` // the project's code
+	Branch  string `toml:"branch" shown:"inside" json:"branch" init:"yes"`   // COMMS.md, SYSTEM.md, protocols/, knowledge_core/
+	Project string `toml:"project" shown:"inside" json:"project" init:"yes"` // the project's code
 }
 
 // What the hooks do with what they find ([hooks] mode).

@@ -10,10 +10,10 @@ import (
 
 // Identity says who pushes (ID-1 to ID-3).
 type Identity struct {
-	From    string   `toml:"from" shown:"audit"`
-	PM      []string `toml:"pm" shown:"audit"`
-	Agents  []string `toml:"agents" shown:"audit"`
-	Members []string `toml:"members" shown:"audit"`
+	From    string   `toml:"from" shown:"audit" init:"yes"`
+	PM      []string `toml:"pm" shown:"audit" init:"yes"`
+	Agents  []string `toml:"agents" shown:"audit" init:"yes"`
+	Members []string `toml:"members" shown:"audit" init:"yes"`
 }
 
 // The words that Identity.From takes besides "" and the name of a variable.

@@ -13,11 +13,11 @@ type Config struct {
 	Identity Identity `toml:"identity"`
 	Control  Control  `toml:"control"`
 	Rights   struct {
-		AgentMerge      bool     `toml:"agent_merge" shown:"inside"`
+		AgentMerge      bool     `toml:"agent_merge" shown:"inside" init:"yes"`
 		UnfencedMerge   bool     `toml:"unfenced_merge" shown:"inside"`
 		Protected       []string `toml:"protected" shown:"inside"`
 		ProtectedOnMain []string `toml:"protected_on_main" shown:"inside"`
-		NewRoot         string   `toml:"new_root" shown:"inside"` // Review or Ask
+		NewRoot         string   `toml:"new_root" shown:"inside" init:"yes"` // Review or Ask
 		AgentBranches   int      `toml:"agent_branches" shown:"inside"`
 	} `toml:"rights"`
 	Limits struct {
@@ -44,7 +44,7 @@ type Config struct {
 		Foreign []string `toml:"foreign" shown:"audit"`
 	} `toml:"audit"`
 	Hooks struct {
-		Mode       string   `toml:"mode" shown:"inside"` // Enforce or Observe
+		Mode       string   `toml:"mode" shown:"inside" init:"yes"` // Enforce or Observe
 		MaxUDCRisk string   `toml:"max_udc_risk" shown:"inside"`
 		UDCTime    Duration `toml:"udc_time" shown:"inside"`
 	} `toml:"hooks"`
@@ -57,14 +57,14 @@ type Config struct {
 		Memory       int64    `toml:"memory" shown:"audit"`
 	} `toml:"door"`
 	Egress struct {
-		Mode        string   `toml:"mode" shown:"hand"`
-		Allow       []string `toml:"allow" shown:"hand"`
+		Mode        string   `toml:"mode" shown:"hand" init:"yes"`
+		Allow       []string `toml:"allow" shown:"hand" init:"yes"`
 		Refuse      []string `toml:"refuse" shown:"hand"`
 		Connections int      `toml:"connections" shown:"hand"`
 		Packets     int      `toml:"packets" shown:"hand"`
 	} `toml:"egress"`
 	Launch struct {
-		Agents     int      `toml:"agents" shown:"audit"`
+		Agents     int      `toml:"agents" shown:"audit" init:"yes"`
 		HandAgents int      `toml:"hand_agents" shown:"audit"`
 		Lease      Duration `toml:"lease" shown:"audit"`
 		Linger     Duration `toml:"linger" shown:"inside"`
@@ -72,35 +72,35 @@ type Config struct {
 		Processes  int64    `toml:"processes" shown:"audit"`
 	} `toml:"launch"`
 	Sandbox struct {
-		Image     string   `toml:"image" shown:"hand"`
+		Image     string   `toml:"image" shown:"hand" init:"yes"`
 		Runtime   string   `toml:"runtime" shown:"hand"`
 		Processes int64    `toml:"processes" shown:"hand"`
-		Memory    int64    `toml:"memory" shown:"hand"`
-		CPUs      float64  `toml:"cpus" shown:"hand"`
+		Memory    int64    `toml:"memory" shown:"hand" init:"yes"`
+		CPUs      float64  `toml:"cpus" shown:"hand" init:"yes"`
 		Files     int64    `toml:"files" shown:"hand"`
 		TmpSize   int64    `toml:"tmp_size" shown:"hand"`
 		StateSize int64    `toml:"state_size" shown:"hand"`
 		Resolvers []string `toml:"resolvers" shown:"hand"`
-		Programs  string   `toml:"programs" shown:"hand"`
+		Programs  string   `toml:"programs" shown:"hand" init:"yes"`
 	} `toml:"sandbox"`
 	Kube   Kube `toml:"kube"`
 	Budget struct {
-		Tokens    int64    `toml:"tokens" shown:"audit"`
-		Cost      string   `toml:"cost" shown:"audit"` // a decimal; no float on that path
+		Tokens    int64    `toml:"tokens" shown:"audit" init:"yes"`
+		Cost      string   `toml:"cost" shown:"audit" init:"yes"` // a decimal; no float on that path
 		FreeCalls int      `toml:"free_calls" shown:"audit"`
-		Time      Duration `toml:"time" shown:"audit"`
+		Time      Duration `toml:"time" shown:"audit" init:"yes"`
 		Grace     Duration `toml:"grace" shown:"inside"`
 	} `toml:"budget"`
 	Loop   Loop `toml:"loop"`
 	Verify struct {
 		Agents          int      `toml:"agents" shown:"audit"`
-		Timeout         Duration `toml:"timeout" shown:"inside"`
+		Timeout         Duration `toml:"timeout" shown:"inside" init:"yes"`
 		OutputSize      int64    `toml:"output_size" shown:"audit"`
 		CheckoutEntries int      `toml:"checkout_entries" shown:"audit"`
 		CheckoutDepth   int      `toml:"checkout_depth" shown:"audit"`
 		CheckoutSize    int64    `toml:"checkout_size" shown:"audit"`
 		Network         string   `toml:"network" shown:"audit"`
-		Suite           string   `toml:"suite" shown:"audit"`
+		Suite           string   `toml:"suite" shown:"audit" init:"yes"`
 		Cache           []string `toml:"cache" shown:"audit"`
 		CacheSize       int64    `toml:"cache_size" shown:"audit"`
 		CacheSources    []string `toml:"cache_sources"`
@@ -108,8 +108,8 @@ type Config struct {
 		Pinned          []string `toml:"pinned" shown:"inside"`
 	} `toml:"verify"`
 	Model struct {
-		Name             string   `toml:"name" shown:"inside"`
-		ID               string   `toml:"id" shown:"inside"`
+		Name             string   `toml:"name" shown:"inside" init:"yes"`
+		ID               string   `toml:"id" shown:"inside" init:"yes"`
 		Also             []string `toml:"also" shown:"audit"`
 		API              string   `toml:"api" shown:"inside"`
 		Context          int64    `toml:"context" shown:"inside"`
@@ -118,17 +118,17 @@ type Config struct {
 		Patience         Duration `toml:"patience" shown:"inside"`
 		Silence          Duration `toml:"silence" shown:"inside"`
 		Script           string   `toml:"script" shown:"inside"`
-		Command          []string `toml:"command" shown:"inside"`
+		Command          []string `toml:"command" shown:"inside" init:"yes"`
 		Prompt           string   `toml:"prompt" shown:"inside"`
 		Timeout          Duration `toml:"timeout" shown:"inside"`
 		AnthropicURL     string   `toml:"anthropic_url"`
-		AnthropicKeyFile string   `toml:"anthropic_key_file"`
+		AnthropicKeyFile string   `toml:"anthropic_key_file" init:"yes"`
 		OpenAIURL        string   `toml:"openai_url"`
-		OpenAIKeyFile    string   `toml:"openai_key_file"`
+		OpenAIKeyFile    string   `toml:"openai_key_file" init:"yes"`
 	} `toml:"model"`
 	Prices []Price `toml:"prices" shown:"audit"`
 	Notify struct {
-		Command []string `toml:"command"`
+		Command []string `toml:"command" init:"yes"`
 		Timeout Duration `toml:"timeout"`
 		PerHour int      `toml:"per_hour"`
 	} `toml:"notify"`
@@ -181,7 +181,7 @@ type Config struct {
 type Loop struct {
 	Profile                  string   `toml:"profile" shown:"inside"`
 	Rp                       string   `toml:"r_p" shown:"inside"` // a decimal; no float on that path
-	MaxIterations            int      `toml:"max_iterations" shown:"inside"`
+	MaxIterations            int      `toml:"max_iterations" shown:"inside" init:"yes"`
 	MaxToolCallsPerIteration int      `toml:"max_tool_calls_per_iteration" shown:"inside"`
 	MaxSecondsPerIteration   int      `toml:"max_seconds_per_iteration" shown:"inside"`
 	MaxTotalSeconds          int      `toml:"max_total_seconds" shown:"inside"`

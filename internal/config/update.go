@@ -87,8 +87,8 @@ func earlier() (all []earlierDefault) {
 }
 
 // Update brings a settings file to this version: settings at an earlier default get
-// today's, and those that the file does not have are added with their defaults and their
-// comments. What somebody chose stays as it is. The changes are in words.
+// today's, which those that the file does not have have anyway. What somebody chose stays as
+// it is. The changes are in words.
 func Update(data []byte, name string) (updated []byte, changes []string, err error) {
 	stale, err := OldDefaults(data, name)
 	if err != nil {
@@ -99,24 +99,6 @@ func Update(data []byte, name string) (updated []byte, changes []string, err err
 			return nil, nil, err
 		}
 		changes = append(changes, s.String())
-	}
-	meta, err := new(Config).decode(string(data), name)
-	if err != nil {
-		return nil, nil, err
-	}
-	has := defined(meta)
-	var added []string
-	for key := range new(Config).all() {
-		if !strings.Contains(key, ".") || has[key] {
-			continue
-		}
-		if data, err = Set(data, key, Literal(key)); err != nil {
-			return nil, nil, err
-		}
-		added = append(added, key)
-	}
-	if len(added) > 0 {
-		changes = append(changes, fmt.Sprintf("added with its default: %s", strings.Join(added, " ")))
 	}
 	_, err = Parse(data, name)
 	return data, changes, err

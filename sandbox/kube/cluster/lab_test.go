@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -204,36 +204,17 @@ func (l *lab) newGate(command string) *gate {
 	l.write("work/script.jsonl", `{"directive":"D-1","text":"I do it.","calls":[{"name":"bash","args":{"command":`+string(text)+
 		`}},{"name":"write_file","args":{"path":"hello.txt","content":"hello\n"}}]}`+"\n"+`{"directive":"D-1","text":"It is there."}`+"\n", 0o644)
 	l.sh("cd work && git pull -q && git add script.jsonl && git commit -qm script && git push -q")
-	g.set("kube", `gate = .*`, `gate = "ssh://root@`+nodeAddr+":"+gatePort+g.bare+`"`)
-	g.set("kube", `host_key_file = .*`, `host_key_file = "`+l.home+`/host.pub"`)
-	g.set("model", `name = .*`, `name = "script"`)
-	g.set("sandbox", `cpus = .*`, `cpus = 0.3`) // a node of two
-	g.set("sandbox", `memory = .*`, `memory = 268_435_456`)
+	configtest.Set(g.t, g.bare, `[kube] gate = "ssh://root@`+nodeAddr+":"+gatePort+g.bare+`"`)
+	configtest.Set(g.t, g.bare, `[kube] host_key_file = "`+l.home+`/host.pub"`)
+	configtest.Set(g.t, g.bare, `[model] name = "script"`)
+	configtest.Set(g.t, g.bare, `[sandbox] cpus = 0.3`) // a node of two
+	configtest.Set(g.t, g.bare, `[sandbox] memory = 268_435_456`)
 	l.write("sshd_config", strings.Join([]string{
 		"ListenAddress " + nodeAddr + ":" + gatePort, "HostKey " + l.home + "/host", "AuthorizedKeysFile " + g.bare + "/ward/authorized_keys",
 		"PidFile none", "StrictModes no", "PasswordAuthentication no", "PermitRootLogin forced-commands-only", "UsePAM no", "SetEnv HOME=" + l.home, "PermitUserRC no", "MaxStartups 100", "LogLevel VERBOSE", "",
 	}, "\n"), 0o600)
 	g.serve()
 	return g
-}
-
-// set changes a line of a section of the settings.
-func (g *gate) set(section, line, value string) {
-	g.t.Helper()
-	path := filepath.Join(g.bare, "ward/config.toml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	before, text, found := strings.Cut(string(data), "\n["+section+"]\n")
-	at := regexp.MustCompile(`(?m)^` + line + `$`).FindStringIndex(text)
-	if !found || at == nil {
-		g.t.Fatalf("[%s] has no %s", section, line)
-	}
-	text = before + "\n[" + section + "]\n" + text[:at[0]] + value + text[at[1]:]
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		g.t.Fatal(err)
-	}
 }
 
 // serve starts the gate's sshd, in the node's namespace.
