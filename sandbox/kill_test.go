@@ -310,6 +310,9 @@ func (m *machine) listed(add func(kind, what string)) {
 	}
 	// Groups are everybody's, but what somebody else makes now has processes.
 	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, "/libpod_parent/conmon") {
+			return nil // podman makes it once, for whoever's containers
+		}
 		if members, err := os.ReadFile(path + "/cgroup.procs"); err == nil && len(members) == 0 {
 			add("cgroup", path)
 		}
