@@ -47,7 +47,7 @@ func TestDetached(t *testing.T) {
 func TestDetachedFails(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	p := fenced(t)
-	configtest.Set(t, p.Bare, `image = "localhost/gone"`)
+	configtest.Set(t, p.Bare, `[sandbox] image = "localhost/gone"`)
 	dir := filepath.Dir(p.Bare)
 	out, ended := p.Try(dir, nil, "", "git-ward", "launch", "--bare", p.Bare, "--model", "script", "--detach", "--state", filepath.Join(dir, "state"))
 	if ended == nil || strings.Contains(out, "launched as") || !strings.Contains(out, "the launcher ended at once") {

@@ -22,8 +22,9 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	var shares []*logfile.Limited
 	out := func(to io.Writer) io.Writer {
 		if w.payload.Logged {
-			share := AgentShare(to)
-			shares, to = append(shares, share), share
+			known, _ := w.shares.LoadOrStore(share{w.number, to}, AgentShare(to))
+			limited := known.(*logfile.Limited)
+			shares, to = append(shares, limited), limited
 		}
 		if w.spec.agents() > 1 {
 			to = &marker{out: to, mark: w.mark}
@@ -43,6 +44,12 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 			share.Flush()
 		}
 	}
+}
+
+// share names what the workers of one place write to one output.
+type share struct {
+	number int
+	to     io.Writer
 }
 
 // mark is what begins a worker's lines where there are several: what it works on.
