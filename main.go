@@ -30,12 +30,12 @@ func main() {
 			{Name: "watch", Doc: "show what the agent does, as it does it", Run: cli.Exec("git-ward-view", "watch")},
 			hooks.Transcript,
 			{Name: "serve", Doc: "show the repository in a browser, live and read-only", Run: cli.Exec("git-ward-view", "serve")},
-			protocols.Directive, protocols.Review, protocols.Take, protocols.Drop, protocols.UOW, udc.UDC,
+			protocols.Directive, protocols.Review, protocols.Include, protocols.Take, protocols.Drop, protocols.UOW, udc.UDC,
 		}},
 		{Title: "for the PM and the agent, in a clone", Commands: []cli.Command{
 			protocols.Plan(agentcmd.PlanRun(redact)), agentcmd.Task(redact), agentcmd.Agent, agentcmd.Research(redact), protocols.FSM,
 			protocols.Protocol, agentcmd.Lesson,
-			{Name: "mcp", Doc: "offer Ward's tools to any agent program, on stdin and stdout", Run: cli.Exec("git-ward-mcp", "mcp")},
+			{Name: "mcp", Hidden: true, Doc: "offer Ward's tools to any agent program, on stdin and stdout", Run: cli.Exec("git-ward-mcp", "mcp")},
 			agentcmd.Orient(redact), agentcmd.Knowledge,
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{

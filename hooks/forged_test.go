@@ -120,9 +120,10 @@ func TestDeviationsDoNotMerge(t *testing.T) {
 	b.agentPush("", c+":main")
 }
 
-// TestAdditionsDoNotMerge: a verdict EXACT that names what the work brings of its own
-// judges carries no merge, however it is pushed; one that the directive accepts does.
-func TestAdditionsDoNotMerge(t *testing.T) {
+// TestLeftDoesNotMerge: a verdict EXACT that names what it left out, or, of an earlier
+// version, what the work brings of its own judges, carries no merge, however it is pushed;
+// with what the PM included it does.
+func TestLeftDoesNotMerge(t *testing.T) {
 	t.Parallel()
 	b := newUnits(t)
 	configtest.Set(b.T, b.Bare, "agent_merge = true")
@@ -131,12 +132,12 @@ func TestAdditionsDoNotMerge(t *testing.T) {
 	for _, additions := range [][]string{{"GNUmakefile (added)"}, {"zz_test.go (added)", "package.json (changed)"}, {"and 7 more"}, {""}} {
 		b.additions = additions
 		b.verdict("D-1.1", c, "podman", true)
-		b.agentPush("decides and is the agent's own; the verdict", c+":main")
+		b.agentPush("is no work by the directive, and the run that decided", c+":main")
 	}
-	b.deviations = []string{"a_test.go (deleted)"}
+	b.additions, b.left = nil, []loop.Left{{Path: "README", Kind: "added", Mode: "100644", Blob: c}}
 	b.verdict("D-1.1", c, "podman", true)
-	b.agentPush("decides and", c+":main")
-	b.deviations, b.additions, b.accepted = nil, nil, []string{"GNUmakefile"}
+	b.agentPush("README (added) is no work by the directive, and the run that decided", c+":main")
+	b.left, b.included = nil, []string{"README"}
 	b.verdict("D-1.1", c, "podman", true)
 	b.agentPush("", c+":main")
 }

@@ -26,7 +26,8 @@ type unitBench struct {
 	claims     map[string]*uow.Record // unit and commit to the record of the claim
 	deviations []string               // of the next verdicts
 	additions  []string               // of the next verdicts
-	accepted   []string               // of the next verdicts
+	left       []loop.Left
+	included   []string
 }
 
 func newUnits(t *testing.T) *unitBench {
@@ -173,7 +174,7 @@ func (b *unitBench) verdict(id, commit, fence string, met bool) {
 		v.Claim, v.Record = claim.Hash, claim.Claim.Record
 	}
 	v.Deviations = append(v.Deviations, b.deviations...)
-	v.Additions, v.Accepted = b.additions, b.accepted
+	v.Additions, v.Left, v.Included = b.additions, b.left, b.included
 	line, err := v.Line()
 	if err != nil {
 		b.T.Fatal(err)

@@ -86,7 +86,7 @@ func testAgent(t *testing.T, m *machine, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### "+id+": in the fence\n\nWork.\n\n- [ ] there is a file (`test -s work/"+id+".md`)\n", 1))
+	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### "+id+": in the fence\n\nWork.\n\n- [ ] there is a file (`test -s work/"+id+".md`)\n- work: work/"+id+".md\n", 1))
 	m.Git("commit", "--quiet", "--all", "--message", id)
 	m.Git("push", "--quiet", "origin", "main")
 	out := m.Run(m.Work, "git-ward", "launch", "--bare", m.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))
@@ -107,7 +107,7 @@ func testExec(t *testing.T, m *machine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-2: by a command\n\nThe words of D-2.\n\n- [ ] it has its id (`grep -x 1000 id.txt`)\n", 1))
+	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-2: by a command\n\nThe words of D-2.\n\n- [ ] it has its id (`grep -x 1000 id.txt`)\n- work: id.txt\n", 1))
 	m.Git("commit", "--quiet", "--all", "--message", "D-2")
 	m.Git("push", "--quiet", "origin", "main")
 	out := m.Run(m.Work, "git-ward", "launch", "--bare", m.Bare, "--once", "--model", "exec", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))
@@ -153,7 +153,7 @@ func testDepends(t *testing.T, m *machine) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### "+c.directive+": with others\n\nWork.\n\n- [ ] there is a file (`test -s work/"+c.directive+".md`)\n", 1))
+		m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### "+c.directive+": with others\n\nWork.\n\n- [ ] there is a file (`test -s work/"+c.directive+".md`)\n- work: work/"+c.directive+".md\n", 1))
 		m.Git("commit", "--quiet", "--all", "--message", c.directive)
 		m.Git("push", "--quiet", "origin", "main")
 		out := m.Run(m.Work, "git-ward", "launch", "--bare", m.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))

@@ -70,7 +70,7 @@ func toWorkOn(t *testing.T, n int) *gittest.Pair {
 	p := gittest.New(t)
 	var comms, lines strings.Builder
 	for i := range n {
-		fmt.Fprintf(&comms, "### D-%d: a file of its own\n\n- [ ] it is there (`test -s f%d`)\n\n", i+1, i+1)
+		fmt.Fprintf(&comms, "### D-%d: a file of its own\n\n- [ ] it is there (`test -s f%d`)\n- work: f%[1]d\n\n", i+1, i+1)
 		fmt.Fprintf(&lines, `{"directive":"D-%d","iteration":0,"text":"It is written.","calls":[{"name":"bash","args":{"command":"echo done > f%d"}}]}`+"\n", i+1, i+1)
 		fmt.Fprintf(&lines, `{"directive":"D-%d","text":"Nothing else was touched."}`+"\n", i+1)
 	}

@@ -29,7 +29,7 @@ func crowded(t *testing.T, n int) (p *gittest.Pair, names []string) {
 	var open, refs strings.Builder
 	at := time.Now()
 	for i := range n {
-		fmt.Fprintf(&open, "### D-%d: a file of its own\n\n- [ ] it is there (`test -s f%[1]d`)\n\n", i+1)
+		fmt.Fprintf(&open, "### D-%d: a file of its own\n\n- [ ] it is there (`test -s f%[1]d`)\n- work: f%[1]d\n\n", i+1)
 	}
 	text := []byte("# COMMS\n\n## Directives\n\n" + open.String() + "## Reports\n")
 	p.Commit("COMMS.md", string(text))

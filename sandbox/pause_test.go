@@ -36,7 +36,7 @@ func newDesk(t *testing.T) *desk {
 		"while ! test -e %[1]s; do sleep 0.05; done; echo made >made.txt", d.free, d.ticks)
 	args, _ := json.Marshal(map[string]string{"command": command})
 	p.Write("script.jsonl", `{"directive":"D-1","text":"I make it.","calls":[{"name":"bash","args":`+string(args)+`}]}`+"\n"+`{"directive":"D-1","text":"It is made."}`+"\n")
-	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: make it\nMake made.txt.\n- [ ] it is there (`test -s made.txt`)\n\n## Reports\n")
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: make it\nMake made.txt.\n- [ ] it is there (`test -s made.txt`)\n- work: made.txt\n\n## Reports\n")
 	d.push("a directive")
 	t.Cleanup(func() { p.Try(dir, nil, "", "git-ward", "launch", "--stop", "--bare", p.Bare) })
 	return d
@@ -224,7 +224,7 @@ func TestStory06Gone(t *testing.T) {
 	d.launch()
 	d.await("work", func() bool { return d.ticked() > 0 })
 	d.Write("script.jsonl", `{"directive":"D-2","calls":[{"name":"write_file","args":{"path":"two.txt","content":"two\n"}}]}`+"\n"+`{"directive":"D-2","text":"Two is made."}`+"\n")
-	d.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-2: make two\nMake two.txt.\n- [ ] it is there (`test -s two.txt`)\n\n## Reports\n")
+	d.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-2: make two\nMake two.txt.\n- [ ] it is there (`test -s two.txt`)\n- work: two.txt\n\n## Reports\n")
 	d.push("another one")
 	d.silent("gone")
 	d.exact("D-2")

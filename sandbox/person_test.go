@@ -177,7 +177,7 @@ func TestEveryVerb(t *testing.T) {
 	at := slices.IndexFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
 	p.Env[at] = "PATH=" + none + ":" + strings.TrimPrefix(p.Env[at], "PATH=")
 	p.Env = append(p.Env, "TMPDIR="+temp)
-	p.Commit("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: one\n\n- [ ] it is there (`test -e one`)\n\n## Reports\n")
+	p.Commit("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: one\n\n- [ ] it is there (`test -e one`)\n- work: one\n\n## Reports\n")
 	p.Run(p.Work, "git", "push", "-q", "origin", "HEAD:main")
 	mine := filepath.Join(dir, "mine")
 	b := lay(t, mine, filepath.Join(temp, "ward-1234"), filepath.Join(temp, "ward-build-2"), filepath.Join(dir, "project.ward"), filepath.Join(p.Bare, "mine"))

@@ -18,17 +18,25 @@ import (
 // unit is judged afresh when it goes on (WORK-3). Two verifications of people's run beside
 // it all the while, and nobody sweeps another's container away.
 func testPausedVerdict(t *testing.T, m *machine) {
-	quick, enough := filepath.Join(m.Bare, "quick"), filepath.Join(m.Bare, "enough") // seen inside
-	defer os.Remove(quick)
-	defer os.Remove(enough)
+	seen := t.TempDir() // inside, too
+	quick, enough := filepath.Join(seen, "quick"), filepath.Join(seen, "enough")
+	config := filepath.Join(m.Bare, "ward/config.toml")
+	settings, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.WriteFile(config, settings, 0o644)
+	if err := os.WriteFile(config, bytes.Replace(settings, []byte("\nprograms = \"\""), fmt.Appendf(nil, "\nprograms = %q", seen), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	m.Git("fetch", "--quiet")
 	m.Git("reset", "--quiet", "--hard", "origin/main")
 	comms, err := os.ReadFile(filepath.Join(m.Work, "COMMS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const criterion = "`(test -e /mnt/remote/quick || sleep 86401) && test -s work/D-5.md`"
-	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-5: judged at length\n\nWork.\n\n- [ ] there is a file ("+criterion+")\n", 1))
+	const criterion = "`(test -e /ward/programs/quick || sleep 86401) && test -s work/D-5.md`"
+	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-5: judged at length\n\nWork.\n\n- [ ] there is a file ("+criterion+")\n- work: work/D-5.md\n", 1))
 	m.Git("commit", "--quiet", "--all", "--message", "D-5")
 	m.Git("push", "--quiet", "origin", "main")
 	before := m.containers()
@@ -49,7 +57,7 @@ func testPausedVerdict(t *testing.T, m *machine) {
 	await.True(t, "the verdict's command", verdict)
 	ended := make(chan error, 2)
 	for _, every := range []string{"0.21", "0.22"} {
-		line := "until test -e /mnt/remote/enough; do sleep " + every + "; done"
+		line := "until test -e /ward/programs/enough; do sleep " + every + "; done"
 		go func() {
 			_, err := m.Try(m.Work, nil, "", "git-ward", "verify", "--bare", m.Bare, "--run", line, "refs/heads/main")
 			ended <- err

@@ -97,7 +97,7 @@ func (h *host) serve(t *testing.T, settings *config.Config) {
 		t.Fatal(err)
 	}
 	repo := git.Open(h.Bare)
-	runner := &verifier.Processes{Bare: h.Bare, Limits: verifier.Limits{Time: settings.Verify.Timeout.Duration, Output: settings.Verify.OutputSize}}
+	runner := &verifier.Processes{Limits: verifier.Limits{Time: settings.Verify.Timeout.Duration, Output: settings.Verify.OutputSize}}
 	j := &judge.Judge{Repo: repo, Settings: settings, Log: log, Verify: func(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
 		return verifier.Verify(ctx, repo, runner, claim)
 	}}

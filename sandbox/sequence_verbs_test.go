@@ -273,11 +273,11 @@ func directiveText(name, kind string, revision int) string {
 	written := fmt.Sprintf("- [ ] it is written (`grep -qx %d work/%s`)\n", revision, name)
 	switch kind {
 	case "good", "slow", "own", "linked", "nested", "papers", "large", "tells", "odd", "nogit", "strays", "amends":
-		return text + written + "- max_iterations: 3\n\n"
+		return text + written + "- work: work/" + name + "\n- max_iterations: 3\n\n"
 	case "shared":
-		return text + fmt.Sprintf("- [ ] it is written (`grep -qx '%s %d' shared.txt`)\n- max_iterations: 2\n\n", name, revision)
+		return text + fmt.Sprintf("- [ ] it is written (`grep -qx '%s %d' shared.txt`)\n- work: shared.txt\n- max_iterations: 2\n\n", name, revision)
 	case "away":
-		return text + "- [ ] never (`test -e never`)\n- residual: `cat work/" + name + ".far`\n\n"
+		return text + "- [ ] never (`test -e never`)\n- residual: `cat work/" + name + ".far`\n- work: work/" + name + ".far\n\n"
 	case "budget", "refused", "fails":
 		return text + "- [ ] never (`test -e never`)\n- max_iterations: 2\n\n"
 	case "idle":

@@ -206,7 +206,7 @@ func TestStory08(t *testing.T) {
 func TestStory07(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	s := newStory(t)
-	const text = "### D-1: good 1\n\nDo it.\n\n- [ ] it is checked (`no-such-tool work/D-1`)\n- max_iterations: 3\n\n"
+	const text = "### D-1: good 1\n\nDo it.\n\n- [ ] it is checked (`no-such-tool work/D-1`)\n- work: work/D-1\n- max_iterations: 3\n\n"
 	if err := s.comms(func(doc string) string { return strings.Replace(doc, "## Reports\n", text+"## Reports\n", 1) }); err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestStory07Tool(t *testing.T) {
 	if err := os.Mkdir(tools, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	d.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: make it\nMake made.txt.\n- [ ] it is measured (`measure made.txt`)\n- max_iterations: 1\n\n## Reports\n")
+	d.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: make it\nMake made.txt.\n- [ ] it is measured (`measure made.txt`)\n- work: made.txt\n- max_iterations: 1\n\n## Reports\n")
 	d.push("a directive")
 	path := slices.IndexFunc(d.Env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
 	d.Env[path] += ":" + tools

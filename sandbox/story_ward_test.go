@@ -57,14 +57,14 @@ func TestStory36(t *testing.T) {
 	if err := os.Rename(filepath.Join(modules, "cache/download"), filepath.Join(adopted.Bare, "modules")); err != nil {
 		t.Fatal(err)
 	}
-	configtest.Set(t, adopted.Bare, `cache_sources = ["GOPROXY=file:///mnt/remote/modules", "GONOSUMDB=*"]`)
+	configtest.Set(t, adopted.Bare, `cache_sources = ["GOPROXY=file:///mnt/remote/modules", "GONOSUMDB=*"]`, `work = ["**"]`) // of lines without a directive
 	const edit = `sed -i "s/^const Version = \"$(cat VERSION)\"/const Version = \"9.9.9\"/" internal/cli/version.go && echo 9.9.9 >VERSION`
 	args, _ := json.Marshal(map[string]string{"command": edit})
 	control := *adopted
 	control.Work += ".ward"
 	control.Write("script.jsonl", `{"directive":"D-1","text":"Two files say it.","calls":[{"name":"bash","args":`+string(args)+`}]}`+"\n"+`{"directive":"D-1","text":"Both files say 9.9.9."}`+"\n")
 	control.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: Ward is of version 9.9.9\nWherever it says so.\n"+
-		"- [ ] it prints it (`go build -o /tmp/w ./bootstrap/cmd/ward-watcher && test \"$(/tmp/w --version)\" = \"ward-watcher 9.9.9\"`)\n- [ ] nothing else broke (`go test -short ./internal/cli`)\n\n## Reports\n")
+		"- [ ] it prints it (`go build -o /tmp/w ./bootstrap/cmd/ward-watcher && test \"$(/tmp/w --version)\" = \"ward-watcher 9.9.9\"`)\n- [ ] nothing else broke (`go test -short ./internal/cli`)\n- work: VERSION, internal/cli/version.go\n\n## Reports\n")
 	if out, err := control.Try(control.Work, nil, "", "sh", "-c", "git add -A && git commit -q -m 'a directive' && git push -q origin HEAD"); err != nil {
 		t.Fatal(err, out)
 	}

@@ -24,7 +24,7 @@ func testVerify(t *testing.T, p *machine) {
 	p.Git("fetch", "--quiet")
 	head := strings.TrimSpace(p.Git("rev-parse", "origin/main"))
 	facts := verified(t, p, "24h", []judged{
-		{"git rev-parse HEAD && test -z \"$(git status --porcelain)\" && test ! -e left && touch left /tmp/left", verifier.Exited, 0},
+		{"git rev-list --all HEAD | wc -l && ! git cat-file -e " + head + " 2>/dev/null && test -z \"$(git status --porcelain)\" && test ! -e left && touch left /tmp/left", verifier.Exited, 0},
 		{"id -u; exit 9", verifier.Exited, 9},
 		{"ls /ward/door/sock", verifier.Exited, 2},
 		{"touch /mnt/remote/x || exit 4", verifier.Exited, 4},
@@ -34,7 +34,7 @@ func testVerify(t *testing.T, p *machine) {
 		{"yes", verifier.Flooded, 137},
 	})
 	for _, runs := range facts.Replays {
-		if strings.TrimSpace(runs[0].Tail) != head || strings.TrimSpace(runs[1].Tail) != "1000" || strings.TrimSpace(runs[6].Tail) != "lo" {
+		if strings.TrimSpace(runs[0].Tail) != "1" || strings.TrimSpace(runs[1].Tail) != "1000" || strings.TrimSpace(runs[6].Tail) != "lo" {
 			t.Errorf("%+v", runs)
 		}
 	}

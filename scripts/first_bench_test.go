@@ -15,7 +15,7 @@ import (
 // firstDirective is the shortest one of docs/quickstart.md's kind, with the script that
 // plays its model: what the work itself takes is not Ward's.
 const (
-	firstDirective = "### D-1: a greeting\n\n- [ ] it is there (`grep -q hello greeting.txt`)\n- max_iterations: 3\n"
+	firstDirective = "### D-1: a greeting\n\n- [ ] it is there (`grep -q hello greeting.txt`)\n- work: greeting.txt\n- max_iterations: 3\n"
 	firstScript    = `{"directive":"D-1","text":"I write it.","calls":[{"name":"write_file","args":{"path":"greeting.txt","content":"hello\n"}}]}
 {"directive":"D-1","text":"It is there."}
 `

@@ -9,15 +9,11 @@ import (
 )
 
 // checkBudget is BUDGET_CHECK: what the last certificate comes to. After an
-// iteration of this run the loop may ask for what the directive lacks, or the policy
-// may lead the unit elsewhere; on resuming both are done with, and the directive may
-// be another.
+// iteration of this run the policy may lead the unit elsewhere; on resuming that is done
+// with, and the directive may be another.
 func (r *run) checkBudget(ctx context.Context) (loop.Decision, error) {
 	last := *r.past.last
 	if r.now.cert != nil {
-		if ask, needed := last.Ask(); needed {
-			return ask, nil
-		}
 		if d, err := r.branch(ctx, last); err != nil || d.Event != "" {
 			return d, err
 		}

@@ -51,7 +51,7 @@ func (r *run) claim(ctx context.Context) (d loop.Decision, err error) {
 		if err != nil {
 			return false, err
 		}
-		if made.Empty() && !r.answered() {
+		if made.Empty() && !r.edited() {
 			d, err = r.nothing(ctx, files)
 			return true, err
 		}
@@ -115,13 +115,11 @@ func (r *run) changed(ctx context.Context) ([]store.Change, error) {
 	return w.Carried(ctx)
 }
 
-// answered reports whether the iteration before waited for a line in the directive, or
-// whether the text was edited since the last claim: the work may be done as it is, and is
-// judged anew.
-func (r *run) answered() bool {
+// edited reports whether the text was edited since the last claim: the work may be done as
+// it is, and is judged anew.
+func (r *run) edited() bool {
 	claimed := r.deps.Journal.Claimed()
-	edited := claimed != nil && claimed.DirectiveHash != r.deps.Declaration.DirectiveHash
-	return edited || r.past.last != nil && r.past.last.Needs != ""
+	return claimed != nil && claimed.DirectiveHash != r.deps.Declaration.DirectiveHash
 }
 
 // nothing ends the loop after an iteration without artifacts, with the learning

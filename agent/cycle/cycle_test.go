@@ -88,7 +88,7 @@ func TestEnds(t *testing.T) {
 				return s.write("work", "x")
 			}
 		}, "EXIT_BLOCKED BACKPRESSURE_SIGNAL in BUDGET_CHECK", 1},
-		"what it adds is not accepted":    {"", "1", func(s *site) { s.needs = "- additions: x" }, "EXIT_NEED_INFO HALTING_CRITERIA_MISSING", 1},
+		"it waits for the PM's word":      {"", "1", func(s *site) { s.left = []loop.Left{{Path: "x", Kind: "added"}} }, "EXIT_NEED_INFO NOT_INCLUDED", 1},
 		"nobody can tell when it is done": {"- [ ] it reads well\n", "1", nil, "EXIT_NEED_INFO HALTING_CRITERIA_MISSING", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

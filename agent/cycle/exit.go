@@ -72,9 +72,10 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 		out.Failed = d.Words
 	}
 	if status == loop.ExitNeedInfo {
-		if out.Missing = r.deps.Declaration.Missing(); len(out.Missing) == 0 {
-			out.Missing = []string{r.past.last.Needs}
-		}
+		out.Missing = r.deps.Declaration.Missing()
+	}
+	if v := r.now.result.Verdict; d.Reason == loop.NotIncluded {
+		out.Missing = v.LeftWords()
 	}
 	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
 	if err != nil {

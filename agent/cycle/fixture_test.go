@@ -35,9 +35,9 @@ type site struct {
 	work    *store.Work
 	last    *uow.Record // of the unit before
 
-	earlier   int64    // iterations of other units
-	residuals []string // what the host finds after each iteration; "-" for no verdict
-	needs     string   // a line that the directive lacks, as the verdict has it
+	earlier   int64       // iterations of other units
+	residuals []string    // what the host finds after each iteration; "-" for no verdict
+	left      []loop.Left // without which the commands do not pass, as the verdict has it
 	signals   []loop.Signal
 	over      string
 	refusals  int
@@ -258,7 +258,7 @@ func (s *site) verdict(p loop.Declaration, commit, claim string) *loop.Verdict {
 	}
 	trial := loop.Trial{Criteria: []loop.Outcome{met}, Residual: &loop.Outcome{Command: p.Residual, Met: true, OutputSHA256: loop.Digest(nil)}, Value: value}
 	v := loop.Judge(p, []loop.Trial{trial, trial})
-	v.Commit, v.Claim, v.Record, v.Needs = commit, claim, s.journal.Claimed().Claim.Record, s.needs
+	v.Commit, v.Claim, v.Record, v.Left, v.NotIncluded = commit, claim, s.journal.Claimed().Claim.Record, s.left, len(s.left) > 0
 	return &v
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
 )
 
 // checkHalting is CHECK_HALTING: the host's verdict on the claim comes, the Skeptic
@@ -55,6 +56,9 @@ func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	}
 	r.deps.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
 	r.now.result.Verdict = v
+	if v.NotIncluded && record.Event != uow.MakeClaim { // the PM has answered, and goes on without it
+		return loop.Decision{}, nil
+	}
 	d, _ := v.Lacks()
 	return d, nil
 }

@@ -187,8 +187,8 @@ func (r *run) verified(cert loop.Certificate, link loop.Link) loop.Entry {
 		e.Failed = append(e.Failed, loop.DivergenceLearning(cert, link))
 	}
 	v := r.now.result.Verdict
-	if len(v.Additions) > 0 {
-		e.Open = append(e.Open, short("the work brings some of what decides on it: "+strings.Join(v.Additions, ", ")))
+	if len(v.LeftWords()) > 0 {
+		e.Open = append(e.Open, short("the run that decides had none of what is no work: "+strings.Join(v.LeftWords(), ", ")))
 	}
 	if len(v.Deviations) > 0 {
 		e.Failed = append(e.Failed, loop.Learning{Lane: loop.LaneA, Text: "the verifier put back what decides: " + strings.Join(v.Deviations, ", "), Link: &link})

@@ -109,13 +109,13 @@ func (r *unitRun) needInfo(ctx context.Context, report *loop.Report) error {
 	return r.report(ctx, report)
 }
 
-// askToAccept puts the question of a loop that waits for a line in the directive (LOOP-10).
-func (r *unitRun) askToAccept(ctx context.Context, report *loop.Report) error {
+// askToInclude puts the question of a loop that waits for the PM's word (PROOF-1).
+func (r *unitRun) askToInclude(ctx context.Context, report *loop.Report) error {
 	text := "Is what decides on " + r.unit.directive.Name() + " the work that you asked for?\n\n" +
-		"Its criteria are met only with files that the work itself adds, or changes, where tests and build tools look:\n\n" +
-		"    git diff origin/" + r.deps.config.Control.Project + "...origin/" + r.work.Branch + "\n\n" +
-		"If they are right, this line in " + r.unit.directive.Name() + " accepts them:\n\n    " + strings.Join(report.Missing, "\n    ") + "\n\n" +
-		"If not, say in the directive what is to be done without them. Any edit of " + r.unit.directive.Name() + " is an answer: it is taken up again then."
+		"Its criteria are met only with what is no work by the directive:\n\n    " + strings.Join(report.Missing, "\n    ") + "\n\n" +
+		"    git ward review " + r.unit.directive.Name() + "\n\n" +
+		"If it is right, this takes it in, and the same commit is judged again:\n\n    git ward include " + r.unit.directive.Name() + "\n\n" +
+		"If not, say in the directive what is to be done without it. Any edit of " + r.unit.directive.Name() + " is an answer: it is taken up again then."
 	return r.deps.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: r.unit.directive.Name(), Text: text})
 }
 

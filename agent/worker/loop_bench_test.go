@@ -181,7 +181,7 @@ type loopBench struct {
 
 // The directive allows more than is measured; its policy asks for no sign of life.
 const (
-	benchDirective = "# COMMS\n\n## Directives\n\n### D-1: greet\n\nSay hello.\n\n- [ ] it greets (`test -f hello`)\n" +
+	benchDirective = "# COMMS\n\n## Directives\n\n### D-1: greet\n\nSay hello.\n\n- [ ] it greets (`test -f hello`)\n- work: hello\n" +
 		"- max_iterations: 2000\n- max_total_tool_calls: 1000000\n- max_total_seconds: 1000000\n\n## Reports\n"
 	benchPolicy = "pilot_pulse = 0\nmax_interactions = 1000000\n"
 )

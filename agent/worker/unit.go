@@ -197,6 +197,8 @@ func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason, wit
 		reason = blocked
 	case r.StopReason == loop.BackpressureSignal:
 		reason = uow.Backpressure
+	case r.StopReason == loop.NotIncluded:
+		reason = uow.NotIncluded
 	case r.StopReason == loop.ToolMissing:
 		reason = uow.NoTool
 	case r.StopReason == loop.StartFailed:

@@ -76,7 +76,7 @@ func (r *unitRun) proceed(ctx context.Context) error {
 		return err
 	}
 	report := end.Report
-	if report.Status == loop.ExitNeedInfo && report.Iterations == 0 {
+	if report.Status == loop.ExitNeedInfo && report.StopReason != loop.NotIncluded {
 		return r.needInfo(ctx, report)
 	}
 	failed, err := r.notStarted(ctx, report)
@@ -93,7 +93,7 @@ func (r *unitRun) proceed(ctx context.Context) error {
 		return err
 	}
 	if report.Status == loop.ExitNeedInfo {
-		if err := r.askToAccept(ctx, report); err != nil {
+		if err := r.askToInclude(ctx, report); err != nil {
 			return err
 		}
 	}

@@ -199,9 +199,9 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 	case len(v.Deviations) > 0: // what was judged has main's version of these, what would be merged has not
 		return fmt.Sprintf("%s decides and was changed; the verdict on %s is for main's version of it: take it back and claim anew, or the PM merges",
 			diag.Clean(v.Deviations[0]), diag.Short(commit)), nil
-	case len(v.Additions) > 0: // the work brings some of what it is judged by
-		return fmt.Sprintf("%s decides and is the agent's own; the verdict on %s names it: the PM merges, or the directive accepts it (- additions: GLOB)",
-			diag.Clean(v.Additions[0]), diag.Short(commit)), nil
+	case len(v.LeftWords()) > 0: // what decided had none of it
+		return fmt.Sprintf("%s is no work by the directive, and the run that decided on %s had none of it: the PM merges, or takes it in (git ward include %s)",
+			diag.Clean(v.LeftWords()[0]), diag.Short(commit), id.Directive), nil
 	case v.Fence == loop.FenceNone && !pass.Push.Config.Rights.UnfencedMerge:
 		return "the verdict on " + diag.Short(commit) + " was had without a fence, and [rights] unfenced_merge is off: the PM merges", nil
 	}

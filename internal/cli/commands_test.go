@@ -35,6 +35,7 @@ var lines = map[string][]string{
 		"resume D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "heartbeat D-1.1", "cancel D-1.1", "no-such"},
 	"directive": {"show", "list --json", "show D-1", "show --json D-1", "new -m HOSTILE", "new --json -m WORDS", "edit D-1 -m HOSTILE", "edit -F COMMS.md D-1", "show HOSTILE", "show --bare HOSTILE"},
 	"review":    {"D-1", "--json D-1", "D-1.1", "D-9", "HOSTILE", "--bare BARE D-1", "--bare HOSTILE D-1"},
+	"include":   {"D-1", "D-1 HOSTILE", "D-1.1 go.mod", "D-9", "HOSTILE", "--bare BARE D-1"},
 	"take":      {"D-1", "--json D-1.1", "--squash --unjudged D-1", "D-1 HOSTILE", "D-9"},
 	"drop":      {"-m HOSTILE D-1", "--json D-1", "D-9", "HOSTILE"},
 	"udc": {"check HOSTILE.udc", "check --json HOSTILE.udc", "fmt good.udc", "fmt --check HOSTILE.udc", "run good.udc", "run --json good.udc",

@@ -147,7 +147,7 @@ func worked(t *testing.T) *gittest.Pair {
 
 // elsewhere are the commands whose examples want more than a repository with a directive: a
 // unit, a fence, a network, a terminal. Their flags are looked up, and nothing is run.
-var elsewhere = []string{"review", "launch", "serve", "watch", "verify", "image", "probe", "door", "mcp", "transcript", "take", "uow", "init", "clone", "redact", "lease", "near", "fence"}
+var elsewhere = []string{"review", "include", "launch", "serve", "watch", "verify", "image", "probe", "door", "mcp", "transcript", "take", "uow", "init", "clone", "redact", "lease", "near", "fence"}
 
 // editor is a person who writes a directive, or changes the one that is there.
 const editor = `GIT_EDITOR=write() { sed -i "s/^Say it/Say it now/" "$1"; grep -q "^Say it" "$1" || sed -i "1i More." "$1"; }; write`

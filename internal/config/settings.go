@@ -105,6 +105,7 @@ type Config struct {
 		CacheSize       int64    `toml:"cache_size" shown:"audit"`
 		CacheSources    []string `toml:"cache_sources"`
 		SecondImage     string   `toml:"second_image" shown:"audit"`
+		Work            []string `toml:"work" shown:"inside" init:"yes"`
 		Pinned          []string `toml:"pinned" shown:"inside"`
 	} `toml:"verify"`
 	Model struct {

@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
 	"git-ward/internal/runstate"
+	"git-ward/internal/sources"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -175,10 +176,11 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 	if r.Changes, err = c.changes(w.from, r.Commit); err != nil {
 		return err
 	}
-	tests := slices.Clone(c.settings.Verify.Pinned)
+	never := slices.Clone(c.settings.Verify.Pinned)
 	if p.Directive != nil {
-		tests = append(tests, p.Directive.Options.Frozen...)
+		never = append(never, p.Directive.Options.Frozen...)
 	}
+	tests := func(path string) bool { return sources.IsTest(path) || review.InGlobs(never, path) }
 	protected := filename.NewList(slices.Concat(c.settings.Rights.Protected, c.settings.Rights.ProtectedOnMain)...)
 	entries, err := c.reader.Entries(w.from, "")
 	if err != nil {

@@ -90,7 +90,7 @@ func (w *work) remarks() (list []diag.Diagnostic) {
 		}
 	}
 	if w.Word != nil {
-		add("addition", "the work adds or changes this where something that decides would find it; the commands ran without it", w.Word.Additions)
+		add("left", "the claim has this otherwise than main, and it is no work; the commands ran without it", w.Word.LeftWords())
 		add("deviation", "the work changed this and the commands ran with the project's version", w.Word.Deviations)
 	}
 	add("protected", "the work changes this, which runs code or steers tools", raw(w.Touched.Protected))

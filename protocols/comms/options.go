@@ -31,7 +31,8 @@ type Options struct {
 	Profile      string        // strict, fast or benchmark_adapt
 	Rung         int           // 641, 274177 or 65537
 	Frozen       []string      // globs relative to the root of the tree
-	Additions    []string      // globs, as Frozen: what the work may add or change although it decides (LOOP-10)
+	Work         []string      // globs, as Frozen: what is work (PROOF-1)
+	Included     []Included    // what is work beside it, by path and blob (PROOF-1)
 	After        []string      // the directives that it waits for, as "D-3"; see Document.Waits (MANY-1)
 	Priority     int           // -1000..1000: of two, the higher one is worked on first; see Compare (MANY-1)
 	Unknowns     []string      // a line each: what the PM knows that nobody here knows; orientation searches for it (ORI-1)
@@ -75,7 +76,8 @@ var optionTable = []struct {
 	{"profile", func(v *valueReader, o *Options) { v.word(&o.Profile, profiles) }},
 	{"rung", func(v *valueReader, o *Options) { v.rung(&o.Rung) }},
 	{"frozen", func(v *valueReader, o *Options) { v.globs(&o.Frozen) }},
-	{"additions", func(v *valueReader, o *Options) { v.globs(&o.Additions) }},
+	{"work", func(v *valueReader, o *Options) { v.globs(&o.Work) }},
+	{keyInclude, func(v *valueReader, o *Options) { v.include(&o.Included) }},
 	{keyAfter, func(v *valueReader, o *Options) { v.directives(&o.After) }},
 	{"priority", func(v *valueReader, o *Options) { v.priority(&o.Priority) }},
 	{keyUnknown, func(v *valueReader, o *Options) { v.unknown(&o.Unknowns) }},
@@ -84,8 +86,15 @@ var optionTable = []struct {
 // keyAfter is the key by which a directive waits for others.
 const keyAfter = "after"
 
-// keyUnknown is the one key that may stand in more than one line.
-const keyUnknown = "unknown"
+// The keys that may stand in more than one line.
+const (
+	keyUnknown = "unknown"
+	keyInclude = "include"
+)
+
+// keyAdditions is a key of earlier versions, which says nothing any more: old directives
+// stay readable.
+const keyAdditions = "additions"
 
 // Keys lists the keys that a directive may set, in the order of the manual.
 func Keys() []string {
@@ -101,6 +110,9 @@ func setterOf(key string) func(*valueReader, *Options) {
 		if o.key == key {
 			return o.set
 		}
+	}
+	if key == keyAdditions {
+		return func(v *valueReader, _ *Options) { v.globs(new([]string)) }
 	}
 	return nil
 }
@@ -124,7 +136,7 @@ func (b *bodyReader) option(l line, it item) bool {
 	switch {
 	case it.marker != '-' || value != "" && !spaced:
 		b.f.add(l.num, it.col, ruleKey, `write "- `+key+`: value"; `+indentHint, "%s is not quite an option", quote(l.text))
-	case b.keys[key] != 0 && key != keyUnknown:
+	case b.keys[key] != 0 && key != keyUnknown && key != keyInclude:
 		b.f.add(l.num, it.col, ruleKey, "keep one of the two lines", "%s is set in line %d already", key, b.keys[key])
 	default:
 		b.keys[key] = l.num

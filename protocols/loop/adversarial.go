@@ -38,15 +38,17 @@ func (v Verdict) Unproved(reason string) Verdict {
 	return v
 }
 
-// Lacks is the decision where a program that decides is missing, or the one that was
-// claimed did not pass its probation: nothing that the loop does brings it there. missing
-// is false where nothing of that is so.
+// Lacks is the decision where a program that decides is missing, the one that was claimed
+// did not pass its probation, or the PM's word is: nothing that the loop does brings it
+// there. missing is false where nothing of that is so.
 func (v Verdict) Lacks() (d Decision, missing bool) {
 	switch {
 	case v.MissingTool != nil:
 		return Decision{InvariantBroken, ToolMissing, v.MissingTool.Words()}, true
 	case v.Untried:
 		return Decision{InvariantBroken, StartFailed, v.Reason}, true
+	case v.NotIncluded:
+		return Decision{NullDetected, NotIncluded, v.Reason}, true
 	}
 	return d, false
 }
@@ -55,7 +57,7 @@ func (v Verdict) Lacks() (d Decision, missing bool) {
 const (
 	RunPlain       = "plain"
 	RunAgain       = "again"        // the same once more, for rung 274177
-	RunAdditions   = "additions"    // with what the claim adds (LOOP-10)
+	RunAll         = "all"          // on all of the claim (PROOF-1)
 	RunShuffled    = "shuffled"     // tests in another order, as far as the tools can
 	RunCold        = "cold"         // without any build that was kept
 	RunSecondImage = "second_image" // [verify] second_image

@@ -14,9 +14,9 @@ type Cause string
 // The causes.
 const (
 	Proved      Cause = "proved"       // a verdict proves the work
-	WithChanges Cause = "with_changes" // it does, with files that the work brings of what decides
-	NotAccepted Cause = "not_accepted" // only with such files, which the directive does not accept
-	Tampered    Cause = "tampered"     // the work changed what decides, and without that it fails
+	WithChanges Cause = "with_changes" // it does, and the claim has more than work
+	NotTaken    Cause = "not_included" // only with what is no work by the directive
+	Tampered    Cause = "tampered"     // the claim changed what is frozen, and fails
 	NoTool      Cause = "missing_tool" // a command that decides is not where it was run
 	Grew        Cause = "grew"         // residuals
 	Iterations  Cause = "iterations"   // are spent
@@ -41,12 +41,12 @@ func (a Advice) String() string { return a.Type + " (" + a.Why + ")" }
 func (o Outcomes) cause() Cause {
 	v := o.Verdict
 	switch {
-	case o.Status == ExitConverged && o.Last != nil && len(o.Last.Additions) > 0:
+	case o.Status == ExitConverged && o.Last != nil && len(o.Last.Left) > 0:
 		return WithChanges
 	case o.Status == ExitConverged:
 		return Proved
-	case o.Status == ExitNeedInfo && o.Last != nil:
-		return NotAccepted
+	case o.Decision.Reason == NotIncluded:
+		return NotTaken
 	case o.Status == ExitNeedInfo:
 		return Undeclared
 	case v != nil && v.MissingTool != nil:
@@ -57,7 +57,7 @@ func (o Outcomes) cause() Cause {
 		return Pressed
 	case o.Decision.Reason == VerdictUnavailable:
 		return Unjudged
-	case v != nil && v.Verdict == None && len(v.Deviations)+len(v.Additions) > 0:
+	case v != nil && v.Verdict == None && len(v.Deviations) > 0:
 		return Tampered
 	case o.Status == ExitDiverged:
 		return Grew
@@ -81,15 +81,16 @@ var advise = map[Cause][]Advice{
 		{"git ward take {d}", "takes it"},
 	},
 	WithChanges: {
-		{"git ward review {d}", "shows it, with what it changes of what decides first: {what}"},
+		{"git ward review {d}", "shows it, with what is no work first: {what}"},
 		{"git ward take {d}", "takes it, if that is right"},
 	},
-	NotAccepted: {
-		{"git ward directive edit {d}", "accepts what the work adds, by the line {what}, or says what is to be done without it"},
-		{"git ward review {d}", "shows what it adds"},
+	NotTaken: {
+		{"git ward include {d}", "takes in what is no work by the directive, and has the same commit judged again: {what}"},
+		{"git ward review {d}", "shows it first"},
+		{"git ward directive edit {d}", "says what is to be done without it"},
 	},
 	Tampered: {
-		{"git ward directive edit {d}", "the work changed what decides on it ({what}) and passes only so: say that the test is to stay, or change it yourself on the project's branch"},
+		{"git ward directive edit {d}", "the claim changed what is frozen ({what}) and fails: say that it is to stay, or change it yourself on the project's branch"},
 		{"git ward review {d}", "shows what it changed"},
 	},
 	NoTool: {
@@ -156,11 +157,11 @@ func (c Cause) Advice(unit, what string, ended bool) []Advice {
 func (o Outcomes) about() string {
 	switch v := o.Verdict; o.cause() {
 	case WithChanges:
-		return some(o.Last.Additions)
-	case NotAccepted:
-		return "`" + o.Last.Needs + "`"
+		return some(o.Last.Left)
+	case NotTaken:
+		return some(v.LeftWords())
 	case Tampered:
-		return some(slices.Concat(v.Deviations, v.Additions))
+		return some(v.Deviations)
 	case NoTool:
 		return v.MissingTool.Words()
 	}

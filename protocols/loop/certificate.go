@@ -66,8 +66,7 @@ type Certificate struct {
 	Commit        string     `json:"commit"`           // the claimed one, which has the verdict; "" for none
 	Record        string     `json:"record,omitempty"` // the claim's commit on the unit's record; "" in the first layout
 	Reason        string     `json:"reason"`
-	Needs         string     `json:"needs,omitempty"`     // a line that the directive lacks; the verdict's
-	Additions     []string   `json:"additions,omitempty"` // what the work brings of what decides on it; the verdict's
+	Left          []string   `json:"left,omitempty"` // what is no work; the verdict's
 }
 
 // Findings is all that a certificate is decided on.
@@ -99,7 +98,7 @@ func Certify(f Findings) Certificate {
 	c := Certificate{SchemaVersion: LinearVersion, LoopID: f.Declaration.LoopID, Iteration: f.Iteration, Type: None, Rp: f.Declaration.Rp,
 		Checklist: []Met{}}
 	if v := f.Verdict; v != nil && v.Unit == f.Declaration.LoopID && v.DirectiveHash == f.Declaration.DirectiveHash {
-		c.Residual, c.Commit, c.Record, c.Reason, c.Needs, c.Additions = v.Residual, v.Commit, v.Record, v.Reason, v.Needs, v.Additions
+		c.Residual, c.Commit, c.Record, c.Reason, c.Left = v.Residual, v.Commit, v.Record, v.Reason, listed(v.LeftWords())
 	}
 	cut := max(0, len(f.History)+1-HistoryWindow)
 	c.History = append(append([]Residual{}, f.History[cut:]...), c.Residual)
@@ -229,11 +228,4 @@ func Decide(f Findings, c Certificate) Decision {
 		return Decision{Backpressure, BackpressureSignal, f.Signals[0].Words()}
 	}
 	return Decision{Event: ContinueLoop}
-}
-
-// Ask is the decision of a loop that another iteration would not help: its work
-// passes only with what the directive does not accept (LOOP-10). needed is false where
-// the certificate needs nothing.
-func (c Certificate) Ask() (d Decision, needed bool) {
-	return Decision{NullDetected, HaltingMissing, "the directive does not accept what the work adds: " + c.Needs}, c.Needs != ""
 }

@@ -10,8 +10,8 @@ import (
 // Machine is the loop's lifecycle as data (003, section 2); `git ward fsm --dot
 // loop` draws it. Beyond 003's transitions it has the ways out of the middle of an
 // iteration: to the exit of each forbidden state's recovery, to EXIT_BUDGET_EXCEEDED
-// where nobody pays for the rest, and to EXIT_BLOCKED under backpressure before the
-// first iteration.
+// where nobody pays for the rest, to EXIT_NEED_INFO where a verdict waits for the PM's word,
+// and to EXIT_BLOCKED under backpressure before the first iteration.
 var Machine = fsm.Once(fsm.Loop)
 
 // State is where a loop stands.
@@ -89,6 +89,7 @@ const (
 	NullInput            StopReason = "NULL_INPUT"
 	StartFailed          StopReason = "START_FAILED"        // the agent's own program, certified, does not start from its branch
 	VerdictUnavailable   StopReason = "VERDICT_UNAVAILABLE" // no verdict within [verify] timeout (SBX-8)
+	NotIncluded          StopReason = "NOT_INCLUDED"        // the commands pass only with what is no work by the directive
 	ToolMissing          StopReason = "MISSING_TOOL"        // a command of the directive's wants a program that is not where it runs
 )
 

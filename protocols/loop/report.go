@@ -43,9 +43,9 @@ type Report struct {
 	History       []Residual          `json:"residual_history_decimal_strings"`
 	Cause         Cause               `json:"cause,omitempty"` // "" in reports of earlier versions
 	NextActions   []string            `json:"recommended_next_actions,omitempty"`
-	Additions     []string            `json:"additions,omitempty"` // of the last verdict: what the work brings of what decides on it
-	Commit        string              `json:"commit,omitempty"`    // of the work, which the last verdict is on
-	Record        string              `json:"record,omitempty"`    // of the unit's record, which the last claim names
+	Left          []string            `json:"left,omitempty"`   // of the last verdict: what is no work
+	Commit        string              `json:"commit,omitempty"` // of the work, which the last verdict is on
+	Record        string              `json:"record,omitempty"` // of the unit's record, which the last claim names
 
 	LearningsFinalPath string      `json:"AGENTS_md_final_path,omitempty"`
 	LearningsPath      string      `json:"AGENTS_md_path,omitempty"` // BLOCKED: where the next run reads and writes them
@@ -110,11 +110,11 @@ func NewReport(o Outcomes) Report {
 		Iterations: len(o.History), Seconds: o.Used.Seconds, RungTarget: d.RungTarget, RungAchieved: o.Rung, Profile: d.Profile, History: append([]Residual{}, o.History...),
 		Cause: o.cause(), NextActions: o.advice(), LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
 	if c := o.Last; c != nil {
-		r.Additions, r.Commit, r.Record = c.Additions, c.Commit, c.Record
+		r.Left, r.Commit, r.Record = c.Left, c.Commit, c.Record
 		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, r.History, c.Checklist}
 	}
-	if v := o.Verdict; v != nil && o.Decision.Reason == ToolMissing { // of an iteration that is not at its end
-		r.Commit, r.Record = v.Commit, v.Record
+	if v := o.Verdict; v != nil && (o.Decision.Reason == ToolMissing || o.Decision.Reason == NotIncluded) { // of an iteration that is not at its end
+		r.Commit, r.Record, r.Left = v.Commit, v.Record, listed(v.LeftWords())
 	}
 	switch r.Status {
 	case ExitConverged:
@@ -128,7 +128,7 @@ func NewReport(o Outcomes) Report {
 	case ExitNeedInfo:
 		r.Missing = append([]string{}, o.Missing...)
 		r.Safe = "Nothing was changed. The directive can be read, and questions about it stand in COMMS.md."
-		if o.Last != nil {
+		if r.StopReason == NotIncluded {
 			r.Safe = "The work is on its branch, with the evidence in " + Dir(directive) + " of its record; nothing of it is merged. A question about it stands in COMMS.md."
 		}
 	}
@@ -230,7 +230,7 @@ func (r Report) Check() []string {
 		need(r.Failed != "", "what_ran_and_failed")
 		need(len(r.NextActions) > 0, "next_actions")
 	case ExitNeedInfo:
-		need(r.StopReason == NullInput || r.StopReason == HaltingMissing, "stop_reason NULL_INPUT or HALTING_CRITERIA_MISSING")
+		need(r.StopReason == NullInput || r.StopReason == HaltingMissing || r.StopReason == NotIncluded, "stop_reason NULL_INPUT, HALTING_CRITERIA_MISSING or NOT_INCLUDED")
 		need(len(r.Missing) > 0, "missing_fields")
 	}
 	return list
@@ -247,8 +247,8 @@ func (r Report) Outcome() string {
 		}
 		return fmt.Sprintf("Done: %s after %s (%s, %s).", what, after, r.lane(), RungWords(r.RungAchieved))
 	case ExitNeedInfo:
-		if r.Iterations > 0 {
-			return fmt.Sprintf("Nobody but you can say whether this is done: the directive lacks the line `%s`.", strings.Join(r.Missing, ", "))
+		if r.StopReason == NotIncluded {
+			return "Nobody but you can say whether this is done: it passes only with what is no work by the directive (" + some(r.Missing) + ")."
 		}
 		return fmt.Sprintf("Not begun: the directive does not say how I can tell that it is done (%s). The question below `## Questions` says what to write.", strings.Join(r.Missing, ", "))
 	}
@@ -269,7 +269,7 @@ func (r Report) Outcome() string {
 
 // stopped says of a cause that comes before the exit what it is.
 var stopped = map[Cause]string{
-	Tampered: "the work changed what decides on it, and without that it does not pass",
+	Tampered: "the claim changed what the directive froze, and without that it does not pass",
 	NoTool:   "what decides could not be run, for a program is missing there; whether the work is right nobody knows",
 }
 

@@ -65,13 +65,23 @@ type Verdict struct {
 	ResidualRun   *Outcome  `json:"residual_run"`
 	Suite         *Outcome  `json:"suite"`
 	Validate      *Outcome  `json:"validate"`
-	// Additions are paths that the commit adds or changes where something that
-	// decides would find them: the commands ran without them, which decides, and with
-	// them (LOOP-10). A verdict with additions carries no merge by the agent.
+	// Left are paths that the commit has otherwise than main and that are no work: the
+	// commands ran without them, which decides, and with them (PROOF-1). A verdict with
+	// such carries no merge by the agent. LeftMore is how many there are beyond the list.
+	Left     []Left   `json:"left,omitempty"`
+	LeftMore int      `json:"left_more,omitzero"`
+	Included []string `json:"included,omitempty"` // paths that are work by the PM's word
+	// NotIncluded says that the commands pass with what was left out, and only so: the
+	// PM's word is waited for.
+	NotIncluded bool `json:"not_included,omitzero"`
+	// Additions, Accepted and Needs are of verdicts of earlier versions: paths that they
+	// left out, paths that a directive accepted, and the line that it lacked.
 	Additions []string `json:"additions,omitempty"`
-	Accepted  []string `json:"accepted,omitempty"` // such paths that the directive accepts; ordinary work
-	// Needs is a line that the directive lacks for another verdict; "" for none.
-	Needs string `json:"needs,omitempty"`
+	Accepted  []string `json:"accepted,omitempty"`
+	Needs     string   `json:"needs,omitempty"`
+	// Process is SameProcess where the work can run in its tests' process, and so speak
+	// for them; "" where it is no program.
+	Process string `json:"process,omitempty"`
 	// MissingTool is a program that the commands want and that is not where they run:
 	// the loop ends, for no work would help.
 	MissingTool *MissingTool `json:"missing_tool,omitempty"`
@@ -89,13 +99,13 @@ type Verdict struct {
 	// commit of main (LOOP-12); "" for nothing.
 	Cache   string `json:"cache,omitempty"`
 	Main    string `json:"main,omitempty"`    // tip of the project's branch when it was judged
-	Base    string `json:"base,omitempty"`    // the commit of it that deciding paths came from
+	Base    string `json:"base,omitempty"`    // the commit of it that the work was put on
 	Control string `json:"control,omitempty"` // commit of the control branch that said directive and policy, where that is another branch
 	Record  string `json:"record,omitempty"`  // the record's commit that the claim names (REC-4); "" in the first layout
 	// Assisted are the programs and models that worked on the directive, as the gateway saw
 	// them: "PROGRAM:MODEL".
 	Assisted   []string `json:"assisted,omitempty"`
-	Deviations []string `json:"deviations"` // pinned paths that the commit changed and main's version overlaid
+	Deviations []string `json:"deviations"` // frozen paths that the commit changed, and main's version in every run
 	Image      string   `json:"image"`
 	Fence      string   `json:"fence"`  // "podman/RUNTIME" ("podman" before there was a choice: runc), or "none"
 	Trials     int      `json:"trials"` // runs of all commands
@@ -240,7 +250,8 @@ func Tail(output []byte) string {
 // MaxVerdict bytes: a longer one could never be read again, and the claim would be
 // judged for ever. What people want least goes first: outputs, then the ends of lists.
 func (v Verdict) Line() ([]byte, error) {
-	v.Additions, v.Accepted, v.Deviations = listed(v.Additions), listed(v.Accepted), listed(v.Deviations)
+	v.Included, v.Deviations = listed(v.Included), listed(v.Deviations)
+	v = v.listing(maxLeft)
 	if m := v.Mutants; m != nil {
 		v.Mutants = &Mutants{m.Made, m.Killed, listed(m.Survived)}
 	}
@@ -252,6 +263,7 @@ func (v Verdict) Line() ([]byte, error) {
 	for i := range v.Criteria {
 		v.Criteria[i].Tail = ""
 	}
+	v = v.listing(maxListed)
 	line, err = canonical(v)
 	if err == nil && len(line) > MaxVerdict {
 		return nil, fmt.Errorf("the verdict on %.12s has %d bytes without any output, more than %d", v.Commit, len(line), MaxVerdict)

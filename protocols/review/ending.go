@@ -135,14 +135,14 @@ func (e Ending) deviations() (lines []string) {
 		}
 	}
 	if v := e.Verdict; v != nil {
-		list("decides on it, and came with the work", v.Additions)
-		list("changed, and put back for the verdict", v.Deviations)
-		list("accepted by the directive", v.Accepted)
+		list("no work, and left out of the run that decides", v.LeftWords())
+		list("frozen, and put back for the verdict", v.Deviations)
+		list("work by your word", v.Included)
 		if v.Fence == loop.FenceNone {
 			lines = append(lines, "- judged without a fence")
 		}
 	} else {
-		list("decides on it, and came with the work", e.Report.Additions)
+		list("no work, and left out of the run that decides", e.Report.Left)
 	}
 	if len(lines) > 0 {
 		lines = append([]string{"Look first at:"}, lines...)

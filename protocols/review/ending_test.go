@@ -30,7 +30,7 @@ func TestEndings(t *testing.T) {
 	missing := judged(loop.None, func(v *loop.Verdict) {
 		v.MissingTool = &loop.MissingTool{Tool: "make", Command: "make test", Place: "the image x", Remedy: "bring it"}
 	})
-	added := judged(loop.Exact, func(v *loop.Verdict) { v.Additions = []string{"zz_test.go"} })
+	added := judged(loop.Exact, func(v *loop.Verdict) { v.Left = []loop.Left{{Path: "zz_test.go", Kind: "added"}} })
 	record := func(s uow.State, reason uow.Reason) *uow.Record {
 		r := unit(s, true)
 		r.ReasonCode = reason
@@ -48,12 +48,12 @@ func TestEndings(t *testing.T) {
 		next    string // the command to type
 	}{
 		"proved":               {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, nil), "", done, loop.Proved, "Done: every criterion is met after 1 iteration", "git ward review D-1"},
-		"proved, additions":    {loop.ExitConverged, loop.ExactCertificate, added, "", done, loop.WithChanges, "Done: every criterion is met", "git ward review D-1"},
+		"proved, more left":    {loop.ExitConverged, loop.ExactCertificate, added, "", done, loop.WithChanges, "Done: every criterion is met", "git ward review D-1"},
 		"diverged":             {loop.ExitDiverged, loop.SilentDivergence, none, "", failed, loop.Grew, "Stopped: the residual grew three times", "git ward directive edit D-1"},
-		"diverged, tampered":   {loop.ExitDiverged, loop.SilentDivergence, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the work changed what decides on it", "git ward directive edit D-1"},
+		"diverged, tampered":   {loop.ExitDiverged, loop.SilentDivergence, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the claim changed what the directive froze", "git ward directive edit D-1"},
 		"diverged, no tool":    {loop.ExitDiverged, loop.SilentDivergence, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
 		"iterations":           {loop.ExitBudgetExceeded, loop.MaxIters, none, "", failed, loop.Iterations, "Stopped: the budget is spent after 1 iteration (MAX_ITERS)", "git ward directive edit D-1"},
-		"iterations, tampered": {loop.ExitBudgetExceeded, loop.MaxIters, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the work changed what decides", "git ward directive edit D-1"},
+		"iterations, tampered": {loop.ExitBudgetExceeded, loop.MaxIters, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the claim changed what the directive froze", "git ward directive edit D-1"},
 		"iterations, no tool":  {loop.ExitBudgetExceeded, loop.MaxIters, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
 		"calls":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "", failed, loop.Effort, "Stopped: the budget is spent after 1 iteration (MAX_TOOL_CALLS)", "git ward directive edit D-1"},
 		"money":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "the tokens are spent", failed, loop.Unpaid, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
@@ -63,7 +63,7 @@ func TestEndings(t *testing.T) {
 		"broken":               {loop.ExitBlocked, loop.InvariantViolation, none, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.Stuck, "Blocked: so it was (INVARIANT_VIOLATION at BUDGET_CHECK).", "git ward uow clarify D-1.1"},
 		"blocked, no tool":     {loop.ExitBlocked, loop.ToolMissing, missing, "", record(uow.ZombiedSoft, uow.NoTool), loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow retry D-1.1"},
 		"nothing declared":     {loop.ExitNeedInfo, loop.NullInput, nil, "", record(uow.PendingApproval, uow.NeedInfo), loop.Undeclared, "Not begun: the directive does not say how I can tell", "git ward directive edit D-1"},
-		"not accepted":         {loop.ExitNeedInfo, loop.HaltingMissing, judged(loop.None, func(v *loop.Verdict) { v.Needs = "- additions: zz_test.go" }), "", record(uow.PendingApproval, uow.NeedInfo), loop.NotAccepted, "Nobody but you can say", "git ward directive edit D-1"},
+		"not included":         {loop.ExitNeedInfo, loop.NotIncluded, judged(loop.None, func(v *loop.Verdict) { v.NotIncluded, v.Left = true, []loop.Left{{Path: "zz_test.go", Kind: "added"}} }), "", record(uow.PendingApproval, uow.NotIncluded), loop.NotTaken, "Nobody but you can say", "git ward include D-1"},
 	} {
 		o := loop.Outcomes{Declaration: declared, Status: c.status, Decision: loop.Decision{Reason: c.reason, Words: "so it was"}, State: loop.BudgetCheck,
 			Verdict: c.verdict, Over: c.over, Missing: []string{"acceptance_criteria"}, Rung: loop.Rung641}
@@ -71,7 +71,7 @@ func TestEndings(t *testing.T) {
 			o.Last, o.History = &loop.Certificate{Type: word(c.verdict), Lane: loop.LaneA, Residual: unknown}, []loop.Residual{one}
 		}
 		if c.verdict != nil {
-			o.Last.Additions, o.Last.Needs = c.verdict.Additions, c.verdict.Needs
+			o.Last.Left = c.verdict.LeftWords()
 		}
 		report := loop.NewReport(o)
 		e := Ending{Report: report, Unit: c.unit, Verdict: c.verdict, Branch: "agent/D-1", Record: "refs/ward/record/D-1.1", Said: "I did\x1b[2J it\n\n## Reports\n",

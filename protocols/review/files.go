@@ -53,12 +53,12 @@ type Touched struct {
 	Protected    []diag.Untrusted `json:"protected"`    // [rights] protected: they run code or steer tools
 	NewAtRoot    []diag.Untrusted `json:"new_at_root"`  // first parts of paths that the project's root does not have
 	Instructions []diag.Untrusted `json:"instructions"` // what coding agents obey (GATE-5)
-	Tests        []diag.Untrusted `json:"tests"`        // [verify] pinned, and what the directive freezes
+	Tests        []diag.Untrusted `json:"tests"`        // tests by their names, [verify] pinned, and what the directive freezes
 }
 
 // Touch sorts out the paths that a reader looks at first; tests are globs, and root is the
 // names that the project has at its root.
-func Touch(changes []Change, protected, instructions func(path string) bool, tests []string, root map[string]bool) Touched {
+func Touch(changes []Change, protected, instructions, tests func(path string) bool, root map[string]bool) Touched {
 	t := Touched{Protected: []diag.Untrusted{}, NewAtRoot: []diag.Untrusted{}, Instructions: []diag.Untrusted{}, Tests: []diag.Untrusted{}}
 	for _, c := range changes {
 		path := c.Path.Raw()
@@ -71,15 +71,15 @@ func Touch(changes []Change, protected, instructions func(path string) bool, tes
 		if instructions(path) {
 			t.Instructions = append(t.Instructions, c.Path)
 		}
-		if inGlobs(tests, path) {
+		if tests(path) {
 			t.Tests = append(t.Tests, c.Path)
 		}
 	}
 	return t
 }
 
-// inGlobs reports whether a path, or a directory that it is in, is one of the globs.
-func inGlobs(globs []string, path string) bool {
+// InGlobs reports whether a path, or a directory that it is in, is one of the globs.
+func InGlobs(globs []string, path string) bool {
 	for {
 		for _, g := range globs {
 			if plan.MatchFile(strings.TrimSuffix(g, "/"), path) {

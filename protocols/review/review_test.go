@@ -181,7 +181,7 @@ func TestFiles(t *testing.T) {
 	if got := Summary(changes); got != "9 files changed, +304 -3 lines" {
 		t.Error(got)
 	}
-	touched := Touch(changes, func(p string) bool { return p == "run.sh" }, func(p string) bool { return p == "gone" }, []string{"**/*_test.go", "fixed/**"}, map[string]bool{"run.sh": true, "pkg": true})
+	touched := Touch(changes, func(p string) bool { return p == "run.sh" }, func(p string) bool { return p == "gone" }, func(p string) bool { return InGlobs([]string{"**/*_test.go", "fixed/**"}, p) }, map[string]bool{"run.sh": true, "pkg": true})
 	if !slices.Equal(touched.Protected, []diag.Untrusted{"run.sh"}) || !slices.Equal(touched.Instructions, []diag.Untrusted{"gone"}) ||
 		!slices.Equal(touched.Tests, []diag.Untrusted{"pkg/a_test.go", "fixed/deep/x"}) {
 		t.Errorf("%+v", touched)
@@ -197,7 +197,7 @@ func TestText(t *testing.T) {
 	calls, tokens, money := int64(9), int64(1200), "0.25"
 	r := ready(func(r *Review) {
 		r.Word = verdict(loop.None)
-		r.Word.Additions, r.Word.Deviations, r.Word.Accepted, r.Word.Needs, r.Word.Fence = []string{"GNUmakefile"}, []string{"a_test.go\x1b"}, []string{"ok.py"}, "- additions: x", loop.FenceNone
+		r.Word.Left, r.Word.Deviations, r.Word.Included, r.Word.Process, r.Word.Fence = []loop.Left{{Path: "GNUmakefile", Kind: "added"}}, []string{"a_test.go\x1b"}, []string{"ok.py"}, loop.SameProcess, loop.FenceNone
 		r.Criteria = Criteria([][2]string{{"it is (`true`)", "true"}, {"it looks good", ""}}, r.Word)
 		r.Changes = []Change{{Path: "a.go", New: File, Added: 2}}
 		r.Touched = Touched{Protected: []diag.Untrusted{".github/x"}, Instructions: []diag.Untrusted{"CLAUDE.md"}, Tests: []diag.Untrusted{"a_test.go"}}
@@ -206,9 +206,9 @@ func TestText(t *testing.T) {
 		r.Commands = []string{"git ward take D-1.1", "git ward drop D-1"}
 	})
 	above, below := joined(r.Above()), joined(r.Below())
-	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 addition to what decides; 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
+	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 path that is no work; 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
 		"D-1.1 claims "+commit, "criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good",
-		"GNUmakefile", "a_test.go", "ok.py", "- additions: x", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
+		"GNUmakefile", "a_test.go", "ok.py", "same process", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
 	gittest.InOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
 		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, tokens unknown, money unknown", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
 	r.Cost.Tokens, r.Cost.Money, r.Cost.Estimated = &tokens, &money, 1

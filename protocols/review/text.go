@@ -82,7 +82,7 @@ func (r *Review) First() string {
 		}
 	}
 	if r.Word != nil {
-		some(len(r.Word.Additions), "addition to what decides")
+		some(len(r.Word.Additions)+len(r.Word.Left)+r.Word.LeftMore, "path that is no work")
 		some(len(r.Word.Deviations), "deviation put back")
 	}
 	some(len(r.Touched.Instructions), "file of instructions to agents")
@@ -146,21 +146,21 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.Additions)+len(v.Accepted) == 0 && v.Needs == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included) == 0 && v.Process == "" {
 		return
 	}
 	p.gap()
-	for _, path := range v.Additions {
-		p.add(Warn, "  brings of what decides on it: %s", diag.Untrusted(path))
+	for _, path := range v.LeftWords() {
+		p.add(Warn, "  no work, and left out of the run that decides: %s", diag.Untrusted(path))
 	}
 	for _, path := range v.Deviations {
-		p.add(Warn, "  changed, and put back for the verdict: %s", diag.Untrusted(path))
+		p.add(Warn, "  frozen, and put back for the verdict: %s", diag.Untrusted(path))
 	}
-	for _, path := range v.Accepted {
-		p.add(Plain, "  accepted by the directive: %s", diag.Untrusted(path))
+	for _, path := range v.Included {
+		p.add(Plain, "  work by your word: %s", diag.Untrusted(path))
 	}
-	if v.Needs != "" {
-		p.add(Warn, "  it passes only with this line in the directive: %s", diag.Untrusted(v.Needs))
+	if v.Process == loop.SameProcess {
+		p.add(Plain, "  same process: the work can run where its tests do, and speak for them")
 	}
 }
 

@@ -18,8 +18,8 @@ var reasons = map[Event]map[Actor][]Reason{
 	MakeClaim: {Agent: {"WORK_CLAIMED"}},
 	Heartbeat: {PM: {"PULSE_ACKNOWLEDGED", "PULSE_APPROVED"}},
 
-	RequestApproval: {Agent: {NeedInfo, Question, "LOW_CONFIDENCE", "POLICY_BRANCH", PulseIsDue}},
-	Approve:         {PM: {"APPROVED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
+	RequestApproval: {Agent: {NeedInfo, NotIncluded, Question, "LOW_CONFIDENCE", "POLICY_BRANCH", PulseIsDue}},
+	Approve:         {PM: {"APPROVED", "QUESTION_ANSWERED", IncludedNow}, Agent: {DirectiveEdited}},
 	Reject:          {PM: {"REJECTED", "OUT_OF_SCOPE", "TOO_RISKY"}},
 
 	Pause:  {PM: {"PILOT_HOLD", "COST_REVIEW", "MAINTENANCE", "INCIDENT"}},
@@ -50,6 +50,8 @@ const (
 	DirectiveGone    Reason = "DIRECTIVE_GONE"    // the control branch lists it no more: its unit is ended
 	FreshStart       Reason = "FRESH_START"       // of a fork: its work begins from the project again, not from the unit before
 	NeedInfo         Reason = "NEED_INFO"         // the directive does not say how its end is seen
+	NotIncluded      Reason = "NOT_INCLUDED"      // the claim passes only with what is no work by the directive
+	IncludedNow      Reason = "INCLUDED"          // the PM's word that it is work: the claim is judged again
 	Question         Reason = "QUESTION"          // the worker asks the PM; the note is the question
 	PulseIsDue       Reason = "PULSE_DUE"         // the policy wants a sign of the PM before the next interaction
 	NotStarted       Reason = "NOT_STARTED"       // the agent's own program, certified, from its branch

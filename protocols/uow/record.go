@@ -50,13 +50,13 @@ type Record struct {
 }
 
 // Asks reports whether a record asks for the host's verdict on its claim: it makes the
-// claim, or it takes the unit up again after a block for a program that the verdict
-// wanted. Then the same commit is judged anew, by the directive as the record names it.
+// claim, or it takes the unit up again after the verdict wanted a program, or the PM's
+// word. Then the same commit is judged anew, by the directive as the record names it.
 func (r *Record) Asks(prev *Record) bool {
 	if r.Event == MakeClaim {
 		return true
 	}
-	return prev != nil && prev.State == ZombiedSoft && prev.ReasonCode == NoTool && r.State == Active &&
+	return prev != nil && (prev.ReasonCode == NoTool || prev.ReasonCode == NotIncluded) && prev.State != Active && r.State == Active &&
 		r.Claim != nil && r.Claim.Iteration == r.Iteration
 }
 

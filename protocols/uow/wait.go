@@ -67,6 +67,8 @@ func (r *Record) asks(verb func(Event) string) Waiting {
 		return Waiting{ForYou, "a sign of yours is due", verb(Heartbeat)}
 	case Question:
 		return Waiting{ForYou, "it asks you something", verb(Approve)}
+	case NotIncluded:
+		return Waiting{ForYou, "its claim passes only with what is no work by the directive; if you take that in", "git ward include " + r.Directive}
 	case NeedInfo:
 		return Waiting{ForYou, "its directive does not say how its end is seen, such as by a criterion with a command", "git ward directive edit " + r.Directive}
 	}

@@ -62,6 +62,8 @@ var reasonWords = map[Reason]string{
 	"TEMPLATE_FIXED":       "what it begins from was mended",
 	"SCOPE_CHANGED":        "the scope changed",
 	NeedInfo:               "the directive does not say how its end is seen",
+	NotIncluded:            "its claim passes only with what is no work by the directive",
+	IncludedNow:            "you took in what it needs",
 	Question:               "it has a question",
 	"LOW_CONFIDENCE":       "it is not sure",
 	"POLICY_BRANCH":        "the policy says so",

@@ -27,7 +27,7 @@ func TestProgressForPeople(t *testing.T) {
 	p.show()
 	end.With, end.Run, end.Ended = true, 2, &verifier.Outcome{End: verifier.Exited}
 	p.step(end)
-	want := "run 1 of 2, criterion 1: make \\x1b[31mcheck\nrun 1 of 2, criterion 1: exit 2 after 1s\nrun 2 of 2 (with additions), criterion 1: ok after 0s\n"
+	want := "run 1 of 2, criterion 1: make \\x1b[31mcheck\nrun 1 of 2, criterion 1: exit 2 after 1s\nrun 2 of 2 (all of the claim), criterion 1: ok after 0s\n"
 	if out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

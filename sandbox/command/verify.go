@@ -154,7 +154,7 @@ func (o *verifyOptions) claim(ctx context.Context, repo *git.Repo, settings *con
 		c.Replays = cmp.Or(max(o.replays, 0), c.Replays)
 		return c, err
 	}
-	c = verifier.Claim{Commit: commit, Main: main, Pinned: settings.Verify.Pinned, Replays: max(o.replays, 1), Bounds: judge.Bounds(settings)}
+	c = verifier.Claim{Commit: commit, Main: main, Pinned: settings.Verify.Pinned, Work: settings.Verify.Work, Replays: max(o.replays, 1), Bounds: judge.Bounds(settings)}
 	for i, line := range o.lines {
 		c.Commands = append(c.Commands, verifier.Command{Name: fmt.Sprintf("line %d", i+1), Line: line})
 	}
@@ -186,15 +186,11 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		fmt.Fprintf(w, "%.12s cannot be judged: %s\n", f.Commit, diag.Clean(f.Unfit))
 		return
 	}
-	left := 0
-	for _, a := range f.Additions {
-		how := "left out of the run that decides"
-		if a.Kept {
-			how = "decides, as the commands name it"
-		} else {
-			left++
-		}
-		fmt.Fprintf(w, "addition: %s (%s; %s)\n", diag.Clean(a.Path), a.Kind, how)
+	for _, l := range f.Left {
+		fmt.Fprintf(w, "left out: %s (%s; it is no work: main's decides)\n", diag.Clean(l.Path), l.Kind)
+	}
+	for _, path := range f.Included {
+		fmt.Fprintf(w, "included: %s\n", diag.Clean(path))
 	}
 	for _, d := range f.Deviations {
 		fmt.Fprintf(w, "put back: %s (%s)\n", diag.Clean(d.Path), d.Kind)
@@ -203,7 +199,7 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		printRuns(w, fmt.Sprintf("run %d", i+1), runs)
 	}
 	if f.With != nil {
-		printRuns(w, fmt.Sprintf("with %d", left), f.With)
+		printRuns(w, "all", f.With)
 	}
 	printAgainst(w, f)
 	if f.Cache != "" {
@@ -213,7 +209,7 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		fmt.Fprintln(w, judge.MissingTool(f.Missing, f.Image).Words())
 	}
 	if f.Base != f.Main {
-		fmt.Fprintf(w, "what decides is as %.12s has it, where the work left main\n", f.Base)
+		fmt.Fprintf(w, "what is no work is as %.12s has it, where the work left main\n", f.Base)
 	}
 	fence := "fence: none"
 	if f.Image != "" {

@@ -42,7 +42,7 @@ func writeFacts(w io.Writer, f *verifier.Facts, format export.Format) error {
 	for i, all := range f.Replays {
 		runs(fmt.Sprintf("run %d", i+1), all)
 	}
-	runs("with the additions", f.With)
+	runs("all of the claim", f.With)
 	for _, a := range f.Against {
 		runs(a.Kind, a.Runs)
 	}

@@ -23,7 +23,7 @@ func TestWriteFacts(t *testing.T) {
 		"met":      {verifier.Facts{Replays: [][]verifier.Run{{run(verifier.Exited, 0)}}}, `classname="git-ward.run 1" name="criterion 1: make check"`, true},
 		"unmet":    {verifier.Facts{Replays: [][]verifier.Run{{run(verifier.Exited, 2)}}}, `<failure message="exit 2"`, false},
 		"timeout":  {verifier.Facts{Replays: [][]verifier.Run{{run(verifier.TimedOut, 137)}}}, `<error message="timeout 137"`, false},
-		"with":     {verifier.Facts{With: []verifier.Run{run(verifier.Exited, 1)}}, `classname="git-ward.with the additions"`, false},
+		"with":     {verifier.Facts{With: []verifier.Run{run(verifier.Exited, 1)}}, `classname="git-ward.all of the claim"`, false},
 		"against":  {verifier.Facts{Against: []verifier.AgainstRun{{Kind: "shuffled", Runs: []verifier.Run{run(verifier.Exited, 1)}}}}, `classname="git-ward.shuffled"`, false},
 		"put back": {verifier.Facts{Deviations: []verifier.Deviation{{Path: "Makefile", Kind: "changed"}}}, `name="Makefile"`, false},
 		"unfit":    {verifier.Facts{Commit: "c0ffee", Unfit: "too large"}, `<error message="too large"`, false},

@@ -157,7 +157,7 @@ func (v *Verifier) fill(ctx context.Context, conn *connection, claim *verifier.C
 	runner := &verifier.Containers{Engine: f.engine, Limits: v.limits(), Container: *spec, Rules: f.enforce, Remote: InsideBare, Dir: InsideState + "/work"}
 	step := verifier.Step{Command: verifier.Command{Name: "cache", Line: fmt.Sprintf("fetch and build what main's lockfiles name (%v)", locks.Kinds())}}
 	o, err := claim.Watch(step, func(live *verifier.Live) (verifier.Outcome, error) {
-		return runner.Pack(ctx, verifier.Job{Commit: main, Tree: main, Line: locks.FillScript(), Live: live}, w)
+		return runner.Pack(ctx, verifier.Job{Commit: main, Line: locks.FillScript(), Live: live}, w)
 	})
 	if err == nil && !o.OK() {
 		err = fmt.Errorf("the cache is not filled: %s %d: %s", o.End, o.Exit, diag.Clean(lastLines(o.Tail)))

@@ -48,7 +48,7 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 		return v.elsewhere(ctx, claim)
 	}
 	if v.Unfenced {
-		return verifier.Verify(ctx, limited(v.Bare, v.Settings), &verifier.Processes{Bare: v.Bare, Limits: v.limits()}, claim)
+		return verifier.Verify(ctx, limited(v.Bare, v.Settings), &verifier.Processes{Limits: v.limits()}, claim)
 	}
 	if v.conn != nil {
 		return v.verify(ctx, v.conn, claim)

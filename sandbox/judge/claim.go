@@ -31,8 +31,14 @@ func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 // where the rung wants two runs that agree (003, section 11). A directive without a
 // command has nothing to run.
 func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
-	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Accepted: d.Options.Additions,
+	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Work: d.Options.Work,
 		Replays: 1, Bounds: Bounds(settings)}
+	if len(c.Work) == 0 {
+		c.Work = settings.Verify.Work
+	}
+	for _, i := range d.Options.Included {
+		c.Included = append(c.Included, verifier.Entry(i))
+	}
 	if loop.RungTarget(d.Options) >= loop.Rung274177 {
 		c.Replays = 2
 	}

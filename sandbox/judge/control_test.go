@@ -50,7 +50,7 @@ func TestJudgeControl(t *testing.T) {
 	c.write("answer", "42\n")
 	c.write("check.sh", "true\n")
 	v := c.verdicts(c.claim())[0]
-	if v.Verdict != loop.Exact || v.Main != c.main || v.Control != c.host("rev-parse", "refs/heads/ward") || strings.Join(v.Deviations, ", ") != "check.sh (changed)" {
+	if v.Verdict != loop.Exact || v.Main != c.main || v.Control != c.host("rev-parse", "refs/heads/ward") || strings.Join(v.LeftWords(), ", ") != "check.sh (changed)" {
 		t.Errorf("%+v", v)
 	}
 	// A text on the project's branch is nobody's directive, and one on the control branch is.

@@ -16,7 +16,7 @@ import (
 )
 
 // Heads are the commits of the PM's branches that decide about a claim: the project's
-// has the tests and what is pinned, the control branch the directive. They are one
+// has all but the work, the control branch the directive. They are one
 // where Ward made the repository (CTRL-1).
 type Heads struct{ Project, Control string }
 
@@ -37,7 +37,7 @@ func ReadHeads(ctx context.Context, repo *git.Repo, c config.Control) (h Heads, 
 	return h, nil
 }
 
-// Base is the project's commit that a claim's deciding paths come from: where its work
+// Base is the project's commit that a claim's work is put on: where its work
 // left the project's branch, if the directive said by then what it says now. Work that
 // began before is held against that branch as it stands: else an agent could choose, by
 // where it begins, tests that the PM has long replaced.

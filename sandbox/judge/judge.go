@@ -1,8 +1,8 @@
 // Package judge is the host's judge of claims: it finds the claims that stand in the
 // units' journals, has their commands run, and writes what they come to as a note on
 // the claimed commit (LOOP-5). What a claim's commands are is decided here, and by the
-// PM's branches: the directive of the control branch, the settings, and the pinned paths
-// of the project's.
+// PM's branches: the directive of the control branch, the settings, and all of the
+// project's that is not work.
 package judge
 
 import (
@@ -137,7 +137,7 @@ func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 }
 
 // verdict is what the claim's commands come to. The PM's branches decide what is run:
-// the directive, as the claim's record names it, and the pinned paths.
+// the directive, as the claim's record names it, and what is not work.
 func (j *Judge) verdict(ctx context.Context, r *uow.Record) (v loop.Verdict, err error) {
 	heads, err := ReadHeads(ctx, j.Repo, j.Settings.Control)
 	if err != nil {
@@ -200,7 +200,7 @@ func (j *Judge) logStep(unit string, s verifier.Step) {
 	if s.Ended == nil && s.Elapsed > 0 {
 		return
 	}
-	e := j.Log.Info().Str("unit", unit).Str("command", s.Name).Int("run", s.Run).Int("runs", s.Runs).Bool("additions", s.With)
+	e := j.Log.Info().Str("unit", unit).Str("command", s.Name).Int("run", s.Run).Int("runs", s.Runs).Bool("all", s.With)
 	if s.Ended == nil {
 		e.Msg("a command starts")
 		return

@@ -45,6 +45,7 @@ Find it.
 - [ ] the check passes (` + "`sh check.sh`" + `)
 - [ ] the answer is short (` + "`test $(wc -c < answer) -lt 9`" + `)
 - residual: ` + "`sh distance.sh`" + `
+- work: answer, try it.sh
 - certificates: EXACT, CONVERGED
 - R_p: 0.5
 `
@@ -59,7 +60,7 @@ func newCourt(t *testing.T, directive string) *court {
 	}
 	settings := config.Default()
 	repo := git.Open(c.bare)
-	runner := &verifier.Processes{Bare: c.bare, Limits: verifier.Limits{Time: 20 * time.Second, Output: settings.Verify.OutputSize}}
+	runner := &verifier.Processes{Limits: verifier.Limits{Time: 20 * time.Second, Output: settings.Verify.OutputSize}}
 	c.Judge = &Judge{Repo: repo, Settings: settings, Log: zerolog.Nop(), Verify: func(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
 		return verifier.Verify(ctx, repo, runner, claim)
 	}}
@@ -334,7 +335,7 @@ func TestJudgeIsNotFooled(t *testing.T) {
 	c.write("check.sh", "true\n")
 	c.write("distance.sh", "echo 0\n")
 	v := c.verdicts(c.claim())[0]
-	if v.Verdict != loop.None || strings.Join(v.Deviations, ", ") != "check.sh (changed), distance.sh (changed)" {
+	if v.Verdict != loop.None || strings.Join(v.LeftWords(), ", ") != "check.sh (changed), distance.sh (changed)" {
 		t.Errorf("%+v", v)
 	}
 	// The PM edits the directive while the claim waits.

@@ -36,7 +36,7 @@ func TestProgress(t *testing.T) {
 	}
 	for i, step := range steps {
 		message := []string{"a command starts", "a command has ended"}[i%2]
-		for _, part := range []string{message, fmt.Sprintf(`"run":%d,"runs":%d`, i/6+1, runs), fmt.Sprintf(`"additions":%v`, i/6+1 == runs), `"unit":"D-1.1"`} {
+		for _, part := range []string{message, fmt.Sprintf(`"run":%d,"runs":%d`, i/6+1, runs), fmt.Sprintf(`"all":%v`, i/6+1 == runs), `"unit":"D-1.1"`} {
 			if !strings.Contains(step, part) {
 				t.Errorf("step %d lacks %s: %s", i, part, step)
 			}

@@ -21,20 +21,17 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 		trials[i] = trial(d, runs)
 	}
 	v := loop.Judge(p, trials)
-	var left []string
-	for _, a := range f.Additions {
-		if !a.Kept {
-			left = append(left, a.Path)
-		}
+	for _, l := range f.Left {
+		v.Left = append(v.Left, loop.Left{Path: comms.QuotePath(l.Path), Kind: l.Kind, Mode: l.Mode, Blob: l.Blob})
+	}
+	for _, path := range f.Included {
+		v.Included = append(v.Included, diag.Clean(path))
 	}
 	if f.With != nil {
-		v = v.With(loop.Judge(p, []loop.Trial{trial(d, f.With)}), left)
+		v = v.With(loop.Judge(p, []loop.Trial{trial(d, f.With)}))
 	}
-	for _, a := range f.Additions {
-		v.Additions = append(v.Additions, withKind(a.Path, a.Kind))
-	}
-	for _, a := range f.Accepted {
-		v.Accepted = append(v.Accepted, diag.Clean(a))
+	if f.Code {
+		v.Process = loop.SameProcess
 	}
 	for _, dev := range f.Deviations {
 		v.Deviations = append(v.Deviations, withKind(dev.Path, dev.Kind))
@@ -58,7 +55,7 @@ func against(p loop.Declaration, d *comms.Directive, f *verifier.Facts, v loop.V
 		v.Runs = append(v.Runs, loop.EndOf(kind, trial(d, runs)))
 	}
 	if f.With != nil {
-		v.Runs = append(v.Runs, loop.EndOf(loop.RunAdditions, trial(d, f.With)))
+		v.Runs = append(v.Runs, loop.EndOf(loop.RunAll, trial(d, f.With)))
 	}
 	for _, a := range f.Against {
 		v = v.AgainstIt(p, a.Kind, trial(d, a.Runs))

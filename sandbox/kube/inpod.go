@@ -56,7 +56,7 @@ func (p *InPod) Run(ctx context.Context) error {
 	}
 	claim := order.Claim()
 	claim.Scratch = p.Scratch
-	runner := &verifier.User{Bare: p.Bare, ID: image.AgentID, Limits: order.Limits, Image: order.Image}
+	runner := &verifier.User{ID: image.AgentID, Limits: order.Limits, Image: order.Image}
 	facts, err := verifier.Verify(ctx, git.Open(p.Bare), runner, claim)
 	answer := verifier.NewAnswer(order.Word, facts, err)
 	return p.bring(ctx, &answer)

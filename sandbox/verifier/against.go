@@ -48,41 +48,41 @@ const (
 const ColdVar = "WARD_COLD"
 
 // against runs the claim's commands against the work, after they held.
-func (f *Facts) against(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string) error {
-	isGo, err := hasGo(ctx, repo, claim.Base)
+func (t *trying) against(ctx context.Context, f *Facts, tree string) error {
+	isGo, err := hasGo(ctx, t.repo, t.claim.Base)
 	if err != nil {
 		return err
 	}
 	more := func(kind string, r Runner, env map[string]string) error {
-		runs, err := runWith(ctx, r, claim, tree, Step{Note: kind}, env)
+		runs, err := t.run(ctx, r, tree, Step{Note: kind}, env)
 		f.Against = append(f.Against, AgainstRun{kind, runs})
 		return err
 	}
 	if isGo {
 		// go test takes it from here, whoever calls it; other go commands let it pass.
-		if err := more(Shuffled, runner, map[string]string{"GOFLAGS": "-shuffle=on"}); err != nil {
+		if err := more(Shuffled, t.runner, map[string]string{"GOFLAGS": "-shuffle=on"}); err != nil {
 			return err
 		}
 	} else {
 		f.NotDone = append(f.NotDone, "tests in another order: there is no go.mod, and of other tools no order is known")
 	}
-	if second := claim.Against.Second; second != nil {
-		if err := f.inSecond(ctx, repo, second, claim, tree, more); err != nil {
+	if second := t.claim.Against.Second; second != nil {
+		if err := t.inSecond(ctx, f, second, tree, more); err != nil {
 			return err
 		}
-	} else if err := more(Cold, runner, map[string]string{ColdVar: "1"}); err != nil {
+	} else if err := more(Cold, t.runner, map[string]string{ColdVar: "1"}); err != nil {
 		return err
 	}
-	return f.mutate(ctx, repo, runner, claim, tree)
+	return t.mutate(ctx, f, tree)
 }
 
 // inSecond is the run in another image. One that lacks a program has nothing to say.
-func (f *Facts) inSecond(ctx context.Context, repo *git.Repo, second Runner, claim Claim, tree string, more func(string, Runner, map[string]string) error) error {
+func (t *trying) inSecond(ctx context.Context, f *Facts, second Runner, tree string, more func(string, Runner, map[string]string) error) error {
 	if err := more(SecondImage, second, nil); err != nil {
 		return err
 	}
 	last := len(f.Against) - 1
-	m, err := missing(ctx, repo, second, claim, tree, f.Against[last].Runs)
+	m, err := t.missing(ctx, second, tree, f.Against[last].Runs)
 	if m != nil {
 		f.Against = f.Against[:last]
 		f.NotDone = append(f.NotDone, fmt.Sprintf("the second image: %s is not in it", m.Tool))
@@ -118,8 +118,9 @@ type mutation struct {
 
 // mutate tries changes of the claim's own Go lines, one at a time: commands that hold all
 // the same have not looked at that line.
-func (f *Facts) mutate(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string) error {
-	all, isGo, err := mutations(ctx, repo, claim, tree)
+func (t *trying) mutate(ctx context.Context, f *Facts, tree string) error {
+	claim := t.claim
+	all, isGo, err := mutations(ctx, t.repo, claim, tree)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (f *Facts) mutate(ctx context.Context, repo *git.Repo, runner Runner, claim
 			break
 		}
 		claim.tell(Step{Command: Command{Name: fmt.Sprintf("mutant %d of %d", i+1, len(picked)), Line: fmt.Sprintf("%s:%d: %s", m.path, m.Line, m.Words)}})
-		if err := f.try(ctx, repo, runner, claim, tree, m); err != nil {
+		if err := t.try(ctx, f, tree, m); err != nil {
 			return err
 		}
 	}
@@ -144,20 +145,26 @@ func (f *Facts) mutate(ctx context.Context, repo *git.Repo, runner Runner, claim
 }
 
 // try runs the commands on one mutant until one of them notices it.
-func (f *Facts) try(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string, m mutation) error {
-	blob, err := repo.OutputFrom(ctx, m.Text(), "hash-object", "-w", "--stdin")
+func (t *trying) try(ctx context.Context, f *Facts, tree string, m mutation) error {
+	blob, err := t.repo.OutputFrom(ctx, m.Text(), "hash-object", "-w", "--stdin")
 	if err != nil {
 		return err
 	}
-	changed, err := writeTree(ctx, repo, tree, indexInfo(map[string]string{m.path: m.mode + " " + strings.TrimSpace(string(blob))}))
+	changed, err := writeTree(ctx, t.repo, tree, indexInfo(map[string]string{m.path: m.mode + " " + strings.TrimSpace(string(blob))}))
 	if err != nil {
 		return err
 	}
+	job, err := t.judged.job(ctx, changed)
+	if err != nil {
+		return err
+	}
+	defer t.judged.drop(changed)
 	check := fmt.Sprintf("(cd './%s' && go build -o /dev/null .) >/dev/null 2>&1 || exit %d\n", strings.ReplaceAll(path.Dir(m.path), "'", `'\''`), notViable)
 	for i, r := range f.Replays[0] {
 		const slower = 10 // times as long as without the change: it will not end any more
 		limited, cancel := context.WithTimeout(ctx, max(time.Minute, slower*r.Time))
-		o, err := runner.Run(limited, Job{Commit: claim.Commit, Tree: changed, Line: check + r.Line})
+		job.Line = check + r.Line
+		o, err := t.runner.Run(limited, job)
 		late := errors.Is(limited.Err(), context.DeadlineExceeded)
 		cancel()
 		switch {
@@ -178,7 +185,7 @@ func (f *Facts) try(ctx context.Context, repo *git.Repo, runner Runner, claim Cl
 
 // mutations are mutants of the lines of Go that a tree has otherwise than the claim's base,
 // tests and what is beyond the bounds left out; isGo is false where there is no such line.
-func mutations(ctx context.Context, repo *git.Repo, claim Claim, tree string) (all []mutation, isGo bool, err error) {
+func mutations(ctx context.Context, repo *git.Repo, claim *Claim, tree string) (all []mutation, isGo bool, err error) {
 	// Ids and modes first, so that odd names are read as they are.
 	raw, err := repo.Output(ctx, "diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AM", claim.Base, tree)
 	if err != nil {

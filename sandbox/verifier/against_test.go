@@ -23,6 +23,7 @@ func TestAgainst(t *testing.T) {
 	r := newRepository(t)
 	c := Claim{Replays: 1, Bounds: usualBounds(), Commands: []Command{{Name: "criterion 1", Line: "grep -q 'a < b' p.go"}}}
 	c.Main = r.commit(files{"go.mod": "module example.org/p\n\ngo 1.21\n", "p.go": "package p\n\nvar old = 1\n"})
+	c.Work = []string{"p.go"} // which the command names
 	c.Commit = r.commit(files{"p.go": "package p\n\nvar old = 1\n\nfunc Less(a, b int) bool { return a < b && a != 0 }\n\nvar s = t + t\nvar t = \"x\"\n", "p_test.go": "package p\n\nvar inTest = 3\n"})
 	c.Against = &Against{Time: 5 * time.Minute}
 	var notes []string
@@ -58,7 +59,7 @@ func (s second) Run(_ context.Context, job Job) (Outcome, error) {
 	if strings.HasPrefix(job.Line, "command -v") {
 		return Outcome{End: Exited, Tail: "grep\n"}, nil
 	}
-	return Outcome{End: Exited, Exit: exitNotFound}, nil
+	return Outcome{End: Exited, Exit: 127, Tail: "sh: 1: grep: not found\n"}, nil
 }
 
 // TestNotDone: what cannot be done is said, and nothing that did not hold is run further.
@@ -66,7 +67,7 @@ func TestNotDone(t *testing.T) {
 	tier.First(t, "it runs many commands, or waits for their limits")
 	t.Parallel()
 	r := newRepository(t)
-	c := Claim{Replays: 1, Bounds: usualBounds(), Commands: []Command{{Name: "criterion 1", Line: "grep -q x a.txt"}}, Against: &Against{Second: second{}}}
+	c := Claim{Replays: 1, Bounds: usualBounds(), Commands: []Command{{Name: "criterion 1", Line: "grep -q x a.txt"}}, Work: []string{"a.txt"}, Against: &Against{Second: second{}}}
 	c.Main = r.commit(files{"a.txt": "y\n"})
 	c.Commit = r.commit(files{"a.txt": "z\n"})
 	if f, err := r.verify(c); err != nil || f.OK() || len(f.Against)+len(f.NotDone) > 0 {

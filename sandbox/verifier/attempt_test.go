@@ -14,7 +14,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
-	"git-ward/sandbox/verifier/deciding"
+	"git-ward/internal/sources"
 )
 
 // files are a tree's, by path. A name that begins with "+" is executable; content
@@ -88,9 +88,9 @@ func usualBounds() Bounds {
 }
 
 // claimed is a claim of lines on the agent's commit, on top of main's.
-func (r *repository) claimed(main, agents files, accepted []string, lines ...string) Claim {
+func (r *repository) claimed(main, agents files, work []string, lines ...string) Claim {
 	r.Helper()
-	c := Claim{Main: r.commit(main), Replays: 1, Bounds: usualBounds(), Pinned: config.Default().Verify.Pinned, Accepted: accepted}
+	c := Claim{Main: r.commit(main), Replays: 1, Bounds: usualBounds(), Work: work}
 	for i, line := range lines {
 		c.Commands = append(c.Commands, Command{Name: fmt.Sprintf("criterion %d", i+1), Line: line})
 	}
@@ -99,14 +99,14 @@ func (r *repository) claimed(main, agents files, accepted []string, lines ...str
 }
 
 func (r *repository) verify(c Claim) (*Facts, error) {
-	return Verify(r.Context(), git.Open(r.bare), &Processes{Bare: r.bare, Limits: Limits{Time: 5 * time.Minute, Output: 1 << 20}}, c)
+	return Verify(r.Context(), git.Open(r.bare), &Processes{Limits: Limits{Time: 5 * time.Minute, Output: 1 << 20}}, c)
 }
 
 // try runs lines on the agent's commit.
-func try(t *testing.T, main, agents files, accepted []string, lines ...string) *Facts {
+func try(t *testing.T, main, agents files, work []string, lines ...string) *Facts {
 	t.Helper()
 	r := newRepository(t)
-	f, err := r.verify(r.claimed(main, agents, accepted, lines...))
+	f, err := r.verify(r.claimed(main, agents, work, lines...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,10 +118,22 @@ type attempt struct {
 	needs        string // a program
 	main, agents files
 	line         string
-	want         string // the additions, as list has them
+	want         string // what is left out, as list has it
 }
 
-// judge wants the additions that an attempt has, and no deviation. In the quick tier
+// manifests make the sources of a language work: without one nothing would be.
+var manifests = map[string]string{"go": "go.mod", "python3": "pyproject.toml", "node": "package.json", "npm": "package.json"}
+
+// ofProject is main with the manifest of a project.
+func (a *attempt) ofProject() files {
+	main := maps.Clone(a.main)
+	if name := manifests[a.needs]; name != "" && main[name] == "" {
+		main[name] = map[string]string{"go.mod": goMod, "pyproject.toml": "[project]\nname = \"calc\"\n", "package.json": `{"name":"calc"}`}[name]
+	}
+	return main
+}
+
+// judge wants what is left out of an attempt, and no deviation. In the quick tier
 // that is what the trees alone show; else the line runs, and ran looks at its ends.
 func (a *attempt) judge(t *testing.T, ran func(*Facts)) {
 	t.Helper()
@@ -133,10 +145,10 @@ func (a *attempt) judge(t *testing.T, ran func(*Facts)) {
 		if a.needs == "go" {
 			line = goLine(t, a.line)
 		}
-		f = try(t, a.main, a.agents, nil, line)
+		f = try(t, a.ofProject(), a.agents, nil, line)
 	}
 	if got := list(f); got != a.want || len(f.Deviations) > 0 {
-		t.Errorf("additions %q, deviations %v, want %q", got, f.Deviations, a.want)
+		t.Errorf("left out %q, deviations %v, want %q", got, f.Deviations, a.want)
 	}
 	if !testing.Short() {
 		ran(f)
@@ -147,23 +159,23 @@ func (a *attempt) judge(t *testing.T, ran func(*Facts)) {
 func (a *attempt) compare(t *testing.T) *Facts {
 	t.Helper()
 	m := memory{}
-	main, agents := deciding.Tree{}, deciding.Tree{}
-	m.add(main, a.main)
+	main, agents := sources.Tree{}, sources.Tree{}
+	m.add(main, a.ofProject())
 	maps.Copy(agents, main)
 	m.add(agents, a.agents)
-	c := &Claim{Pinned: config.Default().Verify.Pinned, Commands: []Command{{Name: "criterion 1", Line: a.line}}}
-	d, err := compare(c, main, agents, m.blob)
+	c := &Claim{Commands: []Command{{Name: "criterion 1", Line: a.line}}}
+	d, err := compare(c, main, main, agents, m.blob)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Facts{Additions: d.additions, Accepted: d.accepted, Deviations: d.deviations}
+	return &Facts{Left: d.left, Included: d.included, Deviations: d.deviations}
 }
 
 // memory is blobs by their id.
 type memory map[string]string
 
 // add puts files into a tree.
-func (m memory) add(tree deciding.Tree, f files) {
+func (m memory) add(tree sources.Tree, f files) {
 	for name, content := range f {
 		name, isProgram := strings.CutPrefix(name, "+")
 		mode := "100644"
@@ -182,13 +194,10 @@ func (m memory) add(tree deciding.Tree, f files) {
 	}
 }
 
-// blob is deciding.Blobs.
-func (m memory) blob(id string, limit int64) ([]byte, error) {
-	content := m[id]
-	if int64(len(content)) > limit {
-		return nil, &git.TooLarge{Object: git.Object{ID: id, Kind: "blob", Size: int64(len(content))}, Limit: limit}
-	}
-	return []byte(content), nil
+// blob is sources.Blobs.
+func (m memory) blob(id string, limit int64) (string, bool) {
+	content, ok := m[id]
+	return content, ok && int64(len(content)) <= limit
 }
 
 // ok reports whether every run of a list is met.
@@ -206,15 +215,11 @@ func ends(runs []Run) string {
 
 func list(f *Facts) string {
 	var all []string
-	for _, a := range f.Additions {
-		how := ""
-		if a.Kept {
-			how = ", kept"
-		}
-		all = append(all, a.Path+" ("+a.Kind+how+")")
+	for _, l := range f.Left {
+		all = append(all, l.Path+" ("+l.Kind+")")
 	}
-	for _, a := range f.Accepted {
-		all = append(all, a+" (accepted)")
+	for _, path := range f.Included {
+		all = append(all, path+" (included)")
 	}
 	return strings.Join(all, " ")
 }

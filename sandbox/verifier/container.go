@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"git-ward/sandbox/firewall"
@@ -20,16 +21,13 @@ type Containers struct {
 	// Container is all but the command: image, user, mounts, limits. It has
 	// nothing that is written to twice.
 	Container podman.Spec
-	Remote    string // where the bare repository is inside
+	Remote    string // where the repository is inside that a job is checked out of
 	Dir       string // where the checkout goes inside; must not be there
 	Setup     string // a script for the shell that runs before each command; "" for none
 	// Rules, if any, puts the firewall's rules into the network namespace of a
 	// process and reads them back, before anything runs, and keeps them.
 	Rules func(ctx context.Context, pid int) (*firewall.Follower, error)
 }
-
-// insideObjects is where the objects are that are not in the repository.
-const insideObjects = "/ward/objects"
 
 // Fence is podman with its runtime, and the image.
 func (v *Containers) Fence() (fence, image string) {
@@ -60,11 +58,13 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 	spec := v.Container
 	// 125 is the shell world's word for "the wrapper failed". A command that
 	// says so itself is not met either.
-	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; (:\n" + v.Setup + "\n) || exit 125; cd \"$2\" && exec sh -c \"$5\"",
-		"verify", v.Remote, v.Dir, job.Commit, job.Tree, job.Line}
-	if job.Objects != "" {
-		spec.Mounts = append(slices.Clone(spec.Mounts), podman.Mount{Kind: podman.Bind, Source: job.Objects, Target: insideObjects, ReadOnly: true})
-		spec.Command = append(spec.Command, insideObjects)
+	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; (:\n" + v.Setup + "\n) || exit 125; cd \"$2\" && exec sh -c \"$4\"",
+		"verify", v.Remote, v.Dir, job.Commit, job.Line}
+	if job.Repo != "" { // in the place of the one that has the claim
+		spec.Mounts = slices.DeleteFunc(slices.Clone(spec.Mounts), func(m podman.Mount) bool {
+			return m.Target == v.Remote || strings.HasPrefix(m.Target, v.Remote+"/")
+		})
+		spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Bind, Source: job.Repo, Target: v.Remote, ReadOnly: true})
 	}
 	if len(job.Env) > 0 {
 		spec.Env = maps.Clone(spec.Env)

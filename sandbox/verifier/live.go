@@ -97,7 +97,7 @@ func (s Step) Words() string {
 	case s.Note != "":
 		words = fmt.Sprintf("run %s, %s", s.Note, words)
 	case s.With:
-		words = fmt.Sprintf("run %d of %d (with additions), %s", s.Run, s.Runs, words)
+		words = fmt.Sprintf("run %d of %d (all of the claim), %s", s.Run, s.Runs, words)
 	case s.Runs > 0: // else it is none of the runs of all commands
 		words = fmt.Sprintf("run %d of %d, %s", s.Run, s.Runs, words)
 	}

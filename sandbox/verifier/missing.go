@@ -3,14 +3,13 @@ package verifier
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
+	"os/exec"
 	"slices"
 	"strings"
-	"unicode"
 
-	"git-ward/internal/git"
-	"git-ward/sandbox/verifier/deciding"
+	"git-ward/internal/pattern"
 )
 
 // Missing is a program that is not where commands run.
@@ -20,93 +19,85 @@ type Missing struct {
 	Tool string `json:"tool"`
 }
 
-// The ends of a shell that did not find a command, or could not execute it (POSIX).
-const (
-	exitNotExecutable = 126
-	exitNotFound      = 127
+// maxTools bounds how many programs are asked after.
+const maxTools = 20
+
+// notFound is how shells say that they found no command, and Python that it found no
+// module.
+var (
+	notFound = pattern.New(`(?m)(?:^|[ :])([A-Za-z0-9_][A-Za-z0-9_.+-]*): (?:command )?not found$`)
+	noModule = pattern.New(`(?m)(?:^|/)(python[0-9.]*): No module named ([A-Za-z_][A-Za-z0-9_.]*)$`)
 )
 
-// maxTools bounds how many programs are asked after.
-const maxTools = 50
+// runsModule stands between a Python and its module in the name of a tool.
+const runsModule = " -m "
 
-// missing finds the first command that was not met because a program which main's own
-// words run is not there. Where the shell says itself that it found none, any of the
-// line's programs counts; where a line failed otherwise, those that it cannot do without
-// (make test | grep ok), and those that the recipes of main's own makefiles cannot do
-// without: make has an exit code of its own. The shell's own search, where the line ran,
-// decides, and no sentence of a program's.
-func missing(ctx context.Context, repo *git.Repo, runner Runner, claim Claim, tree string, runs []Run) (*Missing, error) {
-	files, done := mains(ctx, repo, claim.Base, tree)
-	defer done()
-	wanted := map[string]Missing{}
-	for _, r := range slices.Backward(runs) { // so that the first one counts
+// missing finds the first command that was not met because a program is not there which its
+// line, or some text of main's, names. That one is missed its output says; that it is not
+// there says the shell's own search, where the line ran.
+func (t *trying) missing(ctx context.Context, runner Runner, tree string, runs []Run) (*Missing, error) {
+	var wanted []Missing
+	for _, r := range runs {
 		if r.OK() || r.End != Exited {
 			continue
 		}
-		tools := deciding.Tools(r.Line)
-		for tool, always := range tools {
-			if always || r.Exit == exitNotFound || r.Exit == exitNotExecutable {
-				wanted[tool] = Missing{r.Name, r.Line, tool}
-			}
+		for _, m := range notFound.FindAllStringSubmatch(r.Tail, -1) {
+			wanted = append(wanted, Missing{r.Name, r.Line, m[1]})
 		}
-		for _, recipe := range deciding.Recipes(r.Line, files) {
-			for tool, always := range deciding.Tools(recipe) {
-				if always {
-					wanted[tool] = Missing{r.Name, r.Line, tool}
-				}
-			}
+		for _, m := range noModule.FindAllStringSubmatch(r.Tail, -1) {
+			wanted = append(wanted, Missing{r.Name, r.Line, m[1] + runsModule + m[2]})
 		}
 	}
-	if len(wanted) == 0 || len(wanted) > maxTools {
+	wanted = wanted[:min(len(wanted), maxTools)]
+	var script strings.Builder
+	for _, m := range wanted {
+		script.WriteString(search(m.Tool))
+	}
+	if len(wanted) == 0 {
 		return nil, nil
 	}
-	o, err := runner.Run(ctx, Job{Commit: claim.Commit, Tree: tree, Line: searchLine(slices.Sorted(maps.Keys(wanted)))})
+	job, err := t.judged.job(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	job.Line = script.String() + "true"
+	o, err := runner.Run(ctx, job)
 	if err != nil {
 		return nil, fmt.Errorf("the search for missing programs cannot be run: %w", err)
 	}
-	var absent []Missing
-	for tool := range strings.Lines(o.Tail) {
-		if m, ok := wanted[strings.TrimSuffix(tool, "\n")]; ok {
-			absent = append(absent, m)
-		}
-	}
-	if len(absent) == 0 {
-		return nil, nil
-	}
-	m := slices.MinFunc(absent, func(a, b Missing) int { return cmp.Compare(index(runs, a.Name), index(runs, b.Name)) })
-	return &m, nil
-}
-
-// mains reads files of a tree that ran, as far as main's commit base has the same.
-func mains(ctx context.Context, repo *git.Repo, base, tree string) (files deciding.Files, done func()) {
-	batch := repo.Batch(ctx)
-	return func(name string) (string, bool) {
-		if strings.ContainsFunc(name, unicode.IsSpace) { // a line of the batch's has one name
-			return "", false
-		}
-		held, data, err := batch.Read(base+":"+name, deciding.MaxText)
-		if err != nil {
-			return "", false
-		}
-		ran, _, err := batch.Read(tree+":"+name, deciding.MaxText)
-		return string(data), err == nil && ran.ID == held.ID
-	}, func() { batch.Close() }
-}
-
-// searchLine is a line for the shell that prints those of some programs which it does
-// not find. The names are plain ones (deciding.Tools): nothing of them is the shell's.
-func searchLine(tools []string) string {
-	var b strings.Builder
-	for _, tool := range tools {
-		if python, module, ok := strings.Cut(tool, deciding.RunsModule); ok {
-			fmt.Fprintf(&b, "%s -c 'import sys, importlib.util as u; sys.exit(u.find_spec(\"%s\") is None)' >/dev/null 2>&1 || echo '%s'\n", python, module, tool)
+	absent := strings.Split(o.Tail, "\n")
+	for _, m := range wanted {
+		if !slices.Contains(absent, m.Tool) {
 			continue
 		}
-		fmt.Fprintf(&b, "command -v '%s' >/dev/null 2>&1 || echo '%s'\n", tool, tool)
+		if named, err := t.named(ctx, m); named || err != nil {
+			return &m, err
+		}
 	}
-	return b.String() + "true"
+	return nil, nil
 }
 
-func index(runs []Run, name string) int {
-	return slices.IndexFunc(runs, func(r Run) bool { return r.Name == name })
+// named reports whether a command's line has the word, or a text of main's: what only the
+// work wants is for the work to bring.
+func (t *trying) named(ctx context.Context, m Missing) (bool, error) {
+	_, module, ok := strings.Cut(m.Tool, runsModule)
+	word := cmp.Or(module, m.Tool)
+	if slices.Contains(strings.FieldsFunc(m.Line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&<>()=", r) }), word) || ok && strings.Contains(m.Line, word) {
+		return true, nil
+	}
+	_, err := t.repo.Output(ctx, "grep", "--quiet", "--word-regexp", "--fixed-strings", "-e", word, t.claim.Base, "--")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// search is a line for the shell that prints a tool which it does not find. Its name is a
+// plain one: nothing of it is the shell's.
+func search(tool string) string {
+	if python, module, ok := strings.Cut(tool, runsModule); ok {
+		return fmt.Sprintf("%s -c 'import sys, importlib.util as u; sys.exit(u.find_spec(\"%s\") is None)' >/dev/null 2>&1 || echo '%s'\n", python, module, tool)
+	}
+	return fmt.Sprintf("command -v '%s' >/dev/null 2>&1 || echo '%s'\n", tool, tool)
 }

@@ -16,7 +16,8 @@ type Order struct {
 	Commands []Command      `json:"commands"`
 	Frozen   []string       `json:"frozen"`
 	Pinned   []string       `json:"pinned"`
-	Accepted []string       `json:"accepted"`
+	Work     []string       `json:"work"`
+	Included []Entry        `json:"included"`
 	Replays  int            `json:"replays"`
 	Bounds   Bounds         `json:"bounds"`
 	Limits   Limits         `json:"limits"`
@@ -29,7 +30,7 @@ type Order struct {
 // NewOrder is a claim for another machine. Neither its Progress nor a second image goes along.
 func NewOrder(c *Claim, l Limits, image, word string) Order {
 	o := Order{Commit: c.Commit, Main: c.Main, Base: c.Base, Commands: c.Commands, Frozen: c.Frozen, Pinned: c.Pinned,
-		Accepted: c.Accepted, Replays: c.Replays, Bounds: c.Bounds, Limits: l, Image: image, Word: word}
+		Work: c.Work, Included: c.Included, Replays: c.Replays, Bounds: c.Bounds, Limits: l, Image: image, Word: word}
 	if c.Against != nil {
 		o.Against = &c.Against.Time
 	}
@@ -39,7 +40,7 @@ func NewOrder(c *Claim, l Limits, image, word string) Order {
 // Claim is what was ordered.
 func (o *Order) Claim() Claim {
 	c := Claim{Commit: o.Commit, Main: o.Main, Base: o.Base, Commands: o.Commands, Frozen: o.Frozen, Pinned: o.Pinned,
-		Accepted: o.Accepted, Replays: o.Replays, Bounds: o.Bounds}
+		Work: o.Work, Included: o.Included, Replays: o.Replays, Bounds: o.Bounds}
 	if o.Against != nil {
 		c.Against = &Against{Time: *o.Against}
 	}

@@ -14,44 +14,48 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/internal/scratch"
-	"git-ward/sandbox/verifier/deciding"
+	"git-ward/internal/sources"
 )
 
-// Deviation is a path that decides and that the claimed commit has otherwise than
-// main. It is undone before anything runs.
+// Deviation is a path that the directive froze, or an attribute, and that the claimed
+// commit has otherwise than main. It is undone before anything runs.
 type Deviation struct {
 	Path string `json:"path"`
-	Kind string `json:"kind"` // changed, deleted, or added (frozen paths and .gitattributes only)
+	Kind string `json:"kind"` // changed, deleted or added
 }
 
 // attributes are the files by which a commit could have git change others on their
 // way out: another encoding, other line ends, a filter.
 const attributes = "**/.gitattributes"
 
-// Addition is a path that the claimed commit adds, or has otherwise than main, where
-// something that decides would find it (LOOP-10). The commands run without it, and
-// that decides; Kept ones are asked for by the directive's own words and stay.
-type Addition struct {
+// Entry is what a tree has at a path.
+type Entry struct {
 	Path string `json:"path"`
+	Mode string `json:"mode"` // as git has it, 000000 for nothing
+	Blob string `json:"blob"` // id, all zeros for nothing
+}
+
+// NoMode is the mode of what is not there.
+const NoMode = "000000"
+
+// Left is a path that the claimed commit has otherwise than main, and that is not work: it
+// is main's in the run that decides (PROOF-1).
+type Left struct {
+	Entry
 	Kind string `json:"kind"` // added, changed or deleted
-	Kept bool   `json:"kept,omitzero"`
 }
 
 // overlaid is what a claim comes to before anything runs.
 type overlaid struct {
-	tree       string // what decides is judged on: the claimed tree, what decides as main has it, without additions
-	with       string // the same with the additions; tree, where there are none to leave out
-	deviations []Deviation
-	additions  []Addition
-	accepted   []string // additions that the directive accepts, or that a criterion names: ordinary work
+	tree string // what decides is judged on: main's, with the work
+	with string // all of the claim; tree, where nothing was left out
+	differences
 }
 
-// overlay makes the trees that are judged. What decides are the files that a command
-// runs, what the directive froze, and what [verify] pins, tests above all: these are
-// as the base has them, always. What else decides by where it is, or because main's
-// own words run it, is left out, or as the base has it, in the first of two trees.
+// overlay makes the trees that are judged: main's with the work, which decides, and all of
+// the claim. What the directive froze is main's in both.
 func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err error) {
-	want, err := listTree(ctx, repo, c.Base, c.Bounds)
+	base, err := listTree(ctx, repo, c.Base, c.Bounds)
 	if err != nil {
 		return o, err
 	}
@@ -59,98 +63,170 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 	if err != nil {
 		return o, err
 	}
+	fork := base
+	if began, err := Base(ctx, repo, c.Main, c.Commit); err != nil {
+		return o, err
+	} else if began != c.Main && began != c.Base {
+		if fork, err = listTree(ctx, repo, began, c.Bounds); err != nil {
+			return o, err
+		}
+	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	d, err := compare(c, want, have, func(id string, limit int64) ([]byte, error) {
+	o.differences, err = compare(c, base, fork, have, func(id string, limit int64) (string, bool) {
 		_, data, err := batch.Read(id, limit)
-		return data, err
+		return string(data), err == nil
 	})
 	if err != nil {
 		return o, err
 	}
-	o = overlaid{deviations: d.deviations, additions: d.additions, accepted: d.accepted}
-	if o.with, err = writeTree(ctx, repo, c.Commit, indexInfo(d.undo)); err != nil {
-		return o, err
-	}
-	if o.tree = o.with; len(d.leave) > 0 {
-		maps.Copy(d.leave, d.undo)
-		o.tree, err = writeTree(ctx, repo, c.Commit, indexInfo(d.leave))
+	if o.tree, err = writeTree(ctx, repo, c.Base, indexInfo(o.do)); err == nil {
+		o.with, err = writeTree(ctx, repo, c.Commit, indexInfo(o.undo))
 	}
 	return o, err
 }
 
-// differences are what a claimed tree has otherwise than main's and that decides.
+// differences are what a claimed tree has otherwise than main's.
 type differences struct {
 	deviations []Deviation
-	additions  []Addition
-	accepted   []string
-	// undo and leave are what to put in the place of paths, "mode id", "" for none:
-	// in both trees, and in the one without additions.
-	undo, leave map[string]string
+	left       []Left
+	included   []string // by a word of the PM's, which names path and blob
+	code       bool     // the work can run: in its tests' process, for all that anybody knows
+	// do is what to put in the place of main's paths, undo in that of the claim's: "mode
+	// id", "" for none.
+	do, undo map[string]string
 }
 
-// compare finds the differences between two trees, by what the claim's commands run.
-func compare(c *Claim, want, have deciding.Tree, blobs deciding.Blobs) (d differences, err error) {
-	// What git does to files when it checks them out decides, too.
-	pinned := slices.Concat(c.Frozen, c.Pinned, []string{attributes})
-	for _, g := range slices.Concat(pinned, c.Accepted) {
+// compare finds what a claim has otherwise than main had where it began, and what of that
+// is work on base, the tree of main's that it is held against.
+func compare(c *Claim, base, fork, have sources.Tree, read sources.Blobs) (d differences, err error) {
+	frozen := slices.Concat(c.Frozen, []string{attributes})
+	for _, g := range slices.Concat(frozen, c.Pinned, c.Work) {
 		if !doublestar.ValidatePattern(g) {
 			return d, fmt.Errorf("%q is not a pattern of paths", g)
 		}
 	}
+	w := newWork(c, base, read)
+	d.do, d.undo = map[string]string{}, map[string]string{}
+	var work []string
+	for _, name := range slices.Sorted(maps.Keys(union(union(base, fork), have))) {
+		before, now := base[name], have[name]
+		switch {
+		case before == now:
+		case matches(frozen, name):
+			d.undo[name] = before
+			if now != fork[name] {
+				d.deviations = append(d.deviations, Deviation{name, kindOf(before, now)})
+			}
+		case now == fork[name]: // main went on
+		case w.is(name, before, now), included(c, name, now):
+			work = append(work, name)
+		default:
+			d.leave(name, before, now)
+		}
+	}
+	d.take(c, base, have, work)
+	return d, nil
+}
+
+// take takes the work, but for what would take main's place where main stays: a file where
+// main has a directory, or the other way round.
+func (d *differences) take(c *Claim, base, have sources.Tree, work []string) {
+	stays, above := maps.Clone(base), map[string]bool{}
+	for _, name := range work {
+		delete(stays, name)
+	}
+	for name := range stays {
+		for dir := path.Dir(name); dir != "." && !above[dir]; dir = path.Dir(dir) {
+			above[dir] = true
+		}
+	}
+	for _, name := range work {
+		before, now := base[name], have[name]
+		inTheWay := now != "" && above[name]
+		for dir := path.Dir(name); now != "" && dir != "."; dir = path.Dir(dir) {
+			inTheWay = inTheWay || stays[dir] != ""
+		}
+		if inTheWay {
+			d.leave(name, before, now)
+			continue
+		}
+		d.do[name] = now
+		if included(c, name, now) {
+			d.included = append(d.included, name)
+		}
+		d.code = d.code || now != "" && (sources.IsProgram(name) || strings.HasPrefix(now, "100755 "))
+	}
+	slices.SortFunc(d.left, func(a, b Left) int { return strings.Compare(a.Path, b.Path) })
+}
+
+func (d *differences) leave(name, before, now string) {
+	d.left = append(d.left, Left{entryOf(name, now), kindOf(before, now)})
+}
+
+func entryOf(name, entry string) Entry {
+	mode, id, ok := strings.Cut(entry, " ")
+	if !ok {
+		return Entry{name, NoMode, git.Zero}
+	}
+	return Entry{name, mode, id}
+}
+
+// included reports whether the PM's word names a path with what the claim has there.
+func included(c *Claim, name, now string) bool {
+	return slices.Contains(c.Included, entryOf(name, now))
+}
+
+// work says of paths whether they are work.
+type work struct {
+	claim   *Claim
+	project *sources.Project
+	named   *sources.Named
+	read    sources.Blobs
+}
+
+// maxText bounds a source that is looked into, in bytes.
+const maxText = 4 << 20
+
+func newWork(c *Claim, base sources.Tree, read sources.Blobs) *work {
 	var lines []string
 	for _, command := range c.Commands {
 		if !command.Own {
 			lines = append(lines, command.Line)
 		}
 	}
-	r, err := deciding.Read(want, have, blobs, lines, func(path string) bool { return matches(pinned, path) })
-	if err != nil {
-		return d, err
-	}
-	d.undo, d.leave = map[string]string{}, map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(union(want, have))) {
-		before, now := want[name], have[name]
-		if before == now {
-			continue
-		}
-		kind := kindOf(before, now)
-		if before != "" && r.Pinned(name) || before == "" && (matches(c.Frozen, name) || matches([]string{attributes}, name)) {
-			d.deviations = append(d.deviations, Deviation{name, kind})
-			d.undo[name] = before
-			continue
-		}
-		if err := d.addition(c, r, Addition{Path: name, Kind: kind}, before); err != nil {
-			return d, err
-		}
-	}
-	return d, nil
+	project := sources.Read(base, read)
+	return &work{c, project, project.Named(lines), read}
 }
 
-// addition adds a path that differs, as an addition or as one that is accepted, if it
-// decides. What a criterion names and main lacks is asked for in so many words; what
-// main has stays in the run, for that word's sake, and is none the less told.
-func (d *differences) addition(c *Claim, r *deciding.Reading, a Addition, before string) error {
-	role := r.Role(a.Path)
-	if !role.Decides && !(before == "" && matches(c.Pinned, a.Path)) {
-		return nil
+// is reports whether a path that differs is work: declared by the PM, or a source of the
+// project's own. A test is never; nor is what a command names, where no line of the PM's
+// names the very path, nor an undeclared source with tests inside.
+func (w *work) is(name, before, now string) bool {
+	switch {
+	case !plain(before) || !plain(now) || sources.IsTest(name) || matches(w.claim.Pinned, name):
+		return false
+	case slices.Contains(w.claim.Work, name):
+		return true
+	case len(w.claim.Work) > 0:
+		return matches(w.claim.Work, name) && !w.named.Has(name)
 	}
-	if a.Kind == changed {
-		if same, err := r.SameCommands(a.Path); same || err != nil {
-			return err
-		}
-	}
-	if matches(c.Accepted, a.Path) || role.Asked && before == "" {
-		d.accepted = append(d.accepted, a.Path)
-		return nil
-	}
-	a.Kept = role.Stays
-	d.additions = append(d.additions, a)
-	if !a.Kept {
-		d.leave[a.Path] = before
-	}
-	return nil
+	return w.project.IsWork(name) && !w.named.Has(name) && !w.hasTests(name, before) && !w.hasTests(name, now)
 }
+
+// hasTests reports whether an entry has tests inside, for all that can be read of it.
+func (w *work) hasTests(name, entry string) bool {
+	_, id, ok := strings.Cut(entry, " ")
+	if !ok {
+		return false
+	}
+	text, ok := w.read(id, maxText)
+	return !ok || sources.HasTests(name, text)
+}
+
+// plain reports whether an entry is a file, or nothing: a link or a submodule stands for
+// what somebody else may change.
+func plain(entry string) bool { return entry == "" || strings.HasPrefix(entry, "100") }
 
 // The ways in which a path of the claimed tree differs from main's.
 const (
@@ -170,7 +246,7 @@ func kindOf(before, now string) string {
 	return changed
 }
 
-func union(a, b deciding.Tree) deciding.Tree {
+func union(a, b sources.Tree) sources.Tree {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	return all

@@ -26,7 +26,6 @@ type Limits struct {
 // Processes runs commands as plain processes in scratch clones: nothing contains
 // them, and the verdict says so (SBX-8).
 type Processes struct {
-	Bare   string
 	Limits Limits
 	User   *syscall.Credential // nil: this process's own
 }
@@ -45,7 +44,7 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	work := filepath.Join(dir, "work")
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
-	prepare := exec.CommandContext(ctx, "sh", "-c", checkoutScript, "checkout", p.Bare, work, job.Commit, job.Tree, job.Line, job.Objects)
+	prepare := exec.CommandContext(ctx, "sh", "-c", checkoutScript, "checkout", job.Repo, work, job.Commit)
 	prepare.Env = env
 	if said, err := prepare.CombinedOutput(); err != nil {
 		return Outcome{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
@@ -95,14 +94,10 @@ func (o *Outcome) ended(limited context.Context, out *output) {
 	out.fill(o)
 }
 
-// checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3
-// the commit, $4 the tree that stands in place of the commit's, $6 a directory with
-// objects of it, or nothing. Nothing of the
-// repository's own settings or hooks counts, and the commit's own tree is never
-// written: its attributes would decide how the files of $4 that it shares come out.
+// checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3 the
+// commit. Nothing of the repository's own settings or hooks counts.
 const checkoutScript = `set -e
 git clone --quiet --shared --no-checkout --config core.hooksPath=/dev/null "$1" "$2"
 cd "$2"
-if [ -n "$6" ]; then echo "$6" >>.git/objects/info/alternates; fi
 git update-ref --no-deref HEAD "$3"
-git read-tree --reset -u "$4"`
+git read-tree --reset -u "$3"`

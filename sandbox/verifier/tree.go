@@ -9,7 +9,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
-	"git-ward/sandbox/verifier/deciding"
+	"git-ward/internal/sources"
 )
 
 // Bounds are how large a checkout may be. They are looked at before anything is
@@ -38,8 +38,8 @@ func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format,
 
 // listTree reads a commit's tree within bounds; what is beyond them is Unfit, and
 // git is stopped there.
-func listTree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (deciding.Tree, error) {
-	all := deciding.Tree{}
+func listTree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (sources.Tree, error) {
+	all := sources.Tree{}
 	short := diag.Short(commit)
 	entries, bytes := 0, int64(0)
 	// -t: directories are said before what is in them, so that a tree that is all

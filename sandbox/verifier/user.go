@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 // processes and files, is gone before the next. Who runs it may become that user and end its
 // processes (CAP_SETUID, CAP_SETGID, CAP_KILL), and hands none of these rights on.
 type User struct {
-	Bare   string
 	ID     int // user and group
 	Limits Limits
 	Image  string
@@ -37,23 +35,18 @@ const leftovers = `/tmp /bot /var/tmp /dev/shm`
 func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	dir := filepath.Join("/tmp", "ward-verify-"+rand.Text())
 	defer func() { err = errors.Join(err, u.clean(ctx)) }()
-	if job.Objects != "" {
-		if err := os.Chmod(job.Objects, 0o755); err != nil {
-			return o, err
-		}
-	}
 	env := []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
-	// The mirror is near's, whom git would not trust of itself.
+	// The repository is another user's, whom git would not trust of itself.
 	prepare := `mkdir -m 0700 "$HOME"; printf '[safe]\n\tdirectory = *\n' >"$HOME/.gitconfig"` + "\n" + checkoutScript
 	work := filepath.Join(dir, "work")
-	if err := u.do(ctx, env, prepare, "checkout", u.Bare, work, job.Commit, job.Tree, job.Line, job.Objects); err != nil {
+	if err := u.do(ctx, env, prepare, "checkout", job.Repo, work, job.Commit); err != nil {
 		return o, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
 		env = append(env, name+"="+job.Env[name])
 	}
-	p := Processes{Bare: u.Bare, Limits: u.Limits, User: u.credential()}
+	p := Processes{Limits: u.Limits, User: u.credential()}
 	return p.run(ctx, work, env, job)
 }
 

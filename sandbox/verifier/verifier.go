@@ -1,7 +1,7 @@
-// Package verifier runs the commands of a claim elsewhere: on a clean checkout of
-// the claimed commit, what decides put back as main has it, each command in a
-// fresh container without network, door or gateway (LOOP-5). It says what
-// happened; what that amounts to is for protocols/loop.
+// Package verifier runs the commands of a claim elsewhere: on main with the claim's work,
+// and on all of the claim, each command on a clean checkout in a fresh container without
+// network, door or gateway (LOOP-5, PROOF-1). It says what happened; what that amounts to
+// is for protocols/loop.
 //
 // What it says is no more than this: these commands, in this image, ended so on
 // this commit. Code can still cheat its own tests, which is why the PM merges by
@@ -24,11 +24,12 @@ import (
 type Claim struct {
 	Commit   string    // the claimed commit, a full object id
 	Main     string    // the commit of main that it is held against
-	Base     string    // the commit of main's history that deciding paths come from; "" for Base of the two
+	Base     string    // the commit of main's history that all but the work comes from; "" for Base of the two
 	Commands []Command // in the order in which they run
-	Frozen   []string  // globs: as on main, and nothing new
-	Pinned   []string  // globs: what main has there is as on main
-	Accepted []string  // globs: additions that are ordinary work
+	Frozen   []string  // globs: as on main in every run, and nothing new
+	Pinned   []string  // globs: never work, beside what the table of tests has
+	Work     []string  // globs: what is work; none: the sources of main's own manifests
+	Included []Entry   // what the PM's word takes for work beside it
 	Replays  int       // how often all of it runs; at least 1
 	Bounds   Bounds    // of the checkout
 	// Progress, if any, is told when a command starts and when it has ended, one after
@@ -45,7 +46,7 @@ type Claim struct {
 type Step struct {
 	Command
 	Run, Runs int           // which run of all commands this is, from 1, and how many there are
-	With      bool          // the run with the claim's additions
+	With      bool          // the run with all of the claim
 	Note      string        // what else a run is for, such as Shuffled; "" for a plain one
 	Elapsed   time.Duration // since the command's start; 0 as it starts
 	Says      string        // the last line of its output so far, as it came: untrusted
@@ -65,20 +66,20 @@ type Command struct {
 type Facts struct {
 	Commit     string      `json:"commit"`
 	Main       string      `json:"main"`
-	Base       string      `json:"base"` // the commit of main's history that Deviations and Additions are held against
-	Additions  []Addition  `json:"additions"`
-	Accepted   []string    `json:"accepted,omitempty"` // additions that the directive accepts, or that a criterion names
+	Base       string      `json:"base"` // the commit of main's history that the work was put on
+	Left       []Left      `json:"left"`
+	Included   []string    `json:"included,omitempty"` // paths that are work by the PM's word
 	Deviations []Deviation `json:"deviations"`
-	Tree       string      `json:"tree"` // what ran: Commit's tree with the deviations undone, which is not kept
-	// Without is Tree without the additions, on which Replays ran; empty where there
-	// are none that were left out, and Replays ran on Tree.
-	Without string  `json:"without,omitempty"`
+	// Code says that the work has programs' texts, which can run in their tests' process.
+	Code    bool    `json:"code"`
+	Tree    string  `json:"tree"`  // that decides, on which Replays ran: Base's with the work
 	Image   string  `json:"image"` // empty: none
 	Fence   string  `json:"fence"` // podman/RUNTIME, or none
 	Replays [][]Run `json:"replays"`
-	// With is one more run of all commands, with the additions; nil where there are
-	// none that were left out.
-	With []Run `json:"with,omitempty"`
+	// All is the tree of the whole claim, and With a run of all commands on it; "" and nil
+	// where that is Tree.
+	All  string `json:"all,omitempty"`
+	With []Run  `json:"with,omitempty"`
 	// Against are the runs that a rung asks for besides, Mutants what became of changes to
 	// the claim's lines, and NotDone what of it could not be done.
 	Against []AgainstRun `json:"against,omitempty"`
@@ -94,8 +95,7 @@ type Facts struct {
 	Unfit string `json:"unfit,omitempty"`
 }
 
-// OK reports whether every command of every run was met: with and without what the
-// claim adds, and against it.
+// OK reports whether every command of every run was met.
 func (f *Facts) OK() bool {
 	all := append(slices.Clip(f.Replays), f.With)
 	for _, a := range f.Against {
@@ -148,20 +148,19 @@ type Runner interface {
 	Fence() (fence, image string)
 }
 
-// Job is one line for the shell and what it runs on: Commit checked out, with Tree in
-// the place of its files.
+// Job is one line for the shell and what it runs on: Commit of a repository that has no
+// other, checked out.
 type Job struct {
-	Commit, Tree string
-	Objects      string // a directory of objects beside the repository's, which the tree needs; "" for none
-	Line         string
-	Env          map[string]string // beside what the runner gives every command
-	Live         *Live             // shows the output as it comes; nil: nobody looks
+	Repo   string // the repository's directory; "" for the runner's own
+	Commit string
+	Line   string
+	Env    map[string]string // beside what the runner gives every command
+	Live   *Live             // shows the output as it comes; nil: nobody looks
 }
 
-// Verify runs every command of a claim, each on its own checkout, and once more
-// for each replay; and once more with what the claim adds where something that
-// decides would find it, if there is such (LOOP-10). *Unfit is a commit that cannot be
-// judged, today or tomorrow.
+// Verify runs every command of a claim, each on its own checkout, and once more for each
+// replay: on main with the work, which decides, and once on all of the claim, where that is
+// another tree (PROOF-1). *Unfit is a commit that cannot be judged, today or tomorrow.
 func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*Facts, error) {
 	if len(claim.Commands) == 0 || claim.Replays < 1 {
 		return nil, errors.New("a claim needs a command and at least one run of it")
@@ -180,69 +179,67 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 		return nil, err
 	}
 	defer made.Remove()
-	objects := made.Path
-	if err := os.Chmod(objects, 0o755); err != nil { // containers have users of their own
+	if err := os.Chmod(made.Path, 0o755); err != nil { // containers have users of their own
 		return nil, err
 	}
-	repo, runner = repo.Beside(objects), withObjects{runner, objects}
-	if claim.Against != nil && claim.Against.Second != nil {
-		against := *claim.Against
-		against.Second, claim.Against = withObjects{against.Second, objects}, &against
-	}
-	o, err := overlay(ctx, repo, &claim)
+	t := &trying{repo: repo.Beside(made.Path), runner: runner, claim: &claim}
+	t.judged = &judged{repo: t.repo, dir: made.Path, made: map[string]*judgedTree{}}
+	defer t.judged.close()
+	return t.verify(ctx)
+}
+
+// trying is a verification under way.
+type trying struct {
+	repo   *git.Repo // with what is made for it
+	runner Runner
+	claim  *Claim
+	judged *judged
+}
+
+func (t *trying) verify(ctx context.Context) (*Facts, error) {
+	claim := t.claim
+	o, err := overlay(ctx, t.repo, claim)
 	if err != nil {
 		return nil, fmt.Errorf("the checkout of %.12s cannot be made: %w", claim.Commit, err)
 	}
-	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Tree: o.with, Deviations: o.deviations, Additions: o.additions, Accepted: o.accepted, Cache: claim.Cache}
-	f.Fence, f.Image = runner.Fence()
+	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Tree: o.tree, Left: o.left, Included: o.included,
+		Deviations: o.deviations, Code: o.code, Cache: claim.Cache}
+	f.Fence, f.Image = t.runner.Fence()
 	at := Step{Runs: claim.Replays}
 	if o.with != o.tree {
 		at.Runs++
 	}
 	for at.Run = 1; at.Run <= claim.Replays; at.Run++ {
-		runs, err := run(ctx, runner, claim, o.tree, at)
+		runs, err := t.run(ctx, t.runner, o.tree, at, nil)
 		if err != nil {
 			return nil, err
 		}
 		f.Replays = append(f.Replays, runs)
 	}
 	if o.with != o.tree {
-		f.Without, at.With = o.tree, true
-		if f.With, err = run(ctx, runner, claim, o.with, at); err != nil {
+		f.All, at.With = o.with, true
+		if f.With, err = t.run(ctx, t.runner, o.with, at, nil); err != nil {
 			return nil, err
 		}
 	}
-	if f.Missing, err = missing(ctx, repo, runner, claim, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
+	if f.Missing, err = t.missing(ctx, t.runner, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
 		return nil, err
 	}
 	if claim.Against != nil && f.OK() {
-		err = f.against(ctx, repo, runner, claim, o.tree)
+		err = t.against(ctx, f, o.tree)
 	}
 	return f, err
 }
 
-// withObjects is a runner on trees of which a part is in a directory of their own.
-type withObjects struct {
-	Runner
-	dir string
-}
-
-// Run runs a job there.
-func (r withObjects) Run(ctx context.Context, job Job) (Outcome, error) {
-	job.Objects = r.dir
-	return r.Runner.Run(ctx, job)
-}
-
 // run is every command once, each on a checkout of its own.
-func run(ctx context.Context, runner Runner, claim Claim, tree string, at Step) (runs []Run, err error) {
-	return runWith(ctx, runner, claim, tree, at, nil)
-}
-
-// runWith is run with an environment besides.
-func runWith(ctx context.Context, runner Runner, claim Claim, tree string, at Step, env map[string]string) (runs []Run, err error) {
-	for _, c := range claim.Commands {
-		at.Command = c
-		outcome, err := claim.watch(ctx, runner, Job{Commit: claim.Commit, Tree: tree, Line: c.Line, Env: env}, at)
+func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, env map[string]string) (runs []Run, err error) {
+	job, err := t.judged.job(ctx, tree)
+	if err != nil {
+		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
+	}
+	for _, c := range t.claim.Commands {
+		at.Command, job.Line, job.Env = c, c.Line, env
+		outcome, err := t.claim.watch(ctx, runner, job, at)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be run: %w", c.Name, err)
 		}

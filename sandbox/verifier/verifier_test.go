@@ -19,12 +19,12 @@ func claimed(t *testing.T) (*repository, Claim) {
 	t.Helper()
 	r := newRepository(t)
 	main := r.commit(files{"check.sh": "test \"$(cat answer)\" = 42\n", "pkg/a_test.go": "a test\n", "frozen/scale": "1\n", "answer": "41\n", "README": "main\n"})
-	return r, Claim{Main: main, Replays: 1, Bounds: usualBounds(), Pinned: []string{"**/*_test.go"}, Frozen: []string{"frozen/**"},
+	return r, Claim{Main: main, Replays: 1, Bounds: usualBounds(), Work: []string{"**"}, Frozen: []string{"frozen/**"},
 		Commands: []Command{{Name: "criterion 1", Line: "sh check.sh"}}}
 }
 
-// TestOverlay: what decides is as on main, whatever the agent did to it, and the
-// facts name it; everything else is the agent's.
+// TestOverlay: the run that decides has the work and no more of the claim, the other one
+// all of it; what is frozen is main's in both, and the facts name each path.
 func TestOverlay(t *testing.T) {
 	r, c := claimed(t)
 	r.write("check.sh", "true\n")
@@ -46,14 +46,14 @@ func TestOverlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Deviation{{"check.sh", "changed"}, {"frozen/new", "added"}, {"frozen/scale", "deleted"}, {"frozen/scale/x", "added"}, {"pkg/a_test.go", "deleted"}}
-	if !reflect.DeepEqual(f.Deviations, want) {
-		t.Errorf("deviations %v", f.Deviations)
+	want := []Deviation{{"frozen/new", "added"}, {"frozen/scale", "deleted"}, {"frozen/scale/x", "added"}}
+	if left := list(f); !reflect.DeepEqual(f.Deviations, want) || left != "check.sh (changed) pkg/a_test.go (deleted) pkg/b_test.go (added)" {
+		t.Errorf("deviations %v, left out %s", f.Deviations, left)
 	}
-	files := strings.Fields(f.With[1].Tail)
-	for path, there := range map[string]bool{"check.sh": true, "frozen/new": false, "frozen/scale": true, "pkg/a_test.go": true, "pkg/b_test.go": true} {
-		if slices.Contains(files, path) != there {
-			t.Errorf("%s: %v, want %v", path, !there, there)
+	decides, all := strings.Fields(f.Replays[0][1].Tail), strings.Fields(f.With[1].Tail)
+	for path, there := range map[string][2]bool{"check.sh": {true, true}, "frozen/new": {}, "frozen/scale": {true, true}, "pkg/a_test.go": {true, false}, "pkg/b_test.go": {false, true}} {
+		if got := [2]bool{slices.Contains(decides, path), slices.Contains(all, path)}; got != there {
+			t.Errorf("%s: %v, want %v", path, got, there)
 		}
 	}
 	if after := r.git("count-objects", "-v"); after != before { // no ledger counts what stays there
@@ -104,9 +104,8 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Deviation{{"real/again.sh", "changed"}, {"real/check.sh", "changed"}, {"tools", "deleted"}}
-	if !reflect.DeepEqual(f.Deviations, want) {
-		t.Errorf("deviations %v", f.Deviations)
+	if left := list(f); left != "real/again.sh (changed) real/check.sh (changed) tools (deleted) tools/again.sh (added)" {
+		t.Errorf("left out %s", left)
 	}
 	for _, run := range f.Replays[0] {
 		if run.OK() {
@@ -124,6 +123,7 @@ func TestAttributes(t *testing.T) {
 	r.write("pkg/want", "1\n")
 	c.Main = r.commit(files{"pkg/.gitattributes": "* -text\n"})
 	c.Commands = []Command{{Name: "a", Line: "test $(wc -c < frozen/scale) = 2 && test $(wc -c < pkg/want) = 2 && test $(wc -c < new/file) = 2"}}
+	c.Work = append(c.Work, "new/file") // which the command names
 	r.write("frozen/.gitattributes", "* text eol=crlf\n")
 	r.write("pkg/.gitattributes", "* text eol=crlf\n")
 	r.write("new/.gitattributes", "* text eol=crlf\n")
@@ -145,7 +145,7 @@ func TestOutcomes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	r, c := claimed(t)
 	c.Commit = r.commit(nil)
-	v := &Processes{Bare: r.bare, Limits: Limits{Output: 1 << 20}}
+	v := &Processes{Limits: Limits{Output: 1 << 20}}
 	outcomes(t, git.Open(r.bare), v, &v.Limits, c)
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "ward-verify-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -163,7 +163,7 @@ func outcomes(t *testing.T, repo *git.Repo, r Runner, limits *Limits, c Claim) {
 		tail string
 	}{
 		{"echo 0.5; echo said >&2; echo; exit 3", Exited, 3, "0.5", "said"},
-		{"git status --porcelain; git rev-parse HEAD", Exited, 0, c.Commit, c.Commit},
+		{"git status --porcelain; git rev-list --all HEAD | wc -l; git cat-file -e " + c.Commit + " || echo none", Exited, 0, "none", "1\n"},
 		{"kill -9 $$", Exited, 137, "", ""},
 		{"sleep 60 & exit 0", Exited, 0, "", ""},
 		{"echo begun; sleep 60", TimedOut, 137, "begun", "begun"},

@@ -39,7 +39,7 @@ func newHost(t testing.TB, play func(*modeltest.Request) modeltest.Turn, setting
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Write(comms.Path, strings.Replace(string(document), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n", 1))
+	p.Write(comms.Path, strings.Replace(string(document), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n- work: made.txt\n", 1))
 	p.Git("commit", "--quiet", "--all", "--message", "D-1")
 	p.Git("push", "--quiet", "origin", "main")
 	return h

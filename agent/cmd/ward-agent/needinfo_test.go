@@ -18,7 +18,7 @@ func TestNeedInfoLeavesItsFiles(t *testing.T) {
 	tier.Full(t, "an agent that runs for many seconds")
 	t.Parallel()
 	h := newHost(t, plans, thinking["anthropic"])
-	const criterion = "- [ ] it is there (`test -e made.txt`)\n"
+	const criterion = "- [ ] it is there (`test -e made.txt`)\n- work: made.txt\n"
 	edit := func(old, text string) {
 		t.Helper()
 		h.Git("pull", "--quiet", "--ff-only")

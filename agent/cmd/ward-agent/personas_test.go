@@ -33,7 +33,7 @@ func (h *host) wants(word string) {
 	if err != nil {
 		h.test.Fatal(err)
 	}
-	h.Write(comms.Path, strings.Replace(string(document), "Make made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n", goal+"\n\n- [ ] it is there (`grep -qx plum note.txt`)\n", 1))
+	h.Write(comms.Path, strings.Replace(string(document), "Make made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n- work: made.txt\n", goal+"\n\n- [ ] it is there (`grep -qx plum note.txt`)\n- work: note.txt\n", 1))
 	h.Git("commit", "--quiet", "--all", "--message", "D-1: a word")
 	h.Git("push", "--quiet", "origin", "main")
 }

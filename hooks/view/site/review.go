@@ -139,7 +139,7 @@ func looks(r *review.Review) (list []look) {
 		}
 	}
 	if v := r.Word; v != nil {
-		add("decides on it, and came with the work", untrusted(v.Additions))
+		add("no work, and left out of the run that decides", untrusted(v.LeftWords()))
 		add("changed, and put back for the verdict", untrusted(v.Deviations))
 		if v.Fence == loop.FenceNone {
 			list = append(list, look{"judged without a fence", ""})

@@ -195,7 +195,7 @@ func (l *lab) newGate(command string) *gate {
 	g := &gate{lab: l, bare: filepath.Join(l.home, "project.git")}
 	l.sh("ssh-keygen -q -t ed25519 -N '' -f host")
 	l.sh("git-ward init --bare project.git && git-ward clone project.git work")
-	l.write("directive", "### D-1: say hello\n\nWrite hello.txt.\n\n- [ ] it says so (`grep -x hello hello.txt`)\n- max_iterations: 3\n", 0o600)
+	l.write("directive", "### D-1: say hello\n\nWrite hello.txt.\n\n- [ ] it says so (`grep -x hello hello.txt`)\n- work: hello.txt\n- max_iterations: 3\n", 0o600)
 	l.sh("cd work && git-ward directive new -F ../directive")
 	text, err := json.Marshal(command)
 	if err != nil {

@@ -6,14 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bmatcuk/doublestar/v4"
-	"pgregory.net/rapid"
-
 	"git-ward/protocols/comms"
 )
 
-// TestWithAdditions: two runs come to one word, and never to more than the weaker.
-func TestWithAdditions(t *testing.T) {
+// TestWith: two runs come to one word, and never to more than the weaker.
+func TestWith(t *testing.T) {
 	d, _ := comms.Parse([]byte("# COMMS\n## Directives\n### D-1: t\n- [ ] a (`a`)\n- residual: `r`\n- R_p: 1\n- certificates: EXACT, CONVERGED\n## Reports\n"))
 	p, _, missing := Declare("D-1.1", d.Directives[0], Base{Rp: "1", MaxIterations: 3})
 	if len(missing) > 0 {
@@ -36,12 +33,14 @@ func TestWithAdditions(t *testing.T) {
 	strength := map[string]int{None: 0, Converged: 1, Exact: 2}
 	for _, without := range []string{Exact, Converged, None} {
 		for _, with := range []string{Exact, Converged, None} {
-			v := judged(without).With(judged(with), []string{"a b_test.go"})
+			decides := judged(without)
+			decides.Left = []Left{{Path: "a b_test.go", Kind: "added"}}
+			v := decides.With(judged(with))
 			if want := min(strength[without], strength[with]); strength[v.Verdict] != want || v.Lane != laneOf(v.Verdict) || !v.Sound() || v.Trials != 2 {
 				t.Errorf("%s without and %s with: %+v", without, with, v)
 			}
-			if asks := without == None && with != None; (v.Needs != "") != asks || asks && v.Needs != "- additions: a?b_test.go" {
-				t.Errorf("%s without and %s with needs %q", without, with, v.Needs)
+			if asks := without == None && with != None; v.NotIncluded != asks || asks && !strings.Contains(v.Reason, "a b_test.go (added)") || len(v.Left) != 1 {
+				t.Errorf("%s without and %s with: %+v", without, with, v)
 			}
 			if v.Verdict == None && v.Rung != 0 || v.Verdict == None && v.Reason == "" {
 				t.Errorf("%+v", v)
@@ -51,42 +50,18 @@ func TestWithAdditions(t *testing.T) {
 	// Runs that do not agree are no question for the PM.
 	torn := Judge(p, []Trial{{}, {Residual: &Outcome{Command: "r", Met: true}}})
 	torn.Agree, torn.Verdict = false, None
-	if v := torn.With(judged(Exact), []string{"a"}); v.Needs != "" || v.Verdict != None {
+	torn.Left = []Left{{Path: "a"}}
+	if v := torn.With(judged(Exact)); v.NotIncluded || v.Verdict != None {
 		t.Errorf("%+v", v)
 	}
 }
 
-// TestAdditionsLine: the line that a loop asks for can stand in a directive, and
-// accepts every path that it was made of.
-func TestAdditionsLine(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.StringOfN(rapid.RuneFrom([]rune("ab.*?[]{}\\`, -\"é\u202e\t\x01")), 1, 6, -1).Filter(func(s string) bool { return s != "." && s != ".." })
-		paths := rapid.SliceOfN(rapid.Map(rapid.SliceOfN(name, 1, 4), func(parts []string) string { return strings.Join(parts, "/") }), 1, 40).Draw(t, "paths")
-		line := AdditionsLine(paths)
-		doc, found := comms.Parse([]byte("# COMMS\n## Directives\n### D-1: t\n- [ ] a (`a`)\n" + line + "\n## Reports\n"))
-		if len(found) > 0 || len(doc.Directives) != 1 {
-			t.Fatalf("%s: %v", line, found)
-		}
-		for _, p := range paths {
-			matched := false
-			for _, g := range doc.Directives[0].Options.Additions {
-				if ok, _ := doublestar.Match(g, p); ok {
-					matched = true
-				}
-			}
-			if !matched {
-				t.Fatalf("%s does not accept %q", line, p)
-			}
-		}
-	})
-}
-
-// TestVerdictFits: whatever a claim adds, and however much its commands print, the
+// TestVerdictFits: whatever a claim has, and however much its commands print, the
 // note can be read again.
 func TestVerdictFits(t *testing.T) {
 	v := Judge(Declaration{}, nil)
 	for i := range 5000 {
-		v.Additions = append(v.Additions, fmt.Sprintf("%s/%d_test.go (added)", strings.Repeat("é", 500), i))
+		v.Left = append(v.Left, Left{fmt.Sprintf("%s/%d_test.go", strings.Repeat("é", 500), i), "added", "100644", strings.Repeat("a", 40)})
 		v.Deviations = append(v.Deviations, "x (deleted)")
 	}
 	for i := range 300 {
@@ -100,12 +75,12 @@ func TestVerdictFits(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatal(err, len(line))
 	}
-	if got := list[0]; len(got.Additions) != 101 || got.Additions[100] != "and 4900 more" || len(got.Deviations) != 101 || len(got.Criteria) != 300 || got.Criteria[7].Criterion != "7" {
-		t.Errorf("%d additions, %d deviations, %d criteria", len(got.Additions), len(got.Deviations), len(got.Criteria))
+	if got := list[0]; len(got.Left) != 100 || got.LeftMore != 4900 || len(got.Deviations) != 101 || len(got.Criteria) != 300 || got.Criteria[7].Criterion != "7" {
+		t.Errorf("%d left out, %d deviations, %d criteria", len(got.Left), len(got.Deviations), len(got.Criteria))
 	}
 }
 
-// TestOldVerdicts: a note from before additions is read, and written, as it was.
+// TestOldVerdicts: a note from before anything was left out is read, and written, as it was.
 func TestOldVerdicts(t *testing.T) {
 	old := []byte(`{"R_p":"1e-10","agree":true,"caveat":"c","claim":"","commit":"cccccccccccccccccccccccccccccccccccccccc",` +
 		`"criteria":[],"deviations":["a_test.go (changed)"],"directive_hash":"","fence":"podman","image":"i","iteration":1,` +

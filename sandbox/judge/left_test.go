@@ -17,11 +17,12 @@ import (
 const makes = `### D-1: the answer
 
 - [ ] the check passes (` + "`make check`" + `)
+- work: answer
 `
 
-// TestJudgeAdditions: what a claim brings of what decides on it is named first, does
-// not decide, and is asked for where it would.
-func TestJudgeAdditions(t *testing.T) {
+// TestJudgeLeft: what a claim has that is no work is named first, does not decide, and is
+// asked for where it would; by the PM's word on path and blob it is work.
+func TestJudgeLeft(t *testing.T) {
 	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	c := newCourt(t, makes)
@@ -30,14 +31,15 @@ func TestJudgeAdditions(t *testing.T) {
 	main := c.head()
 	form := jsonschema.NewCompiler().MustCompile("../../protocols/loop/schema/verdict.json")
 	for _, step := range []struct {
-		name, content, answer, verdict, additions, needs string
+		name, content, answer, verdict, left string
+		asks                                 bool
 	}{
-		{"plain.txt", "x\n", "42\n", loop.Exact, "", ""},
-		{"GNUmakefile", "check:\n\ttrue\n", "41\n", loop.None, "GNUmakefile (added)", "- additions: GNUmakefile"},
-		{"GNUmakefile", "check:\n\tsh check.sh\n", "42\n", loop.Exact, "GNUmakefile (added)", ""},
-		{"GNUmakefile", "check:\n\tfalse\n", "42\n", loop.None, "GNUmakefile (added)", ""},
-		{"GNUmakefile", "check:\n\tfalse\n", "41\n", loop.None, "GNUmakefile (added)", ""},
-		{"b\xff\u202e_test.go", "x\n", "42\n", loop.Exact, `b\xff\u202e_test.go (added)`, ""},
+		{"plain.txt", "x\n", "42\n", loop.Exact, "plain.txt (added)", false},
+		{"GNUmakefile", "check:\n\ttrue\n", "41\n", loop.None, "GNUmakefile (added)", true},
+		{"GNUmakefile", "check:\n\tsh check.sh\n", "42\n", loop.Exact, "GNUmakefile (added)", false},
+		{"GNUmakefile", "check:\n\tfalse\n", "42\n", loop.None, "GNUmakefile (added)", false},
+		{"GNUmakefile", "check:\n\tfalse\n", "41\n", loop.None, "GNUmakefile (added)", false},
+		{"b\xff\u202e_test.go", "x\n", "42\n", loop.Exact, `"b\xff\u202e_test.go" (added)`, false},
 	} {
 		c.git("reset", "--quiet", "--hard", main)
 		c.write(step.name, step.content)
@@ -49,8 +51,18 @@ func TestJudgeAdditions(t *testing.T) {
 		c.git("push", "--quiet", "origin", "+HEAD:refs/heads/agent/D-1")
 		c.step(uow.Input{Event: uow.MakeClaim, Reason: "WORK_CLAIMED", Commit: commit})
 		v := c.verdicts(commit)[0]
-		if v.Verdict != step.verdict || strings.Join(v.Additions, ", ") != step.additions || v.Needs != step.needs || v.Main != main || v.Base != main || !v.Sound() {
+		if v.Verdict != step.verdict || strings.Join(v.LeftWords(), ", ") != step.left || v.NotIncluded != step.asks || v.Main != main || v.Base != main || !v.Sound() {
 			t.Errorf("%s, answer %s: %+v", step.name, step.answer, v)
+		}
+		included, err := v.Left[0].Include()
+		if err != nil || included.Path != step.name {
+			t.Fatalf("%+v, %v", included, err)
+		}
+		d := c.directive
+		d.Options.Included = []comms.Included{included}
+		facts, err := c.Verify(t.Context(), ClaimOf(&d, c.Settings, commit, main))
+		if err != nil || strings.Join(facts.Included, " ") != step.name || facts.With != nil {
+			t.Errorf("included: %+v, %v", facts, err)
 		}
 		line, err := v.Line()
 		if err != nil {

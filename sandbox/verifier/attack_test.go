@@ -1,16 +1,11 @@
 package verifier
 
-import (
-	"strings"
-	"testing"
+import "testing"
 
-	"git-ward/internal/tier"
-)
-
-// TestAdditionsDecideNothing: what a claim adds or changes where something that
-// decides would find it. Each of these passes on the claimed tree as the version
-// before judged it, in silence; now the run without it decides, and it is named.
-func TestAdditionsDecideNothing(t *testing.T) {
+// TestLeftOutDecidesNothing: what a claim adds or changes where something that decides
+// would find it. Each of these passes on the claimed tree; the run that decides has main's
+// in its place, and the verdict names it.
+func TestLeftOutDecidesNothing(t *testing.T) {
 	goMain := files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo}
 	makeMain := files{"Makefile": "check:\n\tsh ./really.sh\n", "really.sh": "exit 1\n"}
 	pyMain := files{"calc.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}
@@ -60,12 +55,16 @@ func TestAdditionsDecideNothing(t *testing.T) {
 		"make -C":                     {"make", files{"sub/Makefile": "check:\n\tfalse\n"}, files{"sub/GNUmakefile": "check:\n\ttrue\n"}, "make -C sub check", "sub/GNUmakefile (added)"},
 		"an object that is there":     {"make", files{"Makefile": "check: t.o\n\tsh t.o\nt.o: t.src\n\tcp t.src t.o\n", "t.src": "exit 1\n"}, files{"t.o": "exit 0\n"}, "touch -d '1 hour ago' t.src; make check", "t.o (added)"},
 
-		"python shadows unittest":     {"python3", pyMain, files{"unittest.py": "import sys\nsys.exit(0)\n"}, unit, "unittest.py (added)"},
-		"python package unittest":     {"python3", pyMain, files{"unittest/__init__.py": "", "unittest/__main__.py": "pass\n"}, unit, "unittest/__init__.py (added) unittest/__main__.py (added)"},
-		"python shadows a dependency": {"python3", pyMain, files{"argparse.py": "import os\nos._exit(0)\n"}, unit, "argparse.py (added)"},
-		"python new test file":        {"python3", pyMain, files{"tests/test_a.py": "import os\nos._exit(0)\n"}, unit, "tests/test_a.py (added)"},
-		"python beside the script":    {"python3", files{"tools/check.py": "import json\nimport sys\nsys.exit(1)\n"}, files{"tools/json.py": "import os\nos._exit(0)\n"}, "python3 tools/check.py", "tools/json.py (added)"},
-		"python beside, at the top":   {"python3", files{"check.py": "import json\nimport sys\nsys.exit(1)\n"}, files{"json.py": "import os\nos._exit(0)\n"}, "python3 check.py", "json.py (added)"},
+		"python shadows unittest":           {"python3", pyMain, files{"unittest.py": "import sys\nsys.exit(0)\n"}, unit, "unittest.py (added)"},
+		"python package unittest":           {"python3", pyMain, files{"unittest/__init__.py": "", "unittest/__main__.py": "pass\n"}, unit, "unittest/__init__.py (added) unittest/__main__.py (added)"},
+		"python shadows a dependency":       {"python3", pyMain, files{"argparse.py": "import os\nos._exit(0)\n"}, unit, "argparse.py (added)"},
+		"python module on the command line": {"python3", files{"calc/__init__.py": "", "calc/proof.py": "raise SystemExit(1)\n"}, files{"calc/proof.py": "pass\n"}, "python3 -m calc.proof", "calc/proof.py (changed)"},
+		"a wrapper of any name":             {"python3", files{"calc/__init__.py": "", "calc/proof.py": "raise SystemExit(1)\n"}, files{"calc/proof.py": "pass\n"}, "nice -n 1 env A=b python3 calc/proof.py", "calc/proof.py (changed)"},
+		"a program's directory":             {"go", files{"cmd/proof/main.go": "package main\n\nimport \"os\"\n\nfunc main() { os.Exit(1) }\n"}, files{"cmd/proof/main.go": "package main\n\nfunc main() {}\n"}, "go run ./cmd/proof", "cmd/proof/main.go (changed)"},
+		"a manifest's command line":         {"npm", files{"package.json": `{"name":"calc","scripts":{"test":"node lib/proof"}}`, "lib/proof.js": "process.exit(1)\n"}, files{"lib/proof.js": "1\n"}, "npm test", "lib/proof.js (changed)"},
+		"python new test file":              {"python3", pyMain, files{"tests/test_a.py": "import os\nos._exit(0)\n"}, unit, "tests/test_a.py (added)"},
+		"python beside the script":          {"python3", files{"tools/check.py": "import json\nimport sys\nsys.exit(1)\n"}, files{"tools/json.py": "import os\nos._exit(0)\n"}, "python3 tools/check.py", "tools/json.py (added)"},
+		"python beside, at the top":         {"python3", files{"check.py": "import json\nimport sys\nsys.exit(1)\n"}, files{"json.py": "import os\nos._exit(0)\n"}, "python3 check.py", "json.py (added)"},
 		"python optional import": {
 			"python3",
 			files{"check.py": "try:\n    import local_settings\nexcept ImportError:\n    pass\nimport sys\nsys.exit(1)\n"},
@@ -85,8 +84,8 @@ func TestAdditionsDecideNothing(t *testing.T) {
 		},
 
 		"package.json scripts": {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"test":"true"}}`}, "npm test", "package.json (changed)"},
-		"package.json pretest": {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"pretest":"cp good calc.js","test":"node test/calc.js"}}`, "good": goodJS}, "npm test", "package.json (changed)"},
-		".npmrc":               {"npm", jsMain, files{".npmrc": "script-shell=./yes\n", "+yes": "#!/bin/sh\nexit 0\n"}, "npm test", ".npmrc (added)"},
+		"package.json pretest": {"npm", jsMain, files{"package.json": `{"name":"calc","scripts":{"pretest":"cp good calc.js","test":"node test/calc.js"}}`, "good": goodJS}, "npm test", "good (added) package.json (changed)"},
+		".npmrc":               {"npm", jsMain, files{".npmrc": "script-shell=./yes\n", "+yes": "#!/bin/sh\nexit 0\n"}, "npm test", ".npmrc (added) yes (added)"},
 		"node_modules": {
 			"node",
 			files{"check.js": "let want\ntry {\n  want = require('want')\n} catch (e) {\n  process.exit(1)\n}\n"},
@@ -102,7 +101,7 @@ func TestAdditionsDecideNothing(t *testing.T) {
 		"a script from a process":  {"bash", files{"check": "exit 1\n"}, files{"check": "exit 0\n"}, "bash -c '. <(cat check)'", "check (changed)"},
 		"an optional source gone":  {"sh", files{"check.sh": "[ -f strict ] && . ./strict\nexit 0\n", "strict": "exit 1\n"}, files{"strict": "-"}, "sh check.sh", "strict (deleted)"},
 		"make's shell":             {"make", files{"Makefile": "SHELL := ./run\ncheck:\n\tfalse\n", "+run": "#!/bin/sh\nexec sh \"$@\"\n"}, files{"+run": "#!/bin/sh\nexit 0\n"}, "make check", "run (changed)"},
-		"a directory by a link":    {"sh", files{"README": "1\n"}, files{"node_modules": "-> deps", "deps/x": "y"}, "test \"$(find . -type l | wc -l)\" = 1", "node_modules (added)"},
+		"a directory by a link":    {"sh", files{"README": "1\n"}, files{"node_modules": "-> deps", "deps/x": "y"}, "test \"$(find . -type l | wc -l)\" = 1", "deps/x (added) node_modules (added)"},
 		"pytest that is none": {
 			"python3",
 			files{"calc.py": badPy},
@@ -147,121 +146,9 @@ func TestAdditionsDecideNothing(t *testing.T) {
 					t.Errorf("the run that decides:\n%s", ends(f.Replays[0]))
 				}
 				if !ok(f.With) {
-					t.Errorf("this is no attack: with the addition\n%s", ends(f.With))
+					t.Errorf("this is no attack: all of the claim\n%s", ends(f.With))
 				}
 			})
 		})
-	}
-}
-
-// TestHonestWork: what the directive asks for ends well: with tests of its own, with
-// what the criteria name, and without a word on what decides nothing.
-func TestHonestWork(t *testing.T) {
-	jsMain := files{"package.json": `{"name":"calc","version":"1.0.0","scripts":{"test":"node test/calc.js"}}`, "calc.js": badJS, "test/calc.js": testJS}
-	for name, c := range map[string]attempt{
-		"go, with a test": {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo},
-			files{"calc.go": goodGo, "more_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestMore(t *testing.T) {}\n"}, "go test ./...", "more_test.go (added)"},
-		"go, a package and a requirement": {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo},
-			files{"calc.go": "package calc\n\nimport \"example.org/calc/in\"\n\nfunc Two() int { return in.Two }\n", "in/in.go": "package in\n\nconst Two = 2\n"}, "go test ./...", ""},
-		"make": {
-			"make",
-			files{"Makefile": ".PHONY: check docs\ncheck:\n\tsh ./really.sh\ndocs:\n\ttrue\n", "really.sh": "test \"$(cat answer)\" = 42\n"},
-			files{"answer": "42\n", "docs/it.md": "It.\n"},
-			"make check docs",
-			"",
-		},
-		"a program whose output is looked at": {"sh", files{"check.sh": "test \"$(./prog)\" = 42\n", "+prog": "#!/bin/sh\necho 41\n"}, files{"+prog": "#!/bin/sh\necho 42\n"}, "sh check.sh", "prog (changed, kept)"},
-		"a program that main's script needs":  {"sh", files{"check.sh": "./prog --selftest || exit 1\n"}, files{"+prog": "#!/bin/sh\nexit 0\n"}, "sh check.sh", "prog (added, kept)"},
-		"a program that the criterion names":  {"sh", files{"README": "\n"}, files{"+bin/prog": "#!/bin/sh\nexit 0\n"}, "./bin/prog --test", "bin/prog (accepted)"},
-		"a test that the criterion names":     {"sh", files{"README": "\n"}, files{"tests/new.sh": "exit 0\n"}, "sh tests/new.sh", "tests/new.sh (accepted)"},
-		"a Makefile that the criterion reads": {"sh", files{"README": "\n"}, files{"Makefile": "lint:\n\ttrue\n"}, "grep -q ^lint Makefile", "Makefile (accepted)"},
-		"a manifest that the criterion reads": {
-			"npm",
-			jsMain,
-			files{"calc.js": goodJS, "package.json": `{"name":"calc","scripts":{"test":"node test/calc.js","lint":"true"}}`},
-			"grep -q lint package.json && npm test",
-			"package.json (changed, kept)",
-		},
-		"python, with a test": {"python3", files{"calc.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}, files{"calc.py": goodPy, "calc_more.py": goodPy, "tests/test_more.py": testPy},
-			"python3 -m unittest discover -s tests -t .", "tests/test_more.py (added)"},
-		"python, a module that main's script imports": {
-			"python3",
-			files{"check.py": "from answer import value\nassert value() == 42\n"},
-			files{"answer.py": "def value():\n    return 42\n"},
-			"python3 check.py",
-			"answer.py (added, kept)",
-		},
-		"python, a module of main's": {
-			"python3",
-			files{"check.py": "from answer import value\nassert value() == 42\n", "answer.py": "def value():\n    return 41\n"},
-			files{"answer.py": "def value():\n    return 42\n"},
-			"python3 check.py",
-			"",
-		},
-		"python, a package's own json": {
-			"python3",
-			files{"check.py": "import app\nassert app.ok\n", "app/__init__.py": "ok = False\n"},
-			files{"app/__init__.py": "from app import json\nok = json.ok\n", "app/json.py": "ok = True\n"},
-			"python3 check.py",
-			"",
-		},
-		"npm, a dependency": {
-			"npm",
-			jsMain,
-			files{"calc.js": goodJS, "package.json": `{"name":"calc","version":"1.1.0","scripts":{"test":"node test/calc.js"},"dependencies":{"left-pad":"^1.3.0"}}`},
-			"npm test",
-			"",
-		},
-		"npm, with a test":              {"npm", jsMain, files{"calc.js": goodJS, "lib/more.js": "1\n", "test/more.js": "1\n"}, "npm test", "test/more.js (added)"},
-		"a document that a test reads":  {"sh", files{"README.md": "old\n", "calc_test.go": "package calc\n\nvar _ = \"README.md\"\n"}, files{"README.md": "new limit\n"}, "grep -q limit README.md", ""},
-		"a module that a test imports":  {"python3", files{"calc.py": badPy, "test_calc.py": testPy}, files{"calc.py": goodPy}, "python3 -m unittest", ""},
-		"a file that a script asks for": {"sh", files{"check.sh": "[ -f out ] || exit 1\n"}, files{"out": "\n"}, "sh check.sh", ""},
-		"what a rule is made from":      {"make", files{"Makefile": "check: answer\n\tgrep -q 42 $<\n"}, files{"answer": "42\n"}, "make check", ""},
-		"requirements, by version":      {"sh", files{"requirements.txt": "want==1\n"}, files{"requirements.txt": "want==2 --hash=sha256:aa --hash=sha256:bb\nmore>=1,<2  # why\n"}, "true", ""},
-		"rust, with its own tests": {
-			"sh",
-			files{"src/lib.rs": "pub fn two() -> i32 { 1 }\n\n#[cfg(test)]\nmod tests { }\n"},
-			files{"src/lib.rs": "pub fn two() -> i32 { 2 }\n\n#[cfg(test)]\nmod tests { }\n"},
-			"true",
-			"",
-		},
-		"work beside go generate": {
-			"go",
-			files{"go.mod": goMod, "calc.go": "package calc\n\n//go:generate true\n"},
-			files{"calc.go": "package calc\n\n//go:generate true\n\nfunc Two() int { return 2 }\n"},
-			"go generate ./...",
-			"",
-		},
-		"a document": {
-			"sh",
-			files{"README.md": "old\n"},
-			files{"README.md": "new limit\n", "doc/limit.md": "It is 3.\n", "evidence/D-1/loop/iter_0/certificate.json": "{}\n", "LEARNINGS.md": "none\n"},
-			"grep -q limit README.md",
-			"",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.judge(t, func(f *Facts) {
-				if !f.OK() || (f.With == nil) != !strings.Contains(c.want, "(added)") {
-					t.Errorf("%s\n%s", ends(f.Replays[0]), ends(f.With))
-				}
-			})
-		})
-	}
-}
-
-// TestAccepted: what the directive accepts is ordinary work, in every run.
-func TestAccepted(t *testing.T) {
-	tier.First(t, "it runs many commands, or waits for their limits")
-	main := files{"go.mod": "", "check.sh": "test -f Makefile && . ./Makefile\nexit 1\n", "a_test.go": "1\n"}
-	agents := files{"Makefile": "exit 0\n", "b_test.go": "2\n", "a_test.go": "3\n"}
-	f := try(t, main, agents, []string{"Makefile"}, "sh check.sh")
-	if list(f) != "b_test.go (added) Makefile (accepted)" || !f.OK() {
-		t.Errorf("%q\n%s", list(f), ends(f.Replays[0]))
-	}
-	// What main has and pins is put back all the same.
-	f = try(t, main, agents, []string{"**"}, "sh check.sh")
-	if list(f) != "Makefile (accepted) b_test.go (accepted)" || len(f.Deviations) != 1 || f.Deviations[0] != (Deviation{"a_test.go", "changed"}) {
-		t.Errorf("%q, deviations %v", list(f), f.Deviations)
 	}
 }

@@ -1,0 +1,121 @@
+package sources
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"git-ward/internal/pattern"
+)
+
+// Named are the paths that command lines name. Nothing of the shell is read: a word is what
+// stands between blanks and marks, and may mean what it does not.
+type Named struct {
+	project  *Project
+	words    []string
+	programs map[string]bool // by directory, as far as somebody asked: it has a program in Go
+}
+
+// variable is what only the shell knows.
+var variable = pattern.New(`\$\{[^}]*\}|\$\w*`)
+
+// split is a line's words.
+func split(line string) []string {
+	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&<>()=,", r) })
+}
+
+// Named reads lines for the shell, and those of the projects' manifests, as words.
+func (p *Project) Named(lines []string) *Named {
+	n := &Named{project: p, programs: map[string]bool{}}
+	for _, line := range lines {
+		n.words = append(n.words, split(line)...)
+	}
+	n.words = append(n.words, p.words...)
+	for i, w := range n.words {
+		n.words[i] = path.Clean(w)
+	}
+	const steps = 5 // of links that lead to links
+	for range steps {
+		if before := len(n.words); n.follow() == before {
+			break
+		}
+	}
+	return n
+}
+
+// follow adds where the words lead by the tree's links.
+func (n *Named) follow() int {
+	for link, entry := range n.project.tree {
+		if !strings.HasPrefix(entry, "120000 ") {
+			continue
+		}
+		to := n.project.text(entry)
+		for _, w := range slices.Clone(n.words) {
+			if rest, ok := strings.CutPrefix(w, link); ok && (rest == "" || rest[0] == '/') {
+				if led := path.Join(path.Dir(link), to) + rest; !slices.Contains(n.words, led) {
+					n.words = append(n.words, led)
+				}
+			}
+		}
+	}
+	return len(n.words)
+}
+
+// Has reports whether a path is named: by itself, by its end, by a pattern, as a module, or
+// by the directory of the program that it is a part of.
+func (n *Named) Has(name string) bool {
+	return slices.ContainsFunc(n.words, func(w string) bool { return n.names(w, name) })
+}
+
+func (n *Named) names(word, name string) bool {
+	if said := variable.ReplaceAllString(word, "*"); said != word {
+		if word = said; strings.Trim(word, "*/.") == "" { // whatever the shell knows, it is no name
+			return false
+		}
+	}
+	if strings.ContainsAny(word, "*?[{") {
+		ok, _ := doublestar.Match("**/"+word, name)
+		return ok
+	}
+	if ends(name, word) {
+		return true
+	}
+	if dir := path.Dir(name); ends(word, dir) && n.isProgram(dir) {
+		return true
+	}
+	l := of(name)
+	if l == nil || !l.bare {
+		return false
+	}
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	module := strings.FieldsFunc(word, func(r rune) bool { return r == '.' || r == '/' })
+	for i := range module { // tests.calc.Case names tests/calc.py
+		if ends(stem, path.Join(module[:i+1]...)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ends reports whether a path is end, or ends with it.
+func ends(name, end string) bool { return name == end || strings.HasSuffix(name, "/"+end) }
+
+// goProgram is how a source of a program in Go begins.
+var goProgram = pattern.New(`(?m)^package main\b`)
+
+// isProgram reports whether the tree has a program in Go in a directory.
+func (n *Named) isProgram(dir string) bool {
+	is, known := n.programs[dir]
+	if known {
+		return is
+	}
+	for name, entry := range n.project.tree {
+		if path.Dir(name) == dir && path.Ext(name) == ".go" && goProgram.MatchString(n.project.text(entry)) {
+			is = true
+		}
+	}
+	n.programs[dir] = is
+	return is
+}

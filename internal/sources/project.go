@@ -1,0 +1,123 @@
+package sources
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"git-ward/internal/pattern"
+)
+
+// Tree is a commit's files, links and submodules: "mode id" by path.
+type Tree map[string]string
+
+// Blobs reads a blob by its id; false where it cannot be had, or has more than limit bytes.
+type Blobs func(id string, limit int64) (string, bool)
+
+// Project is what a tree's manifests say are its sources.
+type Project struct {
+	tree  Tree
+	blobs Blobs
+	globs []string
+	words []string // of the command lines that its manifests have
+}
+
+// pyName is how a Python project says its name.
+var pyName = pattern.New(`(?m)^[ \t]*name[ \t]*=[ \t]*["']?([\w.-]+)["']?[ \t]*$`)
+
+// maxText bounds a text that is read, in bytes.
+const maxText = 1 << 20
+
+// Read finds the sources of a tree's projects.
+func Read(tree Tree, blobs Blobs) *Project {
+	p := &Project{tree: tree, blobs: blobs}
+	for name, entry := range tree {
+		for _, l := range languages {
+			if !matches(strings.Fields(l.manifests), path.Base(name)) || isApart(name) || IsTest(name) {
+				continue
+			}
+			dir := path.Dir(name)
+			for _, g := range strings.Fields(l.work) {
+				p.add(dir, g)
+			}
+			switch path.Base(name) {
+			case "pyproject.toml", "setup.py", "setup.cfg":
+				p.python(dir, p.text(entry))
+			case "package.json":
+				p.scripts(p.text(entry))
+			}
+		}
+	}
+	return p
+}
+
+// text is what an entry of the tree holds, "" where that cannot be had.
+func (p *Project) text(entry string) string {
+	_, id, _ := strings.Cut(entry, " ")
+	text, _ := p.blobs(id, maxText)
+	return text
+}
+
+// add adds a glob below a directory. A name of git's may have what globs take for more.
+func (p *Project) add(dir, glob string) {
+	if !strings.ContainsAny(dir, `*?[]{}\`) {
+		p.globs = append(p.globs, path.Join(dir, glob))
+	}
+}
+
+// python adds the packages that a tree has in a project's directory, and the module of the
+// project's own name. A new one beside them would stand before the system's.
+func (p *Project) python(dir, text string) {
+	for name := range p.tree {
+		pkg, file := path.Split(name)
+		if pkg = path.Clean(pkg); file == "__init__.py" && path.Dir(pkg) == dir && pkg != "." {
+			p.add(pkg, "**/*.py")
+			p.add(pkg, "**/*.pyi")
+		}
+	}
+	for _, m := range pyName.FindAllStringSubmatch(text, -1) {
+		if module := path.Join(dir, strings.ReplaceAll(m[1], "-", "_")+".py"); p.tree[module] != "" {
+			p.add(dir, path.Base(module))
+		}
+	}
+}
+
+// scripts notes the command lines of a package.json: what they name, they run.
+func (p *Project) scripts(text string) {
+	var manifest struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	if json.Unmarshal([]byte(text), &manifest) == nil {
+		for _, line := range manifest.Scripts {
+			p.words = append(p.words, split(line)...)
+		}
+	}
+}
+
+// IsWork reports whether a path is a source of the projects', and nothing else: nor one
+// that would be found before a source that is there.
+func (p *Project) IsWork(name string) bool {
+	return !isApart(name) && !p.hides(name) && slices.ContainsFunc(p.globs, func(g string) bool {
+		ok, _ := doublestar.Match(g, name)
+		return ok
+	})
+}
+
+// hides reports whether a path is new beside a directory, or a source, of the same name but
+// for its end, where a language leaves that out.
+func (p *Project) hides(name string) bool {
+	l := of(name)
+	if l == nil || !l.bare || p.tree[name] != "" {
+		return false
+	}
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	for other := range p.tree {
+		if strings.HasPrefix(other, stem+"/") || of(other) == l && strings.TrimSuffix(other, path.Ext(other)) == stem {
+			return true
+		}
+	}
+	return false
+}

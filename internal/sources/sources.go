@@ -1,0 +1,130 @@
+// Package sources says by names what of a project is its sources and what its tests: one
+// small table, a row a language. It decides nothing alone: what a row leaves out needs a
+// word of the PM's, and what it takes for a test can be no work by itself (PROOF-1).
+package sources
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"git-ward/internal/pattern"
+)
+
+// language is a row.
+type language struct {
+	manifests string // names of the files that say where a project of it begins
+	work      string // globs of sources below a manifest's directory
+	exts      string // ends of the names of its programs' texts
+	tests     string // names of its tests, in lower case
+	apart     string // names that its tools look for by themselves, in lower case
+	// bare: a command may name a source without the end of its name.
+	bare bool
+	// inside finds tests, and other lines that commands run, that stand in a source.
+	inside *pattern.Pattern
+}
+
+var languages = []language{
+	{manifests: "go.mod", work: "**/*.go", exts: ".go", inside: pattern.New(`(?m)^//go:generate[ \t]`)},
+	{
+		manifests: "pyproject.toml setup.py setup.cfg", work: "src/**/*.py src/**/*.pyi", exts: ".py .pyi .pyx", bare: true,
+		tests: "conftest.py load_tests.py sitecustomize.py usercustomize.py", apart: "setup.py noxfile.py tasks.py fabfile.py dodo.py pavement.py manage.py",
+		inside: pattern.New(`(?m)^[ \t]*>>> |^[ \t]*class \w+\(.*TestCase\)|^[ \t]*(?:async )?def test_`),
+	},
+	{
+		manifests: "package.json", work: "**/*.js **/*.mjs **/*.cjs **/*.jsx **/*.ts **/*.mts **/*.cts **/*.tsx",
+		exts: ".js .mjs .cjs .jsx .ts .mts .cts .tsx .vue .svelte", bare: true,
+		tests: "*.cy.* *.e2e.*", apart: "*.config.* *.conf.* *.workspace.* *.setup.* gulpfile.* gruntfile.* jakefile.* vitest.* jest.* playwright.* karma.* webpack.* rollup.* babel.* metro.*",
+		inside: pattern.New(`import\.meta\.vitest`),
+	},
+	{manifests: "Cargo.toml", work: "src/**/*.rs", exts: ".rs", apart: "build.rs", inside: pattern.New(`#!?\[\s*(?:cfg\s*\(.*\btest\b|(?:\w+\s*::\s*)*test\b)|(?m:^[ \t]*//[/!].*` + "```" + `)`)},
+	{
+		// No headers: one that is new stands before those of the system and of tests.
+		manifests: "Makefile makefile GNUmakefile CMakeLists.txt meson.build configure configure.ac", work: "**/*.c **/*.cc **/*.cpp **/*.cxx",
+		exts: ".c .cc .cpp .cxx .h .hh .hpp .hxx .m .mm", inside: pattern.New(`(?m)^[ \t]*(?:TEST|TEST_F|TEST_CASE|BOOST_AUTO_TEST_CASE)[ \t]*\(`),
+	},
+	{manifests: "pom.xml build.gradle build.gradle.kts", work: "src/main/**/*.java src/main/**/*.kt", exts: ".java .kt .kts .scala .groovy"},
+	{manifests: "Gemfile *.gemspec", work: "lib/**/*.rb app/**/*.rb", exts: ".rb .rake", bare: true, tests: "spec_helper.rb rails_helper.rb"},
+	{exts: ".sh .bash .zsh", tests: "*.bats"}, // the shell has no manifest: a script is work where it is declared
+	{exts: ".pl .pm .php .lua .cs .fs .swift .dart .ex .exs .erl .hs .ml .clj .jl .r .nim .zig .udc", tests: "*.t *.feature *.snap"},
+}
+
+// What each language has in common, in lower case.
+var (
+	// testDirs are directories of tests and of what they compare with.
+	testDirs = set(`test tests testing spec specs e2e testdata __tests__ __mocks__ __snapshots__ __fixtures__ step_definitions fixture fixtures golden goldens snapshots`)
+	// testNames are names of tests, and what is made for them.
+	testNames = strings.Fields(`*_test.* *_tests.* *-test.* *-tests.* *.test.* *.tests.* *_spec.* *-spec.* *.spec.* *.bench.* test_*.* tests_*.* test-*.* test.* tests.*
+		expected.* *.expected.* golden.* *.golden *.golden.* *.approved.*`)
+	// camelNames are those that only capitals tell from other words.
+	camelNames = strings.Fields(`*Test.* *Tests.* *TestCase.* *Spec.* *IT.java *IT.kt Test[A-Z]*.* *Suite.scala`)
+	// helper is for the stem of what only tests are made with.
+	helper = pattern.New(`^(?:(?:test|mock|fake|stub)[^/]*|.*(?:helpers?|asserts?|assertions?|expects?|fakes?|mocks?|stubs?|checks?|matchers?|tests?|testing))$`)
+	// apartDirs are directories of what builds and checks a project, and of what is not its own.
+	apartDirs = set(`vendor node_modules bower_components third_party site-packages dist-packages __pycache__ tools scripts script hack ci build dist bench benches benchmarks examples cmake m4 meta-inf buildsrc magefiles`)
+)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// IsTest reports whether a path has the name of a test, of what tests are made with or of
+// what they compare with.
+func IsTest(name string) bool {
+	parts := strings.Split(strings.ToLower(name), "/")
+	for _, part := range parts {
+		if testDirs[part] || helper.MatchString(strings.TrimSuffix(part, path.Ext(part))) {
+			return true
+		}
+	}
+	base := parts[len(parts)-1]
+	return matches(testNames, base) || matches(camelNames, path.Base(name)) ||
+		slices.ContainsFunc(languages, func(l language) bool { return matches(strings.Fields(l.tests), base) })
+}
+
+// HasTests reports whether tests stand inside a source of that name.
+func HasTests(name, text string) bool {
+	l := of(name)
+	return l != nil && l.inside != nil && l.inside.MatchString(text)
+}
+
+// IsProgram reports whether a name is a program's text in a language that the table has.
+func IsProgram(name string) bool { return of(name) != nil }
+
+// of is the row of a source's language, nil for none.
+func of(name string) *language {
+	ext := strings.ToLower(path.Ext(name))
+	if ext == "" {
+		return nil
+	}
+	for i := range languages {
+		if slices.Contains(strings.Fields(languages[i].exts), ext) {
+			return &languages[i]
+		}
+	}
+	return nil
+}
+
+// isApart reports whether tools look for a path by themselves, or whether it is where a
+// project keeps what builds and checks it.
+func isApart(name string) bool {
+	parts := strings.Split(strings.ToLower(name), "/")
+	for _, part := range parts {
+		if apartDirs[part] || strings.HasPrefix(part, ".") {
+			return true
+		}
+	}
+	base := parts[len(parts)-1]
+	return slices.ContainsFunc(languages, func(l language) bool { return matches(strings.Fields(l.apart), base) })
+}
+
+func matches(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool {
+		ok, _ := path.Match(g, name)
+		return ok
+	})
+}

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// Include is `git ward include` (PROOF-1): a commit of the PM's on a directive, which takes
+// in what its last verdict left out, by path and blob.
+var Include = cli.Command{Name: "include", Doc: "take in what a verdict left out, and have the same commit judged again", Run: includeWork,
+	Long:     "What a claim has otherwise than the project, and what is no work by the directive, is left out of the run that decides. This says of it that it is work: of all that the last verdict left out, or of the paths that are named. Each line names the blob, so that another one there needs another word.",
+	Examples: []cli.Example{{Line: `include D-1`, Doc: "all that was left out"}, {Line: `include D-1 go.mod go.sum`, Doc: "two of it"}}}
+
+func includeWork(ctx context.Context, env *cli.Env) error {
+	const usage = "include [--bare DIR] [--config FILE] D-n [PATH...]"
+	var bare, configFile string
+	args, err := env.Flags("include", usage, func(fs *flag.FlagSet) {
+		cli.Bare(fs, &bare)
+		cli.Config(fs, &configFile)
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return env.Usage(usage, "include takes one directive, such as D-1, and perhaps paths")
+	}
+	of, err := parseSubject(args[0])
+	if err != nil {
+		return env.Usage(usage, "%v", err)
+	}
+	u, err := openDesk(ctx, env, bare, configFile, of.name)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	return said(u.lacking(u.include(of, args[1:])))
+}
+
+// include takes paths of the last verdict's in, none for all of them, and lets a unit go
+// on that waits for it.
+func (u *units) include(of subject, paths []string) error {
+	p, err := u.standing(of)
+	if err != nil {
+		return err
+	}
+	again := "git ward review " + of.name
+	switch v := p.Verdict; {
+	case p.Directive == nil:
+		return refused(u.env, "git ward directive show", "COMMS.md has no %s", of.name)
+	case v == nil || len(v.Left) == 0:
+		return refused(u.env, again, "no verdict on %s left anything out, so there is nothing to include", of.name)
+	}
+	list, err := wanted(u, p.Verdict, paths, again)
+	if err != nil {
+		return err
+	}
+	subject := fmt.Sprintf("%s: include %s", of.name, diag.Count(len(list), "path"))
+	commit, err := u.amend(func() string { return subject }, func(doc state.Comms) ([]byte, error) {
+		d := doc.Directive(of.name)
+		if d == nil || d.Hash() != p.Verdict.DirectiveHash {
+			return nil, refused(u.env, again, "%s has another text by now than the verdict is for", of.name)
+		}
+		if !slices.ContainsFunc(list, func(i comms.Included) bool { return !slices.Contains(d.Options.Included, i) }) {
+			return nil, nil // a push before this one has said it
+		}
+		amended, err := comms.Amend(doc.Data, comms.Inclusion{Directive: of.name, Paths: list}, comms.Whole)
+		if err == nil && diag.HasErrors(amended.Found) {
+			diag.WriteText(u.env.Stderr, amended.Found)
+			err = refused(u.env, "git ward directive edit "+of.name, "COMMS.md does not take it")
+		}
+		return amended.Data, err
+	})
+	if errors.Is(err, errNotTaken) {
+		return refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	how := "it said so already"
+	if commit != "" {
+		how = "pushed to " + u.names.Branch + " as " + diag.Short(commit)
+	}
+	fmt.Fprintf(u.env.Stdout, "%s includes %s: %s\n", of.name, diag.Count(len(list), "path"), how)
+	for _, i := range list {
+		fmt.Fprintf(u.env.Stdout, "  %s\n", diag.Clean(i.Path))
+	}
+	return u.judgeAgain(p.Unit)
+}
+
+// wanted are the paths that are to be included, with what the claim has there.
+func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []comms.Included, err error) {
+	missing := slices.Clone(paths)
+	for _, l := range v.Left {
+		i, err := l.Include()
+		if err != nil {
+			return nil, err
+		}
+		if len(paths) == 0 || slices.Contains(paths, i.Path) {
+			list = append(list, i)
+			missing = slices.DeleteFunc(missing, func(p string) bool { return p == i.Path })
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return nil, refused(u.env, again, "the verdict did not leave out %s", diag.Clean(missing[0]))
+	case len(paths) == 0 && v.LeftMore > 0:
+		return nil, refused(u.env, "name them by a line - work: GLOB in the directive", "the verdict left out %d paths more than it lists", v.LeftMore)
+	}
+	return list, nil
+}
+
+// judgeAgain lets the unit go on that waits for the word: its claim is judged again, and no
+// iteration is spent.
+func (u *units) judgeAgain(r *uow.Record) error {
+	if r == nil || r.State != uow.PendingApproval || r.ReasonCode != uow.NotIncluded {
+		return nil
+	}
+	id, err := uow.ParseID(r.ID)
+	if err != nil {
+		return err
+	}
+	return u.step(id, uow.Input{Event: uow.Approve, Actor: uow.PM, Reason: uow.IncludedNow})
+}

@@ -1,0 +1,123 @@
+package comms
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/diag"
+)
+
+// Included is a path that is work by the PM's word, with what it names of it: with another
+// blob or mode there, the path needs another word (PROOF-1).
+type Included struct {
+	Path string
+	Mode string // as git has it: 100644, 100755, 120000, 160000; 000000 for a path that goes
+	Blob string // id; all zeros for a path that goes
+}
+
+// maxIncluded bounds what one directive includes: of more, a glob says it.
+const maxIncluded = 1000
+
+// line is the option by which a directive says it.
+func (i Included) line() string {
+	return "- " + keyInclude + ": " + i.Mode + " " + i.Blob + " " + QuotePath(i.Path)
+}
+
+// includedModes are the modes that may be named.
+var includedModes = []string{"100644", "100755", "120000", "160000", "000000"}
+
+// include takes `MODE BLOB PATH`, one of several lines.
+func (v *valueReader) include(to *[]Included) {
+	mode, rest, _ := strings.Cut(v.text, " ")
+	blob, quoted, _ := strings.Cut(rest, " ")
+	path, err := UnquotePath(quoted)
+	switch {
+	case err != nil || path == "" || !slices.Contains(includedModes, mode) || len(blob) != 40 && len(blob) != 64 || strings.Trim(blob, "0123456789abcdef") != "":
+		v.bad(0, "git ward include D-n writes such lines: MODE BLOB PATH", "%s is no mode, blob and path", quote(v.text))
+	case len(*to) == maxIncluded:
+		v.bad(0, "say it by a line - work: GLOB", "a directive includes at most %d paths", maxIncluded)
+	default:
+		*to = append(*to, Included{path, mode, blob})
+	}
+}
+
+// QuotePath is a path as an option has it: in Go's quotes where it has a character that a
+// person would not see, or that could end it.
+func QuotePath(path string) string {
+	quoted := strconv.QuoteToASCII(path)
+	if quoted == `"`+path+`"` && strings.TrimSpace(path) == path && diag.Clean(path) == path && !strings.Contains(path, "`") {
+		return path
+	}
+	return quoted
+}
+
+// UnquotePath reads what QuotePath wrote.
+func UnquotePath(text string) (string, error) {
+	if !strings.HasPrefix(text, `"`) {
+		return text, nil
+	}
+	return strconv.Unquote(text)
+}
+
+// withoutIncluded is a directive's text without what it includes: a word on a claim makes
+// no other text of it.
+func withoutIncluded(raw string) string {
+	const begins = "- " + keyInclude + ":"
+	if !strings.Contains(raw, begins) {
+		return raw
+	}
+	var b strings.Builder
+	for line := range strings.Lines(raw) {
+		if !strings.HasPrefix(line, begins) {
+			b.WriteString(line)
+		}
+	}
+	text := b.String()
+	end := len(strings.TrimRight(text, " \t\r\n"))
+	if i := strings.IndexByte(text[end:], '\n'); i >= 0 { // as Raw ends
+		text = text[:end+i+1]
+	}
+	return text
+}
+
+// Inclusion says of paths, with what the claim has there, that they are a directive's work.
+// Of a path that it had before, the new word counts.
+type Inclusion struct {
+	Directive string // "D-1"
+	Paths     []Included
+}
+
+func (c Inclusion) amend(data []byte, _ Room) (Amended, error) {
+	doc, err := parseSound(data)
+	if err != nil {
+		return Amended{}, err
+	}
+	d := doc.Directive(c.Directive)
+	if d == nil {
+		return Amended{}, fmt.Errorf("COMMS.md has no %s", c.Directive)
+	}
+	list := slices.Clone(d.Options.Included)
+	for _, p := range c.Paths {
+		list = slices.DeleteFunc(list, func(i Included) bool { return i.Path == p.Path })
+		list = append(list, p)
+	}
+	text := withoutIncluded(d.Raw)
+	for _, i := range list {
+		text += i.line() + "\n"
+	}
+	for _, e := range doc.layout.parts[directives].entries {
+		if e.id == d.ID {
+			end := min(e.start+len(doc.layout.raw(e)), len(data))
+			out := slices.Concat(data[:e.start], []byte(text), data[end:])
+			after, _ := Parse(out)
+			draft := d.Draft()
+			if now := after.Directive(c.Directive); now != nil {
+				draft = now.Draft()
+			}
+			return doc.changed(data, out, draft, Set{})
+		}
+	}
+	return Amended{}, fmt.Errorf("COMMS.md has no %s: %w", c.Directive, ErrUnsound)
+}

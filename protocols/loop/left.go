@@ -1,0 +1,77 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+
+	"git-ward/protocols/comms"
+)
+
+// Left is a path that a claim has otherwise than main, and that is no work.
+type Left struct {
+	Path string `json:"path"` // as comms.QuotePath writes it
+	Kind string `json:"kind"` // added, changed or deleted
+	Mode string `json:"mode"` // of what the claim has there
+	Blob string `json:"blob"`
+}
+
+// Words are path and kind.
+func (l Left) Words() string { return l.Path + " (" + l.Kind + ")" }
+
+// Include is what the PM's word takes in by it.
+func (l Left) Include() (comms.Included, error) {
+	path, err := comms.UnquotePath(l.Path)
+	return comms.Included{Path: path, Mode: l.Mode, Blob: l.Blob}, err
+}
+
+// SameProcess is for work that can run in its tests' process.
+const SameProcess = "same"
+
+// maxLeft bounds what a verdict lists of what was left out.
+const maxLeft = 500
+
+// listing is the verdict with so much of what was left out.
+func (v Verdict) listing(most int) Verdict {
+	if n := len(v.Left) - most; n > 0 {
+		v.Left, v.LeftMore = v.Left[:most], v.LeftMore+n
+	}
+	return v
+}
+
+// LeftWords are the paths that were left out, with what became of each.
+func (v Verdict) LeftWords() []string {
+	list := slices.Clone(v.Additions)
+	for _, l := range v.Left {
+		list = append(list, l.Words())
+	}
+	if v.LeftMore > 0 {
+		list = append(list, fmt.Sprintf("and %d more", v.LeftMore))
+	}
+	return list
+}
+
+// With is the verdict on the run that decides, v, when all commands ran once more on all
+// of the claim (PROOF-1).
+//
+// Both must pass, and the weaker word holds. Where only the run on all of it passes,
+// nobody but the PM can say whether what was left out is the work or its judge: NONE.
+func (v Verdict) With(all Verdict) Verdict {
+	left, included := v.Left, v.Included
+	switch {
+	case v.Verdict == None && all.Verdict == None:
+	case v.Verdict == None && !v.Agree:
+	case v.Verdict == None && len(left) == 0:
+		v.Reason = "it passes only where it began, and not on main as it stands: " + v.Reason
+	case v.Verdict == None:
+		v.NotIncluded = true
+		v.Reason = "it passes only with what is no work by the directive: " + some(v.LeftWords()) + "; without: " + v.Reason
+	case all.Verdict == None:
+		all.Reason = "the work passes, and all of the claim does not: " + all.Reason
+		all.Trials = v.Trials
+		v = all
+	case v.Verdict == Exact && all.Verdict == Converged:
+		v.Verdict, v.Lane, v.Reason = all.Verdict, all.Lane, all.Reason
+	}
+	v.Left, v.Included = left, included
+	return v
+}

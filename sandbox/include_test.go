@@ -1,0 +1,113 @@
+package sandbox
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
+	"git-ward/protocols/loop"
+)
+
+const makes = `### D-1: the answer
+
+- [ ] the check passes (` + "`make check`" + `)
+`
+
+// TestAsksToInclude: a loop whose work passes only with what is no work asks, and the PM's
+// word on it is the answer: the same commit is judged again, and no iteration is spent.
+func TestAsksToInclude(t *testing.T) {
+	tier.Full(t, "launches of seconds")
+	const script = `{"directive":"D-1","text":"Done.","calls":[{"name":"bash","args":{"command":"printf 'check:\n\ttrue\n' > GNUmakefile"}}]}
+{"directive":"D-1","text":"It passes."}
+`
+	p, launch := asking(t, "false", script)
+	launch()
+	report := ended(t, p, map[string]string{"D-1": "EXIT_NEED_INFO"})
+	if strings.Count(report, "### Q-") != 1 || !strings.Contains(report, "\n    - no work, and left out of the run that decides: GNUmakefile (added)\n") ||
+		!strings.Contains(report, "\n    Next: git ward include D-1 (") || !strings.Contains(report, "\n    Nobody but you can say whether this is done") {
+		t.Fatalf("no such question in\n%s", report)
+	}
+	launch() // nobody has answered: nothing is begun
+	if again := ended(t, p, nil); again != report {
+		t.Errorf("without an answer:\n%s", again)
+	}
+	claimed := verdictCommit(t, p, "D-1")
+	if out, err := p.Try(p.Work, nil, "", "git-ward", "review", "D-1"); err != nil || !strings.Contains(out, "\nnext: git ward include D-1\n") {
+		t.Errorf("review: %v\n%s", err, out)
+	}
+	for _, bad := range []string{"include D-2", "include D-1 Makefile", "include"} {
+		if out, err := p.Try(p.Work, nil, "", "git-ward", strings.Fields(bad)...); err == nil {
+			t.Errorf("%s:\n%s", bad, out)
+		}
+	}
+	out, err := p.Try(p.Work, nil, "", "git-ward", "include", "D-1")
+	if err != nil || !strings.Contains(out, "D-1 includes 1 path: pushed to main as ") {
+		t.Fatal(err, out)
+	}
+	launch()
+	report = ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED"})
+	if commit := verdictCommit(t, p, "D-1"); commit != claimed {
+		t.Errorf("%s was judged, and %s was included", commit, claimed)
+	}
+	if !strings.Contains(report, "Done: every criterion is met after 1 iteration ") {
+		t.Errorf("the word has cost an iteration:\n%s", report)
+	}
+	v, err := loop.ParseVerdicts([]byte(p.Run(p.Bare, "git", "notes", "--ref=certificates", "show", claimed)))
+	if err != nil || len(v) == 0 || v[len(v)-1].Verdict != loop.Exact || len(v[len(v)-1].Left) > 0 || strings.Join(v[len(v)-1].Included, " ") != "GNUmakefile" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	p.Fsck()
+}
+
+// asking is a repository whose D-1 wants that `make check` passes, and a launch of it.
+func asking(t *testing.T, check, script string) (p *gittest.Pair, launch func()) {
+	t.Helper()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("SKIPPED: make is not on this machine (scripts/setup --fence)")
+	}
+	p = gittest.New(t)
+	p.Write("Makefile", "check:\n\t"+check+"\n")
+	p.Write("script.jsonl", script)
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+makes+"\n## Reports\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "directive")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	return p, func() {
+		t.Helper()
+		if out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+			"--state", filepath.Join(filepath.Dir(p.Bare), "state")); err != nil {
+			t.Fatal(err, out)
+		}
+	}
+}
+
+// TestAnswersByEdit: a PM who does not take it in says in the directive what is to be done
+// without it: the loop goes on, in the same unit, and asks no more for that claim.
+func TestAnswersByEdit(t *testing.T) {
+	tier.Full(t, "launches of seconds")
+	p, launch := asking(t, "test -s answer", `{"directive":"D-1","iteration":0,"text":"Done.","calls":[{"name":"bash","args":{"command":"printf 'check:\n\ttrue\n' > GNUmakefile"}}]}
+{"directive":"D-1","iteration":1,"text":"Without it.","calls":[{"name":"bash","args":{"command":"rm GNUmakefile && echo 42 > answer"}}]}
+{"directive":"D-1","text":"It passes."}
+`)
+	launch()
+	report := ended(t, p, map[string]string{"D-1": "EXIT_NEED_INFO"})
+	p.Git("reset", "--quiet", "--hard", "origin/main")
+	p.Write("COMMS.md", strings.Replace(report, "(`make check`)\n", "(`make check`)\n- work: answer\n\nWrite answer; the Makefile is right.\n", 1))
+	p.Git("commit", "--quiet", "--all", "--message", "no")
+	if out, err := p.Push("HEAD:main"); err != nil {
+		t.Fatal(err, out)
+	}
+	launch()
+	if report = ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED"}); !strings.Contains(report, "Done: every criterion is met after 2 iterations ") {
+		t.Error(report)
+	}
+	if out := p.Run(p.Bare, "git-ward", "uow", "show", "--all"); strings.Contains(out, "D-1.2") {
+		t.Errorf("another unit:\n%s", out)
+	}
+	p.Fsck()
+}

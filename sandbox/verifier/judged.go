@@ -1,0 +1,79 @@
+package verifier
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/internal/scratch"
+)
+
+// judged makes repositories that hold one commit each, of the tree that is judged, and
+// nothing else: no command finds the claim by HEAD, or what led to it (PROOF-6).
+type judged struct {
+	repo *git.Repo
+	dir  string // where they are, which others may enter
+	made map[string]*judgedTree
+}
+
+// judgedTree is a tree's repository, and what runs on it, without a line.
+type judgedTree struct {
+	*scratch.Dir
+	job Job
+}
+
+// judgedBranch is the only branch of such a repository.
+const judgedBranch = "refs/heads/main"
+
+// epoch is when a made-up commit was made: the same tree is the same commit.
+const epoch = "946684800 +0000"
+
+// job is what runs on a tree; it is made once.
+func (j *judged) job(ctx context.Context, tree string) (job Job, err error) {
+	if made := j.made[tree]; made != nil {
+		return made.job, nil
+	}
+	who := "Ward <ward@localhost> " + epoch
+	text := fmt.Sprintf("tree %s\nauthor %s\ncommitter %s\n\nwhat is judged\n", tree, who, who)
+	id, err := j.repo.OutputFrom(ctx, []byte(text), "hash-object", "-w", "-t", "commit", "--stdin")
+	if err != nil {
+		return job, err
+	}
+	made, err := scratch.Make(j.dir, "judged-")
+	if err != nil {
+		return job, err
+	}
+	job = Job{Repo: made.Path, Commit: strings.TrimSpace(string(id))}
+	j.made[tree] = &judgedTree{made, job}
+	for _, dir := range []string{"", "objects/pack", "refs/heads"} {
+		if err := os.MkdirAll(filepath.Join(made.Path, dir), 0o755); err != nil {
+			return job, err
+		}
+	}
+	for name, content := range map[string]string{"HEAD": "ref: " + judgedBranch, judgedBranch: job.Commit, "config": "[core]\n\trepositoryformatversion = 0\n\tbare = true"} {
+		if err := os.WriteFile(filepath.Join(made.Path, name), []byte(content+"\n"), 0o644); err != nil {
+			return job, err
+		}
+	}
+	if err := os.Chmod(made.Path, 0o755); err != nil { // containers have users of their own
+		return job, err
+	}
+	_, err = j.repo.OutputFrom(ctx, []byte(job.Commit+"\n"), "pack-objects", "--revs", "-q", filepath.Join(made.Path, "objects/pack/pack"))
+	return job, err
+}
+
+// drop removes the repository of a tree that is not judged again.
+func (j *judged) drop(tree string) {
+	j.made[tree].Remove()
+	delete(j.made, tree)
+}
+
+// close removes them all.
+func (j *judged) close() {
+	for tree := range j.made {
+		j.drop(tree)
+	}
+}
