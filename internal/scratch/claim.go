@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,10 +18,15 @@ const ownName = ".ward-own"
 
 // Claim takes a directory for Ward alone, for as long as the file is open: one that Ward
 // made or found empty, and nobody else works in. adopt takes one without a mark, too,
-// where its path is one that Ward chose.
+// where its path is one that Ward chose: a link there leads to a path that somebody else did.
 func Claim(dir string, adopt bool) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
+	}
+	if named, err := os.Lstat(dir); err != nil {
+		return nil, err
+	} else if !named.IsDir() {
+		adopt = false
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -35,22 +41,29 @@ func Claim(dir string, adopt bool) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = root.Lstat(ownName)
-	if unmarked := errors.Is(err, fs.ErrNotExist); unmarked && len(entries) > 0 && !adopt {
+	// A mark of no bytes, which a full disk leaves in an empty directory, says nothing of what
+	// is there now.
+	own := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ownName })
+	others, marked := len(entries), false
+	if own >= 0 {
+		info, err := entries[own].Info()
+		others, marked = others-1, err == nil && info.Size() > 0
+	}
+	if !marked && others > 0 && !adopt {
 		return nil, fmt.Errorf("%s is not empty, and Ward did not make it: what is in it would be removed", dir)
 	}
 	f, err := root.OpenFile(ownName, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := own(f, dir, info, adopt); err != nil {
+	if err := mine(f, dir, info, adopt); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// own takes the lock, and reads the mark or writes it.
-func own(f *os.File, dir string, info fs.FileInfo, adopt bool) error {
+// mine takes the lock, and reads the mark or writes it.
+func mine(f *os.File, dir string, info fs.FileInfo, adopt bool) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return fmt.Errorf("another launch works in %s", dir)

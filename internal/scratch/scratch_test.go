@@ -202,4 +202,19 @@ func TestClaim(t *testing.T) {
 		}
 		f.Close()
 	}
+	full, linked, link := filepath.Join(parent, "full"), filepath.Join(parent, "linked"), filepath.Join(parent, "link")
+	if err := errors.Join(os.Mkdir(full, 0o700), os.WriteFile(filepath.Join(full, ".ward-own"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := scratch.Claim(full, false)
+	if err != nil {
+		t.Fatalf("with a mark that a full disk cut off, and nothing else: %v", err)
+	}
+	f.Close()
+	if err := errors.Join(os.Truncate(filepath.Join(full, ".ward-own"), 0), os.WriteFile(filepath.Join(full, "thesis"), nil, 0o600),
+		os.Mkdir(linked, 0o700), os.WriteFile(filepath.Join(linked, "thesis"), nil, 0o600), os.Symlink(linked, link)); err != nil {
+		t.Fatal(err)
+	}
+	refused(full, "Ward did not make it", false)
+	refused(link, "Ward did not make it", true)
 }
