@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
@@ -15,6 +16,7 @@ import (
 	"git-ward/internal/failpoint"
 	"git-ward/internal/flock"
 	"git-ward/internal/hookdir"
+	"git-ward/internal/pattern"
 )
 
 // Removal says how Ward is taken out of a repository.
@@ -188,10 +190,12 @@ func (r *remover) modesBack(context.Context) error {
 	return nil
 }
 
-// reflogs removes those that only Ward's core.logAllRefUpdates made.
+// reflogs removes those that only Ward's core.logAllRefUpdates made: none where git was to
+// write some anyway.
 func (r *remover) reflogs(context.Context) error {
 	logs := filepath.Join(r.Dir, "logs")
-	if _, err := os.Stat(logs); err == nil && r.before.known && !r.before.Reflogs && !r.before.Made {
+	theirs := slices.ContainsFunc(r.before.Settings["core.logAllRefUpdates"].Before, func(v string) bool { return v != "false" })
+	if _, err := os.Stat(logs); err == nil && !theirs && r.before.known && !r.before.Reflogs && !r.before.Made {
 		r.step(change("remove", "logs/, the reflogs that were begun for Ward"), func() error {
 			root, err := os.OpenRoot(r.Dir)
 			if err != nil {
@@ -211,14 +215,42 @@ func ignore(err error) error {
 	return err
 }
 
-// files removes ward/, and last in it the record of what stood before.
+// made are the names that Ward gives to what it makes in ward/. Whatever else is there is
+// somebody's, such as ward/launch.env and ward/allowed_signers: a name that is missing here
+// stays, and is told.
+var made = pattern.New(`^(?:agent-objects\.json|agent-objects\.lock|aside|audit\.lock|authorized_keys|backpressure\.json|before\.json|cache|` +
+	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|judging|launch\.lock|launcher\.json|live|` +
+	`maintain\.(?:going|lock|mark|run|turn)|meter\.json|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
+	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers|\.[a-z_.-]+\.\d+)$`)
+
+// files removes what Ward made in ward/, and last in it the record of what stood before.
 func (r *remover) files(context.Context) error {
 	ward := filepath.Join(r.Dir, "ward")
 	if !r.wards() {
 		return nil
 	}
+	entries, err := os.ReadDir(ward)
+	if err != nil {
+		return err
+	}
+	ours, theirs := 0, []string(nil)
+	for _, e := range entries {
+		if made.MatchString(e.Name()) {
+			ours++
+		} else {
+			theirs = append(theirs, "ward/"+diag.Clean(e.Name()))
+		}
+	}
+	what := "ward/"
+	if len(theirs) > 0 {
+		r.plan.Stays = append(r.plan.Stays, "what Ward did not make: "+strings.Join(theirs, ", "))
+		what = "what Ward made in ward/"
+	}
+	if ours == 0 && len(theirs) > 0 {
+		return nil
+	}
 	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, and the door's key")
-	r.step(change("remove", "ward/"), func() error {
+	r.step(change("remove", "%s", what), func() error {
 		root, err := os.OpenRoot(ward)
 		if err != nil {
 			return ignore(err)
@@ -229,14 +261,18 @@ func (r *remover) files(context.Context) error {
 			return err
 		}
 		for _, e := range entries {
-			if e.Name() == filepath.Base(beforeFile) {
+			if e.Name() == filepath.Base(beforeFile) || !made.MatchString(e.Name()) {
 				continue
 			}
 			if err := root.RemoveAll(e.Name()); err != nil {
 				return err
 			}
 		}
-		return errors.Join(ignore(root.Remove(filepath.Base(beforeFile))), ignore(os.Remove(ward)))
+		err = ignore(root.Remove(filepath.Base(beforeFile)))
+		if len(theirs) == 0 {
+			err = errors.Join(err, ignore(os.Remove(ward)))
+		}
+		return err
 	})
 	return nil
 }

@@ -146,6 +146,64 @@ func TestRemovesInTwo(t *testing.T) {
 	}
 }
 
+// TestRemovesWhatItMade: what somebody put into ward/ stays, and the plan names it; so do
+// reflogs that git was to write without Ward, too.
+func TestRemovesWhatItMade(t *testing.T) {
+	want := request(t, project(t, "master"))
+	gitIn(t, want.Dir, "config", "core.logAllRefUpdates", "true")
+	run(t, want)
+	gitIn(t, want.Dir, "branch", "mine", "master")
+	theirs := []string{"ward/launch.env", "ward/allowed_signers", "ward/config.toml.bak", "ward/scripts/thesis"}
+	if err := os.Mkdir(filepath.Join(want.Dir, "ward/scripts"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range theirs {
+		overwrite(t, filepath.Join(want.Dir, name), "mine")
+	}
+	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(plan.Stays, "\n"); !strings.Contains(got, "what Ward did not make: ward/allowed_signers, ward/config.toml.bak, ward/launch.env, ward/scripts") {
+		t.Error(got)
+	}
+	take(t, want.Dir)
+	for _, name := range append(theirs, "logs/refs/heads/mine") {
+		if _, err := os.Stat(filepath.Join(want.Dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{config.Path, beforeFile, "ward/door.key", "ward/pending"} {
+		if _, err := os.Lstat(filepath.Join(want.Dir, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir}); err != nil || len(plan.Steps) > 0 {
+		t.Errorf("again: %+v, %v", plan, err)
+	}
+}
+
+// TestMadeIsWhole: no file that Ward's programs name in ward/ is missing from those that go.
+func TestMadeIsWhole(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "sandbox/kube/") {
+			return err // there they are labels
+		}
+		data, err := os.ReadFile(path)
+		for _, m := range regexp.MustCompile(`"ward/([a-z_.-]+)[/"]|(?:Dir|bare), "ward", "([a-z_.-]+)"`).FindAllStringSubmatch(string(data), -1) {
+			name := m[1] + m[2]
+			if found++; !made.MatchString(name) && name != "allowed_signers" {
+				t.Errorf("%s: ward/%s would stay when Ward goes", path, name)
+			}
+		}
+		return err
+	})
+	if err != nil || found < 40 {
+		t.Errorf("%d names, %v", found, err)
+	}
+}
+
 // TestBesideAnother: two inits at once are two after another, and a removal that was planned
 // before an init is not carried out after it.
 func TestBesideAnother(t *testing.T) {
