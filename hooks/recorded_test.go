@@ -11,7 +11,8 @@ import (
 
 // TestRecorded: a repository that 0.1.0 made goes on under this program: it is whole as it
 // comes and after init has brought its hooks up to date, what waits is shown and taken, a
-// unit that was killed at its claim gets its verdict and ends, and its people push as before.
+// unit that was killed at its claim gets its verdict, the PM's word on it, and ends, and its
+// people push as before.
 func TestRecorded(t *testing.T) {
 	tier.First(t, "it builds Ward's programs")
 	p := gittest.Recorded(t)
@@ -40,7 +41,15 @@ func TestRecorded(t *testing.T) {
 	}
 	p.Run(p.Work, "git-ward", "uow", "cancel", "--reason", "NOT_NEEDED", "D-4.1")
 	whole("after a push, a take and a word of the PM's")
-	p.Run(dir, "git-ward", "launch", "--unfenced", "--once", "--bare", p.Bare, "--state", filepath.Join(dir, "state"), "--model", "script")
+	launch := func() {
+		t.Helper()
+		p.Run(dir, "git-ward", "launch", "--unfenced", "--once", "--bare", p.Bare, "--state", filepath.Join(dir, "state"), "--model", "script")
+	}
+	launch()
+	p.Git("pull", "-q", "--rebase")
+	// Its text does not say what is work: a word of the PM's does.
+	gittest.InOrder(t, p.Run(p.Work, "git-ward", "include", "D-2"), "D-2 includes 3 paths", "D-2.1: at work, iteration 3")
+	launch()
 	if out := p.Run(p.Work, "git-ward", "uow", "show", "--bare", p.Bare, "D-2.1"); !strings.Contains(out, "complete") {
 		t.Error(out)
 	}
