@@ -43,6 +43,18 @@ func (w *Work) moves(ctx context.Context, step *uow.Record) ([]move, error) {
 	if err != nil {
 		return nil, err
 	}
+	if head != w.tip {
+		// Who works may have pushed by himself, and what he pushed is below ours.
+		if tip, err := w.clone.remote(ctx, w.Branch); err != nil {
+			return nil, err
+		} else if tip != "" && tip != w.tip {
+			if mine, err := w.clone.isAncestor(ctx, tip, head); err != nil {
+				return nil, err
+			} else if mine {
+				w.tip = tip
+			}
+		}
+	}
 	if head != w.tip && (claims(step) || w.hasWork(ctx, head)) {
 		list = append(list, move{"refs/heads/" + w.Branch, w.tip, head})
 	}
