@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/configtest"
 )
 
 // testPausedVerdict: a pause ends a verdict's container, whose command has no end, and the
@@ -26,9 +27,7 @@ func testPausedVerdict(t *testing.T, m *machine) {
 		t.Fatal(err)
 	}
 	defer os.WriteFile(config, settings, 0o644)
-	if err := os.WriteFile(config, bytes.Replace(settings, []byte("\nprograms = \"\""), fmt.Appendf(nil, "\nprograms = %q", seen), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	configtest.Set(t, m.Bare, fmt.Sprintf("programs = %q", seen))
 	m.Git("fetch", "--quiet")
 	m.Git("reset", "--quiet", "--hard", "origin/main")
 	comms, err := os.ReadFile(filepath.Join(m.Work, "COMMS.md"))
