@@ -99,7 +99,7 @@ func testAgent(t *testing.T, m *machine, id string) {
 // testExec: a foreign command line as the worker of a directive, in the fence,
 // led to the gateway, with the model's commands led to the proxy.
 func testExec(t *testing.T, m *machine) {
-	m.set(`command = ["sh", "-c", "cat {prompt} > prompt.txt; env | sort > env.txt; id -u > id.txt; git add . && git commit -qm worked"]`,
+	m.set(`[model] command = ["sh", "-c", "cat {prompt} > prompt.txt; env | sort > env.txt; id -u > id.txt; git add . && git commit -qm worked"]`,
 		`prompt = "file"`, `[egress] mode = "allowlist"`)
 	defer m.set(`[egress] mode = "public"`)
 	m.Git("reset", "--quiet", "--hard", "origin/main")
