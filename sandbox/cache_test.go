@@ -31,10 +31,7 @@ func testCache(t *testing.T, p *machine) {
 		os.RemoveAll(proxy)
 		os.RemoveAll(filepath.Join(p.Bare, "ward/cache"))
 	}()
-	text := strings.Replace(string(data), "\ncache_sources = []", "\ncache_sources = [\"GOPROXY=file:///mnt/remote/modules\", \"GONOSUMDB=*\"]", 1)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil || text == string(data) {
-		t.Fatal(err)
-	}
+	configtest.Set(t, p.Bare, `cache_sources = ["GOPROXY=file:///mnt/remote/modules", "GONOSUMDB=*"]`)
 	p.Git("fetch", "--quiet")
 	p.Git("checkout", "--quiet", "-B", "main", "origin/main")
 	p.Write("go.mod", "module example.org/p\n\ngo 1.21\n\nrequire example.org/dep v1.0.0\n")
