@@ -125,7 +125,7 @@ func (p *planner) attempt(ctx context.Context, from string, failed bool) (attemp
 	case err != nil: // a directory, a link, too large
 		return attempt{findings: err.Error() + "\n", from: from}, p.work.Restore(ctx, from)
 	case failed && bytes.Equal(before, data):
-		return p.resume(ctx, from, data)
+		return p.goOn(ctx, from, data)
 	}
 	return p.commit(ctx, from, p.path, unwrapped(data))
 }
@@ -138,9 +138,9 @@ func unwrapped(data []byte) []byte {
 	return data
 }
 
-// resume goes on with a plan that failed and is left as it is, at the step that failed, on
+// goOn goes on with a plan that failed and is left as it is, at the step that failed, on
 // what the model changed.
-func (p *planner) resume(ctx context.Context, from string, data []byte) (attempt, error) {
+func (p *planner) goOn(ctx context.Context, from string, data []byte) (attempt, error) {
 	commit, err := p.work.Planned(ctx, p.path)
 	if err != nil || commit == "" {
 		return p.commit(ctx, from, p.path, unwrapped(data))

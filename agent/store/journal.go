@@ -228,6 +228,9 @@ func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World, wit
 			return true, errors.Join(pushErr, err)
 		}
 		again, err := j.raced(ctx, r, w, pushErr)
+		if err == nil && again && w != nil && w.raced && in.Event == uow.MakeClaim {
+			err = ErrMoved
+		}
 		return !again, err
 	})
 }
@@ -285,14 +288,10 @@ func (j *Journal) raced(ctx context.Context, r *uow.Record, w *Work, pushErr err
 		return false, w.arrived(ctx, r) // it was there all the same
 	}
 	if w != nil {
-		also, err := w.integrate(ctx)
-		if err != nil {
+		if err := w.lookAgain(ctx); err != nil {
 			return false, err
 		}
-		if also && claims(r) {
-			return false, ErrMoved
-		}
-		moved = moved || also
+		moved = moved || w.raced
 	}
 	if moved {
 		return true, nil

@@ -43,18 +43,6 @@ func (w *Work) moves(ctx context.Context, step *uow.Record) ([]move, error) {
 	if err != nil {
 		return nil, err
 	}
-	if head != w.tip {
-		// Who works may have pushed by himself, and what he pushed is below ours.
-		if tip, err := w.clone.remote(ctx, w.Branch); err != nil {
-			return nil, err
-		} else if tip != "" && tip != w.tip {
-			if mine, err := w.clone.isAncestor(ctx, tip, head); err != nil {
-				return nil, err
-			} else if mine {
-				w.tip = tip
-			}
-		}
-	}
 	if head != w.tip && (claims(step) || w.hasWork(ctx, head)) {
 		list = append(list, move{"refs/heads/" + w.Branch, w.tip, head})
 	}
@@ -79,7 +67,7 @@ func (w *Work) hasWork(ctx context.Context, head string) bool {
 // Offer pushes what branch and record hold beyond the remote, all or nothing, without a
 // step of the journal. Its error is stop.Refused as Journal.Append's is.
 func (w *Work) Offer(ctx context.Context) error {
-	return git.Update(ctx, git.Race{What: w.Branch + " on the remote", While: "it was pushed"}, func() (bool, error) {
+	return git.Update(ctx, w.race("pushed"), func() (bool, error) {
 		moves, err := w.moves(ctx, nil)
 		if err != nil {
 			return false, err
@@ -94,11 +82,10 @@ func (w *Work) Offer(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return false, pushErr
 		}
-		moved, err := w.integrate(ctx)
-		if err != nil {
+		if err := w.lookAgain(ctx); err != nil {
 			return false, errors.Join(pushErr, err)
 		}
-		if moved {
+		if w.raced {
 			return false, nil
 		}
 		if stop.Is(pushErr, stop.Refused) {
@@ -126,9 +113,14 @@ func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
 	return err
 }
 
-// integrate fetches branch and record after a push that did not go through. Where somebody
-// else moved one, it is merged into ours, or ours is rebased onto it.
-func (w *Work) integrate(ctx context.Context) (moved bool, err error) {
+// lookAgain looks where branch and record are on the remote after a push that did not
+// go through, and puts what is there below ours: raced is whether there was anything.
+func (w *Work) lookAgain(ctx context.Context) (err error) {
+	w.raced, err = w.below(ctx)
+	return err
+}
+
+func (w *Work) below(ctx context.Context) (moved bool, err error) {
 	if err := w.clone.fetch(ctx); err != nil {
 		return false, err
 	}
@@ -142,7 +134,7 @@ func (w *Work) integrate(ctx context.Context) (moved bool, err error) {
 	}
 	if tip != w.tip {
 		moved, w.tip = true, tip
-		if err := w.mergeTip(ctx, tip, head); err != nil {
+		if err := w.takeIn(ctx, tip, head); err != nil {
 			return false, err
 		}
 	}
@@ -153,8 +145,8 @@ func (w *Work) integrate(ctx context.Context) (moved bool, err error) {
 	return moved || also, err
 }
 
-// mergeTip merges what somebody else pushed to the branch; "" is a branch that is gone.
-func (w *Work) mergeTip(ctx context.Context, tip, head string) error {
+// takeIn merges what somebody else pushed to the branch; "" is a branch that is gone.
+func (w *Work) takeIn(ctx context.Context, tip, head string) error {
 	if tip == "" {
 		return nil
 	}
@@ -248,7 +240,7 @@ func (w *Work) drop(ctx context.Context) error {
 }
 
 func (r *Record) drop(ctx context.Context) error {
-	if r == nil || r.local || r.tip == r.remote {
+	if r == nil || r.tip == r.remote {
 		return nil
 	}
 	if r.remote != "" {

@@ -3,11 +3,13 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"git-ward/agent/stop"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
 // textSize bounds the model's last words in a commit message.
@@ -29,11 +31,39 @@ func (w *Work) Publish(ctx context.Context, text string, done bool) error {
 	if err := w.commit(ctx, text, done); err != nil {
 		return err
 	}
-	err := w.Offer(ctx)
-	if err == nil && done {
-		w.Done = &Done{w.tip, text}
+	err := w.deliver(ctx, text, done)
+	if stop.Is(err, stop.Refused) {
+		// What is refused may be a commit, and a commit cannot be mended by one on
+		// top of it.
+		if undoErr := w.undo(ctx); undoErr != nil {
+			return undoErr
+		}
 	}
 	return err
+}
+
+// deliver pushes the branch, and after a lost race once more.
+func (w *Work) deliver(ctx context.Context, text string, done bool) error {
+	return git.Update(ctx, w.race("pushed"), func() (bool, error) {
+		head, err := w.clone.resolve(ctx, "HEAD")
+		if err != nil {
+			return false, err
+		}
+		pushErr := w.clone.push(ctx, head, w.Branch)
+		if pushErr == nil {
+			w.tip = head
+			if done {
+				w.Done = &Done{head, text}
+			}
+			return true, nil
+		}
+		return w.settle(ctx, head, pushErr)
+	})
+}
+
+// race is for what others may do to the branch meanwhile.
+func (w *Work) race(done string) git.Race {
+	return git.Race{What: w.Branch + " on the remote", While: "it was " + done}
 }
 
 // ready takes all that the working tree holds into the index.
@@ -109,6 +139,40 @@ func cleanLines(text string) string {
 		lines[i] = strings.TrimRight(diag.Clean(strings.ReplaceAll(line, "\t", "    ")), " ")
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// settle finds out why a push did not go through, by where the branch is now:
+// settled when the remote has the end of the work after all; stop.Refused or trouble
+// when nobody else moved it; else it is merged and worth another try.
+func (w *Work) settle(ctx context.Context, head string, pushErr error) (settled bool, err error) {
+	if ctx.Err() != nil {
+		return false, pushErr
+	}
+	if err := w.clone.fetch(ctx); err != nil {
+		return false, errors.Join(pushErr, err)
+	}
+	tip, err := w.clone.remote(ctx, w.Branch)
+	if err != nil {
+		return false, err
+	}
+	if tip == "" {
+		return false, pushErr
+	}
+	// A push that was cut off after it arrived, or one of the agent before us.
+	if w.Done, err = w.findDone(ctx, tip); err != nil || w.Done != nil || tip == head {
+		return true, err
+	}
+	mine, err := w.clone.isAncestor(ctx, tip, head)
+	if err != nil {
+		return false, err
+	}
+	if mine {
+		return false, pushErr
+	}
+	if _, err := w.clone.git(ctx, "merge", "--quiet", "--no-edit", tip); err != nil {
+		return false, w.conflict(ctx, err)
+	}
+	return false, nil
 }
 
 // conflict gives up a merge with what somebody else pushed to the branch.

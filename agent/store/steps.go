@@ -42,13 +42,13 @@ func (w *Work) Planning(ctx context.Context) (bool, error) {
 	return len(list) > 0 && list[0].ofPlan(), err
 }
 
-// resume lets a process go on with the plan that one before it has left in the clone. Its
+// goOn lets a process go on with the plan that one before it has left in the clone. Its
 // steps were made on the branch as that process had it, which may have merged the project
 // into it: the branch is made that again, or their tree would take the project's newer
 // commits back. Start is where the work would go on without them: the branch's tip on the
 // remote, or else the project's. Where the steps did not begin there they are dropped, and
 // planned anew.
-func (w *Work) resume(ctx context.Context, start string) (bool, error) {
+func (w *Work) goOn(ctx context.Context, start string) (bool, error) {
 	r := w.Record
 	if !r.local && r.tip == r.remote {
 		return false, nil

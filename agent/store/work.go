@@ -40,6 +40,7 @@ type Work struct {
 	base  string // where the model started from
 	since string // what the iteration at hand goes on from
 	tip   string // of the branch on the remote, as of what it is built upon; "" for none
+	raced bool   // somebody else moved branch or record, as of the last push that failed
 }
 
 // Done is the commit that ended the work.
