@@ -32,7 +32,7 @@ func (s *site) directive(title, turns string) {
 		s.T.Fatal(err)
 	}
 	s.Write("script.jsonl", script)
-	s.Write("COMMS.md", strings.Replace(string(text), "## Directives\n", "## Directives\n\n### "+title+"\n\nImprove yourself.\n\n- [ ] it is better (`test -e better.txt`)\n- work: better.txt\n", 1))
+	s.Write("COMMS.md", strings.Replace(string(text), "## Directives\n", "## Directives\n\n### "+title+"\n\nImprove yourself.\n\n- [ ] it is better (`test -e better.txt`)\n- work: better.txt, agent.sh\n", 1))
 	s.Git("add", "--all")
 	s.Git("commit", "--quiet", "-m", title)
 	s.Git("push", "--quiet", "origin", "main")

@@ -150,9 +150,6 @@ func tailOf(text string) string { return text[max(0, len(text)-8000):] }
 // set changes lines of the settings, by their keys.
 func (s *site) set(lines ...string) {
 	s.T.Helper()
-	for i, line := range lines {
-		lines[i] = "[bootstrap] " + line
-	}
 	configtest.Set(s.T, s.Bare, lines...)
 }
 

@@ -77,7 +77,7 @@ func TestProbationMemory(t *testing.T) {
 	tier.Full(t, "an agent that takes what it can, for seconds")
 	t.Parallel()
 	testProbation(t, map[string]candidate{
-		"eats memory": {`begins() { exec awk 'BEGIN { s = "0123456789abcdef"; while (length(s) < 300000000) s = s s; while (1) x++ }'; }` + "\n", []string{`memory = 200_000_000`}, "probation: ended by a guard: memory"},
+		"eats memory": {`begins() { exec awk 'BEGIN { s = "0123456789abcdef"; while (length(s) < 300000000) s = s s; while (1) x++ }'; }` + "\n", []string{`[guard] memory = 200_000_000`}, "probation: ended by a guard: memory"},
 	})
 }
 

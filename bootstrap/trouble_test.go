@@ -127,9 +127,9 @@ func TestGuards(t *testing.T) {
 		setting []string
 		want    string
 	}{
-		"cpu":      {"while :; do :; done", []string{`cpu = 0.05`, `cpu_window = "3s"`}, "processors for 3s without a pause"},
-		"children": {"for i in 1 2 3; do (trap '' TERM; while :; do :; done) & done; wait", []string{`cpu = 0.05`, `cpu_window = "3s"`}, "processors for 3s"},
-		"memory":   {`exec awk 'BEGIN { s = "0123456789abcdef"; while (length(s) < 300000000) s = s s; while (1) x++ }'`, []string{`memory = 200_000_000`}, "of memory, more than [guard] memory, 190 MiB"},
+		"cpu":      {"while :; do :; done", []string{`[guard] cpu = 0.05`, `cpu_window = "3s"`}, "processors for 3s without a pause"},
+		"children": {"for i in 1 2 3; do (trap '' TERM; while :; do :; done) & done; wait", []string{`[guard] cpu = 0.05`, `cpu_window = "3s"`}, "processors for 3s"},
+		"memory":   {`exec awk 'BEGIN { s = "0123456789abcdef"; while (length(s) < 300000000) s = s s; while (1) x++ }'`, []string{`[guard] memory = 200_000_000`}, "of memory, more than [guard] memory, 190 MiB"},
 		"output":   {"yes this is a line of the log", []string{`logs = 67_108_864`}, "of logs, more than [guard] logs, 64 MiB"},
 		"files":    {`head -c 100000000 /dev/zero >"$S/logs/own.log"; exec sleep 1000`, []string{`logs = 67_108_864`}, "of logs, more than [guard] logs, 64 MiB"},
 	} {

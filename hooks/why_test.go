@@ -42,7 +42,7 @@ func (s *story) directive(name, criterion string) {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	text := fmt.Sprintf("### %s: about %s\n\n- [ ] it is there (`%s`)\n- max_iterations: 3\n\n## Reports\n", name, name, criterion)
+	text := fmt.Sprintf("### %s: about %s\n\n- [ ] it is there (`%s`)\n- max_iterations: 3\n- work: lib.txt, moved.txt, picked.txt\n\n## Reports\n", name, name, criterion)
 	s.Write("COMMS.md", strings.Replace(string(data), "## Reports\n", text, 1))
 	s.save("directive " + name)
 	s.Run(s.Work, "git-ward", "launch", "--unfenced", "--once", "--model", "script", "--bare", s.Bare, "--state", s.state)

@@ -26,11 +26,13 @@ Write the answers that tests/ asks for.
 
 - [ ] all are right (§sh tests/run.sh§)
 - residual: §sh tests/failing.sh§
+- work: a, b, c
 
 ### D-2: away from it
 
 - [ ] it is small (§test $(cat far) -lt 1§)
 - residual: §cat far§
+- work: far
 
 ### D-3: make it better
 

@@ -114,7 +114,7 @@ func project(t *testing.T) *gittest.Pair {
 		fmt.Fprintf(&script, `{"directive":"D-1","text":%q,"calls":[{"name":"bash","args":{"command":"sleep 2; echo %d > done%d"}}]}`+"\n", line, i, i)
 	}
 	script.WriteString(`{"directive":"D-1","text":"It is there."}` + "\n" + `{"directive":"D-2","text":"Who is to decide?"}` + "\n")
-	comms.WriteString("# COMMS\n\n## Directives\n\n### D-1: add a rate limiter\n\nOne a second.\n\n- [ ] it holds (`test -f done3`)\n\n" +
+	comms.WriteString("# COMMS\n\n## Directives\n\n### D-1: add a rate limiter\n\nOne a second.\n\n- [ ] it holds (`test -f done3`)\n- work: done0, done1, done2, done3\n\n" +
 		"### D-2: say it well\n\nNobody says how to tell that it is done.\n\n" +
 		"### D-3: <script>alert(1)</script><img src=x onerror=alert(2)> \"'`{{.}}\n\n</main><script>alert(3)</script> [link](javascript:alert(4)) https://evil.example\n\n- [ ] it holds (`false`)\n\n" +
 		"### D-4: 添加限速器 مُحدِّد السرعة 🧱 " + strings.Repeat("sehrlangeswort", 30) + "\n\nlang\n\n- [ ] it holds (`false`)\n\n## Reports\n")
