@@ -194,7 +194,7 @@ func TestHostRefsAreHiddenFromPushes(t *testing.T) {
 		}
 	}
 	out := p.Run("", "git-ward", "init", "--bare", p.Bare)
-	if !strings.Contains(out, "receive.hideRefs for 9 refs") || !strings.Contains(out, "closed ward to others") {
+	if !strings.Contains(out, "receive.hideRefs for 10 refs") || !strings.Contains(out, "closed ward to others") {
 		t.Error(out)
 	}
 	for name, mode := range map[string]os.FileMode{"ward": 0o700, "ward/pending": 0o700, "ward/door.key": 0o600, "hooks/pre-receive": 0o755} {
