@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -23,6 +24,28 @@ type Project struct {
 	blobs Blobs
 	globs []string
 	words []string // of the command lines that its manifests have
+	found func() map[source]bool
+}
+
+// source is what finds a file or a directory where a language leaves out the end of a name.
+type source struct {
+	language *language // nil for a directory
+	stem     string    // the path without its end
+}
+
+// index is what a tree has to be found so. It takes as long as to read the tree, and a claim
+// may have as many new files as the tree has.
+func index(tree Tree) map[source]bool {
+	found := map[source]bool{}
+	for name := range tree {
+		if l := of(name); l != nil && l.bare {
+			found[source{l, strings.TrimSuffix(name, path.Ext(name))}] = true
+		}
+		for dir := path.Dir(name); dir != "." && !found[source{nil, dir}]; dir = path.Dir(dir) {
+			found[source{nil, dir}] = true
+		}
+	}
+	return found
 }
 
 // pyName is how a Python project says its name.
@@ -33,10 +56,14 @@ const maxText = 1 << 20
 
 // Read finds the sources of a tree's projects.
 func Read(tree Tree, blobs Blobs) *Project {
-	p := &Project{tree: tree, blobs: blobs}
+	p := &Project{tree: tree, blobs: blobs, found: sync.OnceValue(func() map[source]bool { return index(tree) })}
+	manifests := make([][]string, len(languages))
+	for i, l := range languages {
+		manifests[i] = strings.Fields(l.manifests)
+	}
 	for name, entry := range tree {
-		for _, l := range languages {
-			if !matches(strings.Fields(l.manifests), path.Base(name)) || isApart(name) || IsTest(name) {
+		for i, l := range languages {
+			if !matches(manifests[i], path.Base(name)) || isApart(name) || IsTest(name) {
 				continue
 			}
 			dir := path.Dir(name)
@@ -114,10 +141,5 @@ func (p *Project) hides(name string) bool {
 		return false
 	}
 	stem := strings.TrimSuffix(name, path.Ext(name))
-	for other := range p.tree {
-		if strings.HasPrefix(other, stem+"/") || of(other) == l && strings.TrimSuffix(other, path.Ext(other)) == stem {
-			return true
-		}
-	}
-	return false
+	return p.found()[source{nil, stem}] || p.found()[source{l, stem}]
 }

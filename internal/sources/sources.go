@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"git-ward/internal/pattern"
 )
@@ -96,18 +97,18 @@ func HasTests(name, text string) bool {
 func IsProgram(name string) bool { return of(name) != nil }
 
 // of is the row of a source's language, nil for none.
-func of(name string) *language {
-	ext := strings.ToLower(path.Ext(name))
-	if ext == "" {
-		return nil
-	}
+func of(name string) *language { return byExt()[strings.ToLower(path.Ext(name))] }
+
+// byExt are the rows by the ends of their sources' names.
+var byExt = sync.OnceValue(func() map[string]*language {
+	rows := map[string]*language{}
 	for i := range languages {
-		if slices.Contains(strings.Fields(languages[i].exts), ext) {
-			return &languages[i]
+		for _, ext := range strings.Fields(languages[i].exts) {
+			rows[ext] = &languages[i]
 		}
 	}
-	return nil
-}
+	return rows
+})
 
 // isApart reports whether tools look for a path by themselves, or whether it is where a
 // project keeps what builds and checks it.

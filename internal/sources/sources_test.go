@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"path"
 	"strings"
 	"testing"
 )
@@ -122,4 +123,42 @@ func FuzzNamed(f *testing.F) {
 		IsTest(name)
 		p.IsWork(name)
 	})
+}
+
+// TestHides: what hides another is found by the tree's index as by a look at each of its paths.
+func TestHides(t *testing.T) {
+	tree := Tree{}
+	for _, name := range []string{"pyproject.toml", "pkg/a.py", "pkg/b/x.py", "pkg/c.PY", "pkg/d.go", "pkg/e", "pkg/f.js", "top.py", "deep/er/and/z.rb"} {
+		tree[name] = "100644 a"
+	}
+	p := Read(tree, func(string, int64) (string, bool) { return "", true })
+	slow := func(name string) bool {
+		l := of(name)
+		if l == nil || !l.bare || tree[name] != "" {
+			return false
+		}
+		stem := strings.TrimSuffix(name, path.Ext(name))
+		for other := range tree {
+			if strings.HasPrefix(other, stem+"/") || of(other) == l && strings.TrimSuffix(other, path.Ext(other)) == stem {
+				return true
+			}
+		}
+		return false
+	}
+	hidden := 0
+	for _, dir := range []string{"", "pkg/", "pkg/b/", "deep/", "deep/er/"} {
+		for _, stem := range []string{"a", "b", "c", "d", "e", "f", "pkg", "top", "er", "and", "deep", "new"} {
+			for _, ext := range []string{"", ".py", ".pyi", ".PY", ".js", ".ts", ".rb", ".go", ".txt"} {
+				name := dir + stem + ext
+				if got, want := p.hides(name), slow(name); got != want {
+					t.Errorf("%s: %v, want %v", name, got, want)
+				} else if got {
+					hidden++
+				}
+			}
+		}
+	}
+	if hidden < 20 {
+		t.Errorf("only %d names hide another", hidden)
+	}
 }
