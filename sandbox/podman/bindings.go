@@ -162,7 +162,7 @@ func (c *client) inspect(ctx context.Context, id string) (State, error) {
 
 func (c *client) list(ctx context.Context, label string, is func(names []string) bool) (ids []string, err error) {
 	// Without the filter podman looks at everybody's containers, and fails at a broken one.
-	options := new(containers.ListOptions).WithAll(true).WithExternal(true).WithFilters(map[string][]string{"label": {label}})
+	options := new(containers.ListOptions).WithAll(true).WithExternal(is != nil).WithFilters(map[string][]string{"label": {label}})
 	all, err := containers.List(c.with(ctx), options)
 	for _, l := range all {
 		if len(l.Labels) > 0 || is(l.Names) {

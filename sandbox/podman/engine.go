@@ -70,8 +70,8 @@ type api interface {
 	remove(ctx context.Context, id string) error
 	logs(ctx context.Context, id string, follow bool, stdout, stderr io.Writer) error
 	inspect(ctx context.Context, id string) (State, error)
-	// list lists the containers with a label, and those in the storage alone, which have none,
-	// with one of the names.
+	// list lists the containers with a label and, where is is not nil, those in the storage
+	// alone, which have none, with one of the names.
 	list(ctx context.Context, label string, is func(names []string) bool) (ids []string, err error)
 
 	makeVolume(ctx context.Context, name, label string, options map[string]string) error
@@ -171,13 +171,12 @@ var broken = pattern.New(`\b[0-9a-f]{64}\b`)
 // after everything of its launch was killed, podman lists none of this owner's until that one
 // is removed, and removes it at the second try.
 func (e *Engine) left(ctx context.Context) (ids []string, err error) {
-	// Where podman was killed while it made one, that is in the storage alone, without labels.
-	run := regexp.MustCompile("^" + regexp.QuoteMeta(namePrefix+e.opts.Owner) + "-[A-Z2-7]+-[0-9]+$")
-	tried := map[string]int{}
+	mine, tried := labelOwner+"="+e.opts.Owner, map[string]int{}
 	for {
-		ids, err = e.api.list(ctx, labelOwner+"="+e.opts.Owner, func(names []string) bool { return slices.ContainsFunc(names, run.MatchString) })
+		// Of these alone, or the one that is named could be somebody else's.
+		_, err := e.api.list(ctx, mine, nil)
 		if err == nil {
-			return append(ids, slices.Collect(maps.Keys(tried))...), nil
+			break
 		}
 		id := broken.Regexp().FindString(err.Error())
 		if tried[id]++; id == "" || tried[id] > 2 || ctx.Err() != nil {
@@ -185,6 +184,10 @@ func (e *Engine) left(ctx context.Context) (ids []string, err error) {
 		}
 		e.api.remove(ctx, id)
 	}
+	// Where podman was killed while it made one, that is in the storage alone, without labels.
+	run := regexp.MustCompile("^" + regexp.QuoteMeta(namePrefix+e.opts.Owner) + "-[A-Z2-7]+-[0-9]+$")
+	ids, err = e.api.list(ctx, mine, func(names []string) bool { return slices.ContainsFunc(names, run.MatchString) })
+	return append(ids, slices.Collect(maps.Keys(tried))...), err
 }
 
 func (e *Engine) owns(id string) bool {
