@@ -91,17 +91,19 @@ func lockable(ref string) bool {
 
 // UnlockRefs is Unlock for every ref and reflog that has a lock.
 func (r *Repo) UnlockRefs(ctx context.Context) (removed []string, err error) {
-	return r.removeLocks(ctx, slices.DeleteFunc(r.locks(), func(name string) bool { return !lockable(strings.TrimSuffix(name, ".lock")) }))
+	names := []string{"HEAD.lock", "packed-refs.lock", "logs/HEAD.lock"}
+	return r.removeLocks(ctx, slices.Concat(names, r.locks("logs/refs"), r.locks("refs")))
 }
 
 // UnlockAll is Unlock for every lock file of git's in the repository, for who maintains it.
 func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
-	return r.removeLocks(ctx, r.locks())
+	return r.removeLocks(ctx, r.locks("."))
 }
 
-// locks are the names of git's lock files. Those in ward/ are Ward's own, which nobody removes.
-func (r *Repo) locks() (names []string) {
-	filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
+// locks are the names of git's lock files below a directory. Those in ward/ are Ward's own,
+// which nobody removes.
+func (r *Repo) locks(below string) (names []string) {
+	filepath.WalkDir(filepath.Join(r.Dir, below), func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(r.Dir, path)
 		switch {
 		case err != nil:
