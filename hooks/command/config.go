@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -58,11 +57,7 @@ func settings(_ context.Context, env *cli.Env) error {
 			return err
 		}
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.WritePrivate(path, data, info.Mode().Perm()); err != nil {
+	if err := atomicfile.Rewrite(path, data); err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "wrote %s: %s\n", config.Path, diag.Clean(strings.Join(args, " ")))

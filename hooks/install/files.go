@@ -92,12 +92,8 @@ func (in *installer) updateSettings(context.Context) error {
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
 	if !in.DryRun {
-		if err := atomicfile.WritePrivate(path, updated, info.Mode().Perm()); err != nil {
+		if err := atomicfile.Rewrite(path, updated); err != nil {
 			return err
 		}
 	}

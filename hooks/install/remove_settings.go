@@ -121,10 +121,6 @@ func (r *remover) exactly(ctx context.Context) error {
 	if err != nil || !r.before.known || bytes.Equal(now, r.before.Config) {
 		return err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
 	old := filepath.Join(r.Dir, "ward/config.before")
 	if err := atomicfile.WritePrivate(old, r.before.Config, 0o600); err != nil {
 		return err
@@ -137,7 +133,7 @@ func (r *remover) exactly(ctx context.Context) error {
 	if err != nil || a != b || remarks(now) != remarks(r.before.Config) {
 		return err
 	}
-	return atomicfile.WritePrivate(path, r.before.Config, info.Mode().Perm())
+	return atomicfile.Rewrite(path, r.before.Config)
 }
 
 // list is all that a config file says, sorted, because sections may be written in pieces.

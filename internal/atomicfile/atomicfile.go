@@ -45,6 +45,15 @@ func WritePrivate(path string, data []byte, mode fs.FileMode) error {
 	return SyncDir(dir)
 }
 
+// Rewrite is WritePrivate with the mode that the file at path has: it has to be there.
+func Rewrite(path string, data []byte) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return WritePrivate(path, data, info.Mode().Perm())
+}
+
 // Sweep removes the temporary files that killed writers of a file left. It is for who alone may
 // write that file, as by a lock: another's would go while it is written.
 func Sweep(path string) error {

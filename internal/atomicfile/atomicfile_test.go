@@ -63,3 +63,20 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
+
+func TestRewriteKeepsTheMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := Rewrite(path, []byte("new")); !os.IsNotExist(err) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := Rewrite(path, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if data, _ := os.ReadFile(path); err != nil || string(data) != "new" || info.Mode().Perm() != 0o640 {
+		t.Errorf("%q %v %v", data, info, err)
+	}
+}
