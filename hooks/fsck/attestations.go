@@ -36,7 +36,6 @@ func (w *workProof) attestations(ctx context.Context, granted verdicts) error {
 	if err != nil {
 		return err
 	}
-	use := envelope.Use{PayloadType: attest.PayloadType, Namespace: attest.Namespace}
 	signed := map[string][]*attest.Statement{} // by claim
 	for _, object := range objects {
 		what := "the note on " + diag.Short(object)
@@ -52,7 +51,7 @@ func (w *workProof) attestations(ctx context.Context, granted verdicts) error {
 				continue
 			}
 			var s *attest.Statement
-			payload, err := use.Verify(ctx, line, keys)
+			payload, err := envelope.Verdicts.Verify(ctx, line, keys)
 			if err == nil {
 				s, err = attest.Parse(payload)
 			}

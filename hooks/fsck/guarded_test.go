@@ -274,7 +274,7 @@ func (g *guarded) sign(key ssh.Signer, on string, v loop.Verdict) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	line, err := envelope.Use{PayloadType: attest.PayloadType, Namespace: attest.Namespace}.Sign(g.t.Context(), payload, key)
+	line, err := envelope.Verdicts.Sign(g.t.Context(), payload, key)
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -22,6 +22,10 @@ const MaxSize = 256 << 10
 // signature from counting for anything else.
 type Use struct{ PayloadType, Namespace string }
 
+// Verdicts is what a host signs its verdicts for: an in-toto statement, in the namespace that
+// ssh-keygen(1) is told by -n.
+var Verdicts = Use{PayloadType: "application/vnd.in-toto+json", Namespace: "ward-verdict"}
+
 // Sign is the envelope of a payload, in one line.
 func (u Use) Sign(ctx context.Context, payload []byte, key ssh.Signer) ([]byte, error) {
 	s, err := dsse.NewEnvelopeSigner(signer{u, key})

@@ -33,7 +33,7 @@ func newKey(t *testing.T) (ssh.Signer, []byte) {
 	return signer, pem.EncodeToMemory(block)
 }
 
-var use = Use{PayloadType: "application/vnd.in-toto+json", Namespace: "ward-verdict"}
+var use = Verdicts
 
 var payload = []byte("{\"subject\": \"c0c0c0\"}")
 

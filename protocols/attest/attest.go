@@ -22,12 +22,6 @@ const (
 	PublicFile = "ward/verdict.pub"
 )
 
-// Namespace is what the signatures are for (ssh-keygen(1), -n), and PayloadType what is signed.
-const (
-	Namespace   = "ward-verdict"
-	PayloadType = "application/vnd.in-toto+json"
-)
-
 // The types of https://github.com/in-toto/attestation that a verdict is.
 const (
 	statementType = "https://in-toto.io/Statement/v1"

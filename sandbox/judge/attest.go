@@ -38,7 +38,7 @@ func (j *Judge) attest(ctx context.Context, v loop.Verdict) error {
 	if err != nil {
 		return err
 	}
-	line, err := envelope.Use{PayloadType: attest.PayloadType, Namespace: attest.Namespace}.Sign(ctx, payload, j.key)
+	line, err := envelope.Verdicts.Sign(ctx, payload, j.key)
 	if err != nil {
 		return err
 	}

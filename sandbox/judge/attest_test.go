@@ -39,7 +39,7 @@ func TestSigned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := envelope.Use{PayloadType: attest.PayloadType, Namespace: attest.Namespace}.Verify(t.Context(), note, keys[n:])
+		payload, err := envelope.Verdicts.Verify(t.Context(), note, keys[n:])
 		if err != nil {
 			t.Fatal(err)
 		}
