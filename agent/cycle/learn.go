@@ -188,7 +188,7 @@ func (r *run) verified(cert loop.Certificate, link loop.Link) loop.Entry {
 	}
 	v := r.now.result.Verdict
 	if len(v.LeftWords()) > 0 {
-		e.Open = append(e.Open, short("the run that decides had none of what is no work: "+strings.Join(v.LeftWords(), ", ")))
+		e.Open = append(e.Open, short("left out of the run that decides, as no work: "+strings.Join(v.LeftWords(), ", ")))
 	}
 	if len(v.Deviations) > 0 {
 		e.Failed = append(e.Failed, loop.Learning{Lane: loop.LaneA, Text: "the verifier put back what decides: " + strings.Join(v.Deviations, ", "), Link: &link})
