@@ -17,6 +17,12 @@ func file(how string) string { return onMain + how + "; git add -f .; git commit
 // agentsRights are HOOK-4's, each by `git push` from inside without any setting
 // of the user's: words that the answer must hold, and whether it is granted.
 var agentsRights = []hole{
+	{
+		what:   "a clone has no file of the remote's, which maintenance may be packing",
+		script: onMain + "test -z \"$(find .git/objects -path '*/objects/??/*')\"; ls .git/objects/pack",
+		want:   []string{".pack"},
+		fine:   true,
+	},
 	{what: "a branch of its own", script: clone + "git push origin HEAD:agent/one", want: []string{"refs/heads/agent/one created"}, fine: true},
 	{
 		what:   "more on it",
