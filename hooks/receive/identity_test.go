@@ -116,6 +116,7 @@ func TestIdentify(t *testing.T) {
 func TestIdentifyAnotherUser(t *testing.T) {
 	number := strconv.Itoa(os.Geteuid())
 	group := "@" + strconv.Itoa(os.Getegid())
+	other := userName(t) + "2" // whatever the user who tests is called
 	for name, c := range map[string]struct {
 		identity config.Identity
 		env      map[string]string
@@ -125,7 +126,7 @@ func TestIdentifyAnotherUser(t *testing.T) {
 		"by number":           {config.Identity{PM: []string{number}}, nil, "pm " + userName(t)},
 		"by group":            {config.Identity{Members: []string{group}}, nil, "member " + userName(t)},
 		"by group and number": {config.Identity{PM: []string{number}, Members: []string{group}}, nil, "refused " + userName(t) + ": [identity] has it on pm and on members"},
-		"by a name that he says": {config.Identity{From: "REMOTE_USER", PM: []string{"pat"}}, map[string]string{"REMOTE_USER": "pat"},
+		"by a name that he says": {config.Identity{From: "REMOTE_USER", PM: []string{other}}, map[string]string{"REMOTE_USER": other},
 			"refused: user id " + number + " may not push"},
 		"through a door": {config.Identity{}, door("pm", "pat"), "pm pat"},
 	} {
