@@ -44,6 +44,7 @@ var rules = map[string]rule{
 	"verify.network":           oneOf("none", "public"),
 	"verify.cache":             someOf("go", "npm", "pip"),
 	"verify.cache_sources":     sources,
+	"verify.controls":          someOf("broken"),
 	"model.id":                 modelNames,
 	"model.also":               modelNames,
 	"model.api":                oneOf("responses", "chat"),

@@ -107,6 +107,7 @@ type Config struct {
 		SecondImage     string   `toml:"second_image" shown:"audit"`
 		Work            []string `toml:"work" shown:"inside" init:"yes"`
 		Pinned          []string `toml:"pinned" shown:"inside"`
+		Controls        []string `toml:"controls" shown:"audit"`
 	} `toml:"verify"`
 	Model struct {
 		Name             string   `toml:"name" shown:"inside" init:"yes"`

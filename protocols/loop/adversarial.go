@@ -63,6 +63,22 @@ const (
 	RunSecondImage = "second_image" // [verify] second_image
 )
 
+// What a control says of a command that held, with every test broken (PROOF-3).
+const (
+	ControlFails         = "fails" // as it should
+	ControlCannotFail    = "cannot_fail"
+	ControlNotApplicable = "not_applicable"
+)
+
+// ControlWords are what a control says, for people.
+func ControlWords(says string) string {
+	return map[string]string{
+		ControlFails:         "it fails with every test broken, as it should",
+		ControlCannotFail:    "it cannot fail: it holds with every test broken",
+		ControlNotApplicable: "no test decides it",
+	}[says]
+}
+
 // RunEnd is how a run of all commands ended: with the first exit code that is not 0.
 type RunEnd struct {
 	Kind string `json:"kind"`

@@ -31,7 +31,9 @@ type Outcome struct {
 	Met          bool   `json:"met"` // the command ran to its end and exited 0
 	OutputSHA256 string `json:"output_sha256"`
 	Tail         string `json:"tail"`    // of its output
-	Trouble      string `json:"trouble"` // why it did not run to its end: a limit, the engine; "" when it did
+	Trouble      string `json:"trouble"` // why it did not run to its end, or proves nothing; "" when it did
+	// Control is what came of it with every test broken (PROOF-3), "" where that was not tried.
+	Control string `json:"control,omitempty"`
 }
 
 // failed is false for what did not have to run.

@@ -81,6 +81,9 @@ func (v Verdict) Words() string {
 	b.WriteString("\n")
 	for _, o := range v.Criteria {
 		state := fmt.Sprintf("exit %d", o.ExitCode)
+		if o.Control != "" {
+			state += ", " + ControlWords(o.Control)
+		}
 		if o.Trouble != "" {
 			state = o.Trouble
 		}

@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/export"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
@@ -154,7 +155,7 @@ func (o *verifyOptions) claim(ctx context.Context, repo *git.Repo, settings *con
 		c.Replays = cmp.Or(max(o.replays, 0), c.Replays)
 		return c, err
 	}
-	c = verifier.Claim{Commit: commit, Main: main, Pinned: settings.Verify.Pinned, Work: settings.Verify.Work, Replays: max(o.replays, 1), Bounds: judge.Bounds(settings)}
+	c = verifier.Claim{Commit: commit, Main: main, Pinned: settings.Verify.Pinned, Work: settings.Verify.Work, Replays: max(o.replays, 1), Bounds: judge.Bounds(settings), Controls: settings.Verify.Controls}
 	for i, line := range o.lines {
 		c.Commands = append(c.Commands, verifier.Command{Name: fmt.Sprintf("line %d", i+1), Line: line})
 	}
@@ -200,6 +201,9 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	}
 	if f.With != nil {
 		printRuns(w, "all", f.With)
+	}
+	for _, c := range f.Controls {
+		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, loop.ControlWords(c.Says))
 	}
 	printAgainst(w, f)
 	if f.Cache != "" {

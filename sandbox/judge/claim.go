@@ -32,7 +32,7 @@ func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 // command has nothing to run.
 func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Work: d.Options.Work,
-		Replays: 1, Bounds: Bounds(settings)}
+		Replays: 1, Bounds: Bounds(settings), Controls: settings.Verify.Controls}
 	if len(c.Work) == 0 {
 		c.Work = settings.Verify.Work
 	}

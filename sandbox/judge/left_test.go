@@ -78,6 +78,49 @@ func TestJudgeLeft(t *testing.T) {
 	}
 }
 
+const two = `### D-1: two
+
+- [ ] the tests pass (` + "`python3 -m unittest discover -s tests -t .`" + `)
+`
+
+// TestJudgeCannotFail: work that ends its tests' process before they can fail meets no
+// criterion (PROOF-3).
+func TestJudgeCannotFail(t *testing.T) {
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("SKIPPED: there is no python3")
+	}
+	c := newCourt(t, two)
+	c.write("pyproject.toml", "[project]\nname = \"calc\"\n")
+	c.write("calc/__init__.py", "def two():\n    return 1\n")
+	c.write("tests/__init__.py", "")
+	c.write("tests/test_calc.py", "import unittest\nfrom calc import two\n\n\nclass T(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(two(), 2)\n")
+	c.pushMain()
+	form := jsonschema.NewCompiler().MustCompile("../../protocols/loop/schema/verdict.json")
+	for _, step := range []struct{ work, verdict, control, reason string }{
+		{"import os\n\nprint('OK')\nos._exit(0)\n", loop.None, loop.ControlCannotFail, "not met: the tests pass (`python3 -m unittest discover -s tests -t .`) (it cannot fail: it holds with every test broken)"},
+		{"def two():\n    return 2\n", loop.Exact, loop.ControlFails, "every criterion is met"},
+	} {
+		c.write("calc/__init__.py", step.work)
+		v := c.verdicts(c.claim())[0]
+		if v.Verdict != step.verdict || v.Criteria[0].Control != step.control || v.Reason != step.reason || !v.Sound() {
+			t.Errorf("%q: %+v", step.work, v)
+		}
+		line, err := v.Line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		if err == nil {
+			err = form.Validate(doc)
+		}
+		if err != nil {
+			t.Errorf("%s\n%v", line, err)
+		}
+	}
+}
+
 // TestJudgeUnfit: a claim that cannot be checked out has its verdict, once.
 func TestJudgeUnfit(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ func unjudged(reason string) loop.Verdict {
 func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.Verdict {
 	trials := make([]loop.Trial, len(f.Replays))
 	for i, runs := range f.Replays {
-		trials[i] = trial(d, runs)
+		trials[i] = trial(d, runs, f.Controls)
 	}
 	v := loop.Judge(p, trials)
 	for _, l := range f.Left {
@@ -28,7 +28,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 		v.Included = append(v.Included, diag.Clean(path))
 	}
 	if f.With != nil {
-		v = v.With(loop.Judge(p, []loop.Trial{trial(d, f.With)}))
+		v = v.With(loop.Judge(p, []loop.Trial{trial(d, f.With, f.Controls)}))
 	}
 	if f.Code {
 		v.Process = loop.SameProcess
@@ -52,13 +52,13 @@ func against(p loop.Declaration, d *comms.Directive, f *verifier.Facts, v loop.V
 		if i > 0 {
 			kind = loop.RunAgain
 		}
-		v.Runs = append(v.Runs, loop.EndOf(kind, trial(d, runs)))
+		v.Runs = append(v.Runs, loop.EndOf(kind, trial(d, runs, f.Controls)))
 	}
 	if f.With != nil {
-		v.Runs = append(v.Runs, loop.EndOf(loop.RunAll, trial(d, f.With)))
+		v.Runs = append(v.Runs, loop.EndOf(loop.RunAll, trial(d, f.With, f.Controls)))
 	}
 	for _, a := range f.Against {
-		v = v.AgainstIt(p, a.Kind, trial(d, a.Runs))
+		v = v.AgainstIt(p, a.Kind, trial(d, a.Runs, f.Controls))
 	}
 	if m := f.Mutants; m != nil {
 		v.Mutants = &loop.Mutants{Made: m.Made, Killed: m.Killed, Survived: []string{}}
@@ -86,16 +86,16 @@ func MissingTool(m *verifier.Missing, image string) loop.MissingTool {
 func withKind(path, kind string) string { return diag.Clean(path) + " (" + kind + ")" }
 
 // trial reads one replay's ends by the names that ClaimOf gave.
-func trial(d *comms.Directive, runs []verifier.Run) (t loop.Trial) {
+func trial(d *comms.Directive, runs []verifier.Run, controls []verifier.Control) (t loop.Trial) {
 	for i, c := range d.Criteria {
 		for _, r := range runs {
 			if r.Name == criterionName(i) {
-				t.Criteria = append(t.Criteria, outcome(c.Text, r))
+				t.Criteria = append(t.Criteria, outcome(c.Text, r, controls))
 			}
 		}
 	}
 	for _, r := range runs {
-		o := outcome("", r)
+		o := outcome("", r, controls)
 		switch r.Name {
 		case residualName:
 			t.Residual = &o
@@ -109,8 +109,9 @@ func trial(d *comms.Directive, runs []verifier.Run) (t loop.Trial) {
 	return t
 }
 
-// outcome is a command's end in the loop's words.
-func outcome(criterion string, r verifier.Run) loop.Outcome {
+// outcome is a command's end in the loop's words. One that its control shows cannot fail was
+// not met.
+func outcome(criterion string, r verifier.Run, controls []verifier.Control) loop.Outcome {
 	o := loop.Outcome{Criterion: criterion, Command: r.Line, ExitCode: r.Exit, Met: r.OK(), OutputSHA256: r.SHA256, Tail: loop.Tail([]byte(r.Tail))}
 	switch r.End {
 	case verifier.TimedOut:
@@ -120,6 +121,14 @@ func outcome(criterion string, r verifier.Run) loop.Outcome {
 	case verifier.Exited:
 		if r.Exit == exitNotFound {
 			o.Trouble = "it ended with 127: a command that it runs was not found"
+		}
+	}
+	for _, c := range controls {
+		if c.Name != r.Name {
+			continue
+		}
+		if o.Control = c.Says; c.Says == loop.ControlCannotFail {
+			o.Met, o.Trouble = false, loop.ControlWords(c.Says)
 		}
 	}
 	return o

@@ -18,6 +18,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/internal/scratch"
+	"git-ward/protocols/loop"
 )
 
 // Claim is what somebody says is done.
@@ -37,6 +38,7 @@ type Claim struct {
 	Progress func(Step)
 	Cache    string   // what there is of a cache, for Facts
 	Against  *Against // nil: plain runs will do
+	Controls []string // of the commands that hold, such as Broken
 	// Scratch is a directory for what a verification makes, which whoever has it removes
 	// should this process be killed; "" for the system's own.
 	Scratch string
@@ -85,6 +87,8 @@ type Facts struct {
 	Against []AgainstRun `json:"against,omitempty"`
 	Mutants *Mutants     `json:"mutants,omitempty"`
 	NotDone []string     `json:"not_done,omitempty"`
+	// Controls are what the claim's came to, where all was met.
+	Controls []Control `json:"controls,omitempty"`
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`
@@ -95,7 +99,7 @@ type Facts struct {
 	Unfit string `json:"unfit,omitempty"`
 }
 
-// OK reports whether every command of every run was met.
+// OK reports whether every command of every run was met, and none is known that cannot fail.
 func (f *Facts) OK() bool {
 	all := append(slices.Clip(f.Replays), f.With)
 	for _, a := range f.Against {
@@ -108,7 +112,7 @@ func (f *Facts) OK() bool {
 			}
 		}
 	}
-	return len(f.Replays) > 0
+	return len(f.Replays) > 0 && !slices.ContainsFunc(f.Controls, func(c Control) bool { return c.Says == loop.ControlCannotFail })
 }
 
 // Run is one command's end.
@@ -225,6 +229,11 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	if f.Missing, err = t.missing(ctx, t.runner, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
 		return nil, err
 	}
+	if slices.Contains(claim.Controls, Broken) && f.OK() {
+		if err := t.control(ctx, f, &o); err != nil {
+			return nil, err
+		}
+	}
 	if claim.Against != nil && f.OK() {
 		err = t.against(ctx, f, o.tree)
 	}
@@ -233,11 +242,16 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 
 // run is every command once, each on a checkout of its own.
 func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, env map[string]string) (runs []Run, err error) {
+	return t.each(ctx, runner, tree, t.claim.Commands, at, env)
+}
+
+// each is run for some of the commands.
+func (t *trying) each(ctx context.Context, runner Runner, tree string, commands []Command, at Step, env map[string]string) (runs []Run, err error) {
 	job, err := t.judged.job(ctx, tree)
 	if err != nil {
 		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
 	}
-	for _, c := range t.claim.Commands {
+	for _, c := range commands {
 		at.Command, job.Line, job.Env = c, c.Line, env
 		outcome, err := t.claim.watch(ctx, runner, job, at)
 		if err != nil {

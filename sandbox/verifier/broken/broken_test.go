@@ -1,0 +1,141 @@
+package broken
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/tier"
+)
+
+// suite is a test of a language with the code that it tests, and how it runs.
+type suite struct {
+	tool       string
+	files      map[string]string // the tests' file is the first of names
+	names      []string
+	line       string
+	early      string // the code under test, when it ends the process with 0
+	only       bool   // it can be made without its code
+	hollow     bool   // its code can be made hollow
+	underneath string // the file of the code
+}
+
+var suites = map[string]suite{
+	"go": {tool: "go", names: []string{"x_test.go"}, files: map[string]string{
+		"go.mod":    "module example.org/x\n\ngo 1.21\n",
+		"x_test.go": "//go:build !never\n\n// Package x is tested.\npackage x\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal(1)\n\t}\n}\n\nfunc TestSkipped(t *testing.T) { t.Skip() }\n\nfunc TestMain(m *testing.M) { m.Run() }\n",
+		"x.go":      "package x\n\nfunc Two() int { return 2 }\n",
+	}, hollow: true, line: "go test ./...", underneath: "x.go", early: "package x\n\nimport \"syscall\"\n\nfunc Two() int { syscall.Exit(0); return 3 }\n", only: true},
+	"python unittest": {tool: "python3", names: []string{"test_x.py"}, files: map[string]string{
+		"test_x.py": "import unittest\nfrom x import two\n\n\nclass TestTwo(unittest.TestCase):\n    def setUp(self):\n        self.n = 2\n\n    def test_two(self):\n        self.assertEqual(two(), self.n)\n",
+		"x.py":      "def two():\n    return 2\n",
+	}, hollow: true, line: "python3 -m unittest", underneath: "x.py", early: "import os\n\n\ndef two():\n    os._exit(0)\n", only: true},
+	"python, functions": {tool: "python3", names: []string{"test_x.py"}, files: map[string]string{
+		"test_x.py": "from x import two\n\n\ndef test_two():\n    assert two() == 2\n",
+		"x.py":      "def two():\n    return 2\n",
+	}, hollow: true, line: "python3 -c 'import test_x; [f() for n, f in list(vars(test_x).items()) if n.startswith(\"test_\")]'", underneath: "x.py", early: "import sys\n\n\ndef two():\n    sys.exit(0)\n", only: true},
+	"node": {tool: "node", names: []string{"x.test.js"}, files: map[string]string{
+		"x.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { two } = require('./x.js');\n\ntest('two', () => { assert.equal(two(), 2); });\ntest(\"later\", async () => {});\n",
+		"x.js":      "exports.two = () => 2;\n",
+	}, line: "node --test", underneath: "x.js", early: "exports.two = () => process.exit(0);\n", only: true},
+	"node, modules": {tool: "node", names: []string{"x.test.mjs"}, files: map[string]string{
+		"x.test.mjs": "import { describe, it } from 'node:test';\nimport assert from 'node:assert';\nimport { two } from './x.mjs';\n\ndescribe('x', () => {\n\tit('is two', () => assert.equal(two(), 2));\n});\n",
+		"x.mjs":      "export const two = () => 2;\n",
+	}, line: "node --test", underneath: "x.mjs", early: "export const two = () => 3;\nprocess.exit(0);\n", only: true},
+	"rust": {tool: "cargo", names: []string{"tests/x.rs"}, files: map[string]string{
+		"Cargo.toml": "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+		"tests/x.rs": "#[test]\nfn two() {\n    assert_eq!(x::two(), 2);\n}\n",
+		"src/lib.rs": "pub fn two() -> i32 { 2 }\n",
+	}, line: "cargo test --offline", underneath: "src/lib.rs", early: "pub fn two() -> i32 { std::process::exit(0) }\n"},
+}
+
+// TestControls: tests that hold fail at their end, and do not where the code that they test
+// ends the process; tests alone need none of that code (PROOF-3).
+func TestControls(t *testing.T) {
+	for name, s := range suites {
+		t.Run(name, func(t *testing.T) {
+			tier.First(t, "it runs tests of several languages")
+			t.Parallel()
+			if err := exec.Command(s.tool, "version").Run(); err != nil && exec.Command(s.tool, "--version").Run() != nil {
+				t.Skipf("SKIPPED: %s does not work here: %v", s.tool, err)
+			}
+			file := s.names[0]
+			text := s.files[file]
+			ends, ok := AtEnd(file, text)
+			if !ok {
+				t.Fatal("no test was found")
+			}
+			s.run(t, true, nil)
+			s.run(t, false, map[string]string{file: ends})
+			s.run(t, true, map[string]string{file: ends, s.underneath: s.early})
+			if begun, ok := Begun(file, text, "begun-word"); ok != s.hollow {
+				t.Fatalf("begun: %v", ok)
+			} else if ok {
+				hollow, _ := Hollow(s.underneath, s.early)
+				if out := s.run(t, false, map[string]string{file: begun, s.underneath: hollow}); !strings.Contains(out, "begun-word") {
+					t.Errorf("it does not say that it began:\n%s", out)
+				}
+			}
+			for _, fail := range []bool{false, true} {
+				only, ok := Only(file, text, fail)
+				if ok != s.only {
+					t.Fatalf("alone: %v", ok)
+				}
+				if ok {
+					s.run(t, !fail, map[string]string{file: only, s.underneath: ""})
+				}
+			}
+		})
+	}
+}
+
+// run runs the suite with other files, "" for none, wants it to pass or not, and returns what it says.
+func (s *suite) run(t *testing.T, passes bool, other map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range s.files {
+		if o, ok := other[name]; ok {
+			if text = o; o == "" {
+				continue
+			}
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("sh", "-c", s.line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	if (err == nil) != passes {
+		t.Errorf("%v, with %v:\n%s", err, other, out)
+	}
+	return string(out)
+}
+
+// TestNotTests: what is no test stays as it is.
+func TestNotTests(t *testing.T) {
+	for name, text := range map[string]string{
+		"x.go":      "package x\n\nfunc TestX() {}\n",
+		"x_test.go": "package x\n\nfunc TestMain(m *testing.M) {}\n\nfunc helper(t *testing.T) {}\n\nfunc (s S) TestX(t *testing.T) {}\n",
+		"y_test.go": "no Go",
+		"x.py":      "def helper_test():\n    pass\n\n\nclass Test:\n    pass\n",
+		"x.js":      "rabbit('x', () => {});\nr.test('x');\n",
+		"x.rs":      "fn test() {}\n",
+		"README.md": "func TestX(t *testing.T) {}\n",
+	} {
+		if changed, ok := AtEnd(name, text); ok {
+			t.Errorf("%s became\n%s", name, changed)
+		}
+	}
+	text := "package x\n\nfunc TestX(t *testing.T) {\n\tpanic(1)\n}\n"
+	if changed, _ := AtEnd("x_test.go", text); strings.Replace(changed, "\n\tdefer panic(\"a control\")\n", "", 1) != text {
+		t.Errorf("more than one line was added:\n%s", changed)
+	}
+}

@@ -1,0 +1,143 @@
+package broken
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// goTests are the tests of a file of Go with their kind ("Test", "Benchmark" or "Fuzz"),
+// as go test finds them; file is nil for what is no Go.
+func goTests(text string) (files *token.FileSet, file *ast.File, tests []*ast.FuncDecl) {
+	files = token.NewFileSet()
+	file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return files, nil, nil
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Body != nil && goKind(f) != "" {
+			tests = append(tests, f)
+		}
+	}
+	return files, file, tests
+}
+
+// goKinds are the types that tests take, by how their names begin.
+var goKinds = map[string]string{"Test": "T", "Benchmark": "B", "Fuzz": "F"}
+
+// goKind is how a test's name begins, "" for another function. TestMain takes a type of
+// its own.
+func goKind(f *ast.FuncDecl) string {
+	for kind, takes := range goKinds {
+		if !strings.HasPrefix(f.Name.Name, kind) || len(f.Type.Params.List) != 1 {
+			continue
+		}
+		if star, ok := f.Type.Params.List[0].Type.(*ast.StarExpr); ok {
+			switch x := star.X.(type) {
+			case *ast.SelectorExpr:
+				if x.Sel.Name == takes {
+					return kind
+				}
+			case *ast.Ident: // import . "testing"
+				if x.Name == takes {
+					return kind
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// goAtEnd defers a panic before all else that a test does: it comes last, however the test
+// returns, and nothing in it recovers. The end of the process runs no deferred call.
+func goAtEnd(text string) string { return goFirst(text, `defer panic("a control")`) }
+
+func goBegun(text, word string) string { return goFirst(text, fmt.Sprintf("panic(%q)", word)) }
+
+// goFirst has tests begin with a statement.
+func goFirst(text, statement string) string {
+	files, _, tests := goTests(text)
+	into := map[token.Pos]string{}
+	for _, f := range tests {
+		into[f.Body.Lbrace] = statement
+	}
+	return goInsert(files, text, into)
+}
+
+// goInsert puts statements behind braces, "" for no brace.
+func goInsert(files *token.FileSet, text string, into map[token.Pos]string) string {
+	if len(into) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	from := 0
+	for _, brace := range slices.Sorted(maps.Keys(into)) {
+		at := files.PositionFor(brace, false).Offset + 1
+		b.WriteString(text[from:at] + "\n\t" + into[brace] + "\n")
+		from = at
+	}
+	return b.String() + text[from:]
+}
+
+// goHollow has each function return at once, with zeros: those that begin a program or a
+// package, and those that a variable is made with, too.
+func goHollow(text string) string {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return ""
+	}
+	into := map[token.Pos]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch f := n.(type) {
+		case *ast.FuncDecl:
+			if f.Body != nil {
+				into[f.Body.Lbrace] = goZeros(files, text, f.Type.Results)
+			}
+			return false
+		case *ast.FuncLit:
+			into[f.Body.Lbrace] = goZeros(files, text, f.Type.Results)
+			return false
+		}
+		return true
+	})
+	return goInsert(files, text, into)
+}
+
+// goZeros returns the zeros of results; named ones have them.
+func goZeros(files *token.FileSet, text string, results *ast.FieldList) string {
+	var zeros []string
+	if results == nil || len(results.List) > 0 && results.List[0].Names != nil {
+		return "return"
+	}
+	for _, r := range results.List {
+		zeros = append(zeros, "*new("+text[files.PositionFor(r.Type.Pos(), false).Offset:files.PositionFor(r.Type.End(), false).Offset]+")")
+	}
+	return "return " + strings.Join(zeros, ", ")
+}
+
+// goOnly keeps the head of a file too, which says for what it is built. Of a file without
+// tests it leaves the package: what is in it may need code that is not there.
+func goOnly(text string, fail bool) string {
+	files, file, tests := goTests(text)
+	if file == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(text[:files.PositionFor(file.Name.End(), false).Offset] + "\n")
+	if len(tests) > 0 {
+		b.WriteString("\nimport \"testing\"\n")
+	}
+	does := ""
+	if fail {
+		does = ` panic("a control") `
+	}
+	for _, f := range tests {
+		fmt.Fprintf(&b, "\nfunc %s(*testing.%s) {%s}\n", f.Name.Name, goKinds[goKind(f)], does)
+	}
+	return b.String()
+}

@@ -1,0 +1,212 @@
+package verifier
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/scratch"
+	"git-ward/internal/sources"
+	"git-ward/protocols/loop"
+	"git-ward/sandbox/verifier/broken"
+)
+
+// Broken is the control of a proof in which each test fails at its end (PROOF-3).
+const Broken = "broken"
+
+// Control is what became of a command that held, once each test failed at its end.
+type Control struct {
+	Name string `json:"name"` // of the command
+	Says string `json:"says"` // as protocols/loop has it
+}
+
+// controlling is a control under way.
+type controlling struct {
+	*trying
+	work *overlaid
+	base string // the tree without the work
+}
+
+// control runs each command that held once more with each test failing at its end. One that
+// holds all the same cannot fail, if tests decide it: a work that ends its tests' process
+// with 0 before they fail would else be no other than a command that runs none.
+func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
+	commands := slices.DeleteFunc(slices.Clone(t.claim.Commands), func(c Command) bool { return c.Own })
+	base, err := writeTree(ctx, t.repo, t.claim.Base, nil)
+	if err != nil {
+		return err
+	}
+	c := &controlling{t, work, base}
+	held := commands
+	atEnd, err := c.tests(ctx, work.tree, broken.AtEnd, work.tree)
+	if err == nil && atEnd != work.tree {
+		held, err = c.holding(ctx, atEnd, commands)
+	}
+	if err != nil {
+		return err
+	}
+	var decided []Command
+	for _, decide := range []func(context.Context, []Command) ([]Command, error){c.onBase, c.byName, c.withoutBodies} {
+		open := without(held, decided)
+		if len(open) == 0 {
+			break
+		}
+		more, err := decide(ctx, open)
+		if err != nil {
+			return err
+		}
+		decided = append(decided, more...)
+	}
+	for _, c := range commands {
+		says := loop.ControlNotApplicable
+		switch {
+		case !slices.Contains(held, c):
+			says = loop.ControlFails
+		case slices.Contains(decided, c):
+			says = loop.ControlCannotFail
+		}
+		f.Controls = append(f.Controls, Control{c.Name, says})
+	}
+	return nil
+}
+
+// onBase are those of the commands that the base's own tests decide there.
+func (c *controlling) onBase(ctx context.Context, commands []Command) ([]Command, error) {
+	atEnd, err := c.tests(ctx, c.base, broken.AtEnd, c.base)
+	if err != nil {
+		return nil, err
+	}
+	return c.telling(ctx, c.base, atEnd, commands)
+}
+
+// byName are those that tests decide which have nothing but a name: on the base, which may
+// lack what they test.
+func (c *controlling) byName(ctx context.Context, commands []Command) ([]Command, error) {
+	var trees [2]string
+	for i, fail := range []bool{false, true} {
+		only := func(name, text string) (string, bool) { return broken.Only(name, text, fail) }
+		tree, err := c.tests(ctx, c.base, only, c.base, c.work.tree)
+		if err != nil {
+			return nil, err
+		}
+		trees[i] = tree
+	}
+	return c.telling(ctx, trees[0], trees[1], commands)
+}
+
+// withoutBodies are those that come to a test when the work's functions do nothing: a
+// command may bring a test of its own, which needs them to be there.
+func (c *controlling) withoutBodies(ctx context.Context, commands []Command) (come []Command, err error) {
+	hollow, err := c.rewrite(ctx, c.work.tree, c.work.do, broken.Hollow)
+	if err != nil || hollow == c.work.tree {
+		return nil, err
+	}
+	word := rand.Text()
+	begun := func(name, text string) (string, bool) { return broken.Begun(name, text, word) }
+	tree, err := c.tests(ctx, hollow, begun, c.work.tree)
+	if err != nil || tree == hollow {
+		return nil, err
+	}
+	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, nil)
+	for _, r := range runs {
+		if !r.OK() && strings.Contains(r.Tail, word) {
+			come = append(come, r.Command)
+		}
+	}
+	return come, err
+}
+
+// telling are those of the commands that hold on one tree and not on another.
+func (c *controlling) telling(ctx context.Context, one, other string, commands []Command) ([]Command, error) {
+	if one == other {
+		return nil, nil
+	}
+	on, err := c.holding(ctx, one, commands)
+	if err != nil || len(on) == 0 {
+		return nil, err
+	}
+	both, err := c.holding(ctx, other, on)
+	return without(on, both), err
+}
+
+// holding are those of the commands that hold on a tree.
+func (c *controlling) holding(ctx context.Context, tree string, commands []Command) (held []Command, err error) {
+	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, nil)
+	for _, r := range runs {
+		if r.OK() {
+			held = append(held, r.Command)
+		}
+	}
+	return held, err
+}
+
+func without(all, some []Command) []Command {
+	return slices.DeleteFunc(slices.Clone(all), func(c Command) bool { return slices.Contains(some, c) })
+}
+
+// tests is a tree with the files of trees in which there are tests, written anew; of two
+// files of one name it is the later tree's.
+func (c *controlling) tests(ctx context.Context, onto string, how func(name, text string) (string, bool), of ...string) (string, error) {
+	all := map[string]string{}
+	for _, tree := range of {
+		list, err := listTree(ctx, c.repo, tree, c.claim.Bounds)
+		if err != nil {
+			return "", err
+		}
+		maps.Copy(all, list)
+	}
+	maps.DeleteFunc(all, func(name, entry string) bool { return !broken.MayTest(name) })
+	return c.rewrite(ctx, onto, all, how)
+}
+
+// rewrite is a tree with files, "mode id" by path, written anew; the same tree where how
+// changes none.
+func (c *controlling) rewrite(ctx context.Context, onto string, files sources.Tree, how func(name, text string) (string, bool)) (string, error) {
+	dir, err := scratch.Make("", "control-")
+	if err != nil {
+		return "", err
+	}
+	defer dir.Remove()
+	batch := c.repo.Batch(ctx)
+	defer batch.Close()
+	var names, paths []string
+	for name, entry := range files {
+		_, id, _ := strings.Cut(entry, " ")
+		if entry == "" || !plain(entry) {
+			continue
+		}
+		_, data, err := batch.Read(id, maxText)
+		if err != nil { // too large for what anybody wrote
+			continue
+		}
+		changed, ok := how(name, string(data))
+		if !ok {
+			continue
+		}
+		file := filepath.Join(dir.Path, strconv.Itoa(len(paths)))
+		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+			return "", err
+		}
+		names, paths = append(names, name), append(paths, file)
+	}
+	if len(paths) == 0 {
+		return onto, nil
+	}
+	out, err := c.repo.OutputFrom(ctx, []byte(strings.Join(paths, "\n")+"\n"), "hash-object", "-w", "--no-filters", "--stdin-paths")
+	ids := strings.Fields(string(out))
+	if err != nil || len(ids) != len(names) {
+		return "", fmt.Errorf("%d of %d changed files were written: %w", len(ids), len(names), err)
+	}
+	changes := map[string]string{}
+	for i, name := range names {
+		mode, _, _ := strings.Cut(files[name], " ")
+		changes[name] = mode + " " + ids[i]
+	}
+	return writeTree(ctx, c.repo, onto, indexInfo(changes))
+}

@@ -1,0 +1,100 @@
+package verifier
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"git-ward/internal/tier"
+	"git-ward/protocols/loop"
+)
+
+// trial is a claim that holds, and what its control says.
+type trial struct {
+	needs        string
+	main, agents files
+	line, want   string
+	work         []string
+	include      bool // what is left out is taken in
+}
+
+const (
+	exitGo  = "package calc\n\nimport \"os\"\n\nfunc init() {\n\tprintln(\"--- PASS: TestTwo\")\n\tos.Exit(0)\n}\n\nfunc Two() int { return 3 }\n"
+	callGo  = "package calc\n\nimport \"syscall\"\n\nfunc Two() int {\n\tsyscall.Exit(0)\n\treturn 3\n}\n"
+	otherGo = "package calc\n\nfunc One() int { return 1 }\n"
+	exitPy  = "import os\n\nos._exit(0)\n"
+	callPy  = "import os\n\n\ndef two():\n    os._exit(0)\n"
+	exitJS  = "process.exit(0);\n"
+	nodeJS  = "const test = require('node:test');\nconst { two } = require('../calc.js');\n\ntest('two', () => {\n\tif (two() !== 2) throw new Error('not two');\n});\n"
+)
+
+// TestControl: a command that tests decide and that holds with all of them broken cannot fail,
+// whether it held on the base or not; any other is taken as it is (PROOF-3).
+func TestControl(t *testing.T) {
+	goMain := files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo}
+	goNew := files{"go.mod": goMod, "one.go": otherGo, "calc_test.go": testGo} // Two is not there yet
+	goGuard := files{"go.mod": goMod, "calc.go": goodGo, "calc_test.go": testGo}
+	newTest := "package calc\n\nimport \"testing\"\n\nfunc TestNew(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal()\n\t}\n}\n"
+	pyMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}
+	pyNew := maps.Clone(pyMain)
+	pyNew["calc/__init__.py"] = "\n"
+	jsMain := files{"package.json": `{"name":"calc"}`, "calc.js": badJS, "test/calc.test.js": nodeJS}
+	ownMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": goodPy, "tests/__init__.py": "", "tests/test_calc.py": "from calc import two\n\n\ndef test_two():\n    assert two() == 2\n\n\ndef run():\n    test_two()\n"}
+	unit := "python3 -m unittest discover -s tests -t ."
+	for name, c := range map[string]trial{
+		"go: honest":                                   {"go", goMain, files{"calc.go": goodGo}, "go test ./...", loop.ControlFails, nil, false},
+		"go: honest, of what was not":                  {"go", goNew, files{"calc.go": goodGo}, "go test ./...", loop.ControlFails, nil, false},
+		"go: an exit before tests":                     {"go", goMain, files{"calc.go": exitGo}, "go test ./...", loop.ControlCannotFail, nil, false},
+		"go: an exit, of what was not":                 {"go", goNew, files{"calc.go": exitGo}, "go test -run TestTwo .", loop.ControlCannotFail, nil, false},
+		"go: an exit where all held":                   {"go", goGuard, files{"calc.go": exitGo}, "go test ./...", loop.ControlCannotFail, nil, false},
+		"go: an exit within a test":                    {"go", goMain, files{"calc.go": callGo}, "go test ./...", loop.ControlCannotFail, nil, false},
+		"go: an exit, forged":                          {"go", goMain, files{"calc.go": exitGo}, "go test -v ./... 2>&1 | grep -e \"--- PASS: TestTwo\"", loop.ControlCannotFail, nil, false},
+		"go: an exit and a new test":                   {"go", goMain, files{"calc.go": exitGo, "new_test.go": newTest}, "go test -run TestNew .", loop.ControlCannotFail, nil, true},
+		"go: a new test":                               {"go", goMain, files{"calc.go": goodGo, "new_test.go": newTest}, "go test -run TestNew .", loop.ControlFails, nil, true},
+		"go: an exit, and a test of the command's":     {"go", goNew, files{"calc.go": exitGo}, "printf \"package calc\\nimport \\\"fmt\\\"\\nfunc ExampleTwo() {\\n\\tfmt.Println(Two())\\n\\t// Output: 2\\n}\\n\" >pm_test.go && go test .", loop.ControlCannotFail, nil, false},
+		"go: a test of the command's":                  {"go", goNew, files{"calc.go": goodGo}, "printf \"package calc\\nimport \\\"fmt\\\"\\nfunc ExampleTwo() {\\n\\tfmt.Println(Two())\\n\\t// Output: 2\\n}\\n\" >pm_test.go && go test .", loop.ControlFails, nil, false},
+		"python: an exit, and a test of the command's": {"python3", pyNew, files{"calc/__init__.py": exitPy}, "printf \"import unittest, calc\\nclass M(unittest.TestCase):\\n    def test_m(self):\\n        self.assertEqual(calc.two(), 2)\\n\" >tests/test_more.py && " + unit, loop.ControlCannotFail, nil, false},
+		"go: what no test decides":                     {"go", goMain, files{"calc.go": goodGo}, "go build ./... && go vet ./...", loop.ControlNotApplicable, nil, false},
+		"go: tests that were removed":                  {"go", goGuard, files{"calc_test.go": "-"}, "go test ./...", loop.ControlCannotFail, []string{"**"}, true},
+		"go: a program, from outside":                  {"go", files{"go.mod": goMod, "main.go": "package main\n\nfunc main() {}\n", "main_test.go": "package main\n\nimport \"testing\"\n\nfunc TestTrue(t *testing.T) {}\n"}, files{"main.go": "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(\"2\") }\n"}, "test \"$(go run main.go)\" = 2", loop.ControlNotApplicable, []string{"main.go"}, false},
+		"python: honest":                               {"python3", pyMain, files{"calc/__init__.py": goodPy}, unit, loop.ControlFails, nil, false},
+		"python: an exit before tests":                 {"python3", pyMain, files{"calc/__init__.py": exitPy}, unit, loop.ControlCannotFail, nil, false},
+		"python: an exit, what was not":                {"python3", pyNew, files{"calc/__init__.py": exitPy}, unit, loop.ControlCannotFail, nil, false},
+		"python: an exit within a test":                {"python3", pyMain, files{"calc/__init__.py": callPy}, unit, loop.ControlCannotFail, nil, false},
+		"node: honest":                                 {"node", jsMain, files{"calc.js": goodJS}, "node --test test", loop.ControlFails, nil, false},
+		"node: an exit before tests":                   {"node", jsMain, files{"calc.js": exitJS}, "node --test test", loop.ControlCannotFail, nil, false},
+		"node: an exit within a test":                  {"node", jsMain, files{"calc.js": "exports.two = () => process.exit(0);\n"}, "node --test test", loop.ControlCannotFail, nil, false},
+		"python: a runner of its own":                  {"python3", ownMain, files{"calc/__init__.py": exitPy}, "python3 -c \"from tests import test_calc as t; t.run()\"", loop.ControlCannotFail, nil, false},
+		"documents beside tests":                       {"sh", maps.Clone(pyMain), files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
+		"no test at all":                               {"sh", files{"README.md": "one\n"}, files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tier.First(t, "it runs many commands")
+			t.Parallel()
+			needs(t, c.needs)
+			line := c.line
+			if c.needs == "go" {
+				line = goLine(t, "sh -c '"+line+"'")
+			}
+			r := newRepository(t)
+			claim := r.claimed(maps.Clone(c.main), c.agents, c.work, line)
+			claim.Controls = []string{Broken}
+			f, err := r.verify(claim)
+			if c.include && err == nil {
+				for _, l := range f.Left {
+					claim.Included = append(claim.Included, l.Entry)
+				}
+				f, err = r.verify(claim)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.OK() != (c.want != loop.ControlCannotFail) || !f.Replays[0][0].OK() {
+				t.Fatalf("it holds: %v, %+v", f.OK(), f.Replays)
+			}
+			if want := []Control{{"criterion 1", c.want}}; !slices.Equal(f.Controls, want) {
+				t.Errorf("%v, not %v", f.Controls, want)
+			}
+		})
+	}
+}
