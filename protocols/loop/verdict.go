@@ -34,6 +34,7 @@ type Outcome struct {
 	Trouble      string `json:"trouble"` // why it did not run to its end, or proves nothing; "" when it did
 	// Control is what came of it with every test broken (PROOF-3), "" where that was not tried.
 	Control string `json:"control,omitempty"`
+	Before  bool   `json:"before,omitzero"` // it was met before the work, too
 }
 
 // failed is false for what did not have to run.
@@ -352,6 +353,12 @@ func (v Verdict) Sound() bool {
 		return len(v.Criteria) > 0 && !unmet && v.Residual.Zero()
 	}
 	return v.Residual.Less(v.Rp.Decimal)
+}
+
+// HeldBefore reports whether every criterion was met before the work, so that none says
+// anything of it (PROOF-3).
+func (v Verdict) HeldBefore() bool {
+	return len(v.Criteria) > 0 && !slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return !o.Before })
 }
 
 // Proves reports whether the verdict is EXACT or CONVERGED for this commit, unit

@@ -84,6 +84,9 @@ func (v Verdict) Words() string {
 		if o.Control != "" {
 			state += ", " + ControlWords(o.Control)
 		}
+		if o.Before {
+			state += ", and it held before the work"
+		}
 		if o.Trouble != "" {
 			state = o.Trouble
 		}

@@ -92,6 +92,9 @@ func (r *Review) First() string {
 	if len(r.Merge.Conflicts) == 0 && len(r.Merge.Beside) > 0 {
 		list = append(list, "the project went on, so nobody judged the merged tree")
 	}
+	if r.Word != nil && r.Word.HeldBefore() {
+		list = append(list, "every criterion held before the work")
+	}
 	if r.Word != nil && r.Word.Fence == loop.FenceNone {
 		list = append(list, "judged without a fence")
 	}

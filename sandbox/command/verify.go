@@ -203,7 +203,11 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		printRuns(w, "all", f.With)
 	}
 	for _, c := range f.Controls {
-		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, loop.ControlWords(c.Says))
+		words := loop.ControlWords(c.Says)
+		if c.Before {
+			words += ", and it held before the work"
+		}
+		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, words)
 	}
 	printAgainst(w, f)
 	if f.Cache != "" {

@@ -200,7 +200,7 @@ func (j *Judge) logStep(unit string, s verifier.Step) {
 	if s.Ended == nil && s.Elapsed > 0 {
 		return
 	}
-	e := j.Log.Info().Str("unit", unit).Str("command", s.Name).Int("run", s.Run).Int("runs", s.Runs).Bool("all", s.With)
+	e := j.Log.Info().Str("unit", unit).Str("command", s.Name).Int("run", s.Run).Int("runs", s.Runs).Bool("all", s.With).Str("for", s.Note)
 	if s.Ended == nil {
 		e.Msg("a command starts")
 		return

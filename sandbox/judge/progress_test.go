@@ -31,10 +31,15 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	runs := 3 // of the directive's rung, two; and one with the addition
-	if want := 2 * 3 * runs; len(steps) != want {
+	if want := 2 * 3 * (runs + 1); len(steps) != want {
 		t.Fatalf("%d steps, want %d:\n%s", len(steps), want, log.String())
 	}
-	for i, step := range steps {
+	for _, step := range steps[2*3*runs:] {
+		if !strings.Contains(step, `"run":0,"runs":0`) || !strings.Contains(step, `"for":"before"`) {
+			t.Errorf("this is no run without the work: %s", step)
+		}
+	}
+	for i, step := range steps[:2*3*runs] {
 		message := []string{"a command starts", "a command has ended"}[i%2]
 		for _, part := range []string{message, fmt.Sprintf(`"run":%d,"runs":%d`, i/6+1, runs), fmt.Sprintf(`"all":%v`, i/6+1 == runs), `"unit":"D-1.1"`} {
 			if !strings.Contains(step, part) {

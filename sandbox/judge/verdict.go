@@ -127,7 +127,7 @@ func outcome(criterion string, r verifier.Run, controls []verifier.Control) loop
 		if c.Name != r.Name {
 			continue
 		}
-		if o.Control = c.Says; c.Says == loop.ControlCannotFail {
+		if o.Control, o.Before = c.Says, c.Before; c.Says == loop.ControlCannotFail {
 			o.Met, o.Trouble = false, loop.ControlWords(c.Says)
 		}
 	}

@@ -17,13 +17,19 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// Broken is the control of a proof in which each test fails at its end (PROOF-3).
-const Broken = "broken"
+// The controls of a proof (PROOF-3). Before, in which the work is not there, is a part of
+// Broken, in which each test fails at its end.
+const (
+	Broken = "broken"
+	before = "before"
+)
 
-// Control is what became of a command that held, once each test failed at its end.
+// Control is what became of a command that held: without the work, and once each test failed
+// at its end.
 type Control struct {
-	Name string `json:"name"` // of the command
-	Says string `json:"says"` // as protocols/loop has it
+	Name   string `json:"name"`   // of the command
+	Before bool   `json:"before"` // it held without the work, too
+	Says   string `json:"says"`   // as protocols/loop has it
 }
 
 // controlling is a control under way.
@@ -31,10 +37,12 @@ type controlling struct {
 	*trying
 	work *overlaid
 	base string // the tree without the work
+	// before are the commands that held on the base.
+	before []Command
 }
 
-// control runs each command that held once more with each test failing at its end. One that
-// holds all the same cannot fail, if tests decide it: a work that ends its tests' process
+// control runs each command that held once more without the work, which says whether it is
+// met by it, and once with each test failing at its end. One that then holds all the same cannot fail, if tests decide it: a work that ends its tests' process
 // with 0 before they fail would else be no other than a command that runs none.
 func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 	commands := slices.DeleteFunc(slices.Clone(t.claim.Commands), func(c Command) bool { return c.Own })
@@ -42,11 +50,14 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 	if err != nil {
 		return err
 	}
-	c := &controlling{t, work, base}
+	c := &controlling{trying: t, work: work, base: base}
+	if c.before, err = c.holding(ctx, base, commands, before); err != nil {
+		return err
+	}
 	held := commands
 	atEnd, err := c.tests(ctx, work.tree, broken.AtEnd, work.tree)
 	if err == nil && atEnd != work.tree {
-		held, err = c.holding(ctx, atEnd, commands)
+		held, err = c.holding(ctx, atEnd, commands, Broken)
 	}
 	if err != nil {
 		return err
@@ -63,15 +74,15 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 		}
 		decided = append(decided, more...)
 	}
-	for _, c := range commands {
+	for _, cmd := range commands {
 		says := loop.ControlNotApplicable
 		switch {
-		case !slices.Contains(held, c):
+		case !slices.Contains(held, cmd):
 			says = loop.ControlFails
-		case slices.Contains(decided, c):
+		case slices.Contains(decided, cmd):
 			says = loop.ControlCannotFail
 		}
-		f.Controls = append(f.Controls, Control{c.Name, says})
+		f.Controls = append(f.Controls, Control{cmd.Name, slices.Contains(c.before, cmd), says})
 	}
 	return nil
 }
@@ -82,7 +93,12 @@ func (c *controlling) onBase(ctx context.Context, commands []Command) ([]Command
 	if err != nil {
 		return nil, err
 	}
-	return c.telling(ctx, c.base, atEnd, commands)
+	held := slices.DeleteFunc(slices.Clone(commands), func(cmd Command) bool { return !slices.Contains(c.before, cmd) })
+	if atEnd == c.base || len(held) == 0 {
+		return nil, nil
+	}
+	still, err := c.holding(ctx, atEnd, held, Broken)
+	return without(held, still), err
 }
 
 // byName are those that tests decide which have nothing but a name: on the base, which may
@@ -97,7 +113,15 @@ func (c *controlling) byName(ctx context.Context, commands []Command) ([]Command
 		}
 		trees[i] = tree
 	}
-	return c.telling(ctx, trees[0], trees[1], commands)
+	if trees[0] == trees[1] {
+		return nil, nil
+	}
+	passes, err := c.holding(ctx, trees[0], commands, Broken)
+	if err != nil || len(passes) == 0 {
+		return nil, err
+	}
+	fails, err := c.holding(ctx, trees[1], passes, Broken)
+	return without(passes, fails), err
 }
 
 // withoutBodies are those that come to a test when the work's functions do nothing: a
@@ -122,22 +146,9 @@ func (c *controlling) withoutBodies(ctx context.Context, commands []Command) (co
 	return come, err
 }
 
-// telling are those of the commands that hold on one tree and not on another.
-func (c *controlling) telling(ctx context.Context, one, other string, commands []Command) ([]Command, error) {
-	if one == other {
-		return nil, nil
-	}
-	on, err := c.holding(ctx, one, commands)
-	if err != nil || len(on) == 0 {
-		return nil, err
-	}
-	both, err := c.holding(ctx, other, on)
-	return without(on, both), err
-}
-
-// holding are those of the commands that hold on a tree.
-func (c *controlling) holding(ctx context.Context, tree string, commands []Command) (held []Command, err error) {
-	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, nil)
+// holding are those of the commands that hold on a tree, which is there for a control.
+func (c *controlling) holding(ctx context.Context, tree string, commands []Command, note string) (held []Command, err error) {
+	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: note}, nil)
 	for _, r := range runs {
 		if r.OK() {
 			held = append(held, r.Command)
