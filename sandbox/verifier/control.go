@@ -3,6 +3,7 @@ package verifier
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"git-ward/internal/git"
 	"git-ward/internal/scratch"
 	"git-ward/internal/sources"
 	"git-ward/protocols/loop"
@@ -41,9 +43,10 @@ type controlling struct {
 	before []Command
 }
 
-// control runs each command that held once more without the work, which says whether it is
-// met by it, and once with each test failing at its end. One that then holds all the same cannot fail, if tests decide it: a work that ends its tests' process
-// with 0 before they fail would else be no other than a command that runs none.
+// control runs each command that held once more without the work, which says whether the work
+// made it hold, and once with each test failing at its end. One that then holds all the same
+// cannot fail, if tests decide it: a work that ends its tests' process with 0 before they
+// fail would else be no other than a command that runs none.
 func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 	commands := slices.DeleteFunc(slices.Clone(t.claim.Commands), func(c Command) bool { return c.Own })
 	base, err := writeTree(ctx, t.repo, t.claim.Base, nil)
@@ -51,7 +54,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 		return err
 	}
 	c := &controlling{trying: t, work: work, base: base}
-	if c.before, err = c.holding(ctx, base, commands, before); err != nil {
+	if base == work.tree { // identical trees run once
+		c.before = commands
+	} else if c.before, err = c.holding(ctx, base, commands, before); err != nil {
 		return err
 	}
 	held := commands
@@ -193,8 +198,12 @@ func (c *controlling) rewrite(ctx context.Context, onto string, files sources.Tr
 			continue
 		}
 		_, data, err := batch.Read(id, maxText)
-		if err != nil { // too large for what anybody wrote
-			continue
+		var large *git.TooLarge
+		if errors.As(err, &large) {
+			continue // nobody wrote that
+		}
+		if err != nil {
+			return "", err
 		}
 		changed, ok := how(name, string(data))
 		if !ok {
