@@ -112,7 +112,10 @@ func javaScriptAtEnd(text string) string {
 	return changed + javaScriptFails
 }
 
-// javaScriptOnly declares tests by what a runner has for all files, or node's own.
+// javaScriptPackage takes a package into a file: what it gives has no path of its own.
+var javaScriptPackage = pattern.New(`(?m)^(?:import\s[^;'"]*\sfrom\s*|(?:const|let|var)\s[^;'"=]*=\s*require\()['"][\w@][^'"\n]*['"]\)?[^\n]*$`)
+
+// javaScriptOnly keeps what is taken of packages, the runner's among them.
 func javaScriptOnly(text string, fail bool) string {
 	tests := javaScriptTest.FindAllStringSubmatch(text, -1)
 	if len(tests) == 0 {
@@ -123,11 +126,13 @@ func javaScriptOnly(text string, fail bool) string {
 		does = "{ throw new Error('a control'); }"
 	}
 	var b strings.Builder
-	b.WriteString("const declare = (test) => {\n")
-	for _, m := range tests {
-		fmt.Fprintf(&b, "\ttest(%s, () => %s);\n", m[3], does)
+	for _, taken := range javaScriptPackage.FindAllString(text, -1) {
+		b.WriteString(taken + "\n")
 	}
-	b.WriteString("};\nif (globalThis.test) declare(globalThis.test);\nelse import('node:test').then((m) => declare(m.test));\n")
+	for _, m := range tests {
+		declare, _, _ := strings.Cut(m[2], ".")
+		fmt.Fprintf(&b, "%s(%s, () => %s);\n", declare, m[3], does)
+	}
 	return b.String()
 }
 
