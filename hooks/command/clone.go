@@ -14,7 +14,10 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/protocols/comms"
+
+	"golang.org/x/sys/unix"
 )
 
 const cloneUsage = "clone [--control BRANCH] URL [DIR]"
@@ -50,18 +53,32 @@ func cloneRepository(ctx context.Context, env *cli.Env) error {
 	if _, err := os.Lstat(c.dir + besideDir); err == nil {
 		return diag.Hint(fmt.Errorf("%s is there already; the control branch of a clone in %s would be checked out in it", args[1]+besideDir, args[1]), "name another DIR")
 	}
-	if err := c.begin(); err != nil {
-		return err
-	}
 	env.Leaves("the clone that was begun is removed")
-	if err := c.make(args[0], args[1]); err != nil {
-		return errors.Join(err, c.begun.undo())
-	}
-	return nil
+	return c.make(args[0], args[1])
 }
 
-// make makes the clone; name is how its user calls the directory.
-func (c *cloner) make(url, name string) error {
+// cloner is one clone.
+type cloner struct {
+	ctx          context.Context
+	env          *cli.Env
+	dir, control string
+	tree         string // where it is while it is made
+}
+
+// make makes the clone; name is how its user calls the directory. All of it is made in a
+// directory of its own, which goes if that fails, and comes to its place as a whole: git's
+// clone that fails empties the directory that it was told, whoever put what in there meanwhile.
+func (c *cloner) make(url, name string) (err error) {
+	at, empty, err := c.place()
+	if err != nil {
+		return err
+	}
+	room, err := scratch.Make(at, "clone-")
+	if err != nil {
+		return diag.Hint(err, "name another DIR")
+	}
+	defer func() { err = errors.Join(err, room.Remove()) }()
+	c.tree = filepath.Join(room.Path, filepath.Base(c.dir))
 	if err := c.clone(url); err != nil {
 		return err
 	}
@@ -72,97 +89,117 @@ func (c *cloner) make(url, name string) error {
 	if err := c.look(names); err != nil {
 		return err
 	}
+	if empty {
+		err = c.fill(filepath.Base(room.Path))
+	} else {
+		err = move(c.tree, c.dir)
+	}
+	if err != nil {
+		return err
+	}
 	papers := name
 	if names.Split() {
 		papers += besideDir
-		if err := c.begun.mkdir(c.dir + besideDir); err != nil {
-			return err
-		}
-		if err := c.git("-C", c.dir, "worktree", "add", "--quiet", "--track", "-b", names.Branch, c.dir+besideDir, "origin/"+names.Branch); err != nil {
-			return err
+		c.env.Leaves("the project is cloned, and its control branch not checked out")
+		if err := c.papers(names); err != nil {
+			return diag.Hint(fmt.Errorf("%s is cloned and stays, but the control branch is not checked out: %w", name, err),
+				"git -C %s worktree add --track -b %s DIR origin/%[2]s", c.dir, names.Branch)
 		}
 	}
 	c.say(name, papers, names)
 	return nil
 }
 
-// cloner is one clone.
-type cloner struct {
-	ctx          context.Context
-	env          *cli.Env
-	dir, control string
-	begun        begun
-}
-
-// begun is what a clone that fails or is interrupted takes back: git does so for its own
-// part of the work alone.
-type begun struct {
-	made  []made
-	empty *os.Root // a directory that somebody made for the clone; nil for none
-}
-
-// made is a directory as this clone made it: another one that stands there by now is
-// somebody's.
-type made struct {
-	path string
-	info fs.FileInfo
-}
-
-// mkdir makes a directory for git to work in, which must not be there yet.
-func (b *begun) mkdir(path string) error {
-	err := os.Mkdir(path, 0o777)
-	if errors.Is(err, fs.ErrExist) {
-		return diag.Hint(fmt.Errorf("%s came to be there meanwhile", path), "name another DIR")
-	}
-	var info fs.FileInfo
-	if err == nil {
-		info, err = os.Lstat(path)
-	}
-	if err == nil {
-		b.made = append(b.made, made{path, info})
-	}
-	return err
-}
-
-// begin makes the directory, or sees that it is empty.
-func (c *cloner) begin() error {
+// place is the directory to make the clone in: on one file system with where it goes. An empty
+// directory that is there already may be the only one that its user can write.
+func (c *cloner) place() (at string, empty bool, err error) {
 	entries, err := os.ReadDir(c.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(filepath.Dir(c.dir), 0o777); err != nil {
-			return err
-		}
-		return c.begun.mkdir(c.dir)
+		at = filepath.Dir(c.dir)
+		return at, false, os.MkdirAll(at, 0o777)
 	case err != nil:
-		return diag.Hint(err, "name another DIR")
+		return "", false, diag.Hint(err, "name another DIR")
 	case len(entries) > 0:
-		return diag.Hint(fmt.Errorf("%s is there already, and not empty", c.dir), "name another DIR")
+		return "", false, notEmpty(c.dir)
 	}
-	c.begun.empty, err = os.OpenRoot(c.dir)
-	return err
+	return c.dir, true, nil
 }
 
-// undo removes what the clone made.
-func (b *begun) undo() (err error) {
-	for _, m := range b.made {
-		parent, fault := os.OpenRoot(filepath.Dir(m.path))
-		if fault != nil {
-			err = errors.Join(err, fault)
-			continue
-		}
-		name := filepath.Base(m.path)
-		if now, fault := parent.Lstat(name); fault == nil && os.SameFile(now, m.info) {
-			err = errors.Join(err, parent.RemoveAll(name))
-		}
-		parent.Close()
-	}
-	if b.empty == nil {
+func notEmpty(dir string) error {
+	return diag.Hint(fmt.Errorf("%s is there already, and not empty", dir), "name another DIR")
+}
+
+// fill moves all of the clone up into the directory that was empty, if nobody put anything
+// there meanwhile but the clone itself, in room. What was moved goes back if something is in its way.
+func (c *cloner) fill(room string) (err error) {
+	there, err := os.ReadDir(c.dir)
+	if err != nil {
 		return err
 	}
-	entries, fault := fs.ReadDir(b.empty.FS(), ".")
-	err = errors.Join(err, fault)
-	for _, e := range entries {
-		err = errors.Join(err, b.empty.RemoveAll(e.Name()))
+	for _, e := range there {
+		if e.Name() != room {
+			return came(filepath.Join(c.dir, e.Name()))
+		}
+	}
+	entries, err := os.ReadDir(c.tree)
+	if err != nil {
+		return err
+	}
+	for i, e := range entries {
+		if err = move(filepath.Join(c.tree, e.Name()), filepath.Join(c.dir, e.Name())); err == nil {
+			continue
+		}
+		for _, e := range entries[:i] {
+			err = errors.Join(err, move(filepath.Join(c.dir, e.Name()), filepath.Join(c.tree, e.Name())))
+		}
+		return err
+	}
+	return nil
+}
+
+// came is the error of what somebody else put where the clone goes.
+func came(path string) error {
+	return diag.Hint(fmt.Errorf("%s came to be there meanwhile, and stays", path), "name another DIR")
+}
+
+// move gives a path another name, at which nothing is yet. Some file systems cannot promise
+// the latter; there a look has to do.
+func move(from, to string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		if _, err = os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			return os.Rename(from, to)
+		} else if err == nil {
+			err = unix.EEXIST
+		}
+	}
+	if errors.Is(err, unix.EEXIST) {
+		return came(to)
+	} else if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+// papers checks out the control branch beside the clone, by way of a directory of its own.
+func (c *cloner) papers(names branches.Names) (err error) {
+	room, err := scratch.Make(filepath.Dir(c.dir), "clone-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, room.Remove()) }()
+	made, to := filepath.Join(room.Path, filepath.Base(c.dir)+besideDir), c.dir+besideDir
+	if err := c.git("-C", c.dir, "worktree", "add", "--quiet", "--track", "-b", names.Branch, made, "origin/"+names.Branch); err != nil {
+		return err
+	}
+	if _, err = os.Lstat(to); err == nil {
+		err = came(to)
+	} else {
+		err = c.git("-C", c.dir, "worktree", "move", made, to)
+	}
+	if err != nil {
+		err = errors.Join(err, c.git("-C", c.dir, "worktree", "remove", "--force", made), c.git("-C", c.dir, "branch", "--quiet", "-D", names.Branch))
 	}
 	return err
 }
@@ -190,14 +227,14 @@ func verb(args []string) string {
 // clone clones, and fetches what git's own clone leaves out.
 func (c *cloner) clone(url string) error {
 	for _, args := range [][]string{
-		{"clone", "--", url, c.dir},
-		{"-C", c.dir, "config", "--add", "remote.origin.fetch", "refs/ward/*:refs/ward/*"},
-		{"-C", c.dir, "config", "--add", "remote.origin.fetch", "refs/notes/*:refs/notes/*"},
-		{"-C", c.dir, "config", "pull.rebase", "true"},
-		{"-C", c.dir, "config", "ward.principal", "pm"},
-		{"-C", c.dir, "config", "merge.ward-lessons.name", "lessons, by id"},
-		{"-C", c.dir, "config", "merge.ward-lessons.driver", "git-ward lesson merge %O %A %B"},
-		{"-C", c.dir, "fetch", "--quiet", "origin"},
+		{"clone", "--", url, c.tree},
+		{"-C", c.tree, "config", "--add", "remote.origin.fetch", "refs/ward/*:refs/ward/*"},
+		{"-C", c.tree, "config", "--add", "remote.origin.fetch", "refs/notes/*:refs/notes/*"},
+		{"-C", c.tree, "config", "pull.rebase", "true"},
+		{"-C", c.tree, "config", "ward.principal", "pm"},
+		{"-C", c.tree, "config", "merge.ward-lessons.name", "lessons, by id"},
+		{"-C", c.tree, "config", "merge.ward-lessons.driver", "git-ward lesson merge %O %A %B"},
+		{"-C", c.tree, "fetch", "--quiet", "origin"},
 	} {
 		if err := c.git(args...); err != nil {
 			return err
@@ -208,15 +245,15 @@ func (c *cloner) clone(url string) error {
 
 // names finds out what the two branches are, and writes it down for every later command.
 func (c *cloner) names() (names branches.Names, err error) {
-	repo, err := git.Named(c.ctx, c.dir)
+	repo, err := git.Named(c.ctx, c.tree)
 	if err != nil {
 		return names, err
 	}
 	if c.control != "" {
 		if id, err := repo.Ref(c.ctx, "refs/remotes/origin/"+c.control); err != nil || id == git.Zero {
-			return names, diag.Hint(errors.Join(err, fmt.Errorf("origin has no branch %s", c.control)), "git -C %s branch --remotes", c.dir)
+			return names, diag.Hint(errors.Join(err, fmt.Errorf("origin has no branch %s", c.control)), "ask for one of them: git ls-remote --heads URL")
 		}
-		if err := c.git("-C", c.dir, "config", branches.ControlKey, c.control); err != nil {
+		if err := c.git("-C", c.tree, "config", branches.ControlKey, c.control); err != nil {
 			return names, err
 		}
 	}
@@ -224,7 +261,7 @@ func (c *cloner) names() (names branches.Names, err error) {
 		return names, err
 	}
 	for key, name := range map[string]string{branches.ControlKey: names.Branch, branches.ProjectKey: names.Project} {
-		if err := c.git("-C", c.dir, "config", key, name); err != nil {
+		if err := c.git("-C", c.tree, "config", key, name); err != nil {
 			return names, err
 		}
 	}
@@ -234,7 +271,7 @@ func (c *cloner) names() (names branches.Names, err error) {
 // look warns where what should be the control branch has no COMMS.md: init may have been
 // told another name for it, which no clone can know.
 func (c *cloner) look(names branches.Names) error {
-	repo, err := git.Named(c.ctx, c.dir)
+	repo, err := git.Named(c.ctx, c.tree)
 	if err != nil {
 		return err
 	}

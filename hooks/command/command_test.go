@@ -263,3 +263,74 @@ func TestInit(t *testing.T) {
 	run(t, initialize, t.TempDir(), "--bare").check(t, "usage")
 	run(t, initialize, t.TempDir(), "--bare", "a", "b").check(t, "usage")
 }
+
+// TestCloneLeaves: a clone that fails takes back what it made, and nothing that somebody else
+// put into its directory meanwhile, whether that was there and empty or is the clone's own.
+func TestCloneLeaves(t *testing.T) {
+	of := remote(t)
+	for _, c := range []struct {
+		name         string
+		there, fails bool   // the directory is there; the clone fails
+		put          string // what comes to be in it meanwhile
+	}{
+		{"fails, nothing there", false, true, ""},
+		{"fails, into an empty one", true, true, ""},
+		{"fails, with a file of somebody's", true, true, "mine"},
+		{"fails, with a directory made meanwhile", false, true, "mine"},
+		{"with a file of somebody's", true, false, "mine"},
+		{"with one in its way", true, false, "COMMS.md"},
+		{"into a directory made meanwhile", false, false, "mine"},
+		{"into an empty one", true, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parent := t.TempDir()
+			dir := filepath.Join(parent, "work")
+			if c.there {
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// What git starts on the other side puts the file there, in the middle of the clone.
+			script := filepath.Join(t.TempDir(), "upload-pack")
+			text := "#!/bin/sh\n"
+			if c.put != "" {
+				text += "mkdir -p '" + dir + "/mine.d'; echo mine >'" + dir + "/" + c.put + "'\n"
+			}
+			if c.fails {
+				text += "exit 1\n"
+			}
+			if err := os.WriteFile(script, []byte(text+"exec git-upload-pack \"$@\"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("GIT_CONFIG_COUNT", "1")
+			t.Setenv("GIT_CONFIG_KEY_0", "core.sshCommand")
+			t.Setenv("GIT_CONFIG_VALUE_0", script+" '"+of.Dir+"' #")
+			t.Setenv("GIT_SSH_VARIANT", "simple")
+			got := run(t, Clone, parent, "host:"+of.Dir, dir)
+			if (got.err != nil) != (c.fails || c.put != "") {
+				t.Fatalf("it ended with %v\n%s", got.err, got.errs)
+			}
+			if c.put != "" && !c.fails && !strings.Contains(got.err.Error(), "came to be there meanwhile, and stays") {
+				t.Errorf("it does not name what is in its way: %v", got.err)
+			}
+			var names []string
+			entries, _ := os.ReadDir(dir)
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+			want := map[bool]string{true: ".git COMMS.md", false: ""}[got.err == nil]
+			if c.put != "" {
+				want = map[string]string{"mine": "mine mine.d", "COMMS.md": "COMMS.md mine.d"}[c.put]
+			}
+			if strings.Join(names, " ") != want {
+				t.Errorf("in the directory: %q, want %q", names, want)
+			}
+			if _, err := os.Stat(dir); err != nil && c.there {
+				t.Error("the directory that was there is gone")
+			}
+			if left, _ := filepath.Glob(parent + "/*"); len(left) > 1 {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
