@@ -68,6 +68,49 @@ func TestMergeRight(t *testing.T) {
 	b.Fsck()
 }
 
+// TestNewRootKind: a name of main's root that becomes another kind of thing is new there: a
+// file a directory or a link, a directory a file. What stays of its kind is not, executable or
+// not, nor what a directory gets besides.
+func TestNewRootKind(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	b.Git("switch", "-q", "main")
+	b.Commit("conf", "a file\n")
+	b.Commit("conf.d/a", "a file in a directory\n")
+	b.Commit("run", "a file\n")
+	if out, err := b.Push("main"); err != nil {
+		t.Fatal(out)
+	}
+	configtest.Set(b.T, b.Bare, "agent_merge = true")
+	configtest.Set(b.T, b.Bare, `new_root = "ask"`)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", byAgent(uow.Iterate))
+	main := strings.TrimSpace(b.Git("rev-parse", "main"))
+	b.Git("switch", "-q", "-C", "agent/D-1", main)
+	for _, c := range []struct{ change, want string }{
+		{"rm conf && mkdir conf && echo hello >conf/x", "conf is new at the root as a directory"},
+		{"ln -sf run conf", "conf is new at the root as a link"},
+		{"rm -r conf.d && echo hello >conf.d", "conf.d is new at the root as a file"},
+		{"rm -r conf.d && ln -s run conf.d", "conf.d is new at the root as a link"},
+		{"chmod +x run && echo hello >conf.d/b", ""},
+	} {
+		b.Git("rm", "-q", "-r", ".")
+		b.Git("checkout", "-q", main, "--", ".")
+		b.Run(b.Work, "sh", "-c", c.change)
+		b.Git("add", "--all")
+		b.Git("commit", "-q", "-m", c.change)
+		commit := strings.TrimSpace(b.Git("rev-parse", "HEAD"))
+		if out, err := b.AgentPush("agent/D-1"); err != nil {
+			t.Fatal(out)
+		}
+		b.verdict("D-1.1", commit, "podman", true)
+		if out, err := b.AgentPush(commit + ":main"); c.want != "" && (err == nil || !strings.Contains(out, c.want)) || c.want == "" && err != nil {
+			t.Errorf("%s: %v, wanted %q\n%s", c.change, err, c.want, out)
+		}
+	}
+}
+
 // TestEvidence: forms, frozen iterations and manifests are held to on each push.
 func TestEvidence(t *testing.T) {
 	t.Parallel()

@@ -104,9 +104,10 @@ func verified(pass *Pass, t *walk.Tip) (why string, err error) {
 	return why, nil
 }
 
-// newAtRoot says which name a merge brings that main's root does not have, where such a one
-// waits for the PM's word; "" for none. Programs look for what they run, and obey, by names at
-// the root, and no list has them all.
+// newAtRoot says which name a merge brings that main's root does not have, or has for another
+// kind of thing, where such a one waits for the PM's word; "" for none. Programs look for what
+// they run, and obey, by names at the root, and no list has them all. Many read a file of a name,
+// or all that a directory of it holds (conf and conf/), so what changes its kind is new.
 func newAtRoot(pass *Pass, t *walk.Tip) (why string, err error) {
 	if pass.Push.Config.Rights.NewRoot != config.Ask {
 		return "", nil
@@ -115,16 +116,30 @@ func newAtRoot(pass *Pass, t *walk.Tip) (why string, err error) {
 	if err != nil {
 		return "", err
 	}
+	tree, err := treeOf(pass, t.New)
+	if err != nil {
+		return "", err
+	}
 	for _, change := range t.Changes {
 		if change.Deleted() || loop.Free(change.Path, t.History == push.Project) {
 			continue
 		}
 		name, _, _ := strings.Cut(change.Path, "/")
-		if _, there, err := pass.Repo.Lookup(old, name); err != nil {
+		was, there, err := pass.Repo.Lookup(old, name)
+		if err != nil {
 			return "", err
-		} else if !there {
-			return diag.Clean(name) + ` is new at the root, and the host admin's [rights] new_root = "ask" leaves that to the PM: git ward take`, nil
 		}
+		is, _, err := pass.Repo.Lookup(tree, name)
+		if err != nil {
+			return "", err
+		}
+		what := " is new at the root"
+		if there && was.Mode.Kind() == is.Mode.Kind() {
+			continue
+		} else if there {
+			what += " as a " + is.Mode.Kind()
+		}
+		return diag.Clean(name) + what + `, and the host admin's [rights] new_root = "ask" leaves that to the PM: git ward take`, nil
 	}
 	return "", nil
 }

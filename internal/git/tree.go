@@ -28,6 +28,19 @@ type Entry struct {
 	ID   string
 }
 
+// Kind is what a mode stands for in words; executable or not, a file is a file.
+func (m Mode) Kind() string {
+	switch m {
+	case ModeDir:
+		return "directory"
+	case ModeSymlink:
+		return "link"
+	case ModeGitlink:
+		return "submodule"
+	}
+	return "file"
+}
+
 // IsDir reports whether the entry is a subtree.
 func (e Entry) IsDir() bool { return e.Mode == ModeDir }
 

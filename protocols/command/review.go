@@ -186,9 +186,9 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 	if err != nil {
 		return err
 	}
-	root := make(map[string]bool, len(entries))
+	root := make(map[string]review.Kind, len(entries))
 	for _, e := range entries {
-		root[e.Name] = true
+		root[e.Name] = review.KindOf(uint32(e.Mode))
 	}
 	r.Touched = review.Touch(r.Changes, protected.Covers, filename.Instructions().Covers, tests, root)
 	r.Merge, w.tree, err = c.merge(r.Project, r.Base, r.Commit, p)

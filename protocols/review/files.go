@@ -18,6 +18,7 @@ const (
 	Program   Kind = "executable"
 	Link      Kind = "link"
 	Submodule Kind = "submodule"
+	Directory Kind = "directory" // at the root only: no change is of one
 )
 
 // KindOf is what a mode of git's stands for; 0 is nothing.
@@ -27,12 +28,26 @@ func KindOf(mode uint32) Kind {
 		return Link
 	case 0o160000:
 		return Submodule
+	case 0o040000:
+		return Directory
 	case 0o100755:
 		return Program
 	case 0:
 		return ""
 	}
 	return File
+}
+
+// atRoot is the kind of the name at the root by which a path of this kind begins; below says
+// that more follows it.
+func (k Kind) atRoot(below bool) Kind {
+	switch {
+	case below:
+		return Directory
+	case k == Program:
+		return File
+	}
+	return k
 }
 
 // Change is one path that the work changes.
@@ -51,21 +66,22 @@ type Change struct {
 // Touched are the changed paths that a reader looks at first.
 type Touched struct {
 	Protected    []diag.Untrusted `json:"protected"`    // [rights] protected: they run code or steer tools
-	NewAtRoot    []diag.Untrusted `json:"new_at_root"`  // first parts of paths that the project's root does not have
+	NewAtRoot    []diag.Untrusted `json:"new_at_root"`  // first parts of paths that the project's root does not have, or has as another kind
 	Instructions []diag.Untrusted `json:"instructions"` // what coding agents obey (GATE-5)
 	Tests        []diag.Untrusted `json:"tests"`        // tests by their names, [verify] pinned, and what the directive freezes
 }
 
-// Touch sorts out the paths that a reader looks at first; tests are globs, and root is the
-// names that the project has at its root.
-func Touch(changes []Change, protected, instructions, tests func(path string) bool, root map[string]bool) Touched {
+// Touch sorts out the paths that a reader looks at first; tests are globs, and root is what
+// stands at the project's root, by name: one of another kind is new.
+func Touch(changes []Change, protected, instructions, tests func(path string) bool, root map[string]Kind) Touched {
 	t := Touched{Protected: []diag.Untrusted{}, NewAtRoot: []diag.Untrusted{}, Instructions: []diag.Untrusted{}, Tests: []diag.Untrusted{}}
 	for _, c := range changes {
 		path := c.Path.Raw()
 		if protected(path) {
 			t.Protected = append(t.Protected, c.Path)
 		}
-		if first, _, _ := strings.Cut(path, "/"); c.New != "" && !root[first] && !slices.Contains(t.NewAtRoot, diag.Untrusted(first)) {
+		first, _, below := strings.Cut(path, "/")
+		if c.New != "" && c.New.atRoot(below) != root[first].atRoot(false) && !slices.Contains(t.NewAtRoot, diag.Untrusted(first)) {
 			t.NewAtRoot = append(t.NewAtRoot, diag.Untrusted(first))
 		}
 		if instructions(path) {

@@ -181,13 +181,13 @@ func TestFiles(t *testing.T) {
 	if got := Summary(changes); got != "9 files changed, +304 -3 lines" {
 		t.Error(got)
 	}
-	touched := Touch(changes, func(p string) bool { return p == "run.sh" }, func(p string) bool { return p == "gone" }, func(p string) bool { return InGlobs([]string{"**/*_test.go", "fixed/**"}, p) }, map[string]bool{"run.sh": true, "pkg": true})
+	touched := Touch(changes, func(p string) bool { return p == "run.sh" }, func(p string) bool { return p == "gone" }, func(p string) bool { return InGlobs([]string{"**/*_test.go", "fixed/**"}, p) }, map[string]Kind{"run.sh": File, "a.go": Program, "pkg": Directory, "fixed": File, "sub": Directory, "new.go": Link})
 	if !slices.Equal(touched.Protected, []diag.Untrusted{"run.sh"}) || !slices.Equal(touched.Instructions, []diag.Untrusted{"gone"}) ||
 		!slices.Equal(touched.Tests, []diag.Untrusted{"pkg/a_test.go", "fixed/deep/x"}) {
 		t.Errorf("%+v", touched)
 	}
-	if slices.Contains(touched.NewAtRoot, "pkg") || slices.Contains(touched.NewAtRoot, "gone") || !slices.Contains(touched.NewAtRoot, "fixed") {
-		t.Errorf("new at the root: %q", touched.NewAtRoot)
+	if want := []diag.Untrusted{"new.go", "l\x1b", "sub", "x.bin", "fixed"}; !slices.Equal(touched.NewAtRoot, want) { // also what is of another kind there
+		t.Errorf("new at the root: %q, want %q", touched.NewAtRoot, want)
 	}
 }
 
