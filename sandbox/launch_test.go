@@ -174,7 +174,8 @@ func TestTimeSpent(t *testing.T) {
 }
 
 // TestKilledLauncher: the agent dies with a launcher that gets SIGKILL, and the
-// lock is free.
+// lock is free. Its child, which nothing contains, ends with the next launch; that of another
+// repository, and of a copy with the same lock, ends nothing.
 func TestKilledLauncher(t *testing.T) {
 	tier.First(t, "it launches real processes")
 	t.Parallel()
@@ -184,9 +185,23 @@ func TestKilledLauncher(t *testing.T) {
 	l.Process.Kill()
 	await.Exit(t, l.Cmd)
 	await.True(t, "the agent is gone", func() bool { return !alive(r.PID) })
-	syscall.Kill(-r.PGID, syscall.SIGKILL) // the child, which nothing contains
+	t.Cleanup(func() { syscall.Kill(-r.PGID, syscall.SIGKILL) })
 	if pid, running := runstate.Running(h.bare); running {
 		t.Errorf("process %d has the lock", pid)
+	}
+	backup := h.bare + ".backup"
+	if out, err := exec.Command("cp", "-a", h.bare, backup).CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	other := filepath.Join(filepath.Dir(h.bare), "other")
+	if copied := h.start("--bare", backup, "--unfenced", "--once", "--state", other); copied.exit() != 0 {
+		t.Errorf("a launch of a copy:\n%s", &copied.err)
+	}
+	if !alive(r.Kid) {
+		t.Error("a launch of a copy ended what the original's left")
+	}
+	if next := h.start("--bare", h.bare, "--unfenced", "--once", "--state", other); next.exit() != 0 || alive(r.Kid) {
+		t.Errorf("the child of a killed launch lives: %t\n%s", alive(r.Kid), &next.err)
 	}
 }
 
@@ -227,8 +242,8 @@ func TestOneGate(t *testing.T) {
 	await.Exit(t, first.Cmd)
 	await.True(t, "the agent is gone", func() bool { return !alive(r.PID) })
 	next := h.start("--bare", h.bare, "--unfenced", "--once", "--state", other)
-	if code := next.exit(); code != 0 {
-		t.Errorf("after a killed one: exit %d\n%s", code, &next.err)
+	if code := next.exit(); code != 0 || alive(r.Kid) {
+		t.Errorf("after a killed one: exit %d, its agent's child lives: %t\n%s", code, alive(r.Kid), &next.err)
 	}
 }
 

@@ -46,6 +46,7 @@ type away struct {
 	Away
 	host    *near.Host
 	scratch *scratch.Dir
+	tag     string // as a launch's
 	log     func(format string, args ...any)
 }
 
@@ -59,12 +60,22 @@ func LaunchAway(ctx context.Context, spec Away) (err error) {
 	defer state.Close()
 	spec.Messages = &locked{out: spec.Messages} // all workers write to it
 	a := &away{Away: spec}
+	if a.tag, err = tagOf(state, spec.State); err != nil {
+		return err
+	}
+	left := endLeft(a.tag)
+	if spec.Unfenced {
+		defer endLeft(a.tag)
+	}
 	if a.scratch, err = scratch.Make(spec.Podman.Scratch, ""); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.scratch.Remove()) }()
 	a.log = func(format string, args ...any) {
 		fmt.Fprintln(a.Messages, diag.Clean(fmt.Sprintf(format, args...)))
+	}
+	if left > 0 {
+		a.log("ended %s that an unfenced launch which was killed left running", diag.Count(left, "process"))
 	}
 	a.Gate.Log = logger(io.Discard, io.Discard)
 	if a.host, err = near.NewHost(a.Gate); err != nil {
@@ -265,7 +276,7 @@ func (a *away) prepare(dir, state, mirror string, o order) (*config.Config, erro
 
 // payload runs the watcher and the agent on one directive, behind this machine's fence.
 func (a *away) payload(ctx context.Context, number int, o order, settings *config.Config, dir *scratch.Dir, state, mirror string, out io.Writer) (err error) {
-	l := &launch{scratch: dir, until: o.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: mirror, Settings: settings, State: state,
+	l := &launch{scratch: dir, tag: a.tag, until: o.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: mirror, Settings: settings, State: state,
 		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,
 		Payload: Payload{Model: o.Model, Once: a.Once, Stdout: out, Stderr: out}}}
 	if a.Unfenced && o.Model != "script" {

@@ -88,6 +88,7 @@ type launch struct {
 	file    io.Writer       // where both go
 	lock    *os.File        // the launch lock
 	scratch *scratch.Dir    // the launch's own directory, for sockets
+	tag     string          // NAME=value, in the environment of all unfenced processes
 	until   time.Time       // when [budget] time is spent
 	policy  firewall.Policy // SBX-2 for this machine
 	lives   *lives          // what is told of the work as it goes on; nil with a command
@@ -142,12 +143,20 @@ func Launch(ctx context.Context, s Spec) (err error) {
 		return err
 	}
 	defer lock.Close()
+	tag, err := tagOf(gate, s.Bare)
+	if err != nil {
+		return err
+	}
+	left := endLeft(tag)
+	if s.Unfenced {
+		defer endLeft(tag)
+	}
 	dir, err := makeScratch(lock, s.Podman.Scratch)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeScratch(lock, dir)) }()
-	l := &launch{spec: s, lock: lock, scratch: dir}
+	l := &launch{spec: s, lock: lock, scratch: dir, tag: tag}
 	bounded := "unfenced: nothing is bounded"
 	if !s.Unfenced {
 		var leave func()
@@ -179,6 +188,9 @@ func Launch(ctx context.Context, s Spec) (err error) {
 	}
 	defer file.Close()
 	l.file, l.log = file, logger(file, s.Messages)
+	if left > 0 {
+		l.log.Warn().Int("processes", left).Msg("ended what an unfenced launch that was killed left running")
+	}
 	l.log.Info().Str("bounded", bounded).Msg("launched")
 	if s.Kube != nil {
 		closed, err := l.openCluster(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -46,11 +47,32 @@ func (w *worker) runProcesses(ctx context.Context) error {
 // and tokens of the user's session are not its business.
 func (w *worker) processEnv() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home(w.state), "LANG=C.UTF-8", boot.UntilVar + "=" + w.untilText(), boot.LiveVar + "=1", boot.LeaseVar + "=" + w.only}
+	if w.tag != "" {
+		env = append(env, w.tag)
+	}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
 	}
 	return env
 }
+
+// launchVar is in the environment of all that an unfenced launch starts, and inherited.
+const launchVar = "WARD_LAUNCH"
+
+// tagOf marks the processes of unfenced launches by what they have for themselves alone: a
+// repository's gate, or the state of a machine that works for one, by inode and path. A copy has
+// another of both, and whoever holds it knows that what carries its mark is nobody's.
+func tagOf(held *os.File, path string) (string, error) {
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(int(held.Fd()), &stat); err != nil {
+		return "", err
+	}
+	return launchVar + "=" + strconv.FormatUint(stat.Dev, 16) + "." + strconv.FormatUint(stat.Ino, 16) + ":" + path, nil
+}
+
+// endLeft ends what an unfenced launch that was killed left running, or one that ends by itself,
+// as far as it kept the mark: nothing contains it.
+func endLeft(tag string) int { return process.EndTagged(tag, time.Second) }
 
 // processEnd is a launch's end for its processes'. Death by a signal that nobody
 // here sent is trouble; where it was asked for, the shell's code for it is enough.
