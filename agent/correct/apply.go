@@ -2,7 +2,6 @@ package correct
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -70,19 +69,11 @@ func (b *base) apply(ctx context.Context, data []byte, l lesson.Lesson) (*Done, 
 		return nil, err
 	}
 	files, err := l.Replay(tree)
-	l.Status, l.Reason = lesson.Applied, ""
-	var cannot *lesson.CannotApply
-	switch {
-	case errors.As(err, &cannot):
-		l.Status, l.Reason = lesson.Failed, diag.Untrusted(diag.Clean(cannot.Reason))
-		if l.Action.Type == lesson.None {
-			l.Status = lesson.Noted
-		}
-	case err != nil:
+	status, reason, err := l.Outcome(files, err)
+	if err != nil {
 		return nil, err
-	case len(files) == 0:
-		l.Reason = "it was so already"
 	}
+	l.Status, l.Reason = status, diag.Untrusted(reason)
 	marked, err := lesson.Mark(data, l.ID, l.Status, l.Reason.Raw())
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -16,8 +17,8 @@ import (
 // them (LES-2): refs/notes/lessons keeps each line of each commit, and every directive
 // learns from it. A lesson's id is the hash of what it says. The lesson belongs to the directive
 // whose ref brings it, and begins as pending or noted. Only the commit that carries it out may
-// say that it is applied, and replay carries it out again. Lines that a parent or main has
-// are theirs.
+// say that it is applied, and replay carries it out again; of another directive's lesson no other
+// commit says anything. Lines that a parent or main has are theirs.
 func forged(pass *Pass, c *walk.Commit, parents []string) error {
 	if !pass.Push.Principal.Fenced() || !c.History.Documents() {
 		return nil
@@ -60,10 +61,7 @@ func forged(pass *Pass, c *walk.Commit, parents []string) error {
 			was[l.ID] = l
 		}
 	}
-	own := directiveOf(c.Ref)
-	if own == "" {
-		own = pass.Push.Lease.Directive
-	}
+	own := ownDirective(pass, c.Ref)
 	number := 0
 	for line := range bytes.Lines(data) {
 		number++
@@ -78,19 +76,29 @@ func forged(pass *Pass, c *walk.Commit, parents []string) error {
 	return nil
 }
 
+// ownDirective is the directive whose lessons a ref brings, "" where that is nobody's.
+func ownDirective(pass *Pass, ref string) string {
+	return cmp.Or(directiveOf(ref), pass.Push.Lease.Directive)
+}
+
 // forgery says what is wrong with a line that nobody else wrote, "" for nothing.
 func forgery(c *walk.Commit, own string, l lesson.Lesson, was map[string]lesson.Lesson) (message, hint string) {
 	const extract = "git ward lesson extract writes it, of the directive's post-mortem"
 	old, there := was[l.ID]
+	others := own != "" && l.TaskID != own
 	switch {
 	case there && old.Same(l):
-		if l.Status != lesson.Applied || (c.History == push.Undivided || c.History == push.Control) && slices.Equal(git.Trailers(c.Commit.Message, lesson.Trailer), []string{l.ID}) {
+		if l.Status != lesson.Applied && !others || (c.History == push.Undivided || c.History == push.Control) && slices.Equal(git.Trailers(c.Commit.Message, lesson.Trailer), []string{l.ID}) {
 			return "", ""
+		}
+		if l.Status != lesson.Applied {
+			return fmt.Sprintf("the lesson %s is of %s, and this is pushed for %s, which does not say what becomes of it", l.ID, diag.Clean(l.TaskID), own),
+				"git ward lesson apply makes the commit that tries it"
 		}
 		return "nothing carries out the lesson " + l.ID + " here, which says that it is applied", "git ward lesson apply makes the commit that does"
 	case l.ID != l.ContentID():
 		return fmt.Sprintf("the id %s is not of what the lesson says, which has %s", l.ID, l.ContentID()), extract
-	case own != "" && l.TaskID != own:
+	case others:
 		return fmt.Sprintf("the lesson %s is of %s, and this is pushed for %s", l.ID, diag.Clean(l.TaskID), own), extract
 	case l.Status == lesson.Applied || l.Status == lesson.Failed:
 		return fmt.Sprintf("the lesson %s begins as %s", l.ID, l.Status), "a new lesson is pending, or noted; git ward lesson apply carries it out"

@@ -108,7 +108,7 @@ func (r replayer) replay(pass *Pass, c *walk.Commit, parent, id string) error {
 	if err != nil {
 		return err
 	}
-	want, err := r.expected(pass, parent, l, data, now)
+	want, err := r.expected(pass, c.Ref, parent, l, data, now)
 	var cannot *lesson.CannotApply
 	if errors.As(err, &cannot) {
 		replayFinding(pass, c, lesson.Path, fmt.Sprintf("the lesson %s cannot be carried out here: %s", id, cannot.Reason),
@@ -157,14 +157,32 @@ func pending(data []byte, id string) (lesson.Lesson, bool) {
 // expected is the blob of each file that the lesson changes on the parent: what
 // its replay gives where the commit says applied, nothing where it says
 // otherwise, and its line of lessons.jsonl with the status and reason that the
-// commit gives it.
-func (r replayer) expected(pass *Pass, parent string, l lesson.Lesson, before, now []byte) (map[string]string, error) {
+// commit gives it. Of a lesson of another directive's these are what carrying it out gives, too.
+func (r replayer) expected(pass *Pass, ref, parent string, l lesson.Lesson, before, now []byte) (map[string]string, error) {
 	want := map[string]string{}
 	list, _ := lesson.Parse(now)
 	status, reason := lesson.Applied, ""
 	for _, after := range list {
 		if after.ID == l.ID && after.Status != lesson.Pending {
 			status, reason = after.Status, after.Reason.Raw()
+		}
+	}
+	own := ownDirective(pass, ref)
+	others := own != "" && l.TaskID != own
+	var changed []charter.File
+	if status == lesson.Applied || others {
+		sources, err := r.sources.protocols(pass, parent)
+		if err != nil {
+			return nil, err
+		}
+		changed, err = l.Replay(lesson.Tree{Protocols: sources, File: func(path string) ([]byte, error) {
+			return fileAt(pass, parent, path, pass.Push.Config.Limits.BlobSize)
+		}})
+		if others {
+			status, reason, err = l.Outcome(changed, err)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	marked, err := lesson.Mark(before, l.ID, status, reason)
@@ -174,16 +192,6 @@ func (r replayer) expected(pass *Pass, parent string, l lesson.Lesson, before, n
 	want[lesson.Path] = git.BlobID(marked)
 	if status != lesson.Applied {
 		return want, nil
-	}
-	sources, err := r.sources.protocols(pass, parent)
-	if err != nil {
-		return nil, err
-	}
-	changed, err := l.Replay(lesson.Tree{Protocols: sources, File: func(path string) ([]byte, error) {
-		return fileAt(pass, parent, path, pass.Push.Config.Limits.BlobSize)
-	}})
-	if err != nil {
-		return nil, err
 	}
 	for _, f := range changed {
 		id := git.BlobID(f.Data)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/charter"
 	"git-ward/protocols/fsm"
 	"git-ward/protocols/mergediff"
@@ -163,4 +164,21 @@ func badTarget(p string) string {
 		}
 	}
 	return ""
+}
+
+// Outcome is what becomes of a lesson that Replay answered so, and why. An error that does not
+// say that the lesson cannot be carried out is returned.
+func (l Lesson) Outcome(changed []charter.File, err error) (status Status, reason string, _ error) {
+	var cannot *CannotApply
+	switch {
+	case errors.As(err, &cannot) && l.Action.Type == None:
+		return Noted, diag.Clean(cannot.Reason), nil
+	case errors.As(err, &cannot):
+		return Failed, diag.Clean(cannot.Reason), nil
+	case err != nil:
+		return "", "", err
+	case len(changed) == 0:
+		return Applied, "it was so already", nil
+	}
+	return Applied, "", nil
 }
