@@ -48,7 +48,7 @@ func Remember(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	}
 	batch := git.Open(dir).Batch(ctx)
 	defer batch.Close()
-	m := memory{at: map[string]int{}}
+	m := memory{at: map[ownID]int{}}
 	total, notes := 0, 0
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		words := strings.Fields(line)
@@ -73,21 +73,24 @@ func Remember(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	return all, nil
 }
 
-// memory merges lessons by id.
+// memory merges lessons by id, each directive's for itself: an id has 48 bits, and who looks for
+// one that some lesson of some directive has finds it.
 type memory struct {
 	list []lesson.Lesson
-	at   map[string]int
+	at   map[ownID]int
 }
 
+type ownID struct{ task, id string }
+
 // note takes in a note's lessons. One that says something else under an id that
-// is known is left out: somebody wrote it by hand.
+// is known of its directive is left out: somebody wrote it by hand.
 func (m *memory) note(text []byte) {
 	for line := range bytes.Lines(text) {
 		list, _ := lesson.Parse(line)
 		for _, l := range list {
-			i, known := m.at[l.ID]
+			i, known := m.at[ownID{l.TaskID, l.ID}]
 			if !known {
-				m.at[l.ID] = len(m.list)
+				m.at[ownID{l.TaskID, l.ID}] = len(m.list)
 				m.list = append(m.list, l)
 			} else if merged, err := lesson.Merge(m.list[i:i+1], list); err == nil {
 				m.list[i] = merged[0]
@@ -165,13 +168,13 @@ func Known(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := map[string]bool{}
+	own := map[ownID]bool{}
 	for _, l := range all {
-		own[l.ID] = true
+		own[ownID{l.TaskID, l.ID}] = true
 	}
 	remembered, err := Remember(ctx, t)
 	for _, l := range remembered {
-		if !own[l.ID] {
+		if !own[ownID{l.TaskID, l.ID}] {
 			all = append(all, l)
 		}
 	}

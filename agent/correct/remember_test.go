@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/lesson"
 )
 
@@ -24,5 +25,21 @@ func TestText(t *testing.T) {
 	list[len(list)-2].TaskID = strings.Repeat("x", maxLessonBytes)
 	if text, told := Text(list); told != 1 || len(text) > maxLessonBytes {
 		t.Errorf("%d told, %d bytes", told, len(text))
+	}
+}
+
+// TestOneIDOfTwo: a lesson of the same id, whose 48 bits can be found, takes no other
+// directive's place in the memory, whichever note is read first.
+func TestOneIDOfTwo(t *testing.T) {
+	of := func(task string, status lesson.Status) []byte {
+		return lesson.Format([]lesson.Lesson{{ID: "L-441ed3a8ad35", TaskID: task, Date: "2026-11-21", Lesson: diag.Untrusted("by " + task),
+			Action: lesson.Action{Type: lesson.None}, Status: status}})
+	}
+	m := memory{at: map[ownID]int{}}
+	for _, note := range [][]byte{of("D-2", lesson.Noted), of("D-1", lesson.Pending), of("D-1", lesson.Noted)} {
+		m.note(note)
+	}
+	if len(m.list) != 2 || m.list[0].TaskID != "D-2" || m.list[1].Lesson != "by D-1" || m.list[1].Status != lesson.Noted {
+		t.Errorf("%+v", m.list)
 	}
 }
