@@ -226,8 +226,9 @@ func verb(args []string) string {
 
 // clone clones, and fetches what git's own clone leaves out.
 func (c *cloner) clone(url string) error {
+	fmt.Fprintf(c.env.Stderr, "Cloning into '%s'...\n", c.dir) // as git says of where it is made
 	for _, args := range [][]string{
-		{"clone", "--", url, c.tree},
+		{"clone", "--quiet", "--", url, c.tree},
 		{"-C", c.tree, "config", "--add", "remote.origin.fetch", "refs/ward/*:refs/ward/*"},
 		{"-C", c.tree, "config", "--add", "remote.origin.fetch", "refs/notes/*:refs/notes/*"},
 		{"-C", c.tree, "config", "pull.rebase", "true"},
