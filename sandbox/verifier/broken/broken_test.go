@@ -25,7 +25,7 @@ type suite struct {
 var suites = map[string]suite{
 	"go": {tool: "go", names: []string{"x_test.go"}, files: map[string]string{
 		"go.mod":    "module example.org/x\n\ngo 1.21\n",
-		"x_test.go": "//go:build !never\n\n// Package x is tested.\npackage x\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal(1)\n\t}\n}\n\nfunc TestSkipped(t *testing.T) { t.Skip() }\n\nfunc FuzzTwo(f *testing.F) { f.Fuzz(func(*testing.T, int) {}) }\n\nfunc TestMain(m *testing.M) { m.Run() }\n",
+		"x_test.go": "//go:build !never\n\n// Package x is tested.\npackage x\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal(1)\n\t}\n}\n\nfunc TestSkipped(t *testing.T) { t.Skip() }\n\nfunc TestUnnamed(*testing.T) {}\n\nfunc FuzzTwo(f *testing.F) { f.Fuzz(func(*testing.T, int) {}) }\n\nfunc TestMain(m *testing.M) { m.Run() }\n",
 		"x.go":      "package x\n\nfunc Two() int { return 2 }\n",
 	}, hollow: true, line: "go test ./...", underneath: "x.go", early: "package x\n\nimport \"syscall\"\n\nfunc Two() int { syscall.Exit(0); return 3 }\n", only: true},
 	"python unittest": {tool: "python3", names: []string{"test_x.py"}, files: map[string]string{
@@ -135,7 +135,7 @@ func TestNotTests(t *testing.T) {
 		}
 	}
 	text := "package x\n\nfunc TestX(t *testing.T) {\n\tpanic(1)\n}\n"
-	if changed, _ := AtEnd("x_test.go", text); strings.Replace(changed, "\n\tdefer panic(\"a control\")\n", "", 1) != text {
+	if changed, _ := AtEnd("x_test.go", text); strings.Replace(changed, "\n\tdefer t.Fail()\n", "", 1) != text {
 		t.Errorf("more than one line was added:\n%s", changed)
 	}
 }

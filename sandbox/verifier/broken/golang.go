@@ -52,18 +52,27 @@ func goKind(f *ast.FuncDecl) string {
 	return ""
 }
 
-// goAtEnd defers a panic before all else that a test does: it comes last, however the test
-// returns, and nothing in it recovers. The end of the process runs no deferred call.
-func goAtEnd(text string) string { return goFirst(text, `defer panic("a control")`) }
+// goAtEnd defers the test's failure before all else that it does: it comes last, however the
+// test returns, and it comes as any failure does. The end of the process runs no deferred call.
+func goAtEnd(text string) string {
+	return goFirst(text, func(f *ast.FuncDecl) string {
+		if named := f.Type.Params.List[0].Names; len(named) == 1 && named[0].Name != "_" {
+			return "defer " + named[0].Name + ".Fail()"
+		}
+		return `defer panic("a control")`
+	})
+}
 
-func goBegun(text, word string) string { return goFirst(text, fmt.Sprintf("panic(%q)", word)) }
+func goBegun(text, word string) string {
+	return goFirst(text, func(*ast.FuncDecl) string { return fmt.Sprintf("panic(%q)", word) })
+}
 
 // goFirst has tests begin with a statement.
-func goFirst(text, statement string) string {
+func goFirst(text string, statement func(*ast.FuncDecl) string) string {
 	files, _, tests := goTests(text)
 	into := map[token.Pos]string{}
 	for _, f := range tests {
-		into[f.Body.Lbrace] = statement
+		into[f.Body.Lbrace] = statement(f)
 	}
 	return goInsert(files, text, into)
 }
@@ -132,12 +141,15 @@ func goOnly(text string, fail bool) string {
 	if len(tests) > 0 {
 		b.WriteString("\nimport \"testing\"\n")
 	}
-	does := "t.Skip()" // which is what a fuzz test must do that does nothing
-	if fail {
-		does = `panic("a control")`
-	}
 	for _, f := range tests {
-		fmt.Fprintf(&b, "\nfunc %s(t *testing.%s) { %s }\n", f.Name.Name, goKinds[goKind(f)], does)
+		kind, does := goKind(f), ""
+		switch {
+		case fail:
+			does = "t.Fail()"
+		case kind == "Fuzz":
+			does = "t.Skip()" // which a fuzz test must do that does nothing
+		}
+		fmt.Fprintf(&b, "\nfunc %s(t *testing.%s) { %s }\n", f.Name.Name, goKinds[kind], does)
 	}
 	return b.String()
 }
