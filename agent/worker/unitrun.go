@@ -137,7 +137,7 @@ func lostWords(d *deps, j *store.Journal) string {
 // verdict waits for the host's verdict on a claim: as long as the verifier may take
 // for the directive's commands, where the settings and the launch's time allow it.
 func (r *unitRun) verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
-	const runs = 3 // two of the verifier's, and one for the images
+	const runs = 3 + loop.ControlRuns // two of the verifier's, and one for the images
 	commands := len(r.unit.declaration.Commands) + 2
 	c := r.deps.config
 	most := time.Duration(runs*commands)*c.Verify.Timeout.Duration + time.Minute

@@ -70,6 +70,10 @@ const (
 	ControlNotApplicable = "not_applicable"
 )
 
+// ControlRuns is how often controls run a command at most: without the work, with each test
+// broken, and four times to tell what tests decide.
+const ControlRuns = 6
+
 // ControlWords are what a control says, for people.
 func ControlWords(says string) string {
 	return map[string]string{

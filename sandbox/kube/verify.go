@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/scratch"
+	"git-ward/protocols/loop"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/kube/manifest"
 	"git-ward/sandbox/verifier"
@@ -65,7 +66,7 @@ func ignore(error) error { return nil }
 
 // verifierSpec is the pod that carries an order out.
 func (e *Engine) verifierSpec(claim *verifier.Claim, order, word string) *manifest.Spec {
-	runs := claim.Replays + 1 // with what the claim adds
+	runs := claim.Replays + 1 + loop.ControlRuns // with what the claim adds
 	longest := time.Duration(len(claim.Commands)*runs) * e.Settings.Verify.Timeout.Duration
 	if claim.Against != nil {
 		longest = 2*longest + claim.Against.Time
