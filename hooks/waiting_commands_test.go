@@ -140,3 +140,26 @@ func TestCommandForADeadLetter(t *testing.T) {
 	}
 	b.Fsck()
 }
+
+// An edit is an answer: the lines of a unit that asked leave it to the agent, wherever they
+// are read.
+func TestEditedWhileItAsks(t *testing.T) {
+	tier.First(t, "the built programs, real hooks and pushes")
+	t.Parallel()
+	b := newUnits(t)
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.NeedInfo, Note: "when is it done?"})
+	lines := map[string][]string{"status": {"status"}, "the units": {"uow", "show"}, "the unit": {"uow", "show", "D-1.1"}}
+	says := func(want, never string) {
+		t.Helper()
+		for name, args := range lines {
+			if out := b.Run(b.Work, "git-ward", args...); !strings.Contains(out, want) || strings.Contains(out, never) {
+				t.Errorf("%s: it has no %q, or %q:\n%s", name, want, never, out)
+			}
+		}
+	}
+	says("git ward directive edit D-1", "the agent, ")
+	b.direct(directiveText + "\nSay it in English.\n")
+	says("the agent, which takes up the directive as it was edited", "git ward directive edit D-1")
+}

@@ -98,7 +98,7 @@ func (d *desk) await(what string, holds func() bool) {
 	defer func() {
 		if !came {
 			logs, _ := d.Try(d.Work, nil, "", "git-ward", "launch", "--logs", "--bare", d.Bare)
-			d.t.Logf("%s\n%s", d.last().Line(), logs)
+			d.t.Logf("%s\n%s", d.last().Line(d.last().Waits()), logs)
 		}
 	}()
 	await.True(d.t, what, holds)
@@ -229,7 +229,7 @@ func TestStory06Gone(t *testing.T) {
 	d.silent("gone")
 	d.exact("D-2")
 	if r := d.last(); r.State != uow.Archived {
-		t.Error(r.Line())
+		t.Error(r.Line(r.Waits()))
 	}
 	if report := ended(t, d.Pair, map[string]string{"D-1": "INFO"}); !strings.Contains(report, "D-1 is not among the directives any more, so its unit D-1.1 is ended.") {
 		t.Error(report)

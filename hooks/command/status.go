@@ -229,11 +229,7 @@ func (l *looked) waiting(w io.Writer) {
 			fmt.Fprintf(w, "and %s more: git ward status --json has them all\n", diag.Count(len(l.Waiting)-i, "thing"))
 			break
 		}
-		whom := "waits for you"
-		if one.Kind == view.Outage {
-			whom = "waits"
-		}
-		fmt.Fprintf(w, "%s: %s %s: %s\n    %s\n", whom, name(one), diag.Cut(one.Title.String(), 60), one.What, l.command(one.Command))
+		fmt.Fprintf(w, "%s: %s %s: %s\n    %s\n", one.Whom(), name(one), diag.Cut(one.Title.String(), 60), one.What, l.command(one.Command))
 		if one.Or != "" {
 			fmt.Fprintf(w, "    or: %s\n", l.command(one.Or))
 		}

@@ -93,6 +93,14 @@ type Waiting struct {
 	Since     time.Time      `json:"since,omitzero"`
 }
 
+// Whom is how a line of it begins: an outage waits for no person.
+func (w *Waiting) Whom() string {
+	if w.Kind == Outage {
+		return "waits"
+	}
+	return "waits for you"
+}
+
 // Line is a directive in a list.
 type Line struct {
 	review.Standing

@@ -70,7 +70,7 @@ func (s *Source) fill(ctx context.Context, r *git.Reader, d *Directive) error {
 	d.Reports, d.Questions = reports(desk.Doc.Document, d.Directive)
 	units := desk.UnitsOf(d.Directive)
 	for i, unit := range units[max(0, len(units)-maxUnits):] {
-		u, err := s.unit(ctx, r, unit)
+		u, err := s.unit(ctx, r, unit, d.Standing)
 		if err != nil {
 			return fmt.Errorf("%s: %w", unit.ID, err)
 		}
@@ -99,9 +99,9 @@ func reports(doc *comms.Document, name string) (said, asked []Report) {
 }
 
 // unit reads one unit's journal, as far back as is shown, and what hangs on it.
-func (s *Source) unit(ctx context.Context, r *git.Reader, unit state.Unit) (Unit, error) {
+func (s *Source) unit(ctx context.Context, r *git.Reader, unit state.Unit, of review.Standing) (Unit, error) {
 	u := Unit{ID: unit.ID.String(), Steps: []Step{}, Costs: []Point{}, Claims: []Point{}, Verdicts: []loop.Verdict{}, Transcripts: []TranscriptRef{}, Residuals: s.notes.residuals(unit.ID.String())}
-	if err := s.journal(ctx, r, unit, &u); err != nil || len(u.Steps) == 0 {
+	if err := s.journal(ctx, r, unit, of, &u); err != nil || len(u.Steps) == 0 {
 		return u, err
 	}
 	var claims []string
@@ -124,7 +124,7 @@ func (s *Source) unit(ctx context.Context, r *git.Reader, unit state.Unit) (Unit
 
 // journal fills in what the journal says: all of one that is short, which is proved, and
 // the newest records of a long one, each as it stands.
-func (s *Source) journal(ctx context.Context, r *git.Reader, unit state.Unit, u *Unit) error {
+func (s *Source) journal(ctx context.Context, r *git.Reader, unit state.Unit, of review.Standing, u *Unit) error {
 	out, err := s.repo.Output(ctx, "rev-list", "--count", "--first-parent", "--end-of-options", unit.Tip)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Source) journal(ctx context.Context, r *git.Reader, unit state.Unit, u 
 		u.add(record, u.LeftOut+i+1, commits[i])
 	}
 	if len(records) > 0 {
-		u.stand(records[len(records)-1])
+		u.stand(records[len(records)-1], of)
 	}
 	return nil
 }
@@ -178,10 +178,10 @@ func newest(r *git.Reader, tip string) (records []*uow.Record, commits []string,
 }
 
 // stand fills in where the unit stands.
-func (u *Unit) stand(last *uow.Record) {
+func (u *Unit) stand(last *uow.Record, of review.Standing) {
 	u.State, u.Words, u.Updated, u.Iteration = last.State, last.State.Words(), parse(last.Time), last.Iteration
 	u.Begun = u.Steps[0].Time
-	if w := last.Waits(); w.For != uow.ForNobody {
+	if w := of.WaitsOf(last); w.For != uow.ForNobody {
 		u.WaitsWords = w.String()
 	}
 }

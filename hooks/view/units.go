@@ -15,19 +15,34 @@ import (
 type Standing struct {
 	*uow.Record
 	Verdicts []loop.Verdict `json:"verdicts"`
+	Waits    uow.Waiting    `json:"-"`
 }
 
 // maxClaims is how many claims of a unit are looked up: as many as the picture has columns.
 const maxClaims = 30
 
 // Text is a unit for a person.
-func (s Standing) Text() string { return loop.Overview(s.Record, s.Verdicts) }
+func (s Standing) Text() string { return loop.Overview(s.Record, s.Verdicts, s.Waits) }
+
+// waitsOf is for whom a unit waits.
+func (o *Overview) waitsOf(r *uow.Record) uow.Waiting {
+	for _, line := range o.Directives {
+		if line.Unit == r.ID {
+			return line.WaitsOf(r)
+		}
+	}
+	return r.Waits()
+}
 
 // Units are the units that are not put away; one whose journal cannot be read is none of
 // them, and waits as an incident.
 func (s *Source) Units(ctx context.Context) ([]Standing, error) {
 	list := []Standing{}
-	err := s.read(ctx, func(r *git.Reader) error {
+	o, err := s.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, func(r *git.Reader) error {
 		all, _, err := state.Units(r)
 		if err != nil {
 			return err
@@ -45,7 +60,7 @@ func (s *Source) Units(ctx context.Context) ([]Standing, error) {
 			if err != nil {
 				return fmt.Errorf("%s: %w", unit.ID, err)
 			}
-			list = append(list, Standing{last, verdicts})
+			list = append(list, Standing{last, verdicts, o.waitsOf(last)})
 		}
 		return nil
 	})

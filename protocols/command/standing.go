@@ -136,6 +136,27 @@ func (u *units) standing(of subject) (p review.Position, err error) {
 	return p, err
 }
 
+// waits is for whom a unit waits that stands at this record, as its directive does. With an
+// error it is what the journal alone says.
+func (u *units) waits(r *uow.Record) (w uow.Waiting, err error) {
+	if r.State == uow.Archived {
+		return r.Waits(), nil
+	}
+	if u.at == nil {
+		if u.at, err = u.desk(); err != nil {
+			return r.Waits(), err
+		}
+	}
+	p, err := u.at.Position(r.Directive, 0)
+	if err != nil {
+		return r.Waits(), err
+	}
+	if p.Unit != nil && p.Unit.ID == r.ID {
+		p.Unit = r
+	}
+	return review.Stand(p).WaitsOf(r), nil
+}
+
 // mergeOf is the project's own commit, of those that a person sees in its history, that
 // brought a commit.
 func (u *units) mergeOf(commit string) (string, error) {

@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -34,6 +35,7 @@ type units struct {
 
 	rewritten map[uow.ID]string // journals that do not go on from what the clone has of them: where the host has them
 
+	at       *standing.Desk // where the directives stand, once it was asked
 	settings *config.Config
 	given    bool // settings are the host's; else they are Ward's defaults
 	assumed  bool // a step took totals from settings that were not given

@@ -182,7 +182,9 @@ func (u *units) step(id uow.ID, in uow.Input, drop ...dropped) error {
 		}
 		moved, err := u.push(parent, way.unit, way.from, drop...)
 		if moved {
-			_, err = fmt.Fprintln(u.env.Stdout, way.steps[len(way.steps)-1].Line())
+			last := way.steps[len(way.steps)-1]
+			w, _ := u.waits(last) // the step is made, whatever cannot be read now
+			_, err = fmt.Fprintln(u.env.Stdout, last.Line(w))
 		}
 		return moved, err
 	})
@@ -318,9 +320,9 @@ func uowList(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	if !asJSON {
-		fmt.Fprintln(w, "UNIT\tSTATE\tITERATION\tLEFT\tSINCE\tREASON\tWAITS FOR")
+		fmt.Fprintln(table, "UNIT\tSTATE\tITERATION\tLEFT\tSINCE\tREASON\tWAITS FOR")
 	}
 	var broken error
 	for _, unit := range units {
@@ -328,7 +330,7 @@ func uowList(ctx context.Context, env *cli.Env) error {
 		if err != nil {
 			broken = errors.Join(broken, err)
 			if !asJSON {
-				fmt.Fprintf(w, "%s\tbroken\t\t\t\t\t%s, its journal cannot be believed: git ward fsck on the host\n", unit.ID, uow.ForYou)
+				fmt.Fprintf(table, "%s\tbroken\t\t\t\t\t%s, its journal cannot be believed: git ward fsck on the host\n", unit.ID, uow.ForYou)
 			}
 			continue
 		}
@@ -341,9 +343,13 @@ func uowList(ctx context.Context, env *cli.Env) error {
 			}
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d of %d\t%s\t%s\t%s\n", r.ID, r.State.Words(), r.Iteration, r.Budget.Left().Iterations, r.Budget.Total.Iterations, r.Time, dash(r.ReasonCode.Words()), r.Waits())
+		w, err := u.waits(r)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d of %d\t%s\t%s\t%s\n", r.ID, r.State.Words(), r.Iteration, r.Budget.Left().Iterations, r.Budget.Total.Iterations, r.Time, dash(r.ReasonCode.Words()), w)
 	}
-	return errors.Join(w.Flush(), broken)
+	return errors.Join(table.Flush(), broken)
 }
 
 // newest is a unit's last record, where its journal holds: of one that is put away, where
@@ -406,16 +412,17 @@ func uowShow(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Stdout, unitText(j.Records, verdicts))
-	return nil
+	w, err := u.waits(j.Last())
+	fmt.Fprintln(env.Stdout, unitText(j.Records, verdicts, w))
+	return err
 }
 
 // unitText is a unit for people: where it stands, its budget, how its residual
 // went, what the host said of its claims, and its journal.
-func unitText(records []*uow.Record, verdicts []loop.Verdict) string {
+func unitText(records []*uow.Record, verdicts []loop.Verdict, w uow.Waiting) string {
 	last := records[len(records)-1]
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n", last.Line(), last.Budgets())
+	fmt.Fprintf(&b, "%s\n\n%s\n", last.Line(w), last.Budgets())
 	if len(verdicts) > 0 {
 		fmt.Fprintf(&b, "residual\n%s\n", loop.Plot(loop.History(verdicts), 30, 5))
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 // Overview is a unit for `git ward status`: where it stands, what its directive has
-// left, how the residual went, and the host's last word.
-func Overview(last *uow.Record, verdicts []Verdict) string {
+// left, how the residual went, the host's last word, and what it waits for.
+func Overview(last *uow.Record, verdicts []Verdict, waits uow.Waiting) string {
 	var b strings.Builder
 	left := last.Budget.Left()
-	fmt.Fprintf(&b, "%s\n  left: %s, %s, %s\n", last.Line(), diag.Count(left.Iterations, "iteration"), diag.Count(left.Claims, "claim"), diag.Count(left.Pushes, "push"))
+	fmt.Fprintf(&b, "%s\n  left: %s, %s, %s\n", last.Line(waits), diag.Count(left.Iterations, "iteration"), diag.Count(left.Claims, "claim"), diag.Count(left.Pushes, "push"))
 	if len(verdicts) == 0 {
 		return b.String()
 	}

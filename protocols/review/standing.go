@@ -69,6 +69,7 @@ type Standing struct {
 	Directive string         `json:"directive"`
 	Title     diag.Untrusted `json:"title"`
 	State     State          `json:"state"`
+	waits     uow.Waiting    // what its unit waits for, as p.Waits has it
 	WaitsFor  string         `json:"waits_for"`       // "you" (a PM), "agent", "host" (its verdict), "after" (other directives), "" for nobody
 	After     []string       `json:"after,omitempty"` // which ones, where it waits for "after"
 	Next      string         `json:"next"`            // the command to type, "" for none
@@ -103,12 +104,21 @@ func Stand(p Position) Standing {
 		s.Verdict = p.Verdict.Verdict
 		s.Current = p.Directive != nil && p.Verdict.DirectiveHash == p.Directive.Hash()
 	}
-	s.State = p.state(s)
+	s.State, s.waits = p.state(s), p.Waits()
 	s.WaitsFor, s.Next, s.Or = p.waits(s)
 	if s.WaitsFor == "agent" && len(p.After) > 0 {
 		s.WaitsFor, s.After = "after", p.After
 	}
 	return s
+}
+
+// WaitsOf is for whom a unit of the directive waits: as the directive has it where the unit is
+// the one in question and is not put away.
+func (s Standing) WaitsOf(r *uow.Record) uow.Waiting {
+	if s.Unit != r.ID || r.State == uow.Archived {
+		return r.Waits()
+	}
+	return s.waits
 }
 
 // Before names what it waits for by its `- after:`, for people: "D-3 (after)"; "" for nothing.

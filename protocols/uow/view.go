@@ -7,11 +7,12 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Line is a unit in one line: where it stands, what is left, what it waits for.
-func (r *Record) Line() string {
+// Line is a unit in one line: where it stands, what is left, and what it waits for, as
+// review.Stand has it.
+func (r *Record) Line(w Waiting) string {
 	left := r.Budget.Left()
 	s := fmt.Sprintf("%s: %s, iteration %d, %d of %d iterations left", r.ID, r.State.Words(), r.Iteration, left.Iterations, r.Budget.Total.Iterations)
-	if w := r.Waits(); w.For != ForNobody {
+	if w.For != ForNobody {
 		s += "; waits for " + w.String()
 	}
 	return s

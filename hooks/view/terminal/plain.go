@@ -109,7 +109,7 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 		if who == "" {
 			who = "Ward"
 		}
-		say("%s waits for you: %s: %s", who, foreign(w.What), foreign(s.typed(w.Command)))
+		say("%s %s: %s: %s", who, w.Whom(), foreign(w.What), foreign(s.typed(w.Command)))
 	}
 	p.waiting = waiting
 }
