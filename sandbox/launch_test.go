@@ -44,7 +44,7 @@ func TestLaunch(t *testing.T) {
 	}
 	slices.Sort(names)
 	// The forwarder leads to the gateway; its keys stand for none.
-	wantNames := []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "HOME", "LANG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PATH", "TMPDIR", "WARD_BOOT_FD", "WARD_BOOT_LOG", "WARD_BRANCH", "WARD_COMMIT", "WARD_LEASE", "WARD_LIVE", "WARD_UNTIL"}
+	wantNames := []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "HOME", "LANG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PATH", "TMPDIR", "WARD_BOOT_FD", "WARD_BOOT_LOG", "WARD_BRANCH", "WARD_COMMIT", "WARD_LAUNCH", "WARD_LEASE", "WARD_LIVE", "WARD_UNTIL"}
 	if !slices.Equal(names, wantNames) || !slices.Contains(r.Env, "ANTHROPIC_API_KEY=ward") || !slices.Contains(r.Env, "OPENAI_API_KEY=ward") ||
 		!slices.Contains(r.Env, "HOME="+filepath.Join(h.state, "home")) {
 		t.Errorf("environment %q", r.Env)
