@@ -20,7 +20,7 @@ type hole struct {
 }
 
 // clone starts a script that commits, with what a user inside would type.
-const clone = "set -e; cd $(mktemp -d); git clone -q /mnt/remote w; cd w; echo $RANDOM > file; git add .; git commit -qm work; "
+const clone = "set -e; cd $(mktemp -d); git clone -q file:///mnt/remote w; cd w; echo $RANDOM > file; git add .; git commit -qm work; "
 
 // holes in the repository's mount: those that led out of a fence
 // whose mount could be written come first.

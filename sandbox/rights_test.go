@@ -6,7 +6,7 @@ import (
 )
 
 // onMain is a clone whose next commit is on main's tip, without one of its own.
-const onMain = "set -e; cd $(mktemp -d); git clone -q /mnt/remote w; cd w; "
+const onMain = "set -e; cd $(mktemp -d); git clone -q file:///mnt/remote w; cd w; "
 
 // reported appends a report to COMMS.md, as the agent does it.
 const reported = onMain + "git-ward report --append --status INFO -m 'half way' >/dev/null; git commit -qam 'comms: report'; "
@@ -18,7 +18,7 @@ func file(how string) string { return onMain + how + "; git add -f .; git commit
 // of the user's: words that the answer must hold, and whether it is granted.
 var agentsRights = []hole{
 	{
-		what:   "a clone has no file of the remote's, which maintenance may be packing",
+		what:   "a clone by a URL has no file of the remote's, which maintenance may be packing",
 		script: onMain + "test -z \"$(find .git/objects -path '*/objects/??/*')\"; ls .git/objects/pack",
 		want:   []string{".pack"},
 		fine:   true,

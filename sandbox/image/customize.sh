@@ -12,16 +12,12 @@ mkdir -p "$root/bot" "$root/mnt/remote" "$root/ward/bin" "$root/ward/door" "$roo
 chmod 1777 "$root/bot"
 
 # The remote is read-only and owned by nobody known inside. What is pushed to
-# "origin", the name that a clone gives it, goes through the door. A clone asks git for
-# the objects: copied from a path, as git does otherwise, they are files that the host's
-# maintenance may be packing.
+# "origin", the name that a clone gives it, goes through the door.
 cat >"$root/etc/gitconfig" <<'G'
 [safe]
 	directory = /mnt/remote
 [remote "origin"]
 	receivepack = /ward/bin/ward-agent connect /ward/door/sock
-[url "file:///mnt/remote"]
-	insteadOf = /mnt/remote
 G
 
 # podman's files would name the host. Without a resolver none is asked.
