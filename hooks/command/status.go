@@ -48,7 +48,7 @@ func status(ctx context.Context, env *cli.Env) error {
 	}
 	defer l.Close()
 	if asJSON {
-		units, err := l.Units(ctx)
+		units, err := l.Units(ctx, l.Overview)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (l *looked) status(ctx context.Context, w io.Writer) error {
 		fmt.Fprintf(w, "warning: %s\n", line)
 	}
 	l.waiting(w)
-	units, err := l.Units(ctx)
+	units, err := l.Units(ctx, l.Overview)
 	if err != nil {
 		return err
 	}

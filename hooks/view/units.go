@@ -34,15 +34,11 @@ func (o *Overview) waitsOf(r *uow.Record) uow.Waiting {
 	return r.Waits()
 }
 
-// Units are the units that are not put away; one whose journal cannot be read is none of
-// them, and waits as an incident.
-func (s *Source) Units(ctx context.Context) ([]Standing, error) {
+// Units are the units that are not put away, with what they wait for by an overview; one
+// whose journal cannot be read is none of them, and waits as an incident.
+func (s *Source) Units(ctx context.Context, o *Overview) ([]Standing, error) {
 	list := []Standing{}
-	o, err := s.Overview(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = s.read(ctx, func(r *git.Reader) error {
+	err := s.read(ctx, func(r *git.Reader) error {
 		all, _, err := state.Units(r)
 		if err != nil {
 			return err
