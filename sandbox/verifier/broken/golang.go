@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// goTests are the tests of a file of Go with their kind ("Test", "Benchmark" or "Fuzz"),
-// as go test finds them; file is nil for what is no Go.
+// goTests are the tests of a file of Go, as go test finds them; file is nil for what is no
+// Go.
 func goTests(text string) (files *token.FileSet, file *ast.File, tests []*ast.FuncDecl) {
 	files = token.NewFileSet()
 	file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
