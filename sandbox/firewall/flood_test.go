@@ -46,7 +46,7 @@ func newRouted(t *testing.T) *routed {
 		for a in 203.0.113.5/24 203.0.113.53/24; do ip addr add $a dev v1; done
 		ip addr add 2001:db8:2::5/64 dev v1 nodad
 	`)
-	r.world.Tell(lab.Order{Listen: []string{"tcp :80", "udp 203.0.113.5:4444", "udp [2001:db8:2::5]:4444"}}, lab.Order{Names: &lab.Names{At: ":53"}})
+	r.world.Tell(lab.Order{Listen: []string{"tcp :80", "udp 203.0.113.5:4444", "udp [2001:db8:2::5]:4444"}}, lab.Order{Names: &lab.Names{At: ":53", Silent: true}})
 	return r
 }
 

@@ -11,7 +11,8 @@ import (
 
 // TestQuestionsAreCounted: in whatever way a fence asks for names, a name server gets no more
 // questions of an ordinary length than the bounds say, and no more bytes. Without their
-// rules it gets many more.
+// rules it gets many more. It answers none: answers that nobody reads hold a stream back, and
+// their acknowledgements are packets of the flood, as many as the machine's speed makes them.
 func TestQuestionsAreCounted(t *testing.T) {
 	tier.Full(t, "floods of questions, by networks of three namespaces")
 	four, six := netip.MustParseAddrPort("203.0.113.53:53"), netip.MustParseAddrPort("[2001:db8:2::5]:53")

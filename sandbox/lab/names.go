@@ -17,8 +17,9 @@ import (
 // its turns, each space-separated, one turn a question for an IPv4 address; the
 // last one stays. Questions for IPv6 addresses belong to the turn before, or the first.
 type Names struct {
-	At    string // host:port
-	Turns map[string][]string
+	At     string // host:port
+	Turns  map[string][]string
+	Silent bool // count the questions, and answer none
 
 	mu    sync.Mutex
 	now   map[string]string
@@ -47,8 +48,12 @@ func (n *Names) serve() error {
 	}
 	go func() {
 		for buf := make([]byte, 512); ; {
-			if size, from, err := udp.ReadFrom(buf); err == nil {
-				udp.WriteTo(n.Answer(buf[:size]), from)
+			size, from, err := udp.ReadFrom(buf)
+			if err != nil {
+				continue
+			}
+			if answer := n.Answer(buf[:size]); !n.Silent {
+				udp.WriteTo(answer, from)
 			}
 		}
 	}()
@@ -75,8 +80,9 @@ func (n *Names) stream(conn net.Conn) {
 		if _, err := io.ReadFull(conn, question); err != nil {
 			return
 		}
-		answer := n.Answer(question)
-		conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
+		if answer := n.Answer(question); !n.Silent {
+			conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
+		}
 	}
 }
 
