@@ -141,8 +141,8 @@ func TestCommandForADeadLetter(t *testing.T) {
 	b.Fsck()
 }
 
-// An edit is an answer: the lines of a unit that asked leave it to the agent, wherever they
-// are read.
+// An edit is an answer: the lines of a unit that asked, and those of its directive, leave it
+// to the agent, wherever they are read.
 func TestEditedWhileItAsks(t *testing.T) {
 	tier.First(t, "the built programs, real hooks and pushes")
 	t.Parallel()
@@ -150,7 +150,8 @@ func TestEditedWhileItAsks(t *testing.T) {
 	b.step("D-1.1", byAgent(uow.Open))
 	b.step("D-1.1", byAgent(uow.Activate))
 	b.step("D-1.1", uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.NeedInfo, Note: "when is it done?"})
-	lines := map[string][]string{"status": {"status"}, "the units": {"uow", "show"}, "the unit": {"uow", "show", "D-1.1"}}
+	lines := map[string][]string{"the directive": {"directive", "show", "D-1"},
+		"status": {"status"}, "the units": {"uow", "show"}, "the unit": {"uow", "show", "D-1.1"}}
 	says := func(want, never string) {
 		t.Helper()
 		for name, args := range lines {

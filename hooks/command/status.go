@@ -229,7 +229,7 @@ func (l *looked) waiting(w io.Writer) {
 			fmt.Fprintf(w, "and %s more: git ward status --json has them all\n", diag.Count(len(l.Waiting)-i, "thing"))
 			break
 		}
-		fmt.Fprintf(w, "%s: %s %s: %s\n    %s\n", one.Whom(), name(one), diag.Cut(one.Title.String(), 60), one.What, l.command(one.Command))
+		fmt.Fprintf(w, "waits for %s: %s %s: %s\n    %s\n", one.For, name(one), diag.Cut(one.Title.String(), 60), one.What, l.command(one.Command))
 		if one.Or != "" {
 			fmt.Fprintf(w, "    or: %s\n", l.command(one.Or))
 		}
@@ -274,9 +274,9 @@ func (l *looked) lines(w io.Writer) {
 		}
 	}
 	var words []string
-	for _, state := range []review.State{review.Working, review.Open, review.Ready, review.Waiting, review.Unproved, review.Taken, review.Dropped, review.Gone} {
+	for _, state := range review.States {
 		if over[state] > 0 {
-			words = append(words, fmt.Sprintf("%d %s", over[state], state))
+			words = append(words, fmt.Sprintf("%d %s", over[state], state.Words()))
 		}
 	}
 	if len(words) > 0 {

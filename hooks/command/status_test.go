@@ -52,7 +52,7 @@ func TestStatus(t *testing.T) {
 	p.Run(p.Work, "git-ward", "directive", "new", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
 	for name, where := range map[string][]string{"host": {p.Bare}, "named": {filepath.Dir(p.Bare), "--bare", p.Bare}, "clone": {p.Work}, "below": {filepath.Join(p.Work, "protocols")}} {
 		got := run(t, Status, where[0], where[1:]...)
-		got.check(t, "", "D-1 it is one: nobody has begun\n")
+		got.check(t, "", "D-1 it is one: not begun\n")
 		if runs := strings.Contains(got.out, "nothing runs on "+p.Bare+"\nnext: git ward launch --bare "+p.Bare+"\n"); runs != (name == "host" || name == "named") {
 			t.Errorf("%s:\n%s", name, got.out)
 		}

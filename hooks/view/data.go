@@ -83,6 +83,7 @@ const (
 type Waiting struct {
 	Key       string         `json:"key"` // stable as long as it is the same thing
 	Kind      Kind           `json:"kind"`
+	For       uow.Party      `json:"-"` // a PM, or the cause to pass
 	Directive string         `json:"directive"`
 	Unit      string         `json:"unit"` // "" for none
 	Title     diag.Untrusted `json:"title"`
@@ -91,14 +92,6 @@ type Waiting struct {
 	Command   string         `json:"command"` // to paste; it settles the thing or shows how
 	Or        string         `json:"or"`      // another that does; "" for none
 	Since     time.Time      `json:"since,omitzero"`
-}
-
-// Whom is how a line of it begins: an outage waits for no person.
-func (w *Waiting) Whom() string {
-	if w.Kind == Outage {
-		return "waits"
-	}
-	return "waits for you"
 }
 
 // Line is a directive in a list.

@@ -135,7 +135,7 @@ func (s *Source) running() (r running) {
 func (s *Source) line(p review.Position, run running) Line {
 	line := Line{Standing: review.Stand(p), Residuals: []Point{}}
 	line.Words = line.State.Words()
-	line.WaitsWords = waitsWords(p, line.Standing)
+	line.WaitsWords = line.Standing.WaitsWords()
 	if p.Report != nil {
 		line.Updated = p.Report.Time
 	}

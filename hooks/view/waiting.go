@@ -16,50 +16,46 @@ var kinds = []Kind{Incident, Question, Approval, Blocked, Ready, Unproved, Outag
 // waits is what waits for a PM of a directive; none, most often. broken is why its unit's
 // journal could not be read, nil for one that was.
 func waits(p review.Position, line Line, broken error) []Waiting {
-	w := Waiting{Directive: p.Name, Unit: line.Unit, Title: line.Title, Command: line.Next, Or: line.Or, Since: line.Updated}
+	said := line.Waits
+	w := Waiting{For: said.For, Directive: p.Name, Unit: line.Unit, Title: line.Title, What: said.Why, Command: said.Command, Or: line.Or, Since: line.Updated}
 	switch {
 	case broken != nil:
-		w.Kind, w.What, w.Command = Incident, "the journal of its unit cannot be read: "+diag.Clean(broken.Error()), "git ward fsck"
+		w.Kind, w.For, w.What, w.Command = Incident, uow.ForYou, "the journal of its unit cannot be read: "+diag.Clean(broken.Error()), "git ward fsck"
 		w.Key = p.Name + " broken"
+	case said.For != uow.ForYou && said.For != uow.ForCause:
+		return nil
 	case line.State == review.Ready:
-		w.Kind, w.What, w.Or = Ready, "the work is proved, and nobody has taken it", "git ward take "+p.Name
+		w.Kind, w.Or = Ready, "git ward take "+p.Name
 		w.Key = line.Unit + " ready " + line.Commit
 	case line.State == review.Unproved:
-		w.Kind, w.What = Unproved, unproved(p, line.Standing)
+		w.Kind = Unproved
 		w.Key = p.Name + " unproved " + line.Unit + " " + reportName(p)
-	case line.State == review.Waiting && p.Waits().For != uow.ForYou:
-		w.Kind, w.What = Question, "it waits for your answer: "+line.Directive+" lacks something"
+	case p.Unit == nil:
+		w.Kind = Question
 		w.Key = p.Name + " question " + reportName(p)
 		if p.Report != nil {
 			w.Words = diag.Untrusted(p.Report.Text)
 		}
-	case p.Unit == nil || line.State != review.Waiting && line.State != review.Working:
-		return nil
 	default:
-		return unitWaits(p, w)
+		w.unit(p)
 	}
 	return []Waiting{w}
 }
 
-// unitWaits is what a unit waits for, as it says itself.
-func unitWaits(p review.Position, w Waiting) []Waiting {
-	r, said := p.Unit, p.Waits()
-	if said.For != uow.ForYou && said.For != uow.ForCause {
-		return nil
-	}
-	w.Kind = unitKind(r, said)
-	w.What, w.Command, w.Or = said.Why, said.Command, ""
+// unit fills in what a unit says itself.
+func (w *Waiting) unit(p review.Position) {
+	r := p.Unit
+	w.Kind = unitKind(r, w.For)
 	w.Words, w.Since = diag.Untrusted(r.Note), parse(r.Time)
 	if w.Words == "" && w.Kind == Blocked && p.Report != nil && !p.Report.Time.Before(w.Since) {
 		w.Words = diag.Untrusted(p.Report.Text) // by what, in the agent's words
 	}
 	w.Key = r.ID + " " + string(r.State) + " " + r.Hash
-	return []Waiting{w}
 }
 
-func unitKind(r *uow.Record, said uow.Waiting) Kind {
+func unitKind(r *uow.Record, whom uow.Party) Kind {
 	switch {
-	case said.For == uow.ForCause:
+	case whom == uow.ForCause:
 		return Outage
 	case r.State == uow.Breached:
 		return Incident
@@ -71,47 +67,11 @@ func unitKind(r *uow.Record, said uow.Waiting) Kind {
 	return Blocked
 }
 
-// unproved says how it ended.
-func unproved(p review.Position, s review.Standing) string {
-	words := "it ended, and nothing proves it"
-	if p.Report != nil && p.Report.Status.Words() != "" {
-		words = p.Report.Status.Words() + "; nothing proves it"
-	}
-	if p.Verdict != nil && s.Current && p.Verdict.Reason != "" {
-		words += ": " + diag.Clean(p.Verdict.Reason)
-	}
-	return words
-}
-
 func reportName(p review.Position) string {
 	if p.Report == nil {
 		return ""
 	}
 	return p.Report.Name()
-}
-
-// waitsWords is for whom a directive waits, and what to type.
-func waitsWords(p review.Position, s review.Standing) string {
-	if p.Unit != nil && (s.State == review.Working || s.State == review.Waiting) {
-		if said := p.Waits(); said.For != uow.ForNobody && s.WaitsFor != "host" && s.WaitsFor != "after" {
-			return said.String()
-		}
-	}
-	switch s.WaitsFor {
-	case "after":
-		return s.Before()
-	case "you":
-		words := "you: " + s.Next
-		if s.Or != "" {
-			words += ", or " + s.Or
-		}
-		return words
-	case "agent":
-		return "the agent"
-	case "host":
-		return "the host, which runs what decides"
-	}
-	return ""
 }
 
 // order puts what only a PM can move first, the oldest of each kind before the others.

@@ -88,7 +88,7 @@ func (s *shownDirective) print(ctx context.Context, env *cli.Env, outcome string
 		return err
 	}
 	page.Printf(cli.Bold, "%s %s: %s\n", s.Directive, s.Title, diag.Untrusted(outcome))
-	if w := waits(s.Standing); w != "" {
+	if w := s.WaitsWords(); w != "" {
 		page.Printf(cli.Note, "waits for %s\n", w)
 	}
 	for _, part := range append([]diag.Untrusted{s.Text, s.Said}, s.Questions...) {

@@ -47,7 +47,8 @@ func directiveList(ctx context.Context, env *cli.Env) error {
 			}
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Directive, s.State, dash(s.Unit), dash(s.Proof()), dash(waits(s)), diag.Cut(s.Title.String(), 60))
+		s.Waits.Why = "" // a column has room for whom, and the command
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Directive, s.State.Words(), dash(s.Unit), dash(s.Proof()), dash(s.WaitsWords()), diag.Cut(s.Title.String(), 60))
 	}
 	return w.Flush()
 }
@@ -63,18 +64,4 @@ func dash(text string) string {
 		return "-"
 	}
 	return text
-}
-
-// waits is for whom a directive waits, with the command where it is the PM.
-func waits(s review.Standing) string {
-	if s.WaitsFor == "you" && s.Next != "" {
-		if s.Or != "" {
-			return "you: " + s.Next + ", or " + s.Or
-		}
-		return "you: " + s.Next
-	}
-	if s.WaitsFor == "after" {
-		return s.Before()
-	}
-	return s.WaitsFor
 }

@@ -54,7 +54,7 @@ func members(t reflect.Type, into map[string]bool) {
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			into[name] = true
 		}
 		members(f.Type, into)

@@ -17,7 +17,7 @@ import (
 func TestReview(t *testing.T) {
 	p := newDesk(t)
 	out := ward(t, p, 0, "review", "D-1")
-	gittest.InOrder(t, out, "D-1 greet the user: proved (EXACT): every criterion is met\n",
+	gittest.InOrder(t, out, "D-1 greet the user: ready to take; proved (EXACT): every criterion is met\n",
 		"look first: ", "1 file of instructions to agents", "judged without a fence",
 		"D-1.1 claims ", "6 files changed, ",
 		"criteria, as the host ran them (2 runs", "git notes --ref=certificates show ", "  met      exit 0   it greets", "criteria[0]\n",
@@ -32,7 +32,7 @@ func TestReview(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	out = ward(t, p, 0, "review", "D-4")
-	gittest.InOrder(t, out, "D-4 do what cannot be: stopped: it got worse and worse; not proved (NONE): not met: it holds", "  not met  exit 1   it holds", `| not \x1b[2Jyet`, "\nnext: git ward directive edit D-4\n")
+	gittest.InOrder(t, out, "D-4 do what cannot be: ended without proof; stopped: it got worse and worse; not proved (NONE): not met: it holds", "  not met  exit 1   it holds", `| not \x1b[2Jyet`, "\nnext: git ward directive edit D-4\n")
 
 	gittest.InOrder(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1, iteration 1, at work\n", "agent/D-5 is at ", "criteria, which nobody ran yet", "+x\n", "\nnext: git ward uow show D-5.1\n")
 
@@ -110,6 +110,6 @@ func TestReviewInProgress(t *testing.T) {
 	if strings.Contains(out, "diff --git a/evidence") || strings.Contains(out, "diff --git a/LEARNINGS.md") {
 		t.Errorf("papers are shown as work:\n%s", out)
 	}
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), ": taken, by ", "diff --git a/")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), ": taken by ", "diff --git a/")
 	gittest.InOrder(t, ward(t, p, 1, "take", "D-2"), "the claim of D-2.1 on ", " has no verdict yet\n")
 }

@@ -125,15 +125,20 @@ func (u *units) standing(of subject) (p review.Position, err error) {
 	case of.unit > 0 && p.Unit == nil:
 		return p, errors.Join(errUnknown, refused(u.env, "git ward uow show --all", "there is no unit %s.%d", of.name, of.unit))
 	}
-	project, err := u.reader.Tip(u.names.ProjectRef())
-	if err != nil {
-		return p, err
-	}
-	if p.Taken, err = state.Taken(u.reader, project, standing.Asked(p)); err != nil {
+	if err := u.taken(&p); err != nil {
 		return p, err
 	}
 	p.Taken, err = u.mergeOf(p.Taken)
 	return p, err
+}
+
+// taken fills in the project's commit that has the work.
+func (u *units) taken(p *review.Position) error {
+	project, err := u.reader.Tip(u.names.ProjectRef())
+	if err == nil {
+		p.Taken, err = state.Taken(u.reader, project, standing.Asked(*p))
+	}
+	return err
 }
 
 // waits is for whom a unit waits that stands at this record, as its directive does. With an
@@ -153,6 +158,9 @@ func (u *units) waits(r *uow.Record) (w uow.Waiting, err error) {
 	}
 	if p.Unit != nil && p.Unit.ID == r.ID {
 		p.Unit = r
+	}
+	if err := u.taken(&p); err != nil {
+		return r.Waits(), err
 	}
 	return review.Stand(p).WaitsOf(r), nil
 }

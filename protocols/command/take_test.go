@@ -50,8 +50,8 @@ func TestTake(t *testing.T) {
 	}
 	gittest.InOrder(t, p.Git("log", "-1", "--format=%B"), "D-2: say bye\n", "\n- ", "\nWard-Directive: D-2\n", "Ward-Taken: "+claim(t, p, "D-2.1")+"\n")
 	gittest.InOrder(t, ward(t, p, 0, "take", "D-2"), "D-2 was taken already, by "+squash+"\n")
-	gittest.InOrder(t, ward(t, p, 0, "directive", "show"), "D-1        taken", "D-2        taken", "D-3        ready", "D-4        unproved", "D-5        working", "D-6        open")
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: taken, by "+squash[:12], "+echo Bye\n")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "show"), "D-1        taken", "D-2        taken", "D-3        ready to take", "D-4        ended without proof", "D-5        in progress", "D-6        not begun")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: taken by "+squash[:12], "+echo Bye\n")
 
 	out = ward(t, p, 1, "take", "--unjudged", "D-3")
 	gittest.InOrder(t, out, "D-3.1 conflicts with what the project did meanwhile, in: greet.sh\n", "git ward uow fork D-3.1", "git merge ")
@@ -114,7 +114,7 @@ func TestTakeRefused(t *testing.T) {
 	line := strings.Replace(note[:strings.IndexByte(note, '\n')], `"verdict":"EXACT"`, `"verdict":"NONE"`, 1)
 	p.Run(p.Bare, "git", "notes", "--ref=certificates", "append", "-m", line, claimed)
 	refuse("is NONE: ", "D-1")
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), "D-1 greet the user: it was reported as done; not proved (NONE): ")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), "D-1 greet the user: ended without proof; it was reported as done; not proved (NONE): ")
 }
 
 // Working trees: what is dirty, elsewhere or ahead is left alone, and told so.

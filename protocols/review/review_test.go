@@ -62,27 +62,27 @@ func TestStand(t *testing.T) {
 		waits   string
 		outcome string
 	}{
-		"new":                {Position{Directive: directive}, Open, "agent", "nobody has begun"},
-		"after others":       {Position{Directive: directive, After: []string{"D-3"}}, Open, "after", "nobody has begun"},
+		"new":                {Position{Directive: directive}, Open, "agent", "not begun"},
+		"after others":       {Position{Directive: directive, After: []string{"D-3"}}, Open, "after", "not begun"},
 		"at work, and after": {Position{Directive: directive, Unit: unit(uow.Active, false), After: []string{"D-3"}}, Working, "after", "in progress"},
-		"asks, and after":    {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended, After: []string{"D-3"}}, Waiting, "you", "in progress"},
+		"asks, and after":    {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended, After: []string{"D-3"}}, Waiting, "you", "waiting for you"},
 		"at work":            {Position{Directive: directive, Unit: unit(uow.Active, false)}, Working, "agent", "in progress: D-1.1, iteration 2, at work"},
 		"claimed":            {Position{Directive: directive, Unit: claiming}, Working, "host", "in progress: D-1.1, iteration 2, at work; no verdict yet"},
-		"asks":               {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended}, Waiting, "you", "in progress: D-1.1, iteration 2, asks for your word"},
-		"blocked":            {Position{Directive: directive, Unit: waiting, Reported: comms.Suspended}, Waiting, "you", "in progress"},
+		"asks":               {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended}, Waiting, "you", "waiting for you: D-1.1, iteration 2, asks for your word"},
+		"blocked":            {Position{Directive: directive, Unit: waiting, Reported: comms.Suspended}, Waiting, "you", "waiting for you"},
 		"an outage":          {Position{Directive: directive, Unit: passing}, Working, "agent", "in progress"},
-		"asks without units": {Position{Directive: directive, Reported: comms.Suspended}, Waiting, "you", "it waits for your answer"},
-		"proved":             {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Reported: comms.Closed, Report: report(comms.ExitConverged)}, Ready, "you", "proved (EXACT): because"},
-		"not proved":         {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.None), Reported: comms.Closed, Report: report(comms.ExitDiverged)}, Unproved, "you", "stopped: it got worse and worse; not proved (NONE): because"},
-		"edited":             {Position{Directive: directive, Unit: edited, Verdict: other, Reported: comms.Open}, Open, "agent", "nobody has begun; proved (EXACT) for another text of it: because"},
+		"asks without units": {Position{Directive: directive, Reported: comms.Suspended}, Waiting, "you", "waiting for you"},
+		"proved":             {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Reported: comms.Closed, Report: report(comms.ExitConverged)}, Ready, "you", "ready to take; proved (EXACT): because"},
+		"not proved":         {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.None), Reported: comms.Closed, Report: report(comms.ExitDiverged)}, Unproved, "you", "ended without proof; stopped: it got worse and worse; not proved (NONE): because"},
+		"edited":             {Position{Directive: directive, Unit: edited, Verdict: other, Reported: comms.Open}, Open, "agent", "not begun; proved (EXACT) for another text of it: because"},
 		"asked, and edited":  {Position{Directive: directive, Unit: stale(uow.PendingApproval)}, Working, "agent", "in progress"},
-		"paused, and edited": {Position{Directive: directive, Unit: stale(uow.Paused)}, Waiting, "you", "in progress"},
-		"taken":              {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Taken: project, Reported: comms.Closed}, Taken, "", "taken, by bbbbbbbbbbbb; proved (EXACT): because"},
-		"taken and edited":   {Position{Directive: directive, Unit: edited, Verdict: other, Taken: project}, Open, "agent", "nobody has begun"},
+		"paused, and edited": {Position{Directive: directive, Unit: stale(uow.Paused)}, Waiting, "you", "waiting for you"},
+		"taken":              {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Taken: project, Reported: comms.Closed}, Taken, "", "taken by bbbbbbbbbbbb; proved (EXACT): because"},
+		"taken and edited":   {Position{Directive: directive, Unit: edited, Verdict: other, Taken: project}, Open, "agent", "not begun"},
 		"dropped":            {Position{Directive: directive, Dropped: true, Reported: comms.Closed}, Dropped, "", "dropped"},
-		"gone":               {Position{Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact)}, Gone, "", "COMMS.md has it no longer; proved (EXACT): because"},
+		"gone":               {Position{Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact)}, Gone, "", "no longer in COMMS.md; proved (EXACT): because"},
 		"reported next":      {Position{Directive: directive, Unit: unit(uow.Archived, false)}, Working, "agent", "in progress"},
-		"a dead letter":      {Position{Directive: directive, Unit: unit(uow.ZombiedDead, false), Reported: comms.Suspended}, Waiting, "you", "in progress"},
+		"a dead letter":      {Position{Directive: directive, Unit: unit(uow.ZombiedDead, false), Reported: comms.Suspended}, Waiting, "you", "waiting for you"},
 	} {
 		test.p.Name = "D-1"
 		s := Stand(test.p)
@@ -91,6 +91,9 @@ func TestStand(t *testing.T) {
 		}
 		if (s.WaitsFor == "you") != (s.Next != "") {
 			t.Errorf("%s: waits for %q and the command is %q", name, s.WaitsFor, s.Next)
+		}
+		if (s.WaitsFor == "you") != (s.Waits.For == uow.ForYou) || (s.WaitsFor == "") != (s.WaitsWords() == "") || s.WaitsFor != "" && s.Waits.Why == "" {
+			t.Errorf("%s: waits for %q, in words for %q", name, s.WaitsFor, s.WaitsWords())
 		}
 	}
 }

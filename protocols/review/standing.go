@@ -25,28 +25,30 @@ const (
 	Gone     State = "gone"     // COMMS.md has it no longer
 )
 
-// Words is a state for people, as the answer to "where does it stand?".
+// States are all of them, in the order in which a PM wants them.
+var States = []State{Waiting, Ready, Unproved, Working, Open, Taken, Dropped, Gone}
+
+// Words is a state for people: in a list, above one, and after "it is".
 func (s State) Words() string {
 	switch s {
 	case Open:
-		return "nobody has begun"
+		return "not begun"
 	case Working:
-		return "the agent is at work"
+		return "in progress"
 	case Waiting:
-		return "it waits for you"
+		return "waiting for you"
 	case Ready:
-		return "proved, and ready for you to take"
+		return "ready to take"
 	case Unproved:
-		return "it ended, and nothing proves it"
-	case Taken:
-		return "taken into the project"
-	case Dropped:
-		return "dropped"
+		return "ended without proof"
 	case Gone:
-		return "COMMS.md has it no longer"
+		return "no longer in COMMS.md"
 	}
 	return string(s)
 }
+
+// Over reports whether nothing is to be done about it.
+func (s State) Over() bool { return s == Taken || s == Dropped || s == Gone }
 
 // Position is what the refs say of a directive.
 type Position struct {
@@ -69,7 +71,7 @@ type Standing struct {
 	Directive string         `json:"directive"`
 	Title     diag.Untrusted `json:"title"`
 	State     State          `json:"state"`
-	waits     uow.Waiting    // what its unit waits for, as p.Waits has it
+	Waits     uow.Waiting    `json:"-"`               // who has the next move, why, and by which command
 	WaitsFor  string         `json:"waits_for"`       // "you" (a PM), "agent", "host" (its verdict), "after" (other directives), "" for nobody
 	After     []string       `json:"after,omitempty"` // which ones, where it waits for "after"
 	Next      string         `json:"next"`            // the command to type, "" for none
@@ -104,29 +106,40 @@ func Stand(p Position) Standing {
 		s.Verdict = p.Verdict.Verdict
 		s.Current = p.Directive != nil && p.Verdict.DirectiveHash == p.Directive.Hash()
 	}
-	s.State, s.waits = p.state(s), p.Waits()
-	s.WaitsFor, s.Next, s.Or = p.waits(s)
-	if s.WaitsFor == "agent" && len(p.After) > 0 {
+	s.State = p.state(s)
+	s.Waits, s.Or = p.waits(s)
+	switch w := s.Waits; {
+	case w.For == uow.ForYou:
+		s.WaitsFor, s.Next = "you", w.Command
+	case w.For == uow.ForHost:
+		s.WaitsFor = "host"
+	case w.For != uow.ForNobody && len(p.After) > 0:
 		s.WaitsFor, s.After = "after", p.After
+		s.Waits = uow.Waiting{For: uow.Party(strings.Join(p.After, ", ")), Why: "to be closed first"}
+	case w.For != uow.ForNobody:
+		s.WaitsFor = "agent" // which also goes on by itself when a cause has passed
 	}
 	return s
 }
 
-// WaitsOf is for whom a unit of the directive waits: as the directive has it where the unit is
-// the one in question and is not put away.
+// WaitsWords is for whom it waits, and every command that settles it; "" for nobody.
+func (s Standing) WaitsWords() string {
+	switch {
+	case s.Waits.For == uow.ForNobody:
+		return ""
+	case s.Or != "":
+		return s.Waits.String() + ", or " + s.Or
+	}
+	return s.Waits.String()
+}
+
+// WaitsOf is for whom a unit of the directive waits: as the directive itself does, where the
+// unit is the one in question and is not put away.
 func (s Standing) WaitsOf(r *uow.Record) uow.Waiting {
 	if s.Unit != r.ID || r.State == uow.Archived {
 		return r.Waits()
 	}
-	return s.waits
-}
-
-// Before names what it waits for by its `- after:`, for people: "D-3 (after)"; "" for nothing.
-func (s Standing) Before() string {
-	if len(s.After) == 0 {
-		return ""
-	}
-	return strings.Join(s.After, ", ") + " (after)"
+	return s.Waits
 }
 
 // proved reports whether a verdict proves the claim for the text as it stands.
@@ -156,7 +169,7 @@ func (p Position) state(s Standing) State {
 		return Dropped
 	case p.Taken != "" && !edited && !atWork:
 		return Taken
-	case p.moves() != "", p.Reported == comms.Suspended && p.Unit == nil:
+	case p.unitWaits().For == uow.ForYou, p.Reported == comms.Suspended && p.Unit == nil:
 		return Waiting
 	case atWork:
 		return Working
@@ -170,31 +183,38 @@ func (p Position) state(s Standing) State {
 	return Unproved
 }
 
-// waits says for whom a directive waits, and what to type, or what else.
-func (p Position) waits(s Standing) (who, next, or string) {
-	edit := "git ward directive edit " + p.Name
-	switch s.State {
-	case Open:
-		return "agent", "", ""
-	case Working:
-		if p.Unit.Claim != nil && p.Verdict == nil && p.Unit.Event == uow.MakeClaim {
-			return "host", "", ""
-		}
-		return "agent", "", ""
-	case Waiting:
-		if next := p.moves(); next != "" {
-			return "you", next, ""
-		}
-		return "you", edit, ""
-	case Ready:
-		return "you", "git ward review " + p.Name, ""
-	case Unproved:
-		if p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.MissingTool != nil { // the text is not what is wrong
-			return "you", "git ward uow fork " + p.Unit.ID, edit
-		}
-		return "you", edit, "git ward drop " + p.Name
+// waits says for whom a directive waits, and what to type else.
+func (p Position) waits(s Standing) (w uow.Waiting, or string) {
+	you := func(why, command string) uow.Waiting {
+		return uow.Waiting{For: uow.ForYou, Why: why, Command: command}
 	}
-	return "", "", ""
+	edit := "git ward directive edit " + p.Name
+	switch unit := p.unitWaits(); s.State {
+	case Open:
+		return uow.Waiting{For: uow.ForAgent, Why: "which begins it"}, ""
+	case Working:
+		switch {
+		case p.Unit.Claim != nil && p.Verdict == nil && p.Unit.Event == uow.MakeClaim:
+			return uow.Waiting{For: uow.ForHost, Why: "which runs what decides"}, ""
+		case unit.For == uow.ForNobody:
+			return uow.Waiting{For: uow.ForAgent, Why: "which reports on it"}, ""
+		}
+		return unit, ""
+	case Waiting:
+		if p.Unit == nil {
+			return you("it lacks something, and waits for your answer", edit), ""
+		}
+		return unit, ""
+	case Ready:
+		return you("the work is proved, and nobody has taken it", "git ward review "+p.Name), ""
+	case Unproved:
+		why := diag.Clean(p.Outcome(s))
+		if p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.MissingTool != nil { // the text is not what is wrong
+			return you(why, "git ward uow fork "+p.Unit.ID), edit
+		}
+		return you(why, edit), "git ward drop " + p.Name
+	}
+	return uow.Waiting{For: uow.ForNobody}, ""
 }
 
 // edited reports whether the unit is of another text than the directive's present one.
@@ -202,9 +222,9 @@ func (p Position) edited() bool {
 	return p.Unit != nil && p.Directive != nil && p.Unit.DirectiveHash != p.Directive.Hash()
 }
 
-// Waits says what the unit waits for. An edit is the PM's word: the agent goes on by itself
+// unitWaits says what the unit waits for. An edit is the PM's word: the agent goes on by itself
 // with what asked or was stopped, and what ended is behind; but a pause stays one.
-func (p Position) Waits() uow.Waiting {
+func (p Position) unitWaits() uow.Waiting {
 	switch {
 	case p.Unit == nil:
 		return uow.Waiting{For: uow.ForNobody}
@@ -216,31 +236,19 @@ func (p Position) Waits() uow.Waiting {
 	return uow.Waiting{For: uow.ForAgent, Why: "which takes up the directive as it was edited"}
 }
 
-// moves is the command by which a PM moves the unit, if it waits for one; else "".
-func (p Position) moves() string {
-	if w := p.Waits(); w.For == uow.ForYou {
-		return w.Command
-	}
-	return ""
-}
-
 // Outcome is the first line of a review: what came of the directive.
 func (p Position) Outcome(s Standing) string {
-	var words []string
+	words := []string{s.State.Words()}
 	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	switch s.State {
-	case Open:
-		say("nobody has begun")
-	case Gone:
-		say("COMMS.md has it no longer")
-	case Dropped:
-		say("dropped")
-	case Taken:
-		say("taken, by %s", diag.Short(s.TakenBy))
-	case Working, Waiting:
-		say("%s", p.progress(s))
-	case Unproved:
-		say("%s", ended(comms.Status(s.Report)))
+	switch {
+	case s.State == Taken:
+		words[0] += " by " + diag.Short(s.TakenBy)
+	case (s.State == Working || s.State == Waiting) && p.Unit != nil:
+		words[0] += fmt.Sprintf(": %s, iteration %d, %s", s.Unit, p.Unit.Iteration, p.Unit.State.Words())
+	case s.State == Unproved && comms.Status(s.Report) == comms.ExitConverged: // a later verdict took it back
+		say("it was reported as done")
+	case s.State == Unproved && s.Report != "":
+		say("%s", comms.Status(s.Report).Words())
 	}
 	switch {
 	case p.Verdict == nil && s.Claimed:
@@ -251,23 +259,4 @@ func (p Position) Outcome(s Standing) string {
 		say("%s: %s", s.Proof(), p.Verdict.Reason)
 	}
 	return strings.Join(words, "; ")
-}
-
-// ended is how a report says that it ended, where nothing proves it.
-func ended(report comms.Status) string {
-	switch report {
-	case "":
-		return "it ended"
-	case comms.ExitConverged: // a later verdict took it back
-		return "it was reported as done"
-	}
-	return report.Words()
-}
-
-// progress is how far somebody is who has not ended.
-func (p Position) progress(s Standing) string {
-	if p.Unit == nil {
-		return "it waits for your answer"
-	}
-	return fmt.Sprintf("in progress: %s, iteration %d, %s", s.Unit, p.Unit.Iteration, p.Unit.State.Words())
 }

@@ -1,27 +1,31 @@
 package uow
 
-// Waiting says for whom a unit waits, why, and what moves it (WORK-2). No state is
-// without an answer.
+// Waiting says for whom a unit, or its directive, waits, why, and what moves it (WORK-2). No
+// state is without an answer.
 type Waiting struct {
 	For     Party
 	Why     string // a few words, in those that a PM uses
 	Command string // the one command by which a PM moves it on; "" where nothing is to be typed
 }
 
-// Party is who has the next move.
+// Party is who has the next move: one of these, or the directives that come before it.
 type Party string
 
 // The parties.
 const (
 	ForYou    Party = "you"       // a PM
 	ForAgent  Party = "the agent" // which is at work, or takes it up by itself
+	ForHost   Party = "the host"  // its verdict
 	ForCause  Party = "the cause" // of what stopped it, to pass: the agent goes on by itself then
 	ForNobody Party = "nobody"    // it is over
 )
 
 // String is the answer in one line.
 func (w Waiting) String() string {
-	s := string(w.For) + ", " + w.Why
+	s := string(w.For)
+	if w.Why != "" {
+		s += ", " + w.Why
+	}
 	if w.Command != "" {
 		s += ": " + w.Command
 	}
@@ -33,7 +37,8 @@ func (w Waiting) String() string {
 // show`, `git ward status` and `git ward review` all name this one.
 func (r *Record) Next() string { return r.Waits().Command }
 
-// Waits says what a unit waits for.
+// Waits says what a unit waits for, as its journal has it. Whether its directive was edited
+// since, and what else is known of that, stands in review.Stand.
 func (r *Record) Waits() Waiting {
 	verb := func(verb Event) string { return "git ward uow " + verb.Typed() + " " + r.ID }
 	switch r.State {
@@ -93,7 +98,7 @@ func (r *Record) blocked(verb func(Event) string) Waiting {
 	case r.ReasonCode == TransientFailure:
 		return Waiting{ForCause, "what it needs is out, and it is tried again by itself; at once", verb(Retry)}
 	case r.ReasonCode.Passes():
-		return Waiting{ForCause, "to pass, and it is tried again by itself; at once", verb(Retry)}
+		return Waiting{ForCause, "it is tried again by itself when that has passed; at once", verb(Retry)}
 	}
 	if r.ReasonCode == NotStarted {
 		return Waiting{ForYou, "its program was certified and did not start", "git ward directive edit " + r.Directive}

@@ -2,10 +2,12 @@ package terminal
 
 import (
 	"slices"
+	"strings"
 
 	"git-ward/hooks/view"
 	"git-ward/internal/diag"
 	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
 )
 
 // block is some rows that belong together; item names the directive that keys can choose by
@@ -15,21 +17,6 @@ type block struct {
 	rows []row
 }
 
-// next is the title of those that nobody has begun.
-const next = "Comes next"
-
-// groups are the directives in the order in which a PM wants them, with what each group is
-// called.
-var groups = []struct {
-	title string
-	of    []review.State
-}{
-	{"At work", []review.State{review.Working}},
-	{next, []review.State{review.Open}},
-	{"Waits for you", []review.State{review.Waiting, review.Ready, review.Unproved}}, // what Waiting does not name
-	{"Done", []review.State{review.Taken, review.Dropped, review.Gone}},
-}
-
 // overview is the body of the screen of all directives, w columns wide.
 func (c canvas) overview(s Scene) (list []block) {
 	list = append(list, c.waiting(s)...)
@@ -37,18 +24,18 @@ func (c canvas) overview(s Scene) (list []block) {
 	for _, wait := range s.Over.Waiting {
 		named[wait.Directive] = true
 	}
-	for _, g := range groups {
+	for _, state := range review.States {
 		first := true
 		lines := slices.Clone(s.Over.Directives)
-		if g.title != next { // the newest first; but what was asked for first comes next
+		if state != review.Open { // the newest first; but what was asked for first comes next
 			slices.Reverse(lines)
 		}
 		for _, d := range lines {
-			if !slices.Contains(g.of, d.State) || named[d.Directive] {
+			if d.State != state || named[d.Directive] {
 				continue
 			}
 			if first {
-				list, first = append(list, block{rows: []row{{}}}, c.heading(g.title)), false
+				list, first = append(list, block{rows: []row{{}}}, c.heading(capital(state.Words()))), false
 			}
 			list = append(list, block{d.Directive, c.line(s, d)})
 		}
@@ -59,13 +46,20 @@ func (c canvas) overview(s Scene) (list []block) {
 	return list
 }
 
-// waiting is what waits for the reader: what it is, and the command that settles it.
+func capital(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
+
+// waiting is what waits for the reader, or for a cause to pass: what it is, and the command
+// that settles it.
 func (c canvas) waiting(s Scene) (list []block) {
 	if len(s.Over.Waiting) == 0 {
 		return []block{{rows: []row{{piece{"nothing waits for you", Good}}}}}
 	}
-	list = append(list, c.heading("Waits for you"))
+	var whom uow.Party
 	for _, wait := range s.Over.Waiting {
+		if wait.For != whom {
+			whom = wait.For
+			list = append(list, c.heading("Waits for "+string(whom)))
+		}
 		name := wait.Directive
 		if name == "" {
 			name = "Ward"
@@ -82,11 +76,7 @@ func (c canvas) waiting(s Scene) (list []block) {
 
 // line is a directive in the list: its state, what it is, and what goes on in it.
 func (c canvas) line(s Scene, d view.Line) (rows []row) {
-	state := d.Words
-	if state == "" {
-		state = string(d.State)
-	}
-	rows = append(rows, apart(plain(d.Directive+"  "+d.Title.String()), piece{foreign(state), stateRole(d.State)}, c.w-c.edge(), c.more))
+	rows = append(rows, apart(plain(d.Directive+"  "+d.Title.String()), piece{foreign(d.Words), stateRole(d.State)}, c.w-c.edge(), c.more))
 	if d.State != review.Working {
 		return rows
 	}

@@ -9,7 +9,6 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/live"
-	"git-ward/protocols/review"
 )
 
 // Follow prints what changes as lines, one a change, with no cursor moved, until the
@@ -93,8 +92,7 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 		words := foreign(d.Words)
 		old, known := p.states[d.Directive]
 		p.states[d.Directive] = words
-		done := d.State == review.Taken || d.State == review.Dropped || d.State == review.Gone
-		if old == words || !known && !p.begun && done && s.Name == "" || s.Name != "" && s.Name != d.Directive {
+		if old == words || !known && !p.begun && d.State.Over() && s.Name == "" || s.Name != "" && s.Name != d.Directive {
 			continue
 		}
 		say("%s %s: %s; %s", d.Directive, d.Title.String(), words, spentWords(d.Spent))
@@ -109,7 +107,7 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 		if who == "" {
 			who = "Ward"
 		}
-		say("%s %s: %s: %s", who, w.Whom(), foreign(w.What), foreign(s.typed(w.Command)))
+		say("%s waits for %s: %s: %s", who, w.For, foreign(w.What), foreign(s.typed(w.Command)))
 	}
 	p.waiting = waiting
 }

@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
 )
 
 var update = flag.Bool("update", false, "write the screens anew")
@@ -51,8 +52,8 @@ func busy() Scene {
 			Repository: "project.git",
 			Host:       &view.Host{Running: true, MayAsk: true, PID: 4711, Verdicts: []runstate.Judging{{Unit: "D-3.1", Words: "criterion 2 of 5: go test ./... runs, 12 s"}}},
 			Waiting: []view.Waiting{
-				{Directive: "D-1", Unit: "D-1.1", Title: "greet the user \u202egnp.exe \x1b[2J", What: "the work is proved; look at it, and take it or drop it", Command: "git ward review D-1", Kind: "ready"},
-				{Directive: "D-2", Unit: "D-2.1", Words: "May I spend 20 iterations?", Title: "\u5411\u7528\u6237\u95ee\u597d\uff0c\u7136\u540e\u793c\u8c8c\u5730\u9053\u522b", What: "the unit waits for your approval: it wants to spend more than it may", Command: "git ward uow approve D-2.1 --reason RISK_ACCEPTED", Kind: "approval"},
+				{Directive: "D-1", Unit: "D-1.1", Title: "greet the user \u202egnp.exe \x1b[2J", What: "the work is proved; look at it, and take it or drop it", Command: "git ward review D-1", Kind: "ready", For: uow.ForYou},
+				{Directive: "D-2", Unit: "D-2.1", Words: "May I spend 20 iterations?", Title: "\u5411\u7528\u6237\u95ee\u597d\uff0c\u7136\u540e\u793c\u8c8c\u5730\u9053\u522b", What: "the unit waits for your approval: it wants to spend more than it may", Command: "git ward uow approve D-2.1 --reason RISK_ACCEPTED", Kind: "approval", For: uow.ForYou},
 			},
 			Directives: []view.Line{line("D-1", "greet", review.Ready, "proved"), line("D-2", "hello", review.Waiting, "waits"), work,
 				line("D-4", "count words \U0001f680 quickly", review.Open, "not begun"), line("D-5", "\u0633\u0644\u0651\u0645 \u0639\u0644\u0649 \u0627\u0644\u0645\u0633\u062a\u062e\u062f\u0645", review.Taken, "taken")},
@@ -131,4 +132,17 @@ func (r row) String() string {
 		b.WriteString(p.text)
 	}
 	return b.String()
+}
+
+// TestOutageWaitsForNobody: an outage stands apart from what waits for the reader.
+func TestOutageWaitsForNobody(t *testing.T) {
+	s := Scene{Over: &view.Overview{Waiting: []view.Waiting{{Kind: view.Outage, For: uow.ForCause, Key: "a", Directive: "D-1", What: "it is out", Command: "git ward uow retry D-1.1"}}}}
+	var b strings.Builder
+	for _, r := range screen(s, state{}, 80, 24, drawn) {
+		b.WriteString(r.String() + "\n")
+	}
+	(&printer{}).standings(s, func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) })
+	if text := b.String(); strings.Contains(strings.ToLower(text), "waits for you") || !strings.Contains(text, "Waits for the cause") || !strings.Contains(text, "D-1 waits for the cause: it is out: git ward uow retry D-1.1") {
+		t.Error(text)
+	}
 }

@@ -166,7 +166,7 @@ func (e *emulator) tookBack(pair [2]string) bool {
 func TestWatch(t *testing.T) {
 	r := busyRepository(t)
 	e := watchOn(t, t.Context(), NewLooker(r, "", time.Minute), 80, 24)
-	e.sees("Waits for you", "git ward review", "At work", "? help")
+	e.sees("Waits for you", "git ward review", "In progress", "? help")
 	e.types("?")
 	e.sees("Keys. None changes anything")
 	e.types("x")
@@ -176,14 +176,14 @@ func TestWatch(t *testing.T) {
 	e.types("\t")
 	e.sees("### D-3", "the PM clarifies")
 	e.types("\x1b")
-	e.sees("Waits for you", "Comes next")
+	e.sees("Waits for you", "Not begun")
 	e.resize(40, 12)
 	e.sees("? help")
 	for range 50 { // a storm
 		e.resize(10, 3)
 		e.resize(100, 30)
 	}
-	if screen := e.sees("Done"); strings.Contains(screen, "\x1b") || strings.Contains(screen, "\u202e") {
+	if screen := e.sees("Taken"); strings.Contains(screen, "\x1b") || strings.Contains(screen, "\u202e") {
 		t.Errorf("hostile text is on the screen:\n%s", screen)
 	}
 	e.types("q")
@@ -217,7 +217,7 @@ func TestWatchEnds(t *testing.T) {
 // TestWatchWithoutColour: NO_COLOR takes the colours and nothing else.
 func TestWatchWithoutColour(t *testing.T) {
 	e := watchOn(t, t.Context(), NewLooker(busyRepository(t), "", time.Minute), 80, 24, "NO_COLOR=1")
-	e.sees("Waits for you", "At work")
+	e.sees("Waits for you", "In progress")
 	e.types("q")
 	if err := e.ends(); err != nil {
 		t.Error(err)
@@ -234,9 +234,9 @@ func TestWatchWithoutColour(t *testing.T) {
 func TestWatchSaysTrouble(t *testing.T) {
 	r := busyRepository(t)
 	e := watchOn(t, t.Context(), NewLooker(r, "", 50*time.Millisecond), 80, 24)
-	e.sees("At work")
+	e.sees("In progress")
 	r.set(func() { r.err = errors.New("not a git repository: it is gone") })
-	e.sees("trouble: not a git repository", "At work")
+	e.sees("trouble: not a git repository", "In progress")
 	r.set(func() { r.err, r.version = nil, "2"; r.over.Warnings = nil })
 	e.seesNo("trouble:")
 	e.types("q")
