@@ -147,7 +147,7 @@ func TestServeWhileAUnitRuns(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- launch.Wait() }()
 	t.Cleanup(func() { launch.Process.Signal(syscall.SIGTERM) })
-	browsertest.Until(t, b, `first && document.getElementById("main").innerText.includes("At work")`)
+	browsertest.Until(t, b, `first && document.getElementById("main").innerText.includes("In progress")`)
 	words := b.Tab(t)
 	browsertest.Do(t, words, chromedp.Navigate(s.url+"d/D-1"))
 	browsertest.Until(t, words, `document.getElementById("main").innerText.includes("echo 0 > done0")`)

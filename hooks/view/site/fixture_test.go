@@ -31,8 +31,8 @@ func (f fixture) Version(context.Context) (string, error) { return "v1", nil }
 func (f fixture) Overview(context.Context) (*view.Overview, error) {
 	o := &view.Overview{Repository: "xstrings", Version: "v1", Host: &view.Host{MayAsk: true, Running: true, Since: at(0), LastWork: at(12)}, Warnings: []string{"the suite fails on main"}}
 	o.Waiting = []view.Waiting{
-		{Key: "a", Directive: "D-1", Unit: "D-1.1", Title: f.words, What: "It asks you something.", Words: f.words, Command: "git ward uow approve -m 'go on' D-1.1", Since: at(3), Kind: view.Question},
-		{Key: "b", Directive: "D-2", Unit: "D-2.1", Title: f.words, What: "It is done and proved.", Command: "git ward review D-2", Or: "git ward take D-2", Since: at(5), Kind: view.Ready},
+		{Key: "a", Directive: "D-1", Unit: "D-1.1", Title: f.words, What: "It asks you something.", Words: f.words, Command: "git ward uow approve -m 'go on' D-1.1", Since: at(3), Kind: view.Question, For: uow.ForYou},
+		{Key: "b", Directive: "D-2", Unit: "D-2.1", Title: f.words, What: "It is done and proved.", Command: "git ward review D-2", Or: "git ward take D-2", Since: at(5), Kind: view.Ready, For: uow.ForYou},
 	}
 	all := []review.State{review.Waiting, review.Ready, review.Working, review.Unproved, review.Open, review.Taken, review.Taken, review.Dropped}
 	for i := range f.n {

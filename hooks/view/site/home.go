@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/live"
 	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
 )
 
 // What one page of the overview shows.
@@ -17,22 +18,8 @@ const (
 	maxLines   = 200
 )
 
-// states are the groups of directives, in the order in which a PM wants them.
-var states = []struct {
-	State review.State
-	Words string
-	Class string
-	Over  bool // shown folded: nothing is to be done about it
-}{
-	{review.Waiting, "Waiting for you", "wait", false},
-	{review.Ready, "Ready to take", "good", false},
-	{review.Unproved, "Ended without proof", "bad", false},
-	{review.Working, "At work", "work", false},
-	{review.Open, "Not begun", "", false},
-	{review.Taken, "Taken", "good", true},
-	{review.Dropped, "Dropped", "", true},
-	{review.Gone, "No longer in COMMS.md", "", true},
-}
+// stateClass is how a state looks.
+var stateClass = map[review.State]string{review.Waiting: "wait", review.Ready: "good", review.Unproved: "bad", review.Working: "work", review.Taken: "good"}
 
 // An ask is what a reader wants to see of the overview.
 type ask struct {
@@ -97,10 +84,10 @@ type pager struct {
 // newHome is one page of the overview; works says whether there is a page of a directive's
 // work, and more whether another page of the overview follows.
 func newHome(o *view.Overview, l links, a ask, works func(name string) bool) (h home, more bool) {
-	h = home{Host: newHost(o.Host), Warnings: o.Warnings, WaitingWords: waitingWords(len(o.Waiting))}
+	h = home{Host: newHost(o.Host), Warnings: o.Warnings, WaitingWords: waitingWords(o)}
 	if a.Page <= 1 && a.Search == "" && a.State == "" {
 		h.cards(o, l, works)
-	} else if n := len(o.Waiting); n > 0 {
+	} else {
 		h.WaitingWords = "Directives"
 	}
 	lines := slices.DeleteFunc(slices.Clone(o.Directives), func(d view.Line) bool { return !a.wants(d) })
@@ -153,8 +140,18 @@ func quoteOf(words diag.Untrusted) string {
 // kindClass is how a waiting thing's card looks.
 var kindClass = map[view.Kind]string{view.Incident: "bad", view.Unproved: "bad", view.Ready: "good"}
 
-func waitingWords(n int) string {
-	if n == 1 {
+// waitingWords counts what waits for the PM; an outage waits for its cause.
+func waitingWords(o *view.Overview) string {
+	n := 0
+	for _, w := range o.Waiting {
+		if w.For == uow.ForYou {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return "Nothing waits for you"
+	case 1:
 		return "One thing waits for you"
 	}
 	return fmt.Sprintf("%d things wait for you", n)
@@ -185,34 +182,27 @@ func (a ask) wants(d view.Line) bool {
 	return search == "" || strings.EqualFold(d.Directive, search) || strings.Contains(strings.ToLower(d.Title.String()), search)
 }
 
-// sortLines puts directives by state, in the order of states, and the newest first.
+// sortLines puts directives by state, in the order of review.States, and the newest first.
 func sortLines(lines []view.Line) []view.Line {
 	sorted := slices.Clone(lines)
 	slices.Reverse(sorted)
-	slices.SortStableFunc(sorted, func(a, b view.Line) int { return order(a.State) - order(b.State) })
+	slices.SortStableFunc(sorted, func(a, b view.Line) int {
+		return slices.Index(review.States, a.State) - slices.Index(review.States, b.State)
+	})
 	return sorted
-}
-
-func order(s review.State) int {
-	for i, of := range states {
-		if of.State == s {
-			return i
-		}
-	}
-	return len(states)
 }
 
 // groups are the lines of one page by state, with what each state has in all.
 func groups(shown, all []view.Line, l links, a ask) (list []group) {
-	for _, s := range states {
-		g := group{ID: "state-" + string(s.State), Words: s.Words, Open: !s.Over || a.State != "" || a.Search != ""}
+	for _, s := range review.States {
+		g := group{ID: "state-" + string(s), Words: strings.TrimSuffix(sentence(s.Words()), "."), Open: !s.Over() || a.State != "" || a.Search != ""}
 		for _, d := range all {
-			if d.State == s.State {
+			if d.State == s {
 				g.Count++
 			}
 		}
 		for _, d := range shown {
-			if d.State == s.State {
+			if d.State == s {
 				g.Lines = append(g.Lines, newLine(d, l))
 			}
 		}
@@ -224,7 +214,7 @@ func groups(shown, all []view.Line, l links, a ask) (list []group) {
 }
 
 func newLine(d view.Line, l links) line {
-	p := line{Name: d.Directive, Href: l.Directive(d.Directive), Title: d.Title, Chip: chipOf(d), Facts: factsOf(d)}
+	p := line{Name: d.Directive, Href: l.Directive(d.Directive), Title: d.Title, Chip: chipOf(d.State), Facts: factsOf(d)}
 	if d.Live != nil && l.Live && d.State == review.Working {
 		for _, e := range newEvents([]live.Event{*d.Live}) {
 			p.Live = shorten(e.What+" "+e.Text, 140)
@@ -234,18 +224,7 @@ func newLine(d view.Line, l links) line {
 }
 
 // chipOf is where a directive stands.
-func chipOf(d view.Line) chip {
-	words := d.Words
-	if words == "" {
-		words = string(d.State)
-	}
-	for _, s := range states {
-		if s.State == d.State {
-			return chip{s.Class, words}
-		}
-	}
-	return chip{"", words}
-}
+func chipOf(s review.State) chip { return chip{stateClass[s], s.Words()} }
 
 // factsOf is what a line says after where a directive stands: for whom it waits, and
 // what it took.
@@ -270,10 +249,10 @@ func factsOf(d view.Line) string {
 }
 
 func options(lines []view.Line, chosen string) (list []option) {
-	for _, s := range states {
-		o := option{Name: string(s.State), Words: strings.ToLower(s.Words[:1]) + s.Words[1:], Chosen: chosen == string(s.State)}
+	for _, s := range review.States {
+		o := option{Name: string(s), Words: s.Words(), Chosen: chosen == string(s)}
 		for _, d := range lines {
-			if d.State == s.State {
+			if d.State == s {
 				o.Count++
 			}
 		}

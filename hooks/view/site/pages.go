@@ -41,11 +41,7 @@ func (p Pages) page(title, here string, content any) page {
 // home is a page of the overview; more says that another follows.
 func (p Pages) home(o *view.Overview, a ask) (data []byte, more bool, err error) {
 	h, more := newHome(o, links{p.Live}, a, p.works(o))
-	title := "Nothing waits"
-	if len(o.Waiting) > 0 {
-		title = waitingWords(len(o.Waiting))
-	}
-	data, err = render("home", p.page(title, "home", h))
+	data, err = render("home", p.page(waitingWords(o), "home", h))
 	return data, more, err
 }
 

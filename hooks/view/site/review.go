@@ -57,7 +57,7 @@ type quote struct {
 }
 
 func newWork(r *review.Review, l links) work {
-	p := work{Name: r.Directive, Title: r.Title, Up: l.Directive(r.Directive), Outcome: shorten(outcome(r), maxLead), Chip: workChip(r),
+	p := work{Name: r.Directive, Title: r.Title, Up: l.Directive(r.Directive), Outcome: shorten(outcome(r), maxLead), Chip: chipOf(r.State),
 		Commands: commands(r.Commands), Summary: review.Summary(r.Changes), Show: "git ward review " + r.Directive, Cost: cost(r.Cost), Look: looks(r)}
 	p.Summary = strings.ToUpper(p.Summary[:1]) + p.Summary[1:] + "."
 	if r.Word != nil {
@@ -116,15 +116,6 @@ func outcome(r *review.Review) string {
 		words = append(words, "for another text of the directive")
 	}
 	return strings.Join(words, "; ")
-}
-
-func workChip(r *review.Review) chip {
-	for _, s := range states {
-		if s.State == r.State {
-			return chip{s.Class, s.Words}
-		}
-	}
-	return chip{"", string(r.State)}
 }
 
 // looks are what a reader wants to know of before he reads anything: what decides on the
