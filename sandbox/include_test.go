@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -58,6 +60,66 @@ func TestAsksToInclude(t *testing.T) {
 	v, err := loop.ParseVerdicts([]byte(p.Run(p.Bare, "git", "notes", "--ref=certificates", "show", claimed)))
 	if err != nil || len(v) == 0 || v[len(v)-1].Verdict != loop.Exact || len(v[len(v)-1].Left) > 0 || strings.Join(v[len(v)-1].Included, " ") != "GNUmakefile" {
 		t.Errorf("%+v, %v", v, err)
+	}
+	p.Fsck()
+}
+
+// TestAsksAboutGuards: a loop whose criteria all held before its work asks as well, and the
+// PM's word is that they are enough, or a test of the claim's that fails without the work.
+func TestAsksAboutGuards(t *testing.T) {
+	tier.Full(t, "launches of seconds")
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("SKIPPED: python3 is not on this machine (scripts/setup --tests)")
+	}
+	const test = "import unittest\nfrom calc import %[1]s\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(%[1]s())\n"
+	worked := func(directive, name string, tested bool) string {
+		command := fmt.Sprintf("printf 'def %s():\n    return True\n' >>calc/__init__.py", name)
+		if tested {
+			command += fmt.Sprintf(" && cat >tests/test_%s.py <<'EOF'\n%sEOF\n", name, fmt.Sprintf(test, name))
+		}
+		calls, err := json.Marshal(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("{\"directive\":%q,\"text\":\"Done.\",\"calls\":[{\"name\":\"bash\",\"args\":{\"command\":%s}}]}\n{\"directive\":%[1]q,\"text\":\"It passes.\"}\n", directive, calls)
+	}
+	p := gittest.New(t)
+	p.Write("pyproject.toml", "[project]\nname = \"calc\"\n")
+	p.Write("calc/__init__.py", "def one():\n    return True\n")
+	p.Write("tests/__init__.py", "")
+	p.Write("tests/test_one.py", fmt.Sprintf(test, "one"))
+	p.Write("script.jsonl", worked("D-1", "two", false)+worked("D-2", "three", true))
+	const asks = "### %s: more\n\n- [ ] the tests pass (`python3 -m unittest discover -s tests -t .`)\n\n"
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+fmt.Sprintf(asks, "D-1")+fmt.Sprintf(asks, "D-2")+"## Reports\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "directives")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	launch := func() {
+		t.Helper()
+		if out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
+			"--state", filepath.Join(filepath.Dir(p.Bare), "state")); err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	launch()
+	report := ended(t, p, map[string]string{"D-1": "EXIT_NEED_INFO", "D-2": "EXIT_NEED_INFO"})
+	for _, want := range []string{"criteria that all held before the work", "\n    Next: git ward include D-1 ("} {
+		if !strings.Contains(report, want) {
+			t.Errorf("%q is not in\n%s", want, report)
+		}
+	}
+	for directive, word := range map[string]string{"D-1": "criteria that held before the work", "D-2": "1 path"} {
+		out, err := p.Try(p.Work, nil, "", "git-ward", "include", directive)
+		if err != nil || !strings.Contains(out, directive+" includes "+word+": pushed to main as ") {
+			t.Fatal(err, out)
+		}
+	}
+	launch()
+	report = ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_CONVERGED"})
+	if strings.Count(report, "Done: every criterion is met after 1 iteration ") != 2 {
+		t.Errorf("a word has cost an iteration:\n%s", report)
 	}
 	p.Fsck()
 }

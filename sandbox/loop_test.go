@@ -170,7 +170,7 @@ func TestRefusedWork(t *testing.T) {
 {"directive":"D-3","text":"The token is ghp_0123456789abcdefghij\u0041BCDEFGHIJ012345."}
 {"directive":"D-3","role":"Skeptic","text":"{\"tried\":[\"ghp_0123456789abcdefghij\\u0041BCDEFGHIJ012345\"],\"succeeded\":[],\"failed\":[],\"open\":[],\"diagnosis\":\"\"}"}
 `)
-	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: a token\n\n- [ ] true (`true`)\n\n### D-2: no plan\n\n- [ ] true (`true`)\n\n### D-3: a review with a token\n\n- [ ] true (`true`)\n\n## Reports\n")
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: a token\n\n- [ ] true (`true`)\n\n### D-2: no plan\n\n- [ ] true (`true`)\n\n### D-3: a review with a token\n\n- [ ] it is there (`test -e w`)\n- work: w\n\n## Reports\n")
 	p.Git("add", ".")
 	p.Git("commit", "--quiet", "--message", "directives")
 	if out, err := p.Push("main"); err != nil {

@@ -75,7 +75,7 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 		out.Missing = r.deps.Declaration.Missing()
 	}
 	if v := r.now.result.Verdict; d.Reason == loop.NotIncluded {
-		out.Missing = v.LeftWords()
+		out.Missing = v.Unsaid()
 	}
 	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
 	if err != nil {

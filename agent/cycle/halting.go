@@ -56,7 +56,7 @@ func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	}
 	r.deps.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
 	r.now.result.Verdict = v
-	if v.NotIncluded && record.Event != uow.MakeClaim { // the PM has answered, and goes on without it
+	if v.WantsWord() && record.Event != uow.MakeClaim { // the PM has answered, and goes on without it
 		return loop.Decision{}, nil
 	}
 	d, _ := v.Lacks()

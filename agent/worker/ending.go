@@ -112,9 +112,9 @@ func (r *unitRun) needInfo(ctx context.Context, report *loop.Report) error {
 // askToInclude puts the question of a loop that waits for the PM's word (PROOF-1).
 func (r *unitRun) askToInclude(ctx context.Context, report *loop.Report) error {
 	text := "Is what decides on " + r.unit.directive.Name() + " the work that you asked for?\n\n" +
-		"Its criteria are met only with these files, which the directive does not take for work:\n\n    " + strings.Join(report.Missing, "\n    ") + "\n\n" +
+		"Its criteria are met, and that counts only by your word on:\n\n    " + strings.Join(report.Missing, "\n    ") + "\n\n" +
 		"    git ward review " + r.unit.directive.Name() + "\n\n" +
-		"If it is right, this takes it in, and the same commit is judged again:\n\n    git ward include " + r.unit.directive.Name() + "\n\n" +
+		"If it is right, this says so, and the same commit is judged again:\n\n    git ward include " + r.unit.directive.Name() + "\n\n" +
 		"If not, say in the directive what is to be done without it. Any edit of " + r.unit.directive.Name() + " is an answer: it is taken up again then."
 	return r.deps.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: r.unit.directive.Name(), Text: text})
 }

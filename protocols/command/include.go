@@ -17,16 +17,19 @@ import (
 
 // Include is `git ward include` (PROOF-1): a commit of the PM's on a directive, which takes
 // in what its last verdict left out, by path and blob.
-var Include = cli.Command{Name: "include", Doc: "take in what a verdict left out, and have the same commit judged again", Run: includeWork,
-	Long:     "What a claim has otherwise than the project, and what is no work by the directive, is left out of the run that decides. This says of it that it is work: of all that the last verdict left out, or of the paths that are named. Each line names the blob, so that another one there needs another word.",
-	Examples: []cli.Example{{Line: `include D-1`, Doc: "all that was left out"}, {Line: `include D-1 go.mod go.sum`, Doc: "two of it"}}}
+var Include = cli.Command{Name: "include", Doc: "give your word on what a verdict wants it for, and have the same commit judged again", Run: includeWork,
+	Long: "What a claim has otherwise than the project, and what is no work by the directive, is left out of the run that decides. This says of it that it is work: of all that the last verdict left out, or of the paths that are named. Each line names the blob, so that another one there needs another word. Where every criterion held before the work, nothing proves it: a test among these files that fails without the work does, else --guards says that such criteria are enough.",
+	Examples: []cli.Example{{Line: `include D-1`, Doc: "all that was left out"}, {Line: `include D-1 go.mod go.sum`, Doc: "two of it"},
+		{Line: `include --guards D-1`, Doc: "criteria that held before the work are enough"}}}
 
 func includeWork(ctx context.Context, env *cli.Env) error {
-	const usage = "include [--bare DIR] [--config FILE] D-n [PATH...]"
+	const usage = "include [--bare DIR] [--config FILE] [--guards] D-n [PATH...]"
 	var bare, configFile string
+	var guards bool
 	args, err := env.Flags("include", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		cli.Config(fs, &configFile)
+		fs.BoolVar(&guards, "guards", false, "criteria that held before the work are enough")
 	})
 	if err != nil {
 		return err
@@ -43,12 +46,13 @@ func includeWork(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer u.close()
-	return said(u.lacking(u.include(of, args[1:])))
+	return said(u.lacking(u.include(of, args[1:], guards)))
 }
 
-// include takes paths of the last verdict's in, none for all of them, and lets a unit go
-// on that waits for it.
-func (u *units) include(of subject, paths []string) error {
+// include takes paths of the last verdict's in, none for all of them, or says that guards are
+// enough, and lets a unit go on that waits for it. Of a verdict that left nothing out and
+// has guards only, that is the one word there is.
+func (u *units) include(of subject, paths []string, guards bool) error {
 	p, err := u.standing(of)
 	if err != nil {
 		return err
@@ -57,23 +61,31 @@ func (u *units) include(of subject, paths []string) error {
 	switch v := p.Verdict; {
 	case p.Directive == nil:
 		return refused(u.env, "git ward directive show", "COMMS.md has no %s", of.name)
+	case v != nil && (guards || len(v.Left) == 0 && v.OnlyGuards):
+		guards = true
 	case v == nil || len(v.Left) == 0:
 		return refused(u.env, again, "no verdict on %s left anything out, so there is nothing to include", of.name)
 	}
-	list, err := wanted(u, p.Verdict, paths, again)
-	if err != nil {
-		return err
+	word := comms.Inclusion{Directive: of.name, Guards: guards}
+	if !guards || len(paths) > 0 {
+		if word.Paths, err = wanted(u, p.Verdict, paths, again); err != nil {
+			return err
+		}
 	}
-	subject := fmt.Sprintf("%s: include %s", of.name, diag.Count(len(list), "path"))
+	says := diag.Count(len(word.Paths), "path")
+	if guards {
+		says = "criteria that held before the work"
+	}
+	subject := fmt.Sprintf("%s: include %s", of.name, says)
 	commit, err := u.amend(func() string { return subject }, func(doc state.Comms) ([]byte, error) {
 		d := doc.Directive(of.name)
 		if d == nil || d.Hash() != p.Verdict.DirectiveHash {
 			return nil, refused(u.env, again, "%s has another text by now than the verdict is for", of.name)
 		}
-		if !slices.ContainsFunc(list, func(i comms.Included) bool { return !slices.Contains(d.Options.Included, i) }) {
+		if word.Said(d) {
 			return nil, nil // a push before this one has said it
 		}
-		amended, err := comms.Amend(doc.Data, comms.Inclusion{Directive: of.name, Paths: list}, comms.Whole)
+		amended, err := comms.Amend(doc.Data, word, comms.Whole)
 		if err == nil && diag.HasErrors(amended.Found) {
 			diag.WriteText(u.env.Stderr, amended.Found)
 			err = refused(u.env, "git ward directive edit "+of.name, "COMMS.md does not take it")
@@ -90,8 +102,8 @@ func (u *units) include(of subject, paths []string) error {
 	if commit != "" {
 		how = "pushed to " + u.names.Branch + " as " + diag.Short(commit)
 	}
-	fmt.Fprintf(u.env.Stdout, "%s includes %s: %s\n", of.name, diag.Count(len(list), "path"), how)
-	for _, i := range list {
+	fmt.Fprintf(u.env.Stdout, "%s includes %s: %s\n", of.name, says, how)
+	for _, i := range word.Paths {
 		fmt.Fprintf(u.env.Stdout, "  %s\n", diag.Clean(i.Path))
 	}
 	return u.judgeAgain(p.Unit)

@@ -61,18 +61,23 @@ func UnquotePath(text string) (string, error) {
 	return strconv.Unquote(text)
 }
 
-// withoutIncluded is a directive's text without what it includes: a word on a claim makes
-// no other text of it.
-func withoutIncluded(raw string) string {
-	const begins = "- " + keyInclude + ":"
-	if !strings.Contains(raw, begins) {
-		return raw
-	}
+// isWordOnClaim reports whether a line of a directive says something of a claim: what it
+// includes, or that guards are enough.
+func isWordOnClaim(line string) bool {
+	return strings.HasPrefix(line, "- "+keyInclude+":") || strings.HasPrefix(line, "- "+keyGuards+":")
+}
+
+// withoutWords is a directive's text without the PM's words on a claim, which make no other
+// text of it.
+func withoutWords(raw string) string {
 	var b strings.Builder
 	for line := range strings.Lines(raw) {
-		if !strings.HasPrefix(line, begins) {
+		if !isWordOnClaim(line) {
 			b.WriteString(line)
 		}
+	}
+	if b.Len() == len(raw) {
+		return raw
 	}
 	text := b.String()
 	end := len(strings.TrimRight(text, " \t\r\n"))
@@ -82,11 +87,18 @@ func withoutIncluded(raw string) string {
 	return text
 }
 
-// Inclusion says of paths, with what the claim has there, that they are a directive's work.
-// Of a path that it had before, the new word counts.
+// Inclusion is the PM's word on a claim. It says of paths, with what the claim has there,
+// that they are a directive's work; of a path that it had before, the new word counts.
 type Inclusion struct {
 	Directive string // "D-1"
 	Paths     []Included
+	Guards    bool // criteria that held before the work are enough
+}
+
+// Said reports whether a directive has the word already.
+func (c Inclusion) Said(d *Directive) bool {
+	missing := func(i Included) bool { return !slices.Contains(d.Options.Included, i) }
+	return !slices.ContainsFunc(c.Paths, missing) && (!c.Guards || d.Options.Guards != "")
 }
 
 func (c Inclusion) amend(data []byte, _ Room) (Amended, error) {
@@ -103,7 +115,10 @@ func (c Inclusion) amend(data []byte, _ Room) (Amended, error) {
 		list = slices.DeleteFunc(list, func(i Included) bool { return i.Path == p.Path })
 		list = append(list, p)
 	}
-	text := withoutIncluded(d.Raw)
+	text := withoutWords(d.Raw)
+	if c.Guards || d.Options.Guards != "" {
+		text += "- " + keyGuards + ": " + guardsEnough + "\n"
+	}
 	for _, i := range list {
 		text += i.line() + "\n"
 	}

@@ -17,7 +17,7 @@ func TestInclude(t *testing.T) {
 	} {
 		data := []byte("# COMMS\n\n## Directives\n\n### D-1: t\n" + body + "\n### D-2: u\n\n- [ ] b (`b`)\n\n## Reports\n")
 		before := parseClean(t, string(data))
-		amended, err := Amend(data, Inclusion{"D-1", []Included{{"go.sum", "100644", blob}, {"gone", "000000", strings.Repeat("0", 40)}}}, Whole)
+		amended, err := Amend(data, Inclusion{Directive: "D-1", Paths: []Included{{"go.sum", "100644", blob}, {"gone", "000000", strings.Repeat("0", 40)}}}, Whole)
 		if err != nil || len(amended.Found) > 0 {
 			t.Fatal(name, amended.Found, err)
 		}
@@ -26,7 +26,7 @@ func TestInclude(t *testing.T) {
 		if d.Hash() != before.Directives[0].Hash() || after.Directives[1].Hash() != before.Directives[1].Hash() || d.Goal != before.Directives[0].Goal || len(d.Options.Included) != 2 {
 			t.Errorf("%s: %+v\n%q", name, d, amended.Data)
 		}
-		amended, err = Amend(amended.Data, Inclusion{"D-1", []Included{{"go.sum", "100755", blob}}}, Whole)
+		amended, err = Amend(amended.Data, Inclusion{Directive: "D-1", Paths: []Included{{"go.sum", "100755", blob}}}, Whole)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -34,8 +34,20 @@ func TestInclude(t *testing.T) {
 		if got := d.Options.Included; len(got) != 2 || got[1] != (Included{"go.sum", "100755", blob}) || d.Hash() != before.Directives[0].Hash() {
 			t.Errorf("%s: %+v", name, got)
 		}
+		guards := Inclusion{Directive: "D-1", Guards: true}
+		if guards.Said(&d) {
+			t.Errorf("%s: guards are enough, and nobody said so", name)
+		}
+		amended, err = Amend(amended.Data, guards, Whole)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		d = parseClean(t, string(amended.Data)).Directives[0]
+		if !guards.Said(&d) || d.Options.Guards != "enough" || len(d.Options.Included) != 2 || d.Hash() != before.Directives[0].Hash() {
+			t.Errorf("%s: %+v", name, d)
+		}
 	}
-	if _, err := Amend([]byte(Empty), Inclusion{"D-1", nil}, Whole); err == nil {
+	if _, err := Amend([]byte(Empty), Inclusion{Directive: "D-1", Paths: nil}, Whole); err == nil {
 		t.Error("a directive that is not there includes something")
 	}
 }
@@ -45,7 +57,7 @@ func TestIncludedPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		path := string(rapid.SliceOfN(rapid.ByteRange(1, 255), 1, 40).Draw(t, "path"))
 		data := []byte("# COMMS\n\n## Directives\n\n### D-1: t\n\nGoal.\n\n- [ ] a (`a`)\n\n## Reports\n")
-		amended, err := Amend(data, Inclusion{"D-1", []Included{{path, "100644", blob}}}, Whole)
+		amended, err := Amend(data, Inclusion{Directive: "D-1", Paths: []Included{{path, "100644", blob}}}, Whole)
 		if err != nil || len(amended.Found) > 0 {
 			t.Fatal(amended.Found, err)
 		}

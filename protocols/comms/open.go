@@ -13,7 +13,7 @@ import (
 // (COMMS-3). Blank lines below a directive are not part of it, so adding another
 // one below changes no hash; every other byte is.
 func (d Directive) Hash() string {
-	sum := sha256.Sum256([]byte(withoutIncluded(d.Raw)))
+	sum := sha256.Sum256([]byte(withoutWords(d.Raw)))
 	return hex.EncodeToString(sum[:])
 }
 

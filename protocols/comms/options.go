@@ -33,6 +33,7 @@ type Options struct {
 	Frozen       []string      // globs relative to the root of the tree
 	Work         []string      // globs, as Frozen: what is work (PROOF-1)
 	Included     []Included    // what is work beside it, by path and blob (PROOF-1)
+	Guards       string        // guardsEnough, where criteria that held before the work are enough (PROOF-3)
 	After        []string      // the directives that it waits for, as "D-3"; see Document.Waits (MANY-1)
 	Priority     int           // -1000..1000: of two, the higher one is worked on first; see Compare (MANY-1)
 	Unknowns     []string      // a line each: what the PM knows that nobody here knows; orientation searches for it (ORI-1)
@@ -78,6 +79,7 @@ var optionTable = []struct {
 	{"frozen", func(v *valueReader, o *Options) { v.globs(&o.Frozen) }},
 	{"work", func(v *valueReader, o *Options) { v.globs(&o.Work) }},
 	{keyInclude, func(v *valueReader, o *Options) { v.include(&o.Included) }},
+	{keyGuards, func(v *valueReader, o *Options) { v.word(&o.Guards, []string{guardsEnough}) }},
 	{keyAfter, func(v *valueReader, o *Options) { v.directives(&o.After) }},
 	{"priority", func(v *valueReader, o *Options) { v.priority(&o.Priority) }},
 	{keyUnknown, func(v *valueReader, o *Options) { v.unknown(&o.Unknowns) }},
@@ -85,6 +87,13 @@ var optionTable = []struct {
 
 // keyAfter is the key by which a directive waits for others.
 const keyAfter = "after"
+
+// keyGuards is the key by which the PM says that a claim needs no criterion that the work
+// alone made hold; guardsEnough is its one value.
+const (
+	keyGuards    = "guards"
+	guardsEnough = "enough"
+)
 
 // The keys that may stand in more than one line.
 const (

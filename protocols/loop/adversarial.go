@@ -47,7 +47,7 @@ func (v Verdict) Lacks() (d Decision, missing bool) {
 		return Decision{InvariantBroken, ToolMissing, v.MissingTool.Words()}, true
 	case v.Untried:
 		return Decision{InvariantBroken, StartFailed, v.Reason}, true
-	case v.NotIncluded:
+	case v.WantsWord():
 		return Decision{NullDetected, NotIncluded, v.Reason}, true
 	}
 	return d, false
@@ -70,9 +70,9 @@ const (
 	ControlNotApplicable = "not_applicable"
 )
 
-// ControlRuns is how often controls run a command at most: without the work, with each test
-// broken, and four times to tell what tests decide.
-const ControlRuns = 6
+// ControlRuns is how often controls run a command at most: without the work, then with its
+// tests, with each test broken, and four times to tell what tests decide.
+const ControlRuns = 7
 
 // ControlWords are what a control says, for people.
 func ControlWords(says string) string {

@@ -15,7 +15,7 @@ type Cause string
 const (
 	Proved      Cause = "proved"       // a verdict proves the work
 	WithChanges Cause = "with_changes" // it does, and the claim has more than work
-	NotTaken    Cause = "not_included" // only with what is no work by the directive
+	NotTaken    Cause = "not_included" // it passes only by the PM's word
 	Tampered    Cause = "tampered"     // the claim changed what is frozen, and fails
 	NoTool      Cause = "missing_tool" // a command that decides is not where it was run
 	Grew        Cause = "grew"         // residuals
@@ -85,7 +85,7 @@ var advise = map[Cause][]Advice{
 		{"git ward take {d}", "takes it, if that is right"},
 	},
 	NotTaken: {
-		{"git ward include {d}", "takes in what is no work by the directive, and has the same commit judged again: {what}"},
+		{"git ward include {d}", "gives your word, and has the same commit judged again: {what}"},
 		{"git ward review {d}", "shows it first"},
 		{"git ward directive edit {d}", "says what is to be done without it"},
 	},
@@ -159,7 +159,7 @@ func (o Outcomes) about() string {
 	case WithChanges:
 		return some(o.Last.Left)
 	case NotTaken:
-		return some(v.LeftWords())
+		return some(v.Unsaid())
 	case Tampered:
 		return some(v.Deviations)
 	case NoTool:

@@ -89,7 +89,7 @@ const (
 	NullInput            StopReason = "NULL_INPUT"
 	StartFailed          StopReason = "START_FAILED"        // the agent's own program, certified, does not start from its branch
 	VerdictUnavailable   StopReason = "VERDICT_UNAVAILABLE" // no verdict within [verify] timeout (SBX-8)
-	NotIncluded          StopReason = "NOT_INCLUDED"        // the commands pass only with what is no work by the directive
+	NotIncluded          StopReason = "NOT_INCLUDED"        // the claim passes only by the PM's word
 	ToolMissing          StopReason = "MISSING_TOOL"        // a command of the directive's wants a program that is not where it runs
 )
 

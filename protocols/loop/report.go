@@ -248,7 +248,7 @@ func (r Report) Outcome() string {
 		return fmt.Sprintf("Done: %s after %s (%s, %s).", what, after, r.lane(), RungWords(r.RungAchieved))
 	case ExitNeedInfo:
 		if r.StopReason == NotIncluded {
-			return "Nobody but you can say whether this is done: it passes only with what is no work by the directive (" + some(r.Missing) + ")."
+			return "Nobody but you can say whether this is done: its claim needs your word on " + some(r.Missing) + "."
 		}
 		return fmt.Sprintf("Not begun: the directive does not say how I can tell that it is done (%s). The question below `## Questions` says what to write.", strings.Join(r.Missing, ", "))
 	}

@@ -77,6 +77,9 @@ type Verdict struct {
 	// NotIncluded says that the commands pass with what was left out, and only so: the
 	// PM's word is waited for.
 	NotIncluded bool `json:"not_included,omitzero"`
+	// OnlyGuards says that all holds, and held before the work, so that nothing proves the
+	// work: the PM's word is waited for (PROOF-3).
+	OnlyGuards bool `json:"only_guards,omitzero"`
 	// Additions, Accepted and Needs are of verdicts of earlier versions: paths that they
 	// left out, paths that a directive accepted, and the line that it lacked.
 	Additions []string `json:"additions,omitempty"`
@@ -360,6 +363,27 @@ func (v Verdict) Sound() bool {
 func (v Verdict) HeldBefore() bool {
 	return len(v.Criteria) > 0 && !slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return !o.Before })
 }
+
+// Guarded is the verdict where criteria that held before the work are not enough: EXACT
+// needs one that did not, or the PM's word (PROOF-3).
+func (v Verdict) Guarded() Verdict {
+	if v.Verdict == Exact && v.HeldBefore() {
+		v.Verdict, v.Lane, v.Rung, v.OnlyGuards = None, LaneC, 0, true
+		v.Reason = "every criterion held before the work, so none proves it"
+	}
+	return v
+}
+
+// Unsaid is what a claim needs the PM's word on; nothing where it needs none.
+func (v Verdict) Unsaid() []string {
+	if v.OnlyGuards {
+		return []string{"criteria that all held before the work"}
+	}
+	return v.LeftWords()
+}
+
+// WantsWord reports whether the claim holds by a word of the PM's, and not without one.
+func (v Verdict) WantsWord() bool { return v.NotIncluded || v.OnlyGuards }
 
 // Proves reports whether the verdict is EXACT or CONVERGED for this commit, unit
 // and text of the directive: a verdict of another commit or another loop, noted

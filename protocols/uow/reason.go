@@ -50,7 +50,7 @@ const (
 	DirectiveGone    Reason = "DIRECTIVE_GONE"    // the control branch lists it no more: its unit is ended
 	FreshStart       Reason = "FRESH_START"       // of a fork: its work begins from the project again, not from the unit before
 	NeedInfo         Reason = "NEED_INFO"         // the directive does not say how its end is seen
-	NotIncluded      Reason = "NOT_INCLUDED"      // the claim passes only with what is no work by the directive
+	NotIncluded      Reason = "NOT_INCLUDED"      // the claim passes only by the PM's word
 	IncludedNow      Reason = "INCLUDED"          // the PM's word that it is work: the claim is judged again
 	Question         Reason = "QUESTION"          // the worker asks the PM; the note is the question
 	PulseIsDue       Reason = "PULSE_DUE"         // the policy wants a sign of the PM before the next interaction

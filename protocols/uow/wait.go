@@ -73,7 +73,7 @@ func (r *Record) asks(verb func(Event) string) Waiting {
 	case Question:
 		return Waiting{ForYou, "it asks you something", verb(Approve)}
 	case NotIncluded:
-		return Waiting{ForYou, "its claim passes only with what is no work by the directive; if you take that in", "git ward include " + r.Directive}
+		return Waiting{ForYou, "its claim passes only by your word (git ward review shows what it is about); to give it", "git ward include " + r.Directive}
 	case NeedInfo:
 		return Waiting{ForYou, "its directive does not say how its end is seen, such as by a criterion with a command", "git ward directive edit " + r.Directive}
 	}

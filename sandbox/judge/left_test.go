@@ -12,6 +12,7 @@ import (
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
+	"git-ward/sandbox/verifier"
 )
 
 const makes = `### D-1: the answer
@@ -151,7 +152,7 @@ func TestJudgeBase(t *testing.T) {
 	c.git("reset", "--quiet", "--hard", hollow)
 	c.write("note", "x\n")
 	v := c.verdicts(c.claim())[0]
-	if v.Verdict != loop.Exact || v.Base != hollow || v.Main == hollow {
+	if !v.OnlyGuards || v.Base != hollow || v.Main == hollow { // and hollow as it is, it proves nothing
 		t.Errorf("%+v", v)
 	}
 	// The directive is edited: work from before is held against main as it stands.
@@ -197,6 +198,70 @@ func TestJudgeMissingInRecipe(t *testing.T) {
 		v := c.verdicts(c.claim())[0]
 		if v.Verdict == loop.Exact || want == "" && v.MissingTool != nil || want != "" && (v.MissingTool == nil || v.MissingTool.Tool != want) {
 			t.Errorf("%s: %+v", recipe, v)
+		}
+	}
+}
+
+const guarded = `### D-1: three
+
+- [ ] the tests pass (` + "`python3 -m unittest discover -s tests -t .`" + `)
+`
+
+// TestJudgeGuards: where every criterion held before the work, EXACT needs a test of the
+// claim's that is work and fails without the rest of it, or the PM's word (PROOF-3).
+func TestJudgeGuards(t *testing.T) {
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("SKIPPED: there is no python3")
+	}
+	c := newCourt(t, guarded)
+	test := func(name, what string) string {
+		return "import unittest\nfrom calc import " + name + "\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(" + what + ")\n"
+	}
+	c.write("pyproject.toml", "[project]\nname = \"calc\"\n")
+	c.write("calc/__init__.py", "def two():\n    return 2\n")
+	c.write("tests/__init__.py", "")
+	c.write("tests/test_calc.py", test("two", "two(), 2"))
+	c.pushMain()
+	main := c.head()
+	for _, step := range []struct {
+		name, test, guards string
+		include            bool
+		controls           []string
+		verdict            string
+	}{
+		{"no new test", "", "", false, []string{verifier.Broken}, loop.None},
+		{"a new test, and no word on it", test("three", "three(), 3"), "", false, []string{verifier.Broken}, loop.None},
+		{"a new test, included", test("three", "three(), 3"), "", true, []string{verifier.Broken}, loop.Exact},
+		{"an included test that holds without the work", test("two", "two(), 2"), "", true, []string{verifier.Broken}, loop.None},
+		{"guards are enough", "", "enough", false, []string{verifier.Broken}, loop.Exact},
+		{"nobody asked for controls", "", "", false, nil, loop.Exact},
+	} {
+		c.git("reset", "--quiet", "--hard", main)
+		c.write("calc/__init__.py", "def two():\n    return 2\n\n\ndef three():\n    return 3\n")
+		if step.test != "" {
+			c.write("tests/test_three.py", step.test)
+		}
+		c.git("add", "--all")
+		c.git("commit", "--quiet", "--message", "claimed")
+		commit, d := c.head(), c.directive
+		c.git("push", "--quiet", "origin", "+HEAD:refs/heads/agent/D-1")
+		d.Options.Guards = step.guards
+		if step.include {
+			blob := c.run(c.work, "", "git", "rev-parse", "HEAD:tests/test_three.py")
+			d.Options.Included = []comms.Included{{Path: "tests/test_three.py", Mode: "100644", Blob: blob}}
+		}
+		claim := ClaimOf(&d, c.Settings, commit, main)
+		claim.Controls = step.controls
+		facts, err := c.Verify(t.Context(), claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, _ := loop.Declare("D-1.1", d, loop.Base(c.Settings.Loop))
+		v := verdictOf(p, &d, facts)
+		if asks := step.verdict == loop.None; v.Verdict != step.verdict || v.OnlyGuards != asks || v.WantsWord() != asks || !v.Sound() || asks && (v.Rung != 0 || v.Reason != "every criterion held before the work, so none proves it") {
+			t.Errorf("%s: %+v", step.name, v)
 		}
 	}
 }

@@ -39,6 +39,9 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
 	v.Cache = f.Cache
 	v = against(p, d, f, v)
+	if d.Options.Guards == "" {
+		v = v.Guarded()
+	}
 	if m := f.Missing; m != nil {
 		v = v.Lacking(MissingTool(m, f.Image))
 	}

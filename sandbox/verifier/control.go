@@ -30,7 +30,7 @@ const (
 // at its end.
 type Control struct {
 	Name   string `json:"name"`   // of the command
-	Before bool   `json:"before"` // it held without the work, too
+	Before bool   `json:"before"` // it held without the work, too, and with its tests
 	Says   string `json:"says"`   // as protocols/loop has it
 }
 
@@ -39,8 +39,9 @@ type controlling struct {
 	*trying
 	work *overlaid
 	base string // the tree without the work
-	// before are the commands that held on the base.
-	before []Command
+	// before are the commands that held on the base, guards those of them that hold there
+	// with the work's tests, too.
+	before, guards []Command
 }
 
 // control runs each command that held once more without the work, which says whether the work
@@ -57,6 +58,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 	if base == work.tree { // identical trees run once
 		c.before = commands
 	} else if c.before, err = c.holding(ctx, base, commands, before); err != nil {
+		return err
+	}
+	if c.guards, err = c.withTests(ctx); err != nil {
 		return err
 	}
 	held := commands
@@ -87,9 +91,27 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 		case slices.Contains(decided, cmd):
 			says = loop.ControlCannotFail
 		}
-		f.Controls = append(f.Controls, Control{cmd.Name, slices.Contains(c.before, cmd), says})
+		f.Controls = append(f.Controls, Control{cmd.Name, slices.Contains(c.guards, cmd), says})
 	}
 	return nil
+}
+
+// withTests are the commands that hold on the base with the tests that are work: a test that
+// fails without the work proves it.
+func (c *controlling) withTests(ctx context.Context) ([]Command, error) {
+	tests := maps.Clone(c.work.do)
+	maps.DeleteFunc(tests, func(name, entry string) bool { return entry == "" || !sources.IsTest(name) })
+	if len(tests) == 0 || len(c.before) == 0 {
+		return c.before, nil
+	}
+	tree, err := writeTree(ctx, c.repo, c.claim.Base, indexInfo(tests))
+	switch {
+	case err != nil:
+		return nil, err
+	case tree == c.work.tree: // which holds: the tests are all there is of the work
+		return c.before, nil
+	}
+	return c.holding(ctx, tree, c.before, before)
 }
 
 // onBase are those of the commands that the base's own tests decide there.
