@@ -67,3 +67,22 @@ func TestRefsThatDeceive(t *testing.T) {
 		t.Error("no agent/d-1")
 	}
 }
+
+// TestTakeRefs: the PM alone has a merge judged, below refs/ward/take and by a unit's id
+// (PROOF-7).
+func TestTakeRefs(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	for _, name := range []string{"D-1", "x", "D-1.1/x", "D-01.1", "d-1.1"} {
+		refuses(t, p.Push, "HEAD:refs/ward/take/"+name, "ref/ward")
+	}
+	refuses(t, p.AgentPush, "HEAD:refs/ward/take/D-1.1", "the agent may not push this ref")
+	if out, err := p.Push("HEAD:refs/ward/take/D-1.1"); err != nil {
+		t.Error(out)
+	}
+	refuses(t, p.AgentPush, ":refs/ward/take/D-1.1", "the agent may not push this ref")
+	if out, err := p.Push(":refs/ward/take/D-1.1"); err != nil {
+		t.Error(out)
+	}
+	p.Fsck()
+}

@@ -26,7 +26,7 @@ var refCheck = Check{
 			report("ref/host-only", "only the host moves this ref", "leave it out of the push: git push origin HEAD")
 		case strings.HasPrefix(key, "refs/replace/"):
 			report("ref/replace", "replacement objects would change what others read", "delete it: git replace -d")
-		case strings.HasPrefix(key+"/", "refs/ward/") && !push.IsJournal(u.Ref) && !push.IsRecord(u.Ref):
+		case strings.HasPrefix(key+"/", "refs/ward/") && !push.IsJournal(u.Ref) && !push.IsRecord(u.Ref) && !push.IsTake(u.Ref):
 			report("ref/ward", "nothing is kept below refs/ward/ under this name",
 				"leave it out of the push: git push origin HEAD")
 		case pass.Push.isMain(u.Ref) && u.New == git.Zero:

@@ -1,6 +1,8 @@
 package fsck
 
 import (
+	"cmp"
+
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
@@ -39,9 +41,9 @@ func (w *workProof) verdict(v loop.Verdict, object string, made claims) {
 // unfounded says why no verifier can have written a verdict; "" when it can. A
 // clone without the journals knows no claims.
 func (w *workProof) unfounded(v loop.Verdict, made claims) string {
-	claim := made[v.Claim]
+	claim, of := made[v.Claim], cmp.Or(v.Takes, v.Commit)
 	switch {
-	case w.steps > 0 && (claim == nil || claim.ID != v.Unit || claim.Claim.Commit != v.Commit || claim.DirectiveHash != v.DirectiveHash):
+	case w.steps > 0 && (claim == nil || claim.ID != v.Unit || claim.Claim.Commit != of || claim.DirectiveHash != v.DirectiveHash):
 		return "that no claim of " + diag.Clean(v.Unit) + " asked for"
 	case claim != nil && claim.Claim.Record != v.Record:
 		return "that names another commit of the record than its claim does"

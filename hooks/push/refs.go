@@ -37,6 +37,13 @@ func IsAgentBranch(ref string) bool {
 // IsJournal reports whether a ref is below refs/ward/uow/.
 func IsJournal(ref string) bool { return strings.HasPrefix(ref, uow.RefPrefix) }
 
+// IsTake reports whether a ref asks for a verdict on the merge of a unit's work.
+func IsTake(ref string) bool {
+	unit, ok := strings.CutPrefix(ref, uow.TakePrefix)
+	_, err := uow.ParseID(unit)
+	return ok && err == nil
+}
+
 // BadName says why a full ref name is refused, "" for nothing: git-check-ref-format(1) checks
 // it too, but only after the hooks; and some well-formed names deceive people.
 func BadName(ref string) string {

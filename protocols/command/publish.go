@@ -10,11 +10,15 @@ import (
 	"git-ward/internal/git"
 )
 
-// publish pushes a branch of the host's from old to commit, or deletes it where commit is
-// "", with old as the lease; false is a lost race, which the ref itself says. What was
-// fetched is new then. words are the host's.
+// publish is publishRef for a branch of the host's.
 func (u *units) publish(branch, old, commit string) (moved bool, words string, err error) {
-	ref := "refs/heads/" + branch
+	return u.publishRef("refs/heads/"+branch, old, commit)
+}
+
+// publishRef pushes a ref of the host's from old to commit, or deletes it where commit is "",
+// with old as the lease; false is a lost race, which the ref itself says. What was
+// fetched is new then. words are the host's.
+func (u *units) publishRef(ref, old, commit string) (moved bool, words string, err error) {
 	out, pushErr := u.git("push", "--quiet", "--force-with-lease="+ref+":"+old, u.remote, commit+":"+ref)
 	if pushErr == nil {
 		u.fetchBack()

@@ -12,7 +12,9 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/record"
 	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
 )
 
 // taking are the options of `git ward take`.
@@ -20,25 +22,35 @@ type taking struct {
 	desk
 	squash   bool
 	unjudged bool
+	all      bool
+	noWait   bool
 }
 
 // Take is `git ward take` (REC-3): the judged commit and no other becomes part of the
 // project. Until the push nothing moves, and the push moves one ref; what comes after
 // brings it to working trees that hold nothing else, and is made again by a second take.
 var Take = cli.Command{Name: "take", Doc: "merge a directive's judged work into the project", Run: takeWork,
-	Long:     "Merges the commit that the host has judged, and pushes. Where the project went on meanwhile, the merged tree is what nobody judged: the command says so and stops, unless --unjudged.",
-	Examples: []cli.Example{{Line: `take D-1`, Doc: "a merge commit"}, {Line: `take --squash D-1`, Doc: "one commit"}}}
+	Long:     "Merges the commit that the host has judged, and pushes. Where the project went on meanwhile, the host judges the merged tree first: the command pushes it below refs/ward/take/, waits for the verdict, and takes what holds. --all does so with all that is proved, one after the other, each judged on the last; what does not hold stays.",
+	Examples: []cli.Example{{Line: `take D-1`, Doc: "a merge commit"}, {Line: `take --squash D-1`, Doc: "one commit"}, {Line: `take --all`, Doc: "all that is proved, one after the other"}}}
 
 func takeWork(ctx context.Context, env *cli.Env) error {
-	const usage = "take [--squash] [--unjudged] [--json] [--bare DIR] [--config FILE] D-n|D-n.k [COMMIT]"
+	const usage = "take [--squash] [--unjudged] [--no-wait] [--json] [--bare DIR] [--config FILE] --all|D-n|D-n.k [COMMIT]"
 	var t taking
 	args, err := env.Flags("take", usage, func(fs *flag.FlagSet) {
 		t.flags(fs)
 		fs.BoolVar(&t.squash, "squash", false, "one commit instead of a merge")
 		fs.BoolVar(&t.unjudged, "unjudged", false, "although the project went on, so that nobody judged the merged tree")
+		fs.BoolVar(&t.noWait, "no-wait", false, "do not wait for the host's verdict on a merged tree")
+		fs.BoolVar(&t.all, "all", false, "all that is proved, one after the other")
 	})
 	if err != nil {
 		return err
+	}
+	if t.all {
+		if len(args) > 0 {
+			return env.Usage(usage, "take --all takes all that is proved, and no directive by name")
+		}
+		return t.takeAll(ctx, env)
 	}
 	if len(args) < 1 || len(args) > 2 {
 		return env.Usage(usage, "take takes one directive, such as D-1, and perhaps the commit that it must be")
@@ -47,13 +59,13 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return env.Usage(usage, "%v", err)
 	}
-	wanted := review.Wanted{Unjudged: t.unjudged}
+	wanted := ""
 	if len(args) == 2 {
-		if wanted.Commit = args[1]; len(wanted.Commit) < 7 || strings.Trim(strings.ToLower(wanted.Commit), "0123456789abcdef") != "" {
+		if wanted = args[1]; len(wanted) < 7 || strings.Trim(strings.ToLower(wanted), "0123456789abcdef") != "" {
 			return env.Usage(usage, "%.40q is not an object id, or one of less than 7 digits", args[1])
 		}
 	}
-	u, err := openDesk(ctx, env, t.bare, t.config, of.name)
+	u, err := openDesk(ctx, env, t.bare, t.config, of.name, takes)
 	if err != nil {
 		return err
 	}
@@ -61,7 +73,55 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 	return said(u.lacking(t.take(u, of, wanted)))
 }
 
-func (t *taking) take(u *units, of subject, wanted review.Wanted) error {
+// takes has a clone fetch the merges that are judged.
+const takes = "+" + uow.TakePrefix + "*:" + uow.TakePrefix + "*"
+
+// takeAll takes what is proved, one directive after the other, each merged into and judged
+// on what the one before it left (PROOF-7).
+func (t *taking) takeAll(ctx context.Context, env *cli.Env) error {
+	u, err := openDesk(ctx, env, t.bare, t.config, "D-*", takes, record.Prefix+"*:"+record.Prefix+"*")
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	desk, err := u.desk()
+	if err != nil {
+		return err
+	}
+	positions, err := desk.Positions(u.history, nil)
+	if err != nil {
+		return err
+	}
+	var stay []string
+	taken := 0
+	for _, p := range positions {
+		if review.Stand(p).State != review.Ready {
+			continue
+		}
+		err := t.take(u, subject{name: p.Name}, "")
+		switch {
+		case errors.Is(err, cli.ErrFindings): // which is said
+			stay = append(stay, p.Name)
+		case err != nil:
+			return u.lacking(err)
+		default:
+			taken++
+		}
+	}
+	if !t.json {
+		fmt.Fprintf(env.Stdout, "%s taken", diag.Count(taken, "directive"))
+		if len(stay) > 0 {
+			fmt.Fprintf(env.Stdout, ", and what stays, for the reasons above: %s", strings.Join(stay, ", "))
+		}
+		fmt.Fprintln(env.Stdout)
+	}
+	if len(stay) > 0 {
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+func (t *taking) take(u *units, of subject, wanted string) error {
 	c, err := u.comparer()
 	if err != nil {
 		return err
@@ -72,16 +132,27 @@ func (t *taking) take(u *units, of subject, wanted review.Wanted) error {
 		if err != nil {
 			return false, err
 		}
-		if w.TakenBy != "" && w.Is(wanted.Commit) {
+		if w.TakenBy != "" && w.Is(wanted) {
 			return true, t.tell(c, w, "")
 		}
 		commit, err := t.commit(c, w)
 		if err != nil {
 			return false, err
 		}
-		wanted.Judge = c.toJudge(w, commit)
 		if o := w.Obstacle(wanted); o.Why != "" {
 			return false, refused(u.env, o.Hint, "%s", o.Why)
+		}
+		asked := ""
+		if !w.Merge.Judged && !t.unjudged {
+			if asked, err = t.judged(c, w, commit); err != nil {
+				return false, err
+			}
+			w.Merge.Judged = true
+			if same, err := c.sameParents(asked, commit); err != nil {
+				return false, err
+			} else if same { // so that the verdict is on what the project gets
+				commit = asked
+			}
 		}
 		moved, words, err := u.publish(u.names.Project, w.Project, commit)
 		if err != nil {
@@ -92,6 +163,9 @@ func (t *taking) take(u *units, of subject, wanted review.Wanted) error {
 		}
 		u.hear(words)
 		w.TakenBy = commit
+		if asked != "" {
+			u.takeBack(w, asked)
+		}
 		return true, t.tell(c, w, commit)
 	})
 }
@@ -117,17 +191,6 @@ func (t *taking) commit(c *comparer, w *work) (string, error) {
 		subjects = strings.Split(strings.TrimSpace(string(out)), "\n")
 	}
 	return c.repo.CommitMerge(who, w.tree, parents, time.Now(), w.TakeMessage(t.squash, subjects))
-}
-
-// toJudge says how the merge could be judged before it is taken.
-func (c *comparer) toJudge(w *work, commit string) string {
-	switch {
-	case commit == "":
-		return ""
-	case c.bare():
-		return fmt.Sprintf("; git ward verify --bare %s %s %s judges the merge", c.repo.Dir, commit, w.Directive)
-	}
-	return fmt.Sprintf("; to have the merge judged: git push origin %s:refs/heads/try/%s, and on the host git ward verify --bare DIR try/%s %s", commit, w.Directive, w.Directive, w.Directive)
 }
 
 // tree is what became of a working tree that is on the project's branch.

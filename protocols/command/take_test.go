@@ -35,10 +35,15 @@ func TestTake(t *testing.T) {
 	gittest.InOrder(t, ward(t, p, 0, "take", "D-1"), "D-1 was taken already, by "+merge+"\n", "had it\n")
 	gittest.InOrder(t, ward(t, p, 1, "take", "D-1", strings.Repeat("1", 40)), "D-1.1 claims "+claimed[:12]+" by now, and not 1111")
 
-	out = ward(t, p, 1, "take", "D-2")
-	gittest.InOrder(t, out, "git-ward: error: the project went on since the verdict (", "greet.sh", "): nobody judged the merged tree\n",
-		"git-ward: hint: git ward take D-2.1 --unjudged takes it all the same; git ward uow fork D-2.1", "refs/heads/try/D-2, and on the host git ward verify --bare DIR try/D-2 D-2\n")
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "the project went on, so nobody judged the merged tree", "\nnext: git ward take D-2.1 --unjudged (")
+	for range 2 { // the second asks for the same commit
+		out = ward(t, p, 1, "take", "--no-wait", "D-2")
+		gittest.InOrder(t, out, "git-ward: error: D-2: the project went on since the verdict (", "greet.sh", " changed beside it), and the host has not judged the merged tree yet\n",
+			"git-ward: hint: it does while git ward launch runs, and git ward take D-2.1 goes on then; git ward take --unjudged D-2.1 takes it all the same; git ward uow fork D-2.1")
+	}
+	if got := p.Run(p.Bare, "git", "log", "-1", "--format=%P %an", "refs/ward/take/D-2.1"); got != merge+" "+claim(t, p, "D-2.1")+" Pat\n" {
+		t.Errorf("the host is asked about %s", got)
+	}
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "the project went on, so nobody judged the merged tree", "\nnext: git ward take D-2.1 (the project went on, so the host judges the merged tree first)")
 	if tip(p, "main") != merge {
 		t.Fatal("a refused take moved main")
 	}

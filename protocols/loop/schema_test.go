@@ -56,7 +56,7 @@ func documents(t *testing.T) map[string]any {
 	}
 	run := loop.Trial{Criteria: []loop.Outcome{{Criterion: p.Commands[0].Text, Command: "true", Met: true}}, Residual: &loop.Outcome{Command: "gap", Met: true}, Value: half}
 	v := loop.Judge(p, []loop.Trial{run, run})
-	v.Commit = commit
+	v.Commit, v.Takes = commit, commit
 	v.Left, v.LeftMore, v.NotIncluded, v.OnlyGuards, v.Process = []loop.Left{{"zz_test.go", "added", "100644", commit}}, 1, true, true, loop.SameProcess
 	v.Control, v.Record = commit, commit
 	v.Main, v.Base, v.Included = commit, commit, []string{"Makefile"}

@@ -106,6 +106,7 @@ type Verdict struct {
 	Cache   string `json:"cache,omitempty"`
 	Main    string `json:"main,omitempty"`    // tip of the project's branch when it was judged
 	Base    string `json:"base,omitempty"`    // the commit of it that the work was put on
+	Takes   string `json:"takes,omitempty"`   // the claimed commit, where Commit is the merge by which the project would take it (PROOF-7)
 	Control string `json:"control,omitempty"` // commit of the control branch that said directive and policy, where that is another branch
 	Record  string `json:"record,omitempty"`  // the record's commit that the claim names (REC-4); "" in the first layout
 	// Assisted are the programs and models that worked on the directive, as the gateway saw

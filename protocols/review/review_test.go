@@ -114,33 +114,38 @@ func ready(change func(r *Review)) *Review {
 func TestObstacle(t *testing.T) {
 	for why, test := range map[string]struct {
 		change func(r *Review)
-		wanted Wanted
+		wanted string
 	}{
-		"":                              {nil, Wanted{}},
-		" ":                             {nil, Wanted{Commit: "CCCCCCC"}},
-		"there is no work on D-1 yet":   {func(r *Review) { r.Commit = "" }, Wanted{}},
-		"COMMS.md has no D-1":           {func(r *Review) { r.State = Gone }, Wanted{}},
-		"D-1 was dropped":               {func(r *Review) { r.State = Dropped }, Wanted{}},
-		"without a unit of work":        {func(r *Review) { r.Unit = "" }, Wanted{}},
-		"claimed nothing yet":           {func(r *Review) { r.Claimed = false }, Wanted{}},
-		"and not ddddddd":               {nil, Wanted{Commit: "ddddddd"}},
-		"has no verdict yet":            {func(r *Review) { r.Word = nil }, Wanted{}},
-		"for another text":              {func(r *Review) { r.Current = false }, Wanted{}},
-		"is NONE":                       {func(r *Review) { r.Word = verdict(loop.None) }, Wanted{Unjudged: true}},
-		"for another commit":            {func(r *Review) { r.Word.Commit = project }, Wanted{Unjudged: true}},
-		"for another commit or unit":    {func(r *Review) { r.Word.Unit = "D-1.2" }, Wanted{}},
-		"conflicts with what":           {func(r *Review) { r.Merge = Merge{Conflicts: []diag.Untrusted{"a\x1b"}} }, Wanted{Unjudged: true}},
-		"shares no history":             {func(r *Review) { r.Merge = Merge{Unrelated: true} }, Wanted{Unjudged: true}},
-		"nobody judged the merged tree": {func(r *Review) { r.Merge = Merge{Beside: []diag.Untrusted{"x"}} }, Wanted{}},
-		"  ":                            {func(r *Review) { r.Merge = Merge{Beside: []diag.Untrusted{"x"}} }, Wanted{Unjudged: true}},
-		"(a, b, c, d, e, f, g, h, and 2 more": {func(r *Review) {
-			r.Merge = Merge{Beside: []diag.Untrusted{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}}
-		}, Wanted{}},
+		"":                            {nil, ""},
+		" ":                           {nil, "CCCCCCC"},
+		"there is no work on D-1 yet": {func(r *Review) { r.Commit = "" }, ""},
+		"COMMS.md has no D-1":         {func(r *Review) { r.State = Gone }, ""},
+		"D-1 was dropped":             {func(r *Review) { r.State = Dropped }, ""},
+		"without a unit of work":      {func(r *Review) { r.Unit = "" }, ""},
+		"claimed nothing yet":         {func(r *Review) { r.Claimed = false }, ""},
+		"and not ddddddd":             {nil, "ddddddd"},
+		"has no verdict yet":          {func(r *Review) { r.Word = nil }, ""},
+		"for another text":            {func(r *Review) { r.Current = false }, ""},
+		"is NONE":                     {func(r *Review) { r.Word = verdict(loop.None) }, ""},
+		"for another commit":          {func(r *Review) { r.Word.Commit = project }, ""},
+		"for another commit or unit":  {func(r *Review) { r.Word.Unit = "D-1.2" }, ""},
+		"conflicts with what":         {func(r *Review) { r.Merge = Merge{Conflicts: []diag.Untrusted{"a\x1b"}} }, ""},
+		"shares no history":           {func(r *Review) { r.Merge = Merge{Unrelated: true} }, ""},
+		"  ":                          {func(r *Review) { r.Merge = Merge{Beside: []diag.Untrusted{"x"}} }, ""},
 	} {
 		o := ready(test.change).Obstacle(test.wanted)
 		if want := strings.TrimSpace(why); want == "" && o.Why != "" || !strings.Contains(o.Why, want) || strings.ContainsRune(o.Why, '\x1b') {
 			t.Errorf("%q: %+v", why, o)
 		}
+	}
+	r := ready(func(r *Review) {
+		r.Merge = Merge{Beside: []diag.Untrusted{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}}
+	})
+	if o := r.Stays(nil); !strings.Contains(o.Why, "(a, b, c, d, e, f, g, h, and 2 more changed beside it)") || !strings.Contains(o.Hint, "git ward take --unjudged D-1.1") {
+		t.Errorf("not judged yet: %+v", o)
+	}
+	if o := r.Stays(&loop.Verdict{Reason: "not met\x1b"}); !strings.HasSuffix(o.Why, `it does not hold: not met\x1b`) {
+		t.Errorf("judged: %+v", o)
 	}
 }
 

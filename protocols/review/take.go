@@ -8,20 +8,13 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Wanted is how a PM takes work.
-type Wanted struct {
-	Commit   string // take this commit and no other: the beginning of its id; "" for what was claimed last
-	Unjudged bool   // although nobody judged the merged tree
-	Judge    string // how the merged tree is judged first; "" where it cannot be
-}
-
 // Obstacle says why work cannot be taken, "" when it can, and what to do then.
 type Obstacle struct{ Why, Hint string }
 
-// Obstacle holds work to its verdict: this commit, this text, and a merged tree that is
-// the judged one but for words (REC-3).
-func (r *Review) Obstacle(w Wanted) Obstacle {
-	if o := r.unproved(w.Commit); o.Why != "" {
+// Obstacle holds work to its verdict: this commit, this text, and what can be merged
+// (REC-3). commit is the beginning of the id that it must have, "" for what was claimed last.
+func (r *Review) Obstacle(commit string) Obstacle {
+	if o := r.unproved(commit); o.Why != "" {
 		return o
 	}
 	switch {
@@ -30,11 +23,19 @@ func (r *Review) Obstacle(w Wanted) Obstacle {
 	case len(r.Merge.Conflicts) > 0:
 		return Obstacle{fmt.Sprintf("%s conflicts with what the project did meanwhile, in: %s", r.Unit, paths(r.Merge.Conflicts)),
 			fmt.Sprintf("git ward uow fork %s lets the agent merge it; or by hand: git merge %s, mend, commit, push", r.Unit, r.Commit)}
-	case !r.Merge.Judged && !w.Unjudged:
-		return Obstacle{fmt.Sprintf("the project went on since the verdict (%s changed beside it): nobody judged the merged tree", paths(r.Merge.Beside)),
-			fmt.Sprintf("git ward take %s --unjudged takes it all the same; git ward uow fork %s lets the agent go on from the project as it is%s", r.Unit, r.Unit, w.Judge)}
 	}
 	return Obstacle{}
+}
+
+// Stays says why a merge is not taken that the host judged, or has not judged yet where v is
+// nil.
+func (r *Review) Stays(v *loop.Verdict) Obstacle {
+	otherwise := fmt.Sprintf("git ward take --unjudged %s takes it all the same; git ward uow fork %s lets the agent go on from the project as it is", r.Unit, r.Unit)
+	if v == nil {
+		return Obstacle{fmt.Sprintf("the project went on since the verdict (%s changed beside it), and the host has not judged the merged tree yet", paths(r.Merge.Beside)),
+			"it does while git ward launch runs, and git ward take " + r.Unit + " goes on then; " + otherwise}
+	}
+	return Obstacle{"merged with what the project did meanwhile, it does not hold: " + diag.Clean(v.Reason), otherwise}
 }
 
 // unproved says what there is instead of a verdict on the commit, for the text as it
@@ -110,7 +111,7 @@ func (r *Review) Offers() []string {
 	}
 	take := "git ward take " + r.Unit
 	if !r.Merge.Judged {
-		return []string{take + " --unjudged (the project went on)", "git ward uow fork " + r.Unit + " (the agent goes on from there)", drop}
+		return []string{take + " (the project went on, so the host judges the merged tree first)", "git ward uow fork " + r.Unit + " (the agent goes on from there)", drop}
 	}
 	return []string{take, drop}
 }

@@ -10,6 +10,10 @@ import (
 // RefPrefix is where the journals are.
 const RefPrefix = "refs/ward/uow/"
 
+// TakePrefix is where the PM puts the commit by which the project would take a unit's work,
+// to have the host judge it first: below it, by the unit's id (PROOF-7).
+const TakePrefix = "refs/ward/take/"
+
 // File is the one file in each commit of a journal.
 const File = "uow.json"
 
@@ -24,6 +28,9 @@ func (id ID) String() string { return id.Directive + "." + strconv.Itoa(id.K) }
 
 // Ref is the journal's ref.
 func (id ID) Ref() string { return RefPrefix + id.String() }
+
+// TakeRef is where a merge of the unit's work is judged.
+func (id ID) TakeRef() string { return TakePrefix + id.String() }
 
 // ParseID reads "D-1.2": digits without leading zeros, at most nine each.
 func ParseID(s string) (ID, error) {

@@ -38,7 +38,7 @@ type worker struct {
 // openHost has directives worked on: by the launch's own workers, and by other machines'.
 func (l *launch) openHost() {
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
-		Once: l.spec.Payload.Once, Until: l.until, Where: l.where, Idle: sync.OnceFunc(l.tellUp), Run: func(ctx context.Context, j *host.Job) error {
+		Once: l.spec.Payload.Once, Until: l.until, Where: l.where, Idle: sync.OnceFunc(l.tellUp), More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
 			w := l.newWorker(j)
 			if l.spec.Engine != nil {
 				w.elsewhere = l.spec.Engine.Run

@@ -38,6 +38,9 @@ type Host struct {
 	Run func(ctx context.Context, j *Job) error
 	// Idle is called when there is nothing to do; nil: nobody.
 	Idle func()
+	// More reports whether something else is to be done before a launch with Once ends; nil:
+	// nothing.
+	More func(context.Context) bool
 
 	mu      sync.Mutex
 	running map[string]*Job // by directive
@@ -108,7 +111,10 @@ func (h *Host) loop(ctx context.Context) error {
 			h.Log.Error().Err(err).Msg("what there is to do cannot be read")
 		}
 		if h.Once && h.idle() && (err != nil || !plan.Left) {
-			return errors.Join(err, h.undone())
+			if err != nil || h.More == nil || !h.More(ctx) {
+				return errors.Join(err, h.undone())
+			}
+			h.followed = time.Time{} // until there is no more, too
 		}
 		if h.Idle != nil && err == nil && h.idle() {
 			h.Idle()

@@ -15,10 +15,10 @@ var errPutOff = errors.New("the unit does not wait for a verdict now")
 
 // attend is ctx until a unit leaves a claim: then what runs for the verdict is ended
 // (WORK-3). done ends the watching.
-func (j *Judge) attend(ctx context.Context, claim *uow.Record) (attended context.Context, done func()) {
+func (j *Judge) attend(ctx context.Context, claim request) (attended context.Context, done func()) {
 	attended, cancel := context.WithCancelCause(ctx)
 	over := make(chan struct{})
-	watch := j.Repo.Watch(uow.RefPrefix + claim.ID)
+	watch := j.Repo.Watch(uow.RefPrefix+claim.ID, uow.TakePrefix+claim.ID)
 	if !j.standsAt(ctx, claim) { // the list of claims is as old as the verdicts before this one took
 		cancel(errPutOff)
 	}
@@ -41,9 +41,13 @@ func (j *Judge) attend(ctx context.Context, claim *uow.Record) (attended context
 
 // standsAt reports whether a unit is still at a claim. What cannot be read is no reason
 // to end anything.
-func (j *Judge) standsAt(ctx context.Context, claim *uow.Record) bool {
+func (j *Judge) standsAt(ctx context.Context, claim request) bool {
 	reader := j.Repo.Reader(ctx)
 	defer reader.Close()
+	if claim.merge != "" {
+		tip, err := reader.Tip(uow.TakePrefix + claim.ID)
+		return err != nil || tip == claim.merge
+	}
 	units, _, err := state.Units(reader)
 	if err != nil {
 		return true

@@ -59,7 +59,7 @@ func TestPausedVerdict(t *testing.T) {
 func TestAttendedEnds(t *testing.T) {
 	c := newCourt(t, asked)
 	c.claim()
-	ctx, done := c.attend(t.Context(), c.last)
+	ctx, done := c.attend(t.Context(), request{c.last, ""})
 	done()
 	if context.Cause(ctx) != context.Canceled {
 		t.Error(context.Cause(ctx))
@@ -77,7 +77,7 @@ func TestPausedInLine(t *testing.T) {
 	c.claim()
 	claim := c.last
 	c.step(uow.Input{Event: uow.Pause, Reason: "PILOT_HOLD", Actor: uow.PM})
-	if err := c.judge(t.Context(), claim); err != nil {
+	if err := c.judge(t.Context(), request{claim, ""}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(mark); err == nil || c.host("for-each-ref", loop.VerdictsRef) != "" {

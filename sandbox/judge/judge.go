@@ -51,9 +51,9 @@ type Judge struct {
 	key    ssh.Signer // nil before the first verdict
 }
 
-// open lists the claims that have no verdict, by their units. What is broken in
-// one journal does not keep the others from their verdicts.
-func (j *Judge) open(ctx context.Context) (list []*uow.Record, all error) {
+// open lists the claims that have no verdict, by their units, and the merges. What is broken
+// in one journal does not keep the others from their verdicts.
+func (j *Judge) open(ctx context.Context) (list []request, all error) {
 	reader := j.Repo.Reader(ctx)
 	defer reader.Close()
 	units, _, err := state.Units(reader)
@@ -71,10 +71,11 @@ func (j *Judge) open(ctx context.Context) (list []*uow.Record, all error) {
 		if err != nil {
 			all = errors.Join(all, fmt.Errorf("%s: %w", u.ID, err))
 		} else if claim != nil {
-			list = append(list, claim)
+			list = append(list, request{claim, ""})
 		}
 	}
-	return list, all
+	merges, err := j.merges(ctx, reader)
+	return append(list, merges...), errors.Join(all, err)
 }
 
 // openClaim is the record of the claim that a unit stands at, nil when it stands at
@@ -97,7 +98,7 @@ func openClaim(reader state.Reader, u state.Unit) (claim *uow.Record, again bool
 }
 
 // judge runs a claim and writes the verdict as a note.
-func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
+func (j *Judge) judge(ctx context.Context, r request) error {
 	start := time.Now()
 	attended, done := j.attend(ctx, r)
 	defer done()
@@ -113,7 +114,10 @@ func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	if err != nil {
 		return err
 	}
-	v.Unit, v.DirectiveHash, v.Commit, v.Claim = r.ID, r.DirectiveHash, r.Claim.Commit, r.Hash
+	v.Unit, v.DirectiveHash, v.Commit, v.Claim = r.ID, r.DirectiveHash, r.commit(), r.Hash
+	if r.merge != "" {
+		v.Takes = r.Claim.Commit
+	}
 	v.Iteration = int(r.Claim.Iteration)
 	if j.Assisted != nil {
 		v.Assisted = j.Assisted(r.Directive)
@@ -131,14 +135,14 @@ func (j *Judge) judge(ctx context.Context, r *uow.Record) error {
 	if err := j.add(ctx, loop.VerdictsRef, v.Commit, line); err != nil {
 		return err
 	}
-	j.Log.Info().Str("unit", r.ID).Str("commit", r.Claim.Commit[:12]).Str("verdict", v.Verdict).Str("reason", v.Reason).
+	j.Log.Info().Str("unit", r.ID).Str("commit", r.commit()[:12]).Str("verdict", v.Verdict).Str("reason", v.Reason).
 		Dur("ms", time.Since(start)).Msg("judged")
 	return nil
 }
 
 // verdict is what the claim's commands come to. The PM's branches decide what is run:
 // the directive, as the claim's record names it, and what is not work.
-func (j *Judge) verdict(ctx context.Context, r *uow.Record) (v loop.Verdict, err error) {
+func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err error) {
 	heads, err := ReadHeads(ctx, j.Repo, j.Settings.Control)
 	if err != nil {
 		return v, err
@@ -158,14 +162,14 @@ func (j *Judge) verdict(ctx context.Context, r *uow.Record) (v loop.Verdict, err
 	if d == nil || d.Hash() != r.DirectiveHash {
 		return unjudged(j.Settings.Control.Branch + " has another text of " + r.Directive + " by now"), nil
 	}
-	if why, err := unheld(ctx, j.Repo, r); why != "" || err != nil {
+	if why, err := unheld(ctx, j.Repo, r.Record); why != "" || err != nil {
 		return unjudged(why), err
 	}
 	declaration, _, missing := loop.Declare(r.ID, *d, loop.Base(j.Settings.Loop))
 	if len(missing) > 0 {
 		return unjudged("the directive does not say " + missing[0]), nil
 	}
-	claim := ClaimOf(d, j.Settings, r.Claim.Commit, heads.Project)
+	claim := ClaimOf(d, j.Settings, r.commit(), heads.Project)
 	if len(claim.Commands) == 0 {
 		return unjudged("no criterion has a command"), nil
 	}
@@ -176,7 +180,13 @@ func (j *Judge) verdict(ctx context.Context, r *uow.Record) (v loop.Verdict, err
 		}
 	}
 	var facts *verifier.Facts
-	if claim.Base, err = Base(ctx, j.Repo, claim, heads, d); err == nil {
+	if r.merge != "" { // what the PM merged it into
+		claim.Main, err = reader.Parent(r.merge)
+		claim.Base = claim.Main
+	} else {
+		claim.Base, err = Base(ctx, j.Repo, claim, heads, d)
+	}
+	if err == nil {
 		facts, err = j.Verify(ctx, claim)
 	}
 	var unfit *verifier.Unfit

@@ -42,7 +42,7 @@ type waiting struct {
 
 // end is how a verdict ended, nil where the claim has it or does not stand any more.
 type end struct {
-	claim *uow.Record
+	claim request
 	err   error
 }
 
@@ -58,7 +58,7 @@ func (j *Judge) newRound() *round {
 func (j *Judge) Serve(ctx context.Context) error {
 	r := j.newRound()
 	defer r.wait(ctx)
-	watch := j.Repo.Watch(uow.RefPrefix, loop.VerdictsRef, boot.PassedPrefix)
+	watch := j.Repo.Watch(uow.RefPrefix, uow.TakePrefix, loop.VerdictsRef, boot.PassedPrefix)
 	for idle := 0; ; {
 		if watch.Moved() {
 			idle = 0
@@ -114,7 +114,7 @@ func (r *round) look(ctx context.Context) (none bool) {
 
 // queue puts the claims that were seen first in front, and of those that were seen together
 // those of whom a verdict is longest ago.
-func (r *round) queue(claims []*uow.Record) {
+func (r *round) queue(claims []request) {
 	r.looks++
 	there := map[string]*waiting{}
 	for _, c := range claims {
@@ -125,7 +125,7 @@ func (r *round) queue(claims []*uow.Record) {
 		there[c.Hash] = w
 	}
 	r.waiting = there
-	slices.SortStableFunc(claims, func(a, b *uow.Record) int {
+	slices.SortStableFunc(claims, func(a, b request) int {
 		return cmp.Or(cmp.Compare(there[a.Hash].since, there[b.Hash].since), cmp.Compare(r.turns[a.Directive], r.turns[b.Directive]))
 	})
 }

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/review"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// judged has the host judge a merge (PROOF-7) and waits for the verdict. It returns the
+// commit that holds: the merge, or one that was judged before it and is the same but for
+// words. Any other verdict is an error, which is said.
+func (t *taking) judged(c *comparer, w *work, merge string) (commit string, err error) {
+	id, err := uow.ParseID(w.Unit)
+	if err != nil {
+		return "", err
+	}
+	tip, err := c.hostTip(id.TakeRef())
+	if err != nil {
+		return "", err
+	}
+	commit = merge
+	same, err := c.sameMerge(w, tip)
+	switch {
+	case err != nil:
+		return "", err
+	case same: // a take before this one asked
+		commit = tip
+	default:
+		moved, _, err := c.publishRef(id.TakeRef(), tip, merge)
+		if err != nil {
+			return "", refused(c.env, "nothing was changed; what the host says stands above", "%v", err)
+		}
+		if !moved {
+			return "", refused(c.env, "git ward take "+w.Unit, "somebody else takes %s at the same time", w.Unit)
+		}
+	}
+	v, err := c.verdictOn(w, commit, !t.noWait)
+	if err != nil {
+		return "", err
+	}
+	if v == nil || !v.Proves(commit, w.Unit, w.Word.DirectiveHash) || v.Verdict != loop.Exact && w.Word.Verdict == loop.Exact {
+		o := w.Stays(v)
+		return "", refused(c.env, o.Hint, "%s: %s", w.Directive, o.Why)
+	}
+	return commit, nil
+}
+
+// sameMerge reports whether a commit that the host was asked about is the merge of the work
+// with the project, but for words.
+func (c *comparer) sameMerge(w *work, asked string) (bool, error) {
+	if asked == "" || !c.has(asked) {
+		return false, nil
+	}
+	m := review.Merge{}
+	err := c.beside(&m, asked, w.tree)
+	return err == nil && len(m.Beside) == 0, err
+}
+
+// sameParents reports whether two commits have the same parents.
+func (u *units) sameParents(a, b string) (same bool, err error) {
+	of := func(commit string) string {
+		out, failed := u.repo.Output(u.ctx, "rev-parse", commit+"^@")
+		err = errors.Join(err, failed)
+		return string(out)
+	}
+	return of(a) == of(b), err
+}
+
+// has reports whether an object is here.
+func (u *units) has(object string) bool {
+	_, err := u.repo.Output(u.ctx, "cat-file", "-e", object)
+	return err == nil
+}
+
+// verdictOn is the host's last verdict on a merge; nil where there is none yet, and nobody
+// waits for it.
+func (c *comparer) verdictOn(w *work, merge string, wait bool) (*loop.Verdict, error) {
+	for pause := time.Duration(0); ; {
+		list, err := state.VerdictsOn(c.reader, merge)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range slices.Backward(list) {
+			if v.Unit == w.Unit && v.DirectiveHash == w.Word.DirectiveHash {
+				return &v, nil
+			}
+		}
+		if !wait {
+			return nil, nil
+		}
+		if pause == 0 {
+			fmt.Fprintf(c.env.Stderr, "%s: the project went on, so the host judges the merged tree %s, while git ward launch runs; an interrupt loses nothing\n", w.Directive, diag.Short(merge))
+		}
+		pause = min(max(pause*2, time.Second/2), 5*time.Second)
+		select {
+		case <-c.ctx.Done():
+			return nil, c.ctx.Err()
+		case <-time.After(pause):
+		}
+		if err := c.fetch(); err != nil {
+			return nil, err
+		}
+		c.reader.Close()
+		c.reader = c.repo.Reader(c.ctx)
+	}
+}
+
+// takeBack deletes the ref by which the host was asked, once the project has the work. Where
+// that fails it stays, and says nothing any more.
+func (u *units) takeBack(w *work, asked string) {
+	id, err := uow.ParseID(w.Unit)
+	if err == nil {
+		_, _, err = u.publishRef(id.TakeRef(), asked, "")
+	}
+	if err != nil {
+		fmt.Fprintf(u.env.Stderr, "git-ward: warning: %s stays: %s\n", cmp.Or(id.TakeRef(), w.Unit), diag.Clean(err.Error()))
+	}
+}

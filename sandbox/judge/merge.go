@@ -1,0 +1,88 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+)
+
+// request is what a verdict is asked for: a claim, or the merge by which the project would
+// take it.
+type request struct {
+	*uow.Record
+	merge string // a commit; "" for the claim itself
+}
+
+// commit is what is judged.
+func (a request) commit() string {
+	if a.merge != "" {
+		return a.merge
+	}
+	return a.Claim.Commit
+}
+
+// Asked reports whether a merge waits for its verdict.
+func (j *Judge) Asked(ctx context.Context) bool {
+	reader := j.Repo.Reader(ctx)
+	defer reader.Close()
+	merges, err := j.merges(ctx, reader)
+	return err == nil && len(merges) > 0
+}
+
+// merges lists the merges that the PM wants judged before the project's branch moves to them
+// (PROOF-7), and that have no verdict.
+func (j *Judge) merges(ctx context.Context, reader *git.Reader) (list []request, all error) {
+	refs, err := reader.Refs(uow.TakePrefix)
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	heads, err := ReadHeads(ctx, j.Repo, j.Settings.Control)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		claim, err := merged(reader, heads.Project, strings.TrimPrefix(ref, uow.TakePrefix), refs[ref])
+		if err != nil {
+			all = errors.Join(all, fmt.Errorf("%s: %w", ref, err))
+		} else if claim != nil {
+			list = append(list, request{claim, refs[ref]})
+		}
+	}
+	return list, all
+}
+
+// merged is the claim that a merge takes, nil where the merge has its verdict, or begins
+// where the project's branch never was.
+func merged(reader *git.Reader, project, unit, merge string) (*uow.Record, error) {
+	id, err := uow.ParseID(unit)
+	if err != nil {
+		return nil, err
+	}
+	parent, err := reader.Parent(merge)
+	if err != nil {
+		return nil, err
+	}
+	if in, err := reader.Contains(project, parent); !in || err != nil {
+		return nil, err
+	}
+	tip, err := reader.Tip(id.Ref())
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	claim, err := state.Claimed(reader, tip)
+	if err != nil || claim == nil {
+		return nil, err
+	}
+	verdict, err := state.Answer(reader, merge, claim.Hash)
+	if err != nil || verdict != nil {
+		return nil, err
+	}
+	return claim, nil
+}

@@ -1,0 +1,79 @@
+package judge
+
+import (
+	"testing"
+
+	"git-ward/internal/tier"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// TestJudgeMerge: a merge of proved work with a project that went on has a verdict of its own,
+// once, on what the project has by then (PROOF-7).
+func TestJudgeMerge(t *testing.T) {
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
+	t.Parallel()
+	c := newCourt(t, asked)
+	c.write("answer", "42\n")
+	claimed := c.claim()
+	if v := c.verdicts(claimed); v[0].Verdict != loop.Exact || v[0].Takes != "" {
+		t.Fatalf("%+v", v)
+	}
+	claim := c.last
+	merge := func(on string) string {
+		t.Helper()
+		c.git("switch", "--quiet", "--detach", on)
+		c.git("merge", "--quiet", "--no-ff", "--message", "take it", claimed)
+		c.git("push", "--quiet", "--force", "origin", "HEAD:"+c.unit.TakeRef())
+		return c.head()
+	}
+	goOn := func(name, text string) string {
+		t.Helper()
+		c.git("fetch", "--quiet")
+		c.git("switch", "--quiet", "--detach", "origin/main")
+		c.write(name, text)
+		c.pushMain()
+		return c.head()
+	}
+	for _, step := range []struct{ name, text, verdict string }{
+		{"other", "x\n", loop.Exact},
+		{"distance.sh", "echo 5\n", loop.None},
+	} {
+		main := goOn(step.name, step.text)
+		commit := merge(main)
+		if !c.Asked(t.Context()) {
+			t.Errorf("%s: nobody asked for a verdict", step.name)
+		}
+		list := c.verdicts(commit)
+		if len(list) != 1 || c.Asked(t.Context()) {
+			t.Fatalf("%s: %+v", step.name, list)
+		}
+		v := list[0]
+		if v.Verdict != step.verdict || v.Takes != claimed || v.Claim != claim.Hash || v.Unit != "D-1.1" || v.Main != main || v.Base != main || !v.Sound() ||
+			v.Proves(commit, "D-1.1", c.directive.Hash()) != (step.verdict == loop.Exact) {
+			t.Errorf("%s: %+v", step.name, v)
+		}
+		if none := c.judgeOpen(); !none {
+			t.Errorf("%s: it is judged once more", step.name)
+		}
+	}
+	for why, ref := range map[string]string{
+		"a unit that there is not":    uow.ID{Directive: "D-9", K: 1}.TakeRef(),
+		"history of nobody's":         c.unit.TakeRef(),
+		"a name that is no unit's":    uow.TakePrefix + "x",
+		"a unit that claimed nothing": uow.ID{Directive: "D-1", K: 2}.TakeRef(),
+	} {
+		commit := merge(goOn("more", why))
+		if ref == c.unit.TakeRef() {
+			c.git("checkout", "--quiet", "--orphan", "nobodys")
+			c.git("commit", "--quiet", "--message", why)
+			commit = c.head()
+		}
+		c.host("update-ref", "-d", c.unit.TakeRef())
+		c.git("push", "--quiet", "--force", "origin", commit+":"+ref)
+		if c.Asked(t.Context()) {
+			t.Errorf("%s is judged", why)
+		}
+		c.host("update-ref", "-d", ref)
+	}
+}
