@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -333,7 +334,8 @@ func sweeper(role string) int {
 	status, stopped, err := cmd.Run(context.Background())
 	left := process.Descendants()
 	if role == "container" {
-		left = process.Others()
+		// The dead are the first process's to reap, which is a shell here, and takes its time.
+		left = slices.DeleteFunc(process.Others(), func(p process.Info) bool { return p.Dead })
 	}
 	if status.Code() != 5 || stopped != nil || err != nil || len(left) > 0 {
 		fmt.Println(status, stopped, err, left)
