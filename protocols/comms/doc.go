@@ -62,5 +62,7 @@
 // file is part of every prompt, and what a PM cannot see must not be in it.
 //
 // What the agent says is prose, or indented by four spaces as a whole: Markdown shows it as it
-// stands then, and nothing in it hides or reorders what follows (comms/agent-text).
+// stands then, and nothing in it hides or reorders what follows (comms/agent-text). Not held
+// are quotes and dashes, which some dialects draw otherwise, and what a site's generator
+// replaces before it reads Markdown, in code too.
 package comms
