@@ -193,15 +193,15 @@ func (c *cloner) papers(names branches.Names) (err error) {
 	if err := c.git("-C", c.dir, "worktree", "add", "--quiet", "--track", "-b", names.Branch, made, "origin/"+names.Branch); err != nil {
 		return err
 	}
-	if _, err = os.Lstat(to); err == nil {
-		err = came(to)
-	} else {
-		err = c.git("-C", c.dir, "worktree", "move", made, to)
+	// git worktree move would move it into a directory that came to be there.
+	if err = move(made, to); err != nil {
+		return errors.Join(err, c.git("-C", c.dir, "worktree", "remove", "--force", made), c.git("-C", c.dir, "branch", "--quiet", "-D", names.Branch))
 	}
-	if err != nil {
-		err = errors.Join(err, c.git("-C", c.dir, "worktree", "remove", "--force", made), c.git("-C", c.dir, "branch", "--quiet", "-D", names.Branch))
+	// It says what it mends.
+	if _, err := git.Command(c.ctx, c.env.Dir, git.Elsewhere(os.Environ()), "-C", c.dir, "worktree", "repair", to).Output(); err != nil {
+		return fmt.Errorf("git worktree repair: %w", err)
 	}
-	return err
+	return nil
 }
 
 // git runs git as the user does.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -262,6 +264,54 @@ func TestInit(t *testing.T) {
 	run(t, initialize, clone(t, remote(t))).check(t, "this is a repository with a work tree")
 	run(t, initialize, t.TempDir(), "--bare").check(t, "usage")
 	run(t, initialize, t.TempDir(), "--bare", "a", "b").check(t, "usage")
+}
+
+// TestClonePapersPlace: what comes to be where the control branch is to be checked out, at
+// whatever moment, stays as it is, and nothing comes into it.
+func TestClonePapersPlace(t *testing.T) {
+	bare := filepath.Join(t.TempDir(), "r.git")
+	gittest.Git(t, ".", "init", "-q", "--bare", "--initial-branch=master", bare)
+	for branch, file := range map[string]string{"master": "go.mod", "ward": "COMMS.md"} {
+		id, err := git.Open(bare).CommitFile("", file, []byte(document), time.Now(), "first")
+		if err != nil {
+			t.Fatal(err)
+		}
+		gittest.Git(t, bare, "update-ref", "refs/heads/"+branch, id)
+	}
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := os.Getenv("PATH")
+	for _, moment := range []string{"worktree add", "worktree move", "worktree repair"} {
+		bin, parent := t.TempDir(), t.TempDir()
+		theirs := filepath.Join(parent, "work.ward")
+		script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'%s'*) mkdir -p '%s' ;; esac\nexec '%s' \"$@\"\n", moment, theirs, real)
+		if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", bin+":"+path)
+		got := run(t, Clone, parent, bare, filepath.Join(parent, "work"))
+		entries, _ := os.ReadDir(theirs)
+		names := ""
+		for _, e := range entries {
+			names += e.Name() + " "
+		}
+		if moment == "worktree add" {
+			got.check(t, "work.ward came to be there meanwhile, and stays")
+			if names != "" {
+				t.Errorf("%s: in what came meanwhile: %s", moment, names)
+			}
+			continue
+		}
+		if got.err != nil || names != ".git COMMS.md " || strings.Contains(got.errs, "repair") {
+			t.Errorf("%s: %v; in the directory: %s", moment, got.err, names)
+		}
+		gittest.Git(t, theirs, "status")
+		if list := gittest.Git(t, filepath.Join(parent, "work"), "worktree", "list"); !strings.Contains(list, theirs+" ") {
+			t.Errorf("%s: git knows of %s", moment, list)
+		}
+	}
 }
 
 // TestCloneLeaves: a clone that fails takes back what it made, and nothing that somebody else
