@@ -53,7 +53,7 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	pinned := t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback
 	if pinned {
 		w.state.Pin, main = nil, p.Main
-		if !p.Fallback {
+		if pinned = t.code != main; pinned && !p.Fallback { // else it went back to main's own
 			return
 		}
 	}
@@ -62,6 +62,10 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	if good == "" {
 		w.state.Bad = nil
 		return
+	}
+	if h := w.state.Hop; h != nil { // asked for by what gave way, and it leads back there or nowhere
+		w.state.Hop = nil
+		w.reportFailure(h.branch(), boot.Unknown, fmt.Sprintf("%s: what asked for it %s", h.Signal, what))
 	}
 	w.state.Pin = &pin{Ref: "last-good", Commit: good, Main: main, Fallback: true}
 	if !pinned {

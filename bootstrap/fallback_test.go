@@ -66,6 +66,36 @@ func TestDies(t *testing.T) {
 	s.onlyOne()
 }
 
+// TestDiesWithASignal: a main that writes a signal before it dies, which leads back to it or
+// nowhere, was not asked to.
+func TestDiesWithASignal(t *testing.T) {
+	t.Parallel()
+	for name, asks := range map[string]string{
+		"to main":               "signal bootstrap main",
+		"to a branch like main":  `signal bootstrap agent/same; [ "$WARD_BRANCH" = main ] || signal bootstrap main`,
+		"to no branch":          "signal bootstrap agent/none",
+		"to no name":            `echo a b c >"$S/.signal/bootstrap"`,
+		"back to itself":        `signal rollback "$WARD_COMMIT"`,
+		"back to nothing":       "signal rollback refs/heads/none",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, steadily, `check = "10m"`)
+			first := s.head()
+			bad := s.main(library + "ok\n" + asks + "\nexit 1\n")
+			s.Git("push", "--quiet", "origin", "HEAD:agent/same")
+			s.held(bad, first)
+			s.start()
+			s.awaitLast(boot.Success, first)
+			if n := strings.Count(s.read("logs/bootstrap.log"), "BOOTSTRAPPING main"); n > 3+1 {
+				t.Errorf("%d starts", n)
+			}
+			s.until("the PM is told", func() bool { return len(s.reports(comms.Fallback)) > 0 })
+			s.onlyOne()
+		})
+	}
+}
+
 // TestDiesAlone: where no earlier program is left, main is tried again and again.
 func TestDiesAlone(t *testing.T) {
 	tier.Full(t, "the first tier's minutes go to TestDies")

@@ -19,6 +19,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 		w.abandon(t)
 		return
 	}
+	r.Signaled = w.handsOver(ctx, t, r)
 	if r.Excess != nil {
 		w.notices.Tell(guardNotice(r.Excess.Kind, *t, r.Excess.Text))
 		w.trimLogs()
@@ -30,7 +31,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 			w.notices.Forget()
 		}
 	case (r.Signaled || r.Stale) && r.Booted:
-	case t.hop == nil:
+	case t.hop == nil || r.Booted:
 		w.restarts.short++
 	}
 	if !r.Booted {
@@ -48,6 +49,26 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 			w.restarts.limit, w.restarts.maxPause)))
 	}
 	w.dir.Reserve()
+}
+
+// handsOver reports whether a run ended for the signal that it wrote: main's program for
+// another one that there is, and a branch's for another branch. Any other says of an agent
+// that dies, or does nothing, that it was asked to.
+func (w *watcher) handsOver(ctx context.Context, t *target, r run) bool {
+	if !r.Signaled || ctx.Err() != nil {
+		return r.Signaled
+	}
+	w.signals.Take(w.accept)
+	h := w.state.Hop
+	if h == nil {
+		return false
+	}
+	commit, err := w.find(ctx, h)
+	if err != nil || commit == "" {
+		return false
+	}
+	code, err := w.remote.Code(ctx, commit)
+	return err == nil && (code != t.code || t.branch != boot.Main && h.branch() != t.branch)
 }
 
 // died reports whether an agent that was up ended badly, and nobody asked for it.

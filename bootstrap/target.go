@@ -97,12 +97,11 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 		return nil, err
 	}
 	t := &target{branch: h.branch(), hop: h}
-	find := w.remote.Branch
 	if h.Kind == signals.Rollback {
-		find, t.note = w.remote.Revision, "rollback to "+h.Name
+		t.note = "rollback to " + h.Name
 	}
 	var err error
-	if t.commit, err = find(ctx, h.Name); err != nil {
+	if t.commit, err = w.find(ctx, h); err != nil {
 		return nil, err
 	}
 	if t.code, err = w.remote.Code(ctx, t.commit); err != nil {
@@ -117,6 +116,14 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 	w.state.save()
 	t.main = h.Main
 	return t, nil
+}
+
+// find is the commit that a signal names now.
+func (w *watcher) find(ctx context.Context, h *hop) (string, error) {
+	if h.Kind == signals.Rollback {
+		return w.remote.Revision(ctx, h.Name)
+	}
+	return w.remote.Branch(ctx, h.Name)
 }
 
 // pinTo holds main's tree where a rollback took it, unless main moved since it was asked
