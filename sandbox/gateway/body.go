@@ -11,27 +11,57 @@ import (
 )
 
 // receive reads a request's body, once, into memory that the loan has.
-func (x *exchange) receive(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
+func (x *exchange) receive(ctx context.Context, w http.ResponseWriter, r *http.Request) (body []byte, err error) {
 	// A deadline that stayed would end the call when it passes, because the
 	// server goes on reading to see whether the client is still there.
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(bodyTime))
 	defer control.SetReadDeadline(time.Time{})
 	if r.ContentLength >= 0 {
+		if x.loan, err = x.g.lend(ctx, r.ContentLength); err != nil {
+			return nil, err
+		}
 		body = make([]byte, r.ContentLength)
 		_, err = io.ReadFull(r.Body, body)
 	} else {
-		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, x.g.limits.Body))
+		body, err = x.grow(ctx, http.MaxBytesReader(w, r.Body, x.g.limits.Body))
 	}
 	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	var refused *refusal
+	switch {
+	case errors.As(err, &large):
 		return nil, refusef(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", large.Limit)
-	}
-	if err != nil {
+	case errors.As(err, &refused):
+		return nil, err
+	case err != nil:
 		return nil, refusef(http.StatusBadRequest, "the request did not arrive whole")
 	}
-	x.loan.shrink(int64(len(body)))
+	x.loan.shrink(int64(cap(body)))
 	return body, nil
+}
+
+// grow reads a body that does not say how long it is, and borrows as it grows: one that is
+// small needs no more than its worker's own part.
+func (x *exchange) grow(ctx context.Context, from io.Reader) (body []byte, err error) {
+	for size := int64(smallEvent); ; size *= 2 {
+		size = min(size, x.g.limits.Body+1)
+		more, err := x.g.lend(ctx, size)
+		if err != nil {
+			return nil, err
+		}
+		body = append(make([]byte, 0, size), body...)
+		x.loan.shrink(0)
+		x.loan = more
+		for len(body) < cap(body) {
+			n, err := from.Read(body[len(body):cap(body)])
+			body = body[:len(body)+n]
+			if err == io.EOF {
+				return body, nil
+			} else if err != nil {
+				return nil, err
+			}
+		}
+	}
 }
 
 // body reads and checks the request's body; the call has what is to go out.
@@ -39,11 +69,7 @@ func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if r.Header.Get("Content-Encoding") != "" {
 		return refusef(http.StatusBadRequest, "an encoded body cannot be checked: send it plain")
 	}
-	var err error
-	if x.loan, err = x.g.lend(ctx, r.ContentLength); err != nil {
-		return err
-	}
-	data, err := x.receive(w, r)
+	data, err := x.receive(ctx, w, r)
 	if err != nil {
 		return err
 	}

@@ -153,9 +153,20 @@ func (f *fence) post(path, body string, headers ...string) (int, string, error) 
 	return f.do("POST", path, body, headers...)
 }
 
+// stream is post of a body that does not say how long it is.
+func (f *fence) stream(path, body string) (int, string, error) {
+	f.t.Helper()
+	return f.send("POST", path, struct{ io.Reader }{strings.NewReader(body)})
+}
+
 func (f *fence) do(method, path, body string, headers ...string) (int, string, error) {
 	f.t.Helper()
-	req, err := http.NewRequest(method, "http://gateway"+path, strings.NewReader(body))
+	return f.send(method, path, strings.NewReader(body), headers...)
+}
+
+func (f *fence) send(method, path string, body io.Reader, headers ...string) (int, string, error) {
+	f.t.Helper()
+	req, err := http.NewRequest(method, "http://gateway"+path, body)
 	if err != nil {
 		f.t.Fatal(err)
 	}

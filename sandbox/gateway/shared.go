@@ -64,13 +64,9 @@ func (g *Gateway) tryLend(bytes int64) *loan {
 	return &loan{g, false, bytes}
 }
 
-// lend waits for the place that a request's body needs: as long as it says that it is, or,
-// where it does not say so, the most that reading it may take, buffers that grow included.
-func (g *Gateway) lend(ctx context.Context, length int64) (*loan, error) {
-	if length < 0 {
-		length = 2 * g.limits.Body
-	}
-	bytes := min(length, g.limits.Bodies)
+// lend waits for the place that so much of a request's body needs.
+func (g *Gateway) lend(ctx context.Context, bytes int64) (*loan, error) {
+	bytes = min(bytes, g.limits.Bodies)
 	if l := g.tryLend(bytes); l != nil {
 		return l, nil
 	}

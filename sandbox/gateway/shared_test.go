@@ -73,6 +73,9 @@ func TestMemoryOfAll(t *testing.T) {
 		if status, body, err := all[4].post("/anthropic/v1/messages", shapes(900 << 10)["one long text"]); status != 200 || err != nil {
 			t.Errorf("who floods nothing: %d %s %v", status, body, err)
 		}
+		if status, body, err := all[4].stream("/anthropic/v1/messages", shapes(400 << 10)["one long text"]); status != 200 || err != nil {
+			t.Errorf("who floods nothing, and does not say how long it is: %d %s %v", status, body, err)
+		}
 	}
 	close(release)
 	flood.Wait()
