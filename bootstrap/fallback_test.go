@@ -72,7 +72,7 @@ func TestDiesWithASignal(t *testing.T) {
 	t.Parallel()
 	for name, asks := range map[string]string{
 		"to main":               "signal bootstrap main",
-		"to a branch like main":  `signal bootstrap agent/same; [ "$WARD_BRANCH" = main ] || signal bootstrap main`,
+		"to a branch like main": `signal bootstrap agent/same; [ "$WARD_BRANCH" = main ] || signal bootstrap main`,
 		"to no branch":          "signal bootstrap agent/none",
 		"to no name":            `echo a b c >"$S/.signal/bootstrap"`,
 		"back to itself":        `signal rollback "$WARD_COMMIT"`,

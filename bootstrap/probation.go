@@ -96,7 +96,7 @@ func (w *watcher) tellPassed(ctx context.Context, t *target) {
 	}
 	until := time.Now().Add(maxTold)
 	for ctx.Err() == nil && time.Now().Before(until) {
-		if known, err := w.remote.Commit(ctx, boot.PassedRefs()[0]); err == nil && known == t.commit {
+		if known, err := w.remote.Passed(ctx, t.commit); err == nil && known {
 			return
 		}
 		time.Sleep(supervisor.LookEvery / 10) // a ref tells nobody that it moves

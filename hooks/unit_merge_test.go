@@ -51,7 +51,7 @@ func TestMergeRight(t *testing.T) {
 	// program did, then one with the same code, and papers of its own.
 	configtest.Set(b.T, b.Bare, `run = ["sh", "hello"]`)
 	refused("has passed no probation", c+":main")
-	b.Run(b.Bare, "git", "update-ref", boot.PassedPrefix+"1", "main~1")
+	b.Run(b.Bare, "git", "update-ref", boot.PassedRef("D-1"), "main~1")
 	refused("has passed no probation", c+":main")
 	b.Commit("LEARNINGS.md", "what it learnt\n")
 	same := strings.TrimSpace(b.Git("rev-parse", "HEAD"))
@@ -59,7 +59,7 @@ func TestMergeRight(t *testing.T) {
 	if out, err := b.AgentPush(same + ":refs/heads/agent/same"); err != nil {
 		t.Fatal(out)
 	}
-	b.Run(b.Bare, "git", "update-ref", boot.PassedPrefix+"1", same)
+	b.Run(b.Bare, "git", "update-ref", boot.PassedRef("D-1"), same)
 	b.Commit("evidence/D-1/note.md", "words beside it are free\n")
 	if out, err := b.AgentPush("HEAD:main"); err != nil {
 		t.Fatal(out)

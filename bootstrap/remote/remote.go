@@ -6,6 +6,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,6 +125,14 @@ func (r *Remote) Good(ctx context.Context) (list []string, err error) {
 		}
 	}
 	return list, nil
+}
+
+// Passed reports whether the host has a commit among those whose programs passed a probation.
+func (r *Remote) Passed(ctx context.Context, commit string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	tips, err := r.repo.Refs(ctx, boot.PassedPrefix)
+	return slices.ContainsFunc(tips, func(tip git.Tip) bool { return tip.ID == commit }), err
 }
 
 // wardFiles are by what Ward's own source is known.

@@ -44,7 +44,7 @@ var reasons = map[uow.Event]uow.Reason{uow.Open: "DIRECTIVE_OPEN", uow.Activate:
 // goodFindings are those of a list of programs that held which has holes and other things.
 var goodFindings = []string{
 	"fsck/good: refs/ward/boot/before/1 is missing before it",
-	"fsck/good: refs/ward/boot/passed/2 is missing before it",
+	"fsck/good: it is no ref of the programs that held",
 	"fsck/good: it is no ref of the programs that held",
 	"fsck/good: it is no commit that is stored",
 }
@@ -84,7 +84,7 @@ var damages = []struct {
 	{
 		name: "programs that held, and one that fell",
 		damage: func(g *guarded) {
-			for _, ref := range []string{boot.LastGood, boot.GoodRef(1), boot.PassedRefs()[0], boot.Fallen} {
+			for _, ref := range []string{boot.LastGood, boot.GoodRef(1), boot.PassedRef("D-1"), boot.Fallen} {
 				g.move(ref, g.tip("refs/heads/main"))
 			}
 		},
@@ -95,7 +95,7 @@ var damages = []struct {
 			main := g.tip("refs/heads/main")
 			g.move(boot.GoodRef(2), main)
 			g.move(boot.GoodRef(boot.MaxGood), main)
-			g.move(boot.PassedRefs()[2], main)
+			g.move(boot.PassedPrefix+"2", main)
 			g.move(boot.LastGood, main)
 			tree, _ := g.Output(g.t.Context(), "rev-parse", main+"^{tree}")
 			g.move(boot.Fallen, strings.TrimSpace(string(tree)))

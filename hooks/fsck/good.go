@@ -2,22 +2,21 @@ package fsck
 
 import (
 	"context"
-	"slices"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 )
 
-// good proves that the lists of the programs that held, and that passed a probation, have
-// no hole, and commits only: the watcher goes back through one, and the other opens main
+// good proves that the list of the programs that held has no hole, and commits only, as those
+// that passed a probation are: the watcher goes back through the one, and the others open main
 // (BOOT-2, HOOK-4).
 func (w *workProof) good(ctx context.Context) error {
 	if bare, err := isBare(ctx, w.repo); err != nil || !bare {
 		return err
 	}
 	const drop = "delete it on the host: git update-ref -d"
-	tips, err := w.repo.Refs(ctx, "refs/ward/boot/")
+	tips, err := w.repo.Refs(ctx, boot.Prefix)
 	if err != nil {
 		return err
 	}
@@ -30,17 +29,16 @@ func (w *workProof) good(ctx context.Context) error {
 	for _, tip := range tips {
 		there[tip.Name] = true
 		switch info, err := w.objects.batch.Info(tip.ID); {
-		case !slices.Contains(boot.Refs(), tip.Name):
+		case !boot.IsRef(tip.Name):
 			w.report.add(diag.Clean(tip.Name), "fsck/good", drop, "it is no ref of the programs that held")
 		case err != nil || info.Kind != "commit":
 			w.report.add(tip.Name, "fsck/good", drop, "it is no commit that is stored")
 		}
 	}
-	for _, list := range [][]string{boot.GoodRefs(), boot.PassedRefs()} {
-		for i, ref := range list[1:] {
-			if there[ref] && !there[list[i]] {
-				w.report.add(ref, "fsck/good", drop, "%s is missing before it", list[i])
-			}
+	list := boot.GoodRefs()
+	for i, ref := range list[1:] {
+		if there[ref] && !there[list[i]] {
+			w.report.add(ref, "fsck/good", drop, "%s is missing before it", list[i])
 		}
 	}
 	return nil

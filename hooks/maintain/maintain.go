@@ -227,7 +227,15 @@ func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch, chain []audi
 		for _, ref := range l.Refs {
 			refs = append(refs, audit.UnquoteRef(ref.Ref))
 		}
-		refs = append(refs, boot.Refs()...)
+	}
+	if len(gone) > 0 { // what the watcher saw to hold, and to pass
+		tips, err := repo.Refs(ctx, boot.Prefix)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, tip := range append(tips, git.Tip{Name: boot.LastGood}) {
+			refs = append(refs, tip.Name)
+		}
 	}
 	reader := repo.Reader(ctx)
 	defer reader.Close()

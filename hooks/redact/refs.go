@@ -55,7 +55,7 @@ func (w *rewriter) moves() (moves []git.RefUpdate, err error) {
 // commits of branches.
 func (w *rewriter) follows(ref string) bool {
 	return push.IsBranch(ref) || strings.HasPrefix(ref, "refs/tags/") || strings.HasPrefix(ref, record.Prefix) ||
-		slices.Contains(boot.Refs(), ref)
+		boot.IsRef(ref)
 }
 
 // tips refuses where a branch of people still has the file at its tip: the text in its

@@ -1,40 +1,42 @@
 package boot
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // The refs that say which programs of the project's branch held. Only the host moves them.
 const (
 	// LastGood is the commit whose program held last.
 	LastGood = "refs/ward/last-good"
+	// Prefix begins all others.
+	Prefix = "refs/ward/boot/"
 	// BeforePrefix begins the refs of those before it, other programs each: 1 is the newest.
 	BeforePrefix = "refs/ward/boot/before/"
 	// Fallen is the commit of the project's branch whose program gave way to an earlier one.
 	Fallen = "refs/ward/boot/fallen"
 )
 
-// PassedPrefix begins the refs of commits of branches whose programs passed a probation,
-// other programs each: 1 is the newest. Only the host moves them.
+// PassedPrefix begins the refs of commits of branches whose programs passed a probation, one
+// for each directive: what one tries takes nothing from another. Only the host moves them.
 const PassedPrefix = "refs/ward/boot/passed/"
 
-// maxPassed bounds them.
-const maxPassed = 20
+// PassedRef is that of a directive's worker; "" is one that has no directive's lease.
+func PassedRef(directive string) string { return PassedPrefix + cmp.Or(directive, "none") }
 
-// PassedRefs are those refs, there or not.
-func PassedRefs() (refs []string) {
-	for i := range maxPassed {
-		refs = append(refs, PassedPrefix+strconv.Itoa(i+1))
-	}
-	return refs
+var passedRef = pattern.New("^" + PassedPrefix + `(?:D-[1-9][0-9]{0,8}|none)$`)
+
+// IsRef reports whether a ref is one of this package's.
+func IsRef(ref string) bool {
+	return slices.Contains(GoodRefs(), ref) || ref == Fallen || passedRef.MatchString(ref)
 }
-
-// Refs are all refs of this package, there or not.
-func Refs() []string { return append(append(GoodRefs(), PassedRefs()...), Fallen) }
 
 // MaxGood bounds the list, LastGood with it.
 const MaxGood = 5

@@ -243,13 +243,13 @@ func TestUntriedProgram(t *testing.T) {
 	c.Settings.Bootstrap.Run, c.Settings.Bootstrap.Validate = []string{"sh", "agent.sh"}, []string{"true"}
 	c.write("answer", "42\n")
 	commit := c.claim()
-	c.host("update-ref", boot.PassedRefs()[0], "main~0") // another program's
+	c.host("update-ref", boot.PassedRef("D-2"), "main~0") // another program's
 	for range 2 {
 		if list := c.verdicts(commit); len(list) != 1 || list[0].Verdict != loop.None || !list[0].Untried || !strings.Contains(list[0].Reason, "has passed no probation: ") {
 			t.Fatalf("%+v", list)
 		}
 	}
-	c.host("update-ref", boot.PassedRefs()[1], commit)
+	c.host("update-ref", boot.PassedRef("D-1"), commit)
 	if list := c.verdicts(commit); len(list) != 2 || list[1].Verdict != loop.Exact || list[1].Untried || list[1].Claim != c.last.Hash {
 		t.Errorf("%+v", list)
 	}

@@ -42,7 +42,7 @@ type Book struct {
 // Where it is what the project's branch has now, none is fallen any more.
 func (b Book) Held(ctx context.Context, commit string) error {
 	return b.move(ctx, commit, "watcher: held", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
-		program, moves, err := b.first(ctx, r, boot.GoodRefs(), commit)
+		program, moves, err := b.first(ctx, r, commit)
 		if err != nil {
 			return nil, err
 		}
@@ -58,37 +58,44 @@ func (b Book) Held(ctx context.Context, commit string) error {
 }
 
 // Passed writes down that the program of a branch's commit is said to have passed a
-// probation.
-func (b Book) Passed(ctx context.Context, commit string) error {
+// probation, by the worker of a directive: it is the one that counts of the directive's.
+func (b Book) Passed(ctx context.Context, commit, directive string) error {
+	ref := boot.PassedRef(directive)
 	return b.move(ctx, commit, "watcher: passed", onBranch, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
-		_, moves, err := b.first(ctx, r, boot.PassedRefs(), commit)
-		return moves, err
+		old, err := r.Ref(ctx, ref)
+		if err != nil || old == commit {
+			return nil, err
+		}
+		return []git.RefUpdate{{Ref: ref, Old: old, New: commit}}, nil
 	})
 }
 
-// Tried reports whether the program of a commit is one that passed a probation, as far as
-// the list goes back, or what the project's branch has now.
+// Tried reports whether the program of a commit is one that passed a probation, the newest
+// of a directive, or what the project's branch has now.
 func (b Book) Tried(ctx context.Context, commit string) (bool, error) {
 	r := git.Open(b.Bare)
 	wanted, err := b.program(ctx, r, commit)
-	for _, ref := range append(boot.PassedRefs(), b.Control.ProjectRef()) {
-		if err != nil || wanted == "" {
-			return false, err
-		}
-		var other string
-		if other, err = b.program(ctx, r, ref); err == nil && other == wanted {
-			return true, nil
+	if err != nil || wanted == "" {
+		return false, err
+	}
+	tips, err := r.Refs(ctx, boot.PassedPrefix)
+	if err != nil {
+		return false, err
+	}
+	for _, tip := range append(tips, git.Tip{Name: b.Control.ProjectRef()}) {
+		if other, err := b.program(ctx, r, tip.Name); err != nil || other == wanted {
+			return err == nil, err
 		}
 	}
-	return false, err
+	return false, nil
 }
 
-// first makes a commit the first of a list of refs, which has each program once.
-func (b Book) first(ctx context.Context, r *git.Repo, refs []string, commit string) (program string, moves []git.RefUpdate, err error) {
+// first makes a commit the first of the list, which has each program once.
+func (b Book) first(ctx context.Context, r *git.Repo, commit string) (program string, moves []git.RefUpdate, err error) {
 	if program, err = b.program(ctx, r, commit); err != nil {
 		return "", nil, err
 	}
-	old, list := map[string]string{}, []string{commit}
+	refs, old, list := boot.GoodRefs(), map[string]string{}, []string{commit}
 	for _, ref := range refs {
 		if old[ref], err = r.Ref(ctx, ref); err != nil {
 			return "", nil, err

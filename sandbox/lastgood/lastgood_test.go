@@ -165,8 +165,9 @@ func TestList(t *testing.T) {
 	if err := book.FellBack(t.Context(), strings.Repeat("1", 40)); err == nil {
 		t.Error("a commit that is not there fell")
 	}
-	// What passed a probation is on a branch, and there once.
-	if err := book.Passed(t.Context(), list[1]); err != nil {
+	// What passed a probation is on a branch, and the newest of its directive: whatever another
+	// tries, it stays.
+	if err := book.Passed(t.Context(), list[1], "D-2"); err != nil {
 		t.Fatal(err)
 	}
 	p.Git("checkout", "-q", "-b", "agent/x", list[0])
@@ -179,15 +180,25 @@ func TestList(t *testing.T) {
 			t.Errorf("%v passed, not %v", got, want)
 		}
 	}
-	if err := book.Passed(t.Context(), g); err == nil {
+	if err := book.Passed(t.Context(), g, "D-1"); err == nil {
 		t.Error("a commit of no branch passed")
 	}
+	tries := []string{g, g}
+	for n := range 20 {
+		p.Commit("program", strings.Repeat("h", n+1))
+		tries = append(tries, strings.TrimSpace(p.Git("rev-parse", "HEAD")))
+	}
 	p.Git("push", "-q", "origin", "agent/x")
-	for range 2 {
-		if err := book.Passed(t.Context(), g); err != nil {
+	for _, id := range tries {
+		if err := book.Passed(t.Context(), id, "D-1"); err != nil {
 			t.Fatal(err)
 		}
-		passed(g, list[1])
+		passed(id, list[1])
+	}
+	for _, id := range []string{tries[21], list[1]} {
+		if ok, err := book.Tried(t.Context(), id); !ok || err != nil {
+			t.Errorf("%s is not known to have passed: %v", id, err)
+		}
 	}
 	p.Fsck()
 }
