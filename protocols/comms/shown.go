@@ -47,7 +47,22 @@ func shown(text string) bool {
 		}
 		fresh = blank
 	}
-	return code || prose
+	return code || prose && !crossed(text)
+}
+
+// crossed reports whether a price or a directory of prose has its like in code, which some
+// dialects take for the other end of a formula or a stroke.
+func crossed(text string) bool {
+	var words, code strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		[]*strings.Builder{&words, &code}[i%2].WriteString(part)
+	}
+	for _, mark := range []string{"$", "~"} {
+		if strings.Contains(words.String(), mark) && strings.Contains(code.String(), mark) {
+			return true
+		}
+	}
+	return false
 }
 
 // proseLine reports whether a line, fresh below a blank one or not, is words, or an item of a
@@ -107,7 +122,7 @@ func (l *numbering) item(column, width, number int) bool {
 // no letter, digit or space has a meaning in some of them; listed is where it has none, outside
 // of code.
 func plain(s []rune) bool {
-	code, emphasis, bracket := false, 0, false
+	code, emphasis, bracket, word := false, 0, false, 0
 	at := func(i int) rune {
 		if i < 0 || i >= len(s) {
 			return ' '
@@ -118,8 +133,10 @@ func plain(s []rune) bool {
 		c, before, after := s[i], at(i-1), at(i+1)
 		ok := !code || !strings.ContainsRune("<\t|&\\", c)
 		switch {
-		case c == '`':
-			code, ok = !code, after != '`'
+		case c == '`': // which is part of an address before it
+			begun := string(s[word:i])
+			ok = after != '`' && (code || !strings.Contains(begun, "://") && !strings.Contains(begun, "www."))
+			code = !code
 		case code, c >= utf8.RuneSelf, inWord(c), strings.ContainsRune(" .,;?!'\"()/@#>-", c):
 		case c == '$': // $5: what ends a formula is not before a digit
 			ok = '0' <= after && after <= '9'
@@ -128,7 +145,7 @@ func plain(s []rune) bool {
 		case c == '_':
 			ok = inWord(before) && inWord(after)
 		case c == '%':
-			ok = after != c
+			ok = after != c && !inWord(after) // %41 in an address
 		case c == '=', c == '+': // C++, a == b: what begins a mark is not before a space
 			ok = after != c || at(i+2) == ' '
 		case c == ':':
@@ -154,6 +171,9 @@ func plain(s []rune) bool {
 		}
 		if !ok {
 			return false
+		}
+		if c == ' ' {
+			word = i + 1
 		}
 	}
 	return !code && emphasis == 0 && !bracket
