@@ -74,13 +74,18 @@ const (
 // tests, with each test broken, and four times to tell what tests decide.
 const ControlRuns = 7
 
-// ControlWords are what a control says, for people.
-func ControlWords(says string) string {
-	return map[string]string{
+// ControlWords are what the controls of a command say, for people; before: it held without
+// the work, too.
+func ControlWords(says string, before bool) string {
+	words := map[string]string{
 		ControlFails:         "it fails with every test broken, as it should",
 		ControlCannotFail:    "it cannot fail: it holds with every test broken",
 		ControlNotApplicable: "no test decides it",
 	}[says]
+	if before {
+		words += ", and it held before the work"
+	}
+	return words
 }
 
 // RunEnd is how a run of all commands ended: with the first exit code that is not 0.

@@ -82,10 +82,7 @@ func (v Verdict) Words() string {
 	for _, o := range v.Criteria {
 		state := fmt.Sprintf("exit %d", o.ExitCode)
 		if o.Control != "" {
-			state += ", " + ControlWords(o.Control)
-		}
-		if o.Before {
-			state += ", and it held before the work"
+			state += ", " + ControlWords(o.Control, o.Before)
 		}
 		if o.Trouble != "" {
 			state = o.Trouble

@@ -203,11 +203,7 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		printRuns(w, "all", f.With)
 	}
 	for _, c := range f.Controls {
-		words := loop.ControlWords(c.Says)
-		if c.Before {
-			words += ", and it held before the work"
-		}
-		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, words)
+		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, loop.ControlWords(c.Says, c.Before))
 	}
 	printAgainst(w, f)
 	if f.Cache != "" {

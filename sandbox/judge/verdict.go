@@ -16,9 +16,10 @@ func unjudged(reason string) loop.Verdict {
 
 // verdictOf puts the facts into the words of the loop and lets it judge them.
 func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.Verdict {
+	r := reading{d, f.Controls}
 	trials := make([]loop.Trial, len(f.Replays))
 	for i, runs := range f.Replays {
-		trials[i] = trial(d, runs, f.Controls)
+		trials[i] = r.trial(runs)
 	}
 	v := loop.Judge(p, trials)
 	for _, l := range f.Left {
@@ -28,7 +29,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 		v.Included = append(v.Included, diag.Clean(path))
 	}
 	if f.With != nil {
-		v = v.With(loop.Judge(p, []loop.Trial{trial(d, f.With, f.Controls)}))
+		v = v.With(loop.Judge(p, []loop.Trial{r.trial(f.With)}))
 	}
 	if f.Code {
 		v.Process = loop.SameProcess
@@ -38,7 +39,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	}
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
 	v.Cache = f.Cache
-	v = against(p, d, f, v)
+	v = r.against(p, f, v)
 	if d.Options.Guards == "" {
 		v = v.Guarded()
 	}
@@ -49,19 +50,19 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 }
 
 // against adds what the runs against the work came to.
-func against(p loop.Declaration, d *comms.Directive, f *verifier.Facts, v loop.Verdict) loop.Verdict {
+func (r reading) against(p loop.Declaration, f *verifier.Facts, v loop.Verdict) loop.Verdict {
 	for i, runs := range f.Replays {
 		kind := loop.RunPlain
 		if i > 0 {
 			kind = loop.RunAgain
 		}
-		v.Runs = append(v.Runs, loop.EndOf(kind, trial(d, runs, f.Controls)))
+		v.Runs = append(v.Runs, loop.EndOf(kind, r.trial(runs)))
 	}
 	if f.With != nil {
-		v.Runs = append(v.Runs, loop.EndOf(loop.RunAll, trial(d, f.With, f.Controls)))
+		v.Runs = append(v.Runs, loop.EndOf(loop.RunAll, r.trial(f.With)))
 	}
 	for _, a := range f.Against {
-		v = v.AgainstIt(p, a.Kind, trial(d, a.Runs, f.Controls))
+		v = v.AgainstIt(p, a.Kind, r.trial(a.Runs))
 	}
 	if m := f.Mutants; m != nil {
 		v.Mutants = &loop.Mutants{Made: m.Made, Killed: m.Killed, Survived: []string{}}
@@ -88,21 +89,27 @@ func MissingTool(m *verifier.Missing, image string) loop.MissingTool {
 // bytes that are no text are escaped, or the verdict could not be written.
 func withKind(path, kind string) string { return diag.Clean(path) + " (" + kind + ")" }
 
+// reading reads the facts of one directive's claim.
+type reading struct {
+	directive *comms.Directive
+	controls  []verifier.Control
+}
+
 // trial reads one replay's ends by the names that ClaimOf gave.
-func trial(d *comms.Directive, runs []verifier.Run, controls []verifier.Control) (t loop.Trial) {
-	for i, c := range d.Criteria {
-		for _, r := range runs {
-			if r.Name == criterionName(i) {
-				t.Criteria = append(t.Criteria, outcome(c.Text, r, controls))
+func (r reading) trial(runs []verifier.Run) (t loop.Trial) {
+	for i, c := range r.directive.Criteria {
+		for _, run := range runs {
+			if run.Name == criterionName(i) {
+				t.Criteria = append(t.Criteria, r.outcome(c.Text, run))
 			}
 		}
 	}
-	for _, r := range runs {
-		o := outcome("", r, controls)
-		switch r.Name {
+	for _, run := range runs {
+		o := r.outcome("", run)
+		switch run.Name {
 		case residualName:
 			t.Residual = &o
-			t.Value, _ = loop.ParseResidual(r.LastLine) // what is no decimal is not known
+			t.Value, _ = loop.ParseResidual(run.LastLine) // what is no decimal is not known
 		case suiteName:
 			t.Suite = &o
 		case validateName:
@@ -114,24 +121,24 @@ func trial(d *comms.Directive, runs []verifier.Run, controls []verifier.Control)
 
 // outcome is a command's end in the loop's words. One that its control shows cannot fail was
 // not met.
-func outcome(criterion string, r verifier.Run, controls []verifier.Control) loop.Outcome {
-	o := loop.Outcome{Criterion: criterion, Command: r.Line, ExitCode: r.Exit, Met: r.OK(), OutputSHA256: r.SHA256, Tail: loop.Tail([]byte(r.Tail))}
-	switch r.End {
+func (r reading) outcome(criterion string, run verifier.Run) loop.Outcome {
+	o := loop.Outcome{Criterion: criterion, Command: run.Line, ExitCode: run.Exit, Met: run.OK(), OutputSHA256: run.SHA256, Tail: loop.Tail([]byte(run.Tail))}
+	switch run.End {
 	case verifier.TimedOut:
 		o.Trouble = "it did not end within [verify] timeout"
 	case verifier.Flooded:
 		o.Trouble = "it printed more than [verify] output_size"
 	case verifier.Exited:
-		if r.Exit == exitNotFound {
+		if run.Exit == exitNotFound {
 			o.Trouble = "it ended with 127: a command that it runs was not found"
 		}
 	}
-	for _, c := range controls {
-		if c.Name != r.Name {
+	for _, c := range r.controls {
+		if c.Name != run.Name {
 			continue
 		}
 		if o.Control, o.Before = c.Says, c.Before; c.Says == loop.ControlCannotFail {
-			o.Met, o.Trouble = false, loop.ControlWords(c.Says)
+			o.Met, o.Trouble = false, loop.ControlWords(c.Says, false)
 		}
 	}
 	return o
