@@ -228,10 +228,11 @@ func template(old *comms.Directive) string {
 #
 # The first line is the title. Then comes the goal, in full, and what decides it:
 #
-# - [ ] all tests pass (` + "`go test ./...`" + `)
+# ` + comms.ExampleCriterion + `
 #
-# A command in backticks at a criterion's end decides it: exit 0 is met. Optional lines
-# are "- key: value", with key one of:
+# A command in backticks at a criterion's end decides it: exit 0 is met. Where all of them
+# are met before the work, they prove nothing of it, and you are asked. Optional lines are
+# "- key: value", with key one of:
 # ` + strings.Join(comms.Keys(), ", ") + "\n"
 }
 

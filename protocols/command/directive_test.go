@@ -42,7 +42,7 @@ func TestDirectives(t *testing.T) {
 	env, shown := editor(t, "one by hand\n\nThe goal.\n\n- [ ] it is (`true`)\n\n# ------------------------ >8 ------------------------\nhelp\n")
 	out := wardIn(t, p, p.Work, 0, env, "directive", "new")
 	gittest.InOrder(t, out, "D-7 one by hand: pushed to main as "+tip(p, "main")[:12]+"; no working tree was touched\n")
-	gittest.InOrder(t, shown(), "\n\n# ----", ">8", "- [ ] all tests pass", "max_iterations")
+	gittest.InOrder(t, shown(), "\n\n# ----", ">8", "- [ ] it greets", "max_iterations")
 	gittest.InOrder(t, p.Run(p.Bare, "git", "show", "main:COMMS.md"), "### D-6: one more\n", "### D-7: one by hand\n\nThe goal.\n\n- [ ] it is (`true`)\n\n## Reports\n")
 	gittest.InOrder(t, p.Run(p.Bare, "git", "log", "-1", "--format=%an %s", "main"), "Pat D-7: one by hand\n")
 	if data, _ := os.ReadFile(filepath.Join(p.Work, "COMMS.md")); string(data) != "mine\n" {

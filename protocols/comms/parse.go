@@ -117,7 +117,7 @@ func (doc *Document) warn(f *findings) {
 			continue
 		}
 		if len(d.Criteria) == 0 {
-			f.warn(d.Line, ruleNoCriterion, "add a line like \"- [ ] all tests pass (`go test ./...`)\"; without one the agent will only ask",
+			f.warn(d.Line, ruleNoCriterion, "add a line like \""+ExampleCriterion+"\"; without one the agent will only ask",
 				"%s has no acceptance criterion", d.Name())
 		}
 		if d.Options.Residual == "" && d.Options.declares(Converged) {

@@ -175,7 +175,7 @@ func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms
 		return nil, fmt.Errorf("%.12s:%s has no directive %s", commit, comms.Path, diag.Clean(name))
 	}
 	if len(judge.ClaimOf(d, &config.Config{}, "", "").Commands) == 0 {
-		return nil, diag.Hint(fmt.Errorf("%s has no command to run", name), "a criterion ends in its command: - [ ] all tests pass (`go test ./...`)")
+		return nil, diag.Hint(fmt.Errorf("%s has no command to run", name), "a criterion ends in its command: "+comms.ExampleCriterion)
 	}
 	return d, nil
 }
