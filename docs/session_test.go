@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -43,10 +44,7 @@ func start(t *testing.T) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := source(t)
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +73,29 @@ func start(t *testing.T) *session {
 		read.Close()
 	})
 	return &session{home: home, stdin: stdin, status: bufio.NewReader(read)}
+}
+
+// source is the project's tree. Where root runs the tests in another user's, it is a copy
+// that root owns: scripts/install builds only as the owner of the source.
+func source(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() != 0 || info.Sys().(*syscall.Stat_t).Uid == 0 {
+		return root
+	}
+	own := t.TempDir()
+	cmd := exec.Command("sh", "-c", `tar -C "$0" --exclude=./.git --exclude=./bin -c . | tar -C "$1" --no-same-owner -x`, root, own)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return own
 }
 
 // run executes one command and returns what it printed, on both streams, and its
