@@ -18,10 +18,10 @@ func validate(t *testing.T, path string) []Entry {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", schema); err != nil {
+	if err := c.AddResource("urn:activity", schema); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := c.Compile("schema.json")
+	compiled, err := c.Compile("urn:activity")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,10 +194,10 @@ func entries(t *testing.T, dir string) (all []activity.Entry) {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("s", schema); err != nil {
+	if err := c.AddResource("urn:activity", schema); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := c.Compile("s")
+	compiled, err := c.Compile("urn:activity")
 	if err != nil {
 		t.Fatal(err)
 	}
