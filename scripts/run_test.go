@@ -123,6 +123,29 @@ func TestKilledRun(t *testing.T) {
 	}
 }
 
+// TestClosedStreams: scripts/environment opens what a caller has closed, so that no file is
+// taken for the input or an output, and a script that prints does not fail.
+func TestClosedStreams(t *testing.T) {
+	text, err := os.ReadFile("environment") // so that go test knows what is read
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range []string{"sh", "bash"} {
+		for _, closed := range []string{"<&-", ">&-", "2>&-", "<&- >&- 2>&-"} {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "environment"), string(text), 0o644)
+			cmd := exec.Command("sh", "-c", shell+` -euc '. ./environment; for n in 0 1 2; do ls -l /proc/$$/fd/$n >>"$1" 2>>"$1"; echo a line; done' "$0" "$1" `+closed, shell, filepath.Join(dir, "streams"))
+			cmd.Dir = dir
+			cmd.Stdin = strings.NewReader("")
+			out, err := await.Output(t, cmd)
+			streams, _ := os.ReadFile(filepath.Join(dir, "streams"))
+			if err != nil || strings.Count(string(streams), " -> ") != 3 {
+				t.Errorf("%s %s: %v\n%s%s", shell, closed, err, out, streams)
+			}
+		}
+	}
+}
+
 // TestGoIsAskedOnce: scripts/environment asks Go for all that stays in one call, and gets of
 // each what `go env NAME` says.
 func TestGoIsAskedOnce(t *testing.T) {
