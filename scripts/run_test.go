@@ -12,11 +12,10 @@ import (
 	"git-ward/internal/await"
 )
 
-// TestKilledRun: what a killed scripts/test left is removed by the next, which says so, when
-// nothing that it began is at work any more; and nothing else is.
-func TestKilledRun(t *testing.T) {
-	dir := t.TempDir()
-	temp, up := filepath.Join(dir, "tmp"), filepath.Join(dir, "up")
+// stub makes a tree whose scripts/test comes no further than its setup, which is a line of
+// the shell, and a PATH on which no machine is too small for it.
+func stub(t *testing.T, dir, setup string) {
+	t.Helper()
 	for _, name := range []string{"test", "environment"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -24,10 +23,40 @@ func TestKilledRun(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, "tree/scripts", name), string(text), 0o755)
 	}
-	// A run comes no further than its setup, and no machine is too small for it.
-	write(t, filepath.Join(dir, "tree/scripts/setup"), "#!/bin/sh\n[ \"$STAY\" ] || exit 1\necho $$ >\"$STAY.new\" && mv \"$STAY.new\" \"$STAY\"\nexec sleep 86400\n", 0o755)
+	write(t, filepath.Join(dir, "tree/scripts/setup"), "#!/bin/sh\n"+setup, 0o755)
 	write(t, filepath.Join(dir, "path/df"), "#!/bin/sh\necho 9000000\n", 0o755)
 	write(t, filepath.Join(dir, "path/wc"), "#!/bin/sh\necho 1\n", 0o755)
+}
+
+// TestOddTemp: a TMPDIR that shells, PATH or a mount read otherwise is refused in one line,
+// and nothing is left in it.
+func TestOddTemp(t *testing.T) {
+	dir := t.TempDir()
+	stub(t, dir, "echo it begins\nexit 1\n")
+	for name, odd := range map[string]bool{"plain-1_.+~@": false, "a b": true, "a:b": true, "a\nb": true, "a'b": true, "$a": true, "a,b": true, "\u00e4": true} {
+		temp := filepath.Join(dir, name)
+		if err := os.Mkdir(temp, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(filepath.Join(dir, "tree/scripts/test"), "quick")
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"), "TMPDIR="+temp)
+		out, err := await.Output(t, cmd)
+		refused := strings.HasSuffix(out, ": set TMPDIR\n") && strings.Count(out, "\n") == 1
+		if exitCode(err) != 2 || refused != odd || strings.Contains(out, "it begins") == odd {
+			t.Errorf("%q: %v\n%s", name, err, out)
+		}
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("%q: %v is left (%v)", name, left, err)
+		}
+	}
+}
+
+// TestKilledRun: what a killed scripts/test left is removed by the next, which says so, when
+// nothing that it began is at work any more; and nothing else is.
+func TestKilledRun(t *testing.T) {
+	dir := t.TempDir()
+	temp, up := filepath.Join(dir, "tmp"), filepath.Join(dir, "up")
+	stub(t, dir, "[ \"$STAY\" ] || exit 1\nmktemp >/dev/null\necho $$ >\"$STAY.new\" && mv \"$STAY.new\" \"$STAY\"\nexec sleep 86400\n")
 	start := func(stay string) *exec.Cmd {
 		cmd := exec.Command(filepath.Join(dir, "tree/scripts/test"), "quick")
 		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"), "TMPDIR="+temp, "STAY="+stay)
@@ -52,7 +81,7 @@ func TestKilledRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Kill(child, syscall.SIGKILL) })
-	runs, err := filepath.Glob(filepath.Join(temp, "ward.*"))
+	runs, err := filepath.Glob(filepath.Join(temp, "*")) // what a step makes lies in it, too
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%v %v", runs, err)
 	}
