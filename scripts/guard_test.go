@@ -90,11 +90,12 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, home := behind(t, t.TempDir(), `
-		rm -rf "$1"; touch "$1/new" /usr/new /opt/new `+tree+`/new
+		rm -rf "$1"; touch "$1/new" /usr/new /opt/new "`+tree+`/new"
 		rm -rf /etc/hostname "$HOME"
 		command -v project; git config user.name; env | grep SECRET
+		printf '[user]\n\tname = Machine\n' >/etc/gitconfig; git config user.name
 		mkdir "$HOME" && echo hers >"$HOME/new" && echo theirs >"$TMPDIR/new" && cat "$HOME/new" "$TMPDIR/new"`)
-	if !strings.HasSuffix(out, "hers\ntheirs\n") || strings.Contains(out, "of the user's") || strings.Contains(out, "/project\n") || strings.Contains(out, "Me\n") {
+	if !strings.HasSuffix(out, "hers\ntheirs\n") || strings.Contains(out, "of the user's") || strings.Contains(out, "/project\n") || strings.Contains(out, "Me\n") || strings.Contains(out, "Machine\n") {
 		t.Error(out)
 	}
 	for _, path := range []string{home + "/precious", "/etc/hostname"} {

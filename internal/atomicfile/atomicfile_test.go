@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,7 +70,7 @@ func TestRewriteKeepsTheMode(t *testing.T) {
 	if err := Rewrite(path, []byte("new")); !os.IsNotExist(err) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Chmod(path, 0o640)); err != nil { // whatever the umask
 		t.Fatal(err)
 	}
 	if err := Rewrite(path, []byte("new")); err != nil {
