@@ -175,6 +175,26 @@ func TestClosedStreams(t *testing.T) {
 	}
 }
 
+// TestHome: a HOME that is missing, empty or relative is the account's.
+func TestHome(t *testing.T) {
+	if _, err := os.ReadFile("environment"); err != nil { // so that go test knows what is read
+		t.Fatal(err)
+	}
+	home := func(set string) string {
+		out, err := await.Output(t, exec.Command("sh", "-euc", set+"; . ./environment; echo $HOME"))
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", set, err, out)
+		}
+		return out
+	}
+	want := home("unset HOME")
+	for _, set := range []string{"HOME=", "export HOME=relative", "export HOME=./home"} {
+		if got := home(set); got != want || !strings.HasPrefix(got, "/") {
+			t.Errorf("%s: %q, not %q", set, got, want)
+		}
+	}
+}
+
 // TestGoIsAskedOnce: scripts/environment asks Go for all that stays in one call, and gets of
 // each what `go env NAME` says.
 func TestGoIsAskedOnce(t *testing.T) {
