@@ -141,7 +141,7 @@ func TestEnded(t *testing.T) {
 // TestBringHome: commits on a branch of the program's own are taken to the one that is
 // pushed, unless some on that would be lost.
 func TestBringHome(t *testing.T) {
-	const commit = "git -c user.name=x -c user.email=x@example.org commit --quiet --allow-empty --message=x\n"
+	const commit = "GIT_CONFIG_NOSYSTEM=1 git -c user.name=x -c user.email=x@example.org commit --quiet --allow-empty --message=x\n"
 	for name, c := range map[string]struct{ script, want string }{
 		"a branch of its own": {"git checkout -q -b feature\n" + commit, "agent/D-1"},
 		"no branch":           {"git checkout -q --detach\n" + commit, "agent/D-1"},
