@@ -27,8 +27,8 @@ type waited struct {
 	since   time.Time // when the first of them began
 }
 
-// of is what a test has waited. With its end that is forgotten, so that what is removed
-// after it has a bound of its own. The caller holds the lock.
+// of is what a test has waited. It is forgotten when the test ends: cleanups that run later
+// have a bound of their own. The caller holds the lock.
 func of(t testing.TB) *waited {
 	w := tests.of[t]
 	if w == nil {

@@ -14,11 +14,12 @@ import (
 // project's tests, and has a bound of its own.
 const work = bound
 
-// lastWords is the time for what a program says that is ended here; a test has less.
+// lastWords is how long a program that is ended here may still say where it stands. The
+// test of it sets less.
 var lastWords = 5 * time.Second
 
-// Exit waits for the end of a program that was started and ends now. One that does not is
-// ended, and fails the test.
+// Exit waits for a program that was started and is about to end. If it does not end, it is
+// killed and the test fails.
 func Exit(t testing.TB, cmd *exec.Cmd) error {
 	t.Helper()
 	defer begin(t)()
@@ -44,8 +45,8 @@ func Output(t testing.TB, cmd *exec.Cmd) (string, error) {
 	return said.String(), err
 }
 
-// exit waits for a program's end, or of the time, which is told. SIGQUIT has a program in
-// Go say where it stands.
+// exit waits until a program ends. At the deadline it fails the test and ends the program,
+// by SIGQUIT first: a program in Go then says where it stands.
 func exit(t testing.TB, cmd *exec.Cmd, deadline time.Time) error {
 	t.Helper()
 	ended := make(chan error, 1)

@@ -9,8 +9,8 @@ import (
 )
 
 // TestAttacks: scripts/attack, a nightly job's, runs each test function that the threat
-// model names and each fuzz target there is. (It is a test's own because a list that
-// grep makes leaves out in silence what is written otherwise.)
+// model names and each fuzz target there is. (The script makes its list
+// by grep, which silently misses what is written in another way.)
 func TestAttacks(t *testing.T) {
 	out, err := exec.Command("scripts/attack", "--list").Output()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// fullTests are the tests that only the full tier runs, as `directory TestName`, by
-// their code.
+// fullTests are the tests that only the full tier runs, as `directory TestName`. It reads
+// them from the syntax tree, and scripts/test from the text.
 func fullTests(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}

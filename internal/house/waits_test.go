@@ -118,7 +118,7 @@ func bubbleBodies(t *testing.T) map[string]bool {
 	return bodies
 }
 
-// TestClocksFall: no verdict comes to depend on the machine's speed (TEST-2).
+// TestClocksFall: no new test makes its verdict depend on the machine's speed (TEST-2).
 func TestClocksFall(t *testing.T) {
 	found := map[string]int{}
 	bubbles := bubbleBodies(t)

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// SeedVar is the environment variable that has a test of random moments choose again
-// what it chose before.
+// SeedVar is the environment variable that repeats a test of random moments: with the seed
+// that it printed, it chooses the same ones.
 const SeedVar = "WARD_SEED"
 
-// Seed is where a test of random moments begins. The log says how to have it again.
+// Seed is the seed of a test's random choices. The log says how to repeat them.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
