@@ -69,10 +69,13 @@ func isWordOnClaim(line string) bool {
 
 // withoutWords is a directive's text without the PM's words on a claim, which make no other
 // text of it.
-func withoutWords(raw string) string {
+func withoutWords(raw string) string { return withoutLines(raw, isWordOnClaim) }
+
+// withoutLines is a directive's text without some of its lines.
+func withoutLines(raw string, goes func(line string) bool) string {
 	var b strings.Builder
 	for line := range strings.Lines(raw) {
-		if !isWordOnClaim(line) {
+		if !goes(line) {
 			b.WriteString(line)
 		}
 	}
@@ -102,37 +105,44 @@ func (c Inclusion) Said(d *Directive) bool {
 }
 
 func (c Inclusion) amend(data []byte, _ Room) (Amended, error) {
+	return amendDirective(data, c.Directive, func(d *Directive) string {
+		list := slices.Clone(d.Options.Included)
+		for _, p := range c.Paths {
+			list = slices.DeleteFunc(list, func(i Included) bool { return i.Path == p.Path })
+			list = append(list, p)
+		}
+		text := withoutWords(d.Raw)
+		if c.Guards || d.Options.Guards != "" {
+			text += "- " + keyGuards + ": " + guardsEnough + "\n"
+		}
+		for _, i := range list {
+			text += i.line() + "\n"
+		}
+		return text
+	})
+}
+
+// amendDirective gives a directive another text.
+func amendDirective(data []byte, name string, text func(*Directive) string) (Amended, error) {
 	doc, err := parseSound(data)
 	if err != nil {
 		return Amended{}, err
 	}
-	d := doc.Directive(c.Directive)
+	d := doc.Directive(name)
 	if d == nil {
-		return Amended{}, fmt.Errorf("COMMS.md has no %s", c.Directive)
-	}
-	list := slices.Clone(d.Options.Included)
-	for _, p := range c.Paths {
-		list = slices.DeleteFunc(list, func(i Included) bool { return i.Path == p.Path })
-		list = append(list, p)
-	}
-	text := withoutWords(d.Raw)
-	if c.Guards || d.Options.Guards != "" {
-		text += "- " + keyGuards + ": " + guardsEnough + "\n"
-	}
-	for _, i := range list {
-		text += i.line() + "\n"
+		return Amended{}, fmt.Errorf("COMMS.md has no %s", name)
 	}
 	for _, e := range doc.layout.parts[directives].entries {
 		if e.id == d.ID {
 			end := min(e.start+len(doc.layout.raw(e)), len(data))
-			out := slices.Concat(data[:e.start], []byte(text), data[end:])
+			out := slices.Concat(data[:e.start], []byte(text(d)), data[end:])
 			after, _ := Parse(out)
 			draft := d.Draft()
-			if now := after.Directive(c.Directive); now != nil {
+			if now := after.Directive(name); now != nil {
 				draft = now.Draft()
 			}
 			return doc.changed(data, out, draft, Set{})
 		}
 	}
-	return Amended{}, fmt.Errorf("COMMS.md has no %s: %w", c.Directive, ErrUnsound)
+	return Amended{}, fmt.Errorf("COMMS.md has no %s: %w", name, ErrUnsound)
 }

@@ -33,6 +33,7 @@ type Options struct {
 	Frozen       []string      // globs relative to the root of the tree
 	Work         []string      // globs, as Frozen: what is work (PROOF-1)
 	Included     []Included    // what is work beside it, by path and blob (PROOF-1)
+	Held         Held          // criteria that are held out (PROOF-5)
 	Guards       string        // guardsEnough, where criteria that held before the work are enough (PROOF-3)
 	After        []string      // the directives that it waits for, as "D-3"; see Document.Waits (MANY-1)
 	Priority     int           // -1000..1000: of two, the higher one is worked on first; see Compare (MANY-1)
@@ -79,6 +80,7 @@ var optionTable = []struct {
 	{"frozen", func(v *valueReader, o *Options) { v.globs(&o.Frozen) }},
 	{"work", func(v *valueReader, o *Options) { v.globs(&o.Work) }},
 	{keyInclude, func(v *valueReader, o *Options) { v.include(&o.Included) }},
+	{keyHeld, func(v *valueReader, o *Options) { v.held(&o.Held) }},
 	{keyGuards, func(v *valueReader, o *Options) { v.word(&o.Guards, []string{guardsEnough}) }},
 	{keyAfter, func(v *valueReader, o *Options) { v.directives(&o.After) }},
 	{"priority", func(v *valueReader, o *Options) { v.priority(&o.Priority) }},

@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/held"
 	"git-ward/protocols/loop"
 	"git-ward/sandbox/lastgood"
 	"git-ward/sandbox/verifier"
@@ -25,6 +26,34 @@ const (
 
 // criterionName is that of a directive's criterion, counted from 0.
 func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
+
+// heldOut is the n-th criterion that the PM holds out, from 0, as a verdict has it.
+func heldOut(d *comms.Directive, n int) loop.Criterion {
+	c := verifier.Command{Held: true}
+	return loop.Criterion{Text: fmt.Sprintf("held out, %d of %d", n+1, d.Options.Held.Count), Command: c.Shown()}
+}
+
+// holdOut adds to a claim what the PM holds out of its directive.
+func holdOut(bare string, d *comms.Directive, claim *verifier.Claim) error {
+	if d.Options.Held.Count == 0 {
+		return nil
+	}
+	book, err := held.Read(bare, d.Name(), d.Options.Held.SHA256)
+	if err != nil {
+		return err
+	}
+	if len(book.Criteria) != d.Options.Held.Count {
+		return fmt.Errorf("%s names %d held-out criteria, and the host has %d", d.Name(), d.Options.Held.Count, len(book.Criteria))
+	}
+	for n, c := range book.Criteria {
+		line, err := book.Line(c)
+		if err != nil {
+			return err
+		}
+		claim.Commands = append(claim.Commands, verifier.Command{Name: heldOut(d, n).Text, Line: line, Held: true})
+	}
+	return nil
+}
 
 // ClaimOf is what the verifier runs for a directive: each criterion that has a
 // command, the residual, the suite of [verify], and the validation; all of it twice

@@ -173,6 +173,9 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	if len(claim.Commands) == 0 {
 		return unjudged("no criterion has a command"), nil
 	}
+	if err := holdOut(j.Repo.Dir, d, &claim); err != nil {
+		return v, err
+	}
 	claim.Progress = func(s verifier.Step) {
 		j.logStep(r.ID, s)
 		if j.Progress != nil {

@@ -5,6 +5,7 @@ import (
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/sandbox/verifier"
+	"slices"
 )
 
 // unjudged is a verdict on a claim of which nothing was run.
@@ -16,6 +17,9 @@ func unjudged(reason string) loop.Verdict {
 
 // verdictOf puts the facts into the words of the loop and lets it judge them.
 func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.Verdict {
+	for n := range d.Options.Held.Count {
+		p.Commands = append(slices.Clone(p.Commands), heldOut(d, n))
+	}
 	r := reading{d, f.Controls}
 	trials := make([]loop.Trial, len(f.Replays))
 	for i, runs := range f.Replays {
@@ -77,7 +81,7 @@ func (r reading) against(p loop.Declaration, f *verifier.Facts, v loop.Verdict) 
 // MissingTool is a program that was missed, with where and what to do about it. image is
 // "" without a fence.
 func MissingTool(m *verifier.Missing, image string) loop.MissingTool {
-	t := loop.MissingTool{Tool: m.Tool, Command: diag.Clean(m.Line), Place: "the image " + diag.Clean(image),
+	t := loop.MissingTool{Tool: m.Tool, Command: diag.Clean(m.Shown()), Place: "the image " + diag.Clean(image),
 		Remedy: "bring it by [sandbox] programs or an image of your own ([sandbox] image); docs/admin.md says how"}
 	if image == "" {
 		t.Place, t.Remedy = "the launcher's PATH", "install it where the launcher runs"
@@ -104,6 +108,16 @@ func (r reading) trial(runs []verifier.Run) (t loop.Trial) {
 			}
 		}
 	}
+	for n := range r.directive.Options.Held.Count {
+		c := heldOut(r.directive, n)
+		for _, run := range runs {
+			if run.Name == c.Text {
+				o := r.outcome(c.Text, run)
+				o.OutputSHA256, o.Tail, o.ExitCode = "", "", min(o.ExitCode, 1) // one bit
+				t.Criteria = append(t.Criteria, o)
+			}
+		}
+	}
 	for _, run := range runs {
 		o := r.outcome("", run)
 		switch run.Name {
@@ -122,7 +136,7 @@ func (r reading) trial(runs []verifier.Run) (t loop.Trial) {
 // outcome is a command's end in the loop's words. One that its control shows cannot fail was
 // not met.
 func (r reading) outcome(criterion string, run verifier.Run) loop.Outcome {
-	o := loop.Outcome{Criterion: criterion, Command: run.Line, ExitCode: run.Exit, Met: run.OK(), OutputSHA256: run.SHA256, Tail: loop.Tail([]byte(run.Tail))}
+	o := loop.Outcome{Criterion: criterion, Command: run.Shown(), ExitCode: run.Exit, Met: run.OK(), OutputSHA256: run.SHA256, Tail: loop.Tail([]byte(run.Tail))}
 	switch run.End {
 	case verifier.TimedOut:
 		o.Trouble = "it did not end within [verify] timeout"

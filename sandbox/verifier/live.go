@@ -104,11 +104,13 @@ func (s Step) Words() string {
 	switch {
 	case s.Ended != nil && s.Ended.OK():
 		return words + "ok after " + s.Ended.Time.Round(time.Millisecond).String()
+	case s.Ended != nil && s.Held:
+		return words + "not met"
 	case s.Ended != nil:
 		return words + fmt.Sprintf("%s %d after %v", s.Ended.End, s.Ended.Exit, s.Ended.Time.Round(time.Millisecond))
 	case s.Elapsed == 0:
-		return words + diag.Clean(s.Line)
-	case s.Says == "":
+		return words + diag.Clean(s.Shown())
+	case s.Says == "" || s.Held:
 		return words + fmt.Sprintf("%v, silent so far", s.Elapsed.Round(time.Second))
 	}
 	return words + fmt.Sprintf("%v, says: %s", s.Elapsed.Round(time.Second), shortened(diag.Clean(s.Says)))

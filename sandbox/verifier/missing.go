@@ -14,9 +14,8 @@ import (
 
 // Missing is a program that is not where commands run.
 type Missing struct {
-	Name string `json:"name"` // of the command that wanted it
-	Line string `json:"line"`
-	Tool string `json:"tool"`
+	Command        // that wanted it
+	Tool    string `json:"tool"`
 }
 
 // maxTools bounds how many programs are asked after.
@@ -42,10 +41,10 @@ func (t *trying) missing(ctx context.Context, runner Runner, tree string, runs [
 			continue
 		}
 		for _, m := range notFound.FindAllStringSubmatch(r.Tail, -1) {
-			wanted = append(wanted, Missing{r.Name, r.Line, m[1]})
+			wanted = append(wanted, Missing{r.Command, m[1]})
 		}
 		for _, m := range noModule.FindAllStringSubmatch(r.Tail, -1) {
-			wanted = append(wanted, Missing{r.Name, r.Line, m[1] + runsModule + m[2]})
+			wanted = append(wanted, Missing{r.Command, m[1] + runsModule + m[2]})
 		}
 	}
 	wanted = wanted[:min(len(wanted), maxTools)]

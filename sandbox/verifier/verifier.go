@@ -62,6 +62,16 @@ type Command struct {
 	// Own marks what the claimed tree says of itself: the programs that it runs are
 	// the tree's own, and not main's.
 	Own bool `json:"own,omitzero"`
+	// Held marks what the PM holds out: neither its line nor what it prints is shown (PROOF-5).
+	Held bool `json:"held,omitzero"`
+}
+
+// Shown is the line as people and agents see it.
+func (c Command) Shown() string {
+	if c.Held {
+		return "held out"
+	}
+	return c.Line
 }
 
 // Facts are what running a claim showed.

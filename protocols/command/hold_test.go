@@ -1,0 +1,61 @@
+package command_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+)
+
+// TestHold: criteria and files are kept on the host, and the directive names them.
+func TestHold(t *testing.T) {
+	p := newDesk(t)
+	dir := filepath.Dir(p.Bare)
+	hold := func(code int, text string, args ...string) string {
+		t.Helper()
+		out, err := p.Try(dir, nil, text, "git-ward", append([]string{"directive", "hold"}, args...)...)
+		var ended *exec.ExitError
+		if err == nil && code != 0 || err != nil && (!errors.As(err, &ended) || ended.ExitCode() != code) {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+		return out
+	}
+	if err := os.WriteFile(filepath.Join(dir, "held_test.sh"), []byte("true\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	gittest.InOrder(t, hold(0, "- [ ] it is loud (`sh held_test.sh`)\n- [ ] and short (`true`)\n", "--bare", p.Bare, "D-6", "held_test.sh"), "D-6: 2 criteria are held out, with 1 file: pushed to main as ")
+	text := p.Run(p.Bare, "git", "show", "main:COMMS.md")
+	if n := strings.Count(text, "\n- held: 2 "); n != 1 || strings.Contains(text, "it is loud (`sh held_test.sh`)") {
+		t.Errorf("%d lines in\n%s", n, text)
+	}
+	gittest.InOrder(t, hold(0, "- [ ] one (`true`)\n", "--bare", p.Bare, "D-6"), "D-6: 1 criterion is held out")
+	if text := p.Run(p.Bare, "git", "show", "main:COMMS.md"); strings.Count(text, "\n- held: ") != 1 || !strings.Contains(text, "\n- held: 1 ") {
+		t.Errorf("%s", text)
+	}
+	gittest.InOrder(t, hold(0, "", "--bare", p.Bare, "D-6"), "D-6: 0 criteria are held out")
+	if text := p.Run(p.Bare, "git", "show", "main:COMMS.md"); strings.Contains(text, "\n- held: ") {
+		t.Errorf("%s", text)
+	}
+	for _, bad := range []struct {
+		text, says string
+		args       []string
+		code       int
+	}{
+		{"- [ ] it looks good\n", "has no command", []string{"--bare", p.Bare, "D-6"}, 1},
+		{"some words\n", "there is no criterion in it", []string{"--bare", p.Bare, "D-6"}, 1},
+		{"- [ ] x (`true`)\n", "COMMS.md has no D-99", []string{"--bare", p.Bare, "D-99"}, 1},
+		{"- [ ] x (`true`)\n", "is not below this directory", []string{"--bare", p.Bare, "D-6", "../x"}, 2},
+		{"", "takes one directive", []string{"--bare", p.Bare}, 2},
+	} {
+		gittest.InOrder(t, hold(bad.code, bad.text, bad.args...), bad.says)
+	}
+	out, err := p.Try(p.Work, nil, "- [ ] x (`true`)\n", "git-ward", "directive", "hold", "D-6")
+	if err == nil || !strings.Contains(out, "kept on the host alone, and this is a clone") {
+		t.Error(err, out)
+	}
+	p.Fsck()
+}

@@ -1,0 +1,48 @@
+package comms
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Held says of criteria that stand on the host alone how many there are, and the SHA-256 of
+// what is held out, in hex (PROOF-5). Zero for none.
+type Held struct {
+	Count  int
+	SHA256 string
+}
+
+// keyHeld is the key by which a directive names them.
+const keyHeld = "held"
+
+// MaxHeld is how many criteria one directive holds out.
+const MaxHeld = 100
+
+// held takes `COUNT SHA256`.
+func (v *valueReader) held(to *Held) {
+	count, sum, _ := strings.Cut(v.text, " ")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 1 || n > MaxHeld || strconv.Itoa(n) != count || len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+		v.bad(0, "git ward directive hold D-n writes the line: COUNT SHA256", "%s is no number of criteria and hash", quote(v.text))
+		return
+	}
+	*to = Held{n, sum}
+}
+
+// Holding is the PM's word on what is held out of a directive. It takes the place of an
+// earlier one, and is another text of the directive.
+type Holding struct {
+	Directive string // "D-1"
+	Held      Held   // zero: nothing any more
+}
+
+func (c Holding) amend(data []byte, _ Room) (Amended, error) {
+	return amendDirective(data, c.Directive, func(d *Directive) string {
+		text := withoutLines(d.Raw, func(line string) bool { return strings.HasPrefix(line, "- "+keyHeld+":") })
+		if c.Held.Count > 0 {
+			text += fmt.Sprintf("- %s: %d %s\n", keyHeld, c.Held.Count, c.Held.SHA256)
+		}
+		return text
+	})
+}
