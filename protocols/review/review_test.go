@@ -225,7 +225,7 @@ func TestText(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"judged":   {"git ward take D-1.1", "git ward drop D-1"},
-		"unjudged": {"git ward take D-1.1 --unjudged (the project went on)", "git ward uow fork D-1.1 (the agent goes on from there)", "git ward drop D-1"},
+		"unjudged": {"git ward take D-1.1 (the project went on, so the host judges the merged tree first)", "git ward uow fork D-1.1 (the agent goes on from there)", "git ward drop D-1"},
 		"clash":    {"git ward uow fork D-1.1 (the agent merges the project)", "git ward drop D-1"},
 		"none":     {"git ward directive edit D-1", "git ward drop D-1"},
 	} {
