@@ -169,7 +169,7 @@ func TestVerbsRace(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "heartbeat", "--reason", "PULSE_APPROVED", "D-1.1"); err != nil {
+			if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "resume", "--pulse", "--reason", "PULSE_APPROVED", "D-1.1"); err != nil {
 				t.Error(err, out)
 			}
 		})

@@ -105,7 +105,7 @@ func TestPulse(t *testing.T) {
 	work := b.work("hello")
 	b.claim("D-1.1", work)
 	b.verdict("D-1.1", work, "podman", true)
-	if out, err := b.AgentPush(work + ":main"); err == nil || !strings.Contains(out, "a sign of the PM is due: git ward uow heartbeat D-1.1") {
+	if out, err := b.AgentPush(work + ":main"); err == nil || !strings.Contains(out, "a sign of the PM is due: git ward uow resume --pulse D-1.1") {
 		t.Fatal(out)
 	}
 	forged := *b.last[uow.RefPrefix+"D-1.1"]
@@ -113,7 +113,7 @@ func TestPulse(t *testing.T) {
 	forged.Budget.Spent.Iterations++
 	forged.Budget.Spent.Pushes++
 	b.refused("D-1.1", &forged, true, "uow/pulse: 2 interactions without a sign of the PM, and the policy wants one every 2")
-	b.uow("D-1.1: at work", "heartbeat", "--reason", "PULSE_APPROVED", "D-1.1")
+	b.uow("D-1.1: at work", "resume", "--pulse", "--reason", "PULSE_APPROVED", "D-1.1")
 
 	// This agent has not seen the heartbeat: its step is a lost race.
 	old := b.tips[uow.RefPrefix+"D-1.1"]
@@ -190,12 +190,12 @@ func TestWaysOut(t *testing.T) {
 	b.uow(id+": failed", "cancel", "-m", "enough", id)
 
 	id = next(uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.Question, Note: "which parser?"})
-	b.uow("! which a heartbeat does not answer", "heartbeat", id)
+	b.uow("! which a heartbeat does not answer", "resume", "--pulse", id)
 	b.uow("waits for you, it asks you something: git ward uow approve "+id, "show", id)
 	b.uow(id+": at work", "clarify", "-m", "the second", id)
 	b.catchUp(id)
 	b.step(id, uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.PulseIsDue})
-	b.uow(id+": at work", "heartbeat", id)
+	b.uow(id+": at work", "resume", "--pulse", id)
 	b.catchUp(id)
 	b.step(id, uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
 	b.uow("it is a dead letter; your last word on it: git ward uow cancel --failed "+id, "list")

@@ -68,7 +68,7 @@ func TestCommandsThatWait(t *testing.T) {
 		{ask(uow.Question), "git ward uow approve D-1.1", true},
 		{ask("LOW_CONFIDENCE"), "git ward uow approve D-1.1", false},
 		{ask("POLICY_BRANCH"), "git ward uow approve D-1.1", false},
-		{ask(uow.PulseIsDue), "git ward uow heartbeat D-1.1", false},
+		{ask(uow.PulseIsDue), "git ward uow resume --pulse D-1.1", false},
 		{uow.Input{Event: uow.Pause, Actor: uow.PM, Reason: "COST_REVIEW"}, "git ward uow resume D-1.1", false},
 		{block("AMBIGUITY_LOCK"), "git ward uow clarify D-1.1", true},
 		{block("LOOP_BLOCKED"), "git ward uow clarify D-1.1", true},

@@ -207,10 +207,10 @@ func TestStory05Pulse(t *testing.T) {
 		if d.last().State == uow.Archived {
 			break
 		}
-		if next := d.last().Next(); next != "git ward uow heartbeat D-1.1" {
+		if next := d.last().Next(); next != "git ward uow resume --pulse D-1.1" {
 			t.Fatalf("the command is %q", next)
 		}
-		d.uow("heartbeat", "D-1.1")
+		d.uow("resume", "--pulse", "D-1.1")
 	}
 	d.exact("D-1")
 }

@@ -29,7 +29,7 @@ type branch struct{ name, dir string }
 // unitVerbs are the PM's verbs on a directive's newest unit.
 var unitVerbs = map[string][]string{
 	"approve": {"approve"}, "reject": {"approve", "--reject"}, "clarify": {"clarify", "-m", "it is the second one"}, "retry": {"retry"}, "waive": {"retry", "--waive"},
-	"deny": {"retry", "--waive", "--deny"}, "heartbeat": {"heartbeat"}, "pause": {"pause"}, "resume": {"resume"}, "cancel": {"cancel"},
+	"deny": {"retry", "--waive", "--deny"}, "heartbeat": {"resume", "--pulse"}, "pause": {"pause"}, "resume": {"resume"}, "cancel": {"cancel"},
 	"fork": {"fork"}, "fresh": {"fork", "--fresh"}, "archive": {"archive"},
 }
 

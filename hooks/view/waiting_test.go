@@ -27,7 +27,7 @@ func TestWaits(t *testing.T) {
 		{uow.Active, "WORK_STARTED", "", ""},
 		{uow.PendingApproval, uow.Question, Question, "git ward uow approve D-1.1"},
 		{uow.PendingApproval, uow.NeedInfo, Question, "git ward directive edit D-1"},
-		{uow.PendingApproval, uow.PulseIsDue, Approval, "git ward uow heartbeat D-1.1"},
+		{uow.PendingApproval, uow.PulseIsDue, Approval, "git ward uow resume --pulse D-1.1"},
 		{uow.PendingApproval, "POLICY_BRANCH", Approval, "git ward uow approve D-1.1"},
 		{uow.Paused, "PILOT_HOLD", Blocked, "git ward uow resume D-1.1"},
 		{uow.ZombiedSoft, "AMBIGUITY_LOCK", Blocked, "git ward uow clarify D-1.1"},

@@ -32,7 +32,7 @@ var lines = map[string][]string{
 	"report":     {"--append --status INFO -m words", "--append --status NO", "append --status INFO --directive D-1 -F COMMS.md", "--html NEW", "--html NEW --bare HOSTILE"},
 	"serve":      {"--bare HOSTILE", "--listen HOSTILE", "HOSTILE", "--bare BARE --listen 192.0.2.1:1"},
 	"uow": {"show", "list --all --json", "show D-1.1", "show --json D-1.1", "clarify D-1.1 -m WORDS", "pause D-1.1", "pause --all",
-		"resume D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "heartbeat D-1.1", "cancel D-1.1", "no-such"},
+		"resume D-1.1", "policy-check", "approve D-1.1 --reason APPROVED -m WORDS", "retry D-1.1", "resume --pulse D-1.1", "cancel D-1.1", "no-such"},
 	"directive": {"show", "list --json", "show D-1", "show --json D-1", "new -m HOSTILE", "new --json -m WORDS", "edit D-1 -m HOSTILE", "edit -F COMMS.md D-1", "show HOSTILE", "show --bare HOSTILE"},
 	"review":    {"D-1", "--json D-1", "D-1.1", "D-9", "HOSTILE", "--bare BARE D-1", "--bare HOSTILE D-1"},
 	"include":   {"D-1", "D-1 HOSTILE", "D-1.1 go.mod", "D-9", "HOSTILE", "--bare BARE D-1"},

@@ -32,7 +32,7 @@ var Directive = cli.Command{Name: "directive", Doc: "show, write and edit direct
 			Examples: []cli.Example{{Line: `directive edit D-1`, Doc: "in your editor"}}},
 		{Name: "hold", Doc: "hold criteria out, which the host alone knows, and have them decide", Run: directiveHold,
 			Long:     "Criteria and files that nobody sees who works on the directive: they are kept on the host, in no ref, and the directive has their number and a hash. The files lie in the judged tree while such a criterion's command runs. A verdict says of each whether it is met, and nothing else. No criteria take back what was held out.",
-			Examples: []cli.Example{{Line: `directive hold -F criteria.md --bare /srv/git/project.git D-1 tests/held_test.go`, Doc: "on the host: criteria and a file"}}},
+			Examples: []cli.Example{{Line: `directive hold --bare /srv/git/project.git D-1`, Doc: "on the host: the criteria of standard input"}}},
 	}}
 
 // shown is what `git ward directive show --json` prints.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -8,12 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/held"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/held"
 	"git-ward/protocols/state"
 )
 
@@ -46,7 +46,7 @@ func directiveHold(ctx context.Context, env *cli.Env) error {
 	if !u.bare() {
 		return refused(env, "there: git ward directive hold --bare DIR "+name, "what is held out is kept on the host alone, and this is a clone")
 	}
-	text := []byte{}
+	var text []byte
 	if from == "" || from == "-" {
 		text, err = io.ReadAll(io.LimitReader(env.Stdin, held.MaxFiles))
 	} else {
@@ -64,9 +64,13 @@ func directiveHold(ctx context.Context, env *cli.Env) error {
 
 // hold keeps criteria and files on the host, and has the directive name them.
 func (u *units) hold(name, text string, files []held.File) error {
-	criteria, err := heldCriteria(text)
+	list, err := comms.CriteriaOf(text)
 	if err != nil {
-		return refused(u.env, "a line each: - [ ] TEXT (`COMMAND`)", "%v", err)
+		return refused(u.env, "a line each: "+comms.ExampleCriterion, "%v", err)
+	}
+	var criteria []held.Criterion
+	for _, c := range list {
+		criteria = append(criteria, held.Criterion{Text: c.Text, Command: c.Command})
 	}
 	doc, err := u.documents()
 	if err != nil {
@@ -93,6 +97,9 @@ func (u *units) hold(name, text string, files []held.File) error {
 			diag.WriteText(u.env.Stderr, amended.Found)
 			err = refused(u.env, "git ward directive edit "+name, "COMMS.md does not take it")
 		}
+		if err == nil && bytes.Equal(amended.Data, doc.Data) {
+			return nil, nil
+		}
 		return amended.Data, err
 	})
 	if errors.Is(err, errNotTaken) {
@@ -101,32 +108,12 @@ func (u *units) hold(name, text string, files []held.File) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(u.env.Stdout, "%s, with %s: pushed to %s as %s\n", says, diag.Count(len(files), "file"), u.names.Branch, diag.Short(commit))
+	how := "as before"
+	if commit != "" {
+		how = "pushed to " + u.names.Branch + " as " + diag.Short(commit)
+	}
+	fmt.Fprintf(u.env.Stdout, "%s, with %s: %s\n", says, diag.Count(len(files), "file"), how)
 	return nil
-}
-
-// heldCriteria reads criteria, each with a command; no line is none.
-func heldCriteria(text string) (list []held.Criterion, err error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	doc, found := comms.Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: held out\n\n" + text + "\n\n## Reports\n"))
-	if diag.HasErrors(found) || len(doc.Directives) != 1 {
-		return nil, errors.New("it is more than criteria")
-	}
-	for _, c := range doc.Directives[0].Criteria {
-		if c.Command == "" {
-			return nil, fmt.Errorf("%q has no command", c.Text)
-		}
-		list = append(list, held.Criterion{Text: c.Text, Command: c.Command})
-	}
-	switch {
-	case len(list) == 0:
-		return nil, errors.New("there is no criterion in it")
-	case len(list) > comms.MaxHeld:
-		return nil, fmt.Errorf("%d criteria are more than %d", len(list), comms.MaxHeld)
-	}
-	return list, nil
 }
 
 // heldFiles reads files that are to lie at the same paths in the judged tree.

@@ -53,9 +53,8 @@ var uowVerbs = []verb{
 	{"approve", "let a unit that asked go on; --reject: end it", uow.Approve},
 	{"clarify", "tell a unit what it did not know (-m); one that waits goes on", uow.Clarify},
 	{"retry", "try a blocked unit again, within its retries; --waive: beyond them", uow.Retry},
-	{"heartbeat", "give the sign that the policy's pulse wants", uow.Heartbeat},
 	{"pause", "stop a unit; --all: every one", uow.Pause},
-	{"resume", "let a paused unit go on", uow.Resume},
+	{"resume", "let a paused unit go on; --pulse: give the sign that the policy wants", uow.Resume},
 	{"cancel", "end a unit that is not over; --failed: your last word on one that is", uow.Cancel},
 	{"fork", "open the next unit of a directive whose text is the same", uow.Fork},
 	{"archive", "put an ended unit away; --expire: drop the record of one that was", uow.Archive},
@@ -65,6 +64,7 @@ var uowVerbs = []verb{
 var beside = map[uow.Event]verb{
 	uow.Approve: {uow.Reject.Typed(), "end a unit that asked", uow.Reject},
 	uow.Retry:   {uow.Waive.Typed(), "try it again beyond its retries, or with --deny make it a dead letter", uow.Waive},
+	uow.Resume:  {uow.Heartbeat.Typed(), "give the sign that the policy's pulse wants", uow.Heartbeat},
 	uow.Cancel:  {uow.Confirm.Typed(), "your last word on a dead letter, or on a changed journal: it failed", uow.Confirm},
 }
 

@@ -1,7 +1,9 @@
 package comms
 
 import (
+	"errors"
 	"fmt"
+	"git-ward/internal/diag"
 	"strconv"
 	"strings"
 )
@@ -28,6 +30,31 @@ func (v *valueReader) held(to *Held) {
 		return
 	}
 	*to = Held{n, sum}
+}
+
+// CriteriaOf reads criteria that stand alone, each with a command; none where there is no
+// text.
+func CriteriaOf(text string) ([]Criterion, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	doc, found := Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: held out\n\n" + text + "\n\n## Reports\n"))
+	if diag.HasErrors(found) || len(doc.Directives) != 1 {
+		return nil, errors.New("it is more than criteria")
+	}
+	list := doc.Directives[0].Criteria
+	for _, c := range list {
+		if c.Command == "" {
+			return nil, fmt.Errorf("%s has no command", quote(c.Text))
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return nil, errors.New("there is no criterion in it")
+	case len(list) > MaxHeld:
+		return nil, fmt.Errorf("%d criteria are more than %d", len(list), MaxHeld)
+	}
+	return list, nil
 }
 
 // Holding is the PM's word on what is held out of a directive. It takes the place of an

@@ -17,6 +17,8 @@ func (e Event) Typed() string {
 		return "retry --waive"
 	case Confirm:
 		return "cancel --failed"
+	case Heartbeat:
+		return "resume --pulse"
 	}
 	return string(e)
 }

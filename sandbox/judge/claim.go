@@ -11,7 +11,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/held"
+	"git-ward/internal/held"
 	"git-ward/protocols/loop"
 	"git-ward/sandbox/lastgood"
 	"git-ward/sandbox/verifier"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/tier"
-	"git-ward/protocols/held"
+	"git-ward/internal/held"
 	"git-ward/protocols/loop"
 	"git-ward/sandbox/verifier"
 )
