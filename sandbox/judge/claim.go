@@ -10,8 +10,8 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/protocols/comms"
 	"git-ward/internal/held"
+	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/sandbox/lastgood"
 	"git-ward/sandbox/verifier"

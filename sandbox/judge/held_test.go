@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"git-ward/internal/tier"
 	"git-ward/internal/held"
+	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/sandbox/verifier"
 )
