@@ -219,7 +219,7 @@ func ignore(err error) error {
 // somebody's, such as ward/launch.env and ward/allowed_signers: a name that is missing here
 // stays, and is told.
 var made = pattern.New(`^(?:agent-objects\.json|agent-objects\.lock|aside|audit\.lock|authorized_keys|backpressure\.json|before\.json|cache|` +
-	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|judging|launch\.lock|launcher\.json|live|` +
+	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|held|judging|launch\.lock|launcher\.json|live|` +
 	`maintain\.(?:going|lock|mark|run|turn)|meter\.json|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
 	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers|\.[a-z_.-]+\.\d+)$`)
 
