@@ -259,7 +259,7 @@ func (w *watch) due() *stop.Stop {
 	}
 	switch n := int64(w.gate.Calls() - w.from); {
 	case w.pulse >= 0 && n >= w.pulse && n > 0:
-		return &stop.Stop{Kind: stop.Suspended, Why: fmt.Sprintf("a sign of the PM is due (pilot_pulse): git ward uow heartbeat %s", w.unit), Err: held(uow.PulseIsDue)}
+		return &stop.Stop{Kind: stop.Suspended, Why: fmt.Sprintf("a sign of the PM is due (pilot_pulse): git ward uow %s %s", uow.Heartbeat.Typed(), w.unit), Err: held(uow.PulseIsDue)}
 	case n >= w.spin:
 		return stop.New(stop.Unfinished, "The tools were used %d times without progress, as often as the policy allows (max_interactions).", n)
 	}

@@ -260,7 +260,7 @@ func workable(pass *Pass, id uow.ID, hash string) (why string, err error) {
 	case last.State != uow.Active || last.DirectiveHash != hash:
 		return fmt.Sprintf("%s is %s: only an ACTIVE unit merges, on the directive as it stands", id, last.State), nil
 	case last.PulseDue():
-		return "a sign of the PM is due: git ward uow heartbeat " + id.String(), nil
+		return "a sign of the PM is due: git ward uow " + uow.Heartbeat.Typed() + " " + id.String(), nil
 	}
 	return "", nil
 }

@@ -254,7 +254,7 @@ func (s *step) allowed(r *Record) {
 		s.bad("directive", "end the unit with DIRECTIVE_CHANGED and open the next one", "%s was edited since the unit became ACTIVE", r.Directive)
 	}
 	if r.PulseDue() {
-		s.bad("pulse", "wait for the PM: git ward uow heartbeat "+r.ID,
+		s.bad("pulse", "wait for the PM: git ward uow "+Heartbeat.Typed()+" "+r.ID,
 			"%d interactions without a sign of the PM, and the policy wants one every %d", r.Pulse, r.Policy.PilotPulse)
 	}
 	if calls := s.interactions(); r.Calls+calls > r.Policy.MaxInteractions {
