@@ -92,7 +92,7 @@ const keyAfter = "after"
 
 // ExampleCriterion is one as messages show it: it fails before the work, as one of a
 // directive's must.
-const ExampleCriterion = "- [ ] it greets (`sh greet.sh | grep -x hello`)"
+const ExampleCriterion = "- [ ] it greets (`grep -q hello greeting.txt`)"
 
 // keyGuards is the key by which the PM says that a claim needs no criterion that the work
 // alone made hold; guardsEnough is its one value.
