@@ -125,7 +125,7 @@ func question(directive string, missing []string) string {
 	for _, m := range missing {
 		switch m {
 		case "acceptance_criteria":
-			text += "- it has no acceptance criterion; write one, with a command that decides it: " + comms.ExampleCriterion + "\n"
+			text += "- it has no acceptance criterion; write one, with a command that decides it:\n" + comms.ExampleCriterion + "\n"
 		case "halting_certificates_applicable":
 			text += "- no criterion has a command, and no certificate is declared; write a command, or a residual with - certificates: CONVERGED\n"
 		case "R_p":
