@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,7 +12,6 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/held"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/state"
 )
 
 const holdUsage = "directive hold [-F FILE] [--bare DIR] [--config FILE] D-n [PATH...]"
@@ -46,20 +43,25 @@ func directiveHold(ctx context.Context, env *cli.Env) error {
 	if !u.bare() {
 		return refused(env, "there: git ward directive hold --bare DIR "+name, "what is held out is kept on the host alone, and this is a clone")
 	}
-	var text []byte
+	var text string
 	if from == "" || from == "-" {
-		text, err = io.ReadAll(io.LimitReader(env.Stdin, held.MaxFiles))
+		var data []byte
+		data, err = io.ReadAll(io.LimitReader(env.Stdin, maxDraft+1))
+		text = string(data)
 	} else {
-		text, err = os.ReadFile(env.Path(from))
+		text, err = readDraft(env.Path(from))
 	}
 	if err != nil {
 		return err
+	}
+	if len(text) > maxDraft { // a part of it would be taken for all
+		return refused(env, "hold out fewer criteria, or shorter ones", "the criteria have more than %d bytes", maxDraft)
 	}
 	files, err := heldFiles(env, args[1:])
 	if err != nil {
 		return err
 	}
-	return said(u.hold(name, string(text), files))
+	return said(u.hold(name, text, files))
 }
 
 // hold keeps criteria and files on the host, and has the directive name them.
@@ -91,26 +93,11 @@ func (u *units) hold(name, text string, files []held.File) error {
 	if len(criteria) == 1 {
 		says = name + ": 1 criterion is held out"
 	}
-	commit, err := u.amend(func() string { return says }, func(doc state.Comms) ([]byte, error) {
-		amended, err := comms.Amend(doc.Data, word, comms.Whole)
-		if err == nil && diag.HasErrors(amended.Found) {
-			diag.WriteText(u.env.Stderr, amended.Found)
-			err = refused(u.env, "git ward directive edit "+name, "COMMS.md does not take it")
-		}
-		if err == nil && bytes.Equal(amended.Data, doc.Data) {
-			return nil, nil
-		}
-		return amended.Data, err
+	how, err := u.say(name, says, word, func(d *comms.Directive) (bool, error) {
+		return d != nil && d.Options.Held == word.Held, nil
 	})
-	if errors.Is(err, errNotTaken) {
-		return refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
-	}
 	if err != nil {
 		return err
-	}
-	how := "as before"
-	if commit != "" {
-		how = "pushed to " + u.names.Branch + " as " + diag.Short(commit)
 	}
 	fmt.Fprintf(u.env.Stdout, "%s, with %s: %s\n", says, diag.Count(len(files), "file"), how)
 	return nil

@@ -77,36 +77,45 @@ func (u *units) include(of subject, paths []string, guards bool) error {
 		says = "criteria that held before the work"
 	}
 	subject := fmt.Sprintf("%s: include %s", of.name, says)
-	commit, err := u.amend(func() string { return subject }, func(doc state.Comms) ([]byte, error) {
-		d := doc.Directive(of.name)
+	how, err := u.say(of.name, subject, word, func(d *comms.Directive) (bool, error) {
 		if d == nil || d.Hash() != p.Verdict.DirectiveHash {
-			return nil, refused(u.env, again, "%s has another text by now than the verdict is for", of.name)
+			return false, refused(u.env, again, "%s has another text by now than the verdict is for", of.name)
 		}
-		if word.Said(d) {
-			return nil, nil // a push before this one has said it
-		}
-		amended, err := comms.Amend(doc.Data, word, comms.Whole)
-		if err == nil && diag.HasErrors(amended.Found) {
-			diag.WriteText(u.env.Stderr, amended.Found)
-			err = refused(u.env, "git ward directive edit "+of.name, "COMMS.md does not take it")
-		}
-		return amended.Data, err
+		return word.Said(d), nil // by a push before this one
 	})
-	if errors.Is(err, errNotTaken) {
-		return refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
-	}
 	if err != nil {
 		return err
-	}
-	how := "it said so already"
-	if commit != "" {
-		how = "pushed to " + u.names.Branch + " as " + diag.Short(commit)
 	}
 	fmt.Fprintf(u.env.Stdout, "%s includes %s: %s\n", of.name, says, how)
 	for _, i := range word.Paths {
 		fmt.Fprintf(u.env.Stdout, "  %s\n", diag.Clean(i.Path))
 	}
 	return u.judgeAgain(p.Unit)
+}
+
+// say puts the PM's word on a directive into COMMS.md, unless said finds it there. It returns
+// in words how that went.
+func (u *units) say(name, subject string, word comms.Change, said func(d *comms.Directive) (bool, error)) (how string, err error) {
+	commit, err := u.amend(func() string { return subject }, func(doc state.Comms) ([]byte, error) {
+		if there, err := said(doc.Directive(name)); there || err != nil {
+			return nil, err
+		}
+		amended, err := comms.Amend(doc.Data, word, comms.Whole)
+		if err == nil && diag.HasErrors(amended.Found) {
+			diag.WriteText(u.env.Stderr, amended.Found)
+			err = refused(u.env, "git ward directive edit "+name, "COMMS.md does not take it")
+		}
+		return amended.Data, err
+	})
+	switch {
+	case errors.Is(err, errNotTaken):
+		return "", refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
+	case err != nil:
+		return "", err
+	case commit == "":
+		return "it said so already", nil
+	}
+	return "pushed to " + u.names.Branch + " as " + diag.Short(commit), nil
 }
 
 // wanted are the paths that are to be included, with what the claim has there.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,11 +17,8 @@ import (
 // commit that holds: the merge, or one that was judged before it and is the same but for
 // words. Any other verdict is an error, which is said.
 func (t *taking) judged(c *comparer, w *work, merge string) (commit string, err error) {
-	id, err := uow.ParseID(w.Unit)
-	if err != nil {
-		return "", err
-	}
-	tip, err := c.hostTip(id.TakeRef())
+	ref := uow.TakePrefix + w.Unit
+	tip, err := c.hostTip(ref)
 	if err != nil {
 		return "", err
 	}
@@ -34,7 +30,7 @@ func (t *taking) judged(c *comparer, w *work, merge string) (commit string, err 
 	case same: // a take before this one asked
 		commit = tip
 	default:
-		moved, _, err := c.publishRef(id.TakeRef(), tip, merge)
+		moved, _, err := c.publishRef(ref, tip, merge)
 		if err != nil {
 			return "", refused(c.env, "nothing was changed; what the host says stands above", "%v", err)
 		}
@@ -116,11 +112,8 @@ func (c *comparer) verdictOn(w *work, merge string, wait bool) (*loop.Verdict, e
 // takeBack deletes the ref by which the host was asked, once the project has the work. Where
 // that fails it stays, and says nothing any more.
 func (u *units) takeBack(w *work, asked string) {
-	id, err := uow.ParseID(w.Unit)
-	if err == nil {
-		_, _, err = u.publishRef(id.TakeRef(), asked, "")
-	}
-	if err != nil {
-		fmt.Fprintf(u.env.Stderr, "git-ward: warning: %s stays: %s\n", cmp.Or(id.TakeRef(), w.Unit), diag.Clean(err.Error()))
+	ref := uow.TakePrefix + w.Unit
+	if _, _, err := u.publishRef(ref, asked, ""); err != nil {
+		fmt.Fprintf(u.env.Stderr, "git-ward: warning: %s stays: %s\n", ref, diag.Clean(err.Error()))
 	}
 }

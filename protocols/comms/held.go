@@ -3,9 +3,10 @@ package comms
 import (
 	"errors"
 	"fmt"
-	"git-ward/internal/diag"
 	"strconv"
 	"strings"
+
+	"git-ward/internal/diag"
 )
 
 // Held says of criteria that stand on the host alone how many there are, and the SHA-256 of

@@ -29,9 +29,6 @@ func (id ID) String() string { return id.Directive + "." + strconv.Itoa(id.K) }
 // Ref is the journal's ref.
 func (id ID) Ref() string { return RefPrefix + id.String() }
 
-// TakeRef is where a merge of the unit's work is judged.
-func (id ID) TakeRef() string { return TakePrefix + id.String() }
-
 // ParseID reads "D-1.2": digits without leading zeros, at most nine each.
 func ParseID(s string) (ID, error) {
 	directive, k, ok := strings.Cut(s, ".")

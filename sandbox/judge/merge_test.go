@@ -24,7 +24,7 @@ func TestJudgeMerge(t *testing.T) {
 		t.Helper()
 		c.git("switch", "--quiet", "--detach", on)
 		c.git("merge", "--quiet", "--no-ff", "--message", "take it", claimed)
-		c.git("push", "--quiet", "--force", "origin", "HEAD:"+c.unit.TakeRef())
+		c.git("push", "--quiet", "--force", "origin", "HEAD:"+uow.TakePrefix+c.unit.String())
 		return c.head()
 	}
 	goOn := func(name, text string) string {
@@ -58,18 +58,18 @@ func TestJudgeMerge(t *testing.T) {
 		}
 	}
 	for why, ref := range map[string]string{
-		"a unit that there is not":    uow.ID{Directive: "D-9", K: 1}.TakeRef(),
-		"history of nobody's":         c.unit.TakeRef(),
+		"a unit that there is not":    uow.TakePrefix + "D-9.1",
+		"history of nobody's":         uow.TakePrefix + c.unit.String(),
 		"a name that is no unit's":    uow.TakePrefix + "x",
-		"a unit that claimed nothing": uow.ID{Directive: "D-1", K: 2}.TakeRef(),
+		"a unit that claimed nothing": uow.TakePrefix + "D-1.2",
 	} {
 		commit := merge(goOn("more", why))
-		if ref == c.unit.TakeRef() {
+		if ref == uow.TakePrefix+c.unit.String() {
 			c.git("checkout", "--quiet", "--orphan", "nobodys")
 			c.git("commit", "--quiet", "--message", why)
 			commit = c.head()
 		}
-		c.host("update-ref", "-d", c.unit.TakeRef())
+		c.host("update-ref", "-d", uow.TakePrefix+c.unit.String())
 		c.git("push", "--quiet", "--force", "origin", commit+":"+ref)
 		if c.Asked(t.Context()) {
 			t.Errorf("%s is judged", why)
