@@ -200,16 +200,22 @@ func proven(dir *os.Root, want mark, held *os.File) (lock *os.File, ok bool) {
 	text, err := io.ReadAll(io.LimitReader(lock, maxMark))
 	ok = err == nil && json.Unmarshal(text, &m) == nil && m.ID != "" && m.Name == want.Name && m.Inode == want.Inode && (want.ID == "" || m.ID == want.ID)
 	if ok && held != nil {
-		one, err1 := held.Stat()
-		two, err2 := lock.Stat()
-		ok = err1 == nil && err2 == nil && os.SameFile(one, two) && unix.Flock(int(held.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+		ok = stands(dir, held) && unix.Flock(int(held.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 	} else if ok {
-		ok = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+		ok = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && stands(dir, lock)
 	}
 	if !ok {
 		lock.Close()
 	}
 	return lock, ok
+}
+
+// stands reports whether a mark that was opened is the directory's still: who had the lock
+// until now may have removed both.
+func stands(dir *os.Root, lock *os.File) bool {
+	one, err1 := lock.Stat()
+	two, err2 := dir.Lstat(markName)
+	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }
 
 func ignore(err error) error {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -96,6 +97,50 @@ func TestSweptOnce(t *testing.T) {
 	dead.Lock.Close()
 	if made(t, parent); !there(dead.Path) {
 		t.Error("the parent is swept for each directory")
+	}
+}
+
+// TestSweepBesideMakers: a sweep that comes between a maker's removal and its letting go of
+// the lock, or between its keeping of a directory and that, finds nothing of its own there.
+func TestSweepBesideMakers(t *testing.T) {
+	parent, kept := t.TempDir(), t.TempDir()
+	end, ended := make(chan struct{}), make(chan error)
+	for range 3 {
+		go func() {
+			for {
+				select {
+				case <-end:
+					ended <- nil
+					return
+				default:
+				}
+				if err := scratch.Sweep(parent); err != nil {
+					ended <- err
+					<-end
+					return
+				}
+			}
+		}()
+	}
+	for i := range 2000 {
+		d, keep := made(t, parent), filepath.Join(kept, strconv.Itoa(i))
+		if err := d.Keep(keep); err != nil || !there(filepath.Join(keep, "file")) {
+			t.Fatalf("kept: %v", err)
+		}
+		if err := made(t, parent).Remove(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(end)
+	for range 3 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range 2000 {
+		if !there(filepath.Join(kept, strconv.Itoa(i), "file")) {
+			t.Fatalf("what was kept is emptied: %d", i)
+		}
 	}
 }
 
