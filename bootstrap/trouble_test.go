@@ -177,7 +177,7 @@ func TestFullDisk(t *testing.T) {
 	tier.Full(t, "it fills a disk")
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED, out loud: only root can mount a small disk")
+		t.Skip("SKIPPED: only root can mount a small disk")
 	}
 	s := newSite(t, library+"ok\n"+`while [ ! -e "$S/.signal/bootstrap" ]; do sleep 0.1; done; dd if=/dev/zero of="$S/fill" bs=64k 2>/dev/null; exit 0`+"\n")
 	s.branch("agent/x", handover)
@@ -192,7 +192,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", s.state, "tmpfs", 0, "size=32m"); err != nil {
-		t.Skip("SKIPPED, out loud: ", err)
+		t.Skip("SKIPPED: ", err)
 	}
 	t.Cleanup(func() { s.kill(); syscall.Unmount(s.state, syscall.MNT_DETACH) })
 	s.start()

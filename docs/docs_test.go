@@ -187,7 +187,7 @@ func (s *session) block(t *testing.T, name string, b *block) {
 		}
 	}
 	if why := missing(b.attrs["needs"]); why != "" {
-		t.Logf("%s:%d: SKIPPED, out loud: %s", name, b.line, why)
+		t.Logf("%s:%d: SKIPPED: %s", name, b.line, why)
 		return
 	}
 	if b.attrs["at"] == "clone" {

@@ -20,7 +20,7 @@ type signers struct {
 func newSigners(t *testing.T) *signers {
 	t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		t.Skip("SKIPPED, out loud: ssh-keygen is not installed (scripts/setup --hosting)")
+		t.Skip("SKIPPED: ssh-keygen is not installed (scripts/setup --hosting)")
 	}
 	s := &signers{newPair(t), t.TempDir()}
 	s.settings("pm = [\"pat\"]\nmembers = [\"mo\"]\n")

@@ -22,7 +22,7 @@ func (m *machine) network(t *testing.T, backend string) {
 		t.Fatal(err)
 	}
 	if lacks := settings.Lacks(backend); len(lacks) > 0 {
-		t.Skipf("SKIPPED, out loud: of podman's network backend %s there is no %s here", backend, strings.Join(lacks, ", "))
+		t.Skipf("SKIPPED: of podman's network backend %s there is no %s here", backend, strings.Join(lacks, ", "))
 	}
 	conf := filepath.Join(filepath.Dir(m.Bare), "containers.conf")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, "[network]\nnetwork_backend = %q\n", backend), 0o644); err != nil {
@@ -30,7 +30,7 @@ func (m *machine) network(t *testing.T, backend string) {
 	}
 	m.Env = append(m.Env, "CONTAINERS_CONF="+conf)
 	if has, err := m.Try(m.dir, nil, "", "sh", "-c", podmanOn(m.storage)+"info --format '{{.Host.NetworkBackend}}' 2>/dev/null"); err != nil || strings.TrimSpace(has) != backend {
-		t.Skipf("SKIPPED, out loud: this machine's podman has no network backend %s: %v %s", backend, err, has)
+		t.Skipf("SKIPPED: this machine's podman has no network backend %s: %v %s", backend, err, has)
 	}
 }
 

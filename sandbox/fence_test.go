@@ -23,11 +23,11 @@ var testStorage = cmp.Or(os.Getenv(storageVar), "/var/tmp/ward-test-storage")
 func fenced(t *testing.T) *gittest.Pair {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED, out loud: the fence's tests make namespaces and an ordinary user, as root")
+		t.Skip("SKIPPED: the fence's tests make namespaces and an ordinary user, as root")
 	}
 	for _, program := range []string{"podman", "runc", "mmdebstrap"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("SKIPPED, out loud: %s is not installed; scripts/setup --fence installs it", program)
+			t.Skipf("SKIPPED: %s is not installed; scripts/setup --fence installs it", program)
 		}
 	}
 	p := gittest.New(t)

@@ -31,7 +31,7 @@ type machines struct {
 func newMachines(t *testing.T, n int) *machines {
 	t.Helper()
 	if syscall.Access("/usr/sbin/sshd", 1) != nil {
-		t.Skip("SKIPPED, out loud: sshd is not installed (scripts/setup --hosting)")
+		t.Skip("SKIPPED: sshd is not installed (scripts/setup --hosting)")
 	}
 	bin, err := gittest.Bin()
 	if err != nil {

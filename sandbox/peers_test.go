@@ -52,7 +52,7 @@ func TestPeers(t *testing.T) {
 	table := []row{{"Ward, rootful, runc", ward}}
 	for _, peer := range peers(t) {
 		if peer.err != nil {
-			t.Logf("SKIPPED, out loud: %s: %v", peer.name, peer.err)
+			t.Logf("SKIPPED: %s: %v", peer.name, peer.err)
 			continue
 		}
 		got := answers(t, peer.out)

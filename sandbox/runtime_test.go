@@ -26,15 +26,15 @@ func TestRuntimes(t *testing.T) {
 		t.Run(runtime, func(t *testing.T) {
 			path, err := exec.LookPath(runtime)
 			if err != nil {
-				t.Skipf("SKIPPED, out loud: the runtime %s is not installed", runtime)
+				t.Skipf("SKIPPED: the runtime %s is not installed", runtime)
 			}
 			if _, err := os.Stat("/dev/kvm"); runtime == "krun" && err != nil {
-				t.Skip("SKIPPED, out loud: krun needs /dev/kvm")
+				t.Skip("SKIPPED: krun needs /dev/kvm")
 			}
 			m.set(`[sandbox] runtime = "` + runtime + `"`)
 			if err := podman.RuntimeTooOld(t.Context(), runtime, path); err != nil {
 				m.startsNothing(t, "is too old", "hint: ")
-				t.Skipf("SKIPPED, out loud: %v", err)
+				t.Skipf("SKIPPED: %v", err)
 			}
 			t.Run("holds", func(t *testing.T) { testRuntime(t, m, runtime) })
 			t.Run("works", func(t *testing.T) { testDirective(t, m, runtime, fmt.Sprintf("D-%d", i+1)) })
@@ -52,7 +52,7 @@ func TestRuntimes(t *testing.T) {
 	t.Run("not installed", func(t *testing.T) {
 		missing := "krun"
 		if _, err := exec.LookPath(missing); err == nil {
-			t.Skip("SKIPPED, out loud: krun is installed, and no other is missing for sure")
+			t.Skip("SKIPPED: krun is installed, and no other is missing for sure")
 		}
 		m.set(`[sandbox] runtime = "` + missing + `"`)
 		m.startsNothing(t, "the runtime krun is not installed", "hint: ")

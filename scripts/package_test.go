@@ -14,7 +14,7 @@ import (
 func built(t *testing.T, from string) string {
 	t.Helper()
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		t.Skip("SKIPPED, out loud: there is no dpkg-deb; packages are Debian's")
+		t.Skip("SKIPPED: there is no dpkg-deb; packages are Debian's")
 	}
 	out := t.TempDir()
 	run(t, 0, "package", "--from", from, "--out", out)
@@ -47,7 +47,7 @@ func TestPackageIsReproducible(t *testing.T) {
 func TestPackageInstalls(t *testing.T) {
 	tier.Full(t, "a package, built and installed")
 	if os.Getuid() != 0 {
-		t.Skip("SKIPPED, out loud: dpkg installs as root")
+		t.Skip("SKIPPED: dpkg installs as root")
 	}
 	deb := built(t, programs(t, "one"))
 	root := t.TempDir()
@@ -88,7 +88,7 @@ func TestPackageIsLinted(t *testing.T) {
 	tier.Full(t, "a package, built and linted")
 	lintian, err := exec.LookPath("lintian")
 	if err != nil {
-		t.Skip("SKIPPED, out loud: there is no lintian (apt-get install lintian)")
+		t.Skip("SKIPPED: there is no lintian (apt-get install lintian)")
 	}
 	out, err := exec.Command(lintian, "--allow-root", "--fail-on", "error", "--suppress-tags", "unusual-interpreter", built(t, programs(t, "one"))).CombinedOutput()
 	if err != nil {

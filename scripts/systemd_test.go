@@ -16,13 +16,13 @@ import (
 func TestUnitsAreVerified(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("SKIPPED, out loud: there is no systemd-analyze here")
+		t.Skip("SKIPPED: there is no systemd-analyze here")
 	}
 	tier.First(t, "it installs, and asks systemd")
 	// It makes a directory in /tmp, whatever TMPDIR says.
 	probe, err := os.MkdirTemp("/tmp", "ward-")
 	if err != nil {
-		t.Skipf("SKIPPED, out loud: systemd-analyze wants a /tmp that everybody may write: %v", err)
+		t.Skipf("SKIPPED: systemd-analyze wants a /tmp that everybody may write: %v", err)
 	}
 	os.Remove(probe)
 	prefix := filepath.Join(t.TempDir(), "local")

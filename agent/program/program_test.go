@@ -106,7 +106,7 @@ func TestSpent(t *testing.T) {
 	p.Config.Model.Command = []string{"sh", "-c", "curl --silent --data {} $" + gateway.Anthropic + "/v1/messages; exit 1"}
 	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Spent) || !strings.HasPrefix(err.Error(), "The model is not paid for any more. The command of") {
 		if unpaid == 0 {
-			t.Skip("SKIPPED, out loud: curl is not installed, which the command calls the gateway by")
+			t.Skip("SKIPPED: curl is not installed, which the command calls the gateway by")
 		}
 		t.Errorf("its call was not paid for: %v", err)
 	}

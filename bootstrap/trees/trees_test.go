@@ -247,7 +247,7 @@ func TestClearDisk(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		g := trees.Trees{Dir: &statedir.Dir{Path: filepath.Dir(fill), Separate: separate}}
 		if g.Dir.Free() < 0.1 {
-			t.Skip("SKIPPED, out loud: this machine's disk is nearly full")
+			t.Skip("SKIPPED: this machine's disk is nearly full")
 		}
 		if g.ClearDisk(t.Context(), func() {}) || !statedir.Exists(fill) {
 			t.Errorf("separate %v: it was cleared", separate)

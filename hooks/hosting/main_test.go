@@ -57,11 +57,11 @@ var made rune
 func newAccounts(t *testing.T, names ...string) (group string, all map[string]*account) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED, out loud: only root can make the users of this test")
+		t.Skip("SKIPPED: only root can make the users of this test")
 	}
 	for _, program := range []string{"useradd", "userdel", "groupadd", "groupdel", "usermod"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("SKIPPED, out loud: %s is not installed (apt-get install passwd)", program)
+			t.Skipf("SKIPPED: %s is not installed (apt-get install passwd)", program)
 		}
 	}
 	// Other test packages make users, too, and useradd does not wait for long.

@@ -20,7 +20,7 @@ func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
 		if _, err := lookIn(p); err != nil {
-			t.Skipf("SKIPPED, out loud: %s is not installed (scripts/setup --hosting)", filepath.Base(p))
+			t.Skipf("SKIPPED: %s is not installed (scripts/setup --hosting)", filepath.Base(p))
 		}
 	}
 }

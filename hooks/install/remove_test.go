@@ -269,7 +269,7 @@ func TestRemovesNothing(t *testing.T) {
 func TestRemovesSharing(t *testing.T) {
 	want := request(t, project(t, "master"))
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED, out loud: it gives files to a group of its own choice, which needs root")
+		t.Skip("SKIPPED: it gives files to a group of its own choice, which needs root")
 	}
 	before := state(t, want.Dir)
 	run(t, want)

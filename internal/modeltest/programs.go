@@ -29,7 +29,7 @@ func Install(t testing.TB, name string) string {
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		t.Skip("SKIPPED, out loud: npm is not installed, so no real program can be tried")
+		t.Skip("SKIPPED: npm is not installed, so no real program can be tried")
 	}
 	version := versions[name]
 	dir := filepath.Join(npmCache, strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-")+"-"+version)
@@ -53,7 +53,7 @@ func Install(t testing.TB, name string) string {
 	defer made.Remove()
 	temp := made.Path
 	if out, err := exec.Command(npm, "install", "--prefix", temp, "--no-audit", "--no-fund", name+"@"+version).CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED, out loud: npm install %s: %v\n%s", name, err, out)
+		t.Skipf("SKIPPED: npm install %s: %v\n%s", name, err, out)
 	}
 	if err := os.Chmod(temp, 0o755); err != nil {
 		t.Fatal(err)

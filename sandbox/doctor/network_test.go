@@ -16,7 +16,7 @@ import (
 func TestNetworkBackends(t *testing.T) {
 	tier.First(t, "it asks podman, which takes its time")
 	if _, err := exec.LookPath("podman"); err != nil || os.Geteuid() != 0 {
-		t.Skip("SKIPPED, out loud: it asks podman as root; scripts/setup --fence installs it")
+		t.Skip("SKIPPED: it asks podman as root; scripts/setup --fence installs it")
 	}
 	empty := t.TempDir()
 	for _, c := range []struct{ backend, parts, want, mend string }{

@@ -73,7 +73,7 @@ func TestOnce(t *testing.T) {
 func TestFrom(t *testing.T) {
 	tier.Full(t, "it builds images")
 	if _, err := exec.LookPath("podman"); err != nil {
-		t.Skip("SKIPPED, out loud: podman is not installed; scripts/setup does it")
+		t.Skip("SKIPPED: podman is not installed; scripts/setup does it")
 	}
 	storage, err := os.MkdirTemp("/var/tmp", "wi-")
 	if err != nil {
@@ -85,7 +85,7 @@ func TestFrom(t *testing.T) {
 	})
 	e, err := podman.Connect(t.Context(), podman.Options{Owner: "image", Storage: storage})
 	if errors.Is(err, podman.ErrNoBindings) {
-		t.Skip("SKIPPED, out loud: no bindings; see scripts/test for the tags")
+		t.Skip("SKIPPED: no bindings; see scripts/test for the tags")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func OrdinaryUser(t testing.TB) *user.User {
 	t.Helper()
 	for _, name := range []string{"unshare", "setpriv", "newuidmap", "slirp4netns", "useradd"} {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("SKIPPED, out loud: rootless tests need %s: %v", name, err)
+			t.Skipf("SKIPPED: rootless tests need %s: %v", name, err)
 		}
 	}
 	// Two test packages may want it at once, and it is there when all of it is.
@@ -39,7 +39,7 @@ func OrdinaryUser(t testing.TB) *user.User {
 	}
 	for _, args := range steps {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED, out loud: no user for rootless tests: %v: %s", err, out)
+			t.Skipf("SKIPPED: no user for rootless tests: %v: %s", err, out)
 		}
 	}
 	u, err := user.Lookup(rootless)

@@ -88,7 +88,7 @@ func needed(t *testing.T, program string) string {
 	}
 	path, err := exec.LookPath(program)
 	if err != nil {
-		t.Skipf("SKIPPED, out loud: %s is not installed (scripts/setup --hosting)", program)
+		t.Skipf("SKIPPED: %s is not installed (scripts/setup --hosting)", program)
 	}
 	return path
 }

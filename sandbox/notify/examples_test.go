@@ -67,7 +67,7 @@ func TestExamples(t *testing.T) {
 	})
 	t.Run("webhook", func(t *testing.T) {
 		if _, err := exec.LookPath("curl"); err != nil {
-			t.Skip("SKIPPED, out loud: curl is not installed")
+			t.Skip("SKIPPED: curl is not installed")
 		}
 		var title, body, token string
 		status := http.StatusOK

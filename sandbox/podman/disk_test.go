@@ -10,7 +10,7 @@ import (
 // one left beside it goes.
 func TestDiskFile(t *testing.T) {
 	if !executable(sbin("mkfs.ext4")) {
-		t.Skip("SKIPPED, out loud: mkfs.ext4 is not installed; scripts/setup --fence installs it")
+		t.Skip("SKIPPED: mkfs.ext4 is not installed; scripts/setup --fence installs it")
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, ".disk.123"), []byte("half"), 0o600); err != nil {

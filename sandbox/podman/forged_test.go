@@ -26,7 +26,7 @@ done`
 // reaper of before ran its program, as root on the host.
 func TestForgedProcess(t *testing.T) {
 	if out, err := exec.Command("unshare", "--user", "--map-root-user", "--pid", "--mount", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED, out loud: no namespaces for this user: %s", out)
+		t.Skipf("SKIPPED: no namespaces for this user: %s", out)
 	}
 	for reaper, script := range map[string]string{"old": oldReaper, "new": `"$program" ` + podman.ReaperVerb + ` RUN <"$told"`} {
 		dir := t.TempDir()

@@ -63,11 +63,11 @@ func run(m *testing.M) (int, error) {
 func connect(t testing.TB, owner string) *podman.Engine {
 	t.Helper()
 	if _, err := exec.LookPath("podman"); err != nil {
-		t.Skip("SKIPPED, out loud: podman is not installed; scripts/setup does it")
+		t.Skip("SKIPPED: podman is not installed; scripts/setup does it")
 	}
 	e, err := podman.Connect(t.Context(), podman.Options{Owner: owner, Storage: storage})
 	if errors.Is(err, podman.ErrNoBindings) {
-		t.Skip("SKIPPED, out loud: no bindings; go test -tags remote,containers_image_openpgp,exclude_graphdriver_btrfs")
+		t.Skip("SKIPPED: no bindings; go test -tags remote,containers_image_openpgp,exclude_graphdriver_btrfs")
 	}
 	if err != nil {
 		t.Fatal(err)

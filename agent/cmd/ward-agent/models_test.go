@@ -225,7 +225,7 @@ func TestEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath("curl"); err != nil && strings.Contains(c.settings["model.command"], "curl") {
-				t.Skip("SKIPPED, out loud: curl is not installed, which the command calls the gateway by")
+				t.Skip("SKIPPED: curl is not installed, which the command calls the gateway by")
 			}
 			if c.settings["model.id"] = `"claude-test"`; c.settings["model.name"] == "" {
 				c.settings["model.name"] = `"anthropic"`

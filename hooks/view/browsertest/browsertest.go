@@ -49,7 +49,7 @@ func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) *Browser {
 	}
 	program, err := exec.LookPath("chromium-headless-shell")
 	if err != nil {
-		t.Skip("SKIPPED, out loud: there is no chromium-headless-shell (scripts/setup --tests)")
+		t.Skip("SKIPPED: there is no chromium-headless-shell (scripts/setup --tests)")
 	}
 	options = append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), append([]chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(program), chromedp.NoSandbox, // root may not have Chromium's own

@@ -225,7 +225,7 @@ func TestCodeRaced(t *testing.T) {
 func TestAnotherUserWithTheCookie(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil || os.Getuid() != 0 {
-		t.Skip("SKIPPED, out loud: it needs root, to be another user, and curl (scripts/setup --tests)")
+		t.Skip("SKIPPED: it needs root, to be another user, and curl (scripts/setup --tests)")
 	}
 	r := start(t, nil)
 	c := r.signedIn(t)

@@ -53,7 +53,7 @@ echo up >&4; while :; do sleep 1; done`
 // connection the same payload goes on.
 func TestLife(t *testing.T) {
 	if out, err := exec.Command("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED, out loud: no namespaces for this user: %s", out)
+		t.Skipf("SKIPPED: no namespaces for this user: %s", out)
 	}
 	l := launcher(t)
 	// Without the connection comes first, and is looked at when the other has ended.

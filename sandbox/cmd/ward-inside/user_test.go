@@ -25,7 +25,7 @@ grep Cap /proc/self/status`
 // grip on that, and none of its rights. As the same user it has.
 func TestAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED, out loud: it takes root to begin as the first process of a container does")
+		t.Skip("SKIPPED: it takes root to begin as the first process of a container does")
 	}
 	dir, err := os.MkdirTemp("", "ward-")
 	if err != nil {

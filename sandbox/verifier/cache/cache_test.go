@@ -226,7 +226,7 @@ func TestScripts(t *testing.T) {
 func TestPipIsNotTheTrees(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("SKIPPED, out loud: there is no python3 here")
+		t.Skip("SKIPPED: there is no python3 here")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
