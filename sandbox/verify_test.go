@@ -42,6 +42,31 @@ func testVerify(t *testing.T, p *machine) {
 		t.Errorf("%+v", facts)
 	}
 	verified(t, p, "3s", []judged{{"sleep infinity", verifier.TimedOut, 137}})
+	testObserved(t, p)
+}
+
+// testObserved: what a command in a container opens is seen from outside (PROOF-2).
+func testObserved(t *testing.T, p *machine) {
+	for _, name := range []string{"opened.txt", "never.txt"} {
+		if err := os.WriteFile(filepath.Join(p.Work, name), []byte("text\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Git("add", "opened.txt", "never.txt")
+	tree := strings.TrimSpace(p.Git("write-tree"))
+	commit := strings.TrimSpace(p.Git("commit-tree", "-p", "origin/main", "-m", "observed", tree))
+	p.Git("rm", "--quiet", "--force", "opened.txt", "never.txt")
+	p.Git("--git-dir", p.Bare, "fetch", "--quiet", p.Work, commit)
+	configtest.Set(t, p.Bare, "[verify] work = [\"*.txt\"]")
+	out, err := p.Try(p.Work, nil, "", "git-ward", "verify", "--bare", p.Bare, "--json", "--run", "read -r word || :; ! echo \"$word\" | grep . && cat opened.txt", commit)
+	var facts verifier.Facts
+	if jsonErr := json.Unmarshal([]byte(out), &facts); jsonErr != nil || err != nil {
+		t.Fatal(jsonErr, err, out)
+	}
+	if opened, never := strings.Join(facts.Opened, " "), strings.Join(facts.NeverOpened, " "); opened != "opened.txt" || never != "never.txt" || facts.NotObserved != "" ||
+		strings.TrimSpace(facts.Replays[0][0].Tail) != "text" {
+		t.Errorf("opened %q, never %q, %s: %+v", opened, never, facts.NotObserved, facts.Replays)
+	}
 }
 
 // verified has commands run in containers, twice, each at most for a time, and checks how

@@ -149,7 +149,7 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included) == 0 && v.Process == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened) == 0 && v.Process == "" {
 		return
 	}
 	p.gap()
@@ -161,6 +161,15 @@ func (r *Review) deviations(p *page) {
 	}
 	for _, path := range v.Included {
 		p.add(Plain, "  work by your word: %s", diag.Untrusted(path))
+	}
+	for _, path := range v.NeverOpened {
+		p.add(Plain, "  changed, and opened by no command: %s", diag.Untrusted(path))
+	}
+	switch {
+	case v.NotObserved != "":
+		p.add(Plain, "  which changed files the commands opened is not known: %s", diag.Untrusted(v.NotObserved))
+	case len(v.Opened) > 0:
+		p.add(Plain, "  changed, and opened by a command: %s", diag.Untrusted(strings.Join(v.Opened, ", ")))
 	}
 	if v.Process == loop.SameProcess {
 		p.add(Plain, "  same process: the work can run where its tests do, and speak for them")

@@ -196,6 +196,12 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	for _, d := range f.Deviations {
 		fmt.Fprintf(w, "put back: %s (%s)\n", diag.Clean(d.Path), d.Kind)
 	}
+	for _, path := range f.NeverOpened {
+		fmt.Fprintf(w, "opened by no command: %s\n", diag.Clean(path))
+	}
+	if f.NotObserved != "" {
+		fmt.Fprintf(w, "which changed files were opened is not known: %s\n", diag.Clean(f.NotObserved))
+	}
 	for i, runs := range f.Replays {
 		printRuns(w, fmt.Sprintf("run %d", i+1), runs)
 	}

@@ -32,6 +32,13 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	for _, path := range f.Included {
 		v.Included = append(v.Included, diag.Clean(path))
 	}
+	for _, path := range f.Opened {
+		v.Opened = append(v.Opened, comms.QuotePath(path))
+	}
+	for _, path := range f.NeverOpened {
+		v.NeverOpened = append(v.NeverOpened, comms.QuotePath(path))
+	}
+	v.NotObserved = diag.Clean(f.NotObserved)
 	if f.With != nil {
 		v = v.With(loop.Judge(p, []loop.Trial{r.trial(f.With)}))
 	}

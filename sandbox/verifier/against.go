@@ -54,7 +54,7 @@ func (t *trying) against(ctx context.Context, f *Facts, tree string) error {
 		return err
 	}
 	more := func(kind string, r Runner, env map[string]string) error {
-		runs, err := t.run(ctx, r, tree, Step{Note: kind}, env)
+		runs, err := t.run(ctx, r, tree, Step{Note: kind}, Job{Env: env})
 		f.Against = append(f.Against, AgainstRun{kind, runs})
 		return err
 	}

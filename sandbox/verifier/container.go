@@ -58,8 +58,14 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 	spec := v.Container
 	// 125 is the shell world's word for "the wrapper failed". A command that
 	// says so itself is not met either.
-	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; (:\n" + v.Setup + "\n) || exit 125; cd \"$2\" && exec sh -c \"$4\"",
+	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; (:\n" + v.Setup + "\n) || exit 125; " + holdScript + "cd \"$2\" && exec sh -c \"$4\" </dev/null",
 		"verify", v.Remote, v.Dir, job.Commit, job.Line}
+	var held *hold
+	if len(job.Watch) > 0 {
+		held = newHold(job, v.Dir)
+		spec.Stdin, spec.Command = true, append(spec.Command, held.word)
+		open = held.around(open)
+	}
 	if job.Repo != "" { // in the place of the one that has the claim
 		spec.Mounts = slices.DeleteFunc(slices.Clone(spec.Mounts), func(m podman.Mount) bool {
 			return m.Target == v.Remote || strings.HasPrefix(m.Target, v.Remote+"/")
@@ -83,16 +89,17 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 	if err != nil {
 		return o, err
 	}
-	return v.watch(ctx, container, pid, job.Live, open)
+	return v.watch(ctx, container, pid, job.Live, held, open)
 }
 
 // watch puts the rules in place, starts the container and waits for its end, its last
 // output, its time or its flood. An end of its rules is no outcome.
-func (v *Containers) watch(ctx context.Context, c *podman.Container, pid int, live *Live, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
+func (v *Containers) watch(ctx context.Context, c *podman.Container, pid int, live *Live, held *hold, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
 	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
 	defer cancel()
 	out, streams := open(cancel)
 	live.show(out)
+	defer held.close()
 	detached := c.Attach(context.WithoutCancel(ctx), streams) // beside the rules; Start waits for both
 	var rules *firewall.Follower
 	if v.Rules != nil {
@@ -107,6 +114,7 @@ func (v *Containers) watch(ctx context.Context, c *podman.Container, pid int, li
 	}
 	over := make(chan struct{})
 	broken := make(chan error, 1)
+	observed := held.release(pid, over)
 	go func() {
 		var err error
 		select {
@@ -120,6 +128,7 @@ func (v *Containers) watch(ctx context.Context, c *podman.Container, pid int, li
 	}()
 	o.Exit, err = c.Wait(context.WithoutCancel(ctx))
 	close(over)
+	o.Opened = observed()
 	if err := errors.Join(<-broken, err); err != nil {
 		return o, err
 	}

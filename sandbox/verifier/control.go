@@ -164,7 +164,7 @@ func (c *controlling) withoutBodies(ctx context.Context, commands []Command) (co
 	if err != nil || tree == hollow {
 		return nil, err
 	}
-	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, nil)
+	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, Job{})
 	for _, r := range runs {
 		if !r.OK() && strings.Contains(r.Tail, word) {
 			come = append(come, r.Command)
@@ -175,7 +175,7 @@ func (c *controlling) withoutBodies(ctx context.Context, commands []Command) (co
 
 // holding are those of the commands that hold on a tree, which is there for a control.
 func (c *controlling) holding(ctx context.Context, tree string, commands []Command, note string) (held []Command, err error) {
-	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: note}, nil)
+	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: note}, Job{})
 	for _, r := range runs {
 		if r.OK() {
 			held = append(held, r.Command)

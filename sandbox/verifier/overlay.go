@@ -160,6 +160,27 @@ func (d *differences) take(c *Claim, base, have sources.Tree, work []string) {
 	slices.SortFunc(d.left, func(a, b Left) int { return strings.Compare(a.Path, b.Path) })
 }
 
+// present are the files of the work.
+func (d *differences) present() (files []string) {
+	for name, now := range d.do {
+		if now != "" {
+			files = append(files, name)
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// presentLeft are the files that were left out, as far as they are files.
+func (d *differences) presentLeft() (files []string) {
+	for _, l := range d.left {
+		if l.Kind != deleted && plain(l.Mode) {
+			files = append(files, l.Path)
+		}
+	}
+	return files
+}
+
 func (d *differences) leave(name, before, now string) {
 	d.left = append(d.left, Left{entryOf(name, now), kindOf(before, now)})
 }

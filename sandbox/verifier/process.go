@@ -13,8 +13,11 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/process"
 	"git-ward/internal/scratch"
+	"git-ward/sandbox/verifier/opened"
 )
 
 // Limits bound one command.
@@ -52,7 +55,40 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
 		env = append(env, name+"="+job.Env[name])
 	}
-	return p.run(ctx, work, env, job)
+	if len(job.Watch) == 0 {
+		return p.run(ctx, work, env, job)
+	}
+	root, err := os.OpenFile(work, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return Outcome{}, err
+	}
+	observe := watch(root, job)
+	o, err := p.run(ctx, work, env, job)
+	o.Opened = observe()
+	return o, err
+}
+
+// watch observes a job's checkout from before it runs; end says what was opened.
+func watch(root *os.File, job Job) (end func() *Watched) {
+	w, err := opened.Begin(root, job.Watch, []string{filepath.Join(job.Repo, "objects/pack")})
+	return func() *Watched {
+		if err != nil {
+			return unobserved(job, err)
+		}
+		files, err := w.End()
+		if err != nil {
+			return unobserved(job, err)
+		}
+		return &Watched{Files: files}
+	}
+}
+
+// unobserved is what is known where a watch failed, nil where there was nothing to watch.
+func unobserved(job Job, why error) *Watched {
+	if len(job.Watch) == 0 {
+		return nil
+	}
+	return &Watched{job.Watch, why.Error()}
 }
 
 // run runs the line in a checkout, within the limits, and ends what it leaves behind.

@@ -47,7 +47,9 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 		env = append(env, name+"="+job.Env[name])
 	}
 	p := Processes{Limits: u.Limits, User: u.credential()}
-	return p.run(ctx, work, env, job)
+	o, err = p.run(ctx, work, env, job)
+	o.Opened = unobserved(job, errors.New("in a pod, the files are another user's than who would watch them"))
+	return o, err
 }
 
 func (u *User) credential() *syscall.Credential {

@@ -9,6 +9,7 @@
 package verifier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,12 @@ type Facts struct {
 	Left       []Left      `json:"left"`
 	Included   []string    `json:"included,omitempty"` // paths that are work by the PM's word
 	Deviations []Deviation `json:"deviations"`
+	// Opened and NeverOpened are the changed paths by whether a command opened them: of the
+	// work in the first run, of what was left out in the run with all of the claim. What a
+	// command opens that is held out is not among them.
+	Opened      []string `json:"opened,omitempty"`
+	NeverOpened []string `json:"never_opened,omitempty"`
+	NotObserved string   `json:"not_observed,omitempty"` // why all of Opened need not have been
 	// Code says that the work has programs' texts, which can run in their tests' process.
 	Code    bool    `json:"code"`
 	Tree    string  `json:"tree"`  // that decides, on which Replays ran: Base's with the work
@@ -147,11 +154,19 @@ type Outcome struct {
 	Tail   string        `json:"tail"`   // the last of it, valid UTF-8
 	Time   time.Duration `json:"-"`
 	// Stdout's last line that is not blank, for the residual; at most 4 KiB.
-	LastLine string `json:"-"`
+	LastLine string   `json:"-"`
+	Opened   *Watched `json:"opened,omitempty"` // of the job's Watch; nil: there was nothing to watch
 }
 
 // OK reports whether the command ended by itself with exit code 0.
 func (o *Outcome) OK() bool { return o.End == Exited && o.Exit == 0 }
+
+// Watched is what was observed of files (PROOF-2).
+type Watched struct {
+	Files []string `json:"files"` // that were opened
+	// Not is why each of the others may have been opened, too; "" where none was.
+	Not string `json:"not,omitempty"`
+}
 
 // Runner runs one command on a checkout that nothing else has touched.
 type Runner interface {
@@ -170,6 +185,7 @@ type Job struct {
 	Line   string
 	Env    map[string]string // beside what the runner gives every command
 	Live   *Live             // shows the output as it comes; nil: nobody looks
+	Watch  []string          // files of the checkout of which the outcome says whether they were opened
 }
 
 // Verify runs every command of a claim, each on its own checkout, and once more for each
@@ -224,17 +240,24 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 		at.Runs++
 	}
 	for at.Run = 1; at.Run <= claim.Replays; at.Run++ {
-		runs, err := t.run(ctx, t.runner, o.tree, at, nil)
+		var how Job
+		if at.Run == 1 {
+			how.Watch = o.present()
+		}
+		runs, err := t.run(ctx, t.runner, o.tree, at, how)
 		if err != nil {
 			return nil, err
 		}
 		f.Replays = append(f.Replays, runs)
+		f.observed(how.Watch, runs)
 	}
 	if o.with != o.tree {
 		f.All, at.With = o.with, true
-		if f.With, err = t.run(ctx, t.runner, o.with, at, nil); err != nil {
+		how := Job{Watch: o.presentLeft()}
+		if f.With, err = t.run(ctx, t.runner, o.with, at, how); err != nil {
 			return nil, err
 		}
+		f.observed(how.Watch, f.With)
 	}
 	if f.Missing, err = t.missing(ctx, t.runner, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
 		return nil, err
@@ -250,19 +273,42 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	return f, err
 }
 
-// run is every command once, each on a checkout of its own.
-func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, env map[string]string) (runs []Run, err error) {
-	return t.each(ctx, runner, tree, t.claim.Commands, at, env)
+// observed adds which of the changed paths the runs opened.
+func (f *Facts) observed(paths []string, runs []Run) {
+	opened := map[string]bool{}
+	for _, r := range runs {
+		if o := r.Opened; o != nil {
+			f.NotObserved = cmp.Or(f.NotObserved, o.Not)
+			for _, name := range o.Files {
+				opened[name] = true
+			}
+		}
+	}
+	for _, name := range paths {
+		if opened[name] {
+			f.Opened = append(f.Opened, name)
+		} else {
+			f.NeverOpened = append(f.NeverOpened, name)
+		}
+	}
+}
+
+// run is every command once, each on a checkout of its own, as how has it.
+func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, how Job) (runs []Run, err error) {
+	return t.each(ctx, runner, tree, t.claim.Commands, at, how)
 }
 
 // each is run for some of the commands.
-func (t *trying) each(ctx context.Context, runner Runner, tree string, commands []Command, at Step, env map[string]string) (runs []Run, err error) {
+func (t *trying) each(ctx context.Context, runner Runner, tree string, commands []Command, at Step, how Job) (runs []Run, err error) {
 	job, err := t.judged.job(ctx, tree)
 	if err != nil {
 		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
 	}
 	for _, c := range commands {
-		at.Command, job.Line, job.Env = c, c.Line, env
+		at.Command, job.Line, job.Env, job.Watch = c, c.Line, how.Env, how.Watch
+		if c.Held { // what it opens says what it asks for
+			job.Watch = nil
+		}
 		outcome, err := t.claim.watch(ctx, runner, job, at)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be run: %w", c.Name, err)

@@ -67,6 +67,30 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
+// TestObserved: of what the claim changes, the facts say what a command opened: of the work
+// in the run that decides, of what was left out in the other. What is held out says nothing,
+// and where git's objects are read, nobody knows.
+func TestObserved(t *testing.T) {
+	r, c := claimed(t)
+	c.Commit = r.commit(files{"answer": "42\n", "README": "claim\n", "secret": "of a held-out command\n", "pkg/a_test.go": "another\n"})
+	c.Commands = append(c.Commands, Command{Name: "tests", Line: "cat pkg/*"}, Command{Name: "held out", Line: "grep -rq held-out --exclude-dir=.git .", Held: true})
+	for _, trial := range []struct {
+		line, opened, never, not string
+	}{
+		{":", "answer pkg/a_test.go", "README secret", ""},
+		{"git cat-file -p HEAD:README", "README answer secret pkg/a_test.go", "", "git's objects were read, which have every file"},
+	} {
+		c.Commands[0].Line = "sh check.sh && " + trial.line
+		f, err := r.verify(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if opened, never := strings.Join(f.Opened, " "), strings.Join(f.NeverOpened, " "); !f.OK() || opened != trial.opened || never != trial.never || f.NotObserved != trial.not {
+			t.Errorf("%s: opened %s; never %s; %s", trial.line, opened, never, f.NotObserved)
+		}
+	}
+}
+
 // TestMeddling: the script that decides is main's.
 func TestMeddling(t *testing.T) {
 	r, c := claimed(t)

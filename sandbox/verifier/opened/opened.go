@@ -1,0 +1,201 @@
+// Package opened observes which files of a checkout are opened, by the kernel's inotify
+// (PROOF-2): whatever opens them, in whatever language, by whatever path. It decides nothing.
+package opened
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// MaxFiles bounds how many files are watched; the kernel keeps a kilobyte for each.
+const MaxFiles = 4096
+
+// Watch is what is known of a checkout's files, from Begin to End.
+type Watch struct {
+	in      *os.File // the kernel's events
+	fd      int      // of in, which File.Fd would make blocking
+	root    *os.File
+	canary  int32              // the watch of the root, which Ward itself opens
+	files   map[int32][]string // by the watch of an inode, which may have several names
+	dirs    map[int32]string   // by the watch of a directory that has some of them
+	objects map[int32]bool     // directories of git's objects: what is read there may be any file
+	watched []string
+	opened  map[string]bool
+	lost    error         // why more may have been opened
+	ended   chan struct{} // closed when nobody reads events any more
+}
+
+var (
+	errOverflow = errors.New("more was opened at once than the kernel keeps")
+	errObjects  = errors.New("git's objects were read, which have every file")
+	errCanary   = errors.New("the kernel did not tell of what Ward itself opened")
+)
+
+// Begin watches files of a checkout, by their paths in root, before anything runs that may
+// open them; objects are directories of git's that have the same contents. root is for
+// Begin to close. An error says why nothing is observed.
+func Begin(root *os.File, files, objects []string) (_ *Watch, err error) {
+	w := &Watch{root: root, files: map[int32][]string{}, dirs: map[int32]string{}, objects: map[int32]bool{}, watched: files, opened: map[string]bool{}, ended: make(chan struct{})}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		root.Close()
+		return nil, fmt.Errorf("inotify: %w", err)
+	}
+	w.fd = fd
+	w.in = os.NewFile(uintptr(fd), "inotify")
+	defer func() {
+		if err != nil {
+			w.close()
+		}
+	}()
+	if len(files) > MaxFiles {
+		return nil, fmt.Errorf("%d files were changed, more than %d", len(files), MaxFiles)
+	}
+	if err := w.begin(objects); err != nil {
+		return nil, err
+	}
+	if !w.sings() {
+		return nil, errCanary
+	}
+	go w.listen()
+	return w, nil
+}
+
+func (w *Watch) begin(objects []string) (err error) {
+	if w.canary, err = w.add("."); err != nil {
+		return err
+	}
+	w.dirs[w.canary] = "."
+	for _, name := range w.watched {
+		dir := path.Dir(name)
+		wd, err := w.add(dir)
+		if err != nil {
+			return err
+		}
+		w.dirs[wd] = dir
+		if wd, err = w.add(name); err != nil {
+			return err
+		}
+		w.files[wd] = append(w.files[wd], name)
+	}
+	for _, dir := range objects {
+		wd, err := unix.InotifyAddWatch(w.fd, dir, unix.IN_OPEN)
+		if err != nil {
+			return fmt.Errorf("git's objects: %w", err)
+		}
+		w.objects[int32(wd)] = true
+	}
+	return nil
+}
+
+// add watches a path of the checkout; no link is followed. An access without an opening is
+// none: there is nobody yet who has it open.
+func (w *Watch) add(name string) (int32, error) {
+	fd, err := unix.Openat2(int(w.root.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+	if err == nil {
+		defer unix.Close(fd)
+		var wd int
+		if wd, err = unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", fd), unix.IN_OPEN); err == nil {
+			return int32(wd), nil
+		}
+	}
+	return 0, fmt.Errorf("%s: %w", name, err)
+}
+
+// listen takes events as they come, since the kernel keeps only so many.
+func (w *Watch) listen() {
+	defer close(w.ended)
+	for buf := make([]byte, 64<<10); ; {
+		n, err := w.in.Read(buf)
+		if err != nil {
+			return
+		}
+		w.take(buf[:n])
+	}
+}
+
+// take reads events, and reports whether one of them is the canary's.
+func (w *Watch) take(events []byte) (sang bool) {
+	for len(events) >= unix.SizeofInotifyEvent {
+		wd, mask := int32(binary.NativeEndian.Uint32(events)), binary.NativeEndian.Uint32(events[4:])
+		size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(events[12:]))
+		name := strings.TrimRight(string(events[unix.SizeofInotifyEvent:size]), "\x00")
+		events = events[size:]
+		switch {
+		case mask&unix.IN_Q_OVERFLOW != 0:
+			w.lost = errOverflow
+		case mask&unix.IN_OPEN == 0:
+		case w.objects[wd] && name != "":
+			w.lost = errObjects
+		case name == "":
+			sang = sang || wd == w.canary
+			for _, file := range w.files[wd] {
+				w.opened[file] = true
+			}
+		default:
+			if dir, ok := w.dirs[wd]; ok { // what stands now where a file was, too
+				w.opened[path.Join(dir, name)] = true
+			}
+		}
+	}
+	return sang
+}
+
+// sings has the kernel tell of what is opened here, when nothing else is.
+func (w *Watch) sings() (sang bool) {
+	w.drain()
+	fd, err := unix.Openat(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	unix.Close(fd)
+	return w.drain()
+}
+
+// drain takes all events that there are.
+func (w *Watch) drain() (sang bool) {
+	for buf := make([]byte, 64<<10); ; {
+		n, err := unix.Read(w.fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return sang
+		}
+		sang = w.take(buf[:n]) || sang
+	}
+}
+
+// End is for when everything has ended that could open them. It says which files were
+// opened, sorted; with an error that says why each of them may have been.
+func (w *Watch) End() (files []string, err error) {
+	w.in.SetReadDeadline(time.Unix(1, 0)) // ends listen, and not what comes below
+	<-w.ended
+	defer w.close()
+	if !w.sings() {
+		return w.watched, errCanary
+	}
+	if w.lost != nil {
+		return w.watched, w.lost
+	}
+	for _, name := range w.watched {
+		if w.opened[name] {
+			files = append(files, name)
+		}
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+func (w *Watch) close() {
+	w.in.Close()
+	w.root.Close()
+}
