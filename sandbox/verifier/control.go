@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -42,6 +43,7 @@ type controlling struct {
 	// before are the commands that held on the base, guards those of them that hold there
 	// with the work's tests, too.
 	before, guards []Command
+	checks         map[string]bool // programs that check others, by path
 }
 
 // control runs each command that held once more without the work, which says whether the work
@@ -55,6 +57,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 		return err
 	}
 	c := &controlling{trying: t, work: work, base: base}
+	if c.checks, err = c.findChecks(ctx); err != nil {
+		return err
+	}
 	if base == work.tree { // identical trees run once
 		c.before = commands
 	} else if c.before, err = c.holding(ctx, base, commands, before); err != nil {
@@ -64,7 +69,7 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 		return err
 	}
 	held := commands
-	atEnd, err := c.tests(ctx, work.tree, broken.AtEnd, work.tree)
+	atEnd, err := c.tests(ctx, work.tree, c.atEnd, work.tree)
 	if err == nil && atEnd != work.tree {
 		held, err = c.holding(ctx, atEnd, commands, Broken)
 	}
@@ -96,6 +101,67 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 	return nil
 }
 
+// atEnd has tests, and what checks by its exit code, fail at their end.
+func (c *controlling) atEnd(name, text string) (string, bool) {
+	if c.checks[name] {
+		return broken.CheckAtEnd(name, text, func(string) bool { return true })
+	}
+	return broken.AtEnd(name, text)
+}
+
+// findChecks finds the programs of the judged tree that check others: those among its tests,
+// and those that a command names where it names no test. One is left out that takes in a file
+// of which it is not known how that may end it.
+func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
+	tree, err := listTree(ctx, c.repo, c.work.tree, c.claim.Bounds)
+	if err != nil {
+		return nil, err
+	}
+	batch := c.repo.Batch(ctx)
+	defer batch.Close()
+	read := func(id string, limit int64) (string, bool) {
+		_, data, err := batch.Read(id, limit)
+		return string(data), err == nil
+	}
+	named := newWork(c.claim, tree, read).named
+	known := map[string]bool{} // by the last part of a path: work, and programs that are sure
+	for name := range c.work.do {
+		known[path.Base(name)] = true
+	}
+	texts, tests := map[string]string{}, false
+	for name, entry := range tree {
+		_, isWork := c.work.do[name]
+		if !broken.MayCheck(name) || !plain(entry) || isWork && !sources.IsTest(name) {
+			continue
+		}
+		_, id, _ := strings.Cut(entry, " ")
+		text, ok := read(id, maxText)
+		if _, has := broken.AtEnd(name, text); !ok || has {
+			continue
+		}
+		if isTest, isNamed := sources.IsTest(name), named.Has(name); isTest || isNamed {
+			texts[name], known[path.Base(name)] = text, true
+			tests = tests || isTest && isNamed
+		}
+	}
+	maps.DeleteFunc(texts, func(name, _ string) bool { return tests && !sources.IsTest(name) })
+	for before := -1; before != len(texts); { // each that goes may be known to another
+		before = len(texts)
+		maps.DeleteFunc(texts, func(name, text string) bool {
+			_, sure := broken.CheckAtEnd(name, text, func(base string) bool { return known[base] })
+			if _, isWork := c.work.do[name]; !sure && !isWork {
+				delete(known, path.Base(name))
+			}
+			return !sure
+		})
+	}
+	checks := map[string]bool{}
+	for name := range texts {
+		checks[name] = true
+	}
+	return checks, nil
+}
+
 // withTests are the commands that hold on the base with the tests that are work: a test that
 // fails without the work proves it.
 func (c *controlling) withTests(ctx context.Context) ([]Command, error) {
@@ -116,7 +182,7 @@ func (c *controlling) withTests(ctx context.Context) ([]Command, error) {
 
 // onBase are those of the commands that the base's own tests decide there.
 func (c *controlling) onBase(ctx context.Context, commands []Command) ([]Command, error) {
-	atEnd, err := c.tests(ctx, c.base, broken.AtEnd, c.base)
+	atEnd, err := c.tests(ctx, c.base, c.atEnd, c.base)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +199,12 @@ func (c *controlling) onBase(ctx context.Context, commands []Command) ([]Command
 func (c *controlling) byName(ctx context.Context, commands []Command) ([]Command, error) {
 	var trees [2]string
 	for i, fail := range []bool{false, true} {
-		only := func(name, text string) (string, bool) { return broken.Only(name, text, fail) }
+		only := func(name, text string) (string, bool) {
+			if c.checks[name] {
+				return broken.CheckOnly(name, text, fail), true
+			}
+			return broken.Only(name, text, fail)
+		}
 		tree, err := c.tests(ctx, c.base, only, c.base, c.work.tree)
 		if err != nil {
 			return nil, err
@@ -199,7 +270,7 @@ func (c *controlling) tests(ctx context.Context, onto string, how func(name, tex
 		}
 		maps.Copy(all, list)
 	}
-	maps.DeleteFunc(all, func(name, entry string) bool { return !broken.MayTest(name) })
+	maps.DeleteFunc(all, func(name, entry string) bool { return !broken.MayTest(name) && !c.checks[name] })
 	return c.rewrite(ctx, onto, all, how)
 }
 

@@ -44,6 +44,15 @@ func TestControl(t *testing.T) {
 	pyNew["calc/__init__.py"] = "\n"
 	jsMain := files{"package.json": `{"name":"calc"}`, "calc.js": badJS, "test/calc.test.js": nodeJS}
 	ownMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": goodPy, "tests/__init__.py": "", "tests/test_calc.py": "from calc import two\n\n\ndef test_two():\n    assert two() == 2\n\n\ndef run():\n    test_two()\n"}
+	exampleGo := "package calc\n\nimport \"fmt\"\n\nfunc ExampleTwo() {\n\tfmt.Println(Two())\n\t// Output: 2\n}\n"
+	goodSh, shTest := "two() { echo 2; }\n", "set -e\n. ./calc.sh\ntwo >out\ngrep -q '^2$' out || { echo 'not two'; exit 1; }\n"
+	shMain := files{"calc.sh": "two() { echo 3; }\n", "tests/run.sh": shTest}
+	shNew := files{"calc.sh": "true\n", "tests/run.sh": shTest}
+	shCheck := files{"calc.sh": "two() { echo 3; }\n", "verify.sh": "#!/bin/sh\n" + shTest}
+	shExec := files{"calc.sh": "two() { echo 3; }\n", "tests/run.sh": ". ./calc.sh\ntest \"$(two)\" = 2 && exec true\n"}
+	pyCheck := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "verify.py": "import sys\nfrom calc import two\n\nsys.exit(0 if two() == 2 else 1)\n"}
+	cMain := files{"Makefile": "check:\n\t$(CC) -o t calc.c tests/test.c && ./t\n", "calc.c": "int two(void) { return 3; }\n", "tests/test.c": "int two(void);\n\nint main(void) { return two() != 2; }\n"}
+	const cLine = "make check"
 	unit := "python3 -m unittest discover -s tests -t ."
 	for name, c := range map[string]trial{
 		"go: honest":                                   {"go", goMain, files{"calc.go": goodGo}, "go test ./...", loop.ControlFails, nil, false},
@@ -69,6 +78,20 @@ func TestControl(t *testing.T) {
 		"node: an exit before tests":                   {"node", jsMain, files{"calc.js": exitJS}, "node --test test", loop.ControlCannotFail, nil, false},
 		"node: an exit within a test":                  {"node", jsMain, files{"calc.js": "exports.two = () => process.exit(0);\n"}, "node --test test", loop.ControlCannotFail, nil, false},
 		"python: a runner of its own":                  {"python3", ownMain, files{"calc/__init__.py": exitPy}, "python3 -c \"from tests import test_calc as t; t.run()\"", loop.ControlCannotFail, nil, false},
+		"go: an exit within an example":                {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": exampleGo}, files{"calc.go": callGo}, "go test ./...", loop.ControlCannotFail, nil, false},
+		"go: an example":                               {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": exampleGo}, files{"calc.go": goodGo}, "go test ./...", loop.ControlFails, nil, false},
+		"shell: honest":                                {"sh", shMain, files{"calc.sh": goodSh}, "sh tests/run.sh", loop.ControlFails, []string{"calc.sh"}, false},
+		"shell: an exit as it is read":                 {"sh", shMain, files{"calc.sh": "exit 0\n"}, "sh tests/run.sh", loop.ControlCannotFail, []string{"calc.sh"}, false},
+		"shell: an exit, what was not":                 {"sh", shNew, files{"calc.sh": "two() { exit 0; }\n"}, "sh tests/run.sh", loop.ControlCannotFail, []string{"calc.sh"}, false},
+		"shell: a check by its name":                   {"sh", shCheck, files{"calc.sh": "exit 0\n"}, "cd . && sh ./verify.sh", loop.ControlCannotFail, []string{"calc.sh"}, false},
+		"shell: a check that goes elsewhere":           {"sh", shExec, files{"calc.sh": goodSh}, "sh tests/run.sh", loop.ControlNotApplicable, []string{"calc.sh"}, false},
+		"shell: a build, and no check":                 {"sh", files{"build.sh": "cat part >out\n", "part": "1\n"}, files{"part": "2\n"}, "sh build.sh; grep -q 2 out", loop.ControlNotApplicable, []string{"part"}, false},
+		"python: a check by its name":                  {"python3", pyCheck, files{"calc/__init__.py": goodPy}, "python3 verify.py", loop.ControlFails, nil, false},
+		"python: an exit, and a check by its name":     {"python3", pyCheck, files{"calc/__init__.py": exitPy}, "python3 verify.py", loop.ControlCannotFail, nil, false},
+		"node: an exit, and a check by its name":       {"node", files{"package.json": "{}", "calc.js": badJS, "verify.js": "if (require('./calc.js').two() !== 2) process.exit(1);\n"}, files{"calc.js": exitJS}, "node verify.js", loop.ControlCannotFail, nil, false},
+		"c: honest":                                    {"cc", cMain, files{"calc.c": "int two(void) { return 2; }\n"}, cLine, loop.ControlFails, nil, false},
+		"c: an exit before main":                       {"cc", cMain, files{"calc.c": "#include <unistd.h>\n__attribute__((constructor)) static void first(void) { _exit(0); }\nint two(void) { return 3; }\n"}, cLine, loop.ControlCannotFail, nil, false},
+		"c: an exit within a test":                     {"cc", cMain, files{"calc.c": "#include <stdlib.h>\nint two(void) { exit(0); }\n"}, cLine, loop.ControlCannotFail, nil, false},
 		"documents beside tests":                       {"sh", maps.Clone(pyMain), files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 		"no test at all":                               {"sh", files{"README.md": "one\n"}, files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 	} {

@@ -20,23 +20,32 @@ type language struct {
 	begun func(text, word string) string
 	// hollow is code of which nothing runs but what hands out its names.
 	hollow func(text string) string
+	// ends has a program fail when it has come to its end, and alone is a program that does
+	// nothing but fail, or not; nil where a language's programs are not found by a name.
+	// What takes the file in, and was not started by its name, is left alone by both.
+	ends  func(name, text string, known func(string) bool) string
+	alone func(name, text string, fail bool) string
 }
 
 var languages = map[string]language{
-	".go": {goAtEnd, goOnly, goBegun, goHollow},
-	".py": {pythonAtEnd, pythonOnly, pythonBegun, pythonHollow},
+	".go": {atEnd: goAtEnd, only: goOnly, begun: goBegun, hollow: goHollow},
+	".py": {pythonAtEnd, pythonOnly, pythonBegun, pythonHollow, pythonEnds, pythonAlone},
 	".rs": {atEnd: rustAtEnd},
+	".sh": shell, ".bash": shell, ".bats": {atEnd: batsAtEnd},
+	".c":  {ends: cEnds, alone: cAlone},
 	".js": javaScript, ".mjs": javaScript, ".cjs": javaScript, ".jsx": javaScript,
 	".ts": javaScript, ".mts": javaScript, ".cts": javaScript, ".tsx": javaScript,
 }
 
-var javaScript = language{atEnd: javaScriptAtEnd, only: javaScriptOnly}
+var (
+	javaScript = language{atEnd: javaScriptAtEnd, only: javaScriptOnly, ends: javaScriptEnds, alone: javaScriptAlone}
+	shell      = language{ends: shellEnds, alone: shellAlone}
+)
 
 // MayTest reports whether a file's name is one that tests may have; Go's have a name of
 // their own.
 func MayTest(name string) bool {
-	_, ok := languages[path.Ext(name)]
-	return ok && (path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"))
+	return languages[path.Ext(name)].atEnd != nil && (path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"))
 }
 
 // AtEnd is a file whose tests run as before and fail at their end. ok is false for one
@@ -55,6 +64,25 @@ func Only(name, text string, fail bool) (changed string, ok bool) {
 		changed = only(text, fail)
 	}
 	return changed, changed != ""
+}
+
+// MayCheck reports whether a file's name is one that a program may have which checks others
+// and says so by its exit code.
+func MayCheck(name string) bool { return languages[path.Ext(name)].ends != nil }
+
+// CheckAtEnd is a program that does as before, and fails when it has come to its end. ok is
+// false for one of which that is not sure: of a file that it takes in, known says by the last
+// part of its path whether all that may end it there is known, too.
+func CheckAtEnd(name, text string, known func(string) bool) (changed string, ok bool) {
+	if MayCheck(name) {
+		changed = languages[path.Ext(name)].ends(path.Base(name), text, known)
+	}
+	return changed, changed != ""
+}
+
+// CheckOnly is a program of that name that does nothing but fail, or not.
+func CheckOnly(name, text string, fail bool) string {
+	return languages[path.Ext(name)].alone(path.Base(name), text, fail)
 }
 
 // Begun is a file whose tests fail as they begin, and say a word. ok is false for one

@@ -28,6 +28,14 @@ var suites = map[string]suite{
 		"x_test.go": "//go:build !never\n\n// Package x is tested.\npackage x\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal(1)\n\t}\n}\n\nfunc TestSkipped(t *testing.T) { t.Skip() }\n\nfunc TestUnnamed(*testing.T) {}\n\nfunc FuzzTwo(f *testing.F) { f.Fuzz(func(*testing.T, int) {}) }\n\nfunc TestMain(m *testing.M) { m.Run() }\n",
 		"x.go":      "package x\n\nfunc Two() int { return 2 }\n",
 	}, hollow: true, line: "go test ./...", underneath: "x.go", early: "package x\n\nimport \"syscall\"\n\nfunc Two() int { syscall.Exit(0); return 3 }\n", only: true},
+	"go, an example": {tool: "go", names: []string{"x_test.go"}, files: map[string]string{
+		"go.mod":    "module example.org/x\n\ngo 1.21\n",
+		"x_test.go": "package x\n\nimport \"fmt\"\n\nfunc ExampleTwo() {\n\tfmt.Println(Two())\n\t// Output: 2\n}\n\nfunc Example() { panic(1) }\n",
+		"x.go":      "package x\n\nfunc Two() int { return 2 }\n",
+	}, hollow: true, line: "go test ./...", underneath: "x.go", early: "package x\n\nimport \"syscall\"\n\nfunc Two() int { syscall.Exit(0); return 3 }\n", only: true},
+	"bats": {tool: "bats", names: []string{"x.bats"}, files: map[string]string{
+		"x.bats": "@test \"two\" {\n\t. ./x.sh\n\t[ \"$(two)\" = 2 ]\n}\n", "x.sh": "two() { echo 2; }\n",
+	}, line: "bats .", underneath: "x.sh", early: "exit 0\n"},
 	"python unittest": {tool: "python3", names: []string{"test_x.py"}, files: map[string]string{
 		"test_x.py": "import unittest\nfrom x import two\n\n\nclass TestTwo(unittest.TestCase):\n    def setUp(self):\n        self.n = 2\n\n    def test_two(self):\n        self.assertEqual(two(), self.n)\n",
 		"x.py":      "def two():\n    return 2\n",

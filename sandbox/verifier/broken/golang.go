@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"git-ward/internal/pattern"
 )
 
 // goTests are the tests of a file of Go, as go test finds them; file is nil for what is no
@@ -19,7 +21,12 @@ func goTests(text string) (files *token.FileSet, file *ast.File, tests []*ast.Fu
 		return files, nil, nil
 	}
 	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Body != nil && goKind(f) != "" {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || f.Body == nil {
+			continue
+		}
+		body := text[files.PositionFor(f.Body.Lbrace, false).Offset:files.PositionFor(f.Body.Rbrace, false).Offset]
+		if kind := goKind(f); kind == example && goOutput.MatchString(body) || kind != "" && kind != example {
 			tests = append(tests, f)
 		}
 	}
@@ -29,9 +36,18 @@ func goTests(text string) (files *token.FileSet, file *ast.File, tests []*ast.Fu
 // goKinds are the types that tests take, by how their names begin.
 var goKinds = map[string]string{"Test": "T", "Benchmark": "B", "Fuzz": "F"}
 
+// example is how an example's name begins, which takes nothing, and runs if it says what it
+// prints.
+const example = "Example"
+
+var goOutput = pattern.New(`(?i)//[ \t]*(?:unordered )?output:`)
+
 // goKind is how a test's name begins, "" for another function. TestMain takes a type of
 // its own.
 func goKind(f *ast.FuncDecl) string {
+	if strings.HasPrefix(f.Name.Name, example) && len(f.Type.Params.List) == 0 {
+		return example
+	}
 	for kind, takes := range goKinds {
 		if !strings.HasPrefix(f.Name.Name, kind) || len(f.Type.Params.List) != 1 {
 			continue
@@ -56,8 +72,10 @@ func goKind(f *ast.FuncDecl) string {
 // test returns, and it comes as any failure does. The end of the process runs no deferred call.
 func goAtEnd(text string) string {
 	return goFirst(text, func(f *ast.FuncDecl) string {
-		if named := f.Type.Params.List[0].Names; len(named) == 1 && named[0].Name != "_" {
-			return "defer " + named[0].Name + ".Fail()"
+		if goKind(f) != example {
+			if named := f.Type.Params.List[0].Names; len(named) == 1 && named[0].Name != "_" {
+				return "defer " + named[0].Name + ".Fail()"
+			}
 		}
 		return `defer panic("a control")`
 	})
@@ -139,10 +157,18 @@ func goOnly(text string, fail bool) string {
 	var b strings.Builder
 	b.WriteString(text[:files.PositionFor(file.Name.End(), false).Offset] + "\n")
 	if len(tests) > 0 {
-		b.WriteString("\nimport \"testing\"\n")
+		b.WriteString("\nimport \"testing\"\n\nvar _ *testing.T\n")
 	}
 	for _, f := range tests {
 		kind, does := goKind(f), ""
+		if kind == example {
+			if fail {
+				does = `panic("a control")`
+			}
+			// Of another name: go vet, which go test runs, looks for what an example names.
+			fmt.Fprintf(&b, "\nfunc Example_of%s() {\n\t%s\n\t// Output:\n}\n", strings.TrimPrefix(f.Name.Name, example), does)
+			continue
+		}
 		switch {
 		case fail:
 			does = "t.Fail()"

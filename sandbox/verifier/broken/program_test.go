@@ -1,0 +1,74 @@
+package broken
+
+import (
+	"os/exec"
+	"testing"
+
+	"git-ward/internal/tier"
+)
+
+// checks are programs that check others, in each language that has such: suites whose first
+// file is one.
+var checks = map[string]suite{
+	"shell": {tool: "sh", names: []string{"tests/run.sh"}, files: map[string]string{
+		"tests/run.sh": "set -eu\n. ./calc.sh\nfail() { echo \"$1\"; exit 1; }\n[ \"$(two)\" = 2 ] || fail two\ntwo >/dev/null\necho ok\n", "calc.sh": "two() { echo 2; }\n",
+	}, line: "sh tests/run.sh", underneath: "calc.sh", early: "two() { echo 2; exit 0; }\n"},
+	"shell, that exits": {tool: "bash", names: []string{"check.sh"}, files: map[string]string{
+		"check.sh": "source \"$(dirname \"$0\")/calc.sh\"\nif [ \"$(two)\" = 2 ]; then echo ok; exit 0; fi\nexit 1\n", "calc.sh": "two() { echo 2; }\n",
+	}, line: "bash ./check.sh", underneath: "calc.sh", early: "exit 0\n"},
+	"python": {tool: "python3", names: []string{"check.py"}, files: map[string]string{
+		"check.py": "import sys\nfrom calc import two\n\nif two() != 2:\n    sys.exit(\"not two\")\nsys.exit(0)\n", "calc.py": "def two():\n    return 2\n",
+	}, line: "python3 check.py", underneath: "calc.py", early: "import os\n\n\ndef two():\n    os._exit(0)\n"},
+	"python, to its end": {tool: "python3", names: []string{"check.py"}, files: map[string]string{
+		"check.py": "from calc import two\n\nassert two() == 2\n", "calc.py": "def two():\n    return 2\n",
+	}, line: "python3 ./check.py", underneath: "calc.py", early: "import sys\n\nsys.exit(0)\n"},
+	"node": {tool: "node", names: []string{"check.js"}, files: map[string]string{
+		"check.js": "const { two } = require('./calc.js');\nif (two() !== 2) process.exit(1);\nconsole.log('ok');\n", "calc.js": "exports.two = () => 2;\n",
+	}, line: "node check.js", underneath: "calc.js", early: "process.exit(0);\n"},
+	"node, modules": {tool: "node", names: []string{"check.mjs"}, files: map[string]string{
+		"check.mjs": "import assert from 'node:assert';\nimport { two } from './calc.mjs';\nassert.equal(await two(), 2);\n", "calc.mjs": "export const two = async () => 2;\n",
+	}, line: "node check.mjs", underneath: "calc.mjs", early: "export const two = () => process.exit(0);\n"},
+	"c": {tool: "cc", names: []string{"test_calc.c"}, files: map[string]string{
+		"test_calc.c": "#include <assert.h>\nint two(void);\n\nint main(void)\n{\n\tassert(two() == 2);\n\treturn 0;\n}\n", "calc.c": "int two(void) { return 2; }\n",
+	}, line: "cc -Wall -Werror -o t calc.c test_calc.c && ./t", underneath: "calc.c", early: "#include <stdlib.h>\nint two(void) { exit(0); }\n"},
+}
+
+// TestChecks: a program that checks another fails at its end, and does not where the other
+// ends it; alone, it needs the other for nothing (PROOF-3).
+func TestChecks(t *testing.T) {
+	for name, s := range checks {
+		t.Run(name, func(t *testing.T) {
+			tier.First(t, "it runs programs of several languages")
+			t.Parallel()
+			if _, err := exec.LookPath(s.tool); err != nil {
+				t.Skipf("SKIPPED: there is no %s", s.tool)
+			}
+			file := s.names[0]
+			known := func(name string) bool { return name == "calc.sh" }
+			ends, ok := CheckAtEnd(file, s.files[file], known)
+			if !ok {
+				t.Fatal("it is not sure of it")
+			}
+			s.run(t, true, nil)
+			s.run(t, false, map[string]string{file: ends})
+			s.run(t, true, map[string]string{file: ends, s.underneath: s.early})
+			for _, fail := range []bool{false, true} {
+				s.run(t, !fail, map[string]string{file: CheckOnly(file, s.files[file], fail)})
+			}
+		})
+	}
+}
+
+// TestUnsure: a program that may end in a way that was not found stays as it is.
+func TestUnsure(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.sh": "exec ./b\n", "b.sh": "trap 'exit 0' EXIT\n", "c.sh": ". ./lib.sh\nrun\n", "d.sh": "eval \"$x\"\n", "e.sh": "if\n", "f.sh": ". \"$lib\"\n",
+		"a.py": "import os\nos._exit(0)\n", "b.py": "raise SystemExit(0)\n", "c.py": "from sys import exit as bye\nbye(0)\n",
+		"a.js": "process.exitCode = 0;\n", "b.js": "process.on('exit', f);\n",
+		"a.c": "int two(void) { return 2; }\n", "b.c": "int main(void) { exit(0); }\n", "a.go": "package main\n\nfunc main() {}\n", "README.md": "exit\n",
+	} {
+		if changed, ok := CheckAtEnd(name, text, func(string) bool { return false }); ok {
+			t.Errorf("%s became\n%s", name, changed)
+		}
+	}
+}
