@@ -60,6 +60,7 @@ func documents(t *testing.T) map[string]any {
 	v.Left, v.LeftMore, v.NotIncluded, v.OnlyGuards, v.Process = []loop.Left{{"zz_test.go", "added", "100644", commit}}, 1, true, true, loop.SameProcess
 	v.Control, v.Record = commit, commit
 	v.Opened, v.NeverOpened, v.NotObserved = []string{"a.go"}, []string{"README.md"}, "git's objects were read"
+	v.Lost = []string{"calc.TestTwo"}
 	v.Main, v.Base, v.Included = commit, commit, []string{"Makefile"}
 	f := loop.Findings{Declaration: p, Limits: limits, Spent: 1, Verdict: &v}
 	c := loop.Certify(f)

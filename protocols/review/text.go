@@ -84,6 +84,7 @@ func (r *Review) First() string {
 	if r.Word != nil {
 		some(len(r.Word.Additions)+len(r.Word.Left)+r.Word.LeftMore, "path that is no work")
 		some(len(r.Word.Deviations), "deviation put back")
+		some(len(r.Word.Lost), "lost test")
 	}
 	some(len(r.Touched.Instructions), "file of instructions to agents")
 	some(len(r.Touched.Protected), "protected path")
@@ -149,7 +150,7 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened) == 0 && v.Process == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Lost) == 0 && v.Process == "" {
 		return
 	}
 	p.gap()
@@ -161,6 +162,9 @@ func (r *Review) deviations(p *page) {
 	}
 	for _, path := range v.Included {
 		p.add(Plain, "  work by your word: %s", diag.Untrusted(path))
+	}
+	for _, name := range v.Lost {
+		p.add(Warn, "  ran to its end without the work, and does not with it, by its runner's word: %s", diag.Untrusted(name))
 	}
 	for _, path := range v.NeverOpened {
 		p.add(Plain, "  changed, and opened by no command: %s", diag.Untrusted(path))

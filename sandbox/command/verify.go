@@ -196,6 +196,9 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	for _, d := range f.Deviations {
 		fmt.Fprintf(w, "put back: %s (%s)\n", diag.Clean(d.Path), d.Kind)
 	}
+	for _, name := range f.Lost {
+		fmt.Fprintf(w, "ran to its end without the work, and does not with it, by its runner's word: %s\n", diag.Clean(name))
+	}
 	for _, path := range f.NeverOpened {
 		fmt.Fprintf(w, "opened by no command: %s\n", diag.Clean(path))
 	}

@@ -38,6 +38,9 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	for _, path := range f.NeverOpened {
 		v.NeverOpened = append(v.NeverOpened, comms.QuotePath(path))
 	}
+	for _, name := range f.Lost {
+		v.Lost = append(v.Lost, diag.Clean(name))
+	}
 	v.NotObserved = diag.Clean(f.NotObserved)
 	if f.With != nil {
 		v = v.With(loop.Judge(p, []loop.Trial{r.trial(f.With)}))

@@ -37,7 +37,7 @@ func (v *Containers) Fence() (fence, image string) {
 // Run makes a container, runs the command, and removes the container.
 func (v *Containers) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	out := func(full func()) (*output, podman.Streams) {
-		out := newOutput(v.Limits.Output, full)
+		out := newOutput(v.Limits.Output, job.Keep, full)
 		return out, podman.Streams{Stdout: stream{out, true}, Stderr: stream{out, false}}
 	}
 	return v.run(ctx, job, out)
@@ -47,7 +47,7 @@ func (v *Containers) Run(ctx context.Context, job Job) (o Outcome, err error) {
 // says besides is in the outcome, and in job.Live. A limit of time is all that w has.
 func (v *Containers) Pack(ctx context.Context, job Job, w io.Writer) (o Outcome, err error) {
 	return v.run(ctx, job, func(full func()) (*output, podman.Streams) {
-		out := newOutput(v.Limits.Output, full)
+		out := newOutput(v.Limits.Output, job.Keep, full)
 		return out, podman.Streams{Stdout: w, Stderr: stream{out, false}}
 	})
 }

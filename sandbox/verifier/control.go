@@ -44,6 +44,7 @@ type controlling struct {
 	// with the work's tests, too.
 	before, guards []Command
 	checks         map[string]bool // programs that check others, by path
+	baseAtEnd      []Run           // of before on the base, with each test failing at its end
 }
 
 // control runs each command that held once more without the work, which says whether the work
@@ -71,7 +72,11 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 	held := commands
 	atEnd, err := c.tests(ctx, work.tree, c.atEnd, work.tree)
 	if err == nil && atEnd != work.tree {
-		held, err = c.holding(ctx, atEnd, commands, Broken)
+		var runs []Run
+		if runs, err = c.each(ctx, c.runner, atEnd, commands, Step{Note: Broken}, Job{Keep: true}); err == nil {
+			held = holding(runs)
+			f.Lost, err = c.lost(ctx, runs)
+		}
 	}
 	if err != nil {
 		return err
@@ -182,16 +187,50 @@ func (c *controlling) withTests(ctx context.Context) ([]Command, error) {
 
 // onBase are those of the commands that the base's own tests decide there.
 func (c *controlling) onBase(ctx context.Context, commands []Command) ([]Command, error) {
-	atEnd, err := c.tests(ctx, c.base, c.atEnd, c.base)
+	runs, err := c.runBase(ctx)
 	if err != nil {
 		return nil, err
 	}
-	held := slices.DeleteFunc(slices.Clone(commands), func(cmd Command) bool { return !slices.Contains(c.before, cmd) })
-	if atEnd == c.base || len(held) == 0 {
-		return nil, nil
+	still := holding(runs)
+	return slices.DeleteFunc(slices.Clone(commands), func(cmd Command) bool {
+		return !slices.ContainsFunc(runs, func(r Run) bool { return r.Command == cmd }) || slices.Contains(still, cmd)
+	}), nil
+}
+
+// runBase runs the commands that hold on the base there once more, with each test failing at
+// its end; none where no test can be made to.
+func (c *controlling) runBase(ctx context.Context) ([]Run, error) {
+	if c.baseAtEnd != nil || len(c.before) == 0 {
+		return c.baseAtEnd, nil
 	}
-	still, err := c.holding(ctx, atEnd, held, Broken)
-	return without(held, still), err
+	atEnd, err := c.tests(ctx, c.base, c.atEnd, c.base)
+	if err != nil || atEnd == c.base {
+		return nil, err
+	}
+	c.baseAtEnd, err = c.each(ctx, c.runner, atEnd, c.before, Step{Note: Broken}, Job{Keep: true})
+	return c.baseAtEnd, err
+}
+
+// lost are the tests that fail at their end on the base, and do not with the work, by what
+// their runner prints: they are gone, or are skipped, or end before. A command of which none
+// fails says so itself.
+func (c *controlling) lost(ctx context.Context, runs []Run) (names []string, err error) {
+	base, err := c.runBase(ctx)
+	for _, before := range base {
+		for _, now := range runs {
+			if before.Command != now.Command || now.OK() || now.Held {
+				continue
+			}
+			here := broken.Failed(now.Said)
+			for _, name := range broken.Failed(before.Said) {
+				if !slices.Contains(here, name) && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, err
 }
 
 // byName are those that tests decide which have nothing but a name: on the base, which may
@@ -247,12 +286,17 @@ func (c *controlling) withoutBodies(ctx context.Context, commands []Command) (co
 // holding are those of the commands that hold on a tree, which is there for a control.
 func (c *controlling) holding(ctx context.Context, tree string, commands []Command, note string) (held []Command, err error) {
 	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: note}, Job{})
+	return holding(runs), err
+}
+
+// holding are the commands of runs that were met.
+func holding(runs []Run) (held []Command) {
 	for _, r := range runs {
 		if r.OK() {
 			held = append(held, r.Command)
 		}
 	}
-	return held, err
+	return held
 }
 
 func without(all, some []Command) []Command {

@@ -12,6 +12,7 @@ import (
 const (
 	tailSize = 4 << 10 // bytes of output that a verdict shows
 	lineSize = 4 << 10 // bytes of the last line of stdout
+	keptSize = 1 << 20 // bytes of an output that is kept
 )
 
 // output takes both streams of a command as they come.
@@ -25,10 +26,12 @@ type output struct {
 	tail  []byte
 	last  []byte // of stdout, at most twice as long as needed
 	cut   bool   // last has lost its beginning
+	keep  bool   // said is filled
+	said  []byte // the beginning, at most keptSize
 }
 
-func newOutput(limit int64, full func()) *output {
-	return &output{limit: limit, full: sync.OnceFunc(full), sum: sha256.New()}
+func newOutput(limit int64, kept bool, full func()) *output {
+	return &output{limit: limit, full: sync.OnceFunc(full), sum: sha256.New(), keep: kept}
 }
 
 // flooded reports whether there was more than the limit.
@@ -44,6 +47,7 @@ func (o *output) fill(to *Outcome) {
 	defer o.mu.Unlock()
 	to.Bytes, to.SHA256 = o.total, hex.EncodeToString(o.sum.Sum(nil))
 	to.Tail = strings.ToValidUTF8(string(o.tail[max(0, len(o.tail)-tailSize):]), "�")
+	to.Said = strings.ToValidUTF8(string(o.said), "�")
 	last := bytes.TrimRight(o.last, " \t\r\n")
 	begin := bytes.LastIndexByte(last, '\n') + 1
 	if line := bytes.TrimSpace(last[begin:]); len(line) <= lineSize && (begin > 0 || !o.cut) { // the end of a line is not the line
@@ -64,6 +68,9 @@ func (s stream) Write(p []byte) (int, error) {
 	over := s.total > s.limit
 	s.sum.Write(p)
 	s.tail = keep(s.tail, p, tailSize)
+	if s.keep {
+		s.said = append(s.said, p[:min(len(p), keptSize-len(s.said))]...)
+	}
 	if s.stdout {
 		s.cut = s.cut || len(s.last)+len(p) > 2*(lineSize+1)
 		s.last = keep(s.last, p, lineSize+1)

@@ -95,7 +95,7 @@ func unobserved(job Job, why error) *Watched {
 func (p *Processes) run(ctx context.Context, dir string, env []string, job Job) (Outcome, error) {
 	limited, cancel := context.WithTimeout(ctx, p.Limits.Time)
 	defer cancel()
-	out := newOutput(p.Limits.Output, cancel)
+	out := newOutput(p.Limits.Output, job.Keep, cancel)
 	job.Live.show(out)
 	c := process.Command{
 		Args: []string{"sh", "-c", job.Line}, Dir: dir, Env: env,

@@ -106,6 +106,9 @@ type Facts struct {
 	NotDone []string     `json:"not_done,omitempty"`
 	// Controls are what the claim's came to, where all was met.
 	Controls []Control `json:"controls,omitempty"`
+	// Lost are tests that ran to their end without the work and, by what their runner prints
+	// for the controls, do not with it (PROOF-4).
+	Lost []string `json:"lost,omitempty"`
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`
@@ -155,6 +158,7 @@ type Outcome struct {
 	Time   time.Duration `json:"-"`
 	// Stdout's last line that is not blank, for the residual; at most 4 KiB.
 	LastLine string   `json:"-"`
+	Said     string   `json:"-"`                // with the job's Keep: at most 1 MiB of both streams
 	Opened   *Watched `json:"opened,omitempty"` // of the job's Watch; nil: there was nothing to watch
 }
 
@@ -186,6 +190,7 @@ type Job struct {
 	Env    map[string]string // beside what the runner gives every command
 	Live   *Live             // shows the output as it comes; nil: nobody looks
 	Watch  []string          // files of the checkout of which the outcome says whether they were opened
+	Keep   bool              // the outcome has the beginning of what was printed
 }
 
 // Verify runs every command of a claim, each on its own checkout, and once more for each
@@ -305,7 +310,7 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
 	}
 	for _, c := range commands {
-		at.Command, job.Line, job.Env, job.Watch = c, c.Line, how.Env, how.Watch
+		at.Command, job.Line, job.Env, job.Watch, job.Keep = c, c.Line, how.Env, how.Watch, how.Keep
 		if c.Held { // what it opens says what it asks for
 			job.Watch = nil
 		}

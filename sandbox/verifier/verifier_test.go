@@ -272,7 +272,7 @@ func TestLastLine(t *testing.T) {
 		strings.Repeat("9", 9000) + "\n" + "1e400000000\n\n": "1e400000000",
 	} {
 		var o Outcome
-		out := newOutput(1<<20, func() {})
+		out := newOutput(1<<20, false, func() {})
 		stream{out, true}.Write([]byte(said))
 		if out.fill(&o); o.LastLine != want {
 			t.Errorf("%.20q... %d bytes: %q, want %q", said, len(said), o.LastLine, want)

@@ -69,12 +69,13 @@ func goKind(f *ast.FuncDecl) string {
 }
 
 // goAtEnd defers the test's failure before all else that it does: it comes last, however the
-// test returns, and it comes as any failure does. The end of the process runs no deferred call.
+// test returns, and it comes as any failure does. A test that was skipped has not come to its
+// end, and the end of the process runs no deferred call.
 func goAtEnd(text string) string {
 	return goFirst(text, func(f *ast.FuncDecl) string {
 		if goKind(f) != example {
 			if named := f.Type.Params.List[0].Names; len(named) == 1 && named[0].Name != "_" {
-				return "defer " + named[0].Name + ".Fail()"
+				return fmt.Sprintf("defer func() { if !%[1]s.Skipped() { %[1]s.Fail() } }()", named[0].Name)
 			}
 		}
 		return `defer panic("a control")`
