@@ -61,7 +61,7 @@ func holdOut(bare string, d *comms.Directive, claim *verifier.Claim) error {
 // command has nothing to run.
 func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Work: d.Options.Work,
-		Replays: 1, Bounds: Bounds(settings), Controls: settings.Verify.Controls}
+		Replays: 1, Bounds: Bounds(settings), Controls: settings.Verify.Controls, Breaks: d.Options.Breaks}
 	if len(c.Work) == 0 {
 		c.Work = settings.Verify.Work
 	}

@@ -71,9 +71,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 	}
 	held := commands
 	atEnd, err := c.tests(ctx, work.tree, c.atEnd, work.tree)
-	if err == nil && atEnd != work.tree {
+	if err == nil && (atEnd != work.tree || t.claim.Breaks != "") {
 		var runs []Run
-		if runs, err = c.each(ctx, c.runner, atEnd, commands, Step{Note: Broken}, Job{Keep: true}); err == nil {
+		if runs, err = c.broken(ctx, atEnd, commands); err == nil {
 			held = holding(runs)
 			f.Lost, err = c.lost(ctx, runs)
 		}
@@ -204,11 +204,21 @@ func (c *controlling) runBase(ctx context.Context) ([]Run, error) {
 		return c.baseAtEnd, nil
 	}
 	atEnd, err := c.tests(ctx, c.base, c.atEnd, c.base)
-	if err != nil || atEnd == c.base {
+	if err != nil || atEnd == c.base && c.claim.Breaks == "" {
 		return nil, err
 	}
-	c.baseAtEnd, err = c.each(ctx, c.runner, atEnd, c.before, Step{Note: Broken}, Job{Keep: true})
+	c.baseAtEnd, err = c.broken(ctx, atEnd, c.before)
 	return c.baseAtEnd, err
+}
+
+// broken runs commands on a tree whose tests fail at their end, and after the line that
+// breaks what else there is. Where that line fails nothing is broken, and nothing runs.
+func (c *controlling) broken(ctx context.Context, tree string, commands []Command) ([]Run, error) {
+	how := Job{Keep: true}
+	if c.claim.Breaks != "" {
+		how.Line = "(\n" + c.claim.Breaks + "\n) >/dev/null 2>&1 || exit 0\n"
+	}
+	return c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, how)
 }
 
 // lost are the tests that fail at their end on the base, and do not with the work, by what

@@ -144,3 +144,30 @@ func TestLost(t *testing.T) {
 		}
 	}
 }
+
+// TestBreaks: the PM's line breaks tests of a language that nobody here reads.
+func TestBreaks(t *testing.T) {
+	tier.First(t, "it runs many commands")
+	main := files{"calc.awk": "function two() { return 2 }\n", "tests/calc.awk": "BEGIN { exit two() != 2 }\n", "README.md": "one\n"}
+	const line = "sed -i 's/!= 2/!= 3/' tests/calc.awk"
+	for name, c := range map[string]struct {
+		agents       files
+		breaks, want string
+	}{
+		"honest":            {files{"calc.awk": "function two() { return 1 + 1 }\n"}, line, loop.ControlFails},
+		"an exit":           {files{"calc.awk": "BEGIN { exit 0 }\nfunction two() { return 3 }\nEND { exit 0 }\n"}, line, loop.ControlCannotFail},
+		"no line":           {files{"calc.awk": "function two() { return 1 + 1 }\n"}, "", loop.ControlNotApplicable},
+		"a line that fails": {files{"calc.awk": "function two() { return 1 + 1 }\n"}, "false", loop.ControlNotApplicable},
+	} {
+		r := newRepository(t)
+		claim := r.claimed(maps.Clone(main), c.agents, []string{"calc.awk"}, "awk -f calc.awk -f tests/calc.awk")
+		claim.Controls, claim.Breaks = []string{Broken}, c.breaks
+		f, err := r.verify(claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.Controls) != 1 || f.Controls[0].Says != c.want {
+			t.Errorf("%s: %+v, not %s", name, f.Controls, c.want)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type Order struct {
 	Limits   Limits         `json:"limits"`
 	Against  *time.Duration `json:"against_ns"` // of mutants; nil: plain runs will do
 	Controls []string       `json:"controls"`
+	Breaks   string         `json:"breaks"`
 	Image    string         `json:"image"`
 	// Word is known to who gave the order and to who carries it out, and to no command.
 	Word string `json:"word"`
@@ -31,7 +32,7 @@ type Order struct {
 // NewOrder is a claim for another machine. Neither its Progress nor a second image goes along.
 func NewOrder(c *Claim, l Limits, image, word string) Order {
 	o := Order{Commit: c.Commit, Main: c.Main, Base: c.Base, Commands: c.Commands, Frozen: c.Frozen, Pinned: c.Pinned,
-		Work: c.Work, Included: c.Included, Replays: c.Replays, Controls: c.Controls, Bounds: c.Bounds, Limits: l, Image: image, Word: word}
+		Work: c.Work, Included: c.Included, Replays: c.Replays, Controls: c.Controls, Breaks: c.Breaks, Bounds: c.Bounds, Limits: l, Image: image, Word: word}
 	if c.Against != nil {
 		o.Against = &c.Against.Time
 	}
@@ -41,7 +42,7 @@ func NewOrder(c *Claim, l Limits, image, word string) Order {
 // Claim is what was ordered.
 func (o *Order) Claim() Claim {
 	c := Claim{Commit: o.Commit, Main: o.Main, Base: o.Base, Commands: o.Commands, Frozen: o.Frozen, Pinned: o.Pinned,
-		Work: o.Work, Included: o.Included, Replays: o.Replays, Controls: o.Controls, Bounds: o.Bounds}
+		Work: o.Work, Included: o.Included, Replays: o.Replays, Controls: o.Controls, Breaks: o.Breaks, Bounds: o.Bounds}
 	if o.Against != nil {
 		c.Against = &Against{Time: *o.Against}
 	}

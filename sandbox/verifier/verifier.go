@@ -40,6 +40,9 @@ type Claim struct {
 	Cache    string   // what there is of a cache, for Facts
 	Against  *Against // nil: plain runs will do
 	Controls []string // of the commands that hold, such as Broken
+	// Breaks is a line for the shell that has the project's tests fail, beside what Broken does;
+	// "" for none.
+	Breaks string
 	// Scratch is a directory for what a verification makes, which whoever has it removes
 	// should this process be killed; "" for the system's own.
 	Scratch string
@@ -303,14 +306,14 @@ func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, h
 	return t.each(ctx, runner, tree, t.claim.Commands, at, how)
 }
 
-// each is run for some of the commands.
+// each is run for some of the commands. how's line comes before theirs.
 func (t *trying) each(ctx context.Context, runner Runner, tree string, commands []Command, at Step, how Job) (runs []Run, err error) {
 	job, err := t.judged.job(ctx, tree)
 	if err != nil {
 		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
 	}
 	for _, c := range commands {
-		at.Command, job.Line, job.Env, job.Watch, job.Keep = c, c.Line, how.Env, how.Watch, how.Keep
+		at.Command, job.Line, job.Env, job.Watch, job.Keep = c, how.Line+c.Line, how.Env, how.Watch, how.Keep
 		if c.Held { // what it opens says what it asks for
 			job.Watch = nil
 		}
