@@ -26,7 +26,7 @@ func TestEnterPod(t *testing.T) {
 		return
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED, OUT LOUD: a network namespace of its own needs root")
+		t.Skip("SKIPPED: a network namespace of its own needs root")
 	}
 	for _, c := range []struct {
 		name, policy string

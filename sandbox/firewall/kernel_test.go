@@ -280,7 +280,7 @@ func TestContextEndsTheWork(t *testing.T) {
 // BenchmarkPlace is what a fence adds to a launch: in place, read back, compared.
 func BenchmarkPlace(b *testing.B) {
 	if os.Geteuid() != 0 {
-		b.Skip("SKIPPED, OUT LOUD: needs root")
+		b.Skip("SKIPPED: needs root")
 	}
 	cmd := exec.Command("sleep", "600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}

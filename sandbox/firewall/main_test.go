@@ -79,11 +79,11 @@ func end(err error) {
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED, OUT LOUD: the firewall is tested in the kernel, which needs root")
+		t.Skip("SKIPPED: the firewall is tested in the kernel, which needs root")
 	}
 	for _, tool := range []string{"ip", "nft", "nsenter"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED, OUT LOUD: %v (apt-get install iproute2 nftables util-linux)", err)
+			t.Skipf("SKIPPED: %v (apt-get install iproute2 nftables util-linux)", err)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestOrdinaryUser(t *testing.T) {
 	tier.First(t, "it makes network namespaces")
 	needRoot(t)
 	if out, err := exec.Command("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "unshare", "-Un", "true").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED, OUT LOUD: ordinary users have no user namespaces here: %v: %s", err, out)
+		t.Skipf("SKIPPED: ordinary users have no user namespaces here: %v: %s", err, out)
 	}
 	for _, p := range []Policy{public(), {Mode: Allowlist}} {
 		if got := asOrdinary(t, wish{p, "firewall-child"}); got != (told{}) {

@@ -34,7 +34,7 @@ func TestNoteIsOfOneNamespace(t *testing.T) {
 		t.Fatalf("%+v %v", got, err)
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED, OUT LOUD: another network namespace needs root")
+		t.Skip("SKIPPED: another network namespace needs root")
 	}
 	other := exec.Command("unshare", "--net", os.Args[0])
 	other.Env = append(os.Environ(), "POD_TEST_NOTE="+path)

@@ -50,7 +50,7 @@ func newLab(t *testing.T) *lab {
 	tier.First(t, "a directive in a cluster takes half a minute")
 	dir := os.Getenv(labVar)
 	if dir == "" {
-		t.Skip("SKIPPED, OUT LOUD: no Kubernetes here: " + labVar + " names the directory of one that is up (scripts/test kube)")
+		t.Skip("SKIPPED: no Kubernetes here: " + labVar + " names the directory of one that is up (scripts/test kube)")
 	}
 	if !filepath.IsAbs(dir) {
 		t.Fatalf("%s=%s is not absolute", labVar, dir)
