@@ -45,12 +45,15 @@ func shellEnds(name, text string, known func(string) bool) string {
 		if !ok || len(call.Args) == 0 {
 			return true
 		}
+		words := text[call.Pos().Offset():call.End().Offset()]
 		switch call.Args[0].Lit() {
 		case "exit":
 			exits = append(exits, edit{int(call.Pos().Offset()), int(call.End().Offset()), "exit 1"})
 			return false
-		case "exec", "trap", "kill", "eval", "command", "builtin":
-			sure = false
+		case "exec": // of redirections alone it is none
+			sure = sure && len(call.Args) == 1
+		case "trap", "eval", "command", "builtin":
+			sure = sure && !strings.Contains(words, "exit")
 		case ".", "source":
 			sure = sure && len(call.Args) > 1 && known(lastName(text[call.Args[1].Pos().Offset():call.Args[1].End().Offset()]))
 		}
@@ -103,15 +106,18 @@ func batsAtEnd(text string) string {
 	return edited(text, ends)
 }
 
-// Ends that a program's text has by itself, and others, which nothing can be put in front of.
+// Where a program's text ends it by itself, and where in a way that is not changed and may
+// be a success. A signal is none.
 var (
-	pythonExit     = pattern.New(`(^|[^.\w])(?:sys\.)?exit\(`)
-	pythonUnsure   = pattern.New(`\b_exit\b|\bexec[lv]\w*\b|\bSystemExit\b|\bkill\b|\batexit\b|(?m:^[ \t]*from[ \t].*\bexit\b)`)
-	javaScriptExit = pattern.New(`\bprocess\.exit\(`)
-	javaScriptOdd  = pattern.New(`\breallyExit\b|\babort\b|\bkill\b|['"]exit['"]|\bexitCode\b`)
-	cMain          = pattern.New(`\bmain[ \t\n]*\(`)
-	cNoArgs        = pattern.New(`\bmain[ \t\n]*\([ \t\n]*(?:void)?[ \t\n]*\)`)
-	cUnsure        = pattern.New(`\b(?:\w*exit|abort|exec[lv]\w*|longjmp|kill|raise)\b`)
+	pythonExit       = pattern.New(`(^|[^.\w])(?:sys\.)?exit\(`)
+	pythonRaise      = pattern.New(`(?m)(^|[^.\w])raise[ \t]+SystemExit(?:\(|[ \t]*$)`)
+	pythonUnsure     = pattern.New(`\b_exit\b|\bexec[lv]\w*\b|(?m:^[ \t]*from[ \t].*\bexit\b)`)
+	javaScriptExit   = pattern.New(`\bprocess\.exit\(`)
+	javaScriptUnsure = pattern.New(`\breallyExit\b`)
+	cMain            = pattern.New(`\bmain[ \t\n]*\(`)
+	cNoArgs          = pattern.New(`\bmain[ \t\n]*\([ \t\n]*(?:void)?[ \t\n]*\)`)
+	cExit            = pattern.New(`\bexit([ \t]*\()`)
+	cUnsure          = pattern.New(`\b(?:_exit|_Exit|quick_exit|atexit|on_exit|exec[lv]\w*)\b`)
 )
 
 // pythonEnds has each exit fail, and the end of a module that is the program.
@@ -119,7 +125,15 @@ func pythonEnds(name, text string, _ func(string) bool) string {
 	if pythonUnsure.MatchString(text) {
 		return ""
 	}
-	return pythonExit.ReplaceAllString(text, `${1}(lambda *a: __import__("sys").exit(1))(`) + pythonAlone(name, text, true)
+	text = pythonExit.ReplaceAllString(text, `${1}(lambda *a: __import__("sys").exit(1))(`)
+	text = pythonRaise.ReplaceAllStringFunc(text, func(s string) string {
+		begin, call := strings.CutSuffix(s, "(")
+		if !call {
+			return strings.TrimRight(begin, " \t") + "(1)"
+		}
+		return strings.TrimSuffix(begin, "SystemExit") + "(lambda *a: SystemExit(1))("
+	})
+	return text + pythonAlone(name, text, true)
 }
 
 func pythonAlone(_, _ string, fail bool) string {
@@ -129,7 +143,7 @@ func pythonAlone(_, _ string, fail bool) string {
 // javaScriptEnds has each exit fail, and the end of the process, if the text's last line was
 // come to.
 func javaScriptEnds(name, text string, _ func(string) bool) string {
-	if javaScriptOdd.MatchString(text) {
+	if javaScriptUnsure.MatchString(text) {
 		return ""
 	}
 	return javaScriptExit.ReplaceAllString(text, "(() => process.exit(1))(") + javaScriptAlone(name, text, true)
@@ -139,7 +153,7 @@ func javaScriptAlone(name, _ string, fail bool) string {
 	return fmt.Sprintf("\n;if ((process.argv[1] || '').split('/').pop() === %s) process.on('exit', () => { process.exitCode = %d; });\n", strconv.QuoteToASCII(name), exitCode(fail))
 }
 
-// cEnds has main fail when it returns.
+// cEnds has main fail when it returns, and each exit.
 func cEnds(_, text string, _ func(string) bool) string {
 	if !cMain.MatchString(text) || cUnsure.MatchString(text) {
 		return ""
@@ -148,7 +162,10 @@ func cEnds(_, text string, _ func(string) bool) string {
 	if cNoArgs.MatchString(text) {
 		takes, gives = "void", ""
 	}
-	return fmt.Sprintf("#define main ward_control\n#line 1\n%s\n#undef main\nint main(%s) { ward_control(%s); return 1; }\n", text, takes, gives)
+	const exits = "__attribute__((noreturn)) void ward_exit(int);\n"
+	return fmt.Sprintf("#define main ward_control\n%s#line 1\n%s\n#undef main\n__attribute__((noreturn)) void exit(int);\n"+
+		"void ward_exit(int status) { exit(status | 1); }\nint main(%s) { ward_control(%s); return 1; }\n",
+		exits, cExit.ReplaceAllString(text, "ward_exit$1"), takes, gives)
 }
 
 func cAlone(_, _ string, fail bool) string {

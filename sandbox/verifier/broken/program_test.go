@@ -28,6 +28,15 @@ var checks = map[string]suite{
 	"node, modules": {tool: "node", names: []string{"check.mjs"}, files: map[string]string{
 		"check.mjs": "import assert from 'node:assert';\nimport { two } from './calc.mjs';\nassert.equal(await two(), 2);\n", "calc.mjs": "export const two = async () => 2;\n",
 	}, line: "node check.mjs", underneath: "calc.mjs", early: "export const two = () => process.exit(0);\n"},
+	"shell, that cleans up": {tool: "sh", names: []string{"test.sh"}, files: map[string]string{
+		"test.sh": "exec 3>log\ntmp=$(mktemp -d)\ntrap 'rm -rf \"$tmp\"' EXIT\ncommand -v cat >/dev/null || exit 0\nsleep 9 & kill $!\n. ./calc.sh\ntwo | grep -q 2 || exit 3\n", "calc.sh": "two() { echo 2; }\n",
+	}, line: "sh test.sh", underneath: "calc.sh", early: "exit 0\n"},
+	"python, that raises": {tool: "python3", names: []string{"check.py"}, files: map[string]string{
+		"check.py": "from calc import two\n\ntry:\n    two()\nexcept SystemExit:\n    raise\nif two() == 2:\n    raise SystemExit\nraise SystemExit(two() != 2)\n", "calc.py": "def two():\n    return 2\n",
+	}, line: "python3 check.py", underneath: "calc.py", early: "import os\n\nos._exit(0)\n"},
+	"c, that exits": {tool: "cc", names: []string{"test.c"}, files: map[string]string{
+		"test.c": "#include <stdio.h>\n#include <stdlib.h>\nint two(void);\n\nint main(int argc, char **argv)\n{\n\t(void)argc;\n\t(void)argv;\n\tif (two() != 2) {\n\t\tfprintf(stderr, \"not two\\n\");\n\t\tabort();\n\t}\n\texit(0);\n}\n", "calc.c": "int two(void) { return 2; }\n",
+	}, line: "cc -Wall -Werror -o t calc.c test.c && ./t", underneath: "calc.c", early: "#include <stdlib.h>\nint two(void) { exit(0); }\n"},
 	"c": {tool: "cc", names: []string{"test_calc.c"}, files: map[string]string{
 		"test_calc.c": "#include <assert.h>\nint two(void);\n\nint main(void)\n{\n\tassert(two() == 2);\n\treturn 0;\n}\n", "calc.c": "int two(void) { return 2; }\n",
 	}, line: "cc -Wall -Werror -o t calc.c test_calc.c && ./t", underneath: "calc.c", early: "#include <stdlib.h>\nint two(void) { exit(0); }\n"},
@@ -62,10 +71,10 @@ func TestChecks(t *testing.T) {
 // TestUnsure: a program that may end in a way that was not found stays as it is.
 func TestUnsure(t *testing.T) {
 	for name, text := range map[string]string{
-		"a.sh": "exec ./b\n", "b.sh": "trap 'exit 0' EXIT\n", "c.sh": ". ./lib.sh\nrun\n", "d.sh": "eval \"$x\"\n", "e.sh": "if\n", "f.sh": ". \"$lib\"\n",
-		"a.py": "import os\nos._exit(0)\n", "b.py": "raise SystemExit(0)\n", "c.py": "from sys import exit as bye\nbye(0)\n",
-		"a.js": "process.exitCode = 0;\n", "b.js": "process.on('exit', f);\n",
-		"a.c": "int two(void) { return 2; }\n", "b.c": "int main(void) { exit(0); }\n", "a.go": "package main\n\nfunc main() {}\n", "README.md": "exit\n",
+		"a.sh": "exec ./b\n", "b.sh": "trap 'exit 0' EXIT\n", "c.sh": ". ./lib.sh\nrun\n", "d.sh": "eval 'exit 0'\n", "g.sh": "command exit 0\n", "e.sh": "if\n", "f.sh": ". \"$lib\"\n",
+		"a.py": "import os\nos._exit(0)\n", "b.py": "os.execv(a, b)\n", "c.py": "from sys import exit as bye\nbye(0)\n",
+		"a.js": "process.reallyExit(0);\n",
+		"a.c":  "int two(void) { return 2; }\n", "b.c": "int main(void) { _exit(0); }\n", "a.go": "package main\n\nfunc main() {}\n", "README.md": "exit\n",
 	} {
 		if changed, ok := CheckAtEnd(name, text, func(string) bool { return false }); ok {
 			t.Errorf("%s became\n%s", name, changed)

@@ -121,7 +121,7 @@ func javaScriptOnly(text string, fail bool) string {
 	if len(tests) == 0 {
 		return ""
 	}
-	does := "{}"
+	does := "{ if (had[0] && typeof had[0].end === 'function') had[0].end(); }" // tape waits for it
 	if fail {
 		does = "{ throw new Error('a control'); }"
 	}
@@ -131,7 +131,7 @@ func javaScriptOnly(text string, fail bool) string {
 	}
 	for _, m := range tests {
 		declare, _, _ := strings.Cut(m[2], ".")
-		fmt.Fprintf(&b, "%s(%s, () => %s);\n", declare, m[3], does)
+		fmt.Fprintf(&b, "%s(%s, (...had) => %s);\n", declare, m[3], does)
 	}
 	return b.String()
 }
