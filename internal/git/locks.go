@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"git-ward/internal/flock"
@@ -61,7 +62,7 @@ func (r *Repo) removeLocks(ctx context.Context, names []string) (removed []strin
 	defer root.Close()
 	for _, name := range names {
 		was, err := root.Lstat(name)
-		if err != nil || r.maybeHeld() {
+		if err != nil || r.maybeHeld(ownerOf(was)) {
 			continue
 		}
 		if age := time.Since(was.ModTime()); age >= 0 && age < staleAfter {
@@ -129,7 +130,7 @@ func (r *Repo) unlock(ctx context.Context, root *os.Root, name string, was os.Fi
 		return false, fmt.Errorf("%s, which a git that was killed left, cannot be removed: %w", name, err)
 	}
 	now, err := root.Lstat(name)
-	if err != nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()) || r.maybeHeld() {
+	if err != nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()) || r.maybeHeld(ownerOf(was)) {
 		return false, nil
 	}
 	err = root.Remove(name)
@@ -140,10 +141,10 @@ func (r *Repo) unlock(ctx context.Context, root *os.Root, name string, was os.Fi
 }
 
 // maybeHeld reports whether a git works in the repository that is not one of those who
-// started this process, or one works where may not be looked. A cat-file holds nothing, and
-// may live as long as an agent; Ward's own programs have a git make their locks, and a launch
-// is there for days.
-func (r *Repo) maybeHeld() bool {
+// started this process, or one of the lock's owner works where may not be looked: a lock is
+// its maker's. A cat-file holds nothing, and may live as long as an agent; Ward's own programs
+// have a git make their locks, and a launch is there for days.
+func (r *Repo) maybeHeld(owner uint32) bool {
 	all := process.All()
 	parent := map[int]int{}
 	for _, p := range all {
@@ -171,6 +172,12 @@ func (r *Repo) maybeHeld() bool {
 			return true
 		}
 		there, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
-		return err != nil && !os.IsNotExist(err) || there == here || strings.HasPrefix(there, here+"/")
+		if err != nil {
+			info, gone := os.Stat(fmt.Sprintf("/proc/%d", p.PID))
+			return gone == nil && ownerOf(info) == owner
+		}
+		return there == here || strings.HasPrefix(there, here+"/")
 	})
 }
+
+func ownerOf(info os.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -117,5 +118,58 @@ func TestUnlock(t *testing.T) {
 	cancel()
 	if removed, err := r.Unlock(ctx, "HEAD"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a young lock waits: removed %q, %v", removed, err)
+	}
+}
+
+// unlocksVar has TestUnlockBesideOthers' second process unlock a repository.
+const unlocksVar = "WARD_TEST_UNLOCKS"
+
+// TestUnlockBesideOthers: a git of another user, where may not be looked, made no lock of
+// one's own; it may have made one of its own.
+func TestUnlockBesideOthers(t *testing.T) {
+	if dir := os.Getenv(unlocksVar); dir != "" {
+		removed, err := Open(dir).Unlock(t.Context(), "HEAD", "packed-refs")
+		t.Logf("removed %q, %v", removed, err)
+		return
+	}
+	const user = 65534
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: only root can become another user")
+	}
+	r := bare(t)
+	program := filepath.Join(t.TempDir(), "test")
+	self, err := os.Executable()
+	if err == nil {
+		err = exec.Command("cp", self, program).Run()
+	}
+	for _, dir := range []string{program, filepath.Dir(program), filepath.Dir(filepath.Dir(program)), r.Dir, filepath.Dir(r.Dir)} { // whatever the umask
+		err = errors.Join(err, os.Chmod(dir, 0o755))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Minute)
+	for name, owner := range map[string]int{"HEAD.lock": user, "packed-refs.lock": 0} {
+		path := filepath.Join(r.Dir, name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o644), os.Chown(path, owner, owner), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := exec.CommandContext(t.Context(), "git", "hash-object", "--stdin")
+	other.Dir = t.TempDir()
+	in, err := other.StdinPipe()
+	if err == nil {
+		err = errors.Join(other.Start(), os.Chown(r.Dir, user, user))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { in.Close(); other.Wait() }()
+	cmd := exec.Command(program, "-test.run", "^TestUnlockBesideOthers$", "-test.v")
+	cmd.Dir = "/"
+	cmd.Env = append(cmd.Environ(), unlocksVar+"="+r.Dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), `removed ["HEAD.lock"], <nil>`) {
+		t.Errorf("%v: %s", err, out)
 	}
 }
