@@ -57,8 +57,14 @@ func testObserved(t *testing.T, p *machine) {
 	commit := strings.TrimSpace(p.Git("commit-tree", "-p", "origin/main", "-m", "observed", tree))
 	p.Git("rm", "--quiet", "--force", "opened.txt", "never.txt")
 	p.Git("--git-dir", p.Bare, "fetch", "--quiet", p.Work, commit)
+	config := filepath.Join(p.Bare, "ward/config.toml")
+	data, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.WriteFile(config, data, 0o644)
 	configtest.Set(t, p.Bare, "[verify] work = [\"*.txt\"]")
-	out, err := p.Try(p.Work, nil, "", "git-ward", "verify", "--bare", p.Bare, "--json", "--run", "read -r word || :; ! echo \"$word\" | grep . && cat opened.txt", commit)
+	out, err := p.Try(p.Work, nil, "", "git-ward", "verify", "--bare", p.Bare, "--json", "--run", "read -r word || :; ! echo \"$word\" | grep . && cat \"$(ls | grep ^op)\"", commit)
 	var facts verifier.Facts
 	if jsonErr := json.Unmarshal([]byte(out), &facts); jsonErr != nil || err != nil {
 		t.Fatal(jsonErr, err, out)
