@@ -148,7 +148,7 @@ func TestUnlockBesideOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := time.Now().Add(-time.Minute)
+	old := time.Unix(1, 0)
 	for name, owner := range map[string]int{"HEAD.lock": user, "packed-refs.lock": 0} {
 		path := filepath.Join(r.Dir, name)
 		if err := errors.Join(os.WriteFile(path, nil, 0o644), os.Chown(path, owner, owner), os.Chtimes(path, old, old)); err != nil {
