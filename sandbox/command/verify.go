@@ -196,15 +196,6 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	for _, d := range f.Deviations {
 		fmt.Fprintf(w, "put back: %s (%s)\n", diag.Clean(d.Path), d.Kind)
 	}
-	for _, name := range f.Lost {
-		fmt.Fprintf(w, "ran to its end without the work, and does not with it, by its runner's word: %s\n", diag.Clean(name))
-	}
-	for _, path := range f.NeverOpened {
-		fmt.Fprintf(w, "opened by no command: %s\n", diag.Clean(path))
-	}
-	if f.NotObserved != "" {
-		fmt.Fprintf(w, "which changed files were opened is not known: %s\n", diag.Clean(f.NotObserved))
-	}
 	for i, runs := range f.Replays {
 		printRuns(w, fmt.Sprintf("run %d", i+1), runs)
 	}
@@ -213,6 +204,15 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	}
 	for _, c := range f.Controls {
 		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, loop.ControlWords(c.Says, c.Before))
+	}
+	for _, name := range f.Lost {
+		fmt.Fprintf(w, "ran to its end without the work, and does not with it, by its runner's word: %s\n", diag.Clean(name))
+	}
+	for _, path := range f.NeverOpened {
+		fmt.Fprintf(w, "opened by no command: %s\n", diag.Clean(path))
+	}
+	if f.NotObserved != "" {
+		fmt.Fprintf(w, "which changed files were opened is not known: %s\n", diag.Clean(f.NotObserved))
 	}
 	printAgainst(w, f)
 	if f.Cache != "" {

@@ -1,0 +1,254 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"git-ward/internal/benchtest"
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/internal/tier"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+	"git-ward/sandbox/verifier"
+)
+
+// The ways in which a case ends.
+const (
+	endExact  = "EXACT"
+	endAsked  = "EXACT by a word" // the verdict asks the PM for one, and is EXACT with it
+	endNamed  = "named"           // EXACT, and the verdict names what speaks against it
+	endNone   = "not proved"
+	endSilent = "EXACT in silence"
+)
+
+// states are what a project is before the work.
+var states = []struct {
+	name string
+	of   func(tongue) string
+}{
+	{"wrong", wrong}, {"missing", func(t tongue) string { return t.missing }}, {"held", good},
+}
+
+// trialCase is one claim.
+type trialCase struct {
+	*testing.T
+	tongue
+	kind
+	bare string
+}
+
+// commits makes a commit of a tree, on top of a parent if there is one.
+func (c *trialCase) commit(files tree, parent string) string {
+	c.Helper()
+	var in strings.Builder
+	fmt.Fprintf(&in, "commit refs/heads/x\ncommitter a <a@example.org> 1 +0000\ndata 1\nx\n")
+	if parent != "" {
+		fmt.Fprintf(&in, "from %s\n", parent)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, mode := files[name], "100644"
+		if to, ok := strings.CutPrefix(text, "-> "); ok {
+			text, mode = to, "120000"
+		} else if strings.HasPrefix(text, "#!") {
+			mode = "100755"
+		}
+		if text == "" {
+			fmt.Fprintf(&in, "D %s\n", name)
+		} else {
+			fmt.Fprintf(&in, "M %s inline %s\ndata %d\n%s\n", mode, name, len(text), text)
+		}
+	}
+	c.git(in.String(), "fast-import", "--quiet", "--force")
+	return strings.TrimSpace(c.git("", "rev-parse", "refs/heads/x"))
+}
+
+func (c *trialCase) git(stdin string, args ...string) string {
+	c.Helper()
+	cmd := exec.Command("git", append([]string{"-C", c.bare}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		c.Fatalf("git %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// ends judges the claim on a project in a state, and says how it ended.
+func (c *trialCase) ends(state string) (string, loop.Verdict) {
+	c.Helper()
+	c.bare = filepath.Join(c.TempDir(), "x.git")
+	if out, err := exec.Command("git", "init", "--quiet", "--bare", c.bare).CombinedOutput(); err != nil {
+		c.Fatalf("%v: %s", err, out)
+	}
+	line := c.tongue.line
+	if c.kind.line != nil {
+		line = c.kind.line(c.tongue)
+	}
+	project := c.project.with(tree{c.source: state, wrapper: "set -e\n" + c.tongue.line + "\n", golden: "4\n"})
+	main := c.commit(project, "")
+	change := c.change(c.tongue)
+	if c.honest && state == change[c.source] {
+		change = change.with(tree{c.source: state + "\n"})
+	}
+	commit := c.commit(change, main)
+	if c.tool == "go" {
+		cache, err := exec.Command("go", "env", "GOCACHE").Output()
+		if err != nil {
+			c.Fatal(err)
+		}
+		line = "export GOTOOLCHAIN=local GOFLAGS=-mod=mod GOPROXY=off GOCACHE=" + strings.TrimSpace(string(cache)) + "; " + line
+	}
+	v := c.judge(main, commit, line, func(*comms.Directive) {})
+	if !v.WantsWord() {
+		return c.end(v), v
+	}
+	again := c.judge(main, commit, line, func(d *comms.Directive) {
+		for _, l := range v.Left {
+			if in, err := l.Include(); err == nil && v.NotIncluded {
+				d.Options.Included = append(d.Options.Included, in)
+			}
+		}
+		d.Options.Guards = "enough"
+	})
+	if again.Verdict == loop.Exact {
+		return endAsked, v
+	}
+	return endNone, again
+}
+
+// end is a verdict's, which asks for no word.
+func (c *trialCase) end(v loop.Verdict) string {
+	switch {
+	case v.Verdict != loop.Exact:
+		return endNone
+	case c.honest:
+		return endExact
+	case len(v.Left)+len(v.Lost)+len(v.Deviations) > 0:
+		return endNamed
+	}
+	return endSilent
+}
+
+// judge is the verdict on a claim of a directive's.
+func (c *trialCase) judge(main, commit, line string, word func(*comms.Directive)) loop.Verdict {
+	c.Helper()
+	text := "# COMMS\n\n## Directives\n\n### D-1: double\n\n- [ ] it doubles (`true`)\n"
+	if c.work != "" {
+		text += "- work: " + c.work + "\n"
+	}
+	doc, _ := comms.Parse([]byte(text + "\n## Reports\n"))
+	d := doc.Directives[0]
+	d.Criteria[0].Command = line
+	word(&d)
+	settings := config.Default()
+	claim := ClaimOf(&d, settings, commit, main)
+	if c.kind.held {
+		d.Options.Held.Count = 1
+		claim.Commands = append(claim.Commands, verifier.Command{Name: heldOut(&d, 0).Text, Line: c.heldLine(line), Held: true})
+	}
+	runner := &verifier.Processes{Limits: verifier.Limits{Time: time.Minute, Output: 1 << 20}}
+	facts, err := verifier.Verify(c.Context(), git.Open(c.bare), runner, claim)
+	if err != nil {
+		c.Fatal(err)
+	}
+	declaration, _, missing := loop.Declare("D-1.1", d, loop.Base(settings.Loop))
+	if len(missing) > 0 {
+		c.Fatal(missing)
+	}
+	return verdictOf(declaration, &d, facts)
+}
+
+// heldLine is the held-out criterion, in the environment of the other.
+func (c *trialCase) heldLine(line string) string {
+	before, _, ok := strings.Cut(line, "; ")
+	if c.tool == "go" && ok {
+		return before + "; " + c.tongue.held
+	}
+	return c.tongue.held
+}
+
+// mayBeSilent are the classes of which a cheat may end EXACT in silence.
+var mayBeSilent = []string{seesControls, seesCriteria}
+
+// trust checks that a case ended as its class may.
+func (c *trialCase) trust(state, end string, v loop.Verdict) {
+	c.Helper()
+	switch {
+	case c.honest && end != endExact && end != endAsked:
+		c.Errorf("%s, %s (%s): an honest claim is %s: %s %+v", c.class, c.tool, state, end, v.Reason, v.Criteria)
+	case !c.honest && (end == endSilent || end == endNamed) && !slices.Contains(mayBeSilent, c.class):
+		c.Errorf("%s, %s (%s): %s: %+v", c.class, c.tool, state, end, v.Criteria)
+	}
+}
+
+// TestKindsOfClaims: one language, each class, on a project that is wrong.
+func TestKindsOfClaims(t *testing.T) {
+	tier.First(t, "it judges a claim of each class")
+	for _, k := range kinds {
+		t.Run(k.class, func(t *testing.T) {
+			t.Parallel()
+			c := &trialCase{T: t, tongue: tongues["shell"], kind: k}
+			end, v := c.ends(c.wrong)
+			c.trust("wrong", end, v)
+		})
+	}
+}
+
+// TestBenchVerdict prints how claims of each class end, in each language, on a project where
+// the criterion does not hold, or cannot, or holds before the work (PROOF-9).
+func TestBenchVerdict(t *testing.T) {
+	benchtest.Only(t)
+	var mu sync.Mutex
+	table := map[string]map[string]map[string]int{} // by class, language, end
+	cases := 0
+	t.Run("cases", func(t *testing.T) {
+		for language, l := range tongues {
+			if _, err := exec.LookPath(l.tool); err != nil {
+				t.Logf("SKIPPED: %s: there is no %s", language, l.tool)
+				continue
+			}
+			for _, k := range kinds {
+				for _, s := range states {
+					t.Run(k.class+"/"+language+"/"+s.name, func(t *testing.T) {
+						t.Parallel()
+						c := &trialCase{T: t, tongue: l, kind: k}
+						end, v := c.ends(s.of(l))
+						c.trust(s.name, end, v)
+						mu.Lock()
+						defer mu.Unlock()
+						if table[k.class] == nil {
+							table[k.class] = map[string]map[string]int{}
+						}
+						if table[k.class][language] == nil {
+							table[k.class][language] = map[string]int{}
+						}
+						table[k.class][language][end]++
+						cases++
+					})
+				}
+			}
+		}
+	})
+	for _, k := range kinds {
+		var cells []string
+		sum := map[string]int{}
+		for _, language := range slices.Sorted(maps.Keys(table[k.class])) {
+			ends := table[k.class][language]
+			for end, n := range ends {
+				sum[end] += n
+			}
+			cells = append(cells, fmt.Sprintf("%s %d/%d", language, ends[endExact]+ends[endAsked]+ends[endNamed]+ends[endSilent], len(states)))
+		}
+		benchtest.Row("verdict: "+k.class, fmt.Sprintf("EXACT %d, by a word %d, silent %d", sum[endExact], sum[endAsked], sum[endSilent]+sum[endNamed]), strings.Join(cells, ", "), fmt.Sprintf("not proved %d", sum[endNone]))
+	}
+	fmt.Fprintf(os.Stderr, "%d claims\n", cases)
+}
