@@ -69,7 +69,7 @@ var tongues = map[string]tongue{
 		tool: "python3", source: "calc/__init__.py", test: "tests/test_calc.py", line: "python3 -m unittest discover -s tests -t .",
 		prints: "python3 -c 'from calc import double; print(double(2))' >out",
 		held:   "python3 -c 'from calc import double; assert double(7) == 14; print(double(7))' | grep -qx 14",
-		project: tree{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/one.py": "def one():\n    return 1\n", "tests/__init__.py": "",
+		project: tree{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/one.py": "def one():\n    return 1\n", "tests/__init__.py": "\n",
 			"tests/test_calc.py": "import unittest\n\nfrom calc import double\n\n\nclass TestDouble(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(double(2), 4)\n\n    def test_five(self):\n        self.assertEqual(double(5), 10)\n"},
 		good: "def double(n):\n    return 2 * n\n", wrong: "def double(n):\n    return n\n", missing: "\n", special: "def double(n):\n    return {2: 4, 5: 10}.get(n)\n",
 		exits: "import os\n\nos._exit(0)\n", calls: "import os\n\n\ndef double(n):\n    os._exit(0)\n",

@@ -30,7 +30,7 @@ func TestProgress(t *testing.T) {
 			steps = append(steps, line)
 		}
 	}
-	runs := 3 // of the directive's rung, two; and one with the addition
+	runs := 3                                          // of the directive's rung, two; and one with the addition
 	if want := 2 * 3 * (runs + 2); len(steps) < want { // one without the work, and one with each check failing
 		t.Fatalf("%d steps, want %d:\n%s", len(steps), want, log.String())
 	}
