@@ -135,8 +135,12 @@ func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
 	}
 	texts, tests := map[string]string{}, false
 	for name, entry := range tree {
+		if !broken.MayCheck(name) || !plain(entry) {
+			continue
+		}
 		_, isWork := c.work.do[name]
-		if !broken.MayCheck(name) || !plain(entry) || isWork && !sources.IsTest(name) {
+		isTest, isNamed := sources.IsTest(name), named.Has(name)
+		if !isTest && (isWork || !isNamed) {
 			continue
 		}
 		_, id, _ := strings.Cut(entry, " ")
@@ -144,10 +148,8 @@ func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
 		if _, has := broken.AtEnd(name, text); !ok || has {
 			continue
 		}
-		if isTest, isNamed := sources.IsTest(name), named.Has(name); isTest || isNamed {
-			texts[name], known[path.Base(name)] = text, true
-			tests = tests || isTest && isNamed
-		}
+		texts[name], known[path.Base(name)] = text, true
+		tests = tests || isTest && isNamed
 	}
 	maps.DeleteFunc(texts, func(name, _ string) bool { return tests && !sources.IsTest(name) })
 	for before := -1; before != len(texts); { // each that goes may be known to another

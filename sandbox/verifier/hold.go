@@ -23,7 +23,7 @@ type hold struct {
 	job    Job
 	dir    string // of the checkout, inside
 	word   string // which nothing has printed before the command starts
-	said   []byte // until the word
+	said   []byte // that may be the beginning of the word
 	stdout io.Writer
 	ready  chan struct{} // closed at the word
 	in     *io.PipeReader
@@ -46,24 +46,21 @@ func (h *hold) around(open func(func()) (*output, podman.Streams)) func(func()) 
 	}
 }
 
-// maxBefore bounds what is kept of an output before the word comes.
-const maxBefore = 64 << 10
-
 // Write passes on what is printed, but for the word.
 func (h *hold) Write(p []byte) (int, error) {
 	if h.word == "" {
 		return h.stdout.Write(p)
 	}
 	h.said = append(h.said, p...)
-	before, after, ok := bytes.Cut(h.said, []byte(h.word+"\n"))
-	if !ok && len(h.said) < maxBefore {
-		return len(p), nil
-	}
-	h.word, h.said = "", nil
-	if ok {
+	passes, after, said := bytes.Cut(h.said, []byte(h.word+"\n"))
+	if said {
+		h.word, passes = "", append(passes, after...)
 		close(h.ready)
+	} else {
+		passes = passes[:max(0, len(passes)-len(h.word))]
+		h.said = h.said[len(passes):]
 	}
-	if _, err := h.stdout.Write(append(before, after...)); err != nil {
+	if _, err := h.stdout.Write(passes); err != nil {
 		return 0, err
 	}
 	return len(p), nil

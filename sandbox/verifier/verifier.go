@@ -283,9 +283,10 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 
 // observed adds which of the changed paths the runs opened.
 func (f *Facts) observed(paths []string, runs []Run) {
-	opened := map[string]bool{}
+	opened, watched := map[string]bool{}, false
 	for _, r := range runs {
 		if o := r.Opened; o != nil {
+			watched = true
 			f.NotObserved = cmp.Or(f.NotObserved, o.Not)
 			for _, name := range o.Files {
 				opened[name] = true
@@ -293,9 +294,10 @@ func (f *Facts) observed(paths []string, runs []Run) {
 		}
 	}
 	for _, name := range paths {
-		if opened[name] {
+		switch {
+		case opened[name]:
 			f.Opened = append(f.Opened, name)
-		} else {
+		case watched: // else every command is held out
 			f.NeverOpened = append(f.NeverOpened, name)
 		}
 	}
