@@ -94,3 +94,30 @@ func TestOldVerdicts(t *testing.T) {
 		t.Errorf("%s\n%s\n%v", line, old, err)
 	}
 }
+
+// TestLineOfWhatWasRead: a verdict that was read has the line that was signed, however much of
+// it was left out.
+func TestLineOfWhatWasRead(t *testing.T) {
+	for _, n := range []int{1, 100, 101, 102, 4000} {
+		for _, size := range []int{1, 300, 301, 303, 304, 3000} {
+			var list []string
+			var left []Left
+			for i := range n {
+				list = append(list, fmt.Sprint(i)+strings.Repeat("é", size/2))
+				left = append(left, Left{Path: fmt.Sprint(i), Kind: "added", Mode: "100644", Blob: strings.Repeat("a", 40)})
+			}
+			v := Verdict{SchemaVersion: SchemaVersion, Verdict: None, Included: list, Deviations: list, Opened: list, NeverOpened: list, Lost: list, Left: left, Mutants: &Mutants{Survived: list}}
+			line, err := v.Line()
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := ParseVerdicts(line)
+			if err != nil || len(read) != 1 {
+				t.Fatal(len(read), err)
+			}
+			if again, err := read[0].Line(); err != nil || !bytes.Equal(again, line) {
+				t.Errorf("%d of %d bytes: the line of what was read is another, %v", n, size, err)
+			}
+		}
+	}
+}
