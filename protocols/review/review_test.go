@@ -214,7 +214,7 @@ func TestText(t *testing.T) {
 		r.Commands = []string{"git ward take D-1.1", "git ward drop D-1"}
 	})
 	above, below := joined(r.Above()), joined(r.Below())
-	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 path that is no work; 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
+	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 path that is no work, GNUmakefile (added); 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
 		"D-1.1 claims "+commit, "criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good",
 		"GNUmakefile", "a_test.go", "ok.py", "same process", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
 	gittest.InOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",

@@ -73,6 +73,9 @@ func (r *Review) look() Look {
 	return Title
 }
 
+// firstSize bounds the paths that are named before all else, in bytes.
+const firstSize = 300
+
 // First names what a reader must not miss, with numbers.
 func (r *Review) First() string {
 	var list []string
@@ -82,7 +85,10 @@ func (r *Review) First() string {
 		}
 	}
 	if r.Word != nil {
-		some(len(r.Word.Additions)+len(r.Word.Left)+r.Word.LeftMore, "path that is no work")
+		if left := r.Word.LeftWords(); len(left) > 0 {
+			some(len(r.Word.Additions)+len(r.Word.Left)+r.Word.LeftMore, "path that is no work")
+			list[0] += ", " + diag.Clean(diag.Cut(strings.Join(left, ", "), firstSize))
+		}
 		some(len(r.Word.Deviations), "deviation put back")
 		some(len(r.Word.Lost), "lost test")
 	}
