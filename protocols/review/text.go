@@ -79,23 +79,26 @@ const firstSize = 300
 // First names what a reader must not miss, with numbers.
 func (r *Review) First() string {
 	var list []string
-	some := func(n int, what string) {
-		if n > 0 {
-			list = append(list, diag.Count(n, what))
+	some := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			list = append(list, "1 "+one)
+		case n > 1:
+			list = append(list, fmt.Sprintf("%d %s", n, many))
 		}
 	}
 	if r.Word != nil {
 		if left := r.Word.LeftWords(); len(left) > 0 {
-			some(len(r.Word.Additions)+len(r.Word.Left)+r.Word.LeftMore, "path that is no work")
+			some(len(r.Word.Additions)+len(r.Word.Left)+r.Word.LeftMore, "path that is no work", "paths that are no work")
 			list[0] += ", " + diag.Clean(diag.Cut(strings.Join(left, ", "), firstSize))
 		}
-		some(len(r.Word.Deviations), "deviation put back")
-		some(len(r.Word.Lost), "lost test")
+		some(len(r.Word.Deviations), "deviation put back", "deviations put back")
+		some(len(r.Word.Lost), "lost test", "lost tests")
 	}
-	some(len(r.Touched.Instructions), "file of instructions to agents")
-	some(len(r.Touched.Protected), "protected path")
-	some(len(r.Touched.NewAtRoot), "new root name")
-	some(len(r.Merge.Conflicts), "conflict with the project")
+	some(len(r.Touched.Instructions), "file of instructions to agents", "files of instructions to agents")
+	some(len(r.Touched.Protected), "protected path", "protected paths")
+	some(len(r.Touched.NewAtRoot), "new root name", "new root names")
+	some(len(r.Merge.Conflicts), "conflict with the project", "conflicts with the project")
 	if len(r.Merge.Conflicts) == 0 && len(r.Merge.Beside) > 0 {
 		list = append(list, "the project went on, so nobody judged the merged tree")
 	}
