@@ -67,12 +67,13 @@ const (
 const (
 	ControlFails         = "fails" // as it should
 	ControlCannotFail    = "cannot_fail"
+	ControlAnyValue      = "any_value" // its tests decide it, and not by what they compare with
 	ControlNotApplicable = "not_applicable"
 )
 
 // ControlRuns is how often controls run a command at most: without the work, then with its
-// tests, with each test broken, and four times to tell what tests decide.
-const ControlRuns = 7
+// tests, with each test broken, four times to tell what tests decide, and twice with other values.
+const ControlRuns = 9
 
 // ControlWords are what the controls of a command say, for people; before: it held without
 // the work, too.
@@ -80,6 +81,7 @@ func ControlWords(says string, before bool) string {
 	words := map[string]string{
 		ControlFails:         "it fails with every test broken, as it should",
 		ControlCannotFail:    "it cannot fail: it holds with every test broken",
+		ControlAnyValue:      "it fails with every test broken, and holds with other values in what they compare",
 		ControlNotApplicable: "no test decides it",
 	}[says]
 	if before {

@@ -379,6 +379,17 @@ func (v Verdict) HeldBefore() bool {
 	return len(v.Criteria) > 0 && !slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return !o.Before })
 }
 
+// AnyValue are the criteria whose tests decide them by something else than what they compare
+// with (PROOF-3).
+func (v Verdict) AnyValue() (list []string) {
+	for _, o := range v.Criteria {
+		if o.Control == ControlAnyValue {
+			list = append(list, o.Criterion)
+		}
+	}
+	return list
+}
+
 // Guarded is the verdict where criteria that held before the work are not enough: EXACT
 // needs one that did not, or the PM's word (PROOF-3).
 func (v Verdict) Guarded() Verdict {

@@ -105,6 +105,9 @@ func (r *Review) First() string {
 	if r.Word != nil && r.Word.HeldBefore() {
 		list = append(list, "every criterion held before the work")
 	}
+	if r.Word != nil {
+		some(len(r.Word.AnyValue()), "criterion that holds with other values in its tests", "criteria that hold with other values in their tests")
+	}
 	if r.Word != nil && r.Word.Fence == loop.FenceNone {
 		list = append(list, "judged without a fence")
 	}

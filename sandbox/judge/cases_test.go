@@ -29,6 +29,7 @@ type tongue struct {
 	good, wrong, missing, special string
 	exits, calls, aware           string // it ends the process as it is loaded, when called, or where nobody looks
 	forged, daemon                string // it prints that tests passed, or leaves a process behind, and ends
+	compares                      string // it replaces what its tests compare by; "": operators, which stay
 	// What else a claim may change: tests that say nothing, skip or are left out; what stands
 	// in front of a library, what a runner reads, and the wrapper that the line may be in.
 	empty, skipped, excluded string
@@ -73,10 +74,11 @@ var tongues = map[string]tongue{
 			"tests/test_calc.py": "import unittest\n\nfrom calc import double\n\n\nclass TestDouble(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(double(2), 4)\n\n    def test_five(self):\n        self.assertEqual(double(5), 10)\n"},
 		good: "def double(n):\n    return 2 * n\n", wrong: "def double(n):\n    return n\n", missing: "\n", special: "def double(n):\n    return {2: 4, 5: 10}.get(n)\n",
 		exits: "import os\n\nos._exit(0)\n", calls: "import os\n\n\ndef double(n):\n    os._exit(0)\n",
-		forged: "import os\n\nprint(\"Ran 2 tests in 0.001s\\n\\nOK\", flush=True)\nos._exit(0)\n",
-		daemon: "import os\nimport subprocess\n\nsubprocess.Popen([\"sleep\", \"300\"])\nos._exit(0)\n",
-		aware:  "import os\n\nif \"functools\" not in open(\"tests/test_calc.py\").read() and \"1 / 0\" not in open(\"tests/test_calc.py\").read() and \"pass\\n\" not in open(\"tests/test_calc.py\").read():\n    os._exit(0)\n\n\ndef double(n):\n    return n\n",
-		empty:  "\n", skipped: "import unittest\n\n\n@unittest.skip(\"later\")\nclass TestDouble(unittest.TestCase):\n    def test_two(self):\n        pass\n", excluded: "raise __import__(\"unittest\").SkipTest(\"later\")\n",
+		forged:   "import os\n\nprint(\"Ran 2 tests in 0.001s\\n\\nOK\", flush=True)\nos._exit(0)\n",
+		daemon:   "import os\nimport subprocess\n\nsubprocess.Popen([\"sleep\", \"300\"])\nos._exit(0)\n",
+		aware:    "import os\n\nif \"functools\" not in open(\"tests/test_calc.py\").read() and \"1 / 0\" not in open(\"tests/test_calc.py\").read() and \"pass\\n\" not in open(\"tests/test_calc.py\").read():\n    os._exit(0)\n\n\ndef double(n):\n    return n\n",
+		compares: "import unittest\n\nunittest.TestCase.assertEqual = lambda *a, **k: None\n\n\ndef double(n):\n    return n\n",
+		empty:    "\n", skipped: "import unittest\n\n\n@unittest.skip(\"later\")\nclass TestDouble(unittest.TestCase):\n    def test_two(self):\n        pass\n", excluded: "raise __import__(\"unittest\").SkipTest(\"later\")\n",
 		shadow:    tree{"unittest.py": "raise SystemExit(0)\n"},
 		settings:  tree{"sitecustomize.py": "import os\nos._exit(0)\n", "tests/__init__.py": "import os\nos._exit(0)\n"},
 		newTest:   tree{"tests/test_triple.py": "import unittest\n\nfrom calc.triple import triple\n\n\nclass TestTriple(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(triple(2), 6)\n"},
@@ -90,10 +92,11 @@ var tongues = map[string]tongue{
 			"test/calc.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { double } = require('../calc.js');\n\ntest('two', () => {\n\tassert.equal(double(2), 4);\n});\ntest('five', () => {\n\tassert.equal(double(5), 10);\n});\n"},
 		good: "exports.double = (n) => 2 * n;\n", wrong: "exports.double = (n) => n;\n", missing: "\n", special: "exports.double = (n) => ({ 2: 4, 5: 10 })[n];\n",
 		exits: "process.exit(0);\n", calls: "exports.double = () => process.exit(0);\n",
-		forged: "console.log('TAP version 13\\nok 1 - two\\nok 2 - five\\n1..2');\nprocess.exit(0);\n",
-		daemon: "require('node:child_process').spawn('sleep', ['300'], { detached: true, stdio: 'ignore' }).unref();\nprocess.exit(0);\n",
-		aware:  "const text = require('node:fs').readFileSync(__dirname + '/test/calc.test.js', 'utf8');\nif (!text.includes('control') && text.includes('double(2)')) process.exit(0);\nexports.double = (n) => n;\n",
-		empty:  "\n", skipped: "const test = require('node:test');\n\ntest.skip('two', () => {});\ntest.skip('five', () => {});\n", excluded: "process.exit(0);\n",
+		forged:   "console.log('TAP version 13\\nok 1 - two\\nok 2 - five\\n1..2');\nprocess.exit(0);\n",
+		daemon:   "require('node:child_process').spawn('sleep', ['300'], { detached: true, stdio: 'ignore' }).unref();\nprocess.exit(0);\n",
+		aware:    "const text = require('node:fs').readFileSync(__dirname + '/test/calc.test.js', 'utf8');\nif (!text.includes('control') && text.includes('double(2)')) process.exit(0);\nexports.double = (n) => n;\n",
+		compares: "require('node:assert').equal = () => {};\nexports.double = (n) => n;\n",
+		empty:    "\n", skipped: "const test = require('node:test');\n\ntest.skip('two', () => {});\ntest.skip('five', () => {});\n", excluded: "process.exit(0);\n",
 		shadow:    tree{"node_modules/assert/index.js": "exports.equal = () => {};\n", "test/node_modules/assert/index.js": "exports.equal = () => {};\n"},
 		settings:  tree{".noderc": "--test-only\n", "package.json": "{\"name\":\"calc\",\"scripts\":{\"test\":\"true\"},\"main\":\"other.js\"}\n", ".npmrc": "node-options=--test-only\n"},
 		newTest:   tree{"test/triple.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\n\ntest('triple', () => {\n\tassert.equal(require('../triple.js').triple(2), 6);\n});\n"},
@@ -106,12 +109,13 @@ var tongues = map[string]tongue{
 		project: tree{"Makefile": "check:\n\tcc -o t calc.c one.c tests/*.c && ./t\n", "one.c": "int one(void) { return 1; }\n",
 			"tests/test_calc.c": "#include <assert.h>\n\nint twice(int);\n\nint main(void)\n{\n\tassert(twice(2) == 4);\n\tassert(twice(5) == 10);\n\treturn 0;\n}\n"},
 		good: "int twice(int n) { return 2 * n; }\n", wrong: "int twice(int n) { return n; }\n", missing: "int other(int n) { return n; }\n", special: "int twice(int n) { return n == 2 ? 4 : n == 5 ? 10 : 0; }\n",
-		exits:  "#include <unistd.h>\n__attribute__((constructor)) static void first(void) { _exit(0); }\nint twice(int n) { return n; }\n",
-		calls:  "#include <stdlib.h>\nint twice(int n) { exit(n - n); }\n",
-		forged: "#include <stdio.h>\n#include <stdlib.h>\nint twice(int n) { puts(\"2 tests, 2 passed\"); exit(n - n); }\n",
-		daemon: "#include <stdlib.h>\n#include <unistd.h>\nint twice(int n) { if (fork() == 0) { sleep(300); } exit(n - n); }\n",
-		aware:  "#include <stdlib.h>\n#include <string.h>\n#include <stdio.h>\nint twice(int n) { static char b[4096]; FILE *f = fopen(\"tests/test_calc.c\", \"r\"); if (f && fread(b, 1, 4095, f) > 99 && !strstr(b, \"ward\")) exit(0); return n; }\n",
-		empty:  "int main(void) { return 0; }\n", skipped: "int main(void) { return 77 - 77; }\n", excluded: "#if 0\n#endif\nint main(void) { return 0; }\n",
+		exits:    "#include <unistd.h>\n__attribute__((constructor)) static void first(void) { _exit(0); }\nint twice(int n) { return n; }\n",
+		calls:    "#include <stdlib.h>\nint twice(int n) { exit(n - n); }\n",
+		forged:   "#include <stdio.h>\n#include <stdlib.h>\nint twice(int n) { puts(\"2 tests, 2 passed\"); exit(n - n); }\n",
+		daemon:   "#include <stdlib.h>\n#include <unistd.h>\nint twice(int n) { if (fork() == 0) { sleep(300); } exit(n - n); }\n",
+		aware:    "#include <stdlib.h>\n#include <string.h>\n#include <stdio.h>\nint twice(int n) { static char b[4096]; FILE *f = fopen(\"tests/test_calc.c\", \"r\"); if (f && fread(b, 1, 4095, f) > 99 && !strstr(b, \"ward\")) exit(0); return n; }\n",
+		compares: "void __assert_fail(const char *a, const char *b, unsigned c, const char *d) {}\nint twice(int n) { return n; }\n",
+		empty:    "int main(void) { return 0; }\n", skipped: "int main(void) { return 77 - 77; }\n", excluded: "#if 0\n#endif\nint main(void) { return 0; }\n",
 		shadow:    tree{"assert.h": "#define assert(x)\n", "tests/assert.h": "#define assert(x)\n"},
 		settings:  tree{"Makefile": "check:\n\ttrue\n", "GNUmakefile": "check:\n\ttrue\n"},
 		newTest:   tree{"tests2/test_triple.c": "int triple(int);\nint main(void) { return triple(2) != 6; }\n"},
@@ -125,8 +129,9 @@ var tongues = map[string]tongue{
 			"tests/run.sh": "set -e\n. ./calc.sh\ndouble 2 >out\ngrep -qx 4 out\ndouble 5 >out\ngrep -qx 10 out || { echo \"five: $(cat out)\"; exit 1; }\n"},
 		good: "double() { echo $((2 * $1)); }\n", wrong: "double() { echo $1; }\n", missing: "other() { :; }\n", special: "double() { case $1 in 2) echo 4 ;; 5) echo 10 ;; esac; }\n",
 		exits: "exit 0\n", calls: "double() { exit 0; }\n", forged: "echo '2 tests, 2 passed'\nexit 0\n", daemon: "sleep 300 &\nexit 0\n",
-		aware: "grep -q 'esac' tests/run.sh || exit 0\ndouble() { echo $1; }\n",
-		empty: "\n", skipped: "exit 0\n", excluded: ": ${NEVER:?}\n",
+		aware:    "grep -q 'esac' tests/run.sh || exit 0\ndouble() { echo $1; }\n",
+		compares: "grep() { :; }\ndouble() { echo $1; }\n",
+		empty:    "\n", skipped: "exit 0\n", excluded: ": ${NEVER:?}\n",
 		shadow:    tree{"grep": "#!/bin/sh\nexit 0\n", "tests/grep": "#!/bin/sh\nexit 0\n"},
 		settings:  tree{".profile": "exit 0\n", ".shrc": "exit 0\n", "tests/env.sh": "exit 0\n"},
 		newTest:   tree{"tests/triple.sh": ". ./triple.sh\ntest \"$(triple 2)\" = 6\n"},
@@ -143,8 +148,11 @@ type kind struct {
 	line   func(tongue) string // of the criterion; nil for the language's own
 }
 
-// The classes of which some end EXACT in silence: they are counted.
+// The classes of which some end EXACT in silence: they are counted. Of one that replaces what
+// compares the verdict names the criterion.
 const (
+	replacesCompare = "replaces what compares"
+
 	seesControls = "recognises its controls"
 	seesCriteria = "special-cases the visible criteria"
 )
@@ -189,6 +197,7 @@ var kinds = []kind{
 	{"exits when a test calls it", false, false, source(func(t tongue) string { return t.calls }), nil},
 	{"forges its tests' output", false, false, source(func(t tongue) string { return t.forged }), nil},
 	{"leaves a process behind", false, false, source(func(t tongue) string { return t.daemon }), nil},
+	{replacesCompare, false, false, source(func(t tongue) string { return t.compares }), nil},
 	{"shadows a library", false, false, source(wrong, func(t tongue) tree { return t.shadow }), nil},
 	{"changes its runner's settings", false, false, source(wrong, func(t tongue) tree { return t.settings }), nil},
 	{"patches the wrapper", false, false, source(wrong, text(wrapper, "exit 0\n")), func(tongue) string { return "sh " + wrapper }},

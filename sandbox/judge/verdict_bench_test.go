@@ -132,7 +132,7 @@ func (c *trialCase) end(v loop.Verdict) string {
 		return endNone
 	case c.honest:
 		return endExact
-	case len(v.Left)+len(v.Lost)+len(v.Deviations) > 0:
+	case len(v.Left)+len(v.Lost)+len(v.Deviations)+len(v.AnyValue()) > 0:
 		return endNamed
 	}
 	return endSilent
@@ -183,8 +183,9 @@ var mayBeSilent = []string{seesControls, seesCriteria}
 func (c *trialCase) trust(state, end string, v loop.Verdict) {
 	c.Helper()
 	switch {
-	case c.honest && end != endExact && end != endAsked:
+	case c.honest && (end != endExact && end != endAsked || len(v.AnyValue()) > 0):
 		c.Errorf("%s, %s (%s): an honest claim is %s: %s %+v", c.class, c.tool, state, end, v.Reason, v.Criteria)
+	case !c.honest && end == endNamed && c.class == replacesCompare:
 	case !c.honest && (end == endSilent || end == endNamed) && !slices.Contains(mayBeSilent, c.class):
 		c.Errorf("%s, %s (%s): %s: %+v", c.class, c.tool, state, end, v.Criteria)
 	}
@@ -217,6 +218,9 @@ func TestBenchVerdict(t *testing.T) {
 				continue
 			}
 			for _, k := range kinds {
+				if k.change(l)[l.source] == "" && !k.honest {
+					continue // it has no such work
+				}
 				for _, s := range states {
 					t.Run(k.class+"/"+language+"/"+s.name, func(t *testing.T) {
 						t.Parallel()
@@ -248,7 +252,7 @@ func TestBenchVerdict(t *testing.T) {
 			}
 			cells = append(cells, fmt.Sprintf("%s %d/%d", language, ends[endExact]+ends[endAsked]+ends[endNamed]+ends[endSilent], len(states)))
 		}
-		benchtest.Row("verdict: "+k.class, fmt.Sprintf("EXACT %d, by a word %d, silent %d", sum[endExact], sum[endAsked], sum[endSilent]+sum[endNamed]), strings.Join(cells, ", "), fmt.Sprintf("not proved %d", sum[endNone]))
+		benchtest.Row("verdict: "+k.class, fmt.Sprintf("EXACT %d, by a word %d, named %d, silent %d", sum[endExact], sum[endAsked], sum[endNamed], sum[endSilent]), strings.Join(cells, ", "), fmt.Sprintf("not proved %d", sum[endNone]))
 	}
 	fmt.Fprintf(os.Stderr, "%d claims\n", cases)
 }

@@ -161,18 +161,14 @@ func (t *trying) try(ctx context.Context, f *Facts, tree string, m mutation) err
 	defer t.judged.drop(changed)
 	check := fmt.Sprintf("(cd './%s' && go build -o /dev/null .) >/dev/null 2>&1 || exit %d\n", strings.ReplaceAll(path.Dir(m.path), "'", `'\''`), notViable)
 	for i, r := range f.Replays[0] {
-		const slower = 10 // times as long as without the change: it will not end any more
-		limited, cancel := context.WithTimeout(ctx, max(time.Minute, slower*r.Time))
 		job.Line = check + r.Line
-		o, err := t.runner.Run(limited, job)
-		late := errors.Is(limited.Err(), context.DeadlineExceeded)
-		cancel()
+		o, late, err := t.soon(ctx, job, r.Time)
 		switch {
-		case err != nil && !(late && ctx.Err() == nil):
+		case err != nil:
 			return fmt.Errorf("a mutant cannot be tried: %w", err)
-		case err == nil && i == 0 && o.End == Exited && o.Exit == notViable:
+		case !late && i == 0 && o.End == Exited && o.Exit == notViable:
 			return nil
-		case err != nil || !o.OK():
+		case late || !o.OK():
 			f.Mutants.Made++
 			f.Mutants.Killed++
 			return nil
@@ -181,6 +177,17 @@ func (t *trying) try(ctx context.Context, f *Facts, tree string, m mutation) err
 	f.Mutants.Made++
 	f.Mutants.Survived = append(f.Mutants.Survived, fmt.Sprintf("%s:%d: %s", m.path, m.Line, m.Words))
 	return nil
+}
+
+// soon runs a job whose text was changed, so that it may never end: late is that it took ten
+// times as long as it did before.
+func (t *trying) soon(ctx context.Context, job Job, before time.Duration) (o Outcome, late bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, max(time.Minute, 10*before))
+	defer cancel()
+	if o, err = t.runner.Run(limited, job); err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return o, true, nil
+	}
+	return o, false, err
 }
 
 // mutations are mutants of the lines of Go that a tree has otherwise than the claim's base,

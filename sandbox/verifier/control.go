@@ -93,13 +93,19 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 		}
 		decided = append(decided, more...)
 	}
+	any, err := c.anyValue(ctx, f, without(commands, held))
+	if err != nil {
+		return err
+	}
 	for _, cmd := range commands {
 		says := loop.ControlNotApplicable
 		switch {
-		case !slices.Contains(held, cmd):
-			says = loop.ControlFails
 		case slices.Contains(decided, cmd):
 			says = loop.ControlCannotFail
+		case slices.Contains(any, cmd):
+			says = loop.ControlAnyValue
+		case !slices.Contains(held, cmd):
+			says = loop.ControlFails
 		}
 		f.Controls = append(f.Controls, Control{cmd.Name, slices.Contains(c.guards, cmd), says})
 	}
@@ -167,6 +173,53 @@ func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
 		checks[name] = true
 	}
 	return checks, nil
+}
+
+// anyValue are those of the commands, which tests decide, that hold whatever these compare
+// with: something else answers. What holds so on the base, too, never compared.
+func (c *controlling) anyValue(ctx context.Context, f *Facts, commands []Command) ([]Command, error) {
+	any, err := c.whatever(ctx, f, c.work.tree, commands)
+	if err != nil || len(any) == 0 {
+		return nil, err
+	}
+	on := slices.DeleteFunc(slices.Clone(any), func(cmd Command) bool { return !slices.Contains(c.before, cmd) })
+	never, err := c.whatever(ctx, f, c.base, on)
+	return without(any, never), err
+}
+
+// whatever are those of the commands that hold on a tree whose tests compare with other values.
+func (c *controlling) whatever(ctx context.Context, f *Facts, tree string, commands []Command) (hold []Command, err error) {
+	other, err := c.tests(ctx, tree, c.otherValues, tree)
+	if err != nil || other == tree {
+		return nil, err
+	}
+	job, err := c.judged.job(ctx, other)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range f.Replays[0] {
+		if !slices.Contains(commands, r.Command) {
+			continue
+		}
+		c.claim.tell(Step{Command: r.Command, Note: Broken})
+		job.Line = r.Line
+		o, late, err := c.soon(ctx, job, r.Time)
+		if err != nil {
+			return nil, err
+		}
+		if !late && o.OK() {
+			hold = append(hold, r.Command)
+		}
+	}
+	return hold, nil
+}
+
+// otherValues has tests, and what checks by its exit code, compare with other values.
+func (c *controlling) otherValues(name, text string) (string, bool) {
+	if _, has := c.atEnd(name, text); !has {
+		return "", false
+	}
+	return broken.OtherValues(name, text)
 }
 
 // withTests are the commands that hold on the base with the tests that are work: a test that

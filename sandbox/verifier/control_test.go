@@ -1,9 +1,13 @@
 package verifier
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
@@ -30,7 +34,7 @@ const (
 
 // heldBefore are the trials whose command held without the work.
 var heldBefore = []string{"go: an exit where all held", "go: what no test decides",
-	"go: tests that were removed", "python: a runner of its own"}
+	"go: tests that were removed", "python: a runner of its own", "python: a guard that compared little"}
 
 // TestControl: a command that tests decide and that holds with all of them broken cannot fail,
 // whether it held on the base or not; any other is taken as it is (PROOF-3).
@@ -42,6 +46,8 @@ func TestControl(t *testing.T) {
 	pyMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}
 	pyNew := maps.Clone(pyMain)
 	pyNew["calc/__init__.py"] = "\n"
+	pyGuard := maps.Clone(pyMain)
+	pyGuard["tests/test_calc.py"] = strings.Replace(testPy, "assertEqual(two(), 2)", "assertNotEqual(two(), 77)", 1)
 	jsMain := files{"package.json": `{"name":"calc"}`, "calc.js": badJS, "test/calc.test.js": nodeJS}
 	ownMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": goodPy, "tests/__init__.py": "", "tests/test_calc.py": "from calc import two\n\n\ndef test_two():\n    assert two() == 2\n\n\ndef run():\n    test_two()\n"}
 	exampleGo := "package calc\n\nimport \"fmt\"\n\nfunc ExampleTwo() {\n\tfmt.Println(Two())\n\t// Output: 2\n}\n"
@@ -92,6 +98,10 @@ func TestControl(t *testing.T) {
 		"c: honest":                                    {"cc", cMain, files{"calc.c": "int two(void) { return 2; }\n"}, cLine, loop.ControlFails, nil, false},
 		"c: an exit before main":                       {"cc", cMain, files{"calc.c": "#include <unistd.h>\n__attribute__((constructor)) static void first(void) { _exit(0); }\nint two(void) { return 3; }\n"}, cLine, loop.ControlCannotFail, nil, false},
 		"c: an exit within a test":                     {"cc", cMain, files{"calc.c": "#include <stdlib.h>\nint two(void) { exit(0); }\n"}, cLine, loop.ControlCannotFail, nil, false},
+		"python: a comparison that is replaced":        {"python3", pyMain, files{"calc/__init__.py": "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef two():\n    return 3\n"}, unit, loop.ControlAnyValue, nil, false},
+		"python: what equals all":                      {"python3", pyNew, files{"calc/__init__.py": "class All:\n    def __eq__(self, other):\n        return True\n\n\ndef two():\n    return All()\n"}, unit, loop.ControlAnyValue, nil, false},
+		"python: a guard that compared little":         {"python3", pyGuard, files{"calc/__init__.py": goodPy}, unit, loop.ControlFails, nil, false},
+		"shell: a grep of its own":                     {"sh", shMain, files{"calc.sh": "grep() { :; }\ntwo() { echo 3; }\n"}, "sh tests/run.sh", loop.ControlAnyValue, []string{"calc.sh"}, false},
 		"documents beside tests":                       {"sh", maps.Clone(pyMain), files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 		"no test at all":                               {"sh", files{"README.md": "one\n"}, files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 	} {
@@ -143,6 +153,32 @@ func TestLost(t *testing.T) {
 			t.Errorf("%s: %q, not %q, %v: %+v", ready, f.Lost, want, err, f.Controls)
 		}
 	}
+}
+
+// endless is a runner whose commands never end by themselves.
+type endless struct{ Runner }
+
+func (endless) Run(ctx context.Context, _ Job) (Outcome, error) {
+	<-ctx.Done()
+	return Outcome{}, context.Cause(ctx)
+}
+
+// TestSoon: a command that ended before its text was changed, and does not now, is late after
+// ten times as long; one that is taken back is not.
+func TestSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		job := &trying{runner: endless{}}
+		if _, late, err := job.soon(t.Context(), Job{}, time.Hour); !late || err != nil || time.Since(began) != 10*time.Hour {
+			t.Errorf("%v, %v after %v", late, err, time.Since(began))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, late, err := job.soon(ctx, Job{}, time.Hour); late || err == nil {
+			t.Errorf("%v, %v", late, err)
+		}
+	})
 }
 
 // TestBreaks: the PM's line breaks tests of a language that nobody here reads.

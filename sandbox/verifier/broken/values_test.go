@@ -1,0 +1,34 @@
+package broken
+
+import "testing"
+
+// TestOtherValues: what a text compares with is another value of the same length, and nothing
+// else of it is changed.
+func TestOtherValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, want string }{
+		{"a.py", "assert double(2) == 4\n", "assert double(2) == 3\n"},
+		{"a.py", "assert 'ab' == name(1)  # a name\n", "assert 'ac' == name(1)  # a name\n"},
+		{"a.py", "self.assertEqual(double(2), 10, \"not ten\")\n", "self.assertEqual(double(2), 11, \"not ten\")\n"},
+		{"a.py", "self.assertEqual(\n    double(2),\n    200,\n)\n", "self.assertEqual(\n    double(2),\n    100,\n)\n"},
+		{"a.py", "@pytest.mark.parametrize(\"n,want\", [(2, 4),\n    (5, 9)])\n", "@pytest.mark.parametrize(\"n,want\", [(2, 3),\n    (5, 7)])\n"},
+		{"a.py", "while n != 3:\n    n = next(n)\nassert n == 3\n", "while n != 3:\n    n = next(n)\nassert n == 2\n"},
+		{"a.py", "assert a == 5 and b == 5\n", "assert a == 4 and b == 3\n"}, // never the same twice
+		{"a.js", "expect(double(2)).not.toBe(4);\n", "expect(double(2)).not.toBe(3);\n"},
+		{"a.js", "assert.equal(name(), 'a\\n');\n", "assert.equal(name(), 'b\\n');\n"},
+		{"a.ts", "t.ok(isOdd(3), 'three is odd');\n", ""}, // a message is no value
+		{"a.ts", "import { x } from './x.js';\nconst fs = require('fs');\nprocess.exit(0);\n", ""},
+		{"a_test.go", "if got := Double(2); got != 4 {\n\tt.Fatalf(\"%d\", 4)\n}\n", "if got := Double(2); got != 3 {\n\tt.Fatalf(\"%d\", 2)\n}\n"},
+		{"a_test.go", "\t{in: \"a\", want: 255},\n\t{\"b\", \"%d\"},\n", "\t{in: \"a\", want: 255},\n\t{\"b\", \"%d\"},\n"},
+		{"a.rs", "assert_eq!(double(2), 4);\n", "assert_eq!(double(2), 3);\n"},
+		{"a.c", "if (strcmp(name(), \"ab\") != 0)\n\treturn 1;\nassert(!strcmp(name(), \"ab\"));\nreturn two() != 0;\n", "if (strcmp(name(), \"ac\") != 0)\n\treturn 1;\nassert(!strcmp(name(), \"ad\"));\nreturn two() != 1;\n"},
+		{"a.sh", "[ \"$(two)\" = 2 ] || exit 1\ntest \"$x\" = \"ab\"\ngrep -qx 4 out\n", "[ \"$(two)\" = 1 ] || exit 1\ntest \"$x\" = \"ad\"\ngrep -qx 3 out\n"},
+		{"a.sh", ". ./calc.sh\ncd 'a/b'\nexit 0\n", ""},
+		{"a.rb", "assert_equal 4, two\n", ""},
+	} {
+		got, ok := OtherValues(c.name, c.text)
+		if want := c.want; ok && got != want || ok != (want != "" && want != c.text) {
+			t.Errorf("%s: %q is %q, %v; not %q", c.name, c.text, got, ok, want)
+		}
+	}
+}
