@@ -124,6 +124,39 @@ func TestAsksAboutGuards(t *testing.T) {
 	p.Fsck()
 }
 
+// TestHoldsAlready: a loop that finds nothing to change has the host run the criteria on what
+// there is. Where the PM wrote that they may hold it is done; else he is asked; and what does
+// not hold is said.
+func TestHoldsAlready(t *testing.T) {
+	tier.Full(t, "launches of seconds")
+	nothing := func(directive string) string {
+		return fmt.Sprintf("{\"directive\":%q,\"text\":\"It is done already.\"}\n", directive)
+	}
+	p, launch := asking(t, "true", nothing("D-2")+nothing("D-3"))
+	asks := func(n int, line, more string) string {
+		return fmt.Sprintf("### D-%d: the answer\n\n- [ ] the check passes (`%s`)\n%s\n", n, line, more)
+	}
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+asks(1, "make check", "- may-hold: yes\n")+asks(2, "make check", "")+asks(3, "make no", "- may-hold: yes\n")+"## Reports\n")
+	p.Git("commit", "--quiet", "--all", "--message", "three")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	launch()
+	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_NEED_INFO", "D-3": "EXIT_BLOCKED"})
+	for _, want := range []string{"Unit D-1.1, which changed nothing.", "criteria that all held before the work", "Blocked: iteration 1 changed nothing", "Cost: 2 of 10 iterations"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("%q is not in\n%s", want, report)
+		}
+	}
+	if strings.Contains(report, "It is in main") || strings.Contains(p.Run(p.Bare, "git", "log", "--format=%s", "refs/ward/record/D-1.1"), "transcript") {
+		t.Errorf("somebody has worked:\n%s", report)
+	}
+	if out, err := p.Try(p.Work, nil, "", "git-ward", "take", "D-1"); err != nil || !strings.Contains(out, "D-1 was taken already") {
+		t.Errorf("%v: %s", err, out)
+	}
+	p.Fsck()
+}
+
 // asking is a repository whose D-1 wants that `make check` passes, and a launch of it.
 func asking(t *testing.T, check, script string) (p *gittest.Pair, launch func()) {
 	t.Helper()

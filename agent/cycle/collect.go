@@ -51,7 +51,7 @@ func (r *run) claim(ctx context.Context) (d loop.Decision, err error) {
 		if err != nil {
 			return false, err
 		}
-		if made.Empty() && !r.edited() {
+		if made.Empty() && !r.edited() && !r.already() {
 			d, err = r.nothing(ctx, files)
 			return true, err
 		}
@@ -120,6 +120,12 @@ func (r *run) changed(ctx context.Context) ([]store.Change, error) {
 func (r *run) edited() bool {
 	claimed := r.deps.Journal.Claimed()
 	return claimed != nil && claimed.DirectiveHash != r.deps.Declaration.DirectiveHash
+}
+
+// already reports whether the Solver came to its end without a change, and nothing is
+// claimed yet: the criteria may hold as it is, which the host says.
+func (r *run) already() bool {
+	return !r.now.stopped && r.overspent() == "" && r.deps.Journal.Claimed() == nil
 }
 
 // nothing ends the loop after an iteration without artifacts, with the learning

@@ -78,7 +78,7 @@ func TestEnds(t *testing.T) {
 		"below the tolerance":           {"", "1e-4", nil, "EXIT_CONVERGED CONVERGED_CERTIFICATE", 1},
 		"the residuals grow":            {"", "1 2 3", nil, "EXIT_DIVERGED SILENT_DIVERGENCE_DETECTED", 3},
 		"no iteration is left":          {asked + "- max_iterations: 1\n", "1", nil, "EXIT_BUDGET_EXCEEDED MAX_ITERS", 1},
-		"nothing was made":              {"", "1", func(s *site) { s.solve = idle }, "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS", 1},
+		"nothing was made":              {"", "1", func(s *site) { s.solve = idle }, "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS", 2}, // the first claims what there is
 		"nobody pays, nothing was made": {"", "1", func(s *site) { s.solve = spent }, "EXIT_BUDGET_EXCEEDED MAX_TOOL_CALLS", 1},
 		"no verdict":                    {"", "-", nil, "EXIT_BLOCKED VERDICT_UNAVAILABLE in CHECK_HALTING", 1},
 		"stopped before it began":       {"", "1", func(s *site) { s.signals = []loop.Signal{{Kind: loop.StopFile, Detail: "main"}} }, "EXIT_BLOCKED BACKPRESSURE_SIGNAL in SPAWN_SUBAGENT", 0},

@@ -69,7 +69,16 @@ func (r *run) spawn(ctx context.Context) (loop.Decision, error) {
 	if err := r.deps.Work.Record.Show(ctx, r.now.brief.CapsulePath); err != nil {
 		return loop.Decision{}, err
 	}
+	if r.mayHold() { // the host says whether it does, before anybody works
+		return loop.Decision{Event: loop.SubagentOutput}, nil
+	}
 	return loop.Decision{Event: loop.SubagentOutput}, r.solve(ctx, "")
+}
+
+// mayHold reports whether the first iteration claims what there is, by the PM's word that it
+// may do; one that has no second iteration cannot.
+func (r *run) mayHold() bool {
+	return r.deps.Work.Directive.Options.MayHold != "" && r.past.ended == 0 && r.deps.Limits.MaxIterations > 1 && r.deps.Journal.Claimed() == nil
 }
 
 // begin begins an iteration in the journal, where nothing says stop. Before all but

@@ -35,6 +35,7 @@ type Options struct {
 	Included     []Included    // what is work beside it, by path and blob (PROOF-1)
 	Held         Held          // criteria that are held out (PROOF-5)
 	Guards       string        // guardsEnough, where criteria that held before the work are enough (PROOF-3)
+	MayHold      string        // mayHoldYes, where the criteria may hold before any work (PROOF-3)
 	Breaks       string        // command that breaks the project's tests, for a control, without backticks (PROOF-3)
 	After        []string      // the directives that it waits for, as "D-3"; see Document.Waits (MANY-1)
 	Priority     int           // -1000..1000: of two, the higher one is worked on first; see Compare (MANY-1)
@@ -83,6 +84,7 @@ var optionTable = []struct {
 	{keyInclude, func(v *valueReader, o *Options) { v.include(&o.Included) }},
 	{keyHeld, func(v *valueReader, o *Options) { v.held(&o.Held) }},
 	{keyGuards, func(v *valueReader, o *Options) { v.word(&o.Guards, []string{guardsEnough}) }},
+	{"may-hold", func(v *valueReader, o *Options) { v.word(&o.MayHold, []string{mayHoldYes}) }},
 	{"breaks", func(v *valueReader, o *Options) { v.command(&o.Breaks) }},
 	{keyAfter, func(v *valueReader, o *Options) { v.directives(&o.After) }},
 	{"priority", func(v *valueReader, o *Options) { v.priority(&o.Priority) }},
@@ -102,6 +104,9 @@ const (
 	keyGuards    = "guards"
 	guardsEnough = "enough"
 )
+
+// mayHoldYes is the value of may-hold.
+const mayHoldYes = "yes"
 
 // The keys that may stand in more than one line.
 const (

@@ -62,11 +62,11 @@ func (e Ending) Text() string {
 
 // work is what was changed, and where it lies.
 func (e Ending) work() (lines []string) {
+	if len(e.Changes) == 0 {
+		return append(lines, fmt.Sprintf("Unit %s, which changed nothing.", e.Report.LoopID))
+	}
 	if e.Project != "" {
 		lines = append(lines, fmt.Sprintf("It is in %s.", e.Project))
-	}
-	if e.Report.Iterations == 0 && len(e.Changes) == 0 {
-		return append(lines, fmt.Sprintf("Unit %s, which changed nothing.", e.Report.LoopID))
 	}
 	lines = append(lines, fmt.Sprintf("Unit %s. %s holds the work, %s what led there.", e.Report.LoopID, e.Branch, e.Record), "", strings.ToUpper(Summary(e.Changes)[:1])+Summary(e.Changes)[1:]+".")
 	stat := Stat(e.Changes)

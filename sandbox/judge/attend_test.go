@@ -23,7 +23,7 @@ func TestPausedVerdict(t *testing.T) {
 	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "pids")
-	c := newCourt(t, strings.Replace(asked, "sh check.sh", "sh check.sh && echo $$ >> "+mark+" && test -e "+mark+".resumed || sleep 600", 1))
+	c := newCourt(t, strings.Replace(asked, "sh check.sh", "sh check.sh && echo $$ >> "+mark+" && { test -e "+mark+".resumed || sleep 600; }", 1))
 	var log bytes.Buffer
 	c.Log = zerolog.New(&log)
 	var steps []verifier.Step

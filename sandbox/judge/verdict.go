@@ -20,7 +20,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	for n := range d.Options.Held.Count {
 		p.Commands = append(slices.Clone(p.Commands), heldOut(d, n))
 	}
-	r := reading{d, f.Controls}
+	r := reading{d, f.Controls, f.Same}
 	trials := make([]loop.Trial, len(f.Replays))
 	for i, runs := range f.Replays {
 		trials[i] = r.trial(runs)
@@ -54,7 +54,10 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
 	v.Cache = f.Cache
 	v = r.against(p, f, v)
-	if d.Options.Guards == "" {
+	switch already := f.Same && d.Options.MayHold != ""; {
+	case already && v.Verdict == loop.Exact:
+		v.Reason = "every criterion holds already, and nothing was changed"
+	case d.Options.Guards == "":
 		v = v.Guarded()
 	}
 	if m := f.Missing; m != nil {
@@ -107,6 +110,7 @@ func withKind(path, kind string) string { return diag.Clean(path) + " (" + kind 
 type reading struct {
 	directive *comms.Directive
 	controls  []verifier.Control
+	same      bool // nothing is changed, so what holds held before
 }
 
 // trial reads one replay's ends by the names that ClaimOf gave.
@@ -147,6 +151,7 @@ func (r reading) trial(runs []verifier.Run) (t loop.Trial) {
 // not met.
 func (r reading) outcome(criterion string, run verifier.Run) loop.Outcome {
 	o := loop.Outcome{Criterion: criterion, Command: run.Shown(), ExitCode: run.Exit, Met: run.OK(), OutputSHA256: run.SHA256, Tail: loop.Tail([]byte(run.Tail))}
+	o.Before = r.same && o.Met
 	switch run.End {
 	case verifier.TimedOut:
 		o.Trouble = "it did not end within [verify] timeout"

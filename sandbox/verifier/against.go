@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"git-ward/internal/git"
@@ -162,13 +163,13 @@ func (t *trying) try(ctx context.Context, f *Facts, tree string, m mutation) err
 	check := fmt.Sprintf("(cd './%s' && go build -o /dev/null .) >/dev/null 2>&1 || exit %d\n", strings.ReplaceAll(path.Dir(m.path), "'", `'\''`), notViable)
 	for i, r := range f.Replays[0] {
 		job.Line = check + r.Line
-		o, late, err := t.soon(ctx, job, r.Time)
+		o, err := t.soon(ctx, job, r.Time)
 		switch {
 		case err != nil:
 			return fmt.Errorf("a mutant cannot be tried: %w", err)
-		case !late && i == 0 && o.End == Exited && o.Exit == notViable:
+		case i == 0 && o.End == Exited && o.Exit == notViable:
 			return nil
-		case late || !o.OK():
+		case !o.OK():
 			f.Mutants.Made++
 			f.Mutants.Killed++
 			return nil
@@ -179,15 +180,16 @@ func (t *trying) try(ctx context.Context, f *Facts, tree string, m mutation) err
 	return nil
 }
 
-// soon runs a job whose text was changed, so that it may never end: late is that it took ten
-// times as long as it did before.
-func (t *trying) soon(ctx context.Context, job Job, before time.Duration) (o Outcome, late bool, err error) {
+// soon runs a job whose text was changed, so that it may never end: it is over after ten
+// times as long as it took before.
+func (t *trying) soon(ctx context.Context, job Job, before time.Duration) (Outcome, error) {
 	limited, cancel := context.WithTimeout(ctx, max(time.Minute, 10*before))
 	defer cancel()
-	if o, err = t.runner.Run(limited, job); err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
-		return o, true, nil
+	o, err := t.runner.Run(limited, job)
+	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return Outcome{End: TimedOut, Exit: 128 + int(syscall.SIGKILL)}, nil
 	}
-	return o, false, err
+	return o, err
 }
 
 // mutations are mutants of the lines of Go that a tree has otherwise than the claim's base,

@@ -201,13 +201,15 @@ func (c *controlling) whatever(ctx context.Context, f *Facts, tree string, comma
 		if !slices.Contains(commands, r.Command) {
 			continue
 		}
-		c.claim.tell(Step{Command: r.Command, Note: Broken})
 		job.Line = r.Line
-		o, late, err := c.soon(ctx, job, r.Time)
+		o, err := c.claim.Watch(Step{Command: r.Command, Note: Broken}, func(live *Live) (Outcome, error) {
+			job.Live = live
+			return c.soon(ctx, job, r.Time)
+		})
 		if err != nil {
 			return nil, err
 		}
-		if !late && o.OK() {
+		if o.OK() {
 			hold = append(hold, r.Command)
 		}
 	}

@@ -170,13 +170,13 @@ func TestSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		job := &trying{runner: endless{}}
-		if _, late, err := job.soon(t.Context(), Job{}, time.Hour); !late || err != nil || time.Since(began) != 10*time.Hour {
-			t.Errorf("%v, %v after %v", late, err, time.Since(began))
+		if o, err := job.soon(t.Context(), Job{}, time.Hour); o.End != TimedOut || err != nil || time.Since(began) != 10*time.Hour {
+			t.Errorf("%+v, %v after %v", o, err, time.Since(began))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, late, err := job.soon(ctx, Job{}, time.Hour); late || err == nil {
-			t.Errorf("%v, %v", late, err)
+		if o, err := job.soon(ctx, Job{}, time.Hour); err == nil {
+			t.Errorf("%+v", o)
 		}
 	})
 }

@@ -94,9 +94,10 @@ type Facts struct {
 	NotObserved string   `json:"not_observed,omitempty"` // why all of Opened need not have been
 	// Code says that the work has programs' texts, which can run in their tests' process.
 	Code    bool    `json:"code"`
-	Tree    string  `json:"tree"`  // that decides, on which Replays ran: Base's with the work
-	Image   string  `json:"image"` // empty: none
-	Fence   string  `json:"fence"` // podman/RUNTIME, or none
+	Same    bool    `json:"same,omitzero"` // nothing of Base is changed: neither work nor what was left out
+	Tree    string  `json:"tree"`          // that decides, on which Replays ran: Base's with the work
+	Image   string  `json:"image"`         // empty: none
+	Fence   string  `json:"fence"`         // podman/RUNTIME, or none
 	Replays [][]Run `json:"replays"`
 	// All is the tree of the whole claim, and With a run of all commands on it; "" and nil
 	// where that is Tree.
@@ -240,7 +241,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the checkout of %.12s cannot be made: %w", claim.Commit, err)
 	}
-	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Tree: o.tree, Left: o.left, Included: o.included,
+	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Same: len(o.do)+len(o.left)+len(o.deviations) == 0, Tree: o.tree, Left: o.left, Included: o.included,
 		Deviations: o.deviations, Code: o.code, Cache: claim.Cache}
 	f.Fence, f.Image = t.runner.Fence()
 	at := Step{Runs: claim.Replays}
