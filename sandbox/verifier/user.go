@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"git-ward/internal/process"
 )
@@ -37,8 +40,9 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	defer func() { err = errors.Join(err, u.clean(ctx)) }()
 	env := []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
-	// The repository is another user's, whom git would not trust of itself.
-	prepare := `mkdir -m 0700 "$HOME"; printf '[safe]\n\tdirectory = *\n' >"$HOME/.gitconfig"` + "\n" + checkoutScript
+	// The repository is another user's, whom git would not trust of itself, and so is who
+	// watches the checkout.
+	prepare := `umask 022; mkdir "$HOME"; printf '[safe]\n\tdirectory = *\n' >"$HOME/.gitconfig"` + "\n" + checkoutScript
 	work := filepath.Join(dir, "work")
 	if err := u.do(ctx, env, prepare, "checkout", job.Repo, work, job.Commit); err != nil {
 		return o, err
@@ -47,9 +51,25 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 		env = append(env, name+"="+job.Env[name])
 	}
 	p := Processes{Limits: u.Limits, User: u.credential()}
+	if len(job.Watch) == 0 {
+		return p.run(ctx, work, env, job)
+	}
+	root, err := os.OpenFile(work, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return o, err
+	}
+	observe := watch(root, job)
 	o, err = p.run(ctx, work, env, job)
-	o.Opened = unobserved(job, errors.New("in a pod, the files are another user's than who would watch them"))
+	err = errors.Join(err, u.end(ctx))
+	o.Opened = observe()
 	return o, err
+}
+
+// end ends what a command left. What ends it is not itself among those that it kills.
+func (u *User) end(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
+	defer cancel()
+	return u.do(ctx, []string{"PATH=/usr/bin:/bin"}, "kill -9 -1 2>/dev/null || :", "end")
 }
 
 func (u *User) credential() *syscall.Credential {
@@ -58,13 +78,13 @@ func (u *User) credential() *syscall.Credential {
 
 // clean ends what the commands left and removes their files.
 func (u *User) clean(ctx context.Context) error {
+	if err := u.end(ctx); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
 	defer cancel()
 	env := []string{"PATH=/usr/bin:/bin"}
-	// It is not itself among those that it kills. What was being made meanwhile is looked for
-	// again.
-	script := `kill -9 -1 2>/dev/null || :
-find ` + leftovers + ` -mindepth 1 -user "$1" -type d -exec chmod u+rwx {} + 2>/dev/null || :
+	script := `find ` + leftovers + ` -mindepth 1 -user "$1" -type d -exec chmod u+rwx {} + 2>/dev/null || :
 find ` + leftovers + ` -mindepth 1 -user "$1" -delete 2>/dev/null || :
 [ -z "$(find ` + leftovers + ` -mindepth 1 -user "$1" 2>/dev/null | head -n 1)" ]`
 	if err := u.do(ctx, env, script, "clean", fmt.Sprint(u.ID)); err != nil {

@@ -117,6 +117,9 @@ func (g *gate) proved(directive string) {
 	if n := strings.Count(control, directive+" EXIT_"); n != 1 {
 		g.t.Errorf("%d reports of %s:\n%s", n, directive, control)
 	}
+	if v := g.sh("git -C project.git notes --ref=certificates show agent/" + directive); !strings.Contains(v, `"opened":["hello.txt"`) || strings.Contains(v, `"not_observed"`) {
+		g.t.Errorf("what its command opened is not in the verdict: %s", v)
+	}
 	if units := g.sh("git -C project.git for-each-ref --format='%(refname)' refs/ward/uow/" + directive + ".*"); units != "refs/ward/uow/"+directive+".1" {
 		g.t.Errorf("units: %s", units)
 	}
