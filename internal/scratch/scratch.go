@@ -20,6 +20,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"git-ward/internal/failpoint"
 )
 
 // Prefix begins each name, so that a sweep of the temporary directory need not look into
@@ -63,50 +65,29 @@ func Make(parent, what string) (*Dir, error) {
 		}
 		swept.Store(parent, true)
 	}
-	path, err := makeShort(parent, Prefix+what)
+	root, err := os.OpenRoot(parent)
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{Path: path, ID: rand.Text()}
-	if err := d.mark(); err != nil {
-		return nil, errors.Join(err, os.Remove(path))
-	}
-	return d, nil
-}
-
-// makeShort is os.MkdirTemp with fewer random bytes: sockets lie two such directories deep,
-// and their paths may have 107 bytes in all.
-func makeShort(parent, begin string) (path string, err error) {
+	defer root.Close()
+	d := &Dir{ID: rand.Text()}
 	for range 100 {
-		path = filepath.Join(parent, begin+strings.ToLower(rand.Text()[:4]))
-		if err = os.Mkdir(path, 0o700); !errors.Is(err, fs.ErrExist) {
-			return path, err
+		// Few random bytes: sockets lie two such directories deep, and their paths may have 107
+		// bytes in all.
+		name := Prefix + what + strings.ToLower(rand.Text()[:4])
+		d.Path = filepath.Join(parent, name)
+		if d.Lock, err = announce(root, name, d.ID); err == nil {
+			failpoint.Reach("scratch/announced")
+			if err = errors.Join(d.takeIn(root, name), root.Remove(beside(name))); err == nil {
+				return d, nil
+			}
+			d.Lock.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			break
 		}
 	}
-	return path, err
-}
-
-// mark writes the mark, by whose words alone a sweep tries for the lock: it is taken before.
-func (d *Dir) mark() (err error) {
-	info, err := os.Lstat(d.Path)
-	if err != nil {
-		return err
-	}
-	d.Lock, err = os.OpenFile(filepath.Join(d.Path, markName), os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(mark{ID: d.ID, Name: filepath.Base(d.Path), Inode: inode(info)})
-	if err == nil {
-		err = unix.Flock(int(d.Lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	}
-	if err == nil {
-		_, err = d.Lock.Write(text)
-	}
-	if err != nil {
-		return errors.Join(err, d.Lock.Close(), os.Remove(d.Lock.Name()))
-	}
-	return nil
+	return nil, err
 }
 
 // Inherit is a directory whose lock another process has handed down.
@@ -146,8 +127,20 @@ func Sweep(parent string) error {
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, name := range names {
-		if strings.HasPrefix(name, Prefix) {
+		switch {
+		case !strings.HasPrefix(name, Prefix):
+		case announced(name):
+			err = errors.Join(err, finish(root, name))
+		default:
 			err = errors.Join(err, remove(filepath.Join(parent, name), "", nil))
 		}
 	}
@@ -186,8 +179,7 @@ func remove(path, id string, held *os.File) error {
 	if err := empty(dir, path); err != nil {
 		return fmt.Errorf("%s, which Ward made, does not go; see what is in it: %w", path, err)
 	}
-	// The mark goes last: without it nobody would take up a removal that was cut off.
-	return errors.Join(ignore(dir.Remove(markName)), ignore(parent.Remove(name)))
+	return putOut(parent, dir, name)
 }
 
 // proven reports whether a directory has the mark and its lock is held, or is had now.
@@ -196,9 +188,8 @@ func proven(dir *os.Root, want mark, held *os.File) (lock *os.File, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	var m mark
-	text, err := io.ReadAll(io.LimitReader(lock, maxMark))
-	ok = err == nil && json.Unmarshal(text, &m) == nil && m.ID != "" && m.Name == want.Name && m.Inode == want.Inode && (want.ID == "" || m.ID == want.ID)
+	m, err := read(lock)
+	ok = err == nil && m.ID != "" && m.Name == want.Name && m.Inode == want.Inode && (want.ID == "" || m.ID == want.ID)
 	if ok && held != nil {
 		ok = stands(dir, held) && unix.Flock(int(held.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 	} else if ok {
@@ -208,6 +199,14 @@ func proven(dir *os.Root, want mark, held *os.File) (lock *os.File, ok bool) {
 		lock.Close()
 	}
 	return lock, ok
+}
+
+func read(lock *os.File) (m mark, err error) {
+	text, err := io.ReadAll(io.LimitReader(lock, maxMark))
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	return m, err
 }
 
 // stands reports whether a mark that was opened is the directory's still: who had the lock

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/failpoint"
+	"git-ward/internal/gittest"
 	"git-ward/internal/scratch"
+	"git-ward/internal/tier"
 )
 
 func there(path string) bool {
@@ -262,4 +265,38 @@ func TestClaim(t *testing.T) {
 	}
 	refused(full, "Ward did not make it", false)
 	refused(link, "Ward did not make it", true)
+}
+
+// TestKilledMaker: whenever a maker is killed, the next one in the same parent leaves nothing
+// of it; an empty directory of a person's, under a like name, stays.
+func TestKilledMaker(t *testing.T) {
+	tier.Full(t, "it runs programs of Ward's that are killed")
+	p := gittest.New(t)
+	for _, point := range []string{"announced", "made", "marked", "unmarked"} {
+		parent := t.TempDir()
+		if err := os.Mkdir(filepath.Join(parent, "ward-empty"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		clone := func(dir string, env ...string) (string, error) {
+			return p.Try(parent, env, "", "git-ward", "clone", p.Bare, dir)
+		}
+		if out, err := clone("one", failpoint.Var+"=scratch/"+point+"=kill"); err == nil {
+			t.Fatalf("%s: it lives: %s", point, out)
+		}
+		before, err := os.ReadDir(parent)
+		if err != nil || point != "unmarked" && len(before) < 2 {
+			t.Fatalf("%s leaves only %v, %v", point, before, err)
+		}
+		if out, err := clone("two"); err != nil {
+			t.Fatal(err, out)
+		}
+		entries, err := os.ReadDir(parent)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if err != nil || strings.Join(names, " ") != "two ward-empty" && strings.Join(names, " ") != "one two ward-empty" {
+			t.Errorf("%s: %q, %v", point, names, err)
+		}
+	}
 }
