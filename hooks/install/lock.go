@@ -19,7 +19,7 @@ const patience = 30 * time.Second
 // has half done for what stood before. It is the kernel's lock of the directory itself, so
 // that nothing of it stays.
 func lockDir(ctx context.Context, dir string) (*os.File, error) {
-	held, err := flock.Within(ctx, dir, patience)
+	held, err := flock.Within(ctx, dir, flock.Exclusive, patience)
 	if errors.Is(err, flock.ErrHeld) {
 		held.Close()
 		return nil, diag.Hint(fmt.Errorf("another git ward init works on %s", dir), "wait for it, or see who holds the directory: fuser -v %s", dir)

@@ -49,13 +49,13 @@ func Any(ctx context.Context, path string, kind Kind, patience time.Duration) (*
 	return held, err
 }
 
-// Within is File for what is there already, such as a directory.
-func Within(ctx context.Context, path string, patience time.Duration) (*os.File, error) {
+// Within is File for a lock of either kind, of what is there already, such as a directory.
+func Within(ctx context.Context, path string, kind Kind, patience time.Duration) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return lock(ctx, f, unix.LOCK_EX, patience)
+	return lock(ctx, f, int(kind), patience)
 }
 
 func lock(ctx context.Context, f *os.File, how int, patience time.Duration) (*os.File, error) {

@@ -33,7 +33,7 @@ func TestDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.Close()
-	if f, err := flock.Within(t.Context(), dir, 0); !errors.Is(err, flock.ErrHeld) {
+	if f, err := flock.Within(t.Context(), dir, flock.Exclusive, 0); !errors.Is(err, flock.ErrHeld) {
 		t.Errorf("two have it: %v", err)
 	} else {
 		f.Close()

@@ -122,7 +122,7 @@ func (r *Repo) locks(below string) (names []string) {
 // unlock removes a lock that is what it was. One process at a time does, so that none
 // removes the lock of who came after the other.
 func (r *Repo) unlock(ctx context.Context, root *os.Root, name string, was os.FileInfo) (bool, error) {
-	alone, err := flock.Within(ctx, r.Dir, staleAfter)
+	alone, err := flock.Within(ctx, r.Dir, flock.Exclusive, staleAfter)
 	if alone != nil {
 		defer alone.Close()
 	}

@@ -79,6 +79,7 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 // Init makes the namespaces and returns the process that holds them, which runs
 // nothing of the container's before Start.
 func (c *Container) Init(ctx context.Context) (pid int, err error) {
+	defer busy(ctx)()
 	if err := c.engine.api.init(ctx, c.ID); err != nil {
 		return 0, c.fail("init", err)
 	}
@@ -287,6 +288,7 @@ func (c *Container) Remove(ctx context.Context) error {
 	}
 	defer c.life.end()
 	defer os.Remove(c.conmon)
+	defer busy(ctx)()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 	defer cancel()
 	var errs []error

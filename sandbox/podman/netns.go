@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"git-ward/internal/flock"
 )
 
 // networks is where root's podman mounts its containers' network namespaces. An ordinary user's
@@ -30,11 +33,28 @@ func removeNetworks() {
 		return
 	}
 	time.Sleep(unusedFor)
+	lock, err := flock.Within(context.Background(), filepath.Dir(networks), flock.Exclusive, 0)
+	if lock != nil {
+		defer lock.Close()
+	}
+	if err != nil {
+		return // one is filled or cleared now, by whatever launch: which, nobody can tell
+	}
 	for path, id := range unusedNetworks() {
 		if first[path] == id && unix.Unmount(path, unix.MNT_DETACH) == nil {
 			os.Remove(path)
 		}
 	}
+}
+
+// busy has no launch of the machine remove a network until it is over: while podman makes one,
+// or takes one down, nobody is in it.
+func busy(ctx context.Context) (over func()) {
+	if os.Geteuid() != 0 {
+		return func() {}
+	}
+	lock, _ := flock.Within(ctx, filepath.Dir(networks), flock.Shared, unusedFor)
+	return func() { lock.Close() } // which there is none of before the first network
 }
 
 // unusedNetworks are Ward's network namespaces without a process, their inodes by their paths.

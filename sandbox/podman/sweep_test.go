@@ -1,13 +1,16 @@
 package podman_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/flock"
 	"git-ward/internal/process"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/podman"
@@ -65,5 +68,48 @@ func TestSweepWithoutNetwork(t *testing.T) {
 	}
 	if n, err := connect(t, "without").Sweep(t.Context()); n != 1 || err != nil {
 		t.Errorf("the next launch: swept %d, %v", n, err)
+	}
+}
+
+// TestSweepBesideMaker: a network of Ward's without a process goes with the next sweep of
+// whatever launch, but not while any launch of the machine has podman make one.
+func TestSweepBesideMaker(t *testing.T) {
+	tier.Full(t, "it starts podman")
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root's network namespaces are mounted where others see them")
+	}
+	ids := []syscall.SysProcIDMap{{HostID: int(podman.DefaultIDs.Base), Size: int(podman.DefaultIDs.Size)}}
+	holder := exec.Command("sleep", "100")
+	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, UidMappings: ids, GidMappings: ids, Pdeathsig: syscall.SIGKILL}
+	if err := errors.Join(os.MkdirAll("/run/netns", 0o755), holder.Start()); err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/run/netns/netns-ward-test-%d", holder.Process.Pid)
+	err := os.WriteFile(path, nil, 0o600)
+	if err == nil {
+		err = unix.Mount(fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid), path, "", unix.MS_BIND, "")
+	}
+	t.Cleanup(func() {
+		unix.Unmount(path, unix.MNT_DETACH)
+		os.Remove(path)
+	})
+	holder.Process.Kill()
+	holder.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	maker, err := flock.Within(t.Context(), "/run/netns", flock.Shared, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := connect(t, "sweeps")
+	for _, making := range []bool{true, false} {
+		if _, err := engine.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != making {
+			t.Errorf("while one is made: %v; the network: %v", making, err)
+		}
+		maker.Close()
 	}
 }
