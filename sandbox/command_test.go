@@ -62,7 +62,7 @@ func TestRefusals(t *testing.T) {
 			}
 			h.edit("state_size = 10_737_418_240", "state_size = 1_125_899_906_842_624")
 			h.edit("agents = 1", "agents = 3")
-		}, fencedScript, []string{"GiB free, and the directory /bot of 3 agents may take 3145728.0 GiB of it, beside 1.0 GiB of [limits] disk_free", "lower [sandbox] state_size (1048576.0 GiB each) or [launch] agents"}},
+		}, fencedScript, []string{"GiB free, and the directory /bot of 3 agents may take 3145728.0 GiB of it", ", beside 1.0 GiB of [limits] disk_free", "lower [sandbox] state_size (1048576.0 GiB each) or [launch] agents"}},
 		{"no agent", func(h *house) { os.Remove(filepath.Join(h.bin, fence.AgentProgram)) }, unfenced, []string{"the program ward-agent is neither beside the running one nor on PATH", "hint: run scripts/build"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
