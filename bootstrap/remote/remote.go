@@ -113,14 +113,24 @@ func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
 	return boot.Program(r.repo.Tree(ctx, commit), r.Main != r.Control)
 }
 
-// Good are the commits whose programs held, the last one first (boot.LastGood).
+// Good are the commits of main whose programs held, the last one first (boot.LastGood). What
+// main no longer has, somebody took back.
 func (r *Remote) Good(ctx context.Context) (list []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
 	for _, ref := range boot.GoodRefs() {
 		id, err := r.Commit(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
-		if id != "" {
+		if id == "" {
+			continue
+		}
+		beyond, err := r.repo.Output(ctx, "rev-list", "--max-count=1", id, "--not", r.Main, "--")
+		if err != nil {
+			return nil, err
+		}
+		if len(beyond) == 0 {
 			list = append(list, id)
 		}
 	}

@@ -146,6 +146,21 @@ func TestAdopted(t *testing.T) {
 	}
 }
 
+// TestGood: what held is main's still; what was taken back from main by force is not.
+func TestGood(t *testing.T) {
+	r := newRepository(t)
+	one, two := r.commit("a", "1"), r.commit("a", "2")
+	r.git("update-ref", boot.LastGood, two)
+	r.git("update-ref", boot.GoodRef(1), one)
+	for _, tip := range []string{two, one} {
+		r.git("update-ref", "refs/heads/main", tip)
+		good, err := remote.Open(r.bare, config.Default().Control).Good(t.Context())
+		if want := map[string]string{two: two + " " + one, one: one}[tip]; err != nil || strings.Join(good, " ") != want {
+			t.Errorf("main at %s: %q, %v; not %s", tip, good, err, want)
+		}
+	}
+}
+
 // TestIsWard is by the files of main.
 func TestIsWard(t *testing.T) {
 	r := newRepository(t)

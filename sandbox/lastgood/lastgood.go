@@ -102,7 +102,7 @@ func (b Book) first(ctx context.Context, r *git.Repo, commit string) (program st
 		}
 		if other, err := b.program(ctx, r, old[ref]); err != nil {
 			return "", nil, err
-		} else if other != "" && other != program {
+		} else if other != "" && other != program && b.onProject(ctx, r, old[ref]) == nil { // else somebody took it back
 			list = append(list, old[ref])
 		}
 	}

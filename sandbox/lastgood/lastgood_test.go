@@ -162,6 +162,11 @@ func TestList(t *testing.T) {
 	is(list[:boot.MaxGood]...) // the branch's own program holds: none is fallen
 	held(list[2])
 	is(list[2], list[0], list[1], list[3], list[4])
+	// What the branch no longer has, somebody took back.
+	p.Run(p.Bare, "git", "update-ref", "refs/heads/main", list[1])
+	held(list[1])
+	is(list[1], list[2], list[3], list[4])
+	p.Run(p.Bare, "git", "update-ref", "refs/heads/main", list[0])
 	if err := book.FellBack(t.Context(), strings.Repeat("1", 40)); err == nil {
 		t.Error("a commit that is not there fell")
 	}
