@@ -41,6 +41,22 @@ func TestHop(t *testing.T) {
 	}
 }
 
+// TestBackAndForth: main and a branch that hand over to each other, and do nothing else, get
+// pauses as those do that end.
+func TestBackAndForth(t *testing.T) {
+	tier.Full(t, "it waits for pauses")
+	t.Parallel()
+	s := newSite(t, library+"ok\nsignal bootstrap agent/x\n")
+	s.branch("agent/x", handover)
+	s.start()
+	s.until("a pause between handovers", func() bool {
+		if n := len(s.events()); n > 40 {
+			t.Fatalf("%d starts and answers without a pause", n)
+		}
+		return strings.Contains(s.read("logs/watcher.log")+s.err.String(), `"short_runs":3`)
+	})
+}
+
 // fallback is what is wrong with a branch, and what the log says of it.
 type fallback struct {
 	agent    string

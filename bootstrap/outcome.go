@@ -26,11 +26,12 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 	}
 	switch {
 	case r.Time >= w.opts.Settings.Bootstrap.Check.Duration && r.Booted:
-		w.restarts.short = 0
+		w.restarts.long()
 		if r.Excess == nil {
 			w.notices.Forget()
 		}
 	case (r.Signaled || r.Stale) && r.Booted:
+		w.restarts.hands(t.code)
 	case t.hop == nil || r.Booted:
 		w.restarts.short++
 	}

@@ -4,10 +4,11 @@ import "time"
 
 // restarts are how often, and how soon after each other, agents are started.
 type restarts struct {
-	limit    int           // starts an hour that the PM need not know of
-	maxPause time.Duration // between two starts
-	short    int           // runs in a row that were short
-	starts   []time.Time   // of the last hour, on the monotonic clock
+	limit    int             // starts an hour that the PM need not know of
+	maxPause time.Duration   // between two starts
+	short    int             // runs in a row that were short
+	hopped   map[string]bool // the programs that handed over in short runs since the last long one
+	starts   []time.Time     // of the last hour, on the monotonic clock
 }
 
 // pause is the time before the next start: none after a run that was long, or the
@@ -17,6 +18,21 @@ func (r *restarts) pause() time.Duration {
 		return 0
 	}
 	return min(r.maxPause, time.Second<<min(r.short-2, 20))
+}
+
+// long is that a run was.
+func (r *restarts) long() { r.short, r.hopped = 0, nil }
+
+// hands counts a short run whose program handed over to another one. Those that hand over to
+// each other again and again do nothing else.
+func (r *restarts) hands(code string) {
+	if r.hopped[code] {
+		r.short++
+	}
+	if r.hopped == nil {
+		r.hopped = map[string]bool{}
+	}
+	r.hopped[code] = true
 }
 
 // count counts a start and reports whether there were more than the limit within an

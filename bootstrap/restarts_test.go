@@ -18,6 +18,21 @@ func TestPauses(t *testing.T) {
 	}
 }
 
+// TestHandovers: programs that hand over to each other are paused as those that end are; the
+// first handover of each is none of these, nor is one after a long run.
+func TestHandovers(t *testing.T) {
+	r := restarts{maxPause: time.Minute}
+	for i, want := range []int{0, 0, 1, 2, 3} {
+		if r.hands([]string{"main", "branch"}[i%2]); r.short != want {
+			t.Errorf("handover %d: %d short runs, not %d", i, r.short, want)
+		}
+	}
+	r.long()
+	if r.hands("main"); r.short != 0 {
+		t.Errorf("after a long run: %d", r.short)
+	}
+}
+
 // TestRestarts counts those of the last hour.
 func TestRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
