@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"git-ward/sandbox/pod"
+	"git-ward/sandbox/probe"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +30,11 @@ func (p *Payload) heed() error {
 // that keeps root's rights of the container's: an engine of Kubernetes gives rights to root
 // alone. What it may ask of the kernel is narrowed. It returns only with an error.
 func Become(id int, args []string) error {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	toOwners(string(data))
 	runtime.LockOSThread() // rights and filters are a thread's, and exec ends all others
 	if err := keepRights(id); err != nil {
 		return fmt.Errorf("cannot become user %d with this user's rights: %w", id, err)
@@ -37,6 +43,17 @@ func Become(id int, args []string) error {
 		return err
 	}
 	return unix.Exec("/proc/self/exe", append(os.Args[:1:1], args...), os.Environ())
+}
+
+// toOwners leaves the files that are mounted by themselves to their owner alone, which the engine
+// made for itself on the node's disk, as for a container's last words: nothing bounds what is
+// written to them. What does not go is found by the probe.
+func toOwners(mountinfo string) {
+	for _, at := range probe.Mounts(mountinfo) {
+		if info, err := os.Lstat(at); err == nil && info.Mode().IsRegular() {
+			os.Chmod(at, info.Mode().Perm()&^0o022)
+		}
+	}
 }
 
 // keepRights makes this thread another user's. Its rights stay, as ambient ones over an

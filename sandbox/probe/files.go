@@ -74,14 +74,9 @@ func writable(_ context.Context, p *Surroundings) (bool, string) {
 // directories of every mount of proc_pid_mountinfo(5) in which a file can be made, and mounted
 // files. No kind of file system and no path is passed over by its name.
 func writableBeside(mountinfo string, declared []string) (open []string) {
-	mounts := map[string]bool{}
-	for line := range strings.Lines(mountinfo) {
-		if fields := strings.Fields(line); len(fields) > 5 {
-			mounts[unescape(fields[4])] = slices.Contains(strings.Split(fields[5], ","), "rw") // of several at one point the last is seen
-		}
-	}
-	for _, at := range slices.Sorted(maps.Keys(mounts)) {
-		if !mounts[at] || slices.Contains(declared, at) {
+	mounts := mountsOf(mountinfo)
+	for _, at := range Mounts(mountinfo) {
+		if slices.Contains(declared, at) {
 			continue
 		}
 		filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
@@ -101,6 +96,24 @@ func writableBeside(mountinfo string, declared []string) (open []string) {
 		})
 	}
 	return open
+}
+
+// Mounts are where proc_pid_mountinfo(5) has something mounted that may be written to, sorted.
+func Mounts(mountinfo string) []string {
+	mounts := mountsOf(mountinfo)
+	maps.DeleteFunc(mounts, func(_ string, writable bool) bool { return !writable })
+	return slices.Sorted(maps.Keys(mounts))
+}
+
+// mountsOf are whether it may be written to what is mounted, by its path.
+func mountsOf(mountinfo string) map[string]bool {
+	mounts := map[string]bool{}
+	for line := range strings.Lines(mountinfo) {
+		if fields := strings.Fields(line); len(fields) > 5 {
+			mounts[unescape(fields[4])] = slices.Contains(strings.Split(fields[5], ","), "rw") // of several at one point the last is seen
+		}
+	}
+	return mounts
 }
 
 // unescape is a path as proc_pid_mountinfo(5) writes it.
