@@ -88,7 +88,7 @@ func TestAsksAboutGuards(t *testing.T) {
 	p.Write("calc/__init__.py", "def one():\n    return True\n")
 	p.Write("tests/__init__.py", "")
 	p.Write("tests/test_one.py", fmt.Sprintf(test, "one"))
-	p.Write("script.jsonl", worked("D-1", "two", false)+worked("D-2", "three", true))
+	p.Write("script.jsonl", worked("D-1", "two", false)+worked("D-2", "four", true))
 	const asks = "### %s: more\n\n- [ ] the tests pass (`python3 -m unittest discover -s tests -t .`)\n\n"
 	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+fmt.Sprintf(asks, "D-1")+fmt.Sprintf(asks, "D-2")+"## Reports\n")
 	p.Git("add", ".")
@@ -132,18 +132,18 @@ func TestHoldsAlready(t *testing.T) {
 	nothing := func(directive string) string {
 		return fmt.Sprintf("{\"directive\":%q,\"text\":\"It is done already.\"}\n", directive)
 	}
-	p, launch := asking(t, "true", nothing("D-2")+nothing("D-3"))
+	p, launch := asking(t, "true", nothing("D-2")+nothing("D-3")+nothing("D-4"))
 	asks := func(n int, line, more string) string {
 		return fmt.Sprintf("### D-%d: the answer\n\n- [ ] the check passes (`%s`)\n%s\n", n, line, more)
 	}
-	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+asks(1, "make check", "- may-hold: yes\n")+asks(2, "make check", "")+asks(3, "make no", "- may-hold: yes\n")+"## Reports\n")
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+asks(1, "make check", "- may-hold: yes\n")+asks(2, "make check", "")+asks(3, "make no", "- may-hold: yes\n")+asks(4, "make check", "- guards: enough\n")+"## Reports\n")
 	p.Git("commit", "--quiet", "--all", "--message", "three")
 	if out, err := p.Push("main"); err != nil {
 		t.Fatal(err, out)
 	}
 	launch()
-	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_NEED_INFO", "D-3": "EXIT_BLOCKED"})
-	for _, want := range []string{"Unit D-1.1, which changed nothing.", "criteria that all held before the work", "Blocked: iteration 1 changed nothing", "Cost: 2 of 10 iterations"} {
+	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_NEED_INFO", "D-3": "EXIT_BLOCKED", "D-4": "EXIT_NEED_INFO"})
+	for _, want := range []string{"Unit D-1.1, which changed nothing.", "a claim that changes nothing, for all holds already", "Blocked: iteration 1 changed nothing", "Cost: 2 of 10 iterations"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("%q is not in\n%s", want, report)
 		}
@@ -154,6 +154,13 @@ func TestHoldsAlready(t *testing.T) {
 	if out, err := p.Try(p.Work, nil, "", "git-ward", "take", "D-1"); err != nil || !strings.Contains(out, "D-1 was taken already") {
 		t.Errorf("%v: %s", err, out)
 	}
+	for _, d := range []string{"D-2", "D-4"} {
+		if out, err := p.Try(p.Work, nil, "", "git-ward", "include", d); err != nil || !strings.Contains(out, d+" includes a claim that changes nothing: pushed") {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	launch()
+	ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_CONVERGED", "D-4": "EXIT_CONVERGED"})
 	p.Fsck()
 }
 

@@ -51,7 +51,8 @@ func includeWork(ctx context.Context, env *cli.Env) error {
 
 // include takes paths of the last verdict's in, none for all of them, or says that guards are
 // enough, and lets a unit go on that waits for it. Of a verdict that left nothing out and
-// has guards only, that is the one word there is.
+// has guards only, that is the one word there is, or, where nothing was changed, that nothing
+// had to be.
 func (u *units) include(of subject, paths []string, guards bool) error {
 	p, err := u.standing(of)
 	if err != nil {
@@ -67,13 +68,19 @@ func (u *units) include(of subject, paths []string, guards bool) error {
 		return refused(u.env, again, "no verdict on %s left anything out, so there is nothing to include", of.name)
 	}
 	word := comms.Inclusion{Directive: of.name, Guards: guards}
+	if guards && p.Verdict != nil && p.Verdict.Unchanged {
+		word.Guards, word.MayHold = false, true
+	}
 	if !guards || len(paths) > 0 {
 		if word.Paths, err = wanted(u, p.Verdict, paths, again); err != nil {
 			return err
 		}
 	}
 	says := diag.Count(len(word.Paths), "path")
-	if guards {
+	switch {
+	case word.MayHold:
+		says = "a claim that changes nothing"
+	case guards:
 		says = "criteria that held before the work"
 	}
 	subject := fmt.Sprintf("%s: include %s", of.name, says)

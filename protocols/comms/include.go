@@ -62,9 +62,10 @@ func UnquotePath(text string) (string, error) {
 }
 
 // isWordOnClaim reports whether a line of a directive says something of a claim: what it
-// includes, or that guards are enough.
+// includes, that guards are enough, or that it may change nothing.
 func isWordOnClaim(line string) bool {
-	return strings.HasPrefix(line, "- "+keyInclude+":") || strings.HasPrefix(line, "- "+keyGuards+":")
+	key, _, ok := strings.Cut(strings.TrimPrefix(line, "- "), ":")
+	return ok && strings.HasPrefix(line, "- ") && slices.Contains([]string{keyInclude, keyGuards, keyMayHold}, key)
 }
 
 // withoutWords is a directive's text without the PM's words on a claim, which make no other
@@ -96,12 +97,13 @@ type Inclusion struct {
 	Directive string // "D-1"
 	Paths     []Included
 	Guards    bool // criteria that held before the work are enough
+	MayHold   bool // nothing had to be changed
 }
 
 // Said reports whether a directive has the word already.
 func (c Inclusion) Said(d *Directive) bool {
 	missing := func(i Included) bool { return !slices.Contains(d.Options.Included, i) }
-	return !slices.ContainsFunc(c.Paths, missing) && (!c.Guards || d.Options.Guards != "")
+	return !slices.ContainsFunc(c.Paths, missing) && (!c.Guards || d.Options.Guards != "") && (!c.MayHold || d.Options.MayHold != "")
 }
 
 func (c Inclusion) amend(data []byte, _ Room) (Amended, error) {
@@ -114,6 +116,9 @@ func (c Inclusion) amend(data []byte, _ Room) (Amended, error) {
 		text := withoutWords(d.Raw)
 		if c.Guards || d.Options.Guards != "" {
 			text += "- " + keyGuards + ": " + guardsEnough + "\n"
+		}
+		if c.MayHold || d.Options.MayHold != "" {
+			text += "- " + keyMayHold + ": " + mayHoldYes + "\n"
 		}
 		for _, i := range list {
 			text += i.line() + "\n"

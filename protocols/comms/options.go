@@ -84,7 +84,7 @@ var optionTable = []struct {
 	{keyInclude, func(v *valueReader, o *Options) { v.include(&o.Included) }},
 	{keyHeld, func(v *valueReader, o *Options) { v.held(&o.Held) }},
 	{keyGuards, func(v *valueReader, o *Options) { v.word(&o.Guards, []string{guardsEnough}) }},
-	{"may-hold", func(v *valueReader, o *Options) { v.word(&o.MayHold, []string{mayHoldYes}) }},
+	{keyMayHold, func(v *valueReader, o *Options) { v.word(&o.MayHold, []string{mayHoldYes}) }},
 	{"breaks", func(v *valueReader, o *Options) { v.command(&o.Breaks) }},
 	{keyAfter, func(v *valueReader, o *Options) { v.directives(&o.After) }},
 	{"priority", func(v *valueReader, o *Options) { v.priority(&o.Priority) }},
@@ -105,8 +105,12 @@ const (
 	guardsEnough = "enough"
 )
 
-// mayHoldYes is the value of may-hold.
-const mayHoldYes = "yes"
+// keyMayHold is the key by which the PM says that a claim may change nothing; mayHoldYes is
+// its one value.
+const (
+	keyMayHold = "may-hold"
+	mayHoldYes = "yes"
+)
 
 // The keys that may stand in more than one line.
 const (

@@ -80,6 +80,9 @@ type Verdict struct {
 	// OnlyGuards says that all holds, and held before the work, so that nothing proves the
 	// work: the PM's word is waited for (PROOF-3).
 	OnlyGuards bool `json:"only_guards,omitzero"`
+	// Unchanged says that the commit changes nothing of the project, so that what is met held
+	// before.
+	Unchanged bool `json:"unchanged,omitzero"`
 	// Additions, Accepted and Needs are of verdicts of earlier versions: paths that they
 	// left out, paths that a directive accepted, and the line that it lacked.
 	Additions []string `json:"additions,omitempty"`
@@ -395,14 +398,19 @@ func (v Verdict) AnyValue() (list []string) {
 func (v Verdict) Guarded() Verdict {
 	if v.Verdict == Exact && v.HeldBefore() {
 		v.Verdict, v.Lane, v.Rung, v.OnlyGuards = None, LaneC, 0, true
-		v.Reason = "every criterion held before the work, so none proves it"
+		if v.Reason = "every criterion held before the work, so none proves it"; v.Unchanged {
+			v.Reason = "nothing was changed, and every criterion held before"
+		}
 	}
 	return v
 }
 
 // Unsaid is what a claim needs the PM's word on; nothing where it needs none.
 func (v Verdict) Unsaid() []string {
-	if v.OnlyGuards {
+	switch {
+	case v.OnlyGuards && v.Unchanged:
+		return []string{"a claim that changes nothing, for all holds already"}
+	case v.OnlyGuards:
 		return []string{"criteria that all held before the work"}
 	}
 	return v.LeftWords()

@@ -54,10 +54,11 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
 	v.Cache = f.Cache
 	v = r.against(p, f, v)
-	switch already := f.Same && d.Options.MayHold != ""; {
-	case already && v.Verdict == loop.Exact:
+	v.Unchanged = f.Same
+	switch mayHold := f.Same && d.Options.MayHold != ""; {
+	case mayHold && v.Verdict == loop.Exact:
 		v.Reason = "every criterion holds already, and nothing was changed"
-	case d.Options.Guards == "":
+	case f.Same || d.Options.Guards == "": // that guards are enough is said of work
 		v = v.Guarded()
 	}
 	if m := f.Missing; m != nil {
