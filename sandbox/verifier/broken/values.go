@@ -55,27 +55,37 @@ func OtherValues(name, text string) (changed string, ok bool) {
 			return "", false
 		}
 	}
-	kept := loops.Regexp().FindAllStringIndex(text, -1)
+	looping := loops.Regexp().FindAllStringIndex(text, -1)
+	stays := map[int]bool{} // by where it begins
 	for _, m := range zeros.Regexp().FindAllStringSubmatchIndex(text, -1) {
-		kept = append(kept, m[4:])
+		stays[m[4]] = true
 	}
-	var edits []edit
+	var found []edit
 	for _, shape := range shapes {
 		for _, m := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
 			from, to := m[2], m[3]
-			if !slices.ContainsFunc(kept, func(k []int) bool { return k[0] <= from && from < k[1] }) &&
-				!(shape == shellValue && shellEnded.MatchString(text[:from])) {
-				edits = append(edits, edit{from, to, ""})
+			if !stays[from] && !within(looping, from) && !(shape == shellValue && shellEnded.MatchString(text[max(0, from-len("return   ")):from])) {
+				found = append(found, edit{from, to, ""})
 			}
 		}
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
-	edits = slices.CompactFunc(edits, func(next, before edit) bool { return next.from < before.to })
-	for i, e := range edits {
-		edits[i].text = other(text[e.from:e.to], i)
+	slices.SortStableFunc(found, func(a, b edit) int { return a.from - b.from })
+	var edits []edit
+	end := 0
+	for _, e := range found { // a string may have in it what looks like another value
+		if e.from >= end {
+			e.text, end = other(text[e.from:e.to], len(edits)), e.to
+			edits = append(edits, e)
+		}
 	}
 	changed = edited(text, edits)
 	return changed, changed != text
+}
+
+// within reports whether a place lies in one of the parts of a text, which are in its order.
+func within(parts [][]int, at int) bool {
+	i, found := slices.BinarySearchFunc(parts, at, func(part []int, at int) int { return part[0] - at })
+	return found || i > 0 && at < parts[i-1][1]
 }
 
 // other is another value of the same length. The n-th changes otherwise than the one before:

@@ -24,6 +24,7 @@ func TestOtherValues(t *testing.T) {
 		{"a.c", "if (strcmp(name(), \"ab\") != 0)\n\treturn 1;\nassert(!strcmp(name(), \"ab\"));\nreturn two() != 0;\n", "if (strcmp(name(), \"ac\") != 0)\n\treturn 1;\nassert(!strcmp(name(), \"ad\"));\nreturn two() != 1;\n"},
 		{"a.sh", "[ \"$(two)\" = 2 ] || exit 1\ntest \"$x\" = \"ab\"\ngrep -qx 4 out\n", "[ \"$(two)\" = 1 ] || exit 1\ntest \"$x\" = \"ad\"\ngrep -qx 3 out\n"},
 		{"a.sh", ". ./calc.sh\ncd 'a/b'\nexit 0\n", ""},
+		{"a.py", "assert text() == \"a == 5, b == 6\"\n", "assert text() == \"a == 5, b == 7\"\n"},
 		{"a.rb", "assert_equal 4, two\n", ""},
 	} {
 		got, ok := OtherValues(c.name, c.text)
@@ -31,4 +32,17 @@ func TestOtherValues(t *testing.T) {
 			t.Errorf("%s: %q is %q, %v; not %q", c.name, c.text, got, ok, want)
 		}
 	}
+}
+
+// FuzzOtherValues: whatever a text is, another of the same length comes of it, or none.
+func FuzzOtherValues(f *testing.F) {
+	for _, text := range []string{"assert x == \"a == 5, b == 6\"\n", "(1, '2')\n", "while x != 3:\n", "f(a, \"b\") == 0", "[ \"$x\" = 2 ] || exit 1\n"} {
+		f.Add("a.py", text)
+		f.Add("a.sh", text)
+	}
+	f.Fuzz(func(t *testing.T, name, text string) {
+		if changed, ok := OtherValues(name, text); ok && len(changed) != len(text) {
+			t.Errorf("%q is %q", text, changed)
+		}
+	})
 }
