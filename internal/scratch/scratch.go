@@ -176,7 +176,11 @@ func remove(path, id string, held *os.File) error {
 		return nil
 	}
 	defer lock.Close()
-	if err := empty(dir, path); err != nil {
+	err = empty(dir, path)
+	if _, gone := parent.Lstat(name); errors.Is(gone, fs.ErrNotExist) {
+		return nil // another process of those that have the lock removed it meanwhile
+	}
+	if err != nil {
 		return fmt.Errorf("%s, which Ward made, does not go; see what is in it: %w", path, err)
 	}
 	return putOut(parent, dir, name)

@@ -89,6 +89,9 @@ type Standing struct {
 
 // Stand says where a directive stands.
 func Stand(p Position) Standing {
+	if v := p.Verdict; v != nil && v.Unchanged && v.Verdict == loop.None {
+		p.Taken = "" // the project had it before, and it is no work
+	}
 	s := Standing{SchemaVersion: SchemaVersion, Directive: p.Name, Branch: p.Branch, Commit: p.Branch, TakenBy: p.Taken}
 	if p.Directive != nil {
 		s.Title = p.Directive.Title

@@ -52,6 +52,7 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 		return nil, err
 	}
 	c := &Container{engine: e}
+	c.mu.Lock() // who removes it waits for all that is to be removed
 	e.mu.Lock()
 	e.containers[c] = true
 	e.made++
@@ -59,21 +60,36 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 	e.mu.Unlock()
 	r.conmon = filepath.Join(e.service.dir.Path, r.name+".pid")
 	c.conmon = r.conmon
+	doing, err := c.make(ctx, r)
+	c.mu.Unlock()
+	if err != nil {
+		return nil, c.fail(doing, err)
+	}
+	return c, nil
+}
+
+// make makes what a container is of, and says what failed.
+func (c *Container) make(ctx context.Context, r *request) (doing string, err error) {
+	e := c.engine
 	if c.life, err = e.giveLife(r); err != nil {
-		return nil, c.fail("hold", err)
+		return "hold", err
 	}
 	for _, d := range r.disks {
 		if err := e.makeDisk(ctx, &d); err != nil {
-			return nil, c.fail("make "+d.mount.Target+" for", err)
+			return "make " + d.mount.Target + " for", err
 		}
 		c.volumes = append(c.volumes, d.volume)
 	}
+	// Podman makes what it was asked for, also where nobody waits for the answer any more; without
+	// it nobody could remove that.
+	making, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
+	defer cancel()
 	var warnings []string
-	if c.ID, warnings, err = e.api.create(ctx, r); err != nil {
-		return nil, c.fail("create", err)
+	if c.ID, warnings, err = e.api.create(making, r); err == nil {
+		err = context.Cause(ctx)
 	}
 	c.Warnings = append(r.warnings, warnings...)
-	return c, nil
+	return "create", err
 }
 
 // Init makes the namespaces and returns the process that holds them, which runs
