@@ -47,10 +47,14 @@ func (d *desk) push(subject string) {
 	d.t.Helper()
 	d.Git("add", "--all")
 	d.Git("commit", "--quiet", "--message", subject)
-	d.Git("pull", "--quiet", "--rebase")
-	if out, err := d.Push("main"); err != nil {
-		d.t.Fatal(err, out)
-	}
+	await.True(d.t, "the push goes in, though the host may report between fetch and push", func() (ok bool) {
+		d.Git("pull", "--quiet", "--rebase")
+		out, err := d.Push("main")
+		if err != nil && !strings.Contains(out, "fetch first") && !strings.Contains(out, "non-fast-forward") {
+			d.t.Fatal(err, out)
+		}
+		return err == nil
+	})
 }
 
 func (d *desk) launch() {

@@ -79,7 +79,7 @@ func (s *scene) units() (map[string]*uow.Record, error) {
 
 func mustID(name string) uow.ID { id, _ := uow.ParseID(name); return id }
 
-var wardCommand = regexp.MustCompile(`git ward ([a-z]+ [a-z]+( --?[a-z]+| TEXT)* D-[0-9.]+)`)
+var wardCommand = regexp.MustCompile(`git ward ([a-z]+( [a-z]+)?( --?[a-z]+| TEXT)* D-[0-9.]+)`)
 
 // waitsFor is the command that `git ward uow show` names for what a unit waits for.
 func waitsFor(s *scene, r *uow.Record) string {
