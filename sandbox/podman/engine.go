@@ -187,7 +187,9 @@ func (e *Engine) left(ctx context.Context) (ids []string, err error) {
 	// Where podman was killed while it made one, that is in the storage alone, without labels.
 	run := regexp.MustCompile("^" + regexp.QuoteMeta(namePrefix+e.opts.Owner) + "-[A-Z2-7]+-[0-9]+$")
 	ids, err = e.api.list(ctx, mine, func(names []string) bool { return slices.ContainsFunc(names, run.MatchString) })
-	return append(ids, slices.Collect(maps.Keys(tried))...), err
+	ids = append(ids, slices.Collect(maps.Keys(tried))...)
+	slices.Sort(ids)
+	return slices.Compact(ids), err // one that was removed by half is in the storage, too
 }
 
 func (e *Engine) owns(id string) bool {

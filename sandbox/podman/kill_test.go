@@ -208,7 +208,7 @@ func TestKillWhileMade(t *testing.T) {
 			t.Logf("killed %d times", try+1)
 			return
 		}
-		if try == 50 {
+		if try == 200 {
 			t.Fatal("no kill was while podman made one")
 		}
 	}
