@@ -149,7 +149,7 @@ func TestHoldsAlready(t *testing.T) {
 		}
 	}
 	if strings.Contains(report, "It is in main") || strings.Contains(p.Run(p.Bare, "git", "log", "--format=%s", "refs/ward/record/D-1.1"), "transcript") {
-		t.Errorf("somebody has worked:\n%s", report)
+		t.Errorf("an agent worked:\n%s", report)
 	}
 	if out, err := p.Try(p.Work, nil, "", "git-ward", "take", "D-1"); err != nil || !strings.Contains(out, "D-1 was taken already") {
 		t.Errorf("%v: %s", err, out)

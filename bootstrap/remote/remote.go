@@ -113,8 +113,8 @@ func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
 	return boot.Program(r.repo.Tree(ctx, commit), r.Main != r.Control)
 }
 
-// Good are the commits of main whose programs held, the last one first (boot.LastGood). What
-// main no longer has, somebody took back.
+// Good are the commits of main whose programs held, the last one first (boot.LastGood). A
+// commit that main no longer has was taken back.
 func (r *Remote) Good(ctx context.Context) (list []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

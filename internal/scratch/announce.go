@@ -14,9 +14,9 @@ import (
 	"git-ward/internal/failpoint"
 )
 
-// A maker may be killed after it has made a directory and before the mark is in it. So the
-// mark is there first, beside the directory's name, and leaves it last: an empty directory
-// with such a mark of nobody's was a maker's.
+// A maker may be killed between the making of a directory and of the mark in it. So it makes
+// the mark first, beside the directory, and who removes the directory removes the mark last.
+// An empty directory is Ward's if it has such a mark and no process holds the mark's lock.
 
 // beside is the name of a mark that is not in its directory.
 func beside(name string) string { return name + ".mark" }
@@ -63,7 +63,7 @@ func announce(parent *os.Root, name, id string) (lock *os.File, err error) {
 func finish(parent *os.Root, name string) error {
 	lock, err := parent.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil // a maker has it no longer, or nobody may look
+		return nil // its maker removed it, or it may not be read
 	}
 	defer lock.Close()
 	info, err := lock.Stat()

@@ -64,8 +64,7 @@ func UnquotePath(text string) (string, error) {
 // isWordOnClaim reports whether a line of a directive says something of a claim: what it
 // includes, that guards are enough, or that it may change nothing.
 func isWordOnClaim(line string) bool {
-	key, _, ok := strings.Cut(strings.TrimPrefix(line, "- "), ":")
-	return ok && strings.HasPrefix(line, "- ") && slices.Contains([]string{keyInclude, keyGuards, keyMayHold}, key)
+	return slices.ContainsFunc([]string{keyInclude, keyGuards, keyMayHold}, func(key string) bool { return strings.HasPrefix(line, "- "+key+":") })
 }
 
 // withoutWords is a directive's text without the PM's words on a claim, which make no other

@@ -58,7 +58,7 @@ func (s *Spec) allTake(agents int, directory func(number int) string) (bytes int
 }
 
 // mountedTakes is how much more of the disk of a directory the file systems in files may take
-// that the kernel has mounted now, whoever's they are.
+// that the kernel has mounted now, for any launch.
 func mountedTakes(dir string) (bytes int64) {
 	var disk unix.Stat_t
 	if unix.Stat(dir, &disk) != nil {

@@ -45,9 +45,9 @@ func Become(id int, args []string) error {
 	return unix.Exec("/proc/self/exe", append(os.Args[:1:1], args...), os.Environ())
 }
 
-// toOwners leaves the files that are mounted by themselves to their owner alone, which the engine
-// made for itself on the node's disk, as for a container's last words: nothing bounds what is
-// written to them. What does not go is found by the probe.
+// toOwners lets only their owner write to files that are mounted one by one. The engine makes
+// such a file on the node's disk, as for a container's termination message, and nothing bounds
+// its size. Where the mode cannot be changed, the probe finds the file.
 func toOwners(mountinfo string) {
 	for _, at := range probe.Mounts(mountinfo) {
 		if info, err := os.Lstat(at); err == nil && info.Mode().IsRegular() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,7 +74,7 @@ func writable(_ context.Context, p *Surroundings) (bool, string) {
 // files. No kind of file system and no path is passed over by its name.
 func writableBeside(mountinfo string, declared []string) (open []string) {
 	mounts := mountsOf(mountinfo)
-	for _, at := range Mounts(mountinfo) {
+	for _, at := range writableOf(mounts) {
 		if slices.Contains(declared, at) {
 			continue
 		}
@@ -99,10 +98,16 @@ func writableBeside(mountinfo string, declared []string) (open []string) {
 }
 
 // Mounts are where proc_pid_mountinfo(5) has something mounted that may be written to, sorted.
-func Mounts(mountinfo string) []string {
-	mounts := mountsOf(mountinfo)
-	maps.DeleteFunc(mounts, func(_ string, writable bool) bool { return !writable })
-	return slices.Sorted(maps.Keys(mounts))
+func Mounts(mountinfo string) []string { return writableOf(mountsOf(mountinfo)) }
+
+func writableOf(mounts map[string]bool) (list []string) {
+	for at, writable := range mounts {
+		if writable {
+			list = append(list, at)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // mountsOf are whether it may be written to what is mounted, by its path.
