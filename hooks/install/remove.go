@@ -41,7 +41,7 @@ type Step struct {
 	do func() error
 }
 
-// launchLock is the file that a running launcher holds (sandbox/fence).
+// launchLock is the file that a running launcher holds (sandbox/launch).
 const launchLock = "ward/launch.lock"
 
 // remover is one removal.

@@ -95,6 +95,8 @@ func arrow(from, to string) string {
 		return "only a room's command, a cmd and main.go face the command line; all else is a library"
 	case wires(from):
 		return ""
+	case from == module+"/sandbox/fence" && slices.Contains([]string{module + "/internal/git", module + "/sandbox/launch", module + "/sandbox/host", module + "/sandbox/door", module + "/sandbox/gateway"}, to):
+		return "a fence is a specification's container: it knows no repository's content and no launch"
 	case room(from) == room(to):
 		if verbs(to) {
 			return "a library does not stand on its own room's verbs"
@@ -169,6 +171,8 @@ func TestArrows(t *testing.T) {
 		{"git-ward/vm", "git-ward/protocols/plan", false},
 		{"git-ward/internal/git", "git-ward/protocols/plan", false},
 		{"git-ward/internal/git", "git-ward/internal/cli", false},
+		{"git-ward/sandbox/fence", "git-ward/internal/git", false},
+		{"git-ward/sandbox/fence", "git-ward/sandbox/podman", true},
 	} {
 		if why := arrow(c.from, c.to); (why == "") != c.ok {
 			t.Errorf("%s to %s: %q", c.from, c.to, why)

@@ -8,7 +8,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
-	"git-ward/sandbox/fence"
+	"git-ward/sandbox/launch"
 	"git-ward/sandbox/near"
 )
 
@@ -39,7 +39,7 @@ func (a *awayOptions) check(env *cli.Env, o *launchOptions) error {
 
 // launchAway is `git ward launch --gate`.
 func (o *launchOptions) launchAway(ctx context.Context, env *cli.Env) error {
-	spec := fence.Away{Gate: near.Config{Gate: o.away.gate, Key: env.Path(o.away.key), KnownHosts: env.Path(o.away.knownHosts)},
+	spec := launch.Away{Gate: near.Config{Gate: o.away.gate, Key: env.Path(o.away.key), KnownHosts: env.Path(o.away.knownHosts)},
 		OwnState: o.state == "", Agents: max(o.agents, 1), Once: o.once, Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
 	var err error
 	if spec.Programs, err = programs(); err != nil {
@@ -49,12 +49,12 @@ func (o *launchOptions) launchAway(ctx context.Context, env *cli.Env) error {
 		spec.State = env.Path(o.state)
 	} else {
 		sum := sha256.Sum256([]byte(o.away.gate))
-		if spec.State, err = fence.DefaultState(fmt.Sprintf("/gate-%x", sum[:4]), env.Getenv); err != nil {
+		if spec.State, err = launch.DefaultState(fmt.Sprintf("/gate-%x", sum[:4]), env.Getenv); err != nil {
 			return err
 		}
 	}
 	if o.unfenced {
 		fmt.Fprintf(env.Stderr, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
 	}
-	return refusedBy[*near.Refused](env, fence.LaunchAway(ctx, spec))
+	return refusedBy[*near.Refused](env, launch.RunAway(ctx, spec))
 }

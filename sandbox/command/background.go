@@ -22,7 +22,7 @@ import (
 	"git-ward/internal/logfile"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/lease"
-	"git-ward/sandbox/fence"
+	"git-ward/sandbox/launch"
 )
 
 // launchLog is where a detached launcher writes, below the repository; beyond maxLog
@@ -108,7 +108,7 @@ func stop(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if directive != "" {
-		holder, err := fence.StopDirective(ctx, bare, directive)
+		holder, err := launch.StopDirective(ctx, bare, directive)
 		if err == nil {
 			fmt.Fprintf(env.Stdout, "%s: its worker, %s, ended\nnext: the work goes on when the PM changes its text, or with the next launch\n", directive, diag.Clean(holder))
 		}
@@ -122,7 +122,7 @@ func stop(ctx context.Context, env *cli.Env) error {
 		fmt.Fprintln(env.Stdout, "nothing runs")
 		return nil
 	}
-	if err := fence.End(bare, pid); err != nil {
+	if err := launch.End(bare, pid); err != nil {
 		return err
 	}
 	for start := time.Now(); time.Since(start) < 30*time.Second; {
@@ -186,7 +186,7 @@ func logs(ctx context.Context, env *cli.Env) error {
 	defer func() { f.Close() }()
 	out, found := env.Stdout, func() error { return nil }
 	if directive != "" {
-		of := &marked{out: out, mark: []byte(fence.LogMark(directive))}
+		of := &marked{out: out, mark: []byte(launch.LogMark(directive))}
 		out, found = of, func() error { return of.none(bare, directive) }
 	}
 	if before, err := os.Open(path + ".1"); err == nil {

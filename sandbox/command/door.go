@@ -13,6 +13,7 @@ import (
 	"git-ward/protocols/lease"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/fence"
+	"git-ward/sandbox/launch"
 )
 
 const doorUsage = "door --stdio --bare DIR (--agent NAME | --pm NAME | --member NAME | --lease NAME | --verdict SOCKET | --hand NAME)"
@@ -26,7 +27,7 @@ func serveDoor(ctx context.Context, env *cli.Env) error {
 	s.Ended = func(ctx context.Context, e door.Ended) error {
 		ward, err := cli.Program(fence.WardProgram)
 		if err == nil {
-			_, err = fence.RunWard(ctx, ward, s.Bare, "maintain", "--ended", e.String(), s.Bare)
+			_, err = launch.RunWard(ctx, ward, s.Bare, "maintain", "--ended", e.String(), s.Bare)
 		}
 		return err
 	}
@@ -92,7 +93,7 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 	}
 	s.Bare, s.Verdict, s.Gateway = env.Path(bare), verdict, func(lease string) string { return gatewayOf(env.Path(bare), lease) }
 	s.Work = func(ctx context.Context, holder string, once bool) (door.Conn, error) {
-		return fence.AskWork(ctx, env.Path(bare), holder, once)
+		return launch.AskWork(ctx, env.Path(bare), holder, once)
 	}
 	switch {
 	case !stdio || len(rest) > 0:

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"git-ward/internal/cli"
-	"git-ward/sandbox/fence"
 	"git-ward/sandbox/kube"
+	"git-ward/sandbox/launch"
 )
 
 // The engines of a launch: containers of podman's on this host, or Jobs of a cluster's.
@@ -50,14 +50,14 @@ func (k *kubeOptions) check(env *cli.Env, o *launchOptions) error {
 }
 
 // complete has a launch run on Kubernetes, where that is asked for.
-func (k *kubeOptions) complete(s *fence.Spec) (err error) {
+func (k *kubeOptions) complete(s *launch.Spec) (err error) {
 	if k.engine != kubeEngine {
 		return nil
 	}
 	if k.namespace != "" {
 		s.Settings.Kube.Namespace = k.namespace
 	}
-	s.Kube = &fence.Kube{GateAddress: k.gateAddress, Image: s.Settings.Kube.Image}
+	s.Kube = &launch.Kube{GateAddress: k.gateAddress, Image: s.Settings.Kube.Image}
 	if s.Kube.Image == "" {
 		s.Kube.Image, err = podImage()
 	}
@@ -65,16 +65,16 @@ func (k *kubeOptions) complete(s *fence.Spec) (err error) {
 }
 
 // printed is what `--print` shows.
-func (k *kubeOptions) printed(ctx context.Context, env *cli.Env, s *fence.Spec, directive string) error {
+func (k *kubeOptions) printed(ctx context.Context, env *cli.Env, s *launch.Spec, directive string) error {
 	if err := k.complete(s); err != nil {
 		return err
 	}
-	plan, err := fence.PlanKube(ctx, s, *s.Kube)
+	plan, err := launch.PlanKube(ctx, s, *s.Kube)
 	if err != nil {
 		return err
 	}
 	var text strings.Builder
-	if err := fence.PrintKube(&text, plan, cmp.Or(directive, "D-1"), k.podman); err != nil {
+	if err := launch.PrintKube(&text, plan, cmp.Or(directive, "D-1"), k.podman); err != nil {
 		return err
 	}
 	_, err = fmt.Fprint(env.Stdout, text.String())

@@ -21,6 +21,7 @@ import (
 	"git-ward/sandbox/doctor"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
+	"git-ward/sandbox/launch"
 )
 
 const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address ADDRESS] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
@@ -31,11 +32,11 @@ const script = "script"
 
 // launching is launch with what takes secrets out of a text.
 func launching(redact func(string) string) cli.Func {
-	return func(ctx context.Context, env *cli.Env) error { return launch(ctx, env, redact) }
+	return func(ctx context.Context, env *cli.Env) error { return runLaunch(ctx, env, redact) }
 }
 
-// launch is `git ward launch` but for its verbs, logs and stop.
-func launch(ctx context.Context, env *cli.Env, redact func(string) string) error {
+// runLaunch is `git ward launch` but for its verbs, logs and stop.
+func runLaunch(ctx context.Context, env *cli.Env, redact func(string) string) error {
 	if !signal.Ignored(syscall.SIGHUP) { // a closed terminal ends it in good order
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
@@ -81,7 +82,7 @@ func launch(ctx context.Context, env *cli.Env, redact func(string) string) error
 			warnOfOldHooks(ctx, env.Stderr, spec.Bare)
 		}
 	}
-	err = fence.Launch(ctx, spec)
+	err = launch.Run(ctx, spec)
 	var exit fence.Exit
 	if errors.As(err, &exit) {
 		return cli.ExitCode(exit)
@@ -142,9 +143,9 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 }
 
 // spec is what is to be launched, or why it cannot be.
-func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, err error) {
-	s = fence.Spec{Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
-	if s.Bare, s.Settings, err = fence.FindRepository(ctx, env.Path(o.bare)); err != nil {
+func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s launch.Spec, err error) {
+	s = launch.Spec{Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
+	if s.Bare, s.Settings, err = launch.FindRepository(ctx, env.Path(o.bare)); err != nil {
 		return s, err
 	}
 	if o.agents != 0 {
@@ -163,7 +164,7 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 	s.OwnState = o.state == ""
 	if !s.OwnState {
 		s.State = env.Path(o.state)
-	} else if s.State, err = fence.DefaultState(s.Bare, env.Getenv); err != nil {
+	} else if s.State, err = launch.DefaultState(s.Bare, env.Getenv); err != nil {
 		return s, err
 	}
 	s.Programs, err = programs()
@@ -173,9 +174,9 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s fence.Spec, e
 // payload is the command, or the agent with the model that was chosen. A command's
 // own output arrives byte for byte in a pipe or a file, and cleaned on a terminal
 // unless its owner asks for all of it (GATE-7).
-func (o *launchOptions) payload(env *cli.Env, s *fence.Spec) (p fence.Payload, err error) {
+func (o *launchOptions) payload(env *cli.Env, s *launch.Spec) (p launch.Payload, err error) {
 	if len(o.command) == 0 {
-		p = fence.Payload{Once: o.once || o.directive != "", Directive: o.directive, Reset: o.reset, Logged: o.background, Stdout: env.Stdout, Stderr: env.Stderr}
+		p = launch.Payload{Once: o.once || o.directive != "", Directive: o.directive, Reset: o.reset, Logged: o.background, Stdout: env.Stdout, Stderr: env.Stderr}
 		p.Model, err = chooseModel(s, o.model, env.Stderr)
 		return p, err
 	}
@@ -183,11 +184,11 @@ func (o *launchOptions) payload(env *cli.Env, s *fence.Spec) (p fence.Payload, e
 	if o.raw {
 		clean = cli.Raw
 	}
-	return fence.Payload{Command: o.command, Stdin: env.Stdin, Stdout: clean(env.Stdout), Stderr: clean(env.Stderr)}, nil
+	return launch.Payload{Command: o.command, Stdin: env.Stdin, Stdout: clean(env.Stdout), Stderr: clean(env.Stderr)}, nil
 }
 
 // programs finds Ward's own binaries.
-func programs() (p fence.Programs, err error) {
+func programs() (p launch.Programs, err error) {
 	if p.Agent, err = cli.Program(fence.AgentProgram); err != nil {
 		return p, err
 	}
@@ -202,7 +203,7 @@ func programs() (p fence.Programs, err error) {
 }
 
 // announce says in one line what the fence holds.
-func announce(w io.Writer, s *fence.Spec) {
+func announce(w io.Writer, s *launch.Spec) {
 	if s.Unfenced {
 		fmt.Fprintf(w, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
 		return
@@ -241,7 +242,7 @@ var egressMeans = map[string]string{
 
 // chooseModel fails closed: nobody works by accident, and without a fence only
 // the script runs (SBX-8).
-func chooseModel(s *fence.Spec, flagged string, stderr io.Writer) (string, error) {
+func chooseModel(s *launch.Spec, flagged string, stderr io.Writer) (string, error) {
 	path := filepath.Join(s.Bare, config.Path)
 	name := flagged
 	if name == "" {

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/sandbox/fence"
+	"git-ward/sandbox/launch"
 	"git-ward/sandbox/probe"
 )
 
@@ -62,7 +62,7 @@ func TestChooseModel(t *testing.T) {
 		{"openai", "script", true, "script", ""},
 		{"openai", "clever", false, "", `unknown model "clever"`},
 	} {
-		s := &fence.Spec{Settings: config.Default(), Unfenced: c.unfenced, Bare: "/srv/repo.git"}
+		s := &launch.Spec{Settings: config.Default(), Unfenced: c.unfenced, Bare: "/srv/repo.git"}
 		s.Settings.Model.Name = c.configured
 		got, err := chooseModel(s, c.flagged, io.Discard)
 		var hinted *diag.Hinted

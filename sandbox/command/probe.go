@@ -43,7 +43,7 @@ func tryFence(ctx context.Context, env *cli.Env) error {
 	if asJSON {
 		sub.Args = append(sub.Args, "--json")
 	}
-	return launch(ctx, &sub, nil)
+	return runLaunch(ctx, &sub, nil)
 }
 
 // tryFromInside is the probe in the fence; its only argument may be --json.

@@ -22,7 +22,9 @@ import (
 	"git-ward/protocols/state"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
+	"git-ward/sandbox/launch"
 	"git-ward/sandbox/verifier"
+	"git-ward/sandbox/verifier/local"
 )
 
 const verifyUsage = "verify [--bare DIR] [--main REV] [--replays N] [--unfenced] [--json] [--format FORMAT] COMMIT (D-n | --run LINE ...)"
@@ -96,11 +98,11 @@ func parseVerify(env *cli.Env) (o verifyOptions, err error) {
 
 // facts runs what is asked for. A commit that cannot be judged is a fact, too.
 func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Facts, error) {
-	bare, settings, err := fence.OpenRepository(ctx, env.Path(o.bare))
+	bare, settings, err := launch.OpenRepository(ctx, env.Path(o.bare))
 	if err != nil {
 		return nil, err
 	}
-	v := fence.Verifier{Bare: bare, Settings: settings, Podman: podmanOf(env), Unfenced: o.unfenced, Log: zerolog.Nop()}
+	v := local.Verifier{Bare: bare, Settings: settings, Podman: podmanOf(env), Unfenced: o.unfenced, Log: zerolog.Nop()}
 	if !o.unfenced {
 		if v.Policy, err = fence.Policy(ctx, settings, env.Stderr); err != nil {
 			return nil, err

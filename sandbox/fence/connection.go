@@ -1,35 +1,74 @@
 package fence
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
 
-// connection is podman as one launch has it, or one verification that no launch
-// serves: one engine for the agent's container, the judge's and the cache's, and the
-// image, looked up once.
-type connection struct {
-	engine *podman.Engine
-	image  string
-	inside string // the program that runs first in every container, on the host
-	goRoot string // the host's Go toolchain; "" for none
+// Podman is where containers and sockets are made.
+type Podman struct {
+	Storage string // for images and containers, for tests; empty: the user's own
+	Inside  string // the program that is the first process of every container (ward-inside)
+	Scratch string // a directory in which to make one for sockets; empty: the temporary directory
+
+	Own *scratch.Dir // a launch's own, which is Scratch then; nil: none
 }
 
-// connect opens podman, removes what an earlier launcher left under the same owner's
+// Disk is where podman keeps containers, as containers-storage.conf(5) has it where nobody
+// says otherwise.
+func (p Podman) Disk() string {
+	const below = "containers/storage"
+	if p.Storage != "" || os.Geteuid() == 0 {
+		return cmp.Or(p.Storage, filepath.Join("/var/lib", below))
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "/"
+	}
+	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local/share")), below)
+}
+
+// Connection is podman as one launch has it, or one verification that no launch serves: one
+// engine for the agent's container, the judge's and the cache's, and the image, looked up
+// once.
+type Connection struct {
+	Engine *podman.Engine
+	Image  string
+	GoRoot string // the host's Go toolchain; "" for none
+	inside string // the program that runs first in every container, on the host
+}
+
+// OwnerOf names a repository's containers over restarts of its launcher. A copy in its place
+// is another repository: its launcher would end those of the original's.
+func OwnerOf(bare string) string {
+	var st unix.Stat_t
+	unix.Stat(bare, &st) // one that is not there has no containers
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", bare, st.Ino))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
+// Connect opens podman, removes what an earlier launcher left under the same owner's
 // name, and makes sure of the image that settings name.
-func connect(ctx context.Context, owner string, at Podman, settings *config.Config) (*connection, error) {
+func Connect(ctx context.Context, owner string, at Podman, settings *config.Config) (*Connection, error) {
 	if at.Inside == "" {
 		return nil, diag.Hint(fmt.Errorf("the program %s is not there", ForwarderProgram), "run scripts/build; it puts all of Ward's programs in bin/")
 	}
 	goRoot := make(chan string, 1)
 	go func() { goRoot <- findGo() }()
-	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Runtime: settings.Sandbox.Runtime, Storage: at.Storage, Scratch: at.own})
+	engine, err := podman.Connect(ctx, podman.Options{Owner: owner, Runtime: settings.Sandbox.Runtime, Storage: at.Storage, Scratch: at.Own})
 	if _, ok := errors.AsType[*diag.Hinted](err); err != nil && !ok {
 		err = diag.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
@@ -41,46 +80,46 @@ func connect(ctx context.Context, owner string, at Podman, settings *config.Conf
 		_, err := engine.Sweep(ctx)
 		swept <- err
 	}()
-	image, err := findImage(ctx, engine, settings.Sandbox.Image)
+	image, err := FindImage(ctx, engine, settings.Sandbox.Image)
 	if err = errors.Join(<-swept, err); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	return &connection{engine, image, at.Inside, <-goRoot}, nil
+	return &Connection{engine, image, <-goRoot, at.Inside}, nil
 }
 
-// connecting is a connection that is being opened beside other work.
-type connecting struct {
+// Connecting is a connection that is being opened beside other work.
+type Connecting struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	conn   *connection
+	conn   *Connection
 	err    error
 }
 
-// connectBeside opens podman while the caller goes on.
-func connectBeside(ctx context.Context, owner string, at Podman, settings *config.Config) *connecting {
+// ConnectBeside opens podman while the caller goes on.
+func ConnectBeside(ctx context.Context, owner string, at Podman, settings *config.Config) *Connecting {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &connecting{cancel: cancel, done: make(chan struct{})}
+	c := &Connecting{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		c.conn, c.err = connect(ctx, owner, at, settings)
+		c.conn, c.err = Connect(ctx, owner, at, settings)
 	}()
 	return c
 }
 
-// wait returns the connection once it is there.
-func (c *connecting) wait() (*connection, error) {
+// Wait returns the connection once it is there.
+func (c *Connecting) Wait() (*Connection, error) {
 	<-c.done
 	return c.conn, c.err
 }
 
-// close ends the connection, with whatever containers are left, or the attempt.
-func (c *connecting) close() error {
+// Close ends the connection, with whatever containers are left, or the attempt.
+func (c *Connecting) Close() error {
 	c.cancel()
 	<-c.done
 	if c.conn == nil {
 		return nil // who waited knows why
 	}
-	return c.conn.engine.Close()
+	return c.conn.Engine.Close()
 }
 
 // imageName is the image that settings name, which is the default one for "".
@@ -95,9 +134,9 @@ func imageName(name string) (string, error) {
 	return recipe.Name(), nil
 }
 
-// findImage settles which image runs, and that it is there: launch pulls and
+// FindImage settles which image runs, and that it is there: launch pulls and
 // builds nothing.
-func findImage(ctx context.Context, engine *podman.Engine, set string) (string, error) {
+func FindImage(ctx context.Context, engine *podman.Engine, set string) (string, error) {
 	name, err := imageName(set)
 	if err != nil {
 		return "", err

@@ -11,7 +11,6 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/protocols/boot"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -22,17 +21,17 @@ const (
 	InsideBare    = "/mnt/remote" // the repository, read-only
 	InsideState   = "/bot"        // the agent's directory, the one volume
 	InsideBin     = "/ward/bin"   // Ward's own programs
-	InsideDoor    = insideDoorDir + "/" + socketName
-	InsideGateway = insideGatewayDir + "/" + socketName
+	InsideDoor    = InsideDoorDir + "/" + SocketName
+	InsideGateway = InsideGatewayDir + "/" + SocketName
 
-	insideDoorDir    = "/ward/door"
-	insideGatewayDir = "/ward/gateway"
-	insideWatcherDir = "/ward/watcher" // the watcher's door
-	insideConfigDir  = "/ward/config"
+	InsideDoorDir    = "/ward/door"
+	InsideGatewayDir = "/ward/gateway"
+	InsideWatcherDir = "/ward/watcher" // the watcher's door
+	InsideConfigDir  = "/ward/config"
 	insideGo         = "/usr/local/go"
 	insidePrograms   = "/ward/programs" // [sandbox] programs
 
-	socketName = "sock" // of the door's and of the gateway's socket in its directory
+	SocketName = "sock" // of the door's and of the gateway's socket in its directory
 )
 
 // The names of Ward's programs in the directory of binaries.
@@ -43,42 +42,18 @@ const (
 	ForwarderProgram = "ward-inside"  // runs in front of both
 )
 
-// killGrace is how much longer than its own time a container may run before podman itself
+// StopGrace is how long a payload may take to end after SIGTERM.
+const StopGrace = 5 * time.Second
+
+// KillGrace is how much longer than its own time a container may run before podman itself
 // kills it: nobody of Ward's is there any more.
-const killGrace = time.Minute
+const KillGrace = time.Minute
 
-// container is the whole of the container that a launch wants (SBX-3, SBX-4).
-func (w *worker) container(f *fence) *podman.Spec {
-	size := w.spec.Settings.Sandbox.StateSize
-	state := podman.Mount{Kind: podman.Disk, Source: stateDisk(w.state), Target: InsideState, Size: size, Owner: image.WatcherID}
-	if f.engine.Rootless() { // an ordinary user cannot mount a file system
-		state = podman.Mount{Kind: podman.Tmpfs, Target: InsideState, Size: size}
-	}
-	user := image.AgentID
-	if len(w.payload.Command) == 0 {
-		user = image.WatcherID
-	}
-	s := f.container(w.spec.Bare, w.spec.Settings, user)
-	s.Command, s.Stdin = w.commandLine(), w.payload.Stdin != nil
-	s.First = append(s.First, w.gatewayFlags()...)
-	s.Timeout = time.Until(w.until) + w.spec.Settings.Budget.Grace.Duration + killGrace
-	s.Env[boot.UntilVar] = w.untilText()
-	if len(w.payload.Command) == 0 {
-		s.Env[boot.LiveVar], s.Env[boot.LeaseVar] = "1", w.only
-	}
-	s.Mounts = append(s.Mounts,
-		readOnly(filepath.Dir(w.door), insideDoorDir),
-		readOnly(filepath.Dir(w.gateway), insideGatewayDir),
-		readOnly(filepath.Dir(configCopy(w.spec.State)), insideConfigDir),
-		state)
-	return s
-}
-
-// container is one for a command of a user's, the watcher or the agent, with the
+// Container is one for a command of a user's, the watcher or the agent, with the
 // repository, read-only, and the Go toolchain, and nothing that leads out of it but what
 // the policy lets pass. The first process is the watcher's user in all of them: the agent's
 // commands can do nothing to it.
-func (f *fence) container(bare string, settings *config.Config, user int) *podman.Spec {
+func (f *Fence) Container(bare string, settings *config.Config, user int) *podman.Spec {
 	b := settings.Sandbox
 	s := &podman.Spec{
 		First: []string{InsideBin + "/" + ForwarderProgram},
@@ -92,13 +67,13 @@ func (f *fence) container(bare string, settings *config.Config, user int) *podma
 			"GIT_COMMITTER_NAME": "Ward Agent", "GIT_COMMITTER_EMAIL": "agent@ward",
 		},
 		NoNewPrivileges: true, ReadOnlyRoot: true,
-		Network: podman.NetworkPublic, DNS: f.policy.Resolvers,
+		Network: podman.NetworkPublic, DNS: f.Policy.Resolvers,
 		Limits: podman.Limits{Processes: b.Processes, Memory: b.Memory, CPUs: b.CPUs, Files: uint64(b.Files)},
 		Mounts: []podman.Mount{
-			readOnly(filepath.Dir(f.inside), InsideBin),
-			readOnly(bare, InsideBare),
-			readOnly(f.cover, InsideBare+"/ward"),
-			readOnly(f.cover, InsideBare+"/hooks"),
+			ReadOnly(filepath.Dir(f.inside), InsideBin),
+			ReadOnly(bare, InsideBare),
+			ReadOnly(f.cover, InsideBare+"/ward"),
+			ReadOnly(f.cover, InsideBare+"/hooks"),
 			{Kind: podman.Tmpfs, Target: "/tmp", Size: b.TmpSize},
 		},
 	}
@@ -107,23 +82,23 @@ func (f *fence) container(bare string, settings *config.Config, user int) *podma
 	}
 	f.proveFirst(s)
 	for _, dir := range otherHooks(bare) {
-		s.Mounts = append(s.Mounts, readOnly(f.cover, InsideBare+"/"+dir))
+		s.Mounts = append(s.Mounts, ReadOnly(f.cover, InsideBare+"/"+dir))
 	}
-	if f.policy.Mode == firewall.Allowlist {
+	if f.Policy.Mode == firewall.Allowlist {
 		s.Network, s.DNS = podman.NetworkNone, nil
 	}
 	if dir := b.Programs; dir != "" {
-		s.Mounts = append(s.Mounts, readOnly(dir, insidePrograms))
+		s.Mounts = append(s.Mounts, ReadOnly(dir, insidePrograms))
 		s.Env["PATH"] = insidePrograms + "/bin:" + insidePrograms + "/node_modules/.bin:" + s.Env["PATH"]
 	}
 	if f.goRoot != "" {
-		s.Mounts = append(s.Mounts, readOnly(f.goRoot, insideGo))
+		s.Mounts = append(s.Mounts, ReadOnly(f.goRoot, insideGo))
 	}
 	return s
 }
 
-// readOnly binds a directory of the host's into the fence.
-func readOnly(source, target string) podman.Mount {
+// ReadOnly binds a directory of the host's into the fence.
+func ReadOnly(source, target string) podman.Mount {
 	return podman.Mount{Kind: podman.Bind, Source: source, Target: target, ReadOnly: true}
 }
 
@@ -145,9 +120,9 @@ func otherHooks(bare string) (found []string) {
 	return found
 }
 
-// checkReadable makes sure of what the user inside needs of the host's directories:
+// CheckReadable makes sure of what the user inside needs of the host's directories:
 // inside, it is nobody whom the host knows, so the bits for others count.
-func checkReadable(mounts []podman.Mount) error {
+func CheckReadable(mounts []podman.Mount) error {
 	for _, m := range mounts {
 		if m.Kind != podman.Bind {
 			continue
@@ -164,43 +139,6 @@ func checkReadable(mounts []podman.Mount) error {
 		}
 	}
 	return nil
-}
-
-// gatewayFlags lead the first process to the gateway.
-func (w *worker) gatewayFlags() []string {
-	flags := []string{"--gateway", InsideGateway}
-	if w.policy.Mode == firewall.Allowlist {
-		flags = append(flags, "--proxy")
-	}
-	return flags
-}
-
-// commandLine is what runs inside: the watcher or the user's own command.
-func (w *worker) commandLine() []string {
-	if command := w.payload.Command; len(command) > 0 {
-		return command
-	}
-	args := []string{InsideBin + "/" + WatcherProgram, "--agent", InsideBin + "/" + AgentProgram, "--agent-user", strconv.Itoa(image.AgentID),
-		"--bare", InsideBare, "--state", InsideState, "--door", InsideDoor,
-		"--config", insideConfigDir + "/" + filepath.Base(configCopy(w.spec.State)), "--model", w.payload.Model}
-	if w.watcher != nil && knowsWatcher(w.spec.Settings) {
-		args = append(args, "--report-door", insideWatcherDir+"/"+socketName)
-	}
-	return append(args, w.whatFor()...)
-}
-
-// whatFor is what the watcher is told of how long it works, and on what.
-func (w *worker) whatFor() (args []string) {
-	if w.payload.Once {
-		args = append(args, "--once")
-	}
-	if w.payload.Reset {
-		args = append(args, "--reset")
-	}
-	if w.only != "" {
-		args = append(args, "--directive", w.only)
-	}
-	return args
 }
 
 // findGo is the host's Go toolchain, bound in where there is one: the installed

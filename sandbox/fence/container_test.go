@@ -35,8 +35,8 @@ func TestContainer(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(bare, "custom_hooks"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	f := &fence{image: "image", cover: "/cover", policy: firewall.Policy{Mode: firewall.Allowlist}}
-	s := f.container(bare, config.Default(), image.AgentID)
+	f := &Fence{image: "image", cover: "/cover", Policy: firewall.Policy{Mode: firewall.Allowlist}}
+	s := f.Container(bare, config.Default(), image.AgentID)
 	covered := map[string]bool{}
 	for _, m := range s.Mounts {
 		if m.Kind != podman.Tmpfs && !m.ReadOnly {
@@ -58,38 +58,15 @@ func TestContainer(t *testing.T) {
 	if first := strings.Join(s.First, " "); first != "/ward/bin/ward-inside --user 1000" {
 		t.Errorf("the first process: %s", first)
 	}
-	if s := f.container(bare, config.Default(), image.WatcherID); s.Proof || len(s.First) != 1 {
+	if s := f.Container(bare, config.Default(), image.WatcherID); s.Proof || len(s.First) != 1 {
 		t.Errorf("the default runtime's container tries its fence: %v", s.First)
 	}
-	f.policy.Mode, f.prove = firewall.Public, true
-	if s := f.container(bare, config.Default(), image.WatcherID); !s.Proof || len(s.First) != 3 || s.First[1] != "--probe" || !strings.Contains(s.First[2], `"egress":"public"`) {
+	f.Policy.Mode, f.prove = firewall.Public, true
+	if s := f.Container(bare, config.Default(), image.WatcherID); !s.Proof || len(s.First) != 3 || s.First[1] != "--probe" || !strings.Contains(s.First[2], `"egress":"public"`) {
 		t.Errorf("another runtime's container does not try its fence: %v", s.First)
 	}
-	if s := f.container(bare, config.Default(), image.WatcherID); s.Network != podman.NetworkPublic {
+	if s := f.Container(bare, config.Default(), image.WatcherID); s.Network != podman.NetworkPublic {
 		t.Errorf("network %v in public mode", s.Network)
-	}
-}
-
-// The first process leads to the gateway, and to the proxy where there is no other way out.
-func TestCommandLine(t *testing.T) {
-	for _, c := range []struct {
-		payload Payload
-		mode    firewall.Mode
-		first   string
-		want    string
-	}{
-		{Payload{Command: []string{"sh", "-c", "id"}}, firewall.Public, "--gateway /ward/gateway/sock", "sh -c id"},
-		{Payload{Command: []string{"id"}}, firewall.Allowlist, "--gateway /ward/gateway/sock --proxy", "id"},
-		{Payload{Model: "script", Once: true}, firewall.Public, "--gateway /ward/gateway/sock", "/ward/bin/ward-watcher --agent /ward/bin/ward-agent" +
-			" --agent-user 1000 --bare /mnt/remote --state /bot --door /ward/door/sock --config /ward/config/config.toml --model script --report-door /ward/watcher/sock --once"},
-	} {
-		w := &worker{launch: &launch{spec: Spec{State: "/s", Settings: config.Default()}, policy: firewall.Policy{Mode: c.mode}}, payload: c.payload, watcher: &watcherDoor{}}
-		if got := strings.Join(w.commandLine(), " "); got != c.want {
-			t.Errorf("%s\nwant\n%s", got, c.want)
-		}
-		if got := strings.Join(w.gatewayFlags(), " "); got != c.first {
-			t.Errorf("%s\nwant\n%s", got, c.first)
-		}
 	}
 }
 

@@ -19,7 +19,7 @@ type Killed syscall.Signal
 
 func (k Killed) Error() string { return fmt.Sprintf("the agent died: %v", syscall.Signal(k)) }
 
-// killedBy is Killed with its remedy.
-func killedBy(signal syscall.Signal) error {
+// KilledBy is Killed with its remedy.
+func KilledBy(signal syscall.Signal) error {
 	return diag.Hint(Killed(signal), "launch again: it continues from the repository's refs")
 }

@@ -1,8 +1,10 @@
+// Package fence makes the containers of Ward: a Spec becomes one whose network has its rules
+// before anything runs in it, and that is run to its end (SBX-1). It knows no launch and no
+// repository's content.
 package fence
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,9 +12,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sys/unix"
 
-	"git-ward/internal/runstate"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/podman"
 )
@@ -21,25 +21,27 @@ import (
 // itself again inside its container's namespaces.
 const FirewallChild = "firewall-child"
 
-// fence makes containers whose network has its rules before anything runs in them:
-// the agent's, and those of a verification.
-type fence struct {
-	engine *podman.Engine
+// Fence makes containers whose network has its rules before anything runs in them: the
+// agent's, and those of a verification.
+type Fence struct {
+	Engine *podman.Engine
+	Policy firewall.Policy // of containers that are made from now on
+	// Initialized is what else has to be done before a start, when the container's first
+	// process has an id on the host; may be nil.
+	Initialized func(pid int) error
+	Up          func() // called when the payload runs; may be nil
+
 	image  string
 	inside string // the program that runs first in every container
 	goRoot string // the host's Go toolchain; "" for none
 	prove  bool   // in every container, before anything else runs there
 	cover  string // an empty directory, to cover others with
-	policy firewall.Policy
 	log    zerolog.Logger
-	// initialized is what else has to be done before a start, when the container's first
-	// process has an id on the host; may be nil.
-	initialized func(pid int) error
-	up          func() // called when the payload runs; may be nil
 }
 
-// newFence makes fences of a connection. What close leaves is the connection.
-func (c *connection) newFence(scratch string, policy firewall.Policy, log zerolog.Logger) (*fence, error) {
+// New makes fences of a connection, with a directory of their own below scratch. What Close
+// leaves is the connection.
+func (c *Connection) New(scratch string, policy firewall.Policy, log zerolog.Logger) (*Fence, error) {
 	cover, err := os.MkdirTemp(scratch, "ward-empty-")
 	if err != nil {
 		return nil, err
@@ -47,71 +49,25 @@ func (c *connection) newFence(scratch string, policy firewall.Policy, log zerolo
 	if err := os.Chmod(cover, 0o555); err != nil {
 		return nil, errors.Join(err, os.Remove(cover))
 	}
-	f := &fence{engine: c.engine, image: c.image, inside: c.inside, goRoot: c.goRoot, cover: cover, policy: policy, log: log}
+	f := &Fence{Engine: c.Engine, Policy: policy, image: c.Image, inside: c.inside, goRoot: c.GoRoot, cover: cover, log: log}
 	// What the default runtime's containers do is known; another's may go round the rules
 	// and look as if it did not.
-	f.prove = c.engine.Runtime() != podman.DefaultRuntime
+	f.prove = c.Engine.Runtime() != podman.DefaultRuntime
 	return f, nil
 }
 
-// close removes the cover, if it is there still.
-func (f *fence) close() error {
+// Close removes the cover, if it is there still.
+func (f *Fence) Close() error {
 	if err := os.Remove(f.cover); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// ownerOf names a repository's containers over restarts of its launcher. A copy in its place
-// is another repository: its launcher would end those of the original's.
-func ownerOf(bare string) string {
-	var st unix.Stat_t
-	unix.Stat(bare, &st) // one that is not there has no containers
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", bare, st.Ino))
-	return fmt.Sprintf("%x", sum[:8])
-}
-
-// podman is where this launch makes containers and sockets.
-func (l *launch) podman() Podman {
-	at := l.spec.Podman
-	at.Scratch, at.own = l.scratch.Path, l.scratch
-	return at
-}
-
-// runFenced runs the payload in a new container: created, initialized, its
-// network namespace given its rules and read back, and only then started
-// (SBX-1). Whatever fails, the container is removed. It is started once: an end
-// that nobody asked for needs a new launch, fenced anew.
-func (w *worker) runFenced(ctx context.Context) (err error) {
-	f, err := w.conn.newFence(w.scratch.Path, w.policy, w.log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	f.up = w.up
-	spec := w.container(f)
-	if err := checkReadable(spec.Mounts); err != nil {
-		return err
-	}
-	if len(w.payload.Command) == 0 && w.watcher != nil && knowsWatcher(w.spec.Settings) { // the one mount that not everybody inside may read
-		f.initialized = func(pid int) error { return w.watcher.admit(pid, w.spec.Settings.Sandbox.Runtime) }
-		spec.Mounts = append(spec.Mounts, readOnly(w.watcher.dir(), insideWatcherDir))
-	}
-	container, err := f.engine.Create(ctx, spec)
-	if err != nil {
-		return err
-	}
-	for _, warning := range container.Warnings {
-		fmt.Fprintf(w.spec.Messages, "warning: %s\n", warning)
-	}
-	w.tell(func(now *runstate.Worker) { now.Container = container.ID })
-	defer w.tell(func(now *runstate.Worker) { now.Container = "" })
-	p := &w.payload
-	return f.run(ctx, container, podman.Streams{Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr})
-}
-
-// run takes a created container to its end.
-func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Streams) (err error) {
+// Run takes a created container to its end, and removes it, whatever fails. It is started
+// once: an end that nobody asked for needs a new container, fenced anew. An end with a code of
+// its own is an Exit.
+func (f *Fence) Run(ctx context.Context, c *podman.Container, streams podman.Streams) (err error) {
 	var rules *firewall.Follower
 	defer func() {
 		err = errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
@@ -121,8 +77,8 @@ func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Str
 	if err != nil {
 		return err
 	}
-	if f.up != nil {
-		f.up()
+	if f.Up != nil {
+		f.Up()
 	}
 	ended := make(chan struct{})
 	broken := make(chan error, 1)
@@ -146,17 +102,17 @@ func (f *fence) run(ctx context.Context, c *podman.Container, streams podman.Str
 // start initializes a container, gives its network namespace the rules, and only
 // then starts it. The output is for podman.Drain; the rules, which an error may leave in place,
 // are kept until they are closed.
-func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.Streams) (output func() error, rules *firewall.Follower, err error) {
+func (f *Fence) start(ctx context.Context, c *podman.Container, streams podman.Streams) (output func() error, rules *firewall.Follower, err error) {
 	pid, err := c.Init(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	output = c.Attach(context.WithoutCancel(ctx), streams) // beside the rules; Start waits for both
-	if rules, err = f.enforce(ctx, pid); err != nil {
+	if rules, err = f.Enforce(ctx, pid); err != nil {
 		return nil, nil, err
 	}
-	if f.initialized != nil {
-		if err = f.initialized(pid); err != nil {
+	if f.Initialized != nil {
+		if err = f.Initialized(pid); err != nil {
 			return nil, rules, err
 		}
 	}
@@ -168,17 +124,17 @@ func (f *fence) start(ctx context.Context, c *podman.Container, streams podman.S
 	if err := os.Remove(f.cover); err != nil {
 		return nil, rules, err
 	}
-	f.log.Info().Str("container", c.ID[:12]).Int("pid", pid).Str("egress", string(f.policy.Mode)).Msg("fenced")
+	f.log.Info().Str("container", c.ID[:12]).Int("pid", pid).Str("egress", string(f.Policy.Mode)).Msg("fenced")
 	return output, rules, nil
 }
 
-// enforce puts the rules into the network namespace of a container's first process,
+// Enforce puts the rules into the network namespace of a container's first process,
 // reads them back, and keeps them to what the host becomes (its bridge may be new since
 // Init, too). It is the process's own namespace, which Start looks at again: the path that
 // podman has for it is a mount that an ordinary user's launcher does not see.
-func (f *fence) enforce(ctx context.Context, pid int) (*firewall.Follower, error) {
+func (f *Fence) Enforce(ctx context.Context, pid int) (*firewall.Follower, error) {
 	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
-	rules, err := firewall.Follow(ctx, target, follow(f.policy))
+	rules, err := firewall.Follow(ctx, target, Follow(f.Policy))
 	if err != nil {
 		return nil, fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
 	}
@@ -190,12 +146,12 @@ func (f *fence) enforce(ctx context.Context, pid int) (*firewall.Follower, error
 // connection's end removes it.
 //
 // Rules that no longer follow the host end it at once, and are what it returns.
-func (f *fence) stopWith(ctx context.Context, c *podman.Container, rules *firewall.Follower, ended <-chan struct{}) (broken error) {
-	grace := stopGrace
+func (f *Fence) stopWith(ctx context.Context, c *podman.Container, rules *firewall.Follower, ended <-chan struct{}) (broken error) {
+	grace := StopGrace
 	select {
 	case <-ended:
 		return nil
-	case <-f.engine.Done():
+	case <-f.Engine.Done():
 		return nil
 	case broken = <-rules.Broken():
 		grace = 0

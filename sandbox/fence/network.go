@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"git-ward/internal/config"
@@ -15,7 +16,7 @@ import (
 
 // Policy is SBX-2 for this machine, as it is now. Warnings are for people.
 func Policy(ctx context.Context, settings *config.Config, warnings io.Writer) (firewall.Policy, error) {
-	p, err := hostPolicy(ctx, settings)
+	p, err := HostPolicy(ctx, settings)
 	if err != nil {
 		return p, err
 	}
@@ -34,9 +35,9 @@ func Policy(ctx context.Context, settings *config.Config, warnings io.Writer) (f
 	return p, p.Validate()
 }
 
-// hostPolicy is Policy without name servers, for plain processes: they are not
+// HostPolicy is Policy without name servers, for plain processes: they are not
 // fenced, and ask for names as the host does. The gateway goes by its other facts.
-func hostPolicy(ctx context.Context, settings *config.Config) (firewall.Policy, error) {
+func HostPolicy(ctx context.Context, settings *config.Config) (firewall.Policy, error) {
 	e := settings.Egress
 	p := firewall.Policy{Mode: firewall.Mode(e.Mode), Connections: e.Connections, Packets: e.Packets}
 	var err error
@@ -47,6 +48,21 @@ func hostPolicy(ctx context.Context, settings *config.Config) (firewall.Policy, 
 		return p, fmt.Errorf("the host's own addresses cannot be read: %w", err)
 	}
 	return p, p.Validate()
+}
+
+// PodPolicy is what an agent's pod may reach, as far as this host knows: this host's own
+// addresses are refused, and the pod's fence adds what it finds around itself.
+func PodPolicy(ctx context.Context, settings *config.Config) (firewall.Policy, error) {
+	p, err := HostPolicy(ctx, settings)
+	if err != nil {
+		return p, err
+	}
+	p.HostRoutes = nil // of a pod's network they say nothing
+	p.HostAddrs = slices.DeleteFunc(p.HostAddrs, func(a netip.Addr) bool { return a.IsLoopback() || a.IsLinkLocalUnicast() })
+	if p.Mode == firewall.Public && len(settings.Sandbox.Resolvers) > 0 {
+		p.Resolvers, err = resolvers(settings.Sandbox.Resolvers)
+	}
+	return p, err
 }
 
 // networks are those of [egress] refuse: addresses and prefixes.
@@ -65,9 +81,9 @@ func networks(texts []string) (all []netip.Prefix, err error) {
 	return all, nil
 }
 
-// follow gives a policy as it is whenever it is asked: with the host's addresses and
+// Follow gives a policy as it is whenever it is asked: with the host's addresses and
 // routes of the moment and, in a thorough look, the translators of its network.
-func follow(p firewall.Policy) firewall.Source {
+func Follow(p firewall.Policy) firewall.Source {
 	return func(ctx context.Context, thorough bool) (_ firewall.Policy, err error) {
 		if p.HostAddrs, p.HostRoutes, err = firewall.HostFacts(ctx); err != nil {
 			return p, fmt.Errorf("the host's own addresses cannot be read: %w", err)

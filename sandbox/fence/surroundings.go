@@ -24,11 +24,11 @@ func Surroundings(policy *firewall.Policy) *probe.Surroundings {
 }
 
 // proveFirst has a container try its fence before anything else runs in it.
-func (f *fence) proveFirst(s *podman.Spec) {
+func (f *Fence) proveFirst(s *podman.Spec) {
 	if !f.prove {
 		return
 	}
-	known, err := json.Marshal(Surroundings(&f.policy))
+	known, err := json.Marshal(Surroundings(&f.Policy))
 	if err != nil {
 		panic("a struct of texts cannot be written: " + err.Error())
 	}

@@ -14,7 +14,7 @@ import (
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/protocols/comms"
-	"git-ward/sandbox/fence"
+	"git-ward/sandbox/launch"
 )
 
 // key is the one that the gateway adds on the host's side.
@@ -95,10 +95,10 @@ func (h *host) try() (string, error) {
 		h.test.Fatal(err)
 	}
 	var log output
-	err = fence.Launch(context.Background(), fence.Spec{
+	err = launch.Run(context.Background(), launch.Spec{
 		Bare: h.Bare, Settings: settings, Unfenced: true, State: filepath.Join(h.dir, "state"),
-		Payload:  fence.Payload{Model: settings.Model.Name, Once: true, Stdout: &log, Stderr: &log},
-		Programs: fence.Programs{Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), Watcher: filepath.Join(bin, "ward-watcher"), Ward: filepath.Join(bin, "git-ward")},
+		Payload:  launch.Payload{Model: settings.Model.Name, Once: true, Stdout: &log, Stderr: &log},
+		Programs: launch.Programs{Agent: filepath.Join(bin, "ward-agent"), Forwarder: filepath.Join(bin, "ward-inside"), Watcher: filepath.Join(bin, "ward-watcher"), Ward: filepath.Join(bin, "git-ward")},
 		Getenv: func(name string) string {
 			return map[string]string{"ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key}[name]
 		},

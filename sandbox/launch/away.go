@@ -1,0 +1,305 @@
+package launch
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/scratch"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/near"
+)
+
+// Away is a launch on another machine than the repository's: its workers get directives from
+// the launcher at the gate, one at a time, each with a key of its own (MANY-2).
+type Away struct {
+	Gate     near.Config // Gate, Key and KnownHosts: of the standing key
+	Agents   int         // workers, each on a directive
+	Once     bool        // end when nothing is free
+	State    string      // this machine's directory for it; made when missing
+	OwnState bool        // as Spec's
+	Programs Programs
+	Podman   fence.Podman
+	Unfenced bool
+	Getenv   func(string) string
+	Messages io.Writer // what happens, for people
+}
+
+// The pauses of a worker whose gate is away, or whose work ended badly, doubled from the
+// first to the longest.
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+// away is one as it runs.
+type away struct {
+	Away
+	host    *near.Host
+	scratch *scratch.Dir
+	tag     string // as a launch's
+	log     func(format string, args ...any)
+}
+
+// RunAway works until ctx ends, or, with Once, until nothing is free. A *near.Refused is
+// that the gate does not want this machine.
+func RunAway(ctx context.Context, spec Away) (err error) {
+	state, err := claim(spec.State, spec.OwnState)
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	spec.Messages = &locked{out: spec.Messages} // all workers write to it
+	a := &away{Away: spec}
+	if a.tag, err = tagOf(state, spec.State); err != nil {
+		return err
+	}
+	left := endLeft(a.tag)
+	if spec.Unfenced {
+		defer endLeft(a.tag)
+	}
+	if a.scratch, err = scratch.Make(spec.Podman.Scratch, ""); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.scratch.Remove()) }()
+	a.log = func(format string, args ...any) {
+		fmt.Fprintln(a.Messages, diag.Clean(fmt.Sprintf(format, args...)))
+	}
+	if left > 0 {
+		a.log("ended %s that an unfenced launch which was killed left running", diag.Count(left, "process"))
+	}
+	a.Gate.Log = logger(io.Discard, io.Discard)
+	if a.host, err = near.NewHost(a.Gate); err != nil {
+		return err
+	}
+	defer a.host.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var workers sync.WaitGroup
+	for number := 1; number <= a.Agents; number++ {
+		workers.Go(func() {
+			if err := a.keepWorking(ctx, number); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	workers.Wait()
+	var refused *near.Refused
+	if errors.As(context.Cause(ctx), &refused) {
+		return refused
+	}
+	return nil
+}
+
+// locked is a writer for several at once.
+type locked struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+// keepWorking is one worker: it asks, works, and asks again, with pauses while the gate is
+// away or what it does ends badly.
+func (a *away) keepWorking(ctx context.Context, number int) error {
+	pause := firstPause
+	for {
+		did, err := a.work(ctx, number)
+		var refused *near.Refused
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &refused) && !did:
+			return err
+		case err != nil:
+			a.log("worker %d: %v; it tries again in %v", number, firstLine(err), pause)
+		case did:
+			pause = firstPause
+			continue
+		case a.Once:
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// work asks the gate for a directive and works on it to its end; did is false where it got
+// none.
+func (a *away) work(ctx context.Context, number int) (did bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	command := fmt.Sprintf("ward work %d", number)
+	if a.Once {
+		command += " once"
+	}
+	stream, err := a.host.Ask(ctx, command)
+	if err != nil {
+		return false, err
+	}
+	defer stream.Close()
+	answers := &answers{to: json.NewEncoder(stream)}
+	go answers.beat(ctx)
+	reader := bufio.NewReaderSize(stream, maxSaid)
+	line, err := reader.ReadSlice('\n')
+	if err != nil {
+		return false, stream.Wait()
+	}
+	var o order
+	if err := json.Unmarshal(line, &o); err != nil {
+		return false, fmt.Errorf("the gate's order cannot be read: %w", err)
+	}
+	go func() { // the gate says no more; when it goes, so does the work
+		io.Copy(io.Discard, reader)
+		cancel()
+	}()
+	a.log("%s: begins", o.Directive)
+	err = a.carryOut(ctx, number, o, answers)
+	ended := said{Ended: true}
+	if err != nil {
+		ended.Why = firstLine(err)
+	}
+	answers.say(ended)
+	a.log("%s: ended%s", o.Directive, map[bool]string{true: ": " + ended.Why}[err != nil])
+	return true, err
+}
+
+// answers are what the gate is told.
+type answers struct {
+	mu sync.Mutex
+	to *json.Encoder
+}
+
+func (a *answers) say(s said) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.to.Encode(s)
+}
+
+// Write tells what the watcher prints.
+func (a *answers) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), maxSaid/16) // as JSON it may be six times as long
+		if err := a.say(said{Out: string(rest[:n])}); err != nil {
+			return 0, err
+		}
+		rest = rest[n:]
+	}
+	return len(p), nil
+}
+
+func (a *answers) beat(ctx context.Context) {
+	for a.say(said{}) == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(handBeat):
+		}
+	}
+}
+
+// carryOut runs an order's payload with a near of its own beside it.
+func (a *away) carryOut(ctx context.Context, number int, o order, answers *answers) error {
+	made, err := scratch.Make(a.scratch.Path, "")
+	if err != nil {
+		return err
+	}
+	defer made.Remove()
+	dir := made.Path
+	state := a.workerState(number)
+	mirror := filepath.Join(state, "mirror")
+	settings, err := a.prepare(dir, state, mirror, o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		c := near.Config{Gate: a.Gate.Gate, KnownHosts: a.Gate.KnownHosts, Key: filepath.Join(dir, "key"), Dir: dir, Mirror: mirror, Log: a.Gate.Log, Ready: func() { close(ready) }}
+		err := near.Run(ctx, c)
+		cancel(err) // without it the agent is of no use
+		ended <- err
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		return err
+	}
+	answers.say(said{Up: true})
+	err = a.payload(ctx, number, o, settings, made, state, mirror, answers)
+	cancel(nil)
+	return errors.Join(err, <-ended)
+}
+
+// workerState is the directory of a worker's agent, from 1.
+func (a *Away) workerState(number int) string {
+	return filepath.Join(a.State, fmt.Sprintf("w%d", number))
+}
+
+// prepare makes a worker's directories, with the lease's key and the repository's settings.
+func (a *away) prepare(dir, state, mirror string, o order) (*config.Config, error) {
+	settings, err := config.Parse([]byte(o.Settings), config.Path)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range []string{dir, state, mirror, filepath.Join(mirror, "ward"), filepath.Join(mirror, "hooks")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "key"), []byte(o.Key), 0o600); err != nil {
+		return nil, err
+	}
+	if err := atomicfile.Write(filepath.Join(mirror, config.Path), []byte(o.Settings), 0o644); err != nil {
+		return nil, err
+	}
+	return settings, prepareState(state, mirror)
+}
+
+// payload runs the watcher and the agent on one directive, behind this machine's fence.
+func (a *away) payload(ctx context.Context, number int, o order, settings *config.Config, dir *scratch.Dir, state, mirror string, out io.Writer) (err error) {
+	l := &launch{scratch: dir, tag: a.tag, until: o.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: mirror, Settings: settings, State: state,
+		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,
+		Payload: Payload{Model: o.Model, Once: a.Once, Stdout: out, Stderr: out}}}
+	if a.Unfenced && o.Model != "script" {
+		return diag.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model \"script\" only", o.Model), "leave --unfenced out")
+	}
+	if err := l.findPolicy(ctx); err != nil {
+		return err
+	}
+	w := &worker{launch: l, number: number, only: o.Directive, state: state, payload: l.spec.Payload,
+		door: filepath.Join(dir.Path, "door", fence.SocketName), gateway: filepath.Join(dir.Path, "gateway", fence.SocketName)}
+	if a.Unfenced {
+		return w.runProcesses(ctx)
+	}
+	if os.Geteuid() == 0 {
+		if err := l.spec.fits(l.spec.allTake(a.Agents, a.workerState), a.Agents); err != nil { // of this machine
+			return err
+		}
+	}
+	l.opening = fence.ConnectBeside(ctx, fence.OwnerOf(mirror), l.podman(), settings)
+	defer func() { err = errors.Join(err, l.opening.Close()) }()
+	if l.conn, err = l.opening.Wait(); err != nil {
+		return err
+	}
+	return w.runFenced(ctx)
+}

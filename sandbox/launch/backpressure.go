@@ -1,0 +1,45 @@
+package launch
+
+import (
+	"maps"
+	"sync"
+
+	"git-ward/internal/live"
+	"git-ward/internal/runstate"
+)
+
+// troubles are what providers fail, by the number of the worker whose calls they are.
+type troubles struct {
+	mu sync.Mutex
+	by map[int]map[string]runstate.Trouble
+}
+
+// tell writes down what providers fail of a worker's calls, with the others'; nothing takes
+// the file away.
+func (t *troubles) tell(bare string, number int, now map[string]runstate.Trouble) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.by == nil {
+		t.by = map[int]map[string]runstate.Trouble{}
+	}
+	t.by[number] = maps.Clone(now)
+	all := map[string]runstate.Trouble{}
+	for _, each := range t.by {
+		for directive, trouble := range each {
+			if trouble.Last.After(all[directive].Last) {
+				all[directive] = trouble
+			}
+		}
+	}
+	return runstate.TellTroubles(bare, all)
+}
+
+// tellTroubles tells what providers fail of the worker's calls.
+func (w *worker) tellTroubles(troubles map[string]runstate.Trouble) {
+	if err := w.launch.troubles.tell(w.launch.spec.Bare, w.number, troubles); err != nil {
+		w.launch.log.Warn().Err(err).Msg("the backpressure is not written down")
+	}
+	for name, t := range troubles {
+		w.launch.tellLive(live.Event{Unit: name, Kind: live.Gateway, Text: t.Text(name)})
+	}
+}

@@ -1,0 +1,48 @@
+package launch
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"git-ward/internal/runstate"
+	"git-ward/protocols/lease"
+)
+
+// Engine runs what workers are there for in another place than this host's podman, such as
+// in a cluster's pods (MANY-3).
+type Engine interface {
+	// Adopt takes up, or takes away, what an earlier launcher of this name left running for
+	// these leases, which are free after it.
+	Adopt(ctx context.Context, left []lease.Lease) error
+	// Where is where a directive is worked on, in one line for people and for its lease.
+	Where(directive string) string
+	// Run runs a piece of work to its end: nil is a good one, all else is tried again after
+	// a pause. When ctx ends, so does the work, and Run returns when nothing of it runs any
+	// more.
+	Run(ctx context.Context, w Work) error
+}
+
+// Work is one directive that a worker elsewhere is to work on.
+type Work struct {
+	Holder    string // the worker's name
+	Directive string
+	Lease     lease.Lease // of the directive; it is renewed while Run goes on
+	Gateway   string      // the socket on this host that leads the worker to the models
+	Model     string
+	Until     time.Time // when [budget] time is spent
+	// Stdout and Stderr get what the watcher prints, as it comes.
+	Stdout, Stderr io.Writer
+	// Up is to be called when the work runs, and Why with one line on why it does not, with
+	// the remedy, or "" when that is over.
+	Up  func()
+	Why func(line string)
+}
+
+// runElsewhere runs the payload for the worker's lease in another place, with a gateway of
+// the worker's own here.
+func (w *worker) runElsewhere(ctx context.Context) error {
+	return w.elsewhere(ctx, Work{Holder: w.job.Holder, Directive: w.only, Lease: w.job.Hold.Lease(), Model: w.payload.Model, Until: w.launch.until, Gateway: w.gateway,
+		Stdout: w.payload.Stdout, Stderr: w.payload.Stderr, Up: w.up,
+		Why: func(line string) { w.tell(func(now *runstate.Worker) { now.Why = line }) }})
+}

@@ -1,0 +1,165 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/internal/runstate"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/gateway"
+)
+
+// openMeter opens the count of what directives use, and makes what else all gateways of the
+// launch share.
+func (l *launch) openMeter() (s service, err error) {
+	l.shared = gateway.NewShared(l.spec.Settings.Budget.FreeCalls)
+	if l.meter, err = gateway.OpenMeter(filepath.Join(l.spec.Bare, runstate.MeterPath)); err != nil {
+		return s, err
+	}
+	return service{"the meter", func(ctx context.Context) error {
+		<-ctx.Done() // which is after the gateways' end
+		return l.meter.Close()
+	}}, nil
+}
+
+// openGateway opens a worker's way out to the models, which asks what it may work on, too.
+func (w *worker) openGateway() (s service, err error) {
+	l, settings := w.launch, w.launch.spec.Settings
+	w.tellTroubles(nil) // those of an earlier one
+	prices, err := gateway.ReadPrices(settings.Prices)
+	if err != nil {
+		return s, err
+	}
+	cost, err := gateway.ParseMoney(settings.Budget.Cost)
+	if err != nil {
+		return s, fmt.Errorf("[budget] cost: %w", err)
+	}
+	m := settings.Model
+	anthropic, err := provider(m.AnthropicURL, m.AnthropicKeyFile, l.spec.Getenv("ANTHROPIC_API_KEY"))
+	if err != nil {
+		return s, err
+	}
+	openai, err := provider(m.OpenAIURL, m.OpenAIKeyFile, l.spec.Getenv("OPENAI_API_KEY"))
+	if err != nil {
+		return s, err
+	}
+	if worker, _ := config.FindWorker(m.Name); worker.ProviderOf(m.ID) == config.Anthropic && anthropic.Key.Subscription() {
+		cost = gateway.Unlimited
+	}
+	g, err := gateway.Listen(gateway.Config{
+		Dir: l.scratch.Path, Meter: l.meter, Shared: l.shared,
+		Leased: w.job != nil, Directive: w.payer, Held: l.held, Troubles: w.tellTroubles,
+		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
+		Until:     l.until,
+		Models:    settings.Models(),
+		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),
+		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.refused,
+		Log: l.logOf("gateway"),
+	})
+	if err != nil {
+		return s, err
+	}
+	w.gateway = g.Socket()
+	w.tell(func(now *runstate.Worker) { now.Gateway = w.gateway })
+	return service{"the gateway", g.Serve}, nil
+}
+
+// refused is what the firewall refuses now, besides what nobody may reach anywhere.
+func (l *launch) refused(ctx context.Context) ([]netip.Prefix, error) {
+	p, err := fence.Follow(l.policy)(ctx, false)
+	return p.Refused(), err
+}
+
+// provider has its key from where only the host can read: a file, else the
+// launcher's own environment.
+func provider(url, keyFile, fromEnv string) (p gateway.Provider, err error) {
+	p.BaseURL = url
+	if keyFile != "" {
+		p.Key, err = gateway.ReadKey(keyFile)
+	} else if fromEnv != "" {
+		p.Key, err = gateway.NewKey(fromEnv)
+	}
+	return p, err
+}
+
+// payer names who pays for a model's call: the directive of the ACTIVE unit, else
+// the oldest open directive of main, or "shell" for a user's own command when none
+// is open. "" refuses the call.
+func (l *launch) payer() string {
+	repo := git.Open(l.spec.Bare)
+	if name := activeDirective(repo); name != "" {
+		return name
+	}
+	if name := openDirective(repo, l.spec.Settings.Control.Ref()); name != "" || len(l.spec.Payload.Command) == 0 {
+		return name
+	}
+	return "shell"
+}
+
+// unreadable is why nothing is spent where nobody can tell whether something may be.
+const unreadable = "of a state that cannot be read"
+
+// held is why the newest unit of a directive is not to be worked on now: nothing is spent
+// for it then, whoever still runs (WORK-3).
+func (l *launch) held(directive string) string {
+	reader := git.Open(l.spec.Bare).Reader(context.Background())
+	defer reader.Close()
+	units, _, err := state.Units(reader)
+	if err != nil {
+		return unreadable
+	}
+	newest, k := "", 0
+	for _, u := range units {
+		if u.ID.Directive == directive && u.ID.K > k {
+			newest, k = u.Tip, u.ID.K
+		}
+	}
+	if newest == "" {
+		return ""
+	}
+	last, err := state.Record(reader, newest)
+	switch {
+	case err != nil:
+		return unreadable
+	case last.State == uow.Paused:
+		return "paused"
+	case last.Event == uow.Cancel:
+		return "cancelled"
+	}
+	return ""
+}
+
+// activeDirective is the directive of the first unit that is ACTIVE, "" for none.
+func activeDirective(repo *git.Repo) string {
+	reader := repo.Reader(context.Background())
+	defer reader.Close()
+	units, _, _ := state.Units(reader)
+	for _, u := range units {
+		if last, err := state.Record(reader, u.Tip); err == nil && last.State == uow.Active {
+			return last.Directive
+		}
+	}
+	return ""
+}
+
+// openDirective is the oldest open directive of the control branch, "" when there is
+// none or COMMS.md cannot be read.
+func openDirective(repo *git.Repo, control string) string {
+	reader := repo.Reader(context.Background())
+	defer reader.Close()
+	doc, err := state.ReadComms(reader, control)
+	if err != nil {
+		return ""
+	}
+	if open := doc.Open(); len(open) > 0 {
+		return open[0].Name()
+	}
+	return ""
+}

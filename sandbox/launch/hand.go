@@ -1,0 +1,233 @@
+package launch
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
+	"git-ward/internal/token"
+	"git-ward/sandbox/door"
+	"git-ward/sandbox/door/keys"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/host"
+)
+
+const (
+	// handBeat is how often a machine that works says so, and handAway how long it may say
+	// nothing: then its lease is given to another, and what it still pushes is refused.
+	handBeat = 10 * time.Second
+	handAway = 45 * time.Second
+	// maxSaid bounds a line of what a machine says, in bytes.
+	maxSaid = 256 << 10
+)
+
+// order is one directive to work on, as the gate sends it to another machine: one line.
+type order struct {
+	Directive string    `json:"directive"`
+	Key       string    `json:"key"` // the private key of the lease
+	Model     string    `json:"model"`
+	Until     time.Time `json:"until"`
+	Settings  string    `json:"settings"` // what the machine is shown of config.toml
+}
+
+// said is what the machine answers, a line each.
+type said struct {
+	Up    bool   `json:"up,omitempty"`    // the payload runs
+	Out   string `json:"out,omitempty"`   // what the watcher printed
+	Ended bool   `json:"ended,omitempty"` // it has ended, in good order where Why is empty
+	Why   string `json:"why,omitempty"`
+}
+
+// hand is a machine that has asked for a worker's work, and stays connected while it works.
+type hand struct {
+	launch *launch
+	name   string // for people
+	conn   net.Conn
+	said   chan said
+	alive  chan struct{} // the machine has said that it is
+	gone   chan struct{} // closed when it is gone
+}
+
+// serveWork offers a machine's place for a worker, and has a directive worked on there while
+// it stays: POST /work/NAME.K, whose connection is the machine's from then on.
+func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("holder")
+	if l.host == nil || token.CheckName(l.name+"."+name) != nil {
+		http.Error(w, "no worker of another machine has such a name", http.StatusBadRequest)
+		return
+	}
+	h := &hand{launch: l, said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
+	wait, err := l.host.Offer(host.Offer{Name: name, Once: r.URL.Query().Has("once"), Run: func(ctx context.Context, j *host.Job) error {
+		work := l.newWorker(j)
+		h.name, work.elsewhere = j.Where, h.run
+		return work.run(ctx)
+	}}, l.spec.Settings.Launch.HandAgents)
+	if err != nil {
+		status := http.StatusTooManyRequests
+		if errors.Is(err, host.ErrAtWork) {
+			status = http.StatusConflict
+		}
+		http.Error(w, err.Error(), status)
+		return
+	}
+	l.asking.Add(1)
+	defer l.asking.Done()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n")
+		h.conn = conn
+		go func() {
+			defer cancel()
+			h.read(ctx, buffered.Reader)
+		}()
+	} else {
+		cancel()
+	}
+	wait(ctx)
+}
+
+// keys are those that the repository lets in for leases.
+func (l *launch) keys() keys.File {
+	return keys.File{Bare: l.spec.Bare, Program: l.spec.Programs.Ward}
+}
+
+// run sends the machine its order, with a key for the lease, and hears it to the end.
+func (h *hand) run(ctx context.Context, w Work) error {
+	name := w.Lease.Name()
+	private, public, err := keys.New(name)
+	if err != nil {
+		return err
+	}
+	file := h.launch.keys()
+	until := w.Until.Add(h.launch.spec.Settings.Budget.Grace.Duration + fence.KillGrace)
+	if err := file.Add(keys.Key{Name: name, Public: public, Door: []string{"--lease", name}, Until: until}, time.Now()); err != nil {
+		return err
+	}
+	defer file.Remove(name)
+	o, err := h.order(w, private)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(h.conn).Encode(o); err != nil {
+		return err
+	}
+	return h.hear(ctx, w)
+}
+
+func (h *hand) order(w Work, key []byte) (o order, err error) {
+	settings, err := config.Load(h.launch.spec.Bare)
+	if err != nil {
+		return o, err
+	}
+	return order{w.Directive, string(key), w.Model, w.Until, string(settings.Copy(config.ByHand))}, nil
+}
+
+// hear follows what the machine says.
+func (h *hand) hear(ctx context.Context, w Work) error {
+	defer h.conn.Close() // which ends what it still does
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(handAway):
+			return diag.Hint(fmt.Errorf("%s has said nothing for %v", h.name, handAway), "its lease is free for others; it asks anew when the network is back")
+		case <-h.alive:
+		case <-h.gone:
+			return fmt.Errorf("%s has gone", h.name)
+		case s := <-h.said:
+			switch {
+			case s.Ended && s.Why != "":
+				return errors.New(diag.Clean(diag.Cut(s.Why, 1000)))
+			case s.Ended:
+				return nil
+			case s.Up:
+				w.Up()
+			case s.Out != "":
+				io.WriteString(w.Stdout, s.Out)
+			}
+		}
+	}
+}
+
+// read hands on what the machine says, until it is gone.
+func (h *hand) read(ctx context.Context, from *bufio.Reader) {
+	defer close(h.gone)
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxSaid)
+	for lines.Scan() {
+		var s said
+		if json.Unmarshal(lines.Bytes(), &s) != nil {
+			return
+		}
+		if s == (said{}) {
+			select {
+			case h.alive <- struct{}{}:
+			default:
+			}
+			continue
+		}
+		select {
+		case h.said <- s:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// asked is a connection to a launcher after the head of its answer.
+type asked struct {
+	*net.UnixConn
+	rest *bufio.Reader
+}
+
+func (a *asked) Read(p []byte) (int, error) { return a.rest.Read(p) }
+
+// AskWork asks the launcher on a repository for work for a worker of another machine; with
+// once, only for what is free now. The connection is an order and the answers to it.
+func AskWork(ctx context.Context, bare, holder string, once bool) (door.Conn, error) {
+	now, running := runstate.Now(bare)
+	if !running || now.Scratch == "" {
+		return nil, diag.Hint(errors.New("no launcher runs at the gate"), "there: git ward launch --bare DIR")
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", filepath.Join(now.Scratch, controlPath))
+	if err != nil {
+		return nil, diag.Hint(errors.New("the launcher at the gate does not answer"), "there: git ward status --bare DIR")
+	}
+	query := ""
+	if once {
+		query = "?once"
+	}
+	fmt.Fprintf(conn, "POST /work/%s%s HTTP/1.1\r\nHost: launch\r\n\r\n", holder, query)
+	rest := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(rest, nil)
+	switch {
+	case err != nil:
+		err = cmp.Or(ctx.Err(), errors.New("the launcher at the gate broke off"))
+	case answer.StatusCode == http.StatusConflict:
+		err = diag.Hint(fmt.Errorf("%s is at work already", holder), "one launch --gate a machine and key; another machine gets a key of its own, with a --hand of its own")
+	case answer.StatusCode == http.StatusTooManyRequests:
+		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
+		err = fmt.Errorf("%s gets no work: %s", holder, strings.TrimSpace(string(why)))
+	case answer.StatusCode != http.StatusOK:
+		err = fmt.Errorf("the launcher at the gate gives %s no work (%d)", holder, answer.StatusCode)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &asked{conn.(*net.UnixConn), rest}, nil
+}

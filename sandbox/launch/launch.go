@@ -1,0 +1,257 @@
+// Package launch is the one process of a launch: from a Spec to workers in fenced containers,
+// with their services on the host's side, the git door, the gateway and the judge of claims,
+// until all of it is taken down again. Unfenced, as a plain process of its user, an agent
+// runs only when that is asked for (SBX-8).
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/internal/lines"
+	"git-ward/internal/runstate"
+	"git-ward/internal/scratch"
+	"git-ward/sandbox/door"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/gateway"
+	"git-ward/sandbox/host"
+	"git-ward/sandbox/lease"
+	"git-ward/sandbox/verifier"
+	"git-ward/sandbox/verifier/local"
+)
+
+// Spec is the whole wanted state of one launch. Paths are absolute.
+type Spec struct {
+	Bare     string         // the repository; FindRepository has passed
+	Settings *config.Config // the repository's own
+	Payload  Payload        // what runs
+	Programs Programs       // Ward's own
+	State    string         // the agent's directory; made when missing
+	OwnState bool           // State is where Ward has it by itself: one that an earlier Ward made has no mark
+	Podman   fence.Podman   // where containers are made; not used when Unfenced
+	Unfenced bool           // plain processes with the user's rights (SBX-8)
+	Engine   Engine         // where workers run instead of in podman here; nil: here
+	Kube     *Kube          // they run as Jobs of Kubernetes, which becomes the Engine; nil: not
+	Getenv   func(string) string
+	Messages io.Writer           // the launcher's own warnings and errors, for people
+	Announce func()              // called once nothing speaks against the launch; nil: nobody
+	Redact   func(string) string // takes secrets out of what is kept of an agent's words, by one caller; nil takes none
+}
+
+// Payload is what runs: the watcher with its agent or, fenced only, a command in
+// their place.
+type Payload struct {
+	Model string // who works; "" with a Command
+	Once  bool   // end when no directive is open
+	// Directive is the only one to work on, "" for any; with Once.
+	Directive string
+	Logged    bool     // Stdout and Stderr are a log, of which each worker has a share
+	Reset     bool     // let the watcher forget first what it knows beyond refs
+	Command   []string // empty: the watcher and the agent
+	Stdin     io.Reader
+	// Stdout and Stderr get a command's output byte for byte, and an agent's cleaned.
+	Stdout, Stderr io.Writer
+}
+
+// Programs are Ward's binaries on the host. In the fence all of them come from the
+// agent's directory.
+type Programs struct {
+	Agent     string
+	Watcher   string // starts the agent
+	Forwarder string // runs in front of both, and leads to the gateway
+	Ward      string // git-ward, whose maintenance of the repository runs beside; on the host, always
+}
+
+// launch is one launch as it runs: what was asked for, and what was found or made
+// for it. Each fact is held here once.
+type launch struct {
+	spec    Spec
+	log     zerolog.Logger  // the launcher's own; a service has logOf
+	file    io.Writer       // where both go
+	lock    *os.File        // the launch lock
+	scratch *scratch.Dir    // the launch's own directory, for sockets
+	tag     string          // NAME=value, in the environment of all unfenced processes
+	until   time.Time       // when [budget] time is spent
+	policy  firewall.Policy // SBX-2 for this machine
+	lives   *lives          // what is told of the work as it goes on; nil with a command
+	stdout  io.Writer       // of all workers, for who may stop reading
+	stderr  io.Writer
+	shares  sync.Map // of the log, by share: a place's next worker has what the one before left
+	meter   *gateway.Meter
+	shared  *gateway.Shared
+	book    *lease.Book    // nil with a command, of which nobody else is to know
+	name    string         // of the launcher, which begins its workers' names
+	host    *host.Host     // has directives worked on; nil with a command
+	asking  sync.WaitGroup // other machines' requests
+
+	troubles troubles
+	opening  *fence.Connecting                                              // podman; nil when Unfenced or elsewhere
+	conn     *fence.Connection                                              // what it became
+	verifies func(context.Context, verifier.Claim) (*verifier.Facts, error) // where the engine runs what is judged; nil: here
+}
+
+// agents is how many workers there may be at once.
+func (s *Spec) agents() int {
+	if len(s.Payload.Command) > 0 || s.Payload.Directive != "" {
+		return 1
+	}
+	return max(s.Settings.Launch.Agents, 1)
+}
+
+// workerState is the directory of a worker's agent, from 1.
+func (s *Spec) workerState(number int) string {
+	if number == 1 {
+		return s.State
+	}
+	return filepath.Join(s.State, fmt.Sprintf("w%d", number))
+}
+
+// stateDisk is the file below it that /bot is in the fence.
+func stateDisk(state string) string { return filepath.Join(state, "bot.img") }
+
+// Run runs the payload until it ends by itself or ctx is cancelled; what is left
+// of it is then killed, and the services are closed. A payload that ended with a
+// code of its own is a fence.Exit.
+//
+// One launcher works on a repository at a time; a second one is refused.
+func Run(ctx context.Context, s Spec) (err error) {
+	gate, err := lockGate(s.Bare)
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+	lock, err := acquire(s.Bare)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	tag, err := tagOf(gate, s.Bare)
+	if err != nil {
+		return err
+	}
+	left := endLeft(tag)
+	if s.Unfenced {
+		defer endLeft(tag)
+	}
+	dir, err := makeScratch(lock, s.Podman.Scratch)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, removeScratch(lock, dir)) }()
+	l := &launch{spec: s, lock: lock, scratch: dir, tag: tag}
+	bounded := "unfenced: nothing is bounded"
+	if !s.Unfenced {
+		var leave func()
+		bounded, leave = local.Bound(fence.OwnerOf(s.Bare), s.Settings, s.agents(), s.Settings.Verdicts(s.agents()))
+		defer leave()
+	}
+	if !s.Unfenced && s.Kube == nil {
+		// Podman takes as long as all that comes before the container, so it opens beside it.
+		l.opening = fence.ConnectBeside(ctx, fence.OwnerOf(s.Bare), l.podman(), s.Settings)
+		defer func() { err = errors.Join(err, l.opening.Close()) }()
+	}
+	if err := s.Check(ctx); err != nil {
+		return err
+	}
+	if s.Announce != nil {
+		s.Announce()
+	}
+	state, err := claim(s.State, s.OwnState)
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	if err := prepareState(s.State, s.Bare); err != nil {
+		return err
+	}
+	file, err := door.OpenLog(s.Bare)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	l.file, l.log = file, logger(file, s.Messages)
+	if left > 0 {
+		l.log.Warn().Int("processes", left).Msg("ended what an unfenced launch that was killed left running")
+	}
+	l.log.Info().Str("bounded", bounded).Msg("launched")
+	if s.Kube != nil {
+		closed, err := l.openCluster(ctx)
+		if err != nil {
+			return err
+		}
+		defer closed()
+	}
+	if len(s.Payload.Command) == 0 {
+		defer l.listen(ctx)()
+		if err := l.openBook(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := l.startClock(ctx)
+	defer cancel()
+	if l.book != nil {
+		l.openHost()
+	}
+	defer l.keepUp(ctx)()
+	return l.serve(ctx)
+}
+
+// listen begins to write down what is told of the work as it goes on (SEE-1). Whoever has the
+// terminal may stop it: no agent waits for that. What it returns ends both.
+func (l *launch) listen(ctx context.Context) (end func()) {
+	p := &l.spec.Payload
+	stdout, stderr := lines.NewQueue(p.Stdout, maxUnread), lines.NewQueue(p.Stderr, maxUnread)
+	l.stdout, l.stderr = stdout, stderr
+	l.lives = l.newLives()
+	telling, enough := context.WithCancel(context.WithoutCancel(ctx))
+	go l.lives.run(telling)
+	return func() {
+		enough()
+		<-l.lives.ended
+		stdout.Close(unreadPatience)
+		stderr.Close(unreadPatience)
+	}
+}
+
+// openBook is the launch's part in the leases of directives: those of its workers that a
+// killed launcher left are free again.
+func (l *launch) openBook(ctx context.Context) (err error) {
+	var former string
+	if l.name, former, err = lease.LauncherName(l.spec.Bare); err != nil {
+		return err
+	}
+	l.book = &lease.Book{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Launcher: l.name, Former: former}
+	runstate.ForgetWorkers(l.spec.Bare)
+	left, err := l.book.Reclaim(ctx)
+	if err != nil {
+		return err
+	}
+	if l.spec.Engine == nil { // those of other machines' workers, who ask anew; an engine takes back its own
+		return l.keys().Keep(func(string) bool { return false })
+	}
+	if err := l.spec.Engine.Adopt(ctx, left); err != nil {
+		return err
+	}
+	for _, of := range left {
+		err = errors.Join(err, l.book.Release(ctx, of))
+	}
+	return err
+}
+
+const (
+	// maxUnread is how much of an agent's output waits for who reads it, in bytes, and
+	// unreadPatience how long the end of a launch waits for him.
+	maxUnread      = 1 << 20
+	unreadPatience = 2 * time.Second
+)

@@ -1,0 +1,264 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/live"
+	"git-ward/internal/logfile"
+	"git-ward/internal/runstate"
+)
+
+const (
+	// livesQueue is how many lines of one agent's wait to be written down; more are left
+	// out, so that nobody waits for a disk.
+	livesQueue = 1024
+	// livesBurst and livesPerMinute bound what is written down of one directive, in bytes.
+	livesBurst, livesPerMinute = 1 << 20, 512 << 10
+	// livesEvery is the time between two looks at what is told by nobody: figures, signs.
+	livesEvery = 500 * time.Millisecond
+	// activeFor is how long what is said of a directive counts that is not the ACTIVE one
+	// any more: the words and its end come by different ways.
+	activeFor = 10 * time.Second
+	// askEvery is how often that directive is looked for where no unit and no directive has
+	// moved: once in a while, should a look have failed.
+	askEvery = time.Minute
+)
+
+// lives writes down what is told of the work as it goes on, by directive, for those who
+// look (SEE-1). What the agent tells is cut, cleaned, redacted by the gate's rules, and
+// taken of the directive alone that the host knows to be worked on.
+type lives struct {
+	bare    string
+	control string              // the ref of the directives
+	inside  string              // likewise, for an agent that takes up what another one left: beside the settings' copy
+	redact  func(string) string // nil takes nothing out
+
+	own   chan live.Event // the host's
+	ended chan struct{}
+
+	mu    sync.Mutex // of all that follows, the ears' own included
+	ears  []*ear
+	files map[string]*liveFile
+	signs map[string]runstate.Sign
+	costs map[string]runstate.Cost
+	meter time.Time // of the meter's file, as it was read last
+	told  bool      // the signs are written down
+}
+
+// newLives begins to write down. Close it.
+func (l *launch) newLives() *lives {
+	v := &lives{
+		bare: l.spec.Bare, control: l.spec.Settings.Control.Ref(), inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact,
+		own: make(chan live.Event, livesQueue), ended: make(chan struct{}),
+		files: map[string]*liveFile{}, signs: map[string]runstate.Sign{},
+	}
+	runstate.ForgetSigns(v.bare)
+	v.costs, _ = runstate.Costs(v.bare)
+	if err := v.tidy(); err != nil {
+		l.log.Warn().Err(err).Msg("what is told of the work is not kept")
+	}
+	return v
+}
+
+// tidy makes the directory, and removes the files that were written longest ago of too many.
+func (v *lives) tidy() error {
+	return errors.Join(tidy(filepath.Join(v.bare, runstate.LiveDir)), tidy(filepath.Join(v.inside, runstate.LiveDir)))
+}
+
+func tidy(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= 2*runstate.MaxLiveFiles { // each has one before it
+		return err
+	}
+	age := func(e os.DirEntry) (t time.Time) {
+		if info, err := e.Info(); err == nil {
+			t = info.ModTime()
+		}
+		return t
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
+	for _, e := range entries[:len(entries)-2*runstate.MaxLiveFiles] {
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil { // a file, or not Ward's
+			return err
+		}
+	}
+	return nil
+}
+
+// tell takes an event of the host's, and never waits.
+func (v *lives) tell(e live.Event) {
+	e.Time, e.Role = time.Now(), live.Host
+	select {
+	case v.own <- e:
+	default:
+	}
+}
+
+// run writes down until ctx ends, and then what waits still.
+func (v *lives) run(ctx context.Context) {
+	defer close(v.ended)
+	tick := time.NewTicker(livesEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case e := <-v.own:
+			v.writeOwn(e)
+		case <-tick.C:
+			v.look()
+		case <-ctx.Done():
+			v.close()
+			return
+		}
+	}
+}
+
+func (v *lives) writeOwn(e live.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.write(e)
+}
+
+// close writes what waits; the ears are closed by their owners.
+func (v *lives) close() {
+	for {
+		select {
+		case e := <-v.own:
+			v.writeOwn(e)
+		default:
+			v.look()
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			for _, file := range v.files {
+				file.close()
+			}
+			return
+		}
+	}
+}
+
+// look tells the figures that are new, and what was left out.
+func (v *lives) look() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, e := range v.ears {
+		e.look()
+	}
+	v.lookCosts()
+	if !v.told && len(v.signs) > 0 {
+		v.told = runstate.TellSigns(v.bare, v.signs) == nil
+	}
+}
+
+func (v *lives) lookCosts() {
+	info, err := os.Stat(filepath.Join(v.bare, runstate.MeterPath))
+	if err != nil || info.ModTime().Equal(v.meter) {
+		return
+	}
+	v.meter = info.ModTime()
+	costs, err := runstate.Costs(v.bare)
+	if err != nil {
+		return
+	}
+	for name, c := range costs {
+		if c == v.costs[name] {
+			continue
+		}
+		text := ""
+		if c.HeldCalls > 0 {
+			text = fmt.Sprintf("%s in flight, at most %d tokens and $%s more", diag.Count(c.HeldCalls, "call"), c.HeldTokens, c.HeldMoney)
+		}
+		v.write(live.Event{Time: time.Now(), Unit: name, Role: live.Host, Kind: live.Gateway, Input: c.Input, Output: c.Output, Money: c.Money, Text: text})
+	}
+	v.costs = costs
+}
+
+// write appends an event to its directive's file. That it cannot is nobody's trouble.
+func (v *lives) write(e live.Event) {
+	name := e.Directive()
+	if name == "" {
+		return
+	}
+	file := v.files[name]
+	if file == nil {
+		if len(v.files) >= maxOpen {
+			v.closeOldest()
+		}
+		var err error
+		if file, err = v.begin(name); err != nil {
+			return
+		}
+		v.files[name] = file
+	}
+	file.used = time.Now()
+	file.limited.Write(e.Line())
+}
+
+// maxOpen is how many directives have their files open: each worker is at one, and a launch
+// may see any number of them.
+const maxOpen = 128
+
+// liveFile is what a directive's events are written to: a file for those who look, and one
+// for the agent.
+type liveFile struct {
+	limited *logfile.Limited
+	files   []*logfile.File
+	used    time.Time
+}
+
+func (f *liveFile) close() {
+	f.limited.Flush()
+	for _, file := range f.files {
+		file.Close()
+	}
+}
+
+// closeOldest closes what was written to longest ago, and removes the files that are too many.
+func (v *lives) closeOldest() {
+	oldest := slices.MinFunc(slices.Collect(maps.Keys(v.files)), func(a, b string) int { return v.files[a].used.Compare(v.files[b].used) })
+	v.files[oldest].close()
+	delete(v.files, oldest)
+	v.tidy() // what cannot be removed now is at the next launch
+}
+
+// begin opens the files of a directive.
+func (v *lives) begin(name string) (*liveFile, error) {
+	f := &liveFile{}
+	var both []io.Writer
+	for _, at := range []struct {
+		dir  string
+		mode os.FileMode
+	}{{v.bare, 0o640}, {v.inside, 0o644}} {
+		file, err := logfile.Open(filepath.Join(at.dir, runstate.LivePath(name)), runstate.MaxLive, at.mode)
+		if err != nil {
+			for _, file := range f.files {
+				file.Close()
+			}
+			return nil, err
+		}
+		f.files, both = append(f.files, file), append(both, file)
+	}
+	f.limited = logfile.Limit(io.MultiWriter(both...), logfile.Share{Burst: livesBurst, PerMinute: livesPerMinute, Told: func(lines int) []byte {
+		return live.Event{Time: time.Now(), Unit: name, Role: live.Host, Kind: live.LeftOut, Text: fmt.Sprintf("%s left out: too much at once", diag.Count(lines, "event"))}.Line()
+	}})
+	return f, nil
+}
+
+// tellLive tells an event of the host's on a unit or a directive.
+func (l *launch) tellLive(e live.Event) {
+	if l.lives != nil {
+		l.lives.tell(e)
+	}
+}

@@ -1,0 +1,69 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/hookdir"
+	"git-ward/internal/process"
+	"git-ward/internal/runstate"
+	"git-ward/protocols/loop"
+	"git-ward/sandbox/notify"
+)
+
+// openNotifier tells a PM who does not look what waits for him (SEE-3).
+func (l *launch) openNotifier() (service, error) {
+	n := &notify.Notifier{Bare: l.spec.Bare, Settings: l.notifySettings, Version: l.version, Look: l.waiting, Log: l.logOf("notify")}
+	if len(l.spec.Payload.Command) > 0 { // somebody's command, of which nobody is to be told
+		n.Settings = func() notify.Settings { return notify.Settings{} }
+	}
+	return service{"the notifier", n.Serve}, nil
+}
+
+// notifySettings are [notify] as they are now: what is written there while a launch runs
+// counts from the next look on. Settings that cannot be read leave those of the launch.
+func (l *launch) notifySettings() notify.Settings {
+	now, err := config.Load(l.spec.Bare)
+	if err != nil {
+		now = l.spec.Settings
+	}
+	return notify.Settings{Command: now.Notify.Command, Timeout: now.Notify.Timeout.Duration, PerHour: now.Notify.PerHour}
+}
+
+// version changes with what people may wait for: each push is in the audit, a verdict in
+// its note, and what a launch says in files.
+func (l *launch) version() string {
+	repo := git.Open(l.spec.Bare)
+	return fmt.Sprint(repo.Mark("refs/ward/audit"), repo.Mark(loop.VerdictsRef), runstate.Version(l.spec.Bare))
+}
+
+// lookTime bounds one question about all that waits.
+const lookTime = time.Minute
+
+// waiting asks git-ward, which has the one reading of what waits, and adds that the gate is
+// gone, of which no record could say anything.
+func (l *launch) waiting(ctx context.Context) ([]notify.Waiting, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, l.spec.Programs.Ward, "status", "--json", "--bare", l.spec.Bare)
+	cmd.Dir, cmd.Env = l.spec.Bare, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
+	process.EndGroup(cmd, syscall.SIGTERM, time.Second)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("git ward status: %w", err)
+	}
+	list, err := notify.Parse(out.Bytes(), time.Now())
+	if gone := hookdir.Gone(ctx, l.spec.Bare); gone != "" {
+		list = append(list, notify.Waiting{Key: "gate gone", Kind: "incident", What: gone, Command: "git ward init --bare " + diag.Word(l.spec.Bare) + " --update"})
+	}
+	return list, err
+}

@@ -1,0 +1,103 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/lines"
+	"git-ward/internal/live"
+	"git-ward/internal/logfile"
+	"git-ward/protocols/boot"
+	"git-ward/sandbox/lastgood"
+)
+
+// screen leads what a worker's agent prints to the launch's output. It is untrusted wherever
+// it ends, in the launch log too, so it is cleaned (GATE-7). The watcher's lines about
+// what became of a commit of main are taken out of it (BOOT-2), and what is told of the work as it
+// goes on (SEE-1). What it returns passes on what waits still.
+func (w *worker) screen(ctx context.Context) (end func()) {
+	var shares []*logfile.Limited
+	out := func(to io.Writer) io.Writer {
+		if w.payload.Logged {
+			known, _ := w.launch.shares.LoadOrStore(share{w.number, to}, AgentShare(to))
+			limited := known.(*logfile.Limited)
+			shares, to = append(shares, limited), limited
+		}
+		if w.launch.spec.agents() > 1 {
+			to = &marker{out: to, mark: w.mark}
+		}
+		return diag.NewScreen(to)
+	}
+	p := &w.payload
+	p.Stderr = out(w.launch.stderr)
+	events := lines.NewTaker(out(w.launch.stdout), live.Prefix, live.MaxLine, w.ear.heard)
+	book := lastgood.Book{Bare: w.launch.spec.Bare, Control: w.launch.spec.Settings.Control}
+	p.Stdout = events
+	for prefix, do := range map[string]func(context.Context, string) error{boot.Booted: book.Held, boot.FellBack: book.FellBack,
+		boot.Passed: func(ctx context.Context, commit string) error { return book.Passed(ctx, commit, w.only) }} {
+		p.Stdout = lastgood.NewWriter(p.Stdout, prefix, func(commit string) error { return do(context.WithoutCancel(ctx), commit) })
+	}
+	return func() {
+		for _, share := range shares {
+			share.Flush()
+		}
+	}
+}
+
+// share names what the workers of one place write to one output.
+type share struct {
+	number int
+	to     io.Writer
+}
+
+// mark is what begins a worker's lines where there are several: what it works on.
+func (w *worker) mark() string { return LogMark(w.only) }
+
+// LogMark begins the lines of the worker in the launch log that holds a directive's lease,
+// "" for none.
+func LogMark(directive string) string {
+	if directive == "" {
+		directive = "-"
+	}
+	return "[" + directive + "] "
+}
+
+// maxMarked bounds a line that waits for its end, in bytes; a longer one goes on in a new line.
+const maxMarked = 16 << 10
+
+// marker begins each line with a mark. It is safe for concurrent use.
+type marker struct {
+	out  io.Writer
+	mark func() string
+
+	mu   sync.Mutex
+	line []byte
+}
+
+func (m *marker) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.line = append(m.line, p...)
+	var whole []byte
+	for {
+		line, rest, ended := bytes.Cut(m.line, []byte("\n"))
+		if !ended && len(line) < maxMarked {
+			break
+		}
+		if !ended {
+			line, rest = line[:maxMarked], line[maxMarked:]
+		}
+		whole = append(append(append(whole, m.mark()...), line...), '\n')
+		m.line = rest
+	}
+	if len(whole) > 0 {
+		if _, err := m.out.Write(whole); err != nil {
+			return 0, err
+		}
+	}
+	m.line = bytes.Clone(m.line)
+	return len(p), nil
+}

@@ -1,0 +1,90 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/growth"
+)
+
+// stateRoom reports why the directories of all of a launch's workers do not fit on their
+// disk, as large as they may become and beside [limits] disk_free and what is mounted of
+// other launches': then one worker that fills its own would take the others' room, and the
+// repository's (MANY-1). An ordinary user's are in memory.
+func (s *Spec) stateRoom() error {
+	if s.Unfenced || s.Kube != nil || s.Engine != nil || os.Geteuid() != 0 {
+		return nil
+	}
+	return s.fits(s.allTake(s.agents(), s.workerState), s.agents())
+}
+
+// allTake is how much more of the disk so many workers may take, each in a directory of its own.
+func (s *Spec) allTake(agents int, directory func(number int) string) (bytes int64) {
+	for n := range agents {
+		bytes += stillTakes(stateDisk(directory(n+1)), s.Settings.Sandbox.StateSize)
+	}
+	return bytes
+}
+
+// mountedTakes is how much more of the disk of a directory the file systems in files may take
+// that the kernel has mounted now, for any launch.
+func mountedTakes(dir string) (bytes int64) {
+	var disk unix.Stat_t
+	if unix.Stat(dir, &disk) != nil {
+		return 0
+	}
+	loops, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	for _, loop := range loops {
+		name, err := os.ReadFile(loop)
+		file := strings.TrimSuffix(string(name), "\n")
+		var st unix.Stat_t
+		if err == nil && unix.Stat(file, &st) == nil && st.Dev == disk.Dev {
+			bytes += stillTakes(file, 0)
+		}
+	}
+	return bytes
+}
+
+// existing is the part of a path that is there.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// fits holds what so many workers may still take to what is free.
+func (s *Spec) fits(wanted int64, agents int) error {
+	there := existing(s.State)
+	free, err := growth.Free(there)
+	mounted := mountedTakes(there) // none of it this launch's, which has not begun
+	if keep := s.Settings.Limits.DiskFree; err == nil && wanted+mounted > free-keep {
+		const gib = 1 << 30
+		others := ""
+		if mounted > 0 {
+			others = fmt.Sprintf(", what other launches have mounted %.1f GiB more", float64(mounted)/gib)
+		}
+		return diag.Hint(fmt.Errorf("%s: the disk has %.1f GiB free, and the directory /bot of %s may take %.1f GiB of it%s, beside %.1f GiB of [limits] disk_free",
+			s.State, float64(free)/gib, diag.Count(agents, "agent"), float64(wanted)/gib, others, float64(keep)/gib),
+			"make room, name another disk's directory (--state DIR), or lower [sandbox] state_size (%.1f GiB each) or [launch] agents", float64(s.Settings.Sandbox.StateSize)/gib)
+	}
+	return nil
+}
+
+// stillTakes is how much more of the host's disk a file system in a file may take: all of
+// its size where it is not there yet, which later settings do not change.
+func stillTakes(file string, size int64) int64 {
+	var st unix.Stat_t
+	if unix.Stat(file, &st) != nil {
+		return size
+	}
+	const block = 512 // stat(2)
+	return max(st.Size-st.Blocks*block, 0)
+}

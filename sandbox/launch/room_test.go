@@ -1,0 +1,70 @@
+package launch
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"git-ward/internal/config"
+	"git-ward/internal/tier"
+)
+
+// TestStateRoom: a worker whose disk is there counts with what that may still grow, whatever
+// its size is to be by now.
+func TestStateRoom(t *testing.T) {
+	dir := t.TempDir()
+	there := filepath.Join(dir, "bot.img")
+	if err := os.WriteFile(there, make([]byte, 64<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(there, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if n := stillTakes(there, 1<<40); n < 1 || n > 1<<20-64<<10 {
+		t.Errorf("a file of 1 MiB with 64 KiB in it may take %d bytes more", n)
+	}
+	if n := stillTakes(filepath.Join(dir, "w2"), 1<<40); n != 1<<40 {
+		t.Errorf("one that is not there may take %d bytes", n)
+	}
+	s := &Spec{Bare: dir, State: filepath.Join(dir, "not/there"), Settings: config.Default()}
+	if err := s.fits(1<<60, 2); err == nil || !strings.Contains(err.Error(), "may take 1073741824.0 GiB") {
+		t.Errorf("more than is free fits: %v", err)
+	}
+	if n := mountedTakes(filepath.Join(dir, "not")); n != 0 {
+		t.Errorf("of a directory that is not there, %d bytes are mounted", n)
+	}
+	s.Settings.Limits.DiskFree = 0
+	if err := s.fits(0, 2); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMountedRoom: a disk that another launch has mounted counts with what it may still grow.
+func TestMountedRoom(t *testing.T) {
+	tier.Full(t, "it mounts a file system")
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root mounts a file system in a file")
+	}
+	dir := t.TempDir()
+	file, at := filepath.Join(dir, "bot.img"), filepath.Join(dir, "at")
+	before := mountedTakes(dir)
+	err := errors.Join(os.Mkdir(at, 0o700), os.WriteFile(file, nil, 0o600), os.Truncate(file, 64<<20))
+	for _, args := range [][]string{{"mkfs.ext4", "-q", file}, {"mount", "-o", "loop", file, at}} {
+		if err == nil {
+			var out []byte
+			if out, err = exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { exec.Command("umount", at).Run() })
+	if n := mountedTakes(dir) - before; n < 32<<20 || n > 64<<20 {
+		t.Errorf("it may take %d bytes more", n)
+	}
+}

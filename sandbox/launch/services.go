@@ -1,0 +1,108 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+
+	"git-ward/sandbox/door"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/judge"
+	"git-ward/sandbox/verifier/local"
+)
+
+// serve starts the judge and what else a launch has once, and runs the workers while all of
+// it serves them.
+func (l *launch) serve(ctx context.Context) error {
+	if err := l.findPolicy(ctx); err != nil {
+		return err
+	}
+	return whileServing(ctx, []opener{l.openFold, l.openMeter, l.openJudge, l.openBranch, l.openNotifier, l.openControl}, l.runWorkers)
+}
+
+// openDoor opens a worker's way to push, in the name of the lease that it has at each push.
+func (w *worker) openDoor() (service, error) {
+	d, err := door.Listen(door.Config{Bare: w.launch.spec.Bare, Dir: w.launch.scratch.Path, Settings: w.launch.spec.Settings, Log: w.launch.logOf("door"), Ended: w.launch.recordEnded, Name: w.token})
+	if err != nil {
+		return service{}, err
+	}
+	w.door = d.Socket()
+	return service{"the git door", d.Serve}, nil
+}
+
+// openJudge waits for podman, in which what is judged runs.
+func (l *launch) openJudge() (s service, err error) {
+	if l.opening != nil {
+		if l.conn, err = l.opening.Wait(); err != nil {
+			return s, err
+		}
+	}
+	return service{"the judge", l.judge().Serve}, nil
+}
+
+func (l *launch) openBranch() (service, error) {
+	return service{"the project's branch", l.followMain}, nil
+}
+
+func (l *launch) findPolicy(ctx context.Context) (err error) {
+	if l.spec.Unfenced {
+		l.policy, err = fence.HostPolicy(ctx, l.spec.Settings)
+	} else {
+		l.policy, err = fence.Policy(ctx, l.spec.Settings, l.spec.Messages)
+	}
+	return err
+}
+
+// verifier runs what is judged on this launch's host.
+func (l *launch) verifier() *local.Verifier {
+	if l.verifies != nil {
+		return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Log: l.log, Elsewhere: l.verifies}
+	}
+	return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: l.podman(), Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, Conn: l.conn}
+}
+
+// judge writes the verdicts on what this launch's agent claims.
+func (l *launch) judge() *judge.Judge {
+	v := l.verifier()
+	t := &teller{bare: l.spec.Bare, messages: l.words(), live: l.tellLive}
+	return &judge.Judge{Repo: local.Repo(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"),
+		AtOnce: l.spec.Settings.Verdicts(l.spec.agents()), Verify: v.Verify, Progress: t.tell, Judged: t.forget, Assisted: l.meter.Assisted}
+}
+
+// service is one of the programs on the host's side of a fence, and opener opens one.
+type (
+	service struct {
+		name  string
+		serve func(context.Context) error
+	}
+	opener func() (service, error)
+)
+
+// whileServing opens services one after the other, each while those before it serve, and
+// runs f while all of them serve it. They end after f, the last one first, not with ctx: an
+// agent that is told to end may still push what it has. A service that breaks ends f,
+// because an agent without it is of no use.
+func whileServing(ctx context.Context, open []opener, f func(context.Context) error) error {
+	if len(open) == 0 {
+		return f(ctx)
+	}
+	s, err := open[0]()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	served := make(chan error, 1)
+	go func() {
+		err := s.serve(serving)
+		cancel()
+		served <- err
+	}()
+	err = whileServing(ctx, open[1:], f)
+	end()
+	if serveErr := <-served; serveErr != nil {
+		return fmt.Errorf("%s: %w", s.name, serveErr)
+	}
+	return err
+}

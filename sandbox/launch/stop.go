@@ -1,0 +1,32 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
+)
+
+// End asks the launcher on a repository to end, of a number as Running has it.
+func End(bare string, pid int) error {
+	if pid == 0 {
+		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, such as in its container, or end what else holds %s", filepath.Join(bare, runstate.LockPath))
+	}
+	p, err := os.FindProcess(pid) // a handle: the number cannot pass to a stranger any more
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	if now, running := runstate.Running(bare); !running || now != pid {
+		return nil // it has ended
+	}
+	if err := p.Signal(unix.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	return nil
+}

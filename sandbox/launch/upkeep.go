@@ -1,0 +1,180 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/growth"
+	"git-ward/internal/process"
+	"git-ward/internal/runstate"
+	"git-ward/sandbox/door"
+)
+
+// recordsTime bounds what the end of a launch waits for the records of pushes.
+const recordsTime = 20 * time.Second
+
+// keepUp looks after the repository beside the launch: it writes the records of pushes
+// that an earlier launcher's end left without one (AUD-2), and has git ward maintain run
+// when it is due (GATE-6). What it returns ends that, and writes the records that this
+// launch leaves.
+func (l *launch) keepUp(ctx context.Context) (finish func()) {
+	l.warn()
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.writeRecords(ctx)
+		l.maintain(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+		l.writeRecords(ctx)
+	}
+}
+
+// warn says at the start what will be refused.
+func (l *launch) warn() {
+	for _, line := range runstate.Warnings(l.spec.Bare, l.spec.Settings) {
+		fmt.Fprintf(l.spec.Messages, "warning: %s\n", line)
+	}
+}
+
+const (
+	// maintainAfter keeps maintenance out of a launch's first seconds, and of commands that
+	// take no longer.
+	maintainAfter    = 3 * time.Second
+	maintainInterval = 5 * time.Second
+)
+
+// maintain runs git ward maintain whenever it is due, until ctx ends.
+func (l *launch) maintain(ctx context.Context) {
+	due := due{bare: l.spec.Bare, limit: l.spec.Settings.Limits.AgentObjects}
+	for wait := maintainAfter; ; wait = maintainInterval {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait): // a ledger tells nobody that it grows
+		}
+		if !due.now(time.Now()) {
+			continue
+		}
+		began := time.Now()
+		err := l.runWard(ctx, "maintain", l.spec.Bare)
+		if err != nil && ctx.Err() == nil {
+			l.log.Warn().Err(err).Msg("the maintenance of the repository failed; it is tried again")
+		}
+		due.ran(began, time.Now(), err == nil)
+	}
+}
+
+// due tells when a repository wants maintenance: each hour; as soon as the agent's pushes
+// take half of what they may and there is something new; and when git keeps many objects
+// in a file each, which is what pushes make, the refused ones' records too.
+type due struct {
+	bare    string
+	limit   int64
+	last    time.Time     // of a run here; zero before the first
+	pause   time.Duration // after it, whatever is asked for
+	failed  bool          // that one
+	brought int64         // by the agent's pushes, then
+	refs    git.Mark      // of its branches, then
+}
+
+const (
+	hourly = time.Hour
+	// rest is the least time between two runs that nothing but a deletion asks for.
+	rest = 2 * time.Minute
+	// pauses is how many times as long as a run the pause after it is: what the agent has
+	// pushed makes runs long, and asks for them.
+	pauses = 4
+	// manyLoose are so many loose objects in one of 256 directories: as git's gc.auto, 6,700.
+	manyLoose = 27
+)
+
+func (d *due) now(now time.Time) bool {
+	l, err := growth.Read(d.bare)
+	switch since := now.Sub(d.last); {
+	case since < 0: // the clock was set back
+		return true
+	case since < d.pause:
+		return false
+	case err != nil, d.failed, d.loose() > manyLoose:
+		return since > rest
+	case now.Sub(l.Counted).Abs() > hourly && since > hourly: // a clock that is ahead counts, too
+		return true
+	case l.Bytes <= d.limit/2:
+		return false
+	case d.last.IsZero() || l.Brought-d.brought > d.limit/8:
+		return true
+	}
+	return now.Sub(d.last) > rest && d.mark() != d.refs
+}
+
+func (d *due) ran(began, now time.Time, ok bool) {
+	d.last, d.pause, d.refs, d.failed = now, pauses*now.Sub(began), d.mark(), !ok
+	if l, err := growth.Read(d.bare); err == nil {
+		d.brought = l.Brought
+	}
+}
+
+func (d *due) mark() git.Mark { return git.Open(d.bare).Mark("refs/heads/agent/") }
+
+// loose is a sample of how many objects have a file each.
+func (d *due) loose() int {
+	files, err := os.ReadDir(filepath.Join(d.bare, "objects/17"))
+	if err != nil {
+		return 0
+	}
+	return len(files)
+}
+
+// writeRecords starts git-ward only where a push waits for its record: most launches
+// start none.
+func (l *launch) writeRecords(ctx context.Context) {
+	files, err := os.ReadDir(filepath.Join(l.spec.Bare, "ward/pending"))
+	if err != nil || !slices.ContainsFunc(files, func(f os.DirEntry) bool { return strings.HasSuffix(f.Name(), ".json") }) {
+		return
+	}
+	// The launch's own end must not end it: it is what the end waits for.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTime)
+	defer cancel()
+	if err := l.runWard(ctx, "maintain", "--records", l.spec.Bare); err != nil {
+		l.log.Warn().Err(err).Msg("pushes wait for their records: git ward fsck --repair writes them")
+	}
+}
+
+// runWard runs a verb of git-ward's and logs what it says.
+func (l *launch) runWard(ctx context.Context, args ...string) error {
+	said, err := RunWard(ctx, l.spec.Programs.Ward, l.spec.Bare, args...)
+	if said != "" {
+		l.log.Info().Str("says", diag.Clean(said[:min(len(said), 2000)])).Msg("git ward " + args[0])
+	}
+	return err
+}
+
+// RunWard runs a verb of git-ward's, the program, in a repository, with as much of the
+// environment as git wants, and returns what it says.
+func RunWard(ctx context.Context, program, bare string, args ...string) (said string, err error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = bare, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
+	process.EndGroup(cmd, syscall.SIGTERM, time.Second)
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// recordEnded records a push that a door has ended at a bound (GATE-6).
+func (l *launch) recordEnded(ctx context.Context, e door.Ended) error {
+	ctx, cancel := context.WithTimeout(ctx, recordsTime)
+	defer cancel()
+	return l.runWard(ctx, "maintain", "--ended", e.String(), l.spec.Bare)
+}

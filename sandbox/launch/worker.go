@@ -1,0 +1,203 @@
+package launch
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/live"
+	"git-ward/internal/runstate"
+	"git-ward/sandbox/host"
+)
+
+// worker is one of those who work for a launch, each behind a door and a gateway of its own,
+// for one directive's lease (ONE-2), or for a user's command. What breaks of one touches no
+// other.
+type worker struct {
+	launch  *launch
+	number  int
+	only    string    // the directive that it is there for; "" with a command
+	job     *host.Job // nil with a command, and on another machine than the gate's
+	state   string    // the agent's directory
+	payload Payload   // with the worker's own output
+	ear     *ear      // nil with a command
+	door    string    // socket
+	watcher *watcherDoor
+	gateway string // socket
+	// elsewhere runs the payload in another place than this host's; nil: here.
+	elsewhere func(context.Context, Work) error
+
+	mu   sync.Mutex
+	said runstate.Worker
+	gone bool // it has ended
+}
+
+// openHost has directives worked on: by the launch's own workers, and by other machines'.
+func (l *launch) openHost() {
+	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
+		Once: l.spec.Payload.Once, Until: l.until, Where: l.where, Idle: sync.OnceFunc(l.tellUp), More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
+			w := l.newWorker(j)
+			if l.spec.Engine != nil {
+				w.elsewhere = l.spec.Engine.Run
+			} else {
+				w.state = l.spec.workerState(j.Number)
+			}
+			w.payload.Reset = w.payload.Reset && j.First
+			return w.run(ctx)
+		}}
+}
+
+// runWorkers has the launch's directives worked on, or runs the user's command.
+func (l *launch) runWorkers(ctx context.Context) error {
+	if l.host != nil {
+		defer runstate.ForgetWorkers(l.spec.Bare)
+		return l.host.Serve(ctx)
+	}
+	w := &worker{launch: l, number: 1, state: l.spec.workerState(1), payload: l.spec.Payload}
+	return w.run(ctx)
+}
+
+// newWorker is a worker for a job, whose directory is another machine's matter at first.
+func (l *launch) newWorker(j *host.Job) *worker {
+	w := &worker{launch: l, number: j.Number, only: j.Directive, job: j, payload: l.spec.Payload}
+	w.said = runstate.Worker{Holder: j.Holder, Directive: j.Directive, Lease: j.Hold.Lease().ID, Where: j.Where, PID: os.Getpid()}
+	return w
+}
+
+// where a directive is worked on, for people.
+func (l *launch) where(directive string) string {
+	switch {
+	case l.spec.Engine != nil:
+		return l.spec.Engine.Where(directive)
+	case l.spec.Unfenced:
+		return "process"
+	}
+	return "podman"
+}
+
+// run serves the worker and runs its payload until it ends, or ctx does.
+func (w *worker) run(ctx context.Context) (err error) {
+	w.said.State = w.state
+	w.begins()
+	defer func() { w.leaves(ctx, err) }()
+	if w.launch.lives != nil {
+		w.ear = w.launch.lives.listen(w.payer, w.job.Waits)
+		defer w.ear.close()
+		defer w.screen(ctx)()
+	}
+	run, open := w.runFenced, []opener{w.openDoor, w.openWatcherDoor, w.openGateway}
+	switch {
+	case w.elsewhere != nil:
+		run, open = w.runElsewhere, []opener{w.openGateway}
+	case w.launch.spec.Unfenced:
+		run = w.runProcesses
+	}
+	if w.elsewhere == nil {
+		if err := os.MkdirAll(home(w.state), 0o700); err != nil {
+			return err
+		}
+	}
+	return whileServing(ctx, open, func(ctx context.Context) error {
+		err := host.How(ctx, run(ctx))
+		w.tellEnd(err)
+		return err
+	})
+}
+
+// begins tells that the worker does, in place of one that rests, on its directive or of its
+// name.
+func (w *worker) begins() {
+	if w.job == nil {
+		return
+	}
+	for _, other := range runstate.Workers(w.launch.spec.Bare) {
+		if other.Directive == w.only {
+			other.Forget(w.launch.spec.Bare)
+		}
+	}
+	w.tell(func(now *runstate.Worker) { now.Doing, now.Why = runstate.Starts, "" })
+}
+
+// leaves ends what the worker says of itself. Of a bad end the words stay, until another
+// worker has its place.
+func (w *worker) leaves(ctx context.Context, err error) {
+	if w.job != nil && host.Followed(ctx, err) {
+		w.tell(func(now *runstate.Worker) {
+			now.Doing, now.Why, now.Lease, now.Gateway, now.Container = runstate.Restarts, firstLine(err), "", "", ""
+		})
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = true
+	w.said.Forget(w.launch.spec.Bare)
+}
+
+// token is the name that the worker pushes under now, "" for the agent's own.
+func (w *worker) token() string {
+	if w.job == nil {
+		return ""
+	}
+	return w.job.Hold.Token(context.Background())
+}
+
+// payer names who pays for what the worker does now.
+func (w *worker) payer() string {
+	if w.job == nil {
+		return w.launch.payer()
+	}
+	now, _ := w.job.Hold.Current(context.Background())
+	return now.Directive
+}
+
+// up is told that the payload runs.
+func (w *worker) up() {
+	w.tell(func(now *runstate.Worker) { now.Doing, now.Why = runstate.Works, "" })
+	if w.job != nil {
+		w.job.Up()
+	}
+	w.launch.tellUp()
+}
+
+// tell changes what the worker says of itself, and writes it down.
+func (w *worker) tell(change func(*runstate.Worker)) {
+	if w.job == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.said
+	change(&w.said)
+	if w.said == before || w.gone {
+		return
+	}
+	if w.said.Doing != before.Doing {
+		w.said.Since = time.Now().UTC().Truncate(time.Second)
+	}
+	if err := w.said.Tell(w.launch.spec.Bare); err != nil {
+		w.launch.log.Warn().Err(err).Msg("what a worker does is not written down")
+	}
+}
+
+// tellEnd tells how what worked has ended.
+func (w *worker) tellEnd(err error) {
+	words := "it ended in good order"
+	if err != nil {
+		words = firstLine(err)
+	}
+	if w.ear != nil {
+		w.ear.tell(live.Event{Kind: live.Ended, Text: words})
+	}
+}
+
+// firstLine is an error in one line, cleaned, with what can be done.
+func firstLine(err error) string {
+	words, _, _ := strings.Cut(diag.Clean(err.Error()), "\n")
+	if hints := diag.Hints(err); len(hints) > 0 {
+		words += ": " + diag.Clean(hints[0])
+	}
+	return words
+}

@@ -1,0 +1,183 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/scratch"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/image"
+	"git-ward/sandbox/podman"
+	"git-ward/sandbox/verifier"
+	"git-ward/sandbox/verifier/cache"
+)
+
+// cachePath is where entries of the cache lie, below the repository: in a directory that
+// no container sees but by the entry that it is given.
+const cachePath = "ward/cache"
+
+// caching is a verifier's part in the cache.
+type caching struct {
+	mu     sync.Mutex
+	failed map[string]string // why a key could not be filled from a commit, by both
+}
+
+// Warm fills the cache for the tip of the project's branch, where it is not (LOOP-12).
+// What an agent's branch has plays no part.
+func (v *Verifier) Warm(ctx context.Context) error {
+	e, _, err := v.warm(ctx, v.Conn, &verifier.Claim{Bounds: v.Bounds()})
+	if e != nil {
+		e.Close()
+	}
+	return err
+}
+
+// Bounds are those of a tree that is checked out for a command.
+func (v *Verifier) Bounds() verifier.Bounds {
+	b := v.Settings.Verify
+	return verifier.Bounds{Entries: b.CheckoutEntries, Depth: b.CheckoutDepth, Bytes: b.CheckoutSize}
+}
+
+// warm is the entry of the cache for a claim, nil for none, with main's lockfiles. It is
+// filled first where there is none yet.
+func (v *Verifier) warm(ctx context.Context, conn *fence.Connection, claim *verifier.Claim) (*cache.Entry, cache.Locks, error) {
+	s := v.Settings.Verify
+	if v.Unfenced || v.Elsewhere != nil || len(s.Cache) == 0 {
+		return nil, nil, nil
+	}
+	repo := Repo(v.Bare, v.Settings)
+	main, err := repo.Ref(ctx, v.Settings.Control.ProjectRef())
+	if err != nil || main == git.Zero {
+		return nil, nil, err
+	}
+	tree, err := verifier.Tree(ctx, repo, main, claim.Bounds)
+	if err != nil {
+		return nil, nil, err
+	}
+	locks := cache.LocksOf(tree, s.Cache)
+	if len(locks.Kinds()) == 0 {
+		return nil, nil, nil
+	}
+	store := cache.Store{Dir: filepath.Join(v.Bare, cachePath), Size: s.CacheSize}
+	key := locks.Key(conn.Image, toolchain(conn.GoRoot), strings.Join(s.CacheSources, " "))
+	e, err := store.Newest(key, main)
+	if err != nil || e != nil && e.Seal.Main == main {
+		return e, locks, err
+	}
+	if why := v.caching.why(key + main); why != "" {
+		return e, locks, errors.New(why)
+	}
+	err = store.Fill(ctx, key, main, locks.Kinds(), s.Timeout.Duration, func(before *cache.Entry, w io.Writer) error {
+		return v.fill(ctx, conn, claim, main, locks, before, w)
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			v.caching.note(key+main, err.Error())
+		}
+		return e, locks, err
+	}
+	if e != nil {
+		e.Close()
+	}
+	e, err = store.Newest(key, main)
+	return e, locks, err
+}
+
+func (c *caching) why(what string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed[what]
+}
+
+func (c *caching) note(what, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed == nil {
+		c.failed = map[string]string{}
+	}
+	c.failed[what] = why
+}
+
+// toolchain names the Go toolchain that is bound into containers.
+func toolchain(goRoot string) string {
+	data, err := os.ReadFile(filepath.Join(goRoot, "VERSION"))
+	if err != nil {
+		return "none"
+	}
+	return string(data)
+}
+
+// fill runs the script that packs what main's lockfiles name, in a container of its own:
+// a network as [egress] says, the repository to read, neither door nor gateway.
+func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *verifier.Claim, main string, locks cache.Locks, before *cache.Entry, w io.Writer) (err error) {
+	if err := v.room(); err != nil {
+		return err
+	}
+	if v.Policy.Mode != firewall.Public {
+		return diag.Hint(errors.New(`the cache is not filled: [egress] mode is "allowlist", and no name of it leads a download out`),
+			`vendor what a build needs, or leave [verify] cache empty`)
+	}
+	f, err := conn.New(v.Podman.Scratch, v.Policy, v.Log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	spec := f.Container(v.Bare, v.Settings, image.AgentID)
+	size := v.Settings.Verify.CacheSize
+	state := podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: size}
+	if !f.Engine.Rootless() {
+		made, err := scratch.Make(filepath.Join(v.Bare, cachePath), "disk-")
+		if err != nil {
+			return err
+		}
+		defer made.Remove()
+		// Twice: what was fetched, and what of it is packed.
+		state = podman.Mount{Kind: podman.Disk, Source: filepath.Join(made.Path, "bot.img"), Target: fence.InsideState, Size: 2 * size, Owner: image.AgentID}
+	}
+	spec.Mounts = append(spec.Mounts, state)
+	v.bound(spec)
+	maps.Copy(spec.Env, cache.FillEnv())
+	for _, source := range v.Settings.Verify.CacheSources {
+		if name, value, ok := strings.Cut(source, "="); ok {
+			spec.Env[name] = value
+		}
+	}
+	if before != nil {
+		spec.Mounts = append(spec.Mounts, fence.ReadOnly(before.Dir, cache.Inside))
+	}
+	trustHost(spec)
+	runner := &verifier.Containers{Engine: f.Engine, Limits: v.limits(), Container: *spec, Rules: f.Enforce, Remote: fence.InsideBare, Dir: fence.InsideState + "/work"}
+	step := verifier.Step{Command: verifier.Command{Name: "cache", Line: fmt.Sprintf("fetch and build what main's lockfiles name (%v)", locks.Kinds())}}
+	o, err := claim.Watch(step, func(live *verifier.Live) (verifier.Outcome, error) {
+		return runner.Pack(ctx, verifier.Job{Commit: main, Line: locks.FillScript(), Live: live}, w)
+	})
+	if err == nil && !o.OK() {
+		err = fmt.Errorf("the cache is not filled: %s %d: %s", o.End, o.Exit, o.Last())
+	}
+	return err
+}
+
+// hostCerts is where a host keeps the certificates that it trusts.
+const hostCerts = "/etc/ssl/certs"
+
+// trustHost has a container trust what the host does: a company's own certificate, too.
+func trustHost(s *podman.Spec) {
+	const inside, bundle = "/ward/certs", "/ca-certificates.crt"
+	if info, err := os.Stat(hostCerts + bundle); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	s.Mounts = append(s.Mounts, fence.ReadOnly(hostCerts, inside))
+	for _, name := range []string{"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "npm_config_cafile", "PIP_CERT"} {
+		s.Env[name] = inside + bundle
+	}
+}

@@ -1,0 +1,33 @@
+package local
+
+import (
+	"fmt"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/growth"
+)
+
+// Repo is a repository whose children of git have the limits of GIT-6: what is read of
+// a claim, the agent made.
+func Repo(bare string, settings *config.Config) *git.Repo {
+	repo := git.Open(bare)
+	l := settings.Limits
+	repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration}
+	return repo
+}
+
+// room reports why nothing is built or judged now: the disk of the repository, or of
+// podman's containers, has less left than [limits] disk_free. A claim waits, and is tried
+// again.
+func (v *Verifier) room() error {
+	want := v.Settings.Limits.DiskFree
+	for _, dir := range []string{v.Bare, v.Podman.Disk()} {
+		if free, err := growth.Free(dir); err == nil && free < want {
+			return diag.Hint(fmt.Errorf("the disk of %s has %d MiB left: nothing is judged or built", dir, free>>20),
+				"make room: [limits] disk_free asks for %d MiB", want>>20)
+		}
+	}
+	return nil
+}

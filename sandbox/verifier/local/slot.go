@@ -1,0 +1,43 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/diag"
+)
+
+// slotsPath is the file whose bytes are locked by verifications that no launcher runs,
+// below the repository.
+const slotsPath = "ward/verify.lock"
+
+// maxSlots bounds how many verifications run at once.
+const maxSlots = 64
+
+// takeSlot gives a verification a number that no other one has while the file is open.
+// The kernel frees it with its process, so that what a killed one left behind is found,
+// and removed, under the same number by the next.
+func takeSlot(bare string) (f *os.File, number int, err error) {
+	f, err = os.OpenFile(filepath.Join(bare, slotsPath), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, 0, err
+	}
+	for number = range maxSlots {
+		// Of the open file, not of the process: two of one process are two.
+		lock := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(number), Len: 1}
+		err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock)
+		if err == nil {
+			return f, number, nil
+		}
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+			break
+		}
+		err = diag.Hint(fmt.Errorf("%d verifications run on %s", maxSlots, bare), "wait until one has ended")
+	}
+	return nil, 0, errors.Join(err, f.Close())
+}

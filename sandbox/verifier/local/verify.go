@@ -1,0 +1,156 @@
+// Package local runs the commands of claims on this machine: in fenced containers of their
+// own, or as plain processes (LOOP-5).
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/image"
+	"git-ward/sandbox/podman"
+	"git-ward/sandbox/verifier"
+	"git-ward/sandbox/verifier/cache"
+)
+
+// Verifier runs the commands of claims on a repository as its settings say.
+type Verifier struct {
+	Bare     string
+	Settings *config.Config
+	Podman   fence.Podman
+	Unfenced bool
+	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
+	Log      zerolog.Logger
+	Conn     *fence.Connection // the launch's; nil: one of its own for each verification
+	caching  caching
+	// Elsewhere runs the commands in a cluster; nil: here.
+	Elsewhere func(context.Context, verifier.Claim) (*verifier.Facts, error)
+}
+
+func (v *Verifier) limits() verifier.Limits {
+	s := v.Settings.Verify
+	return verifier.Limits{Time: s.Timeout.Duration, Output: s.OutputSize}
+}
+
+// Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
+func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifier.Facts, err error) {
+	if err := v.room(); err != nil {
+		return nil, err
+	}
+	if v.Elsewhere != nil {
+		return v.Elsewhere(ctx, claim)
+	}
+	if v.Unfenced {
+		return verifier.Verify(ctx, Repo(v.Bare, v.Settings), &verifier.Processes{Limits: v.limits()}, claim)
+	}
+	if v.Conn != nil {
+		return v.verify(ctx, v.Conn, claim)
+	}
+	// Whoever has no lock on the repository has a name of its own, so that no other
+	// sweeps its containers away.
+	slot, number, err := takeSlot(v.Bare)
+	if err != nil {
+		return nil, err
+	}
+	defer slot.Close()
+	owner := fmt.Sprintf("verify%d-%s", number, fence.OwnerOf(v.Bare))
+	_, leave := Bound(owner, v.Settings, 1, 1)
+	defer leave()
+	conn, err := fence.Connect(ctx, owner, v.Podman, v.Settings)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, conn.Engine.Close()) }()
+	return v.verify(ctx, conn, claim)
+}
+
+// verify runs a claim's commands in containers.
+func (v *Verifier) verify(ctx context.Context, conn *fence.Connection, claim verifier.Claim) (_ *verifier.Facts, err error) {
+	repo := Repo(v.Bare, v.Settings)
+	entry, err := v.cacheOf(ctx, conn, repo, &claim)
+	if err != nil {
+		return nil, err
+	}
+	if entry != nil {
+		defer entry.Close()
+	}
+	f, err := conn.New(v.Podman.Scratch, v.Policy, v.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	runner := v.containers(f, entry)
+	claim.Scratch = f.Engine.TempDir()
+	if image := v.Settings.Verify.SecondImage; claim.Against != nil && image != "" {
+		other := *runner
+		if other.Container.Image, err = fence.FindImage(ctx, f.Engine, image); err != nil {
+			return nil, err
+		}
+		second := *claim.Against
+		second.Second, claim.Against = &other, &second
+	}
+	return verifier.Verify(ctx, repo, runner, claim)
+}
+
+// containers is what runs commands, each with the entry of the cache, if any, and neither
+// door nor gateway.
+func (v *Verifier) containers(f *fence.Fence, entry *cache.Entry) *verifier.Containers {
+	online := v.Settings.Verify.Network != "none"
+	if !online {
+		f.Policy.Mode, f.Policy.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
+	}
+	spec := f.Container(v.Bare, v.Settings, image.AgentID)
+	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: v.Settings.Sandbox.TmpSize})
+	v.bound(spec)
+	runner := &verifier.Containers{Engine: f.Engine, Limits: v.limits(), Rules: f.Enforce, Remote: fence.InsideBare, Dir: fence.InsideState + "/work"}
+	if entry != nil {
+		spec.Mounts = append(spec.Mounts, fence.ReadOnly(entry.Dir, cache.Inside))
+		maps.Copy(spec.Env, cache.Env(entry.Seal.Kinds, online))
+		runner.Setup = cache.Setup
+	}
+	runner.Container = *spec
+	return runner
+}
+
+// bound ends a container of a command, whoever is left to do so; and its programs are
+// the image's own, not Ward's.
+func (v *Verifier) bound(spec *podman.Spec) {
+	spec.Timeout = v.Settings.Verify.Timeout.Duration + fence.KillGrace
+	spec.Env["PATH"] = strings.Replace(spec.Env["PATH"], fence.InsideBin+":", "", 1)
+}
+
+// cacheOf is the entry of the cache that a claim's commands get, with what the verdict
+// says of it. That there is none is no reason not to judge: it is said.
+func (v *Verifier) cacheOf(ctx context.Context, conn *fence.Connection, repo *git.Repo, claim *verifier.Claim) (*cache.Entry, error) {
+	entry, locks, err := v.warm(ctx, conn, claim)
+	var said []string
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		v.Log.Error().Err(err).Msg("the cache")
+		said = append(said, diag.Clean(err.Error()))
+	}
+	if entry != nil {
+		said = append([]string{entry.Words()}, said...)
+	}
+	if len(locks) > 0 {
+		tree, err := verifier.Tree(ctx, repo, claim.Commit, claim.Bounds)
+		if err == nil {
+			if differ := locks.Differ(cache.LocksOf(tree, v.Settings.Verify.Cache)); len(differ) > 0 {
+				said = append(said, fmt.Sprintf("the claim has another %s, and got what main's names", diag.Clean(strings.Join(differ, ", "))))
+			}
+		} // a commit that cannot be read is told by who judges it
+	}
+	claim.Cache = strings.Join(said, "; ")
+	return entry, nil
+}
