@@ -193,13 +193,16 @@ func pack(ctx context.Context, repo *git.Repo, more ...string) error {
 	return err
 }
 
-// packBeside packs while pushes go on.
+// packBeside packs while pushes go on. What nothing leads to and is too young to go is
+// packed, too, in a pack that keeps its times (gitformat-pack(5), cruft packs; newer gits do
+// this by themselves): each renewal of a lease leaves such a blob, 21,600 a day of 50 workers,
+// which take 84 MiB of the disk as files and 4 MiB in a pack.
 func packBeside(ctx context.Context, repo *git.Repo, keep time.Duration) error {
 	release, err := holdFan(filepath.Join(repo.Dir, "objects"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(pack(ctx, repo, "--prune="+ago(keep)), release())
+	return errors.Join(pack(ctx, repo, "--cruft", "--prune="+ago(keep)), release())
 }
 
 // ago is a time as git reads one.

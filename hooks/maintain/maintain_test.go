@@ -92,6 +92,48 @@ func TestFrees(t *testing.T) {
 	}
 }
 
+// TestYoung: what nothing leads to, and is too young to go, takes no file each: it is packed,
+// goes at its own time, and stays where something comes to lead to it meanwhile.
+func TestYoung(t *testing.T) {
+	r := newRepository(t, "--bare")
+	r.git("update-ref", "refs/heads/main", r.commit("main"))
+	var ids []string
+	for i := range 20 { // as renewals of leases leave them
+		id, err := r.WriteObject("blob", []byte(strconv.Itoa(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	maintain := func(keep time.Duration) {
+		t.Helper()
+		if _, err := Run(t.Context(), r.Repo, Options{Keep: keep}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	maintain(DefaultKeep)
+	if out := r.git("count-objects"); !strings.HasPrefix(out, "0 objects") {
+		t.Error(out)
+	}
+	for _, id := range ids {
+		if !r.has(id) {
+			t.Fatalf("%s is gone before its time", id)
+		}
+	}
+	times, err := filepath.Glob(filepath.Join(r.Dir, "objects/pack/*.mtimes"))
+	if err != nil || len(times) != 1 {
+		t.Fatal(times, err)
+	}
+	r.git("update-ref", "refs/heads/led", r.commit("0")) // which has the first blob
+	maintain(0)
+	for i, id := range ids {
+		if r.has(id) != (i == 0) {
+			t.Errorf("%d: is there %v", i, r.has(id))
+		}
+	}
+	r.git("fsck", "--strict")
+}
+
 // TestClone: a clone is somebody's own, and loses nothing.
 func TestClone(t *testing.T) {
 	r := newRepository(t)

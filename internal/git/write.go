@@ -164,9 +164,14 @@ type RefTx struct {
 	errs beginning
 }
 
-// BeginUpdate starts the child. End it with Commit or Abort.
+// BeginUpdate starts the child. End it with Commit or Abort. The text goes into the refs'
+// reflogs; "" begins none.
 func (r *Repo) BeginUpdate(ctx context.Context, reflog string) (*RefTx, error) {
-	t := &RefTx{ctx: ctx, repo: r, cmd: r.writer(ctx, "update-ref", "-m", reflog, "--stdin", "-z")}
+	args := []string{"update-ref", "-m", reflog, "--stdin", "-z"}
+	if reflog == "" {
+		args = []string{"-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z"}
+	}
+	t := &RefTx{ctx: ctx, repo: r, cmd: r.writer(ctx, args...)}
 	t.cmd.Env = append(t.cmd.Env, "GIT_COMMITTER_NAME=Ward", "GIT_COMMITTER_EMAIL=ward@localhost")
 	t.cmd.Stderr = &t.errs
 	in, err := t.cmd.StdinPipe()

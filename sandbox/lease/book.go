@@ -7,10 +7,6 @@ package lease
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -32,8 +28,7 @@ type Book struct {
 	Former   string // LauncherName's
 
 	mu   sync.Mutex
-	kept map[string]kept        // by directive: what this process granted or renewed
-	made map[string]fs.FileInfo // by blob: the files that it wrote, as they were then
+	kept map[string]kept // by directive: what this process granted or renewed
 
 	seen    git.Mark         // of the leases' refs, when they were read as
 	entries map[string]entry // for Others, which one goroutine asks
@@ -42,9 +37,8 @@ type Book struct {
 // kept is a lease that a worker of this process has. That it holds is counted by the clock
 // that no setting of the date moves, so such a setting gives nobody's work to another.
 type kept struct {
-	id    string // "" for none now
+	id    string
 	until time.Time
-	blobs []string // of it and the ones before it, the newest last
 }
 
 // entry is a lease's ref as it is.
@@ -71,74 +65,15 @@ func (b *Book) keep(l lease.Lease) {
 	if b.kept == nil {
 		b.kept = map[string]kept{}
 	}
-	k := b.kept[l.Directive]
-	k.id = l.ID
-	k.until = time.Now().Add(b.term())
-	if data, err := l.Format(); err == nil {
-		k.blobs = append(k.blobs, git.BlobID(data))
-	}
-	if len(k.blobs) > maxBlobs {
-		b.drop(k.blobs[0], k.blobs[1:])
-		k.blobs = k.blobs[1:]
-	}
-	b.kept[l.Directive] = k
+	b.kept[l.Directive] = kept{id: l.ID, until: time.Now().Add(b.term())}
 }
 
-// maxBlobs is how many blobs a directive's leases leave: the one that it is, and the one before, which
-// somebody may be reading. Hundreds of workers renew theirs thousands of times until
-// maintenance would take away the first.
-const maxBlobs = 2
-
-// drop removes the blob that a lease was before the last renewal but one, unless it is
-// still one of those, or git has packed it. It has to be the file that this process wrote, and
-// as it was: git, where somebody else stores the same bytes, takes the file that is there, and
-// sets its time. Any other stays, and is maintenance's.
-func (b *Book) drop(id string, but []string) {
-	if slices.Contains(but, id) {
-		return
-	}
-	made, now := b.made[id], b.file(id)
-	delete(b.made, id)
-	if made != nil && now != nil && os.SameFile(made, now) && made.ModTime().Equal(now.ModTime()) {
-		os.Remove(b.path(id))
-	}
-}
-
-func (b *Book) path(id string) string {
-	return filepath.Join(b.Repo.Dir, "objects", id[:2], id[2:])
-}
-
-// file is the one of a loose object, nil for none.
-func (b *Book) file(id string) fs.FileInfo {
-	info, err := os.Lstat(b.path(id))
-	if err != nil {
-		return nil
-	}
-	return info
-}
-
-// write stores a lease's blob. One that is there already is not made here.
-func (b *Book) write(data []byte) (id string, err error) {
-	there := b.file(git.BlobID(data))
-	if id, err = b.Repo.WriteObject("blob", data); err != nil || there != nil {
-		return id, err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.made == nil {
-		b.made = map[string]fs.FileInfo{}
-	}
-	b.made[id] = b.file(id)
-	return id, nil
-}
-
-// forget ends what keep noted, but for the blobs: who takes a directive and gives it back, over
-// and over, would leave another one each time.
+// forget ends what keep noted.
 func (b *Book) forget(l lease.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.kept[l.Directive].id == l.ID {
-		b.kept[l.Directive] = kept{blobs: b.kept[l.Directive].blobs}
+		delete(b.kept, l.Directive)
 	}
 }
 
@@ -198,13 +133,15 @@ func (b *Book) swap(ctx context.Context, directive string, from entry, to *lease
 		if err != nil {
 			return next, err
 		}
-		if next.blob, err = b.write(data); err != nil {
+		if next.blob, err = b.Repo.WriteObject("blob", data); err != nil {
 			return next, err
 		}
 		next.lease = *to
 	}
 	ref := lease.Ref(directive)
-	err := b.Repo.UpdateRefs(ctx, "lease", git.RefUpdate{Ref: ref, Old: from.blob, New: next.blob})
+	// No reflog: it would keep every blob for months. What a lease was before is nobody's, and
+	// maintenance frees it, which alone can tell that nothing else leads to it.
+	err := b.Repo.UpdateRefs(ctx, "", git.RefUpdate{Ref: ref, Old: from.blob, New: next.blob})
 	if err != nil {
 		b.Repo.LockedOut(ref) // one that was killed left it: the next try has its way
 	}
