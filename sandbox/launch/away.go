@@ -234,7 +234,7 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 	defer cancel(nil)
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		c := near.Config{Gate: a.Gate.Gate, KnownHosts: a.Gate.KnownHosts, Key: filepath.Join(dir, "key"), Dir: dir, Mirror: mirror, Log: a.Gate.Log, Ready: func() { close(ready) }}
+		c := near.Config{Gate: a.Gate.Gate, KnownHosts: a.Gate.KnownHosts, Key: filepath.Join(dir, "key"), Dir: dir, Mirror: mirror, Own: true, Log: a.Gate.Log, Ready: func() { close(ready) }}
 		err := near.Run(ctx, c)
 		cancel(err) // without it the agent is of no use
 		ended <- err

@@ -26,6 +26,7 @@ const (
 // mirror is the repository as the gate has it, to read.
 type mirror struct {
 	repo  *git.Repo
+	claim *os.File // held while the directory is this near's
 	gate  *gate
 	log   zerolog.Logger
 	moved chan struct{} // something is not as the gate has it
@@ -162,20 +163,11 @@ func (m *mirror) keepUp(ctx context.Context) {
 	}
 }
 
-// dropLocks removes what a near that was killed in a fetch left: nobody else writes here.
-func (m *mirror) dropLocks() {
-	filepath.WalkDir(m.repo.Dir, func(path string, entry os.DirEntry, err error) error {
-		switch name := filepath.Base(path); {
-		case err != nil:
-		case entry.IsDir() && name == "objects":
-			temporary, _ := filepath.Glob(filepath.Join(path, "*", "tmp_*"))
-			for _, t := range temporary {
-				os.Remove(t)
-			}
-			return filepath.SkipDir
-		case strings.HasSuffix(name, ".lock"):
-			os.Remove(path)
-		}
-		return nil
-	})
+// dropUnfinished removes the objects that a near which was killed in a fetch had not written
+// whole: nobody else writes here, and nobody maintains it.
+func (m *mirror) dropUnfinished() {
+	unfinished, _ := filepath.Glob(filepath.Join(m.repo.Dir, "objects/*/tmp_*"))
+	for _, path := range unfinished {
+		os.Remove(path)
+	}
 }

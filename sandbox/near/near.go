@@ -18,7 +18,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 )
 
 // Config is the whole wanted state of a near. Paths are absolute.
@@ -27,7 +29,8 @@ type Config struct {
 	Key        string // file of the private key
 	KnownHosts string // file with the gate's host key, the only one that is believed (sshd(8))
 	Dir        string // for the sockets: Dir/door/sock, Dir/gateway/sock, or Dir/result/sock
-	Mirror     string // the mirror's directory, made when missing
+	Mirror     string // the mirror's directory, made when missing; what else is there is refused
+	Own        bool   // Ward chose the mirror's path: what is there is Ward's, with or without a mark
 	Verdict    bool   // for a verifier: the result's socket in place of the door's and the gateway's
 	Log        zerolog.Logger
 	Ready      func() // called once the mirror is whole and the sockets answer; nil: nobody
@@ -63,9 +66,10 @@ func Run(ctx context.Context, c Config) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	n := &near{config: c, gate: g}
-	if n.mirror, err = newMirror(ctx, c.Mirror, g, c.Log); err != nil {
+	if n.mirror, err = newMirror(ctx, c, g); err != nil {
 		return err
 	}
+	defer n.mirror.claim.Close()
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	sockets, err := n.sockets()
@@ -129,16 +133,25 @@ func (n *near) sockets() (all []*socket, err error) {
 	return all, nil
 }
 
-// newMirror makes the mirror where it is missing; one that an earlier near left is taken.
-func newMirror(ctx context.Context, dir string, g *gate, log zerolog.Logger) (*mirror, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// newMirror makes the mirror where it is missing; one that an earlier near left is taken. A
+// fetch removes what the gate does not have, so nothing else may be there.
+func newMirror(ctx context.Context, c Config, g *gate) (*mirror, error) {
+	if err := os.MkdirAll(c.Mirror, 0o755); err != nil {
 		return nil, err
 	}
-	m := &mirror{repo: git.Open(dir), gate: g, log: log, moved: make(chan struct{}, 1)}
-	// No template: nothing of this machine's goes into it, and nobody's hooks run there.
-	if _, err := m.repo.Output(ctx, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", dir); err != nil {
-		return nil, fmt.Errorf("the mirror: %w", err)
+	claim, err := scratch.Claim(c.Mirror, c.Own)
+	if err != nil {
+		return nil, diag.Hint(fmt.Errorf("the mirror: %w", err), "name an empty directory, or one that is not there: git ward near --mirror DIR")
 	}
-	m.dropLocks()
+	m := &mirror{repo: git.Open(c.Mirror), claim: claim, gate: g, log: c.Log, moved: make(chan struct{}, 1)}
+	// No template: nothing of this machine's goes into it, and nobody's hooks run there.
+	_, err = m.repo.Output(ctx, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", c.Mirror)
+	if err == nil {
+		_, err = m.repo.UnlockAll(ctx) // those of a near that was killed in a fetch
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the mirror: %w", err), claim.Close())
+	}
+	m.dropUnfinished()
 	return m, nil
 }

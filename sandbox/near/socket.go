@@ -45,7 +45,8 @@ type socket struct {
 }
 
 // listen makes a directory's socket anew: one that an earlier near left answers nobody. Who
-// has the directory mounted read-only connects, and changes nothing.
+// has the directory mounted read-only connects, and changes nothing. A directory that has
+// anything else in it is a person's, and is refused as it is.
 func listen(dir string) (*net.UnixListener, error) {
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {
@@ -53,6 +54,15 @@ func listen(dir string) (*net.UnixListener, error) {
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.Name() != filepath.Base(path) || e.Type() != fs.ModeSocket {
+			return nil, diag.Hint(fmt.Errorf("%s is there, and no near made it", filepath.Join(dir, e.Name())), "name an empty directory, or one that is not there: git ward near --dir DIR")
+		}
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
