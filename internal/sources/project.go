@@ -24,25 +24,18 @@ type Project struct {
 	blobs Blobs
 	globs []string
 	words []string // of the command lines that its manifests have
-	found func() map[source]bool
+	found func() map[string]bool
 }
 
-// source is what finds a file or a directory where a language leaves out the end of a name.
-type source struct {
-	language *language // nil for a directory
-	stem     string    // the path without its end
-}
-
-// index is what a tree has to be found so. It takes as long as to read the tree, and a claim
-// may have as many new files as the tree has.
-func index(tree Tree) map[source]bool {
-	found := map[source]bool{}
+// index is what a tree has to be found where a language leaves out the end of a name: each
+// directory, and each file without its end, which may be of another language, or data. It takes
+// as long as to read the tree, and a claim may have as many new files as the tree has.
+func index(tree Tree) map[string]bool {
+	found := map[string]bool{}
 	for name := range tree {
-		if l := of(name); l != nil && l.bare {
-			found[source{l, strings.TrimSuffix(name, path.Ext(name))}] = true
-		}
-		for dir := path.Dir(name); dir != "." && !found[source{nil, dir}]; dir = path.Dir(dir) {
-			found[source{nil, dir}] = true
+		found[strings.TrimSuffix(name, path.Ext(name))] = true
+		for dir := path.Dir(name); dir != "." && !found[dir+"/"]; dir = path.Dir(dir) {
+			found[dir], found[dir+"/"] = true, true
 		}
 	}
 	return found
@@ -56,7 +49,7 @@ const maxText = 1 << 20
 
 // Read finds the sources of a tree's projects.
 func Read(tree Tree, blobs Blobs) *Project {
-	p := &Project{tree: tree, blobs: blobs, found: sync.OnceValue(func() map[source]bool { return index(tree) })}
+	p := &Project{tree: tree, blobs: blobs, found: sync.OnceValue(func() map[string]bool { return index(tree) })}
 	manifests := make([][]string, len(languages))
 	for i, l := range languages {
 		manifests[i] = strings.Fields(l.manifests)
@@ -133,13 +126,9 @@ func (p *Project) IsWork(name string) bool {
 	})
 }
 
-// hides reports whether a path is new beside a directory, or a source, of the same name but
-// for its end, where a language leaves that out.
+// hides reports whether a path is new beside a directory, or a file, of the same name but for
+// its end, where a language leaves that out: it may be found in the other's place.
 func (p *Project) hides(name string) bool {
 	l := of(name)
-	if l == nil || !l.bare || p.tree[name] != "" {
-		return false
-	}
-	stem := strings.TrimSuffix(name, path.Ext(name))
-	return p.found()[source{nil, stem}] || p.found()[source{l, stem}]
+	return l != nil && l.bare && p.tree[name] == "" && p.found()[strings.TrimSuffix(name, path.Ext(name))]
 }
