@@ -288,16 +288,11 @@ func (c *controlling) lost(ctx context.Context, runs []Run) (names []string, err
 			if before.Command != now.Command || now.OK() || now.Held {
 				continue
 			}
-			here := broken.Failed(now.Said)
-			for _, name := range broken.Failed(before.Said) {
-				if !slices.Contains(here, name) && !slices.Contains(names, name) {
-					names = append(names, name)
-				}
-			}
+			names = append(names, broken.Lost(broken.Failed(before.Said), broken.Failed(now.Said))...)
 		}
 	}
 	slices.Sort(names)
-	return names, err
+	return slices.Compact(names), err
 }
 
 // byName are those that tests decide which have nothing but a name: on the base, which may

@@ -36,3 +36,36 @@ func Failed(output string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// bare is what a test is called without its package, its file or its class, which change where
+// it moves.
+var bare = pattern.New(`^(?:(test\w*) \(\S+\)|\S*?\.((?:Test|Benchmark|Fuzz|Example)\S*)|[^\[]*::([^:\[]+(?:\[.*)?))$`)
+
+func bareName(name string) string {
+	if m := bare.FindStringSubmatch(name); m != nil {
+		return strings.Join(m[1:], "")
+	}
+	return name
+}
+
+// Lost are the tests, by name, that failed before and do not now. One that moved has another
+// name around its own: as many as have the same bare name now are not lost.
+func Lost(before, now []string) (lost []string) {
+	moved := map[string]int{} // bare names that are new now
+	for _, name := range now {
+		if !slices.Contains(before, name) {
+			moved[bareName(name)]++
+		}
+	}
+	for _, name := range before {
+		if slices.Contains(now, name) {
+			continue
+		}
+		if own := bareName(name); moved[own] > 0 {
+			moved[own]--
+			continue
+		}
+		lost = append(lost, name)
+	}
+	return lost
+}

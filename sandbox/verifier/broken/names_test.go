@@ -22,3 +22,22 @@ func TestFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestLostByBareName: a test that moved is not lost, and one of two of the same name that is gone
+// is.
+func TestLostByBareName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ before, now, want []string }{
+		{[]string{"example.org/a.TestTwo", "example.org/a.TestTwo/sub"}, []string{"example.org/b.TestTwo", "example.org/b.TestTwo/sub"}, nil},
+		{[]string{"example.org/a.TestTwo", "example.org/b.TestTwo"}, []string{"example.org/b.TestTwo"}, []string{"example.org/a.TestTwo"}},
+		{[]string{"example.org/a.TestTwo", "example.org/b.TestTwo"}, []string{"example.org/c.TestTwo"}, []string{"example.org/b.TestTwo"}},
+		{[]string{"tests/test_a.py::test_two[1-a::b]", "tests/test_a.py::T::test_one"}, []string{"tests/test_b.py::test_two[1-a::b]"}, []string{"tests/test_a.py::T::test_one"}},
+		{[]string{"test_two (tests.test_a.T.test_two)"}, []string{"test_two (tests.test_b.U.test_two)"}, nil},
+		{[]string{"a::tests::two", "three (fast)"}, []string{"b::two", "three (slow)"}, []string{"three (fast)"}},
+		{[]string{"two"}, []string{"one"}, []string{"two"}},
+	} {
+		if got := Lost(c.before, c.now); !slices.Equal(got, c.want) {
+			t.Errorf("%q, then %q: %q are lost, not %q", c.before, c.now, got, c.want)
+		}
+	}
+}

@@ -24,12 +24,65 @@ const (
 	is      = `(?:[=!]==?|[ \t]-(?:eq|ne)|\[[ \t][^\n]*[ \t]=|\btest[ \t][^\n]*[ \t]=)`
 )
 
+// lastOf is the last of a table's row, or of a call that ends a line, before a message. A call
+// counts where it is part of one that compares: what another gets may be a path or a mode.
+var lastOf = pattern.New(`(?m)(?:,|\)(?:\.\w+)*\.\w+\()[ \t\n]*` + aWord + `(?:,[ \t\n]*(?:` + aString + `))?,?[ \t\n]*[)\]}]+[;,]?[ \t]*\r?$`)
+
+// comparing is a call's name that says that it compares, in the runners of tests that there are.
+var comparing = pattern.New(`(?i)assert|expect|equal|same|should|compare|match|contain|(?:^|[._])to(?:be|have|throw|return)|(?:^|[._])(?:eql?|n?eq|ne|is|cmp)!?$`)
+
+// maxCall bounds how far before a value its calls are looked for, in bytes.
+const maxCall = 4 << 10
+
+// compares reports whether what stands at a place is no argument, or one of a call that compares.
+func compares(text string, at int) bool {
+	least, depth, args := max(0, at-maxCall), 0, false
+	for i := at - 1; i >= least; i-- {
+		switch c := text[i]; {
+		case strings.IndexByte(")]}", c) >= 0:
+			depth++
+		case strings.IndexByte("([{", c) >= 0 && depth > 0:
+			depth--
+		case c == '(':
+			name := callee(text, least, i)
+			if comparing.MatchString(name) {
+				return true
+			}
+			args = args || name != ""
+			if !args { // a row
+				return true
+			}
+		case (c == '[' || c == '{') && !args:
+			return true
+		case c == '{': // of a block, in which the call is a statement
+			return false
+		}
+	}
+	return !args
+}
+
+// callee is what a bracket calls, with what that is a method of; "" for a bracket of another kind.
+func callee(text string, least, bracket int) string {
+	from := bracket
+	for depth := 0; from > least; from-- {
+		switch c := text[from-1]; {
+		case c == ')':
+			depth++
+		case c == '(' && depth > 0:
+			depth--
+		case depth > 0, c == '.', c == '_', c == '!' && from == bracket, 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		default:
+			return text[from:bracket]
+		}
+	}
+	return text[from:bracket]
+}
+
 var (
 	compared = []*pattern.Pattern{
 		pattern.New(is + `[ \t]*` + value),
 		pattern.New(value + `[ \t]*[=!]==?`),
-		// The last of a call that ends a line, before a message, or of a table's row.
-		pattern.New(`(?m)(?:,|\)(?:\.\w+)*\.\w+\()[ \t\n]*` + aWord + `(?:,[ \t\n]*(?:` + aString + `))?,?[ \t\n]*[)\]}]+[;,]?[ \t]*\r?$`),
+		lastOf,
 		pattern.New(ofCall),
 		pattern.New(`![ \t]*\w+\([^\n]*,[ \t]*` + aWord + `\)`),
 	}
@@ -64,7 +117,7 @@ func OtherValues(name, text string) (changed string, ok bool) {
 	for _, shape := range shapes {
 		for _, m := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
 			from, to := m[2], m[3]
-			if !stays[from] && !within(looping, from) && !(shape == shellValue && shellEnded.MatchString(text[max(0, from-len("return   ")):from])) {
+			if !stays[from] && !within(looping, from) && (shape != lastOf || compares(text, from)) && !(shape == shellValue && shellEnded.MatchString(text[max(0, from-len("return   ")):from])) {
 				found = append(found, edit{from, to, ""})
 			}
 		}

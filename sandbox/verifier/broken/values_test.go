@@ -18,13 +18,16 @@ func TestOtherValues(t *testing.T) {
 		{"a.js", "assert.equal(name(), 'a\\n');\n", "assert.equal(name(), 'b\\n');\n"},
 		{"a.ts", "t.ok(isOdd(3), 'three is odd');\n", ""}, // a message is no value
 		{"a.ts", "import { x } from './x.js';\nconst fs = require('fs');\nprocess.exit(0);\n", ""},
-		{"a_test.go", "if got := Double(2); got != 4 {\n\tt.Fatalf(\"%d\", 4)\n}\n", "if got := Double(2); got != 3 {\n\tt.Fatalf(\"%d\", 2)\n}\n"},
+		{"a_test.go", "if got := Double(2); got != 4 {\n\tt.Fatalf(\"%d\", 4)\n}\n", "if got := Double(2); got != 3 {\n\tt.Fatalf(\"%d\", 4)\n}\n"},
 		{"a_test.go", "\t{in: \"a\", want: 255},\n\t{\"b\", \"%d\"},\n", "\t{in: \"a\", want: 255},\n\t{\"b\", \"%d\"},\n"},
 		{"a.rs", "assert_eq!(double(2), 4);\n", "assert_eq!(double(2), 3);\n"},
 		{"a.c", "if (strcmp(name(), \"ab\") != 0)\n\treturn 1;\nassert(!strcmp(name(), \"ab\"));\nreturn two() != 0;\n", "if (strcmp(name(), \"ac\") != 0)\n\treturn 1;\nassert(!strcmp(name(), \"ad\"));\nreturn two() != 1;\n"},
 		{"a.sh", "[ \"$(two)\" = 2 ] || exit 1\ntest \"$x\" = \"ab\"\ngrep -qx 4 out\n", "[ \"$(two)\" = 1 ] || exit 1\ntest \"$x\" = \"ad\"\ngrep -qx 3 out\n"},
 		{"a.sh", ". ./calc.sh\ncd 'a/b'\nexit 0\n", ""},
 		{"a.py", "assert text() == \"a == 5, b == 6\"\n", "assert text() == \"a == 5, b == 7\"\n"},
+		{"a_test.go", "p := filepath.Join(t.TempDir(), \"f\")\nos.WriteFile(p, b, 0644)\nexec.Command(\"sh\", \"-c\").Start(\"x\", \"y\")\n", ""}, // a path and a mode
+		{"a_test.go", "func TestA(t *testing.T) {\n\tassert.Equal(t, filepath.Join(d, \"f\"), \"x\")\n\tos.Chmod(p, 0644)\n}\n", "func TestA(t *testing.T) {\n\tassert.Equal(t, filepath.Join(d, \"f\"), \"y\")\n\tos.Chmod(p, 0644)\n}\n"},
+		{"a.js", "t.is(double(2), 4);\nfs.chmodSync(p, 644);\nexpect(f(x)).to.eql('ab');\n", "t.is(double(2), 3);\nfs.chmodSync(p, 644);\nexpect(f(x)).to.eql('ad');\n"},
 		{"a.rb", "assert_equal 4, two\n", ""},
 	} {
 		got, ok := OtherValues(c.name, c.text)
