@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/configtest"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/loop/looptest"
 	"git-ward/protocols/uow"
 )
 
@@ -33,6 +34,12 @@ func TestMergeRight(t *testing.T) {
 	refused("is NONE", c+":main")
 	b.verdict("D-1.1", c, loop.FenceNone, true)
 	refused("without a fence", c+":main")
+	for words, doubt := range looptest.Doubtful {
+		b.doubt = doubt
+		b.verdict("D-1.1", c, "podman", true)
+		refused(words, c+":main")
+	}
+	b.doubt = nil
 	b.verdict("D-1.1", c, "podman", true)
 
 	// Code beside the verified commit, protocols, and a paused unit are refused.

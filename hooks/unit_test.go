@@ -26,6 +26,7 @@ type unitBench struct {
 	claims     map[string]*uow.Record // unit and commit to the record of the claim
 	deviations []string               // of the next verdicts
 	additions  []string               // of the next verdicts
+	doubt      func(*loop.Verdict)    // what they name against their word; nil for nothing
 	left       []loop.Left
 	included   []string
 }
@@ -175,6 +176,9 @@ func (b *unitBench) verdict(id, commit, fence string, met bool) {
 	}
 	v.Deviations = append(v.Deviations, b.deviations...)
 	v.Additions, v.Left, v.Included = b.additions, b.left, b.included
+	if b.doubt != nil {
+		b.doubt(&v)
+	}
 	line, err := v.Line()
 	if err != nil {
 		b.T.Fatal(err)

@@ -15,6 +15,7 @@ type Cause string
 const (
 	Proved      Cause = "proved"       // a verdict proves the work
 	WithChanges Cause = "with_changes" // it does, and the claim has more than work
+	Doubted     Cause = "doubted"      // it does, and it names what speaks against that
 	NotTaken    Cause = "not_included" // it passes only by the PM's word
 	Tampered    Cause = "tampered"     // the claim changed what is frozen, and fails
 	NoTool      Cause = "missing_tool" // a command that decides is not where it was run
@@ -43,6 +44,8 @@ func (o Outcomes) cause() Cause {
 	switch {
 	case o.Status == ExitConverged && o.Last != nil && len(o.Last.Left) > 0:
 		return WithChanges
+	case o.Status == ExitConverged && v != nil && len(v.Against()) > 0:
+		return Doubted
 	case o.Status == ExitConverged:
 		return Proved
 	case o.Decision.Reason == NotIncluded:
@@ -82,6 +85,10 @@ var advise = map[Cause][]Advice{
 	},
 	WithChanges: {
 		{"git ward review {d}", "shows it, with what is no work first: {what}"},
+		{"git ward take {d}", "takes it, if that is right"},
+	},
+	Doubted: {
+		{"git ward review {d}", "shows it, with what speaks against it first: {what}"},
 		{"git ward take {d}", "takes it, if that is right"},
 	},
 	NotTaken: {
@@ -158,6 +165,12 @@ func (o Outcomes) about() string {
 	switch v := o.Verdict; o.cause() {
 	case WithChanges:
 		return some(o.Last.Left)
+	case Doubted:
+		var doubts []string
+		for _, d := range v.Against() {
+			doubts = append(doubts, d.Words())
+		}
+		return strings.Join(doubts, "; ")
 	case NotTaken:
 		return some(v.Unsaid())
 	case Tampered:

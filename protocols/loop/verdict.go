@@ -384,12 +384,50 @@ func (v Verdict) HeldBefore() bool {
 
 // AnyValue are the criteria whose tests decide them by something else than what they compare
 // with (PROOF-3).
-func (v Verdict) AnyValue() (list []string) {
+func (v Verdict) AnyValue() []string {
+	return v.controlled(func(o Outcome) bool { return o.Control == ControlAnyValue })
+}
+
+func (v Verdict) controlled(so func(Outcome) bool) (list []string) {
 	for _, o := range v.Criteria {
-		if o.Control == ControlAnyValue {
+		if so(o) {
 			list = append(list, o.Criterion)
 		}
 	}
+	return list
+}
+
+// Doubt is something that a verdict names against its own word (PROOF-3, PROOF-4).
+type Doubt struct {
+	One, Many string   // what it is, of one of Of, and of more
+	Of        []string // tests or criteria; none where One says all
+}
+
+// Words are the doubt in a line: how many there are, and which.
+func (d Doubt) Words() string {
+	switch n := len(d.Of); n {
+	case 0:
+		return d.One
+	case 1:
+		return "1 " + d.One + ": " + d.Of[0]
+	default:
+		return fmt.Sprintf("%d %s: %s", n, d.Many, some(d.Of))
+	}
+}
+
+// Against is all that the verdict names against its own word. Whoever takes work on that word,
+// or shows it, asks here, so that no reader leaves out what another has.
+func (v Verdict) Against() (list []Doubt) {
+	of := func(one, many string, names []string) {
+		if len(names) > 0 {
+			list = append(list, Doubt{one, many, names})
+		}
+	}
+	of("lost test", "lost tests", v.Lost)
+	if v.HeldBefore() {
+		list = append(list, Doubt{One: "every criterion held before the work"})
+	}
+	of("criterion that holds with other values in its tests", "criteria that hold with other values in their tests", v.AnyValue())
 	return list
 }
 

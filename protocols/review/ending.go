@@ -137,6 +137,11 @@ func (e Ending) deviations() (lines []string) {
 	if v := e.Verdict; v != nil {
 		list("no work, and left out of the run that decides", v.LeftWords())
 		list("frozen, and put back for the verdict", v.Deviations)
+		for _, d := range v.Against() {
+			if list(d.One, d.Of); len(d.Of) == 0 {
+				lines = append(lines, "- "+d.One)
+			}
+		}
 		list("work by your word", v.Included)
 		if v.Fence == loop.FenceNone {
 			lines = append(lines, "- judged without a fence")

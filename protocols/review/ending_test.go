@@ -7,6 +7,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/loop/looptest"
 	"git-ward/protocols/uow"
 )
 
@@ -49,6 +50,7 @@ func TestEndings(t *testing.T) {
 	}{
 		"proved":               {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, nil), "", done, loop.Proved, "Done: every criterion is met after 1 iteration", "git ward review D-1"},
 		"proved, more left":    {loop.ExitConverged, loop.ExactCertificate, added, "", done, loop.WithChanges, "Done: every criterion is met", "git ward review D-1"},
+		"proved, a lost test":  {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, func(v *loop.Verdict) { v.Lost = []string{"TestA"} }), "", done, loop.Doubted, "Done: every criterion is met", "git ward review D-1"},
 		"diverged":             {loop.ExitDiverged, loop.SilentDivergence, none, "", failed, loop.Grew, "Stopped: the residual grew three times", "git ward directive edit D-1"},
 		"diverged, tampered":   {loop.ExitDiverged, loop.SilentDivergence, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the claim changed what the directive froze", "git ward directive edit D-1"},
 		"diverged, no tool":    {loop.ExitDiverged, loop.SilentDivergence, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
@@ -130,6 +132,26 @@ func TestEndingTells(t *testing.T) {
 	e.Project = "main"
 	if text := e.Text(); strings.Contains(text, "Next:") || !strings.Contains(text, "It is in main.") {
 		t.Errorf("what is taken needs nothing:\n%s", diag.Cut(text, 6000))
+	}
+}
+
+// TestDoubts: what a verdict names against its own word is said first, by the report of the
+// loop's end and by the review, and the report's advice is to look at it.
+func TestDoubts(t *testing.T) {
+	for words, doubt := range looptest.Doubtful {
+		v := verdict(loop.Exact)
+		doubt(v)
+		report := loop.NewReport(loop.Outcomes{Declaration: loop.Declaration{LoopID: "D-1.1"}, Status: loop.ExitConverged, Verdict: v, Last: &loop.Certificate{Type: loop.Exact}})
+		if report.Cause != loop.Doubted || !strings.Contains(report.NextActions[0], words) {
+			t.Errorf("%s: %s, %q", words, report.Cause, report.NextActions)
+		}
+		_, first, _ := strings.Cut(Ending{Report: report, Verdict: v}.Text(), "Look first at:\n")
+		if first, _, _ = strings.Cut(first, "\n\n"); !strings.Contains(first, words) {
+			t.Errorf("%s: the report has at first: %s", words, first)
+		}
+		if r := (&Review{Word: v}); !strings.Contains(r.First(), words) {
+			t.Errorf("%s: the review has at first: %s", words, r.First())
+		}
 	}
 }
 

@@ -93,7 +93,9 @@ func (r *Review) First() string {
 			list[0] += ", " + diag.Clean(diag.Cut(strings.Join(left, ", "), firstSize))
 		}
 		some(len(r.Word.Deviations), "deviation put back", "deviations put back")
-		some(len(r.Word.Lost), "lost test", "lost tests")
+		for _, d := range r.Word.Against() {
+			list = append(list, diag.Clean(diag.Cut(d.Words(), firstSize)))
+		}
 	}
 	some(len(r.Touched.Instructions), "file of instructions to agents", "files of instructions to agents")
 	some(len(r.Touched.Protected), "protected path", "protected paths")
@@ -101,12 +103,6 @@ func (r *Review) First() string {
 	some(len(r.Merge.Conflicts), "conflict with the project", "conflicts with the project")
 	if len(r.Merge.Conflicts) == 0 && len(r.Merge.Beside) > 0 {
 		list = append(list, "the project went on, so nobody judged the merged tree")
-	}
-	if r.Word != nil && r.Word.HeldBefore() {
-		list = append(list, "every criterion held before the work")
-	}
-	if r.Word != nil {
-		some(len(r.Word.AnyValue()), "criterion that holds with other values in its tests", "criteria that hold with other values in their tests")
 	}
 	if r.Word != nil && r.Word.Fence == loop.FenceNone {
 		list = append(list, "judged without a fence")
@@ -176,7 +172,7 @@ func (r *Review) deviations(p *page) {
 		p.add(Plain, "  work by your word: %s", diag.Untrusted(path))
 	}
 	for _, name := range v.Lost {
-		p.add(Warn, "  ran to its end without the work, and does not with it, by its runner's word: %s", diag.Untrusted(name))
+		p.add(Warn, "  lost test (as its runner prints it): %s finished without this work, and no longer does", diag.Untrusted(name))
 	}
 	for _, path := range v.NeverOpened {
 		p.add(Plain, "  changed, and opened by no command: %s", diag.Untrusted(path))

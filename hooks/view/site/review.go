@@ -132,6 +132,11 @@ func looks(r *review.Review) (list []look) {
 	if v := r.Word; v != nil {
 		add("no work, and left out of the run that decides", untrusted(v.LeftWords()))
 		add("changed, and put back for the verdict", untrusted(v.Deviations))
+		for _, d := range v.Against() {
+			if add(d.One, untrusted(d.Of)); len(d.Of) == 0 {
+				list = append(list, look{d.One, ""})
+			}
+		}
 		if v.Fence == loop.FenceNone {
 			list = append(list, look{"judged without a fence", ""})
 		}

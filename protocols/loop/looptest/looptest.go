@@ -1,0 +1,21 @@
+// Package looptest has verdicts for the tests of what reads them.
+package looptest
+
+import "git-ward/protocols/loop"
+
+// Doubtful are ways to make a verdict that holds name something against its own word, by what
+// each of its readers has to say then. The verdict needs a criterion.
+var Doubtful = map[string]func(*loop.Verdict){
+	"lost test":                            func(v *loop.Verdict) { v.Lost = []string{"calc.TestTwo"} },
+	"every criterion held before the work": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Before: true}) },
+	"holds with other values in its tests": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlAnyValue}) },
+}
+
+// outcomes are a verdict's, each with a control's word.
+func outcomes(v *loop.Verdict, word loop.Outcome) (list []loop.Outcome) {
+	for _, o := range v.Criteria {
+		o.Control, o.Before = word.Control, word.Before
+		list = append(list, o)
+	}
+	return list
+}
