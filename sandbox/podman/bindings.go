@@ -184,6 +184,15 @@ func (c *client) makeVolume(ctx context.Context, name, label string, options map
 	return err
 }
 
+func (c *client) volumes(ctx context.Context) (map[string]string, error) {
+	all, err := volumes.List(c.with(ctx), new(volumes.ListOptions).WithFilters(map[string][]string{"label": {labelRun}}))
+	runs := map[string]string{}
+	for _, v := range all {
+		runs[v.Name] = v.Labels[labelRun]
+	}
+	return runs, err
+}
+
 func (c *client) removeVolume(ctx context.Context, name string) error {
 	v, err := volumes.Inspect(c.with(ctx), name, nil)
 	if err != nil {

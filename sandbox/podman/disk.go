@@ -22,8 +22,8 @@ type disk struct {
 	owner  uint32 // on the host
 }
 
-// newDisk names the volume after the file, so that a launcher that died leaves
-// the next one nothing but the same volume.
+// newDisk names the volume after the file, so that two launchers have no two volumes of one
+// file. What one that was killed leaves, its reaper removes, or the next Sweep.
 func newDisk(m Mount, ids IDs) disk {
 	sum := sha256.Sum256([]byte(m.Source))
 	return disk{mount: m, volume: fmt.Sprintf("git-ward-%x", sum[:10]), owner: ids.Base + m.Owner}

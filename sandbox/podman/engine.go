@@ -75,6 +75,8 @@ type api interface {
 	list(ctx context.Context, label string, is func(names []string) bool) (ids []string, err error)
 
 	makeVolume(ctx context.Context, name, label string, options map[string]string) error
+	// volumes are the runs that made them, by their names.
+	volumes(ctx context.Context) (map[string]string, error)
 	removeVolume(ctx context.Context, name string) error
 
 	hasImage(ctx context.Context, name string) (bool, error)
@@ -160,8 +162,42 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 		}
 		n++
 	}
+	if err == nil { // podman 4.3 waits for ever for itself when it removes a volume that is in use
+		err = e.sweepVolumes(ctx)
+	}
 	removeNetworks()
 	return n, err
+}
+
+// sweepVolumes removes the volumes of earlier launchers.
+func (e *Engine) sweepVolumes(ctx context.Context) error {
+	names, err := e.leftVolumes(ctx)
+	for _, name := range names {
+		if rmErr := e.api.removeVolume(ctx, name); rmErr != nil {
+			err = errors.Join(err, fmt.Errorf("the volume %s stays: %w", name, rmErr))
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if names, again := e.leftVolumes(ctx); again == nil && len(names) == 0 {
+		return nil // the reaper of a launcher that was killed was faster
+	}
+	return err
+}
+
+func (e *Engine) leftVolumes(ctx context.Context) (names []string, err error) {
+	all, err := e.api.volumes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("podman does not list volumes: %w", err)
+	}
+	run := regexp.MustCompile("^" + regexp.QuoteMeta(e.opts.Owner) + "-[A-Z2-7]+$") // another owner's may begin alike
+	for name, by := range all {
+		if by != e.run && run.MatchString(by) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // broken is the container that podman cannot list.

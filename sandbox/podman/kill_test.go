@@ -34,6 +34,9 @@ func launcher() {
 	}
 	s := &podman.Spec{Image: os.Getenv("WARD_TEST_IMAGE"), Command: []string{"sleep", "60"},
 		NoNewPrivileges: true, ReadOnlyRoot: true, Network: podman.NetworkNone, Limits: podman.Limits{Processes: 64, Files: 1024}}
+	if disk := os.Getenv("WARD_TEST_DISK"); disk != "" {
+		s.Mounts = []podman.Mount{{Kind: podman.Disk, Source: disk, Target: "/bot", Size: 16 << 20, Owner: 1000}}
+	}
 	for made := 0; ; made++ {
 		if made == 1 {
 			fmt.Println("ready") // what it does works here
@@ -211,6 +214,54 @@ func TestKillWhileMade(t *testing.T) {
 		if try == 200 {
 			t.Fatal("no kill was while podman made one")
 		}
+	}
+}
+
+// TestKillWithDisk kills all at once that could remove a container's volume, whose name no later
+// launch meets again: the next one of the same owner removes it, and no other owner's.
+func TestKillWithDisk(t *testing.T) {
+	tier.Full(t, "it starts podman")
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: an ordinary user mounts no file system")
+	}
+	e, name := connect(t, "killed"), spec(t, "true").Image
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "WARD_TEST_LAUNCHER="+storage, "WARD_TEST_IMAGE="+name, "WARD_TEST_HOLD=1", "WARD_TEST_DISK="+filepath.Join(t.TempDir(), "bot.img"))
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	said.ReadString('\n')
+	if line, err := said.ReadString('\n'); err != nil {
+		t.Fatal(line, err)
+	}
+	tree := family(cmd.Process.Pid)
+	for _, who := range []string{"guard", "launcher", "reaper", "service"} {
+		syscall.Kill(tree[who], syscall.SIGKILL)
+	}
+	await.Exit(t, cmd)
+	volumes := func() string {
+		args := []string{"--root", storage + "/root", "--runroot", storage + "/run", "--tmpdir", storage + "/tmp", "--storage-driver", "overlay", "volume", "ls", "--quiet"}
+		out, err := exec.Command("podman", args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if volumes() == "" {
+		t.Fatal("it leaves no volume")
+	}
+	for _, other := range []string{"killed-x", "kill"} {
+		if _, err := connect(t, other).Sweep(t.Context()); err != nil || volumes() == "" {
+			t.Errorf("the sweep of %s: %q, %v", other, volumes(), err)
+		}
+	}
+	if n, err := e.Sweep(t.Context()); n != 1 || err != nil || volumes() != "" {
+		t.Errorf("swept %d, %v; left: %q", n, err, volumes())
 	}
 }
 

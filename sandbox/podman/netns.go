@@ -47,14 +47,15 @@ func removeNetworks() {
 	}
 }
 
-// busy has no launch of the machine remove a network until it is over: while podman makes one,
-// or takes one down, nobody is in it.
+// busy keeps every launch of the machine from removing a network until over is called: while
+// podman makes one, or takes one down, nobody is in it. Where the directory is not there yet,
+// there is no network to remove, and no lock to hold.
 func busy(ctx context.Context) (over func()) {
 	if os.Geteuid() != 0 {
 		return func() {}
 	}
 	lock, _ := flock.Within(ctx, filepath.Dir(networks), flock.Shared, unusedFor)
-	return func() { lock.Close() } // which there is none of before the first network
+	return func() { lock.Close() } // Close does nothing to a nil file
 }
 
 // unusedNetworks are Ward's network namespaces without a process, their inodes by their paths.
