@@ -77,7 +77,10 @@ func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
 		return r.plan, r.refs(ctx) // some may be left
 	}
 	if left := r.leftovers(); len(left) > 0 {
-		r.step(change("remove", "%s of an init that was killed", diag.Count(len(left), "file")), r.sweep)
+		for i, path := range left {
+			left[i] = diag.Clean(hookdir.Relative(r.Dir, path))
+		}
+		r.step(change("remove", "what an init that was killed left: %s", strings.Join(left, ", ")), r.sweep)
 	}
 	for _, part := range []func(context.Context) error{r.hooksBack, r.settingsBack, r.modesBack, r.refs, r.reflogs, r.files} {
 		if err := part(ctx); err != nil {
@@ -221,7 +224,17 @@ func ignore(err error) error {
 var made = pattern.New(`^(?:agent-objects\.json|agent-objects\.lock|aside|audit\.lock|authorized_keys|backpressure\.json|before\.json|cache|` +
 	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|held|judging|launch\.lock|launcher\.json|live|` +
 	`maintain\.(?:going|lock|mark|run|turn)|meter\.json|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
-	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers|\.[a-z_.-]+\.\d+)$`)
+	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers)$`)
+
+// unfinished is the name of a file that is written beside itself (internal/atomicfile), whose
+// writer was killed.
+var unfinished = pattern.New(`^\.(.+)\.\d+$`)
+
+// isUnfinished reports whether an entry of ward/ is such a file, of one that Ward makes.
+func isUnfinished(e fs.DirEntry) bool {
+	name := unfinished.Regexp().FindStringSubmatch(e.Name())
+	return name != nil && e.Type().IsRegular() && made.MatchString(name[1])
+}
 
 // files removes what Ward made in ward/, and last in it the record of what stood before.
 func (r *remover) files(context.Context) error {
@@ -233,18 +246,26 @@ func (r *remover) files(context.Context) error {
 	if err != nil {
 		return err
 	}
-	ours, theirs := 0, []string(nil)
+	ours, theirs, half := 0, []string(nil), []string(nil)
 	for _, e := range entries {
-		if made.MatchString(e.Name()) {
+		name := "ward/" + diag.Clean(e.Name())
+		switch {
+		case made.MatchString(e.Name()):
 			ours++
-		} else {
-			theirs = append(theirs, "ward/"+diag.Clean(e.Name()))
+		case isUnfinished(e):
+			ours++
+			half = append(half, name)
+		default:
+			theirs = append(theirs, name)
 		}
 	}
 	what := "ward/"
 	if len(theirs) > 0 {
 		r.plan.Stays = append(r.plan.Stays, "what Ward did not make: "+strings.Join(theirs, ", "))
 		what = "what Ward made in ward/"
+	}
+	if len(half) > 0 {
+		what += ", and what is half written: " + strings.Join(half, ", ")
 	}
 	if ours == 0 && len(theirs) > 0 {
 		return nil
@@ -261,7 +282,7 @@ func (r *remover) files(context.Context) error {
 			return err
 		}
 		for _, e := range entries {
-			if e.Name() == filepath.Base(beforeFile) || !made.MatchString(e.Name()) {
+			if e.Name() == filepath.Base(beforeFile) || !made.MatchString(e.Name()) && !isUnfinished(e) {
 				continue
 			}
 			if err := root.RemoveAll(e.Name()); err != nil {

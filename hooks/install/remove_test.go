@@ -153,19 +153,26 @@ func TestRemovesWhatItMade(t *testing.T) {
 	gitIn(t, want.Dir, "config", "core.logAllRefUpdates", "true")
 	run(t, want)
 	gitIn(t, want.Dir, "branch", "mine", "master")
-	theirs := []string{"ward/launch.env", "ward/allowed_signers", "ward/config.toml.bak", "ward/scripts/thesis"}
-	if err := os.Mkdir(filepath.Join(want.Dir, "ward/scripts"), 0o700); err != nil {
-		t.Fatal(err)
+	theirs := []string{"ward/launch.env", "ward/allowed_signers", "ward/config.toml.bak", "ward/scripts/thesis",
+		"ward/.signers.2026", "ward/.keys.1/id_ed25519", "ward/.config.toml.1/thesis"} // which no killed writer of Ward's left
+	for _, dir := range []string{"scripts", ".keys.1", ".config.toml.1"} {
+		if err := os.Mkdir(filepath.Join(want.Dir, "ward", dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, name := range theirs {
+	half := []string{"ward/.launcher.json.123", "ward/.verdict.pub.7"}
+	for _, name := range append(half, theirs...) {
 		overwrite(t, filepath.Join(want.Dir, name), "mine")
 	}
 	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(plan.Stays, "\n"); !strings.Contains(got, "what Ward did not make: ward/allowed_signers, ward/config.toml.bak, ward/launch.env, ward/scripts") {
+	if got := strings.Join(plan.Stays, "\n"); !strings.Contains(got, "what Ward did not make: ward/.config.toml.1, ward/.keys.1, ward/.signers.2026, ward/allowed_signers, ward/config.toml.bak, ward/launch.env, ward/scripts") {
 		t.Error(got)
+	}
+	if !slices.ContainsFunc(plan.Steps, func(s Step) bool { return strings.Contains(fmt.Sprint(s.Change), strings.Join(half, ", ")) }) {
+		t.Errorf("what is half written is not named: %v", plan.Steps)
 	}
 	take(t, want.Dir)
 	for _, name := range append(theirs, "logs/refs/heads/mine") {
@@ -173,7 +180,7 @@ func TestRemovesWhatItMade(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{config.Path, beforeFile, "ward/door.key", "ward/pending"} {
+	for _, name := range append(half, config.Path, beforeFile, "ward/door.key", "ward/pending") {
 		if _, err := os.Lstat(filepath.Join(want.Dir, name)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
