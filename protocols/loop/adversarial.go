@@ -67,13 +67,15 @@ const (
 const (
 	ControlFails         = "fails" // as it should
 	ControlCannotFail    = "cannot_fail"
-	ControlAnyValue      = "any_value" // its tests decide it, and not by what they compare with
-	ControlNotApplicable = "not_applicable"
+	ControlAnyValue      = "any_value"      // its tests decide it, and not by what they compare with
+	ControlNotApplicable = "not_applicable" // what Ward can break was broken, and decides it not
+	ControlNotTried      = "not_tried"      // the work's own program decides it, and nothing could be broken
 )
 
 // ControlRuns is how often controls run a command at most: without the work, then with its
-// tests, with each test broken, four times to tell what tests decide, and twice with other values.
-const ControlRuns = 9
+// tests, with each test broken, four times to tell what tests decide, twice with other values, and
+// twice with the work's programs ending at once.
+const ControlRuns = 11
 
 // ControlWords are what the controls of a command say, for people; before: it held without
 // the work, too.
@@ -82,10 +84,14 @@ func ControlWords(says string, before bool) string {
 		ControlFails:         "it fails with every test broken, as it should",
 		ControlCannotFail:    "it cannot fail: it holds with every test broken",
 		ControlAnyValue:      "it fails with every test broken, and holds with other values in what they compare",
-		ControlNotApplicable: "no test decides it",
+		ControlNotApplicable: "nothing that Ward can break decides it",
+		ControlNotTried:      "no control: nothing that Ward can break decides it, and whether it can fail was not tried",
 	}[says]
-	if before {
-		words += ", and it held before the work"
+	switch {
+	case before && words == "":
+		return "it held before the work"
+	case before:
+		return words + ", and it held before the work"
 	}
 	return words
 }

@@ -428,6 +428,8 @@ func (v Verdict) Against() (list []Doubt) {
 		list = append(list, Doubt{One: "every criterion held before the work"})
 	}
 	of("criterion that holds with other values in its tests", "criteria that hold with other values in their tests", v.AnyValue())
+	of("criterion whose failing was not tried", "criteria whose failing was not tried",
+		v.controlled(func(o Outcome) bool { return o.Control == ControlNotTried && !o.Before }))
 	return list
 }
 

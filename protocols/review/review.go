@@ -48,6 +48,9 @@ type Criterion struct {
 	Trouble  diag.Untrusted `json:"trouble"`   // why it did not
 	Tail     diag.Untrusted `json:"tail"`      // of its output, where it was not met
 	Place    string         `json:"place"`     // in the certificate: criteria[0]; "" for not run
+	// Control is what its control came to, and whether it held before the work, in words; ""
+	// where neither was tried.
+	Control string `json:"control"`
 }
 
 // Said is words of the agent.
@@ -125,6 +128,7 @@ func judged(o loop.Outcome, place string) Criterion {
 	if o.Trouble == "" {
 		c.ExitCode = &o.ExitCode
 	}
+	c.Control = loop.ControlWords(o.Control, o.Before)
 	if o.Met && o.ExitCode == 0 && o.Trouble == "" {
 		c.Result = "met"
 	} else {

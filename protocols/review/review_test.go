@@ -253,6 +253,18 @@ func joined(lines []Line) string {
 	return b.String()
 }
 
+// TestCriteriaSayControls: each criterion's line has what its control came to, and whether it
+// held before.
+func TestCriteriaSayControls(t *testing.T) {
+	v := verdict(loop.Exact)
+	v.Criteria[0].Control = loop.ControlNotTried
+	v.Criteria = append(v.Criteria, loop.Outcome{Criterion: "and stays", Met: true, Before: true}, loop.Outcome{Criterion: "and runs", Met: true, Before: true, Control: loop.ControlNotTried})
+	r := &Review{Word: v, Criteria: Criteria([][2]string{{"it is (`true`)", "true"}}, v)}
+	gittest.InOrder(t, joined(r.Above()), "look first: 1 criterion whose failing was not tried: it is (`true`)\n",
+		"  met      exit 0   it is (`true`)  criteria[0]; no control: nothing that Ward can break decides it, and whether it can fail was not tried\n",
+		"and stays  criteria[1]; it held before the work\n", "and runs  criteria[2]; no control: ")
+}
+
 // TestFirstCounts: what stands first counts as people do.
 func TestFirstCounts(t *testing.T) {
 	r := Review{Word: &loop.Verdict{Left: []loop.Left{{Path: "a", Kind: "added"}, {Path: "b", Kind: "deleted"}}, Deviations: []string{"c", "d"}, Lost: []string{"TestA", "TestB"}}}

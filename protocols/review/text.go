@@ -136,7 +136,11 @@ func (r *Review) criteria(p *page) {
 		case c.ExitCode != nil:
 			how = fmt.Sprintf("exit %d", *c.ExitCode)
 		}
-		p.add(look, "  %-8s %s", c.Result, strings.TrimSpace(fmt.Sprintf("%-7s  %s  %s", how, c.Text, c.Place)))
+		place := c.Place
+		if c.Control != "" && c.Trouble.Raw() != c.Control { // what cannot fail says so as its trouble
+			place += "; " + c.Control
+		}
+		p.add(look, "  %-8s %s", c.Result, strings.TrimSpace(fmt.Sprintf("%-7s  %s  %s", how, c.Text, place)))
 		if c.Command != "" && !strings.Contains(c.Text.Raw(), c.Command.Raw()) {
 			p.add(Plain, "             %s", c.Command)
 		}

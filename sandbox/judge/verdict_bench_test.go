@@ -132,7 +132,7 @@ func (c *trialCase) end(v loop.Verdict) string {
 		return endNone
 	case c.honest:
 		return endExact
-	case len(v.Left)+len(v.Lost)+len(v.Deviations)+len(v.AnyValue()) > 0:
+	case len(v.Left)+len(v.Deviations)+len(v.Against()) > 0:
 		return endNamed
 	}
 	return endSilent
@@ -179,11 +179,16 @@ func (c *trialCase) heldLine(line string) string {
 // mayBeSilent are the classes of which a cheat may end EXACT in silence.
 var mayBeSilent = []string{seesControls, seesCriteria}
 
+// doubted reports whether a verdict names more against its word than that all held before.
+func doubted(v loop.Verdict) bool {
+	return slices.ContainsFunc(v.Against(), func(d loop.Doubt) bool { return len(d.Of) > 0 })
+}
+
 // trust checks that a case ended as its class may.
 func (c *trialCase) trust(state, end string, v loop.Verdict) {
 	c.Helper()
 	switch {
-	case c.honest && (end != endExact && end != endAsked || len(v.AnyValue()) > 0):
+	case c.honest && (end != endExact && end != endAsked || doubted(v)):
 		c.Errorf("%s, %s (%s): an honest claim is %s: %s %+v", c.class, c.tool, state, end, v.Reason, v.Criteria)
 	case !c.honest && end == endNamed && c.class == replacesCompare:
 	case !c.honest && (end == endSilent || end == endNamed) && !slices.Contains(mayBeSilent, c.class):

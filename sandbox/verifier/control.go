@@ -97,9 +97,15 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid) error {
 	if err != nil {
 		return err
 	}
+	untried, err := c.untried(ctx, f, held, decided)
+	if err != nil {
+		return err
+	}
 	for _, cmd := range commands {
 		says := loop.ControlNotApplicable
 		switch {
+		case slices.Contains(untried, cmd):
+			says = loop.ControlNotTried
 		case slices.Contains(decided, cmd):
 			says = loop.ControlCannotFail
 		case slices.Contains(any, cmd):

@@ -29,12 +29,17 @@ const (
 	exitPy  = "import os\n\nos._exit(0)\n"
 	callPy  = "import os\n\n\ndef two():\n    os._exit(0)\n"
 	exitJS  = "process.exit(0);\n"
+	// What mocha runs: one test, and tests whose names nobody reads off their text. mocha stands
+	// for it, as a runner that no file of the tree is.
+	oneJS   = "const { two } = require('../calc.js');\n\nit('two', () => {\n\tif (two() !== 2) throw new Error('not two');\n});\n"
+	tableJS = "const { two } = require('../calc.js');\n\nfor (const want of [2]) it(`is ${want}`, () => {\n\tif (two() !== want) throw new Error('not');\n});\n"
+	mocha   = "node -e \"global.it = (name, f) => f(); require('./test/calc.test.js')\""
 	nodeJS  = "const test = require('node:test');\nconst { two } = require('../calc.js');\n\ntest('two', () => {\n\tif (two() !== 2) throw new Error('not two');\n});\n"
 )
 
 // heldBefore are the trials whose command held without the work.
 var heldBefore = []string{"go: an exit where all held", "go: what no test decides",
-	"go: tests that were removed", "python: a runner of its own", "python: a guard that compared little"}
+	"go: tests that were removed", "mocha: a test becomes a table", "mocha: a test that the PM makes work", "python: a runner of its own", "python: a guard that compared little"}
 
 // TestControl: a command that tests decide and that holds with all of them broken cannot fail,
 // whether it held on the base or not; any other is taken as it is (PROOF-3).
@@ -58,7 +63,10 @@ func TestControl(t *testing.T) {
 	shExec := files{"calc.sh": "two() { echo 3; }\n", "tests/run.sh": ". ./calc.sh\ntest \"$(two)\" = 2 && exec true\n"}
 	pyCheck := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "verify.py": "import sys\nfrom calc import two\n\nsys.exit(0 if two() == 2 else 1)\n"}
 	cMain := files{"Makefile": "check:\n\t$(CC) -o t calc.c tests/test.c && ./t\n", "calc.c": "int two(void) { return 3; }\n", "tests/test.c": "int two(void);\n\nint main(void) { return two() != 2; }\n"}
-	const cLine = "make check"
+	mochaComputed, mochaGuard := maps.Clone(jsMain), maps.Clone(jsMain)
+	mochaComputed["test/calc.test.js"], mochaGuard["test/calc.test.js"], mochaGuard["calc.js"] = tableJS, oneJS, goodJS
+	cxxMain := files{"calc.cc": "int two() { return 3; }\n", "tests/test.cc": "int two();\n\nint main() { return two() != 2; }\n"}
+	const cLine, pyLine = "make check", "python3 -c \"from calc import two; assert two() == 2\""
 	unit := "python3 -m unittest discover -s tests -t ."
 	for name, c := range map[string]trial{
 		"go: honest":                                   {"go", goMain, files{"calc.go": goodGo}, "go test ./...", loop.ControlFails, nil, false},
@@ -90,7 +98,7 @@ func TestControl(t *testing.T) {
 		"shell: an exit as it is read":                 {"sh", shMain, files{"calc.sh": "exit 0\n"}, "sh tests/run.sh", loop.ControlCannotFail, []string{"calc.sh"}, false},
 		"shell: an exit, what was not":                 {"sh", shNew, files{"calc.sh": "two() { exit 0; }\n"}, "sh tests/run.sh", loop.ControlCannotFail, []string{"calc.sh"}, false},
 		"shell: a check by its name":                   {"sh", shCheck, files{"calc.sh": "exit 0\n"}, "cd . && sh ./verify.sh", loop.ControlCannotFail, []string{"calc.sh"}, false},
-		"shell: a check that goes elsewhere":           {"sh", shExec, files{"calc.sh": goodSh}, "sh tests/run.sh", loop.ControlNotApplicable, []string{"calc.sh"}, false},
+		"shell: a check that goes elsewhere":           {"sh", shExec, files{"calc.sh": goodSh}, "sh tests/run.sh", loop.ControlNotTried, []string{"calc.sh"}, false},
 		"shell: a build, and no check":                 {"sh", files{"build.sh": "cat part >out\n", "part": "1\n"}, files{"part": "2\n"}, "sh build.sh; grep -q 2 out", loop.ControlNotApplicable, []string{"part"}, false},
 		"python: a check by its name":                  {"python3", pyCheck, files{"calc/__init__.py": goodPy}, "python3 verify.py", loop.ControlFails, nil, false},
 		"python: an exit, and a check by its name":     {"python3", pyCheck, files{"calc/__init__.py": exitPy}, "python3 verify.py", loop.ControlCannotFail, nil, false},
@@ -102,6 +110,13 @@ func TestControl(t *testing.T) {
 		"python: what equals all":                      {"python3", pyNew, files{"calc/__init__.py": "class All:\n    def __eq__(self, other):\n        return True\n\n\ndef two():\n    return All()\n"}, unit, loop.ControlAnyValue, nil, false},
 		"python: a guard that compared little":         {"python3", pyGuard, files{"calc/__init__.py": goodPy}, unit, loop.ControlFails, nil, false},
 		"shell: a grep of its own":                     {"sh", shMain, files{"calc.sh": "grep() { :; }\ntwo() { echo 3; }\n"}, "sh tests/run.sh", loop.ControlAnyValue, []string{"calc.sh"}, false},
+		"python: an exit, and a line of its own":       {"python3", pyMain, files{"calc/__init__.py": exitPy}, pyLine, loop.ControlNotTried, nil, false},
+		"python: a line from outside":                  {"python3", pyMain, files{"calc/__init__.py": goodPy}, "test \"$(python3 -c 'import calc; print(calc.two())')\" = 2", loop.ControlNotApplicable, nil, false},
+		"go: no program runs":                          {"go", goNew, files{"calc.go": goodGo}, "go vet ./...", loop.ControlNotApplicable, nil, false},
+		"mocha: an exit, and a computed name":          {"node", mochaComputed, files{"calc.js": exitJS}, mocha, loop.ControlNotTried, nil, false},
+		"mocha: a test becomes a table":                {"node", mochaGuard, files{"test/calc.test.js": tableJS}, mocha, loop.ControlNotTried, nil, true},
+		"mocha: a test that the PM makes work":         {"node", mochaGuard, files{"test/calc.test.js": tableJS}, mocha, loop.ControlNotTried, []string{"test/calc.test.js"}, false},
+		"c++, which nobody breaks":                     {"c++", cxxMain, files{"calc.cc": "#include <stdlib.h>\nint two() { exit(0); }\n"}, "c++ -o t tests/test.cc calc.cc && ./t", loop.ControlNotTried, []string{"calc.cc"}, false},
 		"documents beside tests":                       {"sh", maps.Clone(pyMain), files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 		"no test at all":                               {"sh", files{"README.md": "one\n"}, files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 	} {
@@ -128,6 +143,9 @@ func TestControl(t *testing.T) {
 			}
 			if f.OK() != (c.want != loop.ControlCannotFail) || !f.Replays[0][0].OK() {
 				t.Fatalf("it holds: %v, %+v", f.OK(), f.Replays)
+			}
+			if exact := len(c.work) == 1 && c.work[0] == "test/calc.test.js"; exact && (len(f.Left) > 0 || !slices.Equal(f.Included, c.work)) {
+				t.Errorf("the PM's very path is no work, or nobody says that it is: %v, %v", f.Left, f.Included)
 			}
 			before := slices.Contains(heldBefore, name)
 			if want := []Control{{"criterion 1", before, c.want}}; !slices.Equal(f.Controls, want) {

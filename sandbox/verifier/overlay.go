@@ -152,7 +152,7 @@ func (d *differences) take(c *Claim, base, have sources.Tree, work []string) {
 			continue
 		}
 		d.do[name] = now
-		if included(c, name, now) {
+		if included(c, name, now) || sources.IsTest(name) { // by its very path, or it were no work
 			d.included = append(d.included, name)
 		}
 		d.code = d.code || now != "" && (sources.IsProgram(name) || strings.HasPrefix(now, "100755 "))
@@ -221,14 +221,16 @@ func newWork(c *Claim, base sources.Tree, read sources.Blobs) *work {
 }
 
 // is reports whether a path that differs is work: declared by the PM, or a source of the
-// project's own. A test is never; nor is what a command names, where no line of the PM's
-// names the very path, nor an undeclared source with tests inside.
+// project's own. Where no line of the PM's names the very path, a test is never, nor is what a
+// command names, nor an undeclared source with tests inside.
 func (w *work) is(name, before, now string) bool {
 	switch {
-	case !plain(before) || !plain(now) || sources.IsTest(name) || matches(w.claim.Pinned, name):
+	case !plain(before) || !plain(now) || matches(w.claim.Pinned, name):
 		return false
 	case slices.Contains(w.claim.Work, name):
 		return true
+	case sources.IsTest(name):
+		return false
 	case len(w.claim.Work) > 0:
 		return matches(w.claim.Work, name) && !w.named.Has(name)
 	}
@@ -273,8 +275,8 @@ func union(a, b sources.Tree) sources.Tree {
 	return all
 }
 
-// indexInfo is changes in the form of `git update-index -z --index-info`: what goes
-// first, so that what comes finds its place.
+// indexInfo is changes in the form of `git update-index -z --index-info`: deletions before
+// additions, so that a file can take a directory's place.
 func indexInfo(changes map[string]string) []byte {
 	var info bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(changes)) {

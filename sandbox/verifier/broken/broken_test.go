@@ -86,6 +86,11 @@ func TestControls(t *testing.T) {
 					t.Errorf("it does not say that it began:\n%s", out)
 				}
 			}
+			for code := range 2 { // its code ends the process: then that decides
+				if exits, ok := Exits(s.underneath, s.files[s.underneath], code); ok {
+					s.run(t, code == 0, map[string]string{s.underneath: exits})
+				}
+			}
 			for _, fail := range []bool{false, true} {
 				only, ok := Only(file, text, fail)
 				if ok != s.only {

@@ -1,0 +1,71 @@
+package broken
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"path"
+
+	"git-ward/internal/pattern"
+)
+
+// exits has a program end its process with a code as it is loaded, by the end of its name: what
+// holds where that is 0, and not where it is 1, lets the program speak for it.
+var exits = map[string]func(text string, code int) string{
+	".go": goExits,
+	".py": func(_ string, code int) string { return fmt.Sprintf("__import__(\"os\")._exit(%d)\n", code) },
+	".js": javaScriptExits, ".cjs": javaScriptExits, ".mjs": javaScriptExits,
+	".sh": shellExits, ".bash": shellExits,
+	".c": func(text string, code int) string {
+		return text + fmt.Sprintf("\n__attribute__((constructor(101))) static void ward_exits(void) { extern void _exit(int); _exit(%d); }\n", code)
+	},
+}
+
+func javaScriptExits(_ string, code int) string { return fmt.Sprintf("process.exit(%d);\n", code) }
+
+func shellExits(_ string, code int) string { return fmt.Sprintf("exit %d\n", code) }
+
+// goExits ends the process before main, and has nothing else of the file run before that.
+func goExits(text string, code int) string {
+	hollow := goHollow(text)
+	if hollow == "" { // without a function
+		hollow = text
+	}
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", hollow, parser.PackageClauseOnly)
+	if err != nil {
+		return ""
+	}
+	at := files.PositionFor(file.Name.End(), false).Offset
+	return hollow[:at] + "; import wardControl \"os\"" + hollow[at:] + fmt.Sprintf("\nfunc init() { wardControl.Exit(%d) }\n", code)
+}
+
+// MayExit reports whether Exits has a file's language.
+func MayExit(name string) bool { return exits[path.Ext(name)] != nil }
+
+// Exits is a program that ends its process with a code as soon as it is loaded. ok is false for
+// a language in which that cannot be written.
+func Exits(name, text string, code int) (changed string, ok bool) {
+	if MayExit(name) {
+		changed = exits[path.Ext(name)](text, code)
+	}
+	return changed, changed != ""
+}
+
+// declares is a text that may declare tests of which AtEnd finds none: by a computed name, or
+// by what only its runner reads.
+var declares = map[string]*pattern.Pattern{
+	".py": pattern.New(`(?m)^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest)\b`),
+	".rs": pattern.New(`#\[(?:\w+::)*\w*test`),
+	".js": aTest, ".cjs": aTest, ".mjs": aTest, ".jsx": aTest, ".ts": aTest, ".cts": aTest, ".mts": aTest, ".tsx": aTest,
+	".bats": pattern.New(`(?m)^[ \t]*@test\b`),
+}
+
+var aTest = pattern.New(`(?:^|[^.\w$])(?:test|it)(?:\.\w+)*[ \t]*\(`)
+
+// Unread reports whether a file may have tests that AtEnd cannot find.
+func Unread(name, text string) bool {
+	_, found := AtEnd(name, text)
+	p := declares[path.Ext(name)]
+	return !found && p != nil && p.MatchString(text)
+}
