@@ -54,16 +54,15 @@ type Dir struct {
 var swept sync.Map
 
 // Make makes a directory in parent, the temporary directory if that is empty. The name says
-// to people what it is for. What killed makers left in parent is removed first, once a process.
+// to people what it is for. What killed makers left in parent is removed first, once a process,
+// as far as it goes: what does not go is no business of this maker, and `git ward doctor` tells
+// of it.
 func Make(parent, what string) (*Dir, error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
-	if _, done := swept.Load(parent); !done {
-		if err := Sweep(parent); err != nil {
-			return nil, err
-		}
-		swept.Store(parent, true)
+	if _, done := swept.Swap(parent, true); !done {
+		Sweep(parent)
 	}
 	root, err := os.OpenRoot(parent)
 	if err != nil {
@@ -119,7 +118,7 @@ func Reclaim(path, id string) error {
 }
 
 // Sweep removes what makers who are gone left in a directory. What points to each is its
-// name there, with the identity of its mark.
+// name there, with the identity of its mark. The error names each that does not go.
 func Sweep(parent string) error {
 	dir, err := os.Open(parent)
 	if err != nil {

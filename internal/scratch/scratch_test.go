@@ -103,6 +103,36 @@ func TestSweptOnce(t *testing.T) {
 	}
 }
 
+// TestStays: one leftover that does not go keeps nobody from a directory of his own, and
+// none of the others from going; a sweep names it.
+func TestStays(t *testing.T) {
+	parent := t.TempDir()
+	stays, goes := made(t, parent), made(t, parent)
+	inTheWay := filepath.Join(stays.Path+".mark", "x") // where its mark would be put
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stays.Lock.Close()
+	goes.Lock.Close()
+	other := filepath.Join(t.TempDir(), "other") // a parent of another name, which no Make has swept
+	if err := os.Symlink(parent, other); err != nil {
+		t.Fatal(err)
+	}
+	own, err := scratch.Make(other, "x-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there(goes.Path) || !there(inTheWay) {
+		t.Error("what goes stays, or what is a person's went")
+	}
+	if err := scratch.Sweep(parent); err == nil || !strings.Contains(err.Error(), filepath.Base(stays.Path)) {
+		t.Errorf("the sweep does not name it: %v", err)
+	}
+	if err := own.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSweepBesideMakers: a sweep that comes between a maker's removal and its letting go of
 // the lock, or between its keeping of a directory and that, finds nothing of its own there.
 func TestSweepBesideMakers(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package doctor looks at a machine and says what a fence needs that is not
-// there, each with the command that mends it (SBX-5). It changes nothing.
+// there, each with the command that mends it (SBX-5). It changes nothing; what killed programs
+// of Ward's left in the temporary directory goes, as with any program of Ward's.
 package doctor
 
 import (
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/config"
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
@@ -56,8 +58,17 @@ func Examine(ctx context.Context) []Finding {
 	if !e.root {
 		e.rootless()
 	}
+	e.leftovers()
 	e.program("go", Warning, "apt-get install golang-go", "bound into the fence when the host has one; without it the agent cannot build Go")
 	return e.found
+}
+
+// leftovers tells of what killed programs of Ward's left in the temporary directory and no
+// other one of them can remove. It keeps none from its work.
+func (e *examiner) leftovers() {
+	if err := scratch.Sweep(os.TempDir()); err != nil {
+		e.add("temporary directory", Warning, "see what is in it, and remove it", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
 }
 
 // Lacking reports whether something is missing.

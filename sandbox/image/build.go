@@ -66,7 +66,10 @@ func Build(ctx context.Context, store Store, o Options) (name string, err error)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, work.Remove(), scratch.Sweep(filepath.Dir(work.Path))) }()
+	defer func() {
+		err = errors.Join(err, work.Remove())
+		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; what does not go, doctor tells
+	}()
 	dir := work.Path
 	start := time.Now()
 	if o.Recipe.From != "" {

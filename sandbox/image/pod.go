@@ -50,7 +50,10 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, work.Remove(), scratch.Sweep(filepath.Dir(work.Path))) }()
+	defer func() {
+		err = errors.Join(err, work.Remove())
+		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; what does not go, doctor tells
+	}()
 	dir := work.Path
 	bin := filepath.Join(dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
