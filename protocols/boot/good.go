@@ -21,6 +21,7 @@ const (
 	// BeforePrefix begins the refs of those before it, other programs each: 1 is the newest.
 	BeforePrefix = "refs/ward/boot/before/"
 	// Fallen is the commit of the project's branch whose program gave way to an earlier one.
+	// No watcher starts that program while the branch has it and an earlier one is known.
 	Fallen = "refs/ward/boot/fallen"
 )
 
@@ -64,6 +65,10 @@ const Passed = "ward-watcher: passed "
 // FellBack begins the line on the watcher's standard output that tells the host which
 // commit of main gave way to an earlier program; the commit's full id follows.
 const FellBack = "ward-watcher: fell back from "
+
+// Again begins the line on the watcher's standard output that tells the host that all
+// programs that held gave way, too: the commit that fell is tried again; its full id follows.
+const Again = "ward-watcher: tries again "
 
 // Program names what of a commit can run, by the entries of its tree in the form of
 // git ls-tree: equal names, the same program. A report on main does not make it another;

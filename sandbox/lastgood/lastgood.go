@@ -39,14 +39,15 @@ type Book struct {
 
 // Held makes a commit whose program is said to have held the last good one. Another
 // commit with the same program leaves the list; all others move down, the oldest out.
-// Where it is what the project's branch has now, none is fallen any more.
+// Where it is what the project's branch has now, none is fallen any more. Of a program that
+// gave way a start says nothing: it started each time before it died.
 func (b Book) Held(ctx context.Context, commit string) error {
 	return b.move(ctx, commit, "watcher: held", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
-		program, moves, err := b.first(ctx, r, commit)
-		if err != nil {
+		program, fallen, err := b.fallen(ctx, r, commit)
+		if err != nil || program == "" {
 			return nil, err
 		}
-		fallen, err := r.Ref(ctx, boot.Fallen)
+		moves, err := b.list(ctx, r, program, commit)
 		if err != nil || fallen == git.Zero {
 			return moves, err
 		}
@@ -66,12 +67,32 @@ func (b Book) Passed(ctx context.Context, commit, directive string) error {
 		if err != nil || old == commit {
 			return nil, err
 		}
+		if program, _, err := b.fallen(ctx, r, commit); err != nil || program == "" {
+			return nil, err
+		}
 		return []git.RefUpdate{{Ref: ref, Old: old, New: commit}}, nil
 	})
 }
 
+// fallen names the program of a commit, "" where it is the one that gave way, and the commit
+// that the ref of that one holds.
+func (b Book) fallen(ctx context.Context, r *git.Repo, commit string) (program, fallen string, err error) {
+	if fallen, err = r.Ref(ctx, boot.Fallen); err != nil {
+		return "", "", err
+	}
+	gave, err := b.program(ctx, r, fallen)
+	if err != nil {
+		return "", "", err
+	}
+	if program, err = b.program(ctx, r, commit); program == gave {
+		program = ""
+	}
+	return program, fallen, err
+}
+
 // Tried reports whether the program of a commit is one that passed a probation, the newest
-// of a directive, or what the project's branch has now.
+// of a directive, or what the project's branch has now: even where that gave way, a commit with
+// it brings the branch no other.
 func (b Book) Tried(ctx context.Context, commit string) (bool, error) {
 	r := git.Open(b.Bare)
 	wanted, err := b.program(ctx, r, commit)
@@ -90,19 +111,19 @@ func (b Book) Tried(ctx context.Context, commit string) (bool, error) {
 	return false, nil
 }
 
-// first makes a commit the first of the list, which has each program once.
-func (b Book) first(ctx context.Context, r *git.Repo, commit string) (program string, moves []git.RefUpdate, err error) {
-	if program, err = b.program(ctx, r, commit); err != nil {
-		return "", nil, err
-	}
-	refs, old, list := boot.GoodRefs(), map[string]string{}, []string{commit}
+// list takes a program out of the list, and puts commits before it. What the project's
+// branch no longer has, somebody took back: it leaves the list, too.
+func (b Book) list(ctx context.Context, r *git.Repo, program string, list ...string) (moves []git.RefUpdate, err error) {
+	refs, old := boot.GoodRefs(), map[string]string{}
 	for _, ref := range refs {
 		if old[ref], err = r.Ref(ctx, ref); err != nil {
-			return "", nil, err
+			return nil, err
 		}
-		if other, err := b.program(ctx, r, old[ref]); err != nil {
-			return "", nil, err
-		} else if other != "" && other != program && b.onProject(ctx, r, old[ref]) == nil { // else somebody took it back
+		other, err := b.program(ctx, r, old[ref])
+		if err != nil {
+			return nil, err
+		}
+		if other != "" && other != program && b.onProject(ctx, r, old[ref]) == nil {
 			list = append(list, old[ref])
 		}
 	}
@@ -115,17 +136,60 @@ func (b Book) first(ctx context.Context, r *git.Repo, commit string) (program st
 			moves = append(moves, git.RefUpdate{Ref: ref, Old: old[ref], New: now})
 		}
 	}
-	return program, moves, nil
+	return moves, nil
 }
 
 // FellBack writes down that a commit's program is said to have given way to an earlier one.
+// It is none of those that held any more, and none that passed a probation.
 func (b Book) FellBack(ctx context.Context, commit string) error {
 	return b.move(ctx, commit, "watcher: fell back", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
-		old, err := r.Ref(ctx, boot.Fallen)
-		if err != nil || old == commit {
+		program, err := b.program(ctx, r, commit)
+		if err != nil {
 			return nil, err
 		}
-		return []git.RefUpdate{{Ref: boot.Fallen, Old: old, New: commit}}, nil
+		moves, err := b.list(ctx, r, program)
+		if err != nil {
+			return nil, err
+		}
+		passed, err := r.Refs(ctx, boot.PassedPrefix)
+		if err != nil {
+			return nil, err
+		}
+		for _, tip := range passed {
+			if other, err := b.program(ctx, r, tip.ID); err != nil {
+				return nil, err
+			} else if other == program {
+				moves = append(moves, git.RefUpdate{Ref: tip.Name, Old: tip.ID, New: git.Zero})
+			}
+		}
+		old, err := r.Ref(ctx, boot.Fallen)
+		if err == nil && old != commit {
+			moves = append(moves, git.RefUpdate{Ref: boot.Fallen, Old: old, New: commit})
+		}
+		return moves, err
+	})
+}
+
+// Again writes down that a commit whose program gave way is said to be tried again, because
+// the earlier ones do no better.
+func (b Book) Again(ctx context.Context, commit string) error {
+	return b.move(ctx, commit, "watcher: tries again", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
+		if fallen, err := r.Ref(ctx, boot.Fallen); err != nil || fallen != commit {
+			return nil, err
+		}
+		return []git.RefUpdate{{Ref: boot.Fallen, Old: commit, New: git.Zero}}, nil
+	})
+}
+
+// Forget has the program that gave way tried again, because the PM wants that.
+func (b Book) Forget(ctx context.Context) error {
+	r := git.Open(b.Bare)
+	return git.Update(ctx, git.Race{What: boot.Fallen}, func() (bool, error) {
+		fallen, err := r.Ref(ctx, boot.Fallen)
+		if err != nil || fallen == git.Zero {
+			return true, err
+		}
+		return git.Swapped(r.UpdateRefs(ctx, "launch: reset", git.RefUpdate{Ref: boot.Fallen, Old: fallen, New: git.Zero}))
 	})
 }
 

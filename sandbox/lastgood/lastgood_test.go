@@ -2,6 +2,7 @@ package lastgood
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"os"
@@ -153,7 +154,7 @@ func TestList(t *testing.T) {
 	if fallen := p.Run(p.Bare, "git", "rev-parse", boot.Fallen); strings.TrimSpace(fallen) != b {
 		t.Errorf("%s is fallen, not %s", fallen, b)
 	}
-	list := []string{same, b}
+	list := []string{same}
 	for _, text := range []string{"c", "d", "e", "f"} {
 		id := commit("program", text)
 		held(id)
@@ -204,6 +205,75 @@ func TestList(t *testing.T) {
 		if ok, err := book.Tried(t.Context(), id); !ok || err != nil {
 			t.Errorf("%s is not known to have passed: %v", id, err)
 		}
+	}
+	p.Fsck()
+}
+
+// TestFellBack: a program that gave way is none of those that held, and none that passed a
+// probation, whoever starts it again or tries it on a branch: another slot of the launch, or
+// the next. It comes back where the earlier ones did no better, or the PM wants that.
+func TestFellBack(t *testing.T) {
+	tier.First(t, "it builds the binaries for a guarded repository")
+	p := gittest.New(t)
+	book := Book{p.Bare, control}
+	do := func(do func(context.Context, string) error, commit string) {
+		t.Helper()
+		if err := do(t.Context(), commit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refs := func(want ...string) {
+		t.Helper()
+		var got []string
+		for line := range strings.Lines(p.Run(p.Bare, "git", "for-each-ref", "--format=%(objectname) %(refname)", boot.LastGood, boot.Prefix)) {
+			got = append(got, strings.TrimSpace(line))
+		}
+		if slices.Sort(want); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	good := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	do(book.Held, good)
+	p.Git("checkout", "-q", "-b", "agent/x")
+	p.Commit("program", "it starts, and dies")
+	p.Git("push", "-q", "origin", "agent/x")
+	branch := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	pass := func(commit string) error { return book.Passed(t.Context(), commit, "D-1") }
+	if err := pass(branch); err != nil {
+		t.Fatal(err)
+	}
+	p.Git("checkout", "-q", "main")
+	p.Git("merge", "-q", "--no-ff", "-m", "merge", "agent/x")
+	p.Git("push", "-q", "origin", "main")
+	bad := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	do(book.Held, bad)
+	refs(bad+" "+boot.LastGood, good+" "+boot.GoodRef(1), branch+" "+boot.PassedRef("D-1"))
+	do(book.FellBack, bad)
+	fell := []string{good + " " + boot.LastGood, bad + " " + boot.Fallen}
+	refs(fell...)
+	do(book.Held, bad) // another slot's watcher says that it has started
+	if err := pass(branch); err != nil {
+		t.Fatal(err)
+	}
+	do(book.Held, good)
+	do(book.FellBack, bad)
+	refs(fell...)
+	do(book.Again, good) // which did not fall
+	refs(fell...)
+	do(book.Again, bad)
+	do(book.Held, bad)
+	refs(bad+" "+boot.LastGood, good+" "+boot.GoodRef(1))
+	do(book.FellBack, bad)
+	p.Commit("program", "mended")
+	p.Git("push", "-q", "origin", "main")
+	if ok, err := book.Tried(t.Context(), branch); ok || err != nil {
+		t.Error("what gave way counts as tried:", err)
+	}
+	for range 2 {
+		if err := book.Forget(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		refs(good + " " + boot.LastGood)
 	}
 	p.Fsck()
 }

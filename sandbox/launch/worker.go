@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
 	"git-ward/sandbox/host"
+	"git-ward/sandbox/lastgood"
 )
 
 // worker is one of those who work for a launch, each behind a door and a gateway of its own,
@@ -54,6 +55,11 @@ func (l *launch) openHost() {
 func (l *launch) runWorkers(ctx context.Context) error {
 	if l.host != nil {
 		defer runstate.ForgetWorkers(l.spec.Bare)
+		if l.spec.Payload.Reset {
+			if err := (lastgood.Book{Bare: l.spec.Bare, Control: l.spec.Settings.Control}).Forget(ctx); err != nil {
+				return err
+			}
+		}
 		return l.host.Serve(ctx)
 	}
 	w := &worker{launch: l, number: 1, state: l.spec.workerState(1), payload: l.spec.Payload}
