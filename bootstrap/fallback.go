@@ -10,37 +10,51 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// deaths are ends in a row of one program that nobody asked for.
+// deaths are ends of one program that nobody asked for.
 type deaths struct {
 	Code  string `json:"code"` // of the program
 	Count int    `json:"count"`
 }
 
 const (
-	// maxDeaths is how often in a row main's program may end by itself, up and not for
-	// [bootstrap] check yet, before an earlier one takes its place.
-	maxDeaths = 3
+	// maxDeaths is the count of deaths at which an earlier program takes the place of main's:
+	// three in a row. A death is one of main's program that ended by itself, up and not for
+	// [bootstrap] check yet. A good end takes off half of one: a program that dies each second
+	// time gives way, too, and one that does so rarely never.
+	maxDeaths = 3 * aDeath
+	aDeath    = 2
+	aGoodEnd  = 1
 	// maxBad bounds what is remembered of programs that gave way.
 	maxBad = 20
 )
 
-// givesWay counts how a run of main's own program ended, and reports whether it ended too
-// often: that it answers that it is up says only that it started.
-func (w *watcher) givesWay(t *target, r run) bool {
-	if !t.own || t.branch != boot.Main || !r.Booted || r.Signaled || r.Stale {
+// counts notes how a run of main's own program ended, and reports whether that was a death: that
+// it answers that it is up says only that it started. One that hands over counts where it had to
+// be ended or ended badly, until what it asked for has started.
+func (w *watcher) counts(ctx context.Context, t *target, r run) (death bool) {
+	if ctx.Err() != nil || !t.own || t.branch != boot.Main || !r.Booted || r.Stale || r.Signaled && r.Status.OK() && !w.inVain(w.state.Hop) {
 		return false
 	}
 	d := &w.state.Deaths
 	defer w.state.save()
-	if r.Time >= w.opts.Settings.Bootstrap.Check.Duration || w.opts.ends() && r.Status.OK() && r.Excess == nil {
-		*d = deaths{}
-		return false
-	}
 	if d.Code != t.code {
 		*d = deaths{Code: t.code}
 	}
-	d.Count++
-	return d.Count >= maxDeaths
+	if r.Time >= w.opts.Settings.Bootstrap.Check.Duration || w.opts.ends() && !r.Signaled && r.Status.OK() && r.Excess == nil {
+		d.Count = max(0, d.Count-aGoodEnd)
+		return false
+	}
+	d.Count += aDeath
+	if w.state.Hop != nil {
+		w.state.Hop.Counted = r.Signaled
+	}
+	return true
+}
+
+// inVain reports whether a hop asks once more for what has failed to start as often as an agent
+// that reads bootstrap.log asks for any branch.
+func (w *watcher) inVain(h *hop) bool {
+	return h != nil && w.journal.Failures(h.branch(), h.Commit) >= boot.MaxFailures
 }
 
 // fallBack pins the newest program of main that held and did not give way since, in place
@@ -52,15 +66,19 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	p, main := w.state.Pin, t.code
 	pinned := t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback
 	if pinned {
-		w.state.Pin, main = nil, p.Main
-		if pinned = t.code != main; pinned && !p.Fallback { // else it went back to main's own
+		w.state.Pin, main = nil, t.main
+		if pinned = t.code != main; pinned && p != nil && !p.Fallback { // else it went back to main's own
 			return
 		}
 	}
 	w.state.Bad = remember(w.state.Bad, t.code, maxBad)
-	good := w.earlier(ctx)
+	w.state.Proved = slices.DeleteFunc(w.state.Proved, func(code string) bool { return code == t.code })
+	good := w.earlier(ctx, main)
 	if good == "" {
 		w.state.Bad = nil
+		if fallen, code := w.gaveWay(ctx); code == main {
+			fmt.Fprintln(w.opts.Stdout, boot.Again+fallen)
+		}
 		return
 	}
 	if h := w.state.Hop; h != nil { // asked for by what gave way, and it leads back there or nowhere
@@ -78,10 +96,23 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	w.notices.Tell(n)
 }
 
-// earlier is the commit of the newest program of main that held and is none of those that
-// gave way since, "" for none.
-func (w *watcher) earlier(ctx context.Context) string {
-	return w.held(ctx, func(code string) bool { return !slices.Contains(w.state.Bad, code) })
+// earlier is the commit of the newest program of main that held, is another than main's, and is
+// none of those that gave way since, "" for none.
+func (w *watcher) earlier(ctx context.Context, main string) string {
+	return w.held(ctx, func(code string) bool { return code != main && !slices.Contains(w.state.Bad, code) })
+}
+
+// gaveWay is the commit of main whose program gave way, as the host knows it from any watcher of
+// any launch, and names that program; "" for none.
+func (w *watcher) gaveWay(ctx context.Context) (commit, code string) {
+	commit, err := w.remote.Commit(ctx, boot.Fallen)
+	if err == nil && commit != "" {
+		code, err = w.remote.Code(ctx, commit)
+	}
+	if err != nil {
+		w.log.Error().Err(err).Msg("what gave way cannot be read")
+	}
+	return commit, code
 }
 
 // held is the commit of the newest program of main that held and whose code is so, "" for

@@ -3,8 +3,10 @@ package bootstrap_test
 import (
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
@@ -56,13 +58,13 @@ func TestDies(t *testing.T) {
 	}
 	s.until("the PM is told of both", func() bool { return len(s.reports(comms.Fallback)) == 2 })
 	for _, told := range s.reports(comms.Fallback) {
-		if !strings.Contains(told.Raw, "The agent ended by itself 3 times in a row from main, commit ") {
+		if !strings.Contains(told.Raw, "The agent ended by itself again and again from main, commit ") {
 			t.Error(told.Raw)
 		}
 	}
-	mended := s.main(steadily + "# mended\n")
+	s.main(steadily + "# mended\n")
 	s.endAgent()
-	s.awaitLast(boot.Success, mended)
+	s.awaitRun(steadily + "# mended\n")
 	s.onlyOne()
 }
 
@@ -106,5 +108,156 @@ func TestDiesAlone(t *testing.T) {
 	s.awaitCount("SUCCESS main", 5)
 	if told := s.reports(comms.Fallback); len(told) > 0 {
 		t.Error(told)
+	}
+}
+
+// runs is how often main's program was so when it started: a report moves main, and not its
+// program.
+func (s *site) runs(program string) (n int) {
+	s.T.Helper()
+	for _, e := range entries(s) {
+		if e.Event == boot.Success && e.Branch == boot.Main && s.show(e.Commit+":agent.sh") == program {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitRun waits until main's program is so and has started.
+func (s *site) awaitRun(program string) {
+	s.T.Helper()
+	s.until("another program of main's", func() bool { return s.runs(program) > 0 })
+}
+
+// TestDiesOnADirective: a watcher that works on one directive, as each in a container does, ends
+// no sooner than it knows whether main dies again and again: the next one may be another slot's,
+// or have lost its state with the container. For that the host's word counts, until main's code
+// moves.
+func TestDiesOnADirective(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steadily, `check = "10m"`)
+	first := s.head()
+	bad := s.main(dies)
+	s.held(bad, first)
+	s.start("--directive", "D-1")
+	s.awaitLast(boot.Success, first)
+	if n := s.runs(dies); n != 3 {
+		t.Errorf("%d starts of what dies: %v", n, s.history())
+	}
+	s.until("the host is told", func() bool { return strings.Contains(s.out.String(), boot.FellBack) })
+	s.kill()
+	s.state += "-of-another"
+	s.Run(s.Bare, "git", "update-ref", boot.Fallen, bad)
+	s.start("--directive", "D-2")
+	s.awaitLast(boot.Success, first)
+	s.endAgent() // it is no death of main's
+	s.awaitCount("SUCCESS main", 2)
+	s.branch("agent/x", handover)
+	s.signal("bootstrap", "agent/x")
+	s.await("SUCCESS agent/x", "SUCCESS main")
+	s.main(steadily + "# mended\n")
+	s.endAgent()
+	s.awaitRun(steadily + "# mended\n")
+	if n := s.runs(dies); n != 0 {
+		t.Errorf("what gave way was started: %v", s.history())
+	}
+	s.onlyOne()
+}
+
+// TestDiesWhereAllDo: where the earlier programs die, too, main is not to blame: the watcher says
+// so, and ends where it has one directive.
+func TestDiesWhereAllDo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, dies, `check = "10m"`)
+	first := s.head()
+	bad := s.main(dies + "# later\n")
+	s.held(first)
+	s.Run(s.Bare, "git", "update-ref", boot.Fallen, bad)
+	s.start("--directive", "D-1")
+	await.Exit(t, s.watcher)
+	s.watcher = nil
+	if out, want := s.out.String(), strings.Repeat(boot.Booted+first+"\n", 3)+boot.Again+bad+"\n"; out != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+}
+
+// TestDiesEachSecondTime: a good end after each death makes no program one that holds.
+func TestDiesEachSecondTime(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steadily, `check = "10m"`)
+	first := s.head()
+	second := library + "ok\nif [ -e \"$S/died\" ]; then rm \"$S/died\"; exit 0; fi\ntouch \"$S/died\"\nexit 1\n"
+	s.held(s.main(second), first)
+	for range 4 { // a death and a good end each
+		s.start("--directive", "D-1")
+		await.Exit(t, s.watcher)
+		s.watcher = nil
+	}
+	s.start("--directive", "D-1")
+	s.awaitLast(boot.Success, first)
+	if n := s.runs(second); n != 9 {
+		t.Errorf("it gave way after %d runs", n)
+	}
+}
+
+// TestDiesForAHop: a main that asks for a branch that does not start, and dies, is not excused
+// by it, nor is one that ends well and asks again and again.
+func TestDiesForAHop(t *testing.T) {
+	t.Parallel()
+	testDiesForAHop(t, "exit 1\n", 3)
+}
+
+// TestHopsInVain is TestDiesForAHop where main ends well.
+func TestHopsInVain(t *testing.T) {
+	tier.Full(t, "it waits for pauses")
+	t.Parallel()
+	testDiesForAHop(t, "exit 0\n", 6)
+}
+
+func testDiesForAHop(t *testing.T, end string, want int) {
+	s := newSite(t, steadily, `check = "10m"`)
+	first := s.head()
+	s.branch("agent/x", "exit 7\n")
+	asks := library + "ok\nsignal bootstrap agent/x\n" + end
+	s.held(s.main(asks), first)
+	s.start("--directive", "D-1")
+	s.awaitLast(boot.Success, first)
+	if n := s.runs(asks); n != want {
+		t.Errorf("%d starts", n)
+	}
+	s.onlyOne()
+}
+
+// TestHopsThatStart: a main that asked for what started has not died, however it ended.
+func TestHopsThatStart(t *testing.T) {
+	tier.Full(t, "it waits for pauses")
+	t.Parallel()
+	s := newSite(t, steadily, `check = "10m"`)
+	first := s.head()
+	s.branch("agent/x", handover)
+	s.held(s.main(library+"ok\n[ $(grep -c 'SUCCESS agent/x' \"$WARD_BOOT_LOG\") -lt 3 ] || exec sleep 100000 9>&-\nsignal bootstrap agent/x\nexit 1\n"), first)
+	s.start("--directive", "D-1")
+	s.awaitCount("SUCCESS main", 4)
+	if strings.Contains(s.out.String(), boot.FellBack) {
+		t.Errorf("%q", s.out.String())
+	}
+}
+
+// TestToldToEnd: a main that ends because its watcher was told to has not died.
+func TestToldToEnd(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steadily, `check = "10m"`)
+	first := s.head()
+	now := s.main(steadily + "# now\n")
+	s.held(now, first)
+	for n := range 4 {
+		s.start("--directive", "D-1")
+		s.awaitCount("SUCCESS main", n+1)
+		s.watcher.Process.Signal(syscall.SIGTERM)
+		await.Exit(t, s.watcher)
+		s.watcher = nil
+	}
+	if n := s.runs(steadily + "# now\n"); n != 4 {
+		t.Errorf("it ran %d times: %v", n, s.history())
 	}
 }

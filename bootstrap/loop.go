@@ -73,16 +73,17 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 		}
 		var r run
 		var pin *pin
+		var again bool
 		if t != nil {
 			r = w.start(ctx, t)
 			pin = w.state.Pin
-			w.judge(ctx, t, r)
+			again = w.judge(ctx, t, r) && w.opts.Directive != "" // the next container may know nothing of it
 		}
 		if ctx.Err() != nil {
 			return r.code, nil
 		}
 		fell := w.state.Pin != nil && w.state.Pin != pin
-		if w.opts.ends() && t != nil && !fell && w.over(t, r) {
+		if w.opts.ends() && t != nil && !fell && !again && w.over(t, r) {
 			w.notices.Flush(ctx)
 			return r.code, nil
 		}

@@ -13,11 +13,12 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// judge draws the conclusions of a run.
-func (w *watcher) judge(ctx context.Context, t *target, r run) {
+// judge draws the conclusions of a run, and reports whether main's program died and has to
+// show yet whether it does so again.
+func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 	if ctx.Err() != nil && !r.Booted { // it was not the target's fault
 		w.abandon(t)
-		return
+		return false
 	}
 	r.Signaled = w.handsOver(ctx, t, r)
 	if r.Excess != nil {
@@ -38,11 +39,12 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 	if !r.Booted {
 		w.fail(t, r.Why)
 	}
+	death := w.counts(ctx, t, r)
 	if r.died() && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's
 		w.tellDeath(t, r)
 	}
-	if w.givesWay(t, r) {
-		w.fallBack(ctx, t, fmt.Sprintf("ended by itself %d times in a row", maxDeaths), r.Why)
+	if death && w.state.Deaths.Count >= maxDeaths {
+		w.fallBack(ctx, t, "ended by itself again and again", r.Why)
 	}
 	if w.restarts.count() && !w.notices.Told(deathKind) { // else the PM knows that it ends again and again
 		w.notices.Tell(guardNotice("restarts", *t, fmt.Sprintf(
@@ -50,6 +52,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) {
 			w.restarts.limit, w.restarts.maxPause)))
 	}
 	w.dir.Reserve()
+	return death && w.state.Deaths.Count > 0
 }
 
 // handsOver reports whether a run ended for the signal that it wrote: main's program for
@@ -68,6 +71,7 @@ func (w *watcher) handsOver(ctx context.Context, t *target, r run) bool {
 	if err != nil || commit == "" {
 		return false
 	}
+	h.Commit = commit
 	code, err := w.remote.Code(ctx, commit)
 	return err == nil && (code != t.code || t.branch != boot.Main && h.branch() != t.branch)
 }

@@ -45,6 +45,13 @@ func (w *watcher) mustProve(ctx context.Context, t *target) bool {
 	if t.own = len(w.trees.RunCommand(ctx, "")) > 0; !t.own || !w.opts.Settings.Bootstrap.Probation || slices.Contains(w.state.Proved, t.code) {
 		return false
 	}
+	// What the worker of this directive had passed in another container, the host knows.
+	passed, err := w.remote.Commit(ctx, boot.PassedRef(w.opts.Directive))
+	if err == nil && passed != "" {
+		if code, err := w.remote.Code(ctx, passed); err == nil && code == t.code {
+			return false
+		}
+	}
 	return w.held(ctx, func(code string) bool { return code == t.code }) == ""
 }
 
@@ -59,7 +66,7 @@ func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
 		w.tellPassed(ctx, t)
 		return nil
 	}
-	alone := t.branch == boot.Main && w.earlier(ctx) == ""
+	alone := t.branch == boot.Main && w.earlier(ctx, t.code) == ""
 	if alone && w.state.Unproved == t.code {
 		return nil
 	}

@@ -107,7 +107,7 @@ func (w *watcher) agent(ctx context.Context, t *target, dir string) supervisor.A
 // does not run from main's, its build included: what a branch did well, or where a rollback
 // went, counts until then only. It is nil for main's own, which follows main by itself.
 func (w *watcher) stale(ctx context.Context, t *target) func() bool {
-	if t.hop == nil && !t.pinned || t.hop != nil && t.hop.Kind == signals.Bootstrap && t.branch == boot.Main {
+	if t.hop == nil && !t.pinned || t.hop != nil && t.hop.Kind == signals.Bootstrap && t.branch == boot.Main && !t.pinned {
 		return nil
 	}
 	watch, look := w.remote.Watch(w.remote.Main), true
@@ -175,13 +175,16 @@ func (w *watcher) booted(t *target) {
 // what the tree held.
 func (w *watcher) arrived(t *target, left string) {
 	w.state.Hop = nil
+	if t.hop.Counted {
+		w.state.Deaths.Count = max(0, w.state.Deaths.Count-aDeath)
+	}
 	switch {
 	case t.hop.Kind == signals.Rollback:
 		w.pinTo(t.hop)
 		w.notices.Tell(rollbackNotice(fmt.Sprintf("The agent went back to %s, commit %s, and runs from there until the code of %s moves. %s",
 			w.called(t.hop.Name), diag.Short(t.commit), w.called(boot.Main), left))) // with it all is saved
 		return
-	case t.branch == boot.Main:
+	case t.branch == boot.Main && !t.pinned:
 		w.state.Pin = nil
 	}
 	w.state.save()

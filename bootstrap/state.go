@@ -37,9 +37,10 @@ type hop struct {
 	signals.Signal `json:",embed"`
 
 	Commit   string `json:"commit,omitzero"`
-	Main     string `json:"main,omitzero"` // main's code when it was begun
-	Attempts int    `json:"attempts"`      // begun
-	Started  bool   `json:"started"`       // BOOTSTRAPPING is written
+	Main     string `json:"main,omitzero"`    // main's code when it was begun
+	Attempts int    `json:"attempts"`         // begun
+	Started  bool   `json:"started"`          // BOOTSTRAPPING is written
+	Counted  bool   `json:"counted,omitzero"` // the run that asked for it is a death until it has started
 }
 
 // pin holds main's tree at a commit until main's code moves (BOOT-4).

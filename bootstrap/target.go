@@ -17,7 +17,7 @@ type target struct {
 	main   string // main's code when it was chosen, where it is not main's tip
 	note   string // for the log
 	hop    *hop   // it is a signal's
-	pinned bool   // it is not main's tip, and not a signal's
+	pinned bool   // it is not main's tip, and no rollback's
 	own    bool   // its program comes from the tree
 
 	unproved bool // its program has yet to pass a probation
@@ -54,7 +54,24 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 		w.state.Pin = nil
 		w.state.save()
 	}
-	return &target{branch: boot.Main, commit: commit, code: code}, nil
+	t := &target{branch: boot.Main, commit: commit, code: code}
+	return t, w.instead(ctx, t)
+}
+
+// instead puts an earlier program in the place of main's own where that gave way: here, in
+// another slot, or in a container whose state is gone.
+func (w *watcher) instead(ctx context.Context, t *target) (err error) {
+	good := ""
+	if p := w.state.Pin; p != nil && p.Fallback && p.Main == t.code {
+		good = p.Commit
+	} else if _, fallen := w.gaveWay(ctx); fallen == t.code {
+		good = w.earlier(ctx, t.code)
+	}
+	if good != "" {
+		t.commit, t.main, t.note, t.pinned = good, t.code, "the program of main gave way", true
+		t.code, err = w.remote.Code(ctx, good)
+	}
+	return err
 }
 
 // there is the commit of a branch that the settings name, or an error that names it:
@@ -109,6 +126,11 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 	}
 	if h.Main == "" { // not again by a watcher that goes on: main may have moved since
 		if h.Main, err = w.mainCode(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if h.Kind == signals.Bootstrap && t.branch == boot.Main {
+		if err := w.instead(ctx, t); err != nil {
 			return nil, err
 		}
 	}

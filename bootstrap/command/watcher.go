@@ -23,8 +23,9 @@ const (
 	limitedUsage = "ward-watcher " + supervisor.Verb + " WATCHER PROCESSES CMD [ARG ...]"
 )
 
-// Watcher is ward-watcher. Its stdout has one kind of line, which the launcher
-// reads: boot.Booted and a commit. All else is on stderr.
+// Watcher is ward-watcher. Its stdout has lines of boot.Booted, Passed, FellBack and Again,
+// each with a commit, which the launcher reads, and what agents tell of the work as it goes on
+// (internal/live). All else is on stderr.
 func Watcher(ctx context.Context, env *cli.Env) error {
 	return WithClock(ctx, env, time.Now)
 }

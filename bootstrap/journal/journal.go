@@ -71,6 +71,20 @@ func (j *Journal) Last(branch, commit string) (last boot.Entry) {
 	return last
 }
 
+// Failures counts the starts of a branch's commit that failed since one of it succeeded.
+func (j *Journal) Failures(branch, commit string) (n int) {
+	for _, e := range j.entries() {
+		switch {
+		case e.Branch != branch || e.Commit != commit:
+		case e.Event == boot.Failure:
+			n++
+		case e.Event == boot.Success:
+			n = 0
+		}
+	}
+	return n
+}
+
 // Unfinished is the last start if the journal does not tell its end.
 func (j *Journal) Unfinished() (last boot.Entry, open bool) {
 	for _, e := range j.entries() {

@@ -125,3 +125,24 @@ func TestRotate(t *testing.T) {
 		t.Error(info, err)
 	}
 }
+
+// TestFailures: of one commit of a branch, since it started last.
+func TestFailures(t *testing.T) {
+	j := open(t)
+	for n, e := range []boot.Entry{
+		{Event: boot.Failure, Branch: "agent/x", Commit: a},
+		{Event: boot.Failure, Branch: "agent/x", Commit: b},
+		{Event: boot.Failure, Branch: "agent/y", Commit: a},
+		{Event: boot.Bootstrapping, Branch: "agent/x", Commit: a},
+		{Event: boot.Failure, Branch: "agent/x", Commit: a},
+		{Event: boot.Success, Branch: "agent/x", Commit: b},
+		{Event: boot.Success, Branch: "agent/x", Commit: a},
+	} {
+		if err := j.Append(e.Event, e.Branch, e.Commit, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := j.Failures("agent/x", a), []int{1, 1, 1, 1, 2, 2, 0}[n]; got != want {
+			t.Errorf("%d failures after line %d, want %d", got, n+1, want)
+		}
+	}
+}
