@@ -75,6 +75,34 @@ func TestMergeRight(t *testing.T) {
 	b.Fsck()
 }
 
+// TestMergeRightOfWard: so it is where main is Ward's own source, whose program comes from the
+// tree though no setting says so.
+func TestMergeRightOfWard(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	configtest.Set(b.T, b.Bare, "agent_merge = true")
+	b.Git("switch", "-q", "main")
+	for _, path := range boot.WardFiles {
+		b.Commit(path, "a file of Ward's\n")
+	}
+	if out, err := b.Push("main"); err != nil {
+		t.Fatal(out)
+	}
+	b.step("D-1.1", byAgent(uow.Open))
+	b.step("D-1.1", byAgent(uow.Activate))
+	b.step("D-1.1", byAgent(uow.Iterate))
+	c := b.work("hello")
+	b.claim("D-1.1", c)
+	b.verdict("D-1.1", c, "podman", true)
+	if out, err := b.AgentPush(c + ":main"); err == nil || !strings.Contains(out, "has passed no probation") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b.Run(b.Bare, "git", "update-ref", boot.PassedRef("D-1"), c)
+	if out, err := b.AgentPush(c + ":main"); err != nil {
+		t.Fatal(out)
+	}
+}
+
 // TestNewRootKind: a name of main's root that becomes another kind of thing is new there: a
 // file a directory or a link, a directory a file. What stays of its kind is not, executable or
 // not, nor what a directory gets besides.

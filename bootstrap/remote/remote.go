@@ -145,19 +145,10 @@ func (r *Remote) Passed(ctx context.Context, commit string) (bool, error) {
 	return slices.ContainsFunc(tips, func(tip git.Tip) bool { return tip.ID == commit }), err
 }
 
-// wardFiles are by what Ward's own source is known.
-var wardFiles = []string{"scripts/build", "scripts/test", "agent/cmd/ward-agent/main.go", "bootstrap/cmd/ward-watcher/main.go"}
-
 // IsWard reports whether main is Ward's own source. A branch has no say in it.
 func (r *Remote) IsWard(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	found := 0
-	for _, err := range r.repo.Tree(ctx, r.Main, wardFiles...) {
-		if err != nil {
-			return false
-		}
-		found++
-	}
-	return found == len(wardFiles)
+	is, err := r.repo.Has(ctx, r.Main, boot.WardFiles...)
+	return is && err == nil
 }

@@ -10,27 +10,21 @@ import (
 
 	"git-ward/bootstrap/supervisor"
 	"git-ward/internal/diag"
+	"git-ward/protocols/boot"
 )
-
-// commands are how a tree is built, tried and run; an empty one is nothing to do,
-// and for run the agent that ships with Ward.
-type commands struct{ build, validate, run []string }
 
 // commands are the settings', or Ward's own where the settings have none and main is
 // Ward.
-func (t *Trees) commands(ctx context.Context) commands {
+func (t *Trees) commands(ctx context.Context) boot.Commands {
 	b := t.Settings.Bootstrap
-	c := commands{b.Build, b.Validate, b.Run}
-	if len(c.build)+len(c.validate)+len(c.run) == 0 && t.Remote.IsWard(ctx) {
-		c = commands{[]string{"scripts/build"}, []string{"scripts/test"}, []string{"bin/ward-agent"}}
-	}
+	c, _ := boot.Commands{Build: b.Build, Validate: b.Validate, Run: b.Run}.OrWard(func() (bool, error) { return t.Remote.IsWard(ctx), nil })
 	return c
 }
 
 // RunCommand is the command by which the agent of a tree is started, nil for the one
 // that ships with Ward.
 func (t *Trees) RunCommand(ctx context.Context, dir string) []string {
-	run := t.commands(ctx).run
+	run := t.commands(ctx).Run
 	if len(run) > 0 && strings.Contains(run[0], "/") && !filepath.IsAbs(run[0]) {
 		run = append([]string{filepath.Join(dir, run[0])}, run[1:]...)
 	}

@@ -75,17 +75,17 @@ func (t *Trees) Prepare(ctx context.Context, want Want) (dir string, err error) 
 	}
 	c := t.commands(ctx)
 	built, found := t.Record.Built[want.Branch]
-	fresh := want.Fresh || len(c.build) > 0 && (!found || built.Code != want.Code)
+	fresh := want.Fresh || len(c.Build) > 0 && (!found || built.Code != want.Code)
 	if fresh, err = t.checkout(ctx, dir, want.Commit, built.Status, fresh); err != nil {
 		return "", err
 	}
 	if fresh {
-		if err := t.build(ctx, dir, want, c.build); err != nil {
+		if err := t.build(ctx, dir, want, c.Build); err != nil {
 			return "", err
 		}
 	}
 	if want.Validate && !slices.Contains(t.Record.Valid, want.Code) {
-		if err := t.try(ctx, "validate", dir, c.validate, t.Settings.Bootstrap.ValidateTimeout.Duration); err != nil {
+		if err := t.try(ctx, "validate", dir, c.Validate, t.Settings.Bootstrap.ValidateTimeout.Duration); err != nil {
 			return "", err
 		}
 		t.Record.Valid = append(t.Record.Valid, want.Code)

@@ -149,8 +149,9 @@ func newAtRoot(pass *Pass, t *walk.Tip) (why string, err error) {
 // the host was told by the watcher (BOOT-3). What says SUCCESS of itself is not asked.
 func untried(pass *Pass, t *walk.Tip, commit string) (why string, err error) {
 	b := pass.Push.Config.Bootstrap
-	if !b.Probation || len(b.Run) == 0 {
-		return "", nil
+	c, err := boot.Commands{Build: b.Build, Validate: b.Validate, Run: b.Run}.OrWard(func() (bool, error) { return isWard(pass, t.Old) })
+	if err != nil || !b.Probation || len(c.Run) == 0 {
+		return "", err
 	}
 	wanted, err := program(pass, t, commit)
 	if err != nil {
@@ -166,6 +167,21 @@ func untried(pass *Pass, t *walk.Tip, commit string) (why string, err error) {
 		}
 	}
 	return "the program of " + diag.Short(commit) + " has passed no probation: the tool bootstrap starts it from its branch, which begins with one, or the PM merges", nil
+}
+
+// isWard reports whether a commit is of Ward's own source.
+func isWard(pass *Pass, commit string) (bool, error) {
+	tree, err := treeOf(pass, commit)
+	for _, path := range boot.WardFiles {
+		if err != nil {
+			return false, err
+		}
+		var there bool
+		if _, there, err = pass.Repo.Lookup(tree, path); !there {
+			return false, err
+		}
+	}
+	return true, err
 }
 
 // program names what of a commit can run.

@@ -20,6 +20,18 @@ func (r *Repo) Records(ctx context.Context, args ...string) iter.Seq2[string, er
 	return r.pieces(ctx, 0, maxRecord, args)
 }
 
+// Has reports whether a commit's tree has all of these paths.
+func (r *Repo) Has(ctx context.Context, commit string, paths ...string) (bool, error) {
+	found := 0
+	for _, err := range r.Tree(ctx, commit, paths...) {
+		if err != nil {
+			return false, err
+		}
+		found++
+	}
+	return found == len(paths), nil
+}
+
 // Tree yields the entries of a commit's tree, or those of some paths, in the form of
 // git ls-tree.
 func (r *Repo) Tree(ctx context.Context, commit string, paths ...string) iter.Seq2[string, error] {

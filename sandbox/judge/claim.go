@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/held"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/sandbox/lastgood"
@@ -115,8 +116,12 @@ func validation(settings *config.Config) string {
 // and have to pass a validation, "" where it does: one that says SUCCESS and cannot work
 // holds no claim (BOOT-3).
 func (j *Judge) untried(ctx context.Context, commit string) (why string, err error) {
-	if !j.Settings.Bootstrap.Probation || validation(j.Settings) == "" {
-		return "", nil
+	b := j.Settings.Bootstrap
+	c, err := boot.Commands{Build: b.Build, Validate: b.Validate, Run: b.Run}.OrWard(func() (bool, error) {
+		return j.Repo.Has(ctx, j.Settings.Control.ProjectRef(), boot.WardFiles...)
+	})
+	if err != nil || !b.Probation || len(c.Run) == 0 || len(c.Validate) == 0 {
+		return "", err
 	}
 	book := lastgood.Book{Bare: j.Repo.Dir, Control: j.Settings.Control}
 	if passed, err := book.Tried(ctx, commit); passed || err != nil {

@@ -239,8 +239,27 @@ func TestJudge(t *testing.T) {
 func TestUntriedProgram(t *testing.T) {
 	tier.First(t, "it judges a claim twice")
 	t.Parallel()
+	testUntried(t, func(c *court) {
+		c.Settings.Bootstrap.Run, c.Settings.Bootstrap.Validate = []string{"sh", "agent.sh"}, []string{"true"}
+	})
+}
+
+// TestUntriedWard: so it is where main is Ward's own source, whose program comes from the tree
+// though no setting says so.
+func TestUntriedWard(t *testing.T) {
+	tier.First(t, "it judges a claim twice")
+	t.Parallel()
+	testUntried(t, func(c *court) {
+		for _, path := range boot.WardFiles {
+			c.write(path, "a file of Ward's\n")
+		}
+		c.pushMain()
+	})
+}
+
+func testUntried(t *testing.T, fromTree func(*court)) {
 	c := newCourt(t, asked)
-	c.Settings.Bootstrap.Run, c.Settings.Bootstrap.Validate = []string{"sh", "agent.sh"}, []string{"true"}
+	fromTree(c)
 	c.write("answer", "42\n")
 	commit := c.claim()
 	c.host("update-ref", boot.PassedRef("D-2"), "main~0") // another program's
