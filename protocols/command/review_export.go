@@ -92,6 +92,9 @@ func (w *work) remarks() (list []diag.Diagnostic) {
 	if w.Word != nil {
 		add("left", "the claim has this otherwise than main, and it is no work; the commands ran without it", w.Word.LeftWords())
 		add("deviation", "the work changed this and the commands ran with the project's version", w.Word.Deviations)
+		for _, d := range w.Word.Against() {
+			list = append(list, diag.Diagnostic{Pos: diag.Pos{Path: comms.Path}, Rule: "review/doubt", Severity: diag.Warning, Message: d.Words()})
+		}
 	}
 	add("protected", "the work changes this, which runs code or steers tools", raw(w.Touched.Protected))
 	add("new-root", "the project has no such name at its root, where programs look for what they run and obey", raw(w.Touched.NewAtRoot))
@@ -117,6 +120,7 @@ func reviewDoc(rule string) string {
 		"review/instructions": "The work changes a file that coding agents obey.",
 		"review/test":         "The work changes a test.",
 		"review/addition":     "The work adds a file that could decide in place of the project's own.",
+		"review/doubt":        "The verdict names this against its own word.",
 		"review/deviation":    "The work changed a file that decides, and what the project has was put back.",
 	}[rule]
 }
