@@ -67,22 +67,25 @@ const (
 const (
 	ControlFails         = "fails" // as it should
 	ControlCannotFail    = "cannot_fail"
+	ControlNotSeen       = "not_seen"       // it fails, and no test, or not each, was seen to come to its end
 	ControlAnyValue      = "any_value"      // its tests decide it, and not by what they compare with
 	ControlNotApplicable = "not_applicable" // what Ward can break was broken, and decides it not
 	ControlNotTried      = "not_tried"      // the work's own program decides it, and nothing could be broken
 )
 
 // ControlRuns is how often controls run a command at most: without the work, then with its
-// tests, with each test broken, four times to tell what tests decide, twice with other values, and
+// tests, with each test broken, and once for tests that are gone; four times to tell what tests
+// decide, or eight times three for tests that did not run; four times with other values, and
 // twice with the work's programs ending at once.
-const ControlRuns = 11
+const ControlRuns = 34
 
 // ControlWords are what the controls of a command say, for people; before: it held without
 // the work, too.
 func ControlWords(says string, before bool) string {
 	words := map[string]string{
 		ControlFails:         "it fails with every test broken, as it should",
-		ControlCannotFail:    "it cannot fail: it holds with every test broken",
+		ControlCannotFail:    "it cannot fail: it holds with tests broken that it should run",
+		ControlNotSeen:       "it fails with every test broken, and not each was seen to come to its end",
 		ControlAnyValue:      "it fails with every test broken, and holds with other values in what they compare",
 		ControlNotApplicable: "nothing that Ward can break decides it",
 		ControlNotTried:      "no control: nothing that Ward can break decides it, and whether it can fail was not tried",

@@ -428,21 +428,10 @@ func (v Verdict) Against() (list []Doubt) {
 		list = append(list, Doubt{One: "every criterion held before the work"})
 	}
 	of("criterion that holds with other values in its tests", "criteria that hold with other values in their tests", v.AnyValue())
+	of("criterion whose tests were not seen to end", "criteria whose tests were not seen to end", v.NotSeen())
 	of("criterion whose failing was not tried", "criteria whose failing was not tried",
 		v.controlled(func(o Outcome) bool { return o.Control == ControlNotTried && !o.Before }))
 	return list
-}
-
-// Guarded is the verdict where criteria that held before the work are not enough: EXACT
-// needs one that did not, or the PM's word (PROOF-3).
-func (v Verdict) Guarded() Verdict {
-	if v.Verdict == Exact && v.HeldBefore() {
-		v.Verdict, v.Lane, v.Rung, v.OnlyGuards = None, LaneC, 0, true
-		if v.Reason = "every criterion held before the work, so none proves it"; v.Unchanged {
-			v.Reason = "nothing was changed, and every criterion held before"
-		}
-	}
-	return v
 }
 
 // Unsaid is what a claim needs the PM's word on; nothing where it needs none.

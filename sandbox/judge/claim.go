@@ -3,6 +3,7 @@ package judge
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,15 +82,24 @@ func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 		}
 	}
 	if line := d.Options.Residual; line != "" {
-		c.Commands = append(c.Commands, verifier.Command{Name: residualName, Line: line})
+		c.Commands = append(c.Commands, verifier.Command{Name: residualName, Line: line, Residual: true, Below: below(d, settings)})
 	}
 	if line := settings.Verify.Suite; line != "" && len(c.Commands) > 0 {
-		c.Commands = append(c.Commands, verifier.Command{Name: suiteName, Line: line})
+		c.Commands = append(c.Commands, verifier.Command{Name: suiteName, Line: line, Must: true})
 	}
 	if line := validation(settings); line != "" && len(c.Commands) > 0 {
-		c.Commands = append(c.Commands, verifier.Command{Name: validateName, Line: line, Own: true})
+		c.Commands = append(c.Commands, verifier.Command{Name: validateName, Line: line, Own: true, Must: true})
 	}
 	return c
+}
+
+// below is R_p, under which a residual will do, "" where only zero does.
+func below(d *comms.Directive, settings *config.Config) string {
+	p, _, _ := loop.Declare("", *d, loop.Base(settings.Loop))
+	if !slices.Contains(p.Certificates, loop.Converged) || p.Rp.IsNull() {
+		return ""
+	}
+	return p.Rp.String()
 }
 
 // Bounds are those of a claim's checkout.

@@ -100,7 +100,7 @@ func TestJudgeCannotFail(t *testing.T) {
 	c.pushMain()
 	form := jsonschema.NewCompiler().MustCompile("../../protocols/loop/schema/verdict.json")
 	for _, step := range []struct{ work, verdict, control, reason string }{
-		{"import os\n\nprint('OK')\nos._exit(0)\n", loop.None, loop.ControlCannotFail, "not met: the tests pass (`python3 -m unittest discover -s tests -t .`) (it cannot fail: it holds with every test broken)"},
+		{"import os\n\nprint('OK')\nos._exit(0)\n", loop.None, loop.ControlCannotFail, "not met: the tests pass (`python3 -m unittest discover -s tests -t .`) (it cannot fail: it holds with tests broken that it should run)"},
 		{"def two():\n    return 2\n", loop.Exact, loop.ControlFails, "every criterion is met"},
 	} {
 		c.write("calc/__init__.py", step.work)

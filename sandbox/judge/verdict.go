@@ -58,6 +58,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	switch mayHold := f.Same && d.Options.MayHold != ""; {
 	case mayHold && v.Verdict == loop.Exact:
 		v.Reason = "every criterion holds already, and nothing was changed"
+	case mayHold && v.Verdict == loop.Converged:
 	case f.Same || d.Options.Guards == "": // that guards are enough is said of work
 		v = v.Guarded()
 	}

@@ -162,7 +162,7 @@ func TestLost(t *testing.T) {
 	needs(t, "go")
 	goMain := files{"go.mod": goMod, "calc.go": "package calc\n\nfunc Ready() bool { return true }\n\nfunc Two() int { return 2 }\n",
 		"calc_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif !Ready() {\n\t\tt.Skip()\n\t}\n}\n\nfunc TestOther(t *testing.T) {}\n\nfunc TestNever(t *testing.T) { t.Skip() }\n"}
-	for ready, want := range map[string][]string{"true": nil, "false": {"example.org/calc.TestTwo"}} {
+	for ready, want := range map[string][]string{"true": nil, "false": {"calc_test.go: TestTwo"}} {
 		r := newRepository(t)
 		claim := r.claimed(maps.Clone(goMain), files{"calc.go": "package calc\n\nfunc Ready() bool { return " + ready + " }\n\nfunc Two() int { return 3 }\n"}, nil, goLine(t, "go test ./..."))
 		claim.Controls = []string{Broken}

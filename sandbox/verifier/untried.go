@@ -10,8 +10,8 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// untried are those of the commands, which hold with all broken that can be, of which a program
-// of the work's own decided and whose failing nobody saw (PROOF-3): it opened one, and holds
+// untried finds out of the attempts, which hold with all broken that can be, those of which a
+// program of the work's own decided and whose failing nobody saw (PROOF-3): it opened one, and holds
 // where that ends its process with 0 as it is loaded, and not where with 1. A program of which
 // no such thing can be made may do the same. One that held before the work proves nothing.
 //
@@ -20,52 +20,64 @@ import (
 //
 // One that opened a test of the work's in which none is found was not tried either, whatever
 // else decides it: tests with computed names cannot be broken.
-func (c *controlling) untried(ctx context.Context, f *Facts, held, decided []Command) (list []Command, err error) {
+func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) error {
 	programs := maps.Clone(c.work.do)
 	maps.DeleteFunc(programs, func(name, entry string) bool {
 		return entry == "" || sources.IsTest(name) || !sources.IsProgram(name) && !strings.HasPrefix(entry, "100755 ")
 	})
 	unread, err := c.unread(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var tried []Command
-	for _, r := range f.Replays[0] {
+	var may []*tried
+	for _, a := range attempts {
+		i := slices.IndexFunc(f.Replays[0], func(r Run) bool { return r.Command == a.Command })
+		if !a.held || i < 0 {
+			continue
+		}
+		r := f.Replays[0][i]
 		opened := func(name string) bool { // what is held out is not watched
 			return r.Held || r.Opened != nil && slices.Contains(r.Opened.Files, name)
 		}
+		ran := slices.DeleteFunc(slices.Collect(maps.Keys(programs)), func(name string) bool { return !opened(name) })
 		switch {
-		case !slices.Contains(held, r.Command):
 		case slices.ContainsFunc(unread, opened):
-			list = append(list, r.Command)
-		case slices.Contains(decided, r.Command), slices.Contains(c.guards, r.Command):
+			a.untried = true
+		case a.decided, slices.Contains(c.guards, a.Command):
+		case slices.ContainsFunc(ran, broken.MayExit):
+			may = append(may, a)
 		default:
-			ran := slices.DeleteFunc(slices.Collect(maps.Keys(programs)), func(name string) bool { return !opened(name) })
-			if slices.ContainsFunc(ran, broken.MayExit) {
-				tried = append(tried, r.Command)
-			} else if len(ran) > 0 {
-				list = append(list, r.Command)
-			}
+			a.untried = len(ran) > 0
 		}
 	}
+	return c.exits(ctx, programs, may)
+}
+
+// exits finds out of commands that opened a program of the work's whether that decides them: they
+// hold where it ends its process with 0 as it is loaded, and not where with 1.
+func (c *controlling) exits(ctx context.Context, programs sources.Tree, may []*tried) error {
 	for _, code := range []int{0, 1} {
-		if len(tried) == 0 {
-			break
+		if len(may) == 0 {
+			return nil
 		}
 		tree, err := c.rewrite(ctx, c.work.tree, programs, func(name, text string) (string, bool) { return broken.Exits(name, text, code) })
 		if err != nil {
-			return nil, err
+			return err
 		}
-		holds, err := c.holding(ctx, tree, tried, Broken)
+		var commands []Command
+		for _, a := range may {
+			commands = append(commands, a.Command)
+		}
+		holds, err := c.holding(ctx, tree, commands, Broken)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if code == 1 { // and with 0: it runs no program of the work's
-			return without(list, holds), nil
-		}
-		tried, list = holds, append(list, holds...)
+		may = slices.DeleteFunc(may, func(a *tried) bool {
+			a.untried = slices.Contains(holds, a.Command) == (code == 0)
+			return !a.untried
+		})
 	}
-	return list, nil
+	return nil
 }
 
 // unread are the work's tests in which none is found, though they declare some.

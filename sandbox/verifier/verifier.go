@@ -68,6 +68,12 @@ type Command struct {
 	Own bool `json:"own,omitzero"`
 	// Held marks what the PM holds out: neither its line nor what it prints is shown (PROOF-5).
 	Held bool `json:"held,omitzero"`
+	// Residual marks what prints the distance to the goal, which holds it where that is 0, or
+	// less than Below, a decimal, where that will do. Then only those commands need be met
+	// besides that are a Must.
+	Residual bool   `json:"residual,omitzero"`
+	Below    string `json:"below,omitzero"`
+	Must     bool   `json:"must,omitzero"`
 }
 
 // Shown is the line as people and agents see it.
@@ -139,10 +145,47 @@ func (f *Facts) OK() bool {
 	return len(f.Replays) > 0 && !slices.ContainsFunc(f.Controls, func(c Control) bool { return c.Says == loop.ControlCannotFail })
 }
 
+// supporting are the commands on which the claim's word rests: all, where all was met in every
+// run, and else the residual with what must be met, where it is low enough. What a tree says
+// of itself is not among them.
+func (f *Facts) supporting() (list []Command) {
+	all, low := f.OK(), false
+	for _, runs := range append(slices.Clip(f.Replays), f.With) {
+		for _, r := range runs {
+			low = low || r.Below != ""
+			if (r.Residual || r.Must) && !r.met() {
+				return nil
+			}
+		}
+	}
+	for _, r := range f.Replays[0] {
+		if !r.Own && (all || low && (r.Residual || r.Must)) {
+			list = append(list, r.Command)
+		}
+	}
+	return list
+}
+
 // Run is one command's end.
 type Run struct {
 	Command
 	Outcome
+}
+
+// met reports whether the command was met, a residual by its value.
+func (r *Run) met() bool {
+	if !r.Residual || !r.OK() {
+		return r.OK()
+	}
+	value, err := loop.ParseResidual(r.LastLine)
+	below, bad := loop.ParseResidual(r.Below)
+	return err == nil && (value.Zero() || bad == nil && !below.IsNull() && value.Less(below.Decimal))
+}
+
+// zero reports whether a residual is.
+func (r *Run) zero() bool {
+	value, err := loop.ParseResidual(r.LastLine)
+	return err == nil && r.OK() && value.Zero()
 }
 
 // The ways a command ends.
@@ -271,8 +314,8 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	if f.Missing, err = t.missing(ctx, t.runner, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
 		return nil, err
 	}
-	if slices.Contains(claim.Controls, Broken) && f.OK() {
-		if err := t.control(ctx, f, &o); err != nil {
+	if commands := f.supporting(); slices.Contains(claim.Controls, Broken) && len(commands) > 0 {
+		if err := t.control(ctx, f, &o, commands); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ var Doubtful = map[string]func(*loop.Verdict){
 	"lost test":                            func(v *loop.Verdict) { v.Lost = []string{"calc.TestTwo"} },
 	"every criterion held before the work": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Before: true}) },
 	"holds with other values in its tests": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlAnyValue}) },
+	"whose tests were not seen to end":     func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlNotSeen}) },
 	"whose failing was not tried":          func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlNotTried}) },
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ type suite struct {
 	names      []string
 	line       string
 	early      string // the code under test, when it ends the process with 0
+	wrong      string // and when a test fails before its end; "" where that cannot be told
 	only       bool   // it can be made without its code
 	hollow     bool   // its code can be made hollow
 	underneath string // the file of the code
@@ -27,7 +29,7 @@ var suites = map[string]suite{
 		"go.mod":    "module example.org/x\n\ngo 1.21\n",
 		"x_test.go": "//go:build !never\n\n// Package x is tested.\npackage x\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal(1)\n\t}\n}\n\nfunc TestSkipped(t *testing.T) { t.Skip() }\n\nfunc TestUnnamed(*testing.T) {}\n\nfunc FuzzTwo(f *testing.F) { f.Fuzz(func(*testing.T, int) {}) }\n\nfunc TestMain(m *testing.M) { m.Run() }\n",
 		"x.go":      "package x\n\nfunc Two() int { return 2 }\n",
-	}, hollow: true, line: "go test ./...", underneath: "x.go", early: "package x\n\nimport \"syscall\"\n\nfunc Two() int { syscall.Exit(0); return 3 }\n", only: true},
+	}, hollow: true, line: "go test ./...", wrong: "package x\n\nfunc Two() int { return 3 }\n", underneath: "x.go", early: "package x\n\nimport \"syscall\"\n\nfunc Two() int { syscall.Exit(0); return 3 }\n", only: true},
 	"go, an example": {tool: "go", names: []string{"x_test.go"}, files: map[string]string{
 		"go.mod":    "module example.org/x\n\ngo 1.21\n",
 		"x_test.go": "package x\n\nimport \"fmt\"\n\nfunc ExampleTwo() {\n\tfmt.Println(Two())\n\t// Output: 2\n}\n\nfunc Example() { panic(1) }\n",
@@ -39,24 +41,32 @@ var suites = map[string]suite{
 	"python unittest": {tool: "python3", names: []string{"test_x.py"}, files: map[string]string{
 		"test_x.py": "import unittest\nfrom x import two\n\n\nclass TestTwo(unittest.TestCase):\n    def setUp(self):\n        self.n = 2\n\n    def test_two(self):\n        self.assertEqual(two(), self.n)\n",
 		"x.py":      "def two():\n    return 2\n",
-	}, hollow: true, line: "python3 -m unittest", underneath: "x.py", early: "import os\n\n\ndef two():\n    os._exit(0)\n", only: true},
+	}, hollow: true, line: "python3 -m unittest", wrong: "def two():\n    return 3\n", underneath: "x.py", early: "import os\n\n\ndef two():\n    os._exit(0)\n", only: true},
+	"python, that waits": {tool: "python3", names: []string{"test_x.py"}, files: map[string]string{
+		"test_x.py": "import unittest\nfrom x import two\n\n\nclass TestTwo(unittest.IsolatedAsyncioTestCase):\n    async def test_two(self):\n        self.assertEqual(await two(), 2)\n",
+		"x.py":      "async def two():\n    return 2\n",
+	}, hollow: true, line: "python3 -m unittest", wrong: "async def two():\n    return 3\n", underneath: "x.py", early: "import os\n\n\nasync def two():\n    os._exit(0)\n", only: true},
+	"node, that calls when it is done": {tool: "node", names: []string{"x.test.js"}, files: map[string]string{
+		"x.test.js": "const test = require('node:test');\nconst { two } = require('./x.js');\n\ntest('two', (t, done) => { setImmediate(() => done(two() === 2 ? undefined : new Error('not two'))); });\n",
+		"x.js":      "exports.two = () => 2;\n",
+	}, line: "node --test", underneath: "x.js", early: "exports.two = () => process.exit(0);\n", only: true},
 	"python, functions": {tool: "python3", names: []string{"test_x.py"}, files: map[string]string{
 		"test_x.py": "from x import two\n\n\ndef test_two():\n    assert two() == 2\n",
 		"x.py":      "def two():\n    return 2\n",
-	}, hollow: true, line: "python3 -c 'import test_x; [f() for n, f in list(vars(test_x).items()) if n.startswith(\"test_\")]'", underneath: "x.py", early: "import sys\n\n\ndef two():\n    sys.exit(0)\n", only: true},
+	}, hollow: true, line: "python3 -c 'import test_x; [f() for n, f in list(vars(test_x).items()) if n.startswith(\"test_\")]'", wrong: "def two():\n    return 3\n", underneath: "x.py", early: "import sys\n\n\ndef two():\n    sys.exit(0)\n", only: true},
 	"node": {tool: "node", names: []string{"x.test.js"}, files: map[string]string{
 		"x.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { two } = require('./x.js');\n\ntest('two', () => { assert.equal(two(), 2); });\ntest(\"later\", async () => {});\n",
 		"x.js":      "exports.two = () => 2;\n",
-	}, line: "node --test", underneath: "x.js", early: "exports.two = () => process.exit(0);\n", only: true},
+	}, line: "node --test", wrong: "exports.two = () => 3;\n", underneath: "x.js", early: "exports.two = () => process.exit(0);\n", only: true},
 	"node, modules": {tool: "node", names: []string{"x.test.mjs"}, files: map[string]string{
 		"x.test.mjs": "import { describe, it } from 'node:test';\nimport assert from 'node:assert';\nimport { two } from './x.mjs';\n\ndescribe('x', () => {\n\tit('is two', () => assert.equal(two(), 2));\n});\n",
 		"x.mjs":      "export const two = () => 2;\n",
-	}, line: "node --test", underneath: "x.mjs", early: "export const two = () => 3;\nprocess.exit(0);\n", only: true},
+	}, line: "node --test", wrong: "export const two = () => 3;\n", underneath: "x.mjs", early: "export const two = () => 3;\nprocess.exit(0);\n", only: true},
 	"rust": {tool: "cargo", names: []string{"tests/x.rs"}, files: map[string]string{
 		"Cargo.toml": "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
 		"tests/x.rs": "#[test]\nfn two() {\n    assert_eq!(x::two(), 2);\n}\n",
 		"src/lib.rs": "pub fn two() -> i32 { 2 }\n",
-	}, line: "cargo test --offline", underneath: "src/lib.rs", early: "pub fn two() -> i32 { std::process::exit(0) }\n"},
+	}, line: "cargo test --offline", wrong: "pub fn two() -> i32 { 3 }\n", underneath: "src/lib.rs", early: "pub fn two() -> i32 { std::process::exit(0) }\n"},
 }
 
 // TestControls: tests that hold fail at their end, and do not where the code that they test
@@ -71,19 +81,24 @@ func TestControls(t *testing.T) {
 			}
 			file := s.names[0]
 			text := s.files[file]
-			ends, ok := AtEnd(file, text)
+			ends, ok := AtEnd(file, text, all(End))
 			if !ok {
 				t.Fatal("no test was found")
 			}
 			s.run(t, true, nil)
-			s.run(t, false, map[string]string{file: ends})
-			s.run(t, true, map[string]string{file: ends, s.underneath: s.early})
-			if begun, ok := Begun(file, text, "begun-word"); ok != s.hollow {
-				t.Fatalf("begun: %v", ok)
+			says(t, s.run(t, false, map[string]string{file: ends}), true, true)
+			says(t, s.run(t, true, map[string]string{file: ends, s.underneath: s.early}), false, false)
+			if s.wrong != "" {
+				says(t, s.run(t, false, map[string]string{file: ends, s.underneath: s.wrong}), false, true)
+			}
+			if pass, ok := AtEnd(file, text, all(Pass)); ok && s.wrong != "" {
+				s.run(t, true, map[string]string{file: pass, s.underneath: s.wrong})
+			}
+			if hollow, ok := Hollow(s.underneath, s.early); ok != s.hollow {
+				t.Fatalf("hollow: %v", ok)
 			} else if ok {
-				hollow, _ := Hollow(s.underneath, s.early)
-				if out := s.run(t, false, map[string]string{file: begun, s.underneath: hollow}); !strings.Contains(out, "begun-word") {
-					t.Errorf("it does not say that it began:\n%s", out)
+				if out := s.run(t, false, map[string]string{file: ends, s.underneath: hollow}); !ran(out) {
+					t.Errorf("it does not say that it ran:\n%s", out)
 				}
 			}
 			for code := range 2 { // its code ends the process: then that decides
@@ -91,16 +106,39 @@ func TestControls(t *testing.T) {
 					s.run(t, code == 0, map[string]string{s.underneath: exits})
 				}
 			}
-			for _, fail := range []bool{false, true} {
-				only, ok := Only(file, text, fail)
+			for _, how := range []How{Pass, End} {
+				only, ok := Only(file, text, all(how))
 				if ok != s.only {
 					t.Fatalf("alone: %v", ok)
 				}
 				if ok {
-					s.run(t, !fail, map[string]string{file: only, s.underneath: ""})
+					says(t, s.run(t, how == Pass, map[string]string{file: only, s.underneath: ""}), false, how == End)
 				}
 			}
 		})
+	}
+}
+
+// all tests of a file are changed so. Those that need the code under test have the number 7.
+func all(how How) Change {
+	return Change{"WORD", func(name string) (int, How) {
+		if name == "" || !strings.HasPrefix(name, "Fuzz") && strings.HasSuffix(strings.ToLower(strings.Trim(name, `"`)), "two") {
+			return 7, how
+		}
+		return 8, how
+	}}
+}
+
+func ran(output string) bool {
+	_, ran := Said("WORD", output)
+	return ran[7]
+}
+
+// says checks whether tests say that they came to their end, and that they ran.
+func says(t *testing.T, output string, ends, ran bool) {
+	t.Helper()
+	if e, r := Said("WORD", output); e[7] != ends || r[7] != ran {
+		t.Errorf("they say %v, %v, not %v, %v:\n%s", e[7], r[7], ends, ran, output)
 	}
 }
 
@@ -143,12 +181,26 @@ func TestNotTests(t *testing.T) {
 		"x.rs":      "fn test() {}\n",
 		"README.md": "func TestX(t *testing.T) {}\n",
 	} {
-		if changed, ok := AtEnd(name, text); ok {
+		if changed, ok := AtEnd(name, text, all(End)); ok {
 			t.Errorf("%s became\n%s", name, changed)
 		}
 	}
-	text := "package x\n\nfunc TestX(t *testing.T) {\n\tpanic(1)\n}\n"
-	if changed, _ := AtEnd("x_test.go", text); strings.Replace(changed, "\n\tdefer func() { if !t.Skipped() { t.Fail() } }()\n", "", 1) != text {
+	text := "package x\n\nfunc TestX(t *testing.T) {\n\tpanic(1)\n}\n\nfunc TestY(t *testing.T) {\n}\n"
+	changed, _ := AtEnd("x_test.go", text, Change{"W", func(name string) (int, How) { return 1, map[string]How{"TestX": Pass}[name] }})
+	if strings.Replace(changed, "\n\treturn\n", "", 1) != text {
 		t.Errorf("more than one line was added:\n%s", changed)
+	}
+}
+
+// TestTold: tests of one name are told apart, and where a comment must stay first it does.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	var names []string
+	changed, _ := AtEnd("x.spec.ts", "/** @jest-environment jsdom */\nit('a', () => {});\nit('a', () => {});\ntest(\"b\", f);\n", Change{"W", func(name string) (int, How) {
+		names = append(names, name)
+		return len(names), End
+	}})
+	if !slices.Equal(names, []string{"a", "a'", "b"}) || !strings.HasPrefix(changed, "/** @jest-environment jsdom */\n// @ts-nocheck\nwardControl(it, 1, true)('a', ") {
+		t.Errorf("%q\n%s", names, changed)
 	}
 }

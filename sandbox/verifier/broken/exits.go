@@ -65,7 +65,6 @@ var aTest = pattern.New(`(?:^|[^.\w$])(?:test|it)(?:\.\w+)*[ \t]*\(`)
 
 // Unread reports whether a file may have tests that AtEnd cannot find.
 func Unread(name, text string) bool {
-	_, found := AtEnd(name, text)
 	p := declares[path.Ext(name)]
-	return !found && p != nil && p.MatchString(text)
+	return p != nil && p.MatchString(text) && !Has(name, text)
 }

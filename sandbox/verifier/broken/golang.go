@@ -3,6 +3,7 @@ package broken
 import (
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -12,9 +13,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// goTests are the tests of a file of Go, as go test finds them; file is nil for what is no
-// Go.
-func goTests(text string) (files *token.FileSet, file *ast.File, tests []*ast.FuncDecl) {
+// goFile is a file of Go and its tests, as go test finds them; file is nil for what is no Go.
+func goFile(text string) (files *token.FileSet, file *ast.File, tests []*ast.FuncDecl) {
 	files = token.NewFileSet()
 	file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
 	if err != nil {
@@ -68,32 +68,78 @@ func goKind(f *ast.FuncDecl) string {
 	return ""
 }
 
-// goAtEnd defers the test's failure before all else that it does: it comes last, however the
-// test returns, and it comes as any failure does. A test that was skipped has not come to its
-// end, and the end of the process runs no deferred call.
-func goAtEnd(text string) string {
-	return goFirst(text, func(f *ast.FuncDecl) string {
-		if goKind(f) != example {
-			if named := f.Type.Params.List[0].Names; len(named) == 1 && named[0].Name != "_" {
-				return fmt.Sprintf("defer func() { if !%[1]s.Skipped() { %[1]s.Fail() } }()", named[0].Name)
-			}
+// What a test defers to say what it came to and fail, by its parameter; and an example, which
+// has none. A test that was skipped has not come to its end, and the end of the process runs
+// no deferred call.
+const (
+	goEnd = `defer func() {
+	if wardR := recover(); wardR != nil || %[1]s.Failed() {
+		%[1]s.Error(%[2]q + %[4]q)
+		if wardR != nil {
+			panic(wardR)
 		}
-		return `defer panic("a control")`
-	})
-}
-
-func goBegun(text, word string) string {
-	return goFirst(text, func(*ast.FuncDecl) string { return fmt.Sprintf("panic(%q)", word) })
-}
-
-// goFirst has tests begin with a statement.
-func goFirst(text string, statement func(*ast.FuncDecl) string) string {
-	files, _, tests := goTests(text)
-	into := map[token.Pos]string{}
-	for _, f := range tests {
-		into[f.Body.Lbrace] = statement(f)
+	} else if !%[1]s.Skipped() {
+		%[1]s.Error(%[2]q + %[3]q)
 	}
-	return goInsert(files, text, into)
+}()`
+	goExampleEnd = `defer func() {
+	if recover() != nil {
+		panic(%[2]q + %[4]q)
+	}
+	panic(%[2]q + %[3]q)
+}()`
+)
+
+// goTests change a test before all else that it does: what it defers comes last, however it
+// returns.
+func goTests(text string) (tests []test) {
+	files, _, all := goFile(text)
+	at := func(pos token.Pos) int { return files.PositionFor(pos, false).Offset }
+	for _, f := range all {
+		tests = append(tests, test{f.Name.Name, at(f.Body.Lbrace), at(f.Body.Rbrace), func(how How, m mark) (edits []edit) {
+			does, parameter := goExampleEnd, ""
+			if goKind(f) == example {
+				if how == Pass {
+					return nil // what it prints is compared
+				}
+			} else {
+				does = goEnd
+				parameter, edits = goParameter(f, at)
+			}
+			brace := at(f.Body.Lbrace) + 1
+			if does = fmt.Sprintf(does, parameter, m.word, m.tail(ended), m.tail(fails)); how == Pass {
+				if does = "return"; goKind(f) == "Fuzz" { // one that does nothing must skip
+					does = parameter + ".Skip()\n\treturn"
+				}
+			}
+			return append(edits, edit{brace, brace, "\n\t" + does + "\n"})
+		}})
+	}
+	return tests
+}
+
+// goParameter is the name of a test's parameter, and what gives it one where it has none.
+func goParameter(f *ast.FuncDecl, at func(token.Pos) int) (name string, edits []edit) {
+	const given = "wardT"
+	only := f.Type.Params.List[0]
+	switch {
+	case len(only.Names) == 0:
+		return given, []edit{{at(only.Type.Pos()), at(only.Type.Pos()), given + " "}}
+	case only.Names[0].Name == "_":
+		return given, []edit{{at(only.Names[0].Pos()), at(only.Names[0].End()), given}}
+	}
+	return only.Names[0].Name, nil
+}
+
+// goWith keeps a file formatted that was: a command may look.
+func goWith(was, text, _ string) string {
+	if same, err := format.Source([]byte(was)); err != nil || string(same) != was {
+		return text
+	}
+	if formatted, err := format.Source([]byte(text)); err == nil {
+		return string(formatted)
+	}
+	return text
 }
 
 // goInsert puts statements behind braces, "" for no brace.
@@ -150,8 +196,8 @@ func goZeros(files *token.FileSet, text string, results *ast.FieldList) string {
 
 // goOnly keeps the head of a file too, which says for what it is built. Of a file without
 // tests it leaves the package: what is in it may need code that is not there.
-func goOnly(text string, fail bool) string {
-	files, file, tests := goTests(text)
+func goOnly(text string, c Change) string {
+	files, file, tests := goFile(text)
 	if file == nil {
 		return ""
 	}
@@ -162,17 +208,19 @@ func goOnly(text string, fail bool) string {
 	}
 	for _, f := range tests {
 		kind, does := goKind(f), ""
+		id, how := c.Of(f.Name.Name)
+		says := fmt.Sprintf("%q + %q", c.Word, mark{c.Word, id}.tail(fails))
 		if kind == example {
-			if fail {
-				does = `panic("a control")`
+			if how == End {
+				does = "panic(" + says + ")"
 			}
 			// Of another name: go vet, which go test runs, looks for what an example names.
 			fmt.Fprintf(&b, "\nfunc Example_of%s() {\n\t%s\n\t// Output:\n}\n", strings.TrimPrefix(f.Name.Name, example), does)
 			continue
 		}
 		switch {
-		case fail:
-			does = "t.Fail()"
+		case how == End:
+			does = "t.Error(" + says + ")"
 		case kind == "Fuzz":
 			does = "t.Skip()" // which a fuzz test must do that does nothing
 		}

@@ -12,19 +12,19 @@ import (
 var checks = map[string]suite{
 	"shell": {tool: "sh", names: []string{"tests/run.sh"}, files: map[string]string{
 		"tests/run.sh": "set -eu\n. ./calc.sh\nfail() { echo \"$1\"; exit 1; }\n[ \"$(two)\" = 2 ] || fail two\ntwo >/dev/null\necho ok\n", "calc.sh": "two() { echo 2; }\n",
-	}, line: "sh tests/run.sh", underneath: "calc.sh", early: "two() { echo 2; exit 0; }\n"},
+	}, line: "sh tests/run.sh", wrong: "two() { echo 3; }\n", underneath: "calc.sh", early: "two() { echo 2; exit 0; }\n"},
 	"shell, that exits": {tool: "bash", names: []string{"check.sh"}, files: map[string]string{
 		"check.sh": "source \"$(dirname \"$0\")/calc.sh\"\nif [ \"$(two)\" = 2 ]; then echo ok; exit 0; fi\nexit 1\n", "calc.sh": "two() { echo 2; }\n",
-	}, line: "bash ./check.sh", underneath: "calc.sh", early: "exit 0\n"},
+	}, line: "bash ./check.sh", wrong: "two() { echo 3; }\n", underneath: "calc.sh", early: "exit 0\n"},
 	"python": {tool: "python3", names: []string{"check.py"}, files: map[string]string{
 		"check.py": "import sys\nfrom calc import two\n\nif two() != 2:\n    sys.exit(\"not two\")\nsys.exit(0)\n", "calc.py": "def two():\n    return 2\n",
-	}, line: "python3 check.py", underneath: "calc.py", early: "import os\n\n\ndef two():\n    os._exit(0)\n"},
+	}, line: "python3 check.py", wrong: "def two():\n    return 3\n", underneath: "calc.py", early: "import os\n\n\ndef two():\n    os._exit(0)\n"},
 	"python, to its end": {tool: "python3", names: []string{"check.py"}, files: map[string]string{
 		"check.py": "from calc import two\n\nassert two() == 2\n", "calc.py": "def two():\n    return 2\n",
 	}, line: "python3 ./check.py", underneath: "calc.py", early: "import sys\n\nsys.exit(0)\n"},
 	"node": {tool: "node", names: []string{"check.js"}, files: map[string]string{
 		"check.js": "const { two } = require('./calc.js');\nif (two() !== 2) process.exit(1);\nconsole.log('ok');\n", "calc.js": "exports.two = () => 2;\n",
-	}, line: "node check.js", underneath: "calc.js", early: "process.exit(0);\n"},
+	}, line: "node check.js", wrong: "exports.two = () => 3;\n", underneath: "calc.js", early: "process.exit(0);\n"},
 	"node, modules": {tool: "node", names: []string{"check.mjs"}, files: map[string]string{
 		"check.mjs": "import assert from 'node:assert';\nimport { two } from './calc.mjs';\nassert.equal(await two(), 2);\n", "calc.mjs": "export const two = async () => 2;\n",
 	}, line: "node check.mjs", underneath: "calc.mjs", early: "export const two = () => process.exit(0);\n"},
@@ -33,10 +33,16 @@ var checks = map[string]suite{
 	}, line: "sh test.sh", underneath: "calc.sh", early: "exit 0\n"},
 	"python, that raises": {tool: "python3", names: []string{"check.py"}, files: map[string]string{
 		"check.py": "from calc import two\n\ntry:\n    two()\nexcept SystemExit:\n    raise\nif two() == 2:\n    raise SystemExit\nraise SystemExit(two() != 2)\n", "calc.py": "def two():\n    return 2\n",
-	}, line: "python3 check.py", underneath: "calc.py", early: "import os\n\nos._exit(0)\n"},
+	}, line: "python3 check.py", wrong: "def two():\n    return 3\n", underneath: "calc.py", early: "import os\n\nos._exit(0)\n"},
 	"c, that exits": {tool: "cc", names: []string{"test.c"}, files: map[string]string{
 		"test.c": "#include <stdio.h>\n#include <stdlib.h>\nint two(void);\n\nint main(int argc, char **argv)\n{\n\t(void)argc;\n\t(void)argv;\n\tif (two() != 2) {\n\t\tfprintf(stderr, \"not two\\n\");\n\t\tabort();\n\t}\n\texit(0);\n}\n", "calc.c": "int two(void) { return 2; }\n",
 	}, line: "cc -Wall -Werror -o t calc.c test.c && ./t", underneath: "calc.c", early: "#include <stdlib.h>\nint two(void) { exit(0); }\n"},
+	"c, that takes and warns of all": {tool: "cc", names: []string{"test.c"}, files: map[string]string{
+		"test.c": "#include <stdio.h>\n#include <stdlib.h>\nint two(void);\n\nint main(int argc, char **argv, char **env)\n{\n\tif (two() != 2)\n\t\treturn 1;\n\treturn argc > 9 && argv == env;\n}\n", "calc.c": "int two(void);\nint two(void) { return 2; }\n",
+	}, line: "cc -Wall -Wextra -Wmissing-prototypes -Wmissing-declarations -Wredundant-decls -Wstrict-prototypes -Werror -o t calc.c test.c && ./t", underneath: "calc.c", wrong: "int two(void);\nint two(void) { return 3; }\n", early: "#include <stdlib.h>\nint two(void);\nint two(void) { exit(0); }\n"},
+	"c, without a return": {tool: "cc", names: []string{"test.c"}, files: map[string]string{
+		"test.c": "#include <assert.h>\nint two(void);\n\nint main(void)\n{\n\tassert(two() == 2);\n}\n", "calc.c": "int two(void) { return 2; }\n",
+	}, line: "cc -Wall -Wmissing-prototypes -o t calc.c test.c && ./t", underneath: "calc.c", early: "#include <stdlib.h>\nint two(void) { exit(0); }\n"},
 	"c": {tool: "cc", names: []string{"test_calc.c"}, files: map[string]string{
 		"test_calc.c": "#include <assert.h>\nint two(void);\n\nint main(void)\n{\n\tassert(two() == 2);\n\treturn 0;\n}\n", "calc.c": "int two(void) { return 2; }\n",
 	}, line: "cc -Wall -Werror -o t calc.c test_calc.c && ./t", underneath: "calc.c", early: "#include <stdlib.h>\nint two(void) { exit(0); }\n"},
@@ -54,15 +60,18 @@ func TestChecks(t *testing.T) {
 			}
 			file := s.names[0]
 			known := func(name string) bool { return name == "calc.sh" }
-			ends, ok := CheckAtEnd(file, s.files[file], known)
+			ends, ok := CheckAtEnd(file, s.files[file], all(End), known)
 			if !ok {
 				t.Fatal("it is not sure of it")
 			}
 			s.run(t, true, nil)
-			s.run(t, false, map[string]string{file: ends})
-			s.run(t, true, map[string]string{file: ends, s.underneath: s.early})
-			for _, fail := range []bool{false, true} {
-				s.run(t, !fail, map[string]string{file: CheckOnly(file, s.files[file], fail)})
+			says(t, s.run(t, false, map[string]string{file: ends}), true, true)
+			says(t, s.run(t, true, map[string]string{file: ends, s.underneath: s.early}), false, false)
+			if s.wrong != "" {
+				says(t, s.run(t, false, map[string]string{file: ends, s.underneath: s.wrong}), false, true)
+			}
+			for _, how := range []How{Pass, End} {
+				says(t, s.run(t, how == Pass, map[string]string{file: CheckOnly(file, s.files[file], all(how))}), false, how == End)
 			}
 		})
 	}
@@ -76,7 +85,7 @@ func TestUnsure(t *testing.T) {
 		"a.js": "process.reallyExit(0);\n",
 		"a.c":  "int two(void) { return 2; }\n", "b.c": "int main(void) { _exit(0); }\n", "a.go": "package main\n\nfunc main() {}\n", "README.md": "exit\n",
 	} {
-		if changed, ok := CheckAtEnd(name, text, func(string) bool { return false }); ok {
+		if changed, ok := CheckAtEnd(name, text, all(End), func(string) bool { return false }); ok {
 			t.Errorf("%s became\n%s", name, changed)
 		}
 	}

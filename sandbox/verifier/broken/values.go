@@ -96,16 +96,24 @@ var (
 	loops = pattern.New(`(?m)^[^\n]*\b(?:while|until|for|loop)\b[^\n]*$`)
 )
 
+// Other is a file whose tests compare with other values.
+type Other struct {
+	Text string
+	// Tests are those of which the own text is changed, by name, and whether surely in what it
+	// compares, and not in what it compares with that.
+	Tests map[string]bool
+}
+
 // OtherValues is a test, or a program that checks, that compares with other values. ok is
 // false where no value can be seen.
-func OtherValues(name, text string) (changed string, ok bool) {
+func OtherValues(name, text string) (o Other, ok bool) {
 	shapes := compared
 	switch ext := path.Ext(name); ext {
 	case ".sh", ".bash", ".bats":
 		shapes = append(slices.Clip(shapes), shellValue)
 	default:
 		if _, known := languages[ext]; !known {
-			return "", false
+			return o, false
 		}
 	}
 	looping := loops.Regexp().FindAllStringIndex(text, -1)
@@ -114,11 +122,13 @@ func OtherValues(name, text string) (changed string, ok bool) {
 		stays[m[4]] = true
 	}
 	var found []edit
-	for _, shape := range shapes {
+	sure := map[int]bool{} // by where it begins
+	for i, shape := range shapes {
 		for _, m := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
 			from, to := m[2], m[3]
 			if !stays[from] && !within(looping, from) && (shape != lastOf || compares(text, from)) && !(shape == shellValue && shellEnded.MatchString(text[max(0, from-len("return   ")):from])) {
 				found = append(found, edit{from, to, ""})
+				sure[from] = sure[from] || i < operators || asserts(text, from)
 			}
 		}
 	}
@@ -131,9 +141,55 @@ func OtherValues(name, text string) (changed string, ok bool) {
 			edits = append(edits, e)
 		}
 	}
-	changed = edited(text, edits)
-	return changed, changed != text
+	o = Other{edited(text, edits), map[string]bool{}}
+	tests := inFile(name, text)
+	if len(tests) == 0 {
+		tests = []test{{to: len(text)}}
+	}
+	for _, e := range edits {
+		for _, t := range tests {
+			if t.from <= e.from && e.to <= t.to && text[e.from:e.to] != e.text {
+				o.Tests[t.name] = o.Tests[t.name] || sure[e.from]
+			}
+		}
+	}
+	return o, o.Text != text
 }
+
+// operators is how many of compared begin the list that have an operator for it.
+const operators = 2
+
+// asserts reports whether a value is the last that a statement's call is given behind what
+// another call gave, or all that one is given of a chain of calls which begins the line.
+func asserts(text string, at int) bool {
+	depth, calls, open := 0, false, at-1
+	for ; open >= 0; open-- {
+		switch text[open] {
+		case ')':
+			depth++
+			calls = true
+		case '(':
+			depth--
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if open < 0 {
+		return false
+	}
+	begins := text[strings.LastIndexByte(text[:open], '\n')+1 : open]
+	if strings.TrimSpace(text[open+1:at]) == "" {
+		return statementChain.MatchString(begins)
+	}
+	return calls && statement.MatchString(begins)
+}
+
+// What may stand on a line before the arguments of its call.
+var (
+	statement      = pattern.New(`^[ \t]*(?:await[ \t]+)?[\w.!]+$`)
+	statementChain = pattern.New(`^[ \t]*(?:await[ \t]+)?\w+\(.*\)(?:\.\w+)+$`)
+)
 
 // within reports whether a place lies in one of the parts of a text, which are in its order.
 func within(parts [][]int, at int) bool {

@@ -31,8 +31,23 @@ func TestOtherValues(t *testing.T) {
 		{"a.rb", "assert_equal 4, two\n", ""},
 	} {
 		got, ok := OtherValues(c.name, c.text)
-		if want := c.want; ok && got != want || ok != (want != "" && want != c.text) {
-			t.Errorf("%s: %q is %q, %v; not %q", c.name, c.text, got, ok, want)
+		if want := c.want; ok && got.Text != want || ok != (want != "" && want != c.text) {
+			t.Errorf("%s: %q is %q, %v; not %q", c.name, c.text, got.Text, ok, want)
+		}
+	}
+}
+
+// TestSure: a value is surely compared by an operator, or as the last that an assertion is
+// given; one that goes in is not.
+func TestSure(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"self.assertEqual(parse(\"1\"), 1)": true, "assert parse(1) == 2": true, "expect(parse(1)).toBe(2);": true, "await assert.equal(parse(1), 2);": true,
+		"self.assertRaises(E, parse, \"x\")": false, "self.assertFalse(less(5, 1))": false, "store.put(\"a\", 1)": false,
+	} {
+		o, ok := OtherValues("test_a.py", "def test_a(self):\n    "+text+"\n\n\ndef test_b():\n    pass\n")
+		if sure, changed := o.Tests["test_a"]; !ok || !changed || sure != want || len(o.Tests) != 1 {
+			t.Errorf("%s: %+v", text, o)
 		}
 	}
 }
@@ -44,8 +59,8 @@ func FuzzOtherValues(f *testing.F) {
 		f.Add("a.sh", text)
 	}
 	f.Fuzz(func(t *testing.T, name, text string) {
-		if changed, ok := OtherValues(name, text); ok && len(changed) != len(text) {
-			t.Errorf("%q is %q", text, changed)
+		if changed, ok := OtherValues(name, text); ok && len(changed.Text) != len(text) {
+			t.Errorf("%q is %q", text, changed.Text)
 		}
 	})
 }

@@ -1,0 +1,17 @@
+package review
+
+import (
+	"strings"
+	"testing"
+
+	"git-ward/protocols/loop"
+)
+
+// TestNotSeenFirst: criteria whose tests nobody saw end are among what is said first.
+func TestNotSeenFirst(t *testing.T) {
+	t.Parallel()
+	o := loop.Outcome{Criterion: "a", Met: true, Control: loop.ControlNotSeen}
+	if r := (&Review{Word: &loop.Verdict{Criteria: []loop.Outcome{o}}}); !strings.Contains(r.First(), "1 criterion whose tests were not seen to end") {
+		t.Error(r.First())
+	}
+}

@@ -1,0 +1,39 @@
+package broken
+
+import (
+	"strconv"
+	"strings"
+)
+
+// What a test says that it came to: to its end, or to a failure before.
+const (
+	ended = "end"
+	fails = "fail"
+)
+
+// tail is what a test says behind the word.
+func (m mark) tail(what string) string { return ":" + strconv.Itoa(m.id) + ":" + what }
+
+// Said are the numbers of the tests that an output has: of those that came to their end, and
+// of all that ran, which includes those that failed before. A test that was skipped, or that
+// something else ended, is in neither.
+func Said(word, output string) (ends, ran map[int]bool) {
+	ends, ran = map[int]bool{}, map[int]bool{}
+	for {
+		_, rest, more := strings.Cut(output, word+":")
+		if !more {
+			return ends, ran
+		}
+		output = rest
+		number, rest, _ := strings.Cut(rest, ":")
+		id, err := strconv.Atoi(number)
+		if err != nil {
+			continue
+		}
+		if strings.HasPrefix(rest, ended) {
+			ends[id], ran[id] = true, true
+		} else if strings.HasPrefix(rest, fails) {
+			ran[id] = true
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package verifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/git"
+	"git-ward/internal/scratch"
+	"git-ward/internal/sources"
+	"git-ward/sandbox/verifier/broken"
+)
+
+// rewriter changes a file's text; ok is false for one that stays as it is.
+type rewriter func(name, text string) (changed string, ok bool)
+
+// id numbers a test, by its file and its name there; a program that checks has the name "".
+func (c *controlling) id(file, test string) int {
+	name := file
+	if test != "" {
+		name += ": " + test
+	}
+	id, ok := c.ids[name]
+	if !ok {
+		id = len(c.names)
+		c.ids[name], c.names = id, append(c.names, name)
+	}
+	return id
+}
+
+// change is what becomes of a file's tests, by their numbers.
+func (c *controlling) change(file string, pick func(id int) broken.How) broken.Change {
+	return broken.Change{Word: c.word, Of: func(test string) (int, broken.How) {
+		id := c.id(file, test)
+		return id, pick(id)
+	}}
+}
+
+// changing changes tests, and what checks by its exit code.
+func (c *controlling) changing(pick func(id int) broken.How) rewriter {
+	return func(name, text string) (string, bool) {
+		change := c.change(name, pick)
+		if !c.checks[name] {
+			return broken.AtEnd(name, text, change)
+		}
+		switch _, how := change.Of(""); how {
+		case broken.End:
+			return broken.CheckAtEnd(name, text, change, func(string) bool { return true })
+		case broken.Pass:
+			return broken.CheckOnly(name, text, change), true
+		}
+		return "", false
+	}
+}
+
+// alone leaves nothing of tests but their names.
+func (c *controlling) alone(pick func(id int) broken.How) rewriter {
+	return func(name, text string) (string, bool) {
+		if change := c.change(name, pick); !c.checks[name] {
+			return broken.Only(name, text, change)
+		} else {
+			return broken.CheckOnly(name, text, change), true
+		}
+	}
+}
+
+// withoutWork changes tests where what they test does nothing. Where nothing can be made of
+// that, they do nothing, too; one that may skip itself would seem to run then.
+func (c *controlling) withoutWork(pick func(id int) broken.How) rewriter {
+	changing, alone := c.changing(pick), c.alone(pick)
+	return func(name, text string) (string, bool) {
+		switch {
+		case !c.checks[name] && broken.CanHollow(name):
+			return changing(name, text)
+		case !c.checks[name] && broken.MaySkip(text):
+			return "", false
+		}
+		return alone(name, text)
+	}
+}
+
+// all breaks each test, and puts it into a set.
+func all(tests map[int]bool) func(int) broken.How {
+	return func(id int) broken.How {
+		tests[id] = true
+		return broken.End
+	}
+}
+
+// some breaks some of the tests; of the others becomes what rest says.
+func some(tests map[int]bool, rest broken.How) func(int) broken.How {
+	return func(id int) broken.How {
+		if tests[id] {
+			return broken.End
+		}
+		return rest
+	}
+}
+
+// findChecks finds the programs of the judged tree that check others: those among its tests,
+// and those that a command names where it names no test. One is left out that takes in a file
+// of which it is not known how that may end it.
+func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
+	tree, err := listTree(ctx, c.repo, c.work.tree, c.claim.Bounds)
+	if err != nil {
+		return nil, err
+	}
+	batch := c.repo.Batch(ctx)
+	defer batch.Close()
+	read := func(id string, limit int64) (string, bool) {
+		_, data, err := batch.Read(id, limit)
+		return string(data), err == nil
+	}
+	named := newWork(c.claim, tree, read).named
+	known := map[string]bool{} // by the last part of a path: work, and programs that are sure
+	for name := range c.work.do {
+		known[path.Base(name)] = true
+	}
+	texts, tests := map[string]string{}, false
+	for name, entry := range tree {
+		if !broken.MayCheck(name) || !plain(entry) {
+			continue
+		}
+		_, isWork := c.work.do[name]
+		isTest, isNamed := sources.IsTest(name), named.Has(name)
+		if !isTest && (isWork || !isNamed) {
+			continue
+		}
+		_, id, _ := strings.Cut(entry, " ")
+		text, ok := read(id, maxText)
+		if !ok || broken.Has(name, text) {
+			continue
+		}
+		texts[name], known[path.Base(name)] = text, true
+		tests = tests || isTest && isNamed
+	}
+	maps.DeleteFunc(texts, func(name, _ string) bool { return tests && !sources.IsTest(name) })
+	for before := -1; before != len(texts); { // each that goes may be known to another
+		before = len(texts)
+		maps.DeleteFunc(texts, func(name, text string) bool {
+			_, sure := broken.CheckAtEnd(name, text, c.change(name, some(nil, broken.Keep)), func(base string) bool { return known[base] })
+			if _, isWork := c.work.do[name]; !sure && !isWork {
+				delete(known, path.Base(name))
+			}
+			return !sure
+		})
+	}
+	checks := map[string]bool{}
+	for name := range texts {
+		checks[name] = true
+	}
+	return checks, nil
+}
+
+// hollowed is the work's tree where its functions do nothing, with tests written anew; ""
+// where nothing can be made of them.
+func (c *controlling) hollowed(ctx context.Context, how rewriter) (string, error) {
+	code := maps.Clone(c.work.do)
+	maps.DeleteFunc(code, func(name, _ string) bool { return sources.IsTest(name) })
+	hollow, err := c.rewrite(ctx, c.work.tree, code, broken.Hollow)
+	if err != nil {
+		return "", err
+	}
+	tree, err := c.tests(ctx, hollow, how, c.work.tree)
+	if tree == hollow {
+		tree = ""
+	}
+	return tree, err
+}
+
+// tests is a tree with the files of trees in which there are tests, written anew; of two
+// files of one name it is the later tree's.
+func (c *controlling) tests(ctx context.Context, onto string, how rewriter, of ...string) (string, error) {
+	all := map[string]string{}
+	for _, tree := range of {
+		list, err := listTree(ctx, c.repo, tree, c.claim.Bounds)
+		if err != nil {
+			return "", err
+		}
+		maps.Copy(all, list)
+	}
+	maps.DeleteFunc(all, func(name, entry string) bool { return !broken.MayTest(name) && !c.checks[name] })
+	return c.rewrite(ctx, onto, all, how)
+}
+
+// rewrite is a tree with files, "mode id" by path, written anew; the same tree where how
+// changes none.
+func (c *controlling) rewrite(ctx context.Context, onto string, files sources.Tree, how rewriter) (string, error) {
+	dir, err := scratch.Make("", "control-")
+	if err != nil {
+		return "", err
+	}
+	defer dir.Remove()
+	batch := c.repo.Batch(ctx)
+	defer batch.Close()
+	var names, paths []string
+	for name, entry := range files {
+		_, id, _ := strings.Cut(entry, " ")
+		if entry == "" || !plain(entry) {
+			continue
+		}
+		_, data, err := batch.Read(id, maxText)
+		var large *git.TooLarge
+		if errors.As(err, &large) {
+			continue // nobody wrote that
+		}
+		if err != nil {
+			return "", err
+		}
+		changed, ok := how(name, string(data))
+		if !ok {
+			continue
+		}
+		file := filepath.Join(dir.Path, strconv.Itoa(len(paths)))
+		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+			return "", err
+		}
+		names, paths = append(names, name), append(paths, file)
+	}
+	if len(paths) == 0 {
+		return onto, nil
+	}
+	out, err := c.repo.OutputFrom(ctx, []byte(strings.Join(paths, "\n")+"\n"), "hash-object", "-w", "--no-filters", "--stdin-paths")
+	ids := strings.Fields(string(out))
+	if err != nil || len(ids) != len(names) {
+		return "", fmt.Errorf("%d of %d changed files were written: %w", len(ids), len(names), err)
+	}
+	changes := map[string]string{}
+	for i, name := range names {
+		mode, _, _ := strings.Cut(files[name], " ")
+		changes[name] = mode + " " + ids[i]
+	}
+	return writeTree(ctx, c.repo, onto, indexInfo(changes))
+}

@@ -1,0 +1,180 @@
+package verifier
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"git-ward/sandbox/verifier/broken"
+)
+
+// tried is a command that held, with the work's tests broken.
+type tried struct {
+	Command
+	held     bool         // it holds with every test broken
+	decided  bool         // and tests decide it
+	ended    map[int]bool // the tests that said that they came to their end
+	left     map[int]bool // those of which nothing was seen
+	lost     map[int]bool // those of them that run without the work
+	silenced bool         // some of those are there, and the command holds with them broken
+	unsure   bool         // what became of some is not known
+	any      bool         // a test holds with other values
+	untried  bool         // nobody saw it fail, and a program of the work's own decides it
+}
+
+// maxRounds bounds how often a command is asked once more of tests that did not run: a runner
+// that stops at the first failure shows one at a time.
+const maxRounds = 8
+
+// said are the tests that came to their end in a run, and all that ran, by what they said
+// themselves.
+func (c *controlling) said(o *Outcome) (ended, ran map[int]bool) {
+	return broken.Said(c.word, o.Said+"\n"+o.Tail)
+}
+
+// attempts runs the commands with every test of the work's tree broken. An exit code says
+// nothing of a test, as one command may run many: each is looked for in what was printed.
+func (c *controlling) attempts(ctx context.Context, commands []Command) (list []*tried, err error) {
+	tests := map[int]bool{}
+	tree, err := c.tests(ctx, c.work.tree, c.changing(all(tests)), c.work.tree)
+	if err != nil {
+		return nil, err
+	}
+	if tree == c.work.tree && c.claim.Breaks == "" { // nothing is broken, and all hold
+		for _, cmd := range commands {
+			list = append(list, &tried{Command: cmd, held: true})
+		}
+		return list, nil
+	}
+	runs, err := c.broken(ctx, tree, commands)
+	if err != nil {
+		return nil, err
+	}
+	gone, err := c.gone(ctx, tests)
+	for _, r := range runs {
+		a := &tried{Command: r.Command, held: c.holds(r), left: maps.Clone(tests), lost: map[int]bool{}}
+		ended, ran := c.said(&r.Outcome)
+		a.ended = ended
+		less(a.left, ran)
+		if list = append(list, a); err == nil && !a.held {
+			err = c.findLost(ctx, a, gone)
+		}
+	}
+	return list, err
+}
+
+// gone are tests of the base that the work's tree has not, by the PM's word. One whose own name
+// is new in another file moved there, and is not gone: as many as are new there.
+func (c *controlling) gone(ctx context.Context, tests map[int]bool) (map[int]bool, error) {
+	gone, moved := map[int]bool{}, map[string]int{}
+	for id := range tests {
+		moved[c.own(id)]++
+	}
+	_, err := c.tests(ctx, c.base, c.changing(func(id int) broken.How {
+		if !tests[id] {
+			gone[id] = true
+		} else {
+			moved[c.own(id)]--
+		}
+		return broken.Keep
+	}), c.base)
+	for _, id := range slices.Sorted(maps.Keys(gone)) {
+		if own := c.own(id); own != "" && moved[own] > 0 {
+			moved[own]--
+			delete(gone, id)
+		}
+	}
+	return gone, err
+}
+
+// own is what a test is called in its file, "" for a program that checks.
+func (c *controlling) own(id int) string {
+	_, own, _ := strings.Cut(c.names[id], ": ")
+	return own
+}
+
+// findLost finds the tests that run without the work, and do not with it: they are gone, or
+// are skipped, or end before. Those that did not run may only have come behind a failure, so
+// they are broken alone: the command holds only if they do not run.
+func (c *controlling) findLost(ctx context.Context, a *tried, gone map[int]bool) (err error) {
+	if len(gone) > 0 {
+		if a.lost, err = c.onBaseRan(ctx, a.Command, gone); err != nil {
+			return err
+		}
+	}
+	for range maxRounds {
+		should, err := c.shouldRun(ctx, a.Command, a.left)
+		if err != nil || len(should) == 0 {
+			return err
+		}
+		tree, err := c.tests(ctx, c.work.tree, c.changing(some(should, broken.Keep)), c.work.tree)
+		if err != nil {
+			return err
+		}
+		run, err := c.once(ctx, tree, a.Command)
+		if err != nil {
+			return err
+		}
+		if a.silenced = c.holds(run); a.silenced {
+			maps.Copy(a.lost, should)
+			return nil
+		}
+		ended, ran := c.said(&run.Outcome)
+		maps.Copy(a.ended, ended)
+		before := len(a.left)
+		if less(a.left, ran); len(a.left) == before {
+			break
+		}
+	}
+	a.unsure = true
+	return nil
+}
+
+// shouldRun are those of the tests that a command runs on the base, or where the work does
+// nothing. Others do nothing there, so that no failure of theirs comes first.
+func (c *controlling) shouldRun(ctx context.Context, cmd Command, tests map[int]bool) (map[int]bool, error) {
+	if len(tests) == 0 {
+		return nil, nil
+	}
+	ran, err := c.onBaseRan(ctx, cmd, tests)
+	if err != nil || len(ran) > 0 {
+		return ran, err
+	}
+	tree, err := c.hollowed(ctx, c.withoutWork(some(tests, broken.Pass)))
+	if err != nil || tree == "" {
+		return nil, err
+	}
+	return c.ran(ctx, tree, cmd, tests)
+}
+
+// onBaseRan are those of the tests that a command runs on the base.
+func (c *controlling) onBaseRan(ctx context.Context, cmd Command, tests map[int]bool) (map[int]bool, error) {
+	tree, err := c.tests(ctx, c.base, c.changing(some(tests, broken.Pass)), c.base)
+	if err != nil || tree == c.base {
+		return map[int]bool{}, err
+	}
+	return c.ran(ctx, tree, cmd, tests)
+}
+
+// ran are those of the tests that a command runs on a tree.
+func (c *controlling) ran(ctx context.Context, tree string, cmd Command, tests map[int]bool) (map[int]bool, error) {
+	run, err := c.once(ctx, tree, cmd)
+	_, ran := c.said(&run.Outcome)
+	maps.DeleteFunc(ran, func(id int, _ bool) bool { return !tests[id] })
+	return ran, err
+}
+
+// once runs a command on a tree, and keeps what it prints.
+func (c *controlling) once(ctx context.Context, tree string, cmd Command) (run Run, err error) {
+	runs, err := c.each(ctx, c.runner, tree, []Command{cmd}, Step{Note: Broken}, Job{Keep: true})
+	if err == nil {
+		run = runs[0]
+	}
+	return run, err
+}
+
+// less takes tests out of a set.
+func less(tests, some map[int]bool) {
+	maps.DeleteFunc(tests, func(id int, _ bool) bool { return some[id] })
+}

@@ -1,0 +1,126 @@
+package verifier
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"git-ward/sandbox/verifier/broken"
+)
+
+// others is a tree whose tests compare with other values and fail at their end, and which of
+// them were changed, and surely in what they compare.
+type others struct {
+	tree          string
+	changed, sure map[int]bool
+}
+
+// others changes the tests of a tree.
+func (c *controlling) others(ctx context.Context, of func(rewriter) (string, error)) (o others, err error) {
+	o.changed, o.sure = map[int]bool{}, map[int]bool{}
+	atEnd := c.changing(all(map[int]bool{}))
+	o.tree, err = of(func(name, text string) (string, bool) {
+		other, ok := broken.OtherValues(name, text)
+		if ok {
+			for test, sure := range other.Tests {
+				id := c.id(name, test)
+				o.changed[id] = true
+				if sure {
+					o.sure[id] = true
+				}
+			}
+			text = other.Text
+		}
+		return atEnd(name, text)
+	})
+	return o, err
+}
+
+// anyValue marks attempts of which a test came to its end whatever it compared with, or all
+// of them: something else answers.
+func (c *controlling) anyValue(ctx context.Context, attempts []*tried) error {
+	work, err := c.others(ctx, func(how rewriter) (string, error) { return c.tests(ctx, c.work.tree, how, c.work.tree) })
+	if err != nil || len(work.changed) == 0 {
+		return err
+	}
+	for _, a := range attempts {
+		if a.held || len(a.ended) == 0 {
+			continue
+		}
+		hold, err := c.whatever(ctx, work.tree, a)
+		if err != nil {
+			return err
+		}
+		which := work.sure
+		if len(hold) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(a.ended)), func(id int) bool { return !hold[id] }) {
+			which = work.changed // the command holds whatever any test compares with
+		}
+		maps.DeleteFunc(hold, func(id int, _ bool) bool { return !which[id] || !a.ended[id] })
+		if err := c.neverCompared(ctx, a, hold); err != nil {
+			return err
+		}
+		a.any = len(hold) > 0
+	}
+	return nil
+}
+
+// neverCompared takes those tests away that hold with other values where the work does nothing,
+// and those that hold with any on the base. One that fails there with its own compares.
+func (c *controlling) neverCompared(ctx context.Context, a *tried, tests map[int]bool) error {
+	if len(tests) == 0 {
+		return nil
+	}
+	hollow, err := c.others(ctx, func(how rewriter) (string, error) {
+		return c.hollowed(ctx, func(name, text string) (string, bool) {
+			if !broken.CanHollow(name) { // the work is there as it is
+				return "", false
+			}
+			return how(name, text)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if hollow.tree != "" {
+		never, err := c.whatever(ctx, hollow.tree, a)
+		if err != nil {
+			return err
+		}
+		less(tests, never)
+	}
+	if len(tests) == 0 {
+		return nil
+	}
+	base, err := c.others(ctx, func(how rewriter) (string, error) { return c.tests(ctx, c.base, how, c.base) })
+	if err != nil {
+		return err
+	}
+	never, err := c.whatever(ctx, base.tree, a)
+	if err != nil || len(never) == 0 {
+		return err
+	}
+	own, err := c.tests(ctx, c.base, c.changing(all(map[int]bool{})), c.base)
+	if err != nil {
+		return err
+	}
+	held, err := c.whatever(ctx, own, a)
+	maps.DeleteFunc(never, func(id int, _ bool) bool { return !held[id] })
+	less(tests, never)
+	return err
+}
+
+// whatever are the tests that come to their end on a tree in which they fail then.
+func (c *controlling) whatever(ctx context.Context, tree string, a *tried) (map[int]bool, error) {
+	job, err := c.judged.job(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(c.plain, func(r Run) bool { return r.Command == a.Command })
+	job.Line, job.Keep = a.Line, true
+	o, err := c.claim.Watch(Step{Command: a.Command, Note: Broken}, func(live *Live) (Outcome, error) {
+		job.Live = live
+		return c.soon(ctx, job, c.plain[i].Time)
+	})
+	ended, _ := c.said(&o)
+	return ended, err
+}
