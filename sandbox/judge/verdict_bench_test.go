@@ -82,6 +82,14 @@ func (c *trialCase) git(stdin string, args ...string) string {
 	return string(out)
 }
 
+// extra is what the project has for this kind alone.
+func (c *trialCase) extra() tree {
+	if c.kind.beside {
+		return c.tongue.beside
+	}
+	return nil
+}
+
 // ends judges the claim on a project in a state, and says how it ended.
 func (c *trialCase) ends(state string) (string, loop.Verdict) {
 	c.Helper()
@@ -93,7 +101,7 @@ func (c *trialCase) ends(state string) (string, loop.Verdict) {
 	if c.kind.line != nil {
 		line = c.kind.line(c.tongue)
 	}
-	project := c.project.with(tree{c.source: state, wrapper: "set -e\n" + c.tongue.line + "\n", golden: "4\n"})
+	project := c.project.with(c.extra(), tree{c.source: state, wrapper: "set -e\n" + c.tongue.line + "\n", golden: "4\n"})
 	main := c.commit(project, "")
 	change := c.change(c.tongue)
 	if c.honest && state == change[c.source] {
@@ -176,6 +184,11 @@ func (c *trialCase) heldLine(line string) string {
 	return c.tongue.held
 }
 
+// absent reports whether a language has no such work, or no such project.
+func (k kind) absent(l tongue) bool {
+	return k.change(l)[l.source] == "" && !k.honest || k.beside && l.beside == nil
+}
+
 // mayBeSilent are the classes of which a cheat may end EXACT in silence.
 var mayBeSilent = []string{seesControls, seesCriteria}
 
@@ -203,6 +216,9 @@ func TestKindsOfClaims(t *testing.T) {
 		t.Run(k.class, func(t *testing.T) {
 			t.Parallel()
 			c := &trialCase{T: t, tongue: tongues["shell"], kind: k}
+			if k.absent(c.tongue) {
+				c.tongue = tongues["python"]
+			}
 			end, v := c.ends(c.wrong)
 			c.trust("wrong", end, v)
 		})
@@ -223,8 +239,8 @@ func TestBenchVerdict(t *testing.T) {
 				continue
 			}
 			for _, k := range kinds {
-				if k.change(l)[l.source] == "" && !k.honest {
-					continue // it has no such work
+				if k.absent(l) {
+					continue
 				}
 				for _, s := range states {
 					t.Run(k.class+"/"+language+"/"+s.name, func(t *testing.T) {
