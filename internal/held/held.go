@@ -3,17 +3,15 @@
 package held
 
 import (
-	"archive/tar"
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -22,8 +20,7 @@ import (
 )
 
 const (
-	// MaxFiles bounds the files of one directive, in bytes: they come to a command by its
-	// line, of which the kernel takes 128 KiB (MAX_ARG_STRLEN), as base64.
+	// MaxFiles bounds the files of one directive, in bytes.
 	MaxFiles = 48 << 10
 	// maxBook bounds all that is held out of one directive, in bytes.
 	maxBook = 256 << 10
@@ -95,27 +92,35 @@ func name(bare, directive, hash string) string {
 	return filepath.Join(bare, "ward", "held", directive+"."+hash+".json")
 }
 
-// Line is a criterion's command for the shell, with the files laid into the tree before it.
-func (b *Book) Line(c Criterion) (string, error) {
-	if len(b.Files) == 0 {
-		return c.Command, nil
+// Word is what the controls came to of each criterion that is held out, on the newest claim that
+// was judged. It stands beside the book and in no ref: it says more of a criterion than whether
+// it is met, which is all that the agent is to learn.
+type Word struct {
+	Commit string   `json:"commit"` // that was judged
+	Says   []string `json:"says"`   // as protocols/loop has it, in the book's order; "" where none was tried
+}
+
+// Write keeps the word on a directive's book, by its hash in hex.
+func (w Word) Write(bare, directive, hash string) error {
+	data, err := json.Marshal(w)
+	if err != nil {
+		return err
 	}
-	var data bytes.Buffer
-	w := tar.NewWriter(&data)
-	for _, f := range b.Files {
-		mode := int64(0o644)
-		if f.Executable {
-			mode = 0o755
-		}
-		if err := w.WriteHeader(&tar.Header{Name: f.Path, Mode: mode, Size: int64(len(f.Data)), Typeflag: tar.TypeReg}); err != nil {
-			return "", err
-		}
-		if _, err := w.Write(f.Data); err != nil {
-			return "", err
-		}
+	return atomicfile.Write(wordName(bare, directive, hash), data, 0o600)
+}
+
+// ReadWord reads the word on a directive's book; there is none where nothing was judged by it.
+func ReadWord(bare, directive, hash string) (w Word, err error) {
+	data, err := os.ReadFile(wordName(bare, directive, hash))
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, nil
 	}
-	if err := w.Close(); err != nil {
-		return "", err
+	if err != nil {
+		return w, err
 	}
-	return "printf %s '" + base64.StdEncoding.EncodeToString(data.Bytes()) + "' | base64 -d | tar -xf - && {\n" + c.Command + "\n}", nil
+	return w, json.Unmarshal(data, &w)
+}
+
+func wordName(bare, directive, hash string) string {
+	return strings.TrimSuffix(name(bare, directive, hash), ".json") + ".word.json"
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -109,6 +111,9 @@ func heldFiles(env *cli.Env, paths []string) (list []held.File, err error) {
 	for _, p := range paths {
 		if !filepath.IsLocal(p) {
 			return nil, env.Usage(holdUsage, "%s is not below this directory, which stands for the root of the tree", diag.Clean(p))
+		}
+		if slices.ContainsFunc(strings.Split(filepath.ToSlash(p), "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
+			return nil, env.Usage(holdUsage, "%s is git's own, and no file of a tree", diag.Clean(p))
 		}
 		info, err := os.Stat(env.Path(p))
 		if err != nil {

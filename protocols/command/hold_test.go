@@ -9,7 +9,30 @@ import (
 	"testing"
 
 	"git-ward/internal/gittest"
+	"git-ward/internal/held"
+	"git-ward/protocols/loop"
 )
+
+// TestReviewOfHeldOut: what the controls came to of what is held out says a review on the host,
+// and none in a clone (PROOF-5).
+func TestReviewOfHeldOut(t *testing.T) {
+	p := newDesk(t)
+	dir := filepath.Dir(p.Bare)
+	if out, err := p.Try(dir, nil, "- [ ] it is loud (`true`)\n", "git-ward", "directive", "hold", "--bare", p.Bare, "D-1"); err != nil {
+		t.Fatal(out)
+	}
+	_, hash, _ := strings.Cut(p.Run(p.Bare, "git", "show", "main:COMMS.md"), "\n- held: 1 ")
+	hash, _, _ = strings.Cut(hash, "\n")
+	_, commit, _ := strings.Cut(p.Run(dir, "git-ward", "review", "--json", "--bare", p.Bare, "D-1"), `"commit":"`)
+	commit, _, _ = strings.Cut(commit, `"`)
+	if err := (held.Word{Commit: commit, Says: []string{loop.ControlNotTried}}).Write(p.Bare, "D-1", hash); err != nil {
+		t.Fatal(err)
+	}
+	gittest.InOrder(t, p.Run(dir, "git-ward", "review", "--bare", p.Bare, "D-1"), "look first: ", "1 criterion whose failing was not tried: ", "criteria[0]; no control: ")
+	if out := p.Run(p.Work, "git-ward", "review", "D-1"); strings.Contains(out, "not tried") {
+		t.Errorf("a clone says it, too:\n%s", out)
+	}
+}
 
 // TestHold: criteria and files are kept on the host, and the directive names them.
 func TestHold(t *testing.T) {
@@ -49,6 +72,7 @@ func TestHold(t *testing.T) {
 		{"some words\n", "there is no criterion in it", []string{"--bare", p.Bare, "D-6"}, 1},
 		{"- [ ] x (`true`)\n", "COMMS.md has no D-99", []string{"--bare", p.Bare, "D-99"}, 1},
 		{"- [ ] x (`true`)\n", "is not below this directory", []string{"--bare", p.Bare, "D-6", "../x"}, 2},
+		{"- [ ] x (`true`)\n", "is git's own", []string{"--bare", p.Bare, "D-6", "a/.GIT/x"}, 2},
 		{"", "takes one directive", []string{"--bare", p.Bare}, 2},
 	} {
 		gittest.InOrder(t, hold(bad.code, bad.text, bad.args...), bad.says)

@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/export"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
+	"git-ward/internal/held"
 	"git-ward/internal/runstate"
 	"git-ward/internal/sources"
 	"git-ward/protocols/comms"
@@ -114,6 +115,9 @@ func (c *comparer) look(of subject) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.hear(&p); err != nil {
+		return nil, err
+	}
 	w := &work{Review: review.Review{Standing: review.Stand(p), Word: p.Verdict}}
 	r := &w.Review
 	r.Outcome = p.Outcome(r.Standing)
@@ -141,6 +145,19 @@ func (c *comparer) look(of subject) (*work, error) {
 	}
 	r.Commands = r.Offers()
 	return w, nil
+}
+
+// hear adds to a verdict, on the host, what the host alone knows of what is held out.
+func (c *comparer) hear(p *review.Position) error {
+	if !c.bare() || p.Verdict == nil || p.Directive == nil || p.Directive.Options.Held.Count == 0 {
+		return nil
+	}
+	word, err := held.ReadWord(c.repo.Dir, p.Directive.Name(), p.Directive.Options.Held.SHA256)
+	if err == nil && word.Commit == p.Verdict.Commit {
+		v := p.Verdict.Hear(word.Says)
+		p.Verdict = &v
+	}
+	return err
 }
 
 // declared are the criteria of a directive and their commands.

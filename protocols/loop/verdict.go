@@ -397,6 +397,21 @@ func (v Verdict) controlled(so func(Outcome) bool) (list []string) {
 	return list
 }
 
+// Hear is the verdict with what the host alone knows of the controls of what is held out, which
+// are its last criteria; "" where none was tried (PROOF-5).
+func (v Verdict) Hear(says []string) Verdict {
+	v.Criteria = slices.Clone(v.Criteria)
+	for i, o := range slices.Backward(v.Criteria) {
+		n := len(says) - len(v.Criteria) + i
+		if n < 0 {
+			break
+		}
+		o.Control = says[n]
+		v.Criteria[i] = o
+	}
+	return v
+}
+
 // Doubt is something that a verdict names against its own word (PROOF-3, PROOF-4).
 type Doubt struct {
 	One, Many string   // what it is, of one of Of, and of more

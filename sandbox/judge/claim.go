@@ -48,13 +48,28 @@ func holdOut(bare string, d *comms.Directive, claim *verifier.Claim) error {
 		return fmt.Errorf("%s names %d held-out criteria, and the host has %d", d.Name(), d.Options.Held.Count, len(book.Criteria))
 	}
 	for n, c := range book.Criteria {
-		line, err := book.Line(c)
-		if err != nil {
-			return err
-		}
-		claim.Commands = append(claim.Commands, verifier.Command{Name: heldOut(d, n).Text, Line: line, Held: true})
+		claim.Commands = append(claim.Commands, verifier.Command{Name: heldOut(d, n).Text, Line: c.Command, Held: true})
+	}
+	for _, f := range book.Files {
+		claim.Held = append(claim.Held, verifier.File(f))
 	}
 	return nil
+}
+
+// sayHeld keeps on the host what the controls came to of what is held out.
+func sayHeld(bare string, d *comms.Directive, commit string, f *verifier.Facts) error {
+	if d.Options.Held.Count == 0 {
+		return nil
+	}
+	word := held.Word{Commit: commit, Says: make([]string, d.Options.Held.Count)}
+	for n := range word.Says {
+		for _, c := range f.Controls {
+			if c.Name == heldOut(d, n).Text {
+				word.Says[n] = c.Says
+			}
+		}
+	}
+	return word.Write(bare, d.Name(), d.Options.Held.SHA256)
 }
 
 // ClaimOf is what the verifier runs for a directive: each criterion that has a

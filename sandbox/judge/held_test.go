@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,11 +49,15 @@ func TestJudgeHeldOut(t *testing.T) {
 			t.Fatalf("%q: %+v", step.work, v)
 		}
 		for n, o := range v.Criteria[1:] {
-			if o.Criterion != fmt.Sprintf("held out, %d of 2", n+1) || o.Command != "held out" || o.Tail != "" || o.OutputSHA256 != "" || o.ExitCode > 1 || o.Met != (o.ExitCode == 0) {
+			if o.Control != "" || o.Criterion != fmt.Sprintf("held out, %d of 2", n+1) || o.Command != "held out" || o.Tail != "" || o.OutputSHA256 != "" || o.ExitCode > 1 || o.Met != (o.ExitCode == 0) {
 				t.Errorf("%q: %+v", step.work, o)
 			}
 		}
 		fmt.Fprintln(&shown, c.host("notes", "--ref="+loop.VerdictsRef, "show", commit))
+	}
+	// What the controls came to is the host's to know: the first has a file that was broken.
+	if word, err := held.ReadWord(c.bare, "D-1", hash); err != nil || word.Commit != c.head() || !slices.Equal(word.Says, []string{loop.ControlFails, loop.ControlNotApplicable}) {
+		t.Errorf("%+v, %v", word, err)
 	}
 	for _, words := range []string{"seven", "it is not", "wc -c", "exit 3", "tests/"} {
 		if strings.Contains(shown.String(), words) {

@@ -199,6 +199,9 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	if err != nil {
 		return loop.Verdict{}, err
 	}
+	if err := sayHeld(j.Repo.Dir, d, r.commit(), facts); err != nil {
+		return v, err
+	}
 	v = verdictOf(declaration, d, facts)
 	why, err := j.untried(ctx, r.Claim.Commit)
 	if why == "" || err != nil {

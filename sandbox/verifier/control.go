@@ -41,15 +41,11 @@ type controlling struct {
 	names          []string        // by those
 }
 
-// control runs each of the commands, which held, once more without the work, which says
-// whether the work made it hold, and once with each test failing at its end. One that then
-// holds all the same cannot fail, if tests decide it: a work that ends its tests' process
-// with 0 before they fail would else be no other than a command that runs none.
-func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, commands []Command) error {
-	base, err := writeTree(ctx, t.repo, t.claim.Base, nil)
-	if err != nil {
-		return err
-	}
+// control runs each command that held once more without the work, which says whether the work
+// made it hold, and once with each test failing at its end. One that then holds all the same
+// cannot fail, if tests decide it: a work that ends its tests' process with 0 before they fail
+// would else look like a command that runs none. base is the tree without the work.
+func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base string, commands []Command) (err error) {
 	c := &controlling{trying: t, work: work, base: base, plain: f.Replays[0], word: rand.Text()[:wordSize], ids: map[string]int{}}
 	if c.checks, err = c.findChecks(ctx); err != nil {
 		return err
@@ -84,7 +80,7 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, commands
 		}
 	}
 	maps.DeleteFunc(lost, func(_ string, shown bool) bool { return !shown })
-	f.Lost = slices.Sorted(maps.Keys(lost))
+	f.Lost = append(f.Lost, slices.Sorted(maps.Keys(lost))...)
 	return nil
 }
 
@@ -117,7 +113,7 @@ func (c *controlling) withTests(ctx context.Context) ([]Command, error) {
 	if len(tests) == 0 || len(c.before) == 0 {
 		return c.before, nil
 	}
-	tree, err := writeTree(ctx, c.repo, c.claim.Base, indexInfo(tests))
+	tree, err := writeTree(ctx, c.repo, c.base, indexInfo(tests))
 	switch {
 	case err != nil:
 		return nil, err

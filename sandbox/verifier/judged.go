@@ -3,8 +3,10 @@ package verifier
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"git-ward/internal/git"
@@ -71,9 +73,17 @@ func (j *judged) drop(tree string) {
 	delete(j.made, tree)
 }
 
-// close removes them all.
-func (j *judged) close() {
+// trees are those that have a repository.
+func (j *judged) trees() []string { return slices.Collect(maps.Keys(j.made)) }
+
+// only removes the repositories of all trees but some.
+func (j *judged) only(trees []string) {
 	for tree := range j.made {
-		j.drop(tree)
+		if !slices.Contains(trees, tree) {
+			j.drop(tree)
+		}
 	}
 }
+
+// close removes them all.
+func (j *judged) close() { j.only(nil) }

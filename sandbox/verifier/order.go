@@ -24,6 +24,7 @@ type Order struct {
 	Against  *time.Duration `json:"against_ns"` // of mutants; nil: plain runs will do
 	Controls []string       `json:"controls"`
 	Breaks   string         `json:"breaks"`
+	Held     []File         `json:"held"`
 	Image    string         `json:"image"`
 	// Word is known to who gave the order and to who carries it out, and to no command.
 	Word string `json:"word"`
@@ -32,7 +33,7 @@ type Order struct {
 // NewOrder is a claim for another machine. Neither its Progress nor a second image goes along.
 func NewOrder(c *Claim, l Limits, image, word string) Order {
 	o := Order{Commit: c.Commit, Main: c.Main, Base: c.Base, Commands: c.Commands, Frozen: c.Frozen, Pinned: c.Pinned,
-		Work: c.Work, Included: c.Included, Replays: c.Replays, Controls: c.Controls, Breaks: c.Breaks, Bounds: c.Bounds, Limits: l, Image: image, Word: word}
+		Work: c.Work, Included: c.Included, Replays: c.Replays, Controls: c.Controls, Breaks: c.Breaks, Held: c.Held, Bounds: c.Bounds, Limits: l, Image: image, Word: word}
 	if c.Against != nil {
 		o.Against = &c.Against.Time
 	}
@@ -42,7 +43,7 @@ func NewOrder(c *Claim, l Limits, image, word string) Order {
 // Claim is what was ordered.
 func (o *Order) Claim() Claim {
 	c := Claim{Commit: o.Commit, Main: o.Main, Base: o.Base, Commands: o.Commands, Frozen: o.Frozen, Pinned: o.Pinned,
-		Work: o.Work, Included: o.Included, Replays: o.Replays, Controls: o.Controls, Breaks: o.Breaks, Bounds: o.Bounds}
+		Work: o.Work, Included: o.Included, Replays: o.Replays, Controls: o.Controls, Breaks: o.Breaks, Held: o.Held, Bounds: o.Bounds}
 	if o.Against != nil {
 		c.Against = &Against{Time: *o.Against}
 	}

@@ -13,7 +13,7 @@ import (
 // TestOrder: a claim and its facts are the same on the other side, what a verdict leaves out
 // of them too, and an answer is taken of nobody but who has the order.
 func TestOrder(t *testing.T) {
-	claim := Claim{Commit: "c", Main: "m", Base: "b", Commands: []Command{{Name: "criterion 1", Line: "true", Own: true}}, Frozen: []string{"f"}, Controls: []string{Broken}, Breaks: "x",
+	claim := Claim{Commit: "c", Main: "m", Base: "b", Commands: []Command{{Name: "criterion 1", Line: "true", Own: true}}, Frozen: []string{"f"}, Controls: []string{Broken}, Breaks: "x", Held: []File{{"h", true, []byte("held")}},
 		Pinned: []string{"p"}, Work: []string{"a"}, Included: []Entry{{"p", "100644", "1"}}, Replays: 2, Bounds: Bounds{1, 2, 3}, Against: &Against{Time: time.Minute}}
 	text, err := json.Marshal(NewOrder(&claim, Limits{time.Second, 7}, "image", "word"))
 	if err != nil {

@@ -30,6 +30,7 @@ const maxRounds = 8
 // said are the tests that came to their end in a run, and all that ran, by what they said
 // themselves.
 func (c *controlling) said(o *Outcome) (ended, ran map[int]bool) {
+	o = o.all()
 	return broken.Said(c.word, o.Said+"\n"+o.Tail)
 }
 

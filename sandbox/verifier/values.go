@@ -119,7 +119,7 @@ func (c *controlling) whatever(ctx context.Context, tree string, a *tried) (map[
 	job.Line, job.Keep = a.Line, true
 	o, err := c.claim.Watch(Step{Command: a.Command, Note: Broken}, func(live *Live) (Outcome, error) {
 		job.Live = live
-		return c.soon(ctx, job, c.plain[i].Time)
+		return c.soon(ctx, job, c.plain[i].all().Time)
 	})
 	ended, _ := c.said(&o)
 	return ended, err

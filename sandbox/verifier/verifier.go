@@ -43,6 +43,8 @@ type Claim struct {
 	// Breaks is a line for the shell that has the project's tests fail, beside what Broken does;
 	// "" for none.
 	Breaks string
+	// Held are files that lie in the tree for the commands that are held out, and for no other.
+	Held []File
 	// Scratch is a directory for what a verification makes, which whoever has it removes
 	// should this process be killed; "" for the system's own.
 	Scratch string
@@ -66,7 +68,8 @@ type Command struct {
 	// Own marks what the claimed tree says of itself: the programs that it runs are
 	// the tree's own, and not main's.
 	Own bool `json:"own,omitzero"`
-	// Held marks what the PM holds out: neither its line nor what it prints is shown (PROOF-5).
+	// Held marks what the PM holds out: neither its line nor what it prints is shown, and its
+	// outcome says no more than whether it was met (PROOF-5).
 	Held bool `json:"held,omitzero"`
 	// Residual marks what prints the distance to the goal, which holds it where that is 0, or
 	// less than Below, a decimal, where that will do. Then only those commands need be met
@@ -207,10 +210,30 @@ type Outcome struct {
 	LastLine string   `json:"-"`
 	Said     string   `json:"-"`                // with the job's Keep: at most 1 MiB of both streams
 	Opened   *Watched `json:"opened,omitempty"` // of the job's Watch; nil: there was nothing to watch
+	whole    *Outcome // of what is held out: all that it came to, for the controls; nil else
 }
 
 // OK reports whether the command ended by itself with exit code 0.
 func (o *Outcome) OK() bool { return o.End == Exited && o.Exit == 0 }
+
+// blank is an outcome of what is held out: whether it was met. The work can read what is held
+// out while that runs, and print it, or end by it; nothing that anybody gets says so (PROOF-5).
+func (o *Outcome) blank() Outcome {
+	met := Outcome{End: Exited, whole: o}
+	if !o.OK() {
+		met.Exit = 1
+	}
+	return met
+}
+
+// all is what a command came to, held out or not. It is for the controls, of which only their
+// own word goes on.
+func (o *Outcome) all() *Outcome {
+	if o.whole != nil {
+		return o.whole
+	}
+	return o
+}
 
 // Watched is what was observed of files (PROOF-2).
 type Watched struct {
@@ -255,17 +278,22 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 		claim.Base = base
 	}
 	// What is made of the agent's commits is nothing that the repository keeps: no ledger
-	// would count it (GATE-6).
+	// would count it (GATE-6). Nor does a command read it: what is held out is among it.
 	made, err := scratch.Make(claim.Scratch, "objects-")
 	if err != nil {
 		return nil, err
 	}
 	defer made.Remove()
-	if err := os.Chmod(made.Path, 0o755); err != nil { // containers have users of their own
+	trees, err := scratch.Make(claim.Scratch, "trees-")
+	if err != nil {
+		return nil, err
+	}
+	defer trees.Remove()
+	if err := os.Chmod(trees.Path, 0o755); err != nil { // containers have users of their own
 		return nil, err
 	}
 	t := &trying{repo: repo.Beside(made.Path), runner: runner, claim: &claim}
-	t.judged = &judged{repo: t.repo, dir: made.Path, made: map[string]*judgedTree{}}
+	t.judged = &judged{repo: t.repo, dir: trees.Path, made: map[string]*judgedTree{}}
 	defer t.judged.close()
 	return t.verify(ctx)
 }
@@ -315,7 +343,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 		return nil, err
 	}
 	if commands := f.supporting(); slices.Contains(claim.Controls, Broken) && len(commands) > 0 {
-		if err := t.control(ctx, f, &o, commands); err != nil {
+		if err := t.controls(ctx, f, &o, commands); err != nil {
 			return nil, err
 		}
 	}
@@ -347,9 +375,19 @@ func (f *Facts) observed(paths []string, runs []Run) {
 	}
 }
 
-// run is every command once, each on a checkout of its own, as how has it.
+// run is every command once, each on a checkout of its own, as how has it: what is held out
+// last, with its files.
 func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, how Job) (runs []Run, err error) {
-	return t.each(ctx, runner, tree, t.claim.Commands, at, how)
+	shown, held := split(t.claim.Commands)
+	if runs, err = t.each(ctx, runner, tree, shown, at, how); err != nil || len(held) == 0 {
+		return runs, err
+	}
+	defer t.judged.only(t.judged.trees()) // the next run's commands find no file of these
+	if tree, err = t.laid(ctx, tree); err != nil {
+		return nil, err
+	}
+	more, err := t.each(ctx, runner, tree, held, at, how)
+	return append(runs, more...), err
 }
 
 // each is run for some of the commands. how's line comes before theirs.
