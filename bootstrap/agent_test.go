@@ -1,7 +1,6 @@
 package bootstrap_test
 
 import (
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"git-ward/internal/configtest"
 	"git-ward/internal/modeltest"
 	"git-ward/internal/tier"
-	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 )
 
@@ -42,9 +40,9 @@ func (s *site) directive(title, turns string) {
 
 // launch runs the whole of it until no directive is open: the door, by which the
 // agent is the agent, and the watcher behind it.
-func (s *site) launch(args ...string) {
+func (s *site) launch() {
 	s.T.Helper()
-	out, err := s.Try(s.Work, nil, "", "git-ward", append([]string{"launch", "--unfenced", "--once", "--bare", s.Bare, "--state", s.state, "--model", "script"}, args...)...)
+	out, err := s.Try(s.Work, nil, "", "git-ward", "launch", "--unfenced", "--once", "--bare", s.Bare, "--state", s.state, "--model", "script")
 	io.WriteString(&s.err, out)
 	if err != nil {
 		s.T.Errorf("launch: %v", err)
@@ -111,43 +109,6 @@ func TestRealAgentFails(t *testing.T) {
 
 // shipped is an agent whose program comes from the tree: Ward's own, by a script.
 const shipped = "echo version 1\nexec ward-agent \"$@\"\n"
-
-// TestRealAgentGivesWay: of a main that starts and dies the host keeps, for every launch, that it
-// gave way, and directives go on from what held before; --reset has it tried again (BOOT-2).
-func TestRealAgentGivesWay(t *testing.T) {
-	tier.Full(t, "launches and verdicts of the real agent")
-	t.Parallel()
-	s := newSite(t, shipped, `check = "10m"`)
-	const simple = `
-turn
-write_file better.txt
-| better
-
-turn
-say It is better.
-`
-	first := s.head()
-	s.held(s.main(dies), first)
-	state := s.state
-	for n, c := range []struct {
-		args []string
-		runs int
-	}{{nil, 3}, {nil, 0}, {[]string{"--reset"}, 3}} {
-		s.directive(fmt.Sprintf("D-%d: better", n+1), simple)
-		s.state = fmt.Sprint(state, n) // it went with the container
-		s.launch(c.args...)
-		if got := s.runs(dies); got != c.runs {
-			t.Errorf("launch %d: main ran %d times, want %d: %v", n, got, c.runs, s.history())
-		}
-		if done := s.reports(comms.ExitConverged); len(done) != n+1 {
-			t.Errorf("launch %d: %d directives are done", n, len(done))
-		}
-		if fell, holds := s.show(boot.Fallen+":agent.sh"), s.show(boot.LastGood+":agent.sh"); fell != dies || holds != shipped {
-			t.Errorf("launch %d: %q gave way to %q", n, fell, holds)
-		}
-	}
-	s.Fsck()
-}
 
 // mergers makes the agent merge what has a verdict. A launch without a fence has
 // verdicts that by themselves open nothing.

@@ -243,20 +243,24 @@ func TestHopsThatStart(t *testing.T) {
 	}
 }
 
-// TestToldToEnd: a main that ends because its watcher was told to has not died.
+// TestToldToEnd: a main that ended because its watcher was told to has not died.
 func TestToldToEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steadily, `check = "10m"`)
 	first := s.head()
 	now := s.main(steadily + "# now\n")
 	s.held(now, first)
-	for n := range 4 {
+	for n := range 2 {
 		s.start("--directive", "D-1")
 		s.awaitCount("SUCCESS main", n+1)
 		s.watcher.Process.Signal(syscall.SIGTERM)
 		await.Exit(t, s.watcher)
 		s.watcher = nil
 	}
+	s.start("--directive", "D-1")
+	s.awaitCount("SUCCESS main", 3)
+	s.endAgent() // its only death
+	s.awaitCount("SUCCESS main", 4)
 	if n := s.runs(steadily + "# now\n"); n != 4 {
 		t.Errorf("it ran %d times: %v", n, s.history())
 	}

@@ -10,7 +10,6 @@ import (
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/protocols/lease"
 	"git-ward/protocols/lesson"
 )
 
@@ -82,31 +81,25 @@ func ownDirective(pass *Pass, ref string) string {
 	return cmp.Or(directiveOf(ref), pass.Push.Lease.Directive)
 }
 
-// another reports whether a lesson is of another directive than the push is for, which is no
-// directive where own is "".
-func another(own string, l lesson.Lesson) bool {
-	return l.TaskID != own && (own != "" || lease.IsDirective(l.TaskID))
-}
-
 // forgery says what is wrong with a line that nobody else wrote, "" for nothing.
 func forgery(c *walk.Commit, own string, l lesson.Lesson, was map[string]lesson.Lesson) (message, hint string) {
 	const extract = "git ward lesson extract writes it, of the directive's post-mortem"
 	old, there := was[l.ID]
-	others := another(own, l)
+	others := own != "" && l.TaskID != own
 	switch {
 	case there && old.Same(l):
 		if l.Status != lesson.Applied && !others || (c.History == push.Undivided || c.History == push.Control) && slices.Equal(git.Trailers(c.Commit.Message, lesson.Trailer), []string{l.ID}) {
 			return "", ""
 		}
 		if l.Status != lesson.Applied {
-			return fmt.Sprintf("the lesson %s is of %s, and this is pushed for %s, which does not say what becomes of it", l.ID, diag.Clean(l.TaskID), cmp.Or(own, "none")),
+			return fmt.Sprintf("the lesson %s is of %s, and this is pushed for %s, which does not say what becomes of it", l.ID, diag.Clean(l.TaskID), own),
 				"git ward lesson apply makes the commit that tries it"
 		}
 		return "nothing carries out the lesson " + l.ID + " here, which says that it is applied", "git ward lesson apply makes the commit that does"
 	case l.ID != l.ContentID():
 		return fmt.Sprintf("the id %s is not of what the lesson says, which has %s", l.ID, l.ContentID()), extract
 	case others:
-		return fmt.Sprintf("the lesson %s is of %s, and this is pushed for %s", l.ID, diag.Clean(l.TaskID), cmp.Or(own, "none")), extract
+		return fmt.Sprintf("the lesson %s is of %s, and this is pushed for %s", l.ID, diag.Clean(l.TaskID), own), extract
 	case l.Status == lesson.Applied || l.Status == lesson.Failed:
 		return fmt.Sprintf("the lesson %s begins as %s", l.ID, l.Status), "a new lesson is pending, or noted; git ward lesson apply carries it out"
 	}

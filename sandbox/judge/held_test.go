@@ -20,7 +20,7 @@ import (
 func TestJudgeHeldOut(t *testing.T) {
 	tier.First(t, "it judges many claims, or waits for the judge to rest")
 	t.Parallel()
-	const secret = "test \"$(sh double.sh 7)\" = 14 || { echo it is not 14; exit 3; }\n"
+	const secret = "test 14 = \"$(sh double.sh 7)\" || { echo it is not 14; exit 3; }\n"
 	book := held.New([]held.Criterion{{Text: "it doubles seven", Command: "sh tests/seven.sh && echo it doubles"}, {Text: "and is short", Command: "test $(wc -c <double.sh) -lt 99"}},
 		[]held.File{{Path: "tests/seven.sh", Data: []byte(secret)}})
 	hash, err := book.Write(t.TempDir(), "D-1")

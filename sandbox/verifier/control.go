@@ -97,7 +97,7 @@ func (a *tried) says(guard, byLine bool) string {
 		return loop.ControlCannotFail
 	case a.any:
 		return loop.ControlAnyValue
-	case a.held:
+	case a.passes:
 		return loop.ControlNotApplicable
 	case !byLine && !a.Residual && (a.unsure || len(a.ended) == 0):
 		return loop.ControlNotSeen
@@ -128,7 +128,7 @@ func (c *controlling) decide(ctx context.Context, attempts []*tried) error {
 	for _, by := range []func(context.Context, []Command) ([]Command, error){c.onBase, c.byName, c.withoutBodies} {
 		var open []Command
 		for _, a := range attempts {
-			if a.held && !a.decided {
+			if a.passes && !a.decided {
 				open = append(open, a.Command)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -27,7 +26,7 @@ func (teller) Fence() (fence, image string) { return "none", "" }
 func (r teller) Run(_ context.Context, job Job) (Outcome, error) {
 	switch {
 	case job.Line == "true":
-		list, err := os.ReadDir(filepath.Dir(job.Repo))
+		list, err := filepath.Glob(filepath.Join(filepath.Dir(job.Repo), "*judged-*"))
 		*r.beside = max(*r.beside, len(list))
 		return Outcome{End: Exited}, err
 	case job.Line == r.secret:

@@ -12,7 +12,7 @@ import (
 // tried is a command that held, with the work's tests broken.
 type tried struct {
 	Command
-	held     bool         // it holds with every test broken
+	passes   bool         // it holds with every test broken
 	decided  bool         // and tests decide it
 	ended    map[int]bool // the tests that said that they came to their end
 	left     map[int]bool // those of which nothing was seen
@@ -44,7 +44,7 @@ func (c *controlling) attempts(ctx context.Context, commands []Command) (list []
 	}
 	if tree == c.work.tree && c.claim.Breaks == "" { // nothing is broken, and all hold
 		for _, cmd := range commands {
-			list = append(list, &tried{Command: cmd, held: true})
+			list = append(list, &tried{Command: cmd, passes: true})
 		}
 		return list, nil
 	}
@@ -54,11 +54,11 @@ func (c *controlling) attempts(ctx context.Context, commands []Command) (list []
 	}
 	gone, err := c.gone(ctx, tests)
 	for _, r := range runs {
-		a := &tried{Command: r.Command, held: c.holds(r), left: maps.Clone(tests), lost: map[int]bool{}}
+		a := &tried{Command: r.Command, passes: c.holds(r), left: maps.Clone(tests), lost: map[int]bool{}}
 		ended, ran := c.said(&r.Outcome)
 		a.ended = ended
 		less(a.left, ran)
-		if list = append(list, a); err == nil && !a.held {
+		if list = append(list, a); err == nil && !a.passes {
 			err = c.findLost(ctx, a, gone)
 		}
 	}

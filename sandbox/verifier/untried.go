@@ -32,7 +32,7 @@ func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) 
 	var may []*tried
 	for _, a := range attempts {
 		i := slices.IndexFunc(f.Replays[0], func(r Run) bool { return r.Command == a.Command })
-		if !a.held || i < 0 {
+		if !a.passes || i < 0 {
 			continue
 		}
 		r := f.Replays[0][i]

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"strings"
 
 	"git-ward/internal/pattern"
 )
@@ -21,7 +22,15 @@ var exits = map[string]func(text string, code int) string{
 	},
 }
 
-func javaScriptExits(_ string, code int) string { return fmt.Sprintf("process.exit(%d);\n", code) }
+// javaScriptExits keeps what the file exports: a module that lacks it is not loaded at all.
+func javaScriptExits(text string, code int) string {
+	first := "" // a line that says what runs the file
+	if strings.HasPrefix(text, "#!") {
+		first, text, _ = strings.Cut(text, "\n")
+		first += "\n"
+	}
+	return first + fmt.Sprintf("process.exit(%d);\n", code) + text
+}
 
 func shellExits(_ string, code int) string { return fmt.Sprintf("exit %d\n", code) }
 
