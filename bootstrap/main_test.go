@@ -156,11 +156,18 @@ func (s *site) set(lines ...string) {
 // main pushes an agent to the project's branch and returns its commit.
 func (s *site) main(agent string) string {
 	s.T.Helper()
-	s.Git("fetch", "--quiet")
-	s.Git("checkout", "--quiet", "-B", s.project, "origin/"+s.project)
-	s.Commit("agent.sh", agent)
-	s.Git("push", "--quiet", "origin", s.project)
-	return s.head()
+	for tries := 0; ; tries++ {
+		s.Git("fetch", "--quiet")
+		s.Git("checkout", "--quiet", "-B", s.project, "origin/"+s.project)
+		s.Commit("agent.sh", agent)
+		out, err := s.Push(s.project)
+		if err == nil {
+			return s.head()
+		}
+		if tries == 10 || !strings.Contains(out, "! [rejected]") { // a report of the watcher's may come between
+			s.T.Fatalf("%v: %s", err, out)
+		}
+	}
 }
 
 // branch pushes an agent to a branch and returns its commit.
