@@ -286,7 +286,7 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	if err != nil {
 		h.Log.Error().Err(err).Str("directive", j.Directive).Msg("whether there is something to do on it cannot be read")
 	}
-	j.before = h.refs.trace(h.Book.Repo, j.Directive)
+	j.before = h.refs.trace(ctx, h.Book.Repo, j.Directive)
 	j.text = j.before.hash
 	if !due || !h.enter(j) { // or its machine has gone meanwhile
 		h.giveBack(ctx, j)

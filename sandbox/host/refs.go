@@ -84,14 +84,16 @@ func (r *refs) open(only string) (names []string) {
 // trace is what work on a directive moves.
 type trace struct {
 	tip    string // of its newest journal
-	branch git.Mark
+	branch string // of its branch
 	state  comms.State
 	hash   string
 }
 
-// trace is a directive's as it is known now.
-func (r *refs) trace(repo *git.Repo, directive string) trace {
-	t := trace{tip: r.known.Tip(directive), branch: repo.Mark("refs/heads/agent/" + directive)}
+// trace is a directive's as it is known now. A branch that cannot be read has not moved; nor does
+// maintenance, which packs refs, move one.
+func (r *refs) trace(ctx context.Context, repo *git.Repo, directive string) trace {
+	branch, _ := repo.Ref(ctx, "refs/heads/agent/"+directive)
+	t := trace{tip: r.known.Tip(directive), branch: branch}
 	if d := r.known.Directive(directive); d != nil {
 		t.state, t.hash = d.State, d.Hash
 	}

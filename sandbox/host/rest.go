@@ -47,7 +47,7 @@ func (h *Host) took(ctx context.Context, j *Job) {
 		return
 	}
 	if j.err == nil {
-		if _, err := h.look(ctx); err != nil || h.refs.trace(h.Book.Repo, j.Directive) != j.before {
+		if _, err := h.look(ctx); err != nil || h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before {
 			delete(h.rests, j.Directive)
 			h.rest(j.Directive).Until = time.Now().Add(firstPause)
 			return

@@ -384,8 +384,8 @@ func TestJudgeResiduals(t *testing.T) {
 		{"0.1 0.2", loop.None, "not known"},
 	} {
 		c.git("reset", "--quiet", "--hard", "origin/main")
-		c.write("distance.sh", "printf '"+r.prints+"\\n'\n")
-		c.pushMain() // on main: it is the PM's
+		c.write("distance.sh", "test \"$(cat answer)\" = 41 || { echo 9; exit; }\nprintf '"+r.prints+"\\n'\n") // far before the work
+		c.pushMain()                                                                                           // on main: it is the PM's
 		c.write("answer", "41\n")
 		if v := c.verdicts(c.claim())[0]; v.Verdict != r.verdict || !strings.EqualFold(v.Residual.Words(), r.residual) {
 			t.Errorf("%q: %s, residual %s, want %s, %s", r.prints, v.Verdict, v.Residual.Words(), r.verdict, r.residual)
