@@ -1,9 +1,89 @@
 package loop
 
+import (
+	"fmt"
+	"slices"
+)
+
+// What the controls of a verdict's criteria say, and what of it speaks against its own word.
+
+// HeldBefore reports whether every criterion was met before the work, so that none says
+// anything of it (PROOF-3).
+func (v Verdict) HeldBefore() bool {
+	return len(v.Criteria) > 0 && !slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return !o.Before })
+}
+
+// AnyValue are the criteria whose tests decide them by something else than what they compare
+// with (PROOF-3).
+func (v Verdict) AnyValue() []string {
+	return v.controlled(func(o Outcome) bool { return o.Control == ControlAnyValue })
+}
+
+func (v Verdict) controlled(so func(Outcome) bool) (list []string) {
+	for _, o := range v.Criteria {
+		if so(o) {
+			list = append(list, o.Criterion)
+		}
+	}
+	return list
+}
+
 // NotSeen are the criteria that did not hold before the work and fail with every test broken,
 // but of whose tests none, or not each, was seen to come to its end (PROOF-3).
 func (v Verdict) NotSeen() []string {
 	return v.controlled(func(o Outcome) bool { return o.Control == ControlNotSeen && !o.Before })
+}
+
+// Hear is the verdict with what the host alone knows of the controls of what is held out, which
+// are its last criteria; "" where none was tried (PROOF-5).
+func (v Verdict) Hear(says []string) Verdict {
+	v.Criteria = slices.Clone(v.Criteria)
+	for i, o := range slices.Backward(v.Criteria) {
+		n := len(says) - len(v.Criteria) + i
+		if n < 0 {
+			break
+		}
+		o.Control = says[n]
+		v.Criteria[i] = o
+	}
+	return v
+}
+
+// Doubt is something that a verdict names against its own word (PROOF-3, PROOF-4).
+type Doubt struct {
+	One, Many string   // what it is, of one of Of, and of more
+	Of        []string // tests or criteria; none where One says all
+}
+
+// Words are the doubt in a line: how many there are, and which.
+func (d Doubt) Words() string {
+	switch n := len(d.Of); n {
+	case 0:
+		return d.One
+	case 1:
+		return "1 " + d.One + ": " + d.Of[0]
+	default:
+		return fmt.Sprintf("%d %s: %s", n, d.Many, some(d.Of))
+	}
+}
+
+// Against is all that the verdict names against its own word. Whoever takes work on that word,
+// or shows it, asks here, so that no reader leaves out what another has.
+func (v Verdict) Against() (list []Doubt) {
+	of := func(one, many string, names []string) {
+		if len(names) > 0 {
+			list = append(list, Doubt{one, many, names})
+		}
+	}
+	of("lost test", "lost tests", v.Lost)
+	if v.HeldBefore() {
+		list = append(list, Doubt{One: "every criterion held before the work"})
+	}
+	of("criterion that holds with other values in its tests", "criteria that hold with other values in their tests", v.AnyValue())
+	of("criterion whose tests were not seen to end", "criteria whose tests were not seen to end", v.NotSeen())
+	of("criterion whose failing was not tried", "criteria whose failing was not tried",
+		v.controlled(func(o Outcome) bool { return o.Control == ControlNotTried && !o.Before }))
+	return list
 }
 
 // Guarded is the verdict where what held before the work is not enough: EXACT needs a

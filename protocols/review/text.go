@@ -176,7 +176,7 @@ func (r *Review) deviations(p *page) {
 		p.add(Plain, "  work by your word: %s", diag.Untrusted(path))
 	}
 	for _, name := range v.Lost {
-		p.add(Warn, "  lost test (as its runner prints it): %s finished without this work, and no longer does", diag.Untrusted(name))
+		p.add(Warn, "  lost test: %s finished without this work, and no longer does", diag.Untrusted(name))
 	}
 	for _, path := range v.NeverOpened {
 		p.add(Plain, "  changed, and opened by no command: %s", diag.Untrusted(path))

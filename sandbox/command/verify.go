@@ -208,7 +208,7 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, loop.ControlWords(c.Says, c.Before))
 	}
 	for _, name := range f.Lost {
-		fmt.Fprintf(w, "lost test (as its runner prints it): %s finished without this work, and no longer does\n", diag.Clean(name))
+		fmt.Fprintf(w, "lost test: %s finished without this work, and no longer does\n", diag.Clean(name))
 	}
 	for _, path := range f.NeverOpened {
 		fmt.Fprintf(w, "opened by no command: %s\n", diag.Clean(path))

@@ -7,8 +7,6 @@ import (
 	"hash"
 	"strings"
 	"sync"
-
-	"git-ward/internal/diag"
 )
 
 const (
@@ -91,10 +89,4 @@ func keep(have, more []byte, size int) []byte {
 		have = append(have[:0], have[len(have)-size:]...)
 	}
 	return have
-}
-
-// Last is the end of the output, three lines in one, cleaned for people.
-func (o *Outcome) Last() string {
-	lines := strings.Split(strings.TrimSpace(o.Tail), "\n")
-	return diag.Clean(strings.Join(lines[max(0, len(lines)-3):], "; "))
 }
