@@ -253,8 +253,11 @@ func stateDir(ctx context.Context, tree *worktree.Tree) (string, error) {
 	if err != nil || papers == "" && control == "" {
 		return tree.Dir, err
 	}
-	dir, err := tree.Git(ctx, "rev-parse", "--absolute-git-dir")
-	return filepath.Join(dir, "ward"), err
+	repo, err := tree.Repo(ctx)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(repo.Dir, "ward"), nil
 }
 
 // openLog opens the activity log of a working tree, which is never committed.

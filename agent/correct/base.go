@@ -33,7 +33,7 @@ type base struct {
 
 // open reads the tip of the branch that is checked out.
 func open(ctx context.Context, t *worktree.Tree) (*base, error) {
-	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+	repo, err := t.Repo(ctx)
 	if err != nil {
 		return nil, diag.Hint(err, "run it in a clone of a ward repository")
 	}
@@ -42,7 +42,7 @@ func open(ctx context.Context, t *worktree.Tree) (*base, error) {
 		return nil, errors.New("the branch has no commit yet")
 	}
 	t.Sweep(indexPrefix)
-	return &base{t, dir, git.Open(dir).Batch(ctx), id}, nil
+	return &base{t, repo.Dir, repo.Batch(ctx), id}, nil
 }
 
 func (b *base) close() { b.batch.Close() }

@@ -42,11 +42,11 @@ func Remember(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+	repo, err := t.Repo(ctx)
 	if err != nil {
 		return nil, err
 	}
-	batch := git.Open(dir).Batch(ctx)
+	batch := repo.Batch(ctx)
 	defer batch.Close()
 	m := memory{at: map[ownID]int{}}
 	total, notes := 0, 0

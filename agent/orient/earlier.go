@@ -47,8 +47,8 @@ func recordsOf(ctx context.Context, o Options) (records, error) {
 	if o.Bare != "" {
 		return records{git.Open(o.Bare), names.Control.ProjectRef()}, nil
 	}
-	dir, err := o.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
-	return records{git.Open(dir), names.ProjectRef()}, err
+	repo, err := o.Tree.Repo(ctx)
+	return records{repo, names.ProjectRef()}, err
 }
 
 // earlier reads the papers of the task's earlier units, and of other units whose work is

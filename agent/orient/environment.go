@@ -78,9 +78,9 @@ func (e *Environment) problems() (list []string) {
 // files writes, reads and removes a file beside the clone's objects: the same
 // disk as the working tree, and never committed.
 func (e *Environment) files(ctx context.Context, t *worktree.Tree) {
-	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
-	if err != nil {
-		dir = t.Dir
+	dir := t.Dir
+	if repo, err := t.Repo(ctx); err == nil {
+		dir = repo.Dir
 	}
 	path := filepath.Join(dir, "ward-probe-"+rand.Text())
 	data := bytes.Repeat([]byte("ward"), 1<<10)

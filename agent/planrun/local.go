@@ -28,11 +28,11 @@ type LocalRecord struct {
 
 // OpenLocal opens the steps of a working clone.
 func OpenLocal(ctx context.Context, t *worktree.Tree) (*LocalRecord, error) {
-	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+	repo, err := t.Repo(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &LocalRecord{tree: t, repo: git.Open(dir)}
+	r := &LocalRecord{tree: t, repo: repo}
 	if r.tip, err = r.repo.Ref(ctx, localRef); r.tip == git.Zero {
 		r.tip = ""
 	}

@@ -118,15 +118,15 @@ type run struct {
 // Run executes the plan at a path of the tree, or goes on with it. The error is
 // stop.Findings, stop.StepFailed, the context's, or trouble.
 func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
-	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	repo, err := r.Tree.Repo(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.controlled(ctx); err != nil {
 		return nil, err
 	}
-	u := &run{deps: r, path: path, gitDir: dir, repo: git.Open(dir)}
-	unlock, err := lock(ctx, filepath.Join(dir, "ward-run.lock"))
+	u := &run{deps: r, path: path, gitDir: repo.Dir, repo: repo}
+	unlock, err := lock(ctx, filepath.Join(repo.Dir, "ward-run.lock"))
 	if err != nil {
 		return nil, err
 	}
@@ -203,14 +203,13 @@ func (r *Runner) linter(ctx context.Context) (*plan.Linter, func(), error) {
 }
 
 func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, func(), error) {
-	dir, err := r.Tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	repo, err := r.Tree.Repo(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := r.controlled(ctx); err != nil {
 		return nil, nil, err
 	}
-	repo := git.Open(dir)
 	batch := repo.Batch(ctx)
 	l, err := r.lintOf(batch, in(), "")
 	if err == nil {

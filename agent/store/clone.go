@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"git-ward/internal/atomicfile"
+	"git-ward/internal/git"
 	"git-ward/internal/scratch"
 	"git-ward/protocols/record"
 )
@@ -162,20 +163,76 @@ func (c *clone) settings() []setting {
 }
 
 // fetch brings refs/remotes/origin up to date with the remote's branches, and
-// refs/notes/lessons with the remote's.
+// refs/notes/lessons with the remote's. Git is asked to only where something moved: a fetch
+// is six children, and most bring nothing.
 func (c *clone) fetch(ctx context.Context) error {
+	if c.current(ctx) {
+		return nil
+	}
 	_, err := c.git(ctx, "fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin")
 	return err
+}
+
+// current reports whether a fetch would change nothing: the clone has the refs that its
+// refspecs name, those alone, with their objects, and the remote's tags.
+func (c *clone) current(ctx context.Context) bool {
+	far, near := git.Open(c.store.Bare), git.Open(c.gitDir())
+	batch := near.Batch(ctx)
+	defer batch.Close()
+	for _, s := range append(c.settings(), setting{value: "refs/tags/*:refs/tags/*"}) {
+		tags := s.section == ""
+		if !tags && (s.section != "remote" || s.key != "fetch") {
+			continue
+		}
+		from, to, _ := strings.Cut(strings.TrimPrefix(s.value, "+"), ":")
+		theirs, err := refsLike(ctx, far, from)
+		if err != nil {
+			return false
+		}
+		ours, err := refsLike(ctx, near, to)
+		if err != nil || !tags && len(theirs) != len(ours) {
+			return false
+		}
+		for name, id := range theirs {
+			if tags && ours[name] != "" { // one that was moved does not follow
+				continue
+			}
+			if _, err := batch.Info(id); err != nil || ours[name] != id {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// refsLike are the refs of a pattern that ends in a star: ids by what the star stands for.
+func refsLike(ctx context.Context, repo *git.Repo, pattern string) (map[string]string, error) {
+	prefix := strings.TrimSuffix(pattern, "*")
+	tips, err := repo.Refs(ctx, prefix[:strings.LastIndexByte(prefix, '/')+1])
+	ids := map[string]string{}
+	for _, tip := range tips {
+		if rest, ok := strings.CutPrefix(tip.Name, prefix); ok {
+			ids[rest] = tip.ID
+		}
+	}
+	return ids, err
 }
 
 // remote is where a branch of the remote was at the last fetch, "" when it was
 // not there.
 func (c *clone) remote(ctx context.Context, branch string) (string, error) {
-	return c.resolve(ctx, "refs/remotes/origin/"+branch)
+	id, err := git.Open(c.gitDir()).Ref(ctx, "refs/remotes/origin/"+branch)
+	if id == git.Zero {
+		id = ""
+	}
+	return id, err
 }
 
 // resolve is the commit that a revision names, "" when it names none.
 func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
+	if id, ok := git.Open(c.gitDir()).Direct(ctx, revision+"^{commit}"); ok {
+		return id, nil
+	}
 	id, err := c.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if saidNo(err) {
 		return "", nil

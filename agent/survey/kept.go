@@ -36,11 +36,11 @@ type keptFile struct {
 
 func openKept(ctx context.Context, tree *worktree.Tree) *kept {
 	k := &kept{now: map[string]*symbols.File{}}
-	dir, err := tree.Git(ctx, "rev-parse", "--absolute-git-dir")
+	repo, err := tree.Repo(ctx)
 	if err != nil {
 		return k
 	}
-	k.path = filepath.Join(dir, keptName)
+	k.path = filepath.Join(repo.Dir, keptName)
 	f, err := os.Open(k.path)
 	if err != nil {
 		return k

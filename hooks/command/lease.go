@@ -163,8 +163,8 @@ func writeRevoked(env *cli.Env, l shownLease) {
 
 // onHost refuses a clone: a lease is the gate's.
 func onHost(ctx context.Context, repo *git.Repo) error {
-	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
-	if err == nil && strings.TrimSpace(string(out)) != "true" {
+	bare, err := repo.Bare(ctx)
+	if err == nil && !bare {
 		err = diag.Hint(errors.New("a lease is revoked on the host, in the bare repository"), "git ward lease --revoke --bare DIR D-n")
 	}
 	return err

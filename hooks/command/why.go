@@ -96,11 +96,11 @@ func (q *question) place(ctx context.Context, env *cli.Env, around bool) error {
 		q.rev = commit
 		return nil
 	}
-	bare, err := q.repo.Output(ctx, "rev-parse", "--is-bare-repository")
+	bare, err := q.repo.Bare(ctx)
 	if err != nil {
 		return err
 	}
-	if around && strings.TrimSpace(string(bare)) == "false" {
+	if around && !bare {
 		tree, err := worktree.Find(env.Dir)
 		if err != nil {
 			return err

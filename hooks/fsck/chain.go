@@ -69,7 +69,7 @@ func (c *chainProof) proveOnce(ctx context.Context, notes *notesProof) error {
 	if err := c.pending(ctx); err != nil {
 		return err
 	}
-	bare, err := isBare(ctx, c.repo)
+	bare, err := c.repo.Bare(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ package fsck
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"git-ward/hooks/audit"
 	"git-ward/internal/config"
@@ -102,13 +101,6 @@ func settingsOf(repo *git.Repo) *config.Config {
 		return c
 	}
 	return config.Default()
-}
-
-// isBare says whether this is the server's own repository, where every ref and reflog
-// is the audit's business; a clone has others.
-func isBare(ctx context.Context, repo *git.Repo) (bool, error) {
-	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
-	return strings.TrimSpace(string(out)) == "true", err
 }
 
 const (

@@ -12,7 +12,7 @@ import (
 // that passed a probation are: the watcher goes back through the one, and the others open main
 // (BOOT-2, HOOK-4).
 func (w *workProof) good(ctx context.Context) error {
-	if bare, err := isBare(ctx, w.repo); err != nil || !bare {
+	if bare, err := w.repo.Bare(ctx); err != nil || !bare {
 		return err
 	}
 	const drop = "delete it on the host: git update-ref -d"

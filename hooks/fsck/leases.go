@@ -14,7 +14,7 @@ import (
 // leases proves that each lease of a directive can be read and believed (MANY-2): nobody
 // works by one that cannot, and nobody takes it over. A clone's clock is not the gate's.
 func (w *workProof) leases(ctx context.Context) error {
-	if bare, err := isBare(ctx, w.repo); err != nil || !bare {
+	if bare, err := w.repo.Bare(ctx); err != nil || !bare {
 		return err
 	}
 	now := time.Now()

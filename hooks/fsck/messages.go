@@ -47,7 +47,7 @@ func (w *workProof) messages(ref string, id uow.ID) error {
 // folded proves the host's marks of how far records are folded: each can be read, and none
 // is ahead of its record.
 func (w *workProof) folded(ctx context.Context) error {
-	if bare, err := isBare(ctx, w.repo); err != nil || !bare {
+	if bare, err := w.repo.Bare(ctx); err != nil || !bare {
 		return err
 	}
 	refs, err := w.reader.Refs(record.FoldedPrefix)

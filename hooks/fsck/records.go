@@ -43,7 +43,7 @@ func (w *workProof) records(ctx context.Context, journals map[uow.ID]*state.Jour
 			return err
 		}
 	}
-	if bare, err := isBare(ctx, w.repo); err != nil || !bare {
+	if bare, err := w.repo.Bare(ctx); err != nil || !bare {
 		return err // nobody has to fetch all of them
 	}
 	for id, j := range journals {

@@ -67,7 +67,7 @@ func Run(ctx context.Context, want Request) (*Report, error) {
 type installer struct {
 	Request
 	repo     *git.Repo
-	settings settings
+	settings *settings
 	tree     tree
 	report   *Report
 	before   *before
@@ -80,7 +80,7 @@ type installer struct {
 func newInstaller(want Request) *installer {
 	in := &installer{Request: want, repo: git.Open(want.Dir), report: &Report{}, tree: tree{dir: want.Dir}}
 	in.before = &before{dir: want.Dir}
-	in.settings = settings{repo: in.repo, in: in}
+	in.settings = &settings{repo: in.repo, in: in}
 	return in
 }
 

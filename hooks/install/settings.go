@@ -16,22 +16,32 @@ import (
 type settings struct {
 	repo *git.Repo
 	in   *installer
+
+	read  git.Mark            // how the file looked when it was read
+	known map[string][]string // what it says, by the key in lower case
 }
 
-// all are a setting's values, none where there is none.
-func (s settings) all(ctx context.Context, key string) []string {
+// all are a setting's values, none where there is none. The file is read once for each change
+// of it.
+func (s *settings) all(ctx context.Context, key string) []string {
 	if s.in.fresh && s.in.DryRun {
 		return nil
 	}
-	out, err := s.repo.Output(ctx, "config", "--local", "-z", "--get-all", key)
-	if err != nil {
-		return nil
+	if mark := s.repo.Mark("config"); s.known == nil || mark != s.read {
+		s.read, s.known = mark, map[string][]string{}
+		for line, err := range s.repo.Records(ctx, "config", "--local", "-z", "--list") {
+			if err != nil {
+				break
+			}
+			key, value, _ := strings.Cut(line, "\n")
+			s.known[strings.ToLower(key)] = append(s.known[strings.ToLower(key)], value)
+		}
 	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	return s.known[strings.ToLower(key)]
 }
 
 // get is a setting's value, the last where it has many, "" where there is none.
-func (s settings) get(ctx context.Context, key string) string {
+func (s *settings) get(ctx context.Context, key string) string {
 	if all := s.all(ctx, key); len(all) > 0 {
 		return all[len(all)-1]
 	}
@@ -39,7 +49,7 @@ func (s settings) get(ctx context.Context, key string) string {
 }
 
 // provide gives a setting its value where it has none.
-func (s settings) provide(ctx context.Context, key, value string) error {
+func (s *settings) provide(ctx context.Context, key, value string) error {
 	if len(s.all(ctx, key)) > 0 {
 		return nil // also one that is empty
 	}
@@ -47,7 +57,7 @@ func (s settings) provide(ctx context.Context, key, value string) error {
 }
 
 // enforce gives a setting its value, whatever it was, and reports a change.
-func (s settings) enforce(ctx context.Context, key, value string) error {
+func (s *settings) enforce(ctx context.Context, key, value string) error {
 	if s.get(ctx, key) == value {
 		return nil
 	}
@@ -55,14 +65,14 @@ func (s settings) enforce(ctx context.Context, key, value string) error {
 }
 
 // record is enforce without a word to the admin, for what Ward notes down for itself.
-func (s settings) record(ctx context.Context, key, value string) error {
+func (s *settings) record(ctx context.Context, key, value string) error {
 	if s.get(ctx, key) == value || s.in.DryRun {
 		return nil
 	}
 	return s.replace(ctx, key, value)
 }
 
-func (s settings) replace(ctx context.Context, key, value string) error {
+func (s *settings) replace(ctx context.Context, key, value string) error {
 	if err := s.in.before.remember(key, s.all(ctx, key), []string{value}); err != nil {
 		return err
 	}
@@ -71,7 +81,7 @@ func (s settings) replace(ctx context.Context, key, value string) error {
 }
 
 // add gives a setting that has many values those of some that it lacks.
-func (s settings) add(ctx context.Context, key string, c func(n int) Change, values ...string) error {
+func (s *settings) add(ctx context.Context, key string, c func(n int) Change, values ...string) error {
 	have := s.all(ctx, key)
 	lacks := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(have, v) })
 	if len(lacks) == 0 {

@@ -64,14 +64,14 @@ type Report struct {
 
 // Run does it. A clone is somebody's own, and is only packed, as git does that.
 func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem error) {
-	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
+	bare, err := repo.Bare(ctx)
 	if err != nil {
 		return r, err
 	}
 	if _, err := repo.UnlockAll(ctx); err != nil { // git gc fails on lock files of killed git processes
 		return r, err
 	}
-	if strings.TrimSpace(string(out)) != "true" {
+	if !bare {
 		return r, pack(ctx, repo)
 	}
 	guarded := isGuarded(repo)

@@ -67,7 +67,7 @@ func (n Names) Fetch() []string {
 // origin's HEAD names. Else both are main.
 func Of(ctx context.Context, repo *git.Repo) (Names, error) {
 	names := Names{base: fetched}
-	bare, err := isBare(ctx, repo)
+	bare, err := repo.Bare(ctx)
 	if err != nil {
 		return names, err
 	}
@@ -82,13 +82,8 @@ func Of(ctx context.Context, repo *git.Repo) (Names, error) {
 			return names, err
 		}
 	}
-	for _, s := range []struct {
-		key  string
-		name *string
-	}{{ControlKey, &names.Branch}, {ProjectKey, &names.Project}} {
-		if *s.name, err = setting(ctx, repo, s.key); err != nil {
-			return names, err
-		}
+	if err := names.set(ctx, repo); err != nil {
+		return names, err
 	}
 	if names.Branch == "" || names.Project == "" {
 		if err := names.guess(ctx, repo); err != nil {
@@ -101,16 +96,20 @@ func Of(ctx context.Context, repo *git.Repo) (Names, error) {
 	return names, nil
 }
 
-// isBare asks git, because a working tree's .git may lead anywhere.
-func isBare(ctx context.Context, repo *git.Repo) (bool, error) {
-	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
-	return strings.TrimSpace(string(out)) == "true", err
-}
-
-// setting is one of the repository's own, "" where there is none.
-func setting(ctx context.Context, repo *git.Repo, key string) (string, error) {
-	out, err := repo.Output(ctx, "config", "--local", "--default", "", "--get", key)
-	return strings.TrimSpace(string(out)), err
+// set takes the names that the repository's own settings have.
+func (n *Names) set(ctx context.Context, repo *git.Repo) error {
+	for line, err := range repo.Records(ctx, "config", "--local", "-z", "--list") {
+		if err != nil {
+			return err
+		}
+		switch key, value, _ := strings.Cut(line, "\n"); key {
+		case ControlKey:
+			n.Branch = strings.TrimSpace(value)
+		case ProjectKey:
+			n.Project = strings.TrimSpace(value)
+		}
+	}
+	return nil
 }
 
 // guess fills in what no setting says.

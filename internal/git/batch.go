@@ -39,8 +39,8 @@ func (e *TooLarge) Error() string {
 func (e *TooLarge) Oversize() (size, limit int64) { return e.Object.Size, e.Limit }
 
 // Batch reads objects: one `git cat-file --batch-command` child answers for all
-// of a push. The child starts when it is first needed; in a hook, loose objects
-// and refs are read without it. A Batch is not safe for concurrent use. After any
+// of a push. The child starts when it is first needed; loose objects and refs are
+// read without it. A Batch is not safe for concurrent use. After any
 // error but ErrMissing and TooLarge the child is dead and says so again.
 type Batch struct {
 	ctx    context.Context
@@ -109,7 +109,7 @@ func (b *Batch) Info(name string) (Object, error) {
 }
 
 // Tip is the object id that a full ref name holds now, "" where there is no such ref. The
-// object itself may be missing: in a hook nobody looks for it.
+// object itself may be missing: nobody looks for it.
 func (b *Batch) Tip(ref string) (string, error) {
 	id, err := b.resolve(ref)
 	if err == nil && id == ref {
@@ -123,12 +123,15 @@ func (b *Batch) Tip(ref string) (string, error) {
 	return id, err
 }
 
-// resolve turns a ref into its object id where that needs no child.
+// resolve turns a name into its object id where that needs no child.
 func (b *Batch) resolve(name string) (string, error) {
-	if b.direct == nil || !strings.HasPrefix(name, "refs/") {
+	if err := b.ctx.Err(); err != nil {
+		return "", err
+	}
+	if b.direct == nil || IsID(name) {
 		return name, nil
 	}
-	id, ok, err := b.direct.ref(name)
+	id, ok, err := b.direct.find(name)
 	if err != nil || !ok {
 		return name, err
 	}
@@ -141,10 +144,14 @@ func (b *Batch) resolve(name string) (string, error) {
 // Read returns an object of at most limit bytes. A larger one is TooLarge and
 // is not inflated.
 func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
-	if o, data, ok, err := b.atHand(name, limit); ok || err != nil {
+	id, err := b.resolve(name)
+	if err != nil {
+		return Object{}, nil, err
+	}
+	if o, data, ok, err := b.atHand(id, limit); ok || err != nil {
 		return o, data, err
 	}
-	o, err := b.Info(name)
+	o, err := b.Info(id)
 	if err != nil {
 		return o, nil, err
 	}
@@ -158,10 +165,14 @@ func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
 // unless somebody means harm: commits and trees. One over the limit is TooLarge
 // and ends the batch, because its content is on its way already.
 func (b *Batch) ReadNow(name string, limit int64) (Object, []byte, error) {
-	if o, data, ok, err := b.atHand(name, limit); ok || err != nil {
+	id, err := b.resolve(name)
+	if err != nil {
+		return Object{}, nil, err
+	}
+	if o, data, ok, err := b.atHand(id, limit); ok || err != nil {
 		return o, data, err
 	}
-	return b.contents(name, limit)
+	return b.contents(id, limit)
 }
 
 func (b *Batch) contents(name string, limit int64) (Object, []byte, error) {

@@ -3,43 +3,91 @@ package git
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
-// direct reads loose objects and refs from their files (gitrepository-layout(5)),
-// for the hooks: a pushed commit and what it changed are loose on arrival, and a
-// file costs a hundredth of a child. What is not loose, git is asked for: packs,
-// deltas, alternates and symbolic refs are its own business.
+// direct reads loose objects and refs from their files (gitrepository-layout(5)): what was
+// pushed or written a moment ago is loose, and a file costs a hundredth of a child. What is
+// not loose, git is asked for: packs, deltas, alternates and symbolic refs are its own
+// business, and so is whatever looks odd.
 type direct struct {
-	dir        string // $GIT_DIR
-	quarantine string // where the pushed objects are; "" outside pre-receive
-	inflate    io.ReadCloser
+	dir     string   // $GIT_DIR
+	objects []string // where objects may be, the quarantine of a push first
+	inflate io.ReadCloser
 }
 
-// directReader is nil outside hooks: a clone may be a linked work tree, with its
-// refs elsewhere.
+// directReader is nil where refs are elsewhere: in a linked work tree, or in another format.
 func (r *Repo) directReader() *direct {
-	if !r.hook {
+	for _, name := range []string{"commondir", "reftable"} {
+		if _, err := os.Lstat(r.Dir + "/" + name); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	own := cmp.Or(r.objects, r.Dir+"/objects")
+	d := &direct{dir: r.Dir, objects: append([]string{own}, borrowed(own)...)}
+	if dir := r.quarantineDir(); dir != "" {
+		d.objects = slices.Insert(d.objects, 0, dir)
+	}
+	return d
+}
+
+// maxBorrowed bounds the file that names directories of other objects, in bytes.
+const maxBorrowed = 4 << 10
+
+// borrowed are the directories whose objects one has besides, those with plain absolute names
+// (gitrepository-layout(5), objects/info/alternates). Git knows of others.
+func borrowed(objects string) (dirs []string) {
+	f, err := openRegular(objects + "/info/alternates")
+	if err != nil {
 		return nil
 	}
-	return &direct{dir: r.Dir, quarantine: r.quarantineDir()}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBorrowed))
+	if err != nil || len(data) == maxBorrowed {
+		return nil
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "/") {
+			dirs = append(dirs, line)
+		}
+	}
+	return dirs
+}
+
+// openRegular opens a file, and nothing that could hold its reader up. What is no regular
+// file is not there.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // loose opens a loose object; ok is false when there is none of that id.
 func (d *direct) loose(id string) (o Object, content *bufio.Reader, done func() error, ok bool, err error) {
 	var f *os.File
-	for _, objects := range []string{d.quarantine, d.dir + "/objects"} {
-		if objects == "" {
-			continue
-		}
-		if f, err = os.Open(loosePath(objects, id)); err == nil {
+	for _, objects := range d.objects {
+		if f, err = openRegular(loosePath(objects, id)); err == nil {
 			break
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -108,40 +156,236 @@ func (d *direct) read(id string, limit int64) (Object, []byte, bool, error) {
 	return o, data, true, nil
 }
 
-// maxPackedRefs is the largest packed-refs file that is searched from its start;
-// git searches a larger one faster.
-const maxPackedRefs = 1 << 20
+const (
+	// maxPackedRefs is the largest packed-refs file that is searched from its start;
+	// git searches a larger one faster.
+	maxPackedRefs = 1 << 20
+	// maxLooseRef is more than a ref's file has that holds an id.
+	maxLooseRef = 64
+)
 
 // ref is the object id that a ref holds, or "" when it does not exist. With ok
 // false, git has to be asked.
 func (d *direct) ref(name string) (id string, ok bool, err error) {
-	if strings.Contains(name, "..") {
+	if !plainRef(name) {
 		return "", false, nil
 	}
-	data, err := os.ReadFile(d.dir + "/" + name)
-	if err == nil {
-		id := strings.TrimSuffix(string(data), "\n")
-		return id, IsID(id), nil
+	if id, err := d.looseRef(name); err == nil {
+		return id, id != "", nil
+	} else if info, err := os.Lstat(d.dir + "/" + name); err == nil && !info.IsDir() {
+		return "", false, nil
 	}
-	// ENOENT, or a directory in the way: git looks into packed-refs then, too.
-	info, err := os.Stat(d.dir + "/packed-refs")
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", true, nil
-	}
-	if err != nil || info.Size() > maxPackedRefs {
+	// Nothing, or a directory in the way: git looks into packed-refs then, too.
+	packed, ok, err := d.packedRefs()
+	if !ok || err != nil {
 		return "", false, err
 	}
-	data, err = os.ReadFile(d.dir + "/packed-refs")
-	if err != nil {
-		return "", false, err
-	}
-	end := bytes.Index(data, []byte(" "+name+"\n"))
+	end := bytes.Index(packed, []byte(" "+name+"\n"))
 	if end < 0 {
 		return "", true, nil
 	}
 	if end < 40 {
 		return "", false, nil
 	}
-	id = string(data[end-40 : end])
+	id = string(packed[end-40 : end])
 	return id, IsID(id), nil
+}
+
+// looseRef is the id in a ref's own file, "" where it holds something else.
+func (d *direct) looseRef(name string) (id string, err error) {
+	f, err := openRegular(d.dir + "/" + name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxLooseRef))
+	if id = strings.TrimSuffix(string(data), "\n"); err != nil || !IsID(id) || id == Zero {
+		return "", err
+	}
+	return id, nil
+}
+
+// packedRefs is the file of that name, empty where there is none. With ok false, git has
+// to be asked.
+func (d *direct) packedRefs() (data []byte, ok bool, err error) {
+	f, err := openRegular(d.dir + "/packed-refs")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	data, err = io.ReadAll(io.LimitReader(f, maxPackedRefs+1))
+	return data, len(data) <= maxPackedRefs, err
+}
+
+// refs lists the refs below a prefix that ends in a slash, sorted by name. With ok false, git
+// has to be asked. Loose refs go first, as git does it: one that is packed meanwhile is in
+// packed-refs before its file goes.
+func (d *direct) refs(prefix string) (tips []Tip, ok bool, err error) {
+	if !plainRef(strings.TrimSuffix(prefix, "/")) || !strings.HasSuffix(prefix, "/") {
+		return nil, false, nil
+	}
+	ids := map[string]string{}
+	if !d.looseRefs(strings.TrimSuffix(prefix, "/"), ids) {
+		return nil, false, nil
+	}
+	packed, ok, err := d.packedRefs()
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	for line := range bytes.Lines(packed) {
+		if line[0] == '#' || line[0] == '^' {
+			continue
+		}
+		id, name, whole := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if !whole || !IsID(id) || id == Zero {
+			return nil, false, nil
+		}
+		if !strings.HasPrefix(name, prefix) || ids[name] != "" {
+			continue
+		}
+		if !plainRef(name) {
+			return nil, false, nil
+		}
+		ids[name] = id
+	}
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		tips = append(tips, Tip{name, ids[name]})
+	}
+	return tips, true, nil
+}
+
+// looseRefs collects the refs in the files below a directory, and reports whether all of them
+// are what they mostly are.
+func (d *direct) looseRefs(dir string, ids map[string]string) bool {
+	list, err := os.ReadDir(d.dir + "/" + dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range list {
+		name := dir + "/" + e.Name()
+		switch {
+		case strings.HasSuffix(name, ".lock") || e.Name()[0] == '.': // as git skips them
+		case !plainRef(name):
+			return false
+		case e.IsDir():
+			if !d.looseRefs(name, ids) {
+				return false
+			}
+		default:
+			id, err := d.looseRef(name)
+			if err == nil && id != "" {
+				ids[name] = id
+			} else if _, gone := os.Lstat(d.dir + "/" + name); !errors.Is(gone, fs.ErrNotExist) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plainRef reports whether a full name of a ref, or of a directory of refs, is one that git
+// takes, and has nothing in it that git would have to be asked about (git-check-ref-format(1)).
+func plainRef(name string) bool {
+	if !strings.HasPrefix(name, "refs/") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") || strings.Contains(part, "..") ||
+			strings.ContainsFunc(part, func(c rune) bool {
+				return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.+", c)
+			}) {
+			return false
+		}
+	}
+	return true
+}
+
+// find is the id that a name stands for: one, or a full ref, as it is, with ^{commit} or
+// ^{tree} behind it, or with a colon and a path (gitrevisions(7)); "" where a ref or a path is
+// not there. With ok false, git has to be asked.
+func (d *direct) find(name string) (id string, ok bool, err error) {
+	base, path, inTree := strings.Cut(name, ":")
+	base, kind, peeled := strings.Cut(base, "^")
+	if id, ok = base, true; base == Zero {
+		return "", true, nil
+	}
+	if base == "HEAD" {
+		if base, err = d.head(); err != nil {
+			return "", false, err
+		}
+	}
+	if !IsID(base) {
+		if id, ok, err = d.ref(base); !ok || err != nil || id == "" {
+			return id, ok, err
+		}
+	}
+	switch {
+	case !peeled && !inTree:
+		return id, true, nil
+	case peeled && kind != "{commit}" && kind != "{tree}" || inTree && kind == "{commit}":
+		return "", false, nil
+	case kind == "{commit}":
+		o, ok, err := d.info(id)
+		return id, ok && o.Kind == "commit", err
+	}
+	if id, ok, err = d.treeOf(id); !ok || err != nil || !inTree {
+		return id, ok, err
+	}
+	return d.below(id, path)
+}
+
+// head is what HEAD holds: the name of a ref, or an id, mostly.
+func (d *direct) head() (string, error) {
+	f, err := openRegular(d.dir + "/HEAD")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBorrowed))
+	return strings.TrimPrefix(strings.TrimSuffix(string(data), "\n"), "ref: "), err
+}
+
+// treeOf is the tree of a commit, or the tree itself.
+func (d *direct) treeOf(id string) (tree string, ok bool, err error) {
+	o, ok, err := d.info(id)
+	if !ok || err != nil || o.Kind == "tree" {
+		return id, ok, err
+	}
+	if o.Kind != "commit" {
+		return "", false, nil
+	}
+	_, data, ok, err := d.read(id, maxCommit)
+	if !ok || err != nil {
+		return "", false, nil
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	tree, ok = strings.CutPrefix(string(line), "tree ")
+	return tree, ok && IsID(tree), nil
+}
+
+// below is the id of what a tree has at a path, "" where it has nothing there.
+func (d *direct) below(tree, path string) (id string, ok bool, err error) {
+	name, rest, deeper := strings.Cut(path, "/")
+	if name == "" || name == "." || name == ".." || deeper && rest == "" {
+		return "", false, nil
+	}
+	o, data, ok, err := d.read(tree, maxTree)
+	if !ok || err != nil || o.Kind != "tree" {
+		return "", false, nil
+	}
+	entries, err := ParseTree(data)
+	if err != nil {
+		return "", false, nil // git says what it makes of it
+	}
+	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name })
+	switch {
+	case i < 0 || deeper && !entries[i].IsDir():
+		return "", true, nil
+	case deeper:
+		return d.below(entries[i].ID, rest)
+	}
+	return entries[i].ID, true, nil
 }

@@ -84,7 +84,7 @@ func TestWriteAndReadObjects(t *testing.T) {
 		t.Error(err)
 	}
 	batch.cmd.Process.Kill()
-	if _, err := batch.Info(id); err == nil || !strings.Contains(err.Error(), "signal: killed") {
+	if _, err := batch.Info(strings.Repeat("1", 40)); err == nil || !strings.Contains(err.Error(), "signal: killed") {
 		t.Errorf("a killed child is not named: %v", err)
 	}
 }

@@ -14,6 +14,11 @@ type Tip struct{ Name, ID string }
 
 // Refs lists the refs below a prefix that ends in a slash, sorted by name.
 func (r *Repo) Refs(ctx context.Context, prefix string) ([]Tip, error) {
+	if d := r.directReader(); d != nil && ctx.Err() == nil {
+		if tips, ok, err := d.refs(prefix); ok && err == nil {
+			return tips, nil
+		}
+	}
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", prefix)
 	if err != nil {
 		return nil, err

@@ -16,10 +16,11 @@ import (
 // object that is there (object-file.c, write_object_file). Of a push that git keeps
 // as a pack, and outside hooks, it says false: somebody else has to be asked.
 func (b *Batch) Arrived(id string) bool {
-	if b.direct == nil || b.direct.quarantine == "" || !IsID(id) {
+	dir := b.repo.quarantineDir()
+	if dir == "" || !IsID(id) {
 		return false
 	}
-	_, err := os.Stat(loosePath(b.direct.quarantine, id))
+	_, err := os.Stat(loosePath(dir, id))
 	return err == nil
 }
 

@@ -42,7 +42,6 @@ type Repo struct {
 	Dir    string // $GIT_DIR, absolute
 	Limits Limits
 
-	hook       bool     // inside a receive-pack hook of a bare repository
 	quarantine []string // the three variables, inside pre-receive (GIT-4)
 	index      string   // an index file of one's own
 	objects    string   // another repository's objects; see Apart
@@ -75,13 +74,19 @@ func FromHook(getenv func(string) string) (*Repo, error) {
 		return nil, err
 	}
 	r := Open(dir)
-	r.hook = true
 	for _, name := range QuarantineVars {
 		if v := getenv(name); v != "" {
 			r.quarantine = append(r.quarantine, name+"="+v)
 		}
 	}
 	return r, nil
+}
+
+// Bare reports whether the repository has no working tree. Git is asked, because a working
+// tree's .git may lead anywhere.
+func (r *Repo) Bare(ctx context.Context) (bool, error) {
+	out, err := r.Output(ctx, "rev-parse", "--is-bare-repository")
+	return strings.TrimSpace(string(out)) == "true", err
 }
 
 // Environ is the scrubbed environment of every git child on the host (GIT-5):

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/binary"
@@ -232,6 +233,11 @@ func (r *Repo) UpdateRefs(ctx context.Context, reflog string, updates ...RefUpda
 
 // Ref is the object id that a ref points to, Zero when there is none.
 func (r *Repo) Ref(ctx context.Context, ref string) (string, error) {
+	if d := r.directReader(); d != nil && ctx.Err() == nil {
+		if id, ok, err := d.ref(ref); ok && err == nil {
+			return cmp.Or(id, Zero), nil
+		}
+	}
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", ref)
 	if err != nil {
 		return "", err
@@ -244,8 +250,22 @@ func (r *Repo) Ref(ctx context.Context, ref string) (string, error) {
 	return Zero, nil
 }
 
+// Direct is the id that a revision of a plain form names, "" where it names nothing: an id, a
+// full ref or HEAD, with ^{commit}, ^{tree} or a path. With ok false, git has to be asked.
+func (r *Repo) Direct(ctx context.Context, rev string) (id string, ok bool) {
+	d := r.directReader()
+	if d == nil || ctx.Err() != nil {
+		return "", false
+	}
+	id, ok, err := d.find(rev)
+	return id, ok && err == nil
+}
+
 // Commit is the full id of the commit that a revision names (gitrevisions(7)).
 func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
+	if id, ok := r.Direct(ctx, rev+"^{commit}"); ok && id != "" {
+		return id, nil
+	}
 	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil {
 		return "", fmt.Errorf("%q is not a commit of %s", rev, r.Dir)

@@ -90,11 +90,11 @@ func (t *Tree) besides(ctx context.Context, names branches.Names) (string, error
 
 // Branches are the two branches of the clone (CTRL-1).
 func (t *Tree) Branches(ctx context.Context) (branches.Names, error) {
-	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+	repo, err := t.Repo(ctx)
 	if err != nil {
 		return branches.Names{}, err
 	}
-	return branches.Of(ctx, git.Open(dir))
+	return branches.Of(ctx, repo)
 }
 
 // Document reads one of control's documents, of at most limit bytes; fs.ErrNotExist where
@@ -112,11 +112,11 @@ func (t *Tree) Document(ctx context.Context, path string, limit int64) ([]byte, 
 
 // At reads a regular file of a commit.
 func (t *Tree) At(ctx context.Context, commit, path string, limit int64) ([]byte, error) {
-	dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+	repo, err := t.Repo(ctx)
 	if err != nil {
 		return nil, err
 	}
-	batch := git.Open(dir).Batch(ctx)
+	batch := repo.Batch(ctx)
 	defer batch.Close()
 	o, data, err := batch.Read(commit+":"+path, limit)
 	if errors.Is(err, git.ErrMissing) || err == nil && o.Kind != "blob" {

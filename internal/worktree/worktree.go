@@ -26,6 +26,7 @@ type Tree struct {
 	Env []string // of git; nil is the environment of this process
 
 	checkout  *git.Checkout // how git runs in it, when that was asked
+	repo      *git.Repo     // its repository, when that was asked
 	papers    *string       // where papers lie in it, when that was asked
 	documents *string       // where control's documents are read, when that was asked
 }
@@ -71,6 +72,18 @@ func (e *GitError) Error() string {
 }
 
 func (e *GitError) Unwrap() error { return e.err }
+
+// Repo is the tree's repository, by its git directory.
+func (t *Tree) Repo(ctx context.Context) (*git.Repo, error) {
+	if t.repo == nil {
+		dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
+		if err != nil {
+			return nil, err
+		}
+		t.repo = git.Open(dir)
+	}
+	return t.repo, nil
+}
 
 // Git runs git at the top and returns its output without the last line end.
 func (t *Tree) Git(ctx context.Context, args ...string) (string, error) {

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -108,8 +107,8 @@ func hosted(ctx context.Context, env *cli.Env, bare string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	is, err := repo.Output(ctx, "rev-parse", "--is-bare-repository")
-	if err == nil && strings.TrimSpace(string(is)) != "true" {
+	is, err := repo.Bare(ctx)
+	if err == nil && !is {
 		err = diag.Hint(errors.New("this is a clone, and what runs is on the host of its repository"), "there: --bare DIR names it")
 	}
 	return repo.Dir, err
