@@ -106,8 +106,10 @@ func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
 			e.Record.Config = "" // better none than one that nobody can look up
 		}
 	}
-	if _, err := w.batch.Info(e.Certificate); e.Certificate != "" && err == nil {
-		entries = append(entries, git.Entry{Mode: git.ModeFile, Name: certificateFile, ID: e.Certificate})
+	if e.Certificate != "" {
+		if _, err := w.batch.Info(e.Certificate); err == nil {
+			entries = append(entries, git.Entry{Mode: git.ModeFile, Name: certificateFile, ID: e.Certificate})
+		}
 	}
 	line, err := e.Record.Marshal()
 	if err != nil {

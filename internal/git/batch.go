@@ -310,11 +310,8 @@ func (b *Batch) ask(verb, name string) (Object, error) {
 }
 
 func (b *Batch) send(verb string, names ...string) error {
-	if b.broken != nil {
+	if b.broken != nil || len(names) == 0 {
 		return b.broken
-	}
-	if err := b.start(); err != nil {
-		return err
 	}
 	var requests strings.Builder
 	for _, name := range names {
@@ -322,6 +319,9 @@ func (b *Batch) send(verb string, names ...string) error {
 			return fmt.Errorf("%q cannot name an object", name)
 		}
 		requests.WriteString(verb + " " + name + "\x00") // a path may hold a line's end
+	}
+	if err := b.start(); err != nil {
+		return err
 	}
 	if _, err := io.WriteString(b.in, requests.String()); err != nil {
 		return b.fail(err)
