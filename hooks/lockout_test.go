@@ -234,7 +234,7 @@ func TestDeadlineEndsLoops(t *testing.T) {
 	p.Git("switch", "--quiet", "--create", "agent/mesh")
 	mesh(p, 100)
 	out := answered(t, p, "agent/mesh")
-	if !strings.Contains(out, "limit/time: the push was not judged within 1ms") {
+	if !strings.Contains(out, "limit/time: the push was not judged within 1ms of work") {
 		t.Errorf("%s", out)
 	}
 	if record := newest(p); !strings.Contains(record, `"limit/time"`) || !strings.Contains(record, `"refused"`) {

@@ -19,23 +19,23 @@ import (
 // nothing left to do then but to answer.
 func (s *session) judge(ctx context.Context, who pusher, options []string) (*checks.Result, error) {
 	deadline := s.settings.Limits.Deadline.Duration
-	ctx, cancel := context.WithDeadline(ctx, s.start.Add(s.waited+deadline))
+	ctx, cancel := within(ctx, s.start.Add(s.waited), deadline)
 	defer cancel()
 	done := make(chan judgement, 1)
 	go func() { done <- s.runChecks(ctx, who, options) }()
 	select {
 	case j := <-done:
-		if j.err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if j.err == nil || !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			return j.result, j.err
 		}
 	case <-ctx.Done():
 		s.stillJudging = true
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			return nil, ctx.Err()
 		}
 	}
 	s.stop()
-	return refusal("limit/time", fmt.Sprintf("the push was not judged within %v", deadline.Round(time.Millisecond)),
+	return refusal("limit/time", fmt.Sprintf("the push was not judged within %v of work", deadline.Round(time.Millisecond)),
 		"push less at once: fewer commits, files, or documents that depend on each other; the host admin sets [limits] deadline in config.toml"), nil
 }
 
