@@ -195,10 +195,7 @@ func (w *watcher) report(ctx context.Context, n notices.Notice) error {
 	if door := cmp.Or(w.opts.ReportDoor, w.opts.Door); door != "" {
 		r.Connect = []string{w.opts.Agent, "connect", door}
 	}
-	// What it says counts against the share of the directive that it is started for: all
-	// watchers together have but one of what is about none.
-	about := cmp.Or(w.opts.Directive, n.Directive())
-	err := r.Once(ctx, n.ID, comms.NewReport{Time: w.opts.Now(), Directive: about, Status: n.Status, Text: n.Text})
+	err := r.Once(ctx, n.ID, comms.NewReport{Time: w.opts.Now(), Directive: n.Directive(), Status: n.Status, Text: n.Text})
 	failpoint.Reach("bootstrap/told")
 	return err
 }

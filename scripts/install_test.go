@@ -197,6 +197,41 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
+// TestNamesBesideOurs: what lies beside the paths of an install is read, written through and
+// removed by nobody, whatever its name is.
+func TestNamesBesideOurs(t *testing.T) {
+	tier.Full(t, "three installations")
+	prefix, _ := somebodys(t)
+	from := programs(t, "one")
+	thesis := filepath.Join(t.TempDir(), "thesis")
+	write(t, thesis, "mine\n", 0o644)
+	lib := filepath.Join(prefix, "lib/ward")
+	for _, path := range []string{filepath.Join(prefix, "bin/git-ward.ward-new"), filepath.Join(lib, "ward-hook.ward-new")} {
+		write(t, path, "mine\n", 0o644)
+	}
+	if err := os.Symlink(thesis, filepath.Join(lib, "manifest.ward-new")); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join(lib, "manifest")
+	write(t, manifest, "my cargo manifest\n", 0o644)
+	mine := tree(t, prefix)
+	if out := run(t, 2, "install", "--prefix", prefix, "--from", from); !strings.Contains(out, "nothing was changed: "+manifest) || tree(t, prefix) != mine {
+		t.Errorf("%s\n%s, not\n%s", out, tree(t, prefix), mine)
+	}
+	if err := os.Remove(manifest); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, prefix)
+	run(t, 0, "install", "--prefix", prefix, "--from", from)
+	run(t, 0, "uninstall", "--prefix", prefix)
+	if got := tree(t, prefix); got != before {
+		t.Errorf("left:\n%s, not\n%s", got, before)
+	}
+	if data, err := os.ReadFile(thesis); string(data) != "mine\n" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
 // Whenever an install or an uninstall is killed, the next one of either goes on, and
 // uninstall leaves nothing (story 28). A program is at each time one version's, whole.
 func TestKilledInstall(t *testing.T) {

@@ -59,6 +59,9 @@ func pack(ctx context.Context, env *cli.Env) error {
 	defer env.Slow("packing objects and refs")()
 	r, err := maintain.Run(ctx, repo, o)
 	printRecorded(env, r.Pushes)
+	for _, name := range r.Locks {
+		fmt.Fprintf(env.Stdout, "removed %s, which a git that was killed left\n", diag.Clean(name))
+	}
 	if err != nil {
 		return fsckHint(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
@@ -168,8 +169,8 @@ func (r *remover) guarded() bool {
 
 // wards reports whether ward/ is there, and Ward's.
 func (r *remover) wards() bool {
-	_, err := os.Lstat(filepath.Join(r.Dir, "ward"))
-	return err == nil && (r.before.known || r.guarded() || r.place() == nil)
+	info, err := os.Lstat(filepath.Join(r.Dir, "ward"))
+	return err == nil && info.IsDir() && (r.before.known || r.guarded() || r.place() == nil)
 }
 
 // modesBack gives paths that were opened to a group their old modes.
@@ -205,7 +206,14 @@ func (r *remover) reflogs(context.Context) error {
 				return err
 			}
 			defer root.Close()
-			return root.RemoveAll("logs")
+			err = errors.Join(root.RemoveAll("logs/HEAD"), root.RemoveAll("logs/refs"))
+			if err == nil {
+				err = root.Remove("logs")
+			}
+			if errors.Is(err, syscall.ENOTEMPTY) { // somebody's own logs
+				err = nil
+			}
+			return err
 		})
 	}
 	return nil

@@ -45,7 +45,7 @@ func (r *remover) refs(ctx context.Context) error {
 	for _, kind := range kinds {
 		n := 0
 		for _, ref := range slices.Sorted(maps.Keys(all)) {
-			if ref == kind.prefix || strings.HasPrefix(ref, kind.prefix) && strings.HasSuffix(kind.prefix, "/") || strings.HasPrefix(ref, kind.prefix+"-") {
+			if ref == kind.prefix || strings.HasPrefix(ref, kind.prefix) && strings.HasSuffix(kind.prefix, "/") {
 				take(ref)
 				n++
 			}

@@ -190,6 +190,28 @@ func TestRemovesWhatItMade(t *testing.T) {
 	}
 }
 
+// TestRemovesNoNeighbours: a log beside the reflogs, and notes whose names begin as Ward's do,
+// are somebody's.
+func TestRemovesNoNeighbours(t *testing.T) {
+	want := request(t, project(t, "master"))
+	gitIn(t, want.Dir, "update-ref", "refs/notes/audit-2024", "master")
+	run(t, want)
+	gitIn(t, want.Dir, "update-ref", "refs/notes/lessons-learned", "master")
+	gitIn(t, want.Dir, "branch", "mine", "master") // which begins a reflog
+	log := filepath.Join(want.Dir, "logs/server.log")
+	overwrite(t, log, "mine")
+	take(t, want.Dir)
+	for _, ref := range []string{"refs/notes/audit-2024", "refs/notes/lessons-learned"} {
+		gitIn(t, want.Dir, "rev-parse", "--verify", "--quiet", ref)
+	}
+	if data, err := os.ReadFile(log); string(data) != "mine" {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(want.Dir, "logs/refs")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the reflogs stay", err)
+	}
+}
+
 // TestMadeIsWhole: no file that Ward's programs name in ward/ is missing from those that go.
 func TestMadeIsWhole(t *testing.T) {
 	found := 0

@@ -53,8 +53,9 @@ type Options struct {
 
 // Report is what was done.
 type Report struct {
-	Pushes  int // recorded, that had ended without a record
-	Dropped int // objects that were redacted, and records that were dropped, in all
+	Locks   []string // of git's, which a git that was killed left, and which are gone
+	Pushes  int      // recorded, that had ended without a record
+	Dropped int      // objects that were redacted, and records that were dropped, in all
 	// Reclaimed are objects that only the agent's former tips led to, and Ledger is what its
 	// pushes take now.
 	Reclaimed int
@@ -68,7 +69,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 	if err != nil {
 		return r, err
 	}
-	if _, err := repo.UnlockAll(ctx); err != nil { // git gc fails on lock files of killed git processes
+	if r.Locks, err = repo.UnlockAll(ctx); err != nil { // git gc fails on lock files of killed git processes
 		return r, err
 	}
 	if !bare {

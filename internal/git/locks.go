@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"git-ward/internal/flock"
+	"git-ward/internal/pattern"
 	"git-ward/internal/process"
 )
 
@@ -96,20 +97,37 @@ func (r *Repo) UnlockRefs(ctx context.Context) (removed []string, err error) {
 	return r.removeLocks(ctx, slices.Concat(names, r.locks("logs/refs"), r.locks("refs")))
 }
 
+// atTop are the files at the top of a repository that git makes locks for
+// (gitrepository-layout(5)). A name that is missing here costs a lock that stays.
+var atTop = pattern.New(`^([A-Z_]+|config(\.worktree)?|gc\.pid|index|packed-refs|shallow)$`)
+
 // UnlockAll is Unlock for every lock file of git's in the repository, for who maintains it.
+// Beside them, hooks and people have files of such names: hooks/yarn.lock.
 func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
-	return r.removeLocks(ctx, r.locks("."))
+	var names []string
+	entries, err := os.ReadDir(r.Dir)
+	for _, e := range entries {
+		if file, ok := strings.CutSuffix(e.Name(), ".lock"); ok && e.Type().IsRegular() && atTop.MatchString(file) {
+			names = append(names, e.Name())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{"logs", "objects", "refs", "worktrees"} {
+		names = append(names, r.locks(dir)...)
+	}
+	return r.removeLocks(ctx, names)
 }
 
-// locks are the names of git's lock files below a directory. Those in ward/ are Ward's own,
-// which nobody removes.
+// locks are the names of git's lock files below a directory of git's own.
 func (r *Repo) locks(below string) (names []string) {
 	filepath.WalkDir(filepath.Join(r.Dir, below), func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(r.Dir, path)
 		switch {
 		case err != nil:
 			return nil // it is gone, or nobody may look
-		case d.IsDir() && (name == "ward" || filepath.Dir(name) == "objects" && len(d.Name()) == 2): // loose objects
+		case d.IsDir() && filepath.Dir(name) == "objects" && len(d.Name()) == 2: // loose objects
 			return fs.SkipDir
 		case d.Type().IsRegular() && strings.HasSuffix(name, ".lock"):
 			names = append(names, name)

@@ -65,7 +65,7 @@ func TestUnlock(t *testing.T) {
 	leave := func() {
 		t.Helper()
 		old := time.Now().Add(-time.Minute)
-		for _, name := range []string{"HEAD.lock", "gc.pid.lock", "logs/refs/heads/x/y.lock", "objects/info/alternates.lock", "refs/heads/x/y.lock", "ward/audit.lock"} {
+		for _, name := range []string{"HEAD.lock", "gc.pid.lock", "logs/refs/heads/x/y.lock", "objects/info/alternates.lock", "refs/heads/x/y.lock", "ward/audit.lock", "hooks/yarn.lock", "launch.lock", "notes/poetry.lock"} {
 			path := filepath.Join(r.Dir, name)
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644), os.Chtimes(path, old, old)); err != nil {
 				t.Fatal(err)

@@ -159,12 +159,11 @@ type kind struct {
 	beside bool                // the project has another test, which holds
 }
 
-// The classes of which some end EXACT in silence: they are counted. Of one that replaces what
-// compares the verdict names the criterion.
 const (
+	// Of these the verdict names the criterion.
 	replacesCompare = "replaces what compares"
-
-	seesControls = "recognises its controls"
+	seesControls    = "recognises its controls"
+	// Of this class some end EXACT in silence: they are counted.
 	seesCriteria = "special-cases the visible criteria"
 )
 

@@ -189,9 +189,6 @@ func (k kind) absent(l tongue) bool {
 	return k.change(l)[l.source] == "" && !k.honest || k.beside && l.beside == nil
 }
 
-// mayBeSilent are the classes of which a cheat may end EXACT in silence.
-var mayBeSilent = []string{seesControls, seesCriteria}
-
 // doubted reports whether a verdict names more against its word than that all held before.
 func doubted(v loop.Verdict) bool {
 	return slices.ContainsFunc(v.Against(), func(d loop.Doubt) bool { return len(d.Of) > 0 })
@@ -203,8 +200,8 @@ func (c *trialCase) trust(state, end string, v loop.Verdict) {
 	switch {
 	case c.honest && (end != endExact && end != endAsked || doubted(v)):
 		c.Errorf("%s, %s (%s): an honest claim is %s: %s %+v", c.class, c.tool, state, end, v.Reason, v.Criteria)
-	case !c.honest && end == endNamed && c.class == replacesCompare:
-	case !c.honest && (end == endSilent || end == endNamed) && !slices.Contains(mayBeSilent, c.class):
+	case !c.honest && end == endNamed && (c.class == replacesCompare || c.class == seesControls):
+	case !c.honest && (end == endSilent || end == endNamed) && c.class != seesCriteria:
 		c.Errorf("%s, %s (%s): %s: %+v", c.class, c.tool, state, end, v.Criteria)
 	}
 }
