@@ -93,7 +93,7 @@ func TestDeath(t *testing.T) {
 	s.until("the report", func() bool { return len(s.reports(comms.Guard)) > 0 })
 	s.until("the next one runs", func() bool { return len(s.agents()) == 1 })
 	told := s.reports(comms.Guard)
-	if len(told) != 1 || !strings.Contains(told[0].Raw, "ended by itself after 0s: killed by signal 9") || !strings.Contains(told[0].Raw, "times by now") {
+	if len(told) != 1 || !strings.Contains(told[0].Raw, "ended by itself after ") || !strings.Contains(told[0].Raw, "s: killed by signal 9") || !strings.Contains(told[0].Raw, "times by now") {
 		t.Errorf("%v", told)
 	}
 	s.history()

@@ -74,11 +74,12 @@ func (w *watcher) trimLogs() {
 	}
 }
 
-// prepare makes the target's tree. After a second failure nothing that lies there is
-// trusted.
+// prepare makes the target's tree. Nothing that lies there is trusted after a second failure,
+// nor where the program has to pass a probation first: that says something of a commit, whose
+// tree the agent may have been in before.
 func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error) {
 	return w.trees.Prepare(ctx, trees.Want{
-		Branch: t.branch, Commit: t.commit, Code: t.code, Fresh: w.restarts.short > 1,
+		Branch: t.branch, Commit: t.commit, Code: t.code, Anew: w.restarts.short > 1 || w.mustProve(ctx, t),
 		Validate: t.hop != nil && t.hop.Kind == signals.Bootstrap,
 	})
 }

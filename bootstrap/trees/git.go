@@ -18,7 +18,7 @@ import (
 // GitEnv makes git in a tree depend on nothing but the tree.
 func (t *Trees) GitEnv() []string {
 	return git.Harden([]string{
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + t.Dir.GitConfig(), "GIT_TERMINAL_PROMPT=0",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + t.Dir.GitConfig(), "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1",
 		"LC_ALL=C", "GIT_CEILING_DIRECTORIES=" + t.Dir.Path,
 	})
 }
@@ -115,8 +115,9 @@ func (t *Trees) look(ctx context.Context, dir string) (head, status string, err 
 // where only words differ it keeps what is built. Else, and when fresh is asked
 // for, everything that does not belong to the commit goes, and fresh comes back.
 // What somebody left in the tree is kept first (rescue). A tree that git cannot
-// mend is made anew.
-func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh bool) (bool, error) {
+// mend is made anew, and one that is not to be trusted: who owns its repository may
+// have bits in its index, or objects, that say another thing of the commit.
+func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh, anew bool) (bool, error) {
 	head, dirty := "", true
 	what, err := t.disarm(ctx, dir)
 	switch {
@@ -134,6 +135,9 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh b
 		if dirty = err != nil || status != clean; dirty || head != commit {
 			t.rescue(ctx, dir, dirty)
 		}
+	}
+	if anew {
+		return true, t.renew(ctx, dir, commit)
 	}
 	fresh = fresh || dirty
 	if !fresh && head == commit {

@@ -64,7 +64,7 @@ type Want struct {
 	Branch   string
 	Commit   string
 	Code     string // names what of the commit can run (remote.Code)
-	Fresh    bool   // nothing that lies there is trusted
+	Anew     bool   // nothing that lies there is trusted, its repository neither
 	Validate bool
 }
 
@@ -75,8 +75,8 @@ func (t *Trees) Prepare(ctx context.Context, want Want) (dir string, err error) 
 	}
 	c := t.commands(ctx)
 	built, found := t.Record.Built[want.Branch]
-	fresh := want.Fresh || len(c.Build) > 0 && (!found || built.Code != want.Code)
-	if fresh, err = t.checkout(ctx, dir, want.Commit, built.Status, fresh); err != nil {
+	fresh := len(c.Build) > 0 && (!found || built.Code != want.Code)
+	if fresh, err = t.checkout(ctx, dir, want.Commit, built.Status, fresh, want.Anew); err != nil {
 		return "", err
 	}
 	if fresh {

@@ -137,11 +137,43 @@ func TestPrepare(t *testing.T) {
 	other := trees.Want{Branch: "agent/D-1", Commit: g.old, Code: "other"}
 	g.prepare(other)
 	fresh := other
-	fresh.Fresh = true
+	fresh.Anew = true
 	g.prepare(fresh)
 	if got := g.read(dir + "/../builds"); got != strings.Repeat("x\n", 4) {
 		t.Errorf("built %q", got)
 	}
+}
+
+// TestAnew: a tree that is not to be trusted has what the commit has, whatever its repository
+// was made to say: another commit in its place, files that git is not to look at, other
+// content under an object's name.
+func TestAnew(t *testing.T) {
+	g := newGrove(t)
+	want := trees.Want{Branch: "agent/D-1", Commit: g.old}
+	dir := g.prepare(want)
+	is := func(name, commit, text string) {
+		t.Helper()
+		want.Commit = commit
+		g.prepare(want)
+		if got := g.read(dir + "/agent.sh"); got != text {
+			t.Errorf("%s: %q, want %q", name, got, text)
+		}
+	}
+	g.git(dir, "replace", g.now, g.old)
+	is("a commit that is replaced", g.now, "version true")
+	want.Anew = true
+	g.git(dir, "update-index", "--skip-worktree", "agent.sh")
+	g.write(dir+"/agent.sh", "version evil")
+	is("a file that is not looked at", g.now, "version true")
+	object := func(commit string) string {
+		id := g.git(dir, "rev-parse", commit+":agent.sh")
+		return dir + "/.git/objects/" + id[:2] + "/" + id[2:]
+	}
+	if err := os.Chmod(object(g.old), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g.write(object(g.old), g.read(object(g.now)))
+	is("an object that is another", g.old, "version false")
 }
 
 // TestMend: what a git that was killed left, or an agent broke, is no hindrance.

@@ -84,7 +84,7 @@ func verified(pass *Pass, t *walk.Tip) (why string, err error) {
 		if len(verdicts) == 0 {
 			continue
 		}
-		reason, err := carries(pass, t, commit, verdicts[len(verdicts)-1]) // a later NONE takes an EXACT back
+		reason, err := carries(pass, t, commit, newest(verdicts, pass.Push.Lease.Directive))
 		if err != nil {
 			return "", err
 		}
@@ -102,6 +102,17 @@ func verified(pass *Pass, t *walk.Tip) (why string, err error) {
 		}
 	}
 	return why, nil
+}
+
+// newest is the verdict on a commit that counts: a later NONE takes an EXACT back. For the worker of a
+// directive it is the newest of that one's units, since another may claim the same commit.
+func newest(verdicts []loop.Verdict, directive string) loop.Verdict {
+	for _, v := range slices.Backward(verdicts) {
+		if id, err := uow.ParseID(v.Unit); err == nil && id.Directive == directive {
+			return v
+		}
+	}
+	return verdicts[len(verdicts)-1]
 }
 
 // newAtRoot says which name a merge brings that main's root does not have, or has for another

@@ -102,7 +102,7 @@ func (b *Batch) Info(name string) (Object, error) {
 	}
 	if b.direct != nil && IsID(id) {
 		if o, ok, err := b.direct.info(id); ok || err != nil {
-			return o, err
+			return b.orPacked(o, err, func(git *Batch) (Object, error) { return git.Info(id) })
 		}
 	}
 	return b.ask("info", id)
@@ -216,7 +216,30 @@ func (b *Batch) atHand(id string, limit int64) (Object, []byte, bool, error) {
 	if b.direct == nil || !IsID(id) {
 		return Object{}, nil, false, nil
 	}
-	return b.direct.read(id, limit)
+	o, data, ok, err := b.direct.read(id, limit)
+	if err != nil {
+		o, err = b.orPacked(o, err, func(git *Batch) (o Object, err error) {
+			o, data, err = git.Read(id, limit)
+			return o, err
+		})
+		ok = ok || err == nil
+	}
+	return o, data, ok, err
+}
+
+// orPacked is what git says of a loose object that is damaged, where it answers: it may have
+// another copy of it, in a pack. The child that is asked is one of its own, for it ends where
+// there is none.
+func (b *Batch) orPacked(o Object, err error, ask func(git *Batch) (Object, error)) (Object, error) {
+	if !errors.Is(err, ErrDamaged) {
+		return o, err
+	}
+	git := &Batch{ctx: b.ctx, repo: b.repo}
+	defer git.Close()
+	if packed, no := ask(git); no == nil {
+		return packed, nil
+	}
+	return o, err
 }
 
 // Prefetch reads objects ahead, many in one exchange, for the next Read or

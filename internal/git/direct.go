@@ -27,8 +27,14 @@ type direct struct {
 	inflate io.ReadCloser
 }
 
-// directReader is nil where refs are elsewhere: in a linked work tree, or in another format.
+// directReader is nil where there is no repository, which git says, and where refs are
+// elsewhere: in a linked work tree, or in another format.
 func (r *Repo) directReader() *direct {
+	for _, name := range []string{"HEAD", "refs"} {
+		if _, err := os.Lstat(r.Dir + "/" + name); err != nil {
+			return nil
+		}
+	}
 	for _, name := range []string{"commondir", "reftable"} {
 		if _, err := os.Lstat(r.Dir + "/" + name); !errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -143,12 +143,55 @@ func TestDirectIsNotHeldUp(t *testing.T) {
 	}
 }
 
+// TestDamagedAndPacked: a loose object that is damaged hides no whole copy in a pack.
+func TestDamagedAndPacked(t *testing.T) {
+	r := bare(t)
+	ctx := t.Context()
+	id, err := r.WriteObject("blob", []byte("whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := r.WriteObject("blob", []byte("alone"))
+	if err == nil {
+		_, err = r.OutputFrom(ctx, []byte(id+"\n"), "pack-objects", "--quiet", filepath.Join(r.Dir, "objects/pack/pack"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{id, alone} {
+		path := filepath.Join(r.Dir, "objects", id[:2], id[2:])
+		if err := errors.Join(os.Chmod(path, 0o644), os.Truncate(path, 4)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch := r.Batch(ctx)
+	defer batch.Close()
+	for range 2 {
+		if o, data, err := batch.Read(id, 100); err != nil || string(data) != "whole" || o.Size != 5 {
+			t.Errorf("%+v %q %v", o, data, err)
+		}
+		if o, err := batch.Info(id); err != nil || o.Size != 5 {
+			t.Errorf("%+v %v", o, err)
+		}
+		if _, _, err := batch.Read(alone, 100); !errors.Is(err, ErrDamaged) {
+			t.Errorf("one without a copy: %v", err)
+		}
+	}
+}
+
 // TestDirectElsewhere: in a linked work tree refs are elsewhere, and git is asked.
 func TestDirectElsewhere(t *testing.T) {
 	r := bare(t)
 	write(t, filepath.Join(r.Dir, "commondir"), "../r.git\n")
 	if r.directReader() != nil {
 		t.Error("refs of a linked work tree are read from its own directory")
+	}
+	gone := Open(r.Dir + "-gone")
+	if tips, err := gone.Refs(t.Context(), "refs/heads/"); err == nil {
+		t.Errorf("no repository has the refs %v", tips)
+	}
+	if id, err := gone.Ref(t.Context(), "refs/heads/main"); err == nil {
+		t.Errorf("no repository has a ref at %q", id)
 	}
 }
 

@@ -162,6 +162,11 @@ func (b Book) FellBack(ctx context.Context, commit string) error {
 				moves = append(moves, git.RefUpdate{Ref: tip.Name, Old: tip.ID, New: git.Zero})
 			}
 		}
+		// Of an earlier main it says nothing of the one that is tried now.
+		tip, err := b.program(ctx, r, b.Control.ProjectRef())
+		if err != nil || tip != program {
+			return moves, err
+		}
 		old, err := r.Ref(ctx, boot.Fallen)
 		if err == nil && old != commit {
 			moves = append(moves, git.RefUpdate{Ref: boot.Fallen, Old: old, New: commit})

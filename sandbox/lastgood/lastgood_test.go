@@ -275,5 +275,7 @@ func TestFellBack(t *testing.T) {
 		}
 		refs(good + " " + boot.LastGood)
 	}
+	do(book.FellBack, bad) // of a worker that began before main moved
+	refs(good + " " + boot.LastGood)
 	p.Fsck()
 }
