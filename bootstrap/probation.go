@@ -59,7 +59,7 @@ func (w *watcher) mustProve(ctx context.Context, t *target) bool {
 // a repository of their own: that it says SUCCESS is no work. Main's runs all the same
 // where there is no earlier one to run in its place.
 func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
-	if t.unproved = w.mustProve(ctx, t); t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback {
+	if t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback {
 		return nil
 	}
 	if !t.unproved {

@@ -78,8 +78,9 @@ func (w *watcher) trimLogs() {
 // nor where the program has to pass a probation first: that says something of a commit, whose
 // tree the agent may have been in before.
 func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error) {
+	t.unproved = w.mustProve(ctx, t)
 	return w.trees.Prepare(ctx, trees.Want{
-		Branch: t.branch, Commit: t.commit, Code: t.code, Anew: w.restarts.short > 1 || w.mustProve(ctx, t),
+		Branch: t.branch, Commit: t.commit, Code: t.code, Anew: w.restarts.short > 1 || t.unproved,
 		Validate: t.hop != nil && t.hop.Kind == signals.Bootstrap,
 	})
 }

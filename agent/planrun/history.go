@@ -274,7 +274,7 @@ func (u *run) callee(name string) (string, *plan.Plan, error) {
 
 // intentPath holds the step that is under way: whatever changes there are in the
 // tree are its own, and it may have run when the next run begins.
-func (u *run) intentPath() string { return intentPath(u.gitDir) }
+func (u *run) intentPath() string { return intentPath(u.repo.Dir) }
 
 func intentPath(gitDir string) string { return filepath.Join(gitDir, "ward-step") }
 
@@ -290,7 +290,7 @@ func (u *run) intend(p point) error {
 func (u *run) clearIntent() { os.Remove(u.intentPath()) }
 
 // intended reports whether a step of this plan was under way.
-func (u *run) intended() bool { return intended(u.gitDir, u.path) }
+func (u *run) intended() bool { return intended(u.repo.Dir, u.path) }
 
 func intended(gitDir, plan string) bool {
 	data, _ := os.ReadFile(intentPath(gitDir))
@@ -328,7 +328,7 @@ const leftRef = "refs/ward-left"
 func (u *run) putAside(ctx context.Context) error {
 	if err := u.stageAll(ctx); err != nil {
 		// The index may be cut off; it is made anew from HEAD and the tree.
-		if err := os.Remove(filepath.Join(u.gitDir, "index")); err != nil {
+		if err := os.Remove(filepath.Join(u.repo.Dir, "index")); err != nil {
 			return err
 		}
 		if err := u.stageAll(ctx); err != nil {
@@ -358,7 +358,7 @@ func (u *run) clearLocks(ctx context.Context) error {
 		names = append(names, ref+".lock")
 	}
 	for _, name := range names {
-		path := filepath.Join(u.gitDir, filepath.FromSlash(name))
+		path := filepath.Join(u.repo.Dir, filepath.FromSlash(name))
 		for end := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) { // git removes its lock within that, unless it was killed
 			if _, err := os.Stat(path); err != nil {
 				break

@@ -99,7 +99,6 @@ type Result struct {
 type run struct {
 	deps     *Runner
 	path     string
-	gitDir   string
 	repo     *git.Repo
 	base     string // where the run began
 	head     string // the commit with the tree after the last step
@@ -125,7 +124,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	if err := r.controlled(ctx); err != nil {
 		return nil, err
 	}
-	u := &run{deps: r, path: path, gitDir: repo.Dir, repo: repo}
+	u := &run{deps: r, path: path, repo: repo}
 	unlock, err := lock(ctx, filepath.Join(repo.Dir, "ward-run.lock"))
 	if err != nil {
 		return nil, err
@@ -219,7 +218,7 @@ func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, f
 }
 
 // tag marks commands of a run, so that the next run ends what is left of them.
-func (u *run) tag() string { return "WARD_PLAN_RUN=" + u.gitDir }
+func (u *run) tag() string { return "WARD_PLAN_RUN=" + u.repo.Dir }
 
 // lockPatience is how long the end of another run is waited for.
 const lockPatience = 10 * time.Second

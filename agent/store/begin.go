@@ -69,7 +69,7 @@ func (w *Work) startsFresh(ctx context.Context, j *Journal) (bool, error) {
 	case len(j.Records) > 0 && j.Records[0].Event == uow.Fork && j.Records[0].ReasonCode == uow.FreshStart:
 		return true, nil
 	}
-	reader := git.Open(w.clone.gitDir()).Reader(ctx)
+	reader := w.clone.repo().Reader(ctx)
 	defer reader.Close()
 	project, err := reader.Tip(w.clone.store.projectRef())
 	if err != nil {
@@ -166,7 +166,7 @@ func (w *Work) inherited(ctx context.Context, earlier []*Journal) (map[string][]
 
 // learnings reads LEARNINGS.md of a commit, nil when it has none.
 func (w *Work) learnings(ctx context.Context, commit string) ([]byte, error) {
-	batch := git.Open(w.clone.gitDir()).Batch(ctx)
+	batch := w.clone.repo().Batch(ctx)
 	defer batch.Close()
 	_, data, err := batch.Read(commit+":"+record.Learnings, recordSize)
 	if errors.Is(err, git.ErrMissing) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,8 @@ type clone struct {
 }
 
 func (c *clone) gitDir() string { return filepath.Join(c.dir, ".git") }
+
+func (c *clone) repo() *git.Repo { return git.Open(c.gitDir()) }
 
 // git runs git in the working tree.
 func (c *clone) git(ctx context.Context, args ...string) (string, error) {
@@ -176,52 +179,52 @@ func (c *clone) fetch(ctx context.Context) error {
 // current reports whether a fetch would change nothing: the clone has the refs that its
 // refspecs name, those alone, with their objects, and the remote's tags.
 func (c *clone) current(ctx context.Context) bool {
-	far, near := git.Open(c.store.Bare), git.Open(c.gitDir())
+	far, near := git.Open(c.store.Bare), c.repo()
 	batch := near.Batch(ctx)
 	defer batch.Close()
-	for _, s := range append(c.settings(), setting{value: "refs/tags/*:refs/tags/*"}) {
-		tags := s.section == ""
-		if !tags && (s.section != "remote" || s.key != "fetch") {
+	for _, s := range c.settings() {
+		if s.section != "remote" || s.key != "fetch" {
 			continue
 		}
 		from, to, _ := strings.Cut(strings.TrimPrefix(s.value, "+"), ":")
-		theirs, err := refsLike(ctx, far, from)
-		if err != nil {
+		theirs, ours, err := refsLike(ctx, far, from, near, to)
+		if err != nil || !maps.Equal(theirs, ours) {
 			return false
 		}
-		ours, err := refsLike(ctx, near, to)
-		if err != nil || !tags && len(theirs) != len(ours) {
-			return false
-		}
-		for name, id := range theirs {
-			if tags && ours[name] != "" { // one that was moved does not follow
-				continue
-			}
-			if _, err := batch.Info(id); err != nil || ours[name] != id {
+		for _, id := range theirs {
+			if _, err := batch.Info(id); err != nil {
 				return false
 			}
 		}
 	}
-	return true
+	const tags = "refs/tags/*" // which come with the commits, and do not follow when they move
+	theirs, ours, err := refsLike(ctx, far, tags, near, tags)
+	maps.DeleteFunc(theirs, func(name, _ string) bool { return ours[name] != "" })
+	return err == nil && len(theirs) == 0
 }
 
-// refsLike are the refs of a pattern that ends in a star: ids by what the star stands for.
-func refsLike(ctx context.Context, repo *git.Repo, pattern string) (map[string]string, error) {
-	prefix := strings.TrimSuffix(pattern, "*")
-	tips, err := repo.Refs(ctx, prefix[:strings.LastIndexByte(prefix, '/')+1])
-	ids := map[string]string{}
-	for _, tip := range tips {
-		if rest, ok := strings.CutPrefix(tip.Name, prefix); ok {
-			ids[rest] = tip.ID
+// refsLike are the refs of two repositories, each of a pattern that ends in a star: ids by what
+// the star stands for.
+func refsLike(ctx context.Context, far *git.Repo, from string, near *git.Repo, to string) (theirs, ours map[string]string, err error) {
+	like := func(repo *git.Repo, pattern string) map[string]string {
+		prefix := strings.TrimSuffix(pattern, "*")
+		tips, no := repo.Refs(ctx, prefix[:strings.LastIndexByte(prefix, '/')+1])
+		err = errors.Join(err, no)
+		ids := map[string]string{}
+		for _, tip := range tips {
+			if rest, ok := strings.CutPrefix(tip.Name, prefix); ok {
+				ids[rest] = tip.ID
+			}
 		}
+		return ids
 	}
-	return ids, err
+	return like(far, from), like(near, to), err
 }
 
 // remote is where a branch of the remote was at the last fetch, "" when it was
 // not there.
 func (c *clone) remote(ctx context.Context, branch string) (string, error) {
-	id, err := git.Open(c.gitDir()).Ref(ctx, "refs/remotes/origin/"+branch)
+	id, err := c.repo().Ref(ctx, "refs/remotes/origin/"+branch)
 	if id == git.Zero {
 		id = ""
 	}
@@ -230,7 +233,7 @@ func (c *clone) remote(ctx context.Context, branch string) (string, error) {
 
 // resolve is the commit that a revision names, "" when it names none.
 func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
-	if id, ok := git.Open(c.gitDir()).Direct(ctx, revision+"^{commit}"); ok {
+	if id, ok := c.repo().Direct(ctx, revision+"^{commit}"); ok {
 		return id, nil
 	}
 	id, err := c.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")

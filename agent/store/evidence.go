@@ -29,7 +29,7 @@ func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error
 			return w.Record.read(ctx, "HEAD", w.Branch, path)
 		}, func() error { return nil }
 	}
-	batch := git.Open(w.clone.gitDir()).Batch(ctx)
+	batch := w.clone.repo().Batch(ctx)
 	return func(path string) ([]byte, error) {
 		object, data, err := batch.Read("HEAD:"+path, evidenceSize)
 		switch {

@@ -71,7 +71,7 @@ func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, err
 	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+pattern+":"+pattern); err != nil {
 		return nil, err
 	}
-	reader := git.Open(s.main.gitDir()).Reader(ctx)
+	reader := s.main.repo().Reader(ctx)
 	defer reader.Close()
 	units, _, err := state.Units(reader)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, err
 // what was put there past the hooks: the host refuses it, and moves the unit to
 // FAILED_SECURITY_BREACH (UOW-1). That it is refused is no error.
 func (s *Store) Accuse(ctx context.Context, directive string) error {
-	repo := git.Open(s.main.gitDir())
+	repo := s.main.repo()
 	reader := repo.Reader(ctx)
 	defer reader.Close()
 	units, _, err := state.Units(reader)
@@ -327,7 +327,7 @@ func (j *Journal) commit(c *clone, r *uow.Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return git.Open(c.gitDir()).CommitFileAs(agentIdent, j.tip, uow.File, data, at,
+	return c.repo().CommitFileAs(agentIdent, j.tip, uow.File, data, at,
 		fmt.Sprintf("uow: %s %s %s", r.ID, r.Event, r.State))
 }
 
@@ -337,7 +337,7 @@ func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdic
 	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+loop.VerdictsRef+"*:"+loop.VerdictsRef+"*"); err != nil {
 		return nil, err
 	}
-	reader := git.Open(s.main.gitDir()).Reader(ctx)
+	reader := s.main.repo().Reader(ctx)
 	defer reader.Close()
 	return state.Answer(reader, commit, claim)
 }

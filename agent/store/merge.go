@@ -21,7 +21,7 @@ func (s *Store) Merged(ctx context.Context, commit string) (bool, error) {
 // Taken reports whether the project, as of the last look, has a commit of the work: by a
 // merge, or by a commit that was made of it and says so (REC-3).
 func (s *Store) Taken(ctx context.Context, commit string) (bool, error) {
-	reader := git.Open(s.main.gitDir()).Reader(ctx)
+	reader := s.main.repo().Reader(ctx)
 	defer reader.Close()
 	project, err := reader.Tip(s.projectRef())
 	if err != nil {

@@ -174,7 +174,7 @@ func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string,
 	if err != nil {
 		return "", err
 	}
-	repo := git.Open(c.gitDir())
+	repo := c.repo()
 	batch := repo.Batch(ctx)
 	defer batch.Close()
 	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{record.MessagePath(number): text})

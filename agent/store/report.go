@@ -151,7 +151,7 @@ func told(doc *comms.Document, incident string) bool {
 // objects and leaves the working tree alone, so nothing that lies there can get
 // into it.
 func (s *Store) commitComms(ctx context.Context, m Snapshot, data []byte, subject string) (string, error) {
-	repo := git.Open(s.main.gitDir())
+	repo := s.main.repo()
 	tree, err := replaceFile(ctx, repo, m.Commit, comms.Path, data)
 	if err != nil {
 		return "", err

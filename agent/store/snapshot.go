@@ -129,7 +129,7 @@ func (m Snapshot) content(ctx context.Context, path string, limit int64) ([]byte
 
 // read is a file's content, nil when there is none.
 func (m Snapshot) read(ctx context.Context, path string, limit int64) ([]byte, error) {
-	batch := git.Open(m.clone.gitDir()).Batch(ctx)
+	batch := m.clone.repo().Batch(ctx)
 	defer batch.Close()
 	object, data, err := batch.Read(m.Commit+":"+path, limit)
 	switch {
@@ -145,7 +145,7 @@ func (m Snapshot) read(ctx context.Context, path string, limit int64) ([]byte, e
 
 // List names the entries of a directory, sorted; none where it is not there.
 func (m Snapshot) List(ctx context.Context, dir string) ([]string, error) {
-	batch := git.Open(m.clone.gitDir()).Batch(ctx)
+	batch := m.clone.repo().Batch(ctx)
 	defer batch.Close()
 	_, data, err := batch.Read(m.Commit+":"+dir, maxListed)
 	if errors.Is(err, git.ErrMissing) {

@@ -24,7 +24,7 @@ func (w *Work) Stat(ctx context.Context, base, commit string) (list []git.Differ
 		return nil, err
 	}
 	defer dir.Remove()
-	apart, err := git.Open(w.clone.gitDir()).Apart(dir.Path)
+	apart, err := w.clone.repo().Apart(dir.Path)
 	if err != nil {
 		return nil, err
 	}

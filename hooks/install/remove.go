@@ -206,14 +206,13 @@ func (r *remover) reflogs(context.Context) error {
 				return err
 			}
 			defer root.Close()
-			err = errors.Join(root.RemoveAll("logs/HEAD"), root.RemoveAll("logs/refs"))
-			if err == nil {
-				err = root.Remove("logs")
+			if err := errors.Join(root.RemoveAll("logs/HEAD"), root.RemoveAll("logs/refs")); err != nil {
+				return err
 			}
-			if errors.Is(err, syscall.ENOTEMPTY) { // somebody's own logs
-				err = nil
+			if err := root.Remove("logs"); !errors.Is(err, syscall.ENOTEMPTY) { // else somebody has logs of his own there
+				return err
 			}
-			return err
+			return nil
 		})
 	}
 	return nil

@@ -190,8 +190,8 @@ func TestRemovesWhatItMade(t *testing.T) {
 	}
 }
 
-// TestRemovesNoNeighbours: a log beside the reflogs, and notes whose names begin as Ward's do,
-// are somebody's.
+// TestRemovesNoNeighbours: a log beside the reflogs stays, and so do notes whose names begin as
+// Ward's do.
 func TestRemovesNoNeighbours(t *testing.T) {
 	want := request(t, project(t, "master"))
 	gitIn(t, want.Dir, "update-ref", "refs/notes/audit-2024", "master")

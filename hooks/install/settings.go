@@ -18,7 +18,7 @@ type settings struct {
 	in   *installer
 
 	read  git.Mark            // how the file looked when it was read
-	known map[string][]string // what it says, by the key in lower case
+	known map[string][]string // what it says then
 }
 
 // all are a setting's values, none where there is none. The file is read once for each change
@@ -28,14 +28,8 @@ func (s *settings) all(ctx context.Context, key string) []string {
 		return nil
 	}
 	if mark := s.repo.Mark("config"); s.known == nil || mark != s.read {
-		s.read, s.known = mark, map[string][]string{}
-		for line, err := range s.repo.Records(ctx, "config", "--local", "-z", "--list") {
-			if err != nil {
-				break
-			}
-			key, value, _ := strings.Cut(line, "\n")
-			s.known[strings.ToLower(key)] = append(s.known[strings.ToLower(key)], value)
-		}
+		s.read = mark
+		s.known, _ = s.repo.Settings(ctx) // of one that cannot be read, the next git says why
 	}
 	return s.known[strings.ToLower(key)]
 }

@@ -82,9 +82,11 @@ func Of(ctx context.Context, repo *git.Repo) (Names, error) {
 			return names, err
 		}
 	}
-	if err := names.set(ctx, repo); err != nil {
+	settings, err := repo.Settings(ctx)
+	if err != nil {
 		return names, err
 	}
+	names.Branch, names.Project = last(settings[ControlKey]), last(settings[ProjectKey])
 	if names.Branch == "" || names.Project == "" {
 		if err := names.guess(ctx, repo); err != nil {
 			return names, err
@@ -96,20 +98,12 @@ func Of(ctx context.Context, repo *git.Repo) (Names, error) {
 	return names, nil
 }
 
-// set takes the names that the repository's own settings have.
-func (n *Names) set(ctx context.Context, repo *git.Repo) error {
-	for line, err := range repo.Records(ctx, "config", "--local", "-z", "--list") {
-		if err != nil {
-			return err
-		}
-		switch key, value, _ := strings.Cut(line, "\n"); key {
-		case ControlKey:
-			n.Branch = strings.TrimSpace(value)
-		case ProjectKey:
-			n.Project = strings.TrimSpace(value)
-		}
+// last is the value that counts of a setting's, "" where there is none.
+func last(values []string) string {
+	if len(values) == 0 {
+		return ""
 	}
-	return nil
+	return strings.TrimSpace(values[len(values)-1])
 }
 
 // guess fills in what no setting says.

@@ -109,7 +109,7 @@ func (b *Batch) Info(name string) (Object, error) {
 }
 
 // Tip is the object id that a full ref name holds now, "" where there is no such ref. The
-// object itself may be missing: nobody looks for it.
+// object itself may be missing, and is not looked for.
 func (b *Batch) Tip(ref string) (string, error) {
 	id, err := b.resolve(ref)
 	if err == nil && id == ref {
@@ -225,21 +225,6 @@ func (b *Batch) atHand(id string, limit int64) (Object, []byte, bool, error) {
 		ok = ok || err == nil
 	}
 	return o, data, ok, err
-}
-
-// orPacked is what git says of a loose object that is damaged, where it answers: it may have
-// another copy of it, in a pack. The child that is asked is one of its own, for it ends where
-// there is none.
-func (b *Batch) orPacked(o Object, err error, ask func(git *Batch) (Object, error)) (Object, error) {
-	if !errors.Is(err, ErrDamaged) {
-		return o, err
-	}
-	git := &Batch{ctx: b.ctx, repo: b.repo}
-	defer git.Close()
-	if packed, no := ask(git); no == nil {
-		return packed, nil
-	}
-	return o, err
 }
 
 // Prefetch reads objects ahead, many in one exchange, for the next Read or

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -48,30 +47,7 @@ func (r *Repo) directReader() *direct {
 	return d
 }
 
-// maxBorrowed bounds the file that names directories of other objects, in bytes.
-const maxBorrowed = 4 << 10
-
-// borrowed are the directories whose objects one has besides, those with plain absolute names
-// (gitrepository-layout(5), objects/info/alternates). Git knows of others.
-func borrowed(objects string) (dirs []string) {
-	f, err := openRegular(objects + "/info/alternates")
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBorrowed))
-	if err != nil || len(data) == maxBorrowed {
-		return nil
-	}
-	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "/") {
-			dirs = append(dirs, line)
-		}
-	}
-	return dirs
-}
-
-// openRegular opens a file, and nothing that could hold its reader up. What is no regular
+// openRegular opens a file, and no pipe, which would hold its reader up: what is no regular
 // file is not there.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -87,6 +63,34 @@ func openRegular(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// readRegular reads such a file; one that is longer than limit comes with a byte more than that.
+func readRegular(path string, limit int64) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// maxNames bounds HEAD, and the file that names directories of other objects, in bytes.
+const maxNames = 4 << 10
+
+// borrowed are the directories whose objects one has besides, those with plain absolute names
+// (gitrepository-layout(5), objects/info/alternates). Git knows of others.
+func borrowed(objects string) (dirs []string) {
+	data, err := readRegular(objects+"/info/alternates", maxNames)
+	if err != nil || len(data) > maxNames {
+		return nil
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "/") {
+			dirs = append(dirs, line)
+		}
+	}
+	return dirs
 }
 
 // loose opens a loose object; ok is false when there is none of that id.
@@ -162,153 +166,6 @@ func (d *direct) read(id string, limit int64) (Object, []byte, bool, error) {
 	return o, data, true, nil
 }
 
-const (
-	// maxPackedRefs is the largest packed-refs file that is searched from its start;
-	// git searches a larger one faster.
-	maxPackedRefs = 1 << 20
-	// maxLooseRef is more than a ref's file has that holds an id.
-	maxLooseRef = 64
-)
-
-// ref is the object id that a ref holds, or "" when it does not exist. With ok
-// false, git has to be asked.
-func (d *direct) ref(name string) (id string, ok bool, err error) {
-	if !plainRef(name) {
-		return "", false, nil
-	}
-	if id, err := d.looseRef(name); err == nil {
-		return id, id != "", nil
-	} else if info, err := os.Lstat(d.dir + "/" + name); err == nil && !info.IsDir() {
-		return "", false, nil
-	}
-	// Nothing, or a directory in the way: git looks into packed-refs then, too.
-	packed, ok, err := d.packedRefs()
-	if !ok || err != nil {
-		return "", false, err
-	}
-	end := bytes.Index(packed, []byte(" "+name+"\n"))
-	if end < 0 {
-		return "", true, nil
-	}
-	if end < 40 {
-		return "", false, nil
-	}
-	id = string(packed[end-40 : end])
-	return id, IsID(id), nil
-}
-
-// looseRef is the id in a ref's own file, "" where it holds something else.
-func (d *direct) looseRef(name string) (id string, err error) {
-	f, err := openRegular(d.dir + "/" + name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxLooseRef))
-	if id = strings.TrimSuffix(string(data), "\n"); err != nil || !IsID(id) || id == Zero {
-		return "", err
-	}
-	return id, nil
-}
-
-// packedRefs is the file of that name, empty where there is none. With ok false, git has
-// to be asked.
-func (d *direct) packedRefs() (data []byte, ok bool, err error) {
-	f, err := openRegular(d.dir + "/packed-refs")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, true, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	defer f.Close()
-	data, err = io.ReadAll(io.LimitReader(f, maxPackedRefs+1))
-	return data, len(data) <= maxPackedRefs, err
-}
-
-// refs lists the refs below a prefix that ends in a slash, sorted by name. With ok false, git
-// has to be asked. Loose refs go first, as git does it: one that is packed meanwhile is in
-// packed-refs before its file goes.
-func (d *direct) refs(prefix string) (tips []Tip, ok bool, err error) {
-	if !plainRef(strings.TrimSuffix(prefix, "/")) || !strings.HasSuffix(prefix, "/") {
-		return nil, false, nil
-	}
-	ids := map[string]string{}
-	if !d.looseRefs(strings.TrimSuffix(prefix, "/"), ids) {
-		return nil, false, nil
-	}
-	packed, ok, err := d.packedRefs()
-	if !ok || err != nil {
-		return nil, false, err
-	}
-	for line := range bytes.Lines(packed) {
-		if line[0] == '#' || line[0] == '^' {
-			continue
-		}
-		id, name, whole := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if !whole || !IsID(id) || id == Zero {
-			return nil, false, nil
-		}
-		if !strings.HasPrefix(name, prefix) || ids[name] != "" {
-			continue
-		}
-		if !plainRef(name) {
-			return nil, false, nil
-		}
-		ids[name] = id
-	}
-	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		tips = append(tips, Tip{name, ids[name]})
-	}
-	return tips, true, nil
-}
-
-// looseRefs collects the refs in the files below a directory, and reports whether all of them
-// are what they mostly are.
-func (d *direct) looseRefs(dir string, ids map[string]string) bool {
-	list, err := os.ReadDir(d.dir + "/" + dir)
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist)
-	}
-	for _, e := range list {
-		name := dir + "/" + e.Name()
-		switch {
-		case strings.HasSuffix(name, ".lock") || e.Name()[0] == '.': // as git skips them
-		case !plainRef(name):
-			return false
-		case e.IsDir():
-			if !d.looseRefs(name, ids) {
-				return false
-			}
-		default:
-			id, err := d.looseRef(name)
-			if err == nil && id != "" {
-				ids[name] = id
-			} else if _, gone := os.Lstat(d.dir + "/" + name); !errors.Is(gone, fs.ErrNotExist) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// plainRef reports whether a full name of a ref, or of a directory of refs, is one that git
-// takes, and has nothing in it that git would have to be asked about (git-check-ref-format(1)).
-func plainRef(name string) bool {
-	if !strings.HasPrefix(name, "refs/") {
-		return false
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") || strings.Contains(part, "..") ||
-			strings.ContainsFunc(part, func(c rune) bool {
-				return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.+", c)
-			}) {
-			return false
-		}
-	}
-	return true
-}
-
 // find is the id that a name stands for: one, or a full ref, as it is, with ^{commit} or
 // ^{tree} behind it, or with a colon and a path (gitrevisions(7)); "" where a ref or a path is
 // not there. With ok false, git has to be asked.
@@ -345,12 +202,10 @@ func (d *direct) find(name string) (id string, ok bool, err error) {
 
 // head is what HEAD holds: the name of a ref, or an id, mostly.
 func (d *direct) head() (string, error) {
-	f, err := openRegular(d.dir + "/HEAD")
-	if err != nil {
+	data, err := readRegular(d.dir+"/HEAD", maxNames)
+	if len(data) > maxNames {
 		return "", err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBorrowed))
 	return strings.TrimPrefix(strings.TrimSuffix(string(data), "\n"), "ref: "), err
 }
 
@@ -394,4 +249,19 @@ func (d *direct) below(tree, path string) (id string, ok bool, err error) {
 		return d.below(entries[i].ID, rest)
 	}
 	return entries[i].ID, true, nil
+}
+
+// orPacked is what git says of a loose object that is damaged, where it answers: it may have
+// another copy of it, in a pack. The child that is asked is one of its own, for it ends where
+// there is none.
+func (b *Batch) orPacked(o Object, err error, ask func(git *Batch) (Object, error)) (Object, error) {
+	if !errors.Is(err, ErrDamaged) {
+		return o, err
+	}
+	git := &Batch{ctx: b.ctx, repo: b.repo}
+	defer git.Close()
+	if packed, no := ask(git); no == nil {
+		return packed, nil
+	}
+	return o, err
 }

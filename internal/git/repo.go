@@ -89,6 +89,20 @@ func (r *Repo) Bare(ctx context.Context) (bool, error) {
 	return strings.TrimSpace(string(out)) == "true", err
 }
 
+// Settings are the repository's own, without those of files that it includes: values by key,
+// as git prints it, with section and variable in lower case (git-config(1)).
+func (r *Repo) Settings(ctx context.Context) (map[string][]string, error) {
+	all := map[string][]string{}
+	for line, err := range r.Records(ctx, "config", "--local", "-z", "--list") {
+		if err != nil {
+			return nil, err
+		}
+		key, value, _ := strings.Cut(line, "\n")
+		all[key] = append(all[key], value)
+	}
+	return all, nil
+}
+
 // Environ is the scrubbed environment of every git child on the host (GIT-5):
 // nothing of the caller's but PATH and TMPDIR, no configuration but the
 // repository's own, of that nothing that runs (GATE-7), no transport, no

@@ -1,0 +1,148 @@
+package git
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxPackedRefs is the largest packed-refs file that is searched from its start;
+	// git searches a larger one faster.
+	maxPackedRefs = 1 << 20
+	// maxLooseRef is more than a ref's file has that holds an id.
+	maxLooseRef = 64
+)
+
+// ref is the object id that a ref holds, or "" when it does not exist. With ok
+// false, git has to be asked.
+func (d *direct) ref(name string) (id string, ok bool, err error) {
+	if !plainRef(name) {
+		return "", false, nil
+	}
+	if id, err := d.looseRef(name); err == nil {
+		return id, id != "", nil
+	} else if info, err := os.Lstat(d.dir + "/" + name); err == nil && !info.IsDir() {
+		return "", false, nil
+	}
+	// Nothing, or a directory in the way: git looks into packed-refs then, too.
+	packed, ok, err := d.packedRefs()
+	if !ok || err != nil {
+		return "", false, err
+	}
+	end := bytes.Index(packed, []byte(" "+name+"\n"))
+	if end < 0 {
+		return "", true, nil
+	}
+	if end < 40 {
+		return "", false, nil
+	}
+	id = string(packed[end-40 : end])
+	return id, IsID(id), nil
+}
+
+// looseRef is the id in a ref's own file, "" where it holds something else.
+func (d *direct) looseRef(name string) (id string, err error) {
+	data, err := readRegular(d.dir+"/"+name, maxLooseRef)
+	if id = strings.TrimSuffix(string(data), "\n"); err != nil || !IsID(id) || id == Zero {
+		return "", err
+	}
+	return id, nil
+}
+
+// packedRefs is the file of that name, empty where there is none. With ok false, git has
+// to be asked.
+func (d *direct) packedRefs() (data []byte, ok bool, err error) {
+	data, err = readRegular(d.dir+"/packed-refs", maxPackedRefs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	}
+	return data, len(data) <= maxPackedRefs, err
+}
+
+// refs lists the refs below a prefix that ends in a slash, sorted by name. With ok false, git
+// has to be asked. Loose refs go first, as git does it: one that is packed meanwhile is in
+// packed-refs before its file goes.
+func (d *direct) refs(prefix string) (tips []Tip, ok bool, err error) {
+	if !plainRef(strings.TrimSuffix(prefix, "/")) || !strings.HasSuffix(prefix, "/") {
+		return nil, false, nil
+	}
+	ids := map[string]string{}
+	if !d.looseRefs(strings.TrimSuffix(prefix, "/"), ids) {
+		return nil, false, nil
+	}
+	packed, ok, err := d.packedRefs()
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	for line := range bytes.Lines(packed) {
+		if line[0] == '#' || line[0] == '^' {
+			continue
+		}
+		id, name, whole := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if !whole || !IsID(id) || id == Zero {
+			return nil, false, nil
+		}
+		if !strings.HasPrefix(name, prefix) || ids[name] != "" {
+			continue
+		}
+		if !plainRef(name) {
+			return nil, false, nil
+		}
+		ids[name] = id
+	}
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		tips = append(tips, Tip{name, ids[name]})
+	}
+	return tips, true, nil
+}
+
+// looseRefs collects the refs in the files below a directory, and reports whether all of them
+// are what they mostly are.
+func (d *direct) looseRefs(dir string, ids map[string]string) bool {
+	list, err := os.ReadDir(d.dir + "/" + dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range list {
+		name := dir + "/" + e.Name()
+		switch {
+		case strings.HasSuffix(name, ".lock") || e.Name()[0] == '.': // as git skips them
+		case !plainRef(name):
+			return false
+		case e.IsDir():
+			if !d.looseRefs(name, ids) {
+				return false
+			}
+		default:
+			id, err := d.looseRef(name)
+			if err == nil && id != "" {
+				ids[name] = id
+			} else if _, gone := os.Lstat(d.dir + "/" + name); !errors.Is(gone, fs.ErrNotExist) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plainRef reports whether a full name of a ref, or of a directory of refs, is one that git
+// takes, and has nothing in it that git would have to be asked about (git-check-ref-format(1)).
+func plainRef(name string) bool {
+	if !strings.HasPrefix(name, "refs/") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") || strings.Contains(part, "..") ||
+			strings.ContainsFunc(part, func(c rune) bool {
+				return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.+", c)
+			}) {
+			return false
+		}
+	}
+	return true
+}
