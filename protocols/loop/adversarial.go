@@ -73,11 +73,11 @@ const (
 	ControlNotTried      = "not_tried"      // the work's own program decides it, and nothing could be broken
 )
 
-// ControlRuns is how often controls run a command at most: without the work, then with its
+// ControlRuns is how often controls run a command at most: twice without the work, then with its
 // tests, with each test broken, and once for tests that are gone; four times to tell what tests
 // decide, or eight times three for tests that did not run; four times with other values, and
 // twice with the work's programs ending at once.
-const ControlRuns = 34
+const ControlRuns = 35
 
 // ControlWords are what the controls of a command say, for people; before: it held without
 // the work, too.

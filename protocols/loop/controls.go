@@ -49,7 +49,7 @@ func (v Verdict) Hear(says []string) Verdict {
 	return v
 }
 
-// Doubt is something that a verdict names against its own word (PROOF-3, PROOF-4).
+// Doubt is something that a verdict names against its own word (PROOF-2 to PROOF-4).
 type Doubt struct {
 	One, Many string   // what it is, of one of Of, and of more
 	Of        []string // tests or criteria; none where One says all
@@ -76,6 +76,10 @@ func (v Verdict) Against() (list []Doubt) {
 		}
 	}
 	of("lost test", "lost tests", v.Lost)
+	of("file beside the work that the commands rewrote", "files beside the work that the commands rewrote", v.Rewritten)
+	if v.NotKept != "" {
+		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.NotKept})
+	}
 	if v.HeldBefore() {
 		list = append(list, Doubt{One: "every criterion held before the work"})
 	}

@@ -68,8 +68,7 @@ func (v Verdict) With(all Verdict) Verdict {
 	case all.Verdict == None:
 		all.Reason = "the work passes, and all of the claim does not: " + all.Reason
 		all.Trials = v.Trials
-		all.Opened, all.NeverOpened, all.NotObserved = v.Opened, v.NeverOpened, v.NotObserved
-		all.Lost = v.Lost
+		all.Observed = v.Observed
 		v = all
 	case v.Verdict == Exact && all.Verdict == Converged:
 		v.Verdict, v.Lane, v.Reason = all.Verdict, all.Lane, all.Reason

@@ -88,15 +88,7 @@ type Verdict struct {
 	Additions []string `json:"additions,omitempty"`
 	Accepted  []string `json:"accepted,omitempty"`
 	Needs     string   `json:"needs,omitempty"`
-	// Opened and NeverOpened are the changed paths by whether a command opened them, as the
-	// host's kernel saw it; that one was opened says not that it mattered. NotObserved is why
-	// some of Opened need not have been (PROOF-2).
-	Opened      []string `json:"opened,omitempty"`
-	NeverOpened []string `json:"never_opened,omitempty"`
-	NotObserved string   `json:"not_observed,omitempty"`
-	// Lost are tests that ran to their end without the work and, by what their runner prints,
-	// do not with it (PROOF-4).
-	Lost []string `json:"lost,omitempty"`
+	Observed
 	// Process is SameProcess where the work can run in its tests' process, and so speak
 	// for them; "" where it is no program.
 	Process string `json:"process,omitempty"`
@@ -270,7 +262,7 @@ func Tail(output []byte) string {
 // judged for ever. What people want least goes first: outputs, then the ends of lists.
 func (v Verdict) Line() ([]byte, error) {
 	v.Included, v.Deviations = listed(v.Included), listed(v.Deviations)
-	v.Opened, v.NeverOpened, v.Lost = listed(v.Opened), listed(v.NeverOpened), listed(v.Lost)
+	v.Observed = v.Observed.listed()
 	v = v.listing(maxLeft)
 	if m := v.Mutants; m != nil {
 		v.Mutants = &Mutants{m.Made, m.Killed, listed(m.Survived)}

@@ -267,7 +267,7 @@ func TestCriteriaSayControls(t *testing.T) {
 
 // TestFirstCounts: what stands first counts as people do.
 func TestFirstCounts(t *testing.T) {
-	r := Review{Word: &loop.Verdict{Left: []loop.Left{{Path: "a", Kind: "added"}, {Path: "b", Kind: "deleted"}}, Deviations: []string{"c", "d"}, Lost: []string{"TestA", "TestB"}}}
+	r := Review{Word: &loop.Verdict{Left: []loop.Left{{Path: "a", Kind: "added"}, {Path: "b", Kind: "deleted"}}, Deviations: []string{"c", "d"}, Observed: loop.Observed{Lost: []string{"TestA", "TestB"}}}}
 	r.Touched.Instructions = []diag.Untrusted{"CLAUDE.md", "AGENTS.md"}
 	if got, want := r.First(), "2 paths that are no work, a (added), b (deleted); 2 deviations put back; 2 lost tests: TestA, TestB; 2 files of instructions to agents"; got != want {
 		t.Errorf("%s, not %s", got, want)

@@ -162,7 +162,7 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Lost) == 0 && v.Process == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.NotKept)+len(v.Lost) == 0 && v.Process == "" {
 		return
 	}
 	p.gap()
@@ -178,12 +178,18 @@ func (r *Review) deviations(p *page) {
 	for _, name := range v.Lost {
 		p.add(Warn, "  lost test: %s finished without this work, and no longer does", diag.Untrusted(name))
 	}
+	for _, path := range v.Rewritten {
+		p.add(Warn, "  rewritten while a command ran, and not work: %s", diag.Untrusted(path))
+	}
+	if v.NotKept != "" {
+		p.add(Warn, "  what the commands rewrote is not known: %s", diag.Untrusted(v.NotKept))
+	}
 	for _, path := range v.NeverOpened {
 		p.add(Plain, "  changed, and opened by no command: %s", diag.Untrusted(path))
 	}
 	switch {
 	case v.NotObserved != "":
-		p.add(Plain, "  which changed files the commands opened is not known: %s", diag.Untrusted(v.NotObserved))
+		p.add(Plain, "  what the commands opened and rewrote is not wholly known: %s", diag.Untrusted(v.NotObserved))
 	case len(v.Opened) > 0:
 		p.add(Plain, "  changed, and opened by a command: %s", diag.Untrusted(strings.Join(v.Opened, ", ")))
 	}

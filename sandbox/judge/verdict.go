@@ -32,16 +32,11 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	for _, path := range f.Included {
 		v.Included = append(v.Included, diag.Clean(path))
 	}
-	for _, path := range f.Opened {
-		v.Opened = append(v.Opened, comms.QuotePath(path))
-	}
-	for _, path := range f.NeverOpened {
-		v.NeverOpened = append(v.NeverOpened, comms.QuotePath(path))
-	}
+	v.Opened, v.NeverOpened, v.Rewritten = quoted(f.Opened), quoted(f.NeverOpened), quoted(f.Rewritten)
 	for _, name := range f.Lost {
 		v.Lost = append(v.Lost, diag.Clean(name))
 	}
-	v.NotObserved = diag.Clean(f.NotObserved)
+	v.NotObserved, v.NotKept = diag.Clean(f.NotObserved), diag.Clean(f.NotKept)
 	if f.With != nil {
 		v = v.With(loop.Judge(p, []loop.Trial{r.trial(f.With)}))
 	}
@@ -66,6 +61,13 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 		v = v.Lacking(MissingTool(m, f.Image))
 	}
 	return v
+}
+
+func quoted(paths []string) (list []string) {
+	for _, path := range paths {
+		list = append(list, comms.QuotePath(path))
+	}
+	return list
 }
 
 // against adds what the runs against the work came to.

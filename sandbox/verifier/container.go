@@ -61,7 +61,7 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; (:\n" + v.Setup + "\n) || exit 125; " + holdScript + "cd \"$2\" && exec sh -c \"$4\" </dev/null",
 		"verify", v.Remote, v.Dir, job.Commit, job.Line}
 	var held *hold
-	if len(job.Watch) > 0 {
+	if job.watched() {
 		held = newHold(job, v.Dir)
 		spec.Stdin, spec.Command = true, append(spec.Command, held.word)
 		open = held.around(open)

@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
 		env = append(env, name+"="+job.Env[name])
 	}
-	if len(job.Watch) == 0 {
+	if !job.watched() {
 		return p.run(ctx, work, env, job)
 	}
 	root, err := os.OpenFile(work, unix.O_PATH|unix.O_DIRECTORY, 0)
@@ -68,27 +69,44 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	return o, err
 }
 
-// watch observes a job's checkout from before it runs; end says what was opened.
+// watched reports whether anything of a job's checkout is watched.
+func (j *Job) watched() bool { return len(j.Watch)+len(j.Kept) > 0 }
+
+// watch observes a job's checkout from before it runs; end says what became of its files.
 func watch(root *os.File, job Job) (end func() *Watched) {
-	w, err := opened.Begin(root, job.Watch, []string{filepath.Join(job.Repo, "objects/pack")})
+	var kept *opened.Watch
+	fd, err := unix.FcntlInt(root.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		kept, err = opened.BeginKept(os.NewFile(uintptr(fd), root.Name()), job.Kept)
+	}
+	files, notFiles := opened.Begin(root, job.Watch, []string{filepath.Join(job.Repo, "objects/pack")})
 	return func() *Watched {
-		if err != nil {
-			return unobserved(job, err)
+		o := unobserved(job, cmp.Or(notFiles, err))
+		if notFiles == nil {
+			files, lost := files.End()
+			if o.Files = files; lost != nil {
+				o.Not = lost.Error()
+			}
 		}
-		files, err := w.End()
-		if err != nil {
-			return unobserved(job, err)
+		if err == nil {
+			if o.Rewritten, err = kept.End(); err != nil {
+				o.Rewritten, o.NotKept = nil, err.Error()
+			}
 		}
-		return &Watched{Files: files}
+		return o
 	}
 }
 
-// unobserved is what is known where a watch failed, nil where there was nothing to watch.
+// unobserved is what is known where nothing was watched, nil where there was nothing to watch.
 func unobserved(job Job, why error) *Watched {
-	if len(job.Watch) == 0 {
+	if !job.watched() {
 		return nil
 	}
-	return &Watched{job.Watch, why.Error()}
+	o := &Watched{Files: job.Watch}
+	if why != nil {
+		o.Not = why.Error()
+	}
+	return o
 }
 
 // run runs the line in a checkout, within the limits, and ends what it leaves behind.

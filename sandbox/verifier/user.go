@@ -51,7 +51,7 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 		env = append(env, name+"="+job.Env[name])
 	}
 	p := Processes{Limits: u.Limits, User: u.credential()}
-	if len(job.Watch) == 0 {
+	if !job.watched() {
 		return p.run(ctx, work, env, job)
 	}
 	root, err := os.OpenFile(work, unix.O_PATH|unix.O_DIRECTORY, 0)

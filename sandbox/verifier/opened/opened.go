@@ -1,5 +1,5 @@
-// Package opened observes which files of a checkout are opened, by the kernel's inotify
-// (PROOF-2): whatever opens them, in whatever language, by whatever path. It decides nothing.
+// Package opened observes which files of a checkout are opened, and which are written to, by
+// the kernel's inotify (PROOF-2): whatever program does it, by whatever path. It decides nothing.
 package opened
 
 import (
@@ -15,35 +15,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxFiles bounds how many files are watched; the kernel keeps a kilobyte for each.
-const MaxFiles = 4096
+// The kernel keeps a kilobyte for each file that is watched.
+const (
+	MaxFiles = 4096  // that Begin watches
+	MaxKept  = 65536 // that BeginKept watches
+)
 
-// Watch is what is known of a checkout's files, from Begin to End.
+// Watch is what is known of a checkout's files, from Begin or BeginKept to End.
 type Watch struct {
 	in      *os.File // the kernel's events
 	fd      int      // of in, which File.Fd would make blocking
 	root    *os.File
+	file    uint32             // the events of an inode that count
+	name    uint32             // the events of a directory that count
 	canary  int32              // the watch of the root, which Ward itself opens
 	files   map[int32][]string // by the watch of an inode, which may have several names
 	dirs    map[int32]string   // by the watch of a directory that has some of them
 	objects map[int32]bool     // directories of git's objects: what is read there may be any file
 	watched []string
-	opened  map[string]bool
-	lost    error         // why more may have been opened
+	seen    map[string]bool
+	lost    error         // why more may have been seen
 	ended   chan struct{} // closed when nobody reads events any more
 }
 
 var (
-	errOverflow = errors.New("more was opened at once than the kernel keeps")
+	errOverflow = errors.New("more happened at once than the kernel keeps")
 	errObjects  = errors.New("git's objects were read, which have every file")
 	errCanary   = errors.New("the kernel did not tell of what Ward itself opened")
 )
 
-// Begin watches files of a checkout, by their paths in root, before anything runs that may
-// open them; objects are directories of git's that have the same contents. root is for
-// Begin to close. An error says why nothing is observed.
-func Begin(root *os.File, files, objects []string) (_ *Watch, err error) {
-	w := &Watch{root: root, files: map[int32][]string{}, dirs: map[int32]string{}, objects: map[int32]bool{}, watched: files, opened: map[string]bool{}, ended: make(chan struct{})}
+// Begin watches which files of a checkout are opened, by their paths in root, before anything
+// runs that may open them; objects are directories of git's that have the same contents. root
+// is for Begin to close. An error says why nothing is observed.
+func Begin(root *os.File, files, objects []string) (*Watch, error) {
+	return begin(root, files, objects, MaxFiles, unix.IN_OPEN, unix.IN_OPEN)
+}
+
+// BeginKept watches which files of a checkout are written to, replaced, moved or removed, and
+// is otherwise as Begin. Whoever has a file open for writing counts as having written: what
+// goes through a mapping of it, the kernel does not tell.
+func BeginKept(root *os.File, files []string) (*Watch, error) {
+	return begin(root, files, nil, MaxKept, unix.IN_MODIFY|unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF,
+		unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF)
+}
+
+func begin(root *os.File, files, objects []string, most int, file, name uint32) (_ *Watch, err error) {
+	w := &Watch{root: root, file: file, name: name, files: map[int32][]string{}, dirs: map[int32]string{}, objects: map[int32]bool{}, watched: files, seen: map[string]bool{}, ended: make(chan struct{})}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		root.Close()
@@ -56,8 +73,8 @@ func Begin(root *os.File, files, objects []string) (_ *Watch, err error) {
 			w.close()
 		}
 	}()
-	if len(files) > MaxFiles {
-		return nil, fmt.Errorf("%d files were changed, more than %d", len(files), MaxFiles)
+	if len(files) > most {
+		return nil, fmt.Errorf("there are %d files to watch, more than %d", len(files), most)
 	}
 	if err := w.begin(objects); err != nil {
 		return nil, err
@@ -70,18 +87,22 @@ func Begin(root *os.File, files, objects []string) (_ *Watch, err error) {
 }
 
 func (w *Watch) begin(objects []string) (err error) {
-	if w.canary, err = w.add("."); err != nil {
+	if w.canary, err = w.add(".", w.name); err != nil {
 		return err
 	}
 	w.dirs[w.canary] = "."
+	above := map[string]bool{".": true}
 	for _, name := range w.watched {
-		dir := path.Dir(name)
-		wd, err := w.add(dir)
-		if err != nil {
-			return err
+		for dir := path.Dir(name); !above[dir]; dir = path.Dir(dir) {
+			above[dir] = true
+			wd, err := w.add(dir, w.name)
+			if err != nil {
+				return err
+			}
+			w.dirs[wd] = dir
 		}
-		w.dirs[wd] = dir
-		if wd, err = w.add(name); err != nil {
+		wd, err := w.add(name, w.file)
+		if err != nil {
 			return err
 		}
 		w.files[wd] = append(w.files[wd], name)
@@ -96,14 +117,14 @@ func (w *Watch) begin(objects []string) (err error) {
 	return nil
 }
 
-// add watches a path of the checkout; no link is followed. An access without an opening is
-// none: there is nobody yet who has it open.
-func (w *Watch) add(name string) (int32, error) {
+// add watches a path of the checkout for some events; no link is followed. An access without
+// an opening is none: there is nobody yet who has it open.
+func (w *Watch) add(name string, events uint32) (int32, error) {
 	fd, err := unix.Openat2(int(w.root.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err == nil {
 		defer unix.Close(fd)
 		var wd int
-		if wd, err = unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", fd), unix.IN_OPEN); err == nil {
+		if wd, err = unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", fd), events); err == nil {
 			return int32(wd), nil
 		}
 	}
@@ -132,26 +153,41 @@ func (w *Watch) take(events []byte) (sang bool) {
 		switch {
 		case mask&unix.IN_Q_OVERFLOW != 0:
 			w.lost = errOverflow
-		case mask&unix.IN_OPEN == 0:
 		case w.objects[wd] && name != "":
 			w.lost = errObjects
-		case name == "":
-			sang = sang || wd == w.canary
-			for _, file := range w.files[wd] {
-				w.opened[file] = true
-			}
-		default:
+		case name != "" && mask&w.name != 0:
 			if dir, ok := w.dirs[wd]; ok { // what stands now where a file was, too
-				w.opened[path.Join(dir, name)] = true
+				w.seen[path.Join(dir, name)] = true
+			}
+		case name == "" && mask&unix.IN_OPEN != 0 && wd == w.canary:
+			sang = true
+		case name == "" && mask&(unix.IN_MOVE_SELF|unix.IN_DELETE_SELF) != 0 && w.dirs[wd] != "":
+			w.gone(w.dirs[wd])
+		case name == "" && mask&w.file != 0:
+			for _, file := range w.files[wd] {
+				w.seen[file] = true
 			}
 		}
 	}
 	return sang
 }
 
+// gone takes it that all files below a directory are elsewhere.
+func (w *Watch) gone(dir string) {
+	for _, name := range w.watched {
+		if dir == "." || strings.HasPrefix(name, dir+"/") {
+			w.seen[name] = true
+		}
+	}
+}
+
 // sings has the kernel tell of what is opened here, when nothing else is.
 func (w *Watch) sings() (sang bool) {
 	w.drain()
+	if root, err := w.add(".", w.name|unix.IN_OPEN); err != nil || root != w.canary {
+		return false
+	}
+	defer w.add(".", w.name)
 	fd, err := unix.Openat(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
@@ -174,8 +210,8 @@ func (w *Watch) drain() (sang bool) {
 	}
 }
 
-// End is for when everything has ended that could open them. It says which files were
-// opened, sorted; with an error that says why each of them may have been.
+// End is for when everything has ended that could touch them. It says which files were opened,
+// or written to, sorted; with an error that says why each of them may have been.
 func (w *Watch) End() (files []string, err error) {
 	w.in.SetReadDeadline(time.Unix(1, 0)) // ends listen, and not what comes below
 	<-w.ended
@@ -187,7 +223,7 @@ func (w *Watch) End() (files []string, err error) {
 		return w.watched, w.lost
 	}
 	for _, name := range w.watched {
-		if w.opened[name] {
+		if w.seen[name] {
 			files = append(files, name)
 		}
 	}

@@ -72,6 +72,44 @@ func TestOpened(t *testing.T) {
 	}
 }
 
+// TestKept: whoever writes to a file, or puts another in its place, is seen, whatever stands
+// there in the end; who reads it, or writes beside it, is not.
+func TestKept(t *testing.T) {
+	both := []string{"a", "deep/er/b"}
+	for line, want := range map[string][]string{
+		"cat a deep/er/b; ls -lR .":                 nil,
+		"echo x >new; mkdir d; echo x >d/a":         nil,
+		"chmod 600 a":                               nil,
+		"echo x >other; rm other":                   nil,
+		"echo x >>a":                                {"a"},
+		"cp a k; echo x >a; cp k a; rm k":           {"a"}, // put back
+		"cp a k; mv a old; mv k a; mv -f old a":     {"a"},
+		"ln deep/er/b k; echo x >k; rm k":           {"deep/er/b"},
+		"rm a":                                      {"a"},
+		"rm -rf deep":                               {"deep/er/b"},
+		"mv deep low; mv low deep":                  {"deep/er/b"},
+		"mkdir low; mv deep/er low; mv low/er deep": {"deep/er/b"},
+		"ln -sf other a":                            {"a"},
+		`exec 3<>a`:                                 {"a"}, // a mapping could have written
+		"(echo x >a) & echo x >>deep/er/b; wait":    both,
+	} {
+		dir, _ := checkout(t, "a", "deep/er/b", "other")
+		w, err := BeginKept(open(t, dir), both)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", line, err, out)
+		}
+		if got, err := w.End(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, not %q: %v", line, got, want, err)
+		}
+	}
+}
+
 // TestNobodyKnows: where the kernel could not tell, or another way led to the contents,
 // every file counts as opened, and the error says why.
 func TestNobodyKnows(t *testing.T) {

@@ -1,0 +1,26 @@
+package loop
+
+// Observed is what was seen of a claim beside how its commands ended.
+type Observed struct {
+	// Opened and NeverOpened are the changed paths by whether a command opened them, as the
+	// host's kernel saw it; that one was opened does not say that it mattered. NotObserved is
+	// why some of Opened need not have been, or why nothing was seen (PROOF-2).
+	Opened      []string `json:"opened,omitempty"`
+	NeverOpened []string `json:"never_opened,omitempty"`
+	NotObserved string   `json:"not_observed,omitempty"`
+	// Rewritten are the paths that are not work and that a command wrote to while it ran, and
+	// does not write to without the work. NotKept is why there may be more.
+	Rewritten []string `json:"rewritten,omitempty"`
+	NotKept   string   `json:"not_kept,omitempty"`
+	// Lost are tests that ran to their end without the work and, by what their runner prints,
+	// do not with it (PROOF-4).
+	Lost []string `json:"lost,omitempty"`
+}
+
+// listed is what a verdict's line keeps of it.
+func (o Observed) listed() Observed {
+	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.Lost} {
+		*list = listed(*list)
+	}
+	return o
+}
