@@ -350,3 +350,29 @@ func TestShareOfTheRoom(t *testing.T) {
 	p.accepts(flood(three, "refs/heads/agent/D-3-9"))
 	p.Fsck()
 }
+
+// TestShareOfWhatIsGone: what a worker brought and leads to no more, because it rewrites one
+// branch again and again, is of its part until maintenance has freed it.
+func TestShareOfWhatIsGone(t *testing.T) {
+	tier.Full(t, "a worker floods the room of another")
+	t.Parallel()
+	p := newLeased(t)
+	limitTo(p.Pair, "agent_objects", "600_000")
+	three := p.take("D-3", time.Now())
+	p.take("D-7", time.Now())
+	rewrite := func() (string, error) {
+		noise := make([]byte, 60_000)
+		rand.Read(noise)
+		p.Git("checkout", "--quiet", "--detach", "main")
+		p.Commit("noise", fmt.Sprintf("%x", noise))
+		return p.push(three, "--force", "HEAD:refs/heads/agent/D-3")
+	}
+	out, err := "", error(nil)
+	for n := 0; err == nil && n < 9; n++ {
+		out, err = rewrite()
+	}
+	p.refuses("its part among 2 workers")(out, err)
+	p.Run(p.Bare, "git-ward", "maintain", "--reclaim")
+	p.accepts(rewrite())
+	p.Fsck()
+}

@@ -37,7 +37,7 @@ func (s *session) room(ctx context.Context, who pusher, result *checks.Result) (
 	if greedy, err := s.share(ctx, who, bytes); greedy != nil || err != nil {
 		return greedy, err
 	}
-	err = growth.Add(ctx, s.repo.Dir, bytes, limits.AgentObjects)
+	err = growth.Add(ctx, s.repo.Dir, who.lease.Directive, bytes, limits.AgentObjects)
 	var full *growth.Full
 	if errors.As(err, &full) {
 		return refusal("limit/agent-objects", full.Error()+" ([limits] agent_objects)",

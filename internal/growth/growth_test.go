@@ -2,6 +2,8 @@ package growth
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -29,7 +31,7 @@ func TestLedger(t *testing.T) {
 	var done sync.WaitGroup
 	for range 16 {
 		done.Go(func() {
-			if err := Add(t.Context(), dir, 100<<10, limit); err != nil {
+			if err := Add(t.Context(), dir, "D-1", 100<<10, limit); err != nil {
 				t.Error(err)
 			}
 		})
@@ -40,41 +42,63 @@ func TestLedger(t *testing.T) {
 		t.Fatalf("%+v, %v", before, err)
 	}
 	var full *Full
-	if err := Add(t.Context(), dir, 14<<20, limit); !errors.As(err, &full) || full.Limit != 15<<20 {
+	if err := Add(t.Context(), dir, "", 14<<20, limit); !errors.As(err, &full) || full.Limit != 15<<20 {
 		t.Errorf("a large push took the last of it: %v", err)
 	}
-	if err := Add(t.Context(), dir, 5<<20, limit); err != nil {
+	if err := Add(t.Context(), dir, "D-2", 5<<20, limit); err != nil {
 		t.Error(err)
 	}
 	after, err := Count(t.Context(), dir, before, 15<<20)
-	if err != nil || after.Bytes != 20<<20 || after.Counted.IsZero() {
+	if err != nil || after.Bytes != 20<<20 || after.Counted.IsZero() || !maps.Equal(after.By, map[string]int64{"D-2": 5 << 20}) {
 		t.Errorf("the push that came meanwhile is lost: %+v, %v", after, err)
 	}
 	if _, err := Count(t.Context(), dir, after, 15<<20); err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(t.Context(), dir, 1<<10, limit); err != nil {
+	if err := Add(t.Context(), dir, "", 1<<10, limit); err != nil {
 		t.Errorf("a report finds no room: %v", err)
 	}
-	if err := Add(t.Context(), dir, 65<<10, limit); !errors.As(err, &full) {
+	if err := Add(t.Context(), dir, "", 65<<10, limit); !errors.As(err, &full) {
 		t.Errorf("beyond: %v", err)
+	}
+}
+
+// TestManyDirectives: a ledger of more directives than it keeps knows the largest, and can
+// be read.
+func TestManyDirectives(t *testing.T) {
+	dir := bare(t)
+	full := Ledger{By: map[string]int64{}}
+	for n := range maxBy {
+		full.By[fmt.Sprintf("D-%d", 999_999_999-n)] = 1<<40 + int64(n)
+	}
+	if err := change(t.Context(), dir, func(Ledger, error) (Ledger, error) { return full, nil }); err != nil {
+		t.Fatal(err)
+	}
+	for directive, there := range map[string]bool{"D-1": false, "D-2": true} {
+		bytes := map[bool]int64{false: 1, true: 1 << 41}[there]
+		if err := Add(t.Context(), dir, directive, bytes, 1<<50); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := Read(dir); err != nil || len(l.By) != maxBy || (l.By[directive] > 0) != there {
+			t.Errorf("%s: %d directives, %d bytes, %v", directive, len(l.By), l.By[directive], err)
+		}
 	}
 }
 
 // TestBrokenLedger: a ledger that cannot be read lets nothing in until it is counted.
 func TestBrokenLedger(t *testing.T) {
-	for _, text := range []string{"", "x", `{"bytes":-1}`, string(make([]byte, maxFile+1))} {
+	for _, text := range []string{"", "x", `{"bytes":-1}`, `{"by":{"D-1":-1}}`, string(make([]byte, maxFile+1))} {
 		dir := bare(t)
 		if err := os.WriteFile(filepath.Join(dir, Path), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := Add(t.Context(), dir, 1, 100); err == nil {
+		if err := Add(t.Context(), dir, "", 1, 100); err == nil {
 			t.Errorf("%.10q let a push in", text)
 		}
 		if l, err := Count(t.Context(), dir, Ledger{}, 7); err != nil || l.Bytes != 7 {
 			t.Errorf("%.10q: %+v, %v", text, l, err)
 		}
-		if err := Add(t.Context(), dir, 1, 100); err != nil {
+		if err := Add(t.Context(), dir, "", 1, 100); err != nil {
 			t.Error(err)
 		}
 	}

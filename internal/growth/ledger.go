@@ -27,7 +27,8 @@ const (
 	// patience is how long a push waits for the ledger, which others hold for the time of
 	// one small file.
 	patience = 5 * time.Second
-	maxFile  = 4 << 10
+	maxFile  = 64 << 10
+	maxBy    = 1000 // directives that a ledger knows, of 40 bytes at most
 )
 
 // Ledger is what the agent's pushes take.
@@ -35,6 +36,9 @@ type Ledger struct {
 	Bytes   int64     `json:"bytes"`            // on the disk, since the last count and with it
 	Brought int64     `json:"brought"`          // by all pushes that ever were: what came while a count was made
 	Counted time.Time `json:"counted,omitzero"` // the last count
+	// By is what the pushes for each directive brought since then, whether anything leads to
+	// it still or not. Of too many the largest are kept.
+	By map[string]int64 `json:"by,omitempty"`
 }
 
 // Full is the error of a push that would take more than is left.
@@ -61,7 +65,11 @@ func Read(bare string) (l Ledger, err error) {
 	} else if data, err = os.ReadFile(path); err == nil {
 		err = json.Unmarshal(data, &l)
 	}
-	if err == nil && (l.Bytes < 0 || l.Brought < 0) {
+	by := int64(0)
+	for _, bytes := range l.By {
+		by = min(by, bytes)
+	}
+	if err == nil && min(l.Bytes, l.Brought, by) < 0 {
 		err = errors.New("it has less than nothing")
 	}
 	if err != nil {
@@ -74,8 +82,9 @@ func Read(bare string) (l Ledger, err error) {
 // reports that there is no room, needs some.
 const small = 64 << 10
 
-// Add adds a push's bytes, or refuses them with *Full where there is no room.
-func Add(ctx context.Context, bare string, bytes, limit int64) error {
+// Add adds the bytes of a push for a directive, "" for none, or refuses them with *Full where
+// there is no room.
+func Add(ctx context.Context, bare, directive string, bytes, limit int64) error {
 	return change(ctx, bare, func(l Ledger, err error) (Ledger, error) {
 		if err != nil {
 			return l, err
@@ -89,8 +98,27 @@ func Add(ctx context.Context, bare string, bytes, limit int64) error {
 		}
 		l.Bytes += bytes
 		l.Brought += bytes
+		if directive != "" {
+			l.add(directive, bytes)
+		}
 		return l, nil
 	})
+}
+
+func (l *Ledger) add(directive string, bytes int64) {
+	if l.By == nil {
+		l.By = map[string]int64{}
+	}
+	l.By[directive] += bytes
+	for len(l.By) > maxBy {
+		least := directive
+		for d, bytes := range l.By {
+			if bytes < l.By[least] {
+				least = d
+			}
+		}
+		delete(l.By, least)
+	}
 }
 
 // Count writes what a count came to that began when the ledger was before; what pushes
@@ -100,6 +128,11 @@ func Count(ctx context.Context, bare string, before Ledger, bytes int64) (after 
 	err = change(ctx, bare, func(l Ledger, _ error) (Ledger, error) {
 		l.Bytes = bytes + max(0, l.Brought-before.Brought)
 		l.Counted = time.Now().UTC().Truncate(time.Second)
+		for d := range l.By {
+			if l.By[d] -= before.By[d]; l.By[d] <= 0 {
+				delete(l.By, d)
+			}
+		}
 		after = l
 		return l, nil
 	})

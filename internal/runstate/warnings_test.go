@@ -34,7 +34,7 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 	want("nothing")
-	if err := growth.Add(t.Context(), bare, 8<<20, 10<<20); err != nil {
+	if err := growth.Add(t.Context(), bare, "", 8<<20, 10<<20); err != nil {
 		t.Fatal(err)
 	}
 	want("room for more")

@@ -29,7 +29,7 @@ func TestDue(t *testing.T) {
 	}
 	add := func(bytes int64) {
 		t.Helper()
-		if err := growth.Add(t.Context(), bare, bytes, 1_000_000); err != nil {
+		if err := growth.Add(t.Context(), bare, "D-1", bytes, 1_000_000); err != nil {
 			t.Fatal(err)
 		}
 	}
