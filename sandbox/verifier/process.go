@@ -149,9 +149,12 @@ func (o *Outcome) ended(limited context.Context, out *output) {
 }
 
 // checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3 the
-// commit. Nothing of the repository's own settings or hooks counts.
+// commit. Nothing of the repository's own settings or hooks counts. It starts two git
+// processes, where a clone starts five: that is most of what a short command costs.
 const checkoutScript = `set -e
-git clone --quiet --shared --no-checkout --config core.hooksPath=/dev/null "$1" "$2"
+git init --quiet --template= "$2"
 cd "$2"
-git update-ref --no-deref HEAD "$3"
-git read-tree --reset -u "$3"`
+printf 'ref: refs/heads/main\n' >.git/HEAD
+printf '[core]\n\thooksPath = /dev/null\n' >>.git/config
+printf '%s/objects\n' "$1" >.git/objects/info/alternates
+git reset --quiet --hard "$3"`
