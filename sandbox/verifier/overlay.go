@@ -302,6 +302,10 @@ func indexInfo(changes map[string]string) []byte {
 // writeTree is the commit's tree with changes in the form of `git update-index
 // --index-info`, by way of an index of its own.
 func writeTree(ctx context.Context, repo *git.Repo, commit string, changes []byte) (string, error) {
+	if len(changes) == 0 {
+		out, err := repo.Output(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
+		return strings.TrimSpace(string(out)), err
+	}
 	dir, err := scratch.Make("", "verify-")
 	if err != nil {
 		return "", err
