@@ -210,7 +210,7 @@ func announce(w io.Writer, s *launch.Spec) {
 	}
 	fmt.Fprintln(w, egressMeans[s.Settings.Egress.Mode])
 	if os.Geteuid() != 0 {
-		fmt.Fprintln(w, stateInMemory(s.Settings.Sandbox.StateSize))
+		fmt.Fprintln(w, stateInMemory(launch.StateInMemory(s.Settings)))
 	}
 }
 
@@ -231,7 +231,7 @@ func warnOfOldHooks(ctx context.Context, w io.Writer, bare string) {
 // stateInMemory says where an ordinary user's /bot is: a file system of limited size needs
 // root, to mount it or to set a quota for a directory.
 func stateInMemory(size int64) string {
-	return fmt.Sprintf("rootless: /bot is in memory, up to %.1f GiB ([sandbox] state_size), and goes with the container; what is pushed stays", float64(size)/(1<<30))
+	return fmt.Sprintf("rootless: /bot is in memory, up to %.1f GiB ([sandbox] state_size, and half of memory), and goes with the container; what is pushed stays", float64(size)/(1<<30))
 }
 
 // egressMeans says in one line what the egress mode means (SBX-2).

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"git-ward/internal/config"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/fence"
@@ -60,7 +61,7 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 	size := w.launch.spec.Settings.Sandbox.StateSize
 	state := podman.Mount{Kind: podman.Disk, Source: stateDisk(w.state), Target: fence.InsideState, Size: size, Owner: image.WatcherID}
 	if f.Engine.Rootless() { // an ordinary user cannot mount a file system
-		state = podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: size}
+		state = podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: StateInMemory(w.launch.spec.Settings)}
 	}
 	user := image.AgentID
 	if len(w.payload.Command) == 0 {
@@ -80,6 +81,13 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 		fence.ReadOnly(filepath.Dir(configCopy(w.launch.spec.State)), fence.InsideConfigDir),
 		state)
 	return s
+}
+
+// StateInMemory is how large /bot may be, in bytes, where it is in the container's memory: at
+// most half of that. Who fills it then meets a full file system, and not the end of the
+// container, with the watcher and all that it knows.
+func StateInMemory(s *config.Config) int64 {
+	return min(s.Sandbox.StateSize, s.Sandbox.Memory/2)
 }
 
 // gatewayFlags lead the first process to the gateway.

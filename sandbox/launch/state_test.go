@@ -50,3 +50,14 @@ func TestPrepareState(t *testing.T) {
 		t.Errorf("it stays: %v", err)
 	}
 }
+
+// TestStateInMemory: a rootless agent cannot fill its container's memory by what it writes.
+func TestStateInMemory(t *testing.T) {
+	s := config.Default()
+	for _, c := range []struct{ state, memory, want int64 }{{10 << 30, 4 << 30, 2 << 30}, {1 << 30, 4 << 30, 1 << 30}} {
+		s.Sandbox.StateSize, s.Sandbox.Memory = c.state, c.memory
+		if got := StateInMemory(s); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
