@@ -109,9 +109,10 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 		before.Bytes = math.MaxInt64
 	}
 	work := &reclaimer{ctx, repo, chain}
-	if err := r.reclaim(work, before, o.Reclaim); err != nil {
+	freed, trouble := r.reclaim(work, before, o.Reclaim)
+	if trouble != nil {
 		// The rest is worth doing all the same: it makes room, too.
-		defer func() { problem = errors.Join(problem, err) }()
+		defer func() { problem = errors.Join(problem, trouble) }()
 	}
 	if err := work.forget(moved, o.Keep); err != nil {
 		return r, err
@@ -127,7 +128,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 	if err != nil {
 		return r, err
 	}
-	r.Ledger, err = growth.Count(ctx, repo.Dir, before, bytes)
+	r.Ledger, err = growth.Count(ctx, repo.Dir, before, bytes, freed)
 	return r, err
 }
 
@@ -139,15 +140,16 @@ func isGuarded(repo *git.Repo) bool {
 
 // reclaim frees what the agent deleted without waiting for Keep, where what its pushes
 // brought takes half of what it may.
-func (r *Report) reclaim(work *reclaimer, l growth.Ledger, always bool) (err error) {
+func (r *Report) reclaim(work *reclaimer, l growth.Ledger, always bool) (freed bool, err error) {
 	settings, err := config.Load(work.repo.Dir)
 	if err != nil || len(work.chain) == 0 {
-		return nil // not one of Ward's: nothing says what is the agent's
+		return false, nil // not one of Ward's: nothing says what is the agent's
 	}
-	if limit := settings.Limits.AgentObjects; always || l.Bytes > limit/2 {
-		r.Reclaimed, err = work.run()
+	if limit := settings.Limits.AgentObjects; !always && l.Bytes <= limit/2 {
+		return false, nil
 	}
-	return err
+	r.Reclaimed, err = work.run()
+	return err == nil, err
 }
 
 // recordsPatience is how long Records waits for pushes that still run: one whose sender

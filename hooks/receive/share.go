@@ -33,7 +33,7 @@ func (s *session) share(ctx context.Context, who pusher, bytes int64) (*checks.R
 	if err != nil {
 		return nil, err
 	}
-	own = max(own, ledger.By[directive]) // what it brought and leads to no more is there until maintenance
+	own = max(own, ledger.By[directive]) // what it brought and let go of lies there until maintenance frees it
 	if own+bytes <= part {
 		return nil, nil
 	}

@@ -48,12 +48,12 @@ func TestLedger(t *testing.T) {
 	if err := Add(t.Context(), dir, "D-2", 5<<20, limit); err != nil {
 		t.Error(err)
 	}
-	after, err := Count(t.Context(), dir, before, 15<<20)
+	after, err := Count(t.Context(), dir, before, 15<<20, true)
 	if err != nil || after.Bytes != 20<<20 || after.Counted.IsZero() || !maps.Equal(after.By, map[string]int64{"D-2": 5 << 20}) {
 		t.Errorf("the push that came meanwhile is lost: %+v, %v", after, err)
 	}
-	if _, err := Count(t.Context(), dir, after, 15<<20); err != nil {
-		t.Fatal(err)
+	if l, err := Count(t.Context(), dir, after, 15<<20, false); err != nil || !maps.Equal(l.By, after.By) {
+		t.Fatalf("nothing was freed, and %+v is left of %+v: %v", l.By, after.By, err)
 	}
 	if err := Add(t.Context(), dir, "", 1<<10, limit); err != nil {
 		t.Errorf("a report finds no room: %v", err)
@@ -95,7 +95,7 @@ func TestBrokenLedger(t *testing.T) {
 		if err := Add(t.Context(), dir, "", 1, 100); err == nil {
 			t.Errorf("%.10q let a push in", text)
 		}
-		if l, err := Count(t.Context(), dir, Ledger{}, 7); err != nil || l.Bytes != 7 {
+		if l, err := Count(t.Context(), dir, Ledger{}, 7, true); err != nil || l.Bytes != 7 {
 			t.Errorf("%.10q: %+v, %v", text, l, err)
 		}
 		if err := Add(t.Context(), dir, "", 1, 100); err != nil {

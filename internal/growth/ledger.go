@@ -36,8 +36,8 @@ type Ledger struct {
 	Bytes   int64     `json:"bytes"`            // on the disk, since the last count and with it
 	Brought int64     `json:"brought"`          // by all pushes that ever were: what came while a count was made
 	Counted time.Time `json:"counted,omitzero"` // the last count
-	// By is what the pushes for each directive brought since then, whether anything leads to
-	// it still or not. Of too many the largest are kept.
+	// By is what the pushes for each directive brought since maintenance last freed what
+	// nothing leads to. Of too many the largest are kept.
 	By map[string]int64 `json:"by,omitempty"`
 }
 
@@ -122,14 +122,17 @@ func (l *Ledger) add(directive string, bytes int64) {
 }
 
 // Count writes what a count came to that began when the ledger was before; what pushes
-// brought meanwhile is added, because it may have come too late to be counted. A ledger
-// that cannot be read is replaced.
-func Count(ctx context.Context, bare string, before Ledger, bytes int64) (after Ledger, err error) {
+// brought meanwhile is added, because it may have come too late to be counted. freed: what
+// nothing leads to was freed first. A ledger that cannot be read is replaced.
+func Count(ctx context.Context, bare string, before Ledger, bytes int64, freed bool) (after Ledger, err error) {
 	err = change(ctx, bare, func(l Ledger, _ error) (Ledger, error) {
 		l.Bytes = bytes + max(0, l.Brought-before.Brought)
 		l.Counted = time.Now().UTC().Truncate(time.Second)
-		for d := range l.By {
-			if l.By[d] -= before.By[d]; l.By[d] <= 0 {
+		for d := range before.By {
+			if freed {
+				l.By[d] -= before.By[d]
+			}
+			if l.By[d] <= 0 {
 				delete(l.By, d)
 			}
 		}

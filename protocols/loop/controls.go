@@ -77,8 +77,8 @@ func (v Verdict) Against() (list []Doubt) {
 	}
 	of("lost test", "lost tests", v.Lost)
 	of("file beside the work that the commands rewrote", "files beside the work that the commands rewrote", v.Rewritten)
-	if v.NotKept != "" {
-		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.NotKept})
+	if v.RewrittenNot != "" {
+		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.RewrittenNot})
 	}
 	if v.HeldBefore() {
 		list = append(list, Doubt{One: "every criterion held before the work"})

@@ -9,9 +9,9 @@ type Observed struct {
 	NeverOpened []string `json:"never_opened,omitempty"`
 	NotObserved string   `json:"not_observed,omitempty"`
 	// Rewritten are the paths that are not work and that a command wrote to while it ran, and
-	// does not write to without the work. NotKept is why there may be more.
-	Rewritten []string `json:"rewritten,omitempty"`
-	NotKept   string   `json:"not_kept,omitempty"`
+	// does not write to without the work. RewrittenNot is why it may be any of them.
+	Rewritten    []string `json:"rewritten,omitempty"`
+	RewrittenNot string   `json:"rewritten_not,omitempty"`
 	// Lost are tests that ran to their end without the work and, by what their runner prints,
 	// do not with it (PROOF-4).
 	Lost []string `json:"lost,omitempty"`

@@ -162,7 +162,7 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.NotKept)+len(v.Lost) == 0 && v.Process == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.Lost) == 0 && v.Process == "" {
 		return
 	}
 	p.gap()
@@ -181,15 +181,15 @@ func (r *Review) deviations(p *page) {
 	for _, path := range v.Rewritten {
 		p.add(Warn, "  rewritten while a command ran, and not work: %s", diag.Untrusted(path))
 	}
-	if v.NotKept != "" {
-		p.add(Warn, "  what the commands rewrote is not known: %s", diag.Untrusted(v.NotKept))
+	if v.RewrittenNot != "" {
+		p.add(Warn, "  what the commands rewrote is not known: %s", diag.Untrusted(v.RewrittenNot))
 	}
 	for _, path := range v.NeverOpened {
 		p.add(Plain, "  changed, and opened by no command: %s", diag.Untrusted(path))
 	}
 	switch {
 	case v.NotObserved != "":
-		p.add(Plain, "  what the commands opened and rewrote is not wholly known: %s", diag.Untrusted(v.NotObserved))
+		p.add(Plain, "  which changed files the commands opened is not known: %s", diag.Untrusted(v.NotObserved))
 	case len(v.Opened) > 0:
 		p.add(Plain, "  changed, and opened by a command: %s", diag.Untrusted(strings.Join(v.Opened, ", ")))
 	}

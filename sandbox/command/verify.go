@@ -213,14 +213,14 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	for _, path := range f.Rewritten {
 		fmt.Fprintf(w, "rewritten while a command ran, and not work: %s\n", diag.Clean(path))
 	}
-	if f.NotKept != "" {
-		fmt.Fprintf(w, "what the commands rewrote is not known: %s\n", diag.Clean(f.NotKept))
+	if f.RewrittenNot != "" {
+		fmt.Fprintf(w, "what the commands rewrote is not known: %s\n", diag.Clean(f.RewrittenNot))
 	}
 	for _, path := range f.NeverOpened {
 		fmt.Fprintf(w, "opened by no command: %s\n", diag.Clean(path))
 	}
 	if f.NotObserved != "" {
-		fmt.Fprintf(w, "what the commands opened and rewrote is not wholly known: %s\n", diag.Clean(f.NotObserved))
+		fmt.Fprintf(w, "which changed files were opened is not known: %s\n", diag.Clean(f.NotObserved))
 	}
 	printAgainst(w, f)
 	if f.Cache != "" {

@@ -36,7 +36,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 	for _, name := range f.Lost {
 		v.Lost = append(v.Lost, diag.Clean(name))
 	}
-	v.NotObserved, v.NotKept = diag.Clean(f.NotObserved), diag.Clean(f.NotKept)
+	v.NotObserved, v.RewrittenNot = diag.Clean(f.NotObserved), diag.Clean(f.RewrittenNot)
 	if f.With != nil {
 		v = v.With(loop.Judge(p, []loop.Trial{r.trial(f.With)}))
 	}

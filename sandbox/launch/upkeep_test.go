@@ -34,7 +34,7 @@ func TestDue(t *testing.T) {
 		}
 	}
 	want("never counted", now, true)
-	if _, err := growth.Count(t.Context(), bare, growth.Ledger{}, 0); err != nil {
+	if _, err := growth.Count(t.Context(), bare, growth.Ledger{}, 0, true); err != nil {
 		t.Fatal(err)
 	}
 	want("counted a moment ago", now, false)

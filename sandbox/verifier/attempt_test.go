@@ -225,7 +225,7 @@ func list(f *Facts) string {
 }
 
 // goLine is a line with the machine's build cache: each checkout would build the standard
-// library anew. There is no DWARF to link, and no vet, which would take longer than the test.
+// library anew. It leaves out DWARF and vet, which take longer than the tests.
 func goLine(t *testing.T, line string) string {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()

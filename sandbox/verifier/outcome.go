@@ -48,7 +48,7 @@ type Outcome struct {
 	// Stdout's last line that is not blank, for the residual; at most 4 KiB.
 	LastLine string   `json:"-"`
 	Said     string   `json:"-"`                // with the job's Keep: at most 1 MiB of both streams
-	Opened   *Watched `json:"opened,omitempty"` // of the job's Watch and Kept; nil: there was nothing to watch
+	Opened   *Watched `json:"opened,omitempty"` // of the job's Watch and Guard; nil: there was nothing to watch
 	whole    *Outcome // of what is held out: all that it came to, for the controls; nil else
 }
 
@@ -79,10 +79,10 @@ type Watched struct {
 	Files []string `json:"files"` // that were opened
 	// Not is why each of the others may have been opened, too, or why nothing was seen at all.
 	Not string `json:"not,omitempty"`
-	// Rewritten are the files to keep that were written to, and NotKept is why others may have
-	// been, too, though all were watched.
-	Rewritten []string `json:"rewritten,omitempty"`
-	NotKept   string   `json:"not_kept,omitempty"`
+	// Rewritten are the guarded files that were written to, and RewrittenNot is why any of them
+	// may have been.
+	Rewritten    []string `json:"rewritten,omitempty"`
+	RewrittenNot string   `json:"rewritten_not,omitempty"`
 }
 
 // Last is the end of the output, three lines in one, cleaned for people.

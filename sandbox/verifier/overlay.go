@@ -47,9 +47,9 @@ type Left struct {
 
 // overlaid is what a claim comes to before anything runs.
 type overlaid struct {
-	tree string   // what decides is judged on: main's, with the work
-	with string   // all of the claim; tree, where nothing was left out
-	kept []string // the files of tree that are main's
+	tree   string   // what decides is judged on: main's, with the work
+	with   string   // all of the claim; tree, where nothing was left out
+	others []string // the files of tree that are not work
 	differences
 }
 
@@ -83,10 +83,10 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 	}
 	for name, entry := range base {
 		if _, work := o.do[name]; !work && !strings.HasPrefix(entry, "160000 ") { // a submodule is no file
-			o.kept = append(o.kept, name)
+			o.others = append(o.others, name)
 		}
 	}
-	slices.Sort(o.kept)
+	slices.Sort(o.others)
 	if o.tree, err = writeTree(ctx, repo, c.Base, indexInfo(o.do)); err == nil {
 		o.with, err = writeTree(ctx, repo, c.Commit, indexInfo(o.undo))
 	}

@@ -1,7 +1,6 @@
 package verifier
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +26,7 @@ type Limits struct {
 	Output int64 // bytes, both streams together
 }
 
-// Processes runs commands as plain processes in scratch clones: nothing contains
+// Processes runs commands as plain processes in scratch checkouts: nothing contains
 // them, and the verdict says so (SBX-8).
 type Processes struct {
 	Limits Limits
@@ -37,7 +36,7 @@ type Processes struct {
 // Fence says that there is none.
 func (p *Processes) Fence() (fence, image string) { return "none", "" }
 
-// Run clones, checks out and runs.
+// Run checks out and runs.
 func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	made, err := scratch.Make("", "verify-")
 	if err != nil {
@@ -70,43 +69,58 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 }
 
 // watched reports whether anything of a job's checkout is watched.
-func (j *Job) watched() bool { return len(j.Watch)+len(j.Kept) > 0 }
+func (j *Job) watched() bool { return len(j.Watch)+len(j.Guard) > 0 }
 
 // watch observes a job's checkout from before it runs; end says what became of its files.
 func watch(root *os.File, job Job) (end func() *Watched) {
-	var kept *opened.Watch
-	fd, err := unix.FcntlInt(root.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err == nil {
-		kept, err = opened.BeginKept(os.NewFile(uintptr(fd), root.Name()), job.Kept)
-	}
-	files, notFiles := opened.Begin(root, job.Watch, []string{filepath.Join(job.Repo, "objects/pack")})
+	defer root.Close()
+	files := begin(root, job.Watch, func(root *os.File) (*opened.Watch, error) {
+		return opened.Begin(root, job.Watch, []string{filepath.Join(job.Repo, "objects/pack")})
+	})
+	written := begin(root, job.Guard, func(root *os.File) (*opened.Watch, error) {
+		return opened.BeginWritten(root, job.Guard)
+	})
 	return func() *Watched {
-		o := unobserved(job, cmp.Or(notFiles, err))
-		if notFiles == nil {
-			files, lost := files.End()
-			if o.Files = files; lost != nil {
-				o.Not = lost.Error()
-			}
-		}
-		if err == nil {
-			if o.Rewritten, err = kept.End(); err != nil {
-				o.Rewritten, o.NotKept = nil, err.Error()
-			}
+		o := &Watched{}
+		o.Files, o.Not = files()
+		o.Rewritten, o.RewrittenNot = written()
+		if o.RewrittenNot != "" { // all of them may have been, and no list says more
+			o.Rewritten = nil
 		}
 		return o
 	}
 }
 
-// unobserved is what is known where nothing was watched, nil where there was nothing to watch.
+// begin begins a watch of some files; end says which of them it saw, and why it may have been
+// all of them.
+func begin(root *os.File, files []string, by func(root *os.File) (*opened.Watch, error)) (end func() ([]string, string)) {
+	if len(files) == 0 {
+		return func() ([]string, string) { return nil, "" }
+	}
+	var w *opened.Watch
+	fd, err := unix.FcntlInt(root.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		w, err = by(os.NewFile(uintptr(fd), root.Name()))
+	}
+	if err != nil {
+		return func() ([]string, string) { return files, err.Error() }
+	}
+	return func() ([]string, string) {
+		seen, err := w.End()
+		if err != nil {
+			return seen, err.Error()
+		}
+		return seen, ""
+	}
+}
+
+// unobserved is what is known where nothing can be seen from outside, which no work brings
+// about; nil where there was nothing to watch.
 func unobserved(job Job, why error) *Watched {
 	if !job.watched() {
 		return nil
 	}
-	o := &Watched{Files: job.Watch}
-	if why != nil {
-		o.Not = why.Error()
-	}
-	return o
+	return &Watched{Files: job.Watch, Not: why.Error()}
 }
 
 // run runs the line in a checkout, within the limits, and ends what it leaves behind.
@@ -149,12 +163,15 @@ func (o *Outcome) ended(limited context.Context, out *output) {
 }
 
 // checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3 the
-// commit. Nothing of the repository's own settings or hooks counts. It starts two git
-// processes, where a clone starts five: that is most of what a short command costs.
+// commit. Nothing of the repository's own settings or hooks counts. It comes to what
+// 'git clone --shared' makes of a repository with one branch, main, HEAD detached. A clone
+// starts five processes of git instead of two, which take longer than many a command.
 const checkoutScript = `set -e
+export GIT_DEFAULT_HASH=sha1 GIT_DEFAULT_REF_FORMAT=files
 git init --quiet --template= "$2"
 cd "$2"
-printf 'ref: refs/heads/main\n' >.git/HEAD
-printf '[core]\n\thooksPath = /dev/null\n' >>.git/config
+mkdir -p .git/hooks .git/info .git/refs/remotes/origin
+printf '[core]\n\thooksPath = /dev/null\n[remote "origin"]\n\turl = %s\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n' "$1" >>.git/config
 printf '%s/objects\n' "$1" >.git/objects/info/alternates
+for ref in HEAD refs/heads/main refs/remotes/origin/main; do printf '%s\n' "$3" >".git/$ref"; done
 git reset --quiet --hard "$3"`

@@ -101,10 +101,10 @@ type Facts struct {
 	Opened      []string `json:"opened,omitempty"`
 	NeverOpened []string `json:"never_opened,omitempty"`
 	NotObserved string   `json:"not_observed,omitempty"` // why all of Opened need not have been
-	// Rewritten are the files that are no work and that commands wrote to in the first run, but
-	// for those that they write to without the work; NotKept is why there may be more.
-	Rewritten []string `json:"rewritten,omitempty"`
-	NotKept   string   `json:"not_kept,omitempty"`
+	// Rewritten are the files that are not work and that commands wrote to in the first run, but
+	// for those that they write to without the work; RewrittenNot is why it may be any of them.
+	Rewritten    []string `json:"rewritten,omitempty"`
+	RewrittenNot string   `json:"rewritten_not,omitempty"`
 	// Code says that the work has programs' texts, which can run in their tests' process.
 	Code    bool    `json:"code"`
 	Same    bool    `json:"same,omitzero"` // nothing of Base is changed: neither work nor what was left out
@@ -191,7 +191,7 @@ type Job struct {
 	Env    map[string]string // beside what the runner gives every command
 	Live   *Live             // shows the output as it comes; nil: nobody looks
 	Watch  []string          // files of the checkout of which the outcome says whether they were opened
-	Kept   []string          // and those of which it says whether they were written to
+	Guard  []string          // and those of which it says whether they were written to
 	Keep   bool              // the outcome has the beginning of what was printed
 }
 
@@ -254,7 +254,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	for at.Run = 1; at.Run <= claim.Replays; at.Run++ {
 		var how Job
 		if at.Run == 1 {
-			how.Watch, how.Kept = o.present(), o.kept
+			how.Watch, how.Guard = o.present(), o.others
 		}
 		runs, err := t.run(ctx, t.runner, o.tree, at, how)
 		if err != nil {
@@ -263,7 +263,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 		f.Replays = append(f.Replays, runs)
 		f.observed(how.Watch, runs)
 		if at.Run == 1 {
-			if err := t.keep(ctx, f, &o, runs); err != nil {
+			if err := t.rewriting(ctx, f, &o, runs); err != nil {
 				return nil, err
 			}
 		}
@@ -334,9 +334,9 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
 	}
 	for _, c := range commands {
-		at.Command, job.Line, job.Env, job.Watch, job.Kept, job.Keep = c, how.Line+c.Line, how.Env, how.Watch, how.Kept, how.Keep
+		at.Command, job.Line, job.Env, job.Watch, job.Guard, job.Keep = c, how.Line+c.Line, how.Env, how.Watch, how.Guard, how.Keep
 		if c.Held { // what it opens says what it asks for
-			job.Watch, job.Kept = nil, nil
+			job.Watch, job.Guard = nil, nil
 		}
 		outcome, err := t.claim.watch(ctx, runner, job, at)
 		if err != nil {

@@ -8,7 +8,7 @@ import "git-ward/protocols/loop"
 var Doubtful = map[string]func(*loop.Verdict){
 	"lost test":                            func(v *loop.Verdict) { v.Lost = []string{"calc.TestTwo"} },
 	"the commands rewrote":                 func(v *loop.Verdict) { v.Rewritten = []string{"calc_test.go"} },
-	"rewrote is not known":                 func(v *loop.Verdict) { v.NotKept = "too much at once" },
+	"rewrote is not known":                 func(v *loop.Verdict) { v.RewrittenNot = "too much at once" },
 	"every criterion held before the work": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Before: true}) },
 	"holds with other values in its tests": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlAnyValue}) },
 	"whose tests were not seen to end":     func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlNotSeen}) },

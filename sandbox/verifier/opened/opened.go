@@ -17,11 +17,11 @@ import (
 
 // The kernel keeps a kilobyte for each file that is watched.
 const (
-	MaxFiles = 4096  // that Begin watches
-	MaxKept  = 65536 // that BeginKept watches
+	MaxFiles   = 4096  // that Begin watches
+	MaxWritten = 65536 // that BeginWritten watches
 )
 
-// Watch is what is known of a checkout's files, from Begin or BeginKept to End.
+// Watch is what is known of a checkout's files, from Begin or BeginWritten to End.
 type Watch struct {
 	in      *os.File // the kernel's events
 	fd      int      // of in, which File.Fd would make blocking
@@ -51,12 +51,12 @@ func Begin(root *os.File, files, objects []string) (*Watch, error) {
 	return begin(root, files, objects, MaxFiles, unix.IN_OPEN, unix.IN_OPEN)
 }
 
-// BeginKept watches which files of a checkout are written to, replaced, moved or removed, and
-// is otherwise as Begin. Whoever has a file open for writing counts as having written: what
-// goes through a mapping of it, the kernel does not tell.
-func BeginKept(root *os.File, files []string) (*Watch, error) {
-	return begin(root, files, nil, MaxKept, unix.IN_MODIFY|unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF,
-		unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF)
+// BeginWritten watches which files of a checkout are written to, replaced, moved or removed, or
+// get another mode or time. Otherwise it is like Begin. Whoever has a file open for writing
+// counts as having written: the kernel does not tell what goes through a mapping of it.
+func BeginWritten(root *os.File, files []string) (*Watch, error) {
+	return begin(root, files, nil, MaxWritten, unix.IN_MODIFY|unix.IN_ATTRIB|unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF,
+		unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_MOVE_SELF)
 }
 
 func begin(root *os.File, files, objects []string, most int, file, name uint32) (_ *Watch, err error) {
@@ -161,7 +161,7 @@ func (w *Watch) take(events []byte) (sang bool) {
 			}
 		case name == "" && mask&unix.IN_OPEN != 0 && wd == w.canary:
 			sang = true
-		case name == "" && mask&(unix.IN_MOVE_SELF|unix.IN_DELETE_SELF) != 0 && w.dirs[wd] != "":
+		case name == "" && mask&unix.IN_MOVE_SELF != 0 && w.dirs[wd] != "":
 			w.gone(w.dirs[wd])
 		case name == "" && mask&w.file != 0:
 			for _, file := range w.files[wd] {
