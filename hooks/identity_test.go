@@ -14,7 +14,7 @@ import (
 func TestRootPushesIntoAUsersRepository(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give a repository to another user")
+		t.Skip("SKIPPED: only root can give a repository to another user")
 	}
 	p := newPair(t)
 	const nobody = 65534

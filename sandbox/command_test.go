@@ -52,13 +52,13 @@ func TestRefusals(t *testing.T) {
 		{"open key", func(h *house) { os.Chmod(filepath.Join(h.bare, "ward/door.key"), 0o644) }, unfenced, []string{"has mode 0644, not 0600", "hint: `git ward init --bare "}},
 		{"another's", func(h *house) {
 			if os.Geteuid() != 0 {
-				h.t.Skip("only root can give files away")
+				h.t.Skip("SKIPPED: only root can give files away")
 			}
 			os.Chown(h.bare, 65534, 65534)
 		}, unfenced, []string{"belongs to user nobody, not to you", "hint: run it as the owner: `sudo -u nobody git ward launch --bare "}},
 		{"no room for all agents", func(h *house) {
 			if os.Geteuid() != 0 {
-				h.t.Skip("an ordinary user's /bot is in memory")
+				h.t.Skip("SKIPPED: an ordinary user's /bot is in memory")
 			}
 			h.edit("state_size = 10_737_418_240", "state_size = 1_125_899_906_842_624")
 			h.edit("agents = 1", "agents = 3")

@@ -138,7 +138,7 @@ func TestRootlessFence(t *testing.T) {
 	t.Run("watcher", func(t *testing.T) {
 		o.set(`run = ["sh", "agent.sh"]`, `probation = false`)
 		o.Commit("agent.sh", enter+"/ward/bin/ward-agent connect /ward/watcher/sock </dev/null | grep -q . && exit 5\nls /ward/watcher /bot/.watcher && exit 6\n"+
-			"mkdir -p /bot/.signal/bootstrap/a; chmod 777 /bot/.signal/bootstrap; sleep 2; exit 0\n") // it is looked at while the agent lives
+			"mkdir -p /bot/.signal/bootstrap/a; chmod 777 /bot/.signal/bootstrap\nwhile [ -e /bot/.signal/bootstrap ]; do sleep 0.1; done\nexit 0\n") // it is looked at while the agent lives
 		o.Commit("COMMS.md", toBeWatched)
 		o.Git("push", "-q", "origin", "main")
 		out, err := o.Try(o.Work, nil, "", "git-ward", "launch", "--once", "--bare", o.Bare, "--model", "script")

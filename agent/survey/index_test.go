@@ -102,7 +102,7 @@ func TestIncremental(t *testing.T) {
 // no file's name for one.
 func TestTagger(t *testing.T) {
 	if findTagger(t.Context()) == nil {
-		t.Skip("universal-ctags is not installed")
+		t.Skip("SKIPPED: universal-ctags is not installed")
 	}
 	w := tree(t, map[string]string{
 		"lib/a.js":         "class A {\n  m() {}\n}\nimport x from './b'\nfunction f() { const inner = 1 }\n",

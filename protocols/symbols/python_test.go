@@ -56,7 +56,7 @@ func TestPythonAsPython(t *testing.T) {
 	}
 	out, err := exec.Command("python3", "-c", "import ast, os; print(os.path.dirname(ast.__file__))").Output()
 	if err != nil {
-		t.Skip("there is no python3 here")
+		t.Skip("SKIPPED: there is no python3 here")
 	}
 	dir := strings.TrimSpace(string(out))
 	if other := os.Getenv("WARD_PYTHON"); other != "" {

@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 func chown(t *testing.T, path string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away")
+		t.Skip("SKIPPED: only root can give files away")
 	}
 	if err := os.Chown(path, 65534, 65534); err != nil {
 		t.Fatal(err)

@@ -265,7 +265,7 @@ func TestStartAfterDeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Skip("an ordinary user cannot kill it: ", err)
+		t.Skip("SKIPPED: an ordinary user cannot kill it: ", err)
 	}
 	await.True(t, "what Init made is gone", func() bool { // nobody here is the parent
 		p, ok := process.Read(pid)
