@@ -17,7 +17,7 @@ func TestRewritten(t *testing.T) {
 		"rewrites":            {"echo true >check.sh", []string{"check.sh"}},
 		"puts back":           {"cp check.sh k; echo mv k check.sh >check.sh", []string{"check.sh"}},
 		"moves the directory": {"echo 42 >answer; cp -r pkg other; mv pkg old; mv other pkg", []string{"pkg/a_test.go"}},
-		"takes a right": {"echo 42 >answer; chmod 700 check.sh", []string{"check.sh"}},
+		"takes a right":       {"echo 42 >answer; chmod 700 check.sh", []string{"check.sh"}},
 		"its own file":        {"echo 42 >answer; echo true >>tool.sh", nil},
 	} {
 		r, claim := claimed(t)
@@ -34,7 +34,7 @@ func TestRewritten(t *testing.T) {
 		if !f.OK() || !slices.Equal(got, c.want) || f.RewrittenNot != "" || f.NotObserved != "" {
 			t.Errorf("%s: rewritten %q, not %q; %q %q; %+v", name, got, c.want, f.RewrittenNot, f.NotObserved, f.Replays)
 		}
-	}	// A claim that changes nothing rewrites nothing: that is the command's own.
+	} // A claim that changes nothing rewrites nothing: that is the command's own.
 	r, claim := claimed(t)
 	claim.Commit = claim.Main
 	claim.Commands[0].Line = "echo run >>README"
