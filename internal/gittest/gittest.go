@@ -4,6 +4,7 @@
 package gittest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -54,13 +55,18 @@ var Bin = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// moduleRoot is the directory of go.mod.
+// moduleRoot is the directory of go.mod, above the package under test.
 var moduleRoot = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return "", fmt.Errorf("go list -m: %w", err)
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			err = errors.New("no go.mod is above the tests")
+		}
 	}
-	return strings.TrimSpace(string(out)), nil
+	return "", err
 })
 
 // Tree has go test take the whole tree for an input of the test that calls it. go test

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -35,40 +34,21 @@ const (
 	document = "# COMMS\n## Directives\n### D-1: one\n### D-2: two\n## Reports\n"
 )
 
-// build makes the real binary once, with the others of Ward's beside it.
+// build gives the real binary, with the others of Ward's beside it.
 func build(t testing.TB) string {
 	t.Helper()
-	if err := built(); err != nil {
+	bin, err := gittest.Bin()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(binaries, "ward-agent")
+	return filepath.Join(bin, "ward-agent")
 }
 
-// binaries is where built puts them, until the tests end.
-var binaries string
-
-var built = sync.OnceValue(func() (err error) {
-	if err := gittest.Tree(); err != nil {
-		return err
-	}
-	if binaries, err = os.MkdirTemp("", "ward-agent-test-"); err != nil {
-		return err
-	}
-	cmd := exec.Command("go", "build", "-o", binaries+"/", ".", "git-ward/sandbox/cmd/ward-inside", "git-ward/agent/cmd/git-ward-mcp")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return nil
-})
-
-// cleaner removes the binaries when the tests have run.
+// cleaner removes what was built when the tests have run.
 type cleaner struct{ *testing.M }
 
 func (c cleaner) Run() int {
-	defer func() {
-		os.RemoveAll(binaries)
-		gittest.Clean()
-	}()
+	defer gittest.Clean()
 	return c.M.Run()
 }
 
