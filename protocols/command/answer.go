@@ -1,7 +1,6 @@
 package command
 
 import (
-	"os"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -11,27 +10,27 @@ import (
 
 // answer is what the PM says to a unit where the command line does not say it: the words
 // that an answer or a clarification is, by the editor, as git commit asks for its own. So
-// the command that a list names can be pasted as it is. Other steps need no words.
-func (u *units) answer(id uow.ID, event uow.Event) (string, error) {
+// the command that a list names can be pasted as it is. Other steps need no words. The text
+// is kept until the step has been pushed.
+func (u *units) answer(id uow.ID, event uow.Event) (text string, file *kept, err error) {
+	file = u.kept("WARD_ANSWER.*")
 	j, err := u.journal(id)
 	if err != nil || j == nil {
-		return "", err // the step says that there is none
+		return "", file, err // the step says that there is none
 	}
 	last := j.Last()
 	asked := last.State == uow.PendingApproval && last.ReasonCode == uow.Question
 	if event != uow.Clarify && (event != uow.Approve || !asked) || len(last.Possible()) == 0 {
-		return "", nil
+		return "", file, nil
 	}
-	path := u.editFile("WARD_ANSWER")
-	text, err := inEditor(u.ctx, u.env, path, answerTemplate(last))
-	if err != nil {
-		return "", err
+	if text, err = inEditor(u.ctx, u.env, file, answerTemplate(last)); err != nil {
+		return "", file, err
 	}
-	os.Remove(path)
 	if text = comms.AboveScissors(text); text == "" {
-		return "", refused(u.env, "", "the text is empty, so nothing was changed")
+		file.arrived()
+		return "", file, refused(u.env, "", "the text is empty, so nothing was changed")
 	}
-	return text, nil
+	return text, file, nil
 }
 
 // answerTemplate is what the editor begins with: what the unit says is below the line, and

@@ -6,12 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 
-	"git-ward/internal/atomicfile"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
@@ -169,8 +167,10 @@ func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) e
 			return refused(env, "git ward directive show", "COMMS.md has no %s", name)
 		}
 	}
-	draft, keep, err := o.draft(ctx, u, old)
+	file := u.kept("WARD_DIRECTIVE.*.md")
+	draft, keep, err := o.draft(ctx, u, old, file)
 	if errors.Is(err, comms.ErrNoText) {
+		file.arrived()
 		return refused(env, "", "the text is empty, so nothing was changed")
 	}
 	if err != nil {
@@ -182,22 +182,26 @@ func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) e
 		}
 		draft.ID = old.ID
 	}
-	return o.publish(u, draft, old, keep)
+	if err := o.publish(u, draft, old, keep); err != nil {
+		return err
+	}
+	file.arrived()
+	return nil
 }
 
 // draft is the text as it is given, or as the person writes it now. keep stores it in a
 // file and says where, for one that cannot be used.
-func (o *writing) draft(ctx context.Context, u *units, old *comms.Directive) (d comms.Draft, keep func() string, err error) {
-	path, text := u.editFile("WARD_DIRECTIVE.md"), o.text
+func (o *writing) draft(ctx context.Context, u *units, old *comms.Directive, file *kept) (d comms.Draft, keep func() string, err error) {
+	text := o.text
 	keep = func() string {
 		again := "new"
 		if old != nil {
 			again = "edit " + old.Name()
 		}
-		if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
+		if err := file.write(text); err != nil {
 			return err.Error()
 		}
-		return fmt.Sprintf("the text is kept in %s; git ward directive %s -F %s goes on with it", path, again, path)
+		return fmt.Sprintf("the text is kept in %s; git ward directive %s -F %[1]s goes on with it", file.path, again)
 	}
 	switch {
 	case o.file == "-":
@@ -207,10 +211,7 @@ func (o *writing) draft(ctx context.Context, u *units, old *comms.Directive) (d 
 	case o.file != "":
 		text, err = readDraft(u.env.Path(o.file))
 	case o.text == "":
-		text, err = inEditor(ctx, u.env, path, template(old))
-		if err == nil {
-			os.Remove(path)
-		}
+		text, err = inEditor(ctx, u.env, file, template(old))
 	}
 	if err != nil {
 		return d, keep, err

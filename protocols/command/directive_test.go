@@ -58,7 +58,11 @@ func TestDirectives(t *testing.T) {
 	}
 	env, _ = editor(t, "broken\n\n- max_iteration: 3\n")
 	out = wardIn(t, p, p.Work, 1, env, "directive", "new")
-	kept := filepath.Join(p.Work, ".git/WARD_DIRECTIVE.md")
+	all, _ := filepath.Glob(filepath.Join(p.Work, ".git/WARD_DIRECTIVE.*.md"))
+	if len(all) != 1 { // of what arrived, or was empty, nothing is kept
+		t.Fatalf("kept: %q", all)
+	}
+	kept := all[0]
 	gittest.InOrder(t, out, "text:3:3: comms/key: ", `did you mean "max_iterations"?`, "git-ward: error: the text breaks the grammar of COMMS.md, and was not pushed\n", "git-ward: hint: the text is kept in "+kept+"; git ward directive new -F "+kept)
 	if data, err := os.ReadFile(kept); string(data) != "broken\n\n- max_iteration: 3\n" || tip(p, "main") != main {
 		t.Errorf("kept: %q %v", data, err)
@@ -68,6 +72,9 @@ func TestDirectives(t *testing.T) {
 	}
 	gittest.InOrder(t, ward(t, p, 0, "directive", "new", "-F", kept), "D-8 mended: pushed")
 	gittest.InOrder(t, wardIn(t, p, p.Work, 2, []string{"GIT_EDITOR=false"}, "directive", "new"), `the editor "false" ended with an error, and nothing was changed`, "the text is kept in ")
+	if data, err := os.ReadFile(kept); !strings.HasPrefix(string(data), "mended\n") {
+		t.Errorf("another directive took its file: %q %v", data, err)
+	}
 
 	env, shown = editor(t, "### D-8: mended twice\n\n- [ ] x (`true`)\n")
 	gittest.InOrder(t, wardIn(t, p, p.Work, 0, env, "directive", "edit", "D-8"), "D-8 mended twice: pushed")

@@ -85,7 +85,7 @@ func (d *dropping) drop(u *units, name string) error {
 		return err
 	}
 	if done.Commit != "" {
-		if err := u.deleteBranch(branch, done.Commit); err != nil {
+		if done.Commit, err = u.deleteBranch(branch, done.Commit); err != nil {
 			return err
 		}
 	}
@@ -150,15 +150,22 @@ func (u *units) endUnits(done *dropDone, name string) error {
 	return nil
 }
 
-// deleteBranch deletes a branch of the agent's, wherever it stands by then.
-func (u *units) deleteBranch(branch, tip string) error {
-	return git.Update(u.ctx, u.race(branch), func() (bool, error) {
-		gone, _, err := u.publish(branch, tip, "")
-		if err == nil && !gone {
-			tip, err = u.hostTip("refs/heads/" + branch)
+// deleteBranch deletes a branch of the agent's, wherever it stands by then, and says where it
+// stood last.
+func (u *units) deleteBranch(branch, tip string) (last string, err error) {
+	last = tip
+	err = git.Update(u.ctx, u.race(branch), func() (bool, error) {
+		gone, _, err := u.publish(branch, last, "")
+		if err != nil || gone {
+			return gone, err
 		}
-		return gone || tip == "", err
+		now, err := u.hostTip("refs/heads/" + branch)
+		if now != "" {
+			last = now
+		}
+		return now == "", err
 	})
+	return last, err
 }
 
 func (d *dropDone) print(u *units, p review.Position) error {

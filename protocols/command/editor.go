@@ -15,12 +15,42 @@ import (
 // maxDraft bounds what is read of a text that a person wrote, in bytes.
 const maxDraft = 1 << 20
 
-// inEditor lets the person change a text in a file, with the person's own editor, and gives
+// kept is a text that a person writes, in a file of its own until it has arrived: nobody else's
+// text, and none that was refused before, is ever in its way.
+type kept struct {
+	dir, pattern string // where the file is made, and its name as os.CreateTemp wants it
+	path         string // "" before there is one
+}
+
+// kept is where a text is kept, below the repository.
+func (u *units) kept(pattern string) *kept { return &kept{dir: u.repo.Dir, pattern: pattern} }
+
+func (k *kept) write(text string) error {
+	if k.path == "" {
+		file, err := os.CreateTemp(k.dir, k.pattern)
+		if err != nil {
+			return err
+		}
+		k.path = file.Name()
+		file.Close()
+	}
+	return atomicfile.Write(k.path, []byte(text), 0o600)
+}
+
+// arrived is for when the text is where it was to go, or says nothing.
+func (k *kept) arrived() {
+	if k.path != "" {
+		os.Remove(k.path)
+	}
+}
+
+// inEditor lets the person change a text in its file, with the person's own editor, and gives
 // what the file holds then.
-func inEditor(ctx context.Context, env *cli.Env, path, text string) (string, error) {
-	if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
+func inEditor(ctx context.Context, env *cli.Env, k *kept, text string) (string, error) {
+	if err := k.write(text); err != nil {
 		return "", err
 	}
+	path := k.path
 	editor, err := git.AsPerson(env.Dir, os.Environ()).Editor(ctx)
 	if err != nil {
 		return "", diag.Hint(err, "or give the text by -m")

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -90,5 +89,3 @@ func (u *units) identity() (string, error) {
 	return name + ">", nil
 }
 
-// editFile is where a text is kept that a person writes, below the repository.
-func (u *units) editFile(name string) string { return filepath.Join(u.repo.Dir, name) }

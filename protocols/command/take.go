@@ -324,8 +324,9 @@ func (c *comparer) followIn(dir, tip string) (state string, err error) {
 	if changed != "" {
 		return "dirty", nil
 	}
-	if _, err = t.Git(c.ctx, "merge", "--quiet", "--ff-only", tip); err != nil {
-		return "", err // such as a file that nobody tracks in the way: git changed nothing
+	// A file in the way that nobody tracks, ignored or not, is the person's: git changes nothing.
+	if _, err = t.Git(c.ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", tip); err != nil {
+		return "", err
 	}
 	return "moved", nil
 }

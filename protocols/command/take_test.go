@@ -134,6 +134,7 @@ func TestTakeAndTrees(t *testing.T) {
 		"staged":               {func(p *gittest.Pair) { p.Write("x", "mine\n"); p.Git("add", "x") }, " has changes of its own and was not touched", false},
 		"untracked beside":     {func(p *gittest.Pair) { p.Write("mine", "x") }, " has it\n", true},
 		"untracked in the way": {func(p *gittest.Pair) { p.Write("greet.sh", "mine\n") }, "git-ward: warning: main is pushed, and your working tree stays behind", false},
+		"ignored in the way":   {func(p *gittest.Pair) { p.Write(".git/info/exclude", "greet.sh\n"); p.Write("greet.sh", "mine\n") }, "git-ward: warning: main is pushed, and your working tree stays behind", false},
 		"ahead":                {func(p *gittest.Pair) { p.Commit("mine", "x") }, " has commits of its own and was not touched; git pull --rebase", false},
 		"detached":             {func(p *gittest.Pair) { p.Git("checkout", "--quiet", "--detach") }, "no working tree of this clone is on main", false},
 		"another branch":       {func(p *gittest.Pair) { p.Git("checkout", "--quiet", "-b", "other") }, "no working tree of this clone is on main", false},

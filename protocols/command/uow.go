@@ -149,12 +149,21 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	if expire {
 		return u.expire(id, in)
 	}
-	if note == "" {
-		if in.Note, err = u.answer(id, v.event); err != nil {
-			return said(err)
-		}
+	if note != "" {
+		return u.step(id, in)
 	}
-	return u.step(id, in)
+	text, file, err := u.answer(id, v.event)
+	if err != nil {
+		return said(err)
+	}
+	in.Note = text
+	if err := u.step(id, in); err != nil && file.path != "" {
+		return diag.Hint(err, "the text is kept in %s", file.path)
+	} else if err != nil {
+		return err
+	}
+	file.arrived()
+	return nil
 }
 
 func codes(e uow.Event) string {
