@@ -127,9 +127,9 @@ func (s *Store) Accuse(ctx context.Context, directive string) error {
 	return nil
 }
 
-// Orphans are the newest units of directives that are not listed, where they are not put
-// away yet, by directive. One whose journal does not hold, or that is in breach, is for
-// the PM to look at and none of them.
+// Orphans are the newest units of directives that are not listed, by directive, except for those
+// that are put away already. A unit whose journal does not hold, or that is in breach, is left
+// out: the PM has to look at it.
 func (s *Store) Orphans(ctx context.Context, listed func(directive string) bool) (list []*Journal, err error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
@@ -206,11 +206,10 @@ func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: 
 func (j *Journal) Forked() bool { return len(j.Records) > 0 && j.Records[0].Event == uow.Fork }
 
 // Append makes the record of a step and pushes it; with a Work, what its branch and its
-// record hold beyond the remote goes in the same push, all or nothing. Whoever was
-// faster is built upon (UOW-1): the step is judged anew on the new tip. What the rules
-// or the remote do not admit is stop.Refused; then branch and record are what the remote
-// has, and what they held is in the working tree. ErrMoved is for a claim whose work
-// somebody else moved.
+// record hold beyond the remote goes in the same push, all or nothing. Where somebody else was
+// faster, the step is judged anew on the new tip (UOW-1). A step that the rules or the remote do
+// not admit is stop.Refused; then branch and record are what the remote has, and what they held
+// is in the working tree. ErrMoved is for a claim whose work somebody else moved.
 func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World, with ...*Work) error {
 	var w *Work
 	if len(with) > 0 {

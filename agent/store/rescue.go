@@ -14,10 +14,11 @@ import (
 // maxRescued bounds the branches of one rescue.
 const maxRescued = 10
 
-// Rescue pushes what a tree of the agent's holds beyond the remote to
-// rescue/<time>, or rescue/D-3-<time> of a worker that has the lease of D-3, so that the tree can be reset or removed (BOOT-4): each branch
-// that is not pushed and, with all, what is not committed, as a commit. It returns
-// the branches; what the remote refuses stays in the tree below refs/rescue/.
+// Rescue pushes what a tree of the agent's holds beyond the remote, so that the tree can be reset
+// or removed (BOOT-4): each branch that is not pushed and, with all, what is not committed, as a
+// commit. It pushes to rescue/<time> or, for a worker that has the lease of D-3, to
+// rescue/D-3-<time>. It returns the branches; what the remote refuses stays in the tree below
+// refs/rescue/.
 func (s *Store) Rescue(ctx context.Context, dir, directive string, all bool, now time.Time) ([]string, error) {
 	c := &clone{store: s, dir: dir}
 	if err := c.ensure(ctx); err != nil {

@@ -7,8 +7,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// LookEvery is how often is looked whether a ref moved: a PM's push is seen within a second
-// (AGT-6).
+// LookEvery is the interval between two looks whether a ref moved: a PM's push is seen within a
+// second (AGT-6).
 const LookEvery = 500 * time.Millisecond
 
 // Watch watches the remote's control branch, the project's and the journals of units.

@@ -45,8 +45,8 @@ type redacted struct {
 	redact func(string) string // nil takes none
 }
 
-// Write returns len(p), or the error of the stream below. A line that is none without its
-// secrets is left out, and that is said.
+// Write returns len(p), or the error of the stream below. A line that is not JSON without its
+// secrets is left out, and a warning stands in its place.
 func (r redacted) Write(p []byte) (int, error) {
 	line := p
 	if r.redact != nil {

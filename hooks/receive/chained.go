@@ -23,8 +23,8 @@ import (
 // (internal/hookdir).
 const chainedSuffix = ".chained"
 
-// Path is the absolute path that this process was started as: a hook's place in
-// its layout. A parent may choose argv[0]; where no such file is, the kernel knows.
+// Path is the absolute path that this process was started as: where a hook is in its layout. A
+// parent may choose argv[0]; where that names no executable file, the path is the kernel's.
 func Path() string {
 	if strings.Contains(os.Args[0], "/") {
 		if path, err := filepath.Abs(os.Args[0]); err == nil && unix.Access(path, unix.X_OK) == nil {

@@ -51,8 +51,8 @@ type away struct {
 	log     func(format string, args ...any)
 }
 
-// RunAway works until ctx ends, or, with Once, until nothing is free. A *near.Refused is
-// that the gate does not want this machine.
+// RunAway works until ctx ends or, with Once, until no work is free. It returns a *near.Refused
+// where the gate turns this machine away.
 func RunAway(ctx context.Context, spec Away) (err error) {
 	state, err := claim(spec.State, spec.OwnState)
 	if err != nil {

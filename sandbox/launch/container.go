@@ -84,8 +84,8 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 }
 
 // StateInMemory is how large /bot may be, in bytes, where it is in the container's memory: at
-// most half of that. Who fills it then meets a full file system, and not the end of the
-// container, with the watcher and all that it knows.
+// most half of that memory. A process that fills /bot then meets a full file system. It does not
+// end the container, and with it the watcher and all that the watcher knows.
 func StateInMemory(s *config.Config) int64 {
 	return min(s.Sandbox.StateSize, s.Sandbox.Memory/2)
 }

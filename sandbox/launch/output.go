@@ -56,8 +56,8 @@ type share struct {
 // mark is what begins a worker's lines where there are several: what it works on.
 func (w *worker) mark() string { return LogMark(w.only) }
 
-// LogMark begins the lines of the worker in the launch log that holds a directive's lease,
-// "" for none.
+// LogMark is what begins a worker's lines in the launch log. Directive is the one whose lease the
+// worker holds, "" for none.
 func LogMark(directive string) string {
 	if directive == "" {
 		directive = "-"

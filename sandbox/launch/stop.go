@@ -12,7 +12,7 @@ import (
 	"git-ward/internal/runstate"
 )
 
-// End asks the launcher on a repository to end, of a number as Running has it.
+// End asks the launcher on a repository to end. The pid is the one that runstate.Running returns.
 func End(bare string, pid int) error {
 	if pid == 0 {
 		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, such as in its container, or end what else holds %s", filepath.Join(bare, runstate.LockPath))
