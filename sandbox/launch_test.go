@@ -191,9 +191,7 @@ func TestKilledLauncher(t *testing.T) {
 		return !running
 	})
 	backup := h.bare + ".backup"
-	if out, err := exec.Command("cp", "-a", h.bare, backup).CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
-	}
+	h.copy(backup)
 	other := filepath.Join(filepath.Dir(h.bare), "other")
 	if copied := h.start("--bare", backup, "--unfenced", "--once", "--state", other); copied.exit() != 0 {
 		t.Errorf("a launch of a copy:\n%s", &copied.err)
@@ -217,9 +215,10 @@ func TestOneGate(t *testing.T) {
 	first := h.unfenced()
 	r := h.report()
 	lock, other := filepath.Join(h.bare, runstate.LockPath), filepath.Join(filepath.Dir(h.bare), "other")
+	h.copy(backup)
 	for _, c := range [...][2]string{
 		{"", "another launcher, process " + fmt.Sprint(first.Process.Pid) + ", works on " + h.bare},
-		{`cp -a "$1" "$2" && cp -a --remove-destination "$2/ward/launch.lock" "$1/ward/"`, "cannot be seen from here, runs on " + h.bare},
+		{`cp -a --remove-destination "$2/ward/launch.lock" "$1/ward/"`, "cannot be seen from here, runs on " + h.bare},
 		{`rm "$1/ward/launch.lock"`, "cannot be seen from here, runs on " + h.bare},
 	} {
 		if out, err := exec.Command("sh", "-c", c[0], "sh", h.bare, backup).CombinedOutput(); err != nil {

@@ -234,6 +234,20 @@ type launcher struct {
 	out, err bytes.Buffer
 }
 
+// copy copies the repository while a launch works in it: a try at which something goes, such as
+// gc.pid, is none.
+func (h *house) copy(to string) {
+	h.t.Helper()
+	await.True(h.t, "a copy", func() bool {
+		out, err := exec.Command("cp", "-a", h.bare, to).CombinedOutput()
+		if err != nil {
+			h.t.Logf("%v: %s", err, out)
+			os.RemoveAll(to)
+		}
+		return err == nil
+	})
+}
+
 // start starts a launcher in an environment with secrets and a short runtime
 // directory of its own.
 func (h *house) start(args ...string) *launcher {
@@ -251,7 +265,7 @@ func (h *house) start(args ...string) *launcher {
 			dir := filepath.Base(filepath.Dir(path))
 			return dir == "containers" || dir == "libpod"
 		})
-		if len(left) > 0 && l.ProcessState.Exited() {
+		if len(left) > 0 && l.ProcessState != nil && l.ProcessState.Exited() {
 			h.t.Errorf("left over: %v", left)
 		}
 		os.RemoveAll(runtimeDir)

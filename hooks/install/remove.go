@@ -196,9 +196,12 @@ func (r *remover) modesBack(context.Context) error {
 
 // reflogs removes those that only Ward's core.logAllRefUpdates made: none where git was to
 // write some anyway.
-func (r *remover) reflogs(context.Context) error {
+func (r *remover) reflogs(ctx context.Context) error {
 	logs := filepath.Join(r.Dir, "logs")
-	theirs := slices.ContainsFunc(r.before.Settings["core.logAllRefUpdates"].Before, func(v string) bool { return v != "false" })
+	const key = "core.logAllRefUpdates"
+	s, now := r.before.Settings[key], r.settings.all(ctx, key)
+	theirs := slices.ContainsFunc(s.Before, func(v string) bool { return v != "false" }) ||
+		len(now) > 0 && !slices.Equal(now, s.After) && !slices.Equal(now, s.Before) // somebody wants them now
 	if _, err := os.Stat(logs); err == nil && !theirs && r.before.known && !r.before.Reflogs && !r.before.Made {
 		r.step(change("remove", "logs/, the reflogs that were begun for Ward"), func() error {
 			root, err := os.OpenRoot(r.Dir)
@@ -243,6 +246,10 @@ func isUnfinished(e fs.DirEntry) bool {
 	return name != nil && e.Type().IsRegular() && made.MatchString(name[1])
 }
 
+// keeps reports whether an entry of ward/ that Ward made stays without --purge: the only copy of
+// what a person wrote.
+func (r *remover) keeps(name string) bool { return name == "held" && !r.purge }
+
 // files removes what Ward made in ward/, and last in it the record of what stood before.
 func (r *remover) files(context.Context) error {
 	ward := filepath.Join(r.Dir, "ward")
@@ -253,10 +260,13 @@ func (r *remover) files(context.Context) error {
 	if err != nil {
 		return err
 	}
-	ours, theirs, half := 0, []string(nil), []string(nil)
+	ours, theirs, half, stays := 0, []string(nil), []string(nil), false
 	for _, e := range entries {
 		name := "ward/" + diag.Clean(e.Name())
 		switch {
+		case r.keeps(e.Name()):
+			stays = true
+			r.plan.Stays = append(r.plan.Stays, name+", what is held out of directives: it lies nowhere else, and --purge deletes it")
 		case made.MatchString(e.Name()):
 			ours++
 		case isUnfinished(e):
@@ -267,6 +277,9 @@ func (r *remover) files(context.Context) error {
 		}
 	}
 	what := "ward/"
+	if stays {
+		what = "what else Ward made in ward/"
+	}
 	if len(theirs) > 0 {
 		r.plan.Stays = append(r.plan.Stays, "what Ward did not make: "+strings.Join(theirs, ", "))
 		what = "what Ward made in ward/"
@@ -274,10 +287,13 @@ func (r *remover) files(context.Context) error {
 	if len(half) > 0 {
 		what += ", and what is half written: " + strings.Join(half, ", ")
 	}
-	if ours == 0 && len(theirs) > 0 {
+	if ours == 0 && (stays || len(theirs) > 0) {
 		return nil
 	}
-	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, and the door's key")
+	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, the keys of door and verdicts, and what was spent")
+	if _, err := os.Lstat(filepath.Join(ward, "held")); err == nil && r.purge {
+		r.plan.Lost = append(r.plan.Lost, "what is held out of directives, of which no other copy is: ward/held")
+	}
 	r.step(change("remove", "%s", what), func() error {
 		root, err := os.OpenRoot(ward)
 		if err != nil {
@@ -289,7 +305,7 @@ func (r *remover) files(context.Context) error {
 			return err
 		}
 		for _, e := range entries {
-			if e.Name() == filepath.Base(beforeFile) || !made.MatchString(e.Name()) && !isUnfinished(e) {
+			if e.Name() == filepath.Base(beforeFile) || r.keeps(e.Name()) || !made.MatchString(e.Name()) && !isUnfinished(e) {
 				continue
 			}
 			if err := root.RemoveAll(e.Name()); err != nil {
@@ -298,7 +314,9 @@ func (r *remover) files(context.Context) error {
 		}
 		err = ignore(root.Remove(filepath.Base(beforeFile)))
 		if len(theirs) == 0 {
-			err = errors.Join(err, ignore(os.Remove(ward)))
+			if gone := os.Remove(ward); !errors.Is(gone, syscall.ENOTEMPTY) { // else what is held out stays
+				err = errors.Join(err, ignore(gone))
+			}
 		}
 		return err
 	})

@@ -120,6 +120,11 @@ func TestRemovesInTwo(t *testing.T) {
 	run(t, want)
 	gitIn(t, want.Dir, "config", "receive.maxInputSize", "77")
 	gitIn(t, want.Dir, "config", "--add", "receive.hideRefs", "refs/more")
+	gitIn(t, want.Dir, "config", "core.logAllRefUpdates", "true") // the reflogs are somebody's now
+	held := filepath.Join(want.Dir, "ward/held/D-1.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(held), 0o700), os.WriteFile(held, []byte("the only copy"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	gitIn(t, want.Dir, "branch", "agent/D-1", commit(t, want.Dir, gitIn(t, want.Dir, "rev-parse", "master"), map[string]string{"new": "x"}))
 	gitIn(t, want.Dir, "branch", "rescue/1", "agent/D-1") // which goes, too, and saves nothing
 	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
@@ -138,8 +143,15 @@ func TestRemovesInTwo(t *testing.T) {
 	if got := gitIn(t, want.Dir, "config", "--get-all", "receive.hideRefs"); got != "refs/secret\nrefs/more" {
 		t.Error(got)
 	}
-	gitIn(t, want.Dir, "rev-parse", "ward", "refs/ward/audit", "agent/D-1")
-	run(t, want) // and Ward comes back
+	gitIn(t, want.Dir, "rev-parse", "ward", "refs/ward/audit", "agent/D-1", "agent/D-1@{0}")
+	if data, err := os.ReadFile(held); string(data) != "the only copy" {
+		t.Errorf("what is held out: %q, %v", data, err)
+	}
+	if plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir}); err != nil || len(plan.Steps) > 0 {
+		t.Errorf("once more: %+v, %v", plan, err)
+	}
+	gitIn(t, want.Dir, "config", "core.logAllRefUpdates", "always") // as Ward has it
+	run(t, want)                                                    // and Ward comes back
 	take(t, want.Dir)
 	if got := gitIn(t, want.Dir, "for-each-ref"); got != before["refs"] {
 		t.Error(got)

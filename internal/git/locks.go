@@ -171,9 +171,12 @@ func (r *Repo) maybeHeld(owner uint32) bool {
 	for pid := os.Getpid(); pid > 0; pid = parent[pid] {
 		all = slices.DeleteFunc(all, func(p process.Info) bool { return p.PID == pid })
 	}
-	here, err := filepath.EvalSymlinks(r.Dir)
-	if filepath.Base(here) == ".git" { // it works at the top of the tree
-		here = filepath.Dir(here)
+	places, err := r.places()
+	below := func(dir string) bool {
+		return slices.ContainsFunc(places, func(place string) bool { return dir == place || strings.HasPrefix(dir, place+"/") })
+	}
+	named := func(text []byte) bool {
+		return slices.ContainsFunc(places, func(place string) bool { return bytes.Contains(text, []byte(place)) })
 	}
 	return err != nil || slices.ContainsFunc(all, func(p process.Info) bool {
 		if p.Dead {
@@ -186,7 +189,7 @@ func (r *Repo) maybeHeld(owner uint32) bool {
 			return false
 		}
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID)) // GIT_DIR, of one that works elsewhere
-		if bytes.Contains(rest, []byte(here)) || bytes.Contains(environ, []byte(here)) {
+		if named(rest) || named(environ) {
 			return true
 		}
 		there, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
@@ -194,8 +197,47 @@ func (r *Repo) maybeHeld(owner uint32) bool {
 			info, gone := os.Stat(fmt.Sprintf("/proc/%d", p.PID))
 			return gone == nil && ownerOf(info) == owner
 		}
-		return there == here || strings.HasPrefix(there, here+"/")
+		return below(there)
 	})
+}
+
+// places are the directories in which a git works on the repository: its own or the tree around
+// it, and each linked worktree, which has its locks in here.
+func (r *Repo) places() ([]string, error) {
+	common, err := ledTo(r.Dir, "commondir") // of a linked worktree's
+	if common == "" {
+		common = r.Dir
+	}
+	here, notHere := filepath.EvalSymlinks(common)
+	if err = errors.Join(err, notHere); err != nil {
+		return nil, err
+	}
+	if filepath.Base(here) == ".git" { // it works at the top of the tree
+		here = filepath.Dir(here)
+	}
+	places := []string{here}
+	linked, _ := os.ReadDir(filepath.Join(common, "worktrees")) // mostly there are none
+	for _, e := range linked {
+		file, notRead := ledTo(filepath.Join(common, "worktrees", e.Name()), "gitdir")
+		err = errors.Join(err, notRead)
+		if real, gone := filepath.EvalSymlinks(filepath.Dir(file)); file != "" && gone == nil {
+			places = append(places, real)
+		}
+	}
+	return places, err
+}
+
+// ledTo is the path that a file of git's in a directory holds, "" where there is no such file.
+func ledTo(dir, name string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	switch path := strings.TrimSpace(string(data)); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil || filepath.IsAbs(path):
+		return path, err
+	default:
+		return filepath.Join(dir, path), nil
+	}
 }
 
 func ownerOf(info os.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }

@@ -121,6 +121,41 @@ func TestUnlock(t *testing.T) {
 	}
 }
 
+// TestUnlockBesideATree: a git that works in a linked worktree keeps its lock, which lies in the
+// repository.
+func TestUnlockBesideATree(t *testing.T) {
+	r := bare(t)
+	tree := filepath.Join(t.TempDir(), "tree")
+	env := append(os.Environ(), "TREE="+tree, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	shell(t, r.Dir, env, `git worktree add --quiet --detach "$TREE" $(git commit-tree -m one $(git mktree </dev/null))`)
+	lock := filepath.Join(r.Dir, "worktrees/tree/index.lock")
+	old := time.Now().Add(-time.Minute)
+	if err := errors.Join(os.WriteFile(lock, nil, 0o644), os.Chtimes(lock, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	commit := exec.CommandContext(t.Context(), "git", "hash-object", "--stdin")
+	commit.Dir = tree
+	in, err := commit.StdinPipe()
+	if err == nil {
+		err = commit.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []*Repo{r, Open(filepath.Join(r.Dir, "worktrees/tree"))} {
+		if removed, err := at.UnlockAll(t.Context()); err != nil || len(removed) > 0 {
+			t.Errorf("a git works in the tree, and %q went, %v", removed, err)
+		}
+	}
+	in.Close()
+	if err := commit.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := r.UnlockAll(t.Context()); err != nil || strings.Join(removed, " ") != "worktrees/tree/index.lock" {
+		t.Errorf("removed %q, %v", removed, err)
+	}
+}
+
 // unlocksVar has TestUnlockBesideOthers' second process unlock a repository.
 const unlocksVar = "WARD_TEST_UNLOCKS"
 
