@@ -88,4 +88,3 @@ func (u *units) identity() (string, error) {
 	}
 	return name + ">", nil
 }
-
