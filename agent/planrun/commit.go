@@ -112,8 +112,8 @@ func (u *run) plainText(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// undo takes back what a failed step did to the tree. The run began at a clean
-// tree, so that nothing else is there.
+// undo takes back what a failed step did to the tree. The run began at a clean tree, but whoever
+// works in it meanwhile may have left something there, so all of it is put aside first.
 func (u *run) undo(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // the next run finds the intent, and puts it aside
@@ -127,10 +127,10 @@ func (u *run) undo(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", u.head); err != nil {
+	if err := u.putAside(ctx, "a failed", u.head); err != nil {
 		return err
 	}
-	_, err := u.deps.Tree.Git(ctx, "clean", "-ffdq", "--exclude=/logs/")
+	_, err := u.deps.Tree.Git(ctx, "clean", "-ffdq", "--exclude=/logs/") // directories that are empty now
 	u.clearIntent()
 	return err
 }

@@ -308,6 +308,9 @@ func (u *run) clean(ctx context.Context) error {
 		}
 	}
 	status, err := u.deps.Tree.Git(ctx, "status", "--porcelain", "--untracked-files=all", "--", ".", ":(exclude)logs")
+	if err == nil && status == "" { // of logs/, what git tracks is the person's
+		status, err = u.deps.Tree.Git(ctx, "status", "--porcelain", "--untracked-files=no", "--", "logs")
+	}
 	if !interrupted && err != nil || err == nil && status == "" {
 		return err
 	}
@@ -316,16 +319,16 @@ func (u *run) clean(ctx context.Context) error {
 		return diag.Hint(fmt.Errorf("the working tree has changes that are not committed, such as %s", diag.Clean(strings.TrimSpace(first))),
 			"commit them, or git stash: each step of a plan becomes a commit of its own")
 	}
-	return u.putAside(ctx)
+	return u.putAside(ctx, "an interrupted", "HEAD")
 }
 
-// leftRef is where a local commit keeps what an interrupted step left; its reflog
-// has the older ones.
+// leftRef is where a local commit keeps what a step left that failed or was interrupted; its
+// reflog has the older ones.
 const leftRef = "refs/ward-left"
 
-// putAside commits what is in the working tree to leftRef, and makes the tree that
-// of HEAD again. It can itself be interrupted at any point.
-func (u *run) putAside(ctx context.Context) error {
+// putAside commits what is in the working tree to leftRef, and moves branch and tree to a
+// commit. It can itself be interrupted at any point.
+func (u *run) putAside(ctx context.Context, which, to string) error {
 	if err := u.stageAll(ctx); err != nil {
 		// The index may be cut off; it is made anew from HEAD and the tree.
 		if err := os.Remove(filepath.Join(u.repo.Dir, "index")); err != nil {
@@ -339,14 +342,22 @@ func (u *run) putAside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, err := u.deps.Tree.Git(ctx, "commit-tree", tree, "-p", "HEAD", "-m", "ward: left by an interrupted step of "+u.path)
+	was, err := u.deps.Tree.Git(ctx, "rev-parse", "HEAD^{tree}")
 	if err != nil {
 		return err
 	}
-	if _, err := u.deps.Tree.Git(ctx, "update-ref", "--create-reflog", "-m", "ward: interrupted", leftRef, id); err != nil {
+	if tree == was { // nothing was left
+		_, err = u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", to)
 		return err
 	}
-	_, err = u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", "HEAD")
+	id, err := u.deps.Tree.Git(ctx, "commit-tree", tree, "-p", "HEAD", "-m", "ward: left by "+which+" step of "+u.path)
+	if err != nil {
+		return err
+	}
+	if _, err := u.deps.Tree.Git(ctx, "update-ref", "--create-reflog", "-m", "ward: left by "+which+" step", leftRef, id); err != nil {
+		return err
+	}
+	_, err = u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", to)
 	return err
 }
 
