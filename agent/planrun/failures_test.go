@@ -33,6 +33,11 @@ func TestFailures(t *testing.T) {
 			if status := gitRun(t, r, "status", "--porcelain"); status != "" {
 				t.Errorf("left in the tree: %s", status)
 			}
+			if name == "exit" { // it may be somebody else's, who works there meanwhile
+				if left := gitRun(t, r, "show", leftRef+":junk"); left != "x" {
+					t.Errorf("put aside: %q", left)
+				}
+			}
 			if branch := gitRun(t, r, "symbolic-ref", "--short", "HEAD"); branch != "work" {
 				t.Errorf("on %s", branch)
 			}
@@ -43,6 +48,22 @@ func TestFailures(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTrackedLogs: what git tracks below logs/ is the person's, and no step resets it.
+func TestTrackedLogs(t *testing.T) {
+	dir := newRepo(t, "-- plan.txt --\n# FSM: sub\nrun_in_bash_session exit 1\n-- logs/mine --\nold\n")
+	r := newRunner(dir)
+	gitRun(t, r, "add", "--force", "logs/mine")
+	gitRun(t, r, "commit", "--quiet", "--allow-empty", "-m", "logs of the project's own")
+	mine := filepath.Join(r.Tree.Dir, "logs/mine")
+	if err := os.WriteFile(mine, []byte("new\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Run(t.Context(), "plan.txt")
+	if data, readErr := os.ReadFile(mine); err == nil || !strings.Contains(err.Error(), "changes that are not committed") || string(data) != "new\n" {
+		t.Errorf("%v; %q, %v", err, data, readErr)
 	}
 }
 
