@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/pattern"
 	"git-ward/internal/scratch"
 	"git-ward/internal/token"
 )
@@ -202,13 +203,17 @@ func (p *Pair) Git(args ...string) string {
 	return p.Run(p.Work, "git", args...)
 }
 
+// waiting is what who waits on a slow machine is told (cli.Env.Slow).
+var waiting = pattern.New(`(?m)^git-ward: .* \.\.\.\n`)
+
 // Try runs a program with more environment and input, and returns its output
-// whether it failed or not.
+// whether it failed or not, without what only a slow machine has it say.
 func (p *Pair) Try(dir string, env []string, stdin, name string, args ...string) (string, error) {
 	p.T.Helper()
 	cmd := p.Command(dir, env, name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
-	return await.Output(p.T, cmd)
+	out, err := await.Output(p.T, cmd)
+	return waiting.Regexp().ReplaceAllString(out, ""), err
 }
 
 // Command is a program to start, with more environment.
