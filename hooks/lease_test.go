@@ -63,6 +63,15 @@ func (p leased) door(name string) []string {
 	return door.Environ(key, door.NewID(time.Now()), "agent", name)
 }
 
+// flood pushes a commit of 120 kB that nobody has.
+func (p leased) flood(l lease.Lease, refspec string) (string, error) {
+	noise := make([]byte, 60_000)
+	rand.Read(noise)
+	p.Git("checkout", "--quiet", "--detach", "main")
+	p.Commit("noise", fmt.Sprintf("%x", noise))
+	return p.push(l, refspec)
+}
+
 // push pushes as a worker.
 func (p leased) push(l lease.Lease, args ...string) (string, error) {
 	p.T.Helper()
@@ -329,13 +338,7 @@ func TestShareOfTheRoom(t *testing.T) {
 	p := newLeased(t)
 	limitTo(p.Pair, "agent_objects", "600_000")
 	three := p.take("D-3", time.Now())
-	flood := func(l lease.Lease, ref string) (string, error) {
-		noise := make([]byte, 60_000)
-		rand.Read(noise)
-		p.Git("checkout", "--quiet", "--detach", "main")
-		p.Commit("noise", fmt.Sprintf("%x", noise))
-		return p.push(l, "HEAD:"+ref)
-	}
+	flood := func(l lease.Lease, ref string) (string, error) { return p.flood(l, "HEAD:"+ref) }
 	p.accepts(flood(three, "refs/heads/agent/D-3-0"))
 	seven := p.take("D-7", time.Now())
 	out, err, n := "", error(nil), 1
@@ -360,13 +363,7 @@ func TestShareOfWhatIsGone(t *testing.T) {
 	limitTo(p.Pair, "agent_objects", "600_000")
 	three := p.take("D-3", time.Now())
 	p.take("D-7", time.Now())
-	rewrite := func() (string, error) {
-		noise := make([]byte, 60_000)
-		rand.Read(noise)
-		p.Git("checkout", "--quiet", "--detach", "main")
-		p.Commit("noise", fmt.Sprintf("%x", noise))
-		return p.push(three, "--force", "HEAD:refs/heads/agent/D-3")
-	}
+	rewrite := func() (string, error) { return p.flood(three, "+HEAD:refs/heads/agent/D-3") }
 	out, err := "", error(nil)
 	for n := 0; err == nil && n < 9; n++ {
 		out, err = rewrite()

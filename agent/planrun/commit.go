@@ -112,8 +112,8 @@ func (u *run) plainText(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// undo takes back what a failed step did to the tree. The run began at a clean tree, but whoever
-// works in it meanwhile may have left something there, so all of it is put aside first.
+// undo takes back what a failed step did to the tree. The run began at a clean tree, but somebody
+// may work in it meanwhile. So all that is there is put aside first.
 func (u *run) undo(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // the next run finds the intent, and puts it aside

@@ -346,16 +346,14 @@ func (u *run) putAside(ctx context.Context, which, to string) error {
 	if err != nil {
 		return err
 	}
-	if tree == was { // nothing was left
-		_, err = u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", to)
-		return err
-	}
-	id, err := u.deps.Tree.Git(ctx, "commit-tree", tree, "-p", "HEAD", "-m", "ward: left by "+which+" step of "+u.path)
-	if err != nil {
-		return err
-	}
-	if _, err := u.deps.Tree.Git(ctx, "update-ref", "--create-reflog", "-m", "ward: left by "+which+" step", leftRef, id); err != nil {
-		return err
+	if tree != was { // else nothing was left
+		id, err := u.deps.Tree.Git(ctx, "commit-tree", tree, "-p", "HEAD", "-m", "ward: left by "+which+" step of "+u.path)
+		if err != nil {
+			return err
+		}
+		if _, err := u.deps.Tree.Git(ctx, "update-ref", "--create-reflog", "-m", "ward: left by "+which+" step", leftRef, id); err != nil {
+			return err
+		}
 	}
 	_, err = u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", to)
 	return err

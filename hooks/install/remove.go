@@ -246,9 +246,11 @@ func isUnfinished(e fs.DirEntry) bool {
 	return name != nil && e.Type().IsRegular() && made.MatchString(name[1])
 }
 
-// keeps reports whether an entry of ward/ that Ward made stays without --purge: the only copy of
-// what a person wrote.
-func (r *remover) keeps(name string) bool { return name == "held" && !r.purge }
+// heldDir is the entry of ward/ with the only copy of what a person wrote (internal/held). It
+// stays without --purge.
+const heldDir = "held"
+
+func (r *remover) keeps(name string) bool { return name == heldDir && !r.purge }
 
 // files removes what Ward made in ward/, and last in it the record of what stood before.
 func (r *remover) files(context.Context) error {
@@ -260,13 +262,16 @@ func (r *remover) files(context.Context) error {
 	if err != nil {
 		return err
 	}
-	ours, theirs, half, stays := 0, []string(nil), []string(nil), false
+	held := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == heldDir })
+	stays := held && !r.purge
+	if stays {
+		r.plan.Stays = append(r.plan.Stays, "ward/"+heldDir+", what is held out of directives: it lies nowhere else, and --purge deletes it")
+	}
+	ours, theirs, half := 0, []string(nil), []string(nil)
 	for _, e := range entries {
 		name := "ward/" + diag.Clean(e.Name())
 		switch {
 		case r.keeps(e.Name()):
-			stays = true
-			r.plan.Stays = append(r.plan.Stays, name+", what is held out of directives: it lies nowhere else, and --purge deletes it")
 		case made.MatchString(e.Name()):
 			ours++
 		case isUnfinished(e):
@@ -291,8 +296,8 @@ func (r *remover) files(context.Context) error {
 		return nil
 	}
 	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, the keys of door and verdicts, and what was spent")
-	if _, err := os.Lstat(filepath.Join(ward, "held")); err == nil && r.purge {
-		r.plan.Lost = append(r.plan.Lost, "what is held out of directives, of which no other copy is: ward/held")
+	if held && r.purge {
+		r.plan.Lost = append(r.plan.Lost, "the only copy of what is held out of directives, in ward/"+heldDir)
 	}
 	r.step(change("remove", "%s", what), func() error {
 		root, err := os.OpenRoot(ward)
@@ -313,10 +318,8 @@ func (r *remover) files(context.Context) error {
 			}
 		}
 		err = ignore(root.Remove(filepath.Base(beforeFile)))
-		if len(theirs) == 0 {
-			if gone := os.Remove(ward); !errors.Is(gone, syscall.ENOTEMPTY) { // else what is held out stays
-				err = errors.Join(err, ignore(gone))
-			}
+		if len(theirs) == 0 && !stays {
+			err = errors.Join(err, ignore(os.Remove(ward)))
 		}
 		return err
 	})

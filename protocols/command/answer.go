@@ -8,29 +8,44 @@ import (
 	"git-ward/protocols/uow"
 )
 
+// answered makes a step with the words that it needs. They are kept until it has been pushed.
+func (u *units) answered(id uow.ID, in uow.Input) (err error) {
+	file := u.kept("WARD_ANSWER.*")
+	if in.Note, err = u.answer(id, in.Event, file); err != nil {
+		return said(err)
+	}
+	if err := u.step(id, in); err != nil {
+		if file.path != "" {
+			err = diag.Hint(err, "the text is kept in %s", file.path)
+		}
+		return err
+	}
+	file.arrived()
+	return nil
+}
+
 // answer is what the PM says to a unit where the command line does not say it: the words
 // that an answer or a clarification is, by the editor, as git commit asks for its own. So
-// the command that a list names can be pasted as it is. Other steps need no words. The text
-// is kept until the step has been pushed.
-func (u *units) answer(id uow.ID, event uow.Event) (text string, file *kept, err error) {
-	file = u.kept("WARD_ANSWER.*")
+// the command that a list names can be pasted as it is. Other steps need no words.
+func (u *units) answer(id uow.ID, event uow.Event, file *kept) (string, error) {
 	j, err := u.journal(id)
 	if err != nil || j == nil {
-		return "", file, err // the step says that there is none
+		return "", err // the step says that there is none
 	}
 	last := j.Last()
 	asked := last.State == uow.PendingApproval && last.ReasonCode == uow.Question
 	if event != uow.Clarify && (event != uow.Approve || !asked) || len(last.Possible()) == 0 {
-		return "", file, nil
+		return "", nil
 	}
-	if text, err = inEditor(u.ctx, u.env, file, answerTemplate(last)); err != nil {
-		return "", file, err
+	text, err := inEditor(u.ctx, u.env, file, answerTemplate(last))
+	if err != nil {
+		return "", err
 	}
 	if text = comms.AboveScissors(text); text == "" {
 		file.arrived()
-		return "", file, refused(u.env, "", "the text is empty, so nothing was changed")
+		return "", refused(u.env, "", "the text is empty, so nothing was changed")
 	}
-	return text, file, nil
+	return text, nil
 }
 
 // answerTemplate is what the editor begins with: what the unit says is below the line, and

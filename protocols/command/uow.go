@@ -149,21 +149,10 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	if expire {
 		return u.expire(id, in)
 	}
-	if note != "" {
-		return u.step(id, in)
+	if note == "" {
+		return u.answered(id, in)
 	}
-	text, file, err := u.answer(id, v.event)
-	if err != nil {
-		return said(err)
-	}
-	in.Note = text
-	if err := u.step(id, in); err != nil && file.path != "" {
-		return diag.Hint(err, "the text is kept in %s", file.path)
-	} else if err != nil {
-		return err
-	}
-	file.arrived()
-	return nil
+	return u.step(id, in)
 }
 
 func codes(e uow.Event) string {

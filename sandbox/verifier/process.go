@@ -164,14 +164,15 @@ func (o *Outcome) ended(limited context.Context, out *output) {
 
 // checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3 the
 // commit. Nothing of the repository's own settings or hooks counts. It comes to what
-// 'git clone --shared' makes of a repository with one branch, main, HEAD detached. A clone
-// starts five processes of git instead of two, which take longer than many a command.
+// 'git clone --shared' makes of a repository with one branch, main, HEAD detached, but that
+// origin is the checkout itself. A clone starts five processes of git instead of two, which
+// take longer than many a command.
 const checkoutScript = `set -e
 export GIT_DEFAULT_HASH=sha1 GIT_DEFAULT_REF_FORMAT=files
 git init --quiet --template= "$2"
 cd "$2"
 mkdir -p .git/hooks .git/info .git/refs/remotes/origin
-printf '[core]\n\thooksPath = /dev/null\n[remote "origin"]\n\turl = %s\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n' "$1" >>.git/config
+printf '[core]\n\thooksPath = /dev/null\n[remote "origin"]\n\turl = .\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n' >>.git/config
 printf '%s/objects\n' "$1" >.git/objects/info/alternates
 for ref in HEAD refs/heads/main refs/remotes/origin/main; do printf '%s\n' "$3" >".git/$ref"; done
 git reset --quiet --hard "$3"`

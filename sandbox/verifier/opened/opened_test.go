@@ -37,6 +37,19 @@ func open(t *testing.T, dir string) *os.File {
 	return root
 }
 
+// sees runs a line for the shell in a checkout, and compares what the watch saw.
+func (w *Watch) sees(t *testing.T, dir, line string, want []string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", line, err, out)
+	}
+	if got, err := w.End(); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%s: %q, not %q: %v", line, got, want, err)
+	}
+}
+
 // TestOpened: whoever opens a file, by whatever path, is seen; who looks only at its name,
 // or opens its neighbours, has not opened it.
 func TestOpened(t *testing.T) {
@@ -60,15 +73,7 @@ func TestOpened(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command("sh", "-c", line)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", line, err, out)
-		}
-		if got, err := w.End(); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, not %q: %v", line, got, want, err)
-		}
+		w.sees(t, dir, line, want)
 	}
 }
 
@@ -98,15 +103,7 @@ func TestWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command("sh", "-c", line)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", line, err, out)
-		}
-		if got, err := w.End(); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, not %q: %v", line, got, want, err)
-		}
+		w.sees(t, dir, line, want)
 	}
 }
 
