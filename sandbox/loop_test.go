@@ -372,7 +372,8 @@ func TestAgentMerge(t *testing.T) {
 	p := gittest.New(t)
 	configtest.Set(t, p.Bare, "agent_merge = true", "unfenced_merge = true")
 	_, last, _ := strings.Cut(seven, "### D-5")
-	course(t, p, "### D-5"+last)
+	// A program that tests itself is the PM's to merge: nothing showed that its test can fail.
+	course(t, p, "### D-5"+strings.ReplaceAll(last, "the program tests itself (`./program --test`)", "it is a program (`test -x program`)"))
 	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
 		"--state", filepath.Join(filepath.Dir(p.Bare), "state"))
 	if err != nil {
