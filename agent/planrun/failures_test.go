@@ -1,10 +1,13 @@
 package planrun
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"git-ward/agent/activity"
 	"git-ward/agent/stop"
@@ -64,6 +67,38 @@ func TestTrackedLogs(t *testing.T) {
 	_, err := r.Run(t.Context(), "plan.txt")
 	if data, readErr := os.ReadFile(mine); err == nil || !strings.Contains(err.Error(), "changes that are not committed") || string(data) != "new\n" {
 		t.Errorf("%v; %q, %v", err, data, readErr)
+	}
+}
+
+// TestLeftLocks: a run that was killed in a step goes on over the lock of a git that was killed
+// with it, but not over that of a git at work, such as a person's commit that waits for its editor.
+func TestLeftLocks(t *testing.T) {
+	dir := newRepo(t, "-- plan.txt --\n# FSM: sub\nrun_in_bash_session echo 1 >made\n")
+	r := newRunner(dir)
+	lock := filepath.Join(r.Tree.Dir, ".git/index.lock")
+	old := time.Unix(1, 0)
+	if err := errors.Join(os.WriteFile(intentPath(filepath.Dir(lock)), []byte("plan.txt#1\n"), 0o644), os.WriteFile(lock, nil, 0o644), os.Chtimes(lock, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	editing := exec.CommandContext(t.Context(), "git", "hash-object", "--stdin")
+	editing.Dir = r.Tree.Dir
+	in, err := editing.StdinPipe()
+	if err == nil {
+		err = editing.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Run(t.Context(), "plan.txt")
+	if _, gone := os.Stat(lock); err == nil || !strings.Contains(err.Error(), "index.lock") || gone != nil {
+		t.Errorf("a git is at work: %v; %v", err, gone)
+	}
+	in.Close()
+	if err := editing.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := r.Run(t.Context(), "plan.txt"); err != nil || result.Executed != 1 {
+		t.Errorf("%+v, %v", result, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -359,25 +360,23 @@ func (u *run) putAside(ctx context.Context, which, to string) error {
 	return err
 }
 
-// clearLocks removes the lock files of a git that was killed with the last run. It
-// waits first: a child may still be at its last breath.
+// clearLocks removes the lock files of a git that was killed with the last run, and no lock
+// that a git at work may hold. It waits first: a child may still be at its last breath.
 func (u *run) clearLocks(ctx context.Context) error {
 	names := []string{"index.lock", "HEAD.lock", localRef + ".lock"}
 	if ref, err := u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
 		names = append(names, ref+".lock")
 	}
-	for _, name := range names {
-		path := filepath.Join(u.repo.Dir, filepath.FromSlash(name))
-		for end := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) { // git removes its lock within that, unless it was killed
-			if _, err := os.Stat(path); err != nil {
-				break
-			}
-			if time.Now().After(end) {
-				if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-					return err
-				}
-			}
-		}
+	there := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(u.repo.Dir, filepath.FromSlash(name)))
+		return err == nil
 	}
-	return nil
+	for range 100 { // two seconds: git removes its lock within that, unless it was killed
+		if !slices.ContainsFunc(names, there) {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	_, err := u.repo.UnlockAll(ctx)
+	return err
 }
