@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/flock"
 	"git-ward/internal/hookdir"
 	"git-ward/internal/pattern"
+	"git-ward/internal/scratch"
 )
 
 // Removal says how Ward is taken out of a repository.
@@ -194,6 +195,16 @@ func (r *remover) modesBack(context.Context) error {
 	return nil
 }
 
+// unmounted refuses a directory below which something is mounted: its files lie elsewhere, and a
+// removal would go through to them.
+func unmounted(dir string) error {
+	mounts, err := scratch.MountsBelow(dir)
+	if err != nil || len(mounts) == 0 {
+		return err
+	}
+	return diag.Hint(fmt.Errorf("%s is mounted below %s, so that its files would go, too", diag.Clean(mounts[0]), dir), "umount it, and try again")
+}
+
 // reflogs removes those that only Ward's core.logAllRefUpdates made: none where git was to
 // write some anyway.
 func (r *remover) reflogs(ctx context.Context) error {
@@ -258,6 +269,9 @@ func (r *remover) files(context.Context) error {
 	if !r.wards() {
 		return nil
 	}
+	if err := unmounted(ward); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(ward)
 	if err != nil {
 		return err
@@ -305,6 +319,9 @@ func (r *remover) files(context.Context) error {
 			return ignore(err)
 		}
 		defer root.Close()
+		if err := unmounted(ward); err != nil {
+			return err
+		}
 		entries, err := fs.ReadDir(root.FS(), ".")
 		if err != nil {
 			return err

@@ -224,6 +224,40 @@ func TestRemovesNoNeighbours(t *testing.T) {
 	}
 }
 
+// TestRemovesNoMount: what is mounted in Ward's own directory is somebody's, and keeps the
+// removal from all of it.
+func TestRemovesNoMount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root may mount a directory")
+	}
+	want := request(t, project(t, "master"))
+	run(t, want)
+	mine, at := t.TempDir(), filepath.Join(want.Dir, "ward/cache")
+	overwrite(t, filepath.Join(mine, "file"), "mine")
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount(mine, at, "", syscall.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	mounted := true
+	unmount := func() {
+		if err := syscall.Unmount(at, 0); err != nil && mounted {
+			t.Error(err)
+		}
+		mounted = false
+	}
+	t.Cleanup(unmount)
+	if _, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir}); err == nil || !strings.Contains(err.Error(), at+" is mounted below ") {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(mine, "file")); string(data) != "mine" {
+		t.Error(err)
+	}
+	unmount()
+	take(t, want.Dir)
+}
+
 // TestMadeIsWhole: no file that Ward's programs name in ward/ is missing from those that go.
 func TestMadeIsWhole(t *testing.T) {
 	found := 0

@@ -77,7 +77,7 @@ func namesOf(dir *os.Root) (names []string, err error) {
 
 func unmountBelow(dir string) error {
 	for range 3 { // one may hide another
-		below, err := mountsBelow(dir)
+		below, err := MountsBelow(dir)
 		if err != nil || len(below) == 0 {
 			return err
 		}
@@ -91,8 +91,9 @@ func unmountBelow(dir string) error {
 	return fmt.Errorf("what is mounted below %s does not go, and so it stays", dir)
 }
 
-// mountsBelow are the mount points in a directory, in the order of mounting.
-func mountsBelow(dir string) ([]string, error) {
+// MountsBelow are the mount points in a directory, absolute paths in the order of mounting, as
+// /proc/self/mountinfo has them.
+func MountsBelow(dir string) ([]string, error) {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
