@@ -371,11 +371,11 @@ func (u *run) clearLocks(ctx context.Context) error {
 		_, err := os.Lstat(filepath.Join(u.repo.Dir, filepath.FromSlash(name)))
 		return err == nil
 	}
-	for range 100 { // two seconds: git removes its lock within that, unless it was killed
+	for range 100 {
 		if !slices.ContainsFunc(names, there) {
 			return nil
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // git removes its lock within two seconds, unless it was killed
 	}
 	_, err := u.repo.UnlockAll(ctx)
 	return err

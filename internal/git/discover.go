@@ -2,7 +2,9 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -39,6 +41,11 @@ func Discover(ctx context.Context, dir string) (*Repo, error) {
 // Named is Discover for a directory that its user named: it goes before GIT_DIR, and
 // may be a bare repository wherever it lies.
 func Named(ctx context.Context, dir string) (*Repo, error) {
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no directory %s", dir)
+	} else if err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", dir)
+	}
 	return ask(ctx, dir, Elsewhere(os.Environ()), [2]string{"safe.bareRepository", "all"})
 }
 
