@@ -22,6 +22,7 @@ const makes = `### D-1: the answer
 // word on it is the answer: the same commit is judged again, and no iteration is spent.
 func TestAsksToInclude(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	const script = `{"directive":"D-1","text":"Done.","calls":[{"name":"bash","args":{"command":"printf 'check:\n\ttrue\n' > GNUmakefile"}}]}
 {"directive":"D-1","text":"It passes."}
 `
@@ -68,6 +69,7 @@ func TestAsksToInclude(t *testing.T) {
 // PM's word is that they are enough, or a test of the claim's that fails without the work.
 func TestAsksAboutGuards(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("SKIPPED: python3 is not on this machine (scripts/setup --tests)")
 	}
@@ -129,6 +131,7 @@ func TestAsksAboutGuards(t *testing.T) {
 // not hold is said.
 func TestHoldsAlready(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	nothing := func(directive string) string {
 		return fmt.Sprintf("{\"directive\":%q,\"text\":\"It is done already.\"}\n", directive)
 	}
@@ -192,6 +195,7 @@ func asking(t *testing.T, check, script string) (p *gittest.Pair, launch func())
 // without it: the loop goes on, in the same unit, and asks no more for that claim.
 func TestAnswersByEdit(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	p, launch := asking(t, "test -s answer", `{"directive":"D-1","iteration":0,"text":"Done.","calls":[{"name":"bash","args":{"command":"printf 'check:\n\ttrue\n' > GNUmakefile"}}]}
 {"directive":"D-1","iteration":1,"text":"Without it.","calls":[{"name":"bash","args":{"command":"rm GNUmakefile && echo 42 > answer"}}]}
 {"directive":"D-1","text":"It passes."}

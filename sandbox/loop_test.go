@@ -69,6 +69,7 @@ func ended(t *testing.T, p *gittest.Pair, want map[string]string) string {
 // learnings, budgets and reports are what they are in the fence.
 func TestSevenEnds(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	p := gittest.New(t)
 	course(t, p, seven)
 	out, err := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
@@ -117,6 +118,7 @@ func TestSevenEnds(t *testing.T) {
 // learning written, a second time.
 func TestLoopKills(t *testing.T) {
 	tier.Full(t, "kills at random moments")
+	t.Parallel()
 	p := gittest.New(t)
 	first, _, _ := strings.Cut(seven, "### D-2")
 	course(t, p, first)
@@ -161,6 +163,7 @@ func TestLoopKills(t *testing.T) {
 // does a review that is refused.
 func TestRefusedWork(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	p := gittest.New(t)
 	const leak = `printf ghp_%s 0123456789abcdefghijABCDEFGHIJ012345 >token.txt`
 	p.Write("script.jsonl", `{"directive":"D-1","text":"A token.","calls":[{"name":"bash","args":{"command":"`+leak+`"}}]}
@@ -201,6 +204,7 @@ func TestRefusedWork(t *testing.T) {
 // that the hook holds the agent to (COMMS-4).
 func TestFullComms(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	p := gittest.New(t)
 	p.Write("script.jsonl", `{"directive":"D-1","text":"w","calls":[{"name":"bash","args":{"command":"echo 1 >w"}}]}`+"\n")
 	var b strings.Builder
@@ -230,6 +234,7 @@ func TestFullComms(t *testing.T) {
 // the PM's word takes the unit up again, and the report that closes follows.
 func TestStop(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	p := gittest.New(t)
 	_, last, _ := strings.Cut(seven, "### D-7")
 	course(t, p, "### D-7"+last)
@@ -369,6 +374,7 @@ func TestTimeRunsOutOnAClaim(t *testing.T) {
 // done, by the host's leave and nobody else's.
 func TestAgentMerge(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	p := gittest.New(t)
 	configtest.Set(t, p.Bare, "agent_merge = true", "unfenced_merge = true")
 	_, last, _ := strings.Cut(seven, "### D-5")

@@ -16,6 +16,7 @@ import (
 // before it left; what does not hold then stays, and the project holds after each (PROOF-7).
 func TestTakeAll(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	p := gittest.New(t)
 	var script, comms strings.Builder
 	comms.WriteString("# COMMS\n\n## Directives\n\n")

@@ -15,6 +15,7 @@ import (
 // run, whatever the PM has done meanwhile (SEE-1).
 func TestToldAndKilled(t *testing.T) {
 	tier.Full(t, "launches of seconds")
+	t.Parallel()
 	for name, meanwhile := range map[string]func(*desk){
 		"gone on with": func(d *desk) { d.letFree() },
 		"cancelled":    func(d *desk) { d.uow("cancel", "D-1.1"); d.letFree() }, // what ticks has left its group
