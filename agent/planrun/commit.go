@@ -130,7 +130,7 @@ func (u *run) undo(ctx context.Context) error {
 	if err := u.putAside(ctx, "a failed", u.head); err != nil {
 		return err
 	}
-	_, err := u.deps.Tree.Git(ctx, "clean", "-ffdq", "--exclude=/logs/") // directories that are empty now
+	_, err := u.deps.Tree.Git(ctx, "clean", "-fdq", "--exclude=/logs/") // directories that are empty now, and no repository
 	u.clearIntent()
 	return err
 }

@@ -70,6 +70,39 @@ func TestTrackedLogs(t *testing.T) {
 	}
 }
 
+// TestUndoLosesNothing: what a person has in the tree while a step fails is kept, whatever git
+// was told of it: what it tracks below logs/, what it is to assume unchanged, a repository.
+func TestUndoLosesNothing(t *testing.T) {
+	const work = "echo 1 >>logs/mine; echo 2 >>assumed; git init --quiet lib && cd lib && echo 3 >new && git add . && git -c user.name=a -c user.email=b commit -qm lib; exit 1"
+	dir := newRepo(t, "-- plan.txt --\n# FSM: sub\nrun_in_bash_session "+work+"\n-- assumed --\n-- logs/mine --\n")
+	r := newRunner(dir)
+	gitRun(t, r, "add", "--force", "logs/mine")
+	gitRun(t, r, "commit", "--quiet", "--allow-empty", "-m", "logs of the project's own")
+	gitRun(t, r, "update-index", "--assume-unchanged", "assumed")
+	if _, err := r.Run(t.Context(), "plan.txt"); err == nil {
+		t.Fatal("no failure")
+	}
+	for name, want := range map[string]string{"logs/mine": "1", "assumed": "2"} {
+		if is := gitRun(t, r, "show", leftRef+":"+name); is != want {
+			t.Errorf("%s: %q", name, is)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(r.Tree.Dir, "lib/new")); string(data) != "3\n" {
+		t.Error(err)
+	}
+	// A repository without a commit cannot be staged: the index stays.
+	gitRun(t, r, "init", "--quiet", "none")
+	if err := os.WriteFile(intentPath(filepath.Join(r.Tree.Dir, ".git")), []byte("plan.txt#1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Run(t.Context(), "plan.txt"); err == nil || !strings.Contains(err.Error(), "none/") {
+		t.Error(err)
+	}
+	if files := gitRun(t, r, "ls-files"); !strings.Contains(files, "assumed") {
+		t.Errorf("the index holds %q", files)
+	}
+}
+
 // TestLeftLocks: a run that was killed in a step goes on over the lock of a git that was killed
 // with it, but not over that of a git at work, such as a person's commit that waits for its editor.
 func TestLeftLocks(t *testing.T) {

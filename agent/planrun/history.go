@@ -330,14 +330,8 @@ const leftRef = "refs/ward-left"
 // putAside commits what is in the working tree to leftRef, and moves branch and tree to a
 // commit. It can itself be interrupted at any point.
 func (u *run) putAside(ctx context.Context, which, to string) error {
-	if err := u.stageAll(ctx); err != nil {
-		// The index may be cut off; it is made anew from HEAD and the tree.
-		if err := os.Remove(filepath.Join(u.repo.Dir, "index")); err != nil {
-			return err
-		}
-		if err := u.stageAll(ctx); err != nil {
-			return err
-		}
+	if err := u.stageLeft(ctx); err != nil {
+		return err
 	}
 	tree, err := u.deps.Tree.Git(ctx, "write-tree")
 	if err != nil {
@@ -358,6 +352,36 @@ func (u *run) putAside(ctx context.Context, which, to string) error {
 	}
 	_, err = u.deps.Tree.Git(ctx, "reset", "--quiet", "--hard", to)
 	return err
+}
+
+// stageLeft puts all of the tree into the index that a reset would take, too: what git tracks
+// below logs/, and what it was told to assume unchanged.
+func (u *run) stageLeft(ctx context.Context) error {
+	stage := func() error {
+		if u.deps.Record == nil {
+			// It says that files differ, which is why they are put aside.
+			u.deps.Tree.Git(ctx, "update-index", "-q", "--really-refresh")
+		}
+		err := u.stageAll(ctx)
+		if err == nil && u.deps.Record == nil {
+			_, err = u.deps.Tree.Git(ctx, "add", "--update")
+		}
+		return err
+	}
+	err := stage()
+	if err == nil {
+		return nil
+	}
+	// The index may be cut off; it is made anew from HEAD and the tree, and stays where that
+	// does not help.
+	index := filepath.Join(u.repo.Dir, "index")
+	if os.Rename(index, index+".ward") != nil {
+		return err
+	}
+	if err := stage(); err != nil {
+		return errors.Join(err, os.Rename(index+".ward", index))
+	}
+	return os.Remove(index + ".ward")
 }
 
 // clearLocks removes the lock files of a git that was killed with the last run, and no lock
