@@ -181,18 +181,21 @@ func Known(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	return all, err
 }
 
-// maxLessonBytes and maxLessons bound what a prompt tells of earlier directives,
-// the newest lessons; `git ward lesson list --all` lists all.
+// maxLessonBytes and maxLessons bound what a prompt tells of earlier directives, and
+// maxLesson, in bytes, one lesson's words in it; `git ward lesson list --all` lists all.
 const (
 	maxLessonBytes = 32 << 10
 	maxLessons     = 100
+	maxLesson      = 1 << 10
 )
 
-// Text is the newest lessons as Markdown, and how many they are.
+// Text is the newest lessons as Markdown, and how many they are. The directives take turns, so
+// that one whose lessons are many, long or dated in the future leaves room for the others'.
 func Text(list []lesson.Lesson) (text string, told int) {
 	var b strings.Builder
-	for _, l := range slices.Backward(list) {
-		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", l.ID, diag.Clean(l.TaskID), l.Status, l.Lesson.String(), Summary(l.Action))
+	for _, l := range inTurn(list) {
+		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", l.ID, diag.Clean(l.TaskID), l.Status,
+			diag.Cut(l.Lesson.String(), maxLesson), diag.Cut(Summary(l.Action), maxLesson))
 		if told == maxLessons || b.Len()+len(line) > maxLessonBytes {
 			break
 		}
@@ -202,5 +205,20 @@ func Text(list []lesson.Lesson) (text string, told int) {
 	if told == 0 {
 		return "", 0
 	}
-	return "# Lessons of earlier directives\n\nThe newest first; those of branches that are not merged are among them.\n\n" + b.String(), told
+	return "# Lessons of earlier directives\n\nThe newest of each directive first; those of branches that are not merged are among them.\n\n" + b.String(), told
+}
+
+// inTurn are the lessons, the newest of each directive first, then the one before it.
+func inTurn(list []lesson.Lesson) (turns []lesson.Lesson) {
+	round := map[string]int{} // by directive, how many of it there are
+	var rounds [][]lesson.Lesson
+	for _, l := range slices.Backward(list) {
+		n := round[l.TaskID]
+		round[l.TaskID]++
+		if n == len(rounds) {
+			rounds = append(rounds, nil)
+		}
+		rounds[n] = append(rounds[n], l)
+	}
+	return slices.Concat(rounds...)
 }

@@ -22,9 +22,18 @@ func TestText(t *testing.T) {
 	if new, old := strings.Index(text, "L-new"), strings.Index(text, "L-old"); told != maxLessons || new < 0 || old < new {
 		t.Errorf("%d told:\n%.300s", told, text)
 	}
-	list[len(list)-2].TaskID = strings.Repeat("x", maxLessonBytes)
-	if text, told := Text(list); told != 1 || len(text) > maxLessonBytes {
-		t.Errorf("%d told, %d bytes", told, len(text))
+}
+
+// TestTextInTurn: a directive whose lessons are long, many and dated in the future leaves room
+// for another's.
+func TestTextInTurn(t *testing.T) {
+	list := []lesson.Lesson{{ID: "L-theirs", TaskID: "D-2", Date: "2026-11-21"}}
+	for range maxLessons {
+		list = append(list, lesson.Lesson{ID: "L-flood", TaskID: "D-1", Date: "9999-12-31", Lesson: diag.Untrusted(strings.Repeat("x", 2*maxLessonBytes))})
+	}
+	text, told := Text(list)
+	if theirs := strings.Index(text, "L-theirs"); theirs < 0 || theirs > 2*maxLesson || told < 10 || len(text) > maxLessonBytes+200 {
+		t.Errorf("%d told, %d bytes, D-2's at %d", told, len(text), theirs)
 	}
 }
 

@@ -66,7 +66,29 @@ func (t *tracker) assign(v *value, data []byte, at, end int) {
 	for from > 0 && at-from < v.before && kind(data[from-1])&isName != 0 {
 		from--
 	}
-	t.assignments = append(t.assignments, assignment{from, at, min(len(data), to+len(`\n`))})
+	t.assignments = append(t.assignments, assignment{from, at, min(len(data), v.reach(data, open, to)+len(`\n`))})
+}
+
+// reach is where the regex stops reading a value that begins at open or before, at the latest:
+// before a run of value bytes ends at to, where no alternative takes so many of them.
+func (v *value) reach(data []byte, open, to int) int {
+	if len(v.ends) == 0 {
+		return to
+	}
+	furthest := open
+	for _, end := range v.ends {
+		i := open
+		for left := end.bound; i < to; i++ {
+			if !sets[end.run].has(data[i]) {
+				if left--; left < 0 {
+					break
+				}
+			}
+		}
+		furthest = max(furthest, i)
+	}
+	// One byte more, so that no match takes the cut for the end of the text.
+	return min(to, furthest+1)
 }
 
 // skip passes over at most n bytes of the given kinds.

@@ -108,6 +108,25 @@ func TestMixture(t *testing.T) {
 	}
 }
 
+// TestLongValues compares where a value without a greatest length ends: about the bounds of the
+// parts that have one, among names and operators that begin others.
+func TestLongValues(t *testing.T) {
+	for _, id := range []string{"generic-api-key", "yandex-access-token"} {
+		r := ruleNamed(t, id)
+		for seed := range uint64(60) {
+			rnd := newRand(seed)
+			var b bytes.Buffer
+			for b.Len() < 600 {
+				b.WriteString([]string{"key=", "yandex=", "token = \"", ";", "\n", "\\n", "=", "==", "+", ".", "/"}[rnd.IntN(11)])
+				if rnd.IntN(3) == 0 {
+					b.WriteString(sample(t, []string{`[a-z0-9]{145,155}`, `[a-z0-9+/]{145,155}={0,4}`, `([a-z0-9]{3,9}=){2,40}`, `[a-zA-Z0-9.=/-]{1,40}`}[rnd.IntN(4)], rnd))
+				}
+			}
+			compare(t, r, b.Bytes())
+		}
+	}
+}
+
 func mixture(t *testing.T, rnd *rand.Rand, chosen []*rule) []byte {
 	var b bytes.Buffer
 	for b.Len() < 4000 {

@@ -830,7 +830,7 @@ var rules = []rule{
 		id:          "generic-api-key",
 		description: "Detected a Generic API Key, potentially exposing access to various services and sensitive operations.",
 		regex:       `(?i)[\w.-]{0,50}?(?:access|auth|(?-i:[Aa]pi|API)|credential|creds|key|passw(?:or)?d|secret|token)(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}([\w.=-]{10,150}|[a-z0-9][a-z0-9+/]{11,}={0,3})(?:[\x60'"\s;]|\\[nr]|$)`,
-		value:       &value{before: 50, gap: 30, set: 22, min: 10, max: 0, closed: true},
+		value:       &value{before: 50, gap: 30, set: 22, min: 10, max: 0, closed: true, ends: []reach{{150, 0}, {4, 4}}},
 		anchors: []anchor{
 			{`access`, true, ""},
 			{`api`, true, ""},
@@ -3813,7 +3813,7 @@ zsh_`,
 		id:          "yandex-access-token",
 		description: "Found a Yandex Access Token, posing a risk to Yandex service integrations and user data privacy.",
 		regex:       `(?i)[\w.-]{0,50}?(?:yandex)(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}(t1\.[A-Z0-9a-z_-]+[=]{0,2}\.[A-Z0-9a-z_-]{86}[=]{0,2})(?:[\x60'"\s;]|\\[nr]|$)`,
-		value:       &value{before: 50, gap: 23, set: 18, min: 91, max: 0, closed: true},
+		value:       &value{before: 50, gap: 23, set: 18, min: 91, max: 0, closed: true, ends: []reach{{94, 5}}},
 		anchors: []anchor{
 			{`yandex`, true, ""},
 		},

@@ -190,3 +190,14 @@ func TestCostFollowsCandidates(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRunsAreReadOnce: of a value without a greatest length no more is read for each name in it
+// than the regex reads. One report of names would else spend the scan of all of COMMS.md.
+func TestRunsAreReadOnce(t *testing.T) {
+	for _, names := range []string{"key=", "keykeykey=", "api_key==", "key=a/b/"} {
+		text := []byte(strings.Repeat(names, 11_500/len(names)) + "\n")
+		if found, err := New(1<<20).Scan("COMMS.md", text); err != nil || len(found) > 0 {
+			t.Errorf("%s: %v, %v", names, found, err)
+		}
+	}
+}

@@ -38,6 +38,14 @@ type value struct {
 	min    int   // its least length
 	max    int   // its greatest length; 0: none
 	closed bool  // what ends it is not of set
+	ends   []reach
+}
+
+// reach bounds one alternative of a value that has no greatest length: bound bytes, and any
+// number of those of run.
+type reach struct {
+	bound int
+	run   uint8
 }
 
 // allowlist excuses a match when regex or one of the stopwords (a line each)

@@ -69,8 +69,15 @@ func (p *printer) content(r rule) {
 	switch {
 	case isAssignment:
 		anchors = a.Anchors
-		p.line("value: &value{before: %d, gap: %d, set: %d, min: %d, max: %d, closed: %t},",
-			a.Before, a.Gap, p.set(a.Value), a.Min, a.Max, a.Closed)
+		ends := ""
+		for _, end := range a.Ends {
+			ends += fmt.Sprintf("{%d, %d}, ", end.Bound, p.set(end.Run))
+		}
+		if ends != "" {
+			ends = ", ends: []reach{" + strings.TrimSuffix(ends, ", ") + "}"
+		}
+		p.line("value: &value{before: %d, gap: %d, set: %d, min: %d, max: %d, closed: %t%s},",
+			a.Before, a.Gap, p.set(a.Value), a.Min, a.Max, a.Closed, ends)
 	case anchors != nil:
 		p.reach(re, shape.AllAtStart(anchors))
 	default:

@@ -15,6 +15,13 @@ type Assignment struct {
 	Min     int      // the value's least length
 	Max     int      // the value's greatest length; 0: none
 	Closed  bool     // no byte of Value can close the value
+	Ends    []End    // how far a value without a greatest length goes, by alternative
+}
+
+// End bounds one alternative of a value: Bound bytes, and any number of Run's.
+type End struct {
+	Bound int
+	Run   Set
 }
 
 // The parts of the template by which gitleaks writes such rules
@@ -73,9 +80,22 @@ func ParseAssignment(regex string) (a Assignment, ok bool) {
 	}
 	if bound, run := Reach(valueRE); run == (Set{}) {
 		a.Max = bound
+	} else {
+		for _, alternative := range alternatives(valueRE) {
+			bound, run := Reach(alternative)
+			a.Ends = append(a.Ends, End{bound, run})
+		}
 	}
 	a.Closed = !a.Value.Meets(members(closingBytes))
 	return a, shortest(anchors) >= minAnchor && AllAtStart(anchors)
+}
+
+// alternatives are those that re consists of, re itself where it is no choice.
+func alternatives(re *syntax.Regexp) []*syntax.Regexp {
+	if re.Op == syntax.OpAlternate {
+		return re.Sub
+	}
+	return []*syntax.Regexp{re}
 }
 
 func cutBoth(s, prefix, suffix string) (string, bool) {
