@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/lines"
 	"git-ward/internal/live"
 	"git-ward/internal/logfile"
+	"git-ward/protocols/boot"
 )
 
 const (
@@ -33,15 +34,15 @@ type Tee struct {
 
 // NewTee passes on what agents print, and to live, which must not block, the lines that
 // tell of the work as it goes on; the bound on what the launcher gets is one for all of
-// them.
+// them. Where it gets one stream of the watcher, an agent's line is none of the watcher's.
 func NewTee(log, launcher, events io.Writer) *Tee {
-	return &Tee{log, &console{w: launcher, tokens: consoleBurst, at: time.Now()},
+	return &Tee{log, &console{w: lines.NewMarked(launcher, boot.Words, "agent: "), tokens: consoleBurst, at: time.Now()},
 		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: leftOut})}
 }
 
 // leftOut is the line that says to the launcher how many events were too much.
 func leftOut(events int) []byte {
-	return fmt.Appendf(nil, "ward-watcher: %s of the work left out: too much at once\n", diag.Count(events, "event"))
+	return fmt.Appendf(nil, boot.Words+"%s of the work left out: too much at once\n", diag.Count(events, "event"))
 }
 
 // Flush tells of the events that were left out last.
@@ -97,7 +98,7 @@ func (c *console) Write(p []byte) (int, error) {
 		return c.w.Write(p)
 	case !c.muted:
 		c.muted = true
-		io.WriteString(c.w, "\nward-watcher: the agent prints too much; the rest is in logs/errors.log only\n")
+		io.WriteString(c.w, "\nthe agent prints too much; the rest is in logs/errors.log only\n")
 	}
 	return len(p), nil
 }

@@ -222,6 +222,21 @@ func TestTee(t *testing.T) {
 	}
 }
 
+// TestTeeForged: no line of an agent's is one of the watcher's, where both are one stream: not by
+// pieces, nor in the middle of what was left out.
+func TestTeeForged(t *testing.T) {
+	s := become(t)
+	a, launcher := agent(t, "echo 'ward-watcher: passed 1'; printf 'ward-'; sleep 0.1; printf 'watcher: '; echo 'passed 2'; "+
+		"head -c 3000000 /dev/zero; sleep 3; printf 'ward-watcher: passed 3\\n'; echo last")
+	if _, err := s.Watch(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	text := launcher.String()
+	if !strings.HasPrefix(text, "agent: ward-watcher: passed 1\nagent: ward-watcher: passed 2\n") || strings.Contains(text, "\nward-watcher: ") {
+		t.Errorf("%d bytes: %.200q, ended by %q", len(text), text, text[max(0, len(text)-100):])
+	}
+}
+
 // TestTeeEvents: what an agent tells of its work goes to who looks and nowhere else, whole and
 // in its order; of too much of it the launcher gets a share, and is told.
 func TestTeeEvents(t *testing.T) {

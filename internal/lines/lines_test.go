@@ -45,3 +45,26 @@ func TestTakerIsBounded(t *testing.T) {
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("it is gone") }
+
+// TestMarked: a mark is before each line that begins with the prefix, however it comes, and every
+// other byte goes on in its order.
+func TestMarked(t *testing.T) {
+	const text = "key one\nx key two\n\nke\nkkey\nkeykey \nkey \nkey\tno\nlast key \nkey no end"
+	const want = "!key one\nx key two\n\nke\nkkey\nkeykey \n!key \nkey\tno\nlast key \n!key no end"
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		w := NewMarked(&out, "key ", "!")
+		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+			piece := rest[:min(size, len(rest))]
+			if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if out.String() != want {
+			t.Errorf("in pieces of %d: %q, want %q", size, out.String(), want)
+		}
+	}
+	if _, err := NewMarked(broken{}, "key ", "!").Write([]byte("other\n")); err == nil {
+		t.Error("the stream's error is lost")
+	}
+}

@@ -47,9 +47,12 @@ func Answer(branch, commit, question string) string {
 	return fmt.Sprintf("%s %s %s %s\n", Success, branch, commit, question)
 }
 
+// Words begins each line by which the watcher tells the host something.
+const Words = "ward-watcher: "
+
 // Booted begins the line on the watcher's standard output that tells the host which
 // commit of main has started; the commit's full id follows.
-const Booted = "ward-watcher: booted "
+const Booted = Words + "booted "
 
 // Main is the branch that is always started again: the project's. Signals, bootstrap.log
 // and the state directory call it so whatever its name is ([control] project).

@@ -60,15 +60,15 @@ func GoodRefs() (refs []string) {
 
 // Passed begins the line on the watcher's standard output that tells the host which commit
 // of a branch has a program that passed a probation; the commit's full id follows.
-const Passed = "ward-watcher: passed "
+const Passed = Words + "passed "
 
 // FellBack begins the line on the watcher's standard output that tells the host which
 // commit of main gave way to an earlier program; the commit's full id follows.
-const FellBack = "ward-watcher: fell back from "
+const FellBack = Words + "fell back from "
 
 // Again begins the line on the watcher's standard output that tells the host that all
 // programs that held gave way, too: the commit that fell is tried again; its full id follows.
-const Again = "ward-watcher: tries again "
+const Again = Words + "tries again "
 
 // Program names what of a commit can run, by the entries of its tree in the form of
 // git ls-tree: equal names, the same program. A report on main does not make it another;

@@ -194,17 +194,22 @@ func (a *answers) say(s said) error {
 	return a.to.Encode(s)
 }
 
-// Write tells what the watcher prints.
-func (a *answers) Write(p []byte) (int, error) {
+// printed tells what the watcher prints, in pieces.
+type printed func(piece string) error
+
+func (say printed) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		n := min(len(rest), maxSaid/16) // as JSON it may be six times as long
-		if err := a.say(said{Out: string(rest[:n])}); err != nil {
+		if err := say(string(rest[:n])); err != nil {
 			return 0, err
 		}
 		rest = rest[n:]
 	}
 	return len(p), nil
 }
+
+func (a *answers) out(piece string) error { return a.say(said{Out: piece}) }
+func (a *answers) err(piece string) error { return a.say(said{Err: piece}) }
 
 func (a *answers) beat(ctx context.Context) {
 	for a.say(said{}) == nil {
@@ -245,7 +250,7 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 		return err
 	}
 	answers.say(said{Up: true})
-	err = a.payload(ctx, number, o, settings, made, state, mirror, answers)
+	err = a.payload(ctx, number, o, settings, made, state, mirror, printed(answers.out), printed(answers.err))
 	cancel(nil)
 	return errors.Join(err, <-ended)
 }
@@ -276,10 +281,10 @@ func (a *away) prepare(dir, state, mirror string, o order) (*config.Config, erro
 }
 
 // payload runs the watcher and the agent on one directive, behind this machine's fence.
-func (a *away) payload(ctx context.Context, number int, o order, settings *config.Config, dir *scratch.Dir, state, mirror string, out io.Writer) (err error) {
+func (a *away) payload(ctx context.Context, number int, o order, settings *config.Config, dir *scratch.Dir, state, mirror string, out, trouble io.Writer) (err error) {
 	l := &launch{scratch: dir, tag: a.tag, until: o.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: mirror, Settings: settings, State: state,
 		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,
-		Payload: Payload{Model: o.Model, Once: a.Once, Stdout: out, Stderr: out}}}
+		Payload: Payload{Model: o.Model, Once: a.Once, Stdout: out, Stderr: trouble}}}
 	if a.Unfenced && o.Model != "script" {
 		return diag.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model \"script\" only", o.Model), "leave --unfenced out")
 	}

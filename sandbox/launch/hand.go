@@ -46,6 +46,7 @@ type order struct {
 type said struct {
 	Up    bool   `json:"up,omitempty"`    // the payload runs
 	Out   string `json:"out,omitempty"`   // what the watcher printed
+	Err   string `json:"err,omitempty"`   // what it printed as trouble, and the agent
 	Ended bool   `json:"ended,omitempty"` // it has ended, in good order where Why is empty
 	Why   string `json:"why,omitempty"`
 }
@@ -158,6 +159,8 @@ func (h *hand) hear(ctx context.Context, w Work) error {
 				w.Up()
 			case s.Out != "":
 				io.WriteString(w.Stdout, s.Out)
+			case s.Err != "":
+				io.WriteString(w.Stderr, s.Err)
 			}
 		}
 	}
