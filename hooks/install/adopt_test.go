@@ -236,6 +236,13 @@ func TestRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}), "is a link to .*, which Ward's hook will be"},
+		{in("master", func(d string) {
+			overwrite(t, d+"/hooks/pre-receive", "#!/bin/sh\nfor h in hooks/pre-receive.d/*; do $h; done\n")
+			if err := os.Mkdir(d+"/hooks/pre-receive.d", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			overwrite(t, d+"/hooks/pre-receive.d/ward", "#!/bin/sh\n")
+		}), "hooks/pre-receive.d/ward is not Ward's"},
 		{in("master", func(d string) { gitIn(t, d, "config", "core.hooksPath", folder) }), "which other repositories may use"},
 		{in("master", func(d string) {
 			overwrite(t, d+"/extra", "[core]\n\thooksPath = /nowhere\n")
@@ -264,5 +271,27 @@ func TestRefuses(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(c.dir, "ward")); err == nil {
 			t.Errorf("%s: it made ward/", c.want)
 		}
+	}
+}
+
+// TestKeepsChainedScript: a script that somebody put where a link of theirs went stays, when a
+// forge writes its link anew.
+func TestKeepsChainedScript(t *testing.T) {
+	want := request(t, project(t, "master"))
+	link, chained := filepath.Join(want.Dir, "hooks/post-update"), filepath.Join(want.Dir, "hooks.chained/post-update")
+	if err := os.Symlink("pre-receive", link); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, filepath.Join(want.Dir, "hooks/pre-receive"), "#!/bin/sh\n")
+	run(t, want)
+	if err := errors.Join(os.Remove(chained), os.Remove(link), os.Symlink("pre-receive", link)); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, chained, "theirs")
+	if _, err := Run(t.Context(), want); err == nil || !strings.Contains(err.Error(), "are somebody else's hooks") {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(chained); string(data) != "theirs" {
+		t.Error(err)
 	}
 }

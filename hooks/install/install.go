@@ -9,11 +9,14 @@ package install
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
@@ -110,7 +113,21 @@ func (in *installer) findLayout(ctx context.Context) (err error) {
 	if in.layout, err = hookdir.Find(in.Dir, named); err != nil {
 		return err
 	}
-	return in.relativeLinks()
+	return errors.Join(in.relativeLinks(), in.strangers())
+}
+
+// strangers refuses a program of somebody else's that has the name of Ward's below a delegate.
+func (in *installer) strangers() error {
+	for _, name := range hookdir.Names {
+		path := in.layout.Path(name)
+		if path == filepath.Join(in.layout.Dir, name) {
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil && !(info.Mode().IsRegular() && hookdir.IsWard(path)) {
+			return diag.Hint(fmt.Errorf("%s is not Ward's, whose hook has that name there", path), "mv %s %s-own; the delegate runs it under any name", path, path)
+		}
+	}
+	return nil
 }
 
 // loaded are the settings that count, or that would.

@@ -76,6 +76,12 @@ func (in *installer) moveLink(path, chained string) error {
 		return err
 	}
 	name, new := filepath.Base(path), filepath.Join(in.layout.Dir, "."+filepath.Base(path)+".ward")
+	for place, ours := range map[string]string{chained: to, new: led(in.layout.Dir, name)} { // of an init that was killed
+		if says, err := os.Readlink(place); err == nil && says == ours || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		return diag.Hint(fmt.Errorf("both %s and %s are somebody else's hooks", path, place), "keep one of them, and remove the other")
+	}
 	if err := errors.Join(os.MkdirAll(filepath.Dir(chained), 0o755), removeAgain(chained), removeAgain(new)); err != nil {
 		return err
 	}

@@ -34,6 +34,25 @@ func told(t *testing.T, dir string) map[string]string {
 	return all
 }
 
+// TestSecondNear: a near takes no other's socket, and one that is gone is in nobody's way.
+func TestSecondNear(t *testing.T) {
+	dir := t.TempDir()
+	first, err := listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := listen(dir); err == nil || !strings.Contains(err.Error(), "somebody answers at ") {
+		t.Error(second, err)
+	}
+	first.SetUnlinkOnClose(false) // as one that is killed
+	first.Close()
+	second, err := listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
+}
+
 // TestPersonsDirectory: a directory with a person's files in it is refused as it is: as a
 // mirror, which a fetch makes the gate's, and for a socket.
 func TestPersonsDirectory(t *testing.T) {

@@ -64,6 +64,10 @@ func listen(dir string) (*net.UnixListener, error) {
 			return nil, diag.Hint(fmt.Errorf("%s is there, and no near made it", filepath.Join(dir, e.Name())), "name an empty directory, or one that is not there: git ward near --dir DIR")
 		}
 	}
+	if other, err := net.Dial("unix", path); err == nil {
+		other.Close()
+		return nil, diag.Hint(fmt.Errorf("somebody answers at %s already", path), "name another directory: git ward near --dir DIR; each near has its own")
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
