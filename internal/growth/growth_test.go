@@ -63,6 +63,31 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// TestLastPart: who works alone and fills all it may leaves another directive, and the host's own
+// reports, some room.
+func TestLastPart(t *testing.T) {
+	dir := bare(t)
+	const limit = 16 << 20
+	if err := Add(t.Context(), dir, "D-1", 15<<20, limit); err != nil {
+		t.Fatal(err)
+	}
+	pushes := 0
+	var full *Full
+	for err := error(nil); err == nil; pushes++ {
+		if err = Add(t.Context(), dir, "D-1", 60<<10, limit); err != nil && !errors.As(err, &full) {
+			t.Fatal(err)
+		}
+	}
+	if pushes < 5 || full.Limit != limit-limit/32 {
+		t.Errorf("%d small pushes, then %v", pushes, full)
+	}
+	for _, directive := range []string{"D-2", "", "D-2"} {
+		if err := Add(t.Context(), dir, directive, 60<<10, limit); err != nil {
+			t.Errorf("%q: %v", directive, err)
+		}
+	}
+}
+
 // TestManyDirectives: a ledger of more directives than it keeps knows the largest, and can
 // be read.
 func TestManyDirectives(t *testing.T) {

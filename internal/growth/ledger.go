@@ -79,7 +79,8 @@ func Read(bare string) (l Ledger, err error) {
 }
 
 // small is a push that may use the last part of the limit, a sixteenth: who deletes, or
-// reports that there is no room, needs some.
+// reports that there is no room, needs some. Half of that is for who has not brought as much
+// yet, the host's own reports among them: who works alone may fill all the rest.
 const small = 64 << 10
 
 // Add adds the bytes of a push for a directive, "" for none, or refuses them with *Full where
@@ -92,6 +93,8 @@ func Add(ctx context.Context, bare, directive string, bytes, limit int64) error 
 		room := limit
 		if bytes > small {
 			room -= limit / 16
+		} else if directive != "" && l.By[directive]+bytes > limit/32 {
+			room -= limit / 32
 		}
 		if l.Bytes+bytes > room {
 			return l, &Full{l.Bytes + bytes, room}

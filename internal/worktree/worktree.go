@@ -212,7 +212,8 @@ func (t *Tree) Sweep(prefixes ...string) {
 	for _, prefix := range append(prefixes, tempPrefix) {
 		old, _ := filepath.Glob(filepath.Join(t.Dir, ".git", prefix+"*"))
 		for _, path := range old {
-			if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
+			digits := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), ".lock")
+			if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Hour && strings.Trim(digits, "0123456789") == "" {
 				os.Remove(path)
 			}
 		}
