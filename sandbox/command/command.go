@@ -18,11 +18,11 @@ import (
 
 // Main is the program git-ward-launch: its first argument is the verb, and the table
 // in main.go leads there. Redact takes secrets out of a text, for one caller at a time.
-func Main(redact func(string) string) cli.Func {
+func Main(redact func() func(string) string) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error { return run(ctx, env, redact) }
 }
 
-func run(ctx context.Context, env *cli.Env, redact func(string) string) error {
+func run(ctx context.Context, env *cli.Env, redact func() func(string) string) error {
 	if env.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // most of a launch is over before there is much to collect
 	}
@@ -30,7 +30,7 @@ func run(ctx context.Context, env *cli.Env, redact func(string) string) error {
 }
 
 // commands are the program's; main.go's table says each in a line.
-func commands(redact func(string) string) []cli.Command {
+func commands(redact func() func(string) string) []cli.Command {
 	return []cli.Command{
 		{Name: "launch", Run: launching(redact),
 			Long: "A container without a network holds the agent; git and the model's gateway are all that it reaches. It works on open directives until it is stopped, and goes on where it was after whatever ended it.",

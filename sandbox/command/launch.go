@@ -31,12 +31,12 @@ const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [
 const script = "script"
 
 // launching is launch with what takes secrets out of a text.
-func launching(redact func(string) string) cli.Func {
+func launching(redact func() func(string) string) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error { return runLaunch(ctx, env, redact) }
 }
 
 // runLaunch is `git ward launch` but for its verbs, logs and stop.
-func runLaunch(ctx context.Context, env *cli.Env, redact func(string) string) error {
+func runLaunch(ctx context.Context, env *cli.Env, redact func() func(string) string) error {
 	if !signal.Ignored(syscall.SIGHUP) { // a closed terminal ends it in good order
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)

@@ -17,9 +17,10 @@ import (
 // ear is what is heard of one worker. A worker that tells more than anybody can write down
 // loses its own words alone.
 type ear struct {
-	v     *lives
-	payer func() string // the directive that it works on now
-	waits func(bool)    // is told when the worker only waits, by its own word, and when it works
+	v      *lives
+	redact func(string) string // its own: what one worker's words cost to search, no other waits for
+	payer  func() string       // the directive that it works on now
+	waits  func(bool)          // is told when the worker only waits, by its own word, and when it works
 
 	queue chan []byte  // lines of the agent's
 	full  atomic.Int64 // how many had no room in it
@@ -38,6 +39,9 @@ type ear struct {
 // listen begins to hear a worker. Close it.
 func (v *lives) listen(payer func() string, waits func(bool)) *ear {
 	e := &ear{v: v, payer: payer, waits: waits, refs: git.Open(v.bare).Watch(uow.RefPrefix, v.control, lease.Prefix), queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{}), active: map[string]time.Time{}}
+	if v.redact != nil {
+		e.redact = v.redact()
+	}
 	v.mu.Lock()
 	v.ears = append(v.ears, e)
 	v.mu.Unlock()
@@ -95,13 +99,28 @@ func (e *ear) close() {
 // take takes what an agent tells, where it is an event of what is worked on.
 func (e *ear) take(line []byte) {
 	event, err := live.FromAgent(line)
-	if e.note(event, err) && event.Kind != live.Beat {
+	if e.note(event, err) {
 		e.waits(event.Kind == live.Waits)
 	}
 }
 
-// note writes an event down; false where it is none of what is worked on.
+// note writes an event down; false where it is none of what is worked on, or only a sign of life.
 func (e *ear) note(event live.Event, err error) bool {
+	if !e.heeds(&event, err) || event.Kind == live.Beat {
+		return false
+	}
+	if e.redact != nil {
+		event.Text, event.Tool, event.Role = e.redactJoined(event), e.redact(event.Tool), e.redact(event.Role)
+	}
+	e.v.mu.Lock()
+	defer e.v.mu.Unlock()
+	e.v.write(event)
+	return true
+}
+
+// heeds is a sign of life of the directive that the event is of, and false where none is worked
+// on that it is of.
+func (e *ear) heeds(event *live.Event, err error) bool {
 	e.v.mu.Lock()
 	defer e.v.mu.Unlock()
 	if err != nil || !e.works(event.Directive()) {
@@ -119,13 +138,6 @@ func (e *ear) note(event live.Event, err error) bool {
 		sign.Work = now
 	}
 	v.signs[name] = sign
-	if event.Kind == live.Beat {
-		return true
-	}
-	if v.redact != nil {
-		event.Text, event.Tool, event.Role = e.redactJoined(event), v.redact(event.Tool), v.redact(event.Role)
-	}
-	v.write(event)
 	return true
 }
 
@@ -136,15 +148,14 @@ const maxBefore = 256
 // redactJoined takes secrets out of an event's text, and the rest of one that began in the
 // words before it: an agent that is not ours may tell it by halves.
 func (e *ear) redactJoined(event live.Event) string {
-	redact := e.v.redact
-	before, clean := e.before, redact(event.Text)
+	before, clean := e.before, e.redact(event.Text)
 	if event.Kind != live.Said {
 		return clean
 	}
 	all := before + event.Text
 	e.before = all[max(0, len(all)-maxBefore):]
-	both := redact(all)
-	if before == "" || both == redact(before)+clean {
+	both := e.redact(all)
+	if before == "" || both == e.redact(before)+clean {
 		return clean
 	}
 	same := 0

@@ -44,9 +44,9 @@ type Spec struct {
 	Engine   Engine         // where workers run instead of in podman here; nil: here
 	Kube     *Kube          // they run as Jobs of Kubernetes, which becomes the Engine; nil: not
 	Getenv   func(string) string
-	Messages io.Writer           // the launcher's own warnings and errors, for people
-	Announce func()              // called once nothing speaks against the launch; nil: nobody
-	Redact   func(string) string // takes secrets out of what is kept of an agent's words, by one caller; nil takes none
+	Messages io.Writer                  // the launcher's own warnings and errors, for people
+	Announce func()                     // called once nothing speaks against the launch; nil: nobody
+	Redact   func() func(string) string // makes what takes secrets out of an agent's words, for one caller; nil takes none
 }
 
 // Payload is what runs: the watcher with its agent or, fenced only, a command in

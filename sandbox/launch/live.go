@@ -39,9 +39,9 @@ const (
 // taken of the directive alone that the host knows to be worked on.
 type lives struct {
 	bare    string
-	control string              // the ref of the directives
-	inside  string              // likewise, for an agent that takes up what another one left: beside the settings' copy
-	redact  func(string) string // nil takes nothing out
+	control string                     // the ref of the directives
+	inside  string                     // likewise, for an agent that takes up what another one left: beside the settings' copy
+	redact  func() func(string) string // makes an ear's own; nil takes nothing out
 
 	own   chan live.Event // the host's
 	ended chan struct{}

@@ -30,7 +30,9 @@ func listening(t *testing.T) (e *ear, bare string, stop func()) {
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Redact: func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }}, log: zerolog.Nop()}
+	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Redact: func() func(string) string {
+		return func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }
+	}}, log: zerolog.Nop()}
 	v := l.newLives()
 	v.control = "refs/heads/main"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -128,6 +130,35 @@ func TestLivesFlood(t *testing.T) {
 	if left := e.full.Load(); left != 0 {
 		t.Errorf("%d lines had no room, and nobody is told", left)
 	}
+}
+
+// TestLivesBeside: while secrets are looked for in one worker's words, another's are written down.
+func TestLivesBeside(t *testing.T) {
+	e, bare, stop := listening(t)
+	defer stop()
+	begun, over := make(chan struct{}), make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) }) // the words are searched with those before, too
+	e.v.redact = func() func(string) string {
+		return func(s string) string {
+			if s == "long" {
+				begin()
+				<-over
+			}
+			return s
+		}
+	}
+	slow, other := e.v.listen(func() string { return "D-2" }, func(bool) {}), e.v.listen(func() string { return "D-1" }, func(bool) {})
+	f := runstate.Follow(bare, "D-1")
+	slow.heard(wire("D-2.1", "long"))
+	<-begun
+	other.heard(wire("D-1.1", "beside it"))
+	await.True(t, "the word of D-1", func() bool {
+		events, _ := f.More()
+		return len(events) > 0
+	})
+	close(over)
+	slow.close()
+	other.close()
 }
 
 // TestStoppedTerminal: somebody has stopped the terminal that the agent prints to. The agent

@@ -9,4 +9,4 @@ import (
 	"git-ward/sandbox/command"
 )
 
-func main() { cli.Main("git-ward", command.Main(secret.Redactor())) }
+func main() { cli.Main("git-ward", command.Main(secret.Redactor)) }
