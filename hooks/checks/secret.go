@@ -10,6 +10,8 @@ import (
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
 )
 
 // newSecretCheck makes the check of one push: all its texts share one budget of work.
@@ -88,6 +90,11 @@ func (s *secrets) names(pass *Pass, c *walk.Commit, dir string, entries []git.En
 }
 
 func (s *secrets) blob(pass *Pass, c *walk.Commit, change walk.Change, data []byte) {
+	if record.ParseMessagePath(change.Path) > 0 { // without JSON's escapes, as it is to stand in COMMS.md
+		if m, err := comms.ParseMessage(data); err == nil {
+			s.search(pass, text{at(c, change.Path), c.Ref, "the message", m.Text, "say it without, and revoke it if it is real"})
+		}
+	}
 	found := s.scan(pass, at(c, change.Path), c.Ref, change.Path, data)
 	if len(found) == 0 {
 		return
