@@ -181,12 +181,13 @@ func Known(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	return all, err
 }
 
-// maxLessonBytes and maxLessons bound what a prompt tells of earlier directives, and
-// maxLesson, in bytes, one lesson's words in it; `git ward lesson list --all` lists all.
+// maxLessonBytes and maxLessons bound what a prompt tells of earlier directives; maxLesson and
+// maxName, in bytes, one lesson's words and names in it; `git ward lesson list --all` lists all.
 const (
 	maxLessonBytes = 32 << 10
 	maxLessons     = 100
 	maxLesson      = 1 << 10
+	maxName        = 100
 )
 
 // Text is the newest lessons as Markdown, and how many they are. The directives take turns, so
@@ -194,7 +195,7 @@ const (
 func Text(list []lesson.Lesson) (text string, told int) {
 	var b strings.Builder
 	for _, l := range inTurn(list) {
-		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", l.ID, diag.Clean(l.TaskID), l.Status,
+		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", diag.Cut(l.ID, maxName), diag.Cut(diag.Clean(l.TaskID), maxName), l.Status,
 			diag.Cut(l.Lesson.String(), maxLesson), diag.Cut(Summary(l.Action), maxLesson))
 		if told == maxLessons || b.Len()+len(line) > maxLessonBytes {
 			break

@@ -29,7 +29,7 @@ func TestText(t *testing.T) {
 func TestTextInTurn(t *testing.T) {
 	list := []lesson.Lesson{{ID: "L-theirs", TaskID: "D-2", Date: "2026-11-21"}}
 	for range maxLessons {
-		list = append(list, lesson.Lesson{ID: "L-flood", TaskID: "D-1", Date: "9999-12-31", Lesson: diag.Untrusted(strings.Repeat("x", 2*maxLessonBytes))})
+		list = append(list, lesson.Lesson{ID: "L-flood", TaskID: strings.Repeat("x", maxLessonBytes), Date: "9999-12-31", Lesson: diag.Untrusted(strings.Repeat("x", 2*maxLessonBytes))})
 	}
 	text, told := Text(list)
 	if theirs := strings.Index(text, "L-theirs"); theirs < 0 || theirs > 2*maxLesson || told < 10 || len(text) > maxLessonBytes+200 {

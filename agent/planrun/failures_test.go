@@ -11,6 +11,7 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/stop"
+	"git-ward/internal/tier"
 	"git-ward/protocols/plan"
 )
 
@@ -106,6 +107,7 @@ func TestUndoLosesNothing(t *testing.T) {
 // TestLeftLocks: a run that was killed in a step goes on over the lock of a git that was killed
 // with it, but not over that of a git at work, such as a person's commit that waits for its editor.
 func TestLeftLocks(t *testing.T) {
+	tier.First(t, "it waits twice for the end of a lock's git")
 	dir := newRepo(t, "-- plan.txt --\n# FSM: sub\nrun_in_bash_session echo 1 >made\n")
 	r := newRunner(dir)
 	lock := filepath.Join(r.Tree.Dir, ".git/index.lock")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -354,9 +355,13 @@ func (u *run) putAside(ctx context.Context, which, to string) error {
 	return err
 }
 
-// stageLeft puts all of the tree into the index that a reset would take, too: what git tracks
-// below logs/, and what it was told to assume unchanged.
+// stageLeft stages all that a hard reset would overwrite: also what git tracks below logs/, and
+// what it was told to assume unchanged.
 func (u *run) stageLeft(ctx context.Context) error {
+	index := filepath.Join(u.repo.Dir, "index")
+	if _, err := os.Lstat(index); errors.Is(err, fs.ErrNotExist) {
+		os.Rename(index+".ward", index) // of a run that was killed in here
+	}
 	stage := func() error {
 		if u.deps.Record == nil {
 			// It says that files differ, which is why they are put aside.
@@ -374,11 +379,13 @@ func (u *run) stageLeft(ctx context.Context) error {
 	}
 	// The index may be cut off; it is made anew from HEAD and the tree, and stays where that
 	// does not help.
-	index := filepath.Join(u.repo.Dir, "index")
 	if os.Rename(index, index+".ward") != nil {
 		return err
 	}
-	if err := stage(); err != nil {
+	if _, err = u.deps.Tree.Git(ctx, "read-tree", "HEAD"); err == nil {
+		err = stage()
+	}
+	if err != nil {
 		return errors.Join(err, os.Rename(index+".ward", index))
 	}
 	return os.Remove(index + ".ward")
@@ -396,11 +403,14 @@ func (u *run) clearLocks(ctx context.Context) error {
 		return err == nil
 	}
 	for range 100 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if !slices.ContainsFunc(names, there) {
 			return nil
 		}
 		time.Sleep(20 * time.Millisecond) // git removes its lock within two seconds, unless it was killed
 	}
-	_, err := u.repo.UnlockAll(ctx)
+	_, err := u.repo.UnlockFiles(ctx, names...)
 	return err
 }

@@ -34,9 +34,10 @@ type Tee struct {
 
 // NewTee passes on what agents print, and to live, which must not block, the lines that
 // tell of the work as it goes on; the bound on what the launcher gets is one for all of
-// them. Where it gets one stream of the watcher, an agent's line is none of the watcher's.
+// them. The launcher may get stdout and stderr as one stream, so an agent's line that begins as
+// the watcher's do is marked.
 func NewTee(log, launcher, events io.Writer) *Tee {
-	return &Tee{log, &console{w: lines.NewMarked(launcher, boot.Words, "agent: "), tokens: consoleBurst, at: time.Now()},
+	return &Tee{log, &console{out: lines.NewMarked(launcher, boot.Words, "agent: "), tokens: consoleBurst, at: time.Now()},
 		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: leftOut})}
 }
 
@@ -45,8 +46,11 @@ func leftOut(events int) []byte {
 	return fmt.Appendf(nil, boot.Words+"%s of the work left out: too much at once\n", diag.Count(events, "event"))
 }
 
-// Flush tells of the events that were left out last.
-func (t *Tee) Flush() { t.live.Flush() }
+// Flush tells of the events that were left out last, and passes on a line without an end.
+func (t *Tee) Flush() {
+	t.live.Flush()
+	t.console.out.Flush() // it went on to who has gone
+}
 
 // capture is a capture of what one agent prints.
 func (t *Tee) capture() *capture {
@@ -81,7 +85,7 @@ func (c printed) Write(p []byte) (int, error) {
 
 // console passes bytes on at a bounded rate, and says when it left some out.
 type console struct {
-	w      io.Writer
+	out    *lines.Marked
 	tokens float64 // bytes that may go on now
 	at     time.Time
 	muted  bool
@@ -95,10 +99,10 @@ func (c *console) Write(p []byte) (int, error) {
 	case c.tokens >= float64(len(p)):
 		c.tokens -= float64(len(p))
 		c.muted = false
-		return c.w.Write(p)
+		return c.out.Write(p)
 	case !c.muted:
 		c.muted = true
-		io.WriteString(c.w, "\nthe agent prints too much; the rest is in logs/errors.log only\n")
+		io.WriteString(c.out, "\nthe agent prints too much; the rest is in logs/errors.log only\n")
 	}
 	return len(p), nil
 }

@@ -242,16 +242,10 @@ func ignore(err error) error {
 // made are the names that Ward gives to what it makes in ward/. Whatever else is there is
 // somebody's, such as ward/launch.env and ward/allowed_signers: a name that is missing here
 // stays, and is told.
-var made = pattern.New(`^(?:agent-objects(?:\.json)?|aside|audit\.lock|authorized_keys|backpressure\.json|before\.json|cache|` +
+var made = pattern.New(`^(?:agent-objects\.(?:json|lock)|aside|audit\.lock|authorized_keys|backpressure\.json|before\.json|cache|` +
 	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|held|judging|launch\.lock|launcher\.json|live|` +
-	`maintain\.(?:going|lock|mark|run|turn)|meter\.json|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
+	`maintain\.(?:going|lock|mark|run|turn)|meter\.json(?:\.lock)?|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
 	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers)$`)
-
-// isMade reports whether an entry of ward/ has the name of something that Ward makes there, or of
-// the lock beside it.
-func isMade(name string) bool {
-	return made.MatchString(name) || made.MatchString(strings.TrimSuffix(name, ".lock"))
-}
 
 // unfinished is the name of a file that is written beside itself (internal/atomicfile), whose
 // writer was killed.
@@ -260,7 +254,7 @@ var unfinished = pattern.New(`^\.(.+)\.\d+$`)
 // isUnfinished reports whether an entry of ward/ is such a file, of one that Ward makes.
 func isUnfinished(e fs.DirEntry) bool {
 	name := unfinished.Regexp().FindStringSubmatch(e.Name())
-	return name != nil && e.Type().IsRegular() && isMade(name[1])
+	return name != nil && e.Type().IsRegular() && made.MatchString(name[1])
 }
 
 // heldDir is the entry of ward/ with the only copy of what a person wrote (internal/held). It
@@ -292,7 +286,7 @@ func (r *remover) files(context.Context) error {
 		name := "ward/" + diag.Clean(e.Name())
 		switch {
 		case r.keeps(e.Name()):
-		case isMade(e.Name()):
+		case made.MatchString(e.Name()):
 			ours++
 		case isUnfinished(e):
 			ours++
@@ -333,7 +327,7 @@ func (r *remover) files(context.Context) error {
 			return err
 		}
 		for _, e := range entries {
-			if e.Name() == filepath.Base(beforeFile) || r.keeps(e.Name()) || !isMade(e.Name()) && !isUnfinished(e) {
+			if e.Name() == filepath.Base(beforeFile) || r.keeps(e.Name()) || !made.MatchString(e.Name()) && !isUnfinished(e) {
 				continue
 			}
 			if err := root.RemoveAll(e.Name()); err != nil {

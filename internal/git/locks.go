@@ -52,10 +52,11 @@ func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, er
 			names = append(names, ref+".lock")
 		}
 	}
-	return r.removeLocks(ctx, names)
+	return r.UnlockFiles(ctx, names...)
 }
 
-func (r *Repo) removeLocks(ctx context.Context, names []string) (removed []string, err error) {
+// UnlockFiles is Unlock for lock files by their names in the repository, such as index.lock.
+func (r *Repo) UnlockFiles(ctx context.Context, names ...string) (removed []string, err error) {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func lockable(ref string) bool {
 // UnlockRefs is Unlock for every ref and reflog that has a lock.
 func (r *Repo) UnlockRefs(ctx context.Context) (removed []string, err error) {
 	names := []string{"HEAD.lock", "packed-refs.lock", "logs/HEAD.lock"}
-	return r.removeLocks(ctx, slices.Concat(names, r.locks("logs/refs"), r.locks("refs")))
+	return r.UnlockFiles(ctx, slices.Concat(names, r.locks("logs/refs"), r.locks("refs"))...)
 }
 
 // atTop are the files at the top of a repository that git makes locks for
@@ -117,7 +118,7 @@ func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
 	for _, dir := range []string{"logs", "objects", "refs", "worktrees"} {
 		names = append(names, r.locks(dir)...)
 	}
-	return r.removeLocks(ctx, names)
+	return r.UnlockFiles(ctx, names...)
 }
 
 // locks are the names of git's lock files below a directory of git's own.

@@ -80,7 +80,7 @@ func Read(bare string) (l Ledger, err error) {
 
 // small is a push that may use the last part of the limit, a sixteenth: who deletes, or
 // reports that there is no room, needs some. Half of that is for who has not brought as much
-// yet, the host's own reports among them: who works alone may fill all the rest.
+// yet, the host's own reports among them.
 const small = 64 << 10
 
 // Add adds the bytes of a push for a directive, "" for none, or refuses them with *Full where

@@ -46,11 +46,11 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("it is gone") }
 
-// TestMarked: a mark is before each line that begins with the prefix, however it comes, and every
-// other byte goes on in its order.
+// TestMarked: a mark is before each line that begins with the prefix, however it comes, every other
+// byte goes on in its order, and what somebody else writes stands between lines.
 func TestMarked(t *testing.T) {
 	const text = "key one\nx key two\n\nke\nkkey\nkeykey \nkey \nkey\tno\nlast key \nkey no end"
-	const want = "!key one\nx key two\n\nke\nkkey\nkeykey \n!key \nkey\tno\nlast key \n!key no end"
+	const want = "!key one\nx key two\n\nke\nkkey\nkeykey \n!key \nkey\tno\nlast key \n!key no end\n"
 	for size := 1; size <= len(text); size++ {
 		var out bytes.Buffer
 		w := NewMarked(&out, "key ", "!")
@@ -59,10 +59,19 @@ func TestMarked(t *testing.T) {
 			if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
 				t.Fatal(n, err)
 			}
+			if got := out.String(); got != "" && !strings.HasSuffix(got, "\n") {
+				t.Fatalf("a part of a line: %q", got)
+			}
 		}
-		if out.String() != want {
-			t.Errorf("in pieces of %d: %q, want %q", size, out.String(), want)
+		if err := w.Flush(); err != nil || out.String() != want {
+			t.Errorf("in pieces of %d: %q, want %q, %v", size, out.String(), want, err)
 		}
+	}
+	var out bytes.Buffer
+	w := NewMarked(&out, "key ", "!")
+	_, err := w.Write([]byte(strings.Repeat("x", maxWaits)))
+	if _, more := w.Write([]byte("key 1\n")); errors.Join(err, more) != nil || !strings.HasSuffix(out.String(), "x\n!key 1\n") {
+		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 	if _, err := NewMarked(broken{}, "key ", "!").Write([]byte("other\n")); err == nil {
 		t.Error("the stream's error is lost")

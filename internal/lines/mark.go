@@ -5,13 +5,16 @@ import (
 	"io"
 )
 
-// Marked passes on what is written to it, with a mark before each line that begins with a
-// prefix: who reads the stream takes such lines for another's.
+// maxWaits bounds a line that waits for its end, in bytes; a longer one goes on in a new line.
+const maxWaits = 16 << 10
+
+// Marked passes on whole lines, with a mark before each that begins with a prefix: who reads the
+// stream takes such lines for another's. Each piece ends with a line, so that what others write to
+// the same stream stands between lines.
 type Marked struct {
 	out          io.Writer
 	prefix, mark []byte
-	line         []byte // the beginning of a line that may become one of them
-	within       bool   // the rest of the present line is none
+	line         []byte // the present one, without its end
 }
 
 // NewMarked is one for a prefix, which is not empty. It is for one writer at a time.
@@ -19,35 +22,45 @@ func NewMarked(out io.Writer, prefix, mark string) *Marked {
 	return &Marked{out: out, prefix: []byte(prefix), mark: []byte(mark)}
 }
 
-// Write passes bytes on, as soon as they are known to be no beginning of such a line; the error
-// is that of the stream below.
+// Write passes on the lines that are whole now; the error is that of the stream below.
 func (m *Marked) Write(p []byte) (int, error) {
+	m.line = append(m.line, p...)
 	var pass []byte
-	for rest := p; len(rest) > 0; {
-		if m.within {
-			end := bytes.IndexByte(rest, '\n') + 1
-			if m.within = end == 0; m.within {
-				end = len(rest)
-			}
-			pass, rest = append(pass, rest[:end]...), rest[end:]
-			continue
+	for {
+		line, rest, ended := bytes.Cut(m.line, []byte("\n"))
+		if !ended && len(line) < maxWaits {
+			break
 		}
-		n := min(len(rest), len(m.prefix)-len(m.line))
-		m.line, rest = append(m.line, rest[:n]...), rest[n:]
-		switch {
-		case !bytes.HasPrefix(m.prefix, m.line): // it is read once more, as it may hold an end
-			m.line, rest = nil, append(m.line, rest...)
-			m.within = true
-		case len(m.line) == len(m.prefix):
-			pass = append(append(pass, m.mark...), m.line...)
-			m.line, m.within = nil, true
+		if !ended {
+			line, rest = line[:maxWaits], line[maxWaits:]
 		}
+		pass, m.line = m.add(pass, line), rest
 	}
-	if len(pass) == 0 {
-		return len(p), nil
+	m.line = bytes.Clone(m.line)
+	return len(p), m.pass(pass)
+}
+
+// Flush passes on what waits, as a line.
+func (m *Marked) Flush() error {
+	if len(m.line) == 0 {
+		return nil
 	}
-	if _, err := m.out.Write(pass); err != nil {
-		return 0, err
+	pass := m.add(nil, m.line)
+	m.line = nil
+	return m.pass(pass)
+}
+
+func (m *Marked) add(pass, line []byte) []byte {
+	if bytes.HasPrefix(line, m.prefix) {
+		pass = append(pass, m.mark...)
 	}
-	return len(p), nil
+	return append(append(pass, line...), '\n')
+}
+
+func (m *Marked) pass(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	_, err := m.out.Write(lines)
+	return err
 }

@@ -195,12 +195,12 @@ func (a *answers) say(s said) error {
 }
 
 // printed tells what the watcher prints, in pieces.
-type printed func(piece string) error
+type printed struct{ say func(piece string) error }
 
-func (say printed) Write(p []byte) (int, error) {
+func (to *printed) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		n := min(len(rest), maxSaid/16) // as JSON it may be six times as long
-		if err := say(string(rest[:n])); err != nil {
+		if err := to.say(string(rest[:n])); err != nil {
 			return 0, err
 		}
 		rest = rest[n:]
@@ -250,7 +250,7 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 		return err
 	}
 	answers.say(said{Up: true})
-	err = a.payload(ctx, number, o, settings, made, state, mirror, printed(answers.out), printed(answers.err))
+	err = a.payload(ctx, number, o, settings, made, state, mirror, &printed{answers.out}, &printed{answers.err})
 	cancel(nil)
 	return errors.Join(err, <-ended)
 }

@@ -118,8 +118,7 @@ func (e *ear) note(event live.Event, err error) bool {
 	return true
 }
 
-// heeds is a sign of life of the directive that the event is of, and false where none is worked
-// on that it is of.
+// heeds notes a sign of life for the event's directive; false where that is not worked on.
 func (e *ear) heeds(event *live.Event, err error) bool {
 	e.v.mu.Lock()
 	defer e.v.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -64,9 +65,12 @@ func listen(dir string) (*net.UnixListener, error) {
 			return nil, diag.Hint(fmt.Errorf("%s is there, and no near made it", filepath.Join(dir, e.Name())), "name an empty directory, or one that is not there: git ward near --dir DIR")
 		}
 	}
-	if other, err := net.Dial("unix", path); err == nil {
+	switch other, err := net.Dial("unix", path); {
+	case err == nil:
 		other.Close()
 		return nil, diag.Hint(fmt.Errorf("somebody answers at %s already", path), "name another directory: git ward near --dir DIR; each near has its own")
+	case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist): // such as a queue that is full
+		return nil, fmt.Errorf("it cannot be seen whether somebody answers at %s: %w", path, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
