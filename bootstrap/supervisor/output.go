@@ -37,7 +37,7 @@ type Tee struct {
 // them. The launcher may get stdout and stderr as one stream, so an agent's line that begins as
 // the watcher's do is marked.
 func NewTee(log, launcher, events io.Writer) *Tee {
-	return &Tee{log, &console{out: lines.NewMarked(launcher, boot.Words, "agent: "), tokens: consoleBurst, at: time.Now()},
+	return &Tee{log, &console{out: lines.NewMarked(launcher, boot.Words, func() string { return "agent: " }), tokens: consoleBurst, at: time.Now()},
 		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: leftOut})}
 }
 

@@ -53,7 +53,7 @@ func TestMarked(t *testing.T) {
 	const want = "!key one\nx key two\n\nke\nkkey\nkeykey \n!key \nkey\tno\nlast key \n!key no end\n"
 	for size := 1; size <= len(text); size++ {
 		var out bytes.Buffer
-		w := NewMarked(&out, "key ", "!")
+		w := NewMarked(&out, "key ", func() string { return "!" })
 		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 			piece := rest[:min(size, len(rest))]
 			if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
@@ -68,12 +68,30 @@ func TestMarked(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	w := NewMarked(&out, "key ", "!")
+	w := NewMarked(&out, "key ", func() string { return "!" })
 	_, err := w.Write([]byte(strings.Repeat("x", maxWaits)))
 	if _, more := w.Write([]byte("key 1\n")); errors.Join(err, more) != nil || !strings.HasSuffix(out.String(), "x\n!key 1\n") {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
-	if _, err := NewMarked(broken{}, "key ", "!").Write([]byte("other\n")); err == nil {
+	if _, err := NewMarked(broken{}, "key ", func() string { return "!" }).Write([]byte("other\n")); err == nil {
 		t.Error("the stream's error is lost")
+	}
+}
+
+// TestMarkOfTheMoment: with no prefix each line has the mark of its moment, however it comes, and
+// what waits for its end is bounded.
+func TestMarkOfTheMoment(t *testing.T) {
+	var out bytes.Buffer
+	now := "[D-1] "
+	m := NewMarked(&out, "", func() string { return now })
+	fmt.Fprint(m, "one\ntw")
+	now = "[-] "
+	fmt.Fprint(m, "o\n[D-2] forged\nhalf")
+	if want := "[D-1] one\n[-] two\n[-] [D-2] forged\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+	fmt.Fprint(m, strings.Repeat("x", 3*maxWaits))
+	if len(m.line) > maxWaits {
+		t.Errorf("%d bytes wait for their end", len(m.line))
 	}
 }

@@ -3,27 +3,33 @@ package lines
 import (
 	"bytes"
 	"io"
+	"sync"
 )
 
 // maxWaits bounds a line that waits for its end, in bytes; a longer one goes on in a new line.
 const maxWaits = 16 << 10
 
-// Marked passes on whole lines, with a mark before each that begins with a prefix: who reads the
-// stream takes such lines for another's. Each piece ends with a line, so that what others write to
-// the same stream stands between lines.
+// Marked passes on whole lines, with a mark before each that begins with a prefix. Each piece
+// ends with a line, so that what others write to the same stream stands between lines.
 type Marked struct {
-	out          io.Writer
-	prefix, mark []byte
-	line         []byte // the present one, without its end
+	out    io.Writer
+	prefix []byte
+	mark   func() string
+
+	mu   sync.Mutex
+	line []byte // the present one, without its end
 }
 
-// NewMarked is one for a prefix, which is not empty. It is for one writer at a time.
-func NewMarked(out io.Writer, prefix, mark string) *Marked {
-	return &Marked{out: out, prefix: []byte(prefix), mark: []byte(mark)}
+// NewMarked is one for a prefix: "" is every line's. Mark is asked at each of these lines. It is
+// safe for concurrent use.
+func NewMarked(out io.Writer, prefix string, mark func() string) *Marked {
+	return &Marked{out: out, prefix: []byte(prefix), mark: mark}
 }
 
 // Write passes on the lines that are whole now; the error is that of the stream below.
 func (m *Marked) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.line = append(m.line, p...)
 	var pass []byte
 	for {
@@ -42,6 +48,8 @@ func (m *Marked) Write(p []byte) (int, error) {
 
 // Flush passes on what waits, as a line.
 func (m *Marked) Flush() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if len(m.line) == 0 {
 		return nil
 	}
@@ -52,7 +60,7 @@ func (m *Marked) Flush() error {
 
 func (m *Marked) add(pass, line []byte) []byte {
 	if bytes.HasPrefix(line, m.prefix) {
-		pass = append(pass, m.mark...)
+		pass = append(pass, m.mark()...)
 	}
 	return append(append(pass, line...), '\n')
 }

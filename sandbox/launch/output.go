@@ -1,10 +1,8 @@
 package launch
 
 import (
-	"bytes"
 	"context"
 	"io"
-	"sync"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/lines"
@@ -27,7 +25,7 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 			shares, to = append(shares, limited), limited
 		}
 		if w.launch.spec.agents() > 1 {
-			to = &marker{out: to, mark: w.mark}
+			to = lines.NewMarked(to, "", w.mark)
 		}
 		return diag.NewScreen(to)
 	}
@@ -63,41 +61,4 @@ func LogMark(directive string) string {
 		directive = "-"
 	}
 	return "[" + directive + "] "
-}
-
-// maxMarked bounds a line that waits for its end, in bytes; a longer one goes on in a new line.
-const maxMarked = 16 << 10
-
-// marker begins each line with a mark. It is safe for concurrent use.
-type marker struct {
-	out  io.Writer
-	mark func() string
-
-	mu   sync.Mutex
-	line []byte
-}
-
-func (m *marker) Write(p []byte) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.line = append(m.line, p...)
-	var whole []byte
-	for {
-		line, rest, ended := bytes.Cut(m.line, []byte("\n"))
-		if !ended && len(line) < maxMarked {
-			break
-		}
-		if !ended {
-			line, rest = line[:maxMarked], line[maxMarked:]
-		}
-		whole = append(append(append(whole, m.mark()...), line...), '\n')
-		m.line = rest
-	}
-	if len(whole) > 0 {
-		if _, err := m.out.Write(whole); err != nil {
-			return 0, err
-		}
-	}
-	m.line = bytes.Clone(m.line)
-	return len(p), nil
 }

@@ -304,21 +304,3 @@ func TestStopNobody(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestMarker: each line has the mark of its moment, however it comes, and nobody's line has
-// another's.
-func TestMarker(t *testing.T) {
-	var out bytes.Buffer
-	now := "D-1"
-	m := &marker{out: &out, mark: func() string { return LogMark(now) }}
-	fmt.Fprint(m, "one\ntw")
-	now = ""
-	fmt.Fprint(m, "o\n[D-2] forged\nhalf")
-	if want := "[D-1] one\n[-] two\n[-] [D-2] forged\n"; out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
-	fmt.Fprint(m, strings.Repeat("x", 3*maxMarked))
-	if len(m.line) > maxMarked {
-		t.Errorf("%d bytes wait for their end", len(m.line))
-	}
-}
