@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -62,6 +63,14 @@ func TestKills(t *testing.T) {
 						// container, the launcher's group, what it was just writing, and
 						// the sockets of a launcher before it had a reaper.
 						m.works(t)
+					}
+					if strings.Contains(target, "service") {
+						stays := m.unreferenced(t)
+						for what := range m.traces() {
+							if begins(what, stays) {
+								before[what] = true
+							}
+						}
 					}
 					m.clean(t, before)
 				})
@@ -320,6 +329,48 @@ func (m *machine) listed(add func(kind, what string)) {
 	})
 }
 
+// unreferenced are what podman, killed between two writes of its own, keeps in its storage, as
+// traces has it: the file it was writing, and a layer that no image and no container names.
+// Podman's own repair removes it; nothing in it says whose it was, so Ward does not.
+func (m *machine) unreferenced(t *testing.T) (stays []string) {
+	root := m.storage + "/root/"
+	named := map[string]bool{}
+	type record struct{ ID, Layer, Parent string }
+	records := func(pattern string) (all []record) {
+		paths, _ := filepath.Glob(root + pattern)
+		for _, path := range paths {
+			var some []record
+			data, err := os.ReadFile(path)
+			if err == nil {
+				err = json.Unmarshal(data, &some)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, some...)
+		}
+		return all
+	}
+	for _, r := range append(records("overlay-images/images.json"), records("overlay-containers/*containers.json")...) {
+		named[r.Layer] = true
+	}
+	layers := records("overlay-layers/*layers.json")
+	for _, l := range layers {
+		named[l.Parent] = true
+	}
+	for _, l := range layers {
+		if dir := root + "overlay/" + l.ID; !named[l.ID] {
+			link, _ := os.ReadFile(dir + "/link")
+			stays = append(stays, "file "+dir, "file "+root+"overlay/l/"+string(link))
+			t.Logf("podman keeps a layer that nothing names: %s", l.ID)
+		}
+	}
+	for _, dir := range []string{"images", "containers", "layers"} {
+		stays = append(stays, "file "+root+"overlay-"+dir+"/.tmp-")
+	}
+	return stays
+}
+
 // table are the fields of a file's lines.
 func table(path string) (rows [][]string) {
 	data, _ := os.ReadFile(path)
@@ -343,9 +394,13 @@ func (m *machine) clean(t *testing.T, before map[string]bool, stays ...string) {
 	await.True(t, "nothing is left of the launch", func() bool {
 		now := m.traces()
 		maps.DeleteFunc(now, func(what string, _ bool) bool {
-			return before[what] || slices.ContainsFunc(stays, func(s string) bool { return strings.HasPrefix(what, s) })
+			return before[what] || begins(what, stays)
 		})
 		left = slices.Sorted(maps.Keys(now))
 		return len(left) == 0
 	})
+}
+
+func begins(what string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(what, prefix) })
 }
