@@ -20,7 +20,7 @@ const patience = 2 * time.Second
 func report(ctx context.Context, env *cli.Env) error {
 	var dir, bare string
 	args, err := env.Flags("report", reportUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&dir, "html", "", "write the pages into `DIR`, which is made, or replaced where an earlier report made it")
+		fs.StringVar(&dir, "html", "", "write the pages into `DIR`, which is made, or replaced where an earlier report made it and nobody changed it")
 		cli.Bare(fs, &bare)
 	})
 	if err != nil {

@@ -1,10 +1,12 @@
 package site
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +18,12 @@ import (
 	"git-ward/internal/diag"
 )
 
-// maxManifest bounds the manifest, in bytes: 50 for each file that a report may have.
-const maxManifest = 4 << 20
+// Bounds of what is read of an earlier report, in bytes: its manifest, 110 for each file that a
+// report may have, and a page.
+const (
+	maxManifest = 8 << 20
+	maxPage     = 64 << 20
+)
 
 // replaceable is an error where a path has something that is no report of Ward's, or has
 // more than that.
@@ -42,31 +48,59 @@ func replaceable(path string) error {
 		return diag.Hint(fmt.Errorf("%s is there, and no report of Ward's made it", path), remedy)
 	}
 	for _, e := range entries {
-		if !e.Type().IsRegular() || e.Name() != manifest && !slices.Contains(known, e.Name()) {
-			return diag.Hint(fmt.Errorf("%s has %s, which no report made, so it is not replaced", path, diag.Untrusted(e.Name())), "move that away, or "+remedy)
+		if e.Name() == manifest {
+			continue
 		}
+		what := "which no report made"
+		if sum := known[e.Name()]; sum != "" && e.Type().IsRegular() {
+			data, err := readFile(filepath.Join(path, e.Name()), maxPage)
+			if err != nil {
+				return err
+			}
+			if sumOf(data) == sum {
+				continue
+			}
+			what = "which is not as the report made it"
+		}
+		return diag.Hint(fmt.Errorf("%s has %s, %s, so it is not replaced", path, diag.Untrusted(e.Name()), what), "move that away, or "+remedy)
 	}
 	return nil
 }
 
-func readManifest(dir string) ([]string, error) {
-	// A pipe that somebody put there would let us wait for good.
-	f, err := os.OpenFile(filepath.Join(dir, manifest), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+// readManifest reads the files of a report, with what sumOf said of each.
+func readManifest(dir string) (map[string]string, error) {
+	data, err := readFile(filepath.Join(dir, manifest), maxManifest)
+	known := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		known[name] = sum
+	}
+	return known, err
+}
+
+// readFile reads a file up to a bound, and no link. A pipe in its place would let us wait for good.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errors.New("the manifest is no file"))
+		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", path))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest))
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), err
+	return io.ReadAll(io.LimitReader(f, limit))
 }
+
+// sumOf is a file's hash as sha256sum writes it.
+func sumOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // commit puts the directory where it belongs: whole, whenever somebody looks.
 func (d *directory) commit() error {
-	slices.Sort(d.names)
-	if err := os.WriteFile(filepath.Join(d.temp, manifest), []byte(strings.Join(d.names, "\n")+"\n"), 0o644); err != nil {
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(d.sums)) {
+		fmt.Fprintf(&list, "%s  %s\n", d.sums[name], name)
+	}
+	if err := os.WriteFile(filepath.Join(d.temp, manifest), []byte(list.String()), 0o644); err != nil {
 		return err
 	}
 	if err := atomicfile.SyncDir(d.temp); err != nil {
@@ -79,8 +113,17 @@ func (d *directory) commit() error {
 	if err := replaceable(d.path); err != nil { // somebody was faster
 		return err
 	}
-	if err := unix.Renameat2(unix.AT_FDCWD, d.temp, unix.AT_FDCWD, d.path, unix.RENAME_EXCHANGE); err != nil {
-		return fmt.Errorf("replacing %s: %w", d.path, err)
+	exchange := func() error {
+		if err := unix.Renameat2(unix.AT_FDCWD, d.temp, unix.AT_FDCWD, d.path, unix.RENAME_EXCHANGE); err != nil {
+			return fmt.Errorf("replacing %s: %w", d.path, err)
+		}
+		return nil
+	}
+	if err := exchange(); err != nil {
+		return err
+	}
+	if err := replaceable(d.temp); err != nil { // somebody changed it since
+		return errors.Join(err, exchange())
 	}
 	return atomicfile.SyncDir(filepath.Dir(d.path)) // discard removes the old one
 }

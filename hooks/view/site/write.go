@@ -187,7 +187,8 @@ func auditPager(n int, last bool) *pager {
 	return p
 }
 
-// manifest is the file by which a directory is known as a report's: it lists the others.
+// manifest is the file by which a directory is known as a report's: it lists the others, as
+// sha256sum does.
 const manifest = "ward-report.txt"
 
 // A directory is a report's under way: beside the one that it becomes.
@@ -195,7 +196,7 @@ type directory struct {
 	path  string // that it becomes
 	under *scratch.Dir
 	temp  string // in it
-	names []string
+	sums  map[string]string
 }
 
 // newDirectory makes the directory beside path, or says why path cannot be replaced.
@@ -211,7 +212,7 @@ func newDirectory(path string) (*directory, error) {
 	if err != nil {
 		return nil, diag.Hint(err, "name a directory in one that you may write to")
 	}
-	d := &directory{path: path, under: under, temp: filepath.Join(under.Path, "report")}
+	d := &directory{path: path, under: under, temp: filepath.Join(under.Path, "report"), sums: map[string]string{}}
 	if err := errors.Join(os.Mkdir(d.temp, 0o755), os.Chmod(d.temp, 0o755)); err != nil {
 		return nil, errors.Join(err, under.Remove())
 	}
@@ -219,7 +220,7 @@ func newDirectory(path string) (*directory, error) {
 }
 
 func (d *directory) put(name string, data []byte) error {
-	d.names = append(d.names, name)
+	d.sums[name] = sumOf(data)
 	return os.WriteFile(filepath.Join(d.temp, name), data, 0o644)
 }
 

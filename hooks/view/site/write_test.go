@@ -100,6 +100,12 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 		"a pipe for its list": {func(dir string) error {
 			return errors.Join(os.Mkdir(dir, 0o755), unix.Mkfifo(dir+"/"+manifest, 0o644))
 		}, "no report of Ward's made it"},
+		"a report, a page changed": {func(dir string) error {
+			if _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); err != nil {
+				return err
+			}
+			return os.WriteFile(dir+"/D-1.html", []byte("my notes"), 0o644)
+		}, "has D-1.html, which is not as the report made it"},
 		"a report, added": {func(dir string) error {
 			if _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); err != nil {
 				return err
@@ -121,6 +127,22 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 		if beside, _ := os.ReadDir(filepath.Dir(dir)); len(beside) != 1 {
 			t.Errorf("%s: left beside it: %v", name, beside)
 		}
+	}
+}
+
+// TestWriteChangedMeanwhile: a page that somebody changes while the next report is written stays.
+func TestWriteChangedMeanwhile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "report")
+	if _, err := Write(t.Context(), dir, fixture{words: "old", n: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Write(t.Context(), dir, fixture{words: "new", n: 50}, func(pages int) {
+		if pages == 20 {
+			os.WriteFile(dir+"/D-1.html", []byte("my notes"), 0o644)
+		}
+	})
+	if err == nil || snapshot(t, dir)["D-1.html"] != "my notes" {
+		t.Error(err)
 	}
 }
 
