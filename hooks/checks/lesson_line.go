@@ -19,7 +19,7 @@ import (
 // whose ref brings it, and begins as pending or noted. Only the commit that carries it out may
 // say that it is applied, and replay carries it out again; of another directive's lesson no other
 // commit says anything. Lines that a parent or main has are theirs.
-func forged(pass *Pass, c *walk.Commit, parents []string) error {
+func (l *lessons) forged(pass *Pass, c *walk.Commit, parents []string) error {
 	if !pass.Push.Principal.Fenced() || !c.History.Documents() {
 		return nil
 	}
@@ -72,6 +72,13 @@ func forged(pass *Pass, c *walk.Commit, parents []string) error {
 		if message, hint := forgery(c, own, list[0], was); message != "" {
 			pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: lesson.Path, Line: number}, Ref: c.Ref, Rule: "lessons/forged", Message: message, Hint: hint})
 		}
+		l.own.add(string(line))
+	}
+	if over := l.own.lines > push.MaxOwnLessons || l.own.bytes > push.MaxOwnLessonBytes; over && !l.told {
+		l.told = true
+		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: lesson.Path}, Ref: c.Ref, Rule: "limit/lessons",
+			Message: fmt.Sprintf("the push says more than %d lessons of its own, or %d bytes of them", push.MaxOwnLessons, push.MaxOwnLessonBytes),
+			Hint:    "every later directive reads them: keep those that help it"})
 	}
 	return nil
 }

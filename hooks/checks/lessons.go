@@ -12,14 +12,15 @@ import (
 
 // newLessonsCheck makes the check of one push.
 func newLessonsCheck() Check {
+	l := new(lessons)
 	return Check{
 		Name: "lessons",
 		Doc: "knowledge_core/lessons.jsonl is one lesson a line in the form of LES-1, ids unique; status and reason are all " +
 			"that changes in a lesson, and none goes (for the PM a warning). The agent writes those of its directive, under the id of what they say, and " +
 			"none is applied but by the commit that carries it out.",
 		Rules: []string{"lessons/*", "lessons/schema", "lessons/forged", "limit/lessons"},
-		Blob:  new(lessons).added,
-		Whole: forged,
+		Blob:  l.added,
+		Whole: l.forged,
 		Tip:   judgeLessons, Record: judgeLessons,
 	}
 }
@@ -49,8 +50,15 @@ func judgeLessons(pass *Pass, t *walk.Tip) error {
 	return nil
 }
 
-// lessons counts what a push adds to refs/notes/lessons.
-type lessons struct{ lines, bytes int }
+// lessons counts what a push adds to refs/notes/lessons, and of it what its own directive says.
+type lessons struct {
+	all, own quantity
+	told     bool // that its own are too many
+}
+
+type quantity struct{ lines, bytes int }
+
+func (q *quantity) add(line string) { q.lines, q.bytes = q.lines+1, q.bytes+len(line) }
 
 // added keeps the lines that a commit adds to lessons.jsonl, for
 // refs/notes/lessons (LES-2): that ref is the agent's memory across directives,
@@ -76,10 +84,9 @@ func (l *lessons) added(pass *Pass, c *walk.Commit, change walk.Change, data []b
 	}
 	pass.result.Lessons = append(pass.result.Lessons, added)
 	for _, line := range added.Lines {
-		l.lines++
-		l.bytes += len(line)
+		l.all.add(line)
 	}
-	if l.lines > push.MaxLessonLines || l.bytes > push.MaxLessonBytes {
+	if l.all.lines > push.MaxLessonLines || l.all.bytes > push.MaxLessonBytes {
 		pass.result.Lessons = nil
 		pass.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "limit/lessons",
 			Message: fmt.Sprintf("the push brings more than %d lessons, or %d bytes of them", push.MaxLessonLines, push.MaxLessonBytes),

@@ -52,3 +52,10 @@ const (
 	MaxLessonLines = 10_000
 	MaxLessonBytes = 4 << 20
 )
+
+// What the agent may say itself of that in one push: who reads all directives' lessons reads
+// up to a bound, and one directive leaves room for the others.
+const (
+	MaxOwnLessons     = 100
+	MaxOwnLessonBytes = 64 << 10
+)
