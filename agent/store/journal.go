@@ -211,51 +211,77 @@ func (j *Journal) Forked() bool { return len(j.Records) > 0 && j.Records[0].Even
 // not admit is stop.Refused; then branch and record are what the remote has, and what they held
 // is in the working tree. ErrMoved is for a claim whose work somebody else moved.
 func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World, with ...*Work) error {
+	return j.AppendAll(ctx, []uow.Input{in}, world, with...)
+}
+
+// AppendAll is Append for steps that follow one another in one push: the first, and those after
+// it as far as the rules admit them.
+func (j *Journal) AppendAll(ctx context.Context, steps []uow.Input, world uow.World, with ...*Work) error {
 	var w *Work
 	if len(with) > 0 {
 		w = with[0]
 	}
 	return git.Update(ctx, git.Race{What: j.ID.Ref(), While: "it was pushed"}, func() (bool, error) {
-		r, found := uow.Advance(j.ID, j.Last(), in, world)
+		records, found := j.advance(steps, world)
 		if len(found) > 0 {
 			var b strings.Builder
 			diag.WriteText(&b, found)
 			return false, stop.Refuse(b.String(), found...)
 		}
-		pushErr, err := j.push(ctx, r, w)
+		pushErr, err := j.push(ctx, records, w)
 		if err != nil || pushErr == nil || ctx.Err() != nil {
 			return true, errors.Join(pushErr, err)
 		}
-		again, err := j.raced(ctx, r, w, pushErr)
-		if err == nil && again && w != nil && w.raced && in.Event == uow.MakeClaim {
+		last := records[len(records)-1]
+		again, err := j.raced(ctx, last, w, pushErr)
+		if err == nil && again && w != nil && w.raced && claims(last) {
 			err = ErrMoved
 		}
 		return !again, err
 	})
 }
 
-// push pushes a record's commit, with what a Work holds beyond the remote. pushErr is
+// advance makes the records of steps. Findings are of the first one, and there is no record then.
+func (j *Journal) advance(steps []uow.Input, world uow.World) (records []*uow.Record, found []diag.Diagnostic) {
+	last := j.Last()
+	for i, in := range steps {
+		r, bad := uow.Advance(j.ID, last, in, world)
+		if len(bad) > 0 && i == 0 {
+			return nil, bad
+		}
+		if len(bad) > 0 {
+			break
+		}
+		records, last = append(records, r), r
+	}
+	return records, nil
+}
+
+// push pushes the commits of records, with what a Work holds beyond the remote. pushErr is
 // that of the push; err says that there was none.
-func (j *Journal) push(ctx context.Context, r *uow.Record, w *Work) (pushErr, err error) {
+func (j *Journal) push(ctx context.Context, records []*uow.Record, w *Work) (pushErr, err error) {
+	last := records[len(records)-1]
 	from, moves := j.store.main, []move(nil)
 	if w != nil {
 		from = &w.clone
-		if moves, err = w.moves(ctx, r); err != nil {
+		if moves, err = w.moves(ctx, last); err != nil {
 			return nil, err
 		}
 	}
 	if err := j.moveInto(ctx, from); err != nil {
 		return nil, err
 	}
-	commit, err := j.commit(from, r)
-	if err != nil {
-		return nil, err
+	tip := j.tip
+	for _, r := range records {
+		if tip, err = commitRecord(from, tip, r); err != nil {
+			return nil, err
+		}
 	}
-	if pushErr = from.pushAll(ctx, append(moves, move{j.ID.Ref(), j.tip, commit})); pushErr != nil {
+	if pushErr = from.pushAll(ctx, append(moves, move{j.ID.Ref(), j.tip, tip})); pushErr != nil {
 		return pushErr, nil
 	}
-	j.Records, j.tip = append(j.Records, r), commit
-	return nil, w.arrived(ctx, r)
+	j.Records, j.tip = append(j.Records, records...), tip
+	return nil, w.arrived(ctx, last)
 }
 
 // moveInto sees to it that a clone has the journal's newest commit, to push from there.
@@ -316,8 +342,8 @@ func (j *Journal) refresh(ctx context.Context) (moved bool, err error) {
 	return false, nil
 }
 
-// commit writes a record's commit on the tip into a clone.
-func (j *Journal) commit(c *clone, r *uow.Record) (string, error) {
+// commitRecord writes a record's commit on a tip into a clone.
+func commitRecord(c *clone, tip string, r *uow.Record) (string, error) {
 	data, err := r.Marshal()
 	if err != nil {
 		return "", err
@@ -326,7 +352,7 @@ func (j *Journal) commit(c *clone, r *uow.Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.repo().CommitFileAs(agentIdent, j.tip, uow.File, data, at,
+	return c.repo().CommitFileAs(agentIdent, tip, uow.File, data, at,
 		fmt.Sprintf("uow: %s %s %s", r.ID, r.Event, r.State))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"git-ward/agent/cycle"
 	"git-ward/agent/stop"
+	"git-ward/agent/store"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -17,14 +18,20 @@ import (
 // close ends a unit in good order: the librarian's analysis, which the lessons are
 // read from, the report, the archive (UOW-5). A unit that only waits is reported.
 func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
-	state := r.unit.last().State
-	if state == uow.Completed || state == uow.Failed {
-		if err := r.unit.step(ctx, uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}); err != nil {
+	switch r.unit.last().State {
+	case uow.Completed, uow.Failed:
+		if err := r.refine(ctx, report, func(with ...*store.Work) error {
+			return r.unit.step(ctx, uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}, with...)
+		}); err != nil {
 			return err
 		}
-	}
-	if r.unit.last().State == uow.Refinement {
-		if err := r.refine(ctx, report); err != nil {
+	case uow.Refinement: // by an earlier Ward, which did not push the analysis with the step
+		if err := r.refine(ctx, report, func(with ...*store.Work) error {
+			if len(with) == 0 {
+				return nil
+			}
+			return r.work.Offer(ctx)
+		}); err != nil {
 			return err
 		}
 	}
@@ -38,9 +45,10 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 	return nil
 }
 
-// refine writes the librarian's report of the unit, with what it proposes as
-// lessons, where it proposes something.
-func (r *unitRun) refine(ctx context.Context, report *loop.Report) error {
+// refine writes the librarian's report of the unit, with what it proposes as lessons, where it
+// proposes something. Push pushes that, or goes on without it where that is refused: an analysis
+// is not worth a unit that cannot end.
+func (r *unitRun) refine(ctx context.Context, report *loop.Report, push func(with ...*store.Work) error) error {
 	summary := uow.Summarize(r.unit.journal.Records, r.cost(ctx, report).Words())
 	earlier, err := r.deps.store.Summaries(ctx, r.unit.journal.ID)
 	if err != nil { // it judges efficiency only, and is made of what there is
@@ -57,10 +65,10 @@ func (r *unitRun) refine(ctx context.Context, report *loop.Report) error {
 	if _, err := rec.Commit(ctx, rec.Message("refinement of "+rec.Unit().String(), ""), "", files); err != nil {
 		return err
 	}
-	err = r.work.Offer(ctx)
-	if refused := stop.As(err, stop.Refused); refused != nil { // an analysis is not worth a unit that cannot end
+	err = push(r.work)
+	if refused := stop.As(err, stop.Refused); refused != nil {
 		r.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
-		return nil
+		return push()
 	}
 	return err
 }

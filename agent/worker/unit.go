@@ -67,8 +67,11 @@ func (u *unit) open(ctx context.Context, leave func(ctx context.Context)) error 
 	if id.K > 1 {
 		reason = uow.DirectiveEdited
 	}
-	return u.step(ctx, uow.Input{Event: uow.Open, Reason: reason})
+	return u.steps(ctx, []uow.Input{{Event: uow.Open, Reason: reason}, started})
 }
+
+// started is the step to work of a unit that waits for nobody.
+var started = uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}
 
 func (u *unit) declare() {
 	u.declaration, u.limits, _ = loop.Declare(u.journal.ID.String(), u.directive, loop.Base(u.config.Loop))
@@ -104,21 +107,31 @@ func (u *unit) world(ctx context.Context) (uow.World, error) {
 // step appends to the unit's journal, with what a Work holds. What the rules of units do
 // not admit suspends; what the remote has against the Work is stop.Refused.
 func (u *unit) step(ctx context.Context, in uow.Input, with ...*store.Work) error {
+	return u.steps(ctx, []uow.Input{in}, with...)
+}
+
+// steps is step for several in one push (see store.Journal.AppendAll).
+func (u *unit) steps(ctx context.Context, steps []uow.Input, with ...*store.Work) error {
 	world, err := u.world(ctx)
 	if err != nil {
 		return err
 	}
-	in.Actor, in.Time = uow.Agent, time.Now()
-	err = u.journal.Append(ctx, in, world, with...)
+	for i := range steps {
+		steps[i].Actor, steps[i].Time = uow.Agent, time.Now()
+	}
+	known := len(u.journal.Records)
+	err = u.journal.AppendAll(ctx, steps, world, with...)
 	if refused := stop.As(err, stop.Refused); refused != nil && (len(with) == 0 || ofUnit(refused)) {
-		return stop.New(stop.Suspended, "the unit %s takes no %s: %s", u.journal.ID, in.Event, refused.Output)
+		return stop.New(stop.Suspended, "the unit %s takes no %s: %s", u.journal.ID, steps[0].Event, refused.Output)
 	}
-	if err == nil {
-		last := u.last()
-		u.live.State("uow", string(last.State), string(last.Event)+" "+string(last.ReasonCode))
-		u.log.Info().Str("unit", last.ID).Str("event", string(last.Event)).Str("state", string(last.State)).Msg("unit of work")
+	if err != nil {
+		return err
 	}
-	return err
+	for _, r := range u.journal.Records[known:] {
+		u.live.State("uow", string(r.State), string(r.Event)+" "+string(r.ReasonCode))
+		u.log.Info().Str("unit", r.ID).Str("event", string(r.Event)).Str("state", string(r.State)).Msg("unit of work")
+	}
+	return nil
 }
 
 // ofUnit reports whether a refusal is for the step itself.
@@ -138,7 +151,7 @@ func (u *unit) activate(ctx context.Context, stopFile string) error {
 	case last.State == uow.Active:
 		return nil
 	case last.State == uow.Pending:
-		return u.step(ctx, uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"})
+		return u.step(ctx, started)
 	case last.State == uow.PendingApproval && edited:
 		return u.step(ctx, uow.Input{Event: uow.Approve, Reason: uow.DirectiveEdited})
 	case last.State == uow.ZombiedSoft && edited:
