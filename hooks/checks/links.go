@@ -15,12 +15,14 @@ import (
 
 // newLinkCheck makes the check of one push.
 func newLinkCheck() Check {
+	l := new(links)
 	return Check{
 		Name: "link",
 		Doc: "From the agent no symbolic link is absolute, holds `..`, or leads out of the tree, into .git or to a protected path, " +
-			"by other links either: one such link defeats every check of the paths behind it. Others are warned of links into .git.",
+			"by other links either, nor stands on the way to one: one such link defeats every check of the paths behind it. Others are warned of links into .git.",
 		Rules: []string{"link/target"},
-		Blob:  new(links).judge,
+		Blob:  l.judge,
+		Tip:   l.judgeTip,
 	}
 }
 
@@ -50,6 +52,43 @@ func (l *links) judge(pass *Pass, c *walk.Commit, change walk.Change, data []byt
 	pass.Report(d)
 }
 
+// judgeTip follows the links of a merge from inside the fence that main has otherwise: none is new
+// to the merge, and what is on its way may be of the other side.
+func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
+	main := pass.Repo.Main(t.History)
+	if !pass.Push.Principal.Fenced() || !t.Merges || main == "" {
+		return nil
+	}
+	base, err := pass.Repo.MergeBase(t.New, main)
+	if err != nil {
+		return err
+	}
+	var trees []string
+	for _, commit := range []string{main, base} {
+		tree, err := treeOf(pass, commit)
+		if err != nil {
+			return err
+		}
+		if tree != "" {
+			trees = append(trees, tree)
+		}
+	}
+	tip := &walk.Commit{ID: t.New, Commit: t.Commit, Ref: t.Ref, History: t.History}
+	return pass.Repo.Compare(trees, t.Commit.Tree, func(change walk.Change) error {
+		if change.New.Mode != git.ModeSymlink {
+			return nil
+		}
+		data, err := pass.Repo.Blob(change.New.ID, maxTarget)
+		if large := (*git.TooLarge)(nil); errors.As(err, &large) {
+			return nil // the commit that brings it says so
+		}
+		if err == nil {
+			l.judge(pass, tip, change, data)
+		}
+		return err
+	})
+}
+
 // clip keeps a quoted text short.
 func clip(text string) string { return diag.Cut(text, 200) }
 
@@ -68,11 +107,19 @@ func (l *links) bad(pass *Pass, tree, link, target string) (what string, err err
 	if what := badTarget(target); what != "" {
 		return what, nil
 	}
-	if pass.Protected().Covers(path.Join(path.Dir(link), target)) {
+	protected := pass.Protected()
+	switch {
+	case protected.Leads(link):
+		return onTheWay, nil
+	case protected.Covers(path.Join(path.Dir(link), target)):
 		return intoProtected, nil
 	}
 	to, what, err := l.follow(pass, tree, path.Dir(link), target)
-	if err == nil && what == "" && pass.Protected().Covers(to) {
+	switch {
+	case err != nil || what != "":
+	case to == "":
+		what = "the whole tree"
+	case protected.Covers(to) || protected.Leads(to):
 		what = intoProtected
 	}
 	return what, err
@@ -103,6 +150,7 @@ func badTarget(target string) string {
 const (
 	intoGit       = "into .git"
 	intoProtected = "a path that only the PM may change"
+	onTheWay      = "and stands on the way to a path that only the PM may change"
 )
 
 // maxHops bounds the links on the way of one link, as Linux does; maxFollowed the

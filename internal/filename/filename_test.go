@@ -91,6 +91,19 @@ func TestCovers(t *testing.T) {
 	}
 }
 
+// TestLeads: what stands on the way to a path of the list, at every depth or from the root.
+func TestLeads(t *testing.T) {
+	l := NewList("tools/bazel", "gradle/wrapper/", "/infra/prod/", ".envrc")
+	for path, want := range map[string]bool{
+		"tools": true, "app/TOOLS": true, "tools/bazel": false, "tools/x": false, "gradle": true, "gradle/wrapper": false,
+		"infra": true, "app/infra": false, ".envrc": false, "a": false, "": false,
+	} {
+		if l.Leads(path) != want {
+			t.Errorf("Leads(%+q) = %v", path, !want)
+		}
+	}
+}
+
 func TestIs(t *testing.T) {
 	for _, name := range []string{".git", ".GIT", "git~1", "GIT~2", ".git ", ".git...", ".git::$INDEX_ALLOCATION", ".g\u200cit", ".Gıt", "gi7f3a~1"} {
 		if !Is(name, ".git") {

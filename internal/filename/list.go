@@ -98,6 +98,36 @@ func (l *List) Covers(path string) bool {
 	return false
 }
 
+// Leads reports whether a path of the list's may lie below a path: what stands there decides what
+// that one is.
+func (l *List) Leads(path string) bool {
+	var names []string
+	for name := range strings.SplitSeq(path, "/") {
+		names = append(names, Key(name))
+	}
+	for i := range names {
+		for _, p := range l.all {
+			if (i == 0 || !p.anchored) && p.leads(names[i:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leads reports whether the pattern goes on behind names, keys of a path's rest.
+func (p *pattern) leads(names []string) bool {
+	if len(names) >= len(p.parts) {
+		return false
+	}
+	for i, name := range names {
+		if !p.parts[i].fits(name) {
+			return false
+		}
+	}
+	return true
+}
+
 // fits reports whether names, keys of a path's rest, begin with the pattern.
 func (p *pattern) fits(names []string) bool {
 	if len(names) < len(p.parts) || len(names) > len(p.parts) && !p.dir {
