@@ -1,8 +1,7 @@
 package checks
 
 import (
-	"fmt"
-	"slices"
+	"errors"
 
 	"git-ward/hooks/push"
 	"git-ward/hooks/walk"
@@ -80,44 +79,39 @@ func firstHeld(pass *Pass, h push.History, from, to string) (path string, err er
 	return comms.Path, nil
 }
 
-// commitWithMore finds a commit that a push brings to main and that changes more than
-// COMMS.md, and the path: the commit is like no commit of main that is not older than
-// its merge base. "" is for none. A push to main that reports is a report in each of
-// its commits: they are main's past from then on.
-func commitWithMore(pass *Pass, t *walk.Tip) (commit, path string, err error) {
-	if t.Old == git.Zero || !t.Forward || slices.Equal(t.Commit.Parents, []string{t.Old}) {
-		return "", "", nil
+// unlikeReport finds a commit that a push from inside the fence brings to main and that is none of
+// reports: with another parent than the one before it, with other changes than of COMMS.md's text,
+// or with none. Verdicts and the programs that held are looked up on main's own line, and each
+// move of main undoes a push that is under way. why is "" where all are reports.
+func unlikeReport(pass *Pass, t *walk.Tip) (commit, path, why string, err error) {
+	if t.Old == git.Zero || !t.Forward {
+		return "", "", "", nil // which is refused by itself
 	}
-	most := pass.Push.Config.Limits.Commits
-	ids, err := pass.Repo.RevList("--topo-order", fmt.Sprintf("--max-count=%d", most+1), t.New, "^"+t.Old)
+	steps, err := pass.Repo.Chain(t, pass.Push.Config.Limits.Commits, 1)
+	if broken := (*walk.ChainError)(nil); errors.As(err, &broken) {
+		return broken.Commit, "", "what you append is one commit on top of the other, without merges: git rebase origin/" + branchName(t.Ref), nil
+	}
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
-	if len(ids) > most {
-		return "", "", &walk.Exceeded{Message: fmt.Sprintf("more than %d commits that are new on main in one push", most)}
-	}
-	for _, id := range slices.Backward(ids) {
-		c, err := pass.Repo.Commit(id)
+	before, err := treeOf(pass, t.Old)
+	for _, c := range steps {
 		if err != nil {
-			return "", "", err
+			return "", "", "", err
 		}
-		first := ""
-		same, err := likeMain(pass, t.History, id, func(tree string) (bool, error) {
-			differs, err := firstChange(pass, tree, c.Tree, moreThanComms)
-			if first == "" {
-				first = differs
-			}
-			return differs == "", err
-		})
-		if err != nil {
-			return "", "", err
+		if c.Tree == before {
+			return c.ID, "", "leave out the commit, which changes nothing", nil
 		}
-		if !same {
-			return id, first, nil
+		if path, err = firstChange(pass, before, c.Tree, moreThanComms); path != "" {
+			return c.ID, path, takenByPM, err
 		}
+		before = c.Tree
 	}
-	return "", "", nil
+	return "", "", "", err
 }
+
+// takenByPM is the remedy for work that is pushed to main.
+const takenByPM = "push it to agent/<name>; the PM merges"
 
 // moreThanComms reports whether a change is another than of COMMS.md's text.
 func moreThanComms(c walk.Change) bool { return c.Path != comms.Path || c.Deleted() }

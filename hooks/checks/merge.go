@@ -25,15 +25,14 @@ func judgeMerge(pass *Pass, t *walk.Tip) error {
 		return judgeProjectMerge(pass, t)
 	}
 	work := slices.DeleteFunc(slices.Clone(t.Changes), func(c walk.Change) bool { return !moreThanComms(c) })
-	where := t.New
+	where, why := t.New, takenByPM
 	if len(work) == 0 {
-		commit, path, err := commitWithMore(pass, t)
-		if err != nil || path == "" {
+		commit, path, what, err := unlikeReport(pass, t)
+		if err != nil || what == "" {
 			return err
 		}
-		where, work = commit, []walk.Change{{Path: path}}
+		where, why, work = commit, what, []walk.Change{{Path: path}}
 	}
-	why := "push it to agent/<name>; the PM merges"
 	if pass.Push.Config.Rights.AgentMerge && pass.Push.Principal == push.Agent && t.History == push.Undivided {
 		var err error
 		if why, err = verified(pass, t); err != nil || why == "" {
@@ -50,7 +49,7 @@ func judgeMerge(pass *Pass, t *walk.Tip) error {
 // judgeProjectMerge holds the agent on the project's branch, where Ward has no papers, to
 // work with a verdict.
 func judgeProjectMerge(pass *Pass, t *walk.Tip) (err error) {
-	why := "push it to agent/<name>; the PM merges"
+	why := takenByPM
 	if pass.Push.Config.Rights.AgentMerge {
 		if why, err = verified(pass, t); err != nil || why == "" {
 			return err

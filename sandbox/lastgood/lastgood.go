@@ -123,7 +123,7 @@ func (b Book) list(ctx context.Context, r *git.Repo, program string, list ...str
 		if err != nil {
 			return nil, err
 		}
-		if other != "" && other != program && b.onProject(ctx, r, old[ref]) == nil {
+		if other != "" && other != program && leadsTo(ctx, r, b.Control.ProjectRef(), old[ref]) == nil {
 			list = append(list, old[ref])
 		}
 	}
@@ -216,13 +216,20 @@ func (b Book) onProject(ctx context.Context, r *git.Repo, commit string) error {
 	return err
 }
 
-// onBranch says why a commit is none that a branch leads to.
-func onBranch(ctx context.Context, r *git.Repo, commit string) error {
-	beyond, err := r.Output(ctx, "rev-list", "--max-count=1", commit, "--not", "--branches", "--")
+// leadsTo says why a ref, or a set of them such as --branches, does not lead to a commit. Main's own
+// line may go by another way than it did: a merge that main is moved forward to has main as its
+// second parent.
+func leadsTo(ctx context.Context, r *git.Repo, refs, commit string) error {
+	beyond, err := r.Output(ctx, "rev-list", "--max-count=1", commit, "--not", refs, "--")
 	if err == nil && len(beyond) > 0 {
-		err = fmt.Errorf("%s is on no branch", commit)
+		err = fmt.Errorf("%s is not on %s", commit, refs)
 	}
 	return err
+}
+
+// onBranch says why a commit is none that a branch leads to.
+func onBranch(ctx context.Context, r *git.Repo, commit string) error {
+	return leadsTo(ctx, r, "--branches", commit)
 }
 
 // move moves refs for what is said of a commit. What comes out of the fence is not

@@ -168,6 +168,14 @@ func TestList(t *testing.T) {
 	held(list[1])
 	is(list[1], list[2], list[3], list[4])
 	p.Run(p.Bare, "git", "update-ref", "refs/heads/main", list[0])
+	// A branch that merged main, and that main is moved forward to, has main as its second parent.
+	p.Git("checkout", "-q", "-b", "merged", list[4])
+	p.Commit("beside", "x")
+	p.Git("merge", "-q", "-X", "theirs", "--no-edit", list[0])
+	merged := commit("program", "merged")
+	p.Git("push", "-q", "origin", "merged:main")
+	held(merged)
+	is(merged, list[1], list[2], list[3], list[4])
 	if err := book.FellBack(t.Context(), strings.Repeat("1", 40)); err == nil {
 		t.Error("a commit that is not there fell")
 	}
