@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/config"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/boot"
@@ -35,6 +40,9 @@ func (w *worker) runFenced(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	f.Up = w.up
+	if err := w.ownDisk(); err != nil {
+		return err
+	}
 	spec := w.container(f)
 	if err := fence.CheckReadable(spec.Mounts); err != nil {
 		return err
@@ -81,6 +89,33 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 		fence.ReadOnly(filepath.Dir(configCopy(w.launch.spec.State)), fence.InsideConfigDir),
 		state)
 	return s
+}
+
+// ownDisk removes the disk that another directive's worker left in this place: what lies in its
+// HOME would run for the next one, behind that one's door. Beside the disk stands whose it is; one
+// without that, of an earlier Ward or of a person, is moved aside. A user's command works with what
+// is there.
+func (w *worker) ownDisk() error {
+	if w.only == "" {
+		return nil
+	}
+	disk := stateDisk(w.state)
+	of := disk + ".directive"
+	was, err := os.ReadFile(of)
+	switch {
+	case err == nil && string(was) == w.only+"\n":
+		return nil
+	case err == nil:
+		err = os.Remove(disk)
+	case errors.Is(err, fs.ErrNotExist):
+		if err = unix.Renameat2(unix.AT_FDCWD, disk, unix.AT_FDCWD, disk+".before", unix.RENAME_NOREPLACE); err == nil {
+			fmt.Fprintf(w.launch.spec.Messages, "warning: %s did not say whose it is; it is %s.before now, which nothing uses\n", disk, disk)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the worker's disk: %w", err)
+	}
+	return atomicfile.Write(of, []byte(w.only+"\n"), 0o600)
 }
 
 // StateInMemory is how large /bot may be, in bytes, where it is in the container's memory: at

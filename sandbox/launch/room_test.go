@@ -42,6 +42,35 @@ func TestStateRoom(t *testing.T) {
 	}
 }
 
+// TestOwnDisk: a disk goes with the directive that it was made for, stays for that directive's next
+// worker and for a user's command, and one that says nothing is moved aside.
+func TestOwnDisk(t *testing.T) {
+	var said strings.Builder
+	w := &worker{launch: &launch{spec: Spec{Messages: &said}}, state: t.TempDir()}
+	disk := stateDisk(w.state)
+	for _, step := range []struct {
+		directive, was, is string // what lies in the disk's place, "" for nothing
+	}{
+		{"D-1", "a person's", ""}, {"D-1", "of D-1", "of D-1"}, {"", "of D-1", "of D-1"}, {"D-1", "of D-1", "of D-1"}, {"D-12", "of D-1", ""}, {"D-1", "of D-12", ""}, {"D-2", "", ""},
+	} {
+		if step.was != "" {
+			if err := os.WriteFile(disk, []byte(step.was), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.only = step.directive
+		if err := w.ownDisk(); err != nil {
+			t.Fatal(err)
+		}
+		if is, _ := os.ReadFile(disk); string(is) != step.is {
+			t.Errorf("for %q there is %q of %q, want %q", step.directive, is, step.was, step.is)
+		}
+	}
+	if kept, _ := os.ReadFile(disk + ".before"); string(kept) != "a person's" || !strings.Contains(said.String(), disk+".before") {
+		t.Errorf("kept %q, said %q", kept, said.String())
+	}
+}
+
 // TestMountedRoom: a disk that another launch has mounted counts with what it may still grow.
 func TestMountedRoom(t *testing.T) {
 	tier.Full(t, "it mounts a file system")
