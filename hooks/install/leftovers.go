@@ -9,20 +9,20 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/hookdir"
-	"git-ward/internal/pattern"
 )
 
-// inWard are names of temporary files in ward/.
-var inWard = pattern.New(`^\.(config\.toml|config\.before|door\.key|before\.json|receive\.config)\.\d+$`)
+// inWard are files that init writes in ward/.
+var inWard = []string{"config.toml", "config.before", "door.key", "before.json", "receive.config"}
 
 // leftovers are the temporary files of an init that was killed while it wrote a file
 // (internal/atomicfile). One that was there before Ward is somebody's.
 func (in *installer) leftovers() (paths []string) {
-	for dir, names := range map[string]*pattern.Pattern{
-		in.Dir:                        pattern.New(`^\.config\.\d+$`),
-		in.layout.Dir:                 pattern.New(`^\.(pre-receive|post-receive)\.\d+$`),
+	for dir, names := range map[string][]string{
+		in.Dir:                        {"config"},
+		in.layout.Dir:                 hookdir.Names,
 		filepath.Join(in.Dir, "ward"): inWard,
 	} {
 		entries, err := os.ReadDir(dir)
@@ -30,7 +30,7 @@ func (in *installer) leftovers() (paths []string) {
 			continue // not there yet
 		}
 		for _, e := range entries {
-			if names.MatchString(e.Name()) && e.Type().IsRegular() {
+			if slices.Contains(names, atomicfile.Unfinished(e.Name())) && e.Type().IsRegular() {
 				paths = append(paths, filepath.Join(dir, e.Name()))
 			}
 		}
@@ -55,7 +55,9 @@ func (in *installer) place() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	at := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.Name() != "pending" && !inWard.MatchString(e.Name()) })
+	at := slices.IndexFunc(entries, func(e os.DirEntry) bool {
+		return e.Name() != "pending" && !slices.Contains(inWard, atomicfile.Unfinished(e.Name()))
+	})
 	if err != nil || at >= 0 {
 		err = fmt.Errorf("%s is not Ward's, and stands in its place", filepath.Join(in.Dir, "ward"))
 		return diag.Hint(err, "mv %[1]s/ward %[1]s/ward.theirs", in.Dir)

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"syscall"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/flock"
 	"git-ward/internal/hookdir"
+	"git-ward/internal/keyline"
 	"git-ward/internal/pattern"
 	"git-ward/internal/scratch"
 )
@@ -242,19 +244,25 @@ func ignore(err error) error {
 // made are the names that Ward gives to what it makes in ward/. Whatever else is there is
 // somebody's, such as ward/launch.env and ward/allowed_signers: a name that is missing here
 // stays, and is told.
-var made = pattern.New(`^(?:agent-objects\.(?:json|lock)|aside|audit\.lock|authorized_keys|backpressure\.json|before\.json|cache|` +
+var made = pattern.New(`^(?:agent-objects\.(?:json|lock)|aside|audit\.lock|authorized_keys(?:\.lock)?|backpressure\.json|before\.json|cache|` +
 	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|held|judging|launch\.lock|launcher\.json|live|` +
 	`maintain\.(?:going|lock|mark|run|turn)|meter\.json(?:\.lock)?|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
 	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers)$`)
 
-// unfinished is the name of a file that is written beside itself (internal/atomicfile), whose
-// writer was killed.
-var unfinished = pattern.New(`^\.(.+)\.\d+$`)
-
-// isUnfinished reports whether an entry of ward/ is such a file, of one that Ward makes.
+// isUnfinished reports whether an entry of ward/ is what a killed writer left of a file that Ward
+// makes.
 func isUnfinished(e fs.DirEntry) bool {
-	name := unfinished.Regexp().FindStringSubmatch(e.Name())
-	return name != nil && e.Type().IsRegular() && made.MatchString(name[1])
+	of := atomicfile.Unfinished(e.Name())
+	return of != "" && e.Type().IsRegular() && made.MatchString(of)
+}
+
+// keysIn are the keys in ward/ that a person put there.
+func keysIn(ward string) []string {
+	data, err := os.ReadFile(filepath.Join(ward, keyline.File))
+	if err != nil {
+		return nil
+	}
+	return keyline.Theirs(data)
 }
 
 // heldDir is the entry of ward/ with the only copy of what a person wrote (internal/held). It
@@ -286,6 +294,9 @@ func (r *remover) files(context.Context) error {
 		name := "ward/" + diag.Clean(e.Name())
 		switch {
 		case r.keeps(e.Name()):
+		case e.Name() == keyline.File && len(keysIn(ward)) > 0:
+			ours++
+			theirs = append(theirs, fmt.Sprintf("%s of %s", diag.Count(len(keysIn(ward)), "line"), name))
 		case made.MatchString(e.Name()):
 			ours++
 		case isUnfinished(e):
@@ -327,6 +338,12 @@ func (r *remover) files(context.Context) error {
 			return err
 		}
 		for _, e := range entries {
+			if lines := keysIn(ward); e.Name() == keyline.File && len(lines) > 0 {
+				if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+					return err
+				}
+				continue
+			}
 			if e.Name() == filepath.Base(beforeFile) || r.keeps(e.Name()) || !made.MatchString(e.Name()) && !isUnfinished(e) {
 				continue
 			}

@@ -86,8 +86,8 @@ func TestRemoves(t *testing.T) {
 		},
 		"names of Ward's making": func(dir string) {
 			overwrite(t, filepath.Join(dir, "hooks/pre-receive.chained"), "#!/bin/sh\nexit 1\n") // git never ran it
-			overwrite(t, filepath.Join(dir, "hooks/.pre-receive.123"), "theirs")
-			overwrite(t, filepath.Join(dir, ".config.55"), "theirs")
+			overwrite(t, filepath.Join(dir, "hooks/.pre-receive.ward-123"), "theirs")
+			overwrite(t, filepath.Join(dir, ".config.ward-55"), "theirs")
 		},
 		"a branch of the agent's name": func(dir string) { gitIn(t, dir, "branch", "agent/smith", "topic") },
 	} {
@@ -166,13 +166,15 @@ func TestRemovesWhatItMade(t *testing.T) {
 	run(t, want)
 	gitIn(t, want.Dir, "branch", "mine", "master")
 	theirs := []string{"ward/launch.env", "ward/allowed_signers", "ward/config.toml.bak", "ward/scripts/thesis",
-		"ward/.signers.2026", "ward/.keys.1/id_ed25519", "ward/.config.toml.1/thesis"} // which no killed writer of Ward's left
+		"ward/.signers.2026", "ward/.launcher.json.123", "ward/.keys.1/id_ed25519", "ward/.config.toml.1/thesis"} // which no killed writer of Ward's left
 	for _, dir := range []string{"scripts", ".keys.1", ".config.toml.1"} {
 		if err := os.Mkdir(filepath.Join(want.Dir, "ward", dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	half := []string{"ward/.launcher.json.123", "ward/.verdict.pub.7"}
+	half := []string{"ward/.launcher.json.ward-123", "ward/.verdict.pub.ward-7"}
+	const key = "ssh-ed25519 AAAA pat@host\n"
+	overwrite(t, filepath.Join(want.Dir, "ward/authorized_keys"), "restrict ssh-ed25519 AAAA ward:D-1.0123\n"+key)
 	for _, name := range append(half, theirs...) {
 		overwrite(t, filepath.Join(want.Dir, name), "mine")
 	}
@@ -180,7 +182,7 @@ func TestRemovesWhatItMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(plan.Stays, "\n"); !strings.Contains(got, "what Ward did not make: ward/.config.toml.1, ward/.keys.1, ward/.signers.2026, ward/allowed_signers, ward/config.toml.bak, ward/launch.env, ward/scripts") {
+	if got := strings.Join(plan.Stays, "\n"); !strings.Contains(got, "what Ward did not make: ward/.config.toml.1, ward/.keys.1, ward/.launcher.json.123, ward/.signers.2026, ward/allowed_signers, 1 line of ward/authorized_keys, ward/config.toml.bak, ward/launch.env, ward/scripts") {
 		t.Error(got)
 	}
 	if !slices.ContainsFunc(plan.Steps, func(s Step) bool { return strings.Contains(fmt.Sprint(s.Change), strings.Join(half, ", ")) }) {
@@ -197,8 +199,31 @@ func TestRemovesWhatItMade(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	if keys, err := os.ReadFile(filepath.Join(want.Dir, "ward/authorized_keys")); string(keys) != key {
+		t.Errorf("%q, %v", keys, err)
+	}
 	if plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir}); err != nil || len(plan.Steps) > 0 {
 		t.Errorf("again: %+v, %v", plan, err)
+	}
+}
+
+// TestInitKeepsCopies: a person's copy of a file that init writes stays, whenever it was made.
+func TestInitKeepsCopies(t *testing.T) {
+	want := request(t, project(t, "master"))
+	run(t, want)
+	for _, name := range []string{".config.20261122", "hooks/.pre-receive.20261122", "ward/.config.toml.20261122"} {
+		overwrite(t, filepath.Join(want.Dir, name), "mine")
+	}
+	left := filepath.Join(want.Dir, ".config.ward-20261122") // of an init that was killed
+	overwrite(t, left, "")
+	run(t, want)
+	for _, name := range []string{".config.20261122", "hooks/.pre-receive.20261122", "ward/.config.toml.20261122"} {
+		if _, err := os.Stat(filepath.Join(want.Dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", left, err)
 	}
 }
 

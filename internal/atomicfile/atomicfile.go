@@ -12,7 +12,7 @@ import (
 )
 
 // Write replaces the file at path. A kill at any point leaves the old file or
-// the new one, and at worst a temporary file named .<name>.*. In a directory that is
+// the new one, and at worst a temporary file beside it (see Unfinished). In a directory that is
 // shared with a group (group-writable and set-group-id, as git's
 // core.sharedRepository makes it) the group may do with the file what its owner
 // may; a file that must not be shared is WritePrivate's.
@@ -30,7 +30,7 @@ func Shared(dir fs.FileMode) bool { return dir&fs.ModeSetgid != 0 && dir&0o020 !
 // WritePrivate is Write with the mode as it is, whatever directory the file is in.
 func WritePrivate(path string, data []byte, mode fs.FileMode) error {
 	dir, name := filepath.Split(path)
-	f, err := os.CreateTemp(dir, "."+name+".*")
+	f, err := os.CreateTemp(dir, "."+name+infix+"*")
 	if err != nil {
 		return err
 	}
@@ -54,13 +54,27 @@ func Rewrite(path string, data []byte) error {
 	return WritePrivate(path, data, info.Mode().Perm())
 }
 
+// infix stands between a file's name and digits in the name of what is to replace it. No person
+// calls a copy of his own so: .config.20261128 is somebody's.
+const infix = ".ward-"
+
+// Unfinished is the name of the file for which a writer that was killed left one of this name; ""
+// where it is no such name.
+func Unfinished(name string) string {
+	i := strings.LastIndex(name, infix)
+	if i < 2 || name[0] != '.' || strings.Trim(name[i+len(infix):], "0123456789") != "" || strings.HasSuffix(name, infix) {
+		return ""
+	}
+	return name[1:i]
+}
+
 // Sweep removes the temporary files that killed writers of a file left. It is for who alone may
 // write that file, as by a lock: another's would go while it is written.
 func Sweep(path string) error {
 	dir, name := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	for _, e := range entries {
-		if digits, ok := strings.CutPrefix(e.Name(), "."+name+"."); ok && e.Type().IsRegular() && strings.Trim(digits, "0123456789") == "" {
+		if Unfinished(e.Name()) == name && e.Type().IsRegular() {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}

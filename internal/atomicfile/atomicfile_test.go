@@ -49,7 +49,7 @@ func TestFailureLeavesTheOldFile(t *testing.T) {
 // TestSweep: what a killed writer of a file left goes, and nothing of another name.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	names := []string{".file.1234", ".file.lock", ".file.12.bak", ".other.1234", "file"}
+	names := []string{".file.ward-1234", ".file.1234", ".file.ward-", ".file.ward-12.bak", ".other.ward-1234", "file"}
 	for _, name := range names {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)

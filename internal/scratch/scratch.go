@@ -99,13 +99,15 @@ func (d *Dir) Remove() error {
 	return err
 }
 
-// Keep gives the directory another name, under which it is scratch no longer.
+// Keep gives the directory another name, under which it is scratch no longer. Where something has
+// that name, the directory is scratch still, and Remove removes it.
 func (d *Dir) Keep(path string) error {
-	defer d.Lock.Close()
-	if err := os.Remove(filepath.Join(d.Path, markName)); err != nil {
+	if err := os.Rename(d.Path, path); err != nil {
 		return err
 	}
-	return os.Rename(d.Path, path)
+	// The mark is of the other name, so that nobody removes the directory by it any more.
+	defer d.Lock.Close()
+	return os.Remove(filepath.Join(path, markName))
 }
 
 // Reclaim removes a directory that a pointer names, if it has the pointer's identity and

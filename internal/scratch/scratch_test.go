@@ -232,6 +232,13 @@ func TestRemove(t *testing.T) {
 	if left, _ := os.ReadDir(kept); len(left) != 1 {
 		t.Errorf("what is kept has more than was put there: %v", left)
 	}
+	d = made(t, parent)
+	if err := d.Keep(kept); err == nil {
+		t.Error("it took the name of another directory")
+	}
+	if err := d.Remove(); err != nil || there(d.Path) || !there(filepath.Join(kept, "file")) {
+		t.Errorf("not kept: %v", err)
+	}
 }
 
 // TestClaim: a directory is Ward's that it made or found empty; a person's is not, nor is a

@@ -22,14 +22,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/atomicfile"
+	"git-ward/internal/keyline"
 	"git-ward/internal/token"
 )
 
 // Path is the file's below a repository.
-const Path = "ward/authorized_keys"
-
-// mark begins the comment of a line that is the launcher's; any other line is left as it is.
-const mark = "ward:"
+const Path = "ward/" + keyline.File
 
 // maxFile bounds what is read, in bytes: some ten thousand keys.
 const maxFile = 8 << 20
@@ -77,7 +75,7 @@ func (f File) Add(k Key, now time.Time) error {
 		return err
 	}
 	return f.change(func(lines []string) []string {
-		return append(slices.DeleteFunc(lines, func(l string) bool { return named(l) == k.Name || over(l, now) }), line)
+		return append(slices.DeleteFunc(lines, func(l string) bool { return keyline.Name(l) == k.Name || over(l, now) }), line)
 	})
 }
 
@@ -93,7 +91,7 @@ func (f File) Keep(counts func(name string) bool) error {
 		return nil
 	}
 	return f.change(func(lines []string) []string {
-		return slices.DeleteFunc(lines, func(l string) bool { return named(l) != "" && !counts(named(l)) })
+		return slices.DeleteFunc(lines, func(l string) bool { return keyline.Name(l) != "" && !counts(keyline.Name(l)) })
 	})
 }
 
@@ -113,16 +111,7 @@ func (f File) line(k Key) (string, error) {
 		command = append(command, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
 	}
 	quoted := strings.ReplaceAll(strings.Join(command, " "), `"`, `\"`)
-	return fmt.Sprintf(`restrict,expiry-time="%s",command="%s" %s %s%s`, k.Until.UTC().Format(expiry), quoted, k.Public, mark, k.Name), nil
-}
-
-// named is the name of a launcher's line, "" of any other.
-func named(line string) string {
-	name, _ := strings.CutPrefix(line[strings.LastIndexByte(line, ' ')+1:], mark)
-	if !strings.HasSuffix(line, " "+mark+name) {
-		return ""
-	}
-	return name
+	return fmt.Sprintf(`restrict,expiry-time="%s",command="%s" %s %s`, k.Until.UTC().Format(expiry), quoted, k.Public, keyline.Comment(k.Name)), nil
 }
 
 // over reports whether a launcher's line has had its time.
@@ -130,7 +119,7 @@ func over(line string, now time.Time) bool {
 	_, rest, _ := strings.Cut(line, `expiry-time="`)
 	text, _, _ := strings.Cut(rest, `"`)
 	until, err := time.Parse(expiry, text)
-	return named(line) != "" && err == nil && now.After(until)
+	return keyline.Name(line) != "" && err == nil && now.After(until)
 }
 
 // change rewrites the file, one writer after the other; a reader sees the old or the new one.
@@ -153,7 +142,7 @@ func (f File) change(to func(lines []string) []string) error {
 		lines = strings.Split(text, "\n")
 	}
 	if lines = to(lines); len(lines) == 0 {
-		lines = []string{"# git ward launch writes here a key for each worker on another machine"}
+		lines = []string{keyline.Empty}
 	}
 	text := []byte(strings.Join(lines, "\n") + "\n")
 	switch {

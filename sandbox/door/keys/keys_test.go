@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"git-ward/internal/keyline"
 )
 
 func newFile(t *testing.T) (File, func() string) {
@@ -125,7 +127,7 @@ func TestManyWriters(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	if got := strings.Count(text(), " "+mark); got != 8 {
+	if got := strings.Count(text(), " "+keyline.Comment("")); got != 8 {
 		t.Errorf("%d keys of 8:\n%s", got, text())
 	}
 }

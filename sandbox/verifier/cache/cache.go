@@ -89,7 +89,8 @@ func (s *Store) Newest(key, main string) (*Entry, error) {
 	return best, nil
 }
 
-// name is what an entry's directory is called.
+// name begins the name of an entry's directory. Its inode follows: an entry that was copied with its
+// repository is none, and stands in nobody's way.
 func (s *Seal) name() string { return s.Key[:min(len(s.Key), 16)] + "-" + diag.Short(s.Main) }
 
 // list reads the seals of all entries. What has none of its own is no entry.
@@ -108,7 +109,7 @@ func (s *Store) list() (all []*Entry, err error) {
 		e := &Entry{Dir: filepath.Join(s.Dir, d.Name())}
 		data, err := os.ReadFile(filepath.Join(e.Dir, sealFile))
 		info, statErr := d.Info()
-		if err == nil && statErr == nil && json.Unmarshal(data, &e.Seal) == nil && e.Seal.Inode == info.Sys().(*syscall.Stat_t).Ino && e.Seal.name() == d.Name() {
+		if err == nil && statErr == nil && json.Unmarshal(data, &e.Seal) == nil && e.Seal.Inode == info.Sys().(*syscall.Stat_t).Ino && strings.HasPrefix(d.Name(), e.Seal.name()) {
 			all = append(all, e)
 		}
 	}

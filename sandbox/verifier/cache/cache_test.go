@@ -148,6 +148,37 @@ func TestFillIsWhole(t *testing.T) {
 	}
 }
 
+// TestFillOfACopy: entries that were copied with their repository are none of the copy's, and it is
+// filled beside them, and leaves nothing else.
+func TestFillOfACopy(t *testing.T) {
+	s := &Store{Dir: filepath.Join(t.TempDir(), "cache"), Size: 1 << 20}
+	fill := func() error {
+		return s.Fill(t.Context(), key, first, []Kind{Go}, 0, packing(map[string]string{"go/mod/a": "1"}))
+	}
+	if err := fill(); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "cache")
+	if err := os.CopyFS(copied, os.DirFS(s.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	s.Dir = copied
+	if e := newest(t, s, key, first); e != nil {
+		t.Errorf("%+v", e)
+	}
+	if err := fill(); err != nil {
+		t.Error(err)
+	}
+	e := newest(t, s, key, first)
+	if e == nil {
+		t.Fatal("the copy has no entry")
+	}
+	e.Close()
+	if left, _ := filepath.Glob(filepath.Join(copied, "*fill-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 // TestSize: all entries together have the size, and the oldest goes first.
 func TestSize(t *testing.T) {
 	s := &Store{Dir: t.TempDir(), Size: 40 << 10}

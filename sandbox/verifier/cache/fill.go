@@ -99,7 +99,7 @@ func (s *Store) seal(dir *scratch.Dir, seal Seal) error {
 	if err := syncAll(dir.Path); err != nil { // what has its name is on the disk, all of it
 		return err
 	}
-	if err := dir.Keep(filepath.Join(s.Dir, seal.name())); err != nil {
+	if err := dir.Keep(filepath.Join(s.Dir, fmt.Sprintf("%s-%d", seal.name(), seal.Inode))); err != nil {
 		return err
 	}
 	return atomicfile.SyncDir(s.Dir)

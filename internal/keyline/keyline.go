@@ -1,0 +1,36 @@
+// Package keyline tells the lines that Ward writes into a repository's authorized_keys(5) from
+// those of people.
+package keyline
+
+import "strings"
+
+// File is the name of the file in ward/.
+const File = "authorized_keys"
+
+// Empty is the line of a file that has no key.
+const Empty = "# git ward launch writes here a key for each worker on another machine"
+
+// mark begins the comment of a line that is the launcher's.
+const mark = "ward:"
+
+// Comment is what a line of that name ends with.
+func Comment(name string) string { return mark + name }
+
+// Name is the name of a launcher's line, "" of any other.
+func Name(line string) string {
+	name, _ := strings.CutPrefix(line[strings.LastIndexByte(line, ' ')+1:], mark)
+	if !strings.HasSuffix(line, " "+mark+name) {
+		return ""
+	}
+	return name
+}
+
+// Theirs are the lines of people.
+func Theirs(data []byte) (lines []string) {
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && line != Empty && Name(line) == "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
