@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"git-ward/internal/glob"
 	"git-ward/internal/pattern"
 	"git-ward/internal/worktree"
 
@@ -36,7 +37,7 @@ func (o *Options) addResources(s *sdk.Server) {
 	s.AddResource(&sdk.Resource{URI: scheme + "capsule", Name: "capsule", MIMEType: "application/json",
 		Description: "The newest capsule: all that an iteration of the loop begins with"}, o.file("application/json", o.capsule))
 	// Those that are there now are listed; the template reads those of later, too.
-	specs, _ := filepath.Glob(filepath.Join(o.Box.Dir, "spec", "SPEC_*.md"))
+	specs, _ := glob.Below(o.Box.Dir, "spec/SPEC_*.md")
 	for _, p := range specs {
 		if name := filepath.Base(p); specName.MatchString(name) {
 			s.AddResource(&sdk.Resource{URI: scheme + "spec/" + name, Name: name, MIMEType: "text/markdown", Description: "A specification"}, o.spec)
@@ -109,7 +110,7 @@ func (o *Options) read(name string) ([]byte, error) {
 func (o *Options) capsule() (string, error) {
 	var found []string
 	for _, dir := range []string{worktree.Papers, "."} {
-		list, err := filepath.Glob(filepath.Join(o.Box.Dir, dir, "evidence", "D-*", "loop", "iter_*", "cnf_capsule.json"))
+		list, err := glob.Below(filepath.Join(o.Box.Dir, dir), "evidence/D-*/loop/iter_*/cnf_capsule.json")
 		if err != nil {
 			return "", err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/agent/model"
 	"git-ward/internal/config"
+	"git-ward/internal/glob"
 )
 
 // Preset is one program.
@@ -90,7 +91,7 @@ func (p *Preset) Find() (string, error) {
 		if filepath.Base(dir) != "node_modules" {
 			continue
 		}
-		if found, _ := filepath.Glob(filepath.Join(dir, p.native)); len(found) > 0 {
+		if found, _ := glob.Below(dir, p.native); len(found) > 0 {
 			return found[0], nil
 		}
 	}

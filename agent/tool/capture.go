@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"git-ward/internal/glob"
 )
 
 const (
@@ -127,7 +129,7 @@ func logTime(path string) string {
 func pruneLogs(dir string, keep int64) error {
 	var paths []string
 	for _, kind := range kinds {
-		some, err := filepath.Glob(filepath.Join(dir, kind+"-*.log"))
+		some, err := glob.Below(dir, kind+"-*.log")
 		if err != nil {
 			return err
 		}

@@ -113,6 +113,7 @@ func (c *cloner) make(url, name string) (err error) {
 // place is the directory to make the clone in: on one file system with where it goes. An empty
 // directory that is there already may be the only one that its user can write.
 func (c *cloner) place() (at string, empty bool, err error) {
+	scratch.Sweep(c.dir) // what a clone that was killed left in it is not a person's
 	entries, err := os.ReadDir(c.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"git-ward/internal/glob"
 )
 
 // Arrived reports whether an object lies loose in the quarantine: then it came
@@ -33,7 +35,7 @@ func (r *Repo) Quarantined(ctx context.Context, visit func(id string) error) err
 	if dir == "" {
 		return nil
 	}
-	if packs, err := filepath.Glob(filepath.Join(dir, "pack", "*.idx")); err != nil || len(packs) > 0 {
+	if packs, err := glob.Below(dir, "pack/*.idx"); err != nil || len(packs) > 0 {
 		return r.quarantinedByGit(ctx, dir, visit)
 	}
 	fans, err := os.ReadDir(dir)

@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/glob"
 )
 
 // Tree is a working tree.
@@ -210,7 +211,7 @@ func isDir(path string) bool {
 // .git, once nobody can be at work on it any more.
 func (t *Tree) Sweep(prefixes ...string) {
 	for _, prefix := range append(prefixes, tempPrefix) {
-		old, _ := filepath.Glob(filepath.Join(t.Dir, ".git", prefix+"*"))
+		old, _ := glob.Below(filepath.Join(t.Dir, ".git"), prefix+"*")
 		for _, path := range old {
 			digits := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), ".lock")
 			if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Hour && strings.Trim(digits, "0123456789") == "" {

@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
+	"git-ward/internal/glob"
 	"git-ward/internal/scratch"
 )
 
@@ -128,7 +129,7 @@ func (o *Options) cached(ctx context.Context, archive, dir string, lock *os.File
 		return nil
 	}
 	// With the lock in our hands these are of builds that were killed.
-	left, err := filepath.Glob(filepath.Join(o.Cache, newArchive+"*"))
+	left, err := glob.Below(o.Cache, newArchive+"*")
 	for _, path := range left {
 		err = errors.Join(err, os.Remove(path))
 	}
@@ -197,7 +198,7 @@ func (o *Options) arguments(archive string, sources []string) []string {
 func sourceFiles(apt string) ([]string, error) {
 	var files []string
 	for _, pattern := range []string{"sources.list", "sources.list.d/*.list", "sources.list.d/*.sources"} {
-		found, err := filepath.Glob(filepath.Join(apt, pattern))
+		found, err := glob.Below(apt, pattern)
 		if err != nil {
 			return nil, err
 		}

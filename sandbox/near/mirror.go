@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/git"
+	"git-ward/internal/glob"
 )
 
 const (
@@ -166,7 +167,7 @@ func (m *mirror) keepUp(ctx context.Context) {
 // dropUnfinished removes the objects that a near which was killed in a fetch had not written
 // whole: nobody else writes here, and nobody maintains it.
 func (m *mirror) dropUnfinished() {
-	unfinished, _ := filepath.Glob(filepath.Join(m.repo.Dir, "objects/*/tmp_*"))
+	unfinished, _ := glob.Below(m.repo.Dir, "objects/*/tmp_*")
 	for _, path := range unfinished {
 		os.Remove(path)
 	}

@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/flock"
+	"git-ward/internal/glob"
 )
 
 // disk is a file system in a file, which podman mounts as a volume. It is the
@@ -50,7 +51,7 @@ func (d *disk) makeFile(ctx context.Context) error {
 	if _, err := os.Stat(d.mount.Source); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(d.mount.Source), unfinished))
+	left, err := glob.Below(filepath.Dir(d.mount.Source), unfinished)
 	for _, path := range left {
 		err = errors.Join(err, os.Remove(path))
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/BurntSushi/toml"
+
+	"git-ward/internal/glob"
 )
 
 // NetworkSettings are what the machine's own settings (containers.conf(5)) say of
@@ -61,7 +63,7 @@ func settingsFiles(getenv func(string) string) []string {
 		}
 	}
 	for _, path := range roots {
-		parts, _ := filepath.Glob(path + ".d/*.conf") // sorted
+		parts, _ := glob.Below(path+".d", "*.conf") // sorted
 		files = append(append(files, path), parts...)
 	}
 	return files
