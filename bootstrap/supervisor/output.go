@@ -37,8 +37,16 @@ type Tee struct {
 // them. The launcher may get stdout and stderr as one stream, so an agent's line that begins as
 // the watcher's do is marked.
 func NewTee(log, launcher, events io.Writer) *Tee {
-	return &Tee{log, &console{out: lines.NewMarked(launcher, boot.Words, func() string { return "agent: " }), tokens: consoleBurst, at: time.Now()},
+	return &Tee{log, &console{out: lines.NewEach(launcher, notTheWatchers), tokens: consoleBurst, at: time.Now()},
 		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: leftOut})}
+}
+
+// notTheWatchers is an agent's line, marked where it begins as the watcher's do.
+func notTheWatchers(line string) string {
+	if strings.HasPrefix(line, boot.Words) {
+		return "agent: " + line
+	}
+	return line
 }
 
 // leftOut is the line that says to the launcher how many events were too much.
@@ -85,7 +93,7 @@ func (c printed) Write(p []byte) (int, error) {
 
 // console passes bytes on at a bounded rate, and says when it left some out.
 type console struct {
-	out    *lines.Marked
+	out    *lines.Each
 	tokens float64 // bytes that may go on now
 	at     time.Time
 	muted  bool

@@ -46,14 +46,22 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("it is gone") }
 
-// TestMarked: a mark is before each line that begins with the prefix, however it comes, every other
-// byte goes on in its order, and what somebody else writes stands between lines.
-func TestMarked(t *testing.T) {
+// marked marks the lines that begin with "key ".
+func marked(line string) string {
+	if strings.HasPrefix(line, "key ") {
+		return "!" + line
+	}
+	return line
+}
+
+// TestEach: a mark is before each line that is to have one, however it comes, every other byte goes
+// on in its order, and what somebody else writes stands between lines.
+func TestEach(t *testing.T) {
 	const text = "key one\nx key two\n\nke\nkkey\nkeykey \nkey \nkey\tno\nlast key \nkey no end"
 	const want = "!key one\nx key two\n\nke\nkkey\nkeykey \n!key \nkey\tno\nlast key \n!key no end\n"
 	for size := 1; size <= len(text); size++ {
 		var out bytes.Buffer
-		w := NewMarked(&out, "key ", func() string { return "!" })
+		w := NewEach(&out, marked)
 		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 			piece := rest[:min(size, len(rest))]
 			if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
@@ -68,22 +76,22 @@ func TestMarked(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	w := NewMarked(&out, "key ", func() string { return "!" })
+	w := NewEach(&out, marked)
 	_, err := w.Write([]byte(strings.Repeat("x", maxWaits)))
 	if _, more := w.Write([]byte("key 1\n")); errors.Join(err, more) != nil || !strings.HasSuffix(out.String(), "x\n!key 1\n") {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
-	if _, err := NewMarked(broken{}, "key ", func() string { return "!" }).Write([]byte("other\n")); err == nil {
+	if _, err := NewEach(broken{}, marked).Write([]byte("other\n")); err == nil {
 		t.Error("the stream's error is lost")
 	}
 }
 
-// TestMarkOfTheMoment: with no prefix each line has the mark of its moment, however it comes, and
-// what waits for its end is bounded.
+// TestMarkOfTheMoment: each line has the mark of its moment, however it comes, and what waits for
+// its end is bounded.
 func TestMarkOfTheMoment(t *testing.T) {
 	var out bytes.Buffer
 	now := "[D-1] "
-	m := NewMarked(&out, "", func() string { return now })
+	m := NewEach(&out, func(line string) string { return now + line })
 	fmt.Fprint(m, "one\ntw")
 	now = "[-] "
 	fmt.Fprint(m, "o\n[D-2] forged\nhalf")

@@ -41,6 +41,9 @@ type Judge struct {
 	// nothing runs for it any more.
 	Progress func(unit string, s verifier.Step)
 	Judged   func(unit string)
+	// Redact, if any, makes what takes secrets out of what commands print, for one verdict: its
+	// note is read by everybody.
+	Redact func() func(string) string
 	// Assisted, if any, are the programs and models that worked on a directive.
 	Assisted func(directive string) []string
 
@@ -176,6 +179,9 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	if err := holdOut(j.Repo.Dir, d, &claim); err != nil {
 		return v, err
 	}
+	if j.Redact != nil {
+		claim.Redact = j.Redact()
+	}
 	claim.Progress = func(s verifier.Step) {
 		j.logStep(r.ID, s)
 		if j.Progress != nil {
@@ -194,7 +200,7 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	}
 	var unfit *verifier.Unfit
 	if errors.As(err, &unfit) { // the commit's own fault: it would be the same tomorrow
-		return unjudged(unfit.Why), nil
+		return unjudged(claim.Redacted(unfit.Why)), nil
 	}
 	if err != nil {
 		return loop.Verdict{}, err
@@ -202,7 +208,7 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	if err := sayHeld(j.Repo.Dir, d, r.commit(), facts); err != nil {
 		return v, err
 	}
-	v = verdictOf(declaration, d, facts)
+	v = verdictOf(declaration, d, facts, claim.Redacted)
 	why, err := j.untried(ctx, r.Claim.Commit)
 	if why == "" || err != nil {
 		return v, err

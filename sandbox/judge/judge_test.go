@@ -234,6 +234,32 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestVerdictWithoutSecrets: what a command prints loses its secrets before anybody is told or a note
+// has it, and decides as it was.
+func TestVerdictWithoutSecrets(t *testing.T) {
+	tier.First(t, "it judges a claim")
+	t.Parallel()
+	const directive = "### D-1: the answer\n\nFind it.\n\n- [ ] it is 42 (`sh says.sh && sh check.sh`)\n- work: answer\n"
+	c := newCourt(t, directive)
+	c.Redact = func() func(string) string {
+		return func(text string) string { return strings.ReplaceAll(text, "hunter2", "[key]") }
+	}
+	c.write("says.sh", "echo the key is hunter2; sleep 3\n")
+	c.pushMain()
+	var told strings.Builder
+	c.Progress = func(_ string, s verifier.Step) { told.WriteString(s.Words() + s.Says + "\n") }
+	c.write("answer", "42\n")
+	commit := c.claim()
+	v := c.verdicts(commit)[0]
+	note := c.host("notes", "--ref="+loop.VerdictsRef, "show", commit)
+	if v.Verdict != loop.Exact || strings.Contains(note, "hunter2") || !strings.Contains(note, "the key is [key]") {
+		t.Errorf("%s: %s", v.Verdict, note)
+	}
+	if strings.Contains(told.String(), "hunter2") || !strings.Contains(told.String(), "says: the key is [key]") {
+		t.Errorf("told: %s", told.String())
+	}
+}
+
 // TestUntriedProgram: a claim with a validation holds when its program has passed a
 // probation, and is judged again then (BOOT-3).
 func TestUntriedProgram(t *testing.T) {

@@ -259,7 +259,7 @@ func TestJudgeGuards(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, _, _ := loop.Declare("D-1.1", d, loop.Base(c.Settings.Loop))
-		v := verdictOf(p, &d, facts)
+		v := verdictOf(p, &d, facts, strings.Clone)
 		if asks := step.verdict == loop.None; v.Verdict != step.verdict || v.OnlyGuards != asks || v.WantsWord() != asks || !v.Sound() || asks && (v.Rung != 0 || v.Reason != "every criterion held before the work, so none proves it") {
 			t.Errorf("%s: %+v", step.name, v)
 		}

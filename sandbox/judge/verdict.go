@@ -15,12 +15,13 @@ func unjudged(reason string) loop.Verdict {
 	return v
 }
 
-// verdictOf puts the facts into the words of the loop and lets it judge them.
-func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.Verdict {
+// verdictOf puts the facts into the words of the loop and lets it judge them. Redact takes secrets
+// out of what commands printed.
+func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact func(string) string) loop.Verdict {
 	for n := range d.Options.Held.Count {
 		p.Commands = append(slices.Clone(p.Commands), heldOut(d, n))
 	}
-	r := reading{d, f.Controls, f.Same}
+	r := reading{d, f.Controls, f.Same, redact}
 	trials := make([]loop.Trial, len(f.Replays))
 	for i, runs := range f.Replays {
 		trials[i] = r.trial(runs)
@@ -47,7 +48,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts) loop.V
 		v.Deviations = append(v.Deviations, withKind(dev.Path, dev.Kind))
 	}
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
-	v.Cache = f.Cache
+	v.Cache = redact(f.Cache)
 	v = r.against(p, f, v)
 	v.Unchanged = f.Same
 	switch mayHold := f.Same && d.Options.MayHold != ""; {
@@ -115,6 +116,7 @@ type reading struct {
 	directive *comms.Directive
 	controls  []verifier.Control
 	same      bool // nothing is changed, so what holds held before
+	redact    func(string) string
 }
 
 // trial reads one replay's ends by the names that ClaimOf gave.
@@ -162,7 +164,7 @@ func bit(o loop.Outcome) loop.Outcome {
 // outcome is a command's end in the loop's words. One that its control shows cannot fail was
 // not met.
 func (r reading) outcome(criterion string, run verifier.Run) loop.Outcome {
-	o := loop.Outcome{Criterion: criterion, Command: run.Shown(), ExitCode: run.Exit, Met: run.OK(), OutputSHA256: run.SHA256, Tail: loop.Tail([]byte(run.Tail))}
+	o := loop.Outcome{Criterion: criterion, Command: run.Shown(), ExitCode: run.Exit, Met: run.OK(), OutputSHA256: run.SHA256, Tail: loop.Tail([]byte(r.redact(run.Tail)))}
 	o.Before = r.same && o.Met
 	switch run.End {
 	case verifier.TimedOut:

@@ -172,7 +172,7 @@ func (c *trialCase) judge(main, commit, line string, word func(*comms.Directive)
 	if len(missing) > 0 {
 		c.Fatal(missing)
 	}
-	return verdictOf(declaration, &d, facts)
+	return verdictOf(declaration, &d, facts, strings.Clone)
 }
 
 // heldLine is the held-out criterion, in the environment of the other.

@@ -126,7 +126,7 @@ func (a *away) keepWorking(ctx context.Context, number int) error {
 		case errors.As(err, &refused) && !did:
 			return err
 		case err != nil:
-			a.log("worker %d: %v; it tries again in %v", number, firstLine(err), pause)
+			a.log("worker %d: %v; it tries again in %v", number, firstLine(err, nil), pause)
 		case did:
 			pause = firstPause
 			continue
@@ -175,7 +175,7 @@ func (a *away) work(ctx context.Context, number int) (did bool, err error) {
 	err = a.carryOut(ctx, number, o, answers)
 	ended := said{Ended: true}
 	if err != nil {
-		ended.Why = firstLine(err)
+		ended.Why = firstLine(err, nil)
 	}
 	answers.say(ended)
 	a.log("%s: ended%s", o.Directive, map[bool]string{true: ": " + ended.Why}[err != nil])

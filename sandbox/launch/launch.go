@@ -87,7 +87,7 @@ type launch struct {
 	lives   *lives          // what is told of the work as it goes on; nil with a command
 	stdout  io.Writer       // of all workers, for who may stop reading
 	stderr  io.Writer
-	shares  sync.Map // of the log, by share: a place's next worker has what the one before left
+	shares  sync.Map // of the outputs, by place: a place's next worker has what the one before left
 	meter   *gateway.Meter
 	shared  *gateway.Shared
 	book    *lease.Book    // nil with a command, of which nobody else is to know

@@ -7,25 +7,23 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/lines"
 	"git-ward/internal/live"
-	"git-ward/internal/logfile"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/lastgood"
 )
 
 // screen leads what a worker's agent prints to the launch's output. It is untrusted wherever
-// it ends, in the launch log too, so it is cleaned (GATE-7). The watcher's lines about
+// it ends, in the launch log too, so it is cleaned (GATE-7), and loses the secrets that the gate
+// knows, line by line. The watcher's lines about
 // what became of a commit of main are taken out of it (BOOT-2), and what is told of the work as it
 // goes on (SEE-1). What it returns passes on what waits still.
 func (w *worker) screen(ctx context.Context) (end func()) {
-	var shares []*logfile.Limited
+	var shares []*share
 	out := func(to io.Writer) io.Writer {
-		if w.payload.Logged {
-			known, _ := w.launch.shares.LoadOrStore(share{w.number, to}, AgentShare(to))
-			limited := known.(*logfile.Limited)
-			shares, to = append(shares, limited), limited
-		}
+		known, _ := w.launch.shares.LoadOrStore(place{w.number, to}, w.share(to))
+		shares = append(shares, known.(*share))
+		to = known.(*share).to
 		if w.launch.spec.agents() > 1 {
-			to = lines.NewMarked(to, "", w.mark)
+			to = lines.NewEach(to, func(line string) string { return LogMark(w.only) + line })
 		}
 		return diag.NewScreen(to)
 	}
@@ -40,19 +38,37 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	}
 	return func() {
 		for _, share := range shares {
-			share.Flush()
+			share.flush()
 		}
 	}
 }
 
-// share names what the workers of one place write to one output.
-type share struct {
+// place names what the workers of one place write to one output.
+type place struct {
 	number int
 	to     io.Writer
 }
 
-// mark is what begins a worker's lines where there are several: what it works on.
-func (w *worker) mark() string { return LogMark(w.only) }
+// share is how they write there: bounded where it is a log, and then without secrets, so that a
+// flood is not searched.
+type share struct {
+	to    io.Writer
+	flush func()
+}
+
+func (w *worker) share(out io.Writer) *share {
+	redact := func(line string) string { return line }
+	if w.launch.spec.Redact != nil {
+		redact = w.launch.spec.Redact()
+	}
+	clean := lines.NewEach(out, redact)
+	s := &share{clean, func() { clean.Flush() }}
+	if w.payload.Logged {
+		limited := AgentShare(clean)
+		s = &share{limited, func() { limited.Flush(); clean.Flush() }}
+	}
+	return s
+}
 
 // LogMark is what begins a worker's lines in the launch log. Directive is the one whose lease the
 // worker holds, "" for none.

@@ -65,7 +65,7 @@ func (l *launch) judge() *judge.Judge {
 	v := l.verifier()
 	t := &teller{bare: l.spec.Bare, messages: l.words(), live: l.tellLive}
 	return &judge.Judge{Repo: local.Repo(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"),
-		AtOnce: l.spec.Settings.Verdicts(l.spec.agents()), Verify: v.Verify, Progress: t.tell, Judged: t.forget, Assisted: l.meter.Assisted}
+		AtOnce: l.spec.Settings.Verdicts(l.spec.agents()), Verify: v.Verify, Progress: t.tell, Judged: t.forget, Redact: l.spec.Redact, Assisted: l.meter.Assisted}
 }
 
 // service is one of the programs on the host's side of a fence, and opener opens one.

@@ -37,7 +37,7 @@ func TestDefaultState(t *testing.T) {
 // TestPrepareState: what a launcher that was killed while it copied the settings left goes.
 func TestPrepareState(t *testing.T) {
 	bare, state := t.TempDir(), t.TempDir()
-	left := filepath.Join(filepath.Dir(configCopy(state)), ".config.toml.1234")
+	left := filepath.Join(filepath.Dir(configCopy(state)), ".config.toml.ward-1234")
 	for _, path := range []string{filepath.Join(bare, config.Path), left} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
 			t.Fatal(err)

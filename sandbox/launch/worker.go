@@ -132,7 +132,7 @@ func (w *worker) begins() {
 func (w *worker) leaves(ctx context.Context, err error) {
 	if w.job != nil && host.Followed(ctx, err) {
 		w.tell(func(now *runstate.Worker) {
-			now.Doing, now.Why, now.Lease, now.Gateway, now.Container = runstate.Restarts, firstLine(err), "", "", ""
+			now.Doing, now.Why, now.Lease, now.Gateway, now.Container = runstate.Restarts, firstLine(err, w.launch.spec.Redact), "", "", ""
 		})
 		return
 	}
@@ -192,18 +192,22 @@ func (w *worker) tell(change func(*runstate.Worker)) {
 func (w *worker) tellEnd(err error) {
 	words := "it ended in good order"
 	if err != nil {
-		words = firstLine(err)
+		words = firstLine(err, w.launch.spec.Redact)
 	}
 	if w.ear != nil {
 		w.ear.tell(live.Event{Kind: live.Ended, Text: words})
 	}
 }
 
-// firstLine is an error in one line, cleaned, with what can be done.
-func firstLine(err error) string {
+// firstLine is an error in one line, cleaned, with what can be done. An error of a pod has what the
+// agent said last.
+func firstLine(err error, redact func() func(string) string) string {
 	words, _, _ := strings.Cut(diag.Clean(err.Error()), "\n")
 	if hints := diag.Hints(err); len(hints) > 0 {
 		words += ": " + diag.Clean(hints[0])
+	}
+	if redact != nil {
+		words = redact()(words)
 	}
 	return words
 }

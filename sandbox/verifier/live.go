@@ -98,8 +98,17 @@ func (c *Claim) look(l *Live, at Step, over <-chan struct{}) {
 
 func (c *Claim) tell(s Step) {
 	if c.Progress != nil {
+		s.Says = c.Redacted(s.Says)
 		c.Progress(s)
 	}
+}
+
+// Redacted is a text of the commands' as it may be told.
+func (c *Claim) Redacted(text string) string {
+	if c.Redact == nil || text == "" {
+		return text
+	}
+	return c.Redact(text)
 }
 
 // Words are how far a verification is, for a person: one line, cleaned.

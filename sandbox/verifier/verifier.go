@@ -37,6 +37,8 @@ type Claim struct {
 	// Progress, if any, is told when a command starts and when it has ended, one after
 	// the other and never at once.
 	Progress func(Step)
+	// Redact, if any, takes secrets out of what is told of a command's output (SEE-1).
+	Redact   func(string) string
 	Cache    string   // what there is of a cache, for Facts
 	Against  *Against // nil: plain runs will do
 	Controls []string // of the commands that hold, such as Broken

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -158,13 +159,43 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 	trustHost(spec)
 	runner := &verifier.Containers{Engine: f.Engine, Limits: v.limits(), Container: *spec, Rules: f.Enforce, Remote: fence.InsideBare, Dir: fence.InsideState + "/work"}
 	step := verifier.Step{Command: verifier.Command{Name: "cache", Line: fmt.Sprintf("fetch and build what main's lockfiles name (%v)", locks.Kinds())}}
-	o, err := claim.Watch(step, func(live *verifier.Live) (verifier.Outcome, error) {
+	hide := hiding(v.Settings.Verify.CacheSources)
+	told := *claim
+	told.Redact = func(text string) string { return claim.Redacted(hide.Replace(text)) }
+	o, err := told.Watch(step, func(live *verifier.Live) (verifier.Outcome, error) {
 		return runner.Pack(ctx, verifier.Job{Commit: main, Line: locks.FillScript(), Live: live}, w)
 	})
 	if err == nil && !o.OK() {
-		err = fmt.Errorf("the cache is not filled: %s %d: %s", o.End, o.Exit, o.Last())
+		err = fmt.Errorf("the cache is not filled: %s %d: %s", o.End, o.Exit, told.Redacted(o.Last()))
 	}
 	return err
+}
+
+// hiding takes the values of [verify] cache_sources out of a text: an address in them may hold a
+// token, as a user's name or a password, and tools print addresses.
+func hiding(sources []string) *strings.Replacer {
+	const instead = "[cache_sources]"
+	var pairs []string
+	for _, source := range sources {
+		_, value, _ := strings.Cut(source, "=")
+		for _, address := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",| ", r) }) {
+			u, err := url.Parse(address)
+			if err != nil || u.User == nil {
+				continue
+			}
+			secret, both := u.User.Password()
+			if !both {
+				secret = u.User.Username()
+			}
+			pairs = append(pairs, address, instead, u.User.String(), instead, url.PathEscape(secret), instead, secret, instead)
+		}
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i] == "" { // which stands everywhere
+			pairs[i] = instead
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // hostCerts is where a host keeps the certificates that it trusts.
