@@ -57,7 +57,7 @@ func (l *launch) verifier() *local.Verifier {
 	if l.verifies != nil {
 		return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Log: l.log, Elsewhere: l.verifies}
 	}
-	return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: l.podman(), Unfenced: l.spec.Unfenced, Policy: l.policy, Log: l.log, Conn: l.conn}
+	return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: l.podman(), Unfenced: l.spec.Unfenced, Mark: l.tag, Policy: l.policy, Log: l.log, Conn: l.conn}
 }
 
 // judge writes the verdicts on what this launch's agent claims.

@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +32,9 @@ type Limits struct {
 type Processes struct {
 	Limits Limits
 	User   *syscall.Credential // nil: this process's own
+	// Mark, NAME=value, is in the environment of all that runs, so that the next launch ends what
+	// one that was killed left; "" for none.
+	Mark string
 }
 
 // Fence says that there is none.
@@ -51,6 +55,9 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	prepare.Env = env
 	if said, err := prepare.CombinedOutput(); err != nil {
 		return Outcome{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
+	}
+	if p.Mark != "" {
+		env = append(env, p.Mark)
 	}
 	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
 		env = append(env, name+"="+job.Env[name])
@@ -132,7 +139,7 @@ func (p *Processes) run(ctx context.Context, dir string, env []string, job Job) 
 	c := process.Command{
 		Args: []string{"sh", "-c", job.Line}, Dir: dir, Env: env,
 		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true,
-		User: p.User,
+		User: p.User, Tag: "WARD_RUN=" + rand.Text(), // what left its group ends, too
 	}
 	start := time.Now()
 	status, _, err := c.Run(limited)

@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/git"
+	"git-ward/internal/process"
 	"git-ward/internal/tier"
 )
 
@@ -174,6 +177,34 @@ func TestOutcomes(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "ward-verify-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// TestLeavesNoProcess: a command's process that left its group ends with the command all the same,
+// and carries the launch's mark.
+func TestLeavesNoProcess(t *testing.T) {
+	r, c := claimed(t)
+	c.Commit = r.commit(nil)
+	at := filepath.Join(t.TempDir(), "pid")
+	v := &Processes{Limits: Limits{Time: time.Hour, Output: 1 << 20}, Mark: "WARD_LAUNCH=of-a-test"}
+	line := "setsid sh -c 'echo $WARD_LAUNCH $$ >" + at + ".new; mv " + at + ".new " + at + "; exec sleep 3600' >/dev/null 2>&1 & until test -e " + at + "; do sleep 0.01; done"
+	o, err := v.Run(t.Context(), Job{Repo: r.bare, Commit: c.Commit, Line: line})
+	if err != nil || !o.OK() {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	said, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mark string
+	var pid int
+	fmt.Sscan(string(said), &mark, &pid)
+	if mark != "of-a-test" {
+		t.Errorf("the launch's mark is %q", mark)
+	}
+	await.True(t, "the process is gone", func() bool {
+		p, there := process.Read(pid)
+		return !there || p.Dead
+	})
 }
 
 // outcomes is the same for every runner.

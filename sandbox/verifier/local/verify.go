@@ -28,6 +28,7 @@ type Verifier struct {
 	Settings *config.Config
 	Podman   fence.Podman
 	Unfenced bool
+	Mark     string          // of unfenced processes; see verifier.Processes
 	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
 	Log      zerolog.Logger
 	Conn     *fence.Connection // the launch's; nil: one of its own for each verification
@@ -50,7 +51,7 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 		return v.Elsewhere(ctx, claim)
 	}
 	if v.Unfenced {
-		return verifier.Verify(ctx, Repo(v.Bare, v.Settings), &verifier.Processes{Limits: v.limits()}, claim)
+		return verifier.Verify(ctx, Repo(v.Bare, v.Settings), &verifier.Processes{Limits: v.limits(), Mark: v.Mark}, claim)
 	}
 	if v.Conn != nil {
 		return v.verify(ctx, v.Conn, claim)
