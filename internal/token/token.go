@@ -66,6 +66,16 @@ func Environ(key []byte, id, principal, name string) []string {
 		TokenVar + "=" + Bound(key, id, principal, name)}
 }
 
+// Proved is the name that an environment, by its variables, proves under a key; ok is false where it
+// proves nothing. The plain form has no name.
+func Proved(key []byte, env map[string]string) (name string, ok bool) {
+	want := Plain(key, env[IDVar])
+	if env[PrincipalVar] != "" || env[NameVar] != "" {
+		want = Bound(key, env[IDVar], env[PrincipalVar], env[NameVar])
+	}
+	return env[NameVar], env[IDVar] != "" && Equal(env[TokenVar], want)
+}
+
 // NewID names one push: the UTC second, for people, and 64 random bits. It
 // serves as a file name, so it holds [0-9A-Za-z-] only.
 func NewID(now time.Time) string {

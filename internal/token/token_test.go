@@ -57,3 +57,33 @@ func TestNewIDIsOne(t *testing.T) {
 		}
 	}
 }
+
+// TestProved: an environment proves the name that its token is of, and no other.
+func TestProved(t *testing.T) {
+	key, other := []byte("0123456789abcdef0123456789abcdef"), []byte("fedcba9876543210fedcba9876543210")
+	read := func(list []string, more ...string) map[string]string {
+		env := map[string]string{}
+		for _, v := range append(list, more...) {
+			name, value, _ := strings.Cut(v, "=")
+			env[name] = value
+		}
+		return env
+	}
+	for _, c := range []struct {
+		env  map[string]string
+		name string
+		ok   bool
+	}{
+		{read(Environ(key, "p1", "agent", "D-1")), "D-1", true},
+		{read(Environ(key, "p1", "", "")), "", true},
+		{read(Environ(key, "p1", "", ""), NameVar+"=D-2"), "D-2", false},
+		{read(Environ(key, "p1", "agent", "D-1"), NameVar+"=D-2"), "D-2", false},
+		{read(Environ(key, "p1", "agent", "D-1"), IDVar+"=p2"), "D-1", false},
+		{read(Environ(other, "p1", "agent", "D-1")), "D-1", false},
+		{read(nil), "", false},
+	} {
+		if name, ok := Proved(key, c.env); name != c.name || ok != c.ok {
+			t.Errorf("%v: %q, %v", c.env, name, ok)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.cmd.Cancel = func() error {
 		leader := p.cmd.Process.Pid
-		p.quarantines = quarantined(sessions()[leader])
+		p.quarantines = quarantined(sessions()[leader], key)
 		endChildren(leader)
 		return nil
 	}

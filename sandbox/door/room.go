@@ -22,7 +22,11 @@ func (s *service) room() error {
 	if s.meter == nil { // a person's
 		return nil
 	}
-	left, err := growth.Quarantines(s.bare, quarantined(process.All()))
+	key, err := readKey(s.bare)
+	if err != nil {
+		return err
+	}
+	left, err := growth.Quarantines(s.bare, quarantined(process.All(), key))
 	if err != nil {
 		return err
 	}
@@ -61,24 +65,22 @@ func (s *service) left(p *push) {
 }
 
 // quarantined are the quarantines of pushes whose processes run, by their directories' names,
-// and who pushes, as git and the door told those processes.
-func quarantined(all []process.Info) map[string]string {
+// and who pushes, as git and the door told those processes. What an agent starts can be seen here,
+// too, and says what it likes: only the door's token is believed.
+func quarantined(all []process.Info, key []byte) map[string]string {
 	found := map[string]string{}
 	for _, p := range all {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 		if err != nil {
 			continue // it is gone, or somebody's
 		}
-		var dir, name string
+		env := map[string]string{}
 		for v := range bytes.SplitSeq(data, []byte{0}) {
-			if value, ok := strings.CutPrefix(string(v), "GIT_QUARANTINE_PATH="); ok {
-				dir = value
-			} else if value, ok := strings.CutPrefix(string(v), token.NameVar+"="); ok {
-				name = value
-			}
+			name, value, _ := strings.Cut(string(v), "=")
+			env[name] = value
 		}
-		if dir != "" {
-			found[filepath.Base(dir)] = pusher(name)
+		if name, ok := token.Proved(key, env); ok && env["GIT_QUARANTINE_PATH"] != "" {
+			found[filepath.Base(env["GIT_QUARANTINE_PATH"])] = pusher(name)
 		}
 	}
 	return found

@@ -2,6 +2,7 @@ package door
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,11 +12,22 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/growth"
 	"git-ward/internal/tier"
+	"git-ward/internal/token"
 )
+
+// keyed is a directory with a door's key.
+func keyed(t *testing.T) string {
+	bare := t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(bare, token.KeyFile), strings.Repeat("k", token.MinKey), 0o600)
+	return bare
+}
 
 // TestRoom: what killed receive-packs left is bounded, and no push begins beyond that.
 func TestRoom(t *testing.T) {
-	bare := t.TempDir()
+	bare := keyed(t)
 	s := &service{bare: bare, settings: config.Default(), meter: &meter{}}
 	s.settings.Limits.AgentObjects = 1 << 20
 	for n, want := range []bool{true, true, false} {
@@ -35,7 +47,7 @@ func TestRoom(t *testing.T) {
 // TestRoomShares: a worker that fills its share with what its ended pushes left is refused
 // alone, with the bound and whose it is (MANY-1).
 func TestRoomShares(t *testing.T) {
-	bare := t.TempDir()
+	bare := keyed(t)
 	left := func(name, who string, bytes int) {
 		t.Helper()
 		dir := filepath.Join(bare, "objects", "tmp_objdir-incoming-"+name, "pack")
@@ -65,6 +77,25 @@ func TestRoomShares(t *testing.T) {
 		if got := room(name); got != "" {
 			t.Errorf("%q is refused for %s: %s", name, flood, got)
 		}
+	}
+	// A process of an agent's says that the flood is another's, or nobody's, or a person's.
+	for _, name := range []string{other, "", "pm"} {
+		forged := exec.Command("sleep", "3600")
+		forged.Env = []string{"GIT_QUARANTINE_PATH=/x/tmp_objdir-incoming-a", token.IDVar + "=x", token.TokenVar + "=00"}
+		if name != "" {
+			forged.Env = append(forged.Env, token.PrincipalVar+"=agent", token.NameVar+"="+name)
+		}
+		if err := forged.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if got := room(other); got != "" {
+			t.Errorf("as %q: %s", name, got)
+		}
+		if got := room(flood); !strings.HasPrefix(got, "pushes of D-1 ") {
+			t.Errorf("as %q the flood is %q", name, got)
+		}
+		forged.Process.Kill()
+		forged.Wait()
 	}
 	left("c", "D-2", 500_000)
 	if got := room(other); !strings.HasPrefix(got, "pushes of D-2 ") {
