@@ -195,7 +195,7 @@ func (w *watcher) report(ctx context.Context, n notices.Notice) error {
 	if door := cmp.Or(w.opts.ReportDoor, w.opts.Door); door != "" {
 		r.Connect = []string{w.opts.Agent, "connect", door}
 	}
-	err := r.Once(ctx, n.ID, comms.NewReport{Time: w.opts.Now(), Directive: n.Directive(), Status: n.Status, Text: n.Text})
+	err := r.Once(ctx, n.ID, comms.NewReport{Time: w.opts.Now(), Directive: n.Directive(w.opts.Directive), Status: n.Status, Text: n.Text})
 	failpoint.Reach("bootstrap/told")
 	return err
 }

@@ -33,9 +33,10 @@ type Notice struct {
 
 var directiveBranch = pattern.New(`^agent/(D-[1-9][0-9]*)$`)
 
-// Directive is the directive whose branch it is about, "-" for none.
-func (n Notice) Directive() string {
-	if m := directiveBranch.FindStringSubmatch(n.Branch); m != nil {
+// Directive is the directive whose branch it is about, "-" for none, and for another one than the
+// watcher works for, only, where that is not "": a signal may name any branch.
+func (n Notice) Directive(only string) string {
+	if m := directiveBranch.FindStringSubmatch(n.Branch); m != nil && (only == "" || m[1] == only) {
 		return m[1]
 	}
 	return "-"

@@ -178,8 +178,12 @@ func TestDeliver(t *testing.T) {
 
 func TestDirective(t *testing.T) {
 	for branch, want := range map[string]string{"agent/D-1": "D-1", "agent/D-120": "D-120", "agent/D-0": "-", "agent/D-1/x": "-", "main": "-", "": "-"} {
-		if got := (notices.Notice{Status: comms.Guard, Branch: branch}).Directive(); got != want {
+		n := notices.Notice{Status: comms.Guard, Branch: branch}
+		if got := n.Directive(""); got != want {
 			t.Errorf("%q: %q", branch, got)
+		}
+		if got := n.Directive("D-1"); want == "D-1" && got != "D-1" || want != "D-1" && got != "-" {
+			t.Errorf("%q of who works on D-1: %q", branch, got)
 		}
 	}
 }
