@@ -18,9 +18,9 @@ const (
 	// tries is how often a look may fail one after the other: a dump of routes that change
 	// all the while is no answer, and not yet a reason to end a container.
 	tries = 5
-	// renewAfter is how often a thorough look is taken: what a policy is made of besides
+	// RenewAfter is how often a thorough look is taken: what a policy is made of besides
 	// the host's own facts tells nobody when it changes.
-	renewAfter = time.Minute
+	RenewAfter = time.Minute
 )
 
 // A Source gives the policy of the moment. A thorough look may take its time, for
@@ -92,7 +92,7 @@ func Follow(ctx context.Context, t Target, current Source) (*Follower, error) {
 // follow looks at what changed until ctx ends.
 func (t Target) follow(ctx context.Context, ns *os.File, first Policy, changes *hostChanges, current Source) error {
 	there := &first
-	again := time.NewTicker(renewAfter)
+	again := time.NewTicker(RenewAfter)
 	defer again.Stop()
 	for failures := 0; ; {
 		thorough := false

@@ -55,6 +55,26 @@ func TestRefusedBehindTranslators(t *testing.T) {
 			if !isReserved(six) && !slices.ContainsFunc(refused, func(r netip.Prefix) bool { return contains(r, six) }) {
 				t.Errorf("%s behind %v, %v, is open", a, tr, six)
 			}
+			if !p.Refuses()(six.Addr()) {
+				t.Errorf("%v is not refused", six)
+			}
 		}
+	}
+}
+
+// TestRefuses: who decides about an address and not about a packet says what the rules say, of a
+// spelling behind a translator that is none, too.
+func TestRefuses(t *testing.T) {
+	p := Policy{HostRoutes: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/25")}, Translators: []netip.Prefix{netip.MustParsePrefix("2a00:64:122:344::/64")}}
+	for addr, want := range map[string]bool{
+		"8.8.8.8": false, "10.0.0.1": true, "::ffff:10.0.0.1": true, "203.0.113.7": true, "203.0.113.200": false, "2a00:64::1": false,
+		"2a00:64:122:344:8:808:800::": false, "2a00:64:122:344:a:0:100::": true, "2a00:64:122:344:ff08:808:800::": true,
+	} {
+		if got := p.Refuses()(netip.MustParseAddr(addr)); got != want {
+			t.Errorf("%s: %v", addr, got)
+		}
+	}
+	if !p.Refuses()(netip.Addr{}) {
+		t.Error("no address is open")
 	}
 }

@@ -143,6 +143,20 @@ func (p Policy) Refused() []netip.Prefix {
 	return slices.Concat(four, six)
 }
 
+// Refuses makes what says of an address whether the rules never let the fence reach it: a special
+// one, the host's, or behind a translator a spelling of an IPv4 address that is none.
+func (p Policy) Refuses() func(netip.Addr) bool {
+	refused, short := p.Refused(), p.short()
+	in := func(list []netip.Prefix, addr netip.Addr) bool {
+		return slices.ContainsFunc(list, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
+	}
+	return func(addr netip.Addr) bool {
+		addr = plain(addr)
+		return !addr.IsValid() || Reserved(addr) || in(refused, addr) ||
+			addr.Is6() && in(short, addr) && addr.As16()[zeroOctet] != 0
+	}
+}
+
 // resolvers gives them by family, each once, in order.
 func (p Policy) resolvers() (four, six []netip.Prefix) {
 	var all []netip.Prefix

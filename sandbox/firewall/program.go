@@ -109,17 +109,17 @@ func publicOutput(p Policy) chain {
 // A fence may ask for NameRate names a second, and for NameBurst at once: a resolver is
 // somebody else's, and names carry data out. How many questions a packet has these rules do
 // not see: a stream has many, and the kernel parts a bundle (UDP_SEGMENT) after them. So
-// bytes count as well. The question for a name of 18 letters has nameBytes; alone in a
+// bytes count as well. The question for a name of 18 letters has NameBytes; alone in a
 // packet it counts with its headers.
 const (
 	NameRate  = 200
 	NameBurst = 1000
-	nameBytes = 36
+	NameBytes = 36
 )
 
 var publicNames = chain{name: "names", why: "Questions for names, a packet each or a few, and as many bytes.", rules: []rule{
 	{"", []part{moreThan(NameRate, expr.LimitTimeSecond, NameBurst), gotoRefuse}},
-	{"", []part{moreBytesThan(NameRate*nameBytes, NameBurst*nameBytes), gotoRefuse}},
+	{"", []part{moreBytesThan(NameRate*NameBytes, NameBurst*NameBytes), gotoRefuse}},
 	{"", []part{goTo("connections")}},
 }}
 

@@ -16,7 +16,7 @@ import (
 func TestQuestionsAreCounted(t *testing.T) {
 	tier.Full(t, "floods of questions, by networks of three namespaces")
 	four, six := netip.MustParseAddrPort("203.0.113.53:53"), netip.MustParseAddrPort("[2001:db8:2::5]:53")
-	const short, full, padded = nameBytes, 271, 500
+	const short, full, padded = NameBytes, 271, 500
 	packets, bytes := "packets goto", "bytes/second"
 	for _, c := range []struct {
 		how     string
@@ -58,13 +58,13 @@ func TestQuestionsAreCounted(t *testing.T) {
 			got := world.Asked()
 			t.Logf("%d bytes each: %d sent and %d refused in %d ms: %+v came", c.bytes, done.Sent, done.Refused, done.Took.Milliseconds(), got)
 			most := NameBurst + int(NameRate*(done.Took.Seconds()+1))
-			if got.Questions > most || got.Bytes > most*nameBytes {
-				t.Errorf("more than %d questions, or than as many of %d bytes", most, nameBytes)
+			if got.Questions > most || got.Bytes > most*NameBytes {
+				t.Errorf("more than %d questions, or than as many of %d bytes", most, NameBytes)
 			}
 			world, _ = ask(c.without)
 			await.True(t, "without the rules many more come", func() bool {
 				otherwise := world.Asked()
-				return otherwise.Questions > 2*most || otherwise.Bytes > 2*most*nameBytes
+				return otherwise.Questions > 2*most || otherwise.Bytes > 2*most*NameBytes
 			})
 			t.Logf("without %q: %+v", c.without, world.Asked())
 		})

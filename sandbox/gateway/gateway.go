@@ -75,10 +75,10 @@ type Config struct {
 	// second way out would only be one more to watch.
 	Allowlist bool
 	Allow     []string
-	// Blocked are further prefixes that the proxy never dials, as they are now: what the
-	// firewall blocks besides the special ones, such as the host's routes. Nil: none.
-	Blocked  func(context.Context) ([]netip.Prefix, error)
-	Resolver Resolver // nil: the host's own
+	// Refuses makes what says of an address that the proxy never dials it, as things are now: the
+	// rules' own word (firewall.Policy.Refuses). Nil: special addresses only.
+	Refuses  func(context.Context) (func(netip.Addr) bool, error)
+	Resolver Resolver // nil: the host's own, whose questions are counted
 
 	Limits Limits
 	Log    zerolog.Logger // one line a model call, a proxied connection or a refusal

@@ -21,7 +21,6 @@ const (
 	dialTime   = 5 * time.Second // for each address
 	maxAddrs   = 4               // of a name that are tried
 	uploadTime = 10 * time.Minute
-	questions  = 2 // of a look-up: for addresses of either family
 )
 
 // Resolver finds the addresses of a name; *net.Resolver is one.
@@ -33,9 +32,9 @@ type Resolver interface {
 type proxy struct {
 	on       bool
 	names    names
-	blocked  func(context.Context) ([]netip.Prefix, error)
+	refuses  func(context.Context) (func(netip.Addr) bool, error)
 	resolver Resolver
-	lookups  *rate.Limiter
+	asked    *rate.Limiter // of name servers, in questions of firewall.NameBytes
 	dialer   func(ctx context.Context, network, address string) (net.Conn, error)
 	idle     time.Duration
 	log      zerolog.Logger
@@ -51,12 +50,12 @@ func newProxy(c *Config, l Limits) (*proxy, error) {
 		return nil, err
 	}
 	p := &proxy{
-		on: c.Allowlist, names: allowed, blocked: c.Blocked, resolver: c.Resolver,
-		lookups: rate.NewLimiter(firewall.NameRate/questions, firewall.NameBurst/questions),
-		dialer:  (&net.Dialer{Timeout: dialTime}).DialContext, idle: l.Idle, log: c.Log,
+		on: c.Allowlist, names: allowed, refuses: c.Refuses, resolver: c.Resolver,
+		asked:  rate.NewLimiter(firewall.NameRate, firewall.NameBurst),
+		dialer: (&net.Dialer{Timeout: dialTime}).DialContext, idle: l.Idle, log: c.Log,
 	}
 	if p.resolver == nil {
-		p.resolver = net.DefaultResolver
+		p.resolver = &net.Resolver{PreferGo: true, Dial: p.nameServer((&net.Dialer{}).DialContext)}
 	}
 	p.plain = p.newPlain()
 	return p, nil
@@ -159,7 +158,7 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 // public are the addresses of a name that may be dialled. The forbidden ones are
 // left out; a name that has no others is denied.
 func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
-	if !p.lookups.Allow() {
+	if p.asked.Tokens() < 1 {
 		return nil, errTooOften
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
@@ -170,10 +169,9 @@ func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
 		return nil, fmt.Errorf("%s cannot be resolved: %w", host, err)
 	}
 	own, err := hostNetworks()
-	if err == nil && p.blocked != nil {
-		var more []netip.Prefix
-		more, err = p.blocked(ctx)
-		own = append(own, more...)
+	refuses := firewall.Policy{}.Refuses()
+	if err == nil && p.refuses != nil {
+		refuses, err = p.refuses(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -181,7 +179,7 @@ func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
 	var fit []netip.Addr
 	for _, ip := range all {
 		ip = ip.Unmap().WithZone("")
-		if ip.IsValid() && !firewall.Reserved(ip) && !inAny(ip, own) {
+		if !refuses(ip) && !inAny(ip, own) {
 			fit = append(fit, ip)
 		}
 	}
@@ -190,10 +188,6 @@ func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
 	}
 	return fit, nil
 }
-
-// errTooOften bounds what the fence asks of the host's name servers, as the rules do where
-// it asks itself.
-var errTooOften = errors.New("too many names are asked for at a time: ask again in a second")
 
 // fail answers and logs. The log has the setting that would allow it.
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -14,8 +14,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"git-ward/internal/await"
@@ -212,8 +212,8 @@ func TestHostsOwnAndBlockedAddresses(t *testing.T) {
 		}
 	}
 	f, dialled := walled(t, &zone{names: names}, "127.0.0.1:1", func(c *Config) {
-		c.Blocked = func(context.Context) ([]netip.Prefix, error) {
-			return []netip.Prefix{netip.MustParsePrefix("203.0.113.0/25")}, nil
+		c.Refuses = func(context.Context) (func(netip.Addr) bool, error) {
+			return firewall.Policy{Refuse: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/25")}}.Refuses(), nil
 		}
 	})
 	for _, name := range []string{"own.example.com", "pkg.example.com"} {
@@ -326,22 +326,53 @@ func TestSuffixes(t *testing.T) {
 	}
 }
 
-// The host's name servers are asked no more often than they are by a fence that asks itself.
-func TestLookupsAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // no time passes
-		z := &zone{}
-		p, err := newProxy(&Config{Allowlist: true, Allow: []string{"*.example.com"}, Resolver: z}, Limits{})
-		if err != nil {
-			t.Fatal(err)
+// TestQuestionsAreCounted: the host's name servers get no more from the proxy than from a fence that
+// asks itself, in bytes, however often the resolver asks for one name.
+func TestQuestionsAreCounted(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var got atomic.Int64
+	go func() {
+		for buffer := make([]byte, 512); ; {
+			n, from, err := conn.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			got.Add(int64(n))
+			buffer[2], buffer[3] = buffer[2]|0x80, buffer[3]&0xf0|2 // SERVFAIL: it asks again
+			conn.WriteTo(buffer[:n], from)
 		}
-		var last error
-		for i := range 3 * firewall.NameBurst {
-			_, last = p.dial(t.Context(), fmt.Sprintf("secret-%d.example.com:443", i))
-		}
-		if n := questions * z.count(); n != firewall.NameBurst || !errors.Is(last, errTooOften) {
-			t.Errorf("%d questions, want %d: %v", n, firewall.NameBurst, last)
-		}
-	})
+	}()
+	p, err := newProxy(&Config{Allowlist: true, Allow: []string{"*.example.com"}}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.resolver = &net.Resolver{PreferGo: true, Dial: p.nameServer(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
+	})}
+	secret := strings.Repeat(strings.Repeat("x", 60)+".", 3)
+	began, last := time.Now(), error(nil)
+	for i := 0; i < 1000 && !errors.Is(last, errTooOften); i++ {
+		_, last = p.dial(t.Context(), fmt.Sprintf("%d.%sexample.com:443", i, secret))
+	}
+	most := firewall.NameBytes * (firewall.NameBurst + firewall.NameRate*int64(time.Since(began)/time.Second+1))
+	if got := got.Load(); got > most || got < firewall.NameBytes*firewall.NameBurst/2 || !errors.Is(last, errTooOften) {
+		t.Errorf("%d bytes of questions, want at most %d: %v", got, most, last)
+	}
+	near, far := net.Pipe()
+	defer far.Close()
+	p.asked.SetLimit(0)
+	p.asked.AllowN(time.Now(), int(p.asked.Tokens()))
+	stream, err := p.nameServer(func(context.Context, string, string) (net.Conn, error) { return near, nil })(t.Context(), "tcp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Write(make([]byte, 100)); !errors.Is(err, errTooOften) {
+		t.Errorf("by TCP: %v", err)
+	}
 }
 
 // The whole way with a name server on a real socket, which answers every

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
@@ -60,7 +62,7 @@ func (w *worker) openGateway() (s service, err error) {
 		Until:     l.until,
 		Models:    settings.Models(),
 		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),
-		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Blocked: l.refused,
+		Allowlist: l.policy.Mode == firewall.Allowlist, Allow: settings.Egress.Allow, Refuses: l.refuses(),
 		Log: l.logOf("gateway"),
 	})
 	if err != nil {
@@ -71,10 +73,24 @@ func (w *worker) openGateway() (s service, err error) {
 	return service{"the gateway", g.Serve}, nil
 }
 
-// refused is what the firewall refuses now, besides what nobody may reach anywhere.
-func (l *launch) refused(ctx context.Context) ([]netip.Prefix, error) {
-	p, err := fence.Follow(l.policy)(ctx, false)
-	return p.Refused(), err
+// refuses makes what the firewall refuses, as it is whenever that is asked.
+func (l *launch) refuses() func(context.Context) (func(netip.Addr) bool, error) {
+	var mu sync.Mutex
+	var looked time.Time
+	source := fence.Follow(l.policy)
+	return func(ctx context.Context) (func(netip.Addr) bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		thorough := time.Since(looked) > firewall.RenewAfter
+		p, err := source(ctx, thorough)
+		if err != nil {
+			return nil, err
+		}
+		if thorough {
+			looked = time.Now()
+		}
+		return p.Refuses(), nil
+	}
 }
 
 // provider has its key from where only the host can read: a file, else the
