@@ -291,6 +291,11 @@ func (a *away) payload(ctx context.Context, number int, o order, settings *confi
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
+	gate, err := a.Gate.Addresses(ctx)
+	if err != nil {
+		return fmt.Errorf("the gate's addresses, which the fence refuses: %w", err)
+	}
+	l.policy.Refuse = append(l.policy.Refuse, gate...)
 	w := &worker{launch: l, number: number, only: o.Directive, state: state, payload: l.spec.Payload,
 		door: filepath.Join(dir.Path, "door", fence.SocketName), gateway: filepath.Join(dir.Path, "gateway", fence.SocketName)}
 	if a.Unfenced {

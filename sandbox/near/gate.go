@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -60,11 +61,34 @@ type line struct {
 	sessions int
 }
 
-// newGate reads the files; it does not connect.
-func newGate(c Config) (*gate, error) {
+// gateURL reads the gate's address.
+func (c Config) gateURL() (*url.URL, error) {
 	address, err := url.Parse(c.Gate)
 	if err != nil || address.Scheme != "ssh" || address.Hostname() == "" || address.RawQuery != "" || address.Fragment != "" {
 		return nil, diag.Hint(fmt.Errorf("%q is no address of a gate", diag.Clean(diag.Cut(c.Gate, 200))), "it is written ssh://USER@HOST:PORT/PATH")
+	}
+	return address, nil
+}
+
+// Addresses are those of the gate's host, which no agent reaches (MANY-4).
+func (c Config) Addresses(ctx context.Context) (all []netip.Prefix, err error) {
+	address, err := c.gateURL()
+	if err != nil {
+		return nil, err
+	}
+	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", address.Hostname())
+	for _, addr := range list {
+		addr = addr.Unmap().WithZone("")
+		all = append(all, netip.PrefixFrom(addr, addr.BitLen()))
+	}
+	return all, err
+}
+
+// newGate reads the files; it does not connect.
+func newGate(c Config) (*gate, error) {
+	address, err := c.gateURL()
+	if err != nil {
+		return nil, err
 	}
 	port := address.Port()
 	if port == "" {
