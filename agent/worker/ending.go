@@ -25,7 +25,7 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 		}); err != nil {
 			return err
 		}
-	case uow.Refinement: // by an earlier Ward, which did not push the analysis with the step
+	case uow.Refinement: // of a run that was killed
 		if err := r.refine(ctx, report, func(with ...*store.Work) error {
 			if len(with) == 0 {
 				return nil

@@ -34,26 +34,38 @@ type links struct {
 }
 
 func (l *links) judge(pass *Pass, c *walk.Commit, change walk.Change, data []byte) {
-	if change.New.Mode != git.ModeSymlink {
-		return
+	if change.New.Mode == git.ModeSymlink {
+		l.report(pass, diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref}, string(data), l.wrong(pass, c.Tree, change.Path, string(data)))
 	}
-	what, err := l.bad(pass, c.Tree, change.Path, string(data))
-	if err != nil {
-		what = fmt.Sprintf("it cannot be followed: %v", err)
-	}
+}
+
+// report says what is wrong with a link, where something is.
+func (l *links) report(pass *Pass, d diag.Diagnostic, target, what string) {
 	if what == "" {
 		return
 	}
-	d := diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref, Rule: "link/target",
-		Message: fmt.Sprintf("the link leads to %q, %s", clip(string(data)), what), Hint: "link downwards only, or copy the file"}
+	d.Rule, d.Message, d.Hint = "link/target", fmt.Sprintf("the link leads to %q, %s", clip(target), what), "link downwards only, or copy the file"
+	if what == onTheWay || what == toTheWay {
+		d.Hint = "make it a directory, or copy the files"
+	}
 	if !pass.Push.Principal.Fenced() {
 		d.Severity = diag.Warning
 	}
 	pass.Report(d)
 }
 
-// judgeTip follows the links of a merge from inside the fence that main has otherwise: none is new
-// to the merge, and what is on its way may be of the other side.
+// wrong is bad, for a link that cannot be followed, too.
+func (l *links) wrong(pass *Pass, tree, link, target string) string {
+	what, err := l.bad(pass, tree, link, target)
+	if err != nil {
+		what = fmt.Sprintf("it cannot be followed: %v", err)
+	}
+	return what
+}
+
+// judgeTip follows again, where a merge comes from inside the fence, the links that main has
+// otherwise: what is on the way of a link may come from the other side of the merge. What was as
+// wrong before the push, somebody else brought.
 func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 	main := pass.Repo.Main(t.History)
 	if !pass.Push.Principal.Fenced() || !t.Merges || main == "" {
@@ -62,6 +74,12 @@ func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 	base, err := pass.Repo.MergeBase(t.New, main)
 	if err != nil {
 		return err
+	}
+	var before string
+	if t.Old != git.Zero {
+		if before, err = treeOf(pass, t.Old); err != nil {
+			return err
+		}
 	}
 	var trees []string
 	for _, commit := range []string{main, base} {
@@ -73,7 +91,6 @@ func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 			trees = append(trees, tree)
 		}
 	}
-	tip := &walk.Commit{ID: t.New, Commit: t.Commit, Ref: t.Ref, History: t.History}
 	return pass.Repo.Compare(trees, t.Commit.Tree, func(change walk.Change) error {
 		if change.New.Mode != git.ModeSymlink {
 			return nil
@@ -82,10 +99,18 @@ func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 		if large := (*git.TooLarge)(nil); errors.As(err, &large) {
 			return nil // the commit that brings it says so
 		}
-		if err == nil {
-			l.judge(pass, tip, change, data)
+		if err != nil {
+			return err
 		}
-		return err
+		what := l.wrong(pass, t.Commit.Tree, change.Path, string(data))
+		if what != "" && before != "" {
+			had, _, err := pass.Repo.Lookup(before, change.Path)
+			if err != nil || had == change.New && l.wrong(pass, before, change.Path, string(data)) == what {
+				return err
+			}
+		}
+		l.report(pass, diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: change.Path}, Ref: t.Ref}, string(data), what)
+		return nil
 	})
 }
 
@@ -119,8 +144,10 @@ func (l *links) bad(pass *Pass, tree, link, target string) (what string, err err
 	case err != nil || what != "":
 	case to == "":
 		what = "the whole tree"
-	case protected.Covers(to) || protected.Leads(to):
+	case protected.Covers(to):
 		what = intoProtected
+	case protected.Leads(to):
+		what = toTheWay
 	}
 	return what, err
 }
@@ -151,6 +178,7 @@ const (
 	intoGit       = "into .git"
 	intoProtected = "a path that only the PM may change"
 	onTheWay      = "and stands on the way to a path that only the PM may change"
+	toTheWay      = "on the way to a path that only the PM may change"
 )
 
 // maxHops bounds the links on the way of one link, as Linux does; maxFollowed the

@@ -34,9 +34,12 @@ func judgeMerge(pass *Pass, t *walk.Tip) error {
 		where, why, work = commit, what, []walk.Change{{Path: path}}
 	}
 	if pass.Push.Config.Rights.AgentMerge && pass.Push.Principal == push.Agent && t.History == push.Undivided {
-		var err error
-		if why, err = verified(pass, t); err != nil || why == "" {
+		unproved, err := verified(pass, t)
+		if err != nil || unproved == "" {
 			return err
+		}
+		if why == takenByPM {
+			why = unproved
 		}
 	}
 	for _, c := range work {

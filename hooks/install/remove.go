@@ -257,12 +257,9 @@ func isUnfinished(e fs.DirEntry) bool {
 }
 
 // keysIn are the keys in ward/ that a person put there.
-func keysIn(ward string) []string {
+func keysIn(ward string) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(ward, keyline.File))
-	if err != nil {
-		return nil
-	}
-	return keyline.Theirs(data)
+	return keyline.Theirs(data), ignore(err)
 }
 
 // heldDir is the entry of ward/ with the only copy of what a person wrote (internal/held). It
@@ -289,14 +286,18 @@ func (r *remover) files(context.Context) error {
 	if stays {
 		r.plan.Stays = append(r.plan.Stays, "ward/"+heldDir+", what is held out of directives: it lies nowhere else, and --purge deletes it")
 	}
+	keys, err := keysIn(ward)
+	if err != nil {
+		return err
+	}
 	ours, theirs, half := 0, []string(nil), []string(nil)
 	for _, e := range entries {
 		name := "ward/" + diag.Clean(e.Name())
 		switch {
 		case r.keeps(e.Name()):
-		case e.Name() == keyline.File && len(keysIn(ward)) > 0:
+		case e.Name() == keyline.File && len(keys) > 0:
 			ours++
-			theirs = append(theirs, fmt.Sprintf("%s of %s", diag.Count(len(keysIn(ward)), "line"), name))
+			theirs = append(theirs, fmt.Sprintf("%s of %s", diag.Count(len(keys), "line"), name))
 		case made.MatchString(e.Name()):
 			ours++
 		case isUnfinished(e):
@@ -337,9 +338,13 @@ func (r *remover) files(context.Context) error {
 		if err != nil {
 			return err
 		}
+		keys, err := keysIn(ward)
+		if err != nil {
+			return err
+		}
 		for _, e := range entries {
-			if lines := keysIn(ward); e.Name() == keyline.File && len(lines) > 0 {
-				if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			if e.Name() == keyline.File && len(keys) > 0 {
+				if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(keys, "\n")+"\n"), 0o600); err != nil {
 					return err
 				}
 				continue

@@ -21,6 +21,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
+	"git-ward/internal/keyline"
 	"git-ward/internal/tier"
 )
 
@@ -174,7 +175,7 @@ func TestRemovesWhatItMade(t *testing.T) {
 	}
 	half := []string{"ward/.launcher.json.ward-123", "ward/.verdict.pub.ward-7"}
 	const key = "ssh-ed25519 AAAA pat@host\n"
-	overwrite(t, filepath.Join(want.Dir, "ward/authorized_keys"), "restrict ssh-ed25519 AAAA ward:D-1.0123\n"+key)
+	overwrite(t, filepath.Join(want.Dir, "ward/authorized_keys"), keyline.Begin+"x\" ssh-ed25519 AAAA ward:D-1.0123\n"+key)
 	for _, name := range append(half, theirs...) {
 		overwrite(t, filepath.Join(want.Dir, name), "mine")
 	}

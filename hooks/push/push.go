@@ -53,8 +53,8 @@ const (
 	MaxLessonBytes = 4 << 20
 )
 
-// What the agent may say itself of that in one push: who reads all directives' lessons reads
-// up to a bound, and one directive leaves room for the others.
+// What the agent may say itself of that in one push: who reads all directives' lessons reads up to
+// a bound, and one push is not to fill it.
 const (
 	MaxOwnLessons     = 100
 	MaxOwnLessonBytes = 64 << 10

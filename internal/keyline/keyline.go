@@ -10,8 +10,11 @@ const File = "authorized_keys"
 // Empty is the line of a file that has no key.
 const Empty = "# git ward launch writes here a key for each worker on another machine"
 
-// mark begins the comment of a line that is the launcher's.
-const mark = "ward:"
+// Begin begins a line of the launcher's, and mark its comment. A person may call a key of his ward:laptop.
+const (
+	Begin = `restrict,expiry-time="`
+	mark  = "ward:"
+)
 
 // Comment is what a line of that name ends with.
 func Comment(name string) string { return mark + name }
@@ -19,7 +22,7 @@ func Comment(name string) string { return mark + name }
 // Name is the name of a launcher's line, "" of any other.
 func Name(line string) string {
 	name, _ := strings.CutPrefix(line[strings.LastIndexByte(line, ' ')+1:], mark)
-	if !strings.HasSuffix(line, " "+mark+name) {
+	if !strings.HasPrefix(line, Begin) || !strings.HasSuffix(line, " "+mark+name) {
 		return ""
 	}
 	return name

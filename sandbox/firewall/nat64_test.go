@@ -47,7 +47,7 @@ func TestTranslators(t *testing.T) {
 // admin's included.
 func TestRefusedBehindTranslators(t *testing.T) {
 	p := public()
-	refused := p.Refused()
+	refused := p.refused()
 	for _, a := range []string{"203.0.113.77", "203.0.113.66", "10.88.0.1", "127.0.0.1", "169.254.169.254"} {
 		four := netip.PrefixFrom(netip.MustParseAddr(a), 32)
 		for _, tr := range p.Translators {

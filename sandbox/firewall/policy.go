@@ -137,8 +137,8 @@ func (p Policy) host() (four, six []netip.Prefix) {
 	return four, six
 }
 
-// Refused are the prefixes that the policy refuses besides those of Reserved, disjoint.
-func (p Policy) Refused() []netip.Prefix {
+// refused are the prefixes that the policy refuses besides those of Reserved, disjoint.
+func (p Policy) refused() []netip.Prefix {
 	four, six := p.host()
 	return slices.Concat(four, six)
 }
@@ -146,7 +146,7 @@ func (p Policy) Refused() []netip.Prefix {
 // Refuses makes what says of an address whether the rules never let the fence reach it: a special
 // one, the host's, or behind a translator a spelling of an IPv4 address that is none.
 func (p Policy) Refuses() func(netip.Addr) bool {
-	refused, short := p.Refused(), p.short()
+	refused, short := p.refused(), p.short()
 	in := func(list []netip.Prefix, addr netip.Addr) bool {
 		return slices.ContainsFunc(list, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
 	}

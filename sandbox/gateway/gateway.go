@@ -76,7 +76,7 @@ type Config struct {
 	Allowlist bool
 	Allow     []string
 	// Refuses makes what says of an address that the proxy never dials it, as things are now: the
-	// rules' own word (firewall.Policy.Refuses). Nil: special addresses only.
+	// rules' own word (firewall.Policy.Refuses). Nil: special addresses, and the host's networks.
 	Refuses  func(context.Context) (func(netip.Addr) bool, error)
 	Resolver Resolver // nil: the host's own, whose questions are counted
 

@@ -109,7 +109,7 @@ func (w *worker) ownDisk() error {
 		err = os.Remove(disk)
 	case errors.Is(err, fs.ErrNotExist):
 		if err = unix.Renameat2(unix.AT_FDCWD, disk, unix.AT_FDCWD, disk+".before", unix.RENAME_NOREPLACE); err == nil {
-			fmt.Fprintf(w.launch.spec.Messages, "warning: %s did not say whose it is; it is %s.before now, which nothing uses\n", disk, disk)
+			fmt.Fprintf(w.launch.spec.Messages, "warning: %s, of an earlier Ward, did not say whose it is; nothing uses it any more: rm %s.before\n", disk, disk)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

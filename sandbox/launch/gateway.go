@@ -82,7 +82,8 @@ func (l *launch) refuses() func(context.Context) (func(netip.Addr) bool, error) 
 		mu.Lock()
 		defer mu.Unlock()
 		thorough := time.Since(looked) > firewall.RenewAfter
-		p, err := source(ctx, thorough)
+		// Whoever asks cannot end a thorough look, which bounds itself.
+		p, err := source(context.WithoutCancel(ctx), thorough)
 		if err != nil {
 			return nil, err
 		}

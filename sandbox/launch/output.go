@@ -17,14 +17,15 @@ import (
 // what became of a commit of main are taken out of it (BOOT-2), and what is told of the work as it
 // goes on (SEE-1). What it returns passes on what waits still.
 func (w *worker) screen(ctx context.Context) (end func()) {
-	var shares []*share
+	var flush []func()
 	out := func(to io.Writer) io.Writer {
 		known, _ := w.launch.shares.LoadOrStore(place{w.number, to}, w.share(to))
-		shares = append(shares, known.(*share))
 		to = known.(*share).to
 		if w.launch.spec.agents() > 1 {
-			to = lines.NewEach(to, func(line string) string { return LogMark(w.only) + line })
+			marked := lines.NewEach(to, func(line string) string { return LogMark(w.only) + line })
+			flush, to = append(flush, func() { marked.Flush() }), marked
 		}
+		flush = append(flush, known.(*share).flush)
 		return diag.NewScreen(to)
 	}
 	p := &w.payload
@@ -37,8 +38,8 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 		p.Stdout = lastgood.NewWriter(p.Stdout, prefix, func(commit string) error { return do(context.WithoutCancel(ctx), commit) })
 	}
 	return func() {
-		for _, share := range shares {
-			share.flush()
+		for _, flush := range flush {
+			flush()
 		}
 	}
 }

@@ -52,7 +52,10 @@ func replaceable(path string) error {
 			continue
 		}
 		what := "which no report made"
-		if sum := known[e.Name()]; sum != "" && e.Type().IsRegular() {
+		if sum, listed := known[e.Name()]; listed && e.Type().IsRegular() {
+			if sum == "" { // of an earlier Ward
+				continue
+			}
 			data, err := readFile(filepath.Join(path, e.Name()), maxPage)
 			if err != nil {
 				return err
@@ -67,12 +70,17 @@ func replaceable(path string) error {
 	return nil
 }
 
-// readManifest reads the files of a report, with what sumOf said of each.
+// readManifest reads the files of a report, with what sumOf said of each; "" where an earlier Ward
+// listed names only.
 func readManifest(dir string) (map[string]string, error) {
 	data, err := readFile(filepath.Join(dir, manifest), maxManifest)
 	known := map[string]string{}
 	for line := range strings.Lines(string(data)) {
-		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		line = strings.TrimSuffix(line, "\n")
+		sum, name, summed := strings.Cut(line, "  ")
+		if !summed {
+			sum, name = "", line
+		}
 		known[name] = sum
 	}
 	return known, err

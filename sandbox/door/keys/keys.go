@@ -111,7 +111,7 @@ func (f File) line(k Key) (string, error) {
 		command = append(command, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
 	}
 	quoted := strings.ReplaceAll(strings.Join(command, " "), `"`, `\"`)
-	return fmt.Sprintf(`restrict,expiry-time="%s",command="%s" %s %s`, k.Until.UTC().Format(expiry), quoted, k.Public, keyline.Comment(k.Name)), nil
+	return fmt.Sprintf(keyline.Begin+`%s",command="%s" %s %s`, k.Until.UTC().Format(expiry), quoted, k.Public, keyline.Comment(k.Name)), nil
 }
 
 // over reports whether a launcher's line has had its time.

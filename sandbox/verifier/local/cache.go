@@ -183,11 +183,11 @@ func hiding(sources []string) *strings.Replacer {
 			if err != nil || u.User == nil {
 				continue
 			}
-			secret, both := u.User.Password()
-			if !both {
-				secret = u.User.Username()
+			password, _ := u.User.Password()
+			pairs = append(pairs, address, instead, u.User.String(), instead)
+			for _, secret := range []string{password, u.User.Username()} { // a token may be either
+				pairs = append(pairs, url.PathEscape(secret), instead, secret, instead)
 			}
-			pairs = append(pairs, address, instead, u.User.String(), instead, url.PathEscape(secret), instead, secret, instead)
 		}
 	}
 	for i := 0; i < len(pairs); i += 2 {

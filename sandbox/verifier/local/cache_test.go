@@ -7,12 +7,13 @@ import (
 
 // TestHiding: an address of [verify] cache_sources is not told with what it holds besides a host.
 func TestHiding(t *testing.T) {
-	hide := hiding([]string{"GOPROXY=https://t0ken@proxy.example/go,direct", "npm_config_registry=https://git:p%2Fw@npm.example/", "PIP_INDEX_URL=https://pip.example/simple", "broken"})
+	hide := hiding([]string{"GOPROXY=https://t0ken@proxy.example/go,direct", "npm_config_registry=https://git:p%2Fw@npm.example/", "PIP_INDEX_URL=https://pip.example/simple", "broken", "GOPRIVATE_PROXY=https://s3cret:x-oauth-basic@go.example"})
 	for said, want := range map[string]string{
 		`reading https://t0ken@proxy.example/go/x/@v/list: 403`: `reading [cache_sources]/x/@v/list: 403`,
 		`user t0ken is not known`:                               `user [cache_sources] is not known`,
 		`npm: https://git:p%2Fw@npm.example/left-pad`:           `npm: [cache_sources]left-pad`,
-		`p/w and p%2Fw and git`:                                 `[cache_sources] and [cache_sources] and git`,
+		`p/w and p%2Fw and git`:                                 `[cache_sources] and [cache_sources] and [cache_sources]`,
+		`https://s3cret:xxxxx@go.example/@v: 401`:               `https://[cache_sources]:xxxxx@go.example/@v: 401`,
 		`https://pip.example/simple/a is not found, direct`:     `https://pip.example/simple/a is not found, direct`,
 	} {
 		if got := hide.Replace(said); got != want {
