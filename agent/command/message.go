@@ -2,31 +2,22 @@ package command
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"git-ward/internal/git"
-	"git-ward/internal/scratch"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
 )
 
 // inform puts an INFO report at the end of COMMS.md of origin's control branch, once for
-// each key. The working tree is left alone: the commit is built in an index of
-// its own.
+// each key. Working tree and index are left alone.
 func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
-	index, err := scratch.Make("", "index-")
-	if err != nil {
-		return err
-	}
-	defer index.Remove()
 	names, err := tree.Branches(ctx)
 	if err != nil {
 		return err
 	}
 	control := names.Control.Ref()
-	env := []string{"GIT_INDEX_FILE=" + filepath.Join(index.Path, "index")}
 	return git.Update(ctx, git.Race{What: names.Branch, While: "a report was pushed"}, func() (bool, error) {
 		if _, err := tree.Git(ctx, "fetch", "--quiet", "origin", control); err != nil {
 			return false, err
@@ -44,7 +35,7 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 		if err != nil {
 			return false, err
 		}
-		commit, err := commitFile(ctx, tree, env, main, amended.Data)
+		commit, err := commitFile(ctx, tree, main, amended.Data)
 		if err != nil {
 			return false, err
 		}
@@ -59,25 +50,21 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 	})
 }
 
-// commitFile makes a commit on another one that replaces COMMS.md.
-func commitFile(ctx context.Context, tree *worktree.Tree, env []string, parent string, data []byte) (string, error) {
-	run := func(stdin []byte, args ...string) (string, error) {
-		out, err := tree.GitInput(ctx, env, stdin, args...)
-		return strings.TrimSpace(string(out)), err
-	}
-	if _, err := run(nil, "read-tree", parent); err != nil {
-		return "", err
-	}
-	blob, err := run(data, "hash-object", "-w", "--stdin")
+// commitFile makes a commit on another one that replaces COMMS.md, by whom git says.
+func commitFile(ctx context.Context, tree *worktree.Tree, parent string, data []byte) (string, error) {
+	who, err := tree.Git(ctx, "var", "GIT_COMMITTER_IDENT")
 	if err != nil {
 		return "", err
 	}
-	if _, err := run(nil, "update-index", "--cacheinfo", "100644,"+blob+","+comms.Path); err != nil {
-		return "", err
-	}
-	id, err := run(nil, "write-tree")
+	repo, err := tree.Repo(ctx)
 	if err != nil {
 		return "", err
 	}
-	return run([]byte("comms: report - INFO\n"), "commit-tree", id, "-p", parent, "-F", "-")
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	id, err := batch.EditTree(parent+"^{tree}", map[string][]byte{comms.Path: data})
+	if err != nil {
+		return "", err
+	}
+	return repo.CommitTree(who[:strings.LastIndexByte(who, '>')+1], id, parent, time.Now(), "comms: report - INFO")
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"git-ward/agent/correct"
@@ -175,7 +174,7 @@ func (g *gatherer) capsule(id uow.ID, p *prompt.Prompt) error {
 	}
 	g.iteration = -1
 	for name := range strings.SplitSeq(out, "\x00") {
-		if n, err := strconv.Atoi(strings.TrimPrefix(name, "iter_")); err == nil && strings.HasPrefix(name, "iter_") {
+		if n, ok := loop.ParseIteration(name); ok {
 			g.iteration = max(g.iteration, n)
 		}
 	}

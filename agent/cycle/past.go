@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -160,10 +158,8 @@ func (r *run) iterations(ctx context.Context) ([]int, error) {
 	}
 	var numbers []int
 	for _, name := range names {
-		if text, ok := strings.CutPrefix(name, "iter_"); ok {
-			if n, err := strconv.Atoi(text); err == nil {
-				numbers = append(numbers, n)
-			}
+		if n, ok := loop.ParseIteration(name); ok {
+			numbers = append(numbers, n)
 		}
 	}
 	slices.Sort(numbers)

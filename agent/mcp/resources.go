@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/glob"
 	"git-ward/internal/pattern"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/loop"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -130,6 +131,6 @@ func iteration(p string) []int {
 	parts := strings.Split(p, "/")
 	n := len(parts)
 	d, _ := strconv.Atoi(strings.TrimPrefix(parts[n-4], "D-"))
-	k, _ := strconv.Atoi(strings.TrimPrefix(parts[n-2], "iter_"))
+	k, _ := loop.ParseIteration(parts[n-2])
 	return []int{d, k}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"git-ward/internal/git"
@@ -64,8 +63,7 @@ func newestVerdict(batch *git.Batch, u unitTip) (*loop.Verdict, error) {
 	}
 	var iterations []int
 	for _, e := range entries {
-		if number, ok := strings.CutPrefix(e.Name, "iter_"); ok {
-			n, _ := strconv.Atoi(number)
+		if n, ok := loop.ParseIteration(e.Name); ok {
 			iterations = append(iterations, n)
 		}
 	}

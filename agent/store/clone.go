@@ -139,8 +139,8 @@ func (c *clone) settings() []setting {
 		// A gc in the background would hold locks in a tree that is reset.
 		{"gc", "", "autoDetach", "false"},
 		{"maintenance", "", "autoDetach", "false"},
-		{"user", "", "name", agentName},
-		{"user", "", "email", agentMail},
+		{"user", "", "name", record.AgentName},
+		{"user", "", "email", record.AgentMail},
 		{"commit", "", "gpgSign", "false"},
 		{"pull", "", "rebase", "true"},
 		{"push", "", "default", "current"},

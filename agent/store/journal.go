@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -116,7 +117,7 @@ func (s *Store) Accuse(ctx context.Context, directive string) error {
 		if err != nil {
 			return err
 		}
-		commit, err := repo.CommitFileAs(agentIdent, parent, uow.File, []byte("{}"), time.Now(), "uow: "+u.ID.String()+" does not hold")
+		commit, err := repo.CommitFileAs(record.AgentIdent, parent, uow.File, []byte("{}"), time.Now(), "uow: "+u.ID.String()+" does not hold")
 		if err != nil {
 			return err
 		}
@@ -352,7 +353,7 @@ func commitRecord(c *clone, tip string, r *uow.Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.repo().CommitFileAs(agentIdent, tip, uow.File, data, at,
+	return c.repo().CommitFileAs(record.AgentIdent, tip, uow.File, data, at,
 		fmt.Sprintf("uow: %s %s %s", r.ID, r.Event, r.State))
 }
 

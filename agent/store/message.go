@@ -181,7 +181,7 @@ func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string,
 	if err != nil {
 		return "", err
 	}
-	return repo.CommitTree(agentIdent, tree, tip, time.Now(), w.subject+"\n\n"+record.TrailerDirective+": "+w.directive)
+	return repo.CommitTree(record.AgentIdent, tree, tip, time.Now(), w.subject+"\n\n"+record.TrailerDirective+": "+w.directive)
 }
 
 // folded waits until the host has folded so many messages of a unit.

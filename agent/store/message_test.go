@@ -55,7 +55,7 @@ func foldOnce(ctx context.Context, bare string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	commit, err := repo.CommitTree(agentIdent, tree, tip, time.Now(), "folded")
+	commit, err := repo.CommitTree(record.AgentIdent, tree, tip, time.Now(), "folded")
 	if err != nil {
 		return false, err
 	}

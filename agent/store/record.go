@@ -102,7 +102,7 @@ func (r *Record) Commit(ctx context.Context, message, second string, files map[s
 // commitTree writes a commit on the newest one.
 func (r *Record) commitTree(tree, second, message string) (string, error) {
 	text := r.work.clone.store.redact(strings.TrimSpace(message))
-	return r.work.clone.repo().CommitMerge(agentIdent, tree, []string{r.tip, second}, time.Now(), text)
+	return r.work.clone.repo().CommitMerge(record.AgentIdent, tree, []string{r.tip, second}, time.Now(), text)
 }
 
 // moveTo makes a commit the newest one here, in memory and in the clone's ref.

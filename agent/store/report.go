@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 )
 
@@ -44,7 +45,7 @@ func (s *Store) Report(ctx context.Context, r comms.NewReport) error {
 // ReportOnce is Report for something that no directive asked for; control has one
 // report of an incident at most, which its text names.
 func (s *Store) ReportOnce(ctx context.Context, incident string, r comms.NewReport) error {
-	r.Text = strings.TrimRight(r.Text, "\n") + "\n\n" + incidentLine(incident) + "\n"
+	r.Text = comms.WithIncident(r.Text, incident)
 	return s.report(ctx, incident, r)
 }
 
@@ -55,15 +56,13 @@ func (s *Store) Told(ctx context.Context, incident string) (bool, error) {
 		return false, err
 	}
 	_, doc, err := m.Comms(ctx)
-	return err == nil && told(doc, incident), err
+	return err == nil && doc.HasIncident(incident), err
 }
-
-func incidentLine(incident string) string { return "Incident: " + diag.Clean(incident) }
 
 func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) error {
 	return s.say(ctx, word{what: "the report on " + r.Directive, subject: fmt.Sprintf("comms: report %s %s", r.Directive, r.Status), directive: r.Directive,
 		said: func(doc *comms.Document) bool {
-			return incident == "" && reported(doc, r) || incident != "" && told(doc, incident)
+			return incident == "" && reported(doc, r) || incident != "" && doc.HasIncident(incident)
 		},
 		message: r.Message,
 		change:  r})
@@ -140,47 +139,16 @@ func reported(doc *comms.Document, r comms.NewReport) bool {
 	})
 }
 
-// told reports whether the document has a report of the incident.
-func told(doc *comms.Document, incident string) bool {
-	return slices.ContainsFunc(doc.Reports, func(old comms.Report) bool {
-		return old.HasLine(incidentLine(incident))
-	})
-}
-
 // commitComms makes a commit on top of control that changes COMMS.md. It writes
 // objects and leaves the working tree alone, so nothing that lies there can get
 // into it.
 func (s *Store) commitComms(ctx context.Context, m Snapshot, data []byte, subject string) (string, error) {
 	repo := s.main.repo()
-	tree, err := replaceFile(ctx, repo, m.Commit, comms.Path, data)
-	if err != nil {
-		return "", err
-	}
-	return repo.CommitTree(agentIdent, tree, m.Commit, time.Now(), subject)
-}
-
-// replaceFile writes the tree of a commit with other content for one file at its
-// top, which must be there.
-func replaceFile(ctx context.Context, repo *git.Repo, commit, name string, data []byte) (string, error) {
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	_, raw, err := batch.Read(commit+"^{tree}", 64<<20)
+	tree, err := batch.EditTree(m.Commit+"^{tree}", map[string][]byte{comms.Path: data})
 	if err != nil {
 		return "", err
 	}
-	entries, err := git.ParseTree(raw)
-	if err != nil {
-		return "", err
-	}
-	i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Name == name })
-	if i < 0 {
-		return "", fmt.Errorf("%s has no %s", commit, name)
-	}
-	if entries[i].ID, err = repo.WriteObject("blob", data); err != nil {
-		return "", err
-	}
-	if raw, err = git.FormatTree(entries); err != nil {
-		return "", err
-	}
-	return repo.WriteObject("tree", raw)
+	return repo.CommitTree(record.AgentIdent, tree, m.Commit, time.Now(), subject)
 }

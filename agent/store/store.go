@@ -21,14 +21,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-)
-
-// The agent's name in commits. It says nothing about rights (ID-1).
-const (
-	agentName = "Ward Agent"
-	agentMail = "agent@ward"
-
-	agentIdent = agentName + " <" + agentMail + ">"
+	"git-ward/protocols/record"
 )
 
 // gitTimeout ends a git child that hangs, such as a push into a door that does
@@ -158,8 +151,8 @@ func (s *Store) writeHome() error {
 	}
 	return put(filepath.Join(s.home(), ".gitconfig"), formatConfig([]setting{
 		{"safe", "", "directory", real},
-		{"user", "", "name", agentName},
-		{"user", "", "email", agentMail},
+		{"user", "", "name", record.AgentName},
+		{"user", "", "email", record.AgentMail},
 		{"init", "", "defaultBranch", "main"},
 		{"pull", "", "rebase", "true"},
 		{"advice", "", "detachedHead", "false"},

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"git-ward/agent/stop"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/schedule"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -159,7 +159,7 @@ func (w *watch) unitSays(r *git.Reader) (*stop.Stop, error) {
 
 // controlSays looks at what the control branch says now.
 func (w *watch) controlSays(r *git.Reader) (*stop.Stop, error) {
-	if there, err := stopOn(r, w.control); err != nil {
+	if there, err := schedule.Stop(r, w.control); err != nil {
 		return nil, err
 	} else if there && !w.stopSeen {
 		return stopped(w.control), nil
@@ -178,16 +178,6 @@ func (w *watch) controlSays(r *git.Reader) (*stop.Stop, error) {
 		return stop.New(stop.Suspended, "%s was dropped", w.unit.Directive), nil
 	}
 	return nil, nil
-}
-
-// stopOn reports whether a branch has the file that stops, of whatever size.
-func stopOn(r *git.Reader, ref string) (bool, error) {
-	data, err := r.File(ref, loop.StopPath, 1<<20)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
-		return true, nil
-	}
-	return data != nil, err
 }
 
 func stopped(where string) *stop.Stop {

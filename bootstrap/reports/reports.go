@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +47,7 @@ func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) 
 		return err
 	}
 	defer made.Remove()
-	n.Text = strings.TrimRight(n.Text, "\n") + "\n\n" + line(incident) + "\n"
+	n.Text = comms.WithIncident(n.Text, incident)
 	return git.Update(ctx, git.Race{What: r.Remote.Control, While: "the report was pushed", Tries: 10}, func() (bool, error) {
 		tip, err := r.Remote.Commit(ctx, r.Remote.Control)
 		if err != nil {
@@ -69,9 +68,6 @@ func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) 
 	})
 }
 
-// line is how a report's text names its incident.
-func line(incident string) string { return "Incident: " + diag.Clean(incident) }
-
 // appended is a commit on top of tip with one more report; "" where it is there already.
 func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms.NewReport) (commit string, err error) {
 	batch := repo.Batch(ctx)
@@ -81,7 +77,7 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 		return "", diag.Hint(fmt.Errorf("%s of %s cannot be read: %w", comms.Path, diag.Short(tip), err), "`git ward lint` says what is wrong with it")
 	}
 	doc, _ := comms.Parse(data)
-	if slices.ContainsFunc(doc.Reports, func(old comms.Report) bool { return old.HasLine(line(incident)) }) {
+	if doc.HasIncident(incident) {
 		return "", nil
 	}
 	amended, err := comms.Amend(data, n, comms.Answers(comms.MaxWatched))

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path"
-	"strconv"
 	"strings"
 
 	"git-ward/hooks/push"
@@ -218,8 +216,8 @@ func newestManifest(tree *treeFiles, directive string, before int) (string, erro
 	}
 	newest := -1
 	for name, e := range dir {
-		n, err := strconv.Atoi(strings.TrimPrefix(name, "iter_"))
-		if err != nil || n <= newest || n >= before || !e.IsDir() || name != path.Base(loop.IterationDir(directive, n)) {
+		n, ok := loop.ParseIteration(name)
+		if !ok || n <= newest || n >= before || !e.IsDir() {
 			continue
 		}
 		below, err := tree.dir(e.ID)

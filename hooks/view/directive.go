@@ -257,8 +257,8 @@ func newestIteration(r *git.Reader, rev, directive string) (int, error) {
 		return n, err
 	}
 	for _, e := range entries {
-		if at, ok := loop.ParseEvidencePath(loop.Dir(directive) + "/" + e.Name + "/" + loop.WordsFile); ok && e.IsDir() {
-			n = max(n, at.Iteration)
+		if i, ok := loop.ParseIteration(e.Name); ok && e.IsDir() {
+			n = max(n, i)
 		}
 	}
 	return n, nil

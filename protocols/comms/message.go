@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -189,6 +190,18 @@ func (q NewQuestion) Is(old Question) bool {
 	m, err := q.Message()
 	return err == nil && old.Directive == q.Directive && asText(m.Text) == asText(trimBlankLines(old.Text))
 }
+
+// WithIncident is a report's text that names an incident, of which a document has one report at most.
+func WithIncident(text, incident string) string {
+	return strings.TrimRight(text, "\n") + "\n\n" + incidentLine(incident) + "\n"
+}
+
+// HasIncident reports whether a report of the document names an incident.
+func (doc *Document) HasIncident(incident string) bool {
+	return slices.ContainsFunc(doc.Reports, func(r Report) bool { return r.HasLine(incidentLine(incident)) })
+}
+
+func incidentLine(incident string) string { return "Incident: " + diag.Clean(incident) }
 
 // HasLine reports whether a line of the report says just this, laid out or not.
 func (r Report) HasLine(want string) bool {

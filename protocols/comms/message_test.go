@@ -117,3 +117,15 @@ func FuzzMessage(f *testing.F) {
 		}
 	})
 }
+
+// TestIncident: a report names its incident on a line of its own, and no other line does.
+func TestIncident(t *testing.T) {
+	data, _, err := NewReport{Time: time.Unix(1, 0), Directive: "-", Status: Guard, Text: WithIncident("It died.\n\n", "20261128-abc")}.append([]byte(Empty), space{most: 4 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, _ := Parse(data)
+	if !doc.HasIncident("20261128-abc") || doc.HasIncident("20261128") || doc.HasIncident("It died.") {
+		t.Errorf("%s", data)
+	}
+}

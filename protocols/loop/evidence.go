@@ -43,6 +43,13 @@ func IterationDir(directive string, n int) string {
 	return Dir(directive) + "/iter_" + strconv.Itoa(n)
 }
 
+// ParseIteration is the iteration whose directory has a name, as IterationDir gives it; ok is false
+// for any other name.
+func ParseIteration(name string) (n int, ok bool) {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "iter_"))
+	return n, err == nil && n >= 0 && name == "iter_"+strconv.Itoa(n)
+}
+
 // EvidencePath is what a path below evidence/D-n/loop/ says.
 type EvidencePath struct {
 	Directive string
@@ -64,9 +71,8 @@ func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 	top, below, hasBelow := strings.Cut(inside, "/")
 	file := top
 	if hasBelow {
-		n, _ := strings.CutPrefix(top, "iter_")
-		i, err := strconv.Atoi(n)
-		if err != nil || i < 0 || top != "iter_"+strconv.Itoa(i) {
+		i, ok := ParseIteration(top)
+		if !ok {
 			return at, true
 		}
 		at.Iteration, file = i, below

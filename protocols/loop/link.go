@@ -69,17 +69,6 @@ type Artifacts struct {
 // EXIT_BLOCKED (003, section 14).
 func (a Artifacts) Empty() bool { return len(a.Artifacts) == 0 }
 
-// Extend appends artifacts; what is there already is not doubled, so that a rerun after
-// a crash changes nothing.
-func (a Artifacts) Extend(more []Artifact) Artifacts {
-	for _, m := range more {
-		if !slices.Contains(a.Artifacts, m) {
-			a.Artifacts = append(slices.Clip(a.Artifacts), m)
-		}
-	}
-	return a
-}
-
 // Links are the artifacts, and the manifest before, for a capsule: the newest of each
 // path, sorted by path.
 func (a Artifacts) Links() []Link {

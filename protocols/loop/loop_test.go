@@ -357,3 +357,13 @@ func TestResidualInJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestParseIteration: a directory is an iteration's by the one name that IterationDir gives it.
+func TestParseIteration(t *testing.T) {
+	for name, want := range map[string]int{"iter_0": 0, "iter_12": 12, "iter_01": -1, "iter_": -1, "iter_-1": -1, "12": -1, "iter_x": -1, "iter_+1": -1, "": -1, "iter_99999999999999999999": -1} {
+		n, ok := ParseIteration(name)
+		if ok != (want >= 0) || ok && n != want {
+			t.Errorf("%q: %d, %v", name, n, ok)
+		}
+	}
+}

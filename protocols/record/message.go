@@ -38,6 +38,13 @@ func ParseMessagePath(p string) int {
 	return n
 }
 
+// The agent's name in commits. It says nothing about rights (ID-1).
+const (
+	AgentName  = "Ward Agent"
+	AgentMail  = "agent@ward"
+	AgentIdent = AgentName + " <" + AgentMail + ">"
+)
+
 // FoldName is the name, among the agent's, under which the host pushes what it folds. Nobody
 // else goes by it.
 const FoldName = "ward-fold"

@@ -11,6 +11,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/record"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -63,8 +64,8 @@ func (f *Fence) Container(bare string, settings *config.Config, user int) *podma
 		Caps: []string{"SETUID", "SETGID", "KILL"},
 		Env: map[string]string{
 			"PATH": InsideBin + ":" + insideGo + "/bin:/usr/local/bin:/usr/bin:/bin", "HOME": InsideState, "LANG": "C.UTF-8",
-			"GIT_AUTHOR_NAME": "Ward Agent", "GIT_AUTHOR_EMAIL": "agent@ward",
-			"GIT_COMMITTER_NAME": "Ward Agent", "GIT_COMMITTER_EMAIL": "agent@ward",
+			"GIT_AUTHOR_NAME": record.AgentName, "GIT_AUTHOR_EMAIL": record.AgentMail,
+			"GIT_COMMITTER_NAME": record.AgentName, "GIT_COMMITTER_EMAIL": record.AgentMail,
 		},
 		NoNewPrivileges: true, ReadOnlyRoot: true,
 		Network: podman.NetworkPublic, DNS: f.Policy.Resolvers,

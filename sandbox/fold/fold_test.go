@@ -106,7 +106,7 @@ func (p *post) say(unit string, messages ...[]byte) {
 	tree, err = batch.EditTree(tree, files)
 	if err == nil {
 		var commit string
-		if commit, err = p.Repo.CommitTree(ident, tree, tip, time.Now(), "record"); err == nil {
+		if commit, err = p.Repo.CommitTree(record.AgentIdent, tree, tip, time.Now(), "record"); err == nil {
 			err = p.Repo.UpdateRefs(ctx, "test", git.RefUpdate{Ref: record.Ref(id), Old: tip, New: commit})
 		}
 	}
@@ -286,7 +286,7 @@ func (p *post) broken(on string) string {
 	if err != nil {
 		p.T.Fatal(err)
 	}
-	commit, err := p.Repo.CommitTree(ident, tree, on, time.Now(), "broken")
+	commit, err := p.Repo.CommitTree(record.AgentIdent, tree, on, time.Now(), "broken")
 	if err != nil {
 		p.T.Fatal(err)
 	}

@@ -20,9 +20,6 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// ident is whose the commits are: what they bring was said by the agent.
-const ident = "Ward Agent <agent@ward>"
-
 // batch is what one push brings: one commit, however many messages are in it.
 type batch struct {
 	commit string
@@ -85,7 +82,7 @@ func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []pen
 	if len(pruned) > 0 {
 		message += "\n\n" + comms.PruneTrailers(pruned)
 	}
-	b.commit, err = repo.CommitTree(ident, tree, tip, time.Now(), message)
+	b.commit, err = repo.CommitTree(record.AgentIdent, tree, tip, time.Now(), message)
 	return b, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"git-ward/protocols/boot"
+	"git-ward/protocols/record"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/probe"
@@ -129,8 +130,8 @@ func (s *Spec) environment() []variable {
 	return []variable{
 		{Name: "PATH", Value: bin + ":/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin"},
 		{Name: "HOME", Value: state}, {Name: "LANG", Value: "C.UTF-8"},
-		{Name: "GIT_AUTHOR_NAME", Value: "Ward Agent"}, {Name: "GIT_AUTHOR_EMAIL", Value: "agent@ward"},
-		{Name: "GIT_COMMITTER_NAME", Value: "Ward Agent"}, {Name: "GIT_COMMITTER_EMAIL", Value: "agent@ward"},
+		{Name: "GIT_AUTHOR_NAME", Value: record.AgentName}, {Name: "GIT_AUTHOR_EMAIL", Value: record.AgentMail},
+		{Name: "GIT_COMMITTER_NAME", Value: record.AgentName}, {Name: "GIT_COMMITTER_EMAIL", Value: record.AgentMail},
 		{Name: boot.UntilVar, Value: s.Until.UTC().Format("2006-01-02T15:04:05.999999999Z07:00")}, {Name: boot.LiveVar, Value: "1"}, {Name: boot.LeaseVar, Value: s.Directive},
 	}
 }
