@@ -15,8 +15,7 @@ import (
 func TestNoGrowth(t *testing.T) {
 	tier.Full(t, "it launches containers")
 	m := newMachine(t)
-	m.works(t)
-	m.Run(m.Bare, "git-ward", "maintain") // which counts what agents pushed, once in a while
+	m.settles(t)
 	before := m.traces()
 	var took []time.Duration
 	for range 10 {

@@ -35,8 +35,7 @@ func TestKills(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("WARD_KILLS")); err == nil {
 		rounds = n
 	}
-	m.works(t) // what podman makes once and keeps is there from now on
-	m.Run(m.Bare, "git-ward", "maintain")
+	m.settles(t)
 	// Somebody else's, named as podman names its own: nobody is in them, and they stay.
 	m.sh("ip netns add netns-theirs; : >/run/netns/netns-empty")
 	theirs := func() string { return m.sh("grep -o ' /run/netns/netns-.* - .*' /proc/self/mountinfo; ls /run/netns") }
@@ -65,12 +64,7 @@ func TestKills(t *testing.T) {
 						m.works(t)
 					}
 					if strings.Contains(target, "service") {
-						stays := m.unreferenced(t)
-						for what := range m.traces() {
-							if begins(what, stays) {
-								before[what] = true
-							}
-						}
+						m.allows(t, before)
 					}
 					m.clean(t, before)
 				})
@@ -83,6 +77,14 @@ func TestKills(t *testing.T) {
 		t.Errorf("of somebody else's networks there was\n%s\nand is\n%s", was, now)
 	}
 	m.Fsck()
+}
+
+// settles has podman and maintenance make what each makes once and keeps: maintenance counts what
+// agents pushed, once in a while.
+func (m *machine) settles(t *testing.T) {
+	t.Helper()
+	m.works(t)
+	m.Run(m.Bare, "git-ward", "maintain")
 }
 
 // works wants a launch to do its work.
@@ -118,7 +120,7 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 func TestSecondStart(t *testing.T) {
 	tier.Full(t, "it launches containers")
 	m := newMachine(t)
-	m.works(t)
+	m.settles(t)
 	before := m.traces()
 	cmd := m.launch("sh", "-c", "echo up; sleep 60")
 	out, err := cmd.StdoutPipe()
@@ -327,6 +329,16 @@ func (m *machine) listed(add func(kind, what string)) {
 		}
 		return nil
 	})
+}
+
+// allows takes what a podman that was killed keeps into what may be there.
+func (m *machine) allows(t *testing.T, before map[string]bool) {
+	stays := m.unreferenced(t)
+	for what := range m.traces() {
+		if begins(what, stays) {
+			before[what] = true
+		}
+	}
 }
 
 // unreferenced are what podman, killed between two writes of its own, keeps in its storage, as

@@ -152,10 +152,12 @@ func TestRootlessFence(t *testing.T) {
 		o.set(`run = []`)
 	})
 	t.Run("kill", func(t *testing.T) {
+		o.settles(t)
 		before := o.traces()
 		for _, target := range []string{"launcher", "service", "container"} {
 			o.killed(t, target, 0)
 			o.works(t)
+			o.allows(t, before)
 			o.clean(t, before)
 		}
 	})
