@@ -213,3 +213,29 @@ func TestHalfRemovedPack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHalfWrittenPack: a pack that a repack which was killed has half written goes with the next
+// run, which git's own would end at, time and again.
+func TestHalfWrittenPack(t *testing.T) {
+	r := newRepository(t, "--bare")
+	r.git("update-ref", "refs/heads/main", r.commit("one"))
+	r.git("repack", "-qad")
+	half := filepath.Join(r.Dir, "objects/pack/.tmp-999999-pack-"+strings.Repeat("a", 40)+".pack")
+	theirs := filepath.Join(r.Dir, "objects/pack/.tmp-notes")
+	for _, path := range []string{half, theirs} {
+		if err := os.WriteFile(path, nil, 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.commit("two")
+	done, err := Run(t.Context(), r.Repo, Options{Keep: DefaultKeep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(half); !os.IsNotExist(err) || len(done.Locks) != 1 {
+		t.Errorf("%v, %q", err, done.Locks)
+	}
+	if _, err := os.Stat(theirs); err != nil {
+		t.Error(err)
+	}
+}

@@ -102,7 +102,8 @@ func (r *Repo) UnlockRefs(ctx context.Context) (removed []string, err error) {
 // (gitrepository-layout(5)). A name that is missing here costs a lock that stays.
 var atTop = pattern.New(`^([A-Z_]+|config(\.worktree)?|gc\.pid|index|packed-refs|shallow)$`)
 
-// UnlockAll is Unlock for every lock file of git's in the repository, for who maintains it.
+// UnlockAll is Unlock for every lock file of git's in the repository, and for the packs that a git
+// which was killed has half written, for who maintains it.
 // Beside them, hooks and people have files of such names: hooks/yarn.lock.
 func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
 	var names []string
@@ -118,7 +119,22 @@ func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
 	for _, dir := range []string{"logs", "objects", "refs", "worktrees"} {
 		names = append(names, r.locks(dir)...)
 	}
-	return r.UnlockFiles(ctx, names...)
+	return r.UnlockFiles(ctx, append(names, r.halfPacks()...)...)
+}
+
+// halfPack is what a repack calls the files of a pack before they are whole. One of a repack that
+// was killed has every later `git gc --cruft` fail.
+var halfPack = pattern.New(`^\.tmp-\d+-pack-[0-9a-f]+\.[a-z]+$`)
+
+// halfPacks are the names of such files. What was packed lies where it was: a repack removes it last.
+func (r *Repo) halfPacks() (names []string) {
+	entries, _ := os.ReadDir(filepath.Join(r.Dir, "objects/pack"))
+	for _, e := range entries {
+		if e.Type().IsRegular() && halfPack.MatchString(e.Name()) {
+			names = append(names, filepath.Join("objects/pack", e.Name()))
+		}
+	}
+	return names
 }
 
 // locks are the names of git's lock files below a directory of git's own.
