@@ -157,7 +157,9 @@ func TestRootlessFence(t *testing.T) {
 		for _, target := range []string{"launcher", "service", "container"} {
 			o.killed(t, target, 0)
 			o.works(t)
-			o.allows(t, before)
+			if target == "service" {
+				o.allows(t, before)
+			}
 			o.clean(t, before)
 		}
 	})

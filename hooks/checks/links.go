@@ -35,12 +35,16 @@ type links struct {
 
 func (l *links) judge(pass *Pass, c *walk.Commit, change walk.Change, data []byte) {
 	if change.New.Mode == git.ModeSymlink {
-		l.report(pass, diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref}, string(data), l.wrong(pass, c.Tree, change.Path, string(data)))
+		what, err := l.bad(pass, c.Tree, change.Path, string(data))
+		l.report(pass, diag.Diagnostic{Pos: at(c, change.Path), Ref: c.Ref}, string(data), what, err)
 	}
 }
 
-// report says what is wrong with a link, where something is.
-func (l *links) report(pass *Pass, d diag.Diagnostic, target, what string) {
+// report says what is wrong with a link, or that it cannot be followed, where it is so.
+func (l *links) report(pass *Pass, d diag.Diagnostic, target, what string, err error) {
+	if err != nil {
+		what = fmt.Sprintf("it cannot be followed: %v", err)
+	}
 	if what == "" {
 		return
 	}
@@ -54,18 +58,9 @@ func (l *links) report(pass *Pass, d diag.Diagnostic, target, what string) {
 	pass.Report(d)
 }
 
-// wrong is bad, for a link that cannot be followed, too.
-func (l *links) wrong(pass *Pass, tree, link, target string) string {
-	what, err := l.bad(pass, tree, link, target)
-	if err != nil {
-		what = fmt.Sprintf("it cannot be followed: %v", err)
-	}
-	return what
-}
-
 // judgeTip follows again, where a merge comes from inside the fence, the links that main has
-// otherwise: what is on the way of a link may come from the other side of the merge. What was as
-// wrong before the push, somebody else brought.
+// otherwise: what is on the way of a link may come from the other side of the merge. A link that
+// was wrong in the same way before the push is not the merge's.
 func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 	main := pass.Repo.Main(t.History)
 	if !pass.Push.Principal.Fenced() || !t.Merges || main == "" {
@@ -102,16 +97,26 @@ func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 		if err != nil {
 			return err
 		}
-		what := l.wrong(pass, t.Commit.Tree, change.Path, string(data))
-		if what != "" && before != "" {
-			had, _, err := pass.Repo.Lookup(before, change.Path)
-			if err != nil || had == change.New && l.wrong(pass, before, change.Path, string(data)) == what {
+		what, broken := l.bad(pass, t.Commit.Tree, change.Path, string(data))
+		if what != "" && broken == nil && before != "" {
+			if same, err := l.was(pass, before, change, string(data), what); same || err != nil {
 				return err
 			}
 		}
-		l.report(pass, diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: change.Path}, Ref: t.Ref}, string(data), what)
+		l.report(pass, diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: change.Path}, Ref: t.Ref}, string(data), what, broken)
 		return nil
 	})
+}
+
+// was reports whether a tree has a link that a change brings, and it is wrong in the same way
+// there. Where the names that are looked up in one push are spent, nobody knows.
+func (l *links) was(pass *Pass, tree string, change walk.Change, target, what string) (bool, error) {
+	had, _, err := pass.Repo.Lookup(tree, change.Path)
+	if err != nil || had != change.New {
+		return false, err
+	}
+	then, broken := l.bad(pass, tree, change.Path, target)
+	return broken == nil && then == what && l.followed <= maxFollowed, nil
 }
 
 // clip keeps a quoted text short.

@@ -109,7 +109,7 @@ func (w *worker) ownDisk() error {
 		err = os.Remove(disk)
 	case errors.Is(err, fs.ErrNotExist):
 		if err = unix.Renameat2(unix.AT_FDCWD, disk, unix.AT_FDCWD, disk+".before", unix.RENAME_NOREPLACE); err == nil {
-			fmt.Fprintf(w.launch.spec.Messages, "warning: %s, of an earlier Ward, did not say whose it is; nothing uses it any more: rm %s.before\n", disk, disk)
+			fmt.Fprintf(w.launch.spec.Messages, "warning: %s is of an earlier Ward or of a command of yours; it is %[1]s.before now, and nothing uses it: look, and remove it\n", disk)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

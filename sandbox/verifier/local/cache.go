@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -161,7 +163,8 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 	step := verifier.Step{Command: verifier.Command{Name: "cache", Line: fmt.Sprintf("fetch and build what main's lockfiles name (%v)", locks.Kinds())}}
 	hide := hiding(v.Settings.Verify.CacheSources)
 	told := *claim
-	told.Redact = func(text string) string { return claim.Redacted(hide.Replace(text)) }
+	// The secrets that have a form first: of one that was cut nobody knows the form.
+	told.Redact = func(text string) string { return hide.Replace(claim.Redacted(text)) }
 	o, err := told.Watch(step, func(live *verifier.Live) (verifier.Outcome, error) {
 		return runner.Pack(ctx, verifier.Job{Commit: main, Line: locks.FillScript(), Live: live}, w)
 	})
@@ -171,11 +174,10 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 	return err
 }
 
-// hiding takes the values of [verify] cache_sources out of a text: an address in them may hold a
-// token, as a user's name or a password, and tools print addresses.
+// hiding takes the addresses of [verify] cache_sources that hold a name or a password out of a text,
+// and these alone, since a token may be either and tools print addresses in their own way.
 func hiding(sources []string) *strings.Replacer {
-	const instead = "[cache_sources]"
-	var pairs []string
+	var secrets []string
 	for _, source := range sources {
 		_, value, _ := strings.Cut(source, "=")
 		for _, address := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",| ", r) }) {
@@ -183,20 +185,26 @@ func hiding(sources []string) *strings.Replacer {
 			if err != nil || u.User == nil {
 				continue
 			}
-			password, _ := u.User.Password()
-			pairs = append(pairs, address, instead, u.User.String(), instead)
-			for _, secret := range []string{password, u.User.Username()} { // a token may be either
-				pairs = append(pairs, url.PathEscape(secret), instead, secret, instead)
+			password, both := u.User.Password()
+			secrets = append(secrets, address, u.User.String(), url.PathEscape(password), password)
+			if name := u.User.Username(); !both || len(name) >= longName {
+				secrets = append(secrets, url.PathEscape(name), name)
 			}
 		}
 	}
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i] == "" { // which stands everywhere
-			pairs[i] = instead
-		}
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
+	// The longest first: of two that begin alike the replacer takes the first.
+	slices.SortStableFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var pairs []string
+	for _, secret := range secrets {
+		pairs = append(pairs, secret, "[cache_sources]")
 	}
 	return strings.NewReplacer(pairs...)
 }
+
+// longName is how long a user's name beside a password is, in bytes, to be hidden where it stands
+// alone: git and oauth2 are words.
+const longName = 8
 
 // hostCerts is where a host keeps the certificates that it trusts.
 const hostCerts = "/etc/ssl/certs"
