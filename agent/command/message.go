@@ -50,7 +50,7 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 	})
 }
 
-// commitFile makes a commit on another one that replaces COMMS.md, by whom git says.
+// commitFile makes a commit on another one that replaces COMMS.md. Its author is git's committer.
 func commitFile(ctx context.Context, tree *worktree.Tree, parent string, data []byte) (string, error) {
 	who, err := tree.Git(ctx, "var", "GIT_COMMITTER_IDENT")
 	if err != nil {
@@ -62,9 +62,6 @@ func commitFile(ctx context.Context, tree *worktree.Tree, parent string, data []
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	id, err := batch.EditTree(parent+"^{tree}", map[string][]byte{comms.Path: data})
-	if err != nil {
-		return "", err
-	}
-	return repo.CommitTree(who[:strings.LastIndexByte(who, '>')+1], id, parent, time.Now(), "comms: report - INFO")
+	who = who[:strings.LastIndexByte(who, '>')+1] // a time follows
+	return batch.Commit(who, parent, map[string][]byte{comms.Path: data}, time.Now(), "comms: report - INFO")
 }

@@ -174,14 +174,9 @@ func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string,
 	if err != nil {
 		return "", err
 	}
-	repo := c.repo()
-	batch := repo.Batch(ctx)
+	batch := c.repo().Batch(ctx)
 	defer batch.Close()
-	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{record.MessagePath(number): text})
-	if err != nil {
-		return "", err
-	}
-	return repo.CommitTree(record.AgentIdent, tree, tip, time.Now(), w.subject+"\n\n"+record.TrailerDirective+": "+w.directive)
+	return batch.Commit(record.AgentIdent, tip, map[string][]byte{record.MessagePath(number): text}, time.Now(), w.subject+"\n\n"+record.TrailerDirective+": "+w.directive)
 }
 
 // folded waits until the host has folded so many messages of a unit.

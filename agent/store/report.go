@@ -143,12 +143,7 @@ func reported(doc *comms.Document, r comms.NewReport) bool {
 // objects and leaves the working tree alone, so nothing that lies there can get
 // into it.
 func (s *Store) commitComms(ctx context.Context, m Snapshot, data []byte, subject string) (string, error) {
-	repo := s.main.repo()
-	batch := repo.Batch(ctx)
+	batch := s.main.repo().Batch(ctx)
 	defer batch.Close()
-	tree, err := batch.EditTree(m.Commit+"^{tree}", map[string][]byte{comms.Path: data})
-	if err != nil {
-		return "", err
-	}
-	return repo.CommitTree(record.AgentIdent, tree, m.Commit, time.Now(), subject)
+	return batch.Commit(record.AgentIdent, m.Commit, map[string][]byte{comms.Path: data}, time.Now(), subject)
 }

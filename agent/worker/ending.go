@@ -9,7 +9,6 @@ import (
 
 	"git-ward/agent/cycle"
 	"git-ward/agent/stop"
-	"git-ward/agent/store"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -19,19 +18,8 @@ import (
 // read from, the report, the archive (UOW-5). A unit that only waits is reported.
 func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 	switch r.unit.last().State {
-	case uow.Completed, uow.Failed:
-		if err := r.refine(ctx, report, func(with ...*store.Work) error {
-			return r.unit.step(ctx, uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}, with...)
-		}); err != nil {
-			return err
-		}
-	case uow.Refinement: // of a run that was killed
-		if err := r.refine(ctx, report, func(with ...*store.Work) error {
-			if len(with) == 0 {
-				return nil
-			}
-			return r.work.Offer(ctx)
-		}); err != nil {
+	case uow.Completed, uow.Failed, uow.Refinement:
+		if err := r.refine(ctx, report); err != nil {
 			return err
 		}
 	}
@@ -46,9 +34,9 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 }
 
 // refine writes the librarian's report of the unit, with what it proposes as lessons, where it
-// proposes something. Push pushes that, or goes on without it where that is refused: an analysis
-// is not worth a unit that cannot end.
-func (r *unitRun) refine(ctx context.Context, report *loop.Report, push func(with ...*store.Work) error) error {
+// proposes something, and pushes that with the step to Refinement. Where it is refused, the step
+// goes alone: an analysis is not worth a unit that cannot end.
+func (r *unitRun) refine(ctx context.Context, report *loop.Report) error {
 	summary := uow.Summarize(r.unit.journal.Records, r.cost(ctx, report).Words())
 	earlier, err := r.deps.store.Summaries(ctx, r.unit.journal.ID)
 	if err != nil { // it judges efficiency only, and is made of what there is
@@ -65,12 +53,22 @@ func (r *unitRun) refine(ctx context.Context, report *loop.Report, push func(wit
 	if _, err := rec.Commit(ctx, rec.Message("refinement of "+rec.Unit().String(), ""), "", files); err != nil {
 		return err
 	}
-	err = push(r.work)
-	if refused := stop.As(err, stop.Refused); refused != nil {
-		r.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
-		return push()
+	step := uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}
+	begun := r.unit.last().State == uow.Refinement // by a run that was killed
+	if begun {
+		err = r.work.Offer(ctx)
+	} else {
+		err = r.unit.step(ctx, step, r.work)
 	}
-	return err
+	refused := stop.As(err, stop.Refused)
+	if refused == nil {
+		return err
+	}
+	r.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
+	if begun {
+		return nil
+	}
+	return r.unit.step(ctx, step)
 }
 
 // exit ends the loop in the journal, with its report on the record. Nothing that the

@@ -87,11 +87,7 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 	if err != nil {
 		return "", err
 	}
-	tree, err := batch.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: amended.Data})
-	if err != nil {
-		return "", err
-	}
-	return repo.CommitTree(ident, tree, tip, time.Now(), fmt.Sprintf("comms: report %s %s", n.Directive, n.Status))
+	return batch.Commit(ident, tip, map[string][]byte{comms.Path: amended.Data}, time.Now(), fmt.Sprintf("comms: report %s %s", n.Directive, n.Status))
 }
 
 // open makes the repository anew: what an earlier report left was delivered, or refused, and

@@ -95,19 +95,19 @@ func unlikeReport(pass *Pass, t *walk.Tip) (commit, path, why string, err error)
 		return "", "", "", err
 	}
 	before, err := treeOf(pass, t.Old)
+	if err != nil {
+		return "", "", "", err
+	}
 	for _, c := range steps {
-		if err != nil {
-			return "", "", "", err
-		}
 		if c.Tree == before {
 			return c.ID, "", "leave out the commit, which changes nothing", nil
 		}
-		if path, err = firstChange(pass, before, c.Tree, moreThanComms); path != "" {
+		if path, err = firstChange(pass, before, c.Tree, moreThanComms); path != "" || err != nil {
 			return c.ID, path, takenByPM, err
 		}
 		before = c.Tree
 	}
-	return "", "", "", err
+	return "", "", "", nil
 }
 
 // takenByPM is the remedy for work that is pushed to main.

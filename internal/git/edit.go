@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // EditTree stores the tree that another one, "" for an empty one, becomes by files put
@@ -23,6 +24,16 @@ func (b *Batch) EditTree(tree string, files map[string][]byte) (string, error) {
 		return b.repo.WriteObject("tree", nil)
 	}
 	return id, err
+}
+
+// Commit stores a commit on top of another one, of that one's tree with EditTree's files, as
+// CommitTree does, and returns its id. Neither a working tree nor an index is read or touched.
+func (b *Batch) Commit(who, parent string, files map[string][]byte, when time.Time, message string) (string, error) {
+	tree, err := b.EditTree(parent+"^{tree}", files)
+	if err != nil {
+		return "", err
+	}
+	return b.repo.CommitTree(who, tree, parent, when, message)
 }
 
 // edit is EditTree for one directory, whose files' paths are relative to it; "" is one

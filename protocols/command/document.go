@@ -63,13 +63,5 @@ var errNotTaken = errors.New("the host refused the push")
 func (u *units) withDocument(who, parent string, data []byte, subject string) (string, error) {
 	batch := u.repo.Batch(u.ctx)
 	defer batch.Close()
-	top, err := batch.Info(parent + "^{tree}")
-	if err != nil {
-		return "", err
-	}
-	tree, err := batch.EditTree(top.ID, map[string][]byte{comms.Path: data})
-	if err != nil {
-		return "", err
-	}
-	return u.repo.CommitMerge(who, tree, []string{parent}, time.Now(), diag.Clean(subject))
+	return batch.Commit(who, parent, map[string][]byte{comms.Path: data}, time.Now(), diag.Clean(subject))
 }

@@ -142,7 +142,11 @@ func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push
 // because feed is not running yet. What is held stays open as long as git or a
 // child of it runs.
 func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
-	if err := s.room(); err != nil {
+	key, err := readKey(s.bare)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.room(key); err != nil {
 		return nil, err
 	}
 	p := &push{began: time.Now()}
@@ -150,10 +154,6 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 		p.list = &commandList{}
 	}
 	p.id = token.NewID(p.began)
-	key, err := readKey(s.bare)
-	if err != nil {
-		return nil, err
-	}
 	repo := git.Open(s.bare)
 	repo.Limits = s.limits()
 	p.cmd = repo.Serve(ctx, s.verb)

@@ -18,13 +18,9 @@ import (
 // in their quarantines, beside what runs. No hook saw it, so no ledger has it; what is silent
 // for half an hour goes (GATE-6). Each worker has a share, and one that fills its own is
 // refused alone (MANY-1).
-func (s *service) room() error {
+func (s *service) room(key []byte) error {
 	if s.meter == nil { // a person's
 		return nil
-	}
-	key, err := readKey(s.bare)
-	if err != nil {
-		return err
 	}
 	left, err := growth.Quarantines(s.bare, quarantined(process.All(), key))
 	if err != nil {

@@ -15,19 +15,12 @@ import (
 	"git-ward/internal/token"
 )
 
-// keyed is a directory with a door's key.
-func keyed(t *testing.T) string {
-	bare := t.TempDir()
-	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(bare, token.KeyFile), strings.Repeat("k", token.MinKey), 0o600)
-	return bare
-}
+// key is a door's.
+var key = []byte(strings.Repeat("k", token.MinKey))
 
 // TestRoom: what killed receive-packs left is bounded, and no push begins beyond that.
 func TestRoom(t *testing.T) {
-	bare := keyed(t)
+	bare := t.TempDir()
 	s := &service{bare: bare, settings: config.Default(), meter: &meter{}}
 	s.settings.Limits.AgentObjects = 1 << 20
 	for n, want := range []bool{true, true, false} {
@@ -38,7 +31,7 @@ func TestRoom(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "tmp_pack_x"), make([]byte, 500_000), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.room(); (err == nil) != want {
+		if err := s.room(key); (err == nil) != want {
 			t.Errorf("%d quarantines: %v", n+1, err)
 		}
 	}
@@ -47,7 +40,7 @@ func TestRoom(t *testing.T) {
 // TestRoomShares: a worker that fills its share with what its ended pushes left is refused
 // alone, with the bound and whose it is (MANY-1).
 func TestRoomShares(t *testing.T) {
-	bare := keyed(t)
+	bare := t.TempDir()
 	left := func(name, who string, bytes int) {
 		t.Helper()
 		dir := filepath.Join(bare, "objects", "tmp_objdir-incoming-"+name, "pack")
@@ -62,7 +55,7 @@ func TestRoomShares(t *testing.T) {
 	room := func(name string) string {
 		s := &service{bare: bare, settings: config.Default(), meter: &meter{}, name: name}
 		s.settings.Limits.AgentObjects = 1 << 20
-		if err := s.room(); err != nil {
+		if err := s.room(key); err != nil {
 			return err.Error()
 		}
 		return ""

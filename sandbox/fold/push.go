@@ -71,10 +71,6 @@ func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []pen
 	if b.n = len(subjects); b.n == 0 {
 		return b, nil
 	}
-	tree, err := objects.EditTree(tip+"^{tree}", map[string][]byte{comms.Path: data})
-	if err != nil {
-		return b, err
-	}
 	message := "comms: " + subjects[0]
 	if b.n > 1 {
 		message = fmt.Sprintf("comms: %d messages\n\n%s", b.n, strings.Join(subjects, "\n"))
@@ -82,7 +78,7 @@ func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []pen
 	if len(pruned) > 0 {
 		message += "\n\n" + comms.PruneTrailers(pruned)
 	}
-	b.commit, err = repo.CommitTree(record.AgentIdent, tree, tip, time.Now(), message)
+	b.commit, err = objects.Commit(record.AgentIdent, tip, map[string][]byte{comms.Path: data}, time.Now(), message)
 	return b, err
 }
 

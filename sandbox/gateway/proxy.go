@@ -35,7 +35,7 @@ type proxy struct {
 	refuses  func(context.Context) (func(netip.Addr) bool, error)
 	resolver Resolver
 	asked    *rate.Limiter // of name servers, in questions of firewall.NameBytes
-	dialer   func(ctx context.Context, network, address string) (net.Conn, error)
+	dialer   dialer
 	idle     time.Duration
 	log      zerolog.Logger
 	plain    http.Handler
