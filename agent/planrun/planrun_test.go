@@ -63,7 +63,13 @@ func newRunner(dir string) *Runner {
 		if strings.Contains(string(old), text) { // as a report is looked for first
 			return nil
 		}
-		return os.WriteFile(path, append(old, text+"\n"...), 0o644)
+		// By one write to the end: a process killed here leaves what was there before.
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(text + "\n")
+		return errors.Join(err, f.Close())
 	}
 	tree := &worktree.Tree{Dir: filepath.Join(dir, "tree"), Env: append(os.Environ(),
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org")}

@@ -262,17 +262,29 @@ func TestEndTagged(t *testing.T) {
 // waited for.
 func TestEndGroup(t *testing.T) {
 	t.Parallel()
+	said := filepath.Join(t.TempDir(), "said")
+	if err := os.WriteFile(said, []byte("up\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// Each of the two says by itself that it runs: a shell that has forked and not yet
+	// executed the program may lose a signal.
+	const two = "tail -f $SAID & tail -f $SAID"
 	for line, c := range map[string]struct {
 		delay time.Duration
 		want  string
 	}{
-		"echo; sleep 1000 & sleep 1000":               {time.Hour, "signal: terminated"},
-		"trap '' TERM; echo; sleep 1000 & sleep 1000": {50 * time.Millisecond, "signal: killed"},
+		two:                    {time.Hour, "signal: terminated"},
+		"trap '' TERM; " + two: {50 * time.Millisecond, "signal: killed"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cmd := exec.CommandContext(ctx, "bash", "-c", line)
+		cmd.Env = append(os.Environ(), "SAID="+said)
 		var out buffer
-		cmd.Stdout = readyWriter{&out, cancel} // it runs: now it can be ended
+		cmd.Stdout = readyWriter{&out, func() {
+			if out.String() == "up\nup\n" {
+				cancel() // both run: now they can be ended
+			}
+		}}
 		process.EndGroup(cmd, syscall.SIGTERM, c.delay)
 		cmd.Run()
 		if got := cmd.ProcessState.String(); got != c.want {
@@ -289,7 +301,7 @@ type readyWriter struct {
 }
 
 func (r readyWriter) Write(p []byte) (int, error) {
-	r.ready()
+	defer r.ready()
 	return r.buffer.Write(p)
 }
 
