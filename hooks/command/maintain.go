@@ -66,6 +66,9 @@ func pack(ctx context.Context, env *cli.Env) error {
 		return fsckHint(err)
 	}
 	fmt.Fprintln(env.Stdout, "packed refs and objects, wrote the commit-graph")
+	if r.Precious {
+		fmt.Fprintln(env.Stdout, "no object goes: the repository's config sets extensions.preciousObjects")
+	}
 	if r.Reclaimed > 0 {
 		fmt.Fprintf(env.Stdout, "freed %s that only the agent's deleted and rewritten branches led to\n", diag.Count(r.Reclaimed, "object"))
 	}

@@ -45,8 +45,9 @@ type Step struct {
 	do func() error
 }
 
-// launchLock is the file that a running launcher holds (sandbox/launch).
-const launchLock = "ward/launch.lock"
+// launchLock is the directory that a running launcher holds (sandbox/launch): the file of its
+// lock has another inode where somebody removed it as stale, or put a backup's in its place.
+const launchLock = "ward"
 
 // remover is one removal.
 type remover struct {
@@ -106,8 +107,8 @@ func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
 	if err := p.holds(ctx); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "ward")); err == nil && len(p.Steps) > 0 {
-		lock, err := flock.File(ctx, filepath.Join(dir, launchLock), 0)
+	if _, err := os.Stat(filepath.Join(dir, launchLock)); err == nil && len(p.Steps) > 0 {
+		lock, err := flock.Within(ctx, filepath.Join(dir, launchLock), flock.Exclusive, 0)
 		if errors.Is(err, flock.ErrHeld) {
 			lock.Close()
 			return diag.Hint(fmt.Errorf("the agent runs on %s", dir), "git ward launch --stop --bare %s", dir)

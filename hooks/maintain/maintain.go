@@ -61,6 +61,9 @@ type Report struct {
 	Reclaimed int
 	Ledger    growth.Ledger
 	Stored    int // of those that were dropped: what is stored still, because it is younger than Keep
+	// Precious is a repository whose owner says that no object may go, because clones borrow
+	// from it (git-config(1), extensions.preciousObjects): none does.
+	Precious bool
 }
 
 // Run does it. A clone is somebody's own, and is only packed, as git does that.
@@ -108,14 +111,19 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 	if broken != nil { // it is counted anew
 		before.Bytes = math.MaxInt64
 	}
-	work := &reclaimer{ctx, repo, chain}
-	freed, trouble := r.reclaim(work, before, o.Reclaim)
-	if trouble != nil {
-		// The rest is worth doing all the same: it makes room, too.
-		defer func() { problem = errors.Join(problem, trouble) }()
-	}
-	if err := work.forget(moved, o.Keep); err != nil {
+	if r.Precious, err = isPrecious(ctx, repo); err != nil {
 		return r, err
+	}
+	freed := false
+	if work := (&reclaimer{ctx, repo, chain}); !r.Precious {
+		var trouble error
+		if freed, trouble = r.reclaim(work, before, o.Reclaim); trouble != nil {
+			// The rest is worth doing all the same: it makes room, too.
+			defer func() { problem = errors.Join(problem, trouble) }()
+		}
+		if err := work.forget(moved, o.Keep); err != nil {
+			return r, err
+		}
 	}
 	if err := packBeside(ctx, repo, o.Keep); err != nil {
 		return r, err
@@ -136,6 +144,11 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 func isGuarded(repo *git.Repo) bool {
 	_, err := os.Stat(filepath.Join(repo.Dir, config.Path))
 	return err == nil
+}
+
+func isPrecious(ctx context.Context, repo *git.Repo) (bool, error) {
+	out, err := repo.Output(ctx, "config", "--local", "--type=bool", "--default=false", "--get", "extensions.preciousObjects")
+	return strings.TrimSpace(string(out)) == "true", err
 }
 
 // reclaim frees what the agent deleted without waiting for Keep, where what its pushes

@@ -72,6 +72,17 @@ func TestFrees(t *testing.T) {
 			t.Errorf("%s: what it was a moment ago is gone", ref)
 		}
 	}
+	r.git("config", "core.repositoryFormatVersion", "1")
+	r.git("config", "extensions.preciousObjects", "true") // clones borrow from it
+	if report, err := Run(t.Context(), r.Repo, Options{Reclaim: true}); err != nil || !report.Precious {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for ref, id := range old {
+		if !r.has(id) {
+			t.Errorf("%s: what it was is gone from a repository whose objects are precious", ref)
+		}
+	}
+	r.git("config", "extensions.preciousObjects", "false")
 	if _, err := Run(t.Context(), r.Repo, Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,9 @@ type Batch struct {
 	fetched map[string]ready
 }
 
+// batchArgs are how it is started, by which its child is known (Unlock).
+var batchArgs = []string{"cat-file", "--batch-command", "-z"}
+
 // Batch makes a reader. Close it.
 func (r *Repo) Batch(ctx context.Context) *Batch {
 	return &Batch{ctx: ctx, repo: r, direct: r.directReader()}
@@ -64,7 +67,7 @@ func (b *Batch) start() error {
 	if b.cmd != nil {
 		return nil
 	}
-	b.cmd = b.repo.reader(b.ctx, "cat-file", "--batch-command", "-z")
+	b.cmd = b.repo.reader(b.ctx, batchArgs...)
 	b.cmd.Stderr = &b.errs
 	in, err := b.cmd.StdinPipe()
 	if err != nil {

@@ -177,7 +177,7 @@ func (r *Repo) unlock(ctx context.Context, root *os.Root, name string, was os.Fi
 
 // maybeHeld reports whether a git works in the repository that is not one of those who
 // started this process, or one of the lock's owner works where may not be looked: a lock is
-// its maker's. A cat-file holds nothing, and may live as long as an agent; Ward's own programs
+// its maker's. Ward's own cat-file holds nothing, and may live as long as an agent; Ward's own programs
 // have a git make their locks, and a launch is there for days.
 func (r *Repo) maybeHeld(owner uint32) bool {
 	all := process.All()
@@ -202,7 +202,7 @@ func (r *Repo) maybeHeld(owner uint32) bool {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 		program, rest, _ := bytes.Cut(line, []byte{0})
 		name := filepath.Base(string(program))
-		if !strings.HasPrefix(name, "git") || strings.HasPrefix(name, "git-ward") || bytes.Contains(rest, []byte("cat-file\x00")) {
+		if !strings.HasPrefix(name, "git") || strings.HasPrefix(name, "git-ward") || isBatch(rest) {
 			return false
 		}
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID)) // GIT_DIR, of one that works elsewhere
@@ -216,6 +216,12 @@ func (r *Repo) maybeHeld(owner uint32) bool {
 		}
 		return below(there)
 	})
+}
+
+// isBatch reports whether these arguments of a git are a Batch's. A git that takes a lock does
+// not know them, so they are not words of its message, or names of files.
+func isBatch(args []byte) bool {
+	return bytes.HasSuffix(append([]byte{0}, args...), []byte("\x00"+strings.Join(batchArgs, "\x00")+"\x00"))
 }
 
 // places are the directories in which a git works on the repository: its own or the tree around

@@ -133,7 +133,8 @@ func TestUnlockBesideATree(t *testing.T) {
 	if err := errors.Join(os.WriteFile(lock, nil, 0o644), os.Chtimes(lock, old, old)); err != nil {
 		t.Fatal(err)
 	}
-	commit := exec.CommandContext(t.Context(), "git", "hash-object", "--stdin")
+	// A name or a message may be cat-file, too.
+	commit := exec.CommandContext(t.Context(), "git", "hash-object", "--stdin", "--path", "cat-file")
 	commit.Dir = tree
 	in, err := commit.StdinPipe()
 	if err == nil {

@@ -152,11 +152,8 @@ func Sweep(parent string) error {
 // that is held, or that nobody has.
 func remove(path, id string, held *os.File) error {
 	parent, err := os.OpenRoot(filepath.Dir(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return nil // it is gone, or another user's, who removes it
 	}
 	defer parent.Close()
 	name := filepath.Base(path)

@@ -54,8 +54,8 @@ type away struct {
 // RunAway works until ctx ends or, with Once, until no work is free. It returns a *near.Refused
 // where the gate turns this machine away.
 func RunAway(ctx context.Context, spec Away) (err error) {
-	state, err := claim(spec.State, spec.OwnState)
-	if err != nil {
+	var state *os.File
+	if state, spec.State, err = claim(spec.State, spec.OwnState); err != nil {
 		return err
 	}
 	defer state.Close()

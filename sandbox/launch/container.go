@@ -14,6 +14,7 @@ import (
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/fence"
@@ -67,7 +68,7 @@ func (w *worker) runFenced(ctx context.Context) (err error) {
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
 func (w *worker) container(f *fence.Fence) *podman.Spec {
 	size := w.launch.spec.Settings.Sandbox.StateSize
-	state := podman.Mount{Kind: podman.Disk, Source: stateDisk(w.state), Target: fence.InsideState, Size: size, Owner: image.WatcherID}
+	state := podman.Mount{Kind: podman.Disk, Source: w.launch.spec.disk(w.state), Target: fence.InsideState, Size: size, Owner: image.WatcherID}
 	if f.Engine.Rootless() { // an ordinary user cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: StateInMemory(w.launch.spec.Settings)}
 	}
@@ -93,13 +94,12 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 
 // ownDisk removes the disk that another directive's worker left in this place: what lies in its
 // HOME would run for the next one, behind that one's door. Beside the disk stands whose it is; one
-// without that, of an earlier Ward or of a person, is moved aside. A user's command works with what
-// is there.
+// without that, of an earlier Ward or of a person, is moved aside.
 func (w *worker) ownDisk() error {
-	if w.only == "" {
+	if len(w.payload.Command) > 0 { // it has its own
 		return nil
 	}
-	disk := stateDisk(w.state)
+	disk := w.launch.spec.disk(w.state)
 	of := disk + ".directive"
 	was, err := os.ReadFile(of)
 	switch {
@@ -108,8 +108,13 @@ func (w *worker) ownDisk() error {
 	case err == nil:
 		err = os.Remove(disk)
 	case errors.Is(err, fs.ErrNotExist):
-		if err = unix.Renameat2(unix.AT_FDCWD, disk, unix.AT_FDCWD, disk+".before", unix.RENAME_NOREPLACE); err == nil {
-			fmt.Fprintf(w.launch.spec.Messages, "warning: %s is of an earlier Ward or of a command of yours; it is %[1]s.before now, and nothing uses it: look, and remove it\n", disk)
+		aside := disk + ".before"
+		err = unix.Renameat2(unix.AT_FDCWD, disk, unix.AT_FDCWD, aside, unix.RENAME_NOREPLACE)
+		if errors.Is(err, fs.ErrExist) {
+			return diag.Hint(fmt.Errorf("%s says of no directive that it is its own, and %s is there already", disk, aside), "look at both, and remove what you do not need")
+		}
+		if err == nil {
+			fmt.Fprintf(w.launch.spec.Messages, "warning: %s says of no directive that it is its own; it is %s now, and nothing uses it: look, and remove it\n", disk, aside)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

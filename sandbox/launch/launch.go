@@ -117,8 +117,15 @@ func (s *Spec) workerState(number int) string {
 	return filepath.Join(s.State, fmt.Sprintf("w%d", number))
 }
 
-// stateDisk is the file below it that /bot is in the fence.
-func stateDisk(state string) string { return filepath.Join(state, "bot.img") }
+// disk is the file, below a worker's state directory, that /bot is in the fence. A user's command
+// has another than the agent: what an agent left would run in the command, and what a command
+// leaves is not the next directive's to read or to remove.
+func (s *Spec) disk(state string) string {
+	if len(s.Payload.Command) > 0 {
+		return filepath.Join(state, "command.img")
+	}
+	return filepath.Join(state, "bot.img")
+}
 
 // Run runs the payload until it ends by itself or ctx is cancelled; what is left
 // of it is then killed, and the services are closed. A payload that ended with a
@@ -167,12 +174,13 @@ func Run(ctx context.Context, s Spec) (err error) {
 	if s.Announce != nil {
 		s.Announce()
 	}
-	state, err := claim(s.State, s.OwnState)
+	state, path, err := claim(s.State, s.OwnState)
 	if err != nil {
 		return err
 	}
 	defer state.Close()
-	if err := prepareState(s.State, s.Bare); err != nil {
+	l.spec.State = path
+	if err := prepareState(path, s.Bare); err != nil {
 		return err
 	}
 	file, err := door.OpenLog(s.Bare)

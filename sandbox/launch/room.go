@@ -26,7 +26,7 @@ func (s *Spec) stateRoom() error {
 // allTake is how much more of the disk so many workers may take, each in a directory of its own.
 func (s *Spec) allTake(agents int, directory func(number int) string) (bytes int64) {
 	for n := range agents {
-		bytes += stillTakes(stateDisk(directory(n+1)), s.Settings.Sandbox.StateSize)
+		bytes += stillTakes(s.disk(directory(n+1)), s.Settings.Sandbox.StateSize)
 	}
 	return bytes
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/tier"
 )
 
@@ -43,15 +44,15 @@ func TestStateRoom(t *testing.T) {
 }
 
 // TestOwnDisk: a disk goes with the directive that it was made for, stays for that directive's next
-// worker and for a user's command, and one that says nothing is moved aside.
+// worker, and one that says nothing is moved aside. A user's command has another one.
 func TestOwnDisk(t *testing.T) {
 	var said strings.Builder
 	w := &worker{launch: &launch{spec: Spec{Messages: &said}}, state: t.TempDir()}
-	disk := stateDisk(w.state)
+	disk := w.launch.spec.disk(w.state)
 	for _, step := range []struct {
 		directive, was, is string // what lies in the disk's place, "" for nothing
 	}{
-		{"D-1", "a person's", ""}, {"D-1", "of D-1", "of D-1"}, {"", "of D-1", "of D-1"}, {"D-1", "of D-1", "of D-1"}, {"D-12", "of D-1", ""}, {"D-1", "of D-12", ""}, {"D-2", "", ""},
+		{"D-1", "a person's", ""}, {"D-1", "of D-1", "of D-1"}, {"D-1", "of D-1", "of D-1"}, {"D-12", "of D-1", ""}, {"D-1", "of D-12", ""}, {"D-2", "", ""},
 	} {
 		if step.was != "" {
 			if err := os.WriteFile(disk, []byte(step.was), 0o600); err != nil {
@@ -68,6 +69,19 @@ func TestOwnDisk(t *testing.T) {
 	}
 	if kept, _ := os.ReadFile(disk + ".before"); string(kept) != "a person's" || !strings.Contains(said.String(), disk+".before") {
 		t.Errorf("kept %q, said %q", kept, said.String())
+	}
+	if err := errors.Join(os.Remove(disk+".directive"), os.WriteFile(disk, []byte("another's"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.ownDisk(); err == nil || !strings.Contains(strings.Join(diag.Hints(err), ""), "look at both") {
+		t.Errorf("a second one to move aside: %v", err)
+	}
+	command := &worker{launch: &launch{spec: Spec{Messages: &said, Payload: Payload{Command: []string{"sh"}}}}, state: w.state, payload: Payload{Command: []string{"sh"}}}
+	if own := command.launch.spec.disk(w.state); own == disk || command.ownDisk() != nil {
+		t.Errorf("a command has %s", own)
+	}
+	if is, _ := os.ReadFile(disk); string(is) != "another's" {
+		t.Errorf("after a command there is %q", is)
 	}
 }
 

@@ -40,13 +40,17 @@ func home(state string) string { return filepath.Join(state, "home") }
 func configCopy(state string) string { return filepath.Join(state, "config", "config.toml") }
 
 // claim takes an agent's directory for this launch. Another launch's, on whatever repository
-// or gate and under whatever name, is known by its lock.
-func claim(state string, own bool) (*os.File, error) {
-	f, err := scratch.Claim(state, own)
+// or gate and under whatever name, is known by its lock. The path is without links: what is in
+// the directory, and what runs for it, is found again by its path.
+func claim(state string, own bool) (held *os.File, path string, err error) {
+	held, err = scratch.Claim(state, own)
 	if err != nil {
-		return nil, diag.Hint(err, "name an empty directory, or one that is not there: git ward launch --state DIR")
+		return nil, "", diag.Hint(err, "name an empty directory, or one that is not there: git ward launch --state DIR")
 	}
-	return f, nil
+	if path, err = filepath.EvalSymlinks(state); err != nil {
+		held.Close()
+	}
+	return held, path, err
 }
 
 // prepareState makes the agent's directory, with a copy of what the agent is shown of the

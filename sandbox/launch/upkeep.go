@@ -2,7 +2,9 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +18,9 @@ import (
 	"git-ward/internal/growth"
 	"git-ward/internal/process"
 	"git-ward/internal/runstate"
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/door"
+	"git-ward/sandbox/verifier/local"
 )
 
 // recordsTime bounds what the end of a launch waits for the records of pushes.
@@ -32,6 +36,7 @@ func (l *launch) keepUp(ctx context.Context) (finish func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		l.sweepCache()
 		l.writeRecords(ctx)
 		l.maintain(ctx)
 	}()
@@ -39,6 +44,14 @@ func (l *launch) keepUp(ctx context.Context) (finish func()) {
 		cancel()
 		<-ended
 		l.writeRecords(ctx)
+	}
+}
+
+// sweepCache removes what a killed verification left of a fill of the cache, whether this launch
+// fills it or not: twice [verify] cache_size of the disk.
+func (l *launch) sweepCache() {
+	if err := scratch.Sweep(filepath.Join(l.spec.Bare, local.CachePath)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.log.Warn().Err(err).Msg("what is left of a fill of the cache stays")
 	}
 }
 

@@ -53,9 +53,6 @@ func replaceable(path string) error {
 		}
 		what := "which no report made"
 		if sum, listed := known[e.Name()]; listed && e.Type().IsRegular() {
-			if sum == "" { // of an earlier Ward
-				continue
-			}
 			data, err := readFile(filepath.Join(path, e.Name()), maxPage)
 			if err != nil {
 				return err
@@ -70,20 +67,22 @@ func replaceable(path string) error {
 	return nil
 }
 
-// readManifest reads the files of a report, with what sumOf said of each; "" where an earlier Ward
-// listed names only.
+// readManifest reads the files of a report, with what sumOf said of each.
 func readManifest(dir string) (map[string]string, error) {
 	data, err := readFile(filepath.Join(dir, manifest), maxManifest)
+	if err != nil {
+		return nil, err
+	}
+	list, ours := strings.CutPrefix(string(data), manifestHead)
+	if !ours {
+		return nil, fmt.Errorf("%s is a list of somebody else's", manifest)
+	}
 	known := map[string]string{}
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
-		sum, name, summed := strings.Cut(line, "  ")
-		if !summed {
-			sum, name = "", line
-		}
+	for line := range strings.Lines(list) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		known[name] = sum
 	}
-	return known, err
+	return known, nil
 }
 
 // readFile reads a file up to a bound, and no link. A pipe in its place would let us wait for good.
@@ -105,6 +104,7 @@ func sumOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 // commit puts the directory where it belongs: whole, whenever somebody looks.
 func (d *directory) commit() error {
 	var list strings.Builder
+	list.WriteString(manifestHead)
 	for _, name := range slices.Sorted(maps.Keys(d.sums)) {
 		fmt.Fprintf(&list, "%s  %s\n", d.sums[name], name)
 	}

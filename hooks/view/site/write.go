@@ -188,8 +188,11 @@ func auditPager(n int, last bool) *pager {
 }
 
 // manifest is the file by which a directory is known as a report's: it lists the others, as
-// sha256sum does.
-const manifest = "ward-report.txt"
+// sha256sum does, after a line that sha256sum leaves out.
+const (
+	manifest     = "ward-report.txt"
+	manifestHead = "# git ward report replaces this directory as long as its files are these\n"
+)
 
 // A directory is a report's under way: beside the one that it becomes.
 type directory struct {

@@ -100,9 +100,9 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 		"a pipe for its list": {func(dir string) error {
 			return errors.Join(os.Mkdir(dir, 0o755), unix.Mkfifo(dir+"/"+manifest, 0o644))
 		}, "no report of Ward's made it"},
-		"a report of an earlier Ward": {func(dir string) error {
-			return errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(dir+"/D-1.html", []byte("old"), 0o644), os.WriteFile(dir+"/"+manifest, []byte("D-1.html\n"), 0o644))
-		}, ""},
+		"a list of somebody's": {func(dir string) error {
+			return errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(dir+"/D-1.html", []byte("old"), 0o644), os.WriteFile(dir+"/"+manifest, []byte(sumOf([]byte("old"))+"  D-1.html\n"), 0o644))
+		}, "no report of Ward's made it"},
 		"a report, a page changed": {func(dir string) error {
 			if _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); err != nil {
 				return err

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/atomicfile"
+	"git-ward/internal/diag"
 	"git-ward/internal/keyline"
 	"git-ward/internal/token"
 )
@@ -132,6 +133,9 @@ func (f File) change(to func(lines []string) []string) error {
 	defer lock.Close()
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return err
+	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return diag.Hint(fmt.Errorf("%s is no regular file, so Ward does not write to it", path), "sshd reads several files: name this one beside yours in AuthorizedKeysFile")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

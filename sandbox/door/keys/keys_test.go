@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/keyline"
 )
 
@@ -106,6 +108,21 @@ func TestHostile(t *testing.T) {
 	}
 	if _, _, options, _, err := ssh.ParseAuthorizedKey([]byte(text())); err != nil || len(options) != 3 {
 		t.Errorf("%q %v", options, err)
+	}
+}
+
+// TestLink: a link to the keys that an admin keeps elsewhere stays one.
+func TestLink(t *testing.T) {
+	f, _ := newFile(t)
+	theirs, path := filepath.Join(t.TempDir(), "keys"), filepath.Join(f.Bare, Path)
+	if err := errors.Join(os.WriteFile(theirs, []byte("ssh-ed25519 AAAA admin\n"), 0o600), os.RemoveAll(path), os.Symlink(theirs, path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Add(newKey(t, "D-1.0123456789abcdef", time.Now().Add(time.Hour)), time.Now()); err == nil || len(diag.Hints(err)) == 0 {
+		t.Errorf("it is written to: %v", err)
+	}
+	if to, err := os.Readlink(path); err != nil || to != theirs {
+		t.Errorf("the link leads to %q, %v", to, err)
 	}
 }
 

@@ -25,9 +25,9 @@ import (
 	"git-ward/sandbox/verifier/cache"
 )
 
-// cachePath is where entries of the cache lie, below the repository: in a directory that
+// CachePath is where entries of the cache lie, below the repository: in a directory that
 // no container sees but by the entry that it is given.
-const cachePath = "ward/cache"
+const CachePath = "ward/cache"
 
 // caching is a verifier's part in the cache.
 type caching struct {
@@ -71,7 +71,7 @@ func (v *Verifier) warm(ctx context.Context, conn *fence.Connection, claim *veri
 	if len(locks.Kinds()) == 0 {
 		return nil, nil, nil
 	}
-	store := cache.Store{Dir: filepath.Join(v.Bare, cachePath), Size: s.CacheSize}
+	store := cache.Store{Dir: filepath.Join(v.Bare, CachePath), Size: s.CacheSize}
 	key := locks.Key(conn.Image, toolchain(conn.GoRoot), strings.Join(s.CacheSources, " "))
 	e, err := store.Newest(key, main)
 	if err != nil || e != nil && e.Seal.Main == main {
@@ -139,7 +139,7 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 	size := v.Settings.Verify.CacheSize
 	state := podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: size}
 	if !f.Engine.Rootless() {
-		made, err := scratch.Make(filepath.Join(v.Bare, cachePath), "disk-")
+		made, err := scratch.Make(filepath.Join(v.Bare, CachePath), "disk-")
 		if err != nil {
 			return err
 		}

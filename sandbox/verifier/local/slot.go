@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
+	"git-ward/sandbox/fence"
 )
 
 // slotsPath is the file whose bytes are locked by verifications that no launcher runs,
@@ -18,6 +19,14 @@ const slotsPath = "ward/verify.lock"
 
 // maxSlots bounds how many verifications run at once.
 const maxSlots = 64
+
+// ownerOf names the containers of a verification in a slot. The file's inode is in it: where
+// somebody replaced the file, two verifications have one number.
+func ownerOf(slot *os.File, number int, bare string) string {
+	var st unix.Stat_t
+	unix.Fstat(int(slot.Fd()), &st) // an open file has one
+	return fmt.Sprintf("verify%d-%x-%s", number, st.Ino, fence.OwnerOf(bare))
+}
 
 // takeSlot gives a verification a number that no other one has while the file is open.
 // The kernel frees it with its process, so that what a killed one left behind is found,

@@ -63,7 +63,7 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 		return nil, err
 	}
 	defer slot.Close()
-	owner := fmt.Sprintf("verify%d-%s", number, fence.OwnerOf(v.Bare))
+	owner := ownerOf(slot, number, v.Bare)
 	_, leave := Bound(owner, v.Settings, 1, 1)
 	defer leave()
 	conn, err := fence.Connect(ctx, owner, v.Podman, v.Settings)
