@@ -30,7 +30,7 @@ func (b *unitBench) certificate(commit string, n int) (refspec string) {
 	b.T.Helper()
 	zero, _ := loop.ParseResidual("0")
 	met := true
-	data, err := loop.Encode(loop.Certificate{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Iteration: n, Type: loop.Exact, Lane: loop.LaneA,
+	data, err := loop.Encode(loop.Certificate{SchemaVersion: loop.LinearVersion, LoopID: "D-1.1", Iteration: n, Type: loop.Exact, Lane: loop.LaneA,
 		Residual: zero, Rp: zero, History: []loop.Residual{zero}, Direction: loop.Stable, Commit: commit,
 		Checklist: []loop.Met{{Criterion: "it greets", Met: &met, Evidence: loop.VerdictsRef + ":" + commit}}})
 	if err != nil {

@@ -1,8 +1,6 @@
 package hooks_test
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -144,47 +142,4 @@ func TestNewRootKind(t *testing.T) {
 			t.Errorf("%s: %v, wanted %q\n%s", c.change, err, c.want, out)
 		}
 	}
-}
-
-// TestEvidence: forms, frozen iterations and manifests are held to on each push.
-func TestEvidence(t *testing.T) {
-	t.Parallel()
-	b := newUnits(t)
-	b.work("hello")
-	dir := loop.IterationDir("D-1", 0)
-	log := "3 tests fail\n"
-	manifest := func(artifacts ...loop.Artifact) string {
-		data, err := loop.Encode(loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Artifacts: slices.Clip(artifacts)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
-	refused := func(want string) {
-		t.Helper()
-		if out, err := b.AgentPush("+agent/D-1:refs/heads/agent/old"); err == nil || !strings.Contains(out, want) {
-			t.Fatalf("wanted %q: %v\n%s", want, err, out)
-		}
-		b.Git("reset", "-q", "--hard", "HEAD~1")
-	}
-	good := loop.Artifact{Path: dir + "/tests.txt", SHA256: loop.Digest([]byte(log)), Role: "log"}
-	b.Commit(dir+"/tests.txt", log)
-	b.Commit("evidence/D-1/loop/manifest.json", manifest(good))
-	if out, err := b.AgentPush("agent/D-1:refs/heads/agent/old"); err != nil {
-		t.Fatal(out)
-	}
-	b.Commit("evidence/D-1/loop/manifest.json", manifest(loop.Artifact{Path: good.Path, SHA256: strings.Repeat("0", 64), Role: "log"}))
-	refused("evidence/hash: " + good.Path + " has another hash")
-	b.Commit("evidence/D-1/loop/manifest.json", manifest(good, loop.Artifact{Iteration: 1, Path: "gone.txt", SHA256: good.SHA256, Role: "log"}))
-	refused("evidence/hash: gone.txt is not in the tree")
-	b.Commit(dir+"/tests.txt", "no test fails\n")
-	refused("evidence/frozen")
-	b.Commit(dir+"/certificate.json", `{"type":"EXACT","residual_decimal_string":0}`)
-	refused("evidence/schema")
-	b.Commit("evidence/D-1/loop/budget_log.json", fmt.Sprintf(`{"schema_version":%q,"budget":1}`, loop.SchemaVersion))
-	refused(`unknown member /budget`)
-	b.Commit("evidence/D-1/loop/manifest.json", manifest())
-	refused("is gone")
-	b.Commit(uow.PolicyPath, "max_interactions = 0\n")
-	refused("uow/policy: max_interactions")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -95,75 +94,31 @@ func (r *run) restore(ctx context.Context, files evidence) error {
 	if _, err := files.decode(r.top(loop.ManifestFile), &manifest); err != nil {
 		return err
 	}
-	if manifest.LoopID == id && manifest.SchemaVersion == loop.LinearVersion && len(manifest.Artifacts) > 0 {
-		if found, err := r.restoreFrom(files, manifest.Artifacts[0].Iteration); found || err != nil {
-			return err
-		}
+	if manifest.LoopID != id || len(manifest.Artifacts) == 0 {
+		return nil // none ended
 	}
-	return r.search(ctx, files)
+	return r.restoreFrom(files, manifest.Artifacts[0].Iteration)
 }
 
-// restoreFrom takes an iteration for the last one that ended; false where it did not.
-func (r *run) restoreFrom(files evidence, n int) (found bool, err error) {
+// restoreFrom takes an iteration for the last one that ended, if it did.
+func (r *run) restoreFrom(files evidence, n int) error {
 	var cert loop.Certificate
 	if ok, err := files.decode(r.path(n, loop.CertificateFile), &cert); !ok || err != nil {
-		return false, err
+		return err
 	}
 	data, err := files.read(r.path(n, loop.ManifestFile))
 	if err != nil || data == nil || cert.LoopID != r.deps.Declaration.LoopID {
-		return false, err
+		return err
 	}
 	r.ends(cert)
 	r.past.newest = &loop.Link{Path: r.path(n, loop.ManifestFile), SHA256: loop.Digest(data), Role: "snapshot"}
 	_, err = files.decode(r.path(n, loop.ManifestFile), &r.past.manifest)
-	return true, err
+	return err
 }
 
 // ends makes a certificate that of the last iteration that ended.
 func (r *run) ends(cert loop.Certificate) {
 	r.past.last, r.past.ended = &cert, cert.Ended()
-}
-
-// search looks through all iterations for the unit's last certificate, where no
-// manifest leads to it: those of the units before it on this record are not its own.
-func (r *run) search(ctx context.Context, files evidence) error {
-	numbers, err := r.iterations(ctx)
-	if err != nil {
-		return err
-	}
-	for i, n := range slices.Backward(numbers) {
-		if found, err := r.restoreFrom(files, n); found || err != nil {
-			return err
-		}
-		var cert loop.Certificate
-		ok, err := files.decode(r.path(n, loop.CertificateFile), &cert)
-		switch newest := i == len(numbers)-1; {
-		case err != nil:
-			return err
-		case ok && cert.LoopID == r.deps.Declaration.LoopID:
-			r.ends(cert)
-			return nil
-		case ok || !newest || !r.inProgress():
-			return nil
-		}
-	}
-	return nil
-}
-
-// iterations lists the numbers of iter_N on the record, ascending.
-func (r *run) iterations(ctx context.Context) ([]int, error) {
-	names, err := r.deps.Work.Record.List(ctx, loop.Dir(r.deps.Work.Directive.Name()))
-	if err != nil {
-		return nil, err
-	}
-	var numbers []int
-	for _, name := range names {
-		if n, ok := loop.ParseIteration(name); ok {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	return numbers, nil
 }
 
 // history is the residuals of all iterations that ended.

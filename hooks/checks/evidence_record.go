@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/record"
 )
 
 // On a record evidence is linear (LOOP-7): each iteration's manifest names what is new and
@@ -30,12 +31,11 @@ func (r *recordEvidence) path(_ *Pass, c *walk.Commit, change walk.Change) {
 }
 
 // artifacts compares what a commit of a record says that an iteration made with the work
-// that the commit speaks of. The root, which may have taken over evidence of before there were
-// records, speaks of none.
-func (r *recordEvidence) artifacts(pass *Pass, c *walk.Commit, parents []string) error {
+// that the commit speaks of.
+func (r *recordEvidence) artifacts(pass *Pass, c *walk.Commit, _ []string) error {
 	listed := r.listed
 	r.listed = nil
-	if c.History != push.Records || len(parents) == 0 {
+	if c.History != push.Records {
 		return nil
 	}
 	for _, change := range listed {
@@ -46,7 +46,7 @@ func (r *recordEvidence) artifacts(pass *Pass, c *walk.Commit, parents []string)
 		if !ok {
 			continue // judge says what is wrong with it
 		}
-		work, err := treeOf(pass, strings.Join(c.Parents[1:], ""))
+		work, err := treeOf(pass, record.Work(c.Parents))
 		if err != nil {
 			return err
 		}
@@ -158,8 +158,8 @@ func judgePrevious(pass *Pass, t *walk.Tip, tree *treeFiles, path string, at loo
 	return nil
 }
 
-// judgeLinks compares a manifest with what it names. Entries about code are of the first
-// layout: code goes on changing.
+// judgeLinks compares a manifest with the evidence that it names. What else a record holds,
+// LEARNINGS.md above all, goes on changing.
 func judgeLinks(pass *Pass, t *walk.Tip, tree *treeFiles, path string) error {
 	a, ok, err := artifacts(pass, t.Commit.Tree, path)
 	if err != nil || !ok {

@@ -213,8 +213,7 @@ func treeOf(pass *Pass, commit string) (string, error) {
 var papers = []string{"evidence", "postmortems", record.Learnings}
 
 // papersOnBranch keeps a directive's work branch free of what belongs on a record, where
-// the project has no papers of its own: it has main's, or those that it had. A unit that began before
-// there were records keeps them there.
+// the project has no papers of its own: it has main's, or those that it had.
 func papersOnBranch(pass *Pass, t *walk.Tip) error {
 	directive, ok := strings.CutPrefix(t.Ref, "refs/heads/agent/")
 	id, err := uow.ParseID(directive + ".1")

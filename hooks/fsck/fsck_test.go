@@ -297,20 +297,6 @@ var damages = []struct {
 		want:    []string{"fsck/verdict: the note on "},
 		remains: []string{"fsck/verdict: the note on "},
 	},
-	{
-		name:    "a manifest that is none",
-		damage:  func(g *guarded) { g.evidence("loop/manifest.json", "{}x") },
-		want:    []string{"fsck/evidence: evidence/D-1/loop/manifest.json: "},
-		remains: []string{"fsck/evidence: evidence/D-1/loop/manifest.json: "},
-	},
-	{
-		name: "a manifest of a file that is not there",
-		damage: func(g *guarded) {
-			g.evidence("loop/manifest.json", `{"schema_version":"1","artifacts":[{"file_path":"evidence/D-1/gone","sha256":"`+strings.Repeat("0", 64)+`"}]}`)
-		},
-		want:    []string{"fsck/evidence: evidence/D-1/gone is missing"},
-		remains: []string{"fsck/evidence: evidence/D-1/gone is missing"},
-	},
 }
 
 // TestFindings: each break is found, and nothing else; --repair mends what can be

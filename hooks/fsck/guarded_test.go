@@ -2,10 +2,8 @@ package fsck
 
 import (
 	"crypto/ed25519"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -326,34 +324,4 @@ func (g *guarded) write(path, text string) {
 	if err := os.WriteFile(filepath.Join(g.Dir, path), []byte(text), 0o600); err != nil {
 		g.t.Fatal(err)
 	}
-}
-
-// evidence pushes a branch with one file below evidence/D-1/.
-func (g *guarded) evidence(path, text string) {
-	g.t.Helper()
-	for _, dir := range slices.Backward(strings.Split("evidence/D-1/"+path, "/")) {
-		if text != "" {
-			id, err := g.WriteObject("blob", []byte(text))
-			if err != nil {
-				g.t.Fatal(err)
-			}
-			text, path = "", fmt.Sprintf("100644 blob %s\t%s\n", id, dir)
-			continue
-		}
-		path = "040000 tree " + g.mktree(path) + "\t" + dir + "\n"
-	}
-	commit, err := g.CommitTree(git.Ward, g.mktree(path), "", g.when, "test")
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	g.push("refs/heads/agent/D-1", commit)
-}
-
-func (g *guarded) mktree(entry string) string {
-	g.t.Helper()
-	out, err := g.OutputFrom(g.t.Context(), []byte(entry), "mktree")
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
 }

@@ -168,6 +168,12 @@ var recordDamages = []struct {
 	{"with three parents", func(r *recorded) {
 		r.push(record.Ref(r.id), r.commit(r.claim.Claim.Commit+" "+r.guarded.tip("refs/heads/main"), map[string]string{"LEARNINGS.md": "x\n"}))
 	}, []string{"fsck/record: commit "}},
+	{"with a manifest that is none", func(r *recorded) {
+		r.push(record.Ref(r.id), r.commit("", map[string]string{"evidence/D-1/loop/manifest.json": "{}x"}))
+	}, []string{"fsck/evidence: evidence/D-1/loop/manifest.json: "}},
+	{"with a manifest of a file that is not there", func(r *recorded) {
+		r.push(record.Ref(r.id), r.commit("", map[string]string{"evidence/D-1/loop/manifest.json": `{"artifacts":[{"file_path":"evidence/D-1/gone"}]}`}))
+	}, []string{"fsck/evidence: evidence/D-1/gone is missing"}},
 	{"with evidence that was changed", func(r *recorded) {
 		r.push(record.Ref(r.id), r.commit("", map[string]string{"evidence/D-1/loop/iter_0/artifacts.json": "{}"}))
 	}, []string{"fsck/evidence: evidence/D-1/loop/iter_0/artifacts.json has another hash than the manifest says"}},

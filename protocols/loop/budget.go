@@ -129,14 +129,13 @@ func (m *ModelUsage) plus(n *ModelUsage) *ModelUsage {
 }
 
 // BudgetLog is budget_log.json: what an iteration took, and what all took so far. It is
-// what a restart reads, so that a restart refills nothing. In the first layout there was
-// one for the whole loop, with a line for each iteration, and no Total.
+// what a restart reads, so that a restart refills nothing.
 type BudgetLog struct {
 	SchemaVersion string  `json:"schema_version"`
 	LoopID        string  `json:"loop_id"`
 	Limits        Limits  `json:"limits"`
-	Total         *Usage  `json:"total,omitempty"` // its iteration is how many there are
-	Iterations    []Usage `json:"iterations"`
+	Total         *Usage  `json:"total,omitempty"` // its iteration is how many there are; nil before the first
+	Iterations    []Usage `json:"iterations"`      // this one's, alone
 }
 
 // Next is the log of an iteration that comes after this one's.
@@ -155,13 +154,7 @@ func (b BudgetLog) Used() Usage {
 	if b.Total != nil {
 		return *b.Total
 	}
-	u := Usage{Iteration: len(b.Iterations)}
-	for _, i := range b.Iterations {
-		u.ToolCalls += i.ToolCalls
-		u.Seconds += i.Seconds
-		u.Model = u.Model.plus(i.Model)
-	}
-	return u
+	return Usage{}
 }
 
 // Exhausted names the first limit that is reached (003, section 14); iterations

@@ -64,7 +64,7 @@ type Certificate struct {
 	Checklist     []Met      `json:"acceptance_criteria_checklist"`
 	Direction     Direction  `json:"direction"`
 	Commit        string     `json:"commit"`           // the claimed one, which has the verdict; "" for none
-	Record        string     `json:"record,omitempty"` // the claim's commit on the unit's record; "" in the first layout
+	Record        string     `json:"record,omitempty"` // the claim's commit on the unit's record
 	Reason        string     `json:"reason"`
 	Left          []string   `json:"left,omitempty"` // what is no work; the verdict's
 }

@@ -74,7 +74,7 @@ func (m *memory) distill() (first, last string) {
 	room, kept := keepInFull*maxEntry, 0
 	for _, it := range slices.Backward(m.iterations) {
 		size := len(strings.Join(it.lines, "\n")) + 2
-		if !it.distilled() && kept < keepInFull && size <= room {
+		if kept < keepInFull && size <= room {
 			kept++
 			room -= size
 			continue

@@ -18,8 +18,8 @@ const (
 	Diverged         = "DIVERGED"
 )
 
-// The versions of evidence files. LinearVersion is that of the files which, in the
-// first layout, grew with each iteration: manifests, budget logs and certificates.
+// The versions of evidence files. LinearVersion is that of the files which go on from those
+// of the iteration before: manifests, budget logs and certificates.
 const (
 	SchemaVersion = "1.0"
 	LinearVersion = "2.0"

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -155,7 +154,7 @@ func (p EvidencePath) Check(filePath string, data []byte) []diag.Diagnostic {
 		into, problems = v, func() []string { return append(version(v.SchemaVersion, LinearVersion), v.problems()...) }
 	case ArtifactsFile:
 		v := new(Artifacts)
-		into, problems = v, func() []string { return append(version(v.SchemaVersion), v.problems()...) }
+		into, problems = v, func() []string { return append(version(v.SchemaVersion, SchemaVersion), v.problems()...) }
 	case ReportFile:
 		v := new(Report)
 		into, problems = v, func() []string { return v.Check() }
@@ -184,18 +183,17 @@ func (p EvidencePath) Check(filePath string, data []byte) []diag.Diagnostic {
 
 // problems says what a declaration lacks before a loop may begin.
 func (p *Declaration) problems() []string {
-	list := version(p.SchemaVersion)
+	list := version(p.SchemaVersion, SchemaVersion)
 	for _, m := range p.Missing() {
 		list = append(list, "it does not say "+m)
 	}
 	return list
 }
 
-// version is for a file that is of the first version or of one of the others.
-func version(v string, others ...string) []string {
-	known := append([]string{SchemaVersion}, others...)
-	if !slices.Contains(known, v) {
-		return []string{fmt.Sprintf("schema_version is %.20q, not %s", v, strings.Join(known, " or "))}
+// version says what is wrong with a file's version.
+func version(v, want string) []string {
+	if v != want {
+		return []string{fmt.Sprintf("schema_version is %.20q, not %s", v, want)}
 	}
 	return nil
 }

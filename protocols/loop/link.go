@@ -56,8 +56,7 @@ type Artifact struct {
 // Artifacts is artifacts.json, what an iteration made, and manifest.json, what it left.
 //
 // A manifest names files of the record alone, and all before it by one hash: that of
-// the manifest of the iteration before. In the first layout there was one for the whole
-// loop, which grew, without Previous.
+// the manifest of the iteration before.
 type Artifacts struct {
 	SchemaVersion string     `json:"schema_version"`
 	LoopID        string     `json:"loop_id"`

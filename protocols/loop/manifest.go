@@ -48,8 +48,8 @@ func (l Link) read(read func(path string) ([]byte, error)) ([]byte, error) {
 }
 
 // CheckChain compares a loop's manifests with the files that they name, from the one at
-// a path back to the first, or to one that is not what the next one says. Entries about
-// code, which the first layout has, are left out: code goes on changing. visit, which
+// a path back to the first, or to one that is not what the next one says. Entries that are
+// no evidence are left out: what else a record holds goes on changing. visit, which
 // may be nil, is told of each manifest, newest first.
 func CheckChain(path string, read func(path string) ([]byte, error), visit func(path string, a Artifacts)) error {
 	data, all := read(path)

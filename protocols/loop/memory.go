@@ -48,12 +48,6 @@ const (
 	witnessMark  = "- witness: "
 )
 
-// distilled reports whether the block is a witness line already, as compaction once
-// left one for each iteration.
-func (t *told) distilled() bool {
-	return len(t.lines) > 1 && strings.HasPrefix(t.lines[1], witnessMark)
-}
-
 // loop is a loop's part of the memory, made when it is not there.
 func (m *memory) loop(id string) *remembered {
 	for _, l := range m.loops {

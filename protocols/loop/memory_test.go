@@ -259,22 +259,6 @@ func TestLongEntry(t *testing.T) {
 	}
 }
 
-// TestFirstLayoutLearnings: witness lines of the first layout, one for each iteration,
-// are summed up.
-func TestFirstLayoutLearnings(t *testing.T) {
-	file := StartLoop("", declared(t, Exact), "2026-11-21") + "\n[COMPACTION] Distilled 400 iterations\n"
-	for i := range 400 {
-		file += fmt.Sprintf("\n## Iteration %d of D-1.1\n- witness: 1 tried, 2 supported, 3 guesses; residual %d, IMPROVING, certificate NONE\n- [A] met: a (evidence/D-1/loop/iter_%d/v#%s)\n", i, 400-i, i, hash)
-	}
-	got, log := Compact(file)
-	if !strings.Contains(got, "- witness: iterations 0 to 399: 400 tried, 800 supported, 1200 guesses; residual 1, IMPROVING, certificate NONE\n- [A] met: a (evidence/D-1/loop/iter_399/v#") {
-		t.Errorf("%s", got)
-	}
-	if strings.Count(got, "[COMPACTION]") != 1 || !strings.Contains(log, `"Iteration 0 of D-1.1" to "Iteration 399 of D-1.1"`) {
-		t.Error(log)
-	}
-}
-
 func sources(t interface{ Fatal(...any) }) Sources {
 	return Sources{Declaration: declared(t, Exact), Limits: Limits{MaxIterations: 3, MaxTotalSeconds: 100, MaxTotalToolCalls: 50}, Iteration: 1, Spent: 1,
 		Used: Usage{Iteration: 1, ToolCalls: 10, Seconds: 20}, Learnings: AppendEntry(StartLoop("", declared(t, Exact), "2026-11-21"), entry(t, 0, 1)),

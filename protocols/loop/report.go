@@ -191,7 +191,7 @@ func or(s, fallback string) string {
 
 // Check holds a report to the output contract of its exit (003, section 16).
 func (r Report) Check() []string {
-	list := version(r.SchemaVersion)
+	list := version(r.SchemaVersion, SchemaVersion)
 	need := func(ok bool, member string) {
 		if !ok {
 			list = append(list, fmt.Sprintf("%s needs %q", r.Status, member))
@@ -200,9 +200,7 @@ func (r Report) Check() []string {
 	need(slices.Contains(Statuses(), r.Status), "status")
 	need(r.StopReason != "", "stop_reason")
 	need(r.Goal != "" || r.Status == ExitNeedInfo, "goal")
-	if r.Status != ExitNeedInfo { // it had none in the first versions
-		need(r.LearningsFinalPath != "", "AGENTS_md_final_path")
-	}
+	need(r.LearningsFinalPath != "", "AGENTS_md_final_path")
 	switch r.Status {
 	case ExitConverged:
 		c := r.Certificate

@@ -67,7 +67,7 @@ func documents(t *testing.T) map[string]any {
 	made := loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Artifacts: []loop.Artifact{{Iteration: 0, Path: "a.txt", SHA256: hash, Role: "log"}}}
 	manifest := made
 	manifest.SchemaVersion, manifest.Previous = loop.LinearVersion, &loop.Link{Path: "evidence/D-1/loop/iter_0/manifest.json", SHA256: hash, Role: "snapshot"}
-	budget := loop.BudgetLog{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Limits: limits, Iterations: []loop.Usage{}}
+	budget := loop.BudgetLog{SchemaVersion: loop.LinearVersion, LoopID: "D-1.1", Limits: limits, Iterations: []loop.Usage{}}
 	o := loop.Outcomes{Declaration: p, Limits: limits, Status: loop.ExitConverged, Decision: loop.Decide(f, c), State: loop.BudgetCheck,
 		Last: &c, History: c.History, Manifest: manifest, Rung: loop.Rung274177}
 	return map[string]any{"plan": p, "certificate": c, "manifest": manifest, "artifacts": made, "halting_report": loop.NewReport(o), "verdict": v,

@@ -112,7 +112,7 @@ type Verdict struct {
 	Base    string `json:"base,omitempty"`    // the commit of it that the work was put on
 	Takes   string `json:"takes,omitempty"`   // the claimed commit, where Commit is the merge by which the project would take it (PROOF-7)
 	Control string `json:"control,omitempty"` // commit of the control branch that said directive and policy, where that is another branch
-	Record  string `json:"record,omitempty"`  // the record's commit that the claim names (REC-4); "" in the first layout
+	Record  string `json:"record,omitempty"`  // the record's commit that the claim names (REC-4)
 	// Assisted are the programs and models that worked on the directive, as the gateway saw
 	// them: "PROGRAM:MODEL".
 	Assisted   []string `json:"assisted,omitempty"`

@@ -69,16 +69,6 @@ func (s *sum) reach(first, last int) {
 
 // distill takes an iteration's block into the loop's facts, and sums up the rest of it.
 func (l *remembered) distill(it *told) {
-	if it.distilled() { // it has no words any more
-		l.sum.reach(it.n, it.n)
-		l.sum.read(strings.TrimPrefix(it.lines[1], witnessMark))
-		for _, line := range it.lines[2:] {
-			if strings.HasPrefix(line, laneAMark) {
-				l.add(fact{line, it.n})
-			}
-		}
-		return
-	}
 	var s sum
 	quotes := map[string][]string{}
 	say := func(kind, text string, count *int) {
@@ -187,8 +177,8 @@ func iterationOf(line string) (n int) {
 	return n
 }
 
-// read adds the counts of a witness line, with a range of iterations before them or
-// without.
+// read adds the counts of a witness line, with a range of iterations before them in the line
+// of a sum and without in that of one iteration.
 func (s *sum) read(text string) {
 	var first, last int
 	if n, _ := fmt.Sscanf(text, rangeForm, &first, &last); n == 2 {
