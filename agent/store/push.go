@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"git-ward/agent/stop"
 	"git-ward/internal/diag"
+	"git-ward/protocols/gate"
 )
 
 // push pushes commit to a branch. It is nil when the branch is there; stop.Refused
@@ -25,7 +25,7 @@ func (c *clone) push(ctx context.Context, commit, branch string) error {
 func (c *clone) pushTo(ctx context.Context, refspecs []string, more ...string) error {
 	args := append([]string{"push", "--porcelain", "--no-verify", "--no-signed"}, more...)
 	if c.store.pushOptions {
-		args = append(args, "--push-option=ward.format=json")
+		args = append(args, "--push-option="+gate.AsJSON)
 	}
 	args = append(append(args, "origin"), refspecs...)
 	stdout, stderr, err := c.store.runInput(ctx, c.dir, "", args...)
@@ -50,35 +50,20 @@ func rejection(porcelain string) string {
 	return ""
 }
 
-// verdict is what Ward's hook writes with `-o ward.format=json` (HOOK-2).
-type verdict struct {
-	Verdict  string            `json:"verdict"`
-	Findings []diag.Diagnostic `json:"findings"`
-	Count    int               `json:"count"`
-}
-
 // readRefusal makes an error of what the remote's hooks printed: the findings of
 // a Ward remote, the lines of any other, or at least git's own word.
 func readRefusal(stderr, answer string) error {
-	var lines []string
-	for line := range strings.Lines(stderr) {
-		text, ok := strings.CutPrefix(line, "remote:")
-		if text = strings.TrimSpace(text); !ok || text == "" {
-			continue
-		}
-		var v verdict
-		if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &v) == nil && v.Verdict != "" {
-			if v.Verdict == "admitted" {
-				// Nothing speaks against what was pushed, so it is kept, and pushed again.
-				return fmt.Errorf("git push: the remote admitted the push, and could not move the ref then: %s", diag.Clean(answer))
-			}
-			if v.Verdict != "refused" {
-				// The host's trouble, which no model can mend.
-				return fmt.Errorf("git push: the remote could not judge the push: %s", diag.Clean(text))
-			}
-			return v.refused()
-		}
-		lines = append(lines, diag.Clean(text))
+	a, lines := gate.Read(stderr)
+	switch {
+	case a == nil:
+	case a.Verdict == gate.Admitted:
+		// Nothing speaks against what was pushed, so it is kept, and pushed again.
+		return fmt.Errorf("git push: the remote admitted the push, and could not move the ref then: %s", diag.Clean(answer))
+	case a.Verdict == gate.Refused:
+		return refused(a)
+	default:
+		// The host's trouble, which no model can mend.
+		return fmt.Errorf("git push: the remote could not judge the push: the verdict is %.80q", a.Verdict)
 	}
 	if len(lines) == 0 {
 		lines = []string{diag.Clean(answer)}
@@ -86,11 +71,11 @@ func readRefusal(stderr, answer string) error {
 	return stop.Refuse(strings.Join(lines, "\n") + "\n")
 }
 
-func (v verdict) refused() *stop.Stop {
+func refused(a *gate.Answer) *stop.Stop {
 	var b strings.Builder
-	diag.WriteText(&b, v.Findings)
-	if more := v.Count - len(v.Findings); more > 0 {
+	diag.WriteText(&b, a.Findings)
+	if more := a.Count - len(a.Findings); more > 0 {
 		fmt.Fprintf(&b, "... and %d more findings\n", more)
 	}
-	return stop.Refuse(b.String(), v.Findings...)
+	return stop.Refuse(b.String(), a.Findings...)
 }

@@ -6,18 +6,8 @@ import (
 
 	"git-ward/hooks/push"
 	"git-ward/internal/diag"
+	"git-ward/protocols/gate"
 )
-
-// Answer is a judgement as JSON: what -o ward.format=json and `git ward lint
-// --json` print on one line.
-type Answer struct {
-	Verdict   string            `json:"verdict"` // admitted or refused
-	Principal push.Principal    `json:"principal"`
-	Push      string            `json:"push,omitempty"`
-	Count     int               `json:"count"`    // all findings
-	Findings  []diag.Diagnostic `json:"findings"` // the first diag.MaxListed
-	Hint      string            `json:"hint,omitempty"`
-}
 
 // inCommitsHint stands below findings that their own remedies mend only in the
 // commit that holds them: most people try a new commit on top first.
@@ -33,10 +23,10 @@ func (r *Result) WriteText(w io.Writer) {
 }
 
 // NewAnswer words a result for a push id, "" outside a push.
-func NewAnswer(r *Result, p push.Principal, push string) Answer {
-	a := Answer{Verdict: "admitted", Principal: p, Push: push, Count: len(r.Findings), Findings: []diag.Diagnostic{}}
+func NewAnswer(r *Result, p push.Principal, push string) gate.Answer {
+	a := gate.Answer{Verdict: gate.Admitted, Principal: string(p), Push: push, Count: len(r.Findings), Findings: []diag.Diagnostic{}}
 	if r.Refused() {
-		a.Verdict = "refused"
+		a.Verdict = gate.Refused
 	}
 	a.Findings = append(a.Findings, r.Findings[:min(len(r.Findings), diag.MaxListed)]...)
 	if r.InCommits {

@@ -6,13 +6,12 @@ import (
 
 	"git-ward/hooks/push"
 	"git-ward/internal/diag"
+	"git-ward/protocols/gate"
 )
 
-// The push options that Ward reads (git push -o).
-const (
-	OptionFormat = "ward.format" // text (default) or json
-	OptionAllow  = "ward.allow"  // RULE:PATH, the PM only; may be repeated
-)
+// OptionAllow is the push option, beside gate.Option, that Ward reads: RULE:PATH, the
+// PM only; it may be repeated.
+const OptionAllow = "ward.allow"
 
 var optionCheck = Check{
 	Name: "option",
@@ -37,9 +36,9 @@ func badOption(who push.Principal, option string) (message, hint string) {
 		return "", "" // somebody else's
 	}
 	switch key {
-	case OptionFormat:
+	case gate.Option:
 		if value != "text" && value != "json" {
-			return fmt.Sprintf("the push option %s is text or json, not %q", key, value), "git push -o ward.format=json"
+			return fmt.Sprintf("the push option %s is text or json, not %q", key, value), "git push -o " + gate.AsJSON
 		}
 	case OptionAllow:
 		if who != push.PM {
@@ -49,7 +48,7 @@ func badOption(who push.Principal, option string) (message, hint string) {
 			return fmt.Sprintf("the push option %s=%q is not RULE:PATH", key, value), "copy both from the finding: git push -o ward.allow=secret/private-key:docs/example.md"
 		}
 	default:
-		return fmt.Sprintf("unknown push option %q", key), "did you mean " + diag.Nearest(key, []string{OptionFormat, OptionAllow}) + "?"
+		return fmt.Sprintf("unknown push option %q", key), "did you mean " + diag.Nearest(key, []string{gate.Option, OptionAllow}) + "?"
 	}
 	return "", ""
 }

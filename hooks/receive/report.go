@@ -9,12 +9,13 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/gate"
 )
 
 // write tells the pusher what was found. Git sends it as `remote: ` lines and
 // colours those that start with error:, warning: or hint:.
 func (s *session) write(result *checks.Result, r *audit.Record, options []string) error {
-	if slices.Contains(options, checks.OptionFormat+"=json") {
+	if slices.Contains(options, gate.AsJSON) {
 		return diag.WriteJSON(s.call.Stdout, checks.NewAnswer(result, push.Principal(r.Principal), r.Push))
 	}
 	if len(result.Findings) == 0 {

@@ -1,21 +1,18 @@
 package fold
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/token"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/gate"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
@@ -113,9 +110,12 @@ func (f *Fold) send(ctx context.Context, repo *git.Repo, commit, ref string) err
 	repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration, File: 2 * l.InputSize}
 	ctx, cancel := context.WithTimeout(ctx, f.Settings.Door.Time.Duration)
 	defer cancel()
-	said, err := repo.PushAs(ctx, token.Environ(key, token.NewID(time.Now()), "agent", record.FoldName), []string{"ward.format=json"}, f.Repo.Dir, commit+":"+ref)
-	if rules := refusedFor(said); err != nil && rules != nil {
-		return &refusal{rules, err}
+	said, err := repo.PushAs(ctx, token.Environ(key, token.NewID(time.Now()), "agent", record.FoldName), []string{gate.AsJSON}, f.Repo.Dir, commit+":"+ref)
+	if err == nil {
+		return nil
+	}
+	if a, _ := gate.Read(string(said)); a != nil && a.Verdict == gate.Refused {
+		return &refusal{a.Rules(), err}
 	}
 	return err
 }
@@ -128,28 +128,3 @@ type refusal struct {
 
 func (r *refusal) Error() string { return "refused for " + strings.Join(r.rules, ", ") }
 func (r *refusal) Unwrap() error { return r.err }
-
-// refusedFor is the rules for which Ward's hook refused a push, by the line of JSON that it
-// says so in (HOOK-2); nil where it did not.
-func refusedFor(said []byte) []string {
-	for line := range bytes.Lines(said) {
-		text, ok := bytes.CutPrefix(line, []byte("remote: "))
-		var answer struct {
-			Verdict  string `json:"verdict"`
-			Findings []struct {
-				Rule string `json:"rule"`
-			} `json:"findings"`
-		}
-		if !ok || json.Unmarshal(bytes.TrimSpace(text), &answer) != nil || answer.Verdict != "refused" {
-			continue
-		}
-		rules := []string{}
-		for _, finding := range answer.Findings {
-			if rule := diag.Clean(finding.Rule); !slices.Contains(rules, rule) {
-				rules = append(rules, rule)
-			}
-		}
-		return rules
-	}
-	return nil
-}
