@@ -32,8 +32,7 @@ const (
 // lessons are left out: any branch's file gets there. The order is by date.
 func Remember(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	if _, err := t.Git(ctx, "rev-parse", "--verify", "--quiet", NotesRef); err != nil {
-		var end *worktree.GitError
-		if errors.As(err, &end) && end.Code == 1 {
+		if git.SaidNo(err) {
 			return nil, nil
 		}
 		return nil, err

@@ -237,7 +237,7 @@ func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
 		return id, nil
 	}
 	id, err := c.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
-	if saidNo(err) {
+	if git.SaidNo(err) {
 		return "", nil
 	}
 	return id, err
@@ -246,7 +246,7 @@ func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
 // isAncestor reports whether old is in the history of new, or is new.
 func (c *clone) isAncestor(ctx context.Context, old, new string) (bool, error) {
 	_, err := c.git(ctx, "merge-base", "--is-ancestor", old, new)
-	if saidNo(err) {
+	if git.SaidNo(err) {
 		return false, nil
 	}
 	return err == nil, err

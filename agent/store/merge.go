@@ -62,7 +62,7 @@ func (c *clone) merge(ctx context.Context, project, branch, commit string) (stri
 		return commit, err
 	}
 	tree, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", project, commit)
-	if saidNo(err) {
+	if git.SaidNo(err) {
 		_, files, _ := strings.Cut(tree, "\n")
 		return "", refuse("merging %s into %s has conflicts in %s", branch, c.store.Control.Project, diag.Clean(strings.ReplaceAll(files, "\n", ", ")))
 	}

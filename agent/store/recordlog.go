@@ -86,7 +86,7 @@ func (r *Record) kept(ctx context.Context) (string, error) {
 // the remote has more since than what was said to the PM.
 func (r *Record) sharedWith(ctx context.Context, remote string) (string, error) {
 	base, err := r.work.clone.git(ctx, "merge-base", remote, r.tip)
-	if saidNo(err) {
+	if git.SaidNo(err) {
 		return "", nil
 	}
 	if err != nil || base == remote {

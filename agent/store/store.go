@@ -10,10 +10,8 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -159,24 +157,6 @@ func (s *Store) writeHome() error {
 	}))
 }
 
-// gitError is the end of a git child that did not exit 0.
-type gitError struct {
-	command string
-	code    int // -1 when a signal ended it
-	stderr  diag.Untrusted
-	err     error
-}
-
-func (e *gitError) Error() string {
-	text := git.Words(e.stderr)
-	if text == "" {
-		return fmt.Sprintf("git %s: %v", e.command, e.err)
-	}
-	return fmt.Sprintf("git %s: %v: %s", e.command, e.err, text)
-}
-
-func (e *gitError) Unwrap() error { return e.err }
-
 // run runs git in dir and returns its output without the last newline.
 func (s *Store) run(ctx context.Context, dir string, args ...string) (string, error) {
 	out, _, err := s.runInput(ctx, dir, "", args...)
@@ -191,23 +171,8 @@ func (s *Store) runInput(ctx context.Context, dir, input string, args ...string)
 	cmd.Stdin = strings.NewReader(input)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		code := -1
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			code = exit.ExitCode()
-		}
-		err = &gitError{args[0], code, diag.Untrusted(errs.String()), err}
+	if err = cmd.Run(); err != nil {
+		err = git.ChildError(ctx, args[0], err, errs.Bytes())
 	}
 	return out.String(), errs.String(), err
-}
-
-// saidNo tells a git that answered no, which is exit code 1, from one in trouble.
-func saidNo(err error) bool {
-	var g *gitError
-	return errors.As(err, &g) && g.code == 1
 }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"errors"
-	"os/exec"
 	"strings"
 )
 
@@ -38,8 +37,7 @@ func (r *Reader) Saying(tip, commit, text string) (said [][2]string, err error) 
 // MergeBase is the best common ancestor of two commits, "" when they share no history.
 func (r *Reader) MergeBase(a, b string) (string, error) {
 	out, err := r.repo.Output(r.ctx, "merge-base", "--end-of-options", a, b)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if SaidNo(err) {
 		return "", nil
 	}
 	return strings.TrimSpace(string(out)), err

@@ -91,7 +91,7 @@ func (b *Batch) Close() error {
 		return nil
 	}
 	if err := b.cmd.Wait(); err != nil {
-		return childError(b.ctx, "cat-file", err, b.errs.data)
+		return ChildError(b.ctx, "cat-file", err, b.errs.data)
 	}
 	return nil
 }
@@ -377,7 +377,7 @@ func (b *Batch) fail(err error) error {
 			err = waitErr
 		}
 	}
-	b.broken = childError(b.ctx, "cat-file", err, b.errs.data)
+	b.broken = ChildError(b.ctx, "cat-file", err, b.errs.data)
 	return b.broken
 }
 

@@ -72,7 +72,7 @@ func Init(ctx context.Context, dir, branch string) error {
 	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("git init: %w: %s", err, bytes.TrimSpace(said.Bytes()))
+		return ChildError(ctx, "init", err, said.Bytes())
 	}
 	return nil
 }

@@ -2,9 +2,7 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -183,15 +181,6 @@ func settingsOf(ctx context.Context, dir string, env []string) ([]setting, error
 		all = append(all, setting{key, value, scope(words[i])})
 	}
 	return all, nil
-}
-
-// childWords is childError for an error that carries the child's words.
-func childWords(ctx context.Context, name string, err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return childError(ctx, name, err, exit.Stderr)
-	}
-	return childError(ctx, name, err, nil)
 }
 
 // programs are the settings whose value git runs, by section and name; a section that

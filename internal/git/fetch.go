@@ -19,7 +19,7 @@ func (r *Repo) Fetch(ctx context.Context, from *os.File, refspecs ...string) err
 		return err
 	}
 	if err := cmd.Wait(); err != nil {
-		return childError(ctx, "fetch", err, errs.data)
+		return ChildError(ctx, "fetch", err, errs.data)
 	}
 	return nil
 }

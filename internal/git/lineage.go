@@ -1,8 +1,6 @@
 package git
 
 import (
-	"errors"
-	"os/exec"
 	"strings"
 )
 
@@ -69,7 +67,7 @@ func (r *Reader) oldestBase(tip string, commits []string) (string, error) {
 	}
 	args := append([]string{"merge-base", "--octopus", "--end-of-options", tip}, commits...)
 	out, err := r.repo.Output(r.ctx, args...)
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 { // one of them shares no history
+	if SaidNo(err) { // one of them shares no history
 		return Zero, nil
 	}
 	return strings.TrimSpace(string(out)), err

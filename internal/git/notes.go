@@ -3,9 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 )
 
@@ -34,8 +32,7 @@ func (r *Repo) Refs(ctx context.Context, prefix string) ([]Tip, error) {
 // Note is an object's note of a notes ref (git-notes(1)); nil when there is none.
 func (r *Repo) Note(ctx context.Context, ref, object string) ([]byte, error) {
 	out, err := r.Output(ctx, "notes", "--ref="+ref, "show", object)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if SaidNo(err) {
 		return nil, nil
 	}
 	return out, err

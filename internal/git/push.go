@@ -39,7 +39,7 @@ func (r *Repo) push(ctx context.Context, environ, args []string) ([]byte, error)
 		return nil, err
 	}
 	if err := cmd.Wait(); err != nil {
-		return said.data, childError(ctx, "push", err, said.data)
+		return said.data, ChildError(ctx, "push", err, said.data)
 	}
 	return said.data, nil
 }

@@ -87,7 +87,7 @@ func (r *Repo) quarantinedByGit(ctx context.Context, dir string, visit func(id s
 		}
 	}
 	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
-		return childError(ctx, "cat-file", err, errs.data)
+		return ChildError(ctx, "cat-file", err, errs.data)
 	}
 	return nil
 }

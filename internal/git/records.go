@@ -87,7 +87,7 @@ func (r *Repo) pieces(ctx context.Context, end byte, limit int, args []string) i
 			cancel() // it may have more to say, and nobody listens
 		}
 		if err := cmd.Wait(); err != nil && scanErr == nil {
-			yield("", childError(ctx, args[0], err, errs.data))
+			yield("", ChildError(ctx, args[0], err, errs.data))
 		} else if scanErr != nil {
 			yield("", fmt.Errorf("git %s: %w", args[0], scanErr))
 		}

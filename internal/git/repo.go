@@ -13,14 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"git-ward/internal/diag"
 )
 
 // Zero is the object id that stands for "no object" in ref updates.
@@ -178,7 +175,7 @@ func (r *Repo) output(ctx context.Context, stdin []byte, answer int, args ...str
 		return nil, err
 	}
 	if err := cmd.Wait(); err != nil && (answer == 0 || cmd.ProcessState.ExitCode() != answer) {
-		return nil, childError(ctx, args[0], err, errs.Bytes())
+		return nil, ChildError(ctx, args[0], err, errs.Bytes())
 	}
 	return out.Bytes(), nil
 }
@@ -187,8 +184,7 @@ func (r *Repo) output(ctx context.Context, stdin []byte, answer int, args ...str
 // anything else is an error.
 func (r *Repo) Exits(ctx context.Context, args ...string) (bool, error) {
 	_, err := r.Output(ctx, args...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if SaidNo(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -216,24 +212,4 @@ func (l Limits) apply(pid int) error {
 		set(unix.RLIMIT_FSIZE, uint64(l.File)),
 		put(unix.RLIMIT_CORE, 0),
 	)
-}
-
-// childError words the end of a child. Death by a signal is named: git prints
-// nothing then, and silence must not look like success (GIT-6).
-func childError(ctx context.Context, name string, err error, stderr []byte) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("git %s: stopped at the deadline (%w)", name, context.Cause(ctx))
-	}
-	text := Words(diag.Untrusted(stderr))
-	if text == "" {
-		return fmt.Errorf("git %s: %w", name, err)
-	}
-	return fmt.Errorf("git %s: %w: %s", name, err, text)
-}
-
-// Words are what a child of git said, on one line of at most 4 KiB: it quotes names
-// and messages of whoever made the objects.
-func Words(stderr diag.Untrusted) diag.Untrusted {
-	text := strings.TrimSpace(stderr.Raw())
-	return diag.Untrusted(strings.ReplaceAll(text[:min(len(text), 4<<10)], "\n", "; "))
 }

@@ -209,7 +209,7 @@ func (t *RefTx) Commit(updates []RefUpdate) error {
 	if err == nil {
 		return nil
 	}
-	err = childError(t.ctx, "update-ref", err, t.errs.data)
+	err = ChildError(t.ctx, "update-ref", err, t.errs.data)
 	for _, u := range updates {
 		now, lookErr := t.repo.Ref(t.ctx, u.Ref)
 		if lookErr != nil {

@@ -28,9 +28,8 @@ func (t *Tree) PapersDir(ctx context.Context) (string, error) {
 		return *t.papers, nil
 	}
 	dir, err := t.Git(ctx, "config", "--local", "--get", papersKey)
-	var end *GitError
 	switch {
-	case errors.As(err, &end) && end.Code == 1:
+	case git.SaidNo(err):
 		dir = ""
 	case err != nil:
 		return "", err
@@ -81,8 +80,7 @@ func (t *Tree) besides(ctx context.Context, names branches.Names) (string, error
 		return "", nil
 	}
 	_, err := t.Git(ctx, "merge-base", "HEAD", names.ControlRef())
-	var end *GitError
-	if errors.As(err, &end) && end.Code == 1 {
+	if git.SaidNo(err) {
 		return names.ControlRef(), nil
 	}
 	return "", nil // related, or there is nothing to read at the ref

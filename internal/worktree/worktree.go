@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -56,24 +55,6 @@ func Find(dir string) (*Tree, error) {
 	}
 }
 
-// GitError is a git that did not exit 0.
-type GitError struct {
-	Command string
-	Code    int // -1 when a signal ended it
-	Stderr  diag.Untrusted
-	err     error
-}
-
-func (e *GitError) Error() string {
-	text := git.Words(e.Stderr)
-	if text == "" {
-		return fmt.Sprintf("git %s: %v", e.Command, e.err)
-	}
-	return fmt.Sprintf("git %s: %s", e.Command, text)
-}
-
-func (e *GitError) Unwrap() error { return e.err }
-
 // Repo is the tree's repository, by its git directory.
 func (t *Tree) Repo(ctx context.Context) (*git.Repo, error) {
 	if t.repo == nil {
@@ -93,7 +74,7 @@ func (t *Tree) Git(ctx context.Context, args ...string) (string, error) {
 }
 
 // GitInput runs git with more environment and bytes for its standard input. The
-// error is a GitError.
+// error is that of git.ChildError.
 func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
 	how, err := t.how(ctx)
 	if err != nil {
@@ -105,18 +86,11 @@ func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ..
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		code := -1
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			code = exit.ExitCode()
-		}
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
+		err = git.ChildError(ctx, args[0], err, errs.Bytes())
 		if git.Transports(args[0]) {
-			return nil, how.Explain(&GitError{args[0], code, diag.Untrusted(errs.String()), err})
+			err = how.Explain(err)
 		}
-		return nil, &GitError{args[0], code, diag.Untrusted(errs.String()), err}
+		return nil, err
 	}
 	return out.Bytes(), nil
 }

@@ -2,8 +2,6 @@ package verifier
 
 import (
 	"context"
-	"errors"
-	"os/exec"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -19,8 +17,7 @@ import (
 // as it stands then. Where there is none the claim is Unfit.
 func Base(ctx context.Context, repo *git.Repo, main, commit string) (string, error) {
 	out, err := repo.Output(ctx, "merge-base", "--all", main, commit)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if git.SaidNo(err) {
 		return "", unfit("%s has no history in common with main: begin from main", diag.Short(commit))
 	}
 	if err != nil {

@@ -3,9 +3,7 @@ package verifier
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -84,12 +82,7 @@ func (t *trying) named(ctx context.Context, m Missing) (bool, error) {
 	if slices.Contains(strings.FieldsFunc(m.Line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&<>()=", r) }), word) || ok && strings.Contains(m.Line, word) {
 		return true, nil
 	}
-	_, err := t.repo.Output(ctx, "grep", "--quiet", "--word-regexp", "--fixed-strings", "-e", word, t.claim.Base, "--")
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return false, nil
-	}
-	return err == nil, err
+	return t.repo.Exits(ctx, "grep", "--quiet", "--word-regexp", "--fixed-strings", "-e", word, t.claim.Base, "--")
 }
 
 // search is a line for the shell that prints a tool which it does not find. Its name is a
