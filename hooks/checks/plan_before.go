@@ -1,47 +1,64 @@
 package checks
 
 import (
-	"fmt"
-	"slices"
-
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/plan"
-	"git-ward/protocols/record"
 )
 
 // lintBefore judges a plan which the tree that it came with is wrong for, in the trees before
-// as well: its steps' work may have come along (a squash), or be in the history (a plan that is
-// amended after some of them). Few plans need that, so that it may cost more.
+// as well. Few plans need that, so that it may cost more.
 func lintBefore(pass *Pass, t *walk.Tip, c walk.Change, came arrival) ([]diag.Diagnostic, error) {
-	commit, err := pass.Repo.Commit(came.commit)
-	if err != nil {
-		return nil, err
-	}
 	ran, err := isElsewhere(pass, t, c)
 	if err != nil {
 		return nil, err
 	}
-	without, err := lastWithout(pass, came.commit, c.Path)
+	return newLinter(pass, t, came.tree).LintArrival(history{pass}, came.commit, c.Path, ran)
+}
+
+// history is what the repository, with the push in it, says of the commits before a plan.
+type history struct{ pass *Pass }
+
+// Parents implements plan.History.
+func (h history) Parents(commit string) ([]string, error) {
+	c, err := h.pass.Repo.Commit(commit)
 	if err != nil {
 		return nil, err
 	}
-	first, err := firstStep(pass, came.commit, without, c.Path)
+	return c.Parents, nil
+}
+
+// Has implements plan.History. An old tree that is not as git writes it has nothing.
+func (h history) Has(commit, path string) (bool, error) {
+	tree, err := treeOf(h.pass, commit)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	trees, err := treesOf(pass, append(slices.Clone(commit.Parents), without, first))
-	if err != nil {
-		return nil, err
+	_, ok, err := h.pass.Repo.Lookup(tree, path)
+	if err != nil && !walk.IsBad(err) {
+		return false, err
 	}
-	var earlier []plan.Tree
-	for _, tree := range trees {
-		earlier = append(earlier, &treeFiles{pass: pass, tree: tree})
+	return ok, nil
+}
+
+// Tree implements plan.History.
+func (h history) Tree(commit string) (plan.Tree, error) {
+	tree, err := treeOf(h.pass, commit)
+	return &treeFiles{pass: h.pass, tree: tree}, err
+}
+
+// Oldest implements plan.History.
+func (h history) Oldest(text, commit, without string) (string, error) {
+	args := []string{"--topo-order", "--fixed-strings", "--grep=" + text, commit}
+	if without != "" {
+		args = append(args, "^"+without)
 	}
-	l := newLinter(pass, t, came.tree)
-	l.Earlier(ran || first != "", earlier...)
-	return l.Lint(c.Path)
+	ids, err := h.pass.Repo.RevList(args...)
+	if err != nil || len(ids) == 0 {
+		return "", err
+	}
+	return ids[len(ids)-1], nil
 }
 
 // maxElsewhere bounds the branches that are looked at for a plan.
@@ -74,44 +91,4 @@ func isElsewhere(pass *Pass, t *walk.Tip, c walk.Change) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// maxPast is how far back, along first parents, a plan's first version is looked for.
-const maxPast = 2000
-
-// lastWithout is the newest commit before one, along first parents, that does not have a
-// path; "" where all have it, or the last that was looked at where they are too many.
-func lastWithout(pass *Pass, id, path string) (string, error) {
-	for range maxPast {
-		parent, err := pass.Repo.Parent(id)
-		if err != nil || parent == "" {
-			return "", err
-		}
-		tree, err := treeOf(pass, parent)
-		if err != nil {
-			return "", err
-		}
-		_, ok, err := pass.Repo.Lookup(tree, path)
-		if err != nil && !walk.IsBad(err) {
-			return "", err
-		}
-		if id = parent; !ok {
-			break
-		}
-	}
-	return id, nil
-}
-
-// firstStep is the parent of the oldest commit of a step of a plan, "" where there is none
-// between two commits.
-func firstStep(pass *Pass, commit, without, path string) (string, error) {
-	args := []string{"--topo-order", "--fixed-strings", fmt.Sprintf("--grep=%s: %s#", record.TrailerStep, path), commit}
-	if without != "" {
-		args = append(args, "^"+without)
-	}
-	ids, err := pass.Repo.RevList(args...)
-	if err != nil || len(ids) == 0 {
-		return "", err
-	}
-	return pass.Repo.Parent(ids[len(ids)-1])
 }

@@ -1,9 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"git-ward/internal/branches"
@@ -26,17 +26,12 @@ func (t *Tree) lintPlan(ctx context.Context, l *plan.Linter, path string) ([]dia
 	if paper, ok := strings.CutPrefix(path, record.Dir+"/"); ok {
 		return t.lintPaper(ctx, batch, path, paper, found)
 	}
-	came, ran, err := t.arrival(ctx, batch, path)
-	if err != nil || len(came) == 0 {
+	came, err := t.arrival(ctx, batch, path)
+	if err != nil || came == "" {
 		return found, err
 	}
-	before := t.linterIn(ctx, &commitFiles{git.Files{Commit: came[0], Batch: batch}})
-	var earlier []plan.Tree
-	for _, commit := range append(came, ran...) {
-		earlier = append(earlier, &commitFiles{git.Files{Commit: commit + "^", Batch: batch}})
-	}
-	before.Earlier(len(ran) > 0, earlier...)
-	return before.Lint(path)
+	l = t.linterIn(ctx, &commitFiles{git.Files{Commit: came, Batch: batch}})
+	return l.LintArrival(history{ctx, t.repo, batch}, came, path, false)
 }
 
 // lintPaper lints a plan of an agent's clone as it was when it came to the steps that it has
@@ -69,30 +64,73 @@ func (t *Tree) lintPaper(ctx context.Context, batch *git.Batch, path, paper stri
 	return found, err
 }
 
-// arrival are the commits that a plan's versions came with, the newest first, and that of its
-// first step; nothing where the working tree has another plan than HEAD.
-func (t *Tree) arrival(ctx context.Context, batch *git.Batch, path string) (came, ran []string, err error) {
+// arrival is the commit that a plan came with as it is; "" where the working tree has another
+// plan than HEAD.
+func (t *Tree) arrival(ctx context.Context, batch *git.Batch, path string) (string, error) {
 	data, err := t.ReadFile(path, plan.MaxBytes)
 	if err != nil {
-		return nil, nil, nil // a finding of its own
+		return "", nil // a finding of its own
 	}
 	o, err := batch.Info("HEAD:" + path)
 	if errors.Is(err, git.ErrMissing) || err == nil && o.ID != git.BlobID(data) {
-		return nil, nil, nil
+		return "", nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return "", err
 	}
-	const versions = 100
-	out, err := t.repo.Output(ctx, "rev-list", fmt.Sprintf("--max-count=%d", versions), "HEAD", "--", ":(top,literal)"+path)
-	if came = strings.Fields(string(out)); err != nil || len(came) == 0 {
-		return nil, nil, err
+	out, err := t.repo.Output(ctx, "rev-list", "--max-count=1", "HEAD", "--", ":(top,literal)"+path)
+	return strings.TrimSpace(string(out)), err
+}
+
+// maxCommit bounds a commit that is read for its parents, in bytes.
+const maxCommit = 1 << 20
+
+// history is what the repository says of the commits before a plan.
+type history struct {
+	ctx   context.Context
+	repo  *git.Repo
+	batch *git.Batch
+}
+
+// Parents implements plan.History.
+func (h history) Parents(commit string) ([]string, error) {
+	_, data, err := h.batch.Read(commit, maxCommit)
+	if err != nil {
+		return nil, err
 	}
-	out, err = t.repo.Output(ctx, "rev-list", "--topo-order", "--fixed-strings", "--grep="+record.TrailerStep+": "+path+"#", came[0], "--")
-	if steps := strings.Fields(string(out)); len(steps) > 0 {
-		ran = steps[len(steps)-1:]
+	c, err := git.ParseCommit(data)
+	if err := git.Forgive(err); err != nil {
+		return nil, err
 	}
-	return came, ran, err
+	return c.Parents, nil
+}
+
+// Has implements plan.History.
+func (h history) Has(commit, path string) (bool, error) {
+	_, err := h.batch.Info(commit + ":" + path)
+	if errors.Is(err, git.ErrMissing) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Tree implements plan.History.
+func (h history) Tree(commit string) (plan.Tree, error) {
+	return &commitFiles{git.Files{Commit: cmp.Or(commit, git.EmptyTree), Batch: h.batch}}, nil
+}
+
+// Oldest implements plan.History.
+func (h history) Oldest(text, commit, without string) (string, error) {
+	args := []string{"rev-list", "--topo-order", "--fixed-strings", "--grep=" + text, commit}
+	if without != "" {
+		args = append(args, "^"+without)
+	}
+	out, err := h.repo.Output(h.ctx, append(args, "--")...)
+	ids := strings.Fields(string(out))
+	if err != nil || len(ids) == 0 {
+		return "", err
+	}
+	return ids[len(ids)-1], nil
 }
 
 // commitFiles is the tree of a commit, as plans are judged in it.

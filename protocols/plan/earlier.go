@@ -4,14 +4,98 @@ import (
 	"slices"
 
 	"git-ward/internal/diag"
+	"git-ward/protocols/record"
 )
 
-// Earlier gives trees from before the one that a plan came with, for a plan whose steps'
-// work may have come along (a squash, an amended plan): PLAN-4 judges a plan before it
-// runs. A file that a step uses may be there in one of them. A file that a step makes may
+// History is what a repository says of the commits before a plan came.
+type History interface {
+	// Parents are a commit's, the first one first.
+	Parents(commit string) ([]string, error)
+	// Has reports whether a commit's tree has a path.
+	Has(commit, path string) (bool, error)
+	// Tree is a commit's tree; for "", no commit, the empty one.
+	Tree(commit string) (Tree, error)
+	// Oldest is the oldest commit that leads to one and has a text in its message, but for
+	// what leads to another, where that is not ""; "" for none.
+	Oldest(text, commit, without string) (string, error)
+}
+
+// The bounds of a look into the history of a plan.
+const (
+	maxPast    = 2000 // commits along first parents
+	maxParents = 16   // of a commit, whose trees are read in step
+)
+
+// LintArrival judges a plan that the tree which it came with is wrong for in the trees before
+// as well: its steps' work may have come along (a squash), or be in the history (a plan that is
+// amended after some of them). PLAN-4 judges a plan before it runs. The linter is that of the
+// tree of the commit that it came with; ran says that the plan was judged before.
+//
+// A file that a step uses may be there in one of the trees. A file that a step makes may
 // be missing there, where what is there now is what the step makes of it; or whatever it
-// is, where the plan is known to have run.
-func (l *Linter) Earlier(ran bool, trees ...Tree) { l.earlier, l.ran = trees, ran }
+// is, where the plan is known to have run. Where no step is known there is one tree with
+// nothing in it: a plan that was moved after it ran has a new path, and its steps the old one.
+func (l *Linter) LintArrival(h History, came, path string, ran bool) ([]diag.Diagnostic, error) {
+	commits, err := h.Parents(came)
+	if err != nil {
+		return nil, err
+	}
+	without, err := lastWithout(h, came, path)
+	if err != nil {
+		return nil, err
+	}
+	first, err := firstStep(h, came, without, path)
+	if err != nil {
+		return nil, err
+	}
+	l.ran, l.earlier = ran || first != "", nil
+	for _, commit := range append(slices.Clone(commits[:min(maxParents, len(commits))]), without, first) {
+		tree, err := h.Tree(commit)
+		if err != nil {
+			return nil, err
+		}
+		l.earlier = append(l.earlier, tree)
+	}
+	return l.Lint(path)
+}
+
+// firstParent is a commit's first parent, "" for a root.
+func firstParent(h History, commit string) (string, error) {
+	parents, err := h.Parents(commit)
+	if err != nil || len(parents) == 0 {
+		return "", err
+	}
+	return parents[0], nil
+}
+
+// lastWithout is the newest commit before one, along first parents, that does not have a
+// path; "" where all have it, or the last that was looked at where they are too many.
+func lastWithout(h History, commit, path string) (string, error) {
+	for range maxPast {
+		parent, err := firstParent(h, commit)
+		if err != nil || parent == "" {
+			return "", err
+		}
+		has, err := h.Has(parent, path)
+		if err != nil {
+			return "", err
+		}
+		if commit = parent; !has {
+			break
+		}
+	}
+	return commit, nil
+}
+
+// firstStep is the parent of the oldest commit of a step of a plan, "" where there is none
+// between two commits.
+func firstStep(h History, commit, without, path string) (string, error) {
+	oldest, err := h.Oldest(record.TrailerStep+": "+path+"#", commit, without)
+	if err != nil || oldest == "" {
+		return "", err
+	}
+	return firstParent(h, oldest)
+}
 
 // AboutFiles reports whether a finding is about the files that steps use, make and cite, which
 // another tree may have or not.
