@@ -60,12 +60,12 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 		if left = tip != git.Zero; err != nil || !left {
 			return true, err
 		}
-		said, number, err := s.pending(ctx, w, *id, tip)
+		said, waits, number, err := s.pending(ctx, w, *id, tip)
 		if err != nil {
 			return false, err
 		}
-		if said {
-			return true, s.folded(ctx, w, *id, number)
+		if said || waits { // what waits is looked at again when it is folded
+			return said, s.folded(ctx, w, *id, number)
 		}
 		commit, err := s.messageCommit(ctx, c, w, tip, number+1)
 		if err != nil {
@@ -116,40 +116,40 @@ func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
 }
 
 // pending reports whether a word stands in the document as it will be when everything on the
-// record is folded, and how many messages lie there.
-func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (said bool, number int, err error) {
+// record is folded, and how many messages lie there. Where one of them waits for room it is the
+// number of that one: what comes after it is not known before.
+func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (said, waits bool, number int, err error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
 	// The mark first: it moves after control, so what it counts is in the document below.
 	folded, err := foldedUpTo(reader, id)
 	if err != nil {
-		return false, 0, err
+		return false, false, 0, err
 	}
 	m, err := s.Main(ctx)
 	if err != nil {
-		return false, 0, err
+		return false, false, 0, err
 	}
 	data, doc, err := m.Comms(ctx)
 	if err != nil {
-		return false, 0, err
+		return false, false, 0, err
 	}
 	entries, err := reader.Entries(tip, record.Messages)
-	for n := folded + 1; n <= len(entries) && err == nil; n++ {
-		var text []byte
-		if text, err = reader.File(tip, record.MessagePath(n), comms.MaxMessageBytes); err != nil {
-			break
+	if err != nil {
+		return false, false, 0, err
+	}
+	folding := record.NewFolding(data, doc)
+	for n := folded + 1; n <= len(entries); n++ {
+		text, err := reader.File(tip, record.MessagePath(n), comms.MaxMessageBytes)
+		if err != nil {
+			return false, false, 0, err
 		}
-		message, bad := comms.ParseMessage(text)
-		where := record.MessageName(id, n)
-		if bad != nil || doc.Has(message, where) {
-			continue // nobody folds it; or it is there, and the mark comes
-		}
-		if amended, bad := comms.Amend(data, message, comms.Share(where)); bad == nil {
-			data = amended.Data
-			doc, _ = comms.Parse(data)
+		p, _ := record.ReadPending(id, n, text) // nobody folds a void one
+		if done, _ := folding.Take(p); !done {
+			return false, true, n, nil
 		}
 	}
-	return err == nil && w.said(doc), len(entries), err
+	return w.said(folding.Document), false, len(entries), nil
 }
 
 // foldedUpTo is how many of a unit's messages the host has folded.

@@ -196,3 +196,35 @@ func TestWithoutAUnit(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestWaitsForRoom: what lies on the record and finds no room in COMMS.md is waited for, and
+// not left there a second time.
+func TestWaitsForRoom(t *testing.T) {
+	tier.First(t, "it pushes and waits for a host")
+	u := newUnit(t)
+	u.store.Folds = true
+	ctx := t.Context()
+	control := func(document string) {
+		blob := run(t, u.store.Bare, document, "hash-object", "-w", "--stdin")
+		tree := run(t, u.store.Bare, "100644 blob "+blob+"\tCOMMS.md\n", "mktree")
+		run(t, u.store.Bare, "", "update-ref", "refs/heads/main", run(t, u.store.Bare, "of the PM's\n", "commit-tree", "-p", "main", tree))
+	}
+	roomy := run(t, u.store.Bare, "", "show", "main:COMMS.md") + "\n"
+	title, rest, _ := strings.Cut(roomy, "\n")
+	control(title + "\n" + strings.Repeat("Many words. ", (comms.MaxBytes-300-len(roomy))/12) + "\n" + rest)
+	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Done, Text: strings.Repeat("done ", 100), DirectiveHash: u.work.Directive.Hash()}
+	ended := make(chan error, 1)
+	go func() { ended <- u.store.Report(ctx, r) }()
+	await.True(t, "it lies on the record", func() bool { return strings.Contains(u.says(onRecord), "comms/0001.json") })
+	nothing := word{said: func(*comms.Document) bool { return true }} // of which is not asked: something waits
+	said, waits, number, err := u.store.pending(ctx, nothing, uow.ID{Directive: "D-1", K: 1}, run(t, u.store.Bare, "", "rev-parse", onRecord))
+	if said || !waits || number != 1 || err != nil {
+		t.Error(said, waits, number, err)
+	}
+	control(roomy)
+	u.host()
+	u.must(await.Value(t, "its end", ended))
+	if got := u.says(onRecord); !strings.HasSuffix(got, " comms/0001.json") {
+		t.Error(got)
+	}
+}

@@ -39,17 +39,6 @@ type Fold struct {
 	done map[string]string // a record's ref -> the tip of which all is folded
 }
 
-// pending is one message that is not folded.
-type pending struct {
-	unit    uow.ID
-	number  int
-	message comms.Message
-	void    bool // it cannot be read: nothing of it is folded
-}
-
-// name is where the message is.
-func (p pending) name() string { return record.MessageName(p.unit, p.number) }
-
 // Once folds all that is pending, and says how many messages it put into COMMS.md. What
 // cannot be folded now is pending still, and the error names it: it keeps back no more than
 // what its own unit said after it.
@@ -81,15 +70,15 @@ func skipped(skip map[uow.ID]error) error {
 
 // fold pushes messages, and moves the marks behind them. Where the gate refuses them together,
 // each is tried alone. What does not enter is in skip then, by its unit.
-func (f *Fold) fold(ctx context.Context, list []pending, skip map[uow.ID]error) (int, error) {
+func (f *Fold) fold(ctx context.Context, list []record.Pending, skip map[uow.ID]error) (int, error) {
 	b, err := f.push(ctx, list, nil)
 	if why, refused := errors.AsType[*refusal](err); refused {
 		if len(list) > 1 {
 			return f.singly(ctx, list, skip)
 		}
-		f.Log.Warn().Str("message", list[0].name()).Err(err).Msg("a message is refused; COMMS.md says so in its place")
+		f.Log.Warn().Str("message", list[0].Name()).Err(err).Msg("a message is refused; COMMS.md says so in its place")
 		if b, err = f.push(ctx, list, why); errors.As(err, new(*refusal)) {
-			skip[list[0].unit] = diag.Hint(fmt.Errorf("%s cannot be put into %s: %w", list[0].name(), comms.Path, err), "git ward log --refused says why; it stays on its record, and is tried again")
+			skip[list[0].Unit] = diag.Hint(fmt.Errorf("%s cannot be put into %s: %w", list[0].Name(), comms.Path, err), "git ward log --refused says why; it stays on its record, and is tried again")
 			return 0, nil
 		}
 	}
@@ -101,12 +90,12 @@ func (f *Fold) fold(ctx context.Context, list []pending, skip map[uow.ID]error) 
 }
 
 // singly folds messages one by one, and passes over what a unit said after one that waits.
-func (f *Fold) singly(ctx context.Context, list []pending, skip map[uow.ID]error) (total int, err error) {
+func (f *Fold) singly(ctx context.Context, list []record.Pending, skip map[uow.ID]error) (total int, err error) {
 	for _, one := range list {
-		if skip[one.unit] != nil {
+		if skip[one.Unit] != nil {
 			continue
 		}
-		n, err := f.fold(ctx, []pending{one}, skip)
+		n, err := f.fold(ctx, []record.Pending{one}, skip)
 		if total += n; err != nil {
 			return total, err
 		}
@@ -116,7 +105,7 @@ func (f *Fold) singly(ctx context.Context, list []pending, skip map[uow.ID]error
 
 // push puts the messages into control's document, but for those that are there, and pushes
 // that. instead is why the gate refused the one message: that is put in then.
-func (f *Fold) push(ctx context.Context, list []pending, instead *refusal) (b batch, err error) {
+func (f *Fold) push(ctx context.Context, list []record.Pending, instead *refusal) (b batch, err error) {
 	control := f.Settings.Control.Ref()
 	repo, dir, err := f.Repo.Borrow(f.Dir)
 	if err != nil {
@@ -149,7 +138,7 @@ func (f *Fold) push(ctx context.Context, list []pending, instead *refusal) (b ba
 
 // order lists what is pending unit by unit, in the order of directives: nobody's clock decides
 // who comes first. Each unit has as many places in a push as each other.
-func order(units [][]pending) (list []pending) {
+func order(units [][]record.Pending) (list []record.Pending) {
 	for _, unit := range units {
 		list = append(list, unit[:min(len(unit), max(1, maxBatch/len(units)))]...)
 	}
@@ -161,10 +150,10 @@ func compareUnits(a, b uow.ID) int {
 }
 
 // note moves the marks of what was folded.
-func (f *Fold) note(ctx context.Context, list []pending) error {
+func (f *Fold) note(ctx context.Context, list []record.Pending) error {
 	last := map[uow.ID]int{}
 	for _, p := range list {
-		last[p.unit] = max(last[p.unit], p.number)
+		last[p.Unit] = max(last[p.Unit], p.Number)
 	}
 	l, err := f.look(ctx)
 	if err != nil {

@@ -21,14 +21,13 @@ import (
 type batch struct {
 	commit string
 	n      int              // messages that are put into the document
-	done   []pending        // those, and what needs not be
+	done   []record.Pending // those, and what needs not be
 	left   map[uow.ID]error // why a unit's next one, and what it said after it, wait
 }
 
 // batch makes a commit, in repo, a repository of their own, with each message that control's
-// document does not have. A message for which there is no room keeps out what its own unit
-// said after it, and nothing else.
-func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []pending, instead *refusal) (b batch, err error) {
+// document does not have.
+func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []record.Pending, instead *refusal) (b batch, err error) {
 	objects := repo.Batch(ctx)
 	defer objects.Close()
 	_, data, err := objects.Read(tip+":"+comms.Path, comms.MaxBytes)
@@ -39,31 +38,22 @@ func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []pen
 	if diag.HasErrors(found) {
 		return b, diag.Hint(fmt.Errorf("%s of %s has errors, and takes no reports", comms.Path, diag.Short(tip)), "mend it and push; `git ward lint` says where")
 	}
-	b.left = map[uow.ID]error{}
+	folding := record.NewFolding(data, doc)
+	b.left = folding.Waits
 	var subjects []string
-	var pruned []comms.Range
 	for _, p := range list {
-		if b.left[p.unit] != nil {
-			continue
-		}
-		m := p.message
 		if instead != nil {
-			if m, err = p.refused(instead); err != nil {
+			if p.Message, err = refused(p, instead); err != nil {
 				return b, err
 			}
 		}
-		if p.void || doc.Has(m, p.name()) {
+		done, entered := folding.Take(p)
+		if done {
 			b.done = append(b.done, p)
-			continue
 		}
-		amended, err := comms.Amend(data, m, comms.Share(p.name()))
-		if err != nil {
-			b.left[p.unit] = diag.Hint(fmt.Errorf("%s waits: %w", p.name(), err), "take directives that are done out of %s, and push: their reports can go then", comms.Path)
-			continue
+		if entered {
+			subjects = append(subjects, subject(p.Message))
 		}
-		b.done, data = append(b.done, p), amended.Data
-		doc, _ = comms.Parse(data)
-		subjects, pruned = append(subjects, subject(m)), append(pruned, amended.Removed...)
 	}
 	if b.n = len(subjects); b.n == 0 {
 		return b, nil
@@ -72,10 +62,10 @@ func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []pen
 	if b.n > 1 {
 		message = fmt.Sprintf("comms: %d messages\n\n%s", b.n, strings.Join(subjects, "\n"))
 	}
-	if len(pruned) > 0 {
-		message += "\n\n" + comms.PruneTrailers(pruned)
+	if len(folding.Removed) > 0 {
+		message += "\n\n" + comms.PruneTrailers(folding.Removed)
 	}
-	b.commit, err = objects.Commit(record.AgentIdent, tip, map[string][]byte{comms.Path: data}, time.Now(), message)
+	b.commit, err = objects.Commit(record.AgentIdent, tip, map[string][]byte{comms.Path: folding.Data}, time.Now(), message)
 	return b, err
 }
 
@@ -89,14 +79,14 @@ func subject(m comms.Message) string {
 
 // refused is what stands in the document for a message that the gate does not take, without
 // a word of it.
-func (p pending) refused(why *refusal) (comms.Message, error) {
-	what := string(p.message.Kind)
-	if s := p.message.Status; s != "" {
+func refused(p record.Pending, why *refusal) (comms.Message, error) {
+	what := string(p.Message.Kind)
+	if s := p.Message.Status; s != "" {
 		what += " " + string(s)
 	}
 	text := fmt.Sprintf("A %s of %s is left out, because the gate refused it for %s: %s.\n\n`git ward log --refused` on the host says more.",
-		what, p.unit, strings.Join(why.rules, ", "), p.name())
-	return comms.NewReport{Time: p.message.When(), Directive: p.unit.Directive, Status: comms.Info, Text: text}.Message()
+		what, p.Unit, strings.Join(why.rules, ", "), p.Name())
+	return comms.NewReport{Time: p.Message.When(), Directive: p.Unit.Directive, Status: comms.Info, Text: text}.Message()
 }
 
 // send pushes a commit to a branch, as the agent of record.FoldName. The error is a

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
@@ -32,14 +31,14 @@ func (f *Fold) look(ctx context.Context) (l *look, err error) {
 
 // read lists what is pending, in the order in which it is folded, but for units in skip, and
 // the records of which nothing is, by their tips.
-func (f *Fold) read(ctx context.Context, skip map[uow.ID]error) (list []pending, done map[string]string, err error) {
+func (f *Fold) read(ctx context.Context, skip map[uow.ID]error) (list []record.Pending, done map[string]string, err error) {
 	l, err := f.look(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer l.reader.Close()
 	done = map[string]string{}
-	var units [][]pending
+	var units [][]record.Pending
 	for _, unit := range l.units() {
 		ref := record.Ref(unit)
 		if skip[unit] != nil {
@@ -78,9 +77,8 @@ func (l *look) units() (list []uow.ID) {
 	return list
 }
 
-// pending lists what is pending of one record. A message that cannot be read, because it was
-// redacted or never judged, is passed over.
-func (f *Fold) pending(l *look, unit uow.ID, tip string) ([]pending, error) {
+// pending lists what is pending of one record. A void message is passed over.
+func (f *Fold) pending(l *look, unit uow.ID, tip string) ([]record.Pending, error) {
 	entries, err := l.reader.Entries(tip, record.Messages)
 	if err != nil || len(entries) == 0 {
 		return nil, err
@@ -89,19 +87,15 @@ func (f *Fold) pending(l *look, unit uow.ID, tip string) ([]pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []pending
+	var list []record.Pending
 	for number := folded + 1; number <= min(len(entries), folded+maxBatch); number++ {
-		p := pending{unit: unit, number: number}
 		data, err := l.reader.File(tip, record.MessagePath(number), comms.MaxMessageBytes)
 		if err != nil {
 			return nil, err
 		}
-		if p.message, err = comms.ParseMessage(data); err == nil && p.message.Directive != unit.Directive {
-			err = fmt.Errorf("it is for %s", diag.Clean(p.message.Directive))
-		}
+		p, err := record.ReadPending(unit, number, data)
 		if err != nil {
-			f.Log.Warn().Str("message", p.name()).Err(err).Msg("a message cannot be read, and is passed over")
-			p.void = true
+			f.Log.Warn().Str("message", p.Name()).Err(err).Msg("a message cannot be read, and is passed over")
 		}
 		list = append(list, p)
 	}
