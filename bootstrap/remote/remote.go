@@ -18,9 +18,6 @@ import (
 // lookTime bounds one git command.
 const lookTime = 30 * time.Second
 
-// Limits bound the watcher's children of git: what is stored was pushed by an agent, too.
-var Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: lookTime}
-
 // Remote is the repository.
 type Remote struct {
 	// Main is the full name of the project's branch, from which agents are started, and
@@ -33,7 +30,7 @@ type Remote struct {
 // Open opens a bare repository, whose branches are called so, for reading.
 func Open(bare string, c config.Control) *Remote {
 	r := git.Open(bare)
-	r.Limits = Limits
+	r.Limits = config.Default().GitLimits()
 	return &Remote{Main: c.ProjectRef(), Control: c.Ref(), repo: r}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"git-ward/bootstrap/remote"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/scratch"
@@ -94,7 +95,7 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 // would only grow.
 func (r *Reports) open() (*git.Repo, *scratch.Dir, error) {
 	bare := git.Open(r.Bare)
-	bare.Limits = remote.Limits
+	bare.Limits = config.Default().GitLimits()
 	return bare.Borrow(r.Dir)
 }
 

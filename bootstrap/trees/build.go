@@ -16,8 +16,7 @@ import (
 // commands are the settings', or Ward's own where the settings have none and main is
 // Ward.
 func (t *Trees) commands(ctx context.Context) boot.Commands {
-	b := t.Settings.Bootstrap
-	c, _ := boot.Commands{Build: b.Build, Validate: b.Validate, Run: b.Run}.OrWard(func() (bool, error) { return t.Remote.IsWard(ctx), nil })
+	c, _ := boot.Commands(t.Settings.Commands()).OrWard(func() (bool, error) { return t.Remote.IsWard(ctx), nil })
 	return c
 }
 

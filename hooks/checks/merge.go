@@ -161,9 +161,8 @@ func newAtRoot(pass *Pass, t *walk.Tip) (why string, err error) {
 // does: where the agent's program comes from the tree, a new one has passed a probation, as
 // the host was told by the watcher (BOOT-3). What says SUCCESS of itself is not asked.
 func untried(pass *Pass, t *walk.Tip, commit string) (why string, err error) {
-	b := pass.Push.Config.Bootstrap
-	c, err := boot.Commands{Build: b.Build, Validate: b.Validate, Run: b.Run}.OrWard(func() (bool, error) { return isWard(pass, t.Old) })
-	if err != nil || !b.Probation || len(c.Run) == 0 {
+	c, err := boot.Commands(pass.Push.Config.Commands()).OrWard(func() (bool, error) { return isWard(pass, t.Old) })
+	if err != nil || !pass.Push.Config.Bootstrap.Probation || len(c.Run) == 0 {
 		return "", err
 	}
 	wanted, err := program(pass, t, commit)

@@ -115,8 +115,7 @@ func (s *session) readSettings() (err error) {
 	if s.settings, err = config.Load(s.repo.Dir); err != nil {
 		return err
 	}
-	l := s.settings.Limits
-	s.repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration}
+	s.repo.Limits = s.settings.GitLimits()
 	return nil
 }
 

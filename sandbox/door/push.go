@@ -155,7 +155,7 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	}
 	p.id = token.NewID(p.began)
 	repo := git.Open(s.bare)
-	repo.Limits = s.limits()
+	repo.Limits = s.settings.ReceiveLimits()
 	p.cmd = repo.Serve(ctx, s.verb)
 	if s.verb == "receive-pack" {
 		p.cmd.Env = append(p.cmd.Env, token.Environ(key, p.id, s.principal, s.name)...)
@@ -211,14 +211,6 @@ func (p *push) wait(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-// limits are GIT-6's for git and, by inheritance, for the hooks. A file may be
-// twice the pack's size on the wire: a thin pack is completed by its bases, and
-// loose objects are packed less tightly than they came.
-func (s *service) limits() git.Limits {
-	l := s.settings.Limits
-	return git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration, File: 2 * l.InputSize}
 }
 
 // record writes the push's line in the log, sizes in bytes. What git said outside

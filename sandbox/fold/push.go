@@ -96,8 +96,7 @@ func (f *Fold) send(ctx context.Context, repo *git.Repo, commit, ref string) err
 	if err != nil {
 		return diag.Hint(fmt.Errorf("the door's key cannot be read: %w", err), "git ward init --bare %s --update", f.Repo.Dir)
 	}
-	l := f.Settings.Limits
-	repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration, File: 2 * l.InputSize}
+	repo.Limits = f.Settings.ReceiveLimits()
 	ctx, cancel := context.WithTimeout(ctx, f.Settings.Door.Time.Duration)
 	defer cancel()
 	said, err := repo.PushAs(ctx, token.Environ(key, token.NewID(time.Now()), "agent", record.FoldName), []string{gate.AsJSON}, f.Repo.Dir, commit+":"+ref)

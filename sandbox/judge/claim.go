@@ -141,11 +141,10 @@ func validation(settings *config.Config) string {
 // and have to pass a validation, "" where it does: one that says SUCCESS and cannot work
 // holds no claim (BOOT-3).
 func (j *Judge) untried(ctx context.Context, commit string) (why string, err error) {
-	b := j.Settings.Bootstrap
-	c, err := boot.Commands{Build: b.Build, Validate: b.Validate, Run: b.Run}.OrWard(func() (bool, error) {
+	c, err := boot.Commands(j.Settings.Commands()).OrWard(func() (bool, error) {
 		return j.Repo.Has(ctx, j.Settings.Control.ProjectRef(), boot.WardFiles...)
 	})
-	if err != nil || !b.Probation || len(c.Run) == 0 || len(c.Validate) == 0 {
+	if err != nil || !j.Settings.Bootstrap.Probation || len(c.Run) == 0 || len(c.Validate) == 0 {
 		return "", err
 	}
 	book := lastgood.Book{Bare: j.Repo.Dir, Control: j.Settings.Control}

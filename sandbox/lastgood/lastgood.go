@@ -241,7 +241,7 @@ func (b Book) move(ctx context.Context, commit, reflog string, is func(context.C
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	r := git.Open(b.Bare)
-	r.Limits = git.Limits{Memory: 4 << 30, Alloc: 512 << 20, CPU: time.Minute}
+	r.Limits = config.Default().GitLimits()
 	return git.Update(ctx, git.Race{What: "last-good", Tries: 10}, func() (bool, error) {
 		if err := is(ctx, r, commit); err != nil {
 			return false, err

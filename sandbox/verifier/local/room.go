@@ -13,8 +13,7 @@ import (
 // a claim, the agent made.
 func Repo(bare string, settings *config.Config) *git.Repo {
 	repo := git.Open(bare)
-	l := settings.Limits
-	repo.Limits = git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration}
+	repo.Limits = settings.GitLimits()
 	return repo
 }
 

@@ -1,0 +1,25 @@
+package config
+
+import "git-ward/internal/git"
+
+// GitLimits bound a child of git on the host: what it reads, an agent may have made (GIT-6).
+// Where no settings are at hand those of Default hold.
+func (c *Config) GitLimits() git.Limits {
+	l := c.Limits
+	return git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration}
+}
+
+// ReceiveLimits bound a receive-pack and, by inheritance, its hooks. A file may be
+// twice the pack's size on the wire: a thin pack is completed by its bases, and
+// loose objects are packed less tightly than they came.
+func (c *Config) ReceiveLimits() git.Limits {
+	l := c.GitLimits()
+	l.File = 2 * c.Limits.InputSize
+	return l
+}
+
+// Commands are those by which a tree is built, tried and run, in the form of boot.Commands.
+func (c *Config) Commands() struct{ Build, Validate, Run []string } {
+	b := c.Bootstrap
+	return struct{ Build, Validate, Run []string }{b.Build, b.Validate, b.Run}
+}
