@@ -18,7 +18,7 @@ import (
 func (d *deps) known(ctx context.Context, doc *comms.Document) (*schedule.Known, schedule.Rules, error) {
 	reader := git.Open(d.store.Bare).Reader(ctx)
 	defer reader.Close()
-	k := &schedule.Known{}
+	k := &schedule.Known{Shared: !d.config.Control.Split()}
 	k.Control(doc)
 	err := k.Units(reader, d.only)
 	rules := rules(d.config, d.launch.Over())

@@ -10,7 +10,9 @@ import (
 
 	"git-ward/agent/reach"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/schedule"
 )
 
 // signals is what says stop (LOOP-9): the file scratch/STOP, a full disk, and what the
@@ -28,15 +30,15 @@ func (r *unitRun) signals(ctx context.Context) []loop.Signal {
 // adopted project it would be the project's own there.
 func (r *unitRun) stopFile(ctx context.Context) string {
 	control := r.deps.config.Control
-	if main, err := r.deps.store.Look(ctx); err == nil {
-		if _, err := main.File(ctx, loop.StopPath, 1<<20); err == nil {
-			return control.Branch
-		}
+	reader := git.Open(r.deps.store.Bare).Reader(ctx)
+	defer reader.Close()
+	if there, err := schedule.Stop(reader, control.Ref()); err == nil && there {
+		return control.Branch
 	}
 	if control.Split() {
 		return ""
 	}
-	if data, err := r.work.File(ctx, loop.StopPath); err == nil && data != nil {
+	if there, err := schedule.Stop(reader, "refs/heads/"+r.work.Branch); err == nil && there {
 		return r.work.Branch
 	}
 	if _, err := os.Lstat(filepath.Join(r.work.Dir(), loop.StopPath)); err == nil {

@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/schedule"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -67,11 +68,8 @@ func (u *unit) open(ctx context.Context, leave func(ctx context.Context)) error 
 	if id.K > 1 {
 		reason = uow.DirectiveEdited
 	}
-	return u.steps(ctx, []uow.Input{{Event: uow.Open, Reason: reason}, started})
+	return u.steps(ctx, []uow.Input{{Event: uow.Open, Reason: reason}, schedule.Started})
 }
-
-// started is the step to work of a unit that waits for nobody.
-var started = uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}
 
 func (u *unit) declare() {
 	u.declaration, u.limits, _ = loop.Declare(u.journal.ID.String(), u.directive, loop.Base(u.config.Loop))
@@ -139,45 +137,22 @@ func ofUnit(refused *stop.Stop) bool {
 	return slices.ContainsFunc(refused.Findings, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Rule, "uow/") })
 }
 
-// activate makes the unit ACTIVE where the agent may: a new one, one whose
-// directive the PM edited, and one that failed for a passing reason, a bounded
-// number of times. One that scratch/STOP stopped goes on when it is nowhere any more.
+// activate makes the unit ACTIVE where the agent may (schedule.Rules.Resume).
 func (u *unit) activate(ctx context.Context, stopFile string) error {
-	last := u.last()
-	edited := last.DirectiveHash != u.directive.Hash()
+	last, rules := u.last(), rules(u.config, false)
+	rules.Stop = stopFile != ""
+	due, _, by := rules.Resume(last, u.directive.Hash())
 	switch {
+	case due != schedule.Now && last.ReasonCode == uow.Stopped:
+		return stop.New(stop.Suspended, "the unit %s waits until the file %s is gone", last.ID, loop.StopPath)
+	case due != schedule.Now || last.State != uow.Active && by.Event == "":
+		return stop.New(stop.Suspended, "the unit is %s; git ward uow show %s says what it waits for", last.State, last.ID)
 	case last.State == uow.Active && u.stale():
 		return u.sweep(ctx)
-	case last.State == uow.Active:
+	case by.Event == "":
 		return nil
-	case last.State == uow.Pending:
-		return u.step(ctx, started)
-	case last.State == uow.PendingApproval && edited:
-		return u.step(ctx, uow.Input{Event: uow.Approve, Reason: uow.DirectiveEdited})
-	case last.State == uow.ZombiedSoft && edited:
-		return u.step(ctx, uow.Input{Event: uow.Clarify, Reason: uow.DirectiveEdited, Note: "the directive was edited"})
-	case last.State == uow.ZombiedSoft && last.ReasonCode == uow.Stopped && stopFile != "":
-		return stop.New(stop.Suspended, "the unit %s waits until the file %s is gone", last.ID, loop.StopPath)
-	case last.State == uow.ZombiedSoft && last.ReasonCode.Free():
-		return u.step(ctx, uow.Input{Event: uow.Retry, Reason: uow.CauseGone})
-	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes() && last.RetriesLeft() > 0 && u.untilRetry() <= 0:
-		return u.step(ctx, uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"})
-	case last.State == uow.ZombiedSoft && last.ReasonCode.Passes() && last.ReasonCode != uow.TransientFailure && last.RetriesSpent():
-		return u.step(ctx, uow.Input{Event: uow.Exhaust, Reason: "RETRIES_SPENT"})
 	}
-	return stop.New(stop.Suspended, "the unit is %s; git ward uow show %s says what it waits for", last.State, last.ID)
-}
-
-// untilRetry is how long it is until a unit is tried again that waits for something which
-// passes by itself.
-func (u *unit) untilRetry() time.Duration { return untilRetry(u.last(), u.config) }
-
-func untilRetry(last *uow.Record, c *config.Config) time.Duration {
-	at, err := time.Parse(time.RFC3339, last.Time)
-	if err != nil {
-		return c.Agent.Poll.Duration
-	}
-	return time.Until(at.Add(last.RetryAfter(c.Agent.RetryPause.Duration, c.Agent.Poll.Duration)))
+	return u.step(ctx, by)
 }
 
 // stale reports whether nobody was heard of the unit for long, though it is at work.

@@ -38,6 +38,7 @@ type Unit struct {
 	Broken bool        // the newest record cannot be read
 	Midway bool        // an iteration has begun, and has not ended
 	Forked bool        // the PM opened it on a text that a unit before had
+	Stop   bool        // scratch/STOP stopped it, and is on its branch
 }
 
 // Due is whether there is something to do on a directive.
@@ -70,13 +71,11 @@ func (r *Rules) Due(d *Directive) (Due, time.Time) {
 		return Word, time.Time{}
 	case !r.Loop || u == nil:
 		return Now, r.Now
-	case u.DirectiveHash != d.Hash:
-		if u.State == uow.Paused {
-			return Word, time.Time{}
-		}
-		return Now, r.Now
 	}
-	return r.unit(u)
+	on := *r
+	on.Stop = r.Stop || d.Unit.Stop
+	due, at, _ := on.Resume(u, d.Hash)
+	return due, at
 }
 
 // leftOf reports whether a closed directive has a unit of its text that is not put away: one
@@ -94,34 +93,48 @@ func (r *Rules) begun(d *Directive) bool {
 	return r.Loop && u != nil && u.DirectiveHash == d.Hash && (u.State.Ended() || u.State == uow.Active && d.Unit.Midway)
 }
 
-// unit says when there is something to do on the unit of a directive's present text.
-func (r *Rules) unit(u *uow.Record) (Due, time.Time) {
-	switch u.State {
-	case uow.Active:
-		if !u.PulseDue() {
-			return Now, r.Now
-		}
-	case uow.Pending, uow.Completed, uow.Failed, uow.Refinement:
-		return Now, r.Now
-	case uow.Archived:
-		return Over, time.Time{}
-	case uow.ZombiedSoft:
+// Resume says when a unit is gone on with on a text of its directive, and by what step of who
+// works on it: one without an event where none is needed first. It is the only answer to that:
+// a launcher starts nobody before, and who is started takes no other step.
+func (r *Rules) Resume(u *uow.Record, hash string) (due Due, at time.Time, by uow.Input) {
+	now := func(by uow.Input) (Due, time.Time, uow.Input) { return Now, r.Now, by }
+	switch edited := u.DirectiveHash != hash; {
+	case u.State == uow.Paused, u.State == uow.Active && !edited && u.PulseDue():
+	case u.State == uow.Pending:
+		return now(Started)
+	case u.State == uow.PendingApproval && edited:
+		return now(uow.Input{Event: uow.Approve, Reason: uow.DirectiveEdited})
+	case u.State == uow.ZombiedSoft && edited:
+		return now(uow.Input{Event: uow.Clarify, Reason: uow.DirectiveEdited, Note: "the directive was edited"})
+	case u.State == uow.ZombiedSoft:
 		return r.blocked(u)
+	case edited, u.State == uow.Active, u.State == uow.Completed, u.State == uow.Failed, u.State == uow.Refinement:
+		return now(uow.Input{})
+	case u.State == uow.Archived:
+		return Over, at, by
 	}
-	return Word, time.Time{}
+	return Word, at, by
 }
 
-// blocked says when a unit is tried again that something stopped.
-func (r *Rules) blocked(u *uow.Record) (Due, time.Time) {
+// Started is the step to work of a unit that waits for nobody.
+var Started = uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}
+
+// blocked is Resume of a unit that something stopped: one that failed for a passing reason goes
+// on a bounded number of times, one that scratch/STOP stopped when that is nowhere any more.
+func (r *Rules) blocked(u *uow.Record) (due Due, at time.Time, by uow.Input) {
+	reason, spent := u.ReasonCode, u.RetriesSpent()
 	switch {
-	case u.ReasonCode.Free() && r.Stop, !u.ReasonCode.Passes(), u.ReasonCode == uow.TransientFailure && u.RetriesSpent():
-		return Word, time.Time{}
-	case u.ReasonCode.Free(), u.RetriesSpent(): // who works ends a unit whose retries are spent
-		return Now, r.Now
+	case reason.Free() && r.Stop, !reason.Passes(), reason == uow.TransientFailure && spent:
+		return Word, at, by
+	case reason.Free():
+		return Now, r.Now, uow.Input{Event: uow.Retry, Reason: uow.CauseGone}
+	case spent:
+		return Now, r.Now, uow.Input{Event: uow.Exhaust, Reason: "RETRIES_SPENT"}
 	}
+	by = uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"}
 	at, err := time.Parse(time.RFC3339, u.Time)
 	if err != nil {
-		return Now, r.Now
+		return Now, r.Now, by
 	}
 	// A record that another clock dated ahead of this one waits for its pause, and no more.
 	pause := u.RetryAfter(r.Retry, r.Poll)
@@ -129,9 +142,9 @@ func (r *Rules) blocked(u *uow.Record) (Due, time.Time) {
 		at = r.Now.Add(pause)
 	}
 	if !at.After(r.Now) {
-		return Now, r.Now
+		return Now, r.Now, by
 	}
-	return Later, at
+	return Later, at, by
 }
 
 // Outage is when the first unit is tried again whose model did not answer; zero for none.

@@ -17,11 +17,15 @@ import (
 // again, nor a unit whose journal is. The zero value knows nothing.
 type Known struct {
 	Directives []Directive // in the order of the document, and then those that are gone
+	Shared     bool        // control is the project's branch: scratch/STOP stops on a directive's, too
 
 	listed []Directive
 	places map[string]int   // of Directives
 	units  map[string]known // by directive
 }
+
+// Work is what stands before D-1 in the name of the branch that has the work on it.
+const Work = "refs/heads/agent/"
 
 // known is the newest unit of a directive.
 type known struct {
@@ -69,6 +73,11 @@ func (k *Known) Units(r state.Reader, only string) error {
 				old.unit.Forked = forked(r, u)
 			}
 			if err := old.unit.read(r, u.Tip); err != nil {
+				return err
+			}
+		}
+		if last := old.unit.Last; k.Shared && last != nil && last.ReasonCode.Free() {
+			if old.unit.Stop, err = Stop(r, Work+name); err != nil {
 				return err
 			}
 		}

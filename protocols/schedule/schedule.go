@@ -1,6 +1,7 @@
-// Package schedule decides which directive is worked on by whom (ONE-1): one pure function
-// of what refs say, of the places where somebody can work, and of a time. A launcher asks it
-// of all its places, an agent without a launcher of the one that it is. Nothing else decides.
+// Package schedule decides which directive is worked on by whom (ONE-1), and when a unit is
+// gone on with: pure functions of what refs say, of the places where somebody can work, and of
+// a time. A launcher asks it of all its places, an agent without a launcher of the one that it
+// is, and either of a unit. Nothing else decides.
 package schedule
 
 import (

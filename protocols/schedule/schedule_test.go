@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -308,23 +309,63 @@ func TestDue(t *testing.T) {
 		want Due
 		in   time.Duration
 	}{
-		"an outage":                     {blocked(uow.TransientFailure, 0), nil, Later, time.Minute},
-		"an outage, later":              {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(time.Minute) }, Now, time.Minute},
-		"an outage, the clock put back": {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(-24 * time.Hour) }, Later, time.Minute - 24*time.Hour},
-		"an outage, retries spent":      {blocked(uow.TransientFailure, 24), nil, Word, 0},
-		"trouble, retries spent":        {blocked(uow.Trouble, 24), func(r *Rules) { r.Now = noon.Add(time.Hour) }, Now, time.Hour},
-		"stopped":                       {blocked(uow.Stopped, 0), nil, Now, 0},
-		"stopped, and the file":         {blocked(uow.Stopped, 0), func(r *Rules) { r.Stop = true }, Word, 0},
-		"the model denies":              {blocked(uow.ModelDenied, 0), nil, Word, 0},
-		"the time is over":              {&uow.Record{State: uow.Active, DirectiveHash: "h"}, func(r *Rules) { r.Spent = true }, Word, 0},
+		"an outage":                       {blocked(uow.TransientFailure, 0), nil, Later, time.Minute},
+		"an outage, later":                {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(time.Minute) }, Now, time.Minute},
+		"an outage, the clock put back":   {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(-24 * time.Hour) }, Later, time.Minute - 24*time.Hour},
+		"an outage, retries spent":        {blocked(uow.TransientFailure, 24), nil, Word, 0},
+		"trouble, retries spent":          {blocked(uow.Trouble, 24), func(r *Rules) { r.Now = noon.Add(time.Hour) }, Now, time.Hour},
+		"stopped":                         {blocked(uow.Stopped, 0), nil, Now, 0},
+		"stopped, and the file":           {blocked(uow.Stopped, 0), func(r *Rules) { r.Stop = true }, Word, 0},
+		"stopped, the file on its branch": {blocked(uow.Stopped, 0), nil, Word, 0},
+		"the model denies":                {blocked(uow.ModelDenied, 0), nil, Word, 0},
+		"the time is over":                {&uow.Record{State: uow.Active, DirectiveHash: "h"}, func(r *Rules) { r.Spent = true }, Word, 0},
 	} {
 		r := Rules{Now: noon, Loop: true, Retry: time.Minute, Poll: 30 * time.Second}
 		if c.rule != nil {
 			c.rule(&r)
 		}
-		due, at := r.Due(&Directive{Name: "D-1", Hash: "h", Unit: Unit{Last: c.u}})
+		due, at := r.Due(&Directive{Name: "D-1", Hash: "h", Unit: Unit{Last: c.u, Stop: strings.HasSuffix(name, "its branch")}})
 		if due != c.want || (due == Now || due == Later) && !at.Equal(noon.Add(c.in)) {
 			t.Errorf("%s: %d at %s", name, due, at)
+		}
+	}
+}
+
+// TestResume: who works takes no step that its time has not come for, and each as the unit's
+// rules have it.
+func TestResume(t *testing.T) {
+	at := func(state uow.State, hash string, reason uow.Reason, retries int64) *uow.Record {
+		u := &uow.Record{State: state, DirectiveHash: hash, ReasonCode: reason, Retries: retries, Time: uow.FormatTime(noon), Policy: uow.DefaultPolicy()}
+		u.Budget.Total.Pushes = 1000
+		return u
+	}
+	due := at(uow.Active, "h", "", 0)
+	due.Policy.PilotPulse, due.Pulse = 2, 2
+	for name, c := range map[string]struct {
+		u    *uow.Record
+		now  time.Time
+		due  Due
+		want uow.Event
+	}{
+		"new":                   {at(uow.Pending, "h", "", 0), noon, Now, uow.Activate},
+		"new, edited":           {at(uow.Pending, "old", "", 0), noon, Now, uow.Activate},
+		"at work":               {at(uow.Active, "h", "", 0), noon, Now, ""},
+		"a sign is due":         {due, noon, Word, ""},
+		"asks":                  {at(uow.PendingApproval, "h", uow.Question, 0), noon, Word, ""},
+		"asks, edited":          {at(uow.PendingApproval, "old", uow.Question, 0), noon, Now, uow.Approve},
+		"paused, edited":        {at(uow.Paused, "old", "", 0), noon, Word, ""},
+		"blocked, edited":       {at(uow.ZombiedSoft, "old", uow.ModelDenied, 0), noon, Now, uow.Clarify},
+		"blocked":               {at(uow.ZombiedSoft, "h", uow.ModelDenied, 0), noon, Word, ""},
+		"stale":                 {at(uow.ZombiedSoft, "h", uow.Stale, 99), noon, Now, uow.Retry},
+		"an outage":             {at(uow.ZombiedSoft, "h", uow.TransientFailure, 0), noon, Later, uow.Retry},
+		"an outage, later":      {at(uow.ZombiedSoft, "h", uow.TransientFailure, 0), noon.Add(time.Hour), Now, uow.Retry},
+		"trouble, no try left":  {at(uow.ZombiedSoft, "h", uow.Trouble, 99), noon, Now, uow.Exhaust},
+		"an outage, none left":  {at(uow.ZombiedSoft, "h", uow.TransientFailure, 99), noon, Word, ""},
+		"ended, for its report": {at(uow.Completed, "h", "", 0), noon, Now, ""},
+	} {
+		r := Rules{Now: c.now, Loop: true, Retry: time.Minute, Poll: 30 * time.Second}
+		if due, _, by := r.Resume(c.u, "h"); due != c.due || by.Event != c.want {
+			t.Errorf("%s: %d by %q", name, due, by.Event)
 		}
 	}
 }

@@ -21,9 +21,9 @@ func (r *Record) retryLimit() int64 {
 	return r.Policy.MaxRetries
 }
 
-// RetriesLeft is how often the agent may still try a unit again that waits for something
+// retriesLeft is how often the agent may still try a unit again that waits for something
 // that passes by itself; each try takes two pushes of the budget.
-func (r *Record) RetriesLeft() int64 {
+func (r *Record) retriesLeft() int64 {
 	left := r.retryLimit() - r.Retries
 	if r.ReasonCode == TransientFailure {
 		left = min(left, (r.Budget.Left().Pushes-reserve)/2)
@@ -34,7 +34,7 @@ func (r *Record) RetriesLeft() int64 {
 // RetriesSpent reports whether a unit that is ZOMBIED_SOFT waits for the PM because it was
 // tried again as often as it may be.
 func (r *Record) RetriesSpent() bool {
-	return r.Retries >= r.retryLimit() || r.ReasonCode == TransientFailure && r.RetriesLeft() == 0
+	return r.Retries >= r.retryLimit() || r.ReasonCode == TransientFailure && r.retriesLeft() == 0
 }
 
 // RetryAfter is how long after its last step such a unit is tried again: after an outage

@@ -21,6 +21,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/tier"
 	protocol "git-ward/protocols/lease"
+	"git-ward/protocols/loop"
 	"git-ward/protocols/schedule"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/lease"
@@ -112,7 +113,7 @@ func (r *repository) unit(directive, hash string, events ...uow.Event) {
 	for _, e := range events {
 		in := uow.Input{Event: e, Actor: uow.Agent, Time: noon, Reason: map[uow.Event]uow.Reason{
 			uow.Open: "DIRECTIVE_OPEN", uow.Activate: "WORK_STARTED", uow.Pause: "PILOT_HOLD", uow.Resume: "PILOT_RESUME", uow.Fail: uow.DirectiveGone, uow.Refine: "ANALYSIS_STARTED", uow.Archive: "ANALYSIS_DONE",
-			uow.Iterate: "ITERATION_BEGUN", uow.Heartbeat: "PILOT_SIGNAL"}[e]}
+			uow.Block: uow.Stopped, uow.Iterate: "ITERATION_BEGUN", uow.Heartbeat: "PILOT_SIGNAL"}[e]}
 		if reasons := uow.Reasons(e, uow.Agent); len(reasons) == 0 {
 			in.Actor = uow.PM
 		}
@@ -152,7 +153,7 @@ func (r *repository) over() {
 // is to be put away is, and what was in the middle when the time was over.
 func TestKnown(t *testing.T) {
 	tier.First(t, "real repositories with journals")
-	r := newRepository(t, "", "- after: D-1\n- priority: 5\n", "- priority: 7\n", "", "", "", "", "")
+	r := newRepository(t, "", "- after: D-1\n- priority: 5\n", "- priority: 7\n", "", "", "", "", "", "")
 	h := r.host(1, nil)
 	h.start()
 	look := func() {
@@ -167,6 +168,7 @@ func TestKnown(t *testing.T) {
 	r.unit("D-4", hash("D-4"), uow.Open, uow.Activate, uow.Iterate, uow.Heartbeat)
 	r.unit("D-6", "0000000000000000000000000000000000000000000000000000000000000000", uow.Open, uow.Activate)
 	r.unit("D-7", hash("D-7"), uow.Open, uow.Activate, uow.Iterate, uow.Pause, uow.Resume)
+	r.unit("D-9", hash("D-9"), uow.Open, uow.Activate, uow.Block)
 	r.unit("D-19", hash("D-1"), uow.Open, uow.Activate) // it is not listed
 	r.unit("D-20", hash("D-1"), uow.Open, uow.Activate, uow.Fail, uow.Refine, uow.Archive)
 	r.commit(uow.RefPrefix+"D-8.1", uow.File, "garbage")
@@ -183,7 +185,7 @@ func TestKnown(t *testing.T) {
 		}
 		return names
 	}
-	if got, want := begins(false), []string{"D-3", "D-4", "D-6", "D-7", "D-8", "D-19"}; !slices.Equal(got, want) {
+	if got, want := begins(false), []string{"D-3", "D-4", "D-6", "D-7", "D-8", "D-9", "D-19"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if got, want := begins(true), []string{"D-4", "D-19"}; !slices.Equal(got, want) {
@@ -191,6 +193,11 @@ func TestKnown(t *testing.T) {
 	}
 	if moved, err := h.look(t.Context()); moved || err != nil {
 		t.Error("nothing has moved:", moved, err)
+	}
+	r.commit(schedule.Work+"D-9", loop.StopPath, "wait")
+	look()
+	if got := begins(false); slices.Contains(got, "D-9") {
+		t.Errorf("scratch/STOP on its branch: %v", got)
 	}
 	r.push(strings.Replace(r.doc, "### D-1: x", "### D-1: z", 1)) // which is paused
 	look()

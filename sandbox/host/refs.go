@@ -17,7 +17,7 @@ import (
 
 // refs is what a launch knows of refs. Of what has not moved nothing is read again.
 type refs struct {
-	marks [3]git.Mark // of units, control and leases, when they were read as
+	marks [4]git.Mark // of units, control, leases and work branches, when they were read as
 	known schedule.Known
 	stop  bool // scratch/STOP is on control
 	held  map[string]time.Time
@@ -28,11 +28,14 @@ func (h *Host) look(ctx context.Context) (moved bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r, repo, control := &h.refs, h.Book.Repo, h.Settings.Control.Ref()
-	marks := [3]git.Mark{repo.Mark(uow.RefPrefix), repo.Mark(control), repo.Mark(lease.Prefix)}
+	marks := [4]git.Mark{repo.Mark(uow.RefPrefix), repo.Mark(control), repo.Mark(lease.Prefix)}
+	if r.known.Shared = !h.Settings.Control.Split(); r.known.Shared {
+		marks[3] = repo.Mark(schedule.Work)
+	}
 	if marks == r.marks {
 		return false, nil
 	}
-	if marks[0] != r.marks[0] || marks[1] != r.marks[1] {
+	if marks[0] != r.marks[0] || marks[1] != r.marks[1] || marks[3] != r.marks[3] {
 		reader := repo.Reader(ctx)
 		defer reader.Close()
 		if marks[1] != r.marks[1] {
@@ -92,7 +95,7 @@ type trace struct {
 // trace is a directive's as it is known now. A branch that cannot be read has not moved; nor does
 // maintenance, which packs refs, move one.
 func (r *refs) trace(ctx context.Context, repo *git.Repo, directive string) trace {
-	branch, _ := repo.Ref(ctx, "refs/heads/agent/"+directive)
+	branch, _ := repo.Ref(ctx, schedule.Work+directive)
 	t := trace{tip: r.known.Tip(directive), branch: branch}
 	if d := r.known.Directive(directive); d != nil {
 		t.state, t.hash = d.State, d.Hash
