@@ -23,10 +23,10 @@ func Compare(a, b Directive) int {
 // not closed, in the order of the line. Closed is closed, by what report it may be, a drop
 // included; a directive that is not listed is waited for, too (Parse says so). A closed
 // directive waits for nothing.
-func (doc *Document) Waits(d Directive) []string { return doc.Waiting()(d) }
+func (doc *Document) Waits(d Directive) []string { return doc.waiting()(d) }
 
-// Waiting is Waits for who asks of many: it reads the document once.
-func (doc *Document) Waiting() func(Directive) []string {
+// waiting is Waits of many: it reads the document once.
+func (doc *Document) waiting() func(Directive) []string {
 	states := doc.states()
 	closed := make(map[string]bool, len(doc.Directives))
 	for _, d := range doc.Directives {

@@ -139,7 +139,7 @@ func lookThrough(t *testing.T, src string, n int) (bytes uint64, f findings) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	doc.checkAfter(&f)
-	waiting := doc.Waiting()
+	waiting := doc.waiting()
 	for _, d := range doc.Directives {
 		waiting(d)
 	}

@@ -108,7 +108,7 @@ func checkRoundTrip(t *testing.T, doc *Document) {
 // it waits for are closed one after the other.
 func checkBegins(t *testing.T, doc *Document) {
 	t.Helper()
-	waiting, done := doc.Waiting(), map[string]bool{}
+	waiting, done := doc.waiting(), map[string]bool{}
 	for range doc.Directives {
 		for _, d := range doc.Directives {
 			done[d.Name()] = !slices.ContainsFunc(waiting(d), func(name string) bool { return !done[name] })

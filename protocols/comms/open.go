@@ -47,9 +47,13 @@ func (r Report) Dropped() bool {
 
 // Dropped reports whether a report drops the directive as it stands.
 func (doc *Document) Dropped(d Directive) bool {
-	return slices.ContainsFunc(doc.Reports, func(r Report) bool {
-		return r.Directive == d.Name() && r.Dropped() && r.DirectiveHash() == d.Hash()
-	})
+	hash := d.Hash()
+	return slices.ContainsFunc(doc.Reports, func(r Report) bool { return r.drops(d.Name(), hash) })
+}
+
+// drops reports whether the report drops a directive of this text.
+func (r Report) drops(name, hash string) bool {
+	return r.Directive == name && r.Dropped() && r.DirectiveHash() == hash
 }
 
 func validHash(s string) bool {
@@ -93,8 +97,33 @@ func (t stateTable) of(d Directive) State { return t[version{d.Name(), d.Hash()}
 // package does not.
 func (doc *Document) State(d Directive) State { return doc.states().of(d) }
 
-// States is State for who asks of many: it reads the reports once.
-func (doc *Document) States() func(Directive) State { return doc.states().of }
+// Said is what a document says of a directive besides its text.
+type Said struct {
+	Hash    string // of its text; "" where it is not listed
+	State   State
+	Dropped bool     // a report drops this text
+	Waits   []string // see Document.Waits
+	Newest  *Report  // of whatever text of it; nil for none
+}
+
+// Said is what the document says of every directive that is listed or has a report, by name,
+// for who asks of many: it reads the reports once.
+func (doc *Document) Said() map[string]Said {
+	states, waits := doc.states(), doc.waiting()
+	list := make(map[string]Said, len(doc.Directives))
+	for _, d := range doc.Directives {
+		hash := d.Hash()
+		list[d.Name()] = Said{Hash: hash, State: states[version{d.Name(), hash}], Waits: waits(d)}
+	}
+	for i := range doc.Reports {
+		r := &doc.Reports[i]
+		said := list[r.Directive]
+		said.Newest = r
+		said.Dropped = said.Dropped || said.Hash != "" && r.drops(r.Directive, said.Hash)
+		list[r.Directive] = said
+	}
+	return list
+}
 
 // Open lists the directives that wait for work, in the order of Compare (COMMS-3,
 // MANY-1). Some may wait for others first: see Waits.

@@ -24,12 +24,9 @@ type Directive struct {
 	Name     string
 	ID       int
 	Priority int
-	State    comms.State
-	Hash     string
-	Waits    []string // what it comes after, and is not closed
-	Dropped  bool
-	Gone     bool // it is not listed, and has a unit
-	Unit     Unit
+	comms.Said
+	Gone bool // it is not listed, and has a unit
+	Unit Unit
 }
 
 // Unit is what a journal says.

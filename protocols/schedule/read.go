@@ -36,18 +36,10 @@ type known struct {
 
 // Control takes what the control branch says.
 func (k *Known) Control(doc *comms.Document) {
-	state, waits := doc.States(), doc.Waiting()
-	dropped := map[[2]string]bool{}
-	for _, r := range doc.Reports {
-		if r.Dropped() {
-			dropped[[2]string{r.Directive, r.DirectiveHash()}] = true
-		}
-	}
+	all := doc.Said()
 	k.listed = k.listed[:0:0]
 	for _, d := range doc.Directives {
-		hash := d.Hash()
-		k.listed = append(k.listed, Directive{Name: d.Name(), ID: d.ID, Priority: d.Options.Priority, State: state(d), Hash: hash,
-			Waits: waits(d), Dropped: dropped[[2]string{d.Name(), hash}]})
+		k.listed = append(k.listed, Directive{Name: d.Name(), ID: d.ID, Priority: d.Options.Priority, Said: all[d.Name()]})
 	}
 	k.join()
 }

@@ -109,7 +109,7 @@ func newLife(t *testing.T, random *rand.Rand) *life {
 	l.s = State{Rules: Rules{Now: noon, Loop: random.IntN(8) > 0, Retry: time.Minute, Poll: time.Minute, Linger: time.Duration(random.IntN(3)) * time.Minute},
 		Held: map[string]time.Time{}, Stopped: map[string]bool{}, Rests: map[string]Rest{}}
 	for i := range 1 + random.IntN(8) {
-		l.s.Directives = append(l.s.Directives, Directive{Name: fmt.Sprintf("D-%d", i+1), ID: i + 1, Priority: random.IntN(3), Hash: "h"})
+		l.s.Directives = append(l.s.Directives, Directive{Name: fmt.Sprintf("D-%d", i+1), ID: i + 1, Priority: random.IntN(3), Said: comms.Said{Hash: "h"}})
 	}
 	for i := range 1 + random.IntN(3) {
 		l.s.Slots = append(l.s.Slots, Slot{Number: i + 1})
@@ -292,7 +292,7 @@ func TestDue(t *testing.T) {
 		r := Rules{Now: noon, Loop: true}
 		u := &uow.Record{State: c.state, DirectiveHash: "h"}
 		for hash, want := range map[string]string{"h": c.same, "other": c.other} {
-			due, _ := r.Due(&Directive{Name: "D-1", Hash: hash, Unit: Unit{Last: u}})
+			due, _ := r.Due(&Directive{Name: "D-1", Said: comms.Said{Hash: hash}, Unit: Unit{Last: u}})
 			if got := []string{"now", "later", word, over}[due]; got != want {
 				t.Errorf("%s of %s: %s, want %s", c.state, hash, got, want)
 			}
@@ -324,7 +324,7 @@ func TestDue(t *testing.T) {
 		if c.rule != nil {
 			c.rule(&r)
 		}
-		due, at := r.Due(&Directive{Name: "D-1", Hash: "h", Unit: Unit{Last: c.u, Stop: strings.HasSuffix(name, "its branch")}})
+		due, at := r.Due(&Directive{Name: "D-1", Said: comms.Said{Hash: "h"}, Unit: Unit{Last: c.u, Stop: strings.HasSuffix(name, "its branch")}})
 		if due != c.want || (due == Now || due == Later) && !at.Equal(noon.Add(c.in)) {
 			t.Errorf("%s: %d at %s", name, due, at)
 		}

@@ -37,22 +37,14 @@ type Desk struct {
 	tips   map[string]string // of the work branches, by ref; nil before they are read
 	by     map[string][]state.Unit
 	named  map[string]*comms.Directive
-	says   map[string]says // what the reports say, by directive
+	said   map[string]comms.Said // by directive
 	record func(tip string) (*uow.Record, error)
-}
-
-// says is what the reports say of a directive.
-type says struct {
-	state   comms.State // of its present text
-	dropped bool
-	newest  *comms.Report
-	after   []string // what it waits for
 }
 
 // Open reads what is the same for all directives. record reads a unit's newest record; nil
 // is for state.Record.
 func Open(r state.Reader, refs Refs, record func(tip string) (*uow.Record, error)) (*Desk, error) {
-	d := &Desk{reader: r, refs: refs, by: map[string][]state.Unit{}, named: map[string]*comms.Directive{}, says: map[string]says{}, record: record}
+	d := &Desk{reader: r, refs: refs, by: map[string][]state.Unit{}, named: map[string]*comms.Directive{}, record: record}
 	if record == nil {
 		d.record = func(tip string) (*uow.Record, error) { return state.Record(r, tip) }
 	}
@@ -66,7 +58,10 @@ func Open(r state.Reader, refs Refs, record func(tip string) (*uow.Record, error
 	for _, unit := range d.Units {
 		d.by[unit.ID.Directive] = append(d.by[unit.ID.Directive], unit)
 	}
-	d.read()
+	d.said = d.Doc.Said()
+	for i := range d.Doc.Directives {
+		d.named[d.Doc.Directives[i].Name()] = &d.Doc.Directives[i]
+	}
 	return d, nil
 }
 
@@ -77,25 +72,6 @@ func Documents(r state.Files, control string) (state.Comms, error) {
 		err = diag.Hint(fmt.Errorf("the branch %s has no %s", control, comms.Path), "is this a repository of Ward's? its control branch is named by git config ward.control")
 	}
 	return doc, err
-}
-
-// read goes through the reports once.
-func (d *Desk) read() {
-	states, waiting := d.Doc.States(), d.Doc.Waiting()
-	for i := range d.Doc.Directives {
-		one := &d.Doc.Directives[i]
-		d.named[one.Name()] = one
-		d.says[one.Name()] = says{state: states(*one), after: waiting(*one)}
-	}
-	for i := range d.Doc.Reports {
-		r := &d.Doc.Reports[i]
-		said := d.says[r.Directive]
-		said.newest = r
-		if one := d.named[r.Directive]; r.Dropped() && one != nil && r.DirectiveHash() == one.Hash() {
-			said.dropped = true
-		}
-		d.says[r.Directive] = said
-	}
 }
 
 // UnitsOf are the units of a directive, oldest first.
@@ -117,8 +93,8 @@ func (d *Desk) Gone() (list []string) {
 // Position is what the refs say of a directive ("D-1") and of one of its units, 0 for the
 // newest, but for what the project has of it.
 func (d *Desk) Position(name string, unit int) (p review.Position, err error) {
-	said := d.says[name]
-	p = review.Position{Name: name, Directive: d.named[name], Reported: said.state, Dropped: said.dropped, Report: said.newest, After: said.after}
+	said := d.said[name]
+	p = review.Position{Name: name, Directive: d.named[name], Reported: said.State, Dropped: said.Dropped, Report: said.Newest, After: said.Waits}
 	if p.Branch, err = d.branch(name); err != nil {
 		return p, err
 	}
