@@ -37,24 +37,14 @@ func (w *Work) goesOn(ctx context.Context, units []*Journal) (err error) {
 // one. The number is the iteration's in the journal. The error is stop.Refused where
 // the tree cannot be committed.
 func (w *Work) Iterate(ctx context.Context, number int, words string) (string, error) {
-	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
-		return "", err
-	}
-	if err := w.clone.exclude(); err != nil {
-		return "", err
-	}
 	if err := w.ready(ctx); err != nil {
 		return "", err
-	}
-	if _, err := w.clone.git(ctx, "diff", "--cached", "--quiet"); err == nil {
-		return w.Head(ctx)
 	}
 	trailers := []string{record.TrailerDirective + ": " + w.Directive.Name(), fmt.Sprintf("%s: %d", record.TrailerIteration, number)}
 	if w.Record != nil && !w.Record.local {
 		trailers = append(trailers, record.TrailerRecord+": "+w.Record.Ref())
 	}
-	text := message(w.subject(words), "", trailers) + "\n"
-	if _, _, err := w.clone.store.runInput(ctx, w.clone.dir, text, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"); err != nil {
+	if err := w.commit(ctx, message(w.subject(words), "", trailers), false); err != nil {
 		return "", err
 	}
 	return w.Head(ctx)

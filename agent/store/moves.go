@@ -83,9 +83,8 @@ func (w *Work) Offer(ctx context.Context) error {
 			return false, pushErr
 		}
 		if err := w.lookAgain(ctx); err != nil {
-			return false, errors.Join(pushErr, err)
-		}
-		if w.raced {
+			pushErr = errors.Join(err, pushErr) // a conflict says more than that the push came too late
+		} else if w.raced {
 			return false, nil
 		}
 		if stop.Is(pushErr, stop.Refused) {
@@ -104,8 +103,8 @@ func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
 	if claims(step) {
 		w.since = step.Claim.Commit
 	}
-	if w.Record != nil {
-		w.Record.remote = w.Record.tip
+	if r := w.Record; r != nil && !r.local {
+		r.remote = r.tip
 	}
 	if w.base, err = w.Head(ctx); err == nil && (claims(step) || w.tip != "" || w.hasWork(ctx, w.base)) {
 		w.tip = w.base
@@ -133,10 +132,10 @@ func (w *Work) below(ctx context.Context) (moved bool, err error) {
 		return false, err
 	}
 	if tip != w.tip {
-		moved, w.tip = true, tip
 		if err := w.takeIn(ctx, tip, head); err != nil {
 			return false, err
 		}
+		moved, w.tip = true, tip // not before: a push may take back nothing that ours does not stand on
 	}
 	if w.Record == nil || w.Record.local {
 		return moved, nil
@@ -234,8 +233,11 @@ func (r *Record) difference(ctx context.Context, old, new string) (map[string][]
 }
 
 // drop takes record and branch back to what the remote has, after a refusal: what they
-// held lies in the working tree.
+// held lies in the working tree. A record that no remote is to have stays.
 func (w *Work) drop(ctx context.Context) error {
+	if w.Record == nil || w.Record.local {
+		return w.undo(ctx)
+	}
 	return errors.Join(w.undo(ctx), w.Record.drop(ctx))
 }
 

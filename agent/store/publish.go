@@ -3,62 +3,43 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/record"
 )
 
 // textSize bounds the model's last words in a commit message.
 const textSize = 8 << 10
 
-// Publish commits all that the working tree holds and pushes the branch. With
-// done the commit ends the work: it is made even when nothing changed, and Done
+// Publish commits all that the working tree holds, for work without a unit, and offers the
+// branch. With done the commit ends the work: it is made even when nothing changed, and Done
 // is set when the remote has it. text goes into its message.
 //
 // Its error is stop.Refused when the model can mend it.
 func (w *Work) Publish(ctx context.Context, text string, done bool) error {
-	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
-		return err
-	}
 	if err := w.ready(ctx); err != nil {
 		return err
 	}
 	text = cleanLines(diag.Cut(text, textSize))
-	if err := w.commit(ctx, text, done); err != nil {
+	if err := w.commit(ctx, w.message(text, done), done); err != nil {
 		return err
 	}
-	err := w.deliver(ctx, text, done)
-	if stop.Is(err, stop.Refused) {
-		// What is refused may be a commit, and a commit cannot be mended by one on
-		// top of it.
-		if undoErr := w.undo(ctx); undoErr != nil {
-			return undoErr
+	err := w.Offer(ctx)
+	if stop.Is(err, stop.Refused) { // a push of the agent before this one may have arrived, and ended the work
+		if tip, failed := w.clone.remote(ctx, w.Branch); failed == nil && tip != "" {
+			if w.Done, failed = w.findDone(ctx, tip); failed == nil && w.Done != nil {
+				return nil
+			}
 		}
 	}
+	if err == nil && done {
+		w.Done = &Done{w.tip, text}
+	}
 	return err
-}
-
-// deliver pushes the branch, and after a lost race once more.
-func (w *Work) deliver(ctx context.Context, text string, done bool) error {
-	return git.Update(ctx, w.race("pushed"), func() (bool, error) {
-		head, err := w.clone.resolve(ctx, "HEAD")
-		if err != nil {
-			return false, err
-		}
-		pushErr := w.clone.push(ctx, head, w.Branch)
-		if pushErr == nil {
-			w.tip = head
-			if done {
-				w.Done = &Done{head, text}
-			}
-			return true, nil
-		}
-		return w.settle(ctx, head, pushErr)
-	})
 }
 
 // race is for what others may do to the branch meanwhile.
@@ -68,6 +49,12 @@ func (w *Work) race(done string) git.Race {
 
 // ready takes all that the working tree holds into the index.
 func (w *Work) ready(ctx context.Context) error {
+	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
+		return err
+	}
+	if err := w.clone.exclude(); err != nil {
+		return err
+	}
 	if err := w.committable(ctx); err != nil {
 		return err
 	}
@@ -104,31 +91,25 @@ func refuse(format string, args ...any) error {
 	return stop.Refuse(diag.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// commit makes the commit that ends the work, or one of what there is so far.
-func (w *Work) commit(ctx context.Context, text string, done bool) error {
+// commit makes a commit of the index. Where nothing changed there is one only if empty.
+func (w *Work) commit(ctx context.Context, message string, empty bool) error {
 	args := []string{"commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"}
-	if done {
+	if empty {
 		args = append(args, "--allow-empty")
 	} else if _, err := w.clone.git(ctx, "diff", "--cached", "--quiet"); err == nil {
 		return nil
 	}
-	_, _, err := w.clone.store.runInput(ctx, w.clone.dir, w.message(text, done), args...)
+	_, _, err := w.clone.store.runInput(ctx, w.clone.dir, message+"\n", args...)
 	return err
 }
 
-// message is the commit message: the subject, the model's words, the trailers.
+// message is that of work without a unit, by whose trailers its end is found again.
 func (w *Work) message(text string, done bool) string {
-	var b strings.Builder
-	subject := "agent: " + w.Directive.Name() + " " + w.Directive.Title.String()
-	b.WriteString(diag.Clean(diag.Cut(subject, 100)) + "\n\n")
-	if text != "" {
-		b.WriteString(text + "\n\n")
-	}
-	fmt.Fprintf(&b, "%s: %s\n%s: %s\n", trailerDirective, w.Directive.Name(), trailerHash, w.Directive.Hash())
+	trailers := []string{record.TrailerDirective + ": " + w.Directive.Name(), trailerHash + ": " + w.Directive.Hash()}
 	if done {
-		fmt.Fprintf(&b, "%s: %s\n", trailerWork, workDone)
+		trailers = append(trailers, trailerWork+": "+workDone)
 	}
-	return b.String()
+	return message("agent: "+w.Directive.Name()+" "+w.Directive.Title.String(), text, trailers)
 }
 
 // cleanLines makes a model's words fit for a commit message: the hooks refuse what
@@ -139,40 +120,6 @@ func cleanLines(text string) string {
 		lines[i] = strings.TrimRight(diag.Clean(strings.ReplaceAll(line, "\t", "    ")), " ")
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
-}
-
-// settle finds out why a push did not go through, by where the branch is now:
-// settled when the remote has the end of the work after all; stop.Refused or trouble
-// when nobody else moved it; else it is merged and worth another try.
-func (w *Work) settle(ctx context.Context, head string, pushErr error) (settled bool, err error) {
-	if ctx.Err() != nil {
-		return false, pushErr
-	}
-	if err := w.clone.fetch(ctx); err != nil {
-		return false, errors.Join(pushErr, err)
-	}
-	tip, err := w.clone.remote(ctx, w.Branch)
-	if err != nil {
-		return false, err
-	}
-	if tip == "" {
-		return false, pushErr
-	}
-	// A push that was cut off after it arrived, or one of the agent before us.
-	if w.Done, err = w.findDone(ctx, tip); err != nil || w.Done != nil || tip == head {
-		return true, err
-	}
-	mine, err := w.clone.isAncestor(ctx, tip, head)
-	if err != nil {
-		return false, err
-	}
-	if mine {
-		return false, pushErr
-	}
-	if _, err := w.clone.git(ctx, "merge", "--quiet", "--no-edit", tip); err != nil {
-		return false, w.conflict(ctx, err)
-	}
-	return false, nil
 }
 
 // conflict gives up a merge with what somebody else pushed to the branch.

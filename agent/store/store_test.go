@@ -114,6 +114,53 @@ func TestDone(t *testing.T) {
 	}
 }
 
+// TestOthersWork: what somebody else pushed to the branch is merged, or the work waits until it
+// is: no push takes it back. An end of the work that arrived first is the end.
+func TestOthersWork(t *testing.T) {
+	tier.First(t, "it pushes to a branch from two sides")
+	s := newStore(t)
+	w := work(t, s)
+	branch, theirs := "refs/heads/"+w.Branch, ""
+	other := func(name, text, message string) {
+		blob := run(t, s.Bare, text, "hash-object", "-w", "--stdin")
+		tree := run(t, s.Bare, "100644 blob "+blob+"\t"+name+"\n", "mktree")
+		theirs = run(t, s.Bare, message, "commit-tree", tree, "-p", "main")
+		run(t, s.Bare, "", "update-ref", branch, theirs)
+	}
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(w.Dir(), "f"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other("f", "theirs\n", "theirs\n")
+	write("ours\n")
+	for range 2 { // it is not merged meanwhile
+		err := w.Publish(t.Context(), "", true)
+		if refused := stop.As(err, stop.Refused); refused == nil || !strings.Contains(refused.Output, "has conflicts in f") || w.Done != nil {
+			t.Fatal(err)
+		}
+		if tip := run(t, s.Bare, "", "rev-parse", branch); tip != theirs {
+			t.Fatalf("their work was taken back: %s", tip)
+		}
+	}
+	run(t, w.Dir(), "", "commit", "--quiet", "--all", "--message=ours")
+	run(t, w.Dir(), "", "merge", "--quiet", "--strategy=ours", "--message=both", "origin/"+w.Branch)
+	if err := w.Publish(t.Context(), "both", true); err != nil || w.Done == nil {
+		t.Fatal(err)
+	}
+	run(t, s.Bare, "", "merge-base", "--is-ancestor", theirs, branch)
+	run(t, s.Bare, "", "update-ref", "-d", branch)
+
+	if w = work(t, s); w.Done != nil {
+		t.Fatalf("%+v", w.Done)
+	}
+	other("f", "theirs\n", w.message("done", true)+"\n")
+	write("ours\n")
+	if err := w.Publish(t.Context(), "", true); err != nil || w.Done == nil || w.Done.Commit != theirs {
+		t.Errorf("%v %+v", err, w.Done)
+	}
+}
+
 // TestReportOnce: a report that is there already is not made again, but what was
 // blocked may be done later.
 func TestReportOnce(t *testing.T) {
@@ -164,7 +211,7 @@ func TestPublished(t *testing.T) {
 	if err := w.ready(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.commit(ctx, "", false); err != nil {
+	if err := w.commit(ctx, "x", false); err != nil {
 		t.Fatal(err)
 	}
 	if why := unpublished(); !strings.HasSuffix(why, " is not pushed") {

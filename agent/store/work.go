@@ -13,15 +13,15 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
 )
 
 // Trailers of the commit that ends the work on a directive. With them on the
 // remote's branch the model is not asked again, whatever happens to the report.
 const (
-	trailerDirective = "Ward-Directive"
-	trailerHash      = "Ward-Directive-Hash"
-	trailerWork      = "Ward-Work"
-	workDone         = "done"
+	trailerHash = "Ward-Directive-Hash"
+	trailerWork = "Ward-Work"
+	workDone    = "done"
 )
 
 // markerDepth is how many of the newest commits are searched for the trailers.
@@ -168,7 +168,7 @@ func (w *Work) findDone(ctx context.Context, tip string) (*Done, error) {
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		id, message, _ := strings.Cut(entry, "\n")
-		if hasTrailer(message, trailerWork, workDone) && hasTrailer(message, trailerDirective, w.Directive.Name()) &&
+		if hasTrailer(message, trailerWork, workDone) && hasTrailer(message, record.TrailerDirective, w.Directive.Name()) &&
 			hasTrailer(message, trailerHash, w.Directive.Hash()) {
 			return &Done{id, messageBody(message)}, nil
 		}

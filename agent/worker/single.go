@@ -105,14 +105,18 @@ func (s *single) timely(ctx context.Context, solver solver, findings string) (st
 // keep pushes what an unfinished solver has so far, without the trailers of finished
 // work, if the remote takes it.
 func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
-	kept := fmt.Sprintf("What it had so far is on %s.\n", s.work.Branch)
+	kept := ""
 	err := s.work.Publish(ctx, "Unfinished: "+stopped.Why, false)
 	if refused := stop.As(err, stop.Refused); refused != nil {
-		kept = "What it had so far was refused:\n\n" + diag.Indent(refused.Output)
+		kept = " What it had so far was refused:\n\n" + diag.Indent(refused.Output)
 	} else if err != nil {
 		return err
+	} else if pushed, err := s.work.HasBranch(ctx, s.work.Branch); err != nil {
+		return err
+	} else if pushed {
+		kept = fmt.Sprintf(" What it had so far is on %s.\n", s.work.Branch)
 	}
-	return &stop.Stop{Kind: stopped.Kind, Why: stopped.Why + " " + kept, Output: stopped.Output}
+	return &stop.Stop{Kind: stopped.Kind, Why: stopped.Why + kept, Output: stopped.Output}
 }
 
 // wait tells the PM what the work waits for. A question suspends the directive, and an edit

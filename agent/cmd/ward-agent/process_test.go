@@ -289,9 +289,10 @@ func TestDoor(t *testing.T) {
 	if reports := s.reports(); len(reports) != 2 {
 		t.Errorf("%d reports\n%s", len(reports), log)
 	}
-	// By the step itself, by the agent, and the report; for two directives.
-	if n := served(); n != 6 {
-		t.Errorf("%d pushes came through the door, not 6", n)
+	// By the step itself; by the agent, which sees that the branch has moved, and then again;
+	// and the report; for two directives.
+	if n := served(); n != 8 {
+		t.Errorf("%d pushes came through the door, not 8", n)
 	}
 }
 
