@@ -181,51 +181,12 @@ func (r *unitRun) afterwards(ctx context.Context) error {
 		return err
 	}
 	if report == nil {
-		if err := r.keepWords(ctx, r.lostWords()); err != nil {
-			return err
-		}
+		r.unit.keepLost(ctx, r.work)
 		if report, err = r.late(ctx); err != nil {
 			return err
 		}
 	}
 	return r.close(ctx, report)
-}
-
-// keepWords leaves on the record what a run that was killed said in a unit that is at its
-// end. What the remote does not take is dropped, and named.
-func (r *unitRun) keepWords(ctx context.Context, words string) error {
-	if words == "" {
-		return nil
-	}
-	if err := cycle.KeepWords(ctx, r.work, r.unit.journal, words); err != nil {
-		return err
-	}
-	err := r.work.Offer(ctx)
-	refused := stop.As(err, stop.Refused)
-	if refused == nil || len(refused.Findings) == 0 {
-		return err
-	}
-	r.log.Warn().Str("findings", refused.Output).Msg("what was said until the end was refused; it is left out")
-	if err := r.work.Restart(ctx); err != nil {
-		return err
-	}
-	return cycle.KeepWords(ctx, r.work, r.unit.journal, "[not kept: the remote refused it: "+refused.Findings[0].Rule+"]")
-}
-
-// keepLast leaves on the record what was said last in a unit that is to be ended because of
-// its directive. That it cannot keeps no unit from its end.
-func (r *unitRun) keepLast(ctx context.Context) {
-	words := r.lostWords()
-	if words == "" {
-		return
-	}
-	err := r.work.Begin(ctx, r.unit.journal, r.unit.earlier)
-	if err == nil {
-		err = r.keepWords(ctx, words)
-	}
-	if err != nil {
-		r.log.Warn().Err(err).Str("unit", r.unit.journal.ID.String()).Msg("what was said until the end is not kept")
-	}
 }
 
 // late is the report of a unit that ended without one, from what the record has.

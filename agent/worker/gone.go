@@ -38,10 +38,8 @@ func (p *pass) end(ctx context.Context, j *store.Journal) error {
 	if err != nil {
 		return err
 	}
-	u := &unit{store: p.deps.store, config: p.deps.config, directive: comms.Directive{ID: number}, log: p.deps.log, journal: j}
-	if lostWords(p.deps, j) != "" {
-		p.keepWords(ctx, u)
-	}
+	u := &unit{store: p.deps.store, config: p.deps.config, directive: comms.Directive{ID: number}, heard: p.deps.heard, log: p.deps.log, journal: j}
+	u.keepLost(ctx, nil)
 	for _, in := range closing(j.Last()) {
 		if in.Event == uow.Archive {
 			if err := p.tellGone(ctx, j); err != nil {
@@ -64,19 +62,6 @@ func (p *pass) tellGone(ctx context.Context, j *store.Journal) error {
 	text := fmt.Sprintf("%s is not among the directives any more, so its unit %s is ended. agent/%s and refs/ward/record/%s hold what was done.",
 		j.ID.Directive, j.ID, j.ID.Directive, j.ID)
 	return p.deps.store.ReportOnce(ctx, "gone "+j.ID.String(), comms.NewReport{Time: time.Now(), Directive: j.ID.Directive, Status: comms.Info, Text: text})
-}
-
-// keepWords leaves on the record what was said last in a unit that nobody goes on with.
-func (p *pass) keepWords(ctx context.Context, u *unit) {
-	w, err := p.deps.store.Work(ctx, u.directive)
-	if err != nil {
-		u.log.Warn().Err(err).Str("unit", u.journal.ID.String()).Msg("what was said until the end is not kept")
-		return
-	}
-	defer w.Close()
-	r := newUnitRun(p.deps, u.directive, w, u.log)
-	r.unit = u
-	r.keepLast(ctx)
 }
 
 // closing are the agent's steps from where a unit stands to the archive.

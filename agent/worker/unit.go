@@ -28,6 +28,7 @@ type unit struct {
 	config    *config.Config
 	directive comms.Directive
 	live      *interaction.Live
+	heard     string // see deps
 	log       zerolog.Logger
 
 	journal     *store.Journal
@@ -37,9 +38,9 @@ type unit struct {
 }
 
 // open finds the directive's present unit, or makes the next one where the rules let
-// the agent do so (UOW-2). Leave is called before one is ended whose directive was edited
-// while it was worked on.
-func (u *unit) open(ctx context.Context, leave func(ctx context.Context)) error {
+// the agent do so (UOW-2). One whose directive was edited while it was worked on is ended, and
+// leaves on the work's record what was said in it.
+func (u *unit) open(ctx context.Context, w *store.Work) error {
 	journals, err := u.store.Journals(ctx, u.directive.Name())
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func (u *unit) open(ctx context.Context, leave func(ctx context.Context)) error 
 		id.K = u.journal.ID.K + 1
 		last := u.journal.Last()
 		if last.State == uow.Active && last.DirectiveHash != u.directive.Hash() {
-			leave(ctx)
+			u.keepLost(ctx, w)
 			if err := u.step(ctx, uow.Input{Event: uow.Fail, Reason: uow.DirectiveChanged}); err != nil {
 				return err
 			}

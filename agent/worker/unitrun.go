@@ -10,7 +10,6 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/cycle"
-	"git-ward/agent/interaction"
 	"git-ward/agent/skeptic"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
@@ -33,14 +32,14 @@ type unitRun struct {
 }
 
 func newUnitRun(d *deps, directive comms.Directive, w *store.Work, log zerolog.Logger) *unitRun {
-	return &unitRun{deps: d, work: w, log: log, unit: &unit{store: d.store, config: d.config, directive: directive, live: d.live, log: log}}
+	return &unitRun{deps: d, work: w, log: log, unit: &unit{store: d.store, config: d.config, directive: directive, live: d.live, heard: d.heard, log: log}}
 }
 
 // run takes a directive through a unit of work and the bounded loop to its report
 // (AGT-4). A unit that waits for somebody is left alone: nothing is done, and no
 // error.
 func (r *unitRun) run(ctx context.Context) error {
-	if err := r.unit.open(ctx, r.keepLast); err != nil {
+	if err := r.unit.open(ctx, r.work); err != nil {
 		return err
 	}
 	if err := r.work.Begin(ctx, r.unit.journal, r.unit.earlier); err != nil {
@@ -118,20 +117,13 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
 		Team:      func(ctx context.Context) (cycle.Team, error) { return r.team(ctx, subagents) },
 		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Signals: r.signals, Refusals: d.config.Agent.Refusals,
-		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Words: r.lostWords,
+		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Words: r.unit.lost,
 	}
 	ended, err := l.Run(ctx)
 	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {
 		err = why // whatever else its end has brought about
 	}
 	return ended, err
-}
-
-// lostWords is what runs before this one said of the iteration in progress.
-func (r *unitRun) lostWords() string { return lostWords(r.deps, r.unit.journal) }
-
-func lostWords(d *deps, j *store.Journal) string {
-	return interaction.LostWords(d.heard, j.Records)
 }
 
 // verdict waits for the host's verdict on a claim: as long as the verifier may take
