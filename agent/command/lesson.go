@@ -82,7 +82,7 @@ func extract(ctx context.Context, env *cli.Env) error {
 
 // recordLessons keeps lessons by a commit of a person's branch, or among an agent's papers.
 func recordLessons(ctx context.Context, env *cli.Env, tree *worktree.Tree, all []lesson.Lesson, from string, asJSON bool) error {
-	where, err := tree.Paper(ctx, lesson.Path)
+	where, err := tree.RecordPath(ctx, lesson.Path)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func apply(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if dir, err := tree.PapersDir(ctx); err != nil {
+	if dir, err := tree.RecordDir(ctx); err != nil {
 		return err
 	} else if dir != "" {
 		_, err = fmt.Fprintln(env.Stdout, "lessons are carried out when the unit ends, on a branch that begins at control: nothing to do here")

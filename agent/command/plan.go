@@ -137,7 +137,7 @@ func (o *planOptions) place(ctx context.Context, r *planrun.Runner, path string,
 	if r.Control, err = r.Tree.Documents(ctx); err != nil {
 		return err
 	}
-	dir, err := r.Tree.PapersDir(ctx)
+	dir, err := r.Tree.RecordDir(ctx)
 	if err != nil || dir == "" {
 		return err
 	}
@@ -171,7 +171,7 @@ func findPlan(ctx context.Context, tree *worktree.Tree, env *cli.Env, name strin
 		}
 		return "", nil, diag.Hint(fmt.Errorf("%s is neither a registered plan nor a file", name), "%s", hint)
 	}
-	return strings.TrimPrefix(path, worktree.Papers+"/"), text, err
+	return strings.TrimPrefix(path, worktree.RecordDir+"/"), text, err
 }
 
 // inTree is a file's path from the top of the working tree.
@@ -189,7 +189,7 @@ func readPlan(ctx context.Context, tree *worktree.Tree, path string) ([]byte, er
 	if !errors.Is(err, fs.ErrNotExist) {
 		return text, err
 	}
-	if path, err = tree.Paper(ctx, path); err != nil {
+	if path, err = tree.RecordPath(ctx, path); err != nil {
 		return nil, err
 	}
 	return tree.Read(path, plan.MaxBytes)
@@ -213,7 +213,7 @@ func (o *planOptions) runner(ctx context.Context, env *cli.Env, tree *worktree.T
 		Submit:  func(ctx context.Context, _ string) error { return submit(ctx, tree) },
 		Close: func(ctx context.Context, id string) (string, error) {
 			now := time.Now()
-			path, err := tree.Paper(ctx, task.PostMortemPath(now, id))
+			path, err := tree.RecordPath(ctx, task.PostMortemPath(now, id))
 			return "closed " + id + ": " + path, errors.Join(err, task.WritePostMortem(tree, path, id, now, "Each step of the plan is a commit (git log, Ward-Step)."))
 		},
 		Search: cmp.Or(o.search, set.Search.URL, env.Getenv(web.Variable)), Calls: own, Tools: outside,
@@ -235,7 +235,7 @@ func ended(text string) string {
 // submit pushes a person's branch. In an agent's clone the work is not committed yet: its
 // push comes when the iteration ends.
 func submit(ctx context.Context, tree *worktree.Tree) error {
-	if dir, err := tree.PapersDir(ctx); err != nil || dir != "" {
+	if dir, err := tree.RecordDir(ctx); err != nil || dir != "" {
 		return err
 	}
 	_, err := tree.Git(ctx, "push", "--quiet", "origin", "HEAD")
@@ -245,7 +245,7 @@ func submit(ctx context.Context, tree *worktree.Tree) error {
 // stateDir has logs/: the working tree, where git leaves logs/ out, or a directory of
 // .git's where the tree is that of a project which knows nothing of Ward.
 func stateDir(ctx context.Context, tree *worktree.Tree) (string, error) {
-	papers, err := tree.PapersDir(ctx)
+	papers, err := tree.RecordDir(ctx)
 	if err != nil {
 		return "", err
 	}

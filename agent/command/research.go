@@ -53,7 +53,7 @@ func researchPlan(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	slug, path := researchPath(topic)
-	paper, err := tree.Paper(ctx, path)
+	paper, err := tree.RecordPath(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,11 @@ func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic, sea
 	var said bytes.Buffer
 	sub.Stdout, sub.Stderr = &said, &said
 	slug, name := researchPath(topic)
-	path, err := tree.Paper(ctx, name)
+	path, err := tree.RecordPath(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	report, err := tree.Paper(ctx, "research/"+slug+".md")
+	report, err := tree.RecordPath(ctx, "research/"+slug+".md")
 	if err != nil {
 		return "", err
 	}

@@ -122,7 +122,7 @@ func taskClose(ctx context.Context, env *cli.Env, redact func(string) string) er
 // begun reports whether a task began, by the log of this clone: an action of that type, or any
 // for "". In an agent's clone the worker began it, whose log is not here.
 func begun(ctx context.Context, tree *worktree.Tree, log *activity.Log, id string, kind activity.Type) (bool, error) {
-	if dir, err := tree.PapersDir(ctx); err != nil || dir != "" {
+	if dir, err := tree.RecordDir(ctx); err != nil || dir != "" {
 		return err == nil, err
 	}
 	return log.Tells(id, kind)

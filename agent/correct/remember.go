@@ -124,7 +124,7 @@ func Present(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 		return nil, err
 	}
 	list, found := lesson.Parse(data)
-	papers, err := t.PapersDir(ctx)
+	papers, err := t.RecordDir(ctx)
 	if err == nil && papers != "" {
 		data, err = t.Read(path.Join(papers, lesson.Path), maxFile)
 		own, bad := lesson.Parse(data)
@@ -145,7 +145,7 @@ func Present(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 // Note adds lessons to the papers of an agent's clone, and says how many were new. They
 // are carried out when the unit ends, on a branch that begins at control.
 func Note(ctx context.Context, t *worktree.Tree, list []lesson.Lesson) (int, error) {
-	name, err := t.Paper(ctx, lesson.Path)
+	name, err := t.RecordPath(ctx, lesson.Path)
 	if err != nil {
 		return 0, err
 	}

@@ -20,16 +20,16 @@ import (
 
 // What an iteration leaves beside the files of 003.
 const (
-	changesFile = "changes.txt"  // what the work changed, a path a line; papers below .ward/
+	changesFile = "changes.txt"  // what the work changed, a path a line; the record's below .ward/
 	verdictFile = "verdict.json" // a copy of the host's note
 )
 
 const maxArtifacts = 200 // files of an iteration that are listed one by one
 
-// list is artifacts.json of what changed, and the files that carry it, the papers among
+// list is artifacts.json of what changed, and the files that carry it, those of the record among
 // them. Those, and what was deleted, is no file, or is too much to list, are named in
 // changes.txt.
-func (r *run) list(ctx context.Context, changes []store.Change, papers map[string][]byte) (list loop.Artifacts, files map[string][]byte, err error) {
+func (r *run) list(ctx context.Context, changes []store.Change, uncommitted map[string][]byte) (list loop.Artifacts, files map[string][]byte, err error) {
 	n := r.now.brief.Iteration
 	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: r.deps.Declaration.LoopID, Artifacts: []loop.Artifact{}}
 	add := func(path, role string, data []byte) {
@@ -53,13 +53,13 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 			add(c.Path, "artifact", data)
 		}
 	}
-	made := log.Len() > 0                                   // what tells of the work, as Ward itself writes it, is none
-	for _, path := range slices.Sorted(maps.Keys(papers)) { // they are none of the work's files, which artifacts.json lists
-		files[path] = papers[path]
+	made := log.Len() > 0                                        // what tells of the work, as Ward itself writes it, is none
+	for _, path := range slices.Sorted(maps.Keys(uncommitted)) { // they are none of the work's files, which artifacts.json lists
+		files[path] = uncommitted[path]
 		made = made || !strings.HasPrefix(path, record.PostMortems+"/")
 		fmt.Fprintf(&log, "A\t%s/%s\n", record.Dir, path)
 	}
-	if len(changes) > 0 || len(papers) > postMortems(papers) {
+	if len(changes) > 0 || len(uncommitted) > postMortems(uncommitted) {
 		path := r.path(n, changesFile)
 		files[path] = []byte(log.String())
 		if made {
@@ -74,10 +74,10 @@ func (r *run) list(ctx context.Context, changes []store.Change, papers map[strin
 	return list, files, err
 }
 
-// postMortems is how many papers are post-mortems: they say how work went, and are none
+// postMortems is how many of these files are post-mortems: they say how work went, and are none
 // (003, section 1, step 3).
-func postMortems(papers map[string][]byte) (n int) {
-	for path := range papers {
+func postMortems(uncommitted map[string][]byte) (n int) {
+	for path := range uncommitted {
 		if strings.HasPrefix(path, record.PostMortems+"/") {
 			n++
 		}

@@ -96,11 +96,11 @@ func (r *run) collected(ctx context.Context) (list loop.Artifacts, files map[str
 	if r.now.result.Changes, err = r.changed(ctx); err != nil {
 		return list, nil, err
 	}
-	papers, err := w.Record.Papers(ctx)
+	uncommitted, err := w.Record.Uncommitted(ctx)
 	if err != nil {
 		return list, nil, err
 	}
-	return r.list(ctx, r.now.result.Changes, papers)
+	return r.list(ctx, r.now.result.Changes, uncommitted)
 }
 
 // changed is what the iteration changed. Where a unit's first changes nothing, it is the

@@ -90,7 +90,7 @@ func (f *Finder) files(ctx context.Context, list []*question) string {
 // what a section is about is often said there alone.
 func paragraphs(list []*question, name, text string) {
 	source := Documents
-	if strings.HasPrefix(name, "postmortems/") || strings.HasPrefix(name, worktree.Papers+"/postmortems/") {
+	if strings.HasPrefix(name, "postmortems/") || strings.HasPrefix(name, worktree.RecordDir+"/postmortems/") {
 		source = PostMortems
 	}
 	heading, begin, line := "", 0, 0

@@ -110,7 +110,7 @@ func (o *Options) read(name string) ([]byte, error) {
 // papers.
 func (o *Options) capsule() (string, error) {
 	var found []string
-	for _, dir := range []string{worktree.Papers, "."} {
+	for _, dir := range []string{worktree.RecordDir, "."} {
 		list, err := glob.Below(filepath.Join(o.Box.Dir, dir), "evidence/D-*/loop/iter_*/cnf_capsule.json")
 		if err != nil {
 			return "", err

@@ -73,7 +73,7 @@ func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interact
 	o.Session.Transcript = &interaction.Transcript{Redact: o.Redact, Live: o.Live}
 	r := &run{
 		began: time.Now(),
-		deps:  o, activity: log, path: strings.TrimPrefix(o.Session.Talk.Plan, worktree.Papers+"/"),
+		deps:  o, activity: log, path: strings.TrimPrefix(o.Session.Talk.Plan, worktree.RecordDir+"/"),
 		states: newLifecycle(o.Directive, log, o.Log),
 		tree:   &worktree.Tree{Dir: o.Work.Dir(), Env: o.Box.Env},
 	}
@@ -118,7 +118,7 @@ type run struct {
 
 // paper is where a paper of the record lies in the working tree.
 func (r *run) paper(path string) string {
-	return worktree.Papers + "/" + path
+	return worktree.RecordDir + "/" + path
 }
 
 // solve plans and executes until all steps of a plan are done. A plan that fails
@@ -335,7 +335,7 @@ func (r *run) finalize(ctx context.Context) (string, error) {
 		return "", r.states.fail(err)
 	}
 	r.postMortem(ctx, words, nil)
-	if err := r.deps.Work.KeepPapers(ctx); err != nil {
+	if err := r.deps.Work.ResetWork(ctx); err != nil {
 		return "", err
 	}
 	return words + s.Tally.Sentence(), r.states.fire("finalization_succeeded", nil)

@@ -47,7 +47,7 @@ type planner struct {
 // model's, whose findings go back to it a bounded number of times. A plan that fails
 // lint halts the process (002).
 func (p *planner) plan(ctx context.Context, r request) (commit string, err error) {
-	from, err := p.work.Stand(ctx)
+	from, err := p.work.PlanHead(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +75,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 		case err != nil:
 			return "", p.states.fail(err)
 		case d.researched:
-			if from, err = p.work.Stand(ctx); err != nil {
+			if from, err = p.work.PlanHead(ctx); err != nil {
 				return "", err
 			}
 			continue

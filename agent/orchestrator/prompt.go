@@ -28,7 +28,7 @@ func researchPath(directive string) string { return "plans/" + directive + ".res
 func (o *Orchestrator) Ask(orientation, path string) *prompt.Prompt {
 	p := o.Prompt
 	p.Kind, p.Directive, p.Orientation, p.PlanPath = prompt.Model, o.Directive, orientation, path
-	p.ResearchPath = worktree.Papers + "/" + researchPath(o.Directive.Name())
+	p.ResearchPath = worktree.RecordDir + "/" + researchPath(o.Directive.Name())
 	p.Grammar = strings.ReplaceAll(plan.Grammar(), "--task-id D-1\n", "--task-id "+o.Directive.Name()+"\n")
 	return &p
 }

@@ -110,7 +110,7 @@ func (p *planner) takeUpResearch(ctx context.Context, from string) (string, erro
 		return from, err
 	}
 	p.session.Tell("", tellResearch(p.told(outputs), p.paper(p.path)))
-	return p.work.Stand(ctx)
+	return p.work.PlanHead(ctx)
 }
 
 // told is what the model is told of research: its reports first, then what the steps gave.
@@ -118,7 +118,7 @@ func (p *planner) told(outputs string) string {
 	var b strings.Builder
 	paths, err := p.tree.Walk(p.paper(record.Research), func(path string) bool { return strings.HasSuffix(path, ".md") })
 	for _, path := range paths {
-		if data, readErr := p.tree.Read(path, maxResearchTold); err == nil && readErr == nil && worktree.IsPaper(path) {
+		if data, readErr := p.tree.Read(path, maxResearchTold); err == nil && readErr == nil && worktree.InRecord(path) {
 			fmt.Fprintf(&b, "%s:\n%s\n", path, diag.Indent(diag.CleanLines(strings.ToValidUTF8(string(data), "?"))))
 		}
 	}

@@ -22,7 +22,7 @@ const (
 // that comes to no end is no reason not to work.
 func (r *run) scout(ctx context.Context, orientation string) (string, error) {
 	o := r.deps
-	from, err := o.Work.Stand(ctx)
+	from, err := o.Work.PlanHead(ctx)
 	if err != nil {
 		return "", err
 	}

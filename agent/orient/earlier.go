@@ -166,7 +166,7 @@ func text(batch *git.Batch, name string) (string, error) {
 
 // ownPostMortem is the newest post-mortem in the tree, "" for none.
 func ownPostMortem(ctx context.Context, t *worktree.Tree) (string, error) {
-	dir, err := t.Paper(ctx, record.PostMortems)
+	dir, err := t.RecordPath(ctx, record.PostMortems)
 	if err != nil {
 		return "", err
 	}

@@ -108,7 +108,7 @@ func besides(ctx context.Context, t *worktree.Tree, control string, seen map[str
 		}
 	}
 	for _, path := range []string{symbols.SymbolsPath, symbols.GraphPath} {
-		where, err := t.Paper(ctx, path)
+		where, err := t.RecordPath(ctx, path)
 		if err != nil {
 			return nil, err
 		}

@@ -104,7 +104,7 @@ func Finder(ctx context.Context, o Options) (*lookup.Finder, error) {
 // ownPapers are the post-mortems and learnings of an agent's clone, which git does not
 // have; those of a person's are files of the tree.
 func ownPapers(ctx context.Context, t *worktree.Tree) (list []lookup.Paper) {
-	dir, err := t.PapersDir(ctx)
+	dir, err := t.RecordDir(ctx)
 	if err != nil || dir == "" {
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// takenUp is what a run has done that began at a commit; goesOn is false where the plan is
+// takenUp is what a run has done that began at a commit; resumed is false where the plan is
 // another now.
-func (u *run) takenUp(ctx context.Context, base string) (steps []done, goesOn bool, err error) {
+func (u *run) takenUp(ctx context.Context, base string) (steps []done, resumed bool, err error) {
 	u.base = base
 	if u.lint, err = u.deps.lintOf(u.batch, trees{work: base}, ""); err != nil {
 		return nil, false, err

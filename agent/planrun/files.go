@@ -28,7 +28,7 @@ func inTree(path string) error {
 // among an agent's papers.
 func (u *run) place(p point, path string) string {
 	if u.deps.Record != nil && p.research() && strings.HasPrefix(path, record.Research+"/") {
-		return worktree.Papers + "/" + path
+		return worktree.RecordDir + "/" + path
 	}
 	return path
 }
@@ -65,7 +65,7 @@ func (u *run) listFiles(path string) (string, error) {
 	entries, err := fs.ReadDir(root.FS(), path)
 	var b strings.Builder
 	for _, e := range entries {
-		if path == "." && (e.Name() == ".git" || e.Name() == worktree.Papers) {
+		if path == "." && (e.Name() == ".git" || e.Name() == worktree.RecordDir) {
 			continue
 		}
 		b.WriteString(e.Name())
@@ -117,7 +117,7 @@ func (u *run) searched(ctx context.Context, in string) ([]string, error) {
 		if err := inTree(in); err != nil {
 			return nil, err
 		}
-		if worktree.IsPaper(in) {
+		if worktree.InRecord(in) {
 			return u.deps.Tree.Walk(in, func(string) bool { return true })
 		}
 		list = append(list, "--", ":(literal)"+in)

@@ -50,8 +50,8 @@ func (u *run) resume(ctx context.Context) ([]done, error) {
 	}
 	u.batch = u.repo.Batch(ctx)
 	if base != "" {
-		steps, goesOn, err := u.takenUp(ctx, base)
-		if err != nil || goesOn {
+		steps, resumed, err := u.takenUp(ctx, base)
+		if err != nil || resumed {
 			return steps, err
 		}
 	}
@@ -238,8 +238,8 @@ func (u *run) complete(p point, d done) error {
 // them. Links and submodules are none: no step can read or write one.
 func (u *run) matching(ctx context.Context, t trees, glob string) ([]string, error) {
 	commit, prefix := t.work, ""
-	if worktree.IsPaper(glob) {
-		if commit, prefix = t.papers, worktree.Papers+"/"; commit == "" {
+	if worktree.InRecord(glob) {
+		if commit, prefix = t.papers, worktree.RecordDir+"/"; commit == "" {
 			return nil, nil
 		}
 	}

@@ -71,7 +71,7 @@ func (r *LocalRecord) Plan(ctx context.Context, path string, data []byte, again 
 			return "", err
 		}
 	}
-	files, err := r.Papers(ctx)
+	files, err := r.Uncommitted(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -182,8 +182,8 @@ func (r *LocalRecord) treeWith(ctx context.Context, files map[string][]byte) (st
 
 // Papers implements Record. Nothing is below .ward/ that another program could not have
 // put there, so that it is taken as it is.
-func (r *LocalRecord) Papers(ctx context.Context) (map[string][]byte, error) {
-	paths, err := r.tree.Walk(worktree.Papers, func(string) bool { return true })
+func (r *LocalRecord) Uncommitted(ctx context.Context) (map[string][]byte, error) {
+	paths, err := r.tree.Walk(worktree.RecordDir, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (r *LocalRecord) Papers(ctx context.Context) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name := strings.TrimPrefix(path, worktree.Papers+"/"); git.BlobID(data) != have[name] {
+		if name := strings.TrimPrefix(path, worktree.RecordDir+"/"); git.BlobID(data) != have[name] {
 			files[name] = data
 		}
 	}

@@ -81,7 +81,7 @@ func newRunner(dir string) *Runner {
 		},
 		Submit: func(context.Context, string) error { return note("submitted", "yes") },
 		Close: func(_ context.Context, task string) (string, error) {
-			path, err := tree.Paper(context.Background(), "postmortems/"+task+".md")
+			path, err := tree.RecordPath(context.Background(), "postmortems/"+task+".md")
 			return "closed " + task, errors.Join(err, tree.Write(path, []byte("# "+task+"\n")))
 		},
 		Limits: vm.Limits{Instructions: 1_000_000, Cells: 1000, Time: time.Minute, Output: 1 << 20}, Calls: []string{"print"},

@@ -23,7 +23,7 @@ type Record interface {
 	// contents by their paths of the record, nil leaves the tree as it is.
 	Commit(ctx context.Context, message, second string, files map[string][]byte) (id string, err error)
 	// Papers is what was written below .ward/ and is not on the record yet.
-	Papers(ctx context.Context) (map[string][]byte, error)
+	Uncommitted(ctx context.Context) (map[string][]byte, error)
 }
 
 // trees is what a step is performed in: a commit of the work, and one of the record,
@@ -177,7 +177,7 @@ func Restore(ctx context.Context, t *worktree.Tree, commit string) error {
 	if _, err := t.Git(ctx, "read-tree", "--reset", "-u", commit+"^{tree}"); err != nil {
 		return err
 	}
-	_, err := t.Git(ctx, "clean", "-ffdq", "--exclude=/"+worktree.Papers+"/")
+	_, err := t.Git(ctx, "clean", "-ffdq", "--exclude=/"+worktree.RecordDir+"/")
 	return err
 }
 
@@ -190,7 +190,7 @@ func (u *run) commitApart(ctx context.Context, p point, message string) error {
 	var papers map[string][]byte
 	if writes(p) {
 		var err error
-		if papers, err = u.deps.Record.Papers(ctx); err != nil {
+		if papers, err = u.deps.Record.Uncommitted(ctx); err != nil {
 			return err
 		}
 	}

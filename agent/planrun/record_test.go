@@ -21,14 +21,14 @@ import (
 // runPlan runs a plan of the branch, or, in an agent's clone, one that lies in the
 // directory of the clone, with the steps beside the branch.
 func runPlan(ctx context.Context, r *Runner, path string) (*Result, error) {
-	if dir, err := r.Tree.PapersDir(ctx); err != nil || dir == "" {
+	if dir, err := r.Tree.RecordDir(ctx); err != nil || dir == "" {
 		return r.Run(ctx, path)
 	}
 	local, err := OpenLocal(ctx, r.Tree)
 	if err != nil {
 		return nil, err
 	}
-	data, err := r.Tree.Read(worktree.Papers+"/"+path, maxFile)
+	data, err := r.Tree.Read(worktree.RecordDir+"/"+path, maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func newClone(t *testing.T, archive string) (dir string) {
 	t.Helper()
 	var work, papers txtar.Archive
 	for _, f := range txtar.Parse([]byte(archive)).Files {
-		if worktree.IsPaper(f.Name) {
+		if worktree.InRecord(f.Name) {
 			papers.Files = append(papers.Files, f)
 		} else {
 			work.Files = append(work.Files, f)

@@ -31,7 +31,7 @@ func (u *run) stage(ctx context.Context, p point) error {
 	}
 	var paths []string
 	for _, word := range words {
-		if path := u.place(p, plan.Fill(word, p.files)); !worktree.IsPaper(path) {
+		if path := u.place(p, plan.Fill(word, p.files)); !worktree.InRecord(path) {
 			paths = append(paths, path)
 		}
 	}

@@ -26,21 +26,21 @@ func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error 
 		return err
 	}
 	w.Record = r
-	if err := w.stand(ctx, j); err != nil {
+	if err := w.checkout(ctx, j); err != nil {
 		return err
 	}
 	units := slices.Clone(earlier)
 	if j != nil {
 		units = append(units, j)
 	}
-	if err := w.goesOn(ctx, units); err != nil {
+	if err := w.findBase(ctx, units); err != nil {
 		return err
 	}
 	return r.Show(ctx)
 }
 
-// stand puts branch and working tree where the unit's work goes on.
-func (w *Work) stand(ctx context.Context, j *Journal) error {
+// checkout puts branch and working tree where the unit's work goes on.
+func (w *Work) checkout(ctx context.Context, j *Journal) error {
 	start := w.base
 	fresh, err := w.startsFresh(ctx, j)
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *Work) stand(ctx context.Context, j *Journal) error {
 	} else if w.tip != "" {
 		start = w.tip
 	}
-	if on, err := w.goOn(ctx, start); on || err != nil || !fresh {
+	if on, err := w.resumePlan(ctx, start); on || err != nil || !fresh {
 		return err
 	}
 	w.base = start

@@ -14,9 +14,9 @@ import (
 // claimed last, or where the branch left the project.
 func (w *Work) Base() string { return w.since }
 
-// goesOn notes where the iteration at hand goes on from: the newest claim of the
+// findBase notes where the iteration at hand goes on from: the newest claim of the
 // directive's units that the branch holds.
-func (w *Work) goesOn(ctx context.Context, units []*Journal) (err error) {
+func (w *Work) findBase(ctx context.Context, units []*Journal) (err error) {
 	for _, j := range slices.Backward(units) {
 		claim := j.Claimed()
 		if claim == nil {

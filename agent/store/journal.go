@@ -314,7 +314,7 @@ func (j *Journal) raced(ctx context.Context, r *uow.Record, w *Work, pushErr err
 		return false, w.arrived(ctx, r) // it was there all the same
 	}
 	if w != nil {
-		if err := w.lookAgain(ctx); err != nil {
+		if err := w.pull(ctx); err != nil {
 			return false, err
 		}
 		moved = moved || w.raced

@@ -51,7 +51,7 @@ func TestKeep(t *testing.T) {
 	if err := w.Amid(ctx, "plans/D-1.plan.txt", kept); err != nil {
 		t.Fatal(err)
 	}
-	if stand, err := w.Stand(ctx); stand != kept || err != nil {
+	if stand, err := w.PlanHead(ctx); stand != kept || err != nil {
 		t.Errorf("the next step begins at %s, %v, want %s", stand, err, kept)
 	}
 	if out := run(t, w.Dir(), "", "fsck", "--strict", "--no-dangling"); out != "" {

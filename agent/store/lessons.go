@@ -66,7 +66,7 @@ type teaching struct {
 // taught are the lessons of the unit's post-mortems, those that nobody has committed yet
 // among them, and those that a program extracted by itself.
 func (w *Work) taught(ctx context.Context) (list []lesson.Lesson, from string, err error) {
-	papers, err := w.Record.Papers(ctx)
+	uncommitted, err := w.Record.Uncommitted(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -76,20 +76,20 @@ func (w *Work) taught(ctx context.Context) (list []lesson.Lesson, from string, e
 	}
 	for _, name := range names {
 		path := record.PostMortems + "/" + name
-		if _, newer := papers[path]; !newer {
-			if papers[path], err = w.Record.File(ctx, path); err != nil {
+		if _, newer := uncommitted[path]; !newer {
+			if uncommitted[path], err = w.Record.File(ctx, path); err != nil {
 				return nil, "", err
 			}
 		}
 	}
-	if _, newer := papers[lesson.Path]; !newer {
-		if papers[lesson.Path], err = w.Record.File(ctx, lesson.Path); err != nil {
+	if _, newer := uncommitted[lesson.Path]; !newer {
+		if uncommitted[lesson.Path], err = w.Record.File(ctx, lesson.Path); err != nil {
 			return nil, "", err
 		}
 	}
 	var reports []string
-	for _, path := range slices.Sorted(maps.Keys(papers)) {
-		data, found := papers[path], []diag.Diagnostic(nil)
+	for _, path := range slices.Sorted(maps.Keys(uncommitted)) {
+		data, found := uncommitted[path], []diag.Diagnostic(nil)
 		var some []lesson.Lesson
 		switch {
 		case path == lesson.Path:

@@ -61,7 +61,7 @@ func TestGoOn(t *testing.T) {
 	other := run(t, u.store.Bare, "", "commit-tree", "-p", base, "-m", "the project moves", base+"^{tree}")
 	run(t, u.store.Bare, "", "update-ref", "refs/heads/main", other)
 	u.begin()
-	stand, err := u.work.Stand(t.Context())
+	stand, err := u.work.PlanHead(t.Context())
 	u.must(err)
 	head, err := u.work.Head(t.Context())
 	u.must(err)
@@ -76,7 +76,7 @@ func TestGoOn(t *testing.T) {
 
 	run(t, u.store.Bare, "", "update-ref", "refs/heads/agent/D-1", other)
 	u.begin()
-	if stand, err = u.work.Stand(t.Context()); stand != other || err != nil {
+	if stand, err = u.work.PlanHead(t.Context()); stand != other || err != nil {
 		t.Errorf("it stands on %s, not on %s, %v", stand, other, err)
 	}
 	if found, err = u.work.Planned(t.Context(), "plans/D-1.plan.txt"); found != "" || err != nil {

@@ -90,8 +90,7 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 // parts of the process use meanwhile.
 const messagesDir = ".messages"
 
-// moving is the newest unit of a directive, nil where its record moves no more, or its papers
-// are not there.
+// moving is the newest unit of a directive, nil where its record moves no more or is not there.
 func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()

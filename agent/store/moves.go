@@ -82,7 +82,7 @@ func (w *Work) Offer(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return false, pushErr
 		}
-		if err := w.lookAgain(ctx); err != nil {
+		if err := w.pull(ctx); err != nil {
 			pushErr = errors.Join(err, pushErr) // a conflict says more than that the push came too late
 		} else if w.raced {
 			return false, nil
@@ -112,40 +112,38 @@ func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
 	return err
 }
 
-// lookAgain looks where branch and record are on the remote after a push that did not
-// go through, and puts what is there below ours: raced is whether there was anything.
-func (w *Work) lookAgain(ctx context.Context) (err error) {
-	w.raced, err = w.below(ctx)
-	return err
-}
-
-func (w *Work) below(ctx context.Context) (moved bool, err error) {
+// pull fetches branch and record after a push that did not go through, merges the one and
+// rebases the other on what is there: raced is whether either had moved.
+func (w *Work) pull(ctx context.Context) error {
+	w.raced = false
 	if err := w.clone.fetch(ctx); err != nil {
-		return false, err
+		return err
 	}
 	head, err := w.Head(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	tip, err := w.clone.remote(ctx, w.Branch)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if tip != w.tip {
-		if err := w.takeIn(ctx, tip, head); err != nil {
-			return false, err
+	moved := tip != w.tip
+	if moved {
+		if err := w.mergeTip(ctx, tip, head); err != nil {
+			return err
 		}
-		moved, w.tip = true, tip // not before: a push may take back nothing that ours does not stand on
+		w.tip = tip // not before: a push may take back nothing that ours does not stand on
 	}
-	if w.Record == nil || w.Record.local {
-		return moved, nil
+	rebased := false
+	if w.Record != nil && !w.Record.local {
+		rebased, err = w.Record.rebase(ctx)
 	}
-	also, err := w.Record.rebase(ctx)
-	return moved || also, err
+	w.raced = moved || rebased
+	return err
 }
 
-// takeIn merges what somebody else pushed to the branch; "" is a branch that is gone.
-func (w *Work) takeIn(ctx context.Context, tip, head string) error {
+// mergeTip merges what somebody else pushed to the branch; "" is a branch that is gone.
+func (w *Work) mergeTip(ctx context.Context, tip, head string) error {
 	if tip == "" {
 		return nil
 	}

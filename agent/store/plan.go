@@ -92,10 +92,10 @@ func (w *Work) Restore(ctx context.Context, commit string) error {
 	return w.Record.Show(ctx, w.Record.shown...)
 }
 
-// KeepPapers undoes what is in the working tree beyond the last step, and keeps what was
+// ResetWork undoes what is in the working tree beyond the last step, and keeps what was
 // written below .ward/.
-func (w *Work) KeepPapers(ctx context.Context) error {
-	stand, err := w.Stand(ctx)
+func (w *Work) ResetWork(ctx context.Context) error {
+	stand, err := w.PlanHead(ctx)
 	if err != nil {
 		return err
 	}

@@ -246,20 +246,20 @@ func TestPapers(t *testing.T) {
 	u.write(".ward/LEARNINGS.md", "# not yours\n")
 	u.write(".ward/other", "x")
 	u.must(os.Symlink("/etc/passwd", filepath.Join(u.work.Dir(), ".ward", "plans", "link")))
-	papers, err := u.work.Record.Papers(t.Context())
+	uncommitted, err := u.work.Record.Uncommitted(t.Context())
 	u.must(err)
-	if got := slices.Sorted(maps.Keys(papers)); fmt.Sprint(got) != "[plans/b.txt postmortems/p.md]" || string(papers["plans/b.txt"]) != "READ c\n" {
+	if got := slices.Sorted(maps.Keys(uncommitted)); fmt.Sprint(got) != "[plans/b.txt postmortems/p.md]" || string(uncommitted["plans/b.txt"]) != "READ c\n" {
 		t.Error(got)
 	}
 	if commit, err := u.work.Iterate(t.Context(), 1, ""); err != nil || commit != u.work.Base() {
 		t.Errorf("%s, %v", commit, err)
 	}
-	for i := range papersSize/paperSize + 1 { // too many for anybody to read
+	for i := range allShownSize/shownSize + 1 { // too many for anybody to read
 		path := filepath.Join(u.work.Dir(), ".ward", "research", fmt.Sprint(i))
 		u.write(".ward/research/"+fmt.Sprint(i), "")
-		u.must(os.Truncate(path, paperSize))
+		u.must(os.Truncate(path, shownSize))
 	}
-	if _, err := u.work.Record.Papers(t.Context()); !stop.Is(err, stop.Refused) {
+	if _, err := u.work.Record.Uncommitted(t.Context()); !stop.Is(err, stop.Refused) {
 		t.Error(err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"git-ward/protocols/record"
 )
 
-// Stand is the commit of the work that the newest plan or step on the record leaves, or
+// PlanHead is the commit of the work that the newest plan or step on the record leaves, or
 // else the branch's: the working tree is made that of it before a plan is executed.
-func (w *Work) Stand(ctx context.Context) (string, error) {
+func (w *Work) PlanHead(ctx context.Context) (string, error) {
 	list, err := w.Record.Log(ctx, 1)
 	if err != nil {
 		return "", err
@@ -42,13 +42,13 @@ func (w *Work) Planning(ctx context.Context) (bool, error) {
 	return len(list) > 0 && list[0].ofPlan(), err
 }
 
-// goOn lets a process go on with the plan that one before it has left in the clone. Its
+// resumePlan lets a process go on with the plan that one before it has left in the clone. Its
 // steps were made on the branch as that process had it, which may have merged the project
 // into it: the branch is made that again, or their tree would take the project's newer
 // commits back. Start is where the work would go on without them: the branch's tip on the
 // remote, or else the project's. Where the steps did not begin there they are dropped, and
 // planned anew.
-func (w *Work) goOn(ctx context.Context, start string) (bool, error) {
+func (w *Work) resumePlan(ctx context.Context, start string) (bool, error) {
 	r := w.Record
 	if !r.local && r.tip == r.remote {
 		return false, nil
@@ -65,7 +65,7 @@ func (w *Work) goOn(ctx context.Context, start string) (bool, error) {
 	if len(list) == 0 || list[0].Second == "" || list[len(list)-1].Second == "" {
 		return false, nil
 	}
-	base, branch, err := w.standing(ctx, list)
+	base, branch, err := w.planStart(ctx, list)
 	if err != nil {
 		return false, err
 	}
@@ -84,9 +84,9 @@ func (w *Work) goOn(ctx context.Context, start string) (bool, error) {
 	return true, w.reset(ctx, branch)
 }
 
-// standing is where the first of plans and steps, the newest first, began, and the newest
+// planStart is where the first of plans and steps, the newest first, began, and the newest
 // commit of the branch that they know: a command of a plan may have made some.
-func (w *Work) standing(ctx context.Context, list []RecordCommit) (base, branch string, err error) {
+func (w *Work) planStart(ctx context.Context, list []RecordCommit) (base, branch string, err error) {
 	base, err = w.begunAt(ctx, list[len(list)-1].Second)
 	if err != nil {
 		return "", "", err

@@ -33,7 +33,7 @@ func (i *Index) Documents(ctx context.Context, tree *worktree.Tree) (list []Docu
 		value any
 	}{{symbols.SymbolsPath, i.Symbols}, {symbols.GraphPath, i.Graph}} {
 		d := Document{}
-		if d.Path, err = tree.Paper(ctx, doc.path); err != nil {
+		if d.Path, err = tree.RecordPath(ctx, doc.path); err != nil {
 			return nil, err
 		}
 		if d.data, err = json.Marshal(doc.value, jsontext.WithIndent(" "), json.Deterministic(true)); err != nil {

@@ -78,7 +78,7 @@ func Unknowns(ctx context.Context, d comms.Directive, tree *worktree.Tree) (list
 	for _, text := range d.Options.Unknowns {
 		list = append(list, orient.Question{From: "the directive", Text: text})
 	}
-	dir, err := tree.PapersDir(ctx)
+	dir, err := tree.RecordDir(ctx)
 	if err != nil {
 		return list
 	}

@@ -50,7 +50,7 @@ const (
 // working tree, and returns its path there. One that the worker has written stays as it
 // is.
 func WriteFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts) (string, error) {
-	path, err := tree.Paper(ctx, PostMortemPath(f.Began, id))
+	path, err := tree.RecordPath(ctx, PostMortemPath(f.Began, id))
 	if err != nil {
 		return "", err
 	}

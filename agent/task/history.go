@@ -40,9 +40,9 @@ func Query(ctx context.Context, tree *worktree.Tree, bare, text string) Known {
 		out, _ := git.Open(bare).Output(ctx, "log", fmt.Sprintf("-%d", maxHistory), "--format=%cI %s", "refs/ward/audit", "--")
 		k.Pushes = lines(string(out))
 	}
-	dir, _ := tree.PapersDir(ctx)
+	dir, _ := tree.RecordDir(ctx)
 	for _, name := range papers(ctx, tree, dir) {
-		switch paper := strings.TrimPrefix(name, worktree.Papers+"/"); {
+		switch paper := strings.TrimPrefix(name, worktree.RecordDir+"/"); {
 		case strings.HasPrefix(paper, "plans/") && !strings.HasSuffix(name, ".gitkeep"):
 			k.Plans = append(k.Plans, diag.Clean(name))
 		case strings.HasPrefix(paper, "postmortems/") && strings.HasSuffix(name, ".md"):

@@ -103,7 +103,7 @@ func WritePostMortem(tree *worktree.Tree, path, id string, date time.Time, summa
 // Close logs POST_MORTEM and TASK_END and writes the post-mortem's template.
 func Close(ctx context.Context, tree *worktree.Tree, id, summary string, log *activity.Log) (string, error) {
 	now := time.Now()
-	path, err := tree.Paper(ctx, PostMortemPath(now, id))
+	path, err := tree.RecordPath(ctx, PostMortemPath(now, id))
 	if err == nil {
 		err = WritePostMortem(tree, path, id, now, summary)
 	}

@@ -135,7 +135,7 @@ func (b *Box) writeFile() Tool {
 			if err != nil {
 				return fail("%v", err), nil
 			}
-			if top, _, _ := strings.Cut(path, "/"); b.Running && boot.IsCode(top) && !worktree.IsPaper(path) {
+			if top, _, _ := strings.Cut(path, "/"); b.Running && boot.IsCode(top) && !worktree.InRecord(path) {
 				return fail("%s is code of the branch that this process runs from (BOOT-3): change it on another branch, and bootstrap that one", path), nil
 			}
 			if int64(len(a.Content)) > b.WriteSize {

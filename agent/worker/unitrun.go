@@ -45,7 +45,7 @@ func (r *unitRun) run(ctx context.Context) error {
 	if err := r.work.Begin(ctx, r.unit.journal, r.unit.earlier); err != nil {
 		return err
 	}
-	err := r.goOn(ctx)
+	err := r.resume(ctx)
 	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage, stop.Denied); wait != nil {
 		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Stringer("kind", wait.Kind).Msg(wait.Why)
 		if wait.Kind == stop.Suspended {
@@ -58,8 +58,8 @@ func (r *unitRun) run(ctx context.Context) error {
 	return err
 }
 
-// goOn takes the unit to its end from where its journal says that it is.
-func (r *unitRun) goOn(ctx context.Context) error {
+// resume takes the unit to its end from where its journal says that it is.
+func (r *unitRun) resume(ctx context.Context) error {
 	if r.unit.last().State.Ended() {
 		return r.afterwards(ctx)
 	}

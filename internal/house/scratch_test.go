@@ -17,7 +17,7 @@ var removers = map[string]string{
 	"agent/preset/preset.go makeAnew":                        "below the agent's state, which Ward marked: a home of the last run",
 	"agent/program/ask.go listen":                            "below the agent's state: what the agent has in a question's place",
 	"agent/store/clone.go removeAll":                         "below the agent's state: its clones",
-	"agent/store/papers.go place":                            "below a clone of the agent's: what a model left in the place of a paper",
+	"agent/store/shown.go place":                             "below a clone of the agent's: what a model left in the place of a paper",
 	"bootstrap/trees/trees.go Remove":                        "below the agent's state, which Ward marked, with the agent's rights",
 	"bootstrap/watcher.go removeSignal":                      "in the directory of signals, with the agent's rights",
 	"sandbox/verifier/cache/script.go outside of a function": "in a container of its own, a constant",

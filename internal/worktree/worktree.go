@@ -27,7 +27,7 @@ type Tree struct {
 
 	checkout  *git.Checkout // how git runs in it, when that was asked
 	repo      *git.Repo     // its repository, when that was asked
-	papers    *string       // where papers lie in it, when that was asked
+	record    *string       // where the record is shown in it, when that was asked
 	documents *string       // where control's documents are read, when that was asked
 }
 

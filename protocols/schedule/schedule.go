@@ -19,9 +19,9 @@ type State struct {
 	Running    []Running
 	// Held are the directives that somebody else has, or nobody may have until a person has
 	// looked, with the time when that ends by itself; the zero time is never.
-	Held    map[string]time.Time
-	Stopped map[string]bool // by a person, of this launch
-	Rests   map[string]Rest // after bad ends
+	Held     map[string]time.Time
+	Stopped  map[string]bool    // by a person, of this launch
+	Backoffs map[string]Backoff // after bad ends
 }
 
 // Slot is a place where one worker can be.
@@ -38,11 +38,11 @@ type Running struct {
 	Waits     bool      // it says itself that it only waits
 }
 
-// Rest is the pause of a directive whose worker ended badly.
-type Rest struct {
-	Until time.Time
-	Bad   int  // bad ends in a row
-	Given bool // it is not tried again
+// Backoff is the pause of a directive whose worker ended badly.
+type Backoff struct {
+	Until    time.Time
+	Failures int  // bad ends in a row
+	GivenUp  bool // it is not tried again
 }
 
 const (
@@ -112,9 +112,9 @@ func (a *assigning) ready() (list []*Directive) {
 
 // may reports whether somebody could begin a directive now.
 func (a *assigning) may(d *Directive) bool {
-	rest := a.Rests[d.Name]
+	rest := a.Backoffs[d.Name]
 	due, at := a.Due(d)
-	if due != Now && due != Later || a.Stopped[d.Name] || rest.Given {
+	if due != Now && due != Later || a.Stopped[d.Name] || rest.GivenUp {
 		return false
 	}
 	if until, held := a.Held[d.Name]; held {
@@ -139,7 +139,7 @@ func (a *assigning) may(d *Directive) bool {
 // compare orders directives that can be begun.
 func (a *assigning) compare(x, y *Directive) int {
 	behind := func(d *Directive) int {
-		if a.Rests[d.Name].Bad >= Tries {
+		if a.Backoffs[d.Name].Failures >= Tries {
 			return 1
 		}
 		return 0

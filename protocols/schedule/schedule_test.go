@@ -41,13 +41,13 @@ func model(s State) (p Plan) {
 	can := func(d *Directive) bool {
 		due, at := s.Due(d)
 		until, held := s.Held[d.Name]
-		rest := s.Rests[d.Name]
-		return (due == Now || due == Later && !at.After(s.Now)) && !s.Stopped[d.Name] && !rest.Given && !rest.Until.After(s.Now) &&
+		rest := s.Backoffs[d.Name]
+		return (due == Now || due == Later && !at.After(s.Now)) && !s.Stopped[d.Name] && !rest.GivenUp && !rest.Until.After(s.Now) &&
 			(!held || !until.IsZero() && !until.After(s.Now)) && (s.Only == "" || s.Only == d.Name) &&
 			!slices.ContainsFunc(running, func(r Running) bool { return r.Directive == d.Name })
 	}
 	better := func(x, y *Directive) bool {
-		if bx, by := s.Rests[x.Name].Bad >= Tries, s.Rests[y.Name].Bad >= Tries; bx != by {
+		if bx, by := s.Backoffs[x.Name].Failures >= Tries, s.Backoffs[y.Name].Failures >= Tries; bx != by {
 			return by
 		}
 		return x.Priority > y.Priority || x.Priority == y.Priority && x.ID < y.ID
@@ -107,7 +107,7 @@ type life struct {
 func newLife(t *testing.T, random *rand.Rand) *life {
 	l := &life{t: t, rand: random, work: map[string]int{}, ran: map[string]int{}, done: map[string]bool{}}
 	l.s = State{Rules: Rules{Now: noon, Loop: random.IntN(8) > 0, Retry: time.Minute, Poll: time.Minute, Linger: time.Duration(random.IntN(3)) * time.Minute},
-		Held: map[string]time.Time{}, Stopped: map[string]bool{}, Rests: map[string]Rest{}}
+		Held: map[string]time.Time{}, Stopped: map[string]bool{}, Backoffs: map[string]Backoff{}}
 	for i := range 1 + random.IntN(8) {
 		l.s.Directives = append(l.s.Directives, Directive{Name: fmt.Sprintf("D-%d", i+1), ID: i + 1, Priority: random.IntN(3), Said: comms.Said{Hash: "h"}})
 	}
@@ -228,11 +228,11 @@ func (l *life) worksOn() {
 		i := slices.IndexFunc(l.s.Directives, func(d Directive) bool { return d.Name == r.Directive })
 		d := &l.s.Directives[i]
 		if r.Directive == l.poisoned {
-			bad := l.s.Rests[r.Directive].Bad + 1
-			l.s.Rests[r.Directive] = Rest{Until: l.s.Now.Add(time.Second << min(bad, 6)), Bad: bad}
+			bad := l.s.Backoffs[r.Directive].Failures + 1
+			l.s.Backoffs[r.Directive] = Backoff{Until: l.s.Now.Add(time.Second << min(bad, 6)), Failures: bad}
 			return true
 		}
-		delete(l.s.Rests, r.Directive)
+		delete(l.s.Backoffs, r.Directive)
 		d.State, d.Unit = comms.Closed, Unit{}
 		l.done[d.Name] = true
 		return true
@@ -270,7 +270,7 @@ func TestHistories(t *testing.T) {
 			}
 		}
 		for _, d := range l.s.Directives {
-			if due, _ := l.s.Due(&d); due == Now && d.Name != l.poisoned && l.s.Rests[d.Name].Bad == 0 {
+			if due, _ := l.s.Due(&d); due == Now && d.Name != l.poisoned && l.s.Backoffs[d.Name].Failures == 0 {
 				t.Fatalf("%s is never done: %+v", d.Name, l.s)
 			}
 		}

@@ -51,7 +51,7 @@ type Host struct {
 	ended   chan *Job
 
 	refs     refs
-	rests    map[string]*rest
+	backoffs map[string]*backoff
 	began    map[int]bool // slots that have had a worker
 	everUp   bool         // a worker of this launch has run
 	followed time.Time    // the time when the plan is made anew, though nothing has moved
@@ -78,7 +78,7 @@ func (h *Host) Serve(ctx context.Context) error {
 	h.mu.Unlock()
 	for range left {
 		j := <-h.ended
-		h.leave(j)
+		h.unregister(j)
 		if j.Number == 1 { // as where it is the only one
 			err = errors.Join(err, j.err)
 		}
@@ -90,7 +90,7 @@ func (h *Host) start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.init()
-	h.rests, h.began = map[string]*rest{}, map[int]bool{}
+	h.backoffs, h.began = map[string]*backoff{}, map[int]bool{}
 }
 
 // init makes what callers from outside need, too.
@@ -123,7 +123,7 @@ func (h *Host) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case j := <-h.ended:
-			if h.took(ctx, j); h.unmade(j) { // which is the admin's
+			if h.workerEnded(ctx, j); h.unmade(j) { // which is the admin's
 				return j.err
 			}
 			h.followed = time.Time{}
@@ -151,13 +151,13 @@ func (h *Host) idle() bool {
 
 // undone is why a launch that is over has left something undone.
 func (h *Host) undone() (err error) {
-	for _, r := range h.rests {
-		if r.Given {
+	for _, r := range h.backoffs {
+		if r.GivenUp {
 			err = errors.Join(err, r.last)
 		}
 	}
 	if h.Only != "" && len(h.began) == 0 {
-		err = h.refs.against(h.Only)
+		err = h.refs.obstacle(h.Only)
 	}
 	if names := h.refs.open(h.Only); h.spent() && len(names) > 0 {
 		err = errors.Join(err, diag.Hint(fmt.Errorf("the time of this launch, [budget] time, is spent; still open: %s", strings.Join(names, ", ")), "the next launch takes them up, with time of its own"))
@@ -209,7 +209,7 @@ func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := schedule.State{Directives: h.refs.known.Directives, Held: held, Stopped: map[string]bool{}, Rests: map[string]schedule.Rest{}, Rules: h.rules(now)}
+	s := schedule.State{Directives: h.refs.known.Directives, Held: held, Stopped: map[string]bool{}, Backoffs: map[string]schedule.Backoff{}, Rules: h.rules(now)}
 	for n := range h.Slots {
 		s.Slots = append(s.Slots, schedule.Slot{Number: n + 1})
 	}
@@ -223,8 +223,8 @@ func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 			delete(h.stops, directive) // the PM has changed it
 		}
 	}
-	for directive, r := range h.rests {
-		s.Rests[directive] = r.Rest
+	for directive, r := range h.backoffs {
+		s.Backoffs[directive] = r.Backoff
 	}
 	for directive, j := range h.running {
 		delete(held, directive) // its worker hears of it when the lease is lost
@@ -276,7 +276,7 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	if j.Hold, err = h.Book.Take(ctx, j.Holder, j.Where, j.Directive); err != nil {
 		if taken := (*lease.Taken)(nil); !errors.As(err, &taken) && ctx.Err() == nil {
 			h.Log.Error().Err(err).Str("directive", j.Directive).Msg("its lease cannot be written")
-			h.rest(j.Directive).longer(err)
+			h.backoff(j.Directive).fail(err)
 		}
 		h.nudge()
 		return
@@ -288,7 +288,7 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	}
 	j.before = h.refs.trace(ctx, h.Book.Repo, j.Directive)
 	j.text = j.before.hash
-	if !due || !h.enter(j) { // or its machine has gone meanwhile
+	if !due || !h.register(j) { // or its machine has gone meanwhile
 		h.giveBack(ctx, j)
 		h.nudge()
 		return
@@ -300,8 +300,8 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	go j.run(work)
 }
 
-// enter notes that a job begins; false where the place that it is for is gone.
-func (h *Host) enter(j *Job) bool {
+// register notes that a job begins; false where the place that it is for is gone.
+func (h *Host) register(j *Job) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if j.offer != nil && (h.offers[j.Number] != j.offer || j.offer.left) {
@@ -313,7 +313,7 @@ func (h *Host) enter(j *Job) bool {
 	return true
 }
 
-func (h *Host) leave(j *Job) {
+func (h *Host) unregister(j *Job) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.running, j.Directive)

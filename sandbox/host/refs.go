@@ -56,9 +56,9 @@ func (h *Host) look(ctx context.Context) (moved bool, err error) {
 	return true, nil
 }
 
-// against is what keeps anybody from a directive that alone was to be worked on, nil where
+// obstacle is what keeps anybody from a directive that alone was to be worked on, nil where
 // it is done, or says itself what it waits for.
-func (r *refs) against(directive string) error {
+func (r *refs) obstacle(directive string) error {
 	d := r.known.Directive(directive)
 	switch {
 	case d == nil:

@@ -23,15 +23,15 @@ var shown = []string{record.Learnings, record.Plans, record.PostMortems, record.
 // written are the directories whose files somebody may have written there.
 var written = []string{record.Plans, record.PostMortems, record.Research, record.Transcripts}
 
-// paperSize bounds a file that is taken from the working tree, and papersSize all of them
-// together, in bytes; maxPapers is how many they may be.
+// shownSize bounds a file that is taken from the working tree, and allShownSize all of them
+// together, in bytes; maxShown is how many they may be.
 const (
-	paperSize  = 16 << 20
-	papersSize = 64 << 20
-	maxPapers  = 10_000
+	shownSize    = 16 << 20
+	allShownSize = 64 << 20
+	maxShown     = 10_000
 )
 
-// Show puts the record's papers, and the files at these paths of it, below .ward of the
+// Show puts the files that a worker reads of the record, and those at these paths, below .ward of the
 // working tree, as the newest commit has them, in place of whatever lies there. Git
 // leaves that directory out.
 func (r *Record) Show(ctx context.Context, paths ...string) error {
@@ -109,10 +109,10 @@ func (r *Record) show(ctx context.Context, root *os.Root, name string) error {
 	})
 }
 
-// Papers are the files that somebody wrote below .ward, plans and post-mortems among
+// Uncommitted are the files that somebody wrote below .ward, plans and post-mortems among
 // them, and that the newest commit does not have so, by their paths in the record. It is
 // stop.Refused where they are too many.
-func (r *Record) Papers(ctx context.Context) (map[string][]byte, error) {
+func (r *Record) Uncommitted(ctx context.Context) (map[string][]byte, error) {
 	root, err := os.OpenRoot(filepath.Join(r.work.clone.dir, record.Dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -121,11 +121,11 @@ func (r *Record) Papers(ctx context.Context) (map[string][]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
-	papers, size := map[string][]byte{}, 0
+	uncommitted, size := map[string][]byte{}, 0
 	take := func(name string) error {
 		info, err := root.Lstat(name)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > paperSize || !record.Listed(r.id.Directive, name) {
-			return nil // a link, or gone by now: it is no paper
+		if err != nil || !info.Mode().IsRegular() || info.Size() > shownSize || !record.Listed(r.id.Directive, name) {
+			return nil // a link, or gone by now
 		}
 		data, err := root.ReadFile(name)
 		if err != nil {
@@ -133,10 +133,10 @@ func (r *Record) Papers(ctx context.Context) (map[string][]byte, error) {
 		}
 		have, err := r.File(ctx, name)
 		if err == nil && (have == nil || !bytes.Equal(have, data)) {
-			papers[name], size = data, size+len(data)
+			uncommitted[name], size = data, size+len(data)
 		}
-		if err == nil && (len(papers) > maxPapers || size > papersSize) {
-			err = refuse("%s holds more than %d files, or %d MiB, that are not on the record: keep there what people are to read", record.Dir, maxPapers, papersSize>>20)
+		if err == nil && (len(uncommitted) > maxShown || size > allShownSize) {
+			err = refuse("%s holds more than %d files, or %d MiB, that are not on the record: keep there what people are to read", record.Dir, maxShown, allShownSize>>20)
 		}
 		return err
 	}
@@ -154,7 +154,7 @@ func (r *Record) Papers(ctx context.Context) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	return papers, nil
+	return uncommitted, nil
 }
 
 // place writes a file below a directory; nothing that a model left there, such as a

@@ -72,15 +72,15 @@ func TestDocuments(t *testing.T) {
 	read("edited")
 	run(t, clone, "config", "ward.record", ".ward")
 	read("control's")
-	if where, err := (&Tree{Dir: clone}).Paper(t.Context(), "plans/x"); err != nil || where != ".ward/plans/x" {
+	if where, err := (&Tree{Dir: clone}).RecordPath(t.Context(), "plans/x"); err != nil || where != ".ward/plans/x" {
 		t.Error(where, err)
 	}
 	run(t, clone, "config", "ward.record", "../out")
-	if _, err := (&Tree{Dir: clone}).Paper(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), `ward.record is "../out"`) {
+	if _, err := (&Tree{Dir: clone}).RecordPath(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), `ward.record is "../out"`) {
 		t.Error(err)
 	}
 	run(t, clone, "config", "--unset", "ward.record")
-	if where, err := (&Tree{Dir: clone}).Paper(t.Context(), "plans/x"); err != nil || where != "plans/x" {
+	if where, err := (&Tree{Dir: clone}).RecordPath(t.Context(), "plans/x"); err != nil || where != "plans/x" {
 		t.Error(where, err)
 	}
 }

@@ -13,42 +13,42 @@ import (
 	"git-ward/internal/git"
 )
 
-// Papers is the directory in which the agent's working clone shows its unit's record
-// (REC-1), and papersKey the setting of the clone that says so. Git has both by
+// RecordDir is the directory in which the agent's working clone shows its unit's record
+// (REC-1), and recordKey the setting of the clone that says so. Git has both by
 // .git/info/exclude, and no commit has them.
 const (
-	Papers    = ".ward"
-	papersKey = "ward.record"
+	RecordDir = ".ward"
+	recordKey = "ward.record"
 )
 
-// PapersDir is Papers in the agent's working clone, and "" in a clone of a person's,
+// RecordDir is that directory in the agent's working clone, and "" in a clone of a person's,
 // where plans, post-mortems and lessons lie at the top of the tree.
-func (t *Tree) PapersDir(ctx context.Context) (string, error) {
-	if t.papers != nil {
-		return *t.papers, nil
+func (t *Tree) RecordDir(ctx context.Context) (string, error) {
+	if t.record != nil {
+		return *t.record, nil
 	}
-	dir, err := t.Git(ctx, "config", "--local", "--get", papersKey)
+	dir, err := t.Git(ctx, "config", "--local", "--get", recordKey)
 	switch {
 	case git.SaidNo(err):
 		dir = ""
 	case err != nil:
 		return "", err
-	case dir != Papers:
-		return "", diag.Hint(fmt.Errorf("git config %s is %q, which it cannot be", papersKey, dir), "git config --unset %s", papersKey)
+	case dir != RecordDir:
+		return "", diag.Hint(fmt.Errorf("git config %s is %q, which it cannot be", recordKey, dir), "git config --unset %s", recordKey)
 	}
-	t.papers = &dir
+	t.record = &dir
 	return dir, nil
 }
 
-// Paper is where a paper of the record, such as postmortems/2026-11-22-D-1.md, lies in
+// RecordPath is where a file of the record, such as postmortems/2026-11-22-D-1.md, lies in
 // this tree.
-func (t *Tree) Paper(ctx context.Context, name string) (string, error) {
-	dir, err := t.PapersDir(ctx)
+func (t *Tree) RecordPath(ctx context.Context, name string) (string, error) {
+	dir, err := t.RecordDir(ctx)
 	return path.Join(dir, name), err
 }
 
-// IsPaper reports whether a path of the tree is below Papers.
-func IsPaper(name string) bool { return name == Papers || strings.HasPrefix(name, Papers+"/") }
+// InRecord reports whether a path of the tree is below RecordDir.
+func InRecord(name string) bool { return name == RecordDir || strings.HasPrefix(name, RecordDir+"/") }
 
 // Documents is the ref at which control's documents are read, "" where they are those of
 // the working tree itself: in a clone of a person's whose tree is of control's history.
@@ -60,11 +60,11 @@ func (t *Tree) Documents(ctx context.Context) (ref string, err error) {
 	if err != nil {
 		return "", err
 	}
-	papers, err := t.PapersDir(ctx)
+	dir, err := t.RecordDir(ctx)
 	if err != nil {
 		return "", err
 	}
-	if ref = names.ControlRef(); papers == "" {
+	if ref = names.ControlRef(); dir == "" {
 		if ref, err = t.besides(ctx, names); err != nil {
 			return "", err
 		}
