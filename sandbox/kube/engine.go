@@ -48,8 +48,8 @@ func (e *Ended) Error() string { return e.Err.Error() }
 func (e *Ended) Unwrap() error { return e.Err }
 
 // Where says where a directive's work runs, for its lease.
-func (e *Engine) Where(ctx context.Context, directive string) string {
-	return fmt.Sprintf("kube %s/%s", e.Cluster.Namespace, e.name(ctx, directive))
+func (e *Engine) Where(directive string) string {
+	return fmt.Sprintf("kube %s/%s", e.Cluster.Namespace, e.name(context.Background(), directive))
 }
 
 // name is the Job's of a directive: it has the number of the unit that is at work or, where

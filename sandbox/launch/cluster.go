@@ -6,11 +6,10 @@ import (
 	"sync"
 
 	"git-ward/internal/git"
-	"git-ward/protocols/lease"
 	"git-ward/sandbox/kube"
 )
 
-// jobs is the engine of a launch on Kubernetes.
+// jobs is the engine of a launch on Kubernetes, which runs a directive as a Job.
 type jobs struct{ *kube.Engine }
 
 // openCluster makes the launch's engine, asks the cluster whether it may be used, and keeps
@@ -45,16 +44,9 @@ func (l *launch) openCluster(ctx context.Context) (closed func(), err error) {
 		closed()
 		return nil, err
 	}
-	s.Engine, l.verifies = jobs{e}, e.Verify
+	l.engine = jobs{e}
 	return closed, nil
 }
-
-// Adopt deletes what an earlier launcher left in the cluster, whatever its leases: their keys
-// are none at the gate any more, and the work goes on from refs.
-func (j jobs) Adopt(ctx context.Context, _ []lease.Lease) error { return j.Sweep(ctx) }
-
-// Where is the Job's namespace and name.
-func (j jobs) Where(directive string) string { return j.Engine.Where(context.Background(), directive) }
 
 // Run runs a directive's Job.
 func (j jobs) Run(ctx context.Context, w Work) error {

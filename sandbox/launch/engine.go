@@ -7,20 +7,23 @@ import (
 
 	"git-ward/internal/runstate"
 	"git-ward/protocols/lease"
+	"git-ward/sandbox/verifier"
 )
 
-// Engine runs what workers are there for in another place than this host's podman, such as
-// in a cluster's pods (MANY-3).
+// Engine runs what workers are there for, and what is judged, in another place than this host's
+// podman, such as in a cluster's pods (MANY-3).
 type Engine interface {
-	// Adopt takes up, or takes away, what an earlier launcher of this name left running for
-	// these leases, which are free after it.
-	Adopt(ctx context.Context, left []lease.Lease) error
+	// Sweep takes away what an earlier launcher of this name left running. Its leases are free
+	// after it, and the work goes on from refs.
+	Sweep(ctx context.Context) error
 	// Where is where a directive is worked on, in one line for people and for its lease.
 	Where(directive string) string
 	// Run runs a piece of work to its end: nil is a good one, all else is tried again after
 	// a pause. When ctx ends, so does the work, and Run returns when nothing of it runs any
 	// more.
 	Run(ctx context.Context, w Work) error
+	// Verify runs the commands of a claim.
+	Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error)
 }
 
 // Work is one directive that a worker elsewhere is to work on.

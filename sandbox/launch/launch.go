@@ -27,7 +27,6 @@ import (
 	"git-ward/sandbox/gateway"
 	"git-ward/sandbox/host"
 	"git-ward/sandbox/lease"
-	"git-ward/sandbox/verifier"
 	"git-ward/sandbox/verifier/local"
 )
 
@@ -41,8 +40,7 @@ type Spec struct {
 	OwnState bool           // State is where Ward has it by itself: one that an earlier Ward made has no mark
 	Podman   fence.Podman   // where containers are made; not used when Unfenced
 	Unfenced bool           // plain processes with the user's rights (SBX-8)
-	Engine   Engine         // where workers run instead of in podman here; nil: here
-	Kube     *Kube          // they run as Jobs of Kubernetes, which becomes the Engine; nil: not
+	Kube     *Kube          // what runs are Jobs of Kubernetes; nil: not
 	Getenv   func(string) string
 	Messages io.Writer                  // the launcher's own warnings and errors, for people
 	Announce func()                     // called once nothing speaks against the launch; nil: nobody
@@ -96,9 +94,9 @@ type launch struct {
 	asking  sync.WaitGroup // other machines' requests
 
 	troubles troubles
-	opening  *fence.Connecting                                              // podman; nil when Unfenced or elsewhere
-	conn     *fence.Connection                                              // what it became
-	verifies func(context.Context, verifier.Claim) (*verifier.Facts, error) // where the engine runs what is judged; nil: here
+	opening  *fence.Connecting // podman; nil when Unfenced or elsewhere
+	conn     *fence.Connection // what it became
+	engine   Engine            // where workers run, and what is judged; nil: here
 }
 
 // agents is how many workers there may be at once.
@@ -245,10 +243,10 @@ func (l *launch) openBook(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.spec.Engine == nil { // those of other machines' workers, who ask anew; an engine takes back its own
+	if l.engine == nil { // those of other machines' workers, who ask anew; an engine takes back its own
 		return l.keys().Keep(func(string) bool { return false })
 	}
-	if err := l.spec.Engine.Adopt(ctx, left); err != nil {
+	if err := l.engine.Sweep(ctx); err != nil {
 		return err
 	}
 	for _, of := range left {

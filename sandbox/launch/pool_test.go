@@ -28,6 +28,7 @@ import (
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/gateway"
 	"git-ward/sandbox/lease"
+	"git-ward/sandbox/verifier"
 )
 
 // company is a launch whose workers work on an engine of the test's.
@@ -128,8 +129,11 @@ type engine struct {
 	run func(context.Context, Work) error
 }
 
-func (e engine) Adopt(context.Context, []protocol.Lease) error { return nil }
-func (e engine) Where(directive string) string                 { return "kube x/" + directive }
+func (e engine) Sweep(context.Context) error   { return nil }
+func (e engine) Where(directive string) string { return "kube x/" + directive }
+func (e engine) Verify(context.Context, verifier.Claim) (*verifier.Facts, error) {
+	return nil, errors.New("nobody claims anything")
+}
 
 func (e engine) Run(ctx context.Context, w Work) error {
 	e.mu.Lock()
@@ -144,7 +148,7 @@ func (e engine) Run(ctx context.Context, w Work) error {
 // works has the company's workers work until the launch ends by itself.
 func (c *company) works(run func(context.Context, Work) error) error {
 	c.t.Helper()
-	c.launch.spec.Engine = engine{c, run}
+	c.launch.engine = engine{c, run}
 	c.openHost()
 	err := whileServing(c.t.Context(), []opener{c.openControl}, c.runWorkers)
 	if refs := gittest.Git(c.t, c.launch.spec.Bare, "for-each-ref", protocol.Prefix); refs != "" {

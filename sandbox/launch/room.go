@@ -17,7 +17,7 @@ import (
 // other launches': then one worker that fills its own would take the others' room, and the
 // repository's (MANY-1). An ordinary user's are in memory.
 func (s *Spec) stateRoom() error {
-	if s.Unfenced || s.Kube != nil || s.Engine != nil || os.Geteuid() != 0 {
+	if s.Unfenced || s.Kube != nil || os.Geteuid() != 0 {
 		return nil
 	}
 	return s.fits(s.allTake(s.agents(), s.workerState), s.agents())

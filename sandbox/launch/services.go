@@ -52,10 +52,10 @@ func (l *launch) findPolicy(ctx context.Context) (err error) {
 	return err
 }
 
-// verifier runs what is judged on this launch's host.
+// verifier runs what is judged.
 func (l *launch) verifier() *local.Verifier {
-	if l.verifies != nil {
-		return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Log: l.log, Elsewhere: l.verifies}
+	if l.engine != nil {
+		return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Log: l.log, Elsewhere: l.engine.Verify}
 	}
 	return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: l.podman(), Unfenced: l.spec.Unfenced, Mark: l.tag, Policy: l.policy, Log: l.log, Conn: l.conn}
 }

@@ -41,8 +41,8 @@ func (l *launch) openHost() {
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
 		Once: l.spec.Payload.Once, Until: l.until, Where: l.where, Idle: sync.OnceFunc(l.tellUp), More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
 			w := l.newWorker(j)
-			if l.spec.Engine != nil {
-				w.elsewhere = l.spec.Engine.Run
+			if l.engine != nil {
+				w.elsewhere = l.engine.Run
 			} else {
 				w.state = l.spec.workerState(j.Number)
 			}
@@ -76,8 +76,8 @@ func (l *launch) newWorker(j *host.Job) *worker {
 // where a directive is worked on, for people.
 func (l *launch) where(directive string) string {
 	switch {
-	case l.spec.Engine != nil:
-		return l.spec.Engine.Where(directive)
+	case l.engine != nil:
+		return l.engine.Where(directive)
 	case l.spec.Unfenced:
 		return "process"
 	}
