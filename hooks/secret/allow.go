@@ -48,7 +48,7 @@ func stopwords(a *allowlist) *index {
 		return x.(*index)
 	}
 	var words []word
-	for w := range strings.SplitSeq(a.stopwords, "\n") {
+	for w := range strings.FieldsSeq(a.stopwords) {
 		words = append(words, word{w, true})
 	}
 	x := newIndex(words)

@@ -47,9 +47,7 @@ func TestIndexFits(t *testing.T) {
 	lists := map[string][]string{}
 	add := func(name string, as []allowlist) {
 		for _, a := range as {
-			if a.stopwords != "" {
-				lists[name] = append(lists[name], strings.Split(a.stopwords, "\n")...)
-			}
+			lists[name] = append(lists[name], strings.Fields(a.stopwords)...)
 		}
 	}
 	add("global", globalAllow)

@@ -1,6 +1,6 @@
 // Package secret finds credentials in the bytes of a push.
 //
-// The rules are those of gitleaks, taken over as data (rules_gen.go). Where
+// The rules are those of gitleaks, taken over as data (rules.txt). Where
 // gitleaks runs a rule's regex over all of a file that holds one of the rule's
 // keywords, a Scanner first looks for literals that every match must hold, in
 // one pass for all rules, and runs the regex only around them, as far as a match
@@ -43,8 +43,8 @@ type Scanner struct {
 // anchors are those of all rules.
 type anchors struct {
 	words    *index
-	owners   []int    // by word: its rule
-	followed []string // by word: what must follow it
+	owners   []int   // by word: its rule
+	followed [][]int // by word: what must follow it
 }
 
 // shared is what all Scanners of a process make of the rules: who judges a thousand commits
@@ -55,6 +55,13 @@ var shared struct {
 	compiled sync.Map // *regexp.Regexp by source
 	stops    sync.Map // *index of stopwords by *allowlist
 }
+
+// rules, globalAllow and sets are the table, from the first Scan on.
+var (
+	rules       []rule
+	globalAllow []allowlist
+	sets        []byteSet
+)
 
 // New returns a Scanner that spends at most budget: one unit is one byte seen
 // by the regex of one rule.
@@ -83,7 +90,9 @@ func (s *Scanner) prepare() {
 	}
 }
 
+// fill reads the table, and finds what it looks for.
 func (a *anchors) fill() {
+	rules, globalAllow, sets = load(table)
 	var words []word
 	for i := range rules {
 		for _, x := range rules[i].anchors {
@@ -124,9 +133,9 @@ func (s *Scanner) locate(path string, data []byte) {
 }
 
 // follows reports whether data begins with bytes of the sets in then.
-func follows(data []byte, then string) bool {
-	for ; then != ""; then = then[2:] {
-		set, n := sets[then[0]], int(then[1])
+func follows(data []byte, then []int) bool {
+	for ; len(then) > 0; then = then[2:] {
+		set, n := sets[then[0]], then[1]
 		if len(data) < n {
 			return false
 		}

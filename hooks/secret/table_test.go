@@ -9,6 +9,12 @@ import (
 	"testing"
 )
 
+// TestMain reads the table, which many tests look at before they scan.
+func TestMain(m *testing.M) {
+	New(0).prepare()
+	m.Run()
+}
+
 func TestExpressionsCompile(t *testing.T) {
 	ids := map[string]bool{}
 	for _, r := range rules {

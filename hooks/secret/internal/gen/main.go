@@ -1,11 +1,10 @@
-// Gen writes the rule table of package secret, rules_gen.go in the current
+// Gen writes the rule table of package secret, rules.txt in the current
 // directory, from the configuration of gitleaks. It says where each regex has to
 // be tried and drops what Ward does not take over.
 package main
 
 import (
 	"flag"
-	"go/format"
 	"log"
 	"os"
 	"regexp/syntax"
@@ -48,11 +47,7 @@ func main() {
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		log.Fatalf("%s has fields that this generator does not know: %v", *path, unknown)
 	}
-	src, err := format.Source(new(printer).file(c, *version))
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := os.WriteFile("rules_gen.go", src, 0o644); err != nil {
+	if err := os.WriteFile("rules.txt", new(printer).file(c, *version), 0o644); err != nil {
 		log.Fatal(err)
 	}
 }
