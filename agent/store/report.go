@@ -49,20 +49,20 @@ func (s *Store) ReportOnce(ctx context.Context, incident string, r comms.NewRepo
 	return s.report(ctx, incident, r)
 }
 
-// Told reports whether control has a report of an incident.
-func (s *Store) Told(ctx context.Context, incident string) (bool, error) {
+// Told reports whether control has a report of the agent's on a directive's incident.
+func (s *Store) Told(ctx context.Context, directive, incident string) (bool, error) {
 	m, err := s.Main(ctx)
 	if err != nil {
 		return false, err
 	}
 	_, doc, err := m.Comms(ctx)
-	return err == nil && doc.HasIncident(incident), err
+	return err == nil && doc.HasIncident(comms.NewReport{Directive: directive}, incident), err
 }
 
 func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) error {
 	return s.say(ctx, word{what: "the report on " + r.Directive, subject: fmt.Sprintf("comms: report %s %s", r.Directive, r.Status), directive: r.Directive,
 		said: func(doc *comms.Document) bool {
-			return incident == "" && reported(doc, r) || incident != "" && doc.HasIncident(incident)
+			return incident == "" && reported(doc, r) || incident != "" && doc.HasIncident(r, incident)
 		},
 		message: r.Message,
 		change:  r})

@@ -76,7 +76,7 @@ func (p *pass) note(ctx context.Context, d comms.Directive, err error) error {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	first = diag.Clean(p.deps.clean(first))
 	incident := "trouble " + d.Name() + " " + d.Hash()[:12]
-	told, again := p.deps.store.Told(ctx, incident)
+	told, again := p.deps.store.Told(ctx, d.Name(), incident)
 	if again == nil && told {
 		again = p.block(ctx, d, first)
 	}

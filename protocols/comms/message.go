@@ -112,6 +112,9 @@ func (m Message) check() error {
 	if entry.report.Dropped() {
 		return errors.New("only people drop a directive")
 	}
+	if m.Status.watchers() {
+		return fmt.Errorf("%s is the watcher's word, who writes it into COMMS.md itself", m.Status)
+	}
 	return nil
 }
 
@@ -196,9 +199,13 @@ func WithIncident(text, incident string) string {
 	return strings.TrimRight(text, "\n") + "\n\n" + incidentLine(incident) + "\n"
 }
 
-// HasIncident reports whether a report of the document names an incident.
-func (doc *Document) HasIncident(incident string) bool {
-	return slices.ContainsFunc(doc.Reports, func(r Report) bool { return r.HasLine(incidentLine(incident)) })
+// HasIncident reports whether the incident of a report is told: by one on the same directive, of
+// the watcher where it is the watcher's. An agent may write any line into its own reports, and
+// says nothing by it for another directive or for the watcher.
+func (doc *Document) HasIncident(of NewReport, incident string) bool {
+	return slices.ContainsFunc(doc.Reports, func(r Report) bool {
+		return r.Directive == of.Directive && r.Status.watchers() == of.Status.watchers() && r.HasLine(incidentLine(incident))
+	})
 }
 
 func incidentLine(incident string) string { return "Incident: " + diag.Clean(incident) }

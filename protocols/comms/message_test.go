@@ -125,7 +125,23 @@ func TestIncident(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc, _ := Parse(data)
-	if !doc.HasIncident("20261128-abc") || doc.HasIncident("20261128") || doc.HasIncident("It died.") {
+	guard := NewReport{Directive: "-", Status: Guard}
+	if !doc.HasIncident(guard, "20261128-abc") || doc.HasIncident(guard, "20261128") || doc.HasIncident(guard, "It died.") {
 		t.Errorf("%s", data)
+	}
+	for _, other := range []NewReport{{Directive: "D-1", Status: Guard}, {Directive: "-", Status: Info}} {
+		if doc.HasIncident(other, "20261128-abc") {
+			t.Errorf("what a report on - of the watcher says is told for %s %s", other.Directive, other.Status)
+		}
+	}
+}
+
+// TestWatchersWords: no agent speaks as the watcher on its record.
+func TestWatchersWords(t *testing.T) {
+	for _, status := range Statuses() {
+		_, err := NewReport{Time: time.Unix(1, 0), Directive: "D-1", Status: status, Text: "It does not hold."}.Message()
+		if watchers := status == Fallback || status == Rollback || status == Guard; (err != nil) != watchers {
+			t.Errorf("%s: %v", status, err)
+		}
 	}
 }

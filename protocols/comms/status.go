@@ -44,6 +44,9 @@ func (s Status) Suspends() bool { return s == ExitBlocked || s == ExitNeedInfo }
 // final reports whether COMMS-4 counts s among "EXIT or DONE".
 func (s Status) final() bool { return s.Closes() || s.Suspends() }
 
+// watchers reports whether only the watcher says it: what became of the agent's program.
+func (s Status) watchers() bool { return s == Fallback || s == Rollback || s == Guard }
+
 // Words is a status for people. The letter-form is for programs: COMMS.md has it.
 func (s Status) Words() string {
 	if words := statusWords[s]; words != "" {
