@@ -40,18 +40,23 @@ type Book struct {
 // Held makes a commit whose program is said to have held the last good one. Another
 // commit with the same program leaves the list; all others move down, the oldest out.
 // Where it is what the project's branch has now, none is fallen any more. Of a program that
-// gave way a start says nothing: it started each time before it died.
+// gave way a start says nothing: it started each time before it died. Nor does one of a program
+// that main had once, and that is not on the list: an agent rolled back to what somebody took back.
 func (b Book) Held(ctx context.Context, commit string) error {
 	return b.move(ctx, commit, "watcher: held", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
 		program, fallen, err := b.fallen(ctx, r, commit)
 		if err != nil || program == "" {
 			return nil, err
 		}
-		moves, err := b.list(ctx, r, program, commit)
-		if err != nil || fallen == git.Zero {
-			return moves, err
+		tip, err := b.program(ctx, r, b.Control.ProjectRef())
+		if err != nil {
+			return nil, err
 		}
-		if tip, err := b.program(ctx, r, b.Control.ProjectRef()); err != nil || tip != program {
+		if listed, err := b.listed(ctx, r, program); err != nil || tip != program && !listed {
+			return nil, err
+		}
+		moves, err := b.list(ctx, r, program, commit)
+		if err != nil || fallen == git.Zero || tip != program {
 			return moves, err
 		}
 		return append(moves, git.RefUpdate{Ref: boot.Fallen, Old: fallen, New: git.Zero}), nil
@@ -105,6 +110,20 @@ func (b Book) Tried(ctx context.Context, commit string) (bool, error) {
 	}
 	for _, tip := range append(tips, git.Tip{Name: b.Control.ProjectRef()}) {
 		if other, err := b.program(ctx, r, tip.Name); err != nil || other == wanted {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// listed reports whether a program is on the list.
+func (b Book) listed(ctx context.Context, r *git.Repo, program string) (bool, error) {
+	for _, ref := range boot.GoodRefs() {
+		id, err := r.Ref(ctx, ref)
+		if err != nil {
+			return false, err
+		}
+		if other, err := b.program(ctx, r, id); err != nil || other == program {
 			return err == nil, err
 		}
 	}

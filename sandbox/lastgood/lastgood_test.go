@@ -285,5 +285,7 @@ func TestFellBack(t *testing.T) {
 	}
 	do(book.FellBack, bad) // of a worker that began before main moved
 	refs(good + " " + boot.LastGood)
+	do(book.Held, bad) // of one that an agent rolled back to what main had
+	refs(good + " " + boot.LastGood)
 	p.Fsck()
 }
