@@ -182,7 +182,8 @@ func (w *watcher) candidate(ctx context.Context, t *target, dir, place string) s
 	return a
 }
 
-// makeUp makes the repository of a probation: what the real one has, with other directives.
+// makeUp makes the repository of a probation: what the real one has, with other directives, and
+// without what would keep their files out of a commit, which any merged line of a .gitignore may.
 // Each wants a word written down that nothing but its directive says.
 func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err error) {
 	control, err := w.remote.Commit(ctx, w.remote.Control)
@@ -225,8 +226,12 @@ func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err
 		printf '%s\n' "$2/objects" >remote.git/objects/info/alternates
 		export GIT_DIR="$1/remote.git" GIT_INDEX_FILE="$1/index"
 		export GIT_AUTHOR_NAME=Ward GIT_AUTHOR_EMAIL=ward@localhost GIT_COMMITTER_NAME=Ward GIT_COMMITTER_EMAIL=ward@localhost
-		git update-ref "$3" "$4"
+		admit() { git ls-files -z --format='0 %(objectname)%x09%(path)' -- ':(glob)**/.gitignore' 'probation-*.txt/*' | git update-index -z --index-info; }
+		git read-tree "$4"
+		admit
+		git update-ref "$3" "$(git commit-tree -p "$4" -m 'main of a probation' "$(git write-tree)")"
 		git read-tree "$6"
+		admit
 		git update-index --add --cacheinfo "100644,$(printf %s "$7" | git hash-object -w --stdin),COMMS.md"
 		git update-index --add --cacheinfo "100644,$(printf %s "$8" | git hash-object -w --stdin),script.jsonl"
 		git update-ref "$5" "$(git commit-tree -p "$6" -m 'directives of a probation' "$(git write-tree)")"`)

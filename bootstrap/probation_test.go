@@ -117,6 +117,9 @@ func testProbation(t *testing.T, table map[string]candidate) {
 func TestProbationPassed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steadily, `probation = true`)
+	s.Commit(".gitignore", "*.txt\n")
+	s.Commit("probation-2.txt/in/the/way", "x\n")
+	s.Git("push", "--quiet", "origin", s.project)
 	s.held(s.head())
 	s.branch("agent/x", diligent+"signal() { :; }\n"+diligence)
 	s.env = []string{failpoint.Var + "=bootstrap/trial=kill"}
