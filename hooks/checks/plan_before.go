@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"errors"
+
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -20,11 +22,19 @@ func lintBefore(pass *Pass, t *walk.Tip, c walk.Change, came arrival) ([]diag.Di
 // history is what the repository, with the push in it, says of the commits before a plan.
 type history struct{ pass *Pass }
 
-// Parents implements plan.History.
+// Parents implements plan.History. Only a clone may be shallow: in the repository that a push
+// comes to, a commit that is not there is trouble.
 func (h history) Parents(commit string) ([]string, error) {
 	c, err := h.pass.Repo.Commit(commit)
 	if err != nil {
 		return nil, err
+	}
+	for _, parent := range c.Parents {
+		if _, err := h.pass.Repo.Commit(parent); errors.Is(err, git.ErrMissing) && !h.pass.Push.Received {
+			return nil, plan.ErrCut
+		} else if err != nil {
+			return nil, err
+		}
 	}
 	return c.Parents, nil
 }

@@ -102,6 +102,13 @@ func (h history) Parents(commit string) ([]string, error) {
 	if err := git.Forgive(err); err != nil {
 		return nil, err
 	}
+	for _, parent := range c.Parents {
+		if _, err := h.batch.Info(parent); errors.Is(err, git.ErrMissing) {
+			return nil, plan.ErrCut
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	return c.Parents, nil
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"slices"
 
 	"git-ward/internal/diag"
@@ -9,7 +10,7 @@ import (
 
 // History is what a repository says of the commits before a plan came.
 type History interface {
-	// Parents are a commit's, the first one first.
+	// Parents are a commit's, the first one first. ErrCut says that the repository has them not.
 	Parents(commit string) ([]string, error)
 	// Has reports whether a commit's tree has a path.
 	Has(commit, path string) (bool, error)
@@ -19,6 +20,9 @@ type History interface {
 	// what leads to another, where that is not ""; "" for none.
 	Oldest(text, commit, without string) (string, error)
 }
+
+// ErrCut is for a shallow clone, where the history that it has ends.
+var ErrCut = errors.New("the history ends here in a shallow clone")
 
 // The bounds of a look into the history of a plan.
 const (
@@ -35,28 +39,56 @@ const (
 // be missing there, where what is there now is what the step makes of it; or whatever it
 // is, where the plan is known to have run. Where no step is known there is one tree with
 // nothing in it: a plan that was moved after it ran has a new path, and its steps the old one.
+//
+// Where a shallow clone does not have the trees before, what is missing in those that it has
+// may be in them: such a finding is a warning.
 func (l *Linter) LintArrival(h History, came, path string, ran bool) ([]diag.Diagnostic, error) {
+	err := l.lookBack(h, came, path, ran)
+	cut := errors.Is(err, ErrCut)
+	if err != nil && !cut {
+		return nil, err
+	}
+	found, err := l.Lint(path)
+	for i := range found {
+		if cut && AboutFiles(found[i:i+1]) {
+			found[i].Severity, found[i].Hint = diag.Warning, "this clone is shallow, so this may be no fault: git fetch --unshallow, and lint again"
+		}
+	}
+	return found, err
+}
+
+// lookBack takes the trees before a plan came, and whether it ran, as far as the history goes.
+func (l *Linter) lookBack(h History, came, path string, ran bool) error {
+	l.ran, l.earlier = ran, nil
 	commits, err := h.Parents(came)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if err := l.before(h, commits[:min(maxParents, len(commits))]...); err != nil {
+		return err
 	}
 	without, err := lastWithout(h, came, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	first, err := firstStep(h, came, without, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l.ran, l.earlier = ran || first != "", nil
-	for _, commit := range append(slices.Clone(commits[:min(maxParents, len(commits))]), without, first) {
+	l.ran = ran || first != ""
+	return l.before(h, without, first)
+}
+
+// before adds the trees of commits to those before a plan came.
+func (l *Linter) before(h History, commits ...string) error {
+	for _, commit := range commits {
 		tree, err := h.Tree(commit)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		l.earlier = append(l.earlier, tree)
 	}
-	return l.Lint(path)
+	return nil
 }
 
 // firstParent is a commit's first parent, "" for a root.
