@@ -47,6 +47,7 @@ func (w *Work) checkout(ctx context.Context, j *Journal) error {
 		return err
 	}
 	if fresh {
+		w.left = w.tip
 		if start, err = w.clone.resolve(ctx, w.clone.store.projectRef()); err != nil {
 			return err
 		}

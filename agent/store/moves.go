@@ -37,10 +37,14 @@ func (c *clone) pushAll(ctx context.Context, moves []move) error {
 
 // moves is what branch and record hold beyond the remote. A step of the journal that
 // claims the branch's commit wants the branch there, whatever it holds; nil is no step.
+// None of them leaves out what the remote has.
 func (w *Work) moves(ctx context.Context, step *uow.Record) ([]move, error) {
 	var list []move
 	head, err := w.Head(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := w.holdsTip(ctx); err != nil {
 		return nil, err
 	}
 	if head != w.tip && (claims(step) || w.hasWork(ctx, head)) {

@@ -84,7 +84,21 @@ func (w *Work) committable(ctx context.Context) error {
 	if unmerged != "" {
 		return refuse("a merge is not finished; resolve and git add: %s", strings.ReplaceAll(unmerged, "\n", ", "))
 	}
-	return nil
+	return w.holdsTip(ctx)
+}
+
+// holdsTip refuses a branch that left out what the remote has: a model that amended or reset may
+// have left out commits of somebody else's, and a push would take them from the branch.
+func (w *Work) holdsTip(ctx context.Context) error {
+	if w.tip == "" || w.tip == w.left {
+		return nil
+	}
+	holds, err := w.clone.isAncestor(ctx, w.tip, "HEAD")
+	if err != nil || holds {
+		return err
+	}
+	return refuse("%s does not hold %s any more, which the remote has: it was reset, or a commit amended. Commit, git merge %[2]s, and resolve; take back what was pushed by git revert",
+		w.Branch, diag.Short(w.tip))
 }
 
 func refuse(format string, args ...any) error {

@@ -161,6 +161,46 @@ func TestOthersWork(t *testing.T) {
 	}
 }
 
+// TestLeftOut: a branch that was reset, or whose commit was amended, does not take from the remote
+// what it has, whose ever that is.
+func TestLeftOut(t *testing.T) {
+	tier.First(t, "it pushes six times")
+	s := newStore(t)
+	for _, c := range [][]string{{"reset", "--quiet", "--hard", "HEAD~1"}, {"commit", "--quiet", "--amend", "--message=mine alone"}} {
+		w := work(t, s)
+		write := func(text string) {
+			if err := os.WriteFile(filepath.Join(w.Dir(), "f"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(c[0])
+		if err := w.Publish(t.Context(), "", false); err != nil {
+			t.Fatal(err)
+		}
+		tip := run(t, s.Bare, "", "rev-parse", w.Branch)
+		run(t, w.Dir(), "", c...)
+		write("more after " + c[0])
+		for name, offer := range map[string]func() error{
+			"published": func() error { return w.Publish(t.Context(), "", true) },
+			"offered":   func() error { return w.Offer(t.Context()) }, // as what steps of a plan, or a journal's step, push
+		} {
+			refused := stop.As(offer(), stop.Refused)
+			if refused == nil || !strings.Contains(refused.Output, "does not hold "+tip[:12]) || w.Done != nil {
+				t.Errorf("%s after %s: %v", name, c[0], refused)
+			}
+			if now := run(t, s.Bare, "", "rev-parse", w.Branch); now != tip {
+				t.Fatalf("%s after %s: it is taken back: %s", name, c[0], now)
+			}
+		}
+		run(t, w.Dir(), "", "commit", "--quiet", "--all", "--allow-empty", "--message=more")
+		run(t, w.Dir(), "", "merge", "--quiet", "--strategy=ours", "--message=both", tip)
+		if err := w.Publish(t.Context(), "", false); err != nil {
+			t.Fatal(err)
+		}
+		run(t, s.Bare, "", "merge-base", "--is-ancestor", tip, w.Branch)
+	}
+}
+
 // TestReportOnce: a report that is there already is not made again, but what was
 // blocked may be done later.
 func TestReportOnce(t *testing.T) {

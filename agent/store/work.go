@@ -40,6 +40,7 @@ type Work struct {
 	base  string // where the model started from
 	since string // what the iteration at hand goes on from
 	tip   string // of the branch on the remote, as of what it is built upon; "" for none
+	left  string // a tip on the remote from which a unit does not go on, by the PM's word
 	raced bool   // somebody else moved branch or record, as of the last push that failed
 }
 
