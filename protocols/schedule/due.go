@@ -117,11 +117,12 @@ func (r *Rules) Resume(u *uow.Record, hash string) (due Due, at time.Time, by uo
 var Started = uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}
 
 // blocked is Resume of a unit that something stopped: one that failed for a passing reason goes
-// on a bounded number of times, one that scratch/STOP stopped when that is nowhere any more.
+// on a bounded number of times, one that scratch/STOP stopped when that is nowhere any more. One
+// that was left is taken up with scratch/STOP there, too: who works on it says that it stops it.
 func (r *Rules) blocked(u *uow.Record) (due Due, at time.Time, by uow.Input) {
 	reason, spent := u.ReasonCode, u.RetriesSpent()
 	switch {
-	case reason.Free() && r.Stop, !reason.Passes(), reason == uow.TransientFailure && spent:
+	case reason == uow.Stopped && r.Stop, !reason.Passes(), reason == uow.TransientFailure && spent:
 		return Word, at, by
 	case reason.Free():
 		return Now, r.Now, uow.Input{Event: uow.Retry, Reason: uow.CauseGone}

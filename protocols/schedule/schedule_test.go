@@ -317,6 +317,7 @@ func TestDue(t *testing.T) {
 		"stopped":                         {blocked(uow.Stopped, 0), nil, Now, 0},
 		"stopped, and the file":           {blocked(uow.Stopped, 0), func(r *Rules) { r.Stop = true }, Word, 0},
 		"stopped, the file on its branch": {blocked(uow.Stopped, 0), nil, Word, 0},
+		"left, and the file":              {blocked(uow.Stale, 0), func(r *Rules) { r.Stop = true }, Now, 0}, // whose worker says that it stops it
 		"the model denies":                {blocked(uow.ModelDenied, 0), nil, Word, 0},
 		"the time is over":                {&uow.Record{State: uow.Active, DirectiveHash: "h"}, func(r *Rules) { r.Spent = true }, Word, 0},
 	} {
@@ -327,6 +328,20 @@ func TestDue(t *testing.T) {
 		due, at := r.Due(&Directive{Name: "D-1", Said: comms.Said{Hash: "h"}, Unit: Unit{Last: c.u, Stop: strings.HasSuffix(name, "its branch")}})
 		if due != c.want || (due == Now || due == Later) && !at.Equal(noon.Add(c.in)) {
 			t.Errorf("%s: %d at %s", name, due, at)
+		}
+	}
+}
+
+// TestNothingWaitsInSilence: what waits for a word says for whose, whatever blocked it: no agent
+// takes it up.
+func TestNothingWaitsInSilence(t *testing.T) {
+	for _, reason := range []uow.Reason{uow.Stopped, uow.Stale, uow.TransientFailure, uow.Trouble, uow.Backpressure, uow.VerdictTimeout, uow.ModelDenied, uow.NoTool, uow.NotStarted} {
+		for n := range 4 {
+			u := &uow.Record{ID: "D-1.1", Directive: "D-1", State: uow.ZombiedSoft, ReasonCode: reason, Retries: int64(99 * (n & 1)), DirectiveHash: "h", Time: uow.FormatTime(noon), Policy: uow.DefaultPolicy()}
+			r := Rules{Now: noon, Loop: true, Retry: time.Minute, Poll: 30 * time.Second, Stop: n&2 != 0}
+			if due, _, _ := r.Resume(u, "h"); due == Word && u.Waits().For == uow.ForAgent {
+				t.Errorf("%s, STOP %t: nobody goes on with it, and it waits for %s", reason, r.Stop, u.Waits())
+			}
 		}
 	}
 }
