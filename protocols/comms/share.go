@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,9 +60,14 @@ func fold(data []byte, directive string, most int, add func([]byte, int) ([]byte
 	return a, err
 }
 
+// unlisted is in whose share reports are on directives that are not listed any more.
+const unlisted = "directives that are gone"
+
 // share is what one directive may have of Reports and Questions, in bytes: as much as each
-// other that is listed, and as those together that are not.
-func (doc *Document) share() int { return doc.room() / (len(doc.Directives) + 1) }
+// other that is listed, as those together that are not, and as what is about none: what the
+// watcher says of the agent's program is about none, and no unit of a directive that is gone
+// puts it out.
+func (doc *Document) share() int { return doc.room() / (len(doc.Directives) + 2) }
 
 // room is what all of them may have: less than MaxAnswers where the PM took more than the
 // rest of the document.
@@ -70,17 +76,15 @@ func (doc *Document) room() int {
 }
 
 // sharers says in whose share each report, or question, is, by its id: in that of the directive
-// that it is about, and where that is not listed in the one of all such, "-".
+// that it is about.
 func (doc *Document) sharers(p part) map[int]string {
-	listed := make(map[string]bool, len(doc.Directives))
+	listed := map[string]string{"-": "-"}
 	for _, d := range doc.Directives {
-		listed[d.Name()] = true
+		listed[d.Name()] = d.Name()
 	}
 	whose := doc.about(p)
 	for id, directive := range whose {
-		if !listed[directive] {
-			whose[id] = "-"
-		}
+		whose[id] = cmp.Or(listed[directive], unlisted)
 	}
 	return whose
 }
@@ -116,8 +120,8 @@ func (doc *Document) taken() map[string]int {
 // what they may have.
 func makeRoom(data []byte, directive string) ([]byte, []Range, error) {
 	doc := read(data)
-	if doc.Directive(directive) == nil {
-		directive = "-" // the share of all that are not listed
+	if directive != "-" && doc.Directive(directive) == nil {
+		directive = unlisted
 	}
 	sizes, share, room := doc.taken(), doc.share(), min(MaxAnswers, MaxBytes-(len(data)-doc.answers()))
 	keep, whose := kept(doc.Reports, doc.Directives), doc.sharers(reports)

@@ -55,7 +55,7 @@ func TestShares(t *testing.T) {
 	for i := range 4 {
 		data = fmt.Appendf(data, "\n### R-%d 2026-11-21T12:00:00Z D-1 INFO\n%s\n", i+1, long[:6000])
 	}
-	if ds := CheckShares(listing(13), data); len(ds) != 1 || !strings.Contains(ds[0].Message, "its share is 14043") {
+	if ds := CheckShares(listing(13), data); len(ds) != 1 || !strings.Contains(ds[0].Message, "its share is 13107") {
 		t.Errorf("more than a share: %v", ds)
 	}
 	for name, text := range map[string]string{
@@ -65,5 +65,33 @@ func TestShares(t *testing.T) {
 		if ds := CheckShares(listing(1), []byte(string(listing(1))+"\n## Questions\n"+text)); len(ds) != 1 {
 			t.Errorf("%s questions: %v", name, ds)
 		}
+	}
+}
+
+// TestGone: what is said on directives that are gone puts out what else is said on them, and
+// nothing that the watcher says of the agent's program.
+func TestGone(t *testing.T) {
+	data := listing(3)
+	add := func(n NewReport, how Room) {
+		t.Helper()
+		a, err := Amend(data, n, how)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = a.Data
+	}
+	long := strings.Repeat("word ", 3000)
+	watcher := NewReport{Time: noon, Directive: "-", Status: Guard, Text: long}
+	add(watcher, Answers(MaxWatched))
+	add(watcher, Answers(MaxWatched))
+	for i := range 40 {
+		add(NewReport{Time: noon, Directive: fmt.Sprintf("D-%d", 7+i%2), Status: Info, Text: long}, Share(""))
+	}
+	said := map[string]int{}
+	for _, r := range parseClean(t, string(data)).Reports {
+		said[r.Directive]++
+	}
+	if said["-"] != 2 || said["D-7"] == 0 || said["D-8"] == 0 || said["D-7"]+said["D-8"] == 40 {
+		t.Errorf("%v", said)
 	}
 }

@@ -244,7 +244,7 @@ func TestPruned(t *testing.T) {
 	if n := len(doc.Reports); n >= 14 || n < 2 || !strings.HasPrefix(doc.Reports[n-1].Text, "13 ") || doc.Reports[n-1].ID != 14 {
 		t.Errorf("%d reports", n)
 	}
-	if out := p.Run(p.Bare, "git", "log", "--format=%B", "main"); !strings.Contains(out, "Comms-Prune: R-1..R-10") {
+	if out := p.Run(p.Bare, "git", "log", "--format=%B", "main"); !strings.Contains(out, "Comms-Prune: R-1..R-11") {
 		t.Errorf("no trailer:\n%.2000s", out)
 	}
 	p.say("D-2.1", report(t, "D-2", 99, comms.Done, "done"))
