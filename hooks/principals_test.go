@@ -110,5 +110,39 @@ func TestWatcherAppendsReports(t *testing.T) {
 	try("rights/main", files{"evidence/x": "x"})
 	try("rights/protected", files{".github/x": "x"})
 	try("rights/rewrite", files{"COMMS.md": directives + second}, head+"~")
-	try("comms/agent-verdict", files{"COMMS.md": directives + first + "\n### R-2 2026-11-21T10:00:00Z D-1 EXIT_CONVERGED\n\nDone.\n"})
+	const met = "\n### R-2 2026-11-21T10:00:00Z D-1 EXIT_CONVERGED\n\nDone.\n"
+	try("comms/agent-verdict", files{"COMMS.md": directives + first + met})
+
+	// What a later commit takes back is in main's history all the same.
+	then := func(who push.Principal, want string, texts ...string) {
+		t.Helper()
+		tip := head
+		for _, text := range texts {
+			tip = rawCommit(p, files{"COMMS.md": directives + text}, "one more\n\nComms-Prune: R-2", tip)
+		}
+		if found := judged(p, who, "refs/heads/main", head, tip); (want == "") != (found == "") || !strings.Contains(found, want) {
+			t.Errorf("%s: want %q in %q", who, want, found)
+		}
+	}
+	said, third := strings.Replace(second, "GUARD", "INFO", 1), "\n### R-3 2026-11-21T11:00:00Z - INFO\n\nThree.\n"
+	for _, who := range []push.Principal{push.Agent, push.Watcher} {
+		then(who, "", first+said, first+said+third)
+		then(who, "comms/agent-verdict: R-2", first+met, first+third)
+		then(who, "comms/agent-verdict: R-2", first+met, first)
+		then(who, "comms/agent-report", strings.Replace(first, "One", "1", 1), first+said)
+		then(who, "comms/", first+"\n### R-2 nonsense\n", first+said)
+	}
+	many := make([]string, 102)
+	for i := range many {
+		many[i] = first + strings.Replace(said, "Two", strings.Repeat("x", i%2+1), 1)
+	}
+	then(push.Agent, "more than 100 commits of one push change it", many...)
+
+	// Only the watcher speaks as the watcher (its reports are what it believes of itself).
+	then(push.Watcher, "", first+second)
+	then(push.Agent, "comms/agent-status: R-2 says GUARD, which only the watcher reports", first+second)
+	branch := rawCommit(p, files{"COMMS.md": directives + first + second}, "on a branch", head)
+	if found := judged(p, push.Agent, "refs/heads/agent/D-1", strings.Repeat("0", 40), branch); !strings.Contains(found, "comms/agent-status") {
+		t.Error(found)
+	}
 }

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"bytes"
 	"fmt"
 
 	"git-ward/hooks/push"
@@ -30,11 +31,14 @@ var commsCheck = Check{
 				return err
 			}
 		}
-		if !hasDocuments(t) || !pass.Push.Principal.Fenced() || t.Base == "" || (d == nil && !t.Merges) {
+		if !hasDocuments(t) || !pass.Push.Principal.Fenced() || t.Base == "" {
 			return nil
 		}
 		if pass.Push.isControl(t.Ref) {
 			return agentComms(pass, t, d)
+		}
+		if d == nil && !t.Merges {
+			return nil
 		}
 		return branchComms(pass, t)
 	},
@@ -82,31 +86,105 @@ func removed(old []byte, after *comms.Document) []int {
 	return ids
 }
 
-// agentComms holds the agent's change of main's COMMS.md to COMMS-4.
+// agentComms holds the agent's change of main's COMMS.md to COMMS-4, and what each commit that
+// enters with it has changed: what a later one takes back stays in main's history.
 func agentComms(pass *Pass, t *walk.Tip, d *document) error {
-	if d == nil {
-		return nil
+	var ranges []comms.Range
+	if pass.Push.Principal == push.Agent {
+		var err error
+		if ranges, err = pruned(pass, t); err != nil {
+			return err
+		}
 	}
-	if pass.Push.Principal == push.Watcher {
-		d.reportAll(comms.CheckAgentChange(d.old, d.new, nil))
+	if d != nil {
+		if err := appended(d, ranges); err != nil {
+			return err
+		}
+	}
+	return eachComms(pass, t, ranges)
+}
+
+// appended holds one change of COMMS.md to what its principal may append to it, and take away.
+func appended(d *document, pruned []comms.Range) error {
+	d.reportAll(comms.CheckAgentChange(d.old, d.new, pruned))
+	if d.pass.Push.Principal == push.Watcher {
 		d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxWatched))
 		before, _ := comms.Parse(d.old)
 		if after, _ := comms.Parse(d.new); len(after.Questions) != len(before.Questions) {
 			d.report(0, "comms/watcher", "the watcher appends Reports only (HOOK-4b)", "take the Question out")
 		}
-		return reported(pass, t, d)
+		return reported(d.pass, d.tip, d)
 	}
-	pruned, err := pruned(pass, t)
+	d.reportAll(comms.CheckAgentStatus(d.old, d.new))
+	d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxAnswers))
+	d.reportAll(comms.CheckShares(d.old, d.new))
+	if err := leasedEntries(d.pass, d.tip, d.old, d.new); err != nil {
+		return err
+	}
+	return reported(d.pass, d.tip, d)
+}
+
+// maxReported bounds the commits of one push whose COMMS.md is judged.
+const maxReported = 100
+
+// eachComms judges COMMS.md in the commits that enter main with a tip that is another one.
+func eachComms(pass *Pass, t *walk.Tip, pruned []comms.Range) error {
+	if t.Old == git.Zero || !t.Forward || len(t.Commit.Parents) == 1 && t.Commit.Parents[0] == t.Old {
+		return nil
+	}
+	ids, err := pass.Repo.RevList(t.New, "^"+t.Old)
 	if err != nil {
 		return err
 	}
-	d.reportAll(comms.CheckAgentChange(d.old, d.new, pruned))
-	d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxAnswers))
-	d.reportAll(comms.CheckShares(d.old, d.new))
-	if err := leasedEntries(pass, t, d.old, d.new); err != nil {
-		return err
+	judged := 0
+	for _, id := range ids {
+		d, err := commsIn(pass, t, id, pruned)
+		if err != nil {
+			return err
+		}
+		if d == nil {
+			continue
+		}
+		if judged++; judged > maxReported {
+			return &walk.Exceeded{Path: comms.Path, Message: fmt.Sprintf("more than %d commits of one push change it", maxReported)}
+		}
+		_, found := comms.Parse(d.new)
+		d.reportAll(found)
+		if err := appended(d, pruned); err != nil {
+			return err
+		}
 	}
-	return reported(pass, t, d)
+	return nil
+}
+
+// commsIn is the change of COMMS.md by one commit, nil for none: a parent has the same. A merge may
+// append to what any of its parents has.
+func commsIn(pass *Pass, t *walk.Tip, id string, pruned []comms.Range) (*document, error) {
+	c, err := pass.Repo.Commit(id)
+	if err != nil {
+		return nil, err
+	}
+	in := *t
+	in.New, in.Commit = id, c
+	d := &document{pass: pass, tip: &in, path: comms.Path}
+	if d.new, err = commsOf(pass, c.Tree); err != nil {
+		return nil, err
+	}
+	sound := false
+	for _, parent := range c.Parents {
+		tree, err := treeOf(pass, parent)
+		if err != nil {
+			return nil, err
+		}
+		old, err := commsOf(pass, tree)
+		if err != nil || bytes.Equal(old, d.new) {
+			return nil, err
+		}
+		if !sound {
+			d.old, sound = old, !diag.HasErrors(comms.CheckAgentChange(old, d.new, pruned))
+		}
+	}
+	return d, nil
 }
 
 // reported holds a new report that a directive is met to the host's verdict:
@@ -185,7 +263,7 @@ func branchComms(pass *Pass, t *walk.Tip) error {
 	if err != nil {
 		return err
 	}
-	for _, found := range comms.CheckAgentChange(old, tip, pruned) {
+	for _, found := range append(comms.CheckAgentChange(old, tip, pruned), comms.CheckAgentStatus(old, tip)...) {
 		if found.Rule != "comms/agent-directives" { // judged above, against all of main
 			found.Pos.Commit, found.Pos.Path, found.Ref = t.New, comms.Path, t.Ref
 			pass.Report(found)

@@ -50,6 +50,26 @@ func CheckAgentChange(old, new []byte, pruned []Range) []diag.Diagnostic {
 	return diag.Normalize(*c.f)
 }
 
+const ruleAgentStatus = "comms/agent-status"
+
+// CheckAgentStatus finds reports that an agent added in the watcher's words. What the watcher
+// says became of the agent's program, and that it is told, is believed because it is its own.
+func CheckAgentStatus(old, new []byte) []diag.Diagnostic {
+	before, _ := Parse(old)
+	after, _ := Parse(new)
+	known := map[int]bool{}
+	for _, r := range before.Reports {
+		known[r.ID] = true
+	}
+	f := &findings{}
+	for _, r := range after.Reports {
+		if r.Status.watchers() && !known[r.ID] {
+			f.add(r.Line, 0, ruleAgentStatus, "say it as INFO", "%s says %s, which only the watcher reports", r.Name(), r.Status)
+		}
+	}
+	return *f
+}
+
 type agentCheck struct {
 	old, new *Document
 	pruned   []Range
