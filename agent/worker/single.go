@@ -111,8 +111,9 @@ func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
 		kept = " What it had so far was refused:\n\n" + diag.Indent(refused.Output)
 	} else if err != nil {
 		return err
-	} else if pushed, err := s.work.HasBranch(ctx, s.work.Branch); err != nil {
-		return err
+	} else if pushed, err := s.work.HasBranch(ctx, s.work.Branch); err != nil { // which is no reason to lose the stop's own
+		s.log.Warn().Err(err).Msg("whether the remote has the branch cannot be asked")
+		kept = fmt.Sprintf(" What it had so far is on %s, unless nothing was done: the remote could not be asked.\n", s.work.Branch)
 	} else if pushed {
 		kept = fmt.Sprintf(" What it had so far is on %s.\n", s.work.Branch)
 	}
