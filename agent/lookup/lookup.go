@@ -64,11 +64,11 @@ type Result struct {
 	Cut      []string `json:"cut,omitempty"` // what was not looked at, and why
 }
 
-// Paper is a text of earlier work, such as a post-mortem or a unit's learnings.
-type Paper struct {
+// Text is a text of earlier work, such as a post-mortem or a unit's learnings.
+type Text struct {
 	Source Source
 	Place  string // "D-1.1 postmortems/2026-11-22-D-1.md"
-	Text   string
+	Body   string
 }
 
 // Bounds of one search.
@@ -85,8 +85,8 @@ const (
 
 // Finder looks in one tree.
 type Finder struct {
-	Tree   *worktree.Tree
-	Papers []Paper // lessons and papers of earlier work
+	Tree  *worktree.Tree
+	Texts []Text // lessons, learnings and post-mortems of earlier work
 }
 
 func newQuestion(text string, sources []Source) *question {
@@ -135,7 +135,7 @@ func (f *Finder) In(ctx context.Context, sources []Source, questions ...string) 
 		search func(context.Context, []*question) string
 		of     []Source
 	}{
-		{f.papers, []Source{Lessons, PostMortems}}, {f.symbols, []Source{Symbols, Dependencies}},
+		{f.texts, []Source{Lessons, PostMortems}}, {f.symbols, []Source{Symbols, Dependencies}},
 		{f.files, []Source{Documents, Files, PostMortems}}, {f.history, []Source{History}},
 	} {
 		if !slices.ContainsFunc(part.of, func(s Source) bool { return slices.Contains(sources, s) }) {

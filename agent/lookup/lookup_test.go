@@ -50,7 +50,7 @@ var files = map[string]string{
 
 // TestFind: each source is searched, and what is found has a place to be cited by.
 func TestFind(t *testing.T) {
-	f := &Finder{Tree: tree(t, files, "door: refill the bucket lazily\n\nThe timer was a nuisance."), Papers: []Paper{
+	f := &Finder{Tree: tree(t, files, "door: refill the bucket lazily\n\nThe timer was a nuisance."), Texts: []Text{
 		{Lessons, "lesson L-1", "Never fill a bucket by a timer."}, {PostMortems, "D-1.1 postmortems/1.md", "First.\n\nThe clock\x1b[2J stood still."}}}
 	for question, want := range map[string][]string{
 		"how many tokens does the bucket hold?": {"documents README.md:7: The bucket holds 120 tokens, and is filled thirty a minute.", "symbols door/bucket.go:8: type TokenBucket"},

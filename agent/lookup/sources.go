@@ -13,10 +13,10 @@ import (
 	"git-ward/protocols/record"
 )
 
-// papers are read paragraph by paragraph.
-func (f *Finder) papers(_ context.Context, list []*question) string {
-	for _, p := range f.Papers {
-		for _, part := range strings.Split(p.Text, "\n\n") {
+// texts are read paragraph by paragraph.
+func (f *Finder) texts(_ context.Context, list []*question) string {
+	for _, p := range f.Texts {
+		for _, part := range strings.Split(p.Body, "\n\n") {
 			offer(list, Hit{Source: p.Source, Place: diag.Clean(p.Place), Text: part}, p.Place, part)
 		}
 	}

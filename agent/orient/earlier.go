@@ -51,7 +51,7 @@ func recordsOf(ctx context.Context, o Options) (records, error) {
 	return records{repo, names.ProjectRef()}, err
 }
 
-// earlier reads the papers of the task's earlier units, and of other units whose work is
+// earlier reads the records of the task's earlier units, and of other units whose work is
 // in the project, the newest first. What cannot be read is left out: it stops nobody.
 func earlier(ctx context.Context, o Options) ([]Earlier, error) {
 	r, err := recordsOf(ctx, o)
@@ -127,7 +127,7 @@ func (r records) taken(ctx context.Context) map[string]int {
 	return list
 }
 
-// read reads the papers of a record.
+// read reads the learnings and the post-mortem of a record.
 func read(batch *git.Batch, u unitTip) (e Earlier, err error) {
 	e.Unit = u.id.String()
 	if e.Learnings, err = text(batch, u.tip+":"+record.Learnings); err != nil {

@@ -60,7 +60,7 @@ func (r *Report) search(ctx context.Context, o Options) error {
 	for _, q := range questions {
 		texts = append(texts, q.Text)
 	}
-	finder := &lookup.Finder{Tree: o.Tree, Papers: append(r.Repository.papers(), ownPapers(ctx, o.Tree)...)}
+	finder := &lookup.Finder{Tree: o.Tree, Texts: append(r.Repository.texts(), ownTexts(ctx, o.Tree)...)}
 	results, err := finder.Find(ctx, texts...)
 	if err != nil {
 		return err
@@ -97,13 +97,13 @@ func Finder(ctx context.Context, o Options) (*lookup.Finder, error) {
 	r := new(Repository)
 	r.Lessons, _ = correct.Known(ctx, o.Tree)
 	r.Earlier, _ = earlier(ctx, o)
-	f := &lookup.Finder{Tree: o.Tree, Papers: append(r.papers(), ownPapers(ctx, o.Tree)...)}
+	f := &lookup.Finder{Tree: o.Tree, Texts: append(r.texts(), ownTexts(ctx, o.Tree)...)}
 	return f, context.Cause(ctx)
 }
 
-// ownPapers are the post-mortems and learnings of an agent's clone, which git does not
+// ownTexts are the post-mortems and learnings of an agent's clone, which git does not
 // have; those of a person's are files of the tree.
-func ownPapers(ctx context.Context, t *worktree.Tree) (list []lookup.Paper) {
+func ownTexts(ctx context.Context, t *worktree.Tree) (list []lookup.Text) {
 	dir, err := t.RecordDir(ctx)
 	if err != nil || dir == "" {
 		return nil
@@ -123,22 +123,22 @@ func ownPapers(ctx context.Context, t *worktree.Tree) (list []lookup.Paper) {
 		if p == dir+"/"+record.Learnings {
 			source = lookup.Lessons
 		}
-		list = append(list, lookup.Paper{Source: source, Place: p, Text: string(data)})
+		list = append(list, lookup.Text{Source: source, Place: p, Body: string(data)})
 	}
 	return list
 }
 
-// papers are the lessons, learnings and post-mortems that level 2 has read.
-func (r *Repository) papers() (list []lookup.Paper) {
+// texts are the lessons, learnings and post-mortems that level 2 has read.
+func (r *Repository) texts() (list []lookup.Text) {
 	for _, l := range r.Lessons {
-		list = append(list, lookup.Paper{Source: lookup.Lessons, Place: "lesson " + l.ID, Text: l.Lesson.String() + reason(l)})
+		list = append(list, lookup.Text{Source: lookup.Lessons, Place: "lesson " + l.ID, Body: l.Lesson.String() + reason(l)})
 	}
 	for _, e := range r.Earlier {
 		if e.Learnings != "" {
-			list = append(list, lookup.Paper{Source: lookup.Lessons, Place: e.Unit + " LEARNINGS.md", Text: e.Learnings})
+			list = append(list, lookup.Text{Source: lookup.Lessons, Place: e.Unit + " LEARNINGS.md", Body: e.Learnings})
 		}
 		if e.PostMortem != "" {
-			list = append(list, lookup.Paper{Source: lookup.PostMortems, Place: cmp.Or(e.Unit, "-") + " " + e.PostMortem, Text: e.LastWords})
+			list = append(list, lookup.Text{Source: lookup.PostMortems, Place: cmp.Or(e.Unit, "-") + " " + e.PostMortem, Body: e.LastWords})
 		}
 	}
 	return list

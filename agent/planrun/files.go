@@ -25,7 +25,7 @@ func inTree(path string) error {
 }
 
 // place is where a path of a step lies in the working tree: what research gathers is
-// among an agent's papers.
+// among the files of the record.
 func (u *run) place(p point, path string) string {
 	if u.deps.Record != nil && p.research() && strings.HasPrefix(path, record.Research+"/") {
 		return worktree.RecordDir + "/" + path
@@ -110,7 +110,7 @@ func (u *run) grep(ctx context.Context, p point) (string, error) {
 	return b.String(), nil
 }
 
-// searched are the files that grep looks into: papers only where they are named.
+// searched are the files that grep looks into: those of the record only where they are named.
 func (u *run) searched(ctx context.Context, in string) ([]string, error) {
 	list := []string{"ls-files", "-z", "--cached"}
 	if in != "" {

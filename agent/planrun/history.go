@@ -216,7 +216,7 @@ func (u *run) replay(ctx context.Context, steps []done) error {
 // now are the trees after the last step.
 func (u *run) now() trees {
 	if r := u.deps.Record; r != nil {
-		return trees{work: u.head, papers: r.Tip()}
+		return trees{work: u.head, record: r.Tip()}
 	}
 	return trees{work: u.head}
 }
@@ -234,12 +234,12 @@ func (u *run) complete(p point, d done) error {
 	return u.record(p, d.message, d.time)
 }
 
-// matching lists the files of a commit that a glob names, papers only where it names
-// them. Links and submodules are none: no step can read or write one.
+// matching lists the files of a commit that a glob names, those of the record only where it
+// names them. Links and submodules are none: no step can read or write one.
 func (u *run) matching(ctx context.Context, t trees, glob string) ([]string, error) {
 	commit, prefix := t.work, ""
 	if worktree.InRecord(glob) {
-		if commit, prefix = t.papers, worktree.RecordDir+"/"; commit == "" {
+		if commit, prefix = t.record, worktree.RecordDir+"/"; commit == "" {
 			return nil, nil
 		}
 	}

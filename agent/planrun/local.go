@@ -16,7 +16,7 @@ import (
 
 // localRef has the steps of plans that a program runs by itself in an agent's working
 // clone. It is not pushed: what counts is what they did, which the iteration's end
-// commits, and the papers.
+// commits, and the files below .ward/.
 const localRef = "refs/ward-steps"
 
 // LocalRecord is a Record in the clone alone (git ward plan run in an agent's clone).
@@ -180,7 +180,7 @@ func (r *LocalRecord) treeWith(ctx context.Context, files map[string][]byte) (st
 	return strings.TrimSpace(string(out)), err
 }
 
-// Papers implements Record. Nothing is below .ward/ that another program could not have
+// Uncommitted implements Record. Nothing is below .ward/ that another program could not have
 // put there, so that it is taken as it is.
 func (r *LocalRecord) Uncommitted(ctx context.Context) (map[string][]byte, error) {
 	paths, err := r.tree.Walk(worktree.RecordDir, func(string) bool { return true })

@@ -189,7 +189,7 @@ func (r *Runner) Plan(ctx context.Context, path string) (*plan.Plan, error) {
 
 // LintText lints a text as the plan at a path, in a tree of the work, by any name of it.
 func (r *Runner) LintText(ctx context.Context, path string, text []byte, work string) ([]diag.Diagnostic, error) {
-	l, closeTree, err := r.linterIn(ctx, func() trees { return trees{work: work, papers: r.Record.Tip()} })
+	l, closeTree, err := r.linterIn(ctx, func() trees { return trees{work: work, record: r.Record.Tip()} })
 	if err != nil {
 		return nil, err
 	}

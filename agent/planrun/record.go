@@ -22,20 +22,20 @@ type Record interface {
 	// Commit adds a commit; second is the commit of the work that it speaks of, files are
 	// contents by their paths of the record, nil leaves the tree as it is.
 	Commit(ctx context.Context, message, second string, files map[string][]byte) (id string, err error)
-	// Papers is what was written below .ward/ and is not on the record yet.
+	// Uncommitted is what was written below .ward/ and is not on the record yet.
 	Uncommitted(ctx context.Context) (map[string][]byte, error)
 }
 
 // trees is what a step is performed in: a commit of the work, and one of the record,
-// "" for none, whose papers are below .ward/.
-type trees struct{ work, papers string }
+// "" for none, whose files are below .ward/.
+type trees struct{ work, record string }
 
 // newest is what a plan is linted in that is to run next.
 func (r *Runner) newest() trees {
 	if r.Record == nil {
 		return trees{work: "HEAD"}
 	}
-	return trees{work: r.Record.Tip() + "^2", papers: r.Record.Tip()}
+	return trees{work: r.Record.Tip() + "^2", record: r.Record.Tip()}
 }
 
 // controlled finds out which branch says what is registered, where nobody has said it.
@@ -54,22 +54,22 @@ func (r *Runner) controlled(ctx context.Context) error {
 func (r *Runner) lintOf(batch *git.Batch, t trees, at string) (*plan.Linter, error) {
 	control := newCommitTree(cmp.Or(at, r.Control), batch)
 	work := newCommitTree(t.work, batch)
-	if t.papers != "" {
-		return plan.NewRecordLinter(newCommitTree(t.papers, batch), work, control), nil
+	if t.record != "" {
+		return plan.NewRecordLinter(newCommitTree(t.record, batch), work, control), nil
 	}
 	kind, err := work.Kind(plan.RegistryPath)
 	if kind == plan.Missing && err == nil {
-		return plan.NewRecordLinter(noPapers{}, work, control), nil
+		return plan.NewRecordLinter(noRecord{}, work, control), nil
 	}
 	return plan.NewLinter(work, func(path string) ([]byte, error) { return control.ReadFile(path, plan.MaxBytes) }), err
 }
 
-// noPapers is the record of a person's clone.
-type noPapers struct{}
+// noRecord is the record of a person's clone.
+type noRecord struct{}
 
-func (noPapers) Kind(string) (plan.Kind, error) { return plan.Missing, nil }
+func (noRecord) Kind(string) (plan.Kind, error) { return plan.Missing, nil }
 
-func (noPapers) ReadFile(path string, _ int64) ([]byte, error) {
+func (noRecord) ReadFile(path string, _ int64) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 }
 
@@ -187,14 +187,14 @@ func (u *run) commitApart(ctx context.Context, p point, message string) error {
 	if err := u.commitWork(ctx, p); err != nil {
 		return err
 	}
-	var papers map[string][]byte
+	var written map[string][]byte
 	if writes(p) {
 		var err error
-		if papers, err = u.deps.Record.Uncommitted(ctx); err != nil {
+		if written, err = u.deps.Record.Uncommitted(ctx); err != nil {
 			return err
 		}
 	}
-	_, err := u.deps.Record.Commit(ctx, u.message(p, message), u.head, papers)
+	_, err := u.deps.Record.Commit(ctx, u.message(p, message), u.head, written)
 	return err
 }
 

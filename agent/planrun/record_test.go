@@ -39,30 +39,30 @@ func runPlan(ctx context.Context, r *Runner, path string) (*Result, error) {
 	return r.Run(ctx, path)
 }
 
-// newClone is newRepo as an agent's clone; files below .ward/ are its papers.
+// newClone is newRepo as an agent's clone; files below .ward/ are those of its record.
 func newClone(t *testing.T, archive string) (dir string) {
 	t.Helper()
-	var work, papers txtar.Archive
+	var work, below txtar.Archive
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		if worktree.InRecord(f.Name) {
-			papers.Files = append(papers.Files, f)
+			below.Files = append(below.Files, f)
 		} else {
 			work.Files = append(work.Files, f)
 		}
 	}
 	dir = newRepo(t, string(txtar.Format(&work)))
-	asClone(t, dir, papers.Files)
+	asClone(t, dir, below.Files)
 	return dir
 }
 
-func asClone(t *testing.T, dir string, papers []txtar.File) {
+func asClone(t *testing.T, dir string, files []txtar.File) {
 	t.Helper()
 	r := newRunner(dir)
 	gitRun(t, r, "config", "ward.record", ".ward")
 	if err := os.WriteFile(filepath.Join(r.Tree.Dir, ".git/info/exclude"), []byte("/.ward/\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range papers {
+	for _, f := range files {
 		if err := r.Tree.Write(f.Name, f.Data); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func checkApart(t *testing.T, dir, path string, steps int) {
 	}
 }
 
-// TestApart: in an agent's clone the steps are on the record, and papers go there.
+// TestApart: in an agent's clone the steps are on the record, and what is written below .ward/ goes there.
 func TestApart(t *testing.T) {
 	tier.First(t, "each of its thirty steps is a commit or two")
 	dir := newClone(t, inClone)
@@ -222,8 +222,8 @@ run_in_bash_session cat one two
 	}
 }
 
-// TestPapersApart: no step meets papers that it does not name.
-func TestPapersApart(t *testing.T) {
+// TestRecordApart: no step meets files of the record that it does not name.
+func TestRecordApart(t *testing.T) {
 	dir := newClone(t, `
 -- docs/a.md --
 needle

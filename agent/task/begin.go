@@ -82,7 +82,7 @@ func Unknowns(ctx context.Context, d comms.Directive, tree *worktree.Tree) (list
 	if err != nil {
 		return list
 	}
-	for _, name := range papers(ctx, tree, dir) {
+	for _, name := range plansAndPostMortems(ctx, tree, dir) {
 		if !strings.HasPrefix(strings.TrimPrefix(name, dir+"/"), "plans/"+d.Name()+".") {
 			continue
 		}

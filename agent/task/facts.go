@@ -46,7 +46,7 @@ const (
 	maxFailed  = 10      // uses of tools, the newest
 )
 
-// WriteFacts puts facts into the task's post-mortem below a directory of papers of the
+// WriteFacts puts facts into the task's post-mortem below a directory of the record in the
 // working tree, and returns its path there. One that the worker has written stays as it
 // is.
 func WriteFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts) (string, error) {

@@ -41,11 +41,11 @@ func Query(ctx context.Context, tree *worktree.Tree, bare, text string) Known {
 		k.Pushes = lines(string(out))
 	}
 	dir, _ := tree.RecordDir(ctx)
-	for _, name := range papers(ctx, tree, dir) {
-		switch paper := strings.TrimPrefix(name, worktree.RecordDir+"/"); {
-		case strings.HasPrefix(paper, "plans/") && !strings.HasSuffix(name, ".gitkeep"):
+	for _, name := range plansAndPostMortems(ctx, tree, dir) {
+		switch path := strings.TrimPrefix(name, worktree.RecordDir+"/"); {
+		case strings.HasPrefix(path, "plans/") && !strings.HasSuffix(name, ".gitkeep"):
 			k.Plans = append(k.Plans, diag.Clean(name))
-		case strings.HasPrefix(paper, "postmortems/") && strings.HasSuffix(name, ".md"):
+		case strings.HasPrefix(path, "postmortems/") && strings.HasSuffix(name, ".md"):
 			k.PostMortems = append(k.PostMortems, diag.Clean(name))
 		}
 	}
@@ -58,9 +58,9 @@ func Query(ctx context.Context, tree *worktree.Tree, bare, text string) Known {
 	return k
 }
 
-// papers are the plans and post-mortems of a tree: an agent's lie below a directory, a
+// plansAndPostMortems are the plans and post-mortems of a tree: an agent's lie below a directory, a
 // person's are those that git has.
-func papers(ctx context.Context, tree *worktree.Tree, dir string) []string {
+func plansAndPostMortems(ctx context.Context, tree *worktree.Tree, dir string) []string {
 	if dir == "" {
 		names, _ := tree.Git(ctx, "ls-files", "-z", "--", "plans", "postmortems")
 		return strings.Split(names, "\x00")
