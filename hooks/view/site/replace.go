@@ -43,9 +43,17 @@ func replaceable(path string) error {
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	known, err := readManifest(path)
+	known, headed, err := readManifest(path)
 	if err != nil {
 		return diag.Hint(fmt.Errorf("%s is there, and no report of Ward's made it", path), remedy)
+	}
+	if !headed {
+		// An earlier Ward wrote no head. Without one, only the whole says who made it.
+		if err := whole(path, entries, known); err != nil {
+			return diag.Hint(fmt.Errorf("%s is there, and nothing proves that a report of Ward's made it: %w", path, err),
+				"if an earlier Ward made it and nothing in it is yours, move it away (mv %s %s.old) and write the report again, or %s", path, path, remedy)
+		}
+		return nil
 	}
 	for _, e := range entries {
 		if e.Name() == manifest {
@@ -53,11 +61,11 @@ func replaceable(path string) error {
 		}
 		what := "which no report made"
 		if sum, listed := known[e.Name()]; listed && e.Type().IsRegular() {
-			data, err := readFile(filepath.Join(path, e.Name()), maxPage)
+			now, err := sumIn(path, e.Name())
 			if err != nil {
 				return err
 			}
-			if sumOf(data) == sum {
+			if now == sum {
 				continue
 			}
 			what = "which is not as the report made it"
@@ -67,22 +75,42 @@ func replaceable(path string) error {
 	return nil
 }
 
-// readManifest reads the files of a report, with what sumOf said of each.
-func readManifest(dir string) (map[string]string, error) {
+// whole is an error where a directory is not a report's, page for page: it has each file of the
+// list as the list says, a home page among them, and no other.
+func whole(dir string, entries []fs.DirEntry, known map[string]string) error {
+	if known["index.html"] == "" || len(entries) != len(known)+1 { // and the list itself
+		return fmt.Errorf("its %s does not list the files that are there", manifest)
+	}
+	for _, e := range entries {
+		if e.Name() == manifest {
+			continue
+		}
+		if sum, err := sumIn(dir, e.Name()); err != nil || sum != known[e.Name()] {
+			return errors.Join(err, fmt.Errorf("%s is not as %s says", diag.Untrusted(e.Name()), manifest))
+		}
+	}
+	return nil
+}
+
+// readManifest reads the files of a report, with what sumOf said of each, and whether the line
+// is there by which a report says that it is one.
+func readManifest(dir string) (known map[string]string, headed bool, err error) {
 	data, err := readFile(filepath.Join(dir, manifest), maxManifest)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	list, ours := strings.CutPrefix(string(data), manifestHead)
-	if !ours {
-		return nil, fmt.Errorf("%s is a list of somebody else's", manifest)
-	}
-	known := map[string]string{}
+	list, headed := strings.CutPrefix(string(data), manifestHead)
+	known = map[string]string{}
 	for line := range strings.Lines(list) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		known[name] = sum
 	}
-	return known, nil
+	return known, headed, nil
+}
+
+func sumIn(dir, name string) (string, error) {
+	data, err := readFile(filepath.Join(dir, name), maxPage)
+	return sumOf(data), err
 }
 
 // readFile reads a file up to a bound, and no link. A pipe in its place would let us wait for good.

@@ -1,8 +1,10 @@
 package site
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/tier"
 )
 
@@ -85,6 +88,23 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// headless makes a report as a Ward made it whose lists had no head, with a file more or
+// another one; without words it is a link to what the report had there.
+func headless(t *testing.T, dir, name, words string) error {
+	t.Helper()
+	_, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil)
+	list, readErr := os.ReadFile(dir + "/" + manifest)
+	err = errors.Join(err, readErr, os.WriteFile(dir+"/"+manifest, bytes.TrimPrefix(list, []byte(manifestHead)), 0o644))
+	switch {
+	case words != "":
+		return errors.Join(err, os.WriteFile(dir+"/"+name, []byte(words), 0o644))
+	case name != "":
+		away := filepath.Join(t.TempDir(), name)
+		return errors.Join(err, os.Rename(dir+"/"+name, away), os.Symlink(away, dir+"/"+name))
+	}
+	return err
+}
+
 // TestWriteReplacesOnlyItsOwn: what somebody put there stays, and is named.
 func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -102,7 +122,14 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 		}, "no report of Ward's made it"},
 		"a list of somebody's": {func(dir string) error {
 			return errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(dir+"/D-1.html", []byte("old"), 0o644), os.WriteFile(dir+"/"+manifest, []byte(sumOf([]byte("old"))+"  D-1.html\n"), 0o644))
-		}, "no report of Ward's made it"},
+		}, "nothing proves that a report of Ward's made it"},
+		"a report of an earlier Ward":                      {func(dir string) error { return headless(t, dir, "", "") }, ""},
+		"a report of an earlier Ward, a page changed":      {func(dir string) error { return headless(t, dir, "D-1.html", "my notes") }, "move it away (mv "},
+		"a report of an earlier Ward, added":               {func(dir string) error { return headless(t, dir, "notes.txt", "my notes") }, "move it away (mv "},
+		"a report of an earlier Ward, a link in its place": {func(dir string) error { return headless(t, dir, "D-1.html", "") }, "move it away (mv "},
+		"a report of a Ward that summed nothing": {func(dir string) error {
+			return errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(dir+"/index.html", []byte("old"), 0o644), os.WriteFile(dir+"/"+manifest, []byte("index.html\n"), 0o644))
+		}, "move it away (mv "},
 		"a report, a page changed": {func(dir string) error {
 			if _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); err != nil {
 				return err
@@ -122,7 +149,7 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 		}
 		_, err := Write(t.Context(), dir, fixture{words: "x", n: 2}, nil)
 		switch {
-		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(fmt.Sprint(err, diag.Hints(err)), c.want)):
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		case c.want == "" && snapshot(t, dir)["D-2.html"] == "":
 			t.Errorf("%s: no report", name)
