@@ -52,6 +52,13 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	p.Fsck()
+	p.Run(p.Bare, "git", "config", "extensions.preciousObjects", "true")
+	out = p.Run(p.Bare, "git-ward", "maintain", "--keep", "0s")
+	if !strings.Contains(out, "1 of 1 that were dropped or redacted are stored still, and stay") || !strings.Contains(out, "git config --unset extensions.preciousObjects") ||
+		strings.Contains(out, "and objects") || strings.Contains(out, "in an hour") {
+		t.Errorf("of a repository whose objects are precious: %s", out)
+	}
+	p.Run(p.Bare, "git", "config", "--unset", "extensions.preciousObjects")
 	if out := p.Run(p.Bare, "git-ward", "maintain", "--keep", "0s", p.Bare); !strings.Contains(out, "what was dropped or redacted is gone") {
 		t.Error(out)
 	}

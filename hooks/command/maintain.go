@@ -65,9 +65,10 @@ func pack(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return fsckHint(err)
 	}
-	fmt.Fprintln(env.Stdout, "packed refs and objects, wrote the commit-graph")
 	if r.Precious {
-		fmt.Fprintln(env.Stdout, "no object goes: the repository's config sets extensions.preciousObjects")
+		fmt.Fprintln(env.Stdout, "packed refs, wrote the commit-graph; no object is packed or goes: the repository's config sets extensions.preciousObjects")
+	} else {
+		fmt.Fprintln(env.Stdout, "packed refs and objects, wrote the commit-graph")
 	}
 	if r.Reclaimed > 0 {
 		fmt.Fprintf(env.Stdout, "freed %s that only the agent's deleted and rewritten branches led to\n", diag.Count(r.Reclaimed, "object"))
@@ -75,10 +76,14 @@ func pack(ctx context.Context, env *cli.Env) error {
 	if !r.Ledger.Counted.IsZero() {
 		fmt.Fprintf(env.Stdout, "what the agent pushed takes %.1f MiB of the disk\n", float64(r.Ledger.Bytes)/(1<<20))
 	}
-	if r.Dropped > 0 && r.Stored == 0 {
+	still := fmt.Sprintf("%d of %d that were dropped or redacted are stored still", r.Stored, r.Dropped)
+	switch {
+	case r.Stored > 0 && r.Precious:
+		fmt.Fprintf(env.Stdout, "%s, and stay: once no clone borrows from this repository, git config --unset extensions.preciousObjects, and run it again\n", still)
+	case r.Stored > 0:
+		fmt.Fprintf(env.Stdout, "%s: run it again in an hour, or with --keep %s while nobody pushes\n", still, time.Duration(0))
+	case r.Dropped > 0:
 		fmt.Fprintln(env.Stdout, "what was dropped or redacted is gone")
-	} else if r.Stored > 0 {
-		fmt.Fprintf(env.Stdout, "%d of %d that were dropped or redacted are stored still: run it again in an hour, or with --keep %s while nobody pushes\n", r.Stored, r.Dropped, time.Duration(0))
 	}
 	return nil
 }

@@ -60,9 +60,11 @@ type Report struct {
 	// pushes take now.
 	Reclaimed int
 	Ledger    growth.Ledger
-	Stored    int // of those that were dropped: what is stored still, because it is younger than Keep
+	// Stored are those of the dropped that are stored still: they are younger than Keep, a
+	// ref or a reflog leads to them, or they are Precious.
+	Stored int
 	// Precious is a repository whose owner says that no object may go, because clones borrow
-	// from it (git-config(1), extensions.preciousObjects): none does.
+	// from it (git-config(1), extensions.preciousObjects): none does, and git packs none.
 	Precious bool
 }
 
