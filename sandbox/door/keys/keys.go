@@ -5,7 +5,6 @@
 package keys
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"encoding/pem"
 	"errors"
@@ -134,8 +133,8 @@ func (f File) change(to func(lines []string) []string) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return err
 	}
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return diag.Hint(fmt.Errorf("%s is no regular file, so Ward does not write to it", path), "sshd reads several files: name this one beside yours in AuthorizedKeysFile")
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return notWritten(path) // reading a pipe would wait for good
 	}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -145,15 +144,25 @@ func (f File) change(to func(lines []string) []string) error {
 	if text := strings.TrimRight(string(data), "\n"); text != "" {
 		lines = strings.Split(text, "\n")
 	}
-	if lines = to(lines); len(lines) == 0 {
+	before := slices.Clone(lines)
+	if lines = to(lines); slices.Equal(lines, before) {
+		return nil
+	}
+	// A link that an admin made is his: a launch that has no key to write starts all the same.
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return notWritten(path)
+	}
+	if len(lines) == 0 {
 		lines = []string{keyline.Empty}
 	}
 	text := []byte(strings.Join(lines, "\n") + "\n")
-	switch {
-	case len(text) > maxFile:
+	if len(text) > maxFile {
 		return fmt.Errorf("%s would have more than %d bytes", path, maxFile)
-	case bytes.Equal(text, data):
-		return nil
 	}
 	return atomicfile.Write(path, text, 0o600)
+}
+
+func notWritten(path string) error {
+	return diag.Hint(fmt.Errorf("%s is no regular file, so Ward does not write to it", path),
+		"move it away: mv %s %s.before; sshd reads several files, so name yours beside this one in AuthorizedKeysFile", path, path)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/keyline"
@@ -111,18 +112,39 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestLink: a link to the keys that an admin keeps elsewhere stays one.
+// TestLink: a link to the keys that an admin keeps elsewhere stays one, whatever it leads to, and
+// stops no launch that has nothing to write.
 func TestLink(t *testing.T) {
 	f, _ := newFile(t)
-	theirs, path := filepath.Join(t.TempDir(), "keys"), filepath.Join(f.Bare, Path)
-	if err := errors.Join(os.WriteFile(theirs, []byte("ssh-ed25519 AAAA admin\n"), 0o600), os.RemoveAll(path), os.Symlink(theirs, path)); err != nil {
+	path := filepath.Join(f.Bare, Path)
+	for name, text := range map[string]string{"keys": "ssh-ed25519 AAAA admin\n", "unended": "ssh-ed25519 AAAA admin", "empty": "", "missing": ""} {
+		theirs := filepath.Join(t.TempDir(), name)
+		err := errors.Join(os.RemoveAll(path), os.Symlink(theirs, path))
+		if name != "missing" {
+			err = errors.Join(err, os.WriteFile(theirs, []byte(text), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Keep(func(string) bool { return false }); err != nil {
+			t.Errorf("%s: nothing is to go, and it says: %v, %q", name, err, diag.Hints(err))
+		}
+		err = f.Add(newKey(t, "D-1.0123456789abcdef", time.Unix(2e9, 0)), time.Unix(1e9, 0))
+		if err == nil || !strings.Contains(strings.Join(diag.Hints(err), ""), "move it away: mv "+path+" ") {
+			t.Errorf("%s: it is written to: %v, %q", name, err, diag.Hints(err))
+		}
+		if to, err := os.Readlink(path); err != nil || to != theirs {
+			t.Errorf("%s: the link leads to %q, %v", name, to, err)
+		}
+		if data, _ := os.ReadFile(theirs); string(data) != text {
+			t.Errorf("%s: %q", name, data)
+		}
+	}
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Add(newKey(t, "D-1.0123456789abcdef", time.Unix(2e9, 0)), time.Unix(1e9, 0)); err == nil || len(diag.Hints(err)) == 0 {
-		t.Errorf("it is written to: %v", err)
-	}
-	if to, err := os.Readlink(path); err != nil || to != theirs {
-		t.Errorf("the link leads to %q, %v", to, err)
+	if err := f.Keep(func(string) bool { return false }); err == nil {
+		t.Error("a pipe is read")
 	}
 }
 
