@@ -153,7 +153,7 @@ func Sweep(parent string) error {
 func remove(path, id string, held *os.File) error {
 	parent, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return nil // it is gone, or another user's, who removes it
+		return unlessGone(err)
 	}
 	defer parent.Close()
 	name := filepath.Base(path)
@@ -163,7 +163,7 @@ func remove(path, id string, held *os.File) error {
 	}
 	dir, err := parent.OpenRoot(name)
 	if err != nil {
-		return nil // another process removes it, or nobody may look
+		return unlessGone(err)
 	}
 	defer dir.Close()
 	if now, err := dir.Lstat("."); err != nil || !os.SameFile(before, now) {
@@ -182,6 +182,16 @@ func remove(path, id string, held *os.File) error {
 		return fmt.Errorf("%s, which Ward made, does not go; see what is in it: %w", path, err)
 	}
 	return putOut(parent, dir, name)
+}
+
+// unlessGone is nil where a directory that cannot be opened is none of this process's: another
+// one has removed it, or it is another user's, who removes it. Anything else, such as too many
+// open files, says nothing of whether it is there, and whoever hears that it is gone forgets it.
+func unlessGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
 }
 
 // proven reports whether a directory has the mark and its lock is held, or is had now.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
 	"git-ward/internal/scratch"
@@ -238,6 +240,23 @@ func TestRemove(t *testing.T) {
 	}
 	if err := d.Remove(); err != nil || there(d.Path) || !there(filepath.Join(kept, "file")) {
 		t.Errorf("not kept: %v", err)
+	}
+}
+
+// TestUnopened: what cannot be opened is not gone for that, and who has to remove it hears so.
+func TestUnopened(t *testing.T) {
+	parent := t.TempDir()
+	d := made(t, parent)
+	d.Lock.Close()
+	loop := filepath.Join(parent, "loop")
+	if err := os.Symlink("loop", loop); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch.Reclaim(filepath.Join(loop, filepath.Base(d.Path)), d.ID); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("below what cannot be opened: %v", err)
+	}
+	if err := scratch.Reclaim(filepath.Join(parent, "none", "x"), d.ID); err != nil {
+		t.Errorf("below what is gone: %v", err)
 	}
 }
 

@@ -21,7 +21,8 @@ const slotsPath = "ward/verify.lock"
 const maxSlots = 64
 
 // ownerOf names the containers of a verification in a slot. The file's inode is in it: where
-// somebody replaced the file, two verifications have one number.
+// somebody replaced the file, two verifications have one number, and neither may take the
+// other's containers for those of a killed one.
 func ownerOf(slot *os.File, number int, bare string) string {
 	var st unix.Stat_t
 	unix.Fstat(int(slot.Fd()), &st) // an open file has one
@@ -29,8 +30,9 @@ func ownerOf(slot *os.File, number int, bare string) string {
 }
 
 // takeSlot gives a verification a number that no other one has while the file is open.
-// The kernel frees it with its process, so that what a killed one left behind is found,
-// and removed, under the same number by the next.
+// The kernel frees it with its process. What a killed one left, where its reaper was killed,
+// too, is removed by the next with that number, as long as the file is the same one: in the
+// place of a file that somebody replaced, nobody can tell who was killed from who still runs.
 func takeSlot(bare string) (f *os.File, number int, err error) {
 	f, err = os.OpenFile(filepath.Join(bare, slotsPath), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
