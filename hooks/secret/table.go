@@ -52,9 +52,9 @@ type value struct {
 // number of those of run.
 type reach struct{ bound, run int }
 
-// allowlist excuses a match when regex or one of the stopwords (a line each)
-// matches the target: the secret, the match around it, or its lines. Stopwords,
-// with blanks between them, always look at the secret.
+// allowlist excuses a match when regex matches the target, which is the secret, the
+// match around it, or its lines, or when the secret has one of the stopwords in it,
+// whatever the target is. Stopwords are in lower case, with a blank between two.
 type allowlist struct {
 	target    string
 	regex     string
