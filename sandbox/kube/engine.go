@@ -81,7 +81,7 @@ func (e *Engine) unit(ctx context.Context, directive string) int {
 func (e *Engine) Run(ctx context.Context, w Work) (err error) {
 	k := e.unit(ctx, w.Directive)
 	spec := e.Spec(w.Directive, k, w.Until)
-	spec.Labels[leaseLabel] = w.Lease.ID
+	spec.Labels[leaseLabel], spec.Only = w.Lease.ID, w.Lease.ID
 	spec.Notes = map[string]string{"ward/holder": w.Lease.Holder}
 	take, err := e.giveKey(spec, w.Lease.Name(), []string{"--lease", w.Lease.Name()})
 	if err != nil {

@@ -3,6 +3,7 @@ package kube
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -186,6 +187,46 @@ func TestTaken(t *testing.T) {
 	}
 	if c.objects[path] == nil || c.count("DELETE") > 0 || c.count("PATCH") > 0 || mayEnter(e) {
 		t.Error("it was touched, or a key is left")
+	}
+}
+
+// TestSomebodysCompanions: a Secret, a ConfigMap or a NetworkPolicy of a person's that has the
+// Job's name stays as it is, and keeps no Job from being made. What an earlier Job of the
+// lease left is made anew.
+func TestSomebodysCompanions(t *testing.T) {
+	c, cluster := newCluster(t)
+	e := engine(t, cluster)
+	w := work(nil, nil)
+	theirs := map[string]map[string]any{}
+	for _, kind := range []string{"/api/v1/namespaces/ward/secrets/", "/api/v1/namespaces/ward/configmaps/", "/apis/networking.k8s.io/v1/namespaces/ward/networkpolicies/"} {
+		path := kind + e.name(t.Context(), "D-3")
+		theirs[path] = map[string]any{"kind": "any", "metadata": map[string]any{"name": "theirs"}}
+		c.objects[path] = theirs[path]
+		c.objects[path+"-"+w.Lease.ID] = map[string]any{"kind": "old", "metadata": map[string]any{"name": "ours"}}
+	}
+	c.begun = func(job map[string]any) {
+		pod := job["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+		volumes, _ := json.Marshal(pod["volumes"])
+		for path, o := range theirs {
+			made := c.objects[path+"-"+w.Lease.ID]
+			if made == nil || made["kind"] == "old" {
+				t.Errorf("%s of the lease is %v", filepath.Base(filepath.Dir(path)), made)
+			}
+			if now := c.objects[path]; now == nil || now["kind"] != o["kind"] {
+				t.Errorf("%s is %v", path, now)
+			}
+		}
+		if n := strings.Count(string(volumes), e.name(t.Context(), "D-3")+"-"+w.Lease.ID+`"`); n != 2 {
+			t.Errorf("the pod does not mount the lease's: %s", volumes)
+		}
+		c.end(job, "Complete", "")
+		e.works(t)
+	}
+	if err := e.Run(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.objects) != len(theirs) {
+		t.Errorf("left: %v", c.objects)
 	}
 }
 

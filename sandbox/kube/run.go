@@ -97,7 +97,9 @@ func (r *run) begin(ctx context.Context, uid string) error {
 	for _, o := range r.spec.Besides() {
 		kind := collections[o.Kind]
 		err := c.call(ctx, http.MethodPost, c.path(kind, "", nil), o, nil)
-		if is(err, http.StatusConflict) { // of an earlier Job, or of this one: a key is never one's own for sure
+		// It has the lease's id in its name, so this launcher made it, for this Job or an earlier one
+		// of the lease. It may have another key.
+		if is(err, http.StatusConflict) {
 			if err = c.call(ctx, http.MethodDelete, c.path(kind, o.Metadata.Name, nil), nil, nil); err == nil || is(err, http.StatusNotFound) {
 				err = c.call(ctx, http.MethodPost, c.path(kind, "", nil), o, nil)
 			}

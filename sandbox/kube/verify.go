@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"git-ward/internal/diag"
@@ -72,7 +73,7 @@ func (e *Engine) verifierSpec(claim *verifier.Claim, order, word string) *manife
 		longest = 2*longest + claim.Against.Time
 	}
 	spec := e.Spec("", 0, time.Now().Add(min(longest, longestVerify)))
-	spec.Name = manifest.VerifierName(e.Repository(), claim.Commit, word)
+	spec.Name, spec.Only = manifest.VerifierName(e.Repository(), claim.Commit, word), strings.ToLower(rand.Text()[:16])
 	delete(spec.Labels, directiveLabel)
 	spec.Verify = &manifest.Verify{Order: order}
 	if e.Settings.Verify.Network == "none" {

@@ -34,6 +34,7 @@ func spec() *Spec {
 func TestYAML(t *testing.T) {
 	owned := spec()
 	owned.Secret, owned.Owner, owned.Suspend = &Secret{[]byte("KEY"), []byte("HOST")}, &Owner{"batch/v1", "Job", owned.Name, "1-2"}, true
+	owned.Only = "0123456789abcdef"
 	owned.Policy.Mode, owned.Settings.Kube.RuntimeClass, owned.Settings.Kube.ServiceAccount = firewall.Allowlist, "kata", "agents"
 	judge := spec()
 	judge.Name, judge.Verify = VerifierName("project", "0123456789abcdef", "WORDWORD"), &Verify{Order: `{"commit":"0123"}`}

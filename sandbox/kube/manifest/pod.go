@@ -167,8 +167,8 @@ func (s *Spec) volumes() []volume {
 		{Name: "near", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: "1Mi"}},
 		{Name: "near-tmp", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: "64Mi"}},
 		{Name: "mirror", EmptyDir: &emptyDir{}},
-		{Name: "secret", Secret: &secretSource{s.Name, 0o400}},
-		{Name: "config", ConfigMap: &configSource{s.Name, readers}},
+		{Name: "secret", Secret: &secretSource{s.companions(), 0o400}},
+		{Name: "config", ConfigMap: &configSource{s.companions(), readers}},
 		{Name: "state", EmptyDir: &emptyDir{SizeLimit: strconv.FormatInt(b.StateSize, 10)}},
 		{Name: "tmp", EmptyDir: &emptyDir{Medium: "Memory", SizeLimit: strconv.FormatInt(b.TmpSize, 10)}},
 	}

@@ -61,7 +61,7 @@ func (s *Spec) network() Object {
 			spec.Egress = append(spec.Egress, egressRule{all, []port{{"UDP", 53}, {"TCP", 53}}})
 		}
 	}
-	return s.object("networking.k8s.io/v1", "NetworkPolicy", spec)
+	return s.companion("networking.k8s.io/v1", "NetworkPolicy", spec)
 }
 
 func hostBits(a netip.Addr) string {

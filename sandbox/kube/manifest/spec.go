@@ -11,7 +11,8 @@ import (
 
 // Spec is all that is known of one pod before it is made.
 type Spec struct {
-	Name      string // of the Job and of all that goes with it, see Name
+	Name      string // of the Job, see Name
+	Only      string // ends the names of what goes with the Job; who deletes one by it deletes nobody else's. "" in what people read
 	Namespace string
 	Labels    map[string]string // of every object, beside those that this package sets
 	Notes     map[string]string // annotations of the Job
@@ -60,7 +61,7 @@ func (s *Spec) Objects() []Object {
 
 // Besides are the objects that go with the Job.
 func (s *Spec) Besides() []Object {
-	settings := s.object("v1", "ConfigMap", nil)
+	settings := s.companion("v1", "ConfigMap", nil)
 	settings.Data = map[string]string{configFile: s.Config}
 	if s.Verify != nil {
 		settings.Data = map[string]string{orderFile: s.Verify.Order}
@@ -69,7 +70,7 @@ func (s *Spec) Besides() []Object {
 }
 
 func (s *Spec) secret() Object {
-	o := s.object("v1", "Secret", nil)
+	o := s.companion("v1", "Secret", nil)
 	if s.Secret == nil {
 		o.StringData = map[string]string{keyFile: placeholder, knownFile: placeholder}
 		return o
@@ -88,6 +89,22 @@ func (s *Spec) object(version, kind string, spec any) Object {
 		o.Metadata.Owners = []Owner{*s.Owner}
 	}
 	return o
+}
+
+// companion is one that goes with the Job.
+func (s *Spec) companion(version, kind string, spec any) Object {
+	o := s.object(version, kind, spec)
+	o.Metadata.Name = s.companions()
+	return o
+}
+
+// companions is the name of all that goes with the Job. Nobody may read these objects, so
+// that the name alone says whose they are.
+func (s *Spec) companions() string {
+	if s.Only == "" {
+		return s.Name
+	}
+	return s.Name + "-" + s.Only
 }
 
 func (s *Spec) labels() map[string]string {
