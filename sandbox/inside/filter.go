@@ -17,6 +17,7 @@ var shut = []uint32{
 	unix.SYS_SETNS, unix.SYS_UNSHARE,
 	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_MOUNT, unix.SYS_MOUNT_SETATTR,
 	unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_PIVOT_ROOT, unix.SYS_UMOUNT2,
+	unix.SYS_MQ_OPEN, // a queue outlives who made it, and no file system shows it
 	unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_REQUEST_KEY,
 	unix.SYS_IO_URING_SETUP, unix.SYS_MEMFD_SECRET, unix.SYS_PIDFD_GETFD, unix.SYS_USERFAULTFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
 }

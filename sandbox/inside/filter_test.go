@@ -39,6 +39,8 @@ var calls = []asked{
 	{"io_uring", unix.SYS_IO_URING_SETUP, [3]uintptr{1, 0, 0}, true},
 	{"mount", unix.SYS_MOUNT, [3]uintptr{0, 0, 0}, true},
 	{"keys", unix.SYS_KEYCTL, [3]uintptr{none, 0, 0}, true},
+	{"message queue", unix.SYS_MQ_OPEN, [3]uintptr{0, 0, 0}, true},
+	{"System V's message queue", unix.SYS_MSGGET, [3]uintptr{1, 0, 0}, false},
 	{"bpf", unix.SYS_BPF, [3]uintptr{none, 0, 0}, true},
 	{"other numbers", otherNumbers + unix.SYS_GETPID, [3]uintptr{}, true},
 	{"getpid", unix.SYS_GETPID, [3]uintptr{}, false},

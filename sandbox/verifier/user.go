@@ -20,7 +20,7 @@ import (
 
 // User runs commands as another user of the container that this process is in, which holds
 // them as the podman's of one host holds its own (MANY-3). All that a command leaves,
-// processes and files, is gone before the next. Who runs it may become that user and end its
+// processes, files and System V's objects, is gone before the next. Who runs it may become that user and end its
 // processes (CAP_SETUID, CAP_SETGID, CAP_KILL), and hands none of these rights on.
 type User struct {
 	ID     int // user and group
@@ -36,6 +36,9 @@ const leftovers = `/tmp /bot /var/tmp /dev/shm`
 
 // Run checks out and runs, as that user.
 func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
+	if err := queuesOutlast(); err != nil {
+		return o, err
+	}
 	dir := filepath.Join("/tmp", "ward-verify-"+rand.Text())
 	defer func() { err = errors.Join(err, u.clean(ctx)) }()
 	env := []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
@@ -76,10 +79,13 @@ func (u *User) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(u.ID), Gid: uint32(u.ID)}
 }
 
-// clean ends what the commands left and removes their files.
+// clean ends what the commands left and removes their files and what else outlives them.
 func (u *User) clean(ctx context.Context) error {
 	if err := u.end(ctx); err != nil {
 		return err
+	}
+	if err := removeIPC(u.ID); err != nil {
+		return fmt.Errorf("what a command left is not gone: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
 	defer cancel()
