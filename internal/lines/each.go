@@ -3,11 +3,16 @@ package lines
 import (
 	"bytes"
 	"io"
+	"strings"
 	"sync"
 )
 
 // maxWaits bounds a line that waits for its end, in bytes; a longer one goes on in a new line.
 const maxWaits = 16 << 10
+
+// maxTaken is the most that the function is known to take out of a line at one place, such as a
+// secret, in bytes.
+const maxTaken = 256
 
 // Each passes on whole lines, as a function makes each of them. Each piece ends with a line, so
 // that what others write to the same stream stands between lines.
@@ -35,12 +40,25 @@ func (e *Each) Write(p []byte) (int, error) {
 			break
 		}
 		if !ended {
-			line, rest = line[:maxWaits], line[maxWaits:]
+			at := e.cut(string(line[:maxWaits]))
+			line, rest = line[:at], line[at:]
 		}
 		pass, e.line = e.add(pass, line), rest
 	}
 	e.line = bytes.Clone(e.line)
 	return len(p), e.pass(pass)
+}
+
+// cut is where a line that has no end is cut: where the function makes of what is before the cut
+// what it makes of that with what follows, so that it knows nothing whole that would be cut in two.
+func (e *Each) cut(line string) int {
+	whole := e.do(line)
+	for at := len(line) - maxTaken; at > 0; at -= maxTaken {
+		if strings.HasPrefix(whole, e.do(line[:at])) {
+			return at
+		}
+	}
+	return len(line)
 }
 
 // Flush passes on what waits, as a line.

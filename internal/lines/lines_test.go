@@ -77,12 +77,32 @@ func TestEach(t *testing.T) {
 	}
 	var out bytes.Buffer
 	w := NewEach(&out, marked)
-	_, err := w.Write([]byte(strings.Repeat("x", maxWaits)))
-	if _, more := w.Write([]byte("key 1\n")); errors.Join(err, more) != nil || !strings.HasSuffix(out.String(), "x\n!key 1\n") {
+	_, err := w.Write([]byte(strings.Repeat("x", maxWaits-maxTaken) + "key " + strings.Repeat("y", maxTaken-4)))
+	if _, more := w.Write([]byte("1\n")); errors.Join(err, more) != nil || !strings.Contains(out.String(), "x\n!key yy") || !strings.HasSuffix(out.String(), "y1\n") {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 	if _, err := NewEach(broken{}, marked).Write([]byte("other\n")); err == nil {
 		t.Error("the stream's error is lost")
+	}
+}
+
+// TestCutAtNoSecret: a line without an end is cut, wherever a secret is in it, before or after that.
+func TestCutAtNoSecret(t *testing.T) {
+	secret := "s3cr3t-" + strings.Repeat("0123456789", 20)
+	for _, at := range []int{0, maxWaits - maxTaken - len(secret), maxWaits - maxTaken - 1, maxWaits - maxTaken, maxWaits - len(secret), maxWaits - 10, maxWaits - 1, maxWaits} {
+		var out bytes.Buffer
+		w := NewEach(&out, func(line string) string { return strings.ReplaceAll(line, secret, "[taken]") })
+		text := strings.Repeat("x", at) + secret + strings.Repeat("y", 2*maxWaits)
+		for _, size := range []int{7, len(text)} {
+			for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+				fmt.Fprint(w, rest[:min(size, len(rest))])
+			}
+			w.Flush()
+			if got := strings.ReplaceAll(out.String(), "\n", ""); strings.Contains(got, "s3c") || strings.Contains(got, "789") || !strings.Contains(got, "[taken]") {
+				t.Errorf("a secret at %d, in pieces of %d, is left in part", at, size)
+			}
+			out.Reset()
+		}
 	}
 }
 

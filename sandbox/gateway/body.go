@@ -75,7 +75,7 @@ func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	x.call, err = x.endpoint.read(data, x.g.limits, seen{models: x.g.config.Models, official: x.p.official})
 	if err != nil {
-		return refusef(http.StatusBadRequest, "%v", x.p.key.scrub(clip(err.Error())))
+		return refusef(http.StatusBadRequest, "%v", clip(x.p.key.scrub(err.Error())))
 	}
 	return nil
 }

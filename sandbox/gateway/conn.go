@@ -4,6 +4,8 @@ import (
 	"io"
 	"log"
 	"net"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,4 +92,17 @@ func closeWrite(c net.Conn) error {
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // clip makes a client's text fit for one log line.
-func clip(s string) string { return diag.Clean(diag.Cut(s, 200)) }
+func clip(s string) string { return diag.Clean(diag.Cut(s, maxShown)) }
+
+// maxShown bounds what a log and an answer have of a client's own words, in bytes.
+const maxShown = 200
+
+// shown is an address as a log and an answer have it: scheme, host and path. A user's name and a
+// query hold tokens. Who asks for a path may write a user's name into that, too: //TOKEN@HOST/.
+func shown(u *url.URL) string {
+	path, _, _ := strings.Cut(u.Path, "?")
+	if at := strings.LastIndexByte(path, '@'); at >= 0 {
+		path = "/..." + path[at:]
+	}
+	return diag.Clean(diag.CutWord((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String(), maxShown))
+}

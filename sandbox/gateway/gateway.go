@@ -219,7 +219,7 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 			g.serveModel(w, r, p, "/"+path)
 			return
 		}
-		g.config.Log.Warn().Str("method", r.Method).Str("path", clip(r.URL.Path)).Msg("refused: no such path")
+		g.config.Log.Warn().Str("method", r.Method).Str("path", shown(r.URL)).Msg("refused: no such path")
 		http.Error(w, "ward: this gateway serves /anthropic/v1/..., /openai/v1/..., "+costPath+" and "+accountPath, http.StatusForbidden)
 	}
 }

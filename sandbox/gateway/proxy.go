@@ -92,7 +92,7 @@ func (p *proxy) newPlain() http.Handler {
 // forward serves a request in absolute form.
 func (p *proxy) forward(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Scheme != "http" || r.URL.User != nil {
-		p.fail(w, r, &denial{what: clip(r.URL.Redacted()), why: "only http:// is forwarded; for https use CONNECT"})
+		p.fail(w, r, &denial{what: shown(r.URL), why: "only http:// is forwarded; for https use CONNECT"})
 		return
 	}
 	p.log.Info().Str("host", clip(r.URL.Host)).Str("method", clip(r.Method)).Msg("forward")

@@ -175,6 +175,34 @@ func TestOtherTargetsAreDenied(t *testing.T) {
 	}
 }
 
+// TestShown: of an address that a client asks for neither a log nor an answer has a user's name or
+// a query.
+func TestShown(t *testing.T) {
+	for asked, want := range map[string]string{
+		"ftp://t0ken:x@files.example/a/b?key=t0ken":    `ftp://files.example/a/b`,
+		"https://t0ken@files.example/a":                `https://files.example/a`,
+		"http://t0ken@files.example/a%3Fkey=t0ken":     `http://files.example/a`,
+		"/no/such?key=t0ken":                           `/no/such`,
+		"/no/such%3Fkey=t0ken":                         `/no/such`,
+		"//t0ken@files.example/a":                      `/...@files.example/a`,
+		"mailto:t0ken":                                 "refused",
+		"http:t0ken@files.example/a":                   "refused",
+		"/no,such/" + strings.Repeat("b", 190) + "t0k": "/no,...",
+	} {
+		f, _ := walled(t, &zone{names: testZone}, "127.0.0.1:1")
+		conn, err := f.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, "GET "+asked+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		answer, _ := io.ReadAll(conn)
+		conn.Close()
+		if text := f.log.String(); strings.Contains(text, "t0k") || strings.Contains(string(answer), "t0k") || !strings.Contains(text, want) {
+			t.Errorf("%s is logged as %s, and answered with %s", asked, text, answer)
+		}
+	}
+}
+
 // The address that was looked at is the one that is dialled: a name that turns
 // private between two look-ups has no second look-up to turn in.
 func TestRebinding(t *testing.T) {

@@ -130,7 +130,7 @@ func (c *Cluster) refusal(answer *http.Response) error {
 	if json.Unmarshal(data, s) != nil || s.Code == 0 {
 		s = &Status{Code: answer.StatusCode, Reason: http.StatusText(answer.StatusCode), Message: strings.TrimSpace(string(data))}
 	}
-	s.Message, s.Reason = diag.Clean(diag.Cut(s.Message, 1000)), diag.Clean(diag.Cut(s.Reason, 100))
+	s.Message, s.Reason = diag.Clean(diag.CutWord(s.Message, 1000)), diag.Clean(diag.Cut(s.Reason, 100))
 	switch {
 	case s.Code == http.StatusTooManyRequests || s.Code >= 500:
 		return c.away(s)

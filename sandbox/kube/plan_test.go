@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,23 @@ func TestHostKey(t *testing.T) {
 		}
 		if err := g.ReadHostKey(path); (err == nil) != (want != "") || err == nil && string(g.KnownHosts()) != want {
 			t.Errorf("%q: %q %v", text, g.KnownHosts(), err)
+		}
+	}
+}
+
+// TestNoHalfOfAToken: where a pod's last words are cut, no half of a token is left: secrets are
+// looked for in what is told.
+func TestNoHalfOfAToken(t *testing.T) {
+	const token = "ghp_0123456789abcdefghij0123456789abcdef"
+	for _, before := range []int{maxWords - 10, maxWords - len(token), maxWords - 30, 2*maxWords - 20} {
+		text := strings.Repeat("a ", before/2) + token + " and more"
+		var p Plan
+		failed := pod{}
+		failed.Status.Message = text
+		for _, got := range []string{p.line("what", text, "do this"), failed.how("agent"), oneLine(errors.New(text))} {
+			if strings.Contains(got, "ghp_0") && !strings.Contains(got, token) {
+				t.Errorf("%d bytes before it: %s", before, got[len(got)-60:])
+			}
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (p *Plan) whyNear(t *terminated) string {
 
 // line is what happened, the cluster's own words, and the remedy.
 func (p *Plan) line(what, words, remedy string) string {
-	words = strings.TrimSpace(diag.Clean(diag.Cut(lastLines(words), maxWords)))
+	words = strings.TrimSpace(diag.Clean(diag.CutWord(lastLines(words), maxWords)))
 	if words != "" {
 		what += " (" + words + ")"
 	}
@@ -93,12 +93,12 @@ func (o *pod) how(main string) string {
 		t := c.State.Terminated
 		said = strings.TrimSpace(fmt.Sprintf("%s %s: exit %d %s %s", said, name, t.Code, t.Reason, lastLines(t.Message)))
 	}
-	return diag.Clean(diag.Cut(said, maxWords))
+	return diag.Clean(diag.CutWord(said, maxWords))
 }
 
 // oneLine is an error in one line, cleaned, with what can be done.
 func oneLine(err error) string {
-	words, _, _ := strings.Cut(diag.Clean(diag.Cut(err.Error(), 2*maxWords)), "\n")
+	words, _, _ := strings.Cut(diag.Clean(diag.CutWord(err.Error(), 2*maxWords)), "\n")
 	if hints := diag.Hints(err); len(hints) > 0 {
 		words += ": " + diag.Clean(hints[0])
 	}

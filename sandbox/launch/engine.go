@@ -47,5 +47,8 @@ type Work struct {
 func (w *worker) runElsewhere(ctx context.Context) error {
 	return w.elsewhere(ctx, Work{Holder: w.job.Holder, Directive: w.only, Lease: w.job.Hold.Lease(), Model: w.payload.Model, Until: w.launch.until, Gateway: w.gateway,
 		Stdout: w.payload.Stdout, Stderr: w.payload.Stderr, Up: w.up,
-		Why: func(line string) { w.tell(func(now *runstate.Worker) { now.Why = line }) }})
+		Why: func(line string) {
+			line = w.launch.spec.words(line)
+			w.tell(func(now *runstate.Worker) { now.Why = line })
+		}})
 }

@@ -152,7 +152,7 @@ func (h *hand) hear(ctx context.Context, w Work) error {
 		case s := <-h.said:
 			switch {
 			case s.Ended && s.Why != "":
-				return errors.New(diag.Clean(diag.Cut(s.Why, 1000)))
+				return errors.New(diag.Clean(diag.CutWord(s.Why, 1000)))
 			case s.Ended:
 				return nil
 			case s.Up:

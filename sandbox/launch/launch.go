@@ -131,6 +131,7 @@ func (s *Spec) disk(state string) string {
 //
 // One launcher works on a repository at a time; a second one is refused.
 func Run(ctx context.Context, s Spec) (err error) {
+	defer func() { err = s.without(err) }()
 	gate, err := lockGate(s.Bare)
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func Run(ctx context.Context, s Spec) (err error) {
 		return err
 	}
 	defer file.Close()
-	l.file, l.log = file, logger(file, s.Messages)
+	l.openLog(file, s.Messages)
 	if left > 0 {
 		l.log.Warn().Int("processes", left).Msg("ended what an unfenced launch that was killed left running")
 	}

@@ -1,12 +1,15 @@
 package launch
 
 import (
+	"encoding/json"
 	"io"
+	"sync"
 
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/logfile"
+	"git-ward/internal/pattern"
 )
 
 // What one source of lines that the agent can make come may write: into the log of the
@@ -17,6 +20,89 @@ const (
 	wordsBurst, wordsPerMinute   = 64 << 10, 4 << 10
 	agentBurst, agentPerMinute   = 1 << 20, 8 << 10
 )
+
+// openLog is the launch's log and its way to people. Whatever is written there, such as the last
+// words of a pod that failed, loses the secrets that the gate knows, after floods were cut.
+func (l *launch) openLog(file, messages io.Writer) {
+	l.file, l.spec.Messages = without(file, l.spec.Redact, cleanJSON), without(messages, l.spec.Redact, nil)
+	l.log = logger(l.file, l.spec.Messages)
+}
+
+// without is a stream that loses secrets, of whose pieces each is whole: a text, or, by clean, a
+// line of JSON.
+func without(out io.Writer, redact func() func(string) string, clean func(piece string, redact func(string) string) string) io.Writer {
+	if redact == nil || out == nil {
+		return out
+	}
+	c := &cleaned{out: out, clean: redact()}
+	if clean != nil {
+		one := c.clean
+		c.clean = func(piece string) string { return clean(piece, one) }
+	}
+	return c
+}
+
+type cleaned struct {
+	mu    sync.Mutex
+	out   io.Writer
+	clean func(piece string) string
+}
+
+// Write returns len(p), or the error of the stream below.
+func (c *cleaned) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := io.WriteString(c.out, c.clean(string(p)))
+	return len(p), err
+}
+
+// jsonText is a string in a line of JSON.
+var jsonText = pattern.New(`"(?:[^"\\]|\\.)*"`)
+
+// cleanJSON takes secrets out of the strings of a line of JSON, each by itself: what stands in one
+// is a text, and the line stays one.
+func cleanJSON(line string, redact func(string) string) string {
+	return jsonText.ReplaceAllStringFunc(line, func(quoted string) string {
+		var text string
+		if json.Unmarshal([]byte(quoted), &text) != nil {
+			return `""`
+		}
+		clean := redact(text)
+		if clean == text {
+			return quoted
+		}
+		again, _ := json.Marshal(clean) // a string can be
+		return string(diag.EscapeJSON(again))
+	})
+}
+
+// without is an error of the launch as it may be told: it ends in the log of one in the background.
+func (s *Spec) without(err error) error {
+	if err == nil {
+		return err
+	}
+	words := s.words(err.Error())
+	if words == err.Error() {
+		return err
+	}
+	return &cleanError{err, words}
+}
+
+// words is a text without the secrets that the gate knows.
+func (s *Spec) words(text string) string {
+	if s.Redact == nil {
+		return text
+	}
+	return s.Redact()(text)
+}
+
+type cleanError struct {
+	err   error
+	words string
+}
+
+func (e *cleanError) Error() string { return e.words }
+func (e *cleanError) Unwrap() error { return e.err }
 
 // logOf is the log of one source, with a share of its own: what the agent makes one
 // service say drives out nothing that another said.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,8 +30,8 @@ func (l *Live) LastLine() string {
 	out.mu.Lock()
 	defer out.mu.Unlock()
 	said := bytes.TrimRight(out.tail, " \t\r\n")
-	line := said[bytes.LastIndexAny(said, "\r\n")+1:]
-	return strings.ToValidUTF8(string(line[max(0, len(line)-lineSize):]), "�")
+	begin := bytes.LastIndexAny(said, "\r\n") + 1
+	return endOf(said[begin:], lineSize, begin == 0 && out.total > int64(len(out.tail)))
 }
 
 // lookInterval is the time between two looks at a command that runs.

@@ -7,6 +7,8 @@ import (
 	"hash"
 	"strings"
 	"sync"
+
+	"git-ward/internal/diag"
 )
 
 const (
@@ -46,13 +48,25 @@ func (o *output) fill(to *Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	to.Bytes, to.SHA256 = o.total, hex.EncodeToString(o.sum.Sum(nil))
-	to.Tail = strings.ToValidUTF8(string(o.tail[max(0, len(o.tail)-tailSize):]), "�")
+	to.Tail = endOf(o.tail, tailSize, o.total > int64(len(o.tail)))
 	to.Said = strings.ToValidUTF8(string(o.said), "�")
 	last := bytes.TrimRight(o.last, " \t\r\n")
 	begin := bytes.LastIndexByte(last, '\n') + 1
 	if line := bytes.TrimSpace(last[begin:]); len(line) <= lineSize && (begin > 0 || !o.cut) { // the end of a line is not the line
 		to.LastLine = strings.ToValidUTF8(string(line), "�")
 	}
+}
+
+// endOf is at most size bytes of a text's end, as valid UTF-8. The piece of a word is left out with
+// which a text begins that was cut, here or before: secrets are looked for later.
+func endOf(text []byte, size int, cut bool) string {
+	if len(text) > size {
+		text, cut = text[len(text)-size:], true
+	}
+	if cut {
+		text = []byte(diag.EndWord(string(text)))
+	}
+	return strings.ToValidUTF8(string(text), "�")
 }
 
 // stream is one of the two.

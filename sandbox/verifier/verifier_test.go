@@ -289,6 +289,30 @@ func TestBadClaims(t *testing.T) {
 	}
 }
 
+// TestNoHalfOfAToken: where what is kept of an output begins, it begins with a whole word: secrets
+// are looked for in what is kept.
+func TestNoHalfOfAToken(t *testing.T) {
+	const token = "ghp_0123456789abcdefghij0123456789abcdef"
+	for _, more := range []int{tailSize - 10, tailSize, 2*tailSize - 10, 3*tailSize - 10} {
+		for _, step := range []int{1 << 20, 100} {
+			out := newOutput(1<<20, false, func() {})
+			text := "with " + token + strings.Repeat(" b", more/2)
+			for rest := text; rest != ""; rest = rest[min(step, len(rest)):] {
+				stream{out, true}.Write([]byte(rest[:min(step, len(rest))]))
+			}
+			live := new(Live)
+			live.show(out)
+			var o Outcome
+			out.fill(&o)
+			for where, got := range map[string]string{"tail": o.Tail, "line": live.LastLine()} {
+				if strings.Contains(got, "cdef") && !strings.Contains(got, token) || len(got) < tailSize-2 && len(got) < len(text) && !strings.HasPrefix(got, " b") {
+					t.Errorf("%s, %d bytes after it, written by %d: %.60q", where, more, step, got)
+				}
+			}
+		}
+	}
+}
+
 // TestLastLine: what is only the end of a line is not a number.
 func TestLastLine(t *testing.T) {
 	for said, want := range map[string]string{
