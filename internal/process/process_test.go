@@ -112,7 +112,7 @@ func TestRun(t *testing.T) {
 
 // TestStopped: a command that must end is asked first where there is a grace, and
 // is killed then; the reason is a value. What happens after a time happens to commands
-// that need none to be ready for it; the others say that they are up.
+// that need none to be ready for it; the others say that they are up, and of two the last.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
@@ -126,11 +126,12 @@ func TestStopped(t *testing.T) {
 	}{
 		{"sleep 1000", func(c *process.Command) { c.Timeout = soon }, "it ran longer than 50ms", 137, ""},
 		{"(sleep 1000; echo b) & sleep 1000", func(c *process.Command) { c.Timeout = soon }, "it ran longer than 50ms", 137, ""},
-		{"exec sleep 1000", func(c *process.Command) { c.Timeout, c.Grace = soon, time.Hour }, "it ran longer than 50ms", 143, ""},
+		// Without a shell: one that is about to execute a program may lose a signal.
+		{"no shell", func(c *process.Command) { c.Args, c.Timeout, c.Grace = []string{"sleep", "1000"}, soon, time.Hour }, "it ran longer than 50ms", 143, ""},
 		{"yes", func(c *process.Command) { c.Output = 3 << 20 }, "more than 3 MiB of output", 137, "y\n"},
 		{"yes", func(c *process.Command) { c.Stdout.(*buffer).size = 1 << 20 }, errDisk.Error(), 137, "y\n"},
 		{"trap '' TERM; echo up; sleep 1000", func(*process.Command) {}, cause.Error(), 137, "up\n"},
-		{"trap 'echo asked; exit 4' TERM; echo up; sleep 1000 & wait", func(c *process.Command) { c.Grace = time.Hour }, cause.Error(), 4, "up\nasked\n"},
+		{"echo up >up; trap 'echo asked; exit 4' TERM; tail -f up 2>/dev/null & wait", func(c *process.Command) { c.Grace = time.Hour }, cause.Error(), 4, "up\nasked\n"},
 		{"trap '' TERM; echo up; sleep 1000", func(c *process.Command) { c.Grace = soon }, cause.Error(), 137, "up\n"},
 	} {
 		var out buffer
@@ -239,7 +240,8 @@ func TestEndTagged(t *testing.T) {
 	}
 	stranger := start("echo; exec sleep 1000", tag+"x", "X"+tag)
 	defer stranger.Process.Kill()
-	start("trap 'touch $FILE; exit 0' TERM; echo; while :; do sleep 0.01; done", tag)
+	// It needs no child for its answer, which would be asked to end, too.
+	start("trap ': >$FILE; exit 0' TERM; echo; while :; do sleep 0.01; done", tag)
 	if n := process.EndTagged(tag, time.Hour); n < 1 { // it heeds, so that nobody waits for an hour
 		t.Errorf("found %d processes", n)
 	}
@@ -255,6 +257,30 @@ func TestEndTagged(t *testing.T) {
 	}
 	if stranger.Process.Signal(syscall.Signal(0)) != nil {
 		t.Error("a stranger was ended")
+	}
+}
+
+// TestEndTaggedInExec: a process has no environment for a moment where it executes a program, and
+// is ended all the same.
+func TestEndTaggedInExec(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	again := filepath.Join(dir, "again")
+	if err := os.WriteFile(again, []byte("exec sh \"$0\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		tag := fmt.Sprintf("PROCESS_TEST_EXEC=%s%d", dir, i)
+		cmd := exec.Command("sh", again) // for ever
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), tag}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if n := process.EndTagged(tag, 0); n != 1 {
+			t.Errorf("found %d processes", n)
+			cmd.Process.Kill()
+		}
+		cmd.Wait()
 	}
 }
 
@@ -328,10 +354,11 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// sweeper is a process that runs a command which tries to get away.
+// sweeper is a process that runs a command which tries to get away, and ends when each of
+// three is in a session of its own.
 func sweeper(role string) int {
 	cmd := process.Command{
-		Args: []string{"bash", "-c", "for i in 1 2 3; do setsid env -i bash -c 'trap \"\" TERM; sleep 1000 & sleep 1000' >&- 2>&- & done; sleep 0.1; exit 5"},
+		Args: []string{"bash", "-c", "for i in 1 2 3; do setsid env -i bash -c 'trap \"\" TERM; sleep 1000 & sleep 1000' >&- 2>&- & until [ $(cut -d' ' -f6 /proc/$!/stat) = $! ]; do :; done; done; exit 5"},
 		Env:  os.Environ(), Sweep: process.SweepDescendants, DieWithThread: true,
 	}
 	if role == "container" {

@@ -102,19 +102,21 @@ func ReapOrphans(leader int) {
 // them was killed.
 func EndTagged(tag string, grace time.Duration) int {
 	all := make(map[int]bool)
-	signal := func(s os.Signal) (left int) {
-		eachTagged(tag, func(p *os.Process) {
+	signal := func(s os.Signal) (left, unknown int) {
+		unknown = eachTagged(tag, func(p *os.Process) {
 			left++
 			all[p.Pid] = true
 			p.Signal(s) // it may be gone already
 		})
-		return left
+		return left, unknown
 	}
-	for end := time.Now().Add(grace); time.Now().Before(end) && signal(syscall.SIGTERM) > 0; {
-		time.Sleep(4 * between)
+	for end := time.Now().Add(grace); time.Now().Before(end); time.Sleep(4 * between) {
+		if left, _ := signal(syscall.SIGTERM); left == 0 {
+			break
+		}
 	}
 	for range rounds {
-		if signal(os.Kill) == 0 {
+		if left, unknown := signal(os.Kill); left+unknown == 0 {
 			break
 		}
 		time.Sleep(between)
@@ -122,10 +124,10 @@ func EndTagged(tag string, grace time.Duration) int {
 	return len(all)
 }
 
-// eachTagged visits the processes that carry tag. The handle is taken before the
-// look at the environment, and signals go by the handle: they cannot hit a
-// stranger who got the number in between (pidfd_open(2)).
-func eachTagged(tag string, visit func(*os.Process)) {
+// eachTagged visits the processes that carry tag, and returns of how many nobody can say
+// yet. The handle is taken before the look at the environment, and signals go by the
+// handle: they cannot hit a stranger who got the number in between (pidfd_open(2)).
+func eachTagged(tag string, visit func(*os.Process)) (unknown int) {
 	for _, pid := range numbers("/proc") {
 		if pid == self {
 			continue
@@ -134,24 +136,38 @@ func eachTagged(tag string, visit func(*os.Process)) {
 		if err != nil {
 			continue
 		}
-		if carries(fmt.Sprintf("/proc/%d/environ", pid), tag) {
+		switch does, may := carries(pid, tag); {
+		case does:
 			visit(p)
+		case may:
+			unknown++
 		}
 		p.Release()
 	}
+	return unknown
 }
 
-// carries reports whether an environment holds tag. One that cannot be read is
-// another user's, or its process is gone.
-func carries(path, tag string) bool {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return false
+// carries reports whether a process's environment holds tag, and where it does not, whether
+// it may yet: in the middle of an execve(2) there is none, for as long as others want the
+// processor. One that cannot be read is another user's, or its process is gone.
+func carries(pid int, tag string) (does, may bool) {
+	environ := func() []byte {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		return data
 	}
+	data := environ()
 	for entry := range bytes.SplitSeq(data, []byte{0}) {
 		if string(entry) == tag {
-			return true
+			return true, false
 		}
 	}
-	return false
+	return false, len(data) == 0 && (executing(pid) || len(environ()) > 0)
+}
+
+// executing reports whether a process has a program, and no arguments yet. A thread of the
+// kernel's has none, nor has a process that has ended.
+func executing(pid int) bool {
+	_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && len(line) == 0
 }
