@@ -21,6 +21,7 @@ import (
 // something else are not (BOOT-3).
 func TestAnswer(t *testing.T) {
 	s := become(t)
+	const stays = "while [ ! -e booted ]; do sleep 0.02; done" // only one that is there is believed
 	for _, c := range []struct {
 		name, line string
 		booted     bool
@@ -28,8 +29,8 @@ func TestAnswer(t *testing.T) {
 		{"itself", "up", true},
 		{"and ends at once", "up; exit 1", true},
 		{"with noise", "i=0; while [ $i -lt 500 ]; do echo some more noise in a line that is none of the answers >&3; i=$((i+1)); done; up", true},
-		{"a child", "(up; sleep 0.3) & wait", true},
-		{"a session of its own", "setsid sh -c 'read -r word <&3; echo \"SUCCESS main c $word\" >&3; sleep 0.3' & wait", true},
+		{"a child", "(up; " + stays + ") & wait", true},
+		{"a session of its own", "setsid sh -c 'read -r word <&3; echo \"SUCCESS main c $word\" >&3; " + stays + "' & wait", true},
 		{"a line on stdout", "read -r word <&3; echo \"SUCCESS main c $word\"", false},
 		{"another word", "read -r word <&3; echo 'SUCCESS main c word' >&3", false},
 		{"without a word", "echo 'SUCCESS main c' >&3", false},
@@ -38,6 +39,7 @@ func TestAnswer(t *testing.T) {
 		{"no end of noise", "while :; do echo noise; done >&3 & sleep 0.1; kill $!", false}, // so that something was read
 	} {
 		a, _ := agent(t, c.line)
+		a.OnBooted = func() { touch(t, a.Command.Dir, "booted") }
 		end, err := s.Watch(t.Context(), a)
 		if err != nil || end.Booted != c.booted {
 			t.Errorf("%s: %+v %v", c.name, end, err)
