@@ -57,7 +57,7 @@ const library = `S=$(dirname "$(dirname "$WARD_BOOT_LOG")")
 exec 9>"$S/one"
 flock -n 9 || echo "two at once" >>"$S/two"
 ok() { read -r word <&3; echo "SUCCESS $WARD_BRANCH $WARD_COMMIT $word" >&3; }
-signal() { printf '%s\n' "$2" >"$S/.signal/.$$"; mv "$S/.signal/.$$" "$S/.signal/$1"; }
+signal() { printf '%s\n' "$2" >"$S/.signal/.$$"; mv "$S/.signal/.$$" "$S/.signal/$1" 9>&-; }
 `
 
 // steadily is an agent that starts and stays.
@@ -215,6 +215,19 @@ func (s *site) agents() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// agent is the one that runs. While it executes a program it has no variables.
+func (s *site) agent() (pid int) {
+	s.T.Helper()
+	s.until("an agent runs", func() bool {
+		all := s.agents()
+		if len(all) == 1 {
+			pid = all[0]
+		}
+		return len(all) == 1
+	})
+	return pid
 }
 
 func (s *site) read(name string) string {

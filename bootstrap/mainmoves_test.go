@@ -29,11 +29,11 @@ func TestMainMoves(t *testing.T) {
 			}
 			s.signal(name, where)
 			s.awaitLast(boot.Success, strings.TrimSpace(target))
-			running := s.agents()
+			running := s.agent()
 			s.signal("bootstrap", "a b") // what is told moves main, and not its code
 			s.until("the report", func() bool { return len(s.reports(comms.Guard)) == 1 })
-			if again := s.agents(); len(again) != 1 || again[0] != running[0] {
-				t.Errorf("%v, then %v", running, again)
+			if again := s.agents(); len(again) != 1 || again[0] != running {
+				t.Errorf("%d, then %v", running, again)
 			}
 			next := s.main(steadily + "# next\n")
 			s.awaitLast(boot.Success, next)

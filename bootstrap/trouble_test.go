@@ -26,7 +26,7 @@ func TestMalformedSignals(t *testing.T) {
 	s := newSite(t, library+"ok\nexec sleep 1000\n")
 	s.start()
 	s.await("SUCCESS main")
-	agent := s.agents()
+	agent := s.agent()
 	// Made elsewhere and renamed, or the watcher would see it half made.
 	path := filepath.Join(s.state, "signal-to-be")
 	secret := filepath.Join(s.state, "secret")
@@ -56,8 +56,8 @@ func TestMalformedSignals(t *testing.T) {
 	if data, err := os.ReadFile(secret); err != nil || string(data) != "agent/x\n" {
 		t.Errorf("the link's target: %q %v", data, err)
 	}
-	if now := s.agents(); !slices.Equal(now, agent) {
-		t.Errorf("the agent was ended for it: %v, then %v", agent, now)
+	if now := s.agents(); !slices.Equal(now, []int{agent}) {
+		t.Errorf("the agent was ended for it: %d, then %v", agent, now)
 	}
 	s.endAgent()
 	s.until("the PM is told once", func() bool { return len(s.reports(comms.Guard)) == 1 })
