@@ -117,7 +117,7 @@ func TestEnded(t *testing.T) {
 		"in its last words":  {"rm prompt.md\n" + stream(strings.Replace(ended, "All is done.", "Shall I go on? **Which one?**", 1)), stop.Asked, "Shall I go on? **Which one?**"},
 		"no result":          {stream(call(1, "Bash", "{}")), stop.Unfinished, "ended without a result"},
 		"a link for an ask":  {`ln -s /etc/passwd $WARD_ASK` + "\n" + stream(ended), stop.None, ""},
-		"a long question":    {`head -c 100000 /dev/zero | tr '\0' x >$WARD_ASK` + "\n" + stream(ended), stop.Asked, strings.Repeat("x", interaction.MaxQuestion)},
+		"a long question":    {`head -c 100000 /dev/zero | tr '\0' x >$WARD_ASK.whole; mv $WARD_ASK.whole $WARD_ASK` + "\n" + stream(ended), stop.Asked, strings.Repeat("x", interaction.MaxQuestion)},
 		"a pipe for an ask":  {`mkfifo $WARD_ASK` + "\n" + stream(ended), stop.None, ""},
 		"changes and asks":   {"echo >made.txt\n" + stream(strings.Replace(ended, "All is done.", "Done. Anything else?", 1)), stop.None, ""},
 		"left in background": {"sleep 1000 & setsid sleep 1000 &\n" + stream(ended), stop.None, ""},
