@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
 )
 
 func TestLockedOut(t *testing.T) {
@@ -58,6 +61,16 @@ func TestUnlockOnlyRefs(t *testing.T) {
 	}
 }
 
+// begun waits until a process has its arguments and its environment: Start comes back while
+// the kernel still executes the program, and until then nobody sees whose it is.
+func begun(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	await.True(t, cmd.Args[0]+" has begun", func() bool {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
+		return err == nil && len(environ) > 0
+	})
+}
+
 // TestUnlock: a lock that nobody can have made goes, and one goes not while a git works in
 // the repository.
 func TestUnlock(t *testing.T) {
@@ -83,6 +96,7 @@ func TestUnlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { waits.Close(); launch.Wait() }()
+	begun(t, launch)
 	if removed, err := r.Unlock(t.Context(), "HEAD", "refs/heads/none"); err != nil || strings.Join(removed, " ") != "HEAD.lock" {
 		t.Errorf("removed %q, %v", removed, err)
 	}
@@ -95,6 +109,7 @@ func TestUnlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	begun(t, worker.Cmd)
 	if removed, err := r.UnlockAll(t.Context()); err != nil || len(removed) > 0 {
 		t.Errorf("a git works there, and %q went, %v", removed, err)
 	}
@@ -143,6 +158,7 @@ func TestUnlockBesideATree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	begun(t, commit)
 	for _, at := range []*Repo{r, Open(filepath.Join(r.Dir, "worktrees/tree"))} {
 		if removed, err := at.UnlockAll(t.Context()); err != nil || len(removed) > 0 {
 			t.Errorf("a git works in the tree, and %q went, %v", removed, err)
@@ -201,6 +217,7 @@ func TestUnlockBesideOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { in.Close(); other.Wait() }()
+	begun(t, other)
 	cmd := exec.Command(program, "-test.run", "^TestUnlockBesideOthers$", "-test.v")
 	cmd.Dir = "/"
 	cmd.Env = append(cmd.Environ(), unlocksVar+"="+r.Dir)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,11 +83,10 @@ func TestRefusals(t *testing.T) {
 // Faults: a status with its wait, a stream that is cut off, and one that falls silent.
 func TestFaults(t *testing.T) {
 	ask := strings.Replace(asks["/v1/chat/completions"], "STREAM", `,"stream":true`, 1)
-	s := New(t, Script(
-		Turn{Fault: Fault{Status: 429, Type: "rate_limit_error", Message: "busy", RetryAfter: "7"}},
-		Turn{Text: "some words that are cut off", Fault: Fault{Cut: 1}},
-		Turn{Text: "words", Fault: Fault{Silent: 1}},
-	))
+	s := New(t, Script(append([]Turn{
+		{Fault: Fault{Status: 429, Type: "rate_limit_error", Message: "busy", RetryAfter: "7"}},
+		{Text: "some words that are cut off", Fault: Fault{Cut: 1}},
+	}, slices.Repeat([]Turn{{Text: "words", Fault: Fault{Silent: 1}}}, 10)...)...))
 	resp, err := http.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(ask))
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,12 @@ func TestFaults(t *testing.T) {
 		t.Error("a stream that was cut off has an end:", body)
 	}
 	client := http.Client{Timeout: 200 * time.Millisecond} // how long silence is listened to
-	resp, err = client.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(ask))
+	for range 10 {                                         // longer, where it was over before the silence began
+		if resp, err = client.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(ask)); err == nil {
+			break
+		}
+		client.Timeout *= 2
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
