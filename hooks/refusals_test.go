@@ -22,13 +22,14 @@ func TestRefusalsOfAnHour(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	repo := git.Open(p.Bare)
+	now := time.Now().UTC().Truncate(time.Millisecond) // of all, or another hour begins between them
 	pushes := 0
 	refuse := func(principal push.Principal, name string) {
 		t.Helper()
 		batch := repo.Batch(t.Context())
 		defer batch.Close()
 		pushes++
-		r := &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(principal), Name: name, User: "1", Push: fmt.Sprintf("push-%d", pushes), Verdict: audit.Refused, Rules: []string{"refs/name"}}
+		r := &audit.Record{Time: now, Principal: string(principal), Name: name, User: "1", Push: fmt.Sprintf("push-%d", pushes), Verdict: audit.Refused, Rules: []string{"refs/name"}}
 		for i := range 100 {
 			r.Refs = append(r.Refs, audit.Ref{Update: push.Update{Ref: fmt.Sprintf("refs/heads/%d/%d/%s", pushes, i, strings.Repeat("x", 200)), Old: git.Zero, New: git.Zero}})
 		}
@@ -37,7 +38,7 @@ func TestRefusalsOfAnHour(t *testing.T) {
 		}
 	}
 	// The hour of one agent is nearly used up.
-	text := fmt.Appendf(nil, "%d 1\nagent:D-1 295 0\nagent:bob 299 0\n", time.Now().UTC().Truncate(time.Hour).Unix())
+	text := fmt.Appendf(nil, "%d 1\nagent:D-1 295 0\nagent:bob 299 0\n", now.Truncate(time.Hour).Unix())
 	if err := os.WriteFile(filepath.Join(p.Bare, "ward/refusals.hour"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -203,7 +203,7 @@ func TestGuardEnds(t *testing.T) {
 	}
 	for _, as := range users {
 		dir := t.TempDir()
-		cmd, _ := guarded(t, dir, `setsid -f sh -c 'echo $$ >"$TMPDIR/.pid"; mv "$TMPDIR/.pid" "$TMPDIR/pid"; exec sleep 3600'; grep SigIgn /proc/self/status; [ ! -e /proc/$$/fd/9 ] || echo it has the lock of scripts/test; sleep 3600`, as...)
+		cmd, _ := guarded(t, dir, `grep SigIgn /proc/self/status; [ ! -e /proc/$$/fd/9 ] || echo it has the lock of scripts/test; setsid -f sh -c 'echo $$ >"$TMPDIR/.pid"; mv "$TMPDIR/.pid" "$TMPDIR/pid"; exec sleep 3600'; sleep 3600`, as...)
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &out
 		cmd.Args = append([]string{"sh", "-c", `trap "" INT HUP; exec 9</dev/null "$@"`, "sh"}, cmd.Args...)

@@ -35,8 +35,9 @@ func TestMain(m *testing.M) {
 
 // served is `git ward serve` as a process, and its terminal.
 type served struct {
-	cmd *exec.Cmd
-	url string
+	cmd   *exec.Cmd
+	url   string
+	ended chan bool // all that it printed has been read
 
 	mu   sync.Mutex
 	text strings.Builder
@@ -62,7 +63,7 @@ var (
 // serveIn starts the server in a directory, and ends it with the test.
 func serveIn(t *testing.T, p *gittest.Pair, dir string, args ...string) *served {
 	t.Helper()
-	s := &served{cmd: p.Command(dir, nil, "git-ward", append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
+	s := &served{cmd: p.Command(dir, nil, "git-ward", append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...), ended: make(chan bool)}
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +88,7 @@ func serveIn(t *testing.T, p *gittest.Pair, dir string, args ...string) *served 
 		}
 		close(ready)
 		io.Copy(s, in)
+		close(s.ended)
 	}()
 	<-ready
 	found := address.FindStringSubmatch(s.said())
@@ -309,6 +311,7 @@ func TestServeEnds(t *testing.T) {
 	p := gittest.New(t)
 	s := serveIn(t, p, p.Work)
 	s.cmd.Process.Signal(syscall.SIGINT)
+	await.Value(t, "the server's last words", s.ended) // Wait closes the pipe, read or not
 	err := await.Exit(t, s.cmd)
 	if !strings.Contains(s.said(), "stopped: ") {
 		t.Errorf("%v: %s", err, s.said())

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,13 @@ func (m *multiplexer) sees(text string) string {
 	return screen
 }
 
+// prompts waits until the shell has asked for a command so often: before that, what is typed
+// may still be the program's.
+func (m *multiplexer) prompts(n int) {
+	m.t.Helper()
+	await.True(m.t, fmt.Sprintf("the shell's prompt number %d", n), func() bool { return strings.Count(m.tmux("capture-pane", "-p"), "ready>") >= n })
+}
+
 // TestWatchInTmux runs watch as people do: in tmux, made narrow and wide, stopped and gone
 // on with, left by q and by ctrl-c, and the shell is there again each time.
 func TestWatchInTmux(t *testing.T) {
@@ -47,18 +55,18 @@ func TestWatchInTmux(t *testing.T) {
 	m := &multiplexer{t, p, filepath.Join(t.TempDir(), "tmux")}
 	m.tmux("new-session", "-d", "-x", "80", "-y", "24", "sh")
 	t.Cleanup(func() { m.tmux("kill-server") })
-	m.tmux("send-keys", "PS1='ready> '; git ward watch --bare "+p.Bare, "Enter")
+	m.tmux("send-keys", "PS1='rea''dy> '; git ward watch --bare "+p.Bare, "Enter")
 	m.sees("nothing waits for you")
 	m.tmux("resize-window", "-x", "10", "-y", "4")
 	m.sees("? help")
 	m.tmux("resize-window", "-x", "100", "-y", "30")
 	m.sees("there is no directive yet: git ward directive new")
 	m.tmux("send-keys", "C-z")
-	m.sees("ready>")
+	m.prompts(1)
 	m.tmux("send-keys", "fg", "Enter")
 	m.sees("nothing waits for you")
 	m.tmux("send-keys", "q")
-	m.sees("ready>")
+	m.prompts(2)
 	m.tmux("send-keys", "git ward watch; echo exit $?", "Enter")
 	m.sees("a clone, as fetched")
 	m.tmux("send-keys", "C-c")

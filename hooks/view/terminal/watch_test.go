@@ -222,6 +222,8 @@ func TestWatchWithoutColour(t *testing.T) {
 	if err := e.ends(); err != nil {
 		t.Error(err)
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, colour := range []string{"\x1b[33", "\x1b[31", "\x1b[36", ";33m", ";31m", ";36m"} {
 		if strings.Contains(e.raw.String(), colour) {
 			t.Errorf("%q in spite of NO_COLOR", colour)
