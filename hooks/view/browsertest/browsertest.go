@@ -28,6 +28,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"git-ward/internal/await"
 	"git-ward/internal/modeltest"
 )
 
@@ -54,6 +55,7 @@ func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) *Browser {
 	options = append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), append([]chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(program), chromedp.NoSandbox, // root may not have Chromium's own
 		chromedp.Flag("no-proxy-server", true),
+		chromedp.WSURLReadTimeout(time.Until(await.Deadline(t))), // how long it may take to start
 		// The other ports of this machine are nothing that a page may look for.
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
 	}, options...)...)
@@ -116,13 +118,15 @@ func (b *Browser) Complaints() []string {
 	return said
 }
 
-// limit is how long one action may take, so that a browser that hangs is a failure.
-const limit = 30 * time.Second
+// bound is a tab with the bound of all waits, so that a browser that hangs is a failure.
+func bound(t testing.TB, tab context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(tab, await.Deadline(t))
+}
 
-// Do runs actions in a tab, within half a minute.
+// Do runs actions in a tab.
 func Do(t testing.TB, tab context.Context, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	limited, end := context.WithTimeout(tab, limit)
+	limited, end := bound(t, tab)
 	defer end()
 	if err := chromedp.Do(limited, actions...); err != nil {
 		t.Fatal(err)
@@ -132,7 +136,7 @@ func Do(t testing.TB, tab context.Context, actions ...chromedp.Action[chromedp.V
 // Ask is the value of a JavaScript expression, or of its promise.
 func Ask[T any](t testing.TB, tab context.Context, expression string) T {
 	t.Helper()
-	limited, end := context.WithTimeout(tab, limit)
+	limited, end := bound(t, tab)
 	defer end()
 	value, err := chromedp.Run(limited, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -144,7 +148,7 @@ func Ask[T any](t testing.TB, tab context.Context, expression string) T {
 // Until waits for an expression to become true, on whatever page the tab is meanwhile.
 func Until(t testing.TB, tab context.Context, expression string) {
 	t.Helper()
-	limited, end := context.WithTimeout(tab, limit)
+	limited, end := bound(t, tab)
 	defer end()
 	for {
 		ok, err := chromedp.Run(limited, chromedp.Evaluate[bool]("!!("+expression+")"))
@@ -152,7 +156,10 @@ func Until(t testing.TB, tab context.Context, expression string) {
 			return
 		}
 		if limited.Err() != nil {
-			t.Fatalf("not within %s: %s: %v; the page:\n%.2000s", limit, expression, err, Ask[string](t, tab, "document.body.innerText"))
+			last, end := context.WithTimeout(tab, 5*time.Second) // one that hangs says nothing more
+			defer end()
+			page, _ := chromedp.Run(last, chromedp.Evaluate[string]("document.body.innerText"))
+			t.Fatalf("never: %s: %v; the page:\n%.2000s", expression, err, page)
 		}
 		time.Sleep(50 * time.Millisecond) // a poll of the browser's own ends when the page changes
 	}
@@ -182,7 +189,7 @@ func Look(t testing.TB, tab context.Context, width, height int64, dark bool) {
 // Call sends a command of the browser's protocol.
 func Call[P, R any](t testing.TB, tab context.Context, command cdp.Command[P, R], params P) R {
 	t.Helper()
-	limited, end := context.WithTimeout(tab, limit)
+	limited, end := bound(t, tab)
 	defer end()
 	result, err := chromedp.Call(limited, command, params)
 	if err != nil {
