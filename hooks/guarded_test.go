@@ -73,9 +73,7 @@ func chained(p *gittest.Pair, name, script string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.T.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		p.T.Fatal(err)
-	}
+	gittest.Program(p.T, filepath.Join(dir, name), "#!/bin/sh\n"+script)
 }
 
 // standIn puts a script into the place of a hook of Ward's, until restore. In the script,
@@ -86,9 +84,7 @@ func standIn(p *gittest.Pair, name, script string) (restore func()) {
 	if err := os.Rename(hook, real); err != nil {
 		p.T.Fatal(err)
 	}
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"+strings.ReplaceAll(script, "WARD", real)), 0o755); err != nil {
-		p.T.Fatal(err)
-	}
+	gittest.Program(p.T, hook, "#!/bin/sh\n"+strings.ReplaceAll(script, "WARD", real))
 	return func() {
 		p.T.Helper()
 		if err := os.Rename(real, hook); err != nil {

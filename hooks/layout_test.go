@@ -39,9 +39,7 @@ done
 		if err := os.Rename(hook, filepath.Join(hook+".d", name)); err != nil {
 			p.T.Fatal(err)
 		}
-		if err := os.WriteFile(hook, []byte(strings.ReplaceAll(script, "NAME", name)), 0o755); err != nil {
-			p.T.Fatal(err)
-		}
+		gittest.Program(p.T, hook, strings.ReplaceAll(script, "NAME", name))
 	}
 }
 

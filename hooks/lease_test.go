@@ -255,9 +255,7 @@ func TestRevokedMeanwhile(t *testing.T) {
 		l, held, waits := p.take("D-3", time.Now()), filepath.Join(t.TempDir(), "held"), filepath.Join(t.TempDir(), "waits")
 		if point == "git" { // it has admitted the push, and moves the ref
 			hook := filepath.Join(p.Bare, "hooks/reference-transaction")
-			if err := os.WriteFile(hook, []byte("#!/bin/sh\ngrep -q agent/D-3-git || exit 0\ntest -e "+held+".was || touch "+held+" "+held+".was\nuntil [ ! -e "+held+" ]; do sleep 0.01; done\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gittest.Program(t, hook, "#!/bin/sh\ngrep -q agent/D-3-git || exit 0\ntest -e "+held+".was || touch "+held+" "+held+".was\nuntil [ ! -e "+held+" ]; do sleep 0.01; done\n")
 		}
 		branch := "refs/heads/agent/D-3-" + filepath.Base(point)
 		pushed := make(chan error, 1)

@@ -54,9 +54,7 @@ func measured(p *gittest.Pair) (peak func() int) {
 		p.T.Fatal(err)
 	}
 	script := fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s'\n", measuredVar, real, self)
-	if err := os.WriteFile(hook, []byte(script), 0o755); err != nil {
-		p.T.Fatal(err)
-	}
+	gittest.Program(p.T, hook, script)
 	return func() int {
 		p.T.Helper()
 		data, err := os.ReadFile(real + ".peak")

@@ -271,9 +271,7 @@ func TestReclaimWaitsForAdmitted(t *testing.T) {
 	shared(p, "agent/x")
 	hook := filepath.Join(p.Bare, "hooks/reference-transaction")
 	// Held between the admission and the move until maintenance has had its time.
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\ngrep -q agent/y || exit 0\ntouch ward/held; until [ -e ward/go ]; do sleep 0.01; done\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, hook, "#!/bin/sh\ngrep -q agent/y || exit 0\ntouch ward/held; until [ -e ward/go ]; do sleep 0.01; done\n")
 	pushed := make(chan error)
 	go func() {
 		out, err := p.AgentPush("HEAD:refs/heads/agent/y")

@@ -23,11 +23,7 @@ func newTraps(t *testing.T) *traps {
 	// It takes arguments and input like any hook, filter or helper, says nothing that
 	// git could go on with, and fails: what a git that runs it does next is not the point.
 	text := "#!/bin/sh\n: > " + tr.dir + "/ran-$(basename \"$0\")\nexit 1\n"
-	for _, name := range []string{"trap"} {
-		if err := os.WriteFile(filepath.Join(tr.dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	gittest.Program(t, filepath.Join(tr.dir, "trap"), text)
 	return tr
 }
 

@@ -2,6 +2,9 @@ package gittest
 
 import (
 	"fmt"
+	"os/exec"
+	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -12,6 +15,34 @@ func TestGit(t *testing.T) {
 	if got := Git(t, dir, "log", "--format=%an %s", "topic"); got != "A one" {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestProgram: a program can be run as soon as it is written, while others begin children.
+func TestProgram(t *testing.T) {
+	dir := t.TempDir()
+	end := make(chan bool)
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for {
+				select {
+				case <-end:
+					return
+				default:
+					exec.Command("true").Run()
+				}
+			}
+		})
+	}
+	for i := range 100 {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		Program(t, path, "#!/bin/sh\n")
+		if err := exec.Command(path).Run(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(end)
+	others.Wait()
 }
 
 // told keeps what a test under test complains of.
