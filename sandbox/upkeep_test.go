@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -26,18 +27,15 @@ func TestRecordsAtStart(t *testing.T) {
 			if err := os.Rename(post, post+".real"); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(post, []byte("#!/bin/sh\n"+hook), 0o755); err != nil {
+			begun := filepath.Join(t.TempDir(), "begun")
+			if err := os.WriteFile(post, []byte("#!/bin/sh\n: >"+begun+"\n"+hook), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			push := p.Command(p.Work, nil, "git", "push", "--quiet", "origin", "main:refs/heads/left")
 			if err := push.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for { // until the ref has moved, which is the hook's moment; the test's own time bounds it
-				if _, err := os.Stat(filepath.Join(p.Bare, "refs/heads/left")); err == nil {
-					break
-				}
-			}
+			await.True(t, "the hook", func() bool { return exists(begun) })
 			push.Process.Kill()
 			push.Wait()
 			if err := os.Rename(post+".real", post); err != nil {
