@@ -23,6 +23,7 @@ import (
 	"git-ward/internal/configtest"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
+	"git-ward/internal/process"
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/judge"
 	"git-ward/sandbox/verifier"
@@ -180,14 +181,7 @@ func (h *host) forward(client, server *net.UnixConn, lost bool) {
 // kill ends the agent with all that it started, as a crash of its machine does.
 func (h *host) kill(cmd *exec.Cmd) {
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, path := range environs {
-		if data, err := os.ReadFile(path); err == nil && bytes.Contains(data, []byte("WARD_AGENT_STATE="+h.state+"\x00")) {
-			var pid int
-			fmt.Sscanf(path, "/proc/%d/environ", &pid)
-			syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
+	process.EndTagged("WARD_AGENT_STATE="+h.state, 0)
 }
 
 // run runs the agent until no directive is open, or something ends it, and reports how
