@@ -47,8 +47,10 @@ func TestVerifyShowsProgress(t *testing.T) {
 	tier.Full(t, "it builds the binaries and runs a verdict")
 	p := gittest.New(t)
 	for line, want := range map[string]bool{"true": false, "sleep 3": true} {
+		start := time.Now()
 		out, err := p.Try(p.Work, nil, "", "git-ward", "verify", "--bare", p.Bare, "--unfenced", "--run", line, "refs/heads/main")
-		if err != nil || strings.Contains(out, "run 1 of 1, line 1: "+line+"\n") != want {
+		slow := time.Since(start) > progressDelay // the machine may be, and then it is right to say something
+		if said := strings.Contains(out, "run 1 of 1, line 1: "+line+"\n"); err != nil || said != want && !(said && slow) {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}
