@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -261,10 +262,9 @@ func TestSpentBudgetStopsEveryClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := make([]byte, 1000)
-		n, _ := resp.Body.Read(text)
+		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if got := strings.TrimSpace(string(text[:n])); resp.StatusCode != 402 || resp.Header.Get("X-Should-Retry") != "false" || got != want {
+		if got := strings.TrimSpace(string(text)); resp.StatusCode != 402 || resp.Header.Get("X-Should-Retry") != "false" || got != want {
 			t.Errorf("%s: %d %v\n got %s\nwant %s", path, resp.StatusCode, resp.Header, got, want)
 		}
 	}
