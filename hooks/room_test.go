@@ -22,8 +22,8 @@ func TestAnswersRoom(t *testing.T) {
 	}
 	more := func(to, words int) {
 		t.Helper()
-		for len(data) < to {
-			amended, err := comms.Amend(data, comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: strings.Repeat("word ", words)}, comms.Whole)
+		for i := 0; len(data) < to; i++ { // in two shares, since one has half
+			amended, err := comms.Amend(data, comms.NewReport{Time: time.Now(), Directive: []string{"-", "D-7"}[i%2], Status: comms.Info, Text: strings.Repeat("word ", words)}, comms.Whole)
 			if err != nil {
 				t.Fatal(err)
 			}
