@@ -26,7 +26,7 @@ func buildImage(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	engine, err := podman.Connect(ctx, podman.Options{Owner: "image", Runtime: podman.InstalledRuntime(), Storage: env.Getenv(storageVar)})
+	engine, err := podman.Connect(ctx, podman.Options{Owner: "image", Runtime: podman.InstalledRuntime(), Storage: env.Getenv(storageVar), Builds: true})
 	if err != nil {
 		return diag.Hint(err, "`git ward doctor` says what this machine lacks")
 	}

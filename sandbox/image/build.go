@@ -29,7 +29,9 @@ type Store interface {
 	Dir(ctx context.Context) (string, error)
 	HasImage(ctx context.Context, name string) (bool, error)
 	ImportImage(ctx context.Context, name string, tar *os.File, changes []string) error
-	BuildImage(ctx context.Context, name, containerfile string, progress io.Writer) error
+	BuildImage(ctx context.Context, name, from, containerfile string, progress io.Writer) error
+	// Sweep removes what builders that were killed left in the store; who calls it has the lock.
+	Sweep(ctx context.Context) (int, error)
 }
 
 // Options say how to build.
@@ -62,6 +64,9 @@ func Build(ctx context.Context, store Store, o Options) (name string, err error)
 	defer images.Close()
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
 		return name, err
+	}
+	if _, err := store.Sweep(ctx); err != nil {
+		return "", err
 	}
 	work, err := newWork()
 	if err != nil {
@@ -267,5 +272,5 @@ func (o *Options) fromRegistry(ctx context.Context, store Store, name, dir strin
 		return err
 	}
 	o.say("on top of %s", o.Recipe.From)
-	return store.BuildImage(ctx, name, containerfile, o.Progress)
+	return store.BuildImage(ctx, name, o.Recipe.From, containerfile, o.Progress)
 }

@@ -52,7 +52,10 @@ func (h have) HasImage(context.Context, string) (bool, error) { return h.err == 
 func (have) ImportImage(context.Context, string, *os.File, []string) error {
 	return errors.New("imported")
 }
-func (have) BuildImage(context.Context, string, string, io.Writer) error { return errors.New("built") }
+func (have) BuildImage(context.Context, string, string, string, io.Writer) error {
+	return errors.New("built")
+}
+func (have) Sweep(context.Context) (int, error) { return 0, nil }
 
 func TestOnce(t *testing.T) {
 	o := image.Options{Recipe: image.Recipe{From: "base"}}
@@ -83,7 +86,7 @@ func TestFrom(t *testing.T) {
 		syscall.Unmount(filepath.Join(storage, "root/overlay"), syscall.MNT_DETACH)
 		os.RemoveAll(storage)
 	})
-	e, err := podman.Connect(t.Context(), podman.Options{Owner: "image", Storage: storage})
+	e, err := podman.Connect(t.Context(), podman.Options{Owner: "image", Storage: storage, Builds: true})
 	if errors.Is(err, podman.ErrNoBindings) {
 		t.Skip("SKIPPED: no bindings; see scripts/test for the tags")
 	}
@@ -117,7 +120,7 @@ type pods struct {
 }
 
 func (p *pods) HasImage(_ context.Context, name string) (bool, error) { return p.there[name], nil }
-func (p *pods) BuildImage(_ context.Context, name, containerfile string, _ io.Writer) error {
+func (p *pods) BuildImage(_ context.Context, name, _, containerfile string, _ io.Writer) error {
 	text, err := os.ReadFile(containerfile)
 	if err != nil {
 		return err

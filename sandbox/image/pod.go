@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/internal/flock"
 	"git-ward/internal/scratch"
 )
 
@@ -43,6 +44,15 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 	if err != nil {
 		return "", err
 	}
+	where, err := store.Dir(ctx)
+	if err != nil {
+		return "", err
+	}
+	images, err := flock.Dir(where) // who has it sweeps what others build
+	if err != nil {
+		return "", err
+	}
+	defer images.Close()
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
 		return name, err
 	}
@@ -70,7 +80,7 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 		return "", err
 	}
 	o.say("%d programs on top of %s", len(programs), base)
-	return name, store.BuildImage(ctx, name, containerfile, o.Progress)
+	return name, store.BuildImage(ctx, name, base, containerfile, o.Progress)
 }
 
 // podBase is the recipe of what an image for pods stands on.

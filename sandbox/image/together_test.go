@@ -61,7 +61,10 @@ func (f files) ImportImage(_ context.Context, name string, tar *os.File, _ []str
 	}
 	return err
 }
-func (files) BuildImage(context.Context, string, string, io.Writer) error { return errors.New("built") }
+func (files) BuildImage(context.Context, string, string, string, io.Writer) error {
+	return errors.New("built")
+}
+func (files) Sweep(context.Context) (int, error) { return 0, nil }
 
 // whole is what the quick builder of these tests makes, in two pieces.
 const whole = "the first half\nthe second half\n"

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings"
@@ -214,12 +215,24 @@ func (c *client) importImage(ctx context.Context, name string, tar io.Reader, ch
 	return err
 }
 
-func (c *client) buildImage(ctx context.Context, name, containerfile string, progress io.Writer) error {
-	_, err := images.Build(c.with(ctx), []string{containerfile}, types.BuildOptions{BuildOptions: buildah.BuildOptions{
+func (c *client) buildImage(ctx context.Context, name, from, by, containerfile string, progress io.Writer) (err error) {
+	there, err := c.hasImage(ctx, from)
+	if err == nil && !there {
+		_, err = images.Pull(c.with(ctx), from, new(images.PullOptions).WithProgressWriter(progress))
+	}
+	repo, tag, _ := strings.Cut(by, ":")
+	if err == nil {
+		err = images.Tag(c.with(ctx), from, tag, repo, nil)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = images.Build(c.with(ctx), []string{containerfile}, types.BuildOptions{BuildOptions: buildah.BuildOptions{
 		ContextDirectory: filepath.Dir(containerfile),
+		From:             by,
 		Output:           name,
 		OutputFormat:     buildah.OCIv1ImageManifest,
-		PullPolicy:       buildah.PullIfMissing,
+		PullPolicy:       buildah.PullNever,
 		Isolation:        buildah.IsolationOCI,
 		CommonBuildOpts:  &buildah.CommonBuildOptions{},
 		Out:              progress,
@@ -227,5 +240,21 @@ func (c *client) buildImage(ctx context.Context, name, containerfile string, pro
 		ReportWriter:     progress,
 		Layers:           false,
 	}})
-	return err
+	if err != nil {
+		return err
+	}
+	return c.untagImage(ctx, by)
+}
+
+func (c *client) imageNames(ctx context.Context) (names []string, err error) {
+	all, err := images.List(c.with(ctx), nil)
+	for _, i := range all {
+		names = append(names, i.RepoTags...)
+	}
+	return names, err
+}
+
+func (c *client) untagImage(ctx context.Context, name string) error {
+	repo, tag, _ := strings.Cut(name, ":")
+	return images.Untag(c.with(ctx), name, tag, repo, nil)
 }

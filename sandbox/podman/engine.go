@@ -18,6 +18,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type Options struct {
 	Storage string       // a directory for images and containers; empty: the user's own
 	Log     io.Writer    // what the private service says; nil: nowhere
 	Scratch *scratch.Dir // to remove should this process be killed; nil: none
+	Builds  bool         // it may build images
 }
 
 // Engine is a connection to podman. Its methods may be called at the same time.
@@ -56,6 +58,7 @@ type Engine struct {
 	mu         sync.Mutex
 	containers map[*Container]bool // made and not removed
 	made       int
+	half       bool // an image was begun and is not whole
 }
 
 // api is what Ward asks of podman.
@@ -81,7 +84,10 @@ type api interface {
 
 	hasImage(ctx context.Context, name string) (bool, error)
 	importImage(ctx context.Context, name string, tar io.Reader, changes []string) error
-	buildImage(ctx context.Context, name, containerfile string, progress io.Writer) error
+	// buildImage builds on an image, which it pulls if it is not there, by a second name.
+	buildImage(ctx context.Context, name, from, by, containerfile string, progress io.Writer) error
+	imageNames(ctx context.Context) ([]string, error)
+	untagImage(ctx context.Context, name string) error
 }
 
 // ErrNoBindings is Connect's answer in a program that was built without the
@@ -94,7 +100,7 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 		return nil, errors.New("podman: Options.Owner is empty: nobody would find its containers again")
 	}
 	o.Runtime = cmp.Or(o.Runtime, DefaultRuntime)
-	e := &Engine{opts: o, run: o.Owner + "-" + rand.Text(), containers: map[*Container]bool{}}
+	e := &Engine{opts: o, run: o.Owner + "-" + strings.ToLower(rand.Text()), containers: map[*Container]bool{}}
 	defer func() {
 		if err != nil {
 			e.Close()
@@ -165,8 +171,31 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	if err == nil { // podman 4.3 waits for ever for itself when it removes a volume that is in use
 		err = e.sweepVolumes(ctx)
 	}
+	if err == nil && e.opts.Builds {
+		err = e.sweepBuilds(ctx)
+	}
 	removeNetworks()
 	return n, err
+}
+
+// buildName is a second name of the image that a run builds on. Of it buildah makes that of the
+// container in which it builds, which has no label; so that begins as the run's others do.
+func buildName(run string) string { return "localhost/" + namePrefix + run + "-build:from" }
+
+// sweepBuilds takes such names away that are left.
+func (e *Engine) sweepBuilds(ctx context.Context) error {
+	names, err := e.api.imageNames(ctx)
+	for _, name := range names {
+		if run, ok := strings.CutPrefix(name, "localhost/"+namePrefix); ok && name != buildName(e.run) && e.earlier("", "-build:from").MatchString(run) {
+			err = errors.Join(err, e.api.untagImage(ctx, name))
+		}
+	}
+	return err
+}
+
+// earlier is how runs of this owner are named, which another owner's may begin like.
+func (e *Engine) earlier(before, after string) *regexp.Regexp {
+	return regexp.MustCompile("^" + regexp.QuoteMeta(before+e.opts.Owner) + "-[A-Za-z2-7]+" + after + "$")
 }
 
 // sweepVolumes removes the volumes of earlier launchers.
@@ -191,7 +220,7 @@ func (e *Engine) leftVolumes(ctx context.Context) (names []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("podman does not list volumes: %w", err)
 	}
-	run := regexp.MustCompile("^" + regexp.QuoteMeta(e.opts.Owner) + "-[A-Z2-7]+$") // another owner's may begin alike
+	run := e.earlier("", "")
 	for name, by := range all {
 		if by != e.run && run.MatchString(by) {
 			names = append(names, name)
@@ -221,7 +250,7 @@ func (e *Engine) left(ctx context.Context) (ids []string, err error) {
 		e.api.remove(ctx, id)
 	}
 	// Where podman was killed while it made one, that is in the storage alone, without labels.
-	run := regexp.MustCompile("^" + regexp.QuoteMeta(namePrefix+e.opts.Owner) + "-[A-Z2-7]+-[0-9]+$")
+	run := e.earlier(namePrefix, "-([0-9]+|build-working-container(-[0-9]+)?)")
 	ids, err = e.api.list(ctx, mine, func(names []string) bool { return slices.ContainsFunc(names, run.MatchString) })
 	ids = append(ids, slices.Collect(maps.Keys(tried))...)
 	slices.Sort(ids)
@@ -257,7 +286,10 @@ func (e *Engine) Close() error {
 	if e.service == nil {
 		return err
 	}
-	return errors.Join(err, e.service.stop(err == nil && e.service.ended() == nil))
+	e.mu.Lock()
+	half := e.half
+	e.mu.Unlock()
+	return errors.Join(err, e.service.stop(!half && err == nil && e.service.ended() == nil))
 }
 
 // explain says what is behind an error of the API: a private service that ended.
@@ -297,11 +329,23 @@ func (e *Engine) ImportImage(ctx context.Context, name string, tar *os.File, cha
 	return nil
 }
 
-// BuildImage makes an image from a Containerfile, whose directory is the
-// context. Progress goes to w.
-func (e *Engine) BuildImage(ctx context.Context, name, containerfile string, w io.Writer) error {
-	if err := e.api.buildImage(ctx, name, containerfile, w); err != nil {
+// BuildImage makes an image on another from a Containerfile, whose directory is the context, and
+// whose FROM does not count. Progress goes to w. Of one that is stopped midway Close, the reaper or
+// the next Sweep removes what is left.
+func (e *Engine) BuildImage(ctx context.Context, name, from, containerfile string, w io.Writer) error {
+	if !e.opts.Builds {
+		return errors.New("podman: Options.Builds is not set: nobody would find what a build leaves")
+	}
+	e.building(true)
+	if err := e.api.buildImage(ctx, name, from, buildName(e.run), containerfile, w); err != nil {
 		return fmt.Errorf("podman does not build the image %s: %w", name, err)
 	}
+	e.building(false)
 	return nil
+}
+
+func (e *Engine) building(half bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.half = half
 }

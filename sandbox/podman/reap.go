@@ -175,6 +175,9 @@ func (r *reaping) removeAll() {
 	r.awaitRuntime()
 	ids, exits := map[string]bool{}, map[string]string{}
 	defer removeExits(ids, exits)
+	if r.Builds {
+		defer r.podman("untag", buildName(r.Run), buildName(r.Run)) // mostly it is not there
+	}
 	for i := range rounds {
 		findExits(exits)
 		left := r.removeContainers(ids)

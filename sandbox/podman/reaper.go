@@ -33,6 +33,7 @@ type reaping struct {
 	Dir     pointer  // to the engine's directory, which goes last
 	Socket  string   // where the service is to listen; "" for none, and then only what is there is removed
 	Scratch pointer  // to a directory that goes when the launcher died, if there is one
+	Builds  bool     // the run may have begun an image
 
 	guard guard    // of the reaper that serves
 	lock  *os.File // of Dir, inherited

@@ -75,7 +75,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, m *machi
 	env := serviceEnv(os.Environ(), conf)
 	what := reaping{
 		Podman: append(append([]string{podman}, globalArgs(o.Storage)...), oci.args(m)...), Runtime: runtimePath,
-		Run: run, Dir: pointTo(s.dir), Socket: s.socket, Scratch: pointTo(o.Scratch),
+		Run: run, Dir: pointTo(s.dir), Socket: s.socket, Scratch: pointTo(o.Scratch), Builds: o.Builds,
 	}
 	s.what = what
 	s.again = func() (*reaper, error) {
