@@ -26,6 +26,8 @@ const (
 	pyAdd   = "def add(a, b):\n    return a + b\n"
 	pyAsync = "import unittest\n\nfrom calc import add\n\n\nclass TestCalc(unittest.IsolatedAsyncioTestCase):\n    async def test_add(self):\n        self.assertEqual(await add(1, 2), 3)\n"
 	jsParse = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { parse } = require('../b.js');\n\ntest('parses', () => {\n\tassert.equal(parse('7'), 7);\n});\n"
+	jsTap   = "const { EventEmitter } = require('node:events');\nmodule.exports = async (name, f) => {\n\tconst t = new EventEmitter(), bad = (e) => { console.error(e); process.exitCode = 1; };\n\tt.equal = (a, b) => { if (a !== b) bad(a); t.emit('result', { ok: a === b }); };\n\tawait f(t).catch(bad);\n};\n"
+	jsNew   = "const test = require('../tap.js');\nconst { parse } = require('../b.js');\n\ntest('parses', async (t) => {\n\tt.equal(parse('7'), 7);\n});\n"
 	cRuns   = "check: ta tb\n\t./ta\n\t./tb\n\nta: a.c tests/ta.c\n\t$(CC) -o $@ $^\n\ntb: b.c tests/tb.c\n\t$(CC) -o $@ $^\n"
 	shEach  = "for t in tests/*.sh; do sh $t || exit 1; done"
 )
@@ -70,6 +72,7 @@ func TestEachTest(t *testing.T) {
 		"python: honest, that waits":             {"python3", pyOnly, files{"calc/__init__.py": "async def add(a, b):\n    return a + b\n"}, unit, loop.ControlFails, nil, nil},
 		"node: one of two files exits":           {"node", js, files{"b.js": "process.exit(0);\n"}, "node --test test", loop.ControlCannotFail, []string{"test/b.test.js: parses"}, nil},
 		"node: honest":                           {"node", js, files{"b.js": "exports.parse = Number;\n"}, "node --test test", loop.ControlFails, nil, nil},
+		"node: honest, where nothing throws":     {"node", files{"package.json": "{}", "tap.js": jsTap, "b.js": "exports.parse = () => 1;\n"}, files{"b.js": "exports.parse = Number;\n", "test/new.js": jsNew}, "node test/new.js", loop.ControlFails, nil, []string{"b.js", "test/new.js"}},
 		"c: one of two programs exits":           {"cc", c, files{"b.c": "#include <stdlib.h>\nint seven(void) { exit(0); }\n"}, "make check", loop.ControlCannotFail, []string{"tests/tb.c"}, nil},
 		"c: honest":                              {"cc", c, files{"b.c": "int seven(void) { return 7; }\n"}, "make check", loop.ControlFails, nil, nil},
 		"shell: one of two scripts exits":        {"sh", sh, files{"b.sh": "exit 0\n"}, shEach, loop.ControlCannotFail, []string{"tests/b.sh"}, []string{"*.sh"}},

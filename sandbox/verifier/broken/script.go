@@ -154,7 +154,8 @@ func javaScriptTests(text string) (tests []test) {
 
 // javaScriptWard has each function that a test is declared with say what it came to and fail
 // at its end, or do nothing. It takes as much as the function does: runners count, and hand a
-// test that does so what it calls when it is done. A function's declaration may stand behind
+// test that does so what it calls when it is done. Where what compares throws nothing, as in
+// tape, the test's own object tells of each result. A function's declaration may stand behind
 // its use.
 const javaScriptWard = `
 function wardControl(declare, id, runs) {
@@ -169,13 +170,15 @@ function wardControl(declare, id, runs) {
 			return runs ? wait.call(this, had) : undefined;
 		};
 		const wait = async function (had) {
+			let what = 'end';
+			if (had[0] && typeof had[0].on === 'function') had[0].on('result', (r) => { if (r && r.ok === false) what = 'fail'; });
 			try {
 				await f.apply(this, had);
 			} catch (e) {
 				if (e instanceof Error && !/pending/i.test(e.constructor.name)) console.error(said('fail')); // else it is skipped
 				throw e;
 			}
-			throw new Error(said('end'));
+			throw new Error(said(what));
 		};
 		return Object.defineProperty(test, 'length', { value: f.length });
 	};
