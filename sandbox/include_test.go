@@ -66,7 +66,8 @@ func TestAsksToInclude(t *testing.T) {
 }
 
 // TestAsksAboutGuards: a loop whose criteria all held before its work asks as well, and the
-// PM's word is that they are enough, or a test of the claim's that fails without the work.
+// PM's word is that they are enough, or a test of the claim's that fails without the work. A
+// word that proves nothing has him asked again.
 func TestAsksAboutGuards(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	t.Parallel()
@@ -90,9 +91,10 @@ func TestAsksAboutGuards(t *testing.T) {
 	p.Write("calc/__init__.py", "def one():\n    return True\n")
 	p.Write("tests/__init__.py", "")
 	p.Write("tests/test_one.py", fmt.Sprintf(test, "one"))
-	p.Write("script.jsonl", worked("D-1", "two", false)+worked("D-2", "four", true))
+	p.Write("script.jsonl", worked("D-1", "two", false)+worked("D-2", "four", true)+
+		`{"directive":"D-3","text":"Done.","calls":[{"name":"bash","args":{"command":"echo more >notes.txt"}}]}`+"\n"+`{"directive":"D-3","text":"It passes."}`+"\n")
 	const asks = "### %s: more\n\n- [ ] the tests pass (`python3 -m unittest discover -s tests -t .`)\n\n"
-	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+fmt.Sprintf(asks, "D-1")+fmt.Sprintf(asks, "D-2")+"## Reports\n")
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+fmt.Sprintf(asks, "D-1")+fmt.Sprintf(asks, "D-2")+fmt.Sprintf(asks, "D-3")+"## Reports\n")
 	p.Git("add", ".")
 	p.Git("commit", "--quiet", "--message", "directives")
 	if out, err := p.Push("main"); err != nil {
@@ -106,21 +108,28 @@ func TestAsksAboutGuards(t *testing.T) {
 		}
 	}
 	launch()
-	report := ended(t, p, map[string]string{"D-1": "EXIT_NEED_INFO", "D-2": "EXIT_NEED_INFO"})
+	report := ended(t, p, map[string]string{"D-1": "EXIT_NEED_INFO", "D-2": "EXIT_NEED_INFO", "D-3": "EXIT_NEED_INFO"})
 	for _, want := range []string{"criteria that all held before the work", "\n    Next: git ward include D-1 ("} {
 		if !strings.Contains(report, want) {
 			t.Errorf("%q is not in\n%s", want, report)
 		}
 	}
-	for directive, word := range map[string]string{"D-1": "criteria that held before the work", "D-2": "1 path"} {
-		out, err := p.Try(p.Work, nil, "", "git-ward", "include", directive)
-		if err != nil || !strings.Contains(out, directive+" includes "+word+": pushed to main as ") {
-			t.Fatal(err, out)
+	include := func(words map[string]string) {
+		t.Helper()
+		for directive, word := range words {
+			out, err := p.Try(p.Work, nil, "", "git-ward", "include", directive)
+			if err != nil || !strings.Contains(out, directive+" includes "+word+": pushed to main as ") {
+				t.Fatal(err, out)
+			}
 		}
+		launch()
 	}
-	launch()
-	report = ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_CONVERGED"})
-	if strings.Count(report, "Done: every criterion is met after 1 iteration ") != 2 {
+	const guards = "criteria that held before the work"
+	include(map[string]string{"D-1": guards, "D-2": "1 path", "D-3": "1 path"})
+	ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_CONVERGED", "D-3": "EXIT_NEED_INFO"})
+	include(map[string]string{"D-3": guards})
+	report = ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_CONVERGED", "D-3": "EXIT_CONVERGED"})
+	if strings.Count(report, "Done: every criterion is met after 1 iteration ") != 3 {
 		t.Errorf("a word has cost an iteration:\n%s", report)
 	}
 	p.Fsck()

@@ -56,7 +56,8 @@ func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	}
 	r.deps.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
 	r.now.result.Verdict = v
-	if v.WantsWord() && record.Event != uow.MakeClaim { // the PM has answered, and goes on without it
+	// What the PM included may not be all that the claim wants his word on: he is asked again.
+	if v.WantsWord() && record.Event != uow.MakeClaim && record.ReasonCode != uow.IncludedNow { // he has answered, and goes on without it
 		return loop.Decision{}, nil
 	}
 	d, _ := v.Lacks()
