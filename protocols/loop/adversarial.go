@@ -85,10 +85,10 @@ func ControlWords(says string, before bool) string {
 	words := map[string]string{
 		ControlFails:         "it fails with every test broken, as it should",
 		ControlCannotFail:    "it cannot fail: it holds with tests broken that it should run",
-		ControlNotSeen:       "it fails with every test broken, and not each was seen to come to its end",
+		ControlNotSeen:       "it fails with every test broken, and not each was seen to come to its end (a pipe, as into grep, hides what tests print)",
 		ControlAnyValue:      "it fails with every test broken, and holds with other values in what they compare",
 		ControlNotApplicable: "nothing that Ward can break decides it",
-		ControlNotTried:      "no control: nothing that Ward can break decides it, and whether it can fail was not tried",
+		ControlNotTried:      "no control: nothing that Ward can break decides it, and whether it can fail was not tried (- breaks: COMMAND in the directive tries it)",
 	}[says]
 	switch {
 	case before && words == "":

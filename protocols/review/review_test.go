@@ -216,7 +216,7 @@ func TestText(t *testing.T) {
 	above, below := joined(r.Above()), joined(r.Below())
 	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 path that is no work, GNUmakefile (added); 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
 		"D-1.1 claims "+commit, "criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good",
-		"GNUmakefile", "a_test.go", "ok.py", "same process", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
+		"GNUmakefile", "names that very path, without a pattern", "a_test.go", "ok.py", "same process", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
 	gittest.InOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
 		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, tokens unknown, money unknown", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
 	r.Cost.Tokens, r.Cost.Money, r.Cost.Estimated = &tokens, &money, 1
@@ -261,7 +261,7 @@ func TestCriteriaSayControls(t *testing.T) {
 	v.Criteria = append(v.Criteria, loop.Outcome{Criterion: "and stays", Met: true, Before: true}, loop.Outcome{Criterion: "and runs", Met: true, Before: true, Control: loop.ControlNotTried})
 	r := &Review{Word: v, Criteria: Criteria([][2]string{{"it is (`true`)", "true"}}, v)}
 	gittest.InOrder(t, joined(r.Above()), "look first: 1 criterion whose failing was not tried: it is (`true`)\n",
-		"  met      exit 0   it is (`true`)  criteria[0]; no control: nothing that Ward can break decides it, and whether it can fail was not tried\n",
+		"  met      exit 0   it is (`true`)  criteria[0]; no control: nothing that Ward can break decides it, and whether it can fail was not tried (- breaks: COMMAND in the directive tries it)\n",
 		"and stays  criteria[1]; it held before the work\n", "and runs  criteria[2]; no control: ")
 }
 

@@ -169,6 +169,9 @@ func (r *Review) deviations(p *page) {
 	for _, path := range v.LeftWords() {
 		p.add(Warn, "  no work, and left out of the run that decides: %s", diag.Untrusted(path))
 	}
+	if len(v.LeftWords()) > 0 { // whoever wrote "test/**" wonders
+		p.add(Plain, "    (a test, and what a criterion names, is work only where - work: names that very path, without a pattern)")
+	}
 	for _, path := range v.Deviations {
 		p.add(Warn, "  frozen, and put back for the verdict: %s", diag.Untrusted(path))
 	}
