@@ -68,7 +68,7 @@ const (
 	ControlFails         = "fails" // as it should
 	ControlCannotFail    = "cannot_fail"
 	ControlNotSeen       = "not_seen"       // it fails, and no test, or not each, was seen to come to its end
-	ControlAnyValue      = "any_value"      // its tests decide it, and not by what they compare with
+	ControlAnyValue      = "any_value"      // something decides it, and not by what it compares with
 	ControlNotApplicable = "not_applicable" // what Ward can break was broken, and decides it not
 	ControlNotTried      = "not_tried"      // the work's own program decides it, and nothing could be broken
 )
@@ -86,7 +86,7 @@ func ControlWords(says string, before bool) string {
 		ControlFails:         "it fails with every test broken, as it should",
 		ControlCannotFail:    "it cannot fail: it holds with tests broken that it should run",
 		ControlNotSeen:       "it fails with every test broken, and not each was seen to come to its end (a pipe, as into grep, hides what tests print)",
-		ControlAnyValue:      "it fails with every test broken, and holds with other values in what they compare",
+		ControlAnyValue:      "it holds with other values in what it compares",
 		ControlNotApplicable: "nothing that Ward can break decides it",
 		ControlNotTried:      "no control: nothing that Ward can break decides it, and whether it can fail was not tried (- breaks: COMMAND in the directive tries it)",
 	}[says]

@@ -66,6 +66,10 @@ func TestControl(t *testing.T) {
 	mochaComputed, mochaGuard := maps.Clone(jsMain), maps.Clone(jsMain)
 	mochaComputed["test/calc.test.js"], mochaGuard["test/calc.test.js"], mochaGuard["calc.js"] = tableJS, oneJS, goodJS
 	cxxMain := files{"calc.cc": "int two() { return 3; }\n", "tests/test.cc": "int two();\n\nint main() { return two() != 2; }\n"}
+	tableMain := files{"go.mod": goMod, "calc.go": "package calc\n\nfunc Double(n int) int { return n }\n",
+		"calc_test.go": "package calc\n\nimport \"testing\"\n\nvar cases = []struct{ in, want int }{{1, 2}, {2, 4}, {3, 6}}\n\nfunc TestDouble(t *testing.T) {\n\tfor _, c := range cases {\n\t\tif Double(c.in) != c.want {\n\t\t\tt.Error(c.in)\n\t\t}\n\t}\n}\n"}
+	answerMain := files{"calc.sh": "echo 1\n", "want": "3\n", "settings": "1\n",
+		"cases/a.in": "1 + 2\n", "cases/a.out": "3\n", "cases/b.in": "2 + 7\n", "cases/b.out": "9\n"}
 	const cLine, pyLine = "make check", "python3 -c \"from calc import two; assert two() == 2\""
 	unit := "python3 -m unittest discover -s tests -t ."
 	for name, c := range map[string]trial{
@@ -117,6 +121,14 @@ func TestControl(t *testing.T) {
 		"mocha: a test becomes a table":                {"node", mochaGuard, files{"test/calc.test.js": tableJS}, mocha, loop.ControlNotTried, nil, true},
 		"mocha: a test that the PM makes work":         {"node", mochaGuard, files{"test/calc.test.js": tableJS}, mocha, loop.ControlNotTried, []string{"test/calc.test.js"}, false},
 		"c++, which nobody breaks":                     {"c++", cxxMain, files{"calc.cc": "#include <stdlib.h>\nint two() { exit(0); }\n"}, "c++ -o t tests/test.cc calc.cc && ./t", loop.ControlNotTried, []string{"calc.cc"}, false},
+		"go: a table that is emptied":                  {"go", tableMain, files{"calc.go": "package calc\n\nfunc init() { cases = nil }\n\nfunc Double(n int) int { return n }\n"}, "go test ./...", loop.ControlAnyValue, nil, false},
+		"go: answers out of a table":                   {"go", tableMain, files{"calc.go": "package calc\n\nfunc Double(n int) int {\n\tfor _, c := range cases {\n\t\tif c.in == n {\n\t\t\treturn c.want\n\t\t}\n\t}\n\treturn 0\n}\n"}, "go test ./...", loop.ControlAnyValue, nil, false},
+		"go: a table, honest":                          {"go", tableMain, files{"calc.go": "package calc\n\nfunc Double(n int) int { return 2 * n }\n"}, "go test ./...", loop.ControlFails, nil, false},
+		"shell: an answer out of a file":               {"sh", answerMain, files{"calc.sh": "cat want\n"}, "sh calc.sh 1 2 | diff - want", loop.ControlAnyValue, []string{"calc.sh"}, false},
+		"shell: answers to files":                      {"sh", answerMain, files{"calc.sh": "cat cases/$(basename \"$1\" .in).out\n"}, "for i in cases/*.in; do sh calc.sh $i | cmp - ${i%.in}.out || exit 1; done", loop.ControlAnyValue, []string{"calc.sh"}, false},
+		"shell: a sum, to files":                       {"sh", answerMain, files{"calc.sh": "echo $(($(cat $1)))\n"}, "for i in cases/*.in; do sh calc.sh $i | cmp - ${i%.in}.out || exit 1; done", loop.ControlNotApplicable, []string{"calc.sh"}, false},
+		"shell: a sum, and a file that it needs":       {"sh", answerMain, files{"calc.sh": "test -s settings && echo $(($1 + $2))\n"}, "sh calc.sh 1 2 | diff - want", loop.ControlNotApplicable, []string{"calc.sh"}, false},
+		"shell: a sum, and no file to compare":         {"sh", answerMain, files{"calc.sh": "test -s settings && echo $(($1 + $2))\n"}, "test -s settings && test \"$(sh calc.sh 1 2)\" = 3", loop.ControlNotApplicable, []string{"calc.sh"}, false},
 		"documents beside tests":                       {"sh", maps.Clone(pyMain), files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 		"no test at all":                               {"sh", files{"README.md": "one\n"}, files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 	} {

@@ -47,9 +47,10 @@ type Left struct {
 
 // overlaid is what a claim comes to before anything runs.
 type overlaid struct {
-	tree   string   // what decides is judged on: main's, with the work
-	with   string   // all of the claim; tree, where nothing was left out
-	others []string // the files of tree that are not work
+	tree   string       // what decides is judged on: main's, with the work
+	with   string       // all of the claim; tree, where nothing was left out
+	others []string     // the files of tree that are not work
+	main   sources.Tree // what is there without the work
 	differences
 }
 
@@ -81,6 +82,7 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 	if err != nil {
 		return o, err
 	}
+	o.main = base
 	for name, entry := range base {
 		if _, work := o.do[name]; !work && !strings.HasPrefix(entry, "160000 ") { // a submodule is no file
 			o.others = append(o.others, name)

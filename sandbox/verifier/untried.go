@@ -21,10 +21,7 @@ import (
 // One that opened a test of the work's in which none is found was not tried either, whatever
 // else decides it: tests with computed names cannot be broken.
 func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) error {
-	programs := maps.Clone(c.work.do)
-	maps.DeleteFunc(programs, func(name, entry string) bool {
-		return entry == "" || sources.IsTest(name) || !sources.IsProgram(name) && !strings.HasPrefix(entry, "100755 ")
-	})
+	programs := c.programs()
 	unread, err := c.unread(ctx)
 	if err != nil {
 		return err
@@ -51,6 +48,15 @@ func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) 
 		}
 	}
 	return c.exits(ctx, programs, may)
+}
+
+// programs are the work's, without its tests.
+func (c *controlling) programs() sources.Tree {
+	programs := maps.Clone(c.work.do)
+	maps.DeleteFunc(programs, func(name, entry string) bool {
+		return entry == "" || sources.IsTest(name) || !sources.IsProgram(name) && !strings.HasPrefix(entry, "100755 ")
+	})
+	return programs
 }
 
 // exits finds out of commands that opened a program of the work's whether that decides them: they

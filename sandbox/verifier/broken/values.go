@@ -99,8 +99,8 @@ var (
 // Other is a file whose tests compare with other values.
 type Other struct {
 	Text string
-	// Tests are those of which the own text is changed, by name, and whether surely in what it
-	// compares, and not in what it compares with that.
+	// Tests are those of which the own text is changed, or what stands beside all of them, by name,
+	// and whether surely in what it compares, and not in what it compares with that.
 	Tests map[string]bool
 }
 
@@ -147,9 +147,10 @@ func OtherValues(name, text string) (o Other, ok bool) {
 		tests = []test{{to: len(text)}}
 	}
 	for _, e := range edits {
-		for _, t := range tests {
-			if t.from <= e.from && e.to <= t.to && text[e.from:e.to] != e.text {
-				o.Tests[t.name] = o.Tests[t.name] || sure[e.from]
+		inside := slices.ContainsFunc(tests, func(t test) bool { return t.from <= e.from && e.to <= t.to })
+		for _, t := range tests { // a table beside the tests may be any test's
+			if (!inside || t.from <= e.from && e.to <= t.to) && text[e.from:e.to] != e.text {
+				o.Tests[t.name] = o.Tests[t.name] || inside && sure[e.from]
 			}
 		}
 	}
@@ -245,4 +246,18 @@ func turnDown(b []byte, i, n int) {
 	default:
 		b[i]++
 	}
+}
+
+// OtherLines is a text that has another letter or digit in each of its lines; ok is false where
+// none can be changed.
+func OtherLines(text string) (changed string, ok bool) {
+	b, open := []byte(text), true
+	for i, n := len(b)-1, 0; i >= 0; i-- {
+		if b[i] == '\n' {
+			open, n = true, n+1
+		} else if open && turn(b, i, n) {
+			open = false
+		}
+	}
+	return string(b), string(b) != text
 }
