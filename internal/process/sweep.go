@@ -110,7 +110,7 @@ func EndTagged(tag string, grace time.Duration) int {
 		})
 		return left, unknown
 	}
-	for end := time.Now().Add(grace); time.Now().Before(end); time.Sleep(4 * between) {
+	for end := time.Now().Add(grace); time.Now().Before(end); time.Sleep(4 * between) { // their end tells nobody
 		if left, _ := signal(syscall.SIGTERM); left == 0 {
 			break
 		}
