@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -56,6 +57,18 @@ func makePod() error {
 	if err != nil {
 		return err
 	}
+	path := ""
+	for _, name := range []string{"git", "sh"} {
+		found, err := exec.LookPath(name)
+		if err == nil {
+			found, err = filepath.EvalSymlinks(found) // PATH may lead to links below /tmp
+		}
+		if err != nil {
+			return err
+		}
+		path += filepath.Dir(found) + ":"
+	}
+	os.Setenv("PATH", path+"/usr/bin:/bin")
 	for _, at := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
 		if err := unix.Mount("tmpfs", at, "tmpfs", 0, "mode=1777"); err != nil {
 			return err
@@ -179,7 +192,9 @@ func stage(t *testing.T, args ...string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread() // the signal follows the thread
 	defer runtime.UnlockOSThread()
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Run(); errors.Is(err, unix.EPERM) {
+		t.Skip("SKIPPED: this machine gives root no namespaces")
+	} else if err != nil {
 		return fmt.Errorf("%w: %s", err, &said)
 	}
 	return nil
