@@ -75,9 +75,10 @@ const (
 
 // ControlRuns is how often controls run a command at most: twice without the work, then with its
 // tests, with each test broken, and once for tests that are gone; four times to tell what tests
-// decide, or eight times three for tests that did not run; four times with other values, and
-// twice with the work's programs ending at once.
-const ControlRuns = 35
+// decide, or eight times three for tests that did not run; four times with other values,
+// twice with the work's programs ending at once, and once to see which files are compared with
+// and twice for each of eight kinds of them.
+const ControlRuns = 52
 
 // ControlWords are what the controls of a command say, for people; before: it held without
 // the work, too.
