@@ -73,7 +73,7 @@ func (k *ipc) remove() error {
 		err = fmt.Errorf("%d of them stay", count)
 	}
 	if err != nil {
-		return fmt.Errorf("System V %s: %w", k.name, err)
+		return fmt.Errorf("%s of System V: %w", k.name, err)
 	}
 	return nil
 }
