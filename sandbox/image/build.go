@@ -42,6 +42,27 @@ type Options struct {
 	Progress io.Writer // one line a stage
 }
 
+// lockToBuild locks the images to build one of a name, and removes what builders that were killed
+// left. The lock is nil where another one has built it meanwhile and force is not set.
+func lockToBuild(ctx context.Context, store Store, name string, force bool) (*os.File, error) {
+	where, err := store.Dir(ctx)
+	if err != nil {
+		return nil, err
+	}
+	images, err := flock.Dir(where)
+	if err != nil {
+		return nil, err
+	}
+	there, err := store.HasImage(ctx, name)
+	if err == nil && (!there || force) {
+		if _, err = store.Sweep(ctx); err == nil {
+			return images, nil
+		}
+	}
+	images.Close()
+	return nil, err
+}
+
 // Build makes the image if it is not there, and returns its name. Whoever finds
 // another at work waits and takes what that one made. A build that is killed
 // leaves nothing that passes for whole, and its leftovers go with the next.
@@ -53,21 +74,11 @@ func Build(ctx context.Context, store Store, o Options) (name string, err error)
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
 		return name, err
 	}
-	where, err := store.Dir(ctx)
-	if err != nil {
-		return "", err
-	}
-	images, err := flock.Dir(where)
-	if err != nil {
-		return "", err
-	}
-	defer images.Close()
-	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
+	images, err := lockToBuild(ctx, store, name, o.Force)
+	if images == nil {
 		return name, err
 	}
-	if _, err := store.Sweep(ctx); err != nil {
-		return "", err
-	}
+	defer images.Close()
 	work, err := newWork()
 	if err != nil {
 		return "", err

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"git-ward/internal/flock"
 	"git-ward/internal/scratch"
 )
 
@@ -44,18 +43,14 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 	if err != nil {
 		return "", err
 	}
-	where, err := store.Dir(ctx)
-	if err != nil {
-		return "", err
-	}
-	images, err := flock.Dir(where) // who has it sweeps what others build
-	if err != nil {
-		return "", err
-	}
-	defer images.Close()
 	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
 		return name, err
 	}
+	images, err := lockToBuild(ctx, store, name, o.Force)
+	if images == nil {
+		return name, err
+	}
+	defer images.Close()
 	work, err := newWork()
 	if err != nil {
 		return "", err
