@@ -87,8 +87,8 @@ func (w *Work) committable(ctx context.Context) error {
 	return w.holdsTip(ctx)
 }
 
-// holdsTip refuses a branch that left out what the remote has: a model that amended or reset may
-// have left out commits of somebody else's, and a push would take them from the branch.
+// holdsTip refuses a branch that does not hold the remote's tip. A model that amended a commit or
+// reset the branch may have dropped somebody else's commits, and a push would remove them there.
 func (w *Work) holdsTip(ctx context.Context) error {
 	if w.tip == "" || w.tip == w.left {
 		return nil

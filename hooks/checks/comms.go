@@ -127,7 +127,7 @@ func appended(d *document, pruned []comms.Range) error {
 // maxReported bounds the commits of one push whose COMMS.md is judged.
 const maxReported = 100
 
-// eachComms judges COMMS.md in the commits that enter main with a tip that is another one.
+// eachComms judges COMMS.md in each commit that enters main, where the push has more than one.
 func eachComms(pass *Pass, t *walk.Tip, pruned []comms.Range) error {
 	if t.Old == git.Zero || !t.Forward || len(t.Commit.Parents) == 1 && t.Commit.Parents[0] == t.Old {
 		return nil

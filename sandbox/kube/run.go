@@ -97,8 +97,8 @@ func (r *run) begin(ctx context.Context, uid string) error {
 	for _, o := range r.spec.Besides() {
 		kind := collections[o.Kind]
 		err := c.call(ctx, http.MethodPost, c.path(kind, "", nil), o, nil)
-		// It has the lease's id in its name, so this launcher made it, for this Job or an earlier one
-		// of the lease. It may have another key.
+		// Its name ends in the lease's id, or in a random word for a verifier, so this launcher made
+		// it, for this Job or an earlier one. It may have another key.
 		if is(err, http.StatusConflict) {
 			if err = c.call(ctx, http.MethodDelete, c.path(kind, o.Metadata.Name, nil), nil, nil); err == nil || is(err, http.StatusNotFound) {
 				err = c.call(ctx, http.MethodPost, c.path(kind, "", nil), o, nil)

@@ -24,13 +24,13 @@ const (
 // openLog is the launch's log and its way to people. Whatever is written there, such as the last
 // words of a pod that failed, loses the secrets that the gate knows, after floods were cut.
 func (l *launch) openLog(file, messages io.Writer) {
-	l.file, l.spec.Messages = without(file, l.spec.Redact, cleanJSON), without(messages, l.spec.Redact, nil)
+	l.file, l.spec.Messages = redacting(file, l.spec.Redact, cleanJSON), redacting(messages, l.spec.Redact, nil)
 	l.log = logger(l.file, l.spec.Messages)
 }
 
-// without is a stream that loses secrets, of whose pieces each is whole: a text, or, by clean, a
-// line of JSON.
-func without(out io.Writer, redact func() func(string) string, clean func(piece string, redact func(string) string) string) io.Writer {
+// redacting is a stream that loses secrets. Each piece written to it is a whole text, or, with
+// clean, a whole line of JSON.
+func redacting(out io.Writer, redact func() func(string) string, clean func(piece string, redact func(string) string) string) io.Writer {
 	if redact == nil || out == nil {
 		return out
 	}

@@ -330,8 +330,8 @@ func (e *Engine) ImportImage(ctx context.Context, name string, tar *os.File, cha
 }
 
 // BuildImage makes an image on another from a Containerfile, whose directory is the context, and
-// whose FROM does not count. Progress goes to w. Of one that is stopped midway Close, the reaper or
-// the next Sweep removes what is left.
+// whose FROM does not count. Progress goes to w. Where a build is stopped midway, Close, the reaper
+// or the next Sweep removes what it left.
 func (e *Engine) BuildImage(ctx context.Context, name, from, containerfile string, w io.Writer) error {
 	if !e.opts.Builds {
 		return errors.New("podman: Options.Builds is not set: nobody would find what a build leaves")

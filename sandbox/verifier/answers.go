@@ -18,7 +18,7 @@ const maxKinds = 8
 // it is compared with (PROOF-3): they hold whatever that file says. Which files a command compares
 // with is observed: it opens them where the work's programs do nothing, and it holds there once
 // they are empty, as such a program says nothing. A command that holds with programs that do
-// nothing is of another kind: they speak for its process.
+// nothing compares with no file: the programs decide its exit code.
 func (c *controlling) readAnswers(ctx context.Context, attempts []*tried) error {
 	silent, err := c.rewrite(ctx, c.work.tree, c.programs(), func(name, text string) (string, bool) { return broken.Exits(name, text, 0) })
 	if err != nil || silent == c.work.tree {

@@ -20,8 +20,9 @@ import (
 
 // User runs commands as another user of the container that this process is in, which holds
 // them as the podman's of one host holds its own (MANY-3). All that a command leaves,
-// processes, files and System V's objects, is gone before the next. Who runs it may become that user and end its
-// processes (CAP_SETUID, CAP_SETGID, CAP_KILL), and hands none of these rights on.
+// processes, files and System V's objects, is gone before the next. Who runs it may become
+// that user and end its processes (CAP_SETUID, CAP_SETGID, CAP_KILL), and hands none of these
+// rights on.
 type User struct {
 	ID     int // user and group
 	Limits Limits
