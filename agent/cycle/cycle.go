@@ -58,8 +58,8 @@ type Loop struct {
 type End struct {
 	Report *loop.Report // on the record by then
 	Block  uow.Reason   // of an EXIT_BLOCKED where the journal's rules name one, "" for the plain one
-	// Again writes the evidence of the end anew without the words of models, where the
-	// remote refuses it with the journal's step; nil where there are no such words.
+	// Again writes the evidence of the end anew, and without the words of models, where the
+	// remote refuses it with the journal's step; nil where a run before this one has pushed it.
 	Again func(ctx context.Context) error
 }
 

@@ -17,17 +17,17 @@ func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (En
 	if err != nil {
 		return End{}, err
 	}
-	end := End{Report: report, Block: r.block}
-	if ended := r.now; ended.cert != nil && ended.before.ended < r.past.ended {
-		end.Again = func(ctx context.Context) error {
+	ended := r.now
+	again := func(ctx context.Context) error {
+		if ended.cert != nil && ended.before.ended < r.past.ended {
 			if err := r.again(ctx, ended); err != nil {
 				return err
 			}
-			_, err := r.halt(ctx, status, d)
-			return err
 		}
+		_, err := r.halt(ctx, status, d)
+		return err
 	}
-	return end, nil
+	return End{Report: report, Block: r.block, Again: again}, nil
 }
 
 // halt commits the halting report, with what goes beside it.

@@ -228,7 +228,7 @@ func (s *site) amend(path, program string) {
 func (s *site) step(in uow.Input) {
 	s.Helper()
 	in.Actor, in.Time = uow.Agent, time.Now()
-	s.must(s.journal.Append(s.Context(), in, s.world()))
+	s.must(s.journal.Append(s.Context(), []uow.Input{in}, s.world()))
 }
 
 func (s *site) world() uow.World {

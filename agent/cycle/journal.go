@@ -35,7 +35,7 @@ func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) 
 	if err != nil {
 		return d, nil, err
 	}
-	err = r.deps.Journal.Append(ctx, r.input(in), world, with...)
+	err = r.deps.Journal.Append(ctx, []uow.Input{r.input(in)}, world, with...)
 	if refused = stop.As(err, stop.Refused); refused == nil {
 		if err == nil {
 			r.calls = 0

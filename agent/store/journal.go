@@ -11,7 +11,6 @@ import (
 	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
@@ -23,8 +22,9 @@ type Journal struct {
 	ID      uow.ID
 	Records []*uow.Record // oldest first; empty before the unit is opened
 
-	tip   string // commit, "" before the first
-	in    *clone // that has the tip's commit for sure
+	held  []uow.Input // steps whose records are the last of Records, and that the remote does not have yet
+	tip   string      // commit that the remote has, "" before the first
+	in    *clone      // that has the tip's commit for sure
 	store *Store
 }
 
@@ -206,28 +206,45 @@ func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: 
 // Forked reports whether the PM opened the unit, on a text that a unit before had.
 func (j *Journal) Forked() bool { return len(j.Records) > 0 && j.Records[0].Event == uow.Fork }
 
-// Append makes the record of a step and pushes it; with a Work, what its branch and its
-// record hold beyond the remote goes in the same push, all or nothing. Where somebody else was
-// faster, the step is judged anew on the new tip (UOW-1). A step that the rules or the remote do
-// not admit is stop.Refused; then branch and record are what the remote has, and what they held
-// is in the working tree. ErrMoved is for a claim whose work somebody else moved.
-func (j *Journal) Append(ctx context.Context, in uow.Input, world uow.World, with ...*Work) error {
-	return j.AppendAll(ctx, []uow.Input{in}, world, with...)
+// Hold makes the records of steps that follow one another, the first, and those after it as far
+// as the rules admit them, and leaves them for the next push of the journal: what follows at
+// once need not be two pushes. Only this Journal knows of them until then. A first step that the
+// rules do not admit is stop.Refused.
+func (j *Journal) Hold(steps []uow.Input, world uow.World) error {
+	records, found := j.advance(steps, 1, world)
+	if len(found) > 0 {
+		return inadmissible(found)
+	}
+	j.held = append(j.held, steps[:len(records)]...)
+	j.Records = append(j.Records, records...)
+	return nil
 }
 
-// AppendAll is Append for steps that follow one another in one push: the first, and those after
-// it as far as the rules admit them.
-func (j *Journal) AppendAll(ctx context.Context, steps []uow.Input, world uow.World, with ...*Work) error {
+// Pushed are the records that the remote has.
+func (j *Journal) Pushed() []*uow.Record {
+	return slices.Clip(j.Records[:len(j.Records)-len(j.held)])
+}
+
+// Holds reports whether there are steps that the remote does not have yet.
+func (j *Journal) Holds() bool { return len(j.held) > 0 }
+
+// Append pushes the steps that are held, and the given ones after them; with a Work, what its
+// branch and its record hold beyond the remote goes in the same push, all or nothing. Where
+// somebody else was faster, the steps are judged anew on the new tip (UOW-1). A step that the
+// rules or the remote do not admit is stop.Refused; then branch and record are what the remote
+// has, and what they held is in the working tree. ErrMoved is for a claim whose work somebody
+// else moved. After an error nothing is held any more.
+func (j *Journal) Append(ctx context.Context, steps []uow.Input, world uow.World, with ...*Work) error {
 	var w *Work
 	if len(with) > 0 {
 		w = with[0]
 	}
+	steps = slices.Concat(j.held, steps)
+	j.Records, j.held = j.Pushed(), nil
 	return git.Update(ctx, git.Race{What: j.ID.Ref(), While: "it was pushed"}, func() (bool, error) {
-		records, found := j.advance(steps, world)
+		records, found := j.advance(steps, len(steps), world)
 		if len(found) > 0 {
-			var b strings.Builder
-			diag.WriteText(&b, found)
-			return false, stop.Refuse(b.String(), found...)
+			return false, inadmissible(found)
 		}
 		pushErr, err := j.push(ctx, records, w)
 		if err != nil || pushErr == nil || ctx.Err() != nil {
@@ -242,12 +259,13 @@ func (j *Journal) AppendAll(ctx context.Context, steps []uow.Input, world uow.Wo
 	})
 }
 
-// advance makes the records of steps. Findings are of the first one, and there is no record then.
-func (j *Journal) advance(steps []uow.Input, world uow.World) (records []*uow.Record, found []diag.Diagnostic) {
+// advance makes the records of steps, as far as the rules admit them. Findings are of one of
+// those that must be, and there is no record then.
+func (j *Journal) advance(steps []uow.Input, must int, world uow.World) (records []*uow.Record, found []diag.Diagnostic) {
 	last := j.Last()
 	for i, in := range steps {
 		r, bad := uow.Advance(j.ID, last, in, world)
-		if len(bad) > 0 && i == 0 {
+		if len(bad) > 0 && i < must {
 			return nil, bad
 		}
 		if len(bad) > 0 {
@@ -256,6 +274,12 @@ func (j *Journal) advance(steps []uow.Input, world uow.World) (records []*uow.Re
 		records, last = append(records, r), r
 	}
 	return records, nil
+}
+
+func inadmissible(found []diag.Diagnostic) error {
+	var b strings.Builder
+	diag.WriteText(&b, found)
+	return stop.Refuse(b.String(), found...)
 }
 
 // push pushes the commits of records, with what a Work holds beyond the remote. pushErr is
@@ -355,30 +379,4 @@ func commitRecord(c *clone, tip string, r *uow.Record) (string, error) {
 	}
 	return c.repo().CommitFileAs(record.AgentIdent, tip, uow.File, data, at,
 		fmt.Sprintf("uow: %s %s %s", r.ID, r.Event, r.State))
-}
-
-// Verdict is the host's verdict on a claim, by the hash of its record; nil while
-// there is none.
-func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
-	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+loop.VerdictsRef+"*:"+loop.VerdictsRef+"*"); err != nil {
-		return nil, err
-	}
-	reader := s.main.repo().Reader(ctx)
-	defer reader.Close()
-	return state.Answer(reader, commit, claim)
-}
-
-// AwaitVerdict waits for the host's verdict on a claim that is one of those wanted, at most
-// for patience; nil when there is none by then. The verifier may take its time, so stat looks first
-// and git only where a ref moved.
-func (s *Store) AwaitVerdict(ctx context.Context, commit, claim string, patience time.Duration, wanted func(*loop.Verdict) bool) (*loop.Verdict, error) {
-	end := time.Now().Add(patience)
-	for watch := git.Open(s.Bare).Watch(loop.VerdictsRef); ; {
-		if v, err := s.Verdict(ctx, commit, claim); err != nil || v != nil && wanted(v) {
-			return v, err
-		}
-		if moved, err := watch.Wait(ctx, LookEvery/4, end, nil); !moved || err != nil {
-			return nil, err
-		}
-	}
 }

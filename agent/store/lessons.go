@@ -55,6 +55,12 @@ func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
 	return l, w.carryOut(ctx, l, tree, teaching{list: list, from: from, control: control, start: cmp.Or(start, control)})
 }
 
+// Teaches reports whether the unit's post-mortems have lessons for Learn.
+func (w *Work) Teaches(ctx context.Context) (bool, error) {
+	list, _, err := w.taught(ctx)
+	return len(list) > 0, err
+}
+
 // teaching is what is carried out, and on what.
 type teaching struct {
 	list    []lesson.Lesson

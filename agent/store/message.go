@@ -24,6 +24,15 @@ type word struct {
 	change    comms.Change                  // as it goes into the document
 }
 
+// text is the word as it lies on a record.
+func (w word) text() ([]byte, error) {
+	message, err := w.message()
+	if err != nil {
+		return nil, err
+	}
+	return message.Format()
+}
+
 // say brings a word into control's COMMS.md: by the host, which folds in what lies on the
 // record of the directive's unit, or by a push of our own, where nobody folds or there is
 // no unit at work.
@@ -165,11 +174,7 @@ func foldedUpTo(reader *git.Reader, id uow.ID) (int, error) {
 
 // messageCommit makes the commit that puts a word on a record, on top of its tip.
 func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string, number int) (string, error) {
-	message, err := w.message()
-	if err != nil {
-		return "", err
-	}
-	text, err := message.Format()
+	text, err := w.text()
 	if err != nil {
 		return "", err
 	}

@@ -156,6 +156,35 @@ func TestLeavesItOnTheRecord(t *testing.T) {
 	u.fsck()
 }
 
+// TestEnclosed: a report that goes with another push is found where it lies, and not said again;
+// where somebody else wrote to the record it is not enclosed.
+func TestEnclosed(t *testing.T) {
+	tier.First(t, "it pushes and waits for a host")
+	u := newUnit(t)
+	u.store.Folds = true
+	u.host()
+	ctx := t.Context()
+	u.commit("iteration 1 begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
+	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.ExitBlocked, Text: "stuck", DirectiveHash: u.work.Directive.Hash()}
+	if there, err := u.work.Enclose(ctx, r); !there || err != nil {
+		t.Fatal(there, err)
+	}
+	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+	r.Time = r.Time.Add(time.Hour)
+	u.must(u.store.Report(ctx, r))
+	if got := u.reported(); got != "EXIT_BLOCKED stuck" {
+		t.Errorf("%q", got)
+	}
+	if got := u.says(onRecord); !strings.HasSuffix(got, " comms/0001.json") {
+		t.Error(got)
+	}
+	u.must(u.store.ReportOnce(ctx, "outage 1", comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Info, Text: "the first line\nno answer"}))
+	if there, err := u.work.Enclose(ctx, r); there || err != nil {
+		t.Error(there, err)
+	}
+	u.fsck()
+}
+
 // TestLeftAndKilled: what lies on the record and is not folded is not said again, and is
 // waited for; nothing is lost when who said it is killed before the host folds.
 func TestLeftAndKilled(t *testing.T) {

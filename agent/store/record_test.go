@@ -52,7 +52,7 @@ func (u *unit) begin() {
 func (u *unit) append(in uow.Input) error {
 	in.Actor, in.Time = uow.Agent, time.Now()
 	m := &uow.Main{DirectiveHash: u.work.Directive.Hash(), Total: uow.Totals(9), Policy: uow.DefaultPolicy()}
-	return u.journal.Append(u.Context(), in, uow.World{Main: m}, u.work)
+	return u.journal.Append(u.Context(), []uow.Input{in}, uow.World{Main: m}, u.work)
 }
 
 func (u *unit) step(in uow.Input) {
@@ -292,6 +292,44 @@ func TestRaced(t *testing.T) {
 	}
 	if got := u.says(onRecord); !strings.Contains(got, "claimed; a post-mortem; begins") || !strings.HasSuffix(got, "evidence/D-1/loop/x postmortems/p.md") {
 		t.Error(got)
+	}
+	u.fsck()
+}
+
+// TestHeld: what is held goes with the next push and is nowhere before it; where somebody was
+// faster it is judged anew, and what is refused is held no more.
+func TestHeld(t *testing.T) {
+	tier.First(t, "it pushes held steps")
+	u := newUnit(t)
+	world := uow.World{Main: &uow.Main{DirectiveHash: u.work.Directive.Hash(), Total: uow.Totals(9), Policy: uow.DefaultPolicy()}}
+	hold := func(event uow.Event, reason uow.Reason) {
+		t.Helper()
+		u.must(u.journal.Hold([]uow.Input{{Event: event, Reason: reason, Actor: uow.Agent, Time: time.Now()}}, world))
+	}
+	journal := func() string {
+		subjects, _, _ := strings.Cut(u.says(uow.RefPrefix+"D-1.1"), ": uow.json")
+		return strings.ReplaceAll(subjects, "uow: D-1.1 ", "")
+	}
+	before := journal()
+	hold(uow.Block, uow.Stale)
+	if got := journal(); got != before || u.journal.Last().Event != uow.Block || !u.journal.Holds() {
+		t.Fatalf("%s, %s", got, u.journal.Last().Event)
+	}
+	u.step(uow.Input{Event: uow.Retry, Reason: uow.CauseGone})
+	if got := journal(); got != "retry ACTIVE; block ZOMBIED_SOFT; "+before || u.journal.Holds() {
+		t.Error(got)
+	}
+
+	other, err := u.store.Journals(t.Context(), "D-1")
+	u.must(err)
+	hold(uow.Fail, uow.DirectiveGone)
+	u.must(other[0].Append(t.Context(), []uow.Input{{Event: uow.Block, Reason: uow.Stale, Actor: uow.Agent, Time: time.Now()}}, world))
+	before = journal()
+	if err := u.journal.Append(t.Context(), nil, world); !stop.Is(err, stop.Refused) { // no unit that waits fails
+		t.Fatal(err)
+	}
+	if got := journal(); got != before || u.journal.Holds() || u.journal.Last().Event != uow.Block {
+		t.Errorf("%s, %s", got, u.journal.Last().Event)
 	}
 	u.fsck()
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,12 +61,41 @@ func (s *Store) Told(ctx context.Context, directive, incident string) (bool, err
 }
 
 func (s *Store) report(ctx context.Context, incident string, r comms.NewReport) error {
-	return s.say(ctx, word{what: "the report on " + r.Directive, subject: fmt.Sprintf("comms: report %s %s", r.Directive, r.Status), directive: r.Directive,
+	return s.say(ctx, reportWord(incident, r))
+}
+
+func reportWord(incident string, r comms.NewReport) word {
+	return word{what: "the report on " + r.Directive, subject: fmt.Sprintf("comms: report %s %s", r.Directive, r.Status), directive: r.Directive,
 		said: func(doc *comms.Document) bool {
 			return incident == "" && reported(doc, r) || incident != "" && doc.HasIncident(r, incident)
 		},
 		message: r.Message,
-		change:  r})
+		change:  r}
+}
+
+// Enclose puts a report on the record here, to go to the remote with its next push; Report
+// then finds it there. It is false where the host does not fold, or somebody else has
+// written to the record since it was read.
+func (w *Work) Enclose(ctx context.Context, n comms.NewReport) (bool, error) {
+	r := w.Record
+	if !w.clone.store.Folds || r.local {
+		return false, nil
+	}
+	there, err := git.Open(w.clone.store.Bare).Ref(ctx, r.Ref())
+	if err != nil || there != cmp.Or(r.remote, git.Zero) {
+		return false, err
+	}
+	names, err := r.List(ctx, record.Messages)
+	if err != nil {
+		return false, err
+	}
+	word := reportWord("", n)
+	text, err := word.text()
+	if err != nil {
+		return false, err
+	}
+	_, err = r.Commit(ctx, r.Message(word.subject, ""), "", map[string][]byte{record.MessagePath(len(names) + 1): text})
+	return err == nil, err
 }
 
 // Ask puts a question into control's COMMS.md, once: one that stands there word for

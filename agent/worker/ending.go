@@ -11,14 +11,93 @@ import (
 	"git-ward/agent/stop"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/review"
 	"git-ward/protocols/uow"
 )
+
+// finish ends a unit whose loop came to its end: at once where the remote takes it, and else
+// part by part, so that what it refuses keeps nothing else from its place (WORK-2).
+func (r *unitRun) finish(ctx context.Context, end cycle.End) error {
+	if end.Report.StopReason == loop.BackpressureSignal && r.stopFile(ctx) != "" {
+		end.Block = uow.Stopped
+	}
+	err := r.atOnce(ctx, end)
+	if refused := stop.As(err, stop.Refused); refused != nil {
+		r.log.Warn().Str("findings", refused.Output).Msg("the end was refused; once more, part by part")
+		if end.Again != nil {
+			if err := end.Again(ctx); err != nil {
+				return err
+			}
+		}
+		err = r.exit(ctx, end)
+	}
+	if err != nil {
+		return err
+	}
+	if end.Report.Status == loop.ExitNeedInfo && end.Report.StopReason == loop.NotIncluded {
+		if err := r.askToInclude(ctx, end.Report); err != nil {
+			return err
+		}
+	}
+	return r.close(ctx, end.Report)
+}
+
+// atOnce makes of the end one push: the step that the loop ends with, its evidence, the
+// librarian's analysis with its own step, and the report. A unit that only waits has no analysis,
+// and one that teaches something is reported when that is carried out.
+func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
+	in, ahead, err := r.unit.exitStep(end.Report, end.Block)
+	if err != nil || !ahead {
+		return err
+	}
+	if err := r.unit.hold(ctx, in); err != nil {
+		return err
+	}
+	if analysed(r.unit.last()) {
+		if err := r.analyse(ctx, end.Report); err != nil {
+			return err
+		}
+		if err := r.unit.hold(ctx, refinement); err != nil {
+			return err
+		}
+		teaches, err := r.work.Teaches(ctx)
+		if err != nil {
+			return err
+		}
+		if !teaches && !r.unit.journal.Forked() {
+			if err := r.enclose(ctx, end.Report); err != nil {
+				return err
+			}
+		}
+	}
+	return r.unit.flush(ctx, r.work)
+}
+
+// enclose has the report go with the push of the unit's end. It is told as it is.
+func (r *unitRun) enclose(ctx context.Context, report *loop.Report) error {
+	ending, err := r.told(ctx, report)
+	if err != nil {
+		return err
+	}
+	enclosed, err := r.work.Enclose(ctx, r.newReport(report, ending))
+	if enclosed {
+		r.ending = &ending
+	}
+	return err
+}
+
+// refinement is the step to the librarian's analysis.
+var refinement = uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}
+
+// analysed reports whether a unit comes to the analysis before its archive.
+func analysed(last *uow.Record) bool {
+	return last.State == uow.Completed || last.State == uow.Failed || last.State == uow.Refinement
+}
 
 // close ends a unit in good order: the librarian's analysis, which the lessons are
 // read from, the report, the archive (UOW-5). A unit that only waits is reported.
 func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
-	switch r.unit.last().State {
-	case uow.Completed, uow.Failed, uow.Refinement:
+	if analysed(r.unit.last()) {
 		if err := r.refine(ctx, report); err != nil {
 			return err
 		}
@@ -33,10 +112,33 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 	return nil
 }
 
-// refine writes the librarian's report of the unit, with what it proposes as lessons, where it
-// proposes something, and pushes that with the step to Refinement. Where it is refused, the step
-// goes alone: an analysis is not worth a unit that cannot end.
+// refine pushes the librarian's analysis with the step to Refinement. Where it is refused, the
+// step goes alone: an analysis is not worth a unit that cannot end.
 func (r *unitRun) refine(ctx context.Context, report *loop.Report) error {
+	if err := r.analyse(ctx, report); err != nil {
+		return err
+	}
+	var err error
+	begun := r.unit.last().State == uow.Refinement // by a run that was killed, or at once
+	if begun {
+		err = r.work.Offer(ctx)
+	} else {
+		err = r.unit.step(ctx, refinement, r.work)
+	}
+	refused := stop.As(err, stop.Refused)
+	if refused == nil {
+		return err
+	}
+	r.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
+	if begun {
+		return nil
+	}
+	return r.unit.step(ctx, refinement)
+}
+
+// analyse puts the librarian's report of the unit on the record, with what it proposes as
+// lessons where it proposes something.
+func (r *unitRun) analyse(ctx context.Context, report *loop.Report) error {
 	summary := uow.Summarize(r.unit.journal.Records, r.cost(ctx, report).Words())
 	earlier, err := r.deps.store.Summaries(ctx, r.unit.journal.ID)
 	if err != nil { // it judges efficiency only, and is made of what there is
@@ -50,47 +152,20 @@ func (r *unitRun) refine(ctx context.Context, report *loop.Report) error {
 	}
 	files := map[string][]byte{path: []byte(head + uow.RefinementText(summary, proposals, earlier))}
 	rec := r.work.Record
-	if _, err := rec.Commit(ctx, rec.Message("refinement of "+rec.Unit().String(), ""), "", files); err != nil {
-		return err
-	}
-	step := uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}
-	begun := r.unit.last().State == uow.Refinement // by a run that was killed
-	if begun {
-		err = r.work.Offer(ctx)
-	} else {
-		err = r.unit.step(ctx, step, r.work)
-	}
-	refused := stop.As(err, stop.Refused)
-	if refused == nil {
-		return err
-	}
-	r.log.Warn().Str("findings", refused.Output).Msg("the refinement was refused")
-	if begun {
-		return nil
-	}
-	return r.unit.step(ctx, step)
+	_, err = rec.Commit(ctx, rec.Message("refinement of "+rec.Unit().String(), ""), "", files)
+	return err
 }
 
 // exit ends the loop in the journal, with its report on the record. Nothing that the
 // remote has against the report keeps a unit from its end (WORK-2).
 func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
-	if end.Report.StopReason == loop.BackpressureSignal && r.stopFile(ctx) != "" {
-		end.Block = uow.Stopped
+	err := r.unit.exit(ctx, end.Report, end.Block, r.work)
+	refused := stop.As(err, stop.Refused)
+	if refused == nil {
+		return err
 	}
-	for try := 0; ; try++ {
-		err := r.unit.exit(ctx, end.Report, end.Block, r.work)
-		refused := stop.As(err, stop.Refused)
-		if refused == nil {
-			return err
-		}
-		r.log.Warn().Str("findings", refused.Output).Msg("the halting report was refused")
-		if end.Again == nil || try > 0 {
-			return r.unit.exit(ctx, end.Report, end.Block)
-		}
-		if err := end.Again(ctx); err != nil {
-			return err
-		}
-	}
+	r.log.Warn().Str("findings", refused.Output).Msg("the halting report was refused")
+	return r.unit.exit(ctx, end.Report, end.Block)
 }
 
 // fallen suspends a unit whose program was certified and did not start: main runs again,
@@ -147,9 +222,13 @@ func question(directive string, missing []string) string {
 
 // report puts the halting report into COMMS.md, in words.
 func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
-	ending, err := r.told(ctx, report)
-	if err != nil {
-		return err
+	ending := r.ending // enclosed with the unit's end
+	if ending == nil {
+		told, err := r.told(ctx, report)
+		if err != nil {
+			return err
+		}
+		ending = &told
 	}
 	tell := r.deps.store.Report
 	if r.unit.journal.Forked() { // the text has a report already, of the unit before
@@ -157,20 +236,22 @@ func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
 			return r.deps.store.ReportOnce(ctx, r.unit.journal.ID.String()+" "+r.unit.last().Hash[:12], n)
 		}
 	}
-	n := comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(), Status: comms.Status(report.Status), Text: ending.Text()}
-	err = tell(ctx, n)
+	err := tell(ctx, r.newReport(report, *ending))
 	if refused := stop.As(err, stop.Refused); refused != nil && ending.Said != "" {
 		// It may be for the worker's words, such as a secret; without a report nobody
 		// would know that the unit ended (WORK-2).
 		r.log.Warn().Str("findings", refused.Output).Msg("the report was refused; once more without the worker's words")
 		ending.Said = "(what it said was refused by the gate, and is left out)"
-		n.Text = ending.Text()
-		err = tell(ctx, n)
+		err = tell(ctx, r.newReport(report, *ending))
 	}
 	if err == nil {
 		r.log.Info().Str("status", string(report.Status)).Msg("reported")
 	}
 	return err
+}
+
+func (r *unitRun) newReport(report *loop.Report, ending review.Ending) comms.NewReport {
+	return comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(), Status: comms.Status(report.Status), Text: ending.Text()}
 }
 
 // afterwards reports a unit that ended without one: a run was killed in between,

@@ -69,7 +69,7 @@ func (u *unit) open(ctx context.Context, w *store.Work) error {
 	if id.K > 1 {
 		reason = uow.DirectiveEdited
 	}
-	return u.steps(ctx, []uow.Input{{Event: uow.Open, Reason: reason}, schedule.Started})
+	return u.hold(ctx, uow.Input{Event: uow.Open, Reason: reason}, schedule.Started)
 }
 
 func (u *unit) declare() {
@@ -99,18 +99,51 @@ func (u *unit) world(ctx context.Context) (uow.World, error) {
 		all = append(all, j.Records)
 		w.Last = j.Last()
 	}
-	m.Spent = uow.Spent(m.DirectiveHash, append(all, u.journal.Records)...)
+	m.Spent = uow.Spent(m.DirectiveHash, append(all, u.journal.Pushed())...)
 	return w, nil
 }
 
 // step appends to the unit's journal, with what a Work holds. What the rules of units do
 // not admit suspends; what the remote has against the Work is stop.Refused.
 func (u *unit) step(ctx context.Context, in uow.Input, with ...*store.Work) error {
-	return u.steps(ctx, []uow.Input{in}, with...)
+	return u.push(ctx, []uow.Input{in}, with...)
 }
 
-// steps is step for several in one push (see store.Journal.AppendAll).
-func (u *unit) steps(ctx context.Context, steps []uow.Input, with ...*store.Work) error {
+// flush pushes what is held, where something is.
+func (u *unit) flush(ctx context.Context, with ...*store.Work) error {
+	if !u.journal.Holds() {
+		return nil
+	}
+	return u.push(ctx, nil, with...)
+}
+
+func (u *unit) push(ctx context.Context, steps []uow.Input, with ...*store.Work) error {
+	return u.steps(ctx, steps, func(steps []uow.Input, world uow.World) error {
+		err := u.journal.Append(ctx, steps, world, with...)
+		if refused := stop.As(err, stop.Refused); refused != nil && len(with) > 0 && !ofUnit(refused) {
+			return refused
+		}
+		return u.admitted(err)
+	})
+}
+
+// hold leaves steps for the next push of the unit's journal (see store.Journal.Hold).
+func (u *unit) hold(ctx context.Context, steps ...uow.Input) error {
+	return u.steps(ctx, steps, func(steps []uow.Input, world uow.World) error {
+		return u.admitted(u.journal.Hold(steps, world))
+	})
+}
+
+// admitted suspends where the rules of units do not admit a step.
+func (u *unit) admitted(err error) error {
+	if refused := stop.As(err, stop.Refused); refused != nil {
+		return stop.New(stop.Suspended, "the unit %s takes no such step: %s", u.journal.ID, refused.Output)
+	}
+	return err
+}
+
+// steps makes steps of the agent's, now, and tells of those that are made.
+func (u *unit) steps(ctx context.Context, steps []uow.Input, make func([]uow.Input, uow.World) error) error {
 	world, err := u.world(ctx)
 	if err != nil {
 		return err
@@ -119,11 +152,7 @@ func (u *unit) steps(ctx context.Context, steps []uow.Input, with ...*store.Work
 		steps[i].Actor, steps[i].Time = uow.Agent, time.Now()
 	}
 	known := len(u.journal.Records)
-	err = u.journal.AppendAll(ctx, steps, world, with...)
-	if refused := stop.As(err, stop.Refused); refused != nil && (len(with) == 0 || ofUnit(refused)) {
-		return stop.New(stop.Suspended, "the unit %s takes no %s: %s", u.journal.ID, steps[0].Event, refused.Output)
-	}
-	if err != nil {
+	if err := make(steps, world); err != nil {
 		return err
 	}
 	for _, r := range u.journal.Records[known:] {
@@ -174,12 +203,12 @@ func (u *unit) sweep(ctx context.Context) error {
 	return u.step(ctx, uow.Input{Event: uow.Retry, Reason: uow.CauseGone})
 }
 
-// exit moves the unit to where the halting report says (UOW-1), once. The reason is
-// the loop's for an EXIT_BLOCKED, "" for the report's own.
-func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason, with ...*store.Work) error {
+// exitStep is the step to where the halting report says (UOW-1). The reason is the loop's for an
+// EXIT_BLOCKED, "" for the report's own. It is false where a run before this one has made it.
+func (u *unit) exitStep(r *loop.Report, blocked uow.Reason) (uow.Input, bool, error) {
 	event, reason, ok := uow.Exit(string(r.Status))
 	if !ok {
-		return fmt.Errorf("%s is no exit", r.Status)
+		return uow.Input{}, false, fmt.Errorf("%s is no exit", r.Status)
 	}
 	switch {
 	case blocked != "":
@@ -195,8 +224,14 @@ func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason, wit
 	case r.StopReason == loop.VerdictUnavailable:
 		reason = uow.VerdictTimeout
 	}
-	if u.last().Event == event {
-		return nil // a run before this one has made it
+	return uow.Input{Event: event, Reason: reason}, u.last().Event != event, nil
+}
+
+// exit makes that step, once.
+func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason, with ...*store.Work) error {
+	in, ahead, err := u.exitStep(r, blocked)
+	if err != nil || !ahead {
+		return err
 	}
-	return u.step(ctx, uow.Input{Event: event, Reason: reason}, with...)
+	return u.step(ctx, in, with...)
 }

@@ -15,6 +15,7 @@ import (
 	"git-ward/agent/store"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/review"
 	"git-ward/protocols/uow"
 )
 
@@ -29,6 +30,7 @@ type unitRun struct {
 
 	// For the report: why the agent did not merge, and what became of the lessons.
 	unmerged, lessons string
+	ending            *review.Ending // that went with the unit's end; nil for none
 }
 
 func newUnitRun(d *deps, directive comms.Directive, w *store.Work, log zerolog.Logger) *unitRun {
@@ -43,9 +45,12 @@ func (r *unitRun) run(ctx context.Context) error {
 		return err
 	}
 	if err := r.work.Begin(ctx, r.unit.journal, r.unit.earlier); err != nil {
-		return err
+		return errors.Join(err, r.unit.flush(ctx))
 	}
 	err := r.resume(ctx)
+	if r.unit.last() == nil { // not opened: somebody was faster, and there is nothing to leave
+		return err
+	}
 	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage, stop.Denied); wait != nil {
 		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Stringer("kind", wait.Kind).Msg(wait.Why)
 		if wait.Kind == stop.Suspended {
@@ -53,9 +58,9 @@ func (r *unitRun) run(ctx context.Context) error {
 		} else {
 			err = nil
 		}
-		return errors.Join(err, r.tell(ctx))
+		err = errors.Join(err, r.tell(ctx))
 	}
-	return err
+	return errors.Join(err, r.unit.flush(ctx, r.work))
 }
 
 // resume takes the unit to its end from where its journal says that it is.
@@ -88,15 +93,7 @@ func (r *unitRun) resume(ctx context.Context) error {
 	if err := r.merge(ctx, report); err != nil {
 		return err
 	}
-	if err := r.exit(ctx, end); err != nil {
-		return err
-	}
-	if report.Status == loop.ExitNeedInfo {
-		if err := r.askToInclude(ctx, report); err != nil {
-			return err
-		}
-	}
-	return r.close(ctx, report)
+	return r.finish(ctx, end)
 }
 
 // loop runs the bounded loop in the directive's clone.
