@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,13 +235,33 @@ func (j *Journal) Holds() bool { return len(j.held) > 0 }
 // rules or the remote do not admit is stop.Refused; then branch and record are what the remote
 // has, and what they held is in the working tree. ErrMoved is for a claim whose work somebody
 // else moved. After an error nothing is held any more.
+//
+// Where the remote refuses the Work of a unit that is only held yet, the held steps go alone: the
+// unit has to be there to say so. Where it refuses those, too, the error is stop.Suspended and
+// there is no unit.
 func (j *Journal) Append(ctx context.Context, steps []uow.Input, world uow.World, with ...*Work) error {
 	var w *Work
 	if len(with) > 0 {
 		w = with[0]
 	}
-	steps = slices.Concat(j.held, steps)
+	held := j.held
 	j.Records, j.held = j.Pushed(), nil
+	err := j.append(ctx, slices.Concat(held, steps), world, w)
+	if j.tip != "" || len(held) == 0 || !stop.Is(err, stop.Refused) {
+		return err
+	}
+	alone := err
+	if w != nil {
+		alone = j.append(ctx, held, world, nil)
+	}
+	if refused := stop.As(alone, stop.Refused); refused != nil {
+		return stop.New(stop.Suspended, "the unit %s cannot be opened: %s", j.ID, refused.Output)
+	}
+	return cmp.Or(alone, err)
+}
+
+// append is Append of steps of which none is held.
+func (j *Journal) append(ctx context.Context, steps []uow.Input, world uow.World, w *Work) error {
 	return git.Update(ctx, git.Race{What: j.ID.Ref(), While: "it was pushed"}, func() (bool, error) {
 		records, found := j.advance(steps, len(steps), world)
 		if len(found) > 0 {

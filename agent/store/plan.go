@@ -31,6 +31,9 @@ func (w *Work) Restart(ctx context.Context) error {
 	return errors.Join(w.Record.drop(ctx), w.prepare(ctx))
 }
 
+// Withdraw drops what the remote does not have of the record. The branch stays.
+func (w *Work) Withdraw(ctx context.Context) error { return w.Record.drop(ctx) }
+
 // Forget drops plans and steps that the remote does not have, and makes the working tree
 // that of a commit that they left. Unlike Restart it leaves the branch where that commit
 // began: on a newer one its tree would take the project's newer commits back.

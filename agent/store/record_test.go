@@ -334,6 +334,49 @@ func TestHeld(t *testing.T) {
 	u.fsck()
 }
 
+// TestHeldAndRefused: a unit that begins with its first work is opened without it where that is
+// refused; where the unit may not enter either, there is none.
+func TestHeldAndRefused(t *testing.T) {
+	tier.First(t, "it pushes held steps")
+	for _, c := range []struct {
+		refs, journal string
+		kind          stop.Kind
+		last          uow.Event
+	}{
+		{"*record*", "uow: D-1.1 activate ACTIVE; uow: D-1.1 open PENDING", stop.Refused, uow.Activate},
+		{"*record*|*uow*", "", stop.Suspended, ""},
+	} {
+		t.Run(c.refs, func(t *testing.T) {
+			u := &unit{T: t, store: newStore(t)}
+			u.journal = u.store.NewJournal(uow.ID{Directive: "D-1", K: 1})
+			u.begin()
+			world := uow.World{Main: &uow.Main{DirectiveHash: u.work.Directive.Hash(), Total: uow.Totals(9), Policy: uow.DefaultPolicy()}}
+			input := func(event uow.Event, reason uow.Reason) uow.Input {
+				return uow.Input{Event: event, Reason: reason, Actor: uow.Agent, Time: time.Now()}
+			}
+			u.must(u.journal.Hold([]uow.Input{input(uow.Open, "DIRECTIVE_OPEN"), input(uow.Activate, "WORK_STARTED")}, world))
+			hook := "#!/bin/sh\ncase $1 in " + c.refs + ") echo no such paper >&2; exit 1;; esac\n"
+			u.must(os.WriteFile(filepath.Join(u.store.Bare, "hooks", "update"), []byte(hook), 0o755))
+			u.commit("iteration 1 begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
+			err := u.append(input(uow.Iterate, "ITERATION_STARTED"))
+			if end := stop.Of(err); end == nil || end.Kind != c.kind || !strings.Contains(end.Why+end.Output, "no such paper") {
+				t.Errorf("%v", err)
+			}
+			var event uow.Event
+			if last := u.journal.Last(); last != nil {
+				event = last.Event
+			}
+			if event != c.last || u.journal.Holds() {
+				t.Errorf("%q, holds %t", event, u.journal.Holds())
+			}
+			if got := run(t, u.store.Bare, "", "log", "--format=%s", "--glob="+uow.RefPrefix+"*"); strings.ReplaceAll(got, "\n", "; ") != c.journal {
+				t.Error(got)
+			}
+			u.fsck()
+		})
+	}
+}
+
 // TestRefused: a push that the remote refuses moves nothing, and leaves the work to be
 // mended.
 func TestRefused(t *testing.T) {

@@ -74,8 +74,8 @@ func reportWord(incident string, r comms.NewReport) word {
 }
 
 // Enclose puts a report on the record here, to go to the remote with its next push; Report
-// then finds it there. It is false where the host does not fold, or somebody else has
-// written to the record since it was read.
+// then finds it there. It is false where the host does not fold, somebody else has written to the
+// record since it was read, or COMMS.md has a report that counts in its place.
 func (w *Work) Enclose(ctx context.Context, n comms.NewReport) (bool, error) {
 	r := w.Record
 	if !w.clone.store.Folds || r.local {
@@ -85,11 +85,18 @@ func (w *Work) Enclose(ctx context.Context, n comms.NewReport) (bool, error) {
 	if err != nil || there != cmp.Or(r.remote, git.Zero) {
 		return false, err
 	}
-	names, err := r.List(ctx, record.Messages)
+	m, err := w.clone.store.Look(ctx)
 	if err != nil {
 		return false, err
 	}
 	word := reportWord("", n)
+	if _, doc, err := m.Comms(ctx); err != nil || word.said(doc) {
+		return false, err
+	}
+	names, err := r.List(ctx, record.Messages)
+	if err != nil {
+		return false, err
+	}
 	text, err := word.text()
 	if err != nil {
 		return false, err

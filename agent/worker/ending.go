@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,10 @@ func (r *unitRun) finish(ctx context.Context, end cycle.End) error {
 		end.Block = uow.Stopped
 	}
 	err := r.atOnce(ctx, end)
+	if err != nil { // no later push may bring the report: the unit may go on, such as after the PM's pause
+		r.ending, r.refined = nil, false
+		err = errors.Join(err, r.work.Withdraw(ctx))
+	}
 	if refused := stop.As(err, stop.Refused); refused != nil {
 		r.log.Warn().Str("findings", refused.Output).Msg("the end was refused; once more, part by part")
 		if end.Again != nil {
@@ -60,9 +65,10 @@ func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
 		if err := r.unit.hold(ctx, refinement); err != nil {
 			return err
 		}
+		r.refined = true
 		teaches, err := r.work.Teaches(ctx)
-		if err != nil {
-			return err
+		if err != nil { // Learn says what is wrong, and the report tells it
+			teaches = true
 		}
 		if !teaches && !r.unit.journal.Forked() {
 			if err := r.enclose(ctx, end.Report); err != nil {
@@ -97,7 +103,7 @@ func analysed(last *uow.Record) bool {
 // close ends a unit in good order: the librarian's analysis, which the lessons are
 // read from, the report, the archive (UOW-5). A unit that only waits is reported.
 func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
-	if analysed(r.unit.last()) {
+	if analysed(r.unit.last()) && !r.refined {
 		if err := r.refine(ctx, report); err != nil {
 			return err
 		}

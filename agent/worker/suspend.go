@@ -47,7 +47,11 @@ func (r *unitRun) keep(ctx context.Context) error {
 		r.log.Warn().Err(err).Msg("what the worker has so far cannot be kept")
 		return nil
 	}
-	err := r.work.Offer(ctx)
+	offer := r.work.Offer
+	if r.unit.journal.Holds() {
+		offer = func(ctx context.Context) error { return r.unit.flush(ctx, r.work) }
+	}
+	err := offer(ctx)
 	if refused := stop.As(err, stop.Refused); refused != nil {
 		r.log.Warn().Str("findings", refused.Output).Msg("what the worker has so far was refused")
 		return nil

@@ -31,6 +31,7 @@ type unitRun struct {
 	// For the report: why the agent did not merge, and what became of the lessons.
 	unmerged, lessons string
 	ending            *review.Ending // that went with the unit's end; nil for none
+	refined           bool           // the analysis went with it
 }
 
 func newUnitRun(d *deps, directive comms.Directive, w *store.Work, log zerolog.Logger) *unitRun {
