@@ -22,7 +22,7 @@ import (
 )
 
 // manyAgents are the sizes of the measurement, in agents and as many directives.
-var manyAgents = []int{1, 10, 50, 100}
+var manyAgents = []int{1, 10, 25, 50, 100}
 
 // manyVerdicts is [verify] agents: how many verdicts are made at once.
 const manyVerdicts = 4
@@ -36,12 +36,11 @@ type crowd struct {
 }
 
 // workTogether has n agents take n directives, each with a claim and its verdict, to their
-// ends, as plain processes of one launch, and proves that each was done once and nothing
-// lost.
-func workTogether(t *testing.T, n int) (c crowd) {
+// ends, by one launch, and proves that each was done once and nothing lost.
+func workTogether(t *testing.T, p *gittest.Pair, n int, how ...string) (c crowd) {
 	t.Helper()
-	p := toWorkOn(t, n)
-	cmd := launchMany(p, n)
+	toWorkOn(t, p, n)
+	cmd := launchMany(p, n, how...)
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -57,17 +56,16 @@ func workTogether(t *testing.T, n int) (c crowd) {
 }
 
 // launchMany is a launch of n agents that ends when nothing is left to do.
-func launchMany(p *gittest.Pair, n int, env ...string) *exec.Cmd {
-	cmd := exec.Command("env", "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--once", "--model", "script",
-		"--agents", fmt.Sprint(n), "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
-	cmd.Dir, cmd.Env = p.Work, append(slices.Clone(p.Env), env...)
+func launchMany(p *gittest.Pair, n int, how ...string) *exec.Cmd {
+	cmd := exec.Command("env", append([]string{"git-ward", "launch", "--bare", p.Bare, "--once", "--model", "script",
+		"--agents", fmt.Sprint(n), "--state", filepath.Join(filepath.Dir(p.Bare), "state")}, how...)...)
+	cmd.Dir, cmd.Env = p.Work, p.Env
 	return cmd
 }
 
-// toWorkOn is a repository with n directives, each of which wants a file of its own.
-func toWorkOn(t *testing.T, n int) *gittest.Pair {
+// toWorkOn pushes n directives, each of which wants a file of its own.
+func toWorkOn(t *testing.T, p *gittest.Pair, n int) {
 	t.Helper()
-	p := gittest.New(t)
 	var comms, lines strings.Builder
 	for i := range n {
 		fmt.Fprintf(&comms, "### D-%d: a file of its own\n\n- [ ] it is there (`test -s f%d`)\n- work: f%[1]d\n\n", i+1, i+1)
@@ -90,7 +88,6 @@ func toWorkOn(t *testing.T, n int) *gittest.Pair {
 	if err := os.WriteFile(settings, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return p
 }
 
 // eachOnce proves that each of n directives has one unit, which came to one end.
@@ -154,7 +151,7 @@ func (c *crowd) doors(t *testing.T, p *gittest.Pair) {
 // TestManyAgents: eight agents take eight directives to their ends at once, each once.
 func TestManyAgents(t *testing.T) {
 	tier.Full(t, "fifty agents at once")
-	workTogether(t, 8)
+	workTogether(t, gittest.New(t), 8, "--unfenced")
 }
 
 // plainPushes is what git alone takes for as many pushes of one commit as c had, by as many
@@ -201,22 +198,29 @@ func plainPushes(t *testing.T, clients, pushes int) (took, p95 time.Duration) {
 }
 
 // TestBenchMany measures so many agents with the script model on one repository, as
-// processes of this machine, without containers, against git alone.
+// processes of this machine and eight of them in containers, against git alone.
 func TestBenchMany(t *testing.T) {
 	tier.Full(t, "it measures")
 	benchtest.Only(t)
 	for _, n := range manyAgents {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			c := workTogether(t, n)
+			c := workTogether(t, gittest.New(t), n, "--unfenced")
 			if !t.Failed() {
-				c.rows(t, n)
+				c.rows(t, n, "agents")
 			}
 		})
 	}
+	t.Run("in containers", func(t *testing.T) {
+		const n = 8
+		c := workTogether(t, fenced(t), n)
+		if !t.Failed() {
+			c.rows(t, n, "agents in containers")
+		}
+	})
 }
 
 // rows prints the lines of the table of n agents.
-func (c *crowd) rows(t *testing.T, n int) {
+func (c *crowd) rows(t *testing.T, n int, who string) {
 	t.Helper()
 	plain, p95 := plainPushes(t, n, len(c.pushes))
 	rate := func(d time.Duration) string {
@@ -224,7 +228,7 @@ func (c *crowd) rows(t *testing.T, n int) {
 	}
 	at := func(percent int) time.Duration { return c.pushes[len(c.pushes)*percent/100] }
 	row := func(what, measured, baseline, ratio string) {
-		benchtest.Row(fmt.Sprintf("%d agents, a directive each: %s", n, what), measured, baseline, ratio)
+		benchtest.Row(fmt.Sprintf("%d %s, a directive each: %s", n, who, what), measured, baseline, ratio)
 	}
 	row("launch to its end", fmt.Sprintf("%.1f s", c.took.Seconds()), "", "")
 	row(fmt.Sprintf("%d pushes", len(c.pushes)), rate(c.took), "plain git, no hooks "+rate(plain), benchtest.Ratio(c.took, plain))
