@@ -89,10 +89,15 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	if !pinned {
 		fmt.Fprintln(w.opts.Stdout, boot.FellBack+t.commit)
 	}
-	n := fallbackNotice("main", *t, fmt.Sprintf(
-		"The agent %s from %s, commit %s: %s. It runs from the last commit that held, %s, until the code of %[2]s moves; logs/errors.log says more.",
-		what, w.called(boot.Main), diag.Short(t.commit), diag.Clean(why), diag.Short(good)))
-	n.Branch = "" // it is no directive's
+	w.tellFallBack(t, what+" from "+w.called(boot.Main)+", commit "+diag.Short(t.commit)+": "+diag.Clean(why), t.commit, good)
+}
+
+// tellFallBack tells the PM that a commit's program gave way to that of another commit: once for
+// all watchers that take the other one for it.
+func (w *watcher) tellFallBack(t *target, what, fallen, good string) {
+	n := fallbackNotice("main", *t, fmt.Sprintf("The agent %s. It runs from the last commit that held, %s, until the code of %s moves; logs/errors.log says more.",
+		what, diag.Short(good), w.called(boot.Main)))
+	n.Branch, n.ID = "", "gave way: "+diag.Short(fallen) // it is no directive's
 	w.notices.Tell(n)
 }
 

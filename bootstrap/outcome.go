@@ -40,7 +40,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 		w.fail(t, r.Why)
 	}
 	death := w.counts(ctx, t, r)
-	if r.died() && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's
+	if r.died() && ctx.Err() == nil && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's
 		w.tellDeath(t, r)
 	}
 	if death && w.state.Deaths.Count >= maxDeaths {

@@ -64,8 +64,10 @@ func (w *watcher) instead(ctx context.Context, t *target) (err error) {
 	good := ""
 	if p := w.state.Pin; p != nil && p.Fallback && p.Main == t.code {
 		good = p.Commit
-	} else if _, fallen := w.gaveWay(ctx); fallen == t.code {
-		good = w.earlier(ctx, t.code)
+	} else if commit, fallen := w.gaveWay(ctx); fallen == t.code {
+		if good = w.earlier(ctx, t.code); good != "" {
+			w.tellFallBack(t, "gave way from "+w.called(boot.Main)+", commit "+diag.Short(commit)+": it answers, and no directive moves by it, or it ends again and again", commit, good)
+		}
 	}
 	if good != "" {
 		t.commit, t.main, t.note, t.pinned = good, t.code, "the program of main gave way", true

@@ -25,7 +25,7 @@ type Notice struct {
 	Kind   string       `json:"kind"`   // of incident, with which it is told once; "" is told always
 	Code   string       `json:"code"`   // with which it is another incident
 	Branch string       `json:"branch"`
-	ID     string       `json:"id"` // in the report, so that a repeated push does not repeat it
+	ID     string       `json:"id"` // in the report, so that it is there once; "" has one made by Tell
 	Text   string       `json:"text"`
 	Count  int          `json:"count,omitzero"` // how often it happened, where more than once before it was told
 	Hold   bool         `json:"-"`              // what happens at once again is likely: wait for it, and count
@@ -104,7 +104,9 @@ func (t *Notices) Tell(n Notice) {
 
 // queue puts a notice behind those that wait.
 func (t *Notices) queue(n Notice) {
-	n.ID = t.Now().UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:6])
+	if n.ID == "" {
+		n.ID = t.Now().UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:6])
+	}
 	t.Record.Unsent = append(t.Record.Unsent, n)
 	if over := len(t.Record.Unsent) - maxUnsent; over > 0 {
 		t.Record.Unsent = t.Record.Unsent[over:]

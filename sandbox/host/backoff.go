@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"git-ward/protocols/schedule"
@@ -42,12 +44,17 @@ func (h *Host) backoff(directive string) *backoff {
 // by another after a pause of its directive's, and touches no other.
 func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	h.unregister(j)
+	moved, err := h.movedBy(ctx, j)
+	quiet := j.err == nil || errors.Is(j.err, errSilent)
+	if h.Worked != nil && j.runs != "" && err == nil && (moved || quiet) {
+		h.Worked(ctx, j.runs, moved)
+	}
 	if errors.Is(j.err, errStopped) || errors.Is(j.err, errIdle) {
 		delete(h.backoffs, j.Directive)
 		return
 	}
 	if j.err == nil {
-		if _, err := h.look(ctx); err != nil || h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before {
+		if err != nil || moved {
 			delete(h.backoffs, j.Directive)
 			h.backoff(j.Directive).Until = time.Now().Add(firstPause)
 			return
@@ -63,5 +70,31 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	r.GivenUp = h.Once && (j.err == nil || r.Failures >= schedule.Tries)
 	if j.err == nil {
 		h.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended in good order and left nothing; git ward uow show says where the unit stands")
+	}
+}
+
+// movedBy reports whether a directive has moved since a worker began on it.
+func (h *Host) movedBy(ctx context.Context, j *Job) (bool, error) {
+	if _, err := h.look(ctx); err != nil {
+		return false, err
+	}
+	return h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before, nil
+}
+
+// endSilent ends workers whose agents answered that they are up and did nothing since: what hangs
+// would keep its directive, and a slot, for as long as the launch has time.
+func (h *Host) endSilent(ctx context.Context) {
+	h.mu.Lock()
+	running := slices.Collect(maps.Values(h.running))
+	h.mu.Unlock()
+	for _, j := range running {
+		if !j.silent(h.Settings.Bootstrap.Check.Duration) {
+			continue
+		}
+		if moved, err := h.movedBy(ctx, j); err == nil && !moved {
+			h.end(j.Directive, errSilent)
+		} else {
+			j.Sign()
+		}
 	}
 }

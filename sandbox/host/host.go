@@ -36,6 +36,9 @@ type Host struct {
 	// Run runs a worker to its end. When ctx ends, so does it, and nothing of it runs any
 	// more when Run returns.
 	Run func(ctx context.Context, j *Job) error
+	// Worked is told of a worker that has ended, and nobody stopped, which commit of main its
+	// agent ran, and whether the directive has moved meanwhile; nil: nobody.
+	Worked func(ctx context.Context, commit string, moved bool)
 	// Idle is called when there is nothing to do; nil: nobody.
 	Idle func()
 	// More reports whether something else is to be done before a launch with Once ends; nil:
@@ -130,6 +133,7 @@ func (h *Host) loop(ctx context.Context) error {
 		case <-h.moved:
 			h.followed = time.Time{}
 		case <-time.After(pollInterval):
+			h.endSilent(ctx)
 		}
 	}
 }

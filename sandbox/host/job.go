@@ -25,6 +25,9 @@ type Job struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed when it has ended, its lease is given back, and the host knows
 	up     bool          // its payload has run
+	runs   string        // the commit of main that its agent says it runs, "" before
+	answer time.Time     // when it said so
+	sign   bool          // it has given a sign of work
 	text   string        // the hash of the directive's, as it was seen last
 	waits  bool          // it says that it only waits
 	idle   time.Time     // since when there is nothing to do; zero where there is
@@ -43,6 +46,7 @@ func (e *Ended) Unwrap() error { return e.Why }
 var (
 	errStopped = errors.New("somebody stopped it")
 	errIdle    = errors.New("there is nothing to do on it")
+	errSilent  = errors.New("its agent answered that it is up, and gave no sign of work in the time of [bootstrap] check")
 	errNoWord  = errors.New("it ended without a word")
 )
 
@@ -88,11 +92,32 @@ func (j *Job) Up() {
 	j.up = true
 }
 
-// Waits says whether the worker only waits for something, by its own word.
+// Runs says which commit of main the worker's agent runs, by its answer that it is up.
+func (j *Job) Runs(commit string) {
+	j.host.mu.Lock()
+	defer j.host.mu.Unlock()
+	j.runs, j.answer = commit, time.Now()
+}
+
+// Sign says that the worker has given a sign of work.
+func (j *Job) Sign() {
+	j.host.mu.Lock()
+	defer j.host.mu.Unlock()
+	j.sign = true
+}
+
+// silent reports whether the worker's agent has answered, and has not shown any work for so long.
+func (j *Job) silent(long time.Duration) bool {
+	j.host.mu.Lock()
+	defer j.host.mu.Unlock()
+	return j.runs != "" && !j.sign && time.Since(j.answer) > long
+}
+
+// Waits says whether the worker only waits for something, by its own word. It is a sign of work.
 func (j *Job) Waits(yes bool) {
 	j.host.mu.Lock()
 	was := j.waits
-	j.waits = yes
+	j.waits, j.sign = yes, true
 	j.host.mu.Unlock()
 	if yes && !was {
 		j.host.nudge()

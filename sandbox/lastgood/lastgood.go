@@ -79,6 +79,27 @@ func (b Book) Passed(ctx context.Context, commit, directive string) error {
 	})
 }
 
+// Program names what of a commit can run, "" for nothing of its own.
+func (b Book) Program(ctx context.Context, commit string) (string, error) {
+	return b.program(ctx, git.Open(b.Bare), commit)
+}
+
+// Earlier reports whether another program than that one is on the list, to take its place.
+func (b Book) Earlier(ctx context.Context, program string) (bool, error) {
+	r := git.Open(b.Bare)
+	for _, ref := range boot.GoodRefs() {
+		id, err := r.Ref(ctx, ref)
+		if err != nil {
+			return false, err
+		}
+		other, err := b.program(ctx, r, id)
+		if err != nil || other != "" && other != program && leadsTo(ctx, r, b.Control.ProjectRef(), id) == nil {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // fallen names the program of a commit, "" where it is the one that gave way, and the commit
 // that the ref of that one holds.
 func (b Book) fallen(ctx context.Context, r *git.Repo, commit string) (program, fallen string, err error) {
@@ -163,7 +184,7 @@ func (b Book) list(ctx context.Context, r *git.Repo, program string, list ...str
 func (b Book) FellBack(ctx context.Context, commit string) error {
 	return b.move(ctx, commit, "watcher: fell back", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
 		program, err := b.program(ctx, r, commit)
-		if err != nil {
+		if err != nil || program == "" {
 			return nil, err
 		}
 		moves, err := b.list(ctx, r, program)

@@ -57,7 +57,7 @@ func (w *worker) openGateway() (s service, err error) {
 	}
 	g, err := gateway.Listen(gateway.Config{
 		Dir: l.scratch.Path, Meter: l.meter, Shared: l.shared,
-		Leased: w.job != nil, Directive: w.payer, Held: l.held, Troubles: w.tellTroubles,
+		Leased: w.job != nil, Directive: w.calls, Held: l.held, Troubles: w.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,
 		Models:    settings.Models(),
@@ -71,6 +71,14 @@ func (w *worker) openGateway() (s service, err error) {
 	w.gateway = g.Socket()
 	w.tell(func(now *runstate.Worker) { now.Gateway = w.gateway })
 	return service{"the gateway", g.Serve}, nil
+}
+
+// calls names who pays for a call that the worker makes.
+func (w *worker) calls() string {
+	if w.job != nil {
+		w.job.Sign()
+	}
+	return w.payer()
 }
 
 // refuses makes what the firewall refuses, as it is whenever that is asked.

@@ -39,7 +39,7 @@ type worker struct {
 // openHost has directives worked on: by the launch's own workers, and by other machines'.
 func (l *launch) openHost() {
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
-		Once: l.spec.Payload.Once, Until: l.until, Where: l.where, Idle: sync.OnceFunc(l.tellUp), More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
+		Once: l.spec.Payload.Once, Until: l.until, Where: l.where, Worked: l.worked(), Idle: sync.OnceFunc(l.tellUp), More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
 			w := l.newWorker(j)
 			if l.engine != nil {
 				w.elsewhere = l.engine.Run
@@ -49,6 +49,39 @@ func (l *launch) openHost() {
 			w.payload.Reset = w.payload.Reset && j.First
 			return w.run(ctx)
 		}}
+}
+
+// maxIdle is how many workers in a row may answer with a program, and leave nothing of their
+// directives, before it gives way.
+const maxIdle = 3
+
+// worked writes down what workers' ends say of the program that they ran: it held where the
+// directive has moved, and gives way where that does not happen again and again (BOOT-2).
+func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
+	book := lastgood.Book{Bare: l.spec.Bare, Control: l.spec.Settings.Control}
+	idle := map[string]int{}
+	return func(ctx context.Context, commit string, moved bool) {
+		program, err := book.Program(ctx, commit) // whichever commit has it: reports move main
+		switch {
+		case err != nil || program == "":
+		case moved:
+			delete(idle, program)
+			err = book.Held(ctx, commit)
+		default:
+			if idle[program]++; idle[program] < maxIdle {
+				return
+			}
+			delete(idle, program)
+			earlier := false
+			if earlier, err = book.Earlier(ctx, program); earlier {
+				err = book.FellBack(ctx, commit)
+			}
+			l.log.Error().Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, and no directive moves by it")
+		}
+		if err != nil {
+			l.log.Error().Err(err).Str("commit", commit).Msg("what held is not written down")
+		}
+	}
 }
 
 // runWorkers has the launch's directives worked on, or runs the user's command.
