@@ -26,10 +26,6 @@ import (
 
 const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address ADDRESS] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
 
-// script is the only model that may run without a fence (SBX-8): it does what
-// its lines say.
-const script = "script"
-
 // launching is launch with what takes secrets out of a text.
 func launching(redact func() func(string) string) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error { return runLaunch(ctx, env, redact) }
@@ -250,11 +246,12 @@ func chooseModel(s *launch.Spec, flagged string, stderr io.Writer) (string, erro
 	}
 	switch {
 	case s.Unfenced && name == "":
-		fmt.Fprintf(stderr, "no model is configured ([model] name in %s): the model %q runs\n", path, script)
-		return script, nil
-	case s.Unfenced && name != script:
-		return "", diag.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", name, script),
-			"`--model %s` chooses it for this launch", script)
+		fmt.Fprintf(stderr, "no model is configured ([model] name in %s): the model %q runs\n", path, launch.Script)
+		return launch.Script, nil
+	case s.Unfenced:
+		if err := launch.NeedsNoFence(name); err != nil {
+			return "", diag.Hint(err, "`--model %s` chooses it for this launch", launch.Script)
+		}
 	case name == "":
 		return "", diag.Hint(fmt.Errorf("no model is configured: [model] name in %s is empty", path),
 			"set it to one of %s, or say --model NAME", config.WorkerNames())

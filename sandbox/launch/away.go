@@ -221,6 +221,16 @@ func (a *answers) beat(ctx context.Context) {
 	}
 }
 
+// errand is an order as a worker here carries it out.
+type errand struct {
+	order
+	number  int // of the worker
+	dir     *scratch.Dir
+	state   string // the agent's directory
+	mirror  string // of the repository
+	answers *answers
+}
+
 // carryOut runs an order's payload with a near of its own beside it.
 func (a *away) carryOut(ctx context.Context, number int, o order, answers *answers) error {
 	made, err := scratch.Make(a.scratch.Path, "")
@@ -228,10 +238,9 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 		return err
 	}
 	defer made.Remove()
-	dir := made.Path
 	state := a.workerState(number)
-	mirror := filepath.Join(state, "mirror")
-	settings, err := a.prepare(dir, state, mirror, o)
+	e := errand{order: o, number: number, dir: made, state: state, mirror: filepath.Join(state, "mirror"), answers: answers}
+	settings, err := e.prepare()
 	if err != nil {
 		return err
 	}
@@ -239,7 +248,7 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 	defer cancel(nil)
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		c := near.Config{Gate: a.Gate.Gate, KnownHosts: a.Gate.KnownHosts, Key: filepath.Join(dir, "key"), Dir: dir, Mirror: mirror, Own: true, Log: a.Gate.Log, Ready: func() { close(ready) }}
+		c := near.Config{Gate: a.Gate.Gate, KnownHosts: a.Gate.KnownHosts, Key: e.key(), Dir: made.Path, Mirror: e.mirror, Own: true, Log: a.Gate.Log, Ready: func() { close(ready) }}
 		err := near.Run(ctx, c)
 		cancel(err) // without it the agent is of no use
 		ended <- err
@@ -250,7 +259,7 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 		return err
 	}
 	answers.say(said{Up: true})
-	err = a.payload(ctx, number, o, settings, made, state, mirror, &printed{answers.out}, &printed{answers.err})
+	err = a.payload(ctx, e, settings)
 	cancel(nil)
 	return errors.Join(err, <-ended)
 }
@@ -260,33 +269,38 @@ func (a *Away) workerState(number int) string {
 	return filepath.Join(a.State, fmt.Sprintf("w%d", number))
 }
 
-// prepare makes a worker's directories, with the lease's key and the repository's settings.
-func (a *away) prepare(dir, state, mirror string, o order) (*config.Config, error) {
-	settings, err := config.Parse([]byte(o.Settings), config.Path)
+// key is where the lease's key lies.
+func (e *errand) key() string { return filepath.Join(e.dir.Path, "key") }
+
+// prepare makes the worker's directories, with the lease's key and the repository's settings.
+func (e *errand) prepare() (*config.Config, error) {
+	settings, err := config.Parse([]byte(e.Settings), config.Path)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range []string{dir, state, mirror, filepath.Join(mirror, "ward"), filepath.Join(mirror, "hooks")} {
+	for _, d := range []string{e.state, e.mirror, filepath.Join(e.mirror, "ward"), filepath.Join(e.mirror, "hooks")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "key"), []byte(o.Key), 0o600); err != nil {
+	if err := os.WriteFile(e.key(), []byte(e.Key), 0o600); err != nil {
 		return nil, err
 	}
-	if err := atomicfile.Write(filepath.Join(mirror, config.Path), []byte(o.Settings), 0o644); err != nil {
+	if err := atomicfile.Write(filepath.Join(e.mirror, config.Path), []byte(e.Settings), 0o644); err != nil {
 		return nil, err
 	}
-	return settings, prepareState(state, mirror)
+	return settings, prepareState(e.state, e.mirror)
 }
 
 // payload runs the watcher and the agent on one directive, behind this machine's fence.
-func (a *away) payload(ctx context.Context, number int, o order, settings *config.Config, dir *scratch.Dir, state, mirror string, out, trouble io.Writer) (err error) {
-	l := &launch{scratch: dir, tag: a.tag, until: o.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: mirror, Settings: settings, State: state,
+func (a *away) payload(ctx context.Context, e errand, settings *config.Config) (err error) {
+	l := &launch{scratch: e.dir, tag: a.tag, until: e.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: e.mirror, Settings: settings, State: e.state,
 		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,
-		Payload: Payload{Model: o.Model, Once: a.Once, Stdout: out, Stderr: trouble}}}
-	if a.Unfenced && o.Model != "script" {
-		return diag.Hint(fmt.Errorf("the model %q needs the fence; unfenced runs the model \"script\" only", o.Model), "leave --unfenced out")
+		Payload: Payload{Model: e.Model, Once: a.Once, Stdout: &printed{e.answers.out}, Stderr: &printed{e.answers.err}}}}
+	if a.Unfenced {
+		if err := NeedsNoFence(e.Model); err != nil {
+			return diag.Hint(err, "leave --unfenced out")
+		}
 	}
 	if err := l.findPolicy(ctx); err != nil {
 		return err
@@ -296,20 +310,19 @@ func (a *away) payload(ctx context.Context, number int, o order, settings *confi
 		return fmt.Errorf("the gate's addresses, which the fence refuses: %w", err)
 	}
 	l.policy.Refuse = append(l.policy.Refuse, gate...)
-	w := &worker{launch: l, number: number, only: o.Directive, state: state, payload: l.spec.Payload,
-		door: filepath.Join(dir.Path, "door", fence.SocketName), gateway: filepath.Join(dir.Path, "gateway", fence.SocketName)}
-	if a.Unfenced {
-		return w.runProcesses(ctx)
-	}
-	if os.Geteuid() == 0 {
-		if err := l.spec.fits(l.spec.allTake(a.Agents, a.workerState), a.Agents); err != nil { // of this machine
+	if !a.Unfenced {
+		if os.Geteuid() == 0 {
+			if err := l.spec.fits(l.spec.allTake(a.Agents, a.workerState), a.Agents); err != nil { // of this machine
+				return err
+			}
+		}
+		l.opening = fence.ConnectBeside(ctx, fence.OwnerOf(e.mirror), l.podman(), settings)
+		defer func() { err = errors.Join(err, l.opening.Close()) }()
+		if l.conn, err = l.opening.Wait(); err != nil {
 			return err
 		}
 	}
-	l.opening = fence.ConnectBeside(ctx, fence.OwnerOf(mirror), l.podman(), settings)
-	defer func() { err = errors.Join(err, l.opening.Close()) }()
-	if l.conn, err = l.opening.Wait(); err != nil {
-		return err
-	}
-	return w.runFenced(ctx)
+	w := &worker{launch: l, number: e.number, only: e.Directive, state: e.state, payload: l.spec.Payload,
+		door: filepath.Join(e.dir.Path, "door", fence.SocketName), gateway: filepath.Join(e.dir.Path, "gateway", fence.SocketName)}
+	return l.site().run(w, ctx)
 }

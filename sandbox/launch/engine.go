@@ -5,7 +5,6 @@ import (
 	"io"
 	"time"
 
-	"git-ward/internal/runstate"
 	"git-ward/protocols/lease"
 	"git-ward/sandbox/verifier"
 )
@@ -40,15 +39,4 @@ type Work struct {
 	// the remedy, or "" when that is over.
 	Up  func()
 	Why func(line string)
-}
-
-// runElsewhere runs the payload for the worker's lease in another place, with a gateway of
-// the worker's own here.
-func (w *worker) runElsewhere(ctx context.Context) error {
-	return w.elsewhere(ctx, Work{Holder: w.job.Holder, Directive: w.only, Lease: w.job.Hold.Lease(), Model: w.payload.Model, Until: w.launch.until, Gateway: w.gateway,
-		Stdout: w.payload.Stdout, Stderr: w.payload.Stderr, Up: w.up,
-		Why: func(line string) {
-			line = w.launch.spec.words(line)
-			w.tell(func(now *runstate.Worker) { now.Why = line })
-		}})
 }

@@ -71,9 +71,8 @@ func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 	}
 	h := &hand{launch: l, said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
 	wait, err := l.host.Offer(host.Offer{Name: name, Once: r.URL.Query().Has("once"), Run: func(ctx context.Context, j *host.Job) error {
-		work := l.newWorker(j)
-		h.name, work.elsewhere = j.Where, h.run
-		return work.run(ctx)
+		h.name = j.Where
+		return l.newWorker(j, elsewhere(called(j.Where), h.run)).run(ctx)
 	}}, l.spec.Settings.Launch.HandAgents)
 	if err != nil {
 		status := http.StatusTooManyRequests

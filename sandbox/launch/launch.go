@@ -62,6 +62,17 @@ type Payload struct {
 	Stdout, Stderr io.Writer
 }
 
+// Script is the only model that may run without a fence (SBX-8): it does what its lines say.
+const Script = "script"
+
+// NeedsNoFence refuses the models that do.
+func NeedsNoFence(model string) error {
+	if model == Script {
+		return nil
+	}
+	return fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", model, Script)
+}
+
 // Programs are Ward's binaries on the host. In the fence all of them come from the
 // agent's directory.
 type Programs struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"git-ward/internal/config"
+	"git-ward/internal/scratch"
 )
 
 // TestSettingsStayOutside: whoever works has what it is shown of the settings, and nothing of
@@ -53,7 +54,12 @@ func TestSettingsStayOutside(t *testing.T) {
 	}
 	shown["on another machine"] = strings.ReplaceAll(o.Settings, "/opt/programs", "")
 	there, mirror := filepath.Join(dir, "away"), filepath.Join(dir, "mirror")
-	if _, err := new(away).prepare(filepath.Join(dir, "work"), there, mirror, o); err != nil {
+	made, err := scratch.Make(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Remove()
+	if _, err := (&errand{order: o, dir: made, state: there, mirror: mirror}).prepare(); err != nil {
 		t.Fatal(err)
 	}
 	shown["in its fence"] = read(t, configCopy(there))

@@ -22,14 +22,13 @@ type worker struct {
 	number  int
 	only    string    // the directive that it is there for; "" with a command
 	job     *host.Job // nil with a command, and on another machine than the gate's
-	state   string    // the agent's directory
+	state   string    // the agent's directory; "" on another machine
 	payload Payload   // with the worker's own output
 	ear     *ear      // nil with a command
 	door    string    // socket
 	watcher *watcherDoor
 	gateway string // socket
-	// elsewhere runs the payload in another place than this host's; nil: here.
-	elsewhere func(context.Context, Work) error
+	site    site
 
 	mu   sync.Mutex
 	said runstate.Worker
@@ -38,14 +37,10 @@ type worker struct {
 
 // openHost has directives worked on: by the launch's own workers, and by other machines'.
 func (l *launch) openHost() {
+	own := l.site()
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
-		Once: l.spec.Payload.Once, Until: l.until, Where: l.where, Worked: l.worked(), Idle: sync.OnceFunc(l.tellUp), More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
-			w := l.newWorker(j)
-			if l.engine != nil {
-				w.elsewhere = l.engine.Run
-			} else {
-				w.state = l.spec.workerState(j.Number)
-			}
+		Once: l.spec.Payload.Once, Until: l.until, Where: own.where, Worked: l.worked(), Idle: sync.OnceFunc(l.tellUp), More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
+			w := l.newWorker(j, own)
 			w.payload.Reset = w.payload.Reset && j.First
 			return w.run(ctx)
 		}}
@@ -95,26 +90,18 @@ func (l *launch) runWorkers(ctx context.Context) error {
 		}
 		return l.host.Serve(ctx)
 	}
-	w := &worker{launch: l, number: 1, state: l.spec.workerState(1), payload: l.spec.Payload}
+	w := &worker{launch: l, number: 1, site: l.site(), state: l.spec.workerState(1), payload: l.spec.Payload}
 	return w.run(ctx)
 }
 
-// newWorker is a worker for a job, whose directory is another machine's matter at first.
-func (l *launch) newWorker(j *host.Job) *worker {
-	w := &worker{launch: l, number: j.Number, only: j.Directive, job: j, payload: l.spec.Payload}
+// newWorker is a worker for a job.
+func (l *launch) newWorker(j *host.Job, at site) *worker {
+	w := &worker{launch: l, number: j.Number, only: j.Directive, job: j, site: at, payload: l.spec.Payload}
+	if !at.away {
+		w.state = l.spec.workerState(j.Number)
+	}
 	w.said = runstate.Worker{Holder: j.Holder, Directive: j.Directive, Lease: j.Hold.Lease().ID, Where: j.Where, PID: os.Getpid()}
 	return w
-}
-
-// where a directive is worked on, for people.
-func (l *launch) where(directive string) string {
-	switch {
-	case l.engine != nil:
-		return l.engine.Where(directive)
-	case l.spec.Unfenced:
-		return "process"
-	}
-	return "podman"
 }
 
 // run serves the worker and runs its payload until it ends, or ctx does.
@@ -127,20 +114,12 @@ func (w *worker) run(ctx context.Context) (err error) {
 		defer w.ear.close()
 		defer w.screen(ctx)()
 	}
-	run, open := w.runFenced, []opener{w.openDoor, w.openWatcherDoor, w.openGateway}
-	switch {
-	case w.elsewhere != nil:
-		run, open = w.runElsewhere, []opener{w.openGateway}
-	case w.launch.spec.Unfenced:
-		run = w.runProcesses
-	}
-	if w.elsewhere == nil {
-		if err := os.MkdirAll(home(w.state), 0o700); err != nil {
-			return err
-		}
+	open, err := w.site.open(w)
+	if err != nil {
+		return err
 	}
 	return whileServing(ctx, open, func(ctx context.Context) error {
-		err := host.How(ctx, run(ctx))
+		err := host.How(ctx, w.site.run(w, ctx))
 		w.tellEnd(err)
 		return err
 	})
