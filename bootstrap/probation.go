@@ -97,16 +97,17 @@ func (w *watcher) tellPassed(ctx context.Context, t *target) {
 	if t.branch == boot.Main || !t.own || !w.opts.Settings.Bootstrap.Probation {
 		return
 	}
+	watch := w.remote.Watch(boot.PassedPrefix)
 	fmt.Fprintln(w.opts.Stdout, boot.Passed+t.commit)
 	if w.opts.Door == "" {
 		return
 	}
 	until := time.Now().Add(maxTold)
-	for ctx.Err() == nil && time.Now().Before(until) {
+	for moved := true; moved; {
 		if known, err := w.remote.Passed(ctx, t.commit); err == nil && known {
 			return
 		}
-		time.Sleep(supervisor.LookEvery / 10) // a ref tells nobody that it moves
+		moved, _ = watch.Wait(ctx, supervisor.LookEvery/10, until, nil)
 	}
 	w.log.Warn().Str("commit", t.commit).Msg("the host has not written down that this program passed its probation")
 }
