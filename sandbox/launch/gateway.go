@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -31,7 +32,7 @@ func (l *launch) openMeter() (s service, err error) {
 	}}, nil
 }
 
-// openGateway opens a worker's way out to the models, which asks what it may work on, too.
+// openGateway opens a worker's way out to the models.
 func (w *worker) openGateway() (s service, err error) {
 	l, settings := w.launch, w.launch.spec.Settings
 	w.tellTroubles(nil) // those of an earlier one
@@ -114,18 +115,14 @@ func provider(url, keyFile, fromEnv string) (p gateway.Provider, err error) {
 	return p, err
 }
 
-// payer names who pays for a model's call: the directive of the ACTIVE unit, else
-// the oldest open directive of main, or "shell" for a user's own command when none
-// is open. "" refuses the call.
+// payer names who pays for a call of a user's own command: the directive of the ACTIVE unit,
+// else the oldest open directive of main, or "shell" when none is open.
 func (l *launch) payer() string {
 	repo := git.Open(l.spec.Bare)
 	if name := activeDirective(repo); name != "" {
 		return name
 	}
-	if name := openDirective(repo, l.spec.Settings.Control.Ref()); name != "" || len(l.spec.Payload.Command) == 0 {
-		return name
-	}
-	return "shell"
+	return cmp.Or(openDirective(repo, l.spec.Settings.Control.Ref()), "shell")
 }
 
 // unreadable is why nothing is spent where nobody can tell whether something may be.

@@ -1,19 +1,14 @@
 package launch
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"syscall"
 	"time"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
-	"git-ward/internal/process"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/loop"
 	"git-ward/sandbox/notify"
@@ -53,15 +48,11 @@ const lookTime = time.Minute
 func (l *launch) waiting(ctx context.Context) ([]notify.Waiting, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, l.spec.Programs.Ward, "status", "--json", "--bare", l.spec.Bare)
-	cmd.Dir, cmd.Env = l.spec.Bare, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
-	process.EndGroup(cmd, syscall.SIGTERM, time.Second)
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	if err := cmd.Run(); err != nil {
+	out, err := wardCommand(ctx, l.spec.Programs.Ward, l.spec.Bare, "status", "--json", "--bare", l.spec.Bare).Output()
+	if err != nil {
 		return nil, fmt.Errorf("git ward status: %w", err)
 	}
-	list, err := notify.Parse(out.Bytes(), time.Now())
+	list, err := notify.Parse(out, time.Now())
 	if gone := hookdir.Gone(ctx, l.spec.Bare); gone != "" {
 		list = append(list, notify.Waiting{Key: "gate gone", Kind: "incident", What: gone, Command: "git ward init --bare " + diag.Word(l.spec.Bare) + " --update"})
 	}

@@ -175,14 +175,18 @@ func (l *launch) runWard(ctx context.Context, args ...string) error {
 	return err
 }
 
-// RunWard runs a verb of git-ward's, the program, in a repository, with as much of the
-// environment as git wants, and returns what it says.
+// RunWard runs a verb of git-ward's, the program, in a repository, and returns what it says.
 func RunWard(ctx context.Context, program, bare string, args ...string) (said string, err error) {
+	out, err := wardCommand(ctx, program, bare, args...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// wardCommand is a verb of git-ward's, with as much of the environment as git wants.
+func wardCommand(ctx context.Context, program, bare string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = bare, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
 	process.EndGroup(cmd, syscall.SIGTERM, time.Second)
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+	return cmd
 }
 
 // recordEnded records a push that a door has ended at a bound (GATE-6).
