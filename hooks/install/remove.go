@@ -267,7 +267,36 @@ func keysIn(ward string) ([]string, error) {
 // stays without --purge.
 const heldDir = "held"
 
-func (r *remover) keeps(name string) bool { return name == heldDir && !r.purge }
+// content is what ward/ holds, by what becomes of it.
+type content struct {
+	ours   []string // names of what goes
+	half   []string // of them, as people see them, what a killed writer left
+	theirs []string // what stays, as people see it: Ward did not make it
+	keys   []string // those that a person put there, to which the file of keys comes down
+	held   bool
+}
+
+// sort says it beforehand, for the plan, and again when it is carried out.
+func (r *remover) sort(entries []fs.DirEntry, keys []string) (c content) {
+	for _, e := range entries {
+		name := "ward/" + diag.Clean(e.Name())
+		switch {
+		case e.Name() == heldDir && !r.purge:
+			c.held = true
+		case e.Name() == keyline.File && len(keys) > 0:
+			c.keys = keys
+			c.theirs = append(c.theirs, fmt.Sprintf("%s of %s", diag.Count(len(keys), "line"), name))
+		case made.MatchString(e.Name()):
+			c.held = c.held || e.Name() == heldDir
+			c.ours = append(c.ours, e.Name())
+		case isUnfinished(e):
+			c.ours, c.half = append(c.ours, e.Name()), append(c.half, name)
+		default:
+			c.theirs = append(c.theirs, name)
+		}
+	}
+	return c
+}
 
 // files removes what Ward made in ward/, and last in it the record of what stood before.
 func (r *remover) files(context.Context) error {
@@ -282,48 +311,31 @@ func (r *remover) files(context.Context) error {
 	if err != nil {
 		return err
 	}
-	held := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == heldDir })
-	stays := held && !r.purge
-	if stays {
-		r.plan.Stays = append(r.plan.Stays, "ward/"+heldDir+", what is held out of directives: it lies nowhere else, and --purge deletes it")
-	}
 	keys, err := keysIn(ward)
 	if err != nil {
 		return err
 	}
-	ours, theirs, half := 0, []string(nil), []string(nil)
-	for _, e := range entries {
-		name := "ward/" + diag.Clean(e.Name())
-		switch {
-		case r.keeps(e.Name()):
-		case e.Name() == keyline.File && len(keys) > 0:
-			ours++
-			theirs = append(theirs, fmt.Sprintf("%s of %s", diag.Count(len(keys), "line"), name))
-		case made.MatchString(e.Name()):
-			ours++
-		case isUnfinished(e):
-			ours++
-			half = append(half, name)
-		default:
-			theirs = append(theirs, name)
-		}
+	found := r.sort(entries, keys)
+	stays := found.held && !r.purge
+	if stays {
+		r.plan.Stays = append(r.plan.Stays, "ward/"+heldDir+", what is held out of directives: it lies nowhere else, and --purge deletes it")
 	}
 	what := "ward/"
 	if stays {
 		what = "what else Ward made in ward/"
 	}
-	if len(theirs) > 0 {
-		r.plan.Stays = append(r.plan.Stays, "what Ward did not make: "+strings.Join(theirs, ", "))
+	if len(found.theirs) > 0 {
+		r.plan.Stays = append(r.plan.Stays, "what Ward did not make: "+strings.Join(found.theirs, ", "))
 		what = "what Ward made in ward/"
 	}
-	if len(half) > 0 {
-		what += ", and what is half written: " + strings.Join(half, ", ")
+	if len(found.half) > 0 {
+		what += ", and what is half written: " + strings.Join(found.half, ", ")
 	}
-	if ours == 0 && (stays || len(theirs) > 0) {
+	if len(found.ours) == 0 && len(found.keys) == 0 && (stays || len(found.theirs) > 0) {
 		return nil
 	}
 	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, the keys of door and verdicts, and what was spent")
-	if held && r.purge {
+	if found.held && r.purge {
 		r.plan.Lost = append(r.plan.Lost, "the only copy of what is held out of directives, in ward/"+heldDir)
 	}
 	r.step(change("remove", "%s", what), func() error {
@@ -343,22 +355,22 @@ func (r *remover) files(context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, e := range entries {
-			if e.Name() == keyline.File && len(keys) > 0 {
-				if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(keys, "\n")+"\n"), 0o600); err != nil {
-					return err
-				}
+		now := r.sort(entries, keys)
+		if len(now.keys) > 0 {
+			if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(now.keys, "\n")+"\n"), 0o600); err != nil {
+				return err
+			}
+		}
+		for _, name := range now.ours {
+			if name == filepath.Base(beforeFile) { // it goes last
 				continue
 			}
-			if e.Name() == filepath.Base(beforeFile) || r.keeps(e.Name()) || !made.MatchString(e.Name()) && !isUnfinished(e) {
-				continue
-			}
-			if err := root.RemoveAll(e.Name()); err != nil {
+			if err := root.RemoveAll(name); err != nil {
 				return err
 			}
 		}
 		err = ignore(root.Remove(filepath.Base(beforeFile)))
-		if len(theirs) == 0 && !stays {
+		if len(found.theirs) == 0 && !stays {
 			err = errors.Join(err, ignore(os.Remove(ward)))
 		}
 		return err
