@@ -305,6 +305,31 @@ func TestReclaimWaitsForAdmitted(t *testing.T) {
 	p.Run(p.Bare, "git", "cat-file", "-e", "refs/heads/agent/y:file")
 }
 
+// TestReclaimLeavesWhatIsUnderWay: what a merge or a fetch in a worktree of the repository has
+// noted stays, and the merge comes to its end.
+func TestReclaimLeavesWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	p.Commit("f", "1")
+	p.Push("main")
+	p.Git("fetch", "--quiet")
+	p.Git("checkout", "--quiet", "--detach")
+	p.Commit("file", "x")
+	if out, err := p.AgentPush("HEAD:refs/heads/agent/x"); err != nil {
+		t.Fatal(err, out)
+	}
+	tree := filepath.Join(filepath.Dir(p.Bare), "tree")
+	p.Run(p.Bare, "git", "worktree", "add", "--quiet", "-b", "mine", tree, "main")
+	p.Run(tree, "git", "merge", "--quiet", "--no-commit", "--no-ff", "agent/x")
+	if out, err := p.AgentPush(":refs/heads/agent/x"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Run(p.Bare, "git-ward", "maintain", "--reclaim")
+	p.Run(tree, "git", "commit", "--quiet", "--message", "merged")
+	p.Run(tree, "git", "cat-file", "-e", "mine^2:file")
+	p.Run(p.Bare, "git", "fsck", "--strict", "--no-dangling")
+}
+
 // TestFreedWhileAPushComes: what a push found when git unpacked it, and is gone when it is
 // judged, makes it one to send again, and the second time it brings everything.
 func TestFreedWhileAPushComes(t *testing.T) {

@@ -217,6 +217,10 @@ func (r *remover) reflogs(ctx context.Context) error {
 	theirs := slices.ContainsFunc(s.Before, func(v string) bool { return v != "false" }) ||
 		len(now) > 0 && !slices.Equal(now, s.After) && !slices.Equal(now, s.Before) // somebody wants them now
 	if _, err := os.Stat(logs); err == nil && !theirs && r.before.known && !r.before.Reflogs && !r.before.Made {
+		if worked(r.Dir) { // git writes reflogs for these whatever the setting is
+			r.plan.Stays = append(r.plan.Stays, "logs/, the reflogs: somebody has a worktree or a stash, and theirs are among them")
+			return nil
+		}
 		r.step(change("remove", "logs/, the reflogs that were begun for Ward"), func() error {
 			root, err := os.OpenRoot(r.Dir)
 			if err != nil {
@@ -233,6 +237,16 @@ func (r *remover) reflogs(ctx context.Context) error {
 		})
 	}
 	return nil
+}
+
+// worked reports whether somebody has a worktree or a stash of a bare repository.
+func worked(dir string) bool {
+	for _, name := range []string{"worktrees", "logs/refs/stash"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }
 
 func ignore(err error) error {

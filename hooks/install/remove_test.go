@@ -250,6 +250,29 @@ func TestRemovesNoNeighbours(t *testing.T) {
 	}
 }
 
+// TestRemovesNoStash: git keeps stashes in a reflog, and writes those of a worktree's branches
+// whatever Ward set: they stay, and are named.
+func TestRemovesNoStash(t *testing.T) {
+	want := request(t, project(t, "master"))
+	run(t, want)
+	tree := filepath.Join(t.TempDir(), "tree")
+	gitIn(t, want.Dir, "worktree", "add", "--quiet", "--detach", tree, "master")
+	entry := filepath.Join(want.Dir, "worktrees/tree")
+	for _, text := range []string{"one", "two"} {
+		overwrite(t, filepath.Join(tree, "new"), text)
+		gitIn(t, entry, "--work-tree="+tree, "add", "new")
+		gitIn(t, entry, "--work-tree="+tree, "stash", "push", "--quiet")
+	}
+	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
+	if err != nil || !strings.Contains(strings.Join(plan.Stays, "\n"), "a worktree or a stash") {
+		t.Errorf("%v: %q", err, plan.Stays)
+	}
+	take(t, want.Dir)
+	if got := gitIn(t, entry, "--work-tree="+tree, "stash", "list"); strings.Count(got, "stash@") != 2 {
+		t.Errorf("stashes: %q", got)
+	}
+}
+
 // TestRemovesNoMount: what is mounted in Ward's own directory is somebody's, and keeps the
 // removal from all of it.
 func TestRemovesNoMount(t *testing.T) {

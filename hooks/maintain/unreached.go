@@ -5,6 +5,11 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"git-ward/hooks/audit"
@@ -60,9 +65,10 @@ func byAgent(principal string) bool {
 // kinds are objects with their kinds: commit, tree, blob or tag.
 type kinds map[id]string
 
-// unreached are the objects that no ref, reflog, index or work tree leads to.
+// unreached are the objects that no ref, reflog, index or work tree leads to, nor what git has
+// under way in one, such as a merge.
 func unreached(ctx context.Context, repo *git.Repo) (kinds, error) {
-	known := map[string]string{"commit": "commit", "tree": "tree", "blob": "blob", "tag": "tag"} // one text for all of a kind
+	text := map[string]string{"commit": "commit", "tree": "tree", "blob": "blob", "tag": "tag"} // one text for all of a kind
 	all := kinds{}
 	for line, err := range repo.Lines(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)") {
 		if err != nil {
@@ -70,7 +76,7 @@ func unreached(ctx context.Context, repo *git.Repo) (kinds, error) {
 		}
 		name, kind, _ := strings.Cut(line, " ")
 		if i, ok := parseID(name); ok {
-			all[i] = known[kind]
+			all[i] = text[kind]
 		}
 	}
 	for line, err := range repo.Lines(ctx, "rev-list", "--objects", "--no-object-names", "--all", "--reflog", "--indexed-objects") {
@@ -81,7 +87,63 @@ func unreached(ctx context.Context, repo *git.Repo) (kinds, error) {
 			delete(all, i)
 		}
 	}
-	return all, nil
+	roots, err := underWay(repo.Dir)
+	if err != nil || len(roots) == 0 {
+		return all, err
+	}
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	kept, err := closure(batch, all, roots)
+	for i := range kept {
+		delete(all, i)
+	}
+	return all, err
+}
+
+// maxState bounds a file that says what is under way: FETCH_HEAD has a line for each ref.
+const maxState = 16 << 20
+
+// known are the entries of a repository whose objects rev-list knows, or that name none: packed-refs
+// and info/refs may say what a ref held before it was moved or deleted.
+var known = []string{"objects", "refs", "packed-refs", "info", "logs", "hooks", "ward"}
+
+// underWay are the objects that files of a repository, and of its work trees, name: MERGE_HEAD,
+// FETCH_HEAD, what a rebase or a sequencer has to do. No list of these files would have them all:
+// every id in one that is not known counts.
+func underWay(dir string) (set, error) {
+	found := set{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it has come to its end meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if filepath.Dir(path) == dir && slices.Contains(known, e.Name()) {
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		if info.Size() > maxState {
+			return fmt.Errorf("%s has %d MiB: what it names is not read, and nothing is freed; remove it if nobody wants it", path, info.Size()>>20)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for word := range bytes.FieldsFuncSeq(data, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }) {
+			if i, ok := parseID(string(word)); ok {
+				found[i] = true
+			}
+		}
+		return nil
+	})
+	return found, err
 }
 
 // garbage are the unreached objects that only the agent's former tips lead to: not what a

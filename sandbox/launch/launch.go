@@ -89,6 +89,7 @@ type launch struct {
 	log     zerolog.Logger  // the launcher's own; a service has logOf
 	file    io.Writer       // where both go
 	lock    *os.File        // the launch lock
+	gate    *os.File        // the repository's directory that it is in
 	scratch *scratch.Dir    // the launch's own directory, for sockets
 	tag     string          // NAME=value, in the environment of all unfenced processes
 	until   time.Time       // when [budget] time is spent
@@ -166,7 +167,7 @@ func Run(ctx context.Context, s Spec) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeScratch(lock, dir)) }()
-	l := &launch{spec: s, lock: lock, scratch: dir, tag: tag}
+	l := &launch{spec: s, lock: lock, gate: gate, scratch: dir, tag: tag}
 	bounded := "unfenced: nothing is bounded"
 	if !s.Unfenced {
 		var leave func()

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -33,6 +34,37 @@ func lockGate(bare string) (*os.File, error) {
 		return nil, another(bare, f.Name(), pid)
 	}
 	return nil, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+}
+
+// placeEvery is how often a launch looks whether its repository is where it was. The kernel tells
+// nobody that a directory far above was renamed, and two looks cost two system calls.
+const placeEvery = time.Second
+
+// stays ends where the directory that a launch holds is not at its path any more, such as when a
+// backup was put there: all that a launch starts works by the path, and another launch may have
+// that one.
+func stays(ctx context.Context, gate *os.File) error {
+	held, err := gate.Stat()
+	if err != nil {
+		return err
+	}
+	look := time.NewTicker(placeEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+		now, err := os.Stat(gate.Name())
+		if err != nil {
+			return err
+		}
+		if !os.SameFile(held, now) {
+			return diag.Hint(fmt.Errorf("%s is another directory than the one that this launch began with", gate.Name()),
+				"the repository was moved or replaced: launch again")
+		}
+	}
 }
 
 // another is the error of a launcher that has what a second one wants; its process is 0 where it

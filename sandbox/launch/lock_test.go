@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -232,4 +233,29 @@ func TestKilledLauncher(t *testing.T) {
 		t.Error("it has ended")
 	}
 	want("one that ended in good order")
+}
+
+// TestStays: a launch ends where its repository is moved, or another one is put in its place.
+func TestStays(t *testing.T) {
+	bare := filepath.Join(t.TempDir(), "p.git")
+	ward := filepath.Join(bare, "ward")
+	if err := os.MkdirAll(ward, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	gate, err := lockGate(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gate.Close()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := stays(ended, gate); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(os.Rename(bare, bare+".old"), os.MkdirAll(ward, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := stays(t.Context(), gate); err == nil || !strings.Contains(err.Error(), "another directory") {
+		t.Error(err)
+	}
 }

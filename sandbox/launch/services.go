@@ -16,7 +16,12 @@ func (l *launch) serve(ctx context.Context) error {
 	if err := l.findPolicy(ctx); err != nil {
 		return err
 	}
-	return whileServing(ctx, []opener{l.openFold, l.openMeter, l.openJudge, l.openBranch, l.openNotifier, l.openControl}, l.runWorkers)
+	return whileServing(ctx, []opener{l.openPlace, l.openFold, l.openMeter, l.openJudge, l.openBranch, l.openNotifier, l.openControl}, l.runWorkers)
+}
+
+// openPlace watches that the repository stays where it is.
+func (l *launch) openPlace() (service, error) {
+	return service{"the repository", func(ctx context.Context) error { return stays(ctx, l.gate) }}, nil
 }
 
 // openDoor opens a worker's way to push, in the name of the lease that it has at each push.

@@ -105,7 +105,20 @@ func readManifest(dir string) (known map[string]string, headed bool, err error) 
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		known[name] = sum
 	}
+	if headed && string(data) != listOf(known) {
+		return nil, false, fmt.Errorf("%s is not as a report made it", manifest)
+	}
 	return known, headed, nil
+}
+
+// listOf is the text of the list of a report's files.
+func listOf(sums map[string]string) string {
+	var list strings.Builder
+	list.WriteString(manifestHead)
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&list, "%s  %s\n", sums[name], name)
+	}
+	return list.String()
 }
 
 func sumIn(dir, name string) (string, error) {
@@ -131,12 +144,7 @@ func sumOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // commit puts the directory where it belongs: whole, whenever somebody looks.
 func (d *directory) commit() error {
-	var list strings.Builder
-	list.WriteString(manifestHead)
-	for _, name := range slices.Sorted(maps.Keys(d.sums)) {
-		fmt.Fprintf(&list, "%s  %s\n", d.sums[name], name)
-	}
-	if err := os.WriteFile(filepath.Join(d.temp, manifest), []byte(list.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(d.temp, manifest), []byte(listOf(d.sums)), 0o644); err != nil {
 		return err
 	}
 	if err := atomicfile.SyncDir(d.temp); err != nil {

@@ -216,7 +216,11 @@ func newDirectory(path string) (*directory, error) {
 		return nil, diag.Hint(err, "name a directory in one that you may write to")
 	}
 	d := &directory{path: path, under: under, temp: filepath.Join(under.Path, "report"), sums: map[string]string{}}
-	if err := errors.Join(os.Mkdir(d.temp, 0o755), os.Chmod(d.temp, 0o755)); err != nil {
+	mode := os.FileMode(0o755)
+	if info, err := os.Stat(path); err == nil { // who may look in is its owner's to say
+		mode = info.Mode().Perm()
+	}
+	if err := errors.Join(os.Mkdir(d.temp, 0o700), os.Chmod(d.temp, mode)); err != nil {
 		return nil, errors.Join(err, under.Remove())
 	}
 	return d, nil

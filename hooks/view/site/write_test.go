@@ -136,6 +136,13 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 			}
 			return os.WriteFile(dir+"/D-1.html", []byte("my notes"), 0o644)
 		}, "has D-1.html, which is not as the report made it"},
+		"a report, its list changed": {func(dir string) error {
+			if _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); err != nil {
+				return err
+			}
+			list, err := os.ReadFile(dir + "/" + manifest)
+			return errors.Join(err, os.WriteFile(dir+"/"+manifest, append(list, "my notes\n"...), 0o644))
+		}, "no report of Ward's made it"},
 		"a report, added": {func(dir string) error {
 			if _, err := Write(t.Context(), dir, fixture{words: "x", n: 1}, nil); err != nil {
 				return err
@@ -156,6 +163,23 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 		}
 		if beside, _ := os.ReadDir(filepath.Dir(dir)); len(beside) != 1 {
 			t.Errorf("%s: left beside it: %v", name, beside)
+		}
+	}
+}
+
+// TestWriteKeepsTheMode: who may look into a report that was there stays so.
+func TestWriteKeepsTheMode(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "report")
+	for n := range 2 {
+		if _, err := Write(t.Context(), dir, fixture{words: "x", n: n + 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(dir)
+		if want := []os.FileMode{0o755, 0o700}[n]; err != nil || info.Mode().Perm() != want {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		if err := os.Chmod(dir, 0o700); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
