@@ -10,9 +10,12 @@ import (
 // maxWaits bounds a line that waits for its end, in bytes; a longer one goes on in a new line.
 const maxWaits = 16 << 10
 
-// maxTaken is the most that the function is known to take out of a line at one place, such as a
-// secret, in bytes.
+// maxTaken is how far before its end, in bytes, a line that waits too long is cut at first: what
+// the function takes out at one place, such as a secret, is seldom longer.
 const maxTaken = 256
+
+// leftOut stands for the rest of a line that is cut nowhere.
+const leftOut = "[the rest of a line is left out: cut in two, it would show a part of what is taken out of it]"
 
 // Each passes on whole lines, as a function makes each of them. Each piece ends with a line, so
 // that what others write to the same stream stands between lines.
@@ -22,6 +25,7 @@ type Each struct {
 
 	mu   sync.Mutex
 	line []byte // the present one, without its end
+	left bool   // the rest of the present one is left out
 }
 
 // NewEach is one for a function, which gets a line without its end, and makes one line of it. It is
@@ -34,37 +38,54 @@ func (e *Each) Write(p []byte) (int, error) {
 	defer e.mu.Unlock()
 	e.line = append(e.line, p...)
 	var pass []byte
-	for {
+	for len(e.line) > 0 {
 		line, rest, ended := bytes.Cut(e.line, []byte("\n"))
-		if !ended && len(line) < maxWaits {
+		switch {
+		case e.left: // of the line before
+			e.left = !ended
+		case ended:
+			pass = e.add(pass, line)
+		case len(line) < maxWaits:
+			rest = line
+		default:
+			pass, rest = e.addCut(pass, line)
+		}
+		if e.line = rest; !ended && len(rest) < maxWaits {
 			break
 		}
-		if !ended {
-			at := e.cut(string(line[:maxWaits]))
-			line, rest = line[:at], line[at:]
-		}
-		pass, e.line = e.add(pass, line), rest
 	}
 	e.line = bytes.Clone(e.line)
 	return len(p), e.pass(pass)
 }
 
-// cut is where a line that has no end is cut: where the function makes of what is before the cut
-// what it makes of that with what follows, so that it knows nothing whole that would be cut in two.
+// addCut adds the begin of a line that waits too long, and returns the rest.
+func (e *Each) addCut(pass, line []byte) (added, rest []byte) {
+	if at := e.cut(string(line[:maxWaits])); at > 0 {
+		return e.add(pass, line[:at]), line[at:]
+	}
+	e.left = true
+	return e.add(pass, []byte(leftOut)), nil
+}
+
+// cut is where a line that has no end is cut: where the function makes of its two parts what it
+// makes of the whole, but for what it puts before every line. So nothing that it takes out is cut in
+// two, be its end known or not. 0 is nowhere. The steps grow, so that a line costs a few calls.
 func (e *Each) cut(line string) int {
-	whole := e.do(line)
-	for at := len(line) - maxTaken; at > 0; at -= maxTaken {
-		if strings.HasPrefix(whole, e.do(line[:at])) {
+	whole, mark := e.do(line), e.do("")
+	for back := maxTaken; back < len(line); back *= 2 {
+		at := len(line) - back
+		if whole == e.do(line[:at])+strings.TrimPrefix(e.do(line[at:]), mark) {
 			return at
 		}
 	}
-	return len(line)
+	return 0
 }
 
 // Flush passes on what waits, as a line.
 func (e *Each) Flush() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.left = false
 	if len(e.line) == 0 {
 		return nil
 	}

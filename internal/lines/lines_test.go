@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"git-ward/internal/pattern"
 )
 
 // TestTaker: whole lines with the prefix are taken, however they come, and every other byte
@@ -77,8 +79,9 @@ func TestEach(t *testing.T) {
 	}
 	var out bytes.Buffer
 	w := NewEach(&out, marked)
-	_, err := w.Write([]byte(strings.Repeat("x", maxWaits-maxTaken) + "key " + strings.Repeat("y", maxTaken-4)))
-	if _, more := w.Write([]byte("1\n")); errors.Join(err, more) != nil || !strings.Contains(out.String(), "x\n!key yy") || !strings.HasSuffix(out.String(), "y1\n") {
+	long := strings.Repeat("x", maxWaits-maxTaken) + "key " + strings.Repeat("y", maxTaken-4)
+	_, err := w.Write([]byte(long)) // it is not cut where the rest would have a mark
+	if _, more := w.Write([]byte("1\n")); errors.Join(err, more) != nil || strings.ReplaceAll(out.String(), "\n", "") != long+"1" || strings.Count(out.String(), "\n") != 2 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 	if _, err := NewEach(broken{}, marked).Write([]byte("other\n")); err == nil {
@@ -102,6 +105,29 @@ func TestCutAtNoSecret(t *testing.T) {
 				t.Errorf("a secret at %d, in pieces of %d, is left in part", at, size)
 			}
 			out.Reset()
+		}
+	}
+}
+
+// TestCutAtNoOpenSecret: what is taken out up to wherever it ends shows nothing of itself, wherever
+// a line is cut; where it is too long for any cut the rest of the line is left out, and no other.
+func TestCutAtNoOpenSecret(t *testing.T) {
+	open := pattern.New(`token=\S+`)
+	for _, at := range []int{0, 1, maxWaits/2 + 1, maxWaits - 3*maxTaken, maxWaits - maxTaken - 3, maxWaits - maxTaken, maxWaits - 10, maxWaits - 3, maxWaits} {
+		for _, n := range []int{20, maxTaken, 2 * maxTaken, maxWaits, 3 * maxWaits} {
+			text := strings.Repeat("x ", at)[:at] + "token=" + strings.Repeat("s", n) + strings.Repeat(" y", maxWaits) + "\nthe next\n"
+			for _, size := range []int{1000, len(text)} {
+				var out bytes.Buffer
+				w := NewEach(&out, func(line string) string { return open.ReplaceAllString(line, "[taken]") })
+				for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+					fmt.Fprint(w, rest[:min(size, len(rest))])
+				}
+				got, next := strings.CutSuffix(out.String(), "the next\n")
+				whole := strings.ReplaceAll(got, "\n", "") == open.ReplaceAllString(strings.TrimSuffix(text, "\nthe next\n"), "[taken]")
+				if !next || strings.Contains(got, "ss") || !whole && !(n >= maxWaits/2 && strings.Contains(got, leftOut+"\n")) {
+					t.Errorf("a token of %d at %d, in pieces of %d: %.40q", n, at, size, got[strings.Index(got, "s")+1:])
+				}
+			}
 		}
 	}
 }
