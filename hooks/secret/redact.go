@@ -9,22 +9,22 @@ import (
 const redactBudget = 4 << 20
 
 // Redactor makes a function that replaces the secrets in a text by the name of
-// the rule that knows them, for logs and messages. A text that costs too much to
+// the rule that knows them, for logs and messages, and half a private key as a whole one. A text that costs too much to
 // search is left out as a whole. The function is not for concurrent use.
 func Redactor() func(string) string {
 	s := New(0)
 	return func(text string) string {
-		s.budget = redactBudget
-		found, err := s.Scan("", []byte(text))
+		found, err := s.take(text)
 		if err != nil {
 			return "[left out: too much to search for secrets]"
 		}
-		for i := len(found) - 1; i >= 0; i-- {
-			if f := found[i]; f.Start < f.End && f.End <= len(text) {
-				text = text[:f.Start] + "[" + f.Rule + "]" + text[f.End:]
-			}
+		var clean strings.Builder
+		from := 0
+		for _, t := range found {
+			clean.WriteString(text[from:t.from] + "[" + t.rule + "]")
+			from = t.to
 		}
-		return text
+		return clean.String() + text[from:]
 	}
 }
 
@@ -39,11 +39,10 @@ func Redact(texts ...*string) {
 			continue
 		}
 		done[*text] = *text
-		s.budget = redactBudget
-		found, _ := s.Scan("", []byte(*text))
-		for _, f := range found {
-			if f.Start < f.End && !slices.Contains(known, (*text)[f.Start:f.End]) {
-				known = append(known, (*text)[f.Start:f.End])
+		found, _ := s.take(*text)
+		for _, t := range found {
+			if k := (*text)[t.from:t.to]; !slices.Contains(known, k) {
+				known = append(known, k)
 			}
 		}
 	}

@@ -14,6 +14,11 @@ const maxWaits = 16 << 10
 // the function takes out at one place, such as a secret, is seldom longer.
 const maxTaken = 256
 
+// maxOpen bounds what the function takes out of the lines behind the one where that begins, in
+// bytes, of which a line counts minOpen at least: somebody may name the begin of a key and never
+// come to an end.
+const maxOpen, minOpen = 64 << 10, 64
+
 // leftOut stands for the rest of a line that is cut nowhere.
 const leftOut = "[the rest of a line is left out: cut in two, it would show a part of what is taken out of it]"
 
@@ -26,10 +31,14 @@ type Each struct {
 	mu   sync.Mutex
 	line []byte // the present one, without its end
 	left bool   // the rest of the present one is left out
+	open string // a line of which the function takes out whatever follows, too; "" for none
+	from int    // bytes since that
 }
 
 // NewEach is one for a function, which gets a line without its end, and makes one line of it. It is
-// safe for concurrent use, and calls the function for one line at a time.
+// safe for concurrent use, and calls the function for one line at a time. Where the function would
+// take the next lines out of a text with this one, too, as those of a key, they are left out up to
+// where it would not.
 func NewEach(out io.Writer, do func(line string) string) *Each { return &Each{out: out, do: do} }
 
 // Write passes on the lines that are whole now; the error is that of the stream below.
@@ -81,21 +90,42 @@ func (e *Each) cut(line string) int {
 	return 0
 }
 
-// Flush passes on what waits, as a line.
+// Flush passes on what waits, as a line. What is written then is another text.
 func (e *Each) Flush() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.left = false
-	if len(e.line) == 0 {
-		return nil
+	var pass []byte
+	if len(e.line) > 0 {
+		pass = e.add(nil, e.line)
 	}
-	pass := e.add(nil, e.line)
-	e.line = nil
+	e.line, e.left, e.open = nil, false, ""
 	return e.pass(pass)
 }
 
+// add adds what the function makes of a line, and nothing within what an earlier one opened.
 func (e *Each) add(pass, line []byte) []byte {
-	return append(append(pass, e.do(string(line))...), '\n')
+	text := string(line)
+	if e.open != "" {
+		e.from += max(len(text), minOpen)
+		ends := !e.opens(e.open + "\n" + text)
+		if !ends && e.from <= maxOpen {
+			return pass
+		}
+		if e.open = ""; ends {
+			return pass
+		}
+	}
+	made := e.do(text)
+	if last := text[max(0, len(text)-maxWaits):]; made != text && e.opens(last) {
+		e.open, e.from = last, 0
+	}
+	return append(append(pass, made...), '\n')
+}
+
+// opens reports whether the function takes out whatever follows a text.
+func (e *Each) opens(text string) bool {
+	const next = "\n."
+	return !strings.HasSuffix(e.do(text+next), next)
 }
 
 func (e *Each) pass(lines []byte) error {

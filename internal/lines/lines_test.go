@@ -132,6 +132,34 @@ func TestCutAtNoOpenSecret(t *testing.T) {
 	}
 }
 
+// TestOpenOverLines: lines that the function would take out with an earlier one are left out, up to
+// where that ends, the text does, or too much is gone; lines before and behind it stay.
+func TestOpenOverLines(t *testing.T) {
+	key := pattern.New(`(?s)BEGIN.*?(?:END|\z)|token`)
+	long := strings.Repeat(strings.Repeat("s", 99)+"\n", maxOpen/99+2)
+	for _, c := range []struct{ text, want string }{
+		{"a token\nBEGIN\nss\n\nmark: ss\nss END of it\nb\n", "a [taken]\n[taken]\nb\n"},
+		{"see BEGIN ss\nss\nEND BEGIN\nss\nEND\nb\n", "see [taken]\nb\n"},
+		{"BEGIN ss END, and b\nss\n", "[taken], and b\nss\n"},
+		{"BEGIN\nss", "[taken]\n"},
+		{"BEGIN\n" + long + "b\n", "[taken]\n" + strings.Repeat("s", 99) + "\n" + strings.Repeat("s", 99) + "\nb\n"},
+		{"BEGIN" + strings.Repeat("\n", 2*maxOpen/minOpen) + "b\n", "[taken]" + strings.Repeat("\n", maxOpen/minOpen) + "b\n"},
+		{strings.Repeat("x", 2*maxWaits) + "BEGIN\nss\nEND\nb\n", strings.Repeat("x", 2*maxWaits) + "[taken]\nb\n"},
+		{"BEGIN" + strings.Repeat("s", maxWaits-9) + "\nss\nEND\nb\n", "[taken]\nb\n"},
+	} {
+		for _, flush := range []string{"", "another\n"} {
+			var out bytes.Buffer
+			w := NewEach(&out, func(line string) string { return key.ReplaceAllString(line, "[taken]") })
+			fmt.Fprint(w, c.text)
+			w.Flush()
+			fmt.Fprint(w, flush)
+			if out.String() != c.want+flush {
+				t.Errorf("%.60q: %.200q, want %.200q", c.text, out.String(), c.want+flush)
+			}
+		}
+	}
+}
+
 // TestMarkOfTheMoment: each line has the mark of its moment, however it comes, and what waits for
 // its end is bounded.
 func TestMarkOfTheMoment(t *testing.T) {

@@ -44,3 +44,25 @@ func TestOutputWithoutSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOverLines: of a private key that an agent prints no line is left, marked as it may be.
+func TestKeysOverLines(t *testing.T) {
+	begin, end := "-----BEGIN OPENSSH PRIVATE "+"KEY-----\n", "-----END OPENSSH PRIVATE "+"KEY-----\n"
+	body := strings.Repeat(strings.Repeat("Zm9v", 16)+"\n", 5) + "Zm9vZg==\n"
+	for _, agents := range []int{1, 2} {
+		var log bytes.Buffer
+		settings := config.Default()
+		settings.Launch.Agents = agents
+		l := &launch{spec: Spec{Settings: settings, Redact: secret.Redactor}, stdout: &log, stderr: &log}
+		w := &worker{launch: l, number: 1, only: "D-1", payload: Payload{Logged: true}}
+		end1 := w.screen(context.Background())
+		w.payload.Stderr.Write([]byte("it has\n" + begin + body + end + "and goes on\n" + begin + body))
+		end1()
+		end2 := w.screen(context.Background())
+		w.payload.Stderr.Write([]byte("the next\n"))
+		end2()
+		if got := log.String(); strings.Contains(got, "Zm9v") || strings.Count(got, "[private-key]") != 2 || !strings.Contains(got, "and goes on\n") || !strings.HasSuffix(got, "the next\n") {
+			t.Errorf("%d agents: %q", agents, got)
+		}
+	}
+}
