@@ -10,7 +10,7 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// deaths are ends of one program that nobody asked for.
+// deaths are ends of one program that nobody asked for, or that it brought about itself.
 type deaths struct {
 	Code  string `json:"code"` // of the program
 	Count int    `json:"count"`
@@ -19,7 +19,8 @@ type deaths struct {
 const (
 	// maxDeaths is the count of deaths at which an earlier program takes the place of main's:
 	// three in a row. A death is one of main's program that ended by itself, up and not for
-	// [bootstrap] check yet. A good end takes off half of one: a program that dies each second
+	// [bootstrap] check yet, or that a guard ended for what it took itself, however late: what
+	// leaks takes its time. A good end takes off half of one: a program that dies each second
 	// time gives way, too, and one that does so rarely never.
 	maxDeaths = 3 * aDeath
 	aDeath    = 2
@@ -30,9 +31,13 @@ const (
 
 // counts notes how a run of main's own program ended, and reports whether that was a death: that
 // it answers that it is up says only that it started. One that hands over counts where it had to
-// be ended or ended badly, until what it asked for has started.
+// be ended or ended badly, until what it asked for has started. One that a guard ended for what
+// it ran, such as a directive's build, has neither died nor held: another program's would do so, too.
 func (w *watcher) counts(ctx context.Context, t *target, r run) (death bool) {
 	if ctx.Err() != nil || !t.own || t.branch != boot.Main || !r.Booted || r.Stale || r.Signaled && r.Status.OK() && !w.inVain(w.state.Hop) {
+		return false
+	}
+	if r.Excess != nil && !r.Excess.Own {
 		return false
 	}
 	d := &w.state.Deaths
@@ -40,7 +45,7 @@ func (w *watcher) counts(ctx context.Context, t *target, r run) (death bool) {
 	if d.Code != t.code {
 		*d = deaths{Code: t.code}
 	}
-	if r.Time >= w.opts.Settings.Bootstrap.Check.Duration || w.opts.ends() && !r.Signaled && r.Status.OK() && r.Excess == nil {
+	if r.Excess == nil && (r.Time >= w.opts.Settings.Bootstrap.Check.Duration || w.opts.ends() && !r.Signaled && r.Status.OK()) {
 		d.Count = max(0, d.Count-aGoodEnd)
 		return false
 	}

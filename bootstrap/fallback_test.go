@@ -58,7 +58,7 @@ func TestDies(t *testing.T) {
 	}
 	s.until("the PM is told of both", func() bool { return len(s.reports(comms.Fallback)) == 2 })
 	for _, told := range s.reports(comms.Fallback) {
-		if !strings.Contains(told.Raw, "The agent ended by itself again and again from main, commit ") {
+		if !strings.Contains(told.Raw, "The agent ended again and again from main, commit ") {
 			t.Error(told.Raw)
 		}
 	}
@@ -263,5 +263,38 @@ func TestToldToEnd(t *testing.T) {
 	s.awaitCount("SUCCESS main", 4)
 	if n := s.runs(steadily + "# now\n"); n != 4 {
 		t.Errorf("it ran %d times: %v", n, s.history())
+	}
+}
+
+// TestDiesByAGuard: a main that a guard ended for what it took itself has died, however late that
+// was; for what it ran, as a directive's build, it has not, however soon.
+func TestDiesByAGuard(t *testing.T) {
+	tier.Full(t, "it takes memory, and waits for the guard's looks")
+	t.Parallel()
+	const hog = `awk 'BEGIN { s = "0123456789abcdef"; while (length(s) < 300000000) s = s s; while (1) x++ }'` + "\n"
+	for name, c := range map[string]struct {
+		agent, check string
+		gives        bool
+	}{
+		"itself, late":      {"sleep 2 9>&-\nexec 9>&-\nexec " + hog, "1s", true},
+		"what it ran":       {"(exec 9>&-; exec " + strings.TrimSpace(hog) + ") & wait\n", "10m", false},
+		"what it ran, late": {"sleep 2 9>&-\n(exec 9>&-; exec " + strings.TrimSpace(hog) + ") & wait\n", "1s", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, steadily, `[guard] memory = 200_000_000`, `check = "`+c.check+`"`)
+			first := s.head()
+			bad := library + "ok\n" + c.agent
+			s.held(s.main(bad), first)
+			s.start("--directive", "D-1")
+			if c.gives {
+				s.awaitLast(boot.Success, first)
+			} else {
+				s.until("four starts of main", func() bool { return s.runs(bad) == 4 })
+			}
+			if n := s.runs(bad); c.gives != strings.Contains(s.out.String(), boot.FellBack) || c.gives && n != 3 {
+				t.Errorf("%d starts, and it said %q", n, s.out.String())
+			}
+		})
 	}
 }

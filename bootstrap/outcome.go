@@ -26,11 +26,9 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 		w.trimLogs()
 	}
 	switch {
-	case r.Time >= w.opts.Settings.Bootstrap.Check.Duration && r.Booted:
+	case r.Time >= w.opts.Settings.Bootstrap.Check.Duration && r.Booted && r.Excess == nil:
 		w.restarts.long()
-		if r.Excess == nil {
-			w.notices.Forget()
-		}
+		w.notices.Forget()
 	case (r.Signaled || r.Stale) && r.Booted:
 		w.restarts.hands(t.code)
 	case t.hop == nil || r.Booted:
@@ -44,7 +42,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 		w.tellDeath(t, r)
 	}
 	if death && w.state.Deaths.Count >= maxDeaths {
-		w.fallBack(ctx, t, "ended by itself again and again", r.Why)
+		w.fallBack(ctx, t, "ended again and again", r.Why)
 	}
 	if w.restarts.count() && !w.notices.Told(deathKind) { // else the PM knows that it ends again and again
 		w.notices.Tell(guardNotice("restarts", *t, fmt.Sprintf(

@@ -22,6 +22,8 @@ type question struct {
 	theirs *os.File // until the process has it
 	want   string   // the answer
 	got    []byte   // a line that is not whole
+
+	answerer int // the process that gave it; 0: none yet
 }
 
 // askFD is where the process finds its end: behind the standard streams.
@@ -74,7 +76,8 @@ func (q *question) answered(leader int, user uint32) bool {
 		if err != nil || n == 0 {
 			return false
 		}
-		if q.take(buf[:n]) && by(control[:c], leader, user) {
+		if pid := by(control[:c], leader, user); q.take(buf[:n]) && pid != 0 {
+			q.answerer = pid
 			return true
 		}
 	}
@@ -98,19 +101,22 @@ func (q *question) take(data []byte) (is bool) {
 	return is
 }
 
-// by reports whether it was the process that was started, or one of its, that wrote what
-// came with these control messages.
-func by(control []byte, leader int, user uint32) bool {
+// by is the process that wrote what came with these control messages, where it is the one that
+// was started or one of its; else 0.
+func by(control []byte, leader int, user uint32) int {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
-		return false
+		return 0
 	}
 	for _, m := range messages {
 		if who, err := unix.ParseUnixCredentials(&m); err == nil {
-			return who.Uid == user && comesFrom(int(who.Pid), leader)
+			if who.Uid == user && comesFrom(int(who.Pid), leader) {
+				return int(who.Pid)
+			}
+			return 0
 		}
 	}
-	return false
+	return 0
 }
 
 // maxDepth bounds the way from a process up to the one that was started.

@@ -17,56 +17,68 @@ type Limits struct {
 type Excess struct {
 	Kind string // cpu, memory or logs
 	Text string // for the PM
+	Own  bool   // the agent itself took most of it, not what it runs for a directive
 }
 
 // guard watches one run of the agent. Its times are of the monotonic clock: the
 // wall clock may jump.
 type guard struct {
 	limits Limits
-	usage  func() (cpu time.Duration, memory int64)
-	logs   func() int64 // bytes
+	usage  func() (all, own use)
+	output func() int64 // bytes that were printed
+	logs   func() int64 // bytes in the directory of logs
 
 	samples []sample
 	high    int // samples in a row with too much memory
 }
 
-// sample is how much processor time all had used by a moment.
+// use is what processes take: their processor time so far, and their memory in bytes.
+type use struct {
+	cpu    time.Duration
+	memory int64
+}
+
+// sample is how much processor time all, and the agent itself, had used by a moment.
 type sample struct {
-	at   time.Time
-	used time.Duration
+	at        time.Time
+	used, own time.Duration
 }
 
 // look takes a sample at a moment and says what is too much, nil while nothing is.
 func (g *guard) look(now time.Time) *Excess {
-	cpu, memory := g.usage()
-	if g.high++; memory <= g.limits.Memory {
+	all, own := g.usage()
+	if g.high++; all.memory <= g.limits.Memory {
 		g.high = 0
 	}
 	if g.high > 1 { // a single sample may be of a moment that passes
 		return &Excess{"memory", fmt.Sprintf(
-			"The agent's processes used %d MiB of memory, more than [guard] memory, %d MiB. They were ended, and the agent is started again.", memory>>20, g.limits.Memory>>20)}
+			"The agent's processes used %d MiB of memory, more than [guard] memory, %d MiB. They were ended, and the agent is started again.", all.memory>>20, g.limits.Memory>>20),
+			own.memory > all.memory/2}
 	}
-	if size := g.logs(); size > g.limits.Logs {
+	output := g.output()
+	if size := max(output, g.logs()); size > g.limits.Logs {
 		return &Excess{"logs", fmt.Sprintf(
-			"The agent wrote %d MiB of logs, more than [guard] logs, %d MiB. It was ended, logs/ was emptied of what is large, and the agent is started again.", size>>20, g.limits.Logs>>20)}
+			"The agent wrote %d MiB of logs, more than [guard] logs, %d MiB. It was ended, logs/ was emptied of what is large, and the agent is started again.", size>>20, g.limits.Logs>>20),
+			output > g.limits.Logs}
 	}
-	if share := g.share(now, cpu); share > g.limits.CPU {
+	if share, most := g.share(now, all.cpu, own.cpu); share > g.limits.CPU {
 		return &Excess{"cpu", fmt.Sprintf(
-			"The agent's processes used %.1f processors for %s without a pause, more than [guard] cpu, %.1f. They were ended, and the agent is started again.", share, g.limits.Window, g.limits.CPU)}
+			"The agent's processes used %.1f processors for %s without a pause, more than [guard] cpu, %.1f. They were ended, and the agent is started again.", share, g.limits.Window, g.limits.CPU), most}
 	}
 	return nil
 }
 
 // share is how many processors were used over the last window, 0 before there was
-// a whole one.
-func (g *guard) share(now time.Time, used time.Duration) float64 {
-	g.samples = append(g.samples, sample{now, used})
+// a whole one, and whether the agent itself used most of that.
+func (g *guard) share(now time.Time, used, own time.Duration) (processors float64, most bool) {
+	g.samples = append(g.samples, sample{now, used, own})
 	for len(g.samples) > 1 && now.Sub(g.samples[1].at) >= g.limits.Window {
 		g.samples = g.samples[1:]
 	}
 	first := g.samples[0]
 	if now.Sub(first.at) < g.limits.Window {
-		return 0
+		return 0, false
 	}
-	return float64(used-first.used) / float64(now.Sub(first.at))
+	used, own = used-first.used, own-first.own
+	return float64(used) / float64(now.Sub(first.at)), own > used/2
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -130,23 +131,27 @@ func (s *Supervisor) uid() uint32 {
 	return s.user.Uid
 }
 
-// usage is the processor time and the memory, in bytes, of all that the agent runs.
+// usage is what all that the agent runs takes, and what some processes of that take themselves.
 // The time of the dead is with those who waited for them: the first process and this
 // one count with that.
-func (s *Supervisor) usage() (cpu time.Duration, memory int64) {
+func (s *Supervisor) usage(of ...int) (all, own use) {
 	list := process.Below
 	waiters := []int{os.Getpid()}
 	if s.alone {
 		list, waiters = process.Others, append(waiters, 1)
 	}
 	for _, p := range list() {
-		cpu += p.CPU + p.ChildrenCPU
-		memory += p.Memory
+		all.cpu += p.CPU + p.ChildrenCPU
+		all.memory += p.Memory
+		if slices.Contains(of, p.PID) {
+			own.cpu += p.CPU
+			own.memory += p.Memory
+		}
 	}
 	for _, pid := range waiters {
 		if p, ok := process.Read(pid); ok {
-			cpu += p.ChildrenCPU
+			all.cpu += p.ChildrenCPU
 		}
 	}
-	return cpu, memory
+	return all, own
 }

@@ -164,12 +164,17 @@ func TestWatchLooks(t *testing.T) {
 	testWatch(t, []watched{
 		{"is late", "trap '' TERM; echo here; while :; do sleep 0.01; done", func(a *supervisor.Agent) { a.StartTimeout = time.Second }, "137 false false no SUCCESS within 1s, which is an answer on descriptor 3, WARD_BOOT_FD: here"},
 		{"signals and stays for a while", "up; touch signal; sleep 0.7; exit 0", nil, "0 true true exit 0"},
-		{"prints too much", "up; cat /dev/zero", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "logs 143 true false ended by a guard: logs"},
+		{"prints too much", "up; cat /dev/zero", func(a *supervisor.Agent) { a.Limits.Logs = 1 << 20 }, "own logs 143 true false ended by a guard: logs"},
 		{"fills its logs", "up; exec sleep 1000", func(a *supervisor.Agent) { a.LogsSize = func() int64 { return 1 << 41 } }, "logs 143 true false ended by a guard: logs"},
-		{"takes memory", "up; exec sleep 1000", func(a *supervisor.Agent) { a.Limits.Memory = 1 }, "memory 143 true false ended by a guard: memory"},
+		{"takes memory", "up; exec sleep 1000", func(a *supervisor.Agent) { a.Limits.Memory = 1 }, "own memory 143 true false ended by a guard: memory"},
+		{"runs what takes memory", "(" + hog + ") & up; wait", func(a *supervisor.Agent) { a.Limits.Memory = 100 << 20 }, "memory 143 true false ended by a guard: memory"},
+		{"takes memory below a shell", "sh -c '" + `read -r word <&3; echo "SUCCESS main c $word" >&3; ` + hog + "' & wait", func(a *supervisor.Agent) { a.Limits.Memory = 100 << 20 }, "own memory 143 true false ended by a guard: memory"},
 		{"takes time", "up; (while :; do :; done) & wait", func(a *supervisor.Agent) { a.Limits.CPU, a.Limits.Window = 0.01, time.Second }, "cpu 143 true false ended by a guard: cpu"},
 	})
 }
+
+// hog takes some 256 MiB, and stays.
+const hog = `exec awk "BEGIN { s = \"0123456789abcdef\"; while (length(s) < 200000000) s = s s; while (1) x++ }"`
 
 func testWatch(t *testing.T, runs []watched) {
 	t.Helper()
@@ -185,6 +190,9 @@ func testWatch(t *testing.T, runs []watched) {
 		got := fmt.Sprintf("%d %v %v %s", end.Status.Code(), end.Booted, end.Signaled, end.Why)
 		if end.Excess != nil {
 			got = end.Excess.Kind + " " + got
+			if end.Excess.Own {
+				got = "own " + got
+			}
 		}
 		if err != nil || got != c.want || end.Time == 0 || (booted == 1) != end.Booted {
 			t.Errorf("%s: %q %v", c.name, got, err)

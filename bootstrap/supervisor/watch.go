@@ -76,7 +76,8 @@ func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
 		return End{}, err
 	}
 	r := &run{agent: a, group: group, question: question, user: s.uid()}
-	r.guard = guard{limits: a.Limits, usage: s.usage, logs: func() int64 { return max(out.total.Load(), a.LogsSize()) }}
+	r.guard = guard{limits: a.Limits, output: out.total.Load, logs: a.LogsSize,
+		usage: func() (all, own use) { return s.usage(group.Leader(), question.answerer) }}
 	r.watch(ctx)
 	r.finish(out)
 	r.end.Time = time.Since(began)
