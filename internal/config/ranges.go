@@ -46,6 +46,7 @@ var ranges = map[string]span{
 	"door.cpu_per_minute": {least: second},
 	"egress.connections":  {least: 1, most: 1_000_000}, // as in sandbox/firewall
 	"egress.packets":      {least: 1, most: 10_000_000},
+	"budget.calls":        {least: 1, most: 100_000},
 	"budget.free_calls":   {least: 1, most: 100_000},
 	"sandbox.memory":      {least: 64 * mib},
 	"sandbox.processes":   {least: 32}, // the runtime's own threads

@@ -87,6 +87,7 @@ type Config struct {
 	Budget struct {
 		Tokens    int64    `toml:"tokens" shown:"audit" init:"yes"`
 		Cost      string   `toml:"cost" shown:"audit" init:"yes"` // a decimal; no float on that path
+		Calls     int      `toml:"calls" shown:"audit"`
 		FreeCalls int      `toml:"free_calls" shown:"audit"`
 		Time      Duration `toml:"time" shown:"audit" init:"yes"`
 		Grace     Duration `toml:"grace" shown:"inside"`

@@ -103,7 +103,7 @@ func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 		Anthropic: Provider{upstream, key},
 		OpenAI:    Provider{upstream, key},
 		Prices:    prices,
-		Shared:    NewShared(100_000),
+		Shared:    NewShared(100_000, 100_000),
 		Log:       zerolog.New(f.log),
 	}
 	for _, change := range change {

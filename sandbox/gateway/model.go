@@ -41,7 +41,9 @@ func (g *Gateway) serveModel(w http.ResponseWriter, r *http.Request, p *provider
 		x.status = own.status
 		own.write(w, p.name)
 	}
-	x.log(err)
+	if own == nil || !own.told {
+		x.log(err)
+	}
 	if err != nil && own == nil {
 		// The answer has begun: only a broken connection tells the client that
 		// it is not whole.
@@ -91,7 +93,7 @@ func (x *exchange) admit(r *http.Request) error {
 	if r := x.held(); r != nil {
 		return r
 	}
-	return x.unpriced()
+	return x.counted()
 }
 
 // unleased is the refusal of a call that no directive pays for. Without a lease there is
@@ -153,7 +155,7 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		x.use(reservation.held, price)
 		reservation.Settle(x.used, time.Since(x.began), x.estimated)
 		if x.used.Usage.Tokens() == 0 && !x.endpoint.free {
-			x.g.config.Shared.unpaidOf(x.directive).ReserveN(time.Now(), 1)
+			x.g.config.Shared.unpaid.of(x.directive).ReserveN(time.Now(), 1)
 		}
 	}()
 	err = send()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"git-ward/internal/config"
 
@@ -14,7 +15,9 @@ import (
 type refusal struct {
 	status  int
 	message string
-	held    bool // the unit is not to be worked on now
+	held    bool          // the unit is not to be worked on now
+	after   time.Duration // when it passes by itself; 0: nobody knows
+	told    bool          // the log has it already
 }
 
 func (e *refusal) Error() string { return e.message }
@@ -76,6 +79,9 @@ func (e *refusal) write(w http.ResponseWriter, protocol config.Provider) {
 	h.Set("X-Should-Retry", fmt.Sprint(retryable(e.status)))
 	if e.held {
 		h.Set(HeldHeader, "1")
+	}
+	if e.after > 0 {
+		h.Set("Retry-After", fmt.Sprint(int(e.after.Seconds())))
 	}
 	w.WriteHeader(e.status)
 	w.Write(append(data, '\n'))

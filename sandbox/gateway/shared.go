@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -13,19 +14,36 @@ import (
 // Shared is what the gateways of one launch take together, of the launcher's memory and of
 // the providers' patience. Each worker has a part in both that no other takes (MANY-1).
 type Shared struct {
-	pool      *semaphore.Weighted // bytes beyond the workers' own
-	perMinute int
-	mu        sync.Mutex
-	unpaid    map[string]*rate.Limiter // by directive
+	pool   *semaphore.Weighted // bytes beyond the workers' own
+	unpaid rates
+	paid   rates
 }
 
 // poolBytes is what all gateways hold of requests and answers, beyond Limits.Own of each.
 const poolBytes = 128 << 20
 
-// NewShared makes it. FreeCalls is how many calls that cost nothing a directive may make a
-// minute, and ten times as many at once.
-func NewShared(freeCalls int) *Shared {
-	return &Shared{pool: semaphore.NewWeighted(poolBytes), perMinute: freeCalls, unpaid: map[string]*rate.Limiter{}}
+// NewShared makes it. A directive may make so many calls a minute, and so many that cost nothing.
+func NewShared(calls, freeCalls int) *Shared {
+	return &Shared{
+		pool: semaphore.NewWeighted(poolBytes),
+		paid: rates{perMinute: calls, what: "the calls of %s, however little they cost, are more than [budget] calls"},
+		unpaid: rates{perMinute: freeCalls,
+			what: "the calls of %s that cost nothing, such as lists of models, counts of tokens and calls that fail, are more than [budget] free_calls"},
+	}
+}
+
+// rates count the calls of a kind: of each directive so many a minute, and ten times as many at once.
+type rates struct {
+	perMinute int
+	what      string // says of a directive that it made too many
+	mu        sync.Mutex
+	counts    map[string]*tally
+}
+
+// tally is one directive's.
+type tally struct {
+	*rate.Limiter
+	said atomic.Bool // that it made too many
 }
 
 // loan is the place that a request's body, or an event of an answer, takes in memory.
@@ -83,30 +101,43 @@ func (g *Gateway) lend(ctx context.Context, bytes int64) (*loan, error) {
 	return &loan{g, false, bytes}, nil
 }
 
-// unpaidOf is the count of a directive's calls that cost nothing.
-func (s *Shared) unpaidOf(directive string) *rate.Limiter {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.unpaid[directive]
-	if l == nil {
-		l = rate.NewLimiter(rate.Limit(float64(s.perMinute)/60), 10*s.perMinute)
-		s.unpaid[directive] = l
+// of is a directive's tally.
+func (r *rates) of(directive string) *tally {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.counts[directive]
+	if c == nil {
+		if r.counts == nil {
+			r.counts = map[string]*tally{}
+		}
+		c = &tally{Limiter: rate.NewLimiter(rate.Limit(float64(r.perMinute)/60), 10*r.perMinute)}
+		r.counts[directive] = c
 	}
-	return l
+	return c
 }
 
-// unpriced refuses a call of a directive that made too many which cost nothing: no budget
-// bounds them, and the provider's patience with the host's key is everybody's. A call that
-// costs nothing by its kind counts here; another one, when it has ended so.
-func (x *exchange) unpriced() error {
-	calls := x.g.config.Shared.unpaidOf(x.directive)
-	takes := 0
-	if x.endpoint == nil || x.endpoint.free {
-		takes = 1
-	}
-	if calls.Tokens() >= 1 && calls.AllowN(time.Now(), takes) {
+// take counts so many calls of a directive, or refuses. The log is told of a directive's first
+// refusal only: who makes too many calls makes too many lines.
+func (r *rates) take(directive string, calls int) error {
+	c := r.of(directive)
+	if c.Tokens() >= 1 && c.AllowN(time.Now(), calls) {
 		return nil
 	}
-	return refusef(http.StatusTooManyRequests, "the calls of %s that cost nothing, such as lists of models, counts of tokens and calls that fail, are more than [budget] free_calls: %d a minute, and %d at once; try again in a minute",
-		x.directive, x.g.config.Shared.perMinute, 10*x.g.config.Shared.perMinute)
+	e := refusef(http.StatusTooManyRequests, r.what+": %d a minute, and %d at once; try again in a minute", directive, r.perMinute, 10*r.perMinute)
+	e.after, e.told = time.Minute, c.said.Swap(true)
+	return e
+}
+
+// counted refuses a call of a directive that made too many: the provider's patience with the
+// host's key is everybody's. A call that costs nothing by its kind counts as such; another one
+// as that it is, and when it has ended so.
+func (x *exchange) counted() error {
+	shared := x.g.config.Shared
+	if x.endpoint == nil || x.endpoint.free {
+		return shared.unpaid.take(x.directive, 1)
+	}
+	if err := shared.unpaid.take(x.directive, 0); err != nil {
+		return err
+	}
+	return shared.paid.take(x.directive, 1)
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -40,7 +41,7 @@ func TestMemoryOfAll(t *testing.T) {
 		}
 		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":1,"output_tokens":1}}`)
 	})
-	shared := NewShared(1000)
+	shared := NewShared(100_000, 1000)
 	shared.pool = semaphore.NewWeighted(pool)
 	all := workers(t, up.URL, shared, "D-1", "D-2", "D-3", "D-4", "D-5")
 	var mu sync.Mutex
@@ -137,7 +138,7 @@ func TestCallsWithoutPrice(t *testing.T) {
 		fails bool
 	}{{"lists of models", list, false}, {"counts of tokens", count, false}, {"calls that fail", work, true}} {
 		t.Run(c.name, func(t *testing.T) {
-			all := workers(t, up.URL, NewShared(1), "D-1", "D-1", "D-2")
+			all := workers(t, up.URL, NewShared(100_000, 1), "D-1", "D-1", "D-2")
 			expect := func(f *fence, call func(*fence) (int, string, error), want int) string {
 				t.Helper()
 				status, body, err := call(f)
@@ -162,5 +163,45 @@ func TestCallsWithoutPrice(t *testing.T) {
 			}
 			expect(all[2], c.call, passed)
 		})
+	}
+}
+
+// TestCheapCalls: calls that cost next to nothing are bounded by the directive, whichever worker
+// makes them; the refusal says until when, and the log says it once. Another directive's go on.
+func TestCheapCalls(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	up := newStandIn(t, func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":1,"output_tokens":1}}`)
+	})
+	all := workers(t, up.URL, NewShared(1, 100_000), "D-1", "D-1", "D-2")
+	for i := range 20 {
+		response, err := all[i%2].client.Post("http://gateway/anthropic/v1/messages", "application/json", strings.NewReader(messageBody))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if i < 10 {
+			if response.StatusCode != 200 {
+				t.Fatalf("call %d: %s %s", i, response.Status, body)
+			}
+			continue
+		}
+		if response.StatusCode != 429 || response.Header.Get("Retry-After") != "60" || !strings.Contains(string(body), "[budget] calls: 1 a minute, and 10 at once") {
+			t.Errorf("call %d: %s %v %s", i, response.Status, response.Header, body)
+		}
+	}
+	if n := calls.Load(); n != 10 {
+		t.Errorf("%d calls came to the provider", n)
+	}
+	if status, body, err := all[2].post("/anthropic/v1/messages", messageBody); status != 200 || err != nil {
+		t.Errorf("another directive's: %d %s %v", status, body, err)
+	}
+	all[0].stop() // a call is logged after its answer
+	all[1].stop()
+	if text := all[0].log.String() + all[1].log.String(); strings.Count(text, "[budget] calls") != 1 || strings.Count(text, "model call") != 11 {
+		t.Errorf("the log is\n%s", text)
 	}
 }

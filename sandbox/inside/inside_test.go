@@ -153,7 +153,7 @@ func TestThroughTheRealGateway(t *testing.T) {
 	}
 	defer meter.Close()
 	g, err := gw.Listen(gw.Config{
-		Meter: meter, Shared: gw.NewShared(60), Prices: prices, Allowlist: true,
+		Meter: meter, Shared: gw.NewShared(60, 60), Prices: prices, Allowlist: true,
 		Directive: func() string { return "D-1" }, Budget: func(string) gw.Budget { return gw.Budget{} },
 	})
 	if err != nil {

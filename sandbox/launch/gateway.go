@@ -22,7 +22,8 @@ import (
 // openMeter opens the count of what directives use, and makes what else all gateways of the
 // launch share.
 func (l *launch) openMeter() (s service, err error) {
-	l.shared = gateway.NewShared(l.spec.Settings.Budget.FreeCalls)
+	budget := l.spec.Settings.Budget
+	l.shared = gateway.NewShared(budget.Calls, budget.FreeCalls)
 	if l.meter, err = gateway.OpenMeter(filepath.Join(l.spec.Bare, runstate.MeterPath)); err != nil {
 		return s, err
 	}

@@ -77,7 +77,7 @@ func newCompany(t *testing.T, agents int, directives ...string) *company {
 	c.launch = &launch{
 		spec: Spec{Bare: bare, Settings: settings, State: filepath.Join(dir, "state"), Messages: io.Discard, Getenv: func(string) string { return "" },
 			Payload: Payload{Model: "script", Once: true}},
-		log: zerolog.New(&c.log), file: io.Discard, lock: lock, scratch: scratch, meter: meter, shared: gateway.NewShared(settings.Budget.FreeCalls), name: "host",
+		log: zerolog.New(&c.log), file: io.Discard, lock: lock, scratch: scratch, meter: meter, shared: gateway.NewShared(settings.Budget.Calls, settings.Budget.FreeCalls), name: "host",
 		book: &lease.Book{Repo: git.Open(bare), Settings: settings, Launcher: "host"},
 	}
 	var doc strings.Builder
