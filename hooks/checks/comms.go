@@ -117,7 +117,7 @@ func appended(d *document, pruned []comms.Range) error {
 	}
 	d.reportAll(comms.CheckAgentStatus(d.old, d.new))
 	d.reportAll(comms.CheckRoom(d.old, d.new, comms.MaxAnswers))
-	d.reportAll(comms.CheckShares(d.old, d.new))
+	d.reportAll(comms.CheckShares(d.old, d.new, d.pass.Push.Lease.Directive))
 	if err := leasedEntries(d.pass, d.tip, d.old, d.new); err != nil {
 		return err
 	}

@@ -232,7 +232,7 @@ func FuzzFold(f *testing.F) {
 		if ds := append(CheckAgentChange(data, out, pruned), CheckRoom(data, out, MaxAnswers)...); len(ds) != 0 {
 			t.Fatalf("the agent may not push what is folded: %v", ds)
 		}
-		if ds := CheckShares(data, out); len(ds) != 0 {
+		if ds := CheckShares(data, out, ""); len(ds) != 0 {
 			t.Fatalf("the agent may not push what is folded: %v", ds)
 		}
 		if len(doc.Open()) < len(got.Open()) {

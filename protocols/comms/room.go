@@ -39,7 +39,7 @@ func CheckRoom(old, new []byte, most int) []diag.Diagnostic {
 	}
 	f := &findings{}
 	f.add(after.layout.parts[reports].line, 0, ruleAgentRoom,
-		fmt.Sprintf("leave out the oldest reports, and end the commit message with a trailer such as %s: R-1..R-40", PruneTrailer),
+		fmt.Sprintf("leave out the oldest reports, a worker with a lease those on its own directive, and end the commit message with a trailer such as %s: R-1..R-40", PruneTrailer),
 		"Reports and Questions would take %d bytes; they may take %d", after.answers(), most)
 	return *f
 }

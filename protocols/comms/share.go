@@ -188,8 +188,9 @@ func rangesOf(ids map[int]bool) (list []Range) {
 
 // CheckShares holds what an agent made of COMMS.md to the shares of directives: one that grew
 // has no more than its share, as long as some of its reports may go; and its questions are
-// one, and small.
-func CheckShares(old, new []byte) []diag.Diagnostic {
+// one, and small. A worker with the lease of own may take out that one's reports alone; "" is an
+// agent without one.
+func CheckShares(old, new []byte, own string) []diag.Diagnostic {
 	after, err := parseSound(new)
 	if err != nil {
 		return nil // CheckAgentChange says so
@@ -201,8 +202,7 @@ func CheckShares(old, new []byte) []diag.Diagnostic {
 	for _, e := range after.layout.parts[reports].entries {
 		whose := sharers[e.id]
 		if is[whose] > max(share, was[whose]) && keep[e.id] == "" {
-			f.add(e.line, 0, ruleAgentShare,
-				fmt.Sprintf("take its oldest reports out, with a trailer such as %s: %s; the PM makes shares larger by taking out directives that are done", PruneTrailer, name('R', e.id)),
+			f.add(e.line, 0, ruleAgentShare, after.shareHint(whose, own, func(id int) bool { return sharers[id] == whose && keep[id] == "" }),
 				"Reports and Questions on %s would take %d bytes; of %d, which all have, its share is %d", whose, is[whose], after.room(), share)
 			is[whose] = 0 // once
 		}
@@ -221,4 +221,20 @@ func CheckShares(old, new []byte) []diag.Diagnostic {
 		}
 	}
 	return *f
+}
+
+// shareHint says how what would be in a share that is full fits: by taking out the oldest of its
+// reports that may go, or, where those are none of the worker's, by saying it elsewhere or not.
+func (doc *Document) shareHint(whose, own string, may func(id int) bool) string {
+	const larger = "the PM makes shares larger by taking out directives that are done"
+	for _, r := range doc.Reports {
+		if may(r.ID) && (own == "" || r.Directive == own) {
+			return fmt.Sprintf("take its oldest reports out, with a trailer such as %s: %s; %s", PruneTrailer, name('R', r.ID), larger)
+		}
+	}
+	where := ""
+	if doc.Directive(own) != nil {
+		where = ", or say it in a report on " + own
+	}
+	return fmt.Sprintf("leave it out%s: a worker takes out reports on its own directive only, and the PM those on %s; %s", where, whose, larger)
 }

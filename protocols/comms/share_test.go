@@ -34,7 +34,7 @@ func TestShares(t *testing.T) {
 						t.Fatalf("%d of %d, round %d: %v", i, n, round, err)
 					}
 					ranges, err := ParsePrune("s\n\n" + PruneTrailers(removed))
-					if ds := append(CheckAgentChange(data, out, ranges), CheckShares(data, out)...); err != nil || len(ds) > 0 {
+					if ds := append(CheckAgentChange(data, out, ranges), CheckShares(data, out, "")...); err != nil || len(ds) > 0 {
 						t.Fatalf("%d of %d, round %d: %v %v", i, n, round, ds, err)
 					}
 					data = out
@@ -55,15 +55,40 @@ func TestShares(t *testing.T) {
 	for i := range 4 {
 		data = fmt.Appendf(data, "\n### R-%d 2026-11-21T12:00:00Z D-1 INFO\n%s\n", i+1, long[:6000])
 	}
-	if ds := CheckShares(listing(13), data); len(ds) != 1 || !strings.Contains(ds[0].Message, "its share is 13107") {
+	if ds := CheckShares(listing(13), data, ""); len(ds) != 1 || !strings.Contains(ds[0].Message, "its share is 13107") {
 		t.Errorf("more than a share: %v", ds)
 	}
 	for name, text := range map[string]string{
 		"two":   "\n### Q-1 2026-11-21T12:00:00Z D-1\na\n\n### Q-2 2026-11-21T12:00:00Z D-1\nb\n",
 		"large": "\n### Q-1 2026-11-21T12:00:00Z D-1\n" + long[:3000] + "\n",
 	} {
-		if ds := CheckShares(listing(1), []byte(string(listing(1))+"\n## Questions\n"+text)); len(ds) != 1 {
+		if ds := CheckShares(listing(1), []byte(string(listing(1))+"\n## Questions\n"+text), ""); len(ds) != 1 {
 			t.Errorf("%s questions: %v", name, ds)
+		}
+	}
+}
+
+// TestShareRemedies: what the gate advises is what its leases let a worker do: it takes out reports
+// on its own directive only.
+func TestShareRemedies(t *testing.T) {
+	long := strings.Repeat("word ", 3000)
+	full := func(directive string) []byte {
+		data := listing(12)
+		for i := range 4 {
+			data = fmt.Appendf(data, "\n### R-%d 2026-11-21T12:00:00Z %s INFO\n%s\n", i+1, directive, long[:6000])
+		}
+		return data
+	}
+	for _, c := range []struct{ directive, own, want string }{
+		{"-", "", "take its oldest reports out, with a trailer such as Comms-Prune: R-1; "},
+		{"D-1", "D-1", "take its oldest reports out, with a trailer such as Comms-Prune: R-1; "},
+		{"-", "D-1", "leave it out, or say it in a report on D-1: a worker takes out reports on its own directive only, and the PM those on -; "},
+		{"-", "D-99", "leave it out: a worker takes out reports on its own directive only, "},
+		{"D-98", "D-99", "leave it out: a worker takes out reports on its own directive only, and the PM those on directives that are gone; "},
+		{"D-99", "D-99", "take its oldest reports out, with a trailer such as Comms-Prune: R-1; "},
+	} {
+		if ds := CheckShares(listing(12), full(c.directive), c.own); len(ds) != 1 || !strings.HasPrefix(ds[0].Hint, c.want) {
+			t.Errorf("reports on %s, of a worker with %q: %+v", c.directive, c.own, ds)
 		}
 	}
 }
