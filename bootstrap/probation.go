@@ -227,7 +227,7 @@ func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err
 		printf '%s\n' "$2/objects" >remote.git/objects/info/alternates
 		export GIT_DIR="$1/remote.git" GIT_INDEX_FILE="$1/index"
 		export GIT_AUTHOR_NAME=Ward GIT_AUTHOR_EMAIL=ward@localhost GIT_COMMITTER_NAME=Ward GIT_COMMITTER_EMAIL=ward@localhost
-		admit() { git ls-files -z --format='0 %(objectname)%x09%(path)' -- ':(glob)**/.gitignore' 'probation-*.txt/*' | git update-index -z --index-info; }
+		admit() { git ls-files -z --format='0 %(objectname)%x09%(path)' -- ':(glob)**/.gitignore' 'probation-*.txt' 'probation-*.txt/*' | git update-index -z --index-info; }
 		git read-tree "$4"
 		admit
 		git update-ref "$3" "$(git commit-tree -p "$4" -m 'main of a probation' "$(git write-tree)")"

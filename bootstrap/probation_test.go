@@ -1,6 +1,8 @@
 package bootstrap_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +121,11 @@ func TestProbationPassed(t *testing.T) {
 	s := newSite(t, steadily, `probation = true`)
 	s.Commit(".gitignore", "*.txt\n")
 	s.Commit("probation-2.txt/in/the/way", "x\n")
+	if err := os.Symlink("notes.txt", filepath.Join(s.Work, "probation-1.txt")); err != nil {
+		t.Fatal(err)
+	}
+	s.Git("add", "--force", "probation-1.txt")
+	s.Git("commit", "--quiet", "--message", "a link in the way")
 	s.Git("push", "--quiet", "origin", s.project)
 	s.held(s.head())
 	s.branch("agent/x", diligent+"signal() { :; }\n"+diligence)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -11,8 +12,9 @@ import (
 )
 
 // inform puts an INFO report at the end of COMMS.md of origin's control branch, once for
-// each key. Working tree and index are left alone.
-func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
+// each key: on the directive whose lease the worker has, "" for none. Working tree and index are
+// left alone.
+func inform(ctx context.Context, tree *worktree.Tree, lease, text, key string) error {
 	names, err := tree.Branches(ctx)
 	if err != nil {
 		return err
@@ -30,7 +32,7 @@ func inform(ctx context.Context, tree *worktree.Tree, text, key string) error {
 		if err != nil || strings.Contains(string(data), "\n"+key+"\n") {
 			return true, err // it was delivered before
 		}
-		report := comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info, Text: key + "\n\n" + text}
+		report := comms.NewReport{Time: time.Now(), Directive: cmp.Or(lease, "-"), Status: comms.Info, Text: key + "\n\n" + text}
 		amended, err := comms.Amend(data, report, comms.Answers(comms.MaxAnswers))
 		if err != nil {
 			return false, err

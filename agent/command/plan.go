@@ -22,6 +22,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/plan"
 	"git-ward/vm"
 )
@@ -209,8 +210,10 @@ func (o *planOptions) runner(ctx context.Context, env *cli.Env, tree *worktree.T
 		Tree: tree, Log: log, Task: o.task, Again: o.again, Redact: redact,
 		Box: &tool.Box{Dir: tree.Dir, State: state, Env: os.Environ(), Timeout: set.Agent.BashTimeout.Duration,
 			OutputSize: set.Agent.OutputSize, WriteSize: set.Limits.BlobSize},
-		Message: func(ctx context.Context, text, key string) error { return inform(ctx, tree, text, key) },
-		Submit:  func(ctx context.Context, _ string) error { return submit(ctx, tree) },
+		Message: func(ctx context.Context, text, key string) error {
+			return inform(ctx, tree, env.Getenv(boot.LeaseVar), text, key)
+		},
+		Submit: func(ctx context.Context, _ string) error { return submit(ctx, tree) },
 		Close: func(ctx context.Context, id string) (string, error) {
 			now := time.Now()
 			path, err := tree.RecordPath(ctx, task.PostMortemPath(now, id))

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (b *branchRun) run(ctx context.Context) error {
 func (b *branchRun) report(ctx context.Context, why string) error {
 	l := b.deps.launch
 	commit := diag.Short(l.Commit)
-	r := comms.NewReport{Time: time.Now(), Directive: "-", Status: comms.Info,
+	r := comms.NewReport{Time: time.Now(), Directive: cmp.Or(b.deps.only, "-"), Status: comms.Info,
 		Text: fmt.Sprintf("Ready to merge: %s, commit %s, was built, validated and started, and main runs again. `git merge origin/%s` takes it. %s",
 			l.Branch, commit, l.Branch, why)}
 	if d := b.directive(); d != nil && b.own(d) {

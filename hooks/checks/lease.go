@@ -167,8 +167,9 @@ func directiveOf(ref string) string {
 }
 
 // leasedEntries holds what the agent appends to control's COMMS.md, and takes away, to its
-// lease: a worker reports and asks about its own directive, and says what concerns none;
-// about one that a worker has nobody else reports. On a branch of its own, whose COMMS.md
+// lease: a worker reports and asks about its own directive, and about nothing else, or nobody
+// would know who speaks, and all would share its room; about one that a worker has nobody else
+// reports. On a branch of its own, whose COMMS.md
 // somebody may merge one day, a worker is held to the same. What the host folds comes from
 // the records, where the lease was asked for.
 func leasedEntries(pass *Pass, t *walk.Tip, old, new []byte) error {
@@ -178,7 +179,7 @@ func leasedEntries(pass *Pass, t *walk.Tip, old, new []byte) error {
 	own := pass.Push.Lease.Directive
 	for _, e := range changedEntries(old, new) {
 		pos := diag.Pos{Commit: t.New, Path: comms.Path, Line: e.line, Col: 1}
-		if own != "" && e.directive != own && !e.remark {
+		if own != "" && e.directive != own {
 			pass.Report(otherDirective(pos, t.Ref, own, fmt.Sprintf("%s is about %s", e.name, diag.Clean(e.directive))))
 			continue
 		}
@@ -200,7 +201,6 @@ func leasedEntries(pass *Pass, t *walk.Tip, old, new []byte) error {
 type changedEntry struct {
 	name, directive string
 	line            int
-	remark          bool // about no directive, and it closes none
 }
 
 func changedEntries(old, new []byte) (changed []changedEntry) {
@@ -214,7 +214,7 @@ func changedEntries(old, new []byte) (changed []changedEntry) {
 	}
 	for _, e := range was.list {
 		if !is.names[e.name] {
-			e.line, e.remark = 0, false // not its to take away
+			e.line = 0
 			changed = append(changed, e)
 		}
 	}
@@ -229,7 +229,7 @@ type entries struct {
 func entriesOf(doc *comms.Document) entries {
 	e := entries{names: map[string]bool{}}
 	for _, r := range doc.Reports {
-		e.list = append(e.list, changedEntry{r.Name(), r.Directive, r.Line, r.Directive == "-" && r.Status == comms.Info})
+		e.list = append(e.list, changedEntry{r.Name(), r.Directive, r.Line})
 	}
 	for _, q := range doc.Questions {
 		e.list = append(e.list, changedEntry{name: q.Name(), directive: q.Directive, line: q.Line})

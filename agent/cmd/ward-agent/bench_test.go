@@ -77,7 +77,7 @@ func serveGateway(t *testing.T, upstream string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return forward(t, gateway.Config{Meter: meter, Shared: gateway.NewShared(60), Prices: prices,
+	return forward(t, gateway.Config{Meter: meter, Shared: gateway.NewShared(120, 60), Prices: prices,
 		Anthropic: gateway.Provider{BaseURL: upstream, Key: k}, OpenAI: gateway.Provider{BaseURL: upstream, Key: k},
 		Models:    []string{"claude-test", "gpt-test"},
 		Directive: func() string { return "D-1" },
