@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/await"
+	"git-ward/internal/benchtest"
+	"git-ward/internal/gittest"
+	"git-ward/internal/process"
+	"git-ward/internal/runstate"
+	"git-ward/internal/tier"
+	"git-ward/protocols/loop"
+)
+
+// TestBenchIdle measures what a launch costs that has nothing to do: a minute of its process, with
+// one open directive and with a thousand, all of which wait for scratch/STOP.
+func TestBenchIdle(t *testing.T) {
+	tier.Full(t, "it measures")
+	benchtest.Only(t)
+	const minute = time.Minute
+	var one time.Duration
+	for _, n := range []int{1, 1000} {
+		p := gittest.New(t)
+		var list strings.Builder
+		for i := range n {
+			fmt.Fprintf(&list, "### D-%d: a file of its own\n\n- [ ] it is there (`test -s f%[1]d`)\n- work: f%[1]d\n\n", i+1)
+		}
+		p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+list.String()+"## Reports\n")
+		p.Write(loop.StopPath, "not now\n")
+		p.Git("add", "--all", "--force")
+		p.Git("commit", "--quiet", "--message", "directives that wait")
+		if out, err := p.Push("main"); err != nil {
+			t.Fatal(err, out)
+		}
+		p.Run(p.Work, "git-ward", "launch", "--unfenced", "--bare", p.Bare, "--detach", "--model", "script", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+		stop := func() { p.Try(p.Work, nil, "", "git-ward", "launch", "--stop", "--bare", p.Bare) }
+		t.Cleanup(stop)
+		await.True(t, "the launch is up", func() bool { _, up := runstate.Running(p.Bare); return up })
+		time.Sleep(10 * time.Second) // it measures: what a launch does at its start is none of it
+		pid, _ := runstate.Running(p.Bare)
+		before, ok := process.Read(pid)
+		if !ok {
+			t.Fatalf("process %d is gone", pid)
+		}
+		time.Sleep(minute)
+		now, ok := process.Read(pid)
+		if !ok {
+			t.Fatalf("process %d is gone", pid)
+		}
+		took := now.CPU + now.ChildrenCPU - before.CPU - before.ChildrenCPU
+		ratio := ""
+		if n == 1 {
+			one = took
+		} else {
+			ratio = benchtest.Ratio(took, max(one, time.Millisecond))
+		}
+		benchtest.Row(fmt.Sprintf("an idle launch, %d directives: processor time a minute", n), benchtest.MS(took), fmt.Sprintf("with one directive %s; it holds %d MiB", benchtest.MS(one), now.Memory>>20), ratio)
+		stop()
+	}
+}
