@@ -187,13 +187,18 @@ func list(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	known := correct.Known
-	if !all {
-		known = correct.Present
+	var lessons []lesson.Lesson
+	var left correct.Left
+	if all {
+		lessons, left, err = correct.Known(ctx, tree)
+	} else {
+		lessons, err = correct.Present(ctx, tree)
 	}
-	lessons, err := known(ctx, tree)
 	if err != nil {
 		return err
+	}
+	if len(left) > 0 {
+		fmt.Fprintln(env.Stderr, "git-ward: older lessons are not listed, by pushes or notes:", diag.Clean(left.String()))
 	}
 	printLessons(env, lessons, asJSON)
 	return nil

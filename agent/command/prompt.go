@@ -112,8 +112,8 @@ func (g *gatherer) gather(name string, kind prompt.Kind) (p *prompt.Prompt, orie
 	if p.Guidance, err = orient.Guidance(g.ctx, g.tree); err != nil || kind != prompt.Program {
 		return p, begun.Text(), err
 	}
-	lessons, err := correct.Remember(g.ctx, g.tree)
-	p.Lessons, _ = correct.Text(lessons)
+	lessons, left, err := correct.Remember(g.ctx, g.tree)
+	p.Lessons, _ = correct.Text(lessons, left)
 	return p, begun.Text(), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,55 +22,121 @@ import (
 // Only the host writes it (HOOK-5).
 const NotesRef = "refs/notes/lessons"
 
-// Bounds of what is remembered: notes read, and bytes of them.
+// Bounds of what is remembered: pushes of lessons that are looked at, notes read, and bytes of
+// them.
 const (
+	maxPushes    = 2000
 	maxNotes     = 20_000
 	maxNoteBytes = 64 << 20
 )
 
+// Left is by directive how many of its older pushes of lessons, or notes of them, were not
+// read for want of room; "" is what no directive alone brought.
+type Left map[string]int
+
+// String says it in the order of the directives, "" for nothing.
+func (l Left) String() string {
+	var parts []string
+	for _, directive := range slices.Sorted(maps.Keys(l)) {
+		parts = append(parts, fmt.Sprintf("%d of %s", l[directive], cmp.Or(directive, "several")))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Remember reads the lessons in refs/notes/lessons of a clone: the memory across
 // directives, whether their branches were merged or not. Lines that are no
 // lessons are left out: any branch's file gets there. The order is by date.
-func Remember(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
+//
+// The directives take turns, the newest of each first, so that one that pushes very many fills no
+// other's share. What there was no room for is left.
+func Remember(ctx context.Context, t *worktree.Tree) (list []lesson.Lesson, left Left, err error) {
 	if _, err := t.Git(ctx, "rev-parse", "--verify", "--quiet", NotesRef); err != nil {
 		if git.SaidNo(err) {
-			return nil, nil
+			return nil, nil, nil
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	out, err := t.GitInput(ctx, nil, nil, "ls-tree", "-r", "-z", "--full-tree", NotesRef)
+	left = Left{}
+	notes, err := notesInTurn(ctx, t, left)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	repo, err := t.Repo(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
 	m := memory{at: map[ownID]int{}}
-	total, notes := 0, 0
-	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		words := strings.Fields(line)
-		if len(words) < 4 {
-			continue
+	total := 0
+	for i, n := range notes {
+		if i == maxNotes {
+			for _, n := range notes[i:] {
+				left[n.directive]++
+			}
+			break
 		}
-		_, data, err := batch.Read(words[2], maxNoteBytes-int64(total))
+		_, data, err := batch.Read(n.blob, maxNoteBytes-int64(total))
 		var large *git.TooLarge
 		if errors.As(err, &large) || errors.Is(err, git.ErrMissing) {
+			left[n.directive]++
 			continue // what cannot be remembered stops nobody from working
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if notes, total = notes+1, total+len(data); notes > maxNotes {
-			break
-		}
+		total += len(data)
 		m.note(data)
 	}
-	all := m.list
-	slices.SortStableFunc(all, func(a, b lesson.Lesson) int { return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(a.ID, b.ID)) })
-	return all, nil
+	list = m.list
+	slices.SortStableFunc(list, func(a, b lesson.Lesson) int { return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(a.ID, b.ID)) })
+	return list, left, nil
+}
+
+// note is one of refs/notes/lessons, as the newest push that brought some of it left it.
+type note struct{ directive, path, blob string }
+
+// notesInTurn are the notes that there is room to look at: the newest of each directive, then the
+// one before it. The host says in the message of each commit of notes whose it brings.
+func notesInTurn(ctx context.Context, t *worktree.Tree, left Left) ([]note, error) {
+	out, err := t.Git(ctx, "rev-list", "--no-commit-header", "--format=%H %(trailers:key="+lesson.TrailerOf+",valueonly,separator=%x20)", NotesRef)
+	if err != nil {
+		return nil, err
+	}
+	var pushes []note // newest first; the blob is the commit
+	for line := range strings.Lines(out) {
+		commit, directive, _ := strings.Cut(strings.TrimSpace(line), " ")
+		pushes = append(pushes, note{directive: directive, blob: commit})
+	}
+	pushes = takeTurns(pushes, func(n note) string { return n.directive })
+	for _, n := range pushes[min(len(pushes), maxPushes):] {
+		left[n.directive]++
+	}
+	var in strings.Builder
+	by := map[string]string{}
+	for _, n := range pushes[:min(len(pushes), maxPushes)] {
+		by[n.blob] = n.directive
+		in.WriteString(n.blob + "\n")
+	}
+	raw, err := t.GitInput(ctx, nil, []byte(in.String()), "diff-tree", "--stdin", "--root", "-r", "--raw", "--no-renames", "--no-abbrev")
+	if err != nil {
+		return nil, err
+	}
+	var notes []note
+	directive, known := "", map[string]bool{}
+	for line := range strings.Lines(string(raw)) {
+		change, path, is := strings.Cut(strings.TrimSpace(line), "\t")
+		words := strings.Fields(change)
+		switch {
+		case !is:
+			directive = by[change]
+		case len(words) < 5 || words[3] == git.Zero || known[path]:
+		default:
+			known[path] = true
+			notes = append(notes, note{directive, path, words[3]})
+		}
+	}
+	return takeTurns(notes, func(n note) string { return n.directive }), nil
 }
 
 // memory merges lessons by id, each directive's for itself: an id has 48 bits, and who looks for
@@ -162,22 +229,22 @@ func Note(ctx context.Context, t *worktree.Tree, list []lesson.Lesson) (int, err
 
 // Known are the lessons that hold in the tree, and those that are remembered besides. What
 // the tree says of a lesson counts: it may be applied elsewhere, and not here.
-func Known(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
+func Known(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, Left, error) {
 	all, err := Present(ctx, t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	own := map[ownID]bool{}
 	for _, l := range all {
 		own[ownID{l.TaskID, l.ID}] = true
 	}
-	remembered, err := Remember(ctx, t)
+	remembered, left, err := Remember(ctx, t)
 	for _, l := range remembered {
 		if !own[ownID{l.TaskID, l.ID}] {
 			all = append(all, l)
 		}
 	}
-	return all, err
+	return all, left, err
 }
 
 // maxLessonBytes and maxLessons bound what a prompt tells of earlier directives; maxLesson and
@@ -191,7 +258,7 @@ const (
 
 // Text is the newest lessons as Markdown, and how many they are. The directives take turns, so
 // that one whose lessons are many, long or dated in the future leaves room for the others'.
-func Text(list []lesson.Lesson) (text string, told int) {
+func Text(list []lesson.Lesson, left Left) (text string, told int) {
 	var b strings.Builder
 	for _, l := range inTurn(list) {
 		line := fmt.Sprintf("- %s (%s, %s): %s [%s]\n", diag.Cut(l.ID, maxName), diag.Cut(diag.Clean(l.TaskID), maxName), l.Status,
@@ -205,20 +272,35 @@ func Text(list []lesson.Lesson) (text string, told int) {
 	if told == 0 {
 		return "", 0
 	}
-	return "# Lessons of earlier directives\n\nThe newest of each directive first; those of branches that are not merged are among them.\n\n" + b.String(), told
+	return "# Lessons of earlier directives\n\nThe newest of each directive first; those of branches that are not merged are among them.\n\n" + b.String() + left.line(), told
 }
 
 // inTurn are the lessons, the newest of each directive first, then the one before it.
-func inTurn(list []lesson.Lesson) (turns []lesson.Lesson) {
-	round := map[string]int{} // by directive, how many of it there are
-	var rounds [][]lesson.Lesson
-	for _, l := range slices.Backward(list) {
-		n := round[l.TaskID]
-		round[l.TaskID]++
+func inTurn(list []lesson.Lesson) []lesson.Lesson {
+	list = slices.Clone(list)
+	slices.Reverse(list)
+	return takeTurns(list, func(l lesson.Lesson) string { return l.TaskID })
+}
+
+// line says in a prompt what was left, "" for nothing.
+func (l Left) line() string {
+	if len(l) == 0 {
+		return ""
+	}
+	return "\nOlder lessons that were not read for want of room, by pushes or notes: " + diag.Cut(diag.Clean(l.String()), maxLesson) + ".\n"
+}
+
+// takeTurns orders a list so that those whose parts it has take turns, each in its own order.
+func takeTurns[T any](list []T, of func(T) string) []T {
+	round := map[string]int{} // by whose, how many there are
+	var rounds [][]T
+	for _, x := range list {
+		n := round[of(x)]
+		round[of(x)]++
 		if n == len(rounds) {
 			rounds = append(rounds, nil)
 		}
-		rounds[n] = append(rounds[n], l)
+		rounds[n] = append(rounds[n], x)
 	}
 	return slices.Concat(rounds...)
 }

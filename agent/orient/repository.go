@@ -57,7 +57,7 @@ func repository(ctx context.Context, o Options) (*Repository, error) {
 	if r.Artifacts, err = artifacts(ctx, t); err != nil {
 		return nil, err
 	}
-	if r.Lessons, err = correct.Known(ctx, t); err != nil {
+	if r.Lessons, _, err = correct.Known(ctx, t); err != nil {
 		return nil, err
 	}
 	if r.Earlier, err = earlier(ctx, o); err != nil {

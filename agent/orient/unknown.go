@@ -95,7 +95,7 @@ func (u *Unknown) ask(ctx context.Context, o Options, may bool) {
 // What of that cannot be read is left out.
 func Finder(ctx context.Context, o Options) (*lookup.Finder, error) {
 	r := new(Repository)
-	r.Lessons, _ = correct.Known(ctx, o.Tree)
+	r.Lessons, _, _ = correct.Known(ctx, o.Tree)
 	r.Earlier, _ = earlier(ctx, o)
 	f := &lookup.Finder{Tree: o.Tree, Texts: append(r.texts(), ownTexts(ctx, o.Tree)...)}
 	return f, context.Cause(ctx)

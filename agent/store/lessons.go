@@ -18,7 +18,7 @@ import (
 
 // Remembered reads the lessons of all earlier directives, merged or not, as of
 // the last fetch (LES-2).
-func (s *Store) Remembered(ctx context.Context) ([]lesson.Lesson, error) {
+func (s *Store) Remembered(ctx context.Context) ([]lesson.Lesson, correct.Left, error) {
 	return correct.Remember(ctx, s.main.tree())
 }
 

@@ -21,14 +21,14 @@ import (
 // learnt nothing. A memory that cannot be read must not keep every directive from
 // being worked on: that is logged.
 func recall(ctx context.Context, s *store.Store, log zerolog.Logger) string {
-	list, err := s.Remembered(ctx)
+	list, left, err := s.Remembered(ctx)
 	if err != nil {
 		log.Warn().Err(err).Msg("the lessons of earlier directives cannot be read")
 		return ""
 	}
-	text, told := correct.Text(list)
+	text, told := correct.Text(list, left)
 	if told > 0 {
-		log.Info().Int("lessons", len(list)).Int("told", told).Msg("read the lessons of earlier directives")
+		log.Info().Int("lessons", len(list)).Int("told", told).Stringer("left", left).Msg("read the lessons of earlier directives")
 	}
 	return text
 }

@@ -5,6 +5,8 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/lesson"
+	"git-ward/protocols/uow"
 )
 
 // Entry is a record to append and what else its push, once accepted, changes.
@@ -155,6 +157,7 @@ func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
 	for _, l := range e.Lessons {
 		lessons.add(l.Commit, l.Lines...)
 	}
+	lessons.of = lessonsOf(e.Lessons)
 	var updates []git.RefUpdate
 	for _, n := range []*notes{&audit, &lessons} {
 		u, err := n.build(e.Record)
@@ -166,4 +169,25 @@ func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
 		}
 	}
 	return updates, nil
+}
+
+// lessonsOf is the one directive whose lessons a push brings, "" for none or several.
+func lessonsOf(list []LessonNote) (directive string) {
+	for _, note := range list {
+		for _, line := range note.Lines {
+			said, _ := lesson.Parse([]byte(line + "\n"))
+			for _, l := range said {
+				if !isDirective(l.TaskID) || directive != "" && directive != l.TaskID {
+					return ""
+				}
+				directive = l.TaskID
+			}
+		}
+	}
+	return directive
+}
+
+func isDirective(name string) bool {
+	_, err := uow.ParseID(name + ".1")
+	return err == nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"git-ward/internal/git"
+	"git-ward/protocols/lesson"
 )
 
 // notes collects lines for a notes ref and builds its next commit: one commit a
@@ -20,6 +21,7 @@ import (
 type notes struct {
 	writer *Writer
 	ref    string
+	of     string   // the directive whose the lines are; "" for none, or several
 	fresh  bool     // start from an empty tree
 	last   int64    // position of the newest record
 	order  []string // annotated objects, in order
@@ -69,6 +71,9 @@ func (n *notes) build(last *Record) (git.RefUpdate, error) {
 		return u, nil
 	}
 	message := fmt.Sprintf("Notes added by push %d", last.ID)
+	if n.of != "" { // who reads a share of each directive's finds them without reading all
+		message += "\n\n" + lesson.TrailerOf + ": " + n.of
+	}
 	u.New, err = n.writer.repo.CommitTree(git.Ward, tree, u.Old, last.Time, message)
 	return u, err
 }

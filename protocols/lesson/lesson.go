@@ -28,6 +28,9 @@ const (
 // Trailer names, in a commit's message, the lesson that the commit carries out.
 const Trailer = "Ward-Lesson"
 
+// TrailerOf names, in the message of a commit of notes, the directive whose lessons it brings.
+const TrailerOf = "Ward-Lessons-Of"
+
 // Lesson is a line of lessons.jsonl. Two lessons of one id are the same in all
 // but Status and Reason, and can be compared with ==.
 type Lesson struct {
