@@ -129,8 +129,11 @@ const maxTarget = 4095
 func (l *links) bad(pass *Pass, tree, link, target string) (what string, err error) {
 	if !pass.Push.Principal.Fenced() {
 		to, what, err := l.follow(pass, tree, path.Dir(link), target)
-		if err != nil || what == intoGit || what == "" && dotGit().Covers(to) {
+		switch {
+		case err != nil || what == intoGit || what == "" && dotGit().Covers(to):
 			return intoGit, err
+		case what == bySpent && l.followed == maxFollowed+1: // a warning says it once
+			return what + ": neither it nor any link behind it is followed", nil
 		}
 		return "", nil
 	}
@@ -184,6 +187,7 @@ const (
 	intoProtected = "a path that only the PM may change"
 	onTheWay      = "and stands on the way to a path that only the PM may change"
 	toTheWay      = "on the way to a path that only the PM may change"
+	bySpent       = "by more names than are looked up in one push"
 )
 
 // maxHops bounds the links on the way of one link, as Linux does; maxFollowed the
@@ -224,7 +228,7 @@ func (l *links) follow(pass *Pass, tree, dir, target string) (to, what string, e
 			continue
 		}
 		if l.followed++; l.followed > maxFollowed {
-			return "", "by more names than are looked up in one push", nil
+			return "", bySpent, nil
 		}
 		link, isLink, err := l.linkAt(pass, tree, at)
 		if errors.Is(err, errNothing) {
