@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/agent/correct"
 	"git-ward/internal/await"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
+	"git-ward/protocols/lesson"
 )
 
 func TestMain(m *testing.M) {
@@ -201,5 +203,18 @@ func TestBusy(t *testing.T) {
 	}
 	if files := p.Git("show", "--format=", "--name-only"); strings.Contains(files, "new") || strings.Contains(files, "src/code") {
 		t.Errorf("the commit took other work: %s", files)
+	}
+}
+
+// TestNotesAreNamed: the gate says in the commit of notes whose lessons a push of the agent's brought.
+func TestNotesAreNamed(t *testing.T) {
+	tier.First(t, "it builds the binaries for a guarded repository")
+	p := gittest.New(t)
+	learn(p, 1)
+	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-lessons"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := p.Run(p.Bare, "git", "log", "--format=%(trailers:key="+lesson.TrailerOf+",valueonly)", correct.NotesRef); strings.TrimSpace(got) != "D-1" {
+		t.Errorf("%q", got)
 	}
 }
