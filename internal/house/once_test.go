@@ -215,10 +215,10 @@ func refLoops(file *ast.File) map[string][]token.Pos {
 					moves = true
 				case "Mark":
 					looks = looks || len(n.Args) == 1
-				default:
-					looks = looks || isRepository(fun.X)
 				case "After", "NewTimer", "NewTicker", "Sleep", "Tick":
 					sleeps = sleeps || from != nil && from.Name == "time"
+				default:
+					looks = looks || isRepository(fun.X)
 				}
 				for _, arg := range n.Args {
 					if text, ok := literal(arg); ok && (text == "push" || text == "update-ref") {
