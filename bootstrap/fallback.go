@@ -97,10 +97,13 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	w.tellFallBack(t, what+" from "+w.called(boot.Main)+", commit "+diag.Short(t.commit)+": "+diag.Clean(why), t.commit, good)
 }
 
+// mainKind is the incident of a program of main that gave way.
+const mainKind = "main"
+
 // tellFallBack tells the PM that a commit's program gave way to that of another commit: once for
 // all watchers that take the other one for it.
 func (w *watcher) tellFallBack(t *target, what, fallen, good string) {
-	n := fallbackNotice("main", *t, fmt.Sprintf("The agent %s. It runs from the last commit that held, %s, until the code of %s moves; logs/errors.log says more.",
+	n := fallbackNotice(mainKind, *t, fmt.Sprintf("The agent %s. It runs from the last commit that held, %s, until the code of %s moves; logs/errors.log says more.",
 		what, diag.Short(good), w.called(boot.Main)))
 	n.Branch, n.ID = "", "gave way: "+diag.Short(fallen) // it is no directive's
 	w.notices.Tell(n)

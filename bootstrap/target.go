@@ -65,7 +65,7 @@ func (w *watcher) instead(ctx context.Context, t *target) (err error) {
 	if p := w.state.Pin; p != nil && p.Fallback && p.Main == t.code {
 		good = p.Commit
 	} else if commit, fallen := w.gaveWay(ctx); fallen == t.code {
-		if good = w.earlier(ctx, t.code); good != "" {
+		if good = w.earlier(ctx, t.code); good != "" && !w.notices.Told(mainKind) {
 			w.tellFallBack(t, "gave way from "+w.called(boot.Main)+", commit "+diag.Short(commit)+": it answers, and no directive moves by it, or it ends again and again", commit, good)
 		}
 	}

@@ -26,7 +26,7 @@ func TestAnswersAndDoesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := gittest.New(t)
-			configtest.Set(t, p.Bare, `[bootstrap] run = ["sh", "run.sh"]`, `[bootstrap] check = "3s"`)
+			configtest.Set(t, p.Bare, `[bootstrap] run = ["sh", "run.sh"]`)
 			p.Write("run.sh", honest+"\n")
 			directive := func(n string) string {
 				return "### D-" + n + ": a file\nMake f" + n + ".\n- [ ] it is there (`test -s f" + n + "`)\n- work: f" + n + "\n\n"
@@ -60,6 +60,7 @@ func TestAnswersAndDoesNothing(t *testing.T) {
 			p.Write("run.sh", "case \"$*\" in *.probation*) "+honest+";; esac\nread -r word <&3\necho \"SUCCESS $WARD_BRANCH $WARD_COMMIT $word\" >&3\n"+then+"\n")
 			p.Write("COMMS.md", strings.Replace(p.Git("show", "HEAD:COMMS.md"), "## Reports", directive("2")+"## Reports", 1))
 			bad := push("one that does nothing")
+			configtest.Set(t, p.Bare, `[bootstrap] check = "10s"`)
 			p.Run(p.Work, "git-ward", append(launch, "--detach")...)
 			t.Cleanup(func() { p.Try(p.Work, nil, "", "git-ward", "launch", "--stop", "--bare", p.Bare) })
 			await.True(t, "D-2 is done", func() bool {

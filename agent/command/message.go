@@ -65,5 +65,5 @@ func commitFile(ctx context.Context, tree *worktree.Tree, parent string, data []
 	batch := repo.Batch(ctx)
 	defer batch.Close()
 	who = who[:strings.LastIndexByte(who, '>')+1] // a time follows
-	return batch.Commit(who, parent, map[string][]byte{comms.Path: data}, time.Now(), "comms: report - INFO")
+	return batch.Commit(who, parent, map[string][]byte{comms.Path: data}, time.Now(), "comms: an INFO report")
 }

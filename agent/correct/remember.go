@@ -122,6 +122,17 @@ func notesInTurn(ctx context.Context, t *worktree.Tree, left Left) ([]note, erro
 	if err != nil {
 		return nil, err
 	}
+	tree, err := t.Git(ctx, "ls-tree", "-r", NotesRef)
+	if err != nil {
+		return nil, err
+	}
+	now := map[string]string{} // blobs by path: the history says only whose turn it is
+	for line := range strings.Lines(tree) {
+		entry, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if words := strings.Fields(entry); len(words) == 3 {
+			now[path] = words[2]
+		}
+	}
 	var notes []note
 	directive, known := "", map[string]bool{}
 	for line := range strings.Lines(string(raw)) {
@@ -130,10 +141,10 @@ func notesInTurn(ctx context.Context, t *worktree.Tree, left Left) ([]note, erro
 		switch {
 		case !is:
 			directive = by[change]
-		case len(words) < 5 || words[3] == git.Zero || known[path]:
+		case len(words) < 5 || now[path] == "" || known[path]:
 		default:
 			known[path] = true
-			notes = append(notes, note{directive, path, words[3]})
+			notes = append(notes, note{directive, path, now[path]})
 		}
 	}
 	return takeTurns(notes, func(n note) string { return n.directive }), nil

@@ -102,7 +102,7 @@ func (r *run) suspend(ctx context.Context, err error) error {
 	if waiting := stop.As(err, slices.Collect(maps.Keys(waits))...); waiting != nil {
 		return r.leave(ctx, waiting)
 	}
-	if stop.Is(err, stop.Suspended) && !r.deps.Journal.Holds() { // what is held takes it along
+	if stop.Is(err, stop.Suspended) && !r.deps.Journal.Holds() && r.deps.Journal.Last() != nil { // what is held takes it along
 		if planning, bad := r.deps.Work.Planning(ctx); planning || bad != nil {
 			return errors.Join(err, bad)
 		}

@@ -221,6 +221,9 @@ func (j *Journal) Hold(steps []uow.Input, world uow.World) error {
 	return nil
 }
 
+// Unhold gives up the steps that are held.
+func (j *Journal) Unhold() { j.Records, j.held = j.Pushed(), nil }
+
 // Pushed are the records that the remote has.
 func (j *Journal) Pushed() []*uow.Record {
 	return slices.Clip(j.Records[:len(j.Records)-len(j.held)])
@@ -244,8 +247,11 @@ func (j *Journal) Append(ctx context.Context, steps []uow.Input, world uow.World
 	if len(with) > 0 {
 		w = with[0]
 	}
-	held := j.held
-	j.Records, j.held = j.Pushed(), nil
+	held, records := j.held, j.Records
+	j.Unhold()
+	if opens := records[len(j.Records):]; j.tip == "" && len(opens) > 0 && world.Main != nil && opens[0].DirectiveHash != world.Main.DirectiveHash {
+		return stop.New(stop.Suspended, "%s was edited before its unit was opened", j.ID.Directive)
+	}
 	err := j.append(ctx, slices.Concat(held, steps), world, w)
 	if j.tip != "" || len(held) == 0 || !stop.Is(err, stop.Refused) {
 		return err

@@ -19,6 +19,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/record"
 )
 
@@ -126,7 +127,8 @@ func (s *Store) Environ() []string {
 		Tag(s.State),
 	}
 	// The proxies are the gateway's, which is the only way out in allow-list mode.
-	for _, name := range []string{"TMPDIR", "USER", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
+	// Whose lease the worker has says on what it may speak.
+	for _, name := range []string{boot.LeaseVar, "TMPDIR", "USER", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
 		if v := os.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -24,6 +24,7 @@ func (r *unitRun) finish(ctx context.Context, end cycle.End) error {
 	}
 	err := r.atOnce(ctx, end)
 	if err != nil { // no later push may bring the report: the unit may go on, such as after the PM's pause
+		r.unit.journal.Unhold()
 		r.ending, r.refined = nil, false
 		err = errors.Join(err, r.work.Withdraw(ctx))
 	}

@@ -1,11 +1,12 @@
 package maintain
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -100,50 +101,64 @@ func unreached(ctx context.Context, repo *git.Repo) (kinds, error) {
 	return all, err
 }
 
-// maxState bounds a file that says what is under way: FETCH_HEAD has a line for each ref.
-const maxState = 16 << 20
-
 // known are the entries of a repository whose objects rev-list knows, or that name none: packed-refs
 // and info/refs may say what a ref held before it was moved or deleted.
-var known = []string{"objects", "refs", "packed-refs", "info", "logs", "hooks", "ward"}
+var known = []string{"objects", "refs", "packed-refs", "info", "logs", "hooks", "ward", "lfs", "modules"}
 
 // underWay are the objects that files of a repository, and of its work trees, name: MERGE_HEAD,
 // FETCH_HEAD, what a rebase or a sequencer has to do. No list of these files would have them all:
-// every id in one that is not known counts.
+// every id in one that is not known counts. An index has its ids in another form, and rev-list
+// reads it.
 func underWay(dir string) (set, error) {
 	found := set{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it has come to its end meanwhile
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it has come to its end meanwhile
+			return nil
+		case err != nil:
 			return err
-		}
-		if filepath.Dir(path) == dir && slices.Contains(known, e.Name()) {
+		case filepath.Dir(path) == dir && slices.Contains(known, e.Name()):
 			if e.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		}
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
+		case !e.Type().IsRegular() || e.Name() == "index":
 			return nil
 		}
-		if info.Size() > maxState {
-			return fmt.Errorf("%s has %d MiB: what it names is not read, and nothing is freed; remove it if nobody wants it", path, info.Size()>>20)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f, err := os.Open(path)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
 			return err
 		}
-		for word := range bytes.FieldsFuncSeq(data, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }) {
-			if i, ok := parseID(string(word)); ok {
-				found[i] = true
-			}
-		}
-		return nil
+		defer f.Close()
+		return found.named(f)
 	})
 	return found, err
+}
+
+// named adds each id that a text has.
+func (s set) named(text io.Reader) error {
+	var word []byte
+	for r := bufio.NewReader(text); ; {
+		c, err := r.ReadByte()
+		if err == nil && strings.IndexByte("0123456789abcdef", c) >= 0 {
+			if len(word) <= 2*len(id{}) { // a longer one is none
+				word = append(word, c)
+			}
+			continue
+		}
+		if i, ok := parseID(string(word)); ok {
+			s[i] = true
+		}
+		if word = word[:0]; err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // garbage are the unreached objects that only the agent's former tips lead to: not what a

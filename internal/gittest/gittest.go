@@ -288,12 +288,16 @@ func (p *Pair) Object(kind, content string) string {
 func (p *Pair) Fsck() {
 	p.T.Helper()
 	for tries := 0; ; tries++ {
-		before := p.Run(p.Bare, "git", "for-each-ref")
+		// Maintenance packs objects, and takes them from where git looks for them.
+		stand := func() string {
+			return p.Run(p.Bare, "git", "for-each-ref") + p.Run(p.Bare, "git", "count-objects", "--verbose")
+		}
+		before := stand()
 		out, err := p.Try(p.Bare, nil, "", "git", "fsck", "--strict", "--no-dangling")
 		if err == nil {
 			break
 		}
-		if tries == 20 || p.Run(p.Bare, "git", "for-each-ref") == before {
+		if tries == 20 || stand() == before {
 			p.T.Fatalf("git fsck: %v\n%s", err, out)
 		}
 	}

@@ -3,8 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"git-ward/protocols/schedule"
@@ -44,17 +42,17 @@ func (h *Host) backoff(directive string) *backoff {
 // by another after a pause of its directive's, and touches no other.
 func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	h.unregister(j)
-	moved, err := h.movedBy(ctx, j)
-	quiet := j.err == nil || errors.Is(j.err, errSilent)
-	if h.Worked != nil && j.runs != "" && err == nil && (moved || quiet) {
-		h.Worked(ctx, j.runs, moved)
+	err := h.attend(ctx, j)
+	moved := err != nil || h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before
+	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && !moved && !j.runs.held && j.runs.commit != "" && h.Worked != nil {
+		h.Worked(ctx, j.runs.commit, false)
 	}
 	if errors.Is(j.err, errStopped) || errors.Is(j.err, errIdle) {
 		delete(h.backoffs, j.Directive)
 		return
 	}
 	if j.err == nil {
-		if err != nil || moved {
+		if moved {
 			delete(h.backoffs, j.Directive)
 			h.backoff(j.Directive).Until = time.Now().Add(firstPause)
 			return
@@ -73,28 +71,52 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	}
 }
 
-// movedBy reports whether a directive has moved since a worker began on it.
-func (h *Host) movedBy(ctx context.Context, j *Job) (bool, error) {
+// attend looks what has come of the program that a worker's agent runs: it held once the directive
+// has moved. One that answered that it is up and did nothing since is ended with its worker: what
+// hangs would keep its directive, and a slot, for as long as the launch has time.
+func (h *Host) attend(ctx context.Context, j *Job) error {
 	if _, err := h.look(ctx); err != nil {
-		return false, err
+		return err
 	}
-	return h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before, nil
+	now := h.refs.trace(ctx, h.Book.Repo, j.Directive)
+	h.mu.Lock()
+	p := &j.runs
+	held := ""
+	if p.commit != "" && !p.held && now != p.from {
+		p.held, held = true, p.commit
+	}
+	if j.next != "" {
+		from := now
+		if p.commit == "" {
+			from = j.before
+		}
+		p.commit, p.from, p.held, j.next = j.next, from, false, ""
+	}
+	silent := p.silent(h.Settings.Bootstrap.Check.Duration)
+	h.mu.Unlock()
+	if held != "" && h.Worked != nil {
+		h.Worked(ctx, held, true)
+	}
+	if silent {
+		h.end(j.Directive, errSilent)
+	}
+	return nil
 }
 
-// endSilent ends workers whose agents answered that they are up and did nothing since: what hangs
-// would keep its directive, and a slot, for as long as the launch has time.
-func (h *Host) endSilent(ctx context.Context) {
+// attendAll attends to the workers of which there may be something new.
+func (h *Host) attendAll(ctx context.Context) {
 	h.mu.Lock()
-	running := slices.Collect(maps.Values(h.running))
-	h.mu.Unlock()
-	for _, j := range running {
-		if !j.silent(h.Settings.Bootstrap.Check.Duration) {
-			continue
+	var list []*Job
+	for _, j := range h.running {
+		if h.turned && !j.runs.held || j.next != "" || j.runs.silent(h.Settings.Bootstrap.Check.Duration) {
+			list = append(list, j)
 		}
-		if moved, err := h.movedBy(ctx, j); err == nil && !moved {
-			h.end(j.Directive, errSilent)
-		} else {
-			j.Sign()
+	}
+	h.turned = false
+	h.mu.Unlock()
+	for _, j := range list {
+		if err := h.attend(ctx, j); err != nil {
+			h.Log.Error().Err(err).Str("directive", j.Directive).Msg("what has come of its program cannot be read")
 		}
 	}
 }

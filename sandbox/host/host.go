@@ -36,8 +36,8 @@ type Host struct {
 	// Run runs a worker to its end. When ctx ends, so does it, and nothing of it runs any
 	// more when Run returns.
 	Run func(ctx context.Context, j *Job) error
-	// Worked is told of a worker that has ended, and nobody stopped, which commit of main its
-	// agent ran, and whether the directive has moved meanwhile; nil: nobody.
+	// Worked is told which commit of main a worker's agent runs when the directive has moved by it,
+	// and when the worker has ended and it has not: without a sign of work; nil: nobody.
 	Worked func(ctx context.Context, commit string, moved bool)
 	// Idle is called when there is nothing to do; nil: nobody.
 	Idle func()
@@ -53,6 +53,7 @@ type Host struct {
 	moved   chan struct{} // something but a ref has
 	ended   chan *Job
 
+	turned   bool // a ref has moved since the workers were attended to
 	refs     refs
 	backoffs map[string]*backoff
 	began    map[int]bool // slots that have had a worker
@@ -82,7 +83,8 @@ func (h *Host) Serve(ctx context.Context) error {
 	for range left {
 		j := <-h.ended
 		h.unregister(j)
-		if j.Number == 1 { // as where it is the only one
+		h.attend(context.WithoutCancel(ctx), j) // what cannot be read now says nothing of its program
+		if j.Number == 1 {                      // as where it is the only one
 			err = errors.Join(err, j.err)
 		}
 	}
@@ -133,8 +135,8 @@ func (h *Host) loop(ctx context.Context) error {
 		case <-h.moved:
 			h.followed = time.Time{}
 		case <-time.After(pollInterval):
-			h.endSilent(ctx)
 		}
+		h.attendAll(ctx)
 	}
 }
 

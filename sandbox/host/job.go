@@ -25,9 +25,8 @@ type Job struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed when it has ended, its lease is given back, and the host knows
 	up     bool          // its payload has run
-	runs   string        // the commit of main that its agent says it runs, "" before
-	answer time.Time     // when it said so
-	sign   bool          // it has given a sign of work
+	runs   program       // what its agent runs
+	next   string        // the commit that its agent said last that it runs, until the host has seen to it; "" for none
 	text   string        // the hash of the directive's, as it was seen last
 	waits  bool          // it says that it only waits
 	idle   time.Time     // since when there is nothing to do; zero where there is
@@ -92,32 +91,40 @@ func (j *Job) Up() {
 	j.up = true
 }
 
+// program is what a worker's agent runs, and what has come of it.
+type program struct {
+	commit string    // of main, by the agent's answer that it is up; "" before
+	answer time.Time // when it came
+	from   trace     // of the directive then
+	sign   bool      // it has given a sign of work
+	held   bool      // the directive has moved since
+}
+
 // Runs says which commit of main the worker's agent runs, by its answer that it is up.
 func (j *Job) Runs(commit string) {
 	j.host.mu.Lock()
-	defer j.host.mu.Unlock()
-	j.runs, j.answer = commit, time.Now()
+	j.next, j.runs.answer, j.runs.sign = commit, time.Now(), false
+	j.host.mu.Unlock()
+	j.host.nudge()
 }
 
 // Sign says that the worker has given a sign of work.
 func (j *Job) Sign() {
 	j.host.mu.Lock()
 	defer j.host.mu.Unlock()
-	j.sign = true
+	j.runs.sign = true
 }
 
 // silent reports whether the worker's agent has answered, and has not shown any work for so long.
-func (j *Job) silent(long time.Duration) bool {
-	j.host.mu.Lock()
-	defer j.host.mu.Unlock()
-	return j.runs != "" && !j.sign && time.Since(j.answer) > long
+func (p *program) silent(long time.Duration) bool {
+	return p.commit != "" && !p.sign && !p.held && time.Since(p.answer) > long
 }
 
 // Waits says whether the worker only waits for something, by its own word. It is a sign of work.
 func (j *Job) Waits(yes bool) {
 	j.host.mu.Lock()
 	was := j.waits
-	j.waits, j.sign = yes, true
+	j.waits, j.runs.sign = yes, true
 	j.host.mu.Unlock()
 	if yes && !was {
 		j.host.nudge()

@@ -52,7 +52,7 @@ func (h *Host) look(ctx context.Context) (moved bool, err error) {
 			return false, err
 		}
 	}
-	r.marks = marks
+	r.marks, h.turned = marks, true
 	return true, nil
 }
 

@@ -57,11 +57,8 @@ func stays(ctx context.Context, gate *os.File) error {
 		case <-look.C:
 		}
 		now, err := os.Stat(gate.Name())
-		if err != nil {
-			return err
-		}
-		if !os.SameFile(held, now) {
-			return diag.Hint(fmt.Errorf("%s is another directory than the one that this launch began with", gate.Name()),
+		if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(held, now) { // any other error may pass
+			return diag.Hint(fmt.Errorf("%s is not the directory any more that this launch began with", gate.Name()),
 				"the repository was moved or replaced: launch again")
 		}
 	}

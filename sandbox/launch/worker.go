@@ -50,8 +50,8 @@ func (l *launch) openHost() {
 // directives, before it gives way.
 const maxIdle = 3
 
-// worked writes down what workers' ends say of the program that they ran: it held where the
-// directive has moved, and gives way where that does not happen again and again (BOOT-2).
+// worked writes down what became of the program that workers run: it held where the directive has
+// moved, and gives way where workers end without any sign of work again and again (BOOT-2).
 func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
 	book := lastgood.Book{Bare: l.spec.Bare, Control: l.spec.Settings.Control}
 	idle := map[string]int{}

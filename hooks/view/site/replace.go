@@ -147,7 +147,7 @@ func (d *directory) commit() error {
 	if err := os.WriteFile(filepath.Join(d.temp, manifest), []byte(listOf(d.sums)), 0o644); err != nil {
 		return err
 	}
-	if err := atomicfile.SyncDir(d.temp); err != nil {
+	if err := errors.Join(os.Chmod(d.temp, d.mode), atomicfile.SyncDir(d.temp)); err != nil {
 		return err
 	}
 	err := os.Rename(d.temp, d.path) // over nothing, or an empty directory

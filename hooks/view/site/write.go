@@ -199,6 +199,7 @@ type directory struct {
 	path  string // that it becomes
 	under *scratch.Dir
 	temp  string // in it
+	mode  os.FileMode
 	sums  map[string]string
 }
 
@@ -215,12 +216,11 @@ func newDirectory(path string) (*directory, error) {
 	if err != nil {
 		return nil, diag.Hint(err, "name a directory in one that you may write to")
 	}
-	d := &directory{path: path, under: under, temp: filepath.Join(under.Path, "report"), sums: map[string]string{}}
-	mode := os.FileMode(0o755)
+	d := &directory{path: path, under: under, mode: 0o755, temp: filepath.Join(under.Path, "report"), sums: map[string]string{}}
 	if info, err := os.Stat(path); err == nil { // who may look in is its owner's to say
-		mode = info.Mode().Perm()
+		d.mode = info.Mode().Perm()
 	}
-	if err := errors.Join(os.Mkdir(d.temp, 0o700), os.Chmod(d.temp, mode)); err != nil {
+	if err := os.Mkdir(d.temp, 0o700); err != nil {
 		return nil, errors.Join(err, under.Remove())
 	}
 	return d, nil

@@ -1,0 +1,52 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestAttends: each program that a worker's agent runs is judged by what comes of it. One that the
+// directive moves by holds, also where another follows it in the same worker; that one is ended
+// where it answers and does nothing, whatever the one before it did.
+func TestAttends(t *testing.T) {
+	r := newRepository(t, "D-1")
+	var told []string
+	var runs atomic.Int32
+	var h *Host
+	h = r.host(1, func(ctx context.Context, j *Job) error {
+		if runs.Add(1) > 1 {
+			r.closes(h, "D-1")
+			return nil
+		}
+		j.Runs("first")
+		j.Sign()
+		for held := false; !held && ctx.Err() == nil; time.Sleep(time.Millisecond) { // the host looks when it is told
+			r.commit("refs/heads/agent/D-1", "work", fmt.Sprint(time.Now()))
+			h.mu.Lock()
+			held = j.runs.held
+			h.mu.Unlock()
+		}
+		j.Runs("second")
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), errSilent) {
+			t.Errorf("it is ended, because %v", context.Cause(ctx))
+		}
+		return context.Cause(ctx)
+	})
+	settings := *h.Settings
+	settings.Bootstrap.Check.Duration = 100 * time.Millisecond
+	h.Settings = &settings
+	h.Worked = func(_ context.Context, commit string, moved bool) { told = append(told, fmt.Sprint(commit, " ", moved)) }
+	if err := h.Serve(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(told, ", "); got != "first true, second false" {
+		t.Error(got)
+	}
+	r.over()
+}
