@@ -26,17 +26,16 @@ type before struct {
 	dir   string
 	known bool // it is on disk
 
-	Made     bool               `json:"made"`               // Ward made the repository
-	Assumed  bool               `json:"assumed,omitempty"`  // an earlier version installed Ward, and wrote nothing down
-	Control  config.Control     `json:"control"`            // the two branches, as init chose them
-	Config   []byte             `json:"config"`             // the whole file, as it was
-	Settings map[string]setting `json:"settings"`           // those that init changed
-	Hooks    []string           `json:"hooks"`              // the names of hooks that were there
-	HooksDir bool               `json:"hooks_dir"`          // the directory of hooks was there
-	Reflogs  bool               `json:"reflogs"`            // logs/ was there
-	Branches []string           `json:"branches,omitempty"` // the project's own, below agent/ and rescue/
-	Theirs   []string           `json:"theirs,omitempty"`   // files that are named as an init's temporary ones
-	Modes    []mode             `json:"modes,omitempty"`    // of paths that were opened to a group
+	Made     bool               `json:"made"`              // Ward made the repository
+	Assumed  bool               `json:"assumed,omitempty"` // an earlier version installed Ward, and wrote nothing down
+	Control  config.Control     `json:"control"`           // the two branches, as init chose them
+	Config   []byte             `json:"config"`            // the whole file, as it was
+	Settings map[string]setting `json:"settings"`          // those that init changed
+	Hooks    []string           `json:"hooks"`             // the names of hooks that were there
+	HooksDir bool               `json:"hooks_dir"`         // the directory of hooks was there
+	Reflogs  bool               `json:"reflogs"`           // logs/ was there
+	Theirs   []string           `json:"theirs,omitempty"`  // files that are named as an init's temporary ones
+	Modes    []mode             `json:"modes,omitempty"`   // of paths that were opened to a group
 }
 
 // setting is a setting of git's before and after init: all its values.
@@ -102,7 +101,7 @@ func (in *installer) begin() error {
 	b.Reflogs = err == nil
 	_, err = os.Stat(in.layout.Dir)
 	b.HooksDir = err == nil
-	b.Branches, b.Control = in.own, in.branches
+	b.Control = in.branches
 	if !b.Assumed {
 		b.Theirs = in.theirs()
 	}

@@ -13,7 +13,6 @@ import (
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 )
 
@@ -99,9 +98,7 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	in.branches = config.Control{Branch: in.Control, Project: project}
 	if in.Control == "" {
 		in.branches.Branch = branches.Adopted
-		if made, err := in.ours(ctx, heads+project); err != nil {
-			return err
-		} else if made { // an earlier version of Ward made it, and its settings were lost
+		if in.ours(ctx, heads+project) { // an earlier version of Ward made it, and its settings were lost
 			in.branches.Branch = project
 			return nil
 		}
@@ -109,26 +106,26 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	if err := in.named(); err != nil {
 		return err
 	}
-	if err := in.inTheWay(refs); err != nil {
+	proof := in.prove(ctx, refs)
+	if err := in.inTheWay(refs, proof.chain); err != nil {
 		return err
 	}
 	somebodys := diag.Hint(fmt.Errorf("the branch %s is the project's own, and Ward's documents need one of theirs", in.branches.Branch), "git ward init --bare --control NAME %s", in.Dir)
 	if in.Control == "" && !in.branches.Split() {
 		return somebodys
 	}
-	in.report.Project, in.own = refs[in.branches.ProjectRef()], ownBranches(refs)
-	if len(in.own) > 0 {
-		in.report.warn(diag.Hint(fmt.Errorf("%s below agent/ or rescue/, where the agent may move and delete branches from now on: %s", diag.Count(len(in.own), "branch"), strings.Join(in.own[:min(5, len(in.own))], ", ")), "git --git-dir=%s branch -m OLD NEW", in.Dir))
+	in.report.Project = refs[in.branches.ProjectRef()]
+	if own := ownBranches(refs, proof); len(own) > 0 {
+		in.report.warn(diag.Hint(fmt.Errorf("%s below agent/ or rescue/, where the agent may move and delete branches from now on: %s", diag.Count(len(own), "branch"), strings.Join(own[:min(5, len(own))], ", ")), "git --git-dir=%s branch -m OLD NEW", in.Dir))
 	}
 	ref := in.branches.Ref()
 	if refs[ref] == "" || !in.branches.Split() {
 		return nil
 	}
-	ours, err := in.ours(ctx, ref)
-	if err == nil && !ours {
+	if !in.ours(ctx, ref) {
 		return somebodys
 	}
-	return err
+	return nil
 }
 
 // named holds the branches to what settings may say.
@@ -168,12 +165,12 @@ func (in *installer) project(ctx context.Context, refs map[string]string) (strin
 
 // inTheWay refuses branches whose names leave no room for Ward's: git keeps no branch below
 // the name of another.
-func (in *installer) inTheWay(refs map[string]string) error {
+func (in *installer) inTheWay(refs map[string]string, audited bool) error {
 	control := in.branches.Ref()
 	for ref := range refs {
 		name := strings.TrimPrefix(ref, heads)
 		switch {
-		case refs[auditRef] == "" && (push.IsHostOnly(ref) || strings.HasPrefix(ref, "refs/ward/")):
+		case !audited && inPlace(ref) && !push.IsAgentBranch(ref):
 			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps its own there", ref), "git --git-dir=%[1]s update-ref %[3]s %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", in.Dir, ref, strings.Replace(ref, "refs/", "refs/kept/", 1))
 		case ref == heads+"agent", ref == heads+"rescue":
 			return diag.Hint(fmt.Errorf("the branch %s stands where the agent's %s/... are to be", name, name), "git --git-dir=%s branch -m %s NEW", in.Dir, name)
@@ -186,10 +183,7 @@ func (in *installer) inTheWay(refs map[string]string) error {
 
 // ours reports whether a branch is a control branch that an earlier run made: it has
 // COMMS.md, and Ward wrote its first commit.
-func (in *installer) ours(ctx context.Context, ref string) (bool, error) {
-	if _, err := in.repo.Output(ctx, "cat-file", "-e", ref+":"+comms.Path); err != nil {
-		return false, nil
-	}
-	out, err := in.repo.Output(ctx, "rev-list", "--max-parents=0", "--max-count=2", "--format=%an <%ae>", "--no-commit-header", ref)
-	return err == nil && strings.TrimSpace(string(out)) == git.Ward, err
+func (in *installer) ours(ctx context.Context, ref string) bool {
+	_, err := in.repo.Output(ctx, "cat-file", "-e", ref+":"+comms.Path)
+	return err == nil && in.by(ctx, "--max-parents=0", ref)
 }

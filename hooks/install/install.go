@@ -75,7 +75,6 @@ type installer struct {
 	report   *Report
 	before   *before
 	fresh    bool           // the repository is not there, or is an empty directory
-	own      []string       // the project's branches in the agent's places, after examine
 	branches config.Control // after examine
 	layout   hookdir.Layout // after findLayout
 }

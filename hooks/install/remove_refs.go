@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/pattern"
 	"git-ward/protocols/attest"
 	"git-ward/protocols/loop"
 )
@@ -27,14 +27,16 @@ var kinds = []struct{ prefix, what string }{
 	{attest.Ref, "the signatures of verdicts"},
 }
 
-// agents are branches of the agent's, where nobody wrote down which were the project's.
-var agents = pattern.New(`^refs/heads/(agent/D-[0-9].*|rescue/.+)$`)
-
-// refs plans what becomes of the refs: without Purge they are only told.
+// refs plans what becomes of the refs: without Purge they are only told. Those that are not
+// proved to be Ward's stay; in a repository where nothing says that Ward was there, all are.
 func (r *remover) refs(ctx context.Context) error {
 	all, err := r.installer.refs(ctx)
 	if err != nil {
 		return err
+	}
+	proof := r.prove(ctx, all)
+	if !proof.chain && !r.installed() {
+		return nil
 	}
 	var updates []git.RefUpdate
 	var lost []string
@@ -45,7 +47,7 @@ func (r *remover) refs(ctx context.Context) error {
 	for _, kind := range kinds {
 		n := 0
 		for _, ref := range slices.Sorted(maps.Keys(all)) {
-			if ref == kind.prefix || strings.HasPrefix(ref, kind.prefix) && strings.HasSuffix(kind.prefix, "/") {
+			if (ref == kind.prefix || strings.HasPrefix(ref, kind.prefix) && strings.HasSuffix(kind.prefix, "/")) && r.proved(ctx, proof, ref, all[ref]) {
 				take(ref)
 				n++
 			}
@@ -54,15 +56,11 @@ func (r *remover) refs(ctx context.Context) error {
 			lost = append(lost, fmt.Sprintf("%s (%s)", kind.what, diag.Count(n, "ref")))
 		}
 	}
-	control, err := r.controlRef(ctx, all)
-	if err != nil {
-		return err
-	}
-	if control != "" {
+	if control := r.branches.Ref(); r.branches.Split() && all[control] != "" && r.ours(ctx, control) {
 		take(control)
 		lost = append(lost, fmt.Sprintf("the branch %s: COMMS.md with its directives and reports, protocols, lessons", strings.TrimPrefix(control, heads)))
 	}
-	branches, err := r.agentBranches(ctx, all)
+	branches, err := r.agentBranches(ctx, all, proof)
 	if err != nil {
 		return err
 	}
@@ -71,6 +69,9 @@ func (r *remover) refs(ctx context.Context) error {
 		if b.unmerged > 0 {
 			lost = append(lost, fmt.Sprintf("the branch %s: %s on no branch that stays", strings.TrimPrefix(b.ref, heads), diag.Count(b.unmerged, "commit")))
 		}
+	}
+	if unproved := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(ref string) bool { return !inPlace(ref) }); len(unproved) > 0 {
+		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("what no record proves to be Ward's: %s; git --git-dir=%s update-ref -d REF deletes one", diag.Clean(strings.Join(unproved, ", ")), r.Dir))
 	}
 	if !r.branches.Split() && all[r.branches.Ref()] != "" {
 		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("Ward's documents on %s, as files of its commits: git rm COMMS.md SYSTEM.md ... where they are not wanted", r.branches.Branch))
@@ -97,34 +98,19 @@ func (r *remover) refs(ctx context.Context) error {
 	return nil
 }
 
-// controlRef is the control branch, where it is one of its own and Ward's.
-func (r *remover) controlRef(ctx context.Context, all map[string]string) (string, error) {
-	ref := r.branches.Ref()
-	if !r.branches.Split() || all[ref] == "" {
-		return "", nil
-	}
-	ours, err := r.ours(ctx, ref)
-	if err != nil || !ours {
-		return "", err
-	}
-	return ref, nil
-}
-
 // agentBranch is a branch of the agent's, and how many of its commits are on no branch that stays.
 type agentBranch struct {
 	ref      string
 	unmerged int
 }
 
-// agentBranches are those that were not the project's before.
-func (r *remover) agentBranches(ctx context.Context, all map[string]string) (list []agentBranch, err error) {
+// agentBranches are those that the agent's pushes made, and nobody moved since.
+func (r *remover) agentBranches(ctx context.Context, all map[string]string, p proof) (list []agentBranch, err error) {
 	var stay []string // arguments that leave out what goes
 	for _, ref := range slices.Sorted(maps.Keys(all)) {
-		below := strings.HasPrefix(ref, heads+"agent/") || strings.HasPrefix(ref, heads+"rescue/")
-		if !below || slices.Contains(r.before.Branches, ref) || (!r.before.known || r.before.Assumed) && !agents.MatchString(ref) {
-			continue
+		if push.IsAgentBranch(ref) && r.proved(ctx, p, ref, all[ref]) {
+			list, stay = append(list, agentBranch{ref: ref}), append(stay, "--exclude="+ref)
 		}
-		list, stay = append(list, agentBranch{ref: ref}), append(stay, "--exclude="+ref)
 	}
 	stay = append(stay, "--glob=refs/heads")
 	for i := range list {
@@ -139,12 +125,10 @@ func (r *remover) agentBranches(ctx context.Context, all map[string]string) (lis
 	return list, nil
 }
 
-// ownBranches are the project's branches in the places that are the agent's from now on; what
-// an earlier installation left there is none of them.
-func ownBranches(refs map[string]string) (list []string) {
+// ownBranches are the project's branches in the places that are the agent's from now on.
+func ownBranches(refs map[string]string, p proof) (list []string) {
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		below := strings.HasPrefix(ref, heads+"agent/") || strings.HasPrefix(ref, heads+"rescue/")
-		if below && (refs[auditRef] == "" || !agents.MatchString(ref)) {
+		if push.IsAgentBranch(ref) && p.made[ref] != refs[ref] {
 			list = append(list, ref)
 		}
 	}

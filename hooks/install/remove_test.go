@@ -17,9 +17,12 @@ import (
 	"testing/fstest"
 	"time"
 
+	"git-ward/hooks/audit"
+	"git-ward/hooks/push"
 	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/failpoint"
+	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/keyline"
 	"git-ward/internal/tier"
@@ -98,7 +101,7 @@ func TestRemoves(t *testing.T) {
 			gitIn(t, want.Dir, "update-ref", "-m", "x", "refs/heads/topic", "v1.0.0") // makes the reflog, where there are any
 			before := state(t, want.Dir)
 			run(t, want)
-			gitIn(t, want.Dir, "branch", "agent/D-1", "topic")
+			pushed(t, want.Dir, push.Agent, "refs/heads/agent/D-1", gitIn(t, want.Dir, "rev-parse", "topic"))
 			gitIn(t, want.Dir, "update-ref", "refs/ward/uow/D-1.1", "topic")
 			run(t, want)
 			take(t, want.Dir)
@@ -126,8 +129,9 @@ func TestRemovesInTwo(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(held), 0o700), os.WriteFile(held, []byte("the only copy"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	gitIn(t, want.Dir, "branch", "agent/D-1", commit(t, want.Dir, gitIn(t, want.Dir, "rev-parse", "master"), map[string]string{"new": "x"}))
-	gitIn(t, want.Dir, "branch", "rescue/1", "agent/D-1") // which goes, too, and saves nothing
+	work := commit(t, want.Dir, gitIn(t, want.Dir, "rev-parse", "master"), map[string]string{"new": "x"})
+	pushed(t, want.Dir, push.Agent, "refs/heads/agent/D-1", work)
+	pushed(t, want.Dir, push.Agent, "refs/heads/rescue/1", work) // which goes, too, and saves nothing
 	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +160,92 @@ func TestRemovesInTwo(t *testing.T) {
 	take(t, want.Dir)
 	if got := gitIn(t, want.Dir, "for-each-ref"); got != before["refs"] {
 		t.Error(got)
+	}
+}
+
+// pushed moves a ref and records it, as a push through the hooks does.
+func pushed(t *testing.T, dir string, who push.Principal, ref, to string) {
+	t.Helper()
+	repo := git.Open(dir)
+	old, err := repo.Ref(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, dir, "update-ref", ref, to)
+	batch := repo.Batch(t.Context())
+	defer batch.Close()
+	w, err := audit.NewWriter(t.Context(), repo, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Append(t.Context(), audit.Entry{Record: &audit.Record{Time: time.Now().UTC().Truncate(time.Millisecond), Principal: string(who), User: "1", Push: "test",
+		Verdict: audit.Accepted, Rules: []string{}, Refs: []audit.Ref{{Update: push.Update{Ref: ref, Old: old, New: to}, Applied: true}}}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRemovesNoRefsOfOthers: what has the name of a ref of Ward's and is not proved to be one
+// stays, whatever became of Ward in between; where Ward never was, nothing goes.
+func TestRemovesNoRefsOfOthers(t *testing.T) {
+	never := project(t, "master")
+	for _, ref := range []string{"refs/ward/mine", "refs/ward/uow/D-1.1", "refs/heads/agent/D-1", "refs/heads/rescue/mine", "refs/notes/audit", "refs/notes/lessons", "refs/ward/audit"} {
+		gitIn(t, never, "update-ref", ref, "master")
+		if ref == "refs/heads/rescue/mine" {
+			continue
+		}
+		if _, err := Run(t.Context(), request(t, never)); err == nil || !strings.Contains(err.Error(), "is the project's own") {
+			t.Error(err)
+		}
+		if plan, err := PlanRemoval(t.Context(), Removal{Dir: never, Purge: true}); err != nil || len(plan.Steps)+len(plan.Stays) > 0 {
+			t.Errorf("%s: %+v, %v", ref, plan, err)
+		}
+	}
+
+	want := request(t, project(t, "master"))
+	id := func(rev string) string { return gitIn(t, want.Dir, "rev-parse", rev) }
+	for _, name := range []string{"agent/D-1", "agent/mine", "rescue/2024-laptop", "rescue/moved"} {
+		gitIn(t, want.Dir, "branch", name, "topic")
+	}
+	run(t, want)
+	pushed(t, want.Dir, push.Agent, "refs/heads/agent/D-1", id("master")) // a project's own all the same
+	pushed(t, want.Dir, push.PM, "refs/heads/rescue/pm", id("master"))
+	pushed(t, want.Dir, push.Agent, "refs/heads/agent/D-2", id("master"))
+	pushed(t, want.Dir, push.Agent, "refs/heads/agent/D-3", id("master"))
+	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
+	if err == nil {
+		err = plan.Carry(t.Context(), func(Change) {})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, want.Dir, "branch", "rescue/later", "topic")
+	gitIn(t, want.Dir, "branch", "-f", "agent/D-3", "topic") // somebody works on it now
+	gitIn(t, want.Dir, "update-ref", "refs/notes/lessons", "topic")
+	gitIn(t, want.Dir, "update-ref", "refs/ward/mine", "topic")
+	const mine = "refs/heads/agent/D-1, refs/heads/agent/D-3, refs/heads/agent/mine, refs/heads/rescue/2024-laptop, refs/heads/rescue/later, refs/heads/rescue/moved, refs/heads/rescue/pm, refs/notes/lessons, refs/ward/mine"
+	for _, again := range []bool{false, true} {
+		if again {
+			run(t, want) // Ward comes back, and records what it finds
+		}
+		if plan, err = PlanRemoval(t.Context(), Removal{Dir: want.Dir, Purge: true}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(plan.Stays, "\n"); !strings.Contains(got, ": "+mine+"; git --git-dir="+want.Dir+" update-ref -d REF") {
+			t.Errorf("again %t: %s", again, got)
+		}
+	}
+	take(t, want.Dir)
+	for _, ref := range strings.Split(mine, ", ") {
+		id(ref)
+	}
+	for _, ref := range []string{"refs/heads/agent/D-2", "refs/heads/ward", "refs/ward/audit", "refs/notes/audit"} {
+		if got := gitIn(t, want.Dir, "for-each-ref", ref); got != "" {
+			t.Error(got)
+		}
+	}
+	if plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir, Purge: true}); err != nil || len(plan.Steps)+len(plan.Stays) > 0 {
+		t.Errorf("once more: %+v, %v", plan, err)
 	}
 }
 
