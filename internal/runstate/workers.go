@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/token"
 )
@@ -60,18 +61,22 @@ func Workers(bare string) (list []Worker) {
 	}
 	entries, _ := os.ReadDir(filepath.Join(bare, WorkersDir)) // in order of names
 	for _, e := range entries[:min(len(entries), maxWorkers)] {
-		var w Worker
-		name, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || !e.Type().IsRegular() || !read(bare, filepath.Join(WorkersDir, e.Name()), &w) || w.Holder != name {
-			continue
+		if w, ok := told(bare, e); ok {
+			w.Where, w.Why = diag.Clean(w.Where), diag.Clean(w.Why)
+			list = append(list, w)
 		}
-		w.Where, w.Why = diag.Clean(w.Where), diag.Clean(w.Why)
-		list = append(list, w)
 	}
 	slices.SortFunc(list, func(a, b Worker) int {
 		return cmp.Or(a.Number()-b.Number(), strings.Compare(a.Holder, b.Holder))
 	})
 	return list
+}
+
+// told reads a file of WorkersDir; false for one that Tell did not write.
+func told(bare string, e fs.DirEntry) (w Worker, ok bool) {
+	name, ok := strings.CutSuffix(e.Name(), ".json")
+	ok = ok && e.Type().IsRegular() && read(bare, filepath.Join(WorkersDir, e.Name()), &w) && w.Holder == name
+	return w, ok
 }
 
 // Tell writes down what a worker does. Its holder must be a name as token.CheckName has it.
@@ -93,10 +98,20 @@ func (w Worker) Forget(bare string) {
 	}
 }
 
-// ForgetWorkers takes the files of an earlier launch away.
+// ForgetWorkers takes the files of an earlier launch away, and what a killed one left half
+// written. Others there are somebody's.
 func ForgetWorkers(bare string) {
-	if root, err := os.OpenRoot(bare); err == nil {
-		root.RemoveAll(WorkersDir)
-		root.Close()
+	root, err := os.OpenRoot(bare)
+	if err != nil {
+		return
 	}
+	defer root.Close()
+	entries, _ := fs.ReadDir(root.FS(), WorkersDir)
+	for _, e := range entries {
+		half := strings.HasSuffix(atomicfile.Unfinished(e.Name()), ".json") && e.Type().IsRegular()
+		if _, ok := told(bare, e); ok || half {
+			root.Remove(filepath.Join(WorkersDir, e.Name()))
+		}
+	}
+	root.Remove(WorkersDir) // where nothing else is in it
 }

@@ -1,6 +1,7 @@
 package runstate
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,7 +44,7 @@ func TestWorkers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"host.3.json": `{"holder":"host.4"}`, "host.5.json": "{", "README": "words"} {
+	for name, text := range map[string]string{"host.3.json": `{"holder":"host.4"}`, "host.5.json": "{", "README": "words", ".host.1.json.ward-123": "half"} {
 		if err := os.WriteFile(filepath.Join(bare, WorkersDir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -60,6 +61,22 @@ func TestWorkers(t *testing.T) {
 	ForgetWorkers(bare)
 	if list := Workers(bare); len(list) != 0 {
 		t.Errorf("all are gone: %+v", list)
+	}
+	entries, err := os.ReadDir(filepath.Join(bare, WorkersDir))
+	if err != nil || len(entries) != 3 || entries[0].Name() != "README" {
+		t.Errorf("what no launcher wrote stays, and nothing else: %v, %v", entries, err)
+	}
+	for _, e := range entries {
+		if err := os.Remove(filepath.Join(bare, WorkersDir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := first.Tell(bare); err != nil {
+		t.Fatal(err)
+	}
+	ForgetWorkers(bare)
+	if _, err := os.Lstat(filepath.Join(bare, WorkersDir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is empty, and stays: %v", err)
 	}
 }
 
