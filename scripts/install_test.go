@@ -197,6 +197,77 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
+// TestSomebodysSameBytes: a file that stood there before has its owner, whatever its bytes are,
+// and so has what is behind a link.
+func TestSomebodysSameBytes(t *testing.T) {
+	tier.First(t, "installations take some seconds")
+	prefix, _ := somebodys(t)
+	from := programs(t, "one")
+	license, err := os.ReadFile("../LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(prefix, "share/doc/ward/LICENSE")
+	write(t, mine, string(license), 0o644)
+	before := tree(t, prefix)
+	if out := run(t, 1, "install", "--prefix", prefix, "--from", from); !strings.Contains(out, "  "+mine+"\n") {
+		t.Errorf("it does not name %s: %s", mine, out)
+	}
+	run(t, 0, "uninstall", "--prefix", prefix) // of the install that refused
+	if got := tree(t, prefix); got != before {
+		t.Errorf("left:\n%s, not\n%s", got, before)
+	}
+
+	elsewhere, doc := filepath.Join(t.TempDir(), "docs"), filepath.Dir(mine)
+	link := func(path string) {
+		t.Helper()
+		if err := os.Rename(path, elsewhere); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(elsewhere, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back := func(path string) {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(elsewhere, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(mine); err != nil {
+		t.Fatal(err)
+	}
+	link(doc)
+	for _, force := range [][]string{nil, {"--force"}} {
+		if out := run(t, 2, "install", append(force, "--prefix", prefix, "--from", from)...); !strings.Contains(out, "nothing was changed: "+doc+" is a link") {
+			t.Error(out)
+		}
+	}
+	run(t, 0, "uninstall", "--prefix", prefix)
+	back(doc)
+	run(t, 0, "install", "--prefix", prefix, "--from", from)
+	installed := tree(t, prefix)
+	lib := filepath.Join(prefix, "lib")
+	link(lib)
+	for _, line := range [][]string{{"install", "--from", from}, {"uninstall"}} {
+		if out := run(t, 2, line[0], append(line[1:], "--prefix", prefix)...); !strings.Contains(out, lib+" is a link") {
+			t.Error(out)
+		}
+	}
+	back(lib)
+	if got := tree(t, prefix); got != installed {
+		t.Errorf("left:\n%s, not\n%s", got, installed)
+	}
+	link(doc)
+	behind := tree(t, elsewhere)
+	if out := run(t, 0, "uninstall", "--prefix", prefix); !strings.Contains(out, "what is behind "+doc+" stays") || tree(t, elsewhere) != behind {
+		t.Error(out)
+	}
+}
+
 // TestNamesBesideOurs: what lies beside the paths of an install is read, written through and
 // removed by nobody, whatever its name is.
 func TestNamesBesideOurs(t *testing.T) {
