@@ -56,9 +56,12 @@ func LoadPending(repo *git.Repo) (all []*Pending, broken []string, err error) {
 	}
 	slices.Sort(names) // by time: that is how push ids begin
 	for _, name := range names {
-		if strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".json") {
+		if strings.HasPrefix(name, ".") && strings.Contains(name, ".json") {
 			sweep(filepath.Join(pendingDir(repo), name))
 			continue
+		}
+		if strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".json") {
+			continue // somebody's
 		}
 		p, err := readPending(filepath.Join(pendingDir(repo), name))
 		switch {

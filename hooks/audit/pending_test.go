@@ -1,12 +1,32 @@
 package audit
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"git-ward/internal/await"
 )
+
+// TestSweepsItsOwn: of old files beside those of pushes, what a killed writer left goes.
+func TestSweepsItsOwn(t *testing.T) {
+	repo := bare(t)
+	for name, goes := range map[string]bool{"notes.txt": false, ".notes": false, ".20261129T1-1.json": true, ".20261129T1-1.json.ward-12": true} {
+		path := filepath.Join(pendingDir(repo), name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, time.Time{}, time.Unix(1, 0))); err != nil {
+			t.Fatal(err)
+		}
+		if all, broken, err := LoadPending(repo); err != nil || len(all)+len(broken) > 0 {
+			t.Errorf("%v, %v, %v", all, broken, err)
+		}
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) != goes {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 // TestAlive: a process that ended is not taken for alive because nobody has waited
 // for it yet, as an orphan's new parent may be slow to do.

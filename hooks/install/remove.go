@@ -11,15 +11,12 @@ import (
 	"strings"
 	"syscall"
 
-	"git-ward/internal/atomicfile"
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/flock"
 	"git-ward/internal/hookdir"
-	"git-ward/internal/keyline"
-	"git-ward/internal/pattern"
 	"git-ward/internal/scratch"
 )
 
@@ -254,140 +251,4 @@ func ignore(err error) error {
 		return nil
 	}
 	return err
-}
-
-// made are the names that Ward gives to what it makes in ward/. Whatever else is there is
-// somebody's, such as ward/launch.env and ward/allowed_signers: a name that is missing here
-// stays, and is told.
-var made = pattern.New(`^(?:agent-objects\.(?:json|lock)|aside|audit\.lock|authorized_keys(?:\.lock)?|backpressure\.json|before\.json|cache|` +
-	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|held|judging|launch\.lock|launcher\.json|live|` +
-	`maintain\.(?:going|lock|mark|run|turn)|meter\.json(?:\.lock)?|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
-	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers)$`)
-
-// isUnfinished reports whether an entry of ward/ is what a killed writer left of a file that Ward
-// makes.
-func isUnfinished(e fs.DirEntry) bool {
-	of := atomicfile.Unfinished(e.Name())
-	return of != "" && e.Type().IsRegular() && made.MatchString(of)
-}
-
-// keysIn are the keys in ward/ that a person put there.
-func keysIn(ward string) ([]string, error) {
-	data, err := os.ReadFile(filepath.Join(ward, keyline.File))
-	return keyline.Theirs(data), ignore(err)
-}
-
-// heldDir is the entry of ward/ with the only copy of what a person wrote (internal/held). It
-// stays without --purge.
-const heldDir = "held"
-
-// content is what ward/ holds, by what becomes of it.
-type content struct {
-	ours   []string // names of what goes
-	half   []string // of them, as people see them, what a killed writer left
-	theirs []string // what stays, as people see it: Ward did not make it
-	keys   []string // those that a person put there, to which the file of keys comes down
-	held   bool
-}
-
-// sort says it beforehand, for the plan, and again when it is carried out.
-func (r *remover) sort(entries []fs.DirEntry, keys []string) (c content) {
-	for _, e := range entries {
-		name := "ward/" + diag.Clean(e.Name())
-		switch {
-		case e.Name() == heldDir && !r.purge:
-			c.held = true
-		case e.Name() == keyline.File && len(keys) > 0:
-			c.keys = keys
-			c.theirs = append(c.theirs, fmt.Sprintf("%s of %s", diag.Count(len(keys), "line"), name))
-		case made.MatchString(e.Name()):
-			c.held = c.held || e.Name() == heldDir
-			c.ours = append(c.ours, e.Name())
-		case isUnfinished(e):
-			c.ours, c.half = append(c.ours, e.Name()), append(c.half, name)
-		default:
-			c.theirs = append(c.theirs, name)
-		}
-	}
-	return c
-}
-
-// files removes what Ward made in ward/, and last in it the record of what stood before.
-func (r *remover) files(context.Context) error {
-	ward := filepath.Join(r.Dir, "ward")
-	if !r.wards() {
-		return nil
-	}
-	if err := unmounted(ward); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(ward)
-	if err != nil {
-		return err
-	}
-	keys, err := keysIn(ward)
-	if err != nil {
-		return err
-	}
-	found := r.sort(entries, keys)
-	stays := found.held && !r.purge
-	if stays {
-		r.plan.Stays = append(r.plan.Stays, "ward/"+heldDir+", what is held out of directives: it lies nowhere else, and --purge deletes it")
-	}
-	what := "ward/"
-	if stays {
-		what = "what else Ward made in ward/"
-	}
-	if len(found.theirs) > 0 {
-		r.plan.Stays = append(r.plan.Stays, "what Ward did not make: "+strings.Join(found.theirs, ", "))
-		what = "what Ward made in ward/"
-	}
-	if len(found.half) > 0 {
-		what += ", and what is half written: " + strings.Join(found.half, ", ")
-	}
-	if len(found.ours) == 0 && len(found.keys) == 0 && (stays || len(found.theirs) > 0) {
-		return nil
-	}
-	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, the keys of door and verdicts, and what was spent")
-	if found.held && r.purge {
-		r.plan.Lost = append(r.plan.Lost, "the only copy of what is held out of directives, in ward/"+heldDir)
-	}
-	r.step(change("remove", "%s", what), func() error {
-		root, err := os.OpenRoot(ward)
-		if err != nil {
-			return ignore(err)
-		}
-		defer root.Close()
-		if err := unmounted(ward); err != nil {
-			return err
-		}
-		entries, err := fs.ReadDir(root.FS(), ".")
-		if err != nil {
-			return err
-		}
-		keys, err := keysIn(ward)
-		if err != nil {
-			return err
-		}
-		now := r.sort(entries, keys)
-		if len(now.keys) > 0 {
-			if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(now.keys, "\n")+"\n"), 0o600); err != nil {
-				return err
-			}
-		}
-		for _, name := range now.ours {
-			if name == filepath.Base(beforeFile) { // it goes last
-				continue
-			}
-			if err := root.RemoveAll(name); err != nil {
-				return err
-			}
-		}
-		err = ignore(root.Remove(filepath.Base(beforeFile)))
-		if len(found.theirs) == 0 && !stays {
-			err = errors.Join(err, ignore(os.Remove(ward)))
-		}
-		return err
-	})
-	return nil
 }

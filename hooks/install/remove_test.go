@@ -298,6 +298,41 @@ func TestRemovesWhatItMade(t *testing.T) {
 	}
 }
 
+// TestRemovesNothingOfOthersInside: what somebody put into a directory of Ward's stays, and so
+// does a directory that has the name of one of Ward's files.
+func TestRemovesNothingOfOthersInside(t *testing.T) {
+	want := request(t, project(t, "master"))
+	run(t, want)
+	theirs := []string{"aside/notes.txt", "cache/mine/a", "door/notes", "held/notes", "judging/notes", "live/notes", "pending/notes.txt", "redacted/a", "workers/notes.txt"}
+	ours := []string{"aside/20261129T1-1.json", "aside/20261129T1-1.json.2", "cache/fill.lock", "cache/0123456789abcdef-01234567-12/ward.json", "cache/ward-fill-ab2c/mod/x", "door/receive-pack-agent-host.1.turns",
+		"held/D-1.0a.json", "held/D-1.0a.word.json", "judging/D-1.2.json", "live/D-1.jsonl", "live/D-1.jsonl.1", "pending/20261129T1-1.json", "pending/.20261129T1-1.json.ward-12", "workers/host.1.json"}
+	for _, name := range slices.Concat(theirs, ours) {
+		path := filepath.Join(want.Dir, "ward", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		overwrite(t, path, "x")
+	}
+	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir, Purge: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(plan.Stays, "\n"); !strings.Contains(got, "what Ward did not make: ward/aside/notes.txt, ward/cache/mine, ward/door/notes, ward/held/notes, ward/judging/notes, ward/live/notes, ward/pending/notes.txt, ward/redacted, ward/workers/notes.txt") {
+		t.Error(got)
+	}
+	take(t, want.Dir)
+	for _, name := range theirs {
+		if data, err := os.ReadFile(filepath.Join(want.Dir, "ward", name)); string(data) != "x" {
+			t.Error(err)
+		}
+	}
+	for _, name := range append(ours, "config.toml", "door.key") {
+		if _, err := os.Lstat(filepath.Join(want.Dir, "ward", name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestInitKeepsCopies: a person's copy of a file that init writes stays, whenever it was made.
 func TestInitKeepsCopies(t *testing.T) {
 	want := request(t, project(t, "master"))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,7 +81,8 @@ func tidy(dir string) error {
 		return err
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) <= 2*runstate.MaxLiveFiles { // each has one before it
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !strings.HasSuffix(strings.TrimSuffix(e.Name(), ".1"), ".jsonl") }) // somebody's
+	if err != nil || len(entries) <= 2*runstate.MaxLiveFiles {                                                                                 // each has one before it
 		return err
 	}
 	age := func(e os.DirEntry) (t time.Time) {

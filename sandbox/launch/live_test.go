@@ -3,6 +3,7 @@ package launch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -199,6 +200,10 @@ func TestLivesOfMany(t *testing.T) {
 	_, bare, stop := listening(t)
 	stop()
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config)}, log: zerolog.Nop()}
+	notes := filepath.Join(bare, runstate.LiveDir, "notes") // somebody's, and older than all
+	if err := errors.Join(os.MkdirAll(filepath.Dir(notes), 0o755), os.WriteFile(notes, nil, 0o644), os.Chtimes(notes, time.Time{}, time.Unix(1, 0))); err != nil {
+		t.Fatal(err)
+	}
 	v := l.newLives()
 	const many = 3 * runstate.MaxLiveFiles
 	for i := range many {
@@ -214,6 +219,9 @@ func TestLivesOfMany(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(filepath.Join(bare, runstate.LiveDir)); len(entries) > 2*runstate.MaxLiveFiles+maxOpen {
 		t.Errorf("%d files are kept", len(entries))
+	}
+	if _, err := os.Stat(notes); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,0 +1,202 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/diag"
+	"git-ward/internal/keyline"
+	"git-ward/internal/pattern"
+)
+
+// made are the names that Ward gives to what it makes in ward/. Whatever else is there is
+// somebody's, such as ward/launch.env and ward/allowed_signers: a name that is missing here
+// stays, and is told.
+var made = pattern.New(`^(?:agent-objects\.(?:json|lock)|aside|audit\.lock|authorized_keys(?:\.lock)?|backpressure\.json|before\.json|cache|` +
+	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|held|judging|launch\.lock|launcher\.json|live|` +
+	`maintain\.(?:going|lock|mark|run|turn)|meter\.json(?:\.lock)?|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
+	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers)$`)
+
+// inside are the directories among them, and the names of what Ward makes in them. All else of
+// those names is a file.
+var inside = map[string]*pattern.Pattern{
+	"aside":   pattern.New(`^.+\.json(?:\.[0-9]+)?$`),
+	"cache":   pattern.New(`^(?:fill\.lock|[0-9a-f]+-[0-9a-f]+-[0-9]+|ward-(?:fill|old|disk)-[0-9a-z]+(?:\.mark)?)$`),
+	"door":    pattern.New(`^(?:receive|upload)-pack-.+$`),
+	"held":    pattern.New(`^D-[0-9]+\.[0-9a-f]+(?:\.word)?\.json$`),
+	"judging": pattern.New(`^D-[0-9]+.*\.json$`),
+	"live":    pattern.New(`^D-[0-9]+\.jsonl(?:\.1)?$`),
+	"pending": pattern.New(`^.+\.json$`),
+	"workers": pattern.New(`^.+\.json$`),
+}
+
+// isUnfinished reports whether an entry of ward/ is what a killed writer left of a file that Ward
+// makes.
+func isUnfinished(e fs.DirEntry) bool {
+	of := atomicfile.Unfinished(e.Name())
+	return of != "" && e.Type().IsRegular() && made.MatchString(of)
+}
+
+// keysIn are the keys in ward/ that a person put there.
+func keysIn(ward string) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(ward, keyline.File))
+	return keyline.Theirs(data), ignore(err)
+}
+
+// heldDir is the entry of ward/ with the only copy of what a person wrote (internal/held). It
+// stays without --purge.
+const heldDir = "held"
+
+// content is what ward/ holds, by what becomes of it.
+type content struct {
+	ours   []string // names of what goes
+	half   []string // of them, as people see them, what a killed writer left
+	theirs []string // what stays, as people see it: Ward did not make it
+	keys   []string // those that a person put there, to which the file of keys comes down
+	held   bool
+}
+
+// sort says it beforehand, for the plan, and again when it is carried out.
+func (r *remover) sort(ward *os.Root, keys []string) (c content, err error) {
+	entries, err := fs.ReadDir(ward.FS(), ".")
+	if err != nil {
+		return c, err
+	}
+	for _, e := range entries {
+		name := "ward/" + diag.Clean(e.Name())
+		shape, isDir := inside[e.Name()]
+		switch {
+		case e.Name() == heldDir && !r.purge:
+			c.held = true
+		case e.Name() == keyline.File && len(keys) > 0:
+			c.keys = keys
+			c.theirs = append(c.theirs, fmt.Sprintf("%s of %s", diag.Count(len(keys), "line"), name))
+		case made.MatchString(e.Name()) && isDir && e.IsDir():
+			c.held = c.held || e.Name() == heldDir
+			if err := c.below(ward, e.Name(), shape); err != nil {
+				return c, err
+			}
+		case made.MatchString(e.Name()) && !isDir && !e.IsDir():
+			c.ours = append(c.ours, e.Name())
+		case isUnfinished(e):
+			c.ours, c.half = append(c.ours, e.Name()), append(c.half, name)
+		default:
+			c.theirs = append(c.theirs, name)
+		}
+	}
+	return c, nil
+}
+
+// below sorts what one of Ward's directories holds: it goes whole where all in it is Ward's.
+func (c *content) below(ward *os.Root, dir string, shape *pattern.Pattern) error {
+	entries, err := fs.ReadDir(ward.FS(), dir)
+	if err != nil {
+		return err
+	}
+	var ours []string
+	for _, e := range entries {
+		name := e.Name()
+		if half := atomicfile.Unfinished(name); half != "" {
+			name = half
+		}
+		if shape.MatchString(name) && (dir == "cache" || e.Type().IsRegular()) {
+			ours = append(ours, dir+"/"+e.Name())
+		} else {
+			c.theirs = append(c.theirs, "ward/"+dir+"/"+diag.Clean(e.Name()))
+		}
+	}
+	if len(ours) == len(entries) {
+		ours = []string{dir}
+	}
+	c.ours = append(c.ours, ours...)
+	return nil
+}
+
+// files removes what Ward made in ward/, and last in it the record of what stood before.
+func (r *remover) files(context.Context) error {
+	ward := filepath.Join(r.Dir, "ward")
+	if !r.wards() {
+		return nil
+	}
+	if err := unmounted(ward); err != nil {
+		return err
+	}
+	keys, err := keysIn(ward)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(ward)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	found, err := r.sort(root, keys)
+	if err != nil {
+		return err
+	}
+	stays := found.held && !r.purge
+	if stays {
+		r.plan.Stays = append(r.plan.Stays, "ward/"+heldDir+", what is held out of directives: it lies nowhere else, and --purge deletes it")
+	}
+	what := "ward/"
+	if stays {
+		what = "what else Ward made in ward/"
+	}
+	if len(found.theirs) > 0 {
+		r.plan.Stays = append(r.plan.Stays, "what Ward did not make: "+strings.Join(found.theirs, ", "))
+		what = "what Ward made in ward/"
+	}
+	if len(found.half) > 0 {
+		what += ", and what is half written: " + strings.Join(found.half, ", ")
+	}
+	if len(found.ours) == 0 && len(found.keys) == 0 && (stays || len(found.theirs) > 0) {
+		return nil
+	}
+	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, the keys of door and verdicts, and what was spent")
+	if found.held && r.purge {
+		r.plan.Lost = append(r.plan.Lost, "the only copy of what is held out of directives, in ward/"+heldDir)
+	}
+	r.step(change("remove", "%s", what), func() error {
+		root, err := os.OpenRoot(ward)
+		if err != nil {
+			return ignore(err)
+		}
+		defer root.Close()
+		if err := unmounted(ward); err != nil {
+			return err
+		}
+		keys, err := keysIn(ward)
+		if err != nil {
+			return err
+		}
+		now, err := r.sort(root, keys)
+		if err != nil {
+			return err
+		}
+		if len(now.keys) > 0 {
+			if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(now.keys, "\n")+"\n"), 0o600); err != nil {
+				return err
+			}
+		}
+		for _, name := range now.ours {
+			if name == filepath.Base(beforeFile) { // it goes last
+				continue
+			}
+			if err := root.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+		err = ignore(root.Remove(filepath.Base(beforeFile)))
+		if len(found.theirs) == 0 && !stays {
+			err = errors.Join(err, ignore(os.Remove(ward)))
+		}
+		return err
+	})
+	return nil
+}
