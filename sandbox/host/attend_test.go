@@ -23,6 +23,7 @@ func TestAttends(t *testing.T) {
 			r.closes(h, "D-1")
 			return nil
 		}
+		j.Up()
 		j.Runs("first")
 		j.Sign()
 		for held := false; !held && ctx.Err() == nil; time.Sleep(time.Millisecond) { // the host looks when it is told

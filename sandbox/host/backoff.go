@@ -44,7 +44,7 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	h.unregister(j)
 	err := h.attend(ctx, j)
 	moved := err != nil || h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before
-	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && !moved && !j.runs.held && j.runs.commit != "" && h.Worked != nil {
+	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && err == nil && !j.runs.held && j.runs.commit != "" && h.Worked != nil {
 		h.Worked(ctx, j.runs.commit, false)
 	}
 	if errors.Is(j.err, errStopped) || errors.Is(j.err, errIdle) {
