@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
 )
 
 // TestAttends: each program that a worker's agent runs is judged by what comes of it. One that the
@@ -26,12 +28,13 @@ func TestAttends(t *testing.T) {
 		j.Up()
 		j.Runs("first")
 		j.Sign()
-		for held := false; !held && ctx.Err() == nil; time.Sleep(time.Millisecond) { // the host looks when it is told
-			r.commit("refs/heads/agent/D-1", "work", fmt.Sprint(time.Now()))
+		r.commit("refs/heads/agent/D-1", "work", "done")
+		await.True(t, "the first program holds", func() bool {
+			r.commit("refs/heads/main", "other", fmt.Sprint(time.Now())) // the host looks where a ref moves
 			h.mu.Lock()
-			held = j.runs.held
-			h.mu.Unlock()
-		}
+			defer h.mu.Unlock()
+			return j.runs.held || ctx.Err() != nil
+		})
 		j.Runs("second")
 		<-ctx.Done()
 		if !errors.Is(context.Cause(ctx), errSilent) {
@@ -42,7 +45,9 @@ func TestAttends(t *testing.T) {
 	settings := *h.Settings
 	settings.Bootstrap.Check.Duration = 100 * time.Millisecond
 	h.Settings = &settings
-	h.Worked = func(_ context.Context, commit string, moved bool) { told = append(told, fmt.Sprint(commit, " ", moved)) }
+	h.Worked = func(_ context.Context, commit string, moved bool) {
+		told = append(told, fmt.Sprint(commit, " ", moved))
+	}
 	if err := h.Serve(t.Context()); err != nil {
 		t.Error(err)
 	}
