@@ -71,9 +71,9 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	}
 }
 
-// attend looks what has come of the program that a worker's agent runs: it held once the directive
-// has moved. One that answered that it is up and did nothing since is ended with its worker: what
-// hangs would keep its directive, and a slot, for as long as the launch has time.
+// attend looks what has come of the program that a worker's agent runs: whether the directive has
+// moved since it answered. One that did nothing since is ended with its worker: what hangs would
+// keep its directive, and a slot, for as long as the launch has time.
 func (h *Host) attend(ctx context.Context, j *Job) error {
 	if _, err := h.look(ctx); err != nil {
 		return err

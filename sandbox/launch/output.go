@@ -33,9 +33,11 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	events := lines.NewTaker(out(w.launch.stdout), live.Prefix, live.MaxLine, w.ear.heard)
 	book := lastgood.Book{Bare: w.launch.spec.Bare, Control: w.launch.spec.Settings.Control}
 	p.Stdout = events
-	held := book.Held
-	if w.job != nil { // an answer is not work: what became of the directive says whether it held
-		held = func(_ context.Context, commit string) error { w.job.Runs(commit); return nil }
+	held := func(ctx context.Context, commit string) error {
+		if w.job != nil { // an answer is no work: what becomes of the directive says whether it stays
+			w.job.Runs(commit)
+		}
+		return book.Held(ctx, commit)
 	}
 	for prefix, do := range map[string]func(context.Context, string) error{boot.Booted: held, boot.FellBack: book.FellBack, boot.Again: book.Again,
 		boot.Passed: func(ctx context.Context, commit string) error { return book.Passed(ctx, commit, w.only) }} {

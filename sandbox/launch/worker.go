@@ -50,32 +50,25 @@ func (l *launch) openHost() {
 // directives, before it gives way.
 const maxIdle = 3
 
-// worked writes down what became of the program that workers run: it held where the directive has
-// moved, and gives way where workers end without any sign of work again and again (BOOT-2).
+// worked counts the workers that end without any sign of work, by the program that they ran: an
+// answer made it the one that held last, and after some of them it gives way again (BOOT-2).
 func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
 	book := lastgood.Book{Bare: l.spec.Bare, Control: l.spec.Settings.Control}
 	idle := map[string]int{}
 	return func(ctx context.Context, commit string, moved bool) {
 		program, err := book.Program(ctx, commit) // whichever commit has it: reports move main
-		switch {
-		case err != nil || program == "":
-		case moved:
+		if idle[program]++; err == nil && (moved || program == "") {
 			delete(idle, program)
-			err = book.Held(ctx, commit)
-		default:
-			if idle[program]++; idle[program] < maxIdle {
-				return
-			}
-			delete(idle, program)
-			earlier := false
-			if earlier, err = book.Earlier(ctx, program); earlier {
-				err = book.FellBack(ctx, commit)
-			}
-			l.log.Error().Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, and no directive moves by it")
 		}
-		if err != nil {
-			l.log.Error().Err(err).Str("commit", commit).Msg("what held is not written down")
+		if idle[program] < maxIdle {
+			return
 		}
+		delete(idle, program)
+		earlier := false
+		if earlier, err = book.Earlier(ctx, program); earlier {
+			err = book.FellBack(ctx, commit)
+		}
+		l.log.Error().Err(err).Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, and no directive moves by it")
 	}
 }
 
