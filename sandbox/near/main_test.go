@@ -3,6 +3,7 @@ package near
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -185,8 +186,9 @@ func freePort(t testing.TB) int {
 // grant gives a directive's lease away and makes the key for it.
 func (h *gateHost) grant(directive string) {
 	h.T.Helper()
-	now := time.Now()
-	h.lease = lease.New(directive, [lease.IDBytes]byte{byte(now.UnixNano())}, "test.1", "process", now, lease.DefaultTerm)
+	var id [lease.IDBytes]byte
+	rand.Read(id[:])
+	h.lease = lease.New(directive, id, "test.1", "process", time.Now(), lease.DefaultTerm)
 	h.writeLease(h.lease)
 	h.allow(h.T, "--lease", h.lease.Name())
 }
