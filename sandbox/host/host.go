@@ -39,7 +39,8 @@ type Host struct {
 	// Worked is told which commit of main a worker's agent runs when the directive has moved by it,
 	// and when the worker has ended and it has not: without a sign of work; nil: nobody.
 	Worked func(ctx context.Context, commit string, moved bool)
-	// Idle is called when there is nothing to do; nil: nobody.
+	// Idle is called each time that the last worker has ended, and when there is nobody to begin
+	// with; nil: nobody.
 	Idle func()
 	// More reports whether something else is to be done before a launch with Once ends; nil:
 	// nothing.
@@ -58,6 +59,7 @@ type Host struct {
 	backoffs map[string]*backoff
 	began    map[int]bool // slots that have had a worker
 	everUp   bool         // a worker of this launch has run
+	rests    bool         // nobody worked when the plan was last made
 	followed time.Time    // the time when the plan is made anew, though nothing has moved
 }
 
@@ -121,8 +123,11 @@ func (h *Host) loop(ctx context.Context) error {
 			}
 			h.followed = time.Time{} // until there is no more, too
 		}
-		if h.Idle != nil && err == nil && h.idle() {
-			h.Idle()
+		if idle := h.idle(); err == nil {
+			if idle && !h.rests && h.Idle != nil {
+				h.Idle()
+			}
+			h.rests = idle
 		}
 		select {
 		case <-ctx.Done():

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -374,6 +375,8 @@ func TestLinger(t *testing.T) {
 		return nil
 	})
 	h.Once = false
+	var rests atomic.Int32
+	h.Idle = func() { rests.Add(1) }
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(ctx) }()
@@ -414,6 +417,9 @@ func TestLinger(t *testing.T) {
 		defer h.mu.Unlock()
 		return h.refs.marks[1] == r.repo.Mark("refs/heads/main") && len(h.running) == 0 && len(h.stops) == 1
 	})
+	if n := rests.Load(); n != 1 { // one worker followed the other, and nobody the second
+		t.Errorf("idle %d times", n)
+	}
 	r.push(strings.Replace(r.doc, "### D-2: x", "### D-2: z", 1))
 	if got := await.Value(t, "it goes on", began); got != "D-2" {
 		t.Error(got)

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -39,11 +40,20 @@ type worker struct {
 func (l *launch) openHost() {
 	own := l.site()
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
-		Once: l.spec.Payload.Once, Until: l.until, Where: own.where, Worked: l.worked(), Idle: sync.OnceFunc(l.tellUp), More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
+		Once: l.spec.Payload.Once, Until: l.until, Where: own.where, Worked: l.worked(), Idle: l.rest, More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
 			w := l.newWorker(j, own)
 			w.payload.Reset = w.payload.Reset && j.First
 			return w.run(ctx)
 		}}
+}
+
+// rest is what a launch does when nobody works: it is up, and gives back what the work took.
+func (l *launch) rest() {
+	l.tellUp()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(100) // from now on there is time to collect
+	}
+	debug.FreeOSMemory()
 }
 
 // maxIdle is how many workers in a row may answer with a program, and leave nothing of their
