@@ -8,37 +8,30 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/internal/live"
-	"git-ward/protocols/lease"
-	"git-ward/protocols/uow"
 )
 
 // ear is what is heard of one worker. A worker that tells more than anybody can write down
 // loses its own words alone.
 type ear struct {
-	v      *lives
-	redact func(string) string // its own: what one worker's words cost to search, no other waits for
-	payer  func() string       // the directive that it works on now
-	waits  func(bool)          // is told when the worker only waits, by its own word, and when it works
+	v         *lives
+	redact    func(string) string // its own: what one worker's words cost to search, no other waits for
+	directive string              // that it works on
+	holds     func() bool         // reports whether it has that still, by its lease
+	waits     func(bool)          // is told when the worker only waits, by its own word, and when it works
 
 	queue chan []byte  // lines of the agent's
 	full  atomic.Int64 // how many had no room in it
 	enough,
 	ended chan struct{}
 
-	active map[string]time.Time // when a directive was the one that is worked on
-	now    string               // that directive, until refs move
-	last   string               // the newest that there was
-	before string               // the end of the words that were told last
-	refs   *git.Watch
-	asked  time.Time
-	left   int // lines that were no events, or too many, since they were told of
+	before string // the end of the words that were told last
+	left   int    // lines that were no events, or too many, since they were told of
 }
 
-// listen begins to hear a worker. Close it.
-func (v *lives) listen(payer func() string, waits func(bool)) *ear {
-	e := &ear{v: v, payer: payer, waits: waits, refs: git.Open(v.bare).Watch(uow.RefPrefix, v.control, lease.Prefix), queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{}), active: map[string]time.Time{}}
+// listen begins to hear a worker on a directive. Close it.
+func (v *lives) listen(directive string, holds func() bool, waits func(bool)) *ear {
+	e := &ear{v: v, directive: directive, holds: holds, waits: waits, queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{})}
 	if v.redact != nil {
 		e.redact = v.redact()
 	}
@@ -59,11 +52,9 @@ func (e *ear) heard(line []byte) []byte {
 	return nil
 }
 
-// tell takes an event of the host's on what the worker works on, or did last.
+// tell takes an event of the host's on what the worker works on.
 func (e *ear) tell(event live.Event) {
-	e.v.mu.Lock()
-	event.Unit = e.last
-	e.v.mu.Unlock()
+	event.Unit = e.directive
 	e.v.tell(event)
 }
 
@@ -120,9 +111,10 @@ func (e *ear) note(event live.Event, err error) bool {
 
 // heeds notes a sign of life for the event's directive; false where that is not worked on.
 func (e *ear) heeds(event *live.Event, err error) bool {
+	works := err == nil && event.Directive() == e.directive && e.holds() // before the lock: it may read the lease
 	e.v.mu.Lock()
 	defer e.v.mu.Unlock()
-	if err != nil || !e.works(event.Directive()) {
+	if !works {
 		e.left++
 		return false
 	}
@@ -164,29 +156,10 @@ func (e *ear) redactJoined(event live.Event) string {
 	return strings.ToValidUTF8(both[same:], "")
 }
 
-// works says whether a directive is worked on, or was a moment ago.
-func (e *ear) works(directive string) bool {
-	if time.Since(e.active[directive]) < activeFor {
-		return true
-	}
-	e.lookActive()
-	return time.Since(e.active[directive]) < activeFor
-}
-
-func (e *ear) lookActive() {
-	if e.refs.Moved() || time.Since(e.asked) > askEvery {
-		e.now, e.asked = e.payer(), time.Now()
-	}
-	if e.now != "" {
-		e.active[e.now], e.last = time.Now(), e.now
-	}
-}
-
 // look tells what was left out.
 func (e *ear) look() {
-	e.lookActive()
 	leftOut := func(words string) {
-		e.v.write(live.Event{Time: time.Now(), Unit: e.last, Role: live.Host, Kind: live.LeftOut, Text: words})
+		e.v.write(live.Event{Time: time.Now(), Unit: e.directive, Role: live.Host, Kind: live.LeftOut, Text: words})
 	}
 	if e.left > 0 {
 		leftOut(fmt.Sprintf("%s left out: no events of the directive that is worked on", diag.Count(e.left, "line")))

@@ -27,22 +27,15 @@ const (
 	livesBurst, livesPerMinute = 1 << 20, 512 << 10
 	// livesEvery is the time between two looks at what is told by nobody: figures, signs.
 	livesEvery = 500 * time.Millisecond
-	// activeFor is how long what is said of a directive counts that is not the ACTIVE one
-	// any more: the words and its end come by different ways.
-	activeFor = 10 * time.Second
-	// askEvery is how often that directive is looked for where no unit and no directive has
-	// moved: once in a while, should a look have failed.
-	askEvery = time.Minute
 )
 
 // lives writes down what is told of the work as it goes on, by directive, for those who
 // look (SEE-1). What the agent tells is cut, cleaned, redacted by the gate's rules, and
 // taken of the directive alone that the host knows to be worked on.
 type lives struct {
-	bare    string
-	control string                     // the ref of the directives
-	inside  string                     // likewise, for an agent that takes up what another one left: beside the settings' copy
-	redact  func() func(string) string // makes an ear's own; nil takes nothing out
+	bare   string
+	inside string                     // likewise, for an agent that takes up what another one left: beside the settings' copy
+	redact func() func(string) string // makes an ear's own; nil takes nothing out
 
 	own   chan live.Event // the host's
 	ended chan struct{}
@@ -59,7 +52,7 @@ type lives struct {
 // newLives begins to write down. Close it.
 func (l *launch) newLives() *lives {
 	v := &lives{
-		bare: l.spec.Bare, control: l.spec.Settings.Control.Ref(), inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact,
+		bare: l.spec.Bare, inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact,
 		own: make(chan live.Event, livesQueue), ended: make(chan struct{}),
 		files: map[string]*liveFile{}, signs: map[string]runstate.Sign{},
 	}

@@ -20,7 +20,6 @@ import (
 	"git-ward/internal/gittest"
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
-	"git-ward/protocols/uow"
 )
 
 // listening is a launch that writes down what it hears of D-1; stop ends that.
@@ -35,12 +34,13 @@ func listening(t *testing.T) (e *ear, bare string, stop func()) {
 		return func(s string) string { return strings.ReplaceAll(s, "geheim", "[secret]") }
 	}}, log: zerolog.Nop()}
 	v := l.newLives()
-	v.control = "refs/heads/main"
 	ctx, cancel := context.WithCancel(t.Context())
 	go v.run(ctx)
-	e = v.listen(func() string { return "D-1" }, func(bool) {})
+	e = v.listen("D-1", always, func(bool) {})
 	return e, bare, sync.OnceFunc(func() { e.close(); cancel(); <-v.ended })
 }
+
+func always() bool { return true }
 
 func wire(unit, text string) []byte {
 	return live.Event{Time: time.Now(), Unit: unit, Kind: live.Said, Text: text}.Line()
@@ -155,7 +155,7 @@ func TestLivesBeside(t *testing.T) {
 			return s
 		}
 	}
-	slow, other := e.v.listen(func() string { return "D-2" }, func(bool) {}), e.v.listen(func() string { return "D-1" }, func(bool) {})
+	slow, other := e.v.listen("D-2", always, func(bool) {}), e.v.listen("D-1", always, func(bool) {})
 	f := runstate.Follow(bare, "D-1")
 	slow.heard(wire("D-2.1", "long"))
 	<-begun
@@ -178,7 +178,7 @@ func TestStoppedTerminal(t *testing.T) {
 	defer read.Close()
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Payload: Payload{Stdout: write, Stderr: write}}, log: zerolog.Nop()}
 	end := l.listen(t.Context())
-	w := &worker{launch: l, ear: l.lives.listen(func() string { return "D-1" }, func(bool) {})}
+	w := &worker{launch: l, ear: l.lives.listen("D-1", always, func(bool) {})}
 	flush := w.screen(t.Context())
 	l.lives.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
 	lines := bytes.Repeat([]byte(strings.Repeat("x", 99)+"\n"), 1<<10)
@@ -225,32 +225,22 @@ func TestLivesOfMany(t *testing.T) {
 	}
 }
 
-// TestLivesAsk: who is worked on is asked for when a unit or a directive has moved, and not
-// all the time.
-func TestLivesAsk(t *testing.T) {
-	_, bare, stop := listening(t)
+// TestLivesOfNoLease: words of a worker whose lease is another's are told of nobody.
+func TestLivesOfNoLease(t *testing.T) {
+	e, bare, stop := listening(t)
+	held := true
+	mine := e.v.listen("D-3", func() bool { return held }, func(bool) {})
+	if event := (live.Event{Time: time.Now(), Unit: "D-3.1", Kind: live.Said, Text: "mine"}); !mine.note(event, nil) {
+		t.Error("a word of the holder's is not heeded")
+	}
+	held = false
+	if event := (live.Event{Time: time.Now(), Unit: "D-3.1", Kind: live.Said, Text: "late"}); mine.note(event, nil) {
+		t.Error("a word of an earlier holder's is heeded")
+	}
+	mine.close()
 	stop()
-	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config)}, log: zerolog.Nop()}
-	v := l.newLives()
-	asked := 0
-	v.control = "refs/heads/main"
-	defer v.listen(func() string { asked++; return "" }, func(bool) {}).close()
-	looks := func() int {
-		for range 1000 {
-			v.look()
-		}
-		return asked
-	}
-	if n := looks(); n != 1 {
-		t.Errorf("asked %d times where nothing moves", n)
-	}
-	tree := gittest.Git(t, bare, "hash-object", "-t", "tree", "-w", "/dev/null")
-	commit := gittest.Git(t, bare, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit-tree", "-m", "x", strings.TrimSpace(tree))
-	for i, ref := range []string{uow.RefPrefix + "D-1.1", "refs/heads/main"} {
-		gittest.Git(t, bare, "update-ref", ref, strings.TrimSpace(commit))
-		if n := looks(); n != 2+i {
-			t.Errorf("asked %d times after %s moved", n, ref)
-		}
+	if events, err := runstate.Tail(bare, "D-3", 9); err != nil || len(events) != 2 || events[0].Text != "mine" || events[1].Kind != live.LeftOut {
+		t.Errorf("%+v, %v", events, err)
 	}
 }
 

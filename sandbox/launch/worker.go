@@ -113,7 +113,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	w.begins()
 	defer func() { w.leaves(ctx, err) }()
 	if w.launch.lives != nil {
-		w.ear = w.launch.lives.listen(w.payer, w.job.Waits)
+		w.ear = w.launch.lives.listen(w.only, w.holds, w.job.Waits)
 		defer w.ear.close()
 		defer w.screen(ctx)()
 	}
@@ -163,6 +163,12 @@ func (w *worker) token() string {
 		return ""
 	}
 	return w.job.Hold.Token(context.Background())
+}
+
+// holds reports whether the worker has its lease still.
+func (w *worker) holds() bool {
+	_, ok := w.job.Hold.Current(context.Background())
+	return ok
 }
 
 // payer names who pays for what the worker does now.
