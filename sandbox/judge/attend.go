@@ -57,7 +57,7 @@ func (j *Judge) standsAt(ctx context.Context, claim request) bool {
 			continue
 		}
 		open, _, err := openClaim(reader, u)
-		return err != nil || open != nil && open.Hash == claim.Hash
+		return err != nil && !errors.Is(err, errNoClaim) || open != nil && open.Hash == claim.Hash
 	}
 	return false
 }

@@ -50,6 +50,8 @@ type Judge struct {
 	Every  time.Duration     // between two looks at the refs; 0 is half a second
 	turned func(looked bool) // of a test: told of each turn
 
+	calm map[uow.ID]string // units' tips that stand at no claim: of them nothing is read again
+
 	noting sync.Mutex // of key, too
 	key    ssh.Signer // nil before the first verdict
 }
@@ -63,8 +65,17 @@ func (j *Judge) open(ctx context.Context) (list []request, all error) {
 	if err != nil {
 		return nil, err
 	}
+	calm := map[uow.ID]string{}
 	for _, u := range units {
+		if j.calm[u.ID] == u.Tip {
+			calm[u.ID] = u.Tip
+			continue
+		}
 		claim, again, err := openClaim(reader, u)
+		if errors.Is(err, errNoClaim) {
+			calm[u.ID] = u.Tip
+			continue
+		}
 		if again && err == nil {
 			var why string
 			if why, err = j.untried(ctx, claim.Claim.Commit); why != "" {
@@ -77,17 +88,24 @@ func (j *Judge) open(ctx context.Context) (list []request, all error) {
 			list = append(list, request{claim, ""})
 		}
 	}
+	j.calm = calm
 	merges, err := j.merges(ctx, reader)
 	return append(list, merges...), errors.Join(all, err)
 }
 
-// openClaim is the record of the claim that a unit stands at, nil when it stands at
-// none, or the claim has its verdict. again says that it is to be judged again when its
+// errNoClaim is that a unit stands at no claim.
+var errNoClaim = errors.New("it stands at no claim")
+
+// openClaim is the record of the claim that a unit stands at, nil when that has its verdict;
+// errNoClaim where it stands at none. again says that it is to be judged again when its
 // program has passed a probation.
 func openClaim(reader state.Reader, u state.Unit) (claim *uow.Record, again bool, err error) {
 	last, err := state.Record(reader, u.Tip)
-	if err != nil || last.State != uow.Active || last.Claim == nil || last.Claim.Iteration != last.Iteration {
+	if err != nil {
 		return nil, false, err
+	}
+	if last.State != uow.Active || last.Claim == nil || last.Claim.Iteration != last.Iteration {
+		return nil, false, errNoClaim
 	}
 	claim, err = state.Claimed(reader, u.Tip)
 	if claim == nil || err != nil {

@@ -234,6 +234,31 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestOpenReadsWhatMoved: of a unit that stands at no claim nothing is read again until it moves.
+func TestOpenReadsWhatMoved(t *testing.T) {
+	tier.First(t, "a court of git")
+	t.Parallel()
+	c := newCourt(t, asked)
+	if open, err := c.open(t.Context()); len(open) != 0 || err != nil {
+		t.Fatal(open, err)
+	}
+	object := filepath.Join(c.bare, "objects", c.tip[:2], c.tip[2:])
+	away := filepath.Join(t.TempDir(), "away")
+	if err := os.Rename(object, away); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.open(t.Context()); err != nil {
+		t.Errorf("it is read again: %v", err)
+	}
+	if err := os.Rename(away, object); err != nil {
+		t.Fatal(err)
+	}
+	c.claim()
+	if open, err := c.open(t.Context()); len(open) != 1 || err != nil {
+		t.Errorf("after it moved: %v %v", open, err)
+	}
+}
+
 // TestVerdictWithoutSecrets: what a command prints loses its secrets before anybody is told or a note
 // has it, and decides as it was.
 func TestVerdictWithoutSecrets(t *testing.T) {
