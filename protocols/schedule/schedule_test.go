@@ -40,10 +40,9 @@ func model(s State) (p Plan) {
 	}
 	can := func(d *Directive) bool {
 		due, at := s.Due(d)
-		until, held := s.Held[d.Name]
 		rest := s.Backoffs[d.Name]
 		return (due == Now || due == Later && !at.After(s.Now)) && !s.Stopped[d.Name] && !rest.GivenUp && !rest.Until.After(s.Now) &&
-			(!held || !until.IsZero() && !until.After(s.Now)) && (s.Only == "" || s.Only == d.Name) &&
+			s.free(d.Name) && (s.Only == "" || s.Only == d.Name) &&
 			!slices.ContainsFunc(running, func(r Running) bool { return r.Directive == d.Name })
 	}
 	better := func(x, y *Directive) bool {
@@ -65,10 +64,16 @@ func model(s State) (p Plan) {
 		running = append(running, Running{Directive: d.Name, Slot: at.Number})
 	}
 	wanted := 0
+	p.Left = len(running) > 0
 	for i := range s.Directives {
-		if can(&s.Directives[i]) {
+		d := &s.Directives[i]
+		if can(d) {
 			wanted++
 		}
+		due, _ := s.Due(d)
+		_, held := s.Held[d.Name]
+		waits := due == Now || due == Later && d.Unit.Last.ReasonCode == uow.TransientFailure // for the clock alone
+		p.Left = p.Left || can(d) || waits && !s.Stopped[d.Name] && !s.Backoffs[d.Name].GivenUp && (!held || s.free(d.Name)) && (s.Only == "" || s.Only == d.Name)
 	}
 	for range s.Running {
 		var longest *Running
@@ -90,6 +95,31 @@ func model(s State) (p Plan) {
 		p.End = append(p.End, longest.Directive)
 	}
 	return p
+}
+
+// free reports whether nobody else has a directive any more.
+func (s *State) free(name string) bool {
+	until, held := s.Held[name]
+	return !held || !until.IsZero() && !until.After(s.Now)
+}
+
+// until checks that the clock alone changes no decision before the time that a plan, carried
+// out, names, or ever where it names none; and that it names none that is over.
+func (l *life) until(p Plan) {
+	if !p.Next.IsZero() && !p.Next.After(l.s.Now) {
+		l.t.Fatalf("the next look is at %s, and it is %s: %+v", p.Next, l.s.Now, l.s)
+	}
+	far := l.s.Now.AddDate(10, 0, 0)
+	if !p.Next.IsZero() {
+		far = p.Next.Add(-1)
+	}
+	later := l.s
+	for _, at := range []time.Time{far, l.s.Now.Add(time.Duration(l.rand.Int64N(int64(far.Sub(l.s.Now)) + 1)))} {
+		later.Now = at
+		if q := model(later); len(q.Start) > 0 || len(q.End) > 0 {
+			l.t.Fatalf("at %s it is %+v, and nobody looks before %s: %+v", at, q, p.Next, l.s)
+		}
+	}
 }
 
 // life is one random history: what a PM, workers, other hosts and the clock do, and what is
@@ -197,7 +227,7 @@ func (l *life) looks() {
 func (l *life) decide() {
 	l.looks()
 	p, want := Assign(l.s), model(l.s)
-	if !slices.Equal(p.Start, want.Start) || !slices.Equal(p.End, want.End) {
+	if !slices.Equal(p.Start, want.Start) || !slices.Equal(p.End, want.End) || p.Left != want.Left {
 		l.t.Fatalf("%+v\nwant %+v\nof %+v", p, want, l.s)
 	}
 	for _, name := range p.End {
@@ -214,8 +244,11 @@ func (l *life) decide() {
 		l.work[a.Directive] = 1 + l.rand.IntN(4)
 		l.ran[a.Directive]++
 	}
-	if again := Assign(l.s); len(p.End) == 0 && len(again.Start) > 0 {
+	switch again := Assign(l.s); {
+	case len(p.End) == 0 && len(again.Start) > 0:
 		l.t.Fatalf("one decision was not enough: %+v", again)
+	case len(p.Start)+len(p.End) == 0: // what is begun or ended is looked at again by itself
+		l.until(p)
 	}
 }
 
