@@ -107,7 +107,7 @@ func some(tests map[int]bool, rest broken.How) func(int) broken.How {
 // and those that a command names where it names no test. One is left out that takes in a file
 // of which it is not known how that may end it.
 func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
-	tree, err := listTree(ctx, c.repo, c.work.tree, c.claim.Bounds)
+	tree, err := c.list(ctx, c.work.tree)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (c *controlling) hollowed(ctx context.Context, how rewriter) (string, error
 func (c *controlling) tests(ctx context.Context, onto string, how rewriter, of ...string) (string, error) {
 	all := map[string]string{}
 	for _, tree := range of {
-		list, err := listTree(ctx, c.repo, tree, c.claim.Bounds)
+		list, err := c.list(ctx, tree)
 		if err != nil {
 			return "", err
 		}

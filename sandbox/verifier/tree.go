@@ -36,6 +36,18 @@ func (u *Unfit) Error() string { return u.Why }
 
 func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format, args...)} }
 
+// list is listTree, which the controls ask of the same few trees again and again. Nobody changes
+// what it returns.
+func (t *trying) list(ctx context.Context, tree string) (all sources.Tree, err error) {
+	if all = t.listed[tree]; all != nil {
+		return all, nil
+	}
+	if all, err = listTree(ctx, t.repo, tree, t.claim.Bounds); err == nil {
+		t.listed[tree] = all
+	}
+	return all, err
+}
+
 // listTree reads a commit's tree within bounds; what is beyond them is Unfit, and
 // git is stopped there.
 func listTree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (sources.Tree, error) {

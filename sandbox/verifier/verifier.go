@@ -19,6 +19,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/internal/scratch"
+	"git-ward/internal/sources"
 	"git-ward/protocols/loop"
 )
 
@@ -226,7 +227,7 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 	if err := os.Chmod(trees.Path, 0o755); err != nil { // containers have users of their own
 		return nil, err
 	}
-	t := &trying{repo: repo.Beside(made.Path), runner: runner, claim: &claim}
+	t := &trying{repo: repo.Beside(made.Path), runner: runner, claim: &claim, listed: map[string]sources.Tree{}}
 	t.judged = &judged{repo: t.repo, dir: trees.Path, made: map[string]*judgedTree{}}
 	defer t.judged.close()
 	return t.verify(ctx)
@@ -238,6 +239,7 @@ type trying struct {
 	runner Runner
 	claim  *Claim
 	judged *judged
+	listed map[string]sources.Tree // trees that were read, by id
 }
 
 func (t *trying) verify(ctx context.Context) (*Facts, error) {
