@@ -39,6 +39,9 @@ type Merge struct {
 	Unrelated bool             `json:"unrelated"` // the work shares no history with the project
 }
 
+// Unjudged reports whether git merges the work by itself, and nobody has judged what that gives.
+func (m *Merge) Unjudged() bool { return m.Moved && !m.Judged && len(m.Conflicts) == 0 }
+
 // Criterion is one criterion of the directive and what the host saw of it.
 type Criterion struct {
 	Text     diag.Untrusted `json:"text"`

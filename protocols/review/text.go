@@ -101,7 +101,7 @@ func (r *Review) First() string {
 	some(len(r.Touched.Protected), "protected path", "protected paths")
 	some(len(r.Touched.NewAtRoot), "new root name", "new root names")
 	some(len(r.Merge.Conflicts), "conflict with the project", "conflicts with the project")
-	if len(r.Merge.Conflicts) == 0 && len(r.Merge.Beside) > 0 {
+	if r.Merge.Unjudged() {
 		list = append(list, "the project went on, so nobody judged the merged tree")
 	}
 	if r.Word != nil && r.Word.Fence == loop.FenceNone {

@@ -149,7 +149,7 @@ func looks(r *review.Review) (list []look) {
 	if r.Merge.Unrelated {
 		list = append(list, look{"the work shares no history with the project", ""})
 	}
-	if r.Merge.Moved && !r.Merge.Judged {
+	if r.Merge.Unjudged() {
 		list = append(list, look{"the project went on since, and nobody judged the merged tree", ""})
 	}
 	return list
