@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"git-ward/internal/atomicfile"
@@ -28,11 +29,6 @@ func (c *clone) gitDir() string { return filepath.Join(c.dir, ".git") }
 
 func (c *clone) repo() *git.Repo { return git.Open(c.gitDir()) }
 
-// git runs git in the working tree.
-func (c *clone) git(ctx context.Context, args ...string) (string, error) {
-	return c.store.run(ctx, c.dir, args...)
-}
-
 // ensure makes the repository if it is not there, and puts its settings back.
 //
 // `git init` and then `git fetch`, not `git clone`: an interrupted fetch is gone
@@ -48,6 +44,9 @@ func (c *clone) ensure(ctx context.Context) error {
 		}
 	}
 	if err := c.clearLocks(); err != nil {
+		return err
+	}
+	if err := c.borrow(); err != nil {
 		return err
 	}
 	if err := c.store.writeHome(); err != nil {
@@ -81,28 +80,10 @@ func (c *clone) create(ctx context.Context) error {
 	if _, err := c.store.run(ctx, parent, "init", "--quiet", "--template=", "--initial-branch=main", half); err != nil {
 		return err
 	}
-	if err := c.borrow(half); err != nil {
-		return err
-	}
 	if err := os.Rename(half, c.dir); err != nil {
 		return err
 	}
 	return atomicfile.SyncDir(parent)
-}
-
-// borrow lets a working clone read the remote's objects where they lie, on this machine:
-// a directive with a thousand iterations behind it is taken up without copying them. Where
-// the remote loses some that were wanted, the clone is broken, and made anew. The clone
-// that follows main has its own.
-func (c *clone) borrow(repository string) error {
-	if c == c.store.main {
-		return nil
-	}
-	alternates := filepath.Join(repository, ".git", "objects", "info", "alternates")
-	if err := os.MkdirAll(filepath.Dir(alternates), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(alternates, []byte(filepath.Join(c.store.Bare, "objects")+"\n"), 0o644)
 }
 
 // clearLocks removes what a killed git leaves behind. No git runs in the clone
@@ -166,41 +147,68 @@ func (c *clone) settings() []setting {
 }
 
 // fetch brings refs/remotes/origin up to date with the remote's branches, and
-// refs/notes/lessons with the remote's. Git is asked to only where something moved: a fetch
-// is six children, and most bring nothing.
+// refs/notes/lessons with the remote's. Its tags come, and do not follow when they move.
 func (c *clone) fetch(ctx context.Context) error {
-	if c.current(ctx) {
-		return nil
+	var refspecs []string
+	for _, s := range c.settings() {
+		if s.section == "remote" && s.key == "fetch" {
+			refspecs = append(refspecs, s.value)
+		}
 	}
-	_, err := c.git(ctx, "fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin")
-	return err
+	if err := c.take(ctx, refspecs...); err != nil {
+		return err
+	}
+	const tags = "refs/tags/*"
+	theirs, ours, err := refsLike(ctx, git.Open(c.store.Bare), tags, c.repo(), tags)
+	maps.DeleteFunc(theirs, func(name, _ string) bool { return ours[name] != "" })
+	if err != nil || len(theirs) == 0 {
+		return err
+	}
+	return c.moveRefs(ctx, "refs/tags/", theirs)
 }
 
-// current reports whether a fetch would change nothing: the clone has the refs that its
-// refspecs name, those alone, with their objects, and the remote's tags.
-func (c *clone) current(ctx context.Context) bool {
-	far, near := git.Open(c.store.Bare), c.repo()
-	batch := near.Batch(ctx)
-	defer batch.Close()
-	for _, s := range c.settings() {
-		if s.section != "remote" || s.key != "fetch" {
-			continue
+// take makes the clone's refs those that refspecs name at the remote. Their objects lie where
+// the clone reads them (borrow), so refs are all that is written: git fetch starts six
+// children, and follows all that is new to the clone. It has the word where that fails.
+func (c *clone) take(ctx context.Context, refspecs ...string) error {
+	for _, refspec := range refspecs {
+		from, to, _ := strings.Cut(strings.TrimPrefix(refspec, "+"), ":")
+		theirs, ours, err := refsLike(ctx, git.Open(c.store.Bare), from, c.repo(), to)
+		if err != nil {
+			return err
 		}
-		from, to, _ := strings.Cut(strings.TrimPrefix(s.value, "+"), ":")
-		theirs, ours, err := refsLike(ctx, far, from, near, to)
-		if err != nil || !maps.Equal(theirs, ours) {
-			return false
+		gone := maps.Clone(ours)
+		maps.DeleteFunc(gone, func(name, _ string) bool { return theirs[name] != "" })
+		for name := range gone {
+			gone[name] = git.Zero
 		}
-		for _, id := range theirs {
-			if _, err := batch.Info(id); err != nil {
-				return false
+		maps.DeleteFunc(theirs, func(name, id string) bool { return ours[name] == id })
+		// A branch may be where a directory of branches was.
+		for _, moves := range []map[string]string{gone, theirs} {
+			if err := c.moveRefs(ctx, strings.TrimSuffix(to, "*"), moves); err != nil && ctx.Err() == nil {
+				_, err = c.git(ctx, "fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin", refspec)
+				return err
 			}
 		}
 	}
-	const tags = "refs/tags/*" // which come with the commits, and do not follow when they move
-	theirs, ours, err := refsLike(ctx, far, tags, near, tags)
-	maps.DeleteFunc(theirs, func(name, _ string) bool { return ours[name] != "" })
-	return err == nil && len(theirs) == 0
+	return ctx.Err()
+}
+
+// moveRefs puts refs below a prefix where they are to be, those to be at nothing away.
+func (c *clone) moveRefs(ctx context.Context, prefix string, ids map[string]string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		if id := ids[name]; id == git.Zero {
+			fmt.Fprintf(&lines, "delete %s%s\n", prefix, name)
+		} else {
+			fmt.Fprintf(&lines, "update %s%s %s\n", prefix, name, id)
+		}
+	}
+	_, _, err := c.store.runInput(ctx, c.dir, lines.String(), "update-ref", "--no-deref", "--stdin")
+	return err
 }
 
 // refsLike are the refs of two repositories, each of a pattern that ends in a star: ids by what

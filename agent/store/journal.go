@@ -70,7 +70,7 @@ func (e *Altered) Unwrap() error { return e.Err }
 // One that does not hold is *Altered: nobody builds on it.
 func (s *Store) Journals(ctx context.Context, directive string) ([]*Journal, error) {
 	pattern := uow.RefPrefix + directive + ".*"
-	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+pattern+":"+pattern); err != nil {
+	if err := s.main.take(ctx, "+"+pattern+":"+pattern); err != nil {
 		return nil, err
 	}
 	reader := s.main.repo().Reader(ctx)

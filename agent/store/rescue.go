@@ -21,7 +21,7 @@ const maxRescued = 10
 // refs/rescue/.
 func (s *Store) Rescue(ctx context.Context, dir, directive string, all bool, now time.Time) ([]string, error) {
 	c := &clone{store: s, dir: dir}
-	if err := c.ensure(ctx); err != nil {
+	if err := c.begin(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.fetch(ctx); err != nil {

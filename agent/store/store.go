@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, diag.Hint(fmt.Errorf("%s is not a bare repository: %w", o.Bare, err), "`git ward init --bare DIR` makes one")
 	}
 	s.main = &clone{store: s, dir: filepath.Join(o.State, "main", s.name)}
-	if err := s.main.ensure(ctx); err != nil {
+	if err := s.main.begin(ctx); err != nil {
 		return nil, err
 	}
 	// git config, and not a look at an error message of push, which is prose.

@@ -12,7 +12,7 @@ import (
 // Verdict is the host's verdict on a claim, by the hash of its record; nil while
 // there is none.
 func (s *Store) Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
-	if _, err := s.main.git(ctx, "fetch", "--quiet", "--no-write-fetch-head", "origin", "+"+loop.VerdictsRef+"*:"+loop.VerdictsRef+"*"); err != nil {
+	if err := s.main.take(ctx, "+"+loop.VerdictsRef+"*:"+loop.VerdictsRef+"*"); err != nil {
 		return nil, err
 	}
 	reader := s.main.repo().Reader(ctx)

@@ -89,7 +89,7 @@ func (w *Work) NotPushed(times int, findings string) *stop.Stop {
 }
 
 func (w *Work) prepare(ctx context.Context) error {
-	if err := w.clone.ensure(ctx); err != nil {
+	if err := w.clone.begin(ctx); err != nil {
 		return err
 	}
 	if err := w.clone.fetch(ctx); err != nil {

@@ -162,15 +162,27 @@ func (t *Trees) renew(ctx context.Context, dir, commit string) error {
 	return t.update(ctx, dir, commit)
 }
 
-// update fetches and checks out. `git init` and `git fetch`, not `git clone`: an
-// interrupted fetch is gone on with.
+// lend makes a repository in $1 that reads the objects of the remote $2 where they lie, and
+// has its branches and tags: git fetch follows all that a repository has no ref to.
+const lend = `set -e
+git init --quiet --template= "$1"
+mkdir -p -- "$1/.git/objects/info"
+printf '%s/objects\n' "$2" >"$1/.git/objects/info/alternates"
+refs() { git --git-dir="$1" for-each-ref --format="create $2 %(objectname)" "$3"; }
+{ refs "$2" 'refs/remotes/origin/%(refname:lstrip=2)' refs/heads/; refs "$2" '%(refname)' refs/tags/; } | git -C "$1" update-ref --stdin`
+
+// update fetches and checks out. Objects are the remote's, and not copied: where it freed
+// one that the tree needs, git fails here, and the tree is made anew.
 func (t *Trees) update(ctx context.Context, dir, commit string) error {
 	if err := t.removeLocks(ctx, dir); err != nil {
 		return err
 	}
 	if !statedir.Exists(filepath.Join(dir, ".git")) {
-		if _, err := t.git(ctx, t.Dir.Path, "init", "--quiet", "--template=", dir); err != nil {
-			return err
+		var out supervisor.Tail
+		err := t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Env: t.GitEnv(), Time: treeTime, Output: &out,
+			Args: []string{"sh", "-c", lend, "sh", dir, t.Bare}})
+		if err != nil {
+			return fmt.Errorf("%s cannot borrow the remote's objects: %w: %s", dir, err, out.LastLines())
 		}
 	}
 	fetch := []string{"fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"}

@@ -165,14 +165,14 @@ func TestAnew(t *testing.T) {
 	g.git(dir, "update-index", "--skip-worktree", "agent.sh")
 	g.write(dir+"/agent.sh", "version evil")
 	is("a file that is not looked at", g.now, "version true")
-	object := func(commit string) string {
+	object := func(repository, commit string) string {
 		id := g.git(dir, "rev-parse", commit+":agent.sh")
-		return dir + "/.git/objects/" + id[:2] + "/" + id[2:]
+		return repository + "/objects/" + id[:2] + "/" + id[2:]
 	}
-	if err := os.Chmod(object(g.old), 0o644); err != nil {
+	if err := os.MkdirAll(filepath.Dir(object(dir+"/.git", g.old)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g.write(object(g.old), g.read(object(g.now)))
+	g.write(object(dir+"/.git", g.old), g.read(object(g.Bare, g.now)))
 	is("an object that is another", g.old, "version false")
 }
 
