@@ -50,6 +50,7 @@ type Options struct {
 	Self                string // this program, whose verb supervisor.Verb is
 	Stdout, Stderr      io.Writer
 	Live                io.Writer        // gets what agents tell of the work as it goes on (internal/live); nil: nobody
+	Beat                io.Writer        // gets signs of life of the watcher's own; nil: nobody
 	Now                 func() time.Time // the wall clock: written down and never computed with, because it may jump
 }
 
@@ -85,6 +86,9 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if w.supervisor, err = supervisor.Become(o.Self, o.AgentUser); err != nil {
 		return 0, err
 	}
+	living, enough := context.WithCancel(ctx)
+	defer enough()
+	beat(living, o.Beat)
 	w.dir.Rename = func(from, to string) error {
 		return w.supervisor.Run(ctx, supervisor.Command{Dir: "/", Time: time.Minute, Args: []string{"mv", "-T", "--", from, to}})
 	}

@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/lease"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // Watcher is ward-watcher. Its stdout has lines of boot.Booted, Passed, FellBack and Again,
 // each with a commit, which the launcher reads, and what agents tell of the work as it goes on
-// (internal/live). All else is on stderr.
+// (internal/live); where somebody reads that (boot.LiveVar), boot.Lives, too. All else is on stderr.
 func Watcher(ctx context.Context, env *cli.Env) error {
 	return WithClock(ctx, env, time.Now)
 }
@@ -55,6 +56,9 @@ func WithClock(ctx context.Context, env *cli.Env, now func() time.Time) error {
 func options(env *cli.Env) (bootstrap.Options, error) {
 	var bare, state, door, reports, file, agent string
 	o := bootstrap.Options{Stdout: env.Stdout, Stderr: env.Stderr, Live: cli.Raw(env.Stdout)}
+	if env.Getenv(boot.LiveVar) != "" {
+		o.Beat = o.Live
+	}
 	rest, err := env.Flags("ward-watcher", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
 		fs.StringVar(&state, "state", "", "the `DIR` of trees, logs and signals")

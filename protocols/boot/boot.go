@@ -54,6 +54,9 @@ const Words = "ward-watcher: "
 // commit of main has started; the commit's full id follows.
 const Booted = Words + "booted "
 
+// Lives is the line by which the watcher tells the host that it lives.
+const Lives = Words + "lives\n"
+
 // Main is the branch that is always started again: the project's. Signals, bootstrap.log
 // and the state directory call it so whatever its name is ([control] project).
 const Main = "main"

@@ -5,6 +5,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,10 +58,12 @@ type Host struct {
 	turned   bool // a ref has moved since the workers were attended to
 	refs     refs
 	backoffs map[string]*backoff
-	began    map[int]bool // slots that have had a worker
-	everUp   bool         // a worker of this launch has run
-	rests    bool         // nobody worked when the plan was last made
-	followed time.Time    // the time when the plan is made anew, though nothing has moved
+	began    map[int]bool  // slots that have had a worker
+	everUp   bool          // a worker of this launch has run
+	rests    bool          // nobody worked when the plan was last made
+	turn     time.Time     // when the loop's last turn ended
+	mute     time.Duration // maxMute, but in tests
+	followed time.Time     // the time when the plan is made anew, though nothing has moved
 }
 
 // pollInterval is the time between two looks whether a ref has moved: it tells nobody.
@@ -97,7 +100,8 @@ func (h *Host) start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.init()
-	h.backoffs, h.began = map[string]*backoff{}, map[int]bool{}
+	h.backoffs, h.began, h.turn = map[string]*backoff{}, map[int]bool{}, time.Now()
+	h.mute = cmp.Or(h.mute, maxMute)
 }
 
 // init makes what callers from outside need, too.
@@ -141,6 +145,8 @@ func (h *Host) loop(ctx context.Context) error {
 			h.followed = time.Time{}
 		case <-time.After(pollInterval):
 		}
+		h.listen(time.Since(h.turn))
+		h.turn = time.Now()
 		h.attendAll(ctx)
 	}
 }

@@ -31,6 +31,7 @@ type Job struct {
 	waits  bool          // it says that it only waits
 	idle   time.Time     // since when there is nothing to do; zero where there is
 	began  time.Time
+	pulse  pulse // of its watcher
 	before trace
 	err    error // how it has ended
 }
@@ -46,6 +47,7 @@ var (
 	errStopped = errors.New("somebody stopped it")
 	errIdle    = errors.New("there is nothing to do on it")
 	errSilent  = errors.New("its agent answered that it is up, and gave no sign of work in the time of [bootstrap] check")
+	errMute    = fmt.Errorf("its watcher, which gave signs of life, has given none for %v: it is stopped, or frozen", maxMute)
 	errNoWord  = errors.New("it ended without a word")
 )
 

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"io"
+	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/lines"
@@ -14,8 +15,8 @@ import (
 // screen leads what a worker's agent prints to the launch's output. It is untrusted wherever
 // it ends, in the launch log too, so it is cleaned (GATE-7), and loses the secrets that the gate
 // knows, line by line. The watcher's lines about
-// what became of a commit of main are taken out of it (BOOT-2), and what is told of the work as it
-// goes on (SEE-1). What it returns passes on what waits still.
+// what became of a commit of main are taken out of it (BOOT-2), its signs of life, and what is told
+// of the work as it goes on (SEE-1). What it returns passes on what waits still.
 func (w *worker) screen(ctx context.Context) (end func()) {
 	var flush []func()
 	out := func(to io.Writer) io.Writer {
@@ -42,6 +43,16 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	for prefix, do := range map[string]func(context.Context, string) error{boot.Booted: held, boot.FellBack: book.FellBack, boot.Again: book.Again,
 		boot.Passed: func(ctx context.Context, commit string) error { return book.Passed(ctx, commit, w.only) }} {
 		p.Stdout = lastgood.NewWriter(p.Stdout, prefix, func(commit string) error { return do(context.WithoutCancel(ctx), commit) })
+	}
+	sign, _ := strings.CutSuffix(boot.Lives, "\n")
+	p.Stdout = lines.NewTaker(p.Stdout, sign, len(boot.Lives), func([]byte) []byte {
+		if w.job != nil && w.launch.engine == nil { // a pod's output stops where its cluster does not answer, and the pod works on
+			w.job.Lives()
+		}
+		return nil
+	})
+	if w.job != nil {
+		p.Stdout, p.Stderr = w.job.Passes(p.Stdout), w.job.Passes(p.Stderr)
 	}
 	return func() {
 		for _, flush := range flush {

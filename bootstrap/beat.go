@@ -1,0 +1,37 @@
+package bootstrap
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"git-ward/protocols/boot"
+)
+
+// beatEvery is how often the watcher gives a sign of life to its launcher, which waits a dozen
+// times as long.
+const beatEvery = 10 * time.Second
+
+// beat gives signs of life until ctx ends. The first is written before it returns, and Run calls
+// it before it starts any process: in a new container nothing of the agent's is there yet that could
+// hold it back, and have the launcher take this watcher for an older one, which gives none. A loop of
+// its own gives the others, because a build keeps the watcher's for as long as it takes. SIGSTOP and
+// the freezer stop both.
+func beat(ctx context.Context, to io.Writer) {
+	if to == nil {
+		return
+	}
+	io.WriteString(to, boot.Lives)
+	go func() {
+		next := time.NewTicker(beatEvery)
+		defer next.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-next.C:
+				io.WriteString(to, boot.Lives)
+			}
+		}
+	}()
+}
