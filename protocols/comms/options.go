@@ -36,6 +36,7 @@ type Options struct {
 	Held         Held          // criteria that are held out (PROOF-5)
 	Guards       string        // guardsEnough, where criteria that held before the work are enough (PROOF-3)
 	MayHold      string        // mayHoldYes, where the criteria may hold before any work (PROOF-3)
+	Alone        string        // aloneYes, where no command may run beside another of the same verdict (PROOF-3)
 	Breaks       string        // command that breaks the project's tests, for a control, without backticks (PROOF-3)
 	After        []string      // the directives that it waits for, as "D-3"; see Document.Waits (MANY-1)
 	Priority     int           // -1000..1000: of two, the higher one is worked on first; see Compare (MANY-1)
@@ -85,6 +86,7 @@ var optionTable = []struct {
 	{keyHeld, func(v *valueReader, o *Options) { v.held(&o.Held) }},
 	{keyGuards, func(v *valueReader, o *Options) { v.word(&o.Guards, []string{guardsEnough}) }},
 	{keyMayHold, func(v *valueReader, o *Options) { v.word(&o.MayHold, []string{mayHoldYes}) }},
+	{"alone", func(v *valueReader, o *Options) { v.word(&o.Alone, []string{aloneYes}) }},
 	{"breaks", func(v *valueReader, o *Options) { v.command(&o.Breaks) }},
 	{keyAfter, func(v *valueReader, o *Options) { v.directives(&o.After) }},
 	{"priority", func(v *valueReader, o *Options) { v.priority(&o.Priority) }},
@@ -111,6 +113,10 @@ const (
 	keyMayHold = "may-hold"
 	mayHoldYes = "yes"
 )
+
+// aloneYes is the one value of the key by which the PM says that commands want the machine to
+// themselves, as those do that measure time.
+const aloneYes = "yes"
 
 // The keys that may stand in more than one line.
 const (

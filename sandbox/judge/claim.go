@@ -78,7 +78,7 @@ func sayHeld(bare string, d *comms.Directive, commit string, f *verifier.Facts) 
 // command has nothing to run.
 func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Work: d.Options.Work,
-		Replays: 1, Bounds: Bounds(settings), Controls: settings.Verify.Controls, Breaks: d.Options.Breaks}
+		Replays: 1, Bounds: Bounds(settings), Controls: settings.Verify.Controls, Breaks: d.Options.Breaks, Alone: d.Options.Alone != ""}
 	if len(c.Work) == 0 {
 		c.Work = settings.Verify.Work
 	}

@@ -27,6 +27,16 @@ type Containers struct {
 	// Rules, if any, puts the firewall's rules into the network namespace of a
 	// process and reads them back, before anything runs, and keeps them.
 	Rules func(ctx context.Context, pid int) (*firewall.Follower, error)
+	// Room, if any, has room for a second container at a time, or has none; see Companion.
+	Room func() (leave func(), ok bool)
+}
+
+// Company is Room's.
+func (v *Containers) Company() (leave func(), ok bool) {
+	if v.Room == nil {
+		return nil, false
+	}
+	return v.Room()
 }
 
 // Fence is podman with its runtime, and the image.

@@ -30,7 +30,8 @@ type Order struct {
 	Word string `json:"word"`
 }
 
-// NewOrder is a claim for another machine. Neither its Progress nor a second image goes along.
+// NewOrder is a claim for another machine. Neither its Progress nor a second image goes along, nor
+// Alone: a pod runs one command at a time.
 func NewOrder(c *Claim, l Limits, image, word string) Order {
 	o := Order{Commit: c.Commit, Main: c.Main, Base: c.Base, Commands: c.Commands, Frozen: c.Frozen, Pinned: c.Pinned,
 		Work: c.Work, Included: c.Included, Replays: c.Replays, Controls: c.Controls, Breaks: c.Breaks, Held: c.Held, Bounds: c.Bounds, Limits: l, Image: image, Word: word}

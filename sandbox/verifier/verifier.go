@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"git-ward/internal/git"
@@ -43,6 +44,7 @@ type Claim struct {
 	Cache    string   // what there is of a cache, for Facts
 	Against  *Against // nil: plain runs will do
 	Controls []string // of the commands that hold, such as Broken
+	Alone    bool     // no command runs beside another, not for a control either
 	// Breaks is a line for the shell that has the project's tests fail, beside what Broken does;
 	// "" for none.
 	Breaks string
@@ -227,6 +229,14 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 	if err := os.Chmod(trees.Path, 0o755); err != nil { // containers have users of their own
 		return nil, err
 	}
+	if tell := claim.Progress; tell != nil {
+		var one sync.Mutex
+		claim.Progress = func(s Step) {
+			one.Lock()
+			defer one.Unlock()
+			tell(s)
+		}
+	}
 	t := &trying{repo: repo.Beside(made.Path), runner: runner, claim: &claim, listed: map[string]sources.Tree{}}
 	t.judged = &judged{repo: t.repo, dir: trees.Path, made: map[string]*judgedTree{}}
 	defer t.judged.close()
@@ -240,6 +250,8 @@ type trying struct {
 	claim  *Claim
 	judged *judged
 	listed map[string]sources.Tree // trees that were read, by id
+	// company asks for room for a second run at a time; nil where none may run beside another.
+	company func() (leave func(), ok bool)
 }
 
 func (t *trying) verify(ctx context.Context) (*Facts, error) {
@@ -251,6 +263,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Same: len(o.do)+len(o.left)+len(o.deviations) == 0, Tree: o.tree, Left: o.left, Included: o.included,
 		Deviations: o.deviations, Code: o.code, Cache: claim.Cache}
 	f.Fence, f.Image = t.runner.Fence()
+	controls := t.forControls()
 	at := Step{Runs: claim.Replays}
 	if o.with != o.tree {
 		at.Runs++
@@ -267,7 +280,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 		f.Replays = append(f.Replays, runs)
 		f.observed(how.Watch, runs)
 		if at.Run == 1 {
-			if err := t.rewriting(ctx, f, &o, runs); err != nil {
+			if err := controls.rewriting(ctx, f, &o, runs); err != nil {
 				return nil, err
 			}
 		}
@@ -284,7 +297,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 		return nil, err
 	}
 	if commands := f.supporting(); slices.Contains(claim.Controls, Broken) && len(commands) > 0 {
-		if err := t.controls(ctx, f, &o, commands); err != nil {
+		if err := controls.controls(ctx, f, &o, commands); err != nil {
 			return nil, err
 		}
 	}
@@ -337,16 +350,22 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 	if err != nil {
 		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
 	}
-	for _, c := range commands {
+	runs = make([]Run, len(commands))
+	err = t.beside(ctx, len(commands), func(ctx context.Context, i int) (late bool, err error) {
+		c, job, at := commands[i], job, at
 		at.Command, job.Line, job.Env, job.Watch, job.Guard, job.Keep = c, how.Line+c.Line, how.Env, how.Watch, how.Guard, how.Keep
 		if c.Held { // what it opens says what it asks for
 			job.Watch, job.Guard = nil, nil
 		}
 		outcome, err := t.claim.watch(ctx, runner, job, at)
 		if err != nil {
-			return nil, fmt.Errorf("%s cannot be run: %w", c.Name, err)
+			return false, fmt.Errorf("%s cannot be run: %w", c.Name, err)
 		}
-		runs = append(runs, Run{c, outcome})
+		runs[i] = Run{c, outcome}
+		return outcome.all().End == TimedOut, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return runs, nil
 }

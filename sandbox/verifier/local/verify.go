@@ -33,6 +33,7 @@ type Verifier struct {
 	Log      zerolog.Logger
 	Conn     *fence.Connection // the launch's; nil: one of its own for each verification
 	caching  caching
+	places   places
 	// Elsewhere runs the commands in a cluster; nil: here.
 	Elsewhere func(context.Context, verifier.Claim) (*verifier.Facts, error)
 }
@@ -76,6 +77,7 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 
 // verify runs a claim's commands in containers.
 func (v *Verifier) verify(ctx context.Context, conn *fence.Connection, claim verifier.Claim) (_ *verifier.Facts, err error) {
+	defer v.places.take()()
 	repo := Repo(v.Bare, v.Settings)
 	entry, err := v.cacheOf(ctx, conn, repo, &claim)
 	if err != nil {
@@ -113,6 +115,7 @@ func (v *Verifier) containers(f *fence.Fence, entry *cache.Entry) *verifier.Cont
 	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: v.Settings.Sandbox.TmpSize})
 	v.bound(spec)
 	runner := &verifier.Containers{Engine: f.Engine, Limits: v.limits(), Rules: f.Enforce, Remote: fence.InsideBare, Dir: fence.InsideState + "/work"}
+	runner.Room = v.company
 	if entry != nil {
 		spec.Mounts = append(spec.Mounts, fence.ReadOnly(entry.Dir, cache.Inside))
 		maps.Copy(spec.Env, cache.Env(entry.Seal.Kinds, online))

@@ -1,0 +1,131 @@
+package verifier
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Companion is a Runner that can run two commands beside each other: neither finds the other's
+// processes, network or files.
+type Companion interface {
+	// Company reports whether there is room for one run more beside that which there always is;
+	// leave gives it back.
+	Company() (leave func(), ok bool)
+}
+
+// forControls is the verification with a runner that runs the same command on the same tree once,
+// and two at a time where the runner and the directive let it. Only what looks for faults in the
+// criteria runs so: what decides runs as often as it has to, and alone.
+func (t *trying) forControls() *trying {
+	c := *t
+	c.runner = &once{Runner: t.runner}
+	if with, ok := t.runner.(Companion); ok && !t.claim.Alone {
+		c.company = with.Company
+	}
+	return &c
+}
+
+// beside calls run for each of n runs, two at a time where there is room for it. One that was late
+// may have had too little of a busy machine: where it had company it runs again, alone, and that
+// counts.
+func (t *trying) beside(ctx context.Context, n int, run func(ctx context.Context, i int) (late bool, err error)) error {
+	leave, ok := func() {}, false
+	if t.company != nil && n > 1 {
+		leave, ok = t.company()
+	}
+	if !ok {
+		for i := range n {
+			if _, err := run(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	both, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := make([]bool, n)
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; int(i) < n && both.Err() == nil; i = next.Add(1) - 1 {
+			var err error
+			if late[i], err = run(both, int(i)); err != nil {
+				cancel(err)
+			}
+		}
+	}
+	var second sync.WaitGroup
+	second.Go(work)
+	work()
+	second.Wait()
+	leave()
+	if both.Err() != nil {
+		return context.Cause(both)
+	}
+	for i := range n {
+		if !late[i] {
+			continue
+		}
+		if _, err := run(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once is a Runner that runs no command twice on the same tree, in the same environment.
+type once struct {
+	Runner
+	mu   sync.Mutex
+	runs []*kept
+}
+
+// kept is a run, and what it came to once done is closed.
+type kept struct {
+	job     Job
+	done    chan struct{}
+	ok      bool
+	outcome Outcome
+}
+
+// maxKept bounds how many runs are kept, each with at most 1 MiB of what it printed.
+const maxKept = 64
+
+// serves reports whether a run shows all that another one would: the tree of a commit that was
+// made up for it is the commit's only content.
+func (k *kept) serves(job *Job) bool {
+	covers := func(have, want []string) bool { return len(want) == 0 || slices.Equal(have, want) }
+	return k.job.Commit == job.Commit && k.job.Line == job.Line && maps.Equal(k.job.Env, job.Env) && (k.job.Keep || !job.Keep) &&
+		covers(k.job.Watch, job.Watch) && covers(k.job.Guard, job.Guard)
+}
+
+// Run is the Runner's, or what it said before. What did not end of itself is not kept.
+func (o *once) Run(ctx context.Context, job Job) (Outcome, error) {
+	o.mu.Lock()
+	for {
+		i := slices.IndexFunc(o.runs, func(k *kept) bool { return k.serves(&job) })
+		if i < 0 {
+			break
+		}
+		k := o.runs[i]
+		o.mu.Unlock()
+		if <-k.done; k.ok {
+			return k.outcome, nil
+		}
+		o.mu.Lock()
+	}
+	k := &kept{job: job, done: make(chan struct{})}
+	o.runs = append(o.runs[max(0, len(o.runs)-maxKept+1):], k)
+	o.mu.Unlock()
+	outcome, err := o.Runner.Run(ctx, job)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if k.outcome, k.ok = outcome, err == nil && outcome.End == Exited; !k.ok {
+		o.runs = slices.DeleteFunc(o.runs, func(other *kept) bool { return other == k })
+	}
+	k.job.Live = nil
+	close(k.done)
+	return outcome, err
+}
