@@ -11,9 +11,11 @@ import (
 
 	"git-ward/agent/correct"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/lesson"
 	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
 )
 
 // Remembered reads the lessons of all earlier directives, merged or not, as of
@@ -30,11 +32,14 @@ type Learnt struct {
 	Applied, Failed int    // by all runs together
 }
 
+// lessonsSuffix ends the name of a branch of lessons.
+const lessonsSuffix = "-lessons"
+
 // Learn carries out what the post-mortems on the record teach, on a branch of their own
 // that begins at control, and pushes it: the PM merges it (HOOK-4). It is nil where there
 // is nothing to learn, and does nothing twice. The working tree is not touched.
 func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
-	list, from, err := w.taught(ctx)
+	list, from, err := w.teaches(ctx)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -42,7 +47,7 @@ func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Learnt{Branch: w.Branch + "-lessons"}
+	l := &Learnt{Branch: w.Branch + lessonsSuffix}
 	start, err := w.clone.remote(ctx, l.Branch)
 	if err != nil {
 		return nil, err
@@ -57,8 +62,71 @@ func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
 
 // Teaches reports whether the unit's post-mortems have lessons for Learn.
 func (w *Work) Teaches(ctx context.Context) (bool, error) {
-	list, _, err := w.taught(ctx)
+	list, _, err := w.teaches(ctx)
 	return len(list) > 0, err
+}
+
+// teaches is taught without what others have proposed since the analysis.
+func (w *Work) teaches(ctx context.Context) (list []lesson.Lesson, from string, err error) {
+	if list, from, err = w.taught(ctx); err != nil {
+		return nil, "", err
+	}
+	list, err = unproposed(ctx, w.clone.store, list, func(l lesson.Lesson) string { return l.Action.Parameters.Text }, w.Directive.Name())
+	return list, from, err
+}
+
+// Unproposed leaves out of proposals what is proposed already: on a branch of lessons, at
+// control, or on record, where it stays when its branch was dropped (UOW-5).
+func (s *Store) Unproposed(ctx context.Context, list []uow.Proposal) ([]uow.Proposal, error) {
+	return unproposed(ctx, s, list, func(p uow.Proposal) string { return p.Action }, "")
+}
+
+// unproposed is that for whatever has actions; the lessons of the directive but count for nothing.
+func unproposed[T any](ctx context.Context, s *Store, list []T, action func(T) string, but string) ([]T, error) {
+	if !slices.ContainsFunc(list, func(x T) bool { return uow.Once(action(x)) != "" }) {
+		return list, nil
+	}
+	known, err := s.lessons(ctx)
+	if err != nil {
+		return list, err
+	}
+	proposed := map[string]bool{"": false}
+	for _, l := range known {
+		if once := uow.Once(l.Action.Parameters.Text); once != "" && l.TaskID != but {
+			proposed[once] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(x T) bool { return proposed[uow.Once(action(x))] }), nil
+}
+
+// lessons are those that the remote has now: at control, on branches of lessons, and on record.
+func (s *Store) lessons(ctx context.Context) ([]lesson.Lesson, error) {
+	if err := s.main.take(ctx, correct.NotesRef+"*:"+correct.NotesRef+"*"); err != nil {
+		return nil, err
+	}
+	list, _, err := s.Remembered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	far := git.Open(s.Bare)
+	tips, err := far.Refs(ctx, "refs/heads/")
+	if err != nil {
+		return nil, err
+	}
+	reader := far.Reader(ctx)
+	defer reader.Close()
+	for _, tip := range tips {
+		if tip.Name != s.Control.Ref() && !strings.HasSuffix(tip.Name, lessonsSuffix) {
+			continue
+		}
+		data, err := reader.File(tip.ID, lesson.Path, lesson.MaxBytes)
+		if err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+		some, _ := lesson.Parse(data) // a branch that is broken holds no unit up
+		list = append(list, some...)
+	}
+	return list, nil
 }
 
 // teaching is what is carried out, and on what.

@@ -151,7 +151,10 @@ func (r *unitRun) analyse(ctx context.Context, report *loop.Report) error {
 	if err != nil { // it judges efficiency only, and is made of what there is
 		r.log.Warn().Err(err).Msg("the unit is not compared with all others")
 	}
-	proposals := uow.Analyze(summary, r.unit.last().Policy, earlier)
+	proposals, err := r.deps.store.Unproposed(ctx, uow.Analyze(summary, r.unit.last().Policy, earlier))
+	if err != nil {
+		r.log.Warn().Err(err).Msg("what is proposed already cannot be read, and may be proposed again")
+	}
 	head := fmt.Sprintf("# Refinement of %s\n\n**Task ID:** %s\n**Date:** %s\n\n", r.unit.journal.ID, r.unit.directive.Name(), r.unit.last().Time[:10])
 	path := loop.Dir(r.unit.directive.Name()) + "/refinement-" + r.unit.journal.ID.String() + ".md"
 	if len(proposals) > 0 {

@@ -1,6 +1,7 @@
 package uow
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"pgregory.net/rapid"
+
+	"git-ward/internal/diag"
 )
 
 // The policy that the template ships says what counts without one, and its
@@ -179,6 +182,15 @@ func TestLibrarian(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+	for i, p := range Analyze(s, p, earlier) {
+		if got := Once(p.Action); (got == "max_interactions 200") != (i == 0) || i > 0 && got != "" {
+			t.Errorf("%q is %q", p.Action, got)
+		}
+	}
+	wide := Analyze(Summary{Longest: maxCount / 8}, Policy{MaxInteractions: maxCount}, earlier)[0].Action
+	if got := Once(diag.Cut(wide, 80)); got != fmt.Sprint("max_interactions ", maxCount) {
+		t.Errorf("%q is %q", wide, got)
 	}
 	spun := Summary{ID: "D-1.1", Zombied: 2, Longest: 200, Retries: 3, Iterations: 9, Claims: 19}
 	if n := len(Analyze(spun, p, earlier)); n != 4 {

@@ -14,6 +14,21 @@ type Proposal struct {
 	Action string // what to change: who does what, and where
 }
 
+// narrower is how a proposal of another policy begins: what it shall be, and what it is. It
+// is short: of an action that no program understands, a lesson keeps 80 bytes.
+const narrower = "the PM writes `max_interactions = %d` for %d in"
+
+// Once is the change of policy that an action proposes, whoever proposes it and with whatever
+// number: it is proposed once, until the policy is another. It is "" for an action that is
+// about one unit, and so another thing of the next.
+func Once(action string) string {
+	var most, now int64
+	if _, err := fmt.Sscanf(action, narrower, &most, &now); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("max_interactions %d", now)
+}
+
 // Analyze compares a unit with its policy and with the median of earlier units, those of
 // all directives (001, section 4), and proposes changes. It judges efficiency, never the result.
 func Analyze(s Summary, p Policy, earlier []Summary) []Proposal {
@@ -27,7 +42,7 @@ func Analyze(s Summary, p Policy, earlier []Summary) []Proposal {
 	}
 	if s.Zombied == 0 && s.Longest*4 < p.MaxInteractions && len(earlier) >= 3 && median(earlier, longest)*4 < p.MaxInteractions {
 		most := max(8, 2*max(s.Longest, median(earlier, longest)))
-		add(fmt.Sprintf("the PM writes `max_interactions = %d` for %d in %s of the control branch; it holds for units that are opened then", most, p.MaxInteractions, PolicyPath),
+		add(fmt.Sprintf(narrower+" %s of the control branch; it holds for units that are opened then", most, p.MaxInteractions, PolicyPath),
 			"%s and the units before it never needed more than a quarter of max_interactions %d", s.ID, p.MaxInteractions)
 	}
 	if s.Retries >= p.MaxRetries && p.MaxRetries > 0 {
