@@ -71,7 +71,8 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	p, main := w.state.Pin, t.code
 	pinned := t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback
 	if pinned {
-		w.state.Pin, main = nil, t.main
+		w.unpin()
+		main = t.main
 		if pinned = t.code != main; pinned && p != nil && !p.Fallback { // else it went back to main's own
 			return
 		}

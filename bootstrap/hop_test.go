@@ -240,6 +240,9 @@ func TestRollback(t *testing.T) {
 	if e := last(s.history(), boot.Success); e.Commit != old {
 		t.Errorf("%v", e)
 	}
+	if said := boot.RolledBack + now + " " + old + "\n"; strings.Count(s.out.String(), said) != 1 {
+		t.Errorf("the host is told: %q", s.out.String())
+	}
 	told := s.reports(comms.Rollback)
 	if len(told) != 1 || !strings.Contains(told[0].Raw, rescued) {
 		t.Errorf("reports %+v", told)

@@ -187,7 +187,7 @@ func (w *watcher) arrived(t *target, left string) {
 			w.called(t.hop.Name), diag.Short(t.commit), w.called(boot.Main), left))) // with it all is saved
 		return
 	case t.branch == boot.Main && !t.pinned:
-		w.state.Pin = nil
+		w.unpin()
 	}
 	w.state.save()
 }

@@ -17,9 +17,10 @@ import (
 // state is all that the watcher knows beyond refs and logs. It is written before
 // what it says is done, so a watcher that is killed at any point goes on.
 type state struct {
-	Hop    *hop     `json:"hop,omitzero"` // a signal that was taken and is not done
-	Pin    *pin     `json:"pin,omitzero"` // in place of main's tip
-	Branch string   `json:"branch"`       // what ran last; its directory may go after main started
+	Hop    *hop     `json:"hop,omitzero"`  // a signal that was taken and is not done
+	Pin    *pin     `json:"pin,omitzero"`  // in place of main's tip
+	Left   string   `json:"left,omitzero"` // where a rollback went, and main runs again
+	Branch string   `json:"branch"`        // what ran last; its directory may go after main started
 	Deaths deaths   `json:"deaths,omitzero"`
 	Bad    []string `json:"bad,omitzero"` // programs of main that gave way, the newest last
 	// Trial counts how often the probation of one program was begun, Proved are programs
@@ -38,6 +39,7 @@ type hop struct {
 
 	Commit   string `json:"commit,omitzero"`
 	Main     string `json:"main,omitzero"`    // main's code when it was begun
+	From     string `json:"from,omitzero"`    // main's commit then
 	Attempts int    `json:"attempts"`         // begun
 	Started  bool   `json:"started"`          // BOOTSTRAPPING is written
 	Counted  bool   `json:"counted,omitzero"` // the run that asked for it is a death until it has started

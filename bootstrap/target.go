@@ -45,6 +45,7 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.takePin(ctx, code)
 	if p := w.state.Pin; p != nil {
 		if p.Main == code {
 			pinned, err := w.remote.Code(ctx, p.Commit)
@@ -127,7 +128,10 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 		return nil, err
 	}
 	if h.Main == "" { // not again by a watcher that goes on: main may have moved since
-		if h.Main, err = w.mainCode(ctx); err != nil {
+		if h.From, err = w.remote.Commit(ctx, w.remote.Main); err == nil && h.From != "" {
+			h.Main, err = w.remote.Code(ctx, h.From)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -148,12 +152,6 @@ func (w *watcher) find(ctx context.Context, h *hop) (string, error) {
 		return w.remote.Revision(ctx, h.Name)
 	}
 	return w.remote.Branch(ctx, h.Name)
-}
-
-// pinTo holds main's tree where a rollback took it, unless main moved since it was asked
-// for. Its caller saves that.
-func (w *watcher) pinTo(h *hop) {
-	w.state.Pin = &pin{Ref: h.Name, Commit: h.Commit, Main: h.Main}
 }
 
 // mainCode names what of main can run now, "" while there is no main.

@@ -24,8 +24,8 @@ const (
 	limitedUsage = "ward-watcher " + supervisor.Verb + " WATCHER PROCESSES CMD [ARG ...]"
 )
 
-// Watcher is ward-watcher. Its stdout has lines of boot.Booted, Passed, FellBack and Again,
-// each with a commit, which the launcher reads, and what agents tell of the work as it goes on
+// Watcher is ward-watcher. Its stdout has lines of boot.Booted, Passed, FellBack, Again, RolledBack
+// and Unpinned, each with commits, which the launcher reads, and what agents tell of the work as it goes on
 // (internal/live); where somebody reads that (boot.LiveVar), boot.Lives, too. All else is on stderr.
 func Watcher(ctx context.Context, env *cli.Env) error {
 	return WithClock(ctx, env, time.Now)

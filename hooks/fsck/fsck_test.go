@@ -47,6 +47,7 @@ var goodFindings = []string{
 	"fsck/good: it is no ref of the programs that held",
 	"fsck/good: it is no ref of the programs that held",
 	"fsck/good: it is no commit that is stored",
+	"fsck/good: refs/ward/boot/pin/from is missing beside it",
 }
 
 // damages are what may happen to a repository: want is the begin of each finding, and
@@ -84,7 +85,7 @@ var damages = []struct {
 	{
 		name: "programs that held, and one that fell",
 		damage: func(g *guarded) {
-			for _, ref := range []string{boot.LastGood, boot.GoodRef(1), boot.PassedRef("D-1"), boot.Fallen} {
+			for _, ref := range []string{boot.LastGood, boot.GoodRef(1), boot.PassedRef("D-1"), boot.Fallen, boot.PinFrom, boot.PinTo} {
 				g.move(ref, g.tip("refs/heads/main"))
 			}
 		},
@@ -97,6 +98,7 @@ var damages = []struct {
 			g.move(boot.GoodRef(boot.MaxGood), main)
 			g.move(boot.PassedPrefix+"2", main)
 			g.move(boot.LastGood, main)
+			g.move(boot.PinTo, main)
 			tree, _ := g.Output(g.t.Context(), "rev-parse", main+"^{tree}")
 			g.move(boot.Fallen, strings.TrimSpace(string(tree)))
 		},

@@ -41,5 +41,10 @@ func (w *workProof) good(ctx context.Context) error {
 			w.report.add(ref, "fsck/good", drop, "%s is missing before it", list[i])
 		}
 	}
+	for ref, other := range map[string]string{boot.PinFrom: boot.PinTo, boot.PinTo: boot.PinFrom} {
+		if there[ref] && !there[other] {
+			w.report.add(ref, "fsck/good", drop, "%s is missing beside it", other)
+		}
+	}
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"git-ward/internal/gittest"
 	"git-ward/internal/keyline"
 	"git-ward/internal/tier"
+	"git-ward/protocols/boot"
 )
 
 func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
@@ -132,6 +133,9 @@ func TestRemovesInTwo(t *testing.T) {
 	work := commit(t, want.Dir, gitIn(t, want.Dir, "rev-parse", "master"), map[string]string{"new": "x"})
 	pushed(t, want.Dir, push.Agent, "refs/heads/agent/D-1", work)
 	pushed(t, want.Dir, push.Agent, "refs/heads/rescue/1", work) // which goes, too, and saves nothing
+	for _, pin := range []string{boot.PinFrom, boot.PinTo} {
+		gitIn(t, want.Dir, "update-ref", pin, "master")
+	}
 	plan, err := PlanRemoval(t.Context(), Removal{Dir: want.Dir})
 	if err != nil {
 		t.Fatal(err)

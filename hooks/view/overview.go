@@ -215,8 +215,19 @@ func (s *Source) host(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// fallen warns where the program of the project's branch gave way to an earlier one (BOOT-2).
+// fallen warns where the program of the project's branch gave way to an earlier one, or an agent went
+// back from it (BOOT-2).
 func (s *Source) fallen(ctx context.Context, o *Overview) error {
+	from, err := s.repo.Ref(ctx, boot.PinFrom)
+	if err != nil {
+		return err
+	}
+	if to, err := s.repo.Ref(ctx, boot.PinTo); err != nil {
+		return err
+	} else if from != git.Zero && to != git.Zero {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("the agent does not run from %s: it went back from its commit %s to %s, and runs from there until the code of %[1]s moves; a report ROLLBACK in COMMS.md says so",
+			diag.Clean(s.settings.Control.Project), diag.Short(from), diag.Short(to)))
+	}
 	fallen, err := s.repo.Ref(ctx, boot.Fallen)
 	if err != nil || fallen == git.Zero {
 		return err

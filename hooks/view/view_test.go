@@ -93,4 +93,11 @@ func TestFallen(t *testing.T) {
 	if out := p.Run(p.Work, "git-ward", "status", "--bare", p.Bare); !strings.Contains(out, "warning: "+want) {
 		t.Error(out)
 	}
+	p.Run(p.Bare, "git", "update-ref", "-d", boot.Fallen)
+	p.Run(p.Bare, "git", "update-ref", boot.PinFrom, fallen)
+	p.Run(p.Bare, "git", "update-ref", boot.PinTo, good)
+	want = "the agent does not run from main: it went back from its commit " + fallen[:12] + " to " + good[:12] + ", "
+	if w := overview(t, open(t, p.Bare)).Warnings; len(w) != 1 || !strings.HasPrefix(w[0], want) {
+		t.Errorf("%q, want %q", w, want)
+	}
 }

@@ -23,6 +23,10 @@ const (
 	// Fallen is the commit of the project's branch whose program gave way to an earlier one.
 	// No watcher starts that program while the branch has it and an earlier one is known.
 	Fallen = "refs/ward/boot/fallen"
+	// PinFrom is the commit that the project's branch had when an agent rolled back, and PinTo
+	// where to: while the branch has the program of the one, every watcher starts the other.
+	PinFrom = "refs/ward/boot/pin/from"
+	PinTo   = "refs/ward/boot/pin/to"
 )
 
 // PassedPrefix begins the refs of commits of branches whose programs passed a probation, one
@@ -36,7 +40,7 @@ var passedRef = pattern.New("^" + PassedPrefix + `(?:D-[1-9][0-9]{0,8}|none)$`)
 
 // IsRef reports whether a ref is one of this package's.
 func IsRef(ref string) bool {
-	return slices.Contains(GoodRefs(), ref) || ref == Fallen || passedRef.MatchString(ref)
+	return slices.Contains(GoodRefs(), ref) || ref == Fallen || ref == PinFrom || ref == PinTo || passedRef.MatchString(ref)
 }
 
 // MaxGood bounds the list, LastGood with it.
@@ -69,6 +73,15 @@ const FellBack = Words + "fell back from "
 // Again begins the line on the watcher's standard output that tells the host that all
 // programs that held gave way, too: the commit that fell is tried again; its full id follows.
 const Again = Words + "tries again "
+
+// RolledBack begins the line on the watcher's standard output that tells the host of a rollback
+// that has started: the full id of main's commit follows, a blank, and that of where it went.
+const RolledBack = Words + "rolled back from "
+
+// Unpinned begins the line on the watcher's standard output that tells the host that where a
+// rollback went is left for main, because it does not hold, or because the agent went back to main;
+// its full id follows.
+const Unpinned = Words + "leaves the rollback to "
 
 // Program names what of a commit can run, by the entries of its tree in the form of
 // git ls-tree: equal names, the same program. A report on main does not make it another;

@@ -1,6 +1,6 @@
 // Package lastgood keeps refs/ward/last-good, the commit of main whose program held last,
-// those before it, the one that gave way to one of them, and those of branches that passed
-// a probation, when the watcher in the fence says so (BOOT-2).
+// those before it, the one that gave way to one of them, where a rollback went, and those of branches
+// that passed a probation, when the watcher in the fence says so (BOOT-2, BOOT-4).
 package lastgood
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 // maxSaid is longer than any such line.
-const maxSaid = len(boot.FellBack) + 64
+const maxSaid = len(boot.RolledBack) + 96
 
 // NewWriter passes on what comes out of the fence, but for the lines in which the watcher
 // says what became of a commit of main: for each of those of a prefix it calls do. It is
@@ -226,8 +226,12 @@ func (b Book) Again(ctx context.Context, commit string) error {
 	})
 }
 
-// Forget has the program that gave way tried again, because the PM wants that.
+// Forget has the program that gave way tried again, and main run where an agent rolled back, because
+// the PM wants that.
 func (b Book) Forget(ctx context.Context) error {
+	if err := b.unpin(ctx, "launch: reset", func(*git.Repo, string, string) (bool, error) { return true, nil }); err != nil {
+		return err
+	}
 	r := git.Open(b.Bare)
 	return git.Update(ctx, git.Race{What: boot.Fallen}, func() (bool, error) {
 		fallen, err := r.Ref(ctx, boot.Fallen)

@@ -82,7 +82,7 @@ func TestHeld(t *testing.T) {
 		write(boot.Booted + bad + "\n")
 		lastGoodIs("")
 	}
-	if n := strings.Count(out.String(), "is not written down"); n != 5 || !strings.HasPrefix(out.String(), "hello\nward-watcher: something\x00\nx ward-watcher: booted "+first+"\n") {
+	if n := strings.Count(out.String(), "is not written down"); n != 6 || !strings.HasPrefix(out.String(), "hello\nward-watcher: something\x00\nx ward-watcher: booted "+first+"\n") {
 		t.Errorf("%d refusals:\n%s", n, &out)
 	}
 	out.Reset()

@@ -28,6 +28,9 @@ func (l *launch) followMain(ctx context.Context) error {
 	for {
 		if main, err := repo.Ref(ctx, ref); err == nil && main != git.Zero && main != done {
 			done = main
+			if err := l.lastGood().Moved(ctx); err != nil && ctx.Err() == nil {
+				l.log.Error().Err(err).Msg("where a rollback went is not forgotten")
+			}
 			if err := v.Warm(ctx); err != nil && ctx.Err() == nil {
 				l.log.Error().Err(err).Msg("the cache")
 			}

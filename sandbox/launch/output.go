@@ -32,7 +32,7 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	p := &w.payload
 	p.Stderr = out(w.launch.stderr)
 	events := lines.NewTaker(out(w.launch.stdout), live.Prefix, live.MaxLine, w.ear.heard)
-	book := lastgood.Book{Bare: w.launch.spec.Bare, Control: w.launch.spec.Settings.Control}
+	book := w.launch.lastGood()
 	p.Stdout = events
 	held := func(ctx context.Context, commit string) error {
 		if w.job != nil { // an answer is no work: what becomes of the directive says whether it stays
@@ -41,6 +41,7 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 		return book.Held(ctx, commit)
 	}
 	for prefix, do := range map[string]func(context.Context, string) error{boot.Booted: held, boot.FellBack: book.FellBack, boot.Again: book.Again,
+		boot.RolledBack: book.RolledBack, boot.Unpinned: book.Unpinned,
 		boot.Passed: func(ctx context.Context, commit string) error { return book.Passed(ctx, commit, w.only) }} {
 		p.Stdout = lastgood.NewWriter(p.Stdout, prefix, func(commit string) error { return do(context.WithoutCancel(ctx), commit) })
 	}

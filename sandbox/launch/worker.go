@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -60,10 +61,15 @@ func (l *launch) rest() {
 // directives, before it gives way.
 const maxIdle = 3
 
+// lastGood is the book of what held.
+func (l *launch) lastGood() lastgood.Book {
+	return lastgood.Book{Bare: l.spec.Bare, Control: l.spec.Settings.Control}
+}
+
 // worked counts the workers that end without any sign of work, by the program that they ran: an
 // answer made it the one that held last, and after some of them it gives way again (BOOT-2).
 func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
-	book := lastgood.Book{Bare: l.spec.Bare, Control: l.spec.Settings.Control}
+	book := l.lastGood()
 	idle := map[string]int{}
 	return func(ctx context.Context, commit string, moved bool) {
 		program, err := book.Program(ctx, commit) // whichever commit has it: reports move main
@@ -74,10 +80,11 @@ func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
 			return
 		}
 		delete(idle, program)
-		earlier := false
+		unpinned, earlier := book.Unpinned(ctx, commit), false
 		if earlier, err = book.Earlier(ctx, program); earlier {
 			err = book.FellBack(ctx, commit)
 		}
+		err = errors.Join(err, unpinned)
 		l.log.Error().Err(err).Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, and no directive moves by it")
 	}
 }
@@ -87,7 +94,7 @@ func (l *launch) runWorkers(ctx context.Context) error {
 	if l.host != nil {
 		defer runstate.ForgetWorkers(l.spec.Bare)
 		if l.spec.Payload.Reset {
-			if err := (lastgood.Book{Bare: l.spec.Bare, Control: l.spec.Settings.Control}).Forget(ctx); err != nil {
+			if err := l.lastGood().Forget(ctx); err != nil {
 				return err
 			}
 		}
