@@ -18,7 +18,7 @@ import (
 // made are the names that Ward gives to what it makes in ward/. Whatever else is there is
 // somebody's, such as ward/launch.env and ward/allowed_signers: a name that is missing here
 // stays, and is told.
-var made = pattern.New(`^(?:agent-objects\.(?:json|lock)|aside|audit\.lock|authorized_keys(?:\.lock)?|backpressure\.json|before\.json|cache|` +
+var made = pattern.New(`^(?:agent-objects\.(?:json|lock)|aside|audit\.lock|authorized_keys(?:\.lock)?|backpressure\.json|before|before\.json|cache|` +
 	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|held|judging|launch\.lock|launcher\.json|live|` +
 	`maintain\.(?:going|lock|mark|run|turn)|meter\.json(?:\.lock)?|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
 	`signs\.json|suite\.json|unfolded|verdict\.(?:key|pub)|verify\.lock|workers)$`)

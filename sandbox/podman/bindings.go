@@ -210,6 +210,14 @@ func (c *client) hasImage(ctx context.Context, name string) (bool, error) {
 	return images.Exists(c.with(ctx), name, nil)
 }
 
+func (c *client) imageID(ctx context.Context, name string) (string, error) {
+	report, err := images.GetImage(c.with(ctx), name, nil)
+	if err != nil {
+		return "", err
+	}
+	return report.ID, nil
+}
+
 func (c *client) importImage(ctx context.Context, name string, tar io.Reader, changes []string) error {
 	_, err := images.Import(c.with(ctx), tar, new(images.ImportOptions).WithReference(name).WithChanges(changes))
 	return err

@@ -83,6 +83,7 @@ type api interface {
 	removeVolume(ctx context.Context, name string) error
 
 	hasImage(ctx context.Context, name string) (bool, error)
+	imageID(ctx context.Context, name string) (string, error)
 	importImage(ctx context.Context, name string, tar io.Reader, changes []string) error
 	// buildImage builds on an image, which it pulls if it is not there, by a second name.
 	buildImage(ctx context.Context, name, from, by, containerfile string, progress io.Writer) error
@@ -318,6 +319,11 @@ func (e *Engine) Dir(ctx context.Context) (string, error) {
 // HasImage tells whether the image is there; nothing is pulled.
 func (e *Engine) HasImage(ctx context.Context, name string) (bool, error) {
 	return e.api.hasImage(ctx, name)
+}
+
+// ImageID is the hash by which podman knows the image that has a name now.
+func (e *Engine) ImageID(ctx context.Context, name string) (string, error) {
+	return e.api.imageID(ctx, name)
 }
 
 // ImportImage makes an image of one layer from a tar archive of a file system.

@@ -21,7 +21,16 @@ type Companion interface {
 // criteria runs so: what decides runs as often as it has to, and alone.
 func (t *trying) forControls() *trying {
 	c := *t
-	c.runner = &once{Runner: t.runner}
+	o := &once{Runner: t.runner, lines: map[string]bool{}}
+	for _, cmd := range t.claim.Commands {
+		o.lines[cmd.Line] = true
+	}
+	for _, cmd := range t.claim.Commands {
+		if cmd.Residual || cmd.Held { // a residual's end is what it prints, and nothing tells of what is held out
+			delete(o.lines, cmd.Line)
+		}
+	}
+	c.runner, c.once = o, o
 	if with, ok := t.runner.(Companion); ok && !t.claim.Alone {
 		c.company = with.Company
 	}
@@ -78,8 +87,11 @@ func (t *trying) beside(ctx context.Context, n int, run func(ctx context.Context
 // once is a Runner that runs no command twice on the same tree, in the same environment.
 type once struct {
 	Runner
-	mu   sync.Mutex
-	runs []*kept
+	ends  *Ends           // nil: none are kept
+	base  string          // the project's own tree, whose ends are kept
+	lines map[string]bool // of the commands whose ends are
+	mu    sync.Mutex
+	runs  []*kept
 }
 
 // kept is a run, and what it came to once done is closed.
@@ -119,7 +131,7 @@ func (o *once) Run(ctx context.Context, job Job) (Outcome, error) {
 	k := &kept{job: job, done: make(chan struct{})}
 	o.runs = append(o.runs[max(0, len(o.runs)-maxKept+1):], k)
 	o.mu.Unlock()
-	outcome, err := o.Runner.Run(ctx, job)
+	outcome, err := o.run(ctx, job)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if k.outcome, k.ok = outcome, err == nil && outcome.End == Exited; !k.ok {
@@ -127,5 +139,20 @@ func (o *once) Run(ctx context.Context, job Job) (Outcome, error) {
 	}
 	k.job.Live = nil
 	close(k.done)
+	return outcome, err
+}
+
+// run is the Runner's, or an end that is kept of the project's own tree.
+func (o *once) run(ctx context.Context, job Job) (Outcome, error) {
+	if o.ends == nil || job.Tree != o.base || !o.lines[job.Line] || job.Keep || job.watched() || len(job.Env) > 0 {
+		return o.Runner.Run(ctx, job)
+	}
+	if outcome, ok := o.ends.find(ctx, job.Tree, job.Line); ok {
+		return outcome, nil
+	}
+	outcome, err := o.Runner.Run(ctx, job)
+	if err == nil {
+		o.ends.keep(ctx, job.Tree, job.Line, &outcome)
+	}
 	return outcome, err
 }

@@ -53,6 +53,7 @@ func (t *trying) controls(ctx context.Context, f *Facts, o *overlaid, commands [
 	if err != nil {
 		return err
 	}
+	t.once.ends, t.once.base = t.claim.Ends, base
 	shown, held := split(commands)
 	if len(shown) > 0 {
 		err = t.control(ctx, f, o, base, shown)

@@ -48,7 +48,7 @@ func (j *judged) job(ctx context.Context, tree string) (job Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	job = Job{Repo: made.Path, Commit: strings.TrimSpace(string(id))}
+	job = Job{Repo: made.Path, Commit: strings.TrimSpace(string(id)), Tree: tree}
 	j.made[tree] = &judgedTree{made, job}
 	for _, dir := range []string{"", "objects/pack", "refs/heads"} {
 		if err := os.MkdirAll(filepath.Join(made.Path, dir), 0o755); err != nil {

@@ -44,6 +44,7 @@ type Claim struct {
 	Cache    string   // what there is of a cache, for Facts
 	Against  *Against // nil: plain runs will do
 	Controls []string // of the commands that hold, such as Broken
+	Ends     *Ends    // of commands without the work, that are kept; nil: none are
 	Alone    bool     // no command runs beside another, not for a control either
 	// Breaks is a line for the shell that has the project's tests fail, beside what Broken does;
 	// "" for none.
@@ -192,6 +193,7 @@ type Runner interface {
 type Job struct {
 	Repo   string // the repository's directory; "" for the runner's own
 	Commit string
+	Tree   string // Commit's
 	Line   string
 	Env    map[string]string // beside what the runner gives every command
 	Live   *Live             // shows the output as it comes; nil: nobody looks
@@ -252,6 +254,7 @@ type trying struct {
 	listed map[string]sources.Tree // trees that were read, by id
 	// company asks for room for a second run at a time; nil where none may run beside another.
 	company func() (leave func(), ok bool)
+	once    *once // the runner of forControls
 }
 
 func (t *trying) verify(ctx context.Context) (*Facts, error) {

@@ -93,6 +93,7 @@ func (v *Verifier) verify(ctx context.Context, conn *fence.Connection, claim ver
 	defer func() { err = errors.Join(err, f.Close()) }()
 	runner := v.containers(f, entry)
 	claim.Scratch = f.Engine.TempDir()
+	claim.Ends = v.ends(conn, entry, runner)
 	if image := v.Settings.Verify.SecondImage; claim.Against != nil && image != "" {
 		other := *runner
 		if other.Container.Image, err = fence.FindImage(ctx, f.Engine, image); err != nil {

@@ -1,0 +1,160 @@
+package verifier
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/pattern"
+)
+
+// BeforePath is where a repository's host keeps how commands ended without the work, below the
+// repository, where no container looks.
+const BeforePath = "ward/before"
+
+// Ends are how commands ended on the project as it was, for the verdicts that follow. Of a claim
+// there is nothing in it: the tree is one of the project's own, the line the PM's, and what is
+// kept is an exit code by their hash. A claim that names another base finds other hashes.
+//
+// Two verdicts that write at once may lose one's entry, which costs that command's run.
+type Ends struct {
+	File string
+	// Of is all that the ends hang on besides, such as the image; asked once, where an end is
+	// looked for. Where it fails nothing is kept.
+	Of func(context.Context) (string, error)
+
+	once sync.Once
+	on   string
+	err  error
+	mu   sync.Mutex // of the file's change
+}
+
+// The file is a line that says what it is, and a line for each end, the last one last: its key,
+// and the exit code.
+const (
+	endsHead = "how commands ended without the work, 1\n"
+	maxEnds  = 2000
+	endsSize = 256 << 10 // bytes of all of it
+)
+
+// lastOwn is the last exit code that a program gives itself: what is above is a signal's. 125 says
+// that no command ran.
+const lastOwn, noCommand = 127, 125
+
+// key names an end.
+func (e *Ends) key(ctx context.Context, tree, line string) (string, error) {
+	e.once.Do(func() { e.on, e.err = e.Of(ctx) })
+	if e.err != nil {
+		return "", e.err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q", tree, line, e.on))), nil
+}
+
+// find is the end of a command, if it is kept.
+func (e *Ends) find(ctx context.Context, tree, line string) (o Outcome, ok bool) {
+	key, err := e.key(ctx, tree, line)
+	if err != nil {
+		return o, false
+	}
+	ends, err := e.read()
+	if err != nil {
+		return o, false
+	}
+	for _, end := range ends {
+		if end.key == key {
+			return Outcome{End: Exited, Exit: end.exit}, true
+		}
+	}
+	return o, false
+}
+
+// keep keeps the end of a command that ended of itself. What cannot be kept is run again.
+func (e *Ends) keep(ctx context.Context, tree, line string, o *Outcome) {
+	if o.End != Exited || o.Exit == noCommand || o.Exit > lastOwn {
+		return
+	}
+	key, err := e.key(ctx, tree, line)
+	if err != nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ends, err := e.read()
+	if err != nil {
+		return
+	}
+	ends = slices.DeleteFunc(ends, func(old ended) bool { return old.key == key })
+	ends = append(ends[max(0, len(ends)-maxEnds+1):], ended{key, o.Exit})
+	var text strings.Builder
+	text.WriteString(endsHead)
+	for _, end := range ends {
+		fmt.Fprintf(&text, "%s %d\n", end.key, end.exit)
+	}
+	atomicfile.WritePrivate(e.File, []byte(text.String()), 0o600)
+}
+
+// ended is a line of the file.
+type ended struct {
+	key  string
+	exit int
+}
+
+// read reads the file, and throws one away that nobody wrote so, or that somebody else could have
+// written.
+func (e *Ends) read() ([]ended, error) {
+	f, err := os.OpenFile(e.File, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(e.File))
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return nil, err
+	}
+	var ends []ended
+	if st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o077 == 0 && int(st.Uid) == os.Geteuid() {
+		data, err := io.ReadAll(io.LimitReader(f, endsSize+1))
+		if err != nil {
+			return nil, err
+		}
+		if ends = parseEnds(string(data)); ends != nil {
+			return ends, nil
+		}
+	}
+	return nil, os.Remove(e.File)
+}
+
+// anEnd is a line of the file.
+var anEnd = pattern.New(`^[0-9a-f]{64} (?:[0-9]|[1-9][0-9]|1[01][0-9]|12[0-7])\n$`)
+
+// parseEnds reads what keep writes; nil is for anything else.
+func parseEnds(text string) []ended {
+	body, ok := strings.CutPrefix(text, endsHead)
+	if !ok || len(text) > endsSize {
+		return nil
+	}
+	ends := []ended{}
+	for line := range strings.Lines(body) {
+		if !anEnd.MatchString(line) {
+			return nil
+		}
+		key, code, _ := strings.Cut(strings.TrimSpace(line), " ")
+		exit, _ := strconv.Atoi(code) // of digits
+		ends = append(ends, ended{key, exit})
+	}
+	return ends
+}

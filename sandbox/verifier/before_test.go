@@ -1,0 +1,146 @@
+package verifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/git"
+)
+
+// TestKept: what a command came to without the work is not run for a second verdict, on another
+// claim either. Nothing else is kept: no run of anything of a claim, of what is held out, of a
+// residual, or that did not end of itself; nor where anything is otherwise that it hangs on.
+func TestKept(t *testing.T) {
+	r := newRepository(t)
+	first := r.claimed(files{"calc.sh": "two() { echo 3; }\n", "tests/a.sh": calcTest, "left": "3\n"}, files{"calc.sh": "two() { echo 2; }\n", "left": "0\n"}, []string{"calc.sh", "left"},
+		"sh tests/a.sh", "test -e tests/a.sh", "grep -qx 0 left || kill $$")
+	second := first
+	second.Commit = r.commit(files{"calc.sh": "# otherwise\ntwo() { echo 2; }\n"})
+	file, of := filepath.Join(t.TempDir(), "before"), "image 1"
+	judge := func(claim Claim, broken error) (before []string) {
+		t.Helper()
+		claim.Commands = append(claim.Commands, Command{Name: "held", Line: "grep -q 2 calc.sh", Held: true}, Command{Name: "residual", Line: "cat left", Residual: true})
+		claim.Controls = []string{Broken}
+		claim.Ends = &Ends{File: file, Of: func(context.Context) (string, error) { return of, broken }}
+		base := r.git("rev-parse", first.Main+"^{tree}")
+		p := Processes{Limits: Limits{Time: 5 * time.Minute, Output: 1 << 20}}
+		f, err := Verify(t.Context(), git.Open(r.bare), runs(func(job Job) (Outcome, error) {
+			if job.Tree == base {
+				before = append(before, job.Line)
+			}
+			return p.Run(t.Context(), job)
+		}), claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !f.OK() || len(f.Controls) != 5 {
+			t.Fatalf("%+v", f)
+		}
+		for _, c := range f.Controls {
+			if c.Before != (c.Name == "criterion 2") {
+				t.Errorf("%+v", c)
+			}
+		}
+		return before
+	}
+	runsAgain := func(why string, claim Claim, broken error, all bool) {
+		t.Helper()
+		want := "grep -qx 0 left || kill $$; cat left; grep -q 2 calc.sh"
+		if all {
+			want = "sh tests/a.sh; test -e tests/a.sh; " + want
+		}
+		if got := strings.Join(judge(claim, broken), "; "); got != want {
+			t.Errorf("%s: without the work ran %s, want %s", why, got, want)
+		}
+	}
+	count := func(want int) {
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if n := len(parseEnds(string(data))); n != want {
+			t.Errorf("%d ends are kept, want %d: %v\n%s", n, want, err, data)
+		}
+	}
+	runsAgain("the first", first, nil, true)
+	count(2)
+	runsAgain("the second", second, nil, false)
+	runsAgain("nobody knows the image", first, errors.New("no podman"), true)
+	count(2)
+	of = "image 2"
+	runsAgain("another image", first, nil, true)
+	count(4)
+	runsAgain("the same one", second, nil, false)
+}
+
+// TestKeptOfNobodyElse: a file that nobody wrote so, or that somebody else could have written, is
+// thrown away.
+func TestKeptOfNobodyElse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "before")
+	e := &Ends{File: file, Of: func(context.Context) (string, error) { return "", nil }}
+	keep := func() { e.keep(t.Context(), "tree", "line", &Outcome{End: Exited, Exit: 1}) }
+	keep()
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for why, spoil := range map[string]func() error{
+		"cut":             func() error { return os.WriteFile(file, whole[:len(whole)-1], 0o600) },
+		"of another form": func() error { return os.WriteFile(file, append([]byte("x"), whole...), 0o600) },
+		"no exit code": func() error {
+			return os.WriteFile(file, []byte(strings.ReplaceAll(string(whole), " 1\n", " 256\n")), 0o600)
+		},
+		"anybody's": func() error { return os.Chmod(file, 0o602) },
+		"a link":    func() error { return errors.Join(os.Rename(file, file+".1"), os.Symlink(file+".1", file)) },
+		"gone":      func() error { return os.Remove(file) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.find(t.Context(), "tree", "line"); ok {
+			t.Errorf("%s, and it is taken", why)
+		}
+		if _, err := os.Lstat(file); err == nil {
+			t.Errorf("%s, and it stays", why)
+		}
+		keep()
+		if o, ok := e.find(t.Context(), "tree", "line"); !ok || o.Exit != 1 {
+			t.Errorf("%s: it is not kept again", why)
+		}
+	}
+}
+
+// TestKeptIsBounded: the oldest ends go, and the file stays within what is read of it.
+func TestKeptIsBounded(t *testing.T) {
+	e := &Ends{File: filepath.Join(t.TempDir(), "before"), Of: func(context.Context) (string, error) { return "", nil }}
+	text := endsHead
+	for i := range maxEnds {
+		text += fmt.Sprintf("%064x 127\n", i)
+	}
+	if err := os.WriteFile(e.File, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.keep(t.Context(), "tree", "line", &Outcome{End: Exited, Exit: 3})
+	ends, err := e.read()
+	if err != nil || len(ends) != maxEnds || ends[0].key != fmt.Sprintf("%064x", 1) {
+		t.Errorf("%d ends: %v", len(ends), err)
+	}
+	if o, ok := e.find(t.Context(), "tree", "line"); !ok || o.End != Exited || o.Exit != 3 {
+		t.Errorf("%+v %v", o, ok)
+	}
+	for _, other := range [][2]string{{"tree", "lin"}, {"treel", "ine"}, {"line", "tree"}} {
+		if _, ok := e.find(t.Context(), other[0], other[1]); ok {
+			t.Errorf("%q is found", other)
+		}
+	}
+	for _, o := range []Outcome{{End: TimedOut, Exit: 1}, {End: Exited, Exit: noCommand}, {End: Exited, Exit: 137}} {
+		e.keep(t.Context(), "tree", "other", &o)
+		if _, ok := e.find(t.Context(), "tree", "other"); ok {
+			t.Errorf("%+v is kept", o)
+		}
+	}
+}
