@@ -54,7 +54,7 @@ func (o *launchOptions) launchAway(ctx context.Context, env *cli.Env) error {
 		}
 	}
 	if o.unfenced {
-		fmt.Fprintf(env.Stderr, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
+		fmt.Fprintln(env.Stderr, launch.UnfencedMeans())
 	}
 	return refusedBy[*near.Refused](env, launch.RunAway(ctx, spec))
 }

@@ -8,9 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"git-ward/internal/cli"
@@ -73,7 +71,9 @@ func runLaunch(ctx context.Context, env *cli.Env, redact func() func(string) str
 	}
 	spec.Redact = redact
 	spec.Announce = func() {
-		announce(env.Stderr, &spec)
+		for _, line := range spec.Means() {
+			fmt.Fprintln(env.Stderr, line)
+		}
 		if len(spec.Payload.Command) == 0 {
 			warnOfOldHooks(ctx, env.Stderr, spec.Bare)
 		}
@@ -198,18 +198,6 @@ func programs() (p launch.Programs, err error) {
 	return p, err
 }
 
-// announce says in one line what the fence holds.
-func announce(w io.Writer, s *launch.Spec) {
-	if s.Unfenced {
-		fmt.Fprintf(w, "unfenced: the agent runs as you (user %s) with your rights; nothing is contained\n", userName())
-		return
-	}
-	fmt.Fprintln(w, egressMeans[s.Settings.Egress.Mode])
-	if os.Geteuid() != 0 {
-		fmt.Fprintln(w, stateInMemory(launch.StateInMemory(s.Settings)))
-	}
-}
-
 // warnOfOldHooks says that a repository's hooks are of another Ward than this launcher: what
 // its workers have learned to say since they may refuse, and the work waits then.
 func warnOfOldHooks(ctx context.Context, w io.Writer, bare string) {
@@ -224,18 +212,6 @@ func warnOfOldHooks(ctx context.Context, w io.Writer, bare string) {
 	}
 }
 
-// stateInMemory says where an ordinary user's /bot is: a file system of limited size needs
-// root, to mount it or to set a quota for a directory.
-func stateInMemory(size int64) string {
-	return fmt.Sprintf("rootless: /bot is in memory, up to %.1f GiB ([sandbox] state_size, and half of memory), and goes with the container; what is pushed stays", float64(size)/(1<<30))
-}
-
-// egressMeans says in one line what the egress mode means (SBX-2).
-var egressMeans = map[string]string{
-	"public":    "fenced: the public internet is open to the agent, private networks and this host are not; [egress] mode = \"allowlist\" closes it",
-	"allowlist": "fenced: no route out; the gateway opens the names of [egress] allow only",
-}
-
 // chooseModel fails closed: nobody works by accident, and without a fence only
 // the script runs (SBX-8).
 func chooseModel(s *launch.Spec, flagged string, stderr io.Writer) (string, error) {
@@ -244,17 +220,17 @@ func chooseModel(s *launch.Spec, flagged string, stderr io.Writer) (string, erro
 	if name == "" {
 		name = s.Settings.Model.Name
 	}
+	only := s.Only()
 	switch {
-	case s.Unfenced && name == "":
-		fmt.Fprintf(stderr, "no model is configured ([model] name in %s): the model %q runs\n", path, launch.Script)
-		return launch.Script, nil
-	case s.Unfenced:
-		if err := launch.NeedsNoFence(name); err != nil {
-			return "", diag.Hint(err, "`--model %s` chooses it for this launch", launch.Script)
-		}
+	case only != "" && name == "":
+		fmt.Fprintf(stderr, "no model is configured ([model] name in %s): the model %q runs\n", path, only)
+		return only, nil
 	case name == "":
 		return "", diag.Hint(fmt.Errorf("no model is configured: [model] name in %s is empty", path),
 			"set it to one of %s, or say --model NAME", config.WorkerNames())
+	}
+	if err := s.CheckModel(name); err != nil {
+		return "", diag.Hint(err, "`--model %s` chooses it for this launch", only)
 	}
 	if _, known := config.FindWorker(name); !known {
 		return "", diag.Hint(fmt.Errorf("unknown model %q", name), "[model] name is one of %s", config.WorkerNames())
@@ -280,11 +256,4 @@ func runtimeDir(getenv func(string) string) string {
 		return ""
 	}
 	return dir
-}
-
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return strconv.Itoa(os.Geteuid())
 }

@@ -121,11 +121,3 @@ func TestWriteResults(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// An ordinary user is told what of the machine's memory /bot may take.
-func TestStateInMemory(t *testing.T) {
-	const want = "rootless: /bot is in memory, up to 2.5 GiB ([sandbox] state_size, and half of memory), and goes with the container; what is pushed stays"
-	if got := stateInMemory(5 << 29); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}

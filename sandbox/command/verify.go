@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -20,11 +18,9 @@ import (
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
-	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
 	"git-ward/sandbox/launch"
 	"git-ward/sandbox/verifier"
-	"git-ward/sandbox/verifier/local"
 )
 
 const verifyUsage = "verify [--bare DIR] [--main REV] [--replays N] [--unfenced] [--json] [--format FORMAT] COMMIT (D-n | --run LINE ...)"
@@ -102,11 +98,10 @@ func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Fact
 	if err != nil {
 		return nil, err
 	}
-	v := local.Verifier{Bare: bare, Settings: settings, Podman: podmanOf(env), Unfenced: o.unfenced, Log: zerolog.Nop()}
-	if !o.unfenced {
-		if v.Policy, err = fence.Policy(ctx, settings, env.Stderr); err != nil {
-			return nil, err
-		}
+	spec := launch.Spec{Bare: bare, Settings: settings, Podman: podmanOf(env), Unfenced: o.unfenced, Messages: env.Stderr}
+	v, err := spec.Verifier(ctx)
+	if err != nil {
+		return nil, err
 	}
 	claim, err := o.claim(ctx, git.Open(bare), settings)
 	var facts *verifier.Facts

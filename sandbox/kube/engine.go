@@ -120,12 +120,9 @@ func (e *Engine) giveKey(spec *manifest.Spec, name string, door []string) (take 
 	return func() error { return e.Keys.Remove(name) }, nil
 }
 
-// Sweep deletes the Jobs that an earlier launcher of this repository left: their leases are
-// not ours, so the gate knows their keys no more, and the work goes on from refs in new ones.
+// Sweep deletes the Jobs that an earlier launcher of this repository left, whose keys the gate
+// knows no more: the work goes on from refs in new ones.
 func (e *Engine) Sweep(ctx context.Context) error {
-	if err := e.Keys.Keep(func(string) bool { return false }); err != nil {
-		return err
-	}
 	var left list[job]
 	ours := url.Values{"labelSelector": {gateLabel + "=" + e.mark()}}
 	if err := e.Cluster.call(ctx, http.MethodGet, e.Cluster.path(jobs, "", ours), nil, &left); err != nil {

@@ -65,9 +65,7 @@ func RunAway(ctx context.Context, spec Away) (err error) {
 		return err
 	}
 	left := endLeft(a.tag)
-	if spec.Unfenced {
-		defer endLeft(a.tag)
-	}
+	defer endLeft(a.tag)
 	if a.scratch, err = scratch.Make(spec.Podman.Scratch, ""); err != nil {
 		return err
 	}
@@ -294,15 +292,15 @@ func (e *errand) prepare() (*config.Config, error) {
 
 // payload runs the watcher and the agent on one directive, behind this machine's fence.
 func (a *away) payload(ctx context.Context, e errand, settings *config.Config) (err error) {
-	l := &launch{scratch: e.dir, tag: a.tag, until: e.Until, log: logger(io.Discard, a.Messages), file: io.Discard, spec: Spec{Bare: e.mirror, Settings: settings, State: e.state,
+	l := newLaunch(Spec{Bare: e.mirror, Settings: settings, State: e.state,
 		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,
-		Payload: Payload{Model: e.Model, Once: a.Once, Stdout: &printed{e.answers.out}, Stderr: &printed{e.answers.err}}}}
-	if a.Unfenced {
-		if err := NeedsNoFence(e.Model); err != nil {
-			return diag.Hint(err, "leave --unfenced out")
-		}
+		Payload: Payload{Model: e.Model, Once: a.Once, Stdout: &printed{e.answers.out}, Stderr: &printed{e.answers.err}}})
+	l.ownScratch(e.dir)
+	l.tag, l.until, l.log, l.file = a.tag, e.Until, logger(io.Discard, a.Messages), io.Discard
+	if err := l.spec.CheckModel(e.Model); err != nil {
+		return diag.Hint(err, "leave --unfenced out")
 	}
-	if err := l.findPolicy(ctx); err != nil {
+	if l.policy, err = l.engine.findPolicy(ctx); err != nil {
 		return err
 	}
 	gate, err := a.Gate.Addresses(ctx)
@@ -310,19 +308,18 @@ func (a *away) payload(ctx context.Context, e errand, settings *config.Config) (
 		return fmt.Errorf("the gate's addresses, which the fence refuses: %w", err)
 	}
 	l.policy.Refuse = append(l.policy.Refuse, gate...)
-	if !a.Unfenced {
-		if os.Geteuid() == 0 {
-			if err := l.spec.fits(l.spec.allTake(a.Agents, a.workerState), a.Agents); err != nil { // of this machine
-				return err
-			}
-		}
-		l.opening = fence.ConnectBeside(ctx, fence.OwnerOf(e.mirror), l.podman(), settings)
-		defer func() { err = errors.Join(err, l.opening.Close()) }()
-		if l.conn, err = l.opening.Wait(); err != nil {
-			return err
-		}
+	if err := l.engine.room(a.Agents, a.workerState); err != nil { // of this machine
+		return err
+	}
+	end, err := l.engine.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if err := l.engine.ready(); err != nil {
+		return err
 	}
 	w := &worker{launch: l, number: e.number, only: e.Directive, state: e.state, payload: l.spec.Payload,
 		door: filepath.Join(e.dir.Path, "door", fence.SocketName), gateway: filepath.Join(e.dir.Path, "gateway", fence.SocketName)}
-	return l.site().run(w, ctx)
+	return l.engine.run(ctx, w)
 }

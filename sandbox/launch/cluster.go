@@ -2,20 +2,31 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"git-ward/internal/git"
+	"git-ward/protocols/lease"
 	"git-ward/sandbox/kube"
+	"git-ward/sandbox/verifier"
+	"git-ward/sandbox/verifier/local"
 )
 
-// jobs is the engine of a launch on Kubernetes, which runs a directive as a Job.
-type jobs struct{ *kube.Engine }
+// pods is the engine of a launch on Kubernetes, which runs a directive as a Job.
+type pods struct {
+	fenced
+	there
+	cluster *kube.Engine // as open has made it
+}
 
-// openCluster makes the launch's engine, asks the cluster whether it may be used, and keeps
-// kubectl running until what it returns is called.
-func (l *launch) openCluster(ctx context.Context) (closed func(), err error) {
-	s := &l.spec
+func (p *pods) where(directive string) string { return p.cluster.Where(directive) }
+func (p *pods) runner() local.Runner          { return p }
+func (*pods) Warm(context.Context) error      { return nil }
+
+// open asks the cluster whether it may be used, and keeps kubectl running until end is called.
+func (p *pods) open(ctx context.Context) (end func() error, err error) {
+	s := &p.spec
 	plan, err := PlanKube(ctx, s, *s.Kube)
 	if err != nil {
 		return nil, err
@@ -23,32 +34,51 @@ func (l *launch) openCluster(ctx context.Context) (closed func(), err error) {
 	if err := plan.Gate.ReadHostKey(s.Settings.Kube.HostKeyFile); err != nil {
 		return nil, err
 	}
-	cluster, err := kube.Connect(s.Settings.Kube.Namespace, l.scratch.Path)
+	cluster, err := kube.Connect(s.Settings.Kube.Namespace, p.scratch.Path)
 	if err != nil {
 		return nil, err
 	}
-	e := &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: l.keys(), Log: l.logOf("kube"), Scratch: l.scratch.Path,
+	p.cluster = &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: p.keys(), Log: p.logOf("kube"), Scratch: p.scratch.Path,
 		Tell: func(why string) {
 			if why != "" {
-				fmt.Fprintln(l.words(), "a verdict waits:", why)
+				fmt.Fprintln(p.words(), "a verdict waits:", why)
 			}
 		}}
-	serving, end := context.WithCancel(context.WithoutCancel(ctx)) // what runs is taken away after ctx
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what runs is taken away after ctx
 	var served sync.WaitGroup
 	served.Go(func() { cluster.Serve(serving) })
-	closed = func() {
-		end()
+	end = func() error {
+		cancel()
 		served.Wait()
+		return nil
 	}
-	if err := e.Check(ctx); err != nil {
-		closed()
+	if err := p.cluster.Check(ctx); err != nil {
+		end()
 		return nil, err
 	}
-	l.engine = jobs{e}
-	return closed, nil
+	return end, nil
 }
 
-// Run runs a directive's Job.
-func (j jobs) Run(ctx context.Context, w Work) error {
-	return j.Engine.Run(ctx, kube.Work{Directive: w.Directive, Lease: w.Lease, Until: w.Until, Stdout: w.Stdout, Told: w.Why, Up: w.Up})
+func (p *pods) sweep(ctx context.Context, goesOn []lease.Lease) error {
+	err := p.cluster.Sweep(ctx)
+	if err != nil {
+		return err
+	}
+	for _, of := range goesOn {
+		err = errors.Join(err, p.book.Release(ctx, of))
+	}
+	return err
+}
+
+// run runs a directive's Job.
+func (p *pods) run(ctx context.Context, w *worker) error {
+	return p.cluster.Run(ctx, kube.Work{Directive: w.only, Lease: w.job.Hold.Lease(), Until: p.until, Stdout: w.payload.Stdout, Told: w.why, Up: w.up})
+}
+
+// Verify runs a claim's commands in a Job of their own.
+func (p *pods) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
+	if err := local.Room(p.spec.Settings, p.spec.Bare); err != nil {
+		return nil, err
+	}
+	return p.cluster.Verify(ctx, claim)
 }

@@ -21,21 +21,48 @@ import (
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
+	"git-ward/sandbox/verifier/local"
 )
 
-// podman is where this launch makes containers and sockets.
-func (l *launch) podman() fence.Podman {
-	at := l.spec.Podman
-	at.Scratch, at.Own = l.scratch.Path, l.scratch
-	return at
+// containers is the engine of podman's containers on this host.
+type containers struct {
+	fenced
+	here
+	opening *fence.Connecting
+	conn    *fence.Connection // what it became
 }
 
-// runFenced runs the payload in a new container: created, initialized, its
+func (*containers) where(string) string { return "podman" }
+
+// open connects with podman, which takes as long as all that comes before the first container,
+// beside it.
+func (c *containers) open(ctx context.Context) (end func() error, err error) {
+	c.opening = fence.ConnectBeside(ctx, fence.OwnerOf(c.spec.Bare), c.spec.Podman, c.spec.Settings)
+	return c.opening.Close, nil
+}
+
+func (c *containers) ready() (err error) {
+	c.conn, err = c.opening.Wait()
+	return err
+}
+
+// runner runs what is judged by the launch's connection, where it has one.
+func (c *containers) runner() local.Runner {
+	return &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Conn: c.conn}
+}
+
+// egressMeans says in one line what the egress mode means (SBX-2).
+var egressMeans = map[string]string{
+	"public":    "fenced: the public internet is open to the agent, private networks and this host are not; [egress] mode = \"allowlist\" closes it",
+	"allowlist": "fenced: no route out; the gateway opens the names of [egress] allow only",
+}
+
+// run runs the payload in a new container: created, initialized, its
 // network namespace given its rules and read back, and only then started
 // (SBX-1). Whatever fails, the container is removed. It is started once: an end
 // that nobody asked for needs a new launch, fenced anew.
-func (w *worker) runFenced(ctx context.Context) (err error) {
-	f, err := w.launch.conn.New(w.launch.scratch.Path, w.launch.policy, w.launch.log)
+func (c *containers) run(ctx context.Context, w *worker) (err error) {
+	f, err := c.conn.New(w.launch.scratch.Path, w.launch.policy, w.launch.log)
 	if err != nil {
 		return err
 	}
@@ -70,7 +97,7 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 	size := w.launch.spec.Settings.Sandbox.StateSize
 	state := podman.Mount{Kind: podman.Disk, Source: w.launch.spec.disk(w.state), Target: fence.InsideState, Size: size, Owner: image.WatcherID}
 	if f.Engine.Rootless() { // an ordinary user cannot mount a file system
-		state = podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: StateInMemory(w.launch.spec.Settings)}
+		state = podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: sizeInMemory(w.launch.spec.Settings)}
 	}
 	user := image.AgentID
 	if len(w.payload.Command) == 0 {
@@ -123,10 +150,16 @@ func (w *worker) ownDisk() error {
 	return atomicfile.Write(of, []byte(w.only+"\n"), 0o600)
 }
 
-// StateInMemory is how large /bot may be, in bytes, where it is in the container's memory: at
+// stateInMemory says where an ordinary user's /bot is: a file system of limited size needs
+// root, to mount it or to set a quota for a directory.
+func stateInMemory(size int64) string {
+	return fmt.Sprintf("rootless: /bot is in memory, up to %.1f GiB ([sandbox] state_size, and half of memory), and goes with the container; what is pushed stays", float64(size)/(1<<30))
+}
+
+// sizeInMemory is how large /bot may be, in bytes, where it is in the container's memory: at
 // most half of that memory. A process that fills /bot then meets a full file system. It does not
 // end the container, and with it the watcher and all that the watcher knows.
-func StateInMemory(s *config.Config) int64 {
+func sizeInMemory(s *config.Config) int64 {
 	return min(s.Sandbox.StateSize, s.Sandbox.Memory/2)
 }
 

@@ -2,41 +2,109 @@ package launch
 
 import (
 	"context"
-	"io"
-	"time"
+	"os"
 
 	"git-ward/protocols/lease"
-	"git-ward/sandbox/verifier"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/verifier/local"
 )
 
-// Engine runs what workers are there for, and what is judged, in another place than this host's
-// podman, such as in a cluster's pods (MANY-3).
-type Engine interface {
-	// Sweep takes away what an earlier launcher of this name left running. Its leases are free
-	// after it, and the work goes on from refs.
-	Sweep(ctx context.Context) error
-	// Where is where a directive is worked on, in one line for people and for its lease.
-	Where(directive string) string
-	// Run runs a piece of work to its end: nil is a good one, all else is tried again after
-	// a pause. When ctx ends, so does the work, and Run returns when nothing of it runs any
+// site is where a worker works.
+type site interface {
+	// where names it for people, and for the directive's lease.
+	where(directive string) string
+	// opens are the services that a worker there needs of this host; it makes the worker's
+	// directory, if that is on this host.
+	opens(w *worker) ([]opener, error)
+	// run runs the worker's payload to its end: nil is a good one, all else is tried again after
+	// a pause. When ctx ends, so does the payload, and run returns when nothing of it runs any
 	// more.
-	Run(ctx context.Context, w Work) error
-	// Verify runs the commands of a claim.
-	Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error)
+	run(ctx context.Context, w *worker) error
 }
 
-// Work is one directive that a worker elsewhere is to work on.
-type Work struct {
-	Holder    string // the worker's name
-	Directive string
-	Lease     lease.Lease // of the directive; it is renewed while Run goes on
-	Gateway   string      // the socket on this host that leads the worker to the models
-	Model     string
-	Until     time.Time // when [budget] time is spent
-	// Stdout and Stderr get what the watcher prints, as it comes.
-	Stdout, Stderr io.Writer
-	// Up is to be called when the work runs, and Why with one line on why it does not, with
-	// the remedy, or "" when that is over.
-	Up  func()
-	Why func(line string)
+// engine is where a launch's own workers work, and where claims are judged: containers of
+// podman's, plain processes, or a cluster's pods. All that differs by it is behind it.
+type engine interface {
+	site
+	// only is the one model that may run, "" for any.
+	only() string
+	// means are the lines that tell people what holds the agent.
+	means() []string
+	// visible says why the repository cannot be shown there.
+	visible(ctx context.Context) error
+	// room says why so many agents do not fit on the disk of their directories, by their number.
+	room(agents int, directory func(number int) string) error
+	// bound bounds what the host does for the launch, and says how.
+	bound() (words string, leave func())
+	// open begins, and returns what ends it.
+	open(ctx context.Context) (end func() error, err error)
+	// findPolicy is what the agents' network may be.
+	findPolicy(ctx context.Context) (firewall.Policy, error)
+	// ready returns when work can begin, after open.
+	ready() error
+	// sweep ends what goes on without the earlier launcher of this name that began it, and
+	// releases the leases of it.
+	sweep(ctx context.Context, goesOn []lease.Lease) error
+	// runner runs what is judged.
+	runner() local.Runner
+}
+
+// engineOf is the engine that is asked for. Nothing else decides where anything runs.
+func engineOf(l *launch) engine {
+	switch {
+	case l.spec.Kube != nil:
+		return &pods{fenced: fenced{l}}
+	case l.spec.Unfenced:
+		return processes{launch: l}
+	}
+	return &containers{fenced: fenced{l}}
+}
+
+// newLaunch is a launch that has not begun.
+func newLaunch(s Spec) *launch {
+	l := &launch{spec: s}
+	l.engine = engineOf(l)
+	return l
+}
+
+// here is what a worker on this host needs: nothing of it goes on without its launcher.
+type here struct{}
+
+func (here) opens(w *worker) ([]opener, error) {
+	w.state = w.launch.spec.workerState(w.number)
+	return []opener{w.openDoor, w.openWatcherDoor, w.openGateway}, os.MkdirAll(home(w.state), 0o700)
+}
+
+func (here) sweep(context.Context, []lease.Lease) error { return nil }
+
+// there is what a worker on another machine needs of this one: it has a directory and a door
+// of its own.
+type there struct{}
+
+func (there) opens(w *worker) ([]opener, error) { return []opener{w.openGateway}, nil }
+func (there) room(int, func(int) string) error  { return nil }
+func (there) ready() error                      { return nil }
+
+// fenced is a launch whose agents are behind a fence, wherever that is.
+type fenced struct{ *launch }
+
+func (fenced) only() string                        { return "" }
+func (f fenced) visible(ctx context.Context) error { return checkVisible(ctx, f.spec.Bare) }
+
+func (f fenced) findPolicy(ctx context.Context) (firewall.Policy, error) {
+	return fence.Policy(ctx, f.spec.Settings, f.spec.Messages)
+}
+
+func (f fenced) bound() (words string, leave func()) {
+	s := &f.spec
+	return local.Bound(fence.OwnerOf(s.Bare), s.Settings, s.agents(), s.Settings.Verdicts(s.agents()))
+}
+
+func (f fenced) means() []string {
+	lines := []string{egressMeans[f.spec.Settings.Egress.Mode]}
+	if os.Geteuid() != 0 {
+		lines = append(lines, stateInMemory(sizeInMemory(f.spec.Settings)))
+	}
+	return lines
 }

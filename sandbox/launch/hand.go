@@ -53,12 +53,13 @@ type said struct {
 
 // hand is a machine that has asked for a worker's work, and stays connected while it works.
 type hand struct {
-	launch *launch
-	name   string // for people
-	conn   net.Conn
-	said   chan said
-	alive  chan struct{} // the machine has said that it is
-	gone   chan struct{} // closed when it is gone
+	*launch
+	there
+	name  string // for people
+	conn  net.Conn
+	said  chan said
+	alive chan struct{} // the machine has said that it is
+	gone  chan struct{} // closed when it is gone
 }
 
 // serveWork offers a machine's place for a worker, and has a directive worked on there while
@@ -72,7 +73,7 @@ func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 	h := &hand{launch: l, said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
 	wait, err := l.host.Offer(host.Offer{Name: name, Once: r.URL.Query().Has("once"), Run: func(ctx context.Context, j *host.Job) error {
 		h.name = j.Where
-		return l.newWorker(j, elsewhere(called(j.Where), h.run)).run(ctx)
+		return l.newWorker(j, h).run(ctx)
 	}}, l.spec.Settings.Launch.HandAgents)
 	if err != nil {
 		status := http.StatusTooManyRequests
@@ -105,15 +106,17 @@ func (l *launch) keys() keys.File {
 	return keys.File{Bare: l.spec.Bare, Program: l.spec.Programs.Ward}
 }
 
+func (h *hand) where(string) string { return h.name }
+
 // run sends the machine its order, with a key for the lease, and hears it to the end.
-func (h *hand) run(ctx context.Context, w Work) error {
-	name := w.Lease.Name()
+func (h *hand) run(ctx context.Context, w *worker) error {
+	name := w.job.Hold.Lease().Name()
 	private, public, err := keys.New(name)
 	if err != nil {
 		return err
 	}
-	file := h.launch.keys()
-	until := w.Until.Add(h.launch.spec.Settings.Budget.Grace.Duration + fence.KillGrace)
+	file := h.keys()
+	until := h.until.Add(h.spec.Settings.Budget.Grace.Duration + fence.KillGrace)
 	if err := file.Add(keys.Key{Name: name, Public: public, Door: []string{"--lease", name}, Until: until}, time.Now()); err != nil {
 		return err
 	}
@@ -128,16 +131,16 @@ func (h *hand) run(ctx context.Context, w Work) error {
 	return h.hear(ctx, w)
 }
 
-func (h *hand) order(w Work, key []byte) (o order, err error) {
-	settings, err := config.Load(h.launch.spec.Bare)
+func (h *hand) order(w *worker, key []byte) (o order, err error) {
+	settings, err := config.Load(h.spec.Bare)
 	if err != nil {
 		return o, err
 	}
-	return order{w.Directive, string(key), w.Model, w.Until, string(settings.Copy(config.ByHand))}, nil
+	return order{w.only, string(key), w.payload.Model, h.until, string(settings.Copy(config.ByHand))}, nil
 }
 
 // hear follows what the machine says.
-func (h *hand) hear(ctx context.Context, w Work) error {
+func (h *hand) hear(ctx context.Context, w *worker) error {
 	defer h.conn.Close() // which ends what it still does
 	for {
 		select {
@@ -155,11 +158,11 @@ func (h *hand) hear(ctx context.Context, w Work) error {
 			case s.Ended:
 				return nil
 			case s.Up:
-				w.Up()
+				w.up()
 			case s.Out != "":
-				io.WriteString(w.Stdout, s.Out)
+				io.WriteString(w.payload.Stdout, s.Out)
 			case s.Err != "":
-				io.WriteString(w.Stderr, s.Err)
+				io.WriteString(w.payload.Stderr, s.Err)
 			}
 		}
 	}

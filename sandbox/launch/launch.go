@@ -65,12 +65,27 @@ type Payload struct {
 // Script is the only model that may run without a fence (SBX-8): it does what its lines say.
 const Script = "script"
 
-// NeedsNoFence refuses the models that do.
-func NeedsNoFence(model string) error {
-	if model == Script {
-		return nil
+// Only is the one model that may run where the launch's agents do, "" for any.
+func (s *Spec) Only() string { return newLaunch(*s).engine.only() }
+
+// CheckModel refuses the models that may not run there.
+func (s *Spec) CheckModel(model string) error {
+	if only := s.Only(); only != "" && model != only {
+		return fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", model, only)
 	}
-	return fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", model, Script)
+	return nil
+}
+
+// Means are the lines that tell people what holds the agent.
+func (s *Spec) Means() []string { return newLaunch(*s).engine.means() }
+
+// Verifier runs what is judged where the launch would, without a launch.
+func (s *Spec) Verifier(ctx context.Context) (_ local.Runner, err error) {
+	l := newLaunch(*s)
+	if l.policy, err = l.engine.findPolicy(ctx); err != nil {
+		return nil, err
+	}
+	return l.engine.runner(), nil
 }
 
 // Programs are Ward's binaries on the host. In the fence all of them come from the
@@ -106,9 +121,13 @@ type launch struct {
 	asking  sync.WaitGroup // other machines' requests
 
 	troubles troubles
-	opening  *fence.Connecting // podman; nil when Unfenced or elsewhere
-	conn     *fence.Connection // what it became
-	engine   Engine            // where workers run, and what is judged; nil: here
+	engine   engine
+}
+
+// ownScratch gives a launch a directory of its own, in which it makes containers and sockets.
+func (l *launch) ownScratch(dir *scratch.Dir) {
+	l.scratch = dir
+	l.spec.Podman.Scratch, l.spec.Podman.Own = dir.Path, dir
 }
 
 // agents is how many workers there may be at once.
@@ -159,26 +178,17 @@ func Run(ctx context.Context, s Spec) (err error) {
 		return err
 	}
 	left := endLeft(tag)
-	if s.Unfenced {
-		defer endLeft(tag)
-	}
+	defer endLeft(tag)
 	dir, err := makeScratch(lock, s.Podman.Scratch)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeScratch(lock, dir)) }()
-	l := &launch{spec: s, lock: lock, gate: gate, scratch: dir, tag: tag}
-	bounded := "unfenced: nothing is bounded"
-	if !s.Unfenced {
-		var leave func()
-		bounded, leave = local.Bound(fence.OwnerOf(s.Bare), s.Settings, s.agents(), s.Settings.Verdicts(s.agents()))
-		defer leave()
-	}
-	if !s.Unfenced && s.Kube == nil {
-		// Podman takes as long as all that comes before the container, so it opens beside it.
-		l.opening = fence.ConnectBeside(ctx, fence.OwnerOf(s.Bare), l.podman(), s.Settings)
-		defer func() { err = errors.Join(err, l.opening.Close()) }()
-	}
+	l := newLaunch(s)
+	l.lock, l.gate, l.tag = lock, gate, tag
+	l.ownScratch(dir)
+	bounded, leave := l.engine.bound()
+	defer leave()
 	if err := s.Check(ctx); err != nil {
 		return err
 	}
@@ -204,13 +214,11 @@ func Run(ctx context.Context, s Spec) (err error) {
 		l.log.Warn().Int("processes", left).Msg("ended what an unfenced launch that was killed left running")
 	}
 	l.log.Info().Str("bounded", bounded).Msg("launched")
-	if s.Kube != nil {
-		closed, err := l.openCluster(ctx)
-		if err != nil {
-			return err
-		}
-		defer closed()
+	end, err := l.engine.open(ctx)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, end()) }()
 	if len(s.Payload.Command) == 0 {
 		defer l.listen(ctx)()
 		if err := l.openBook(ctx); err != nil {
@@ -252,20 +260,14 @@ func (l *launch) openBook(ctx context.Context) (err error) {
 	}
 	l.book = &lease.Book{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Launcher: l.name, Former: former}
 	runstate.ForgetWorkers(l.spec.Bare)
-	left, err := l.book.Reclaim(ctx)
+	goesOn, err := l.book.Reclaim(ctx)
 	if err != nil {
 		return err
 	}
-	if l.engine == nil { // those of other machines' workers, who ask anew; an engine takes back its own
-		return l.keys().Keep(func(string) bool { return false })
-	}
-	if err := l.engine.Sweep(ctx); err != nil {
+	if err := l.keys().Keep(func(string) bool { return false }); err != nil { // those of other machines' workers, who ask anew
 		return err
 	}
-	for _, of := range left {
-		err = errors.Join(err, l.book.Release(ctx, of))
-	}
-	return err
+	return l.engine.sweep(ctx, goesOn)
 }
 
 const (

@@ -22,7 +22,7 @@ func (l *launch) followMain(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	v := l.verifier()
+	v := l.engine.runner()
 	repo, ref := git.Open(l.spec.Bare), l.spec.Settings.Control.ProjectRef()
 	watch, done := repo.Watch(ref), ""
 	for {
@@ -43,12 +43,12 @@ func (l *launch) followMain(ctx context.Context) error {
 }
 
 // runSuite runs [verify] suite on a commit of the project's branch, once.
-func (l *launch) runSuite(ctx context.Context, v *local.Verifier, main string) {
+func (l *launch) runSuite(ctx context.Context, v local.Runner, main string) {
 	line := l.spec.Settings.Verify.Suite
 	if last, ok := runstate.LastSuite(l.spec.Bare); line == "" || ctx.Err() != nil || ok && last.Commit == main {
 		return
 	}
-	claim := verifier.Claim{Commit: main, Main: main, Base: main, Replays: 1, Bounds: v.Bounds(), Commands: []verifier.Command{{Name: "suite", Line: line}}}
+	claim := verifier.Claim{Commit: main, Main: main, Base: main, Replays: 1, Bounds: local.Bounds(l.spec.Settings), Commands: []verifier.Command{{Name: "suite", Line: line}}}
 	facts, err := v.Verify(ctx, claim)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -43,7 +43,8 @@ func TestSuiteOnMain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &launch{spec: Spec{Bare: bare, Settings: settings, Unfenced: true, Messages: &said}, log: zerolog.Nop(), scratch: own}
+	l := newLaunch(Spec{Bare: bare, Settings: settings, Unfenced: true, Messages: &said})
+	l.log, l.scratch = zerolog.Nop(), own
 	follow := func(until func(runstate.Suite) bool) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())

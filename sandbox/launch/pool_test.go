@@ -28,7 +28,7 @@ import (
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/gateway"
 	"git-ward/sandbox/lease"
-	"git-ward/sandbox/verifier"
+	"git-ward/sandbox/verifier/local"
 )
 
 // company is a launch whose workers work on an engine of the test's.
@@ -80,6 +80,7 @@ func newCompany(t *testing.T, agents int, directives ...string) *company {
 		log: zerolog.New(&c.log), file: io.Discard, lock: lock, scratch: scratch, meter: meter, shared: gateway.NewShared(settings.Budget.Calls, settings.Budget.FreeCalls), name: "host",
 		book: &lease.Book{Repo: git.Open(bare), Settings: settings, Launcher: "host"},
 	}
+	c.launch.engine = engineOf(c.launch)
 	var doc strings.Builder
 	doc.WriteString("# COMMS\n\n## Directives\n\n")
 	for i, says := range directives {
@@ -123,32 +124,31 @@ func (c *company) closes(directive string) {
 	c.push()
 }
 
-// engine is a company's, on which every piece of work is what the test says.
-type engine struct {
+// stage is a company's engine, on which every piece of work is what the test says.
+type stage struct {
+	engine // nil: nothing else is asked for
 	*company
-	run func(context.Context, Work) error
+	play func(context.Context, *worker) error
 }
 
-func (e engine) Sweep(context.Context) error   { return nil }
-func (e engine) Where(directive string) string { return "kube x/" + directive }
-func (e engine) Verify(context.Context, verifier.Claim) (*verifier.Facts, error) {
-	return nil, errors.New("nobody claims anything")
-}
+func (s stage) where(directive string) string     { return "kube x/" + directive }
+func (s stage) opens(w *worker) ([]opener, error) { return there{}.opens(w) }
+func (s stage) runner() local.Runner              { return &local.Processes{} } // nobody claims anything
 
-func (e engine) Run(ctx context.Context, w Work) error {
-	e.mu.Lock()
-	e.runs, e.now = append(e.runs, w.Directive), e.now+1
-	e.most = max(e.most, e.now)
-	e.mu.Unlock()
-	defer func() { e.mu.Lock(); e.now--; e.mu.Unlock() }()
-	w.Up()
-	return e.run(ctx, w)
+func (s stage) run(ctx context.Context, w *worker) error {
+	s.mu.Lock()
+	s.runs, s.now = append(s.runs, w.only), s.now+1
+	s.most = max(s.most, s.now)
+	s.mu.Unlock()
+	defer func() { s.mu.Lock(); s.now--; s.mu.Unlock() }()
+	w.up()
+	return s.play(ctx, w)
 }
 
 // works has the company's workers work until the launch ends by itself.
-func (c *company) works(run func(context.Context, Work) error) error {
+func (c *company) works(play func(context.Context, *worker) error) error {
 	c.t.Helper()
-	c.launch.engine = engine{c, run}
+	c.launch.engine = stage{company: c, play: play}
 	c.openHost()
 	err := whileServing(c.t.Context(), []opener{c.openControl}, c.runWorkers)
 	if refs := gittest.Git(c.t, c.launch.spec.Bare, "for-each-ref", protocol.Prefix); refs != "" {
@@ -169,8 +169,8 @@ func TestPool(t *testing.T) {
 	c := newCompany(t, 3, "", "", "- after: D-1, D-2\n", "", "- priority: 5\n", "")
 	var seen []runstate.Worker
 	begun, three := 0, make(chan bool) // the first three are side by side
-	err := c.works(func(_ context.Context, w Work) error {
-		if w.Directive == "D-3" && (times(c, "D-1") == 0 || times(c, "D-2") == 0) {
+	err := c.works(func(_ context.Context, w *worker) error {
+		if w.only == "D-3" && (times(c, "D-1") == 0 || times(c, "D-2") == 0) {
 			t.Error("D-3 is not after D-1 and D-2")
 		}
 		c.mu.Lock()
@@ -184,7 +184,7 @@ func TestPool(t *testing.T) {
 			seen = now
 		}
 		c.mu.Unlock()
-		c.closes(w.Directive)
+		c.closes(w.only)
 		return nil
 	})
 	if err != nil {
@@ -214,8 +214,8 @@ func TestPoolFaults(t *testing.T) {
 	c := newCompany(t, 4, "", "", "", "", "- after: D-1, D-2, D-3, D-4\n")
 	dies, steady := 0, make(chan struct{})
 	enough := sync.OnceFunc(func() { close(steady) })
-	err := c.works(func(ctx context.Context, w Work) error {
-		switch w.Directive {
+	err := c.works(func(ctx context.Context, w *worker) error {
+		switch w.only {
 		case "D-1": // two bad ends
 			if dies++; dies < 3 {
 				return fence.Exit(1)
@@ -248,8 +248,8 @@ func TestPoolFaults(t *testing.T) {
 			case <-steady:
 			}
 		}
-		c.closes(w.Directive)
-		if w.Directive != "D-4" && times(c, "D-1") == 3 && times(c, "D-2") == 2 {
+		c.closes(w.only)
+		if w.only != "D-4" && times(c, "D-1") == 3 && times(c, "D-2") == 2 {
 			enough()
 		}
 		return nil
@@ -282,11 +282,11 @@ func TestPoolGivesUp(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, 2, "", "")
 	trouble := errors.New("there is no room")
-	if err := c.works(func(_ context.Context, w Work) error {
-		if w.Directive == "D-1" {
+	if err := c.works(func(_ context.Context, w *worker) error {
+		if w.only == "D-1" {
 			return trouble
 		}
-		c.closes(w.Directive)
+		c.closes(w.only)
 		return nil
 	}); !errors.Is(err, trouble) {
 		t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/user"
 	"strconv"
 	"syscall"
 	"time"
@@ -11,18 +12,55 @@ import (
 	"git-ward/internal/process"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/verifier/local"
 )
 
-// runProcesses runs the watcher, and by it the agent, as processes of their own and
+// processes is the engine of an unfenced launch, which contains nothing (SBX-8).
+type processes struct {
+	*launch
+	here
+}
+
+func (processes) where(string) string              { return "process" }
+func (processes) only() string                     { return Script }
+func (processes) means() []string                  { return []string{UnfencedMeans()} }
+func (processes) visible(context.Context) error    { return nil }
+func (processes) room(int, func(int) string) error { return nil }
+func (processes) bound() (words string, leave func()) {
+	return "unfenced: nothing is bounded", func() {}
+}
+func (processes) open(context.Context) (func() error, error) { return func() error { return nil }, nil }
+func (processes) ready() error                               { return nil }
+
+func (p processes) findPolicy(ctx context.Context) (firewall.Policy, error) {
+	return fence.HostPolicy(ctx, p.spec.Settings)
+}
+
+func (p processes) runner() local.Runner {
+	return &local.Processes{Bare: p.spec.Bare, Settings: p.spec.Settings, Mark: p.tag}
+}
+
+// UnfencedMeans says what holds an unfenced agent.
+func UnfencedMeans() string {
+	name := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return fmt.Sprintf("unfenced: the agent runs as you (user %s) with your rights; nothing is contained", name)
+}
+
+// run runs the watcher, and by it the agent, as processes of their own and
 // waits for their end. When ctx is cancelled first they get SIGTERM and, after
 // fence.StopGrace, SIGKILL. They do not outlive a launcher that is killed itself.
 //
 // The forwarder to the gateway runs in front of them, as in the fence (SBX-8).
-func (w *worker) runProcesses(ctx context.Context) error {
+func (processes) run(ctx context.Context, w *worker) error {
 	s, p := &w.launch.spec, &w.payload
 	args := []string{s.Programs.Forwarder, "--gateway", w.gateway, "--", s.Programs.Watcher, "--agent", s.Programs.Agent,
 		"--bare", s.Bare, "--state", w.state, "--door", w.door, "--config", configCopy(s.State), "--model", p.Model}
 	if w.watcher != nil {
+		w.watcher.user.Store(int64(os.Geteuid())) // the watcher is the launcher's own user
 		args = append(args, "--report-door", w.watcher.socket())
 	}
 	args = append(args, w.whatFor()...)

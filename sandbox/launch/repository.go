@@ -52,21 +52,16 @@ func OpenRepository(ctx context.Context, dir string) (bare string, settings *con
 // Check says why a launch is not possible: the repository's hooks do not run, it cannot
 // be shown in a fence, or the disk has no room for all workers.
 func (s *Spec) Check(ctx context.Context) error {
+	at := newLaunch(*s).engine
 	visible := make(chan error, 1)
-	go func() {
-		if s.Unfenced {
-			visible <- nil
-			return
-		}
-		visible <- checkVisible(ctx, s.Bare)
-	}()
+	go func() { visible <- at.visible(ctx) }()
 	if err := door.Check(ctx, s.Bare); err != nil {
 		return err // a repository that is none has no settings to look at
 	}
 	if err := <-visible; err != nil {
 		return err
 	}
-	return s.stateRoom()
+	return at.room(s.agents(), s.workerState)
 }
 
 // checkVisible says why a repository cannot be shown in a fence, as a whole and

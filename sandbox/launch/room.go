@@ -12,15 +12,15 @@ import (
 	"git-ward/internal/growth"
 )
 
-// stateRoom reports why the directories of all of a launch's workers do not fit on their
+// room reports why the directories of all of a launch's workers do not fit on their
 // disk, as large as they may become and beside [limits] disk_free and what is mounted of
 // other launches': then one worker that fills its own would take the others' room, and the
 // repository's (MANY-1). An ordinary user's are in memory.
-func (s *Spec) stateRoom() error {
-	if s.Unfenced || s.Kube != nil || os.Geteuid() != 0 {
+func (c *containers) room(agents int, directory func(number int) string) error {
+	if os.Geteuid() != 0 {
 		return nil
 	}
-	return s.fits(s.allTake(s.agents(), s.workerState), s.agents())
+	return c.spec.fits(c.spec.allTake(agents, directory), agents)
 }
 
 // allTake is how much more of the disk so many workers may take, each in a directory of its own.

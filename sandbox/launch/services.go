@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"git-ward/sandbox/door"
-	"git-ward/sandbox/fence"
 	"git-ward/sandbox/judge"
 	"git-ward/sandbox/verifier/local"
 )
@@ -13,7 +12,8 @@ import (
 // serve starts the judge and what else a launch has once, and runs the workers while all of
 // it serves them.
 func (l *launch) serve(ctx context.Context) error {
-	if err := l.findPolicy(ctx); err != nil {
+	var err error
+	if l.policy, err = l.engine.findPolicy(ctx); err != nil {
 		return err
 	}
 	return whileServing(ctx, []opener{l.openPlace, l.openFold, l.openMeter, l.openJudge, l.openBranch, l.openNotifier, l.openControl}, l.runWorkers)
@@ -34,43 +34,20 @@ func (w *worker) openDoor() (service, error) {
 	return service{"the git door", d.Serve}, nil
 }
 
-// openJudge waits for podman, in which what is judged runs.
-func (l *launch) openJudge() (s service, err error) {
-	if l.opening != nil {
-		if l.conn, err = l.opening.Wait(); err != nil {
-			return s, err
-		}
-	}
-	return service{"the judge", l.judge().Serve}, nil
+// openJudge waits for the engine, in which what is judged runs.
+func (l *launch) openJudge() (service, error) {
+	return service{"the judge", l.judge().Serve}, l.engine.ready()
 }
 
 func (l *launch) openBranch() (service, error) {
 	return service{"the project's branch", l.followMain}, nil
 }
 
-func (l *launch) findPolicy(ctx context.Context) (err error) {
-	if l.spec.Unfenced {
-		l.policy, err = fence.HostPolicy(ctx, l.spec.Settings)
-	} else {
-		l.policy, err = fence.Policy(ctx, l.spec.Settings, l.spec.Messages)
-	}
-	return err
-}
-
-// verifier runs what is judged.
-func (l *launch) verifier() *local.Verifier {
-	if l.engine != nil {
-		return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Log: l.log, Elsewhere: l.engine.Verify}
-	}
-	return &local.Verifier{Bare: l.spec.Bare, Settings: l.spec.Settings, Podman: l.podman(), Unfenced: l.spec.Unfenced, Mark: l.tag, Policy: l.policy, Log: l.log, Conn: l.conn}
-}
-
 // judge writes the verdicts on what this launch's agent claims.
 func (l *launch) judge() *judge.Judge {
-	v := l.verifier()
 	t := &teller{bare: l.spec.Bare, messages: l.words(), live: l.tellLive}
 	return &judge.Judge{Repo: local.Repo(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"),
-		AtOnce: l.spec.Settings.Verdicts(l.spec.agents()), Verify: v.Verify, Progress: t.tell, Judged: t.forget, Redact: l.spec.Redact, Assisted: l.meter.Assisted}
+		AtOnce: l.spec.Settings.Verdicts(l.spec.agents()), Verify: l.engine.runner().Verify, Progress: t.tell, Judged: t.forget, Redact: l.spec.Redact, Assisted: l.meter.Assisted}
 }
 
 // service is one of the programs on the host's side of a fence, and opener opens one.

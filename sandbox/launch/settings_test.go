@@ -45,7 +45,7 @@ func TestSettingsStayOutside(t *testing.T) {
 	}
 	shown["in a pod"] = plan.Config
 
-	o, err := (&hand{launch: &launch{spec: Spec{Bare: bare, Settings: settings}}}).order(Work{Directive: "D-1"}, []byte("key"))
+	o, err := (&hand{launch: &launch{spec: Spec{Bare: bare, Settings: settings}}}).order(&worker{only: "D-1"}, []byte("key"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,8 +56,12 @@ func TestStateInMemory(t *testing.T) {
 	s := config.Default()
 	for _, c := range []struct{ state, memory, want int64 }{{10 << 30, 4 << 30, 2 << 30}, {1 << 30, 4 << 30, 1 << 30}} {
 		s.Sandbox.StateSize, s.Sandbox.Memory = c.state, c.memory
-		if got := StateInMemory(s); got != c.want {
+		if got := sizeInMemory(s); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
+	}
+	const want = "rootless: /bot is in memory, up to 2.5 GiB ([sandbox] state_size, and half of memory), and goes with the container; what is pushed stays"
+	if got := stateInMemory(5 << 29); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -23,14 +23,10 @@ type watcherDoor struct {
 // nobody is no user's id.
 const nobody = -1
 
-// openWatcherDoor opens it. Unfenced, where the watcher is the launcher's own user, it
-// answers that one.
+// openWatcherDoor opens it. Who runs the watcher says which user it answers.
 func (w *worker) openWatcherDoor() (s service, err error) {
 	d := &watcherDoor{}
 	d.user.Store(nobody)
-	if w.launch.spec.Unfenced {
-		d.user.Store(int64(os.Geteuid()))
-	}
 	d.door, err = door.Listen(door.Config{
 		Bare: w.launch.spec.Bare, Dir: w.launch.scratch.Path, Settings: w.launch.spec.Settings, Log: w.launch.logOf("watcher"), Ended: w.launch.recordEnded,
 		Principal: door.Watcher, Peer: func() int { return int(d.user.Load()) },

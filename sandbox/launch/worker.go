@@ -39,10 +39,9 @@ type worker struct {
 
 // openHost has directives worked on: by the launch's own workers, and by other machines'.
 func (l *launch) openHost() {
-	own := l.site()
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
-		Once: l.spec.Payload.Once, Until: l.until, Where: own.where, Worked: l.worked(), Idle: l.rest, More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
-			w := l.newWorker(j, own)
+		Once: l.spec.Payload.Once, Until: l.until, Where: l.engine.where, Worked: l.worked(), Idle: l.rest, More: l.judge().Asked, Run: func(ctx context.Context, j *host.Job) error {
+			w := l.newWorker(j, l.engine)
 			w.payload.Reset = w.payload.Reset && j.First
 			return w.run(ctx)
 		}}
@@ -100,22 +99,20 @@ func (l *launch) runWorkers(ctx context.Context) error {
 		}
 		return l.host.Serve(ctx)
 	}
-	w := &worker{launch: l, number: 1, site: l.site(), state: l.spec.workerState(1), payload: l.spec.Payload}
+	w := &worker{launch: l, number: 1, site: l.engine, payload: l.spec.Payload}
 	return w.run(ctx)
 }
 
 // newWorker is a worker for a job.
 func (l *launch) newWorker(j *host.Job, at site) *worker {
 	w := &worker{launch: l, number: j.Number, only: j.Directive, job: j, site: at, payload: l.spec.Payload}
-	if !at.away {
-		w.state = l.spec.workerState(j.Number)
-	}
 	w.said = runstate.Worker{Holder: j.Holder, Directive: j.Directive, Lease: j.Hold.Lease().ID, Where: j.Where, PID: os.Getpid()}
 	return w
 }
 
 // run serves the worker and runs its payload until it ends, or ctx does.
 func (w *worker) run(ctx context.Context) (err error) {
+	open, err := w.site.opens(w)
 	w.said.State = w.state
 	w.begins()
 	defer func() { w.leaves(ctx, err) }()
@@ -124,12 +121,11 @@ func (w *worker) run(ctx context.Context) (err error) {
 		defer w.ear.close()
 		defer w.screen(ctx)()
 	}
-	open, err := w.site.open(w)
 	if err != nil {
 		return err
 	}
 	return whileServing(ctx, open, func(ctx context.Context) error {
-		err := host.How(ctx, w.site.run(w, ctx))
+		err := host.How(ctx, w.site.run(ctx, w))
 		w.tellEnd(err)
 		return err
 	})
@@ -194,6 +190,12 @@ func (w *worker) up() {
 		w.job.Up()
 	}
 	w.launch.tellUp()
+}
+
+// why tells what keeps the payload from running, with the remedy, or "" when that is over.
+func (w *worker) why(line string) {
+	line = w.launch.spec.words(line)
+	w.tell(func(now *runstate.Worker) { now.Why = line })
 }
 
 // tell changes what the worker says of itself, and writes it down.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/scratch"
@@ -38,7 +39,7 @@ type caching struct {
 // Warm fills the cache for the tip of the project's branch, where it is not (LOOP-12).
 // What an agent's branch has plays no part.
 func (v *Verifier) Warm(ctx context.Context) error {
-	e, _, err := v.warm(ctx, v.Conn, &verifier.Claim{Bounds: v.Bounds()})
+	e, _, err := v.warm(ctx, v.Conn, &verifier.Claim{Bounds: Bounds(v.Settings)})
 	if e != nil {
 		e.Close()
 	}
@@ -46,8 +47,8 @@ func (v *Verifier) Warm(ctx context.Context) error {
 }
 
 // Bounds are those of a tree that is checked out for a command.
-func (v *Verifier) Bounds() verifier.Bounds {
-	b := v.Settings.Verify
+func Bounds(s *config.Config) verifier.Bounds {
+	b := s.Verify
 	return verifier.Bounds{Entries: b.CheckoutEntries, Depth: b.CheckoutDepth, Bytes: b.CheckoutSize}
 }
 
@@ -55,7 +56,7 @@ func (v *Verifier) Bounds() verifier.Bounds {
 // filled first where there is none yet.
 func (v *Verifier) warm(ctx context.Context, conn *fence.Connection, claim *verifier.Claim) (*cache.Entry, cache.Locks, error) {
 	s := v.Settings.Verify
-	if v.Unfenced || v.Elsewhere != nil || len(s.Cache) == 0 {
+	if len(s.Cache) == 0 {
 		return nil, nil, nil
 	}
 	repo := Repo(v.Bare, v.Settings)
@@ -159,7 +160,7 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 		spec.Mounts = append(spec.Mounts, fence.ReadOnly(before.Dir, cache.Inside))
 	}
 	trustHost(spec)
-	runner := &verifier.Containers{Engine: f.Engine, Limits: v.limits(), Container: *spec, Rules: f.Enforce, Remote: fence.InsideBare, Dir: fence.InsideState + "/work"}
+	runner := &verifier.Containers{Engine: f.Engine, Limits: limits(v.Settings), Container: *spec, Rules: f.Enforce, Remote: fence.InsideBare, Dir: fence.InsideState + "/work"}
 	step := verifier.Step{Command: verifier.Command{Name: "cache", Line: fmt.Sprintf("fetch and build what main's lockfiles name (%v)", locks.Kinds())}}
 	hide := hiding(v.Settings.Verify.CacheSources)
 	told := *claim

@@ -17,12 +17,14 @@ func Repo(bare string, settings *config.Config) *git.Repo {
 	return repo
 }
 
-// room reports why nothing is built or judged now: the disk of the repository, or of
-// podman's containers, has less left than [limits] disk_free. A claim waits, and is tried
-// again.
-func (v *Verifier) room() error {
-	want := v.Settings.Limits.DiskFree
-	for _, dir := range []string{v.Bare, v.Podman.Disk()} {
+func (v *Verifier) room() error { return Room(v.Settings, v.Bare, v.Podman.Disk()) }
+
+// Room reports why nothing is built or judged now: the disk of a directory, such as the
+// repository or that of podman's containers, has less left than [limits] disk_free. A claim
+// waits, and is tried again.
+func Room(s *config.Config, dirs ...string) error {
+	want := s.Limits.DiskFree
+	for _, dir := range dirs {
 		if free, err := growth.Free(dir); err == nil && free < want {
 			return diag.Hint(fmt.Errorf("the disk of %s has %d MiB left: nothing is judged or built", dir, free>>20),
 				"make room: [limits] disk_free asks for %d MiB", want>>20)

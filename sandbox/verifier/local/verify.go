@@ -22,37 +22,52 @@ import (
 	"git-ward/sandbox/verifier/cache"
 )
 
-// Verifier runs the commands of claims on a repository as its settings say.
+// Runner runs what is judged.
+type Runner interface {
+	// Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
+	Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error)
+	// Warm prepares for claims on the tip of the project's branch.
+	Warm(ctx context.Context) error
+}
+
+// Verifier runs the commands of claims on a repository in containers, as its settings say.
 type Verifier struct {
 	Bare     string
 	Settings *config.Config
 	Podman   fence.Podman
-	Unfenced bool
-	Mark     string          // of unfenced processes; see verifier.Processes
 	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
 	Log      zerolog.Logger
 	Conn     *fence.Connection // the launch's; nil: one of its own for each verification
 	caching  caching
 	places   places
-	// Elsewhere runs the commands in a cluster; nil: here.
-	Elsewhere func(context.Context, verifier.Claim) (*verifier.Facts, error)
 }
 
-func (v *Verifier) limits() verifier.Limits {
-	s := v.Settings.Verify
-	return verifier.Limits{Time: s.Timeout.Duration, Output: s.OutputSize}
+// Processes runs them as plain processes.
+type Processes struct {
+	Bare     string
+	Settings *config.Config
+	Mark     string // see verifier.Processes
+}
+
+// Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
+func (p *Processes) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
+	if err := Room(p.Settings, p.Bare); err != nil {
+		return nil, err
+	}
+	return verifier.Verify(ctx, Repo(p.Bare, p.Settings), &verifier.Processes{Limits: limits(p.Settings), Mark: p.Mark}, claim)
+}
+
+// Warm does nothing: a plain process has the user's own caches.
+func (*Processes) Warm(context.Context) error { return nil }
+
+func limits(s *config.Config) verifier.Limits {
+	return verifier.Limits{Time: s.Verify.Timeout.Duration, Output: s.Verify.OutputSize}
 }
 
 // Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
 func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifier.Facts, err error) {
 	if err := v.room(); err != nil {
 		return nil, err
-	}
-	if v.Elsewhere != nil {
-		return v.Elsewhere(ctx, claim)
-	}
-	if v.Unfenced {
-		return verifier.Verify(ctx, Repo(v.Bare, v.Settings), &verifier.Processes{Limits: v.limits(), Mark: v.Mark}, claim)
 	}
 	if v.Conn != nil {
 		return v.verify(ctx, v.Conn, claim)
@@ -115,7 +130,7 @@ func (v *Verifier) containers(f *fence.Fence, entry *cache.Entry) *verifier.Cont
 	spec := f.Container(v.Bare, v.Settings, image.AgentID)
 	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: v.Settings.Sandbox.TmpSize})
 	v.bound(spec)
-	runner := &verifier.Containers{Engine: f.Engine, Limits: v.limits(), Rules: f.Enforce, Remote: fence.InsideBare, Dir: fence.InsideState + "/work"}
+	runner := &verifier.Containers{Engine: f.Engine, Limits: limits(v.Settings), Rules: f.Enforce, Remote: fence.InsideBare, Dir: fence.InsideState + "/work"}
 	runner.Room = v.company
 	if entry != nil {
 		spec.Mounts = append(spec.Mounts, fence.ReadOnly(entry.Dir, cache.Inside))
