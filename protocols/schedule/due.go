@@ -134,15 +134,14 @@ func (r *Rules) blocked(u *uow.Record) (due Due, at time.Time, by uow.Input) {
 	if err != nil {
 		return Now, r.Now, by
 	}
-	// A record that another clock dated ahead of this one waits for its pause, and no more.
+	// A record that is ahead of this clock by more than its pause was dated by one that was wrong, or
+	// put back since: nobody knows how long ago it was, and to wait until it is past would be to wait
+	// for the whole jump. The next one is dated anew.
 	pause := u.RetryAfter(r.Retry, r.Poll)
-	if at = at.Add(pause); at.After(r.Now.Add(pause)) {
-		at = r.Now.Add(pause)
-	}
-	if !at.After(r.Now) {
+	if ahead := at.Sub(r.Now); ahead > pause || ahead+pause <= 0 {
 		return Now, r.Now, by
 	}
-	return Later, at, by
+	return Later, at.Add(pause), by
 }
 
 // Outage is when the first unit is tried again whose model did not answer; zero for none.

@@ -344,7 +344,8 @@ func TestDue(t *testing.T) {
 	}{
 		"an outage":                       {blocked(uow.TransientFailure, 0), nil, Later, time.Minute},
 		"an outage, later":                {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(time.Minute) }, Now, time.Minute},
-		"an outage, the clock put back":   {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(-24 * time.Hour) }, Later, time.Minute - 24*time.Hour},
+		"an outage, the clock put back":   {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(-24 * time.Hour) }, Now, -24 * time.Hour},
+		"an outage, the clock a bit back": {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(-time.Minute) }, Later, time.Minute},
 		"an outage, retries spent":        {blocked(uow.TransientFailure, 24), nil, Word, 0},
 		"trouble, retries spent":          {blocked(uow.Trouble, 24), func(r *Rules) { r.Now = noon.Add(time.Hour) }, Now, time.Hour},
 		"stopped":                         {blocked(uow.Stopped, 0), nil, Now, 0},

@@ -32,6 +32,7 @@ type Host struct {
 	Only     string // the only directive to work on; "" is any
 	Once     bool   // end when nothing is left to do
 	Until    time.Time
+	Now      func() time.Time // the wall clock; nil: this host's
 	// Where says where a directive would be worked on, for people.
 	Where func(directive string) string
 	// Run runs a worker to its end. When ctx ends, so does it, and nothing of it runs any
@@ -63,6 +64,8 @@ type Host struct {
 	rests    bool          // nobody worked when the plan was last made
 	turn     time.Time     // when the loop's last turn ended
 	mute     time.Duration // maxMute, but in tests
+	planned  time.Time     // when the last plan was made, by the clock that nobody sets
+	wall     time.Time     // and by the wall clock
 	followed time.Time     // the time when the plan is made anew, though nothing has moved
 }
 
@@ -198,10 +201,11 @@ func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 	if err != nil {
 		return p, err
 	}
-	now := time.Now()
-	if !moved && h.followed.After(now) {
+	now := h.now()
+	if !moved && h.followed.After(now) && !h.putBack(now) {
 		return schedule.Plan{Left: true}, nil
 	}
+	h.planned, h.wall = time.Now(), now.Round(0)
 	held, err := h.Book.Others(ctx)
 	if err != nil {
 		return p, err
@@ -274,7 +278,7 @@ func (h *Host) due(ctx context.Context, directive string) (bool, error) {
 	if d == nil {
 		return false, nil
 	}
-	rules := h.rules(time.Now())
+	rules := h.rules(h.now())
 	due, _ := rules.Due(d)
 	return due == schedule.Now, nil
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 type repository struct {
 	t    *testing.T
 	repo *git.Repo
+	fail uow.Reason // why units are blocked; "" because they were stopped
 	mu   sync.Mutex // of what the PM does
 	doc  string
 }
@@ -114,7 +116,7 @@ func (r *repository) unit(directive, hash string, events ...uow.Event) {
 	for _, e := range events {
 		in := uow.Input{Event: e, Actor: uow.Agent, Time: noon, Reason: map[uow.Event]uow.Reason{
 			uow.Open: "DIRECTIVE_OPEN", uow.Activate: "WORK_STARTED", uow.Pause: "PILOT_HOLD", uow.Resume: "PILOT_RESUME", uow.Fail: uow.DirectiveGone, uow.Refine: "ANALYSIS_STARTED", uow.Archive: "ANALYSIS_DONE",
-			uow.Block: uow.Stopped, uow.Iterate: "ITERATION_BEGUN", uow.Heartbeat: "PILOT_SIGNAL"}[e]}
+			uow.Block: cmp.Or(r.fail, uow.Stopped), uow.Iterate: "ITERATION_BEGUN", uow.Heartbeat: "PILOT_SIGNAL"}[e]}
 		if reasons := uow.Reasons(e, uow.Agent); len(reasons) == 0 {
 			in.Actor = uow.PM
 		}

@@ -1,0 +1,70 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/await"
+	"git-ward/protocols/uow"
+)
+
+// TestClockJumps: where the wall clock is put back, a launcher that waits for a time makes its plan
+// anew, and says so once; it does not wait for the whole jump.
+func TestClockJumps(t *testing.T) {
+	r := newRepository(t, "")
+	began, idle := make(chan string, 1), make(chan bool, 1)
+	var h *Host
+	h = r.host(1, func(ctx context.Context, j *Job) error {
+		j.Up()
+		began <- j.Directive
+		<-ctx.Done()
+		return nil
+	})
+	h.start()
+	if _, err := h.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.fail = uow.TransientFailure
+	r.unit("D-1", h.refs.known.Directive("D-1").Hash, uow.Open, uow.Activate, uow.Block) // at noon
+	var said bytes.Buffer
+	var by atomic.Int64
+	start := time.Now()
+	h.Once, h.Log = false, zerolog.New(&said)
+	h.Now = func() time.Time { return noon.Add(time.Since(start) + time.Duration(by.Load())) }
+	settings := *h.Settings
+	settings.Agent.RetryPause.Duration = 24 * time.Hour
+	h.Settings = &settings
+	h.Idle = func() {
+		select {
+		case idle <- true:
+		default:
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(ctx) }()
+	await.Value(t, "the first plan", idle)
+	select {
+	case <-began:
+		t.Error("the pause of what failed just now is over")
+	default:
+	}
+	by.Store(int64(-30 * 24 * time.Hour))
+	if got := await.Value(t, "a worker", began); got != "D-1" {
+		t.Error(got)
+	}
+	cancel()
+	if err := await.Value(t, "the end", served); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(said.String(), "the clock was put back"); n != 1 {
+		t.Errorf("said %d times: %s", n, said.String())
+	}
+	r.over()
+}
