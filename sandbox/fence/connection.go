@@ -87,41 +87,6 @@ func Connect(ctx context.Context, owner string, at Podman, settings *config.Conf
 	return &Connection{engine, image, <-goRoot, at.Inside}, nil
 }
 
-// Connecting is a connection that is being opened beside other work.
-type Connecting struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	conn   *Connection
-	err    error
-}
-
-// ConnectBeside opens podman while the caller goes on.
-func ConnectBeside(ctx context.Context, owner string, at Podman, settings *config.Config) *Connecting {
-	ctx, cancel := context.WithCancel(ctx)
-	c := &Connecting{cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(c.done)
-		c.conn, c.err = Connect(ctx, owner, at, settings)
-	}()
-	return c
-}
-
-// Wait returns the connection once it is there.
-func (c *Connecting) Wait() (*Connection, error) {
-	<-c.done
-	return c.conn, c.err
-}
-
-// Close ends the connection, with whatever containers are left, or the attempt.
-func (c *Connecting) Close() error {
-	c.cancel()
-	<-c.done
-	if c.conn == nil {
-		return nil // who waited knows why
-	}
-	return c.conn.Engine.Close()
-}
-
 // imageName is the image that settings name, which is the default one for "".
 func imageName(name string) (string, error) {
 	if name != "" {

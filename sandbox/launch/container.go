@@ -28,27 +28,38 @@ import (
 type containers struct {
 	fenced
 	here
-	opening *fence.Connecting
-	conn    *fence.Connection // what it became
+	podman *fence.Shared
+	opened chan error // by open
 }
+
+// linger is how long podman's processes stay when nothing runs and nothing is judged: a directive
+// after the other starts none anew.
+const linger = 30 * time.Second
 
 func (*containers) where(string) string { return "podman" }
 
 // open connects with podman, which takes as long as all that comes before the first container,
 // beside it.
 func (c *containers) open(ctx context.Context) (end func() error, err error) {
-	c.opening = fence.ConnectBeside(ctx, fence.OwnerOf(c.spec.Bare), c.spec.Podman, c.spec.Settings)
-	return c.opening.Close, nil
+	c.podman = fence.Share(ctx, linger, c.log, func(ctx context.Context) (*fence.Connection, error) {
+		return fence.Connect(ctx, fence.OwnerOf(c.spec.Bare), c.spec.Podman, c.spec.Settings)
+	})
+	c.opened = make(chan error, 1)
+	go func() {
+		_, release, err := c.podman.Use()
+		if err == nil {
+			release()
+		}
+		c.opened <- err
+	}()
+	return c.podman.Close, nil
 }
 
-func (c *containers) ready() (err error) {
-	c.conn, err = c.opening.Wait()
-	return err
-}
+func (c *containers) ready() error { return <-c.opened }
 
-// runner runs what is judged by the launch's connection, where it has one.
+// runner runs what is judged by the launch's connection, where it has begun.
 func (c *containers) runner() local.Runner {
-	return &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Conn: c.conn}
+	return &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Shared: c.podman}
 }
 
 // egressMeans says in one line what the egress mode means (SBX-2).
@@ -62,7 +73,12 @@ var egressMeans = map[string]string{
 // (SBX-1). Whatever fails, the container is removed. It is started once: an end
 // that nobody asked for needs a new launch, fenced anew.
 func (c *containers) run(ctx context.Context, w *worker) (err error) {
-	f, err := c.conn.New(w.launch.scratch.Path, w.launch.policy, w.launch.log)
+	conn, release, err := c.podman.Use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	f, err := conn.New(w.launch.scratch.Path, w.launch.policy, w.launch.log)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,15 @@ type caching struct {
 // Warm fills the cache for the tip of the project's branch, where it is not (LOOP-12).
 // What an agent's branch has plays no part.
 func (v *Verifier) Warm(ctx context.Context) error {
-	e, _, err := v.warm(ctx, v.Conn, &verifier.Claim{Bounds: Bounds(v.Settings)})
+	if len(v.Settings.Verify.Cache) == 0 {
+		return nil
+	}
+	conn, release, err := v.Shared.Use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	e, _, err := v.warm(ctx, conn, &verifier.Claim{Bounds: Bounds(v.Settings)})
 	if e != nil {
 		e.Close()
 	}

@@ -37,7 +37,7 @@ type Verifier struct {
 	Podman   fence.Podman
 	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
 	Log      zerolog.Logger
-	Conn     *fence.Connection // the launch's; nil: one of its own for each verification
+	Shared   *fence.Shared // the launch's podman; nil: one of its own for each verification
 	caching  caching
 	places   places
 }
@@ -69,8 +69,13 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 	if err := v.room(); err != nil {
 		return nil, err
 	}
-	if v.Conn != nil {
-		return v.verify(ctx, v.Conn, claim)
+	if v.Shared != nil {
+		conn, release, err := v.Shared.Use()
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return v.verify(ctx, conn, claim)
 	}
 	// Whoever has no lock on the repository has a name of its own, so that no other
 	// sweeps its containers away.

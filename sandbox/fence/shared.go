@@ -1,0 +1,120 @@
+package fence
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Shared is podman for all of a launch that use it: its processes are there while somebody does,
+// and for a while after. Whoever comes later has them started anew, and so has who comes after
+// they have died.
+type Shared struct {
+	open   func(context.Context) (*Connection, error)
+	ctx    context.Context
+	cancel context.CancelFunc
+	linger time.Duration
+	log    zerolog.Logger
+
+	mu  sync.Mutex // held, too, while a connection is opened or closed
+	now *used      // who comes now gets this one; nil: a new one
+}
+
+// used is a connection with those who use it.
+type used struct {
+	*Connection
+	users  int
+	idle   *time.Timer // nil before the first one's end
+	closed bool
+}
+
+// Share makes a Shared that opens nothing yet. The context of what it opens ends with ctx, or
+// with Close.
+func Share(ctx context.Context, linger time.Duration, log zerolog.Logger, open func(context.Context) (*Connection, error)) *Shared {
+	s := &Shared{open: open, linger: linger, log: log}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	return s
+}
+
+// Use returns a connection, which stays until release is called.
+func (s *Shared) Use() (_ *Connection, release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := context.Cause(s.ctx); err != nil {
+		return nil, nil, err
+	}
+	if old := s.now; old != nil && old.dead() {
+		s.now = nil
+		s.told(s.closeIdle(old))
+	}
+	if s.now == nil {
+		conn, err := s.open(s.ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.now = &used{Connection: conn}
+	}
+	u := s.now
+	if u.users++; u.idle != nil {
+		u.idle.Stop()
+	}
+	return u.Connection, sync.OnceFunc(func() { s.release(u) }), nil
+}
+
+// release counts one user less; after the last one's end nobody uses it for a while, and it goes.
+func (s *Shared) release(u *used) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u.users--
+	if s.now != u {
+		s.told(s.closeIdle(u))
+		return
+	}
+	u.idle = time.AfterFunc(s.linger, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.told(s.closeIdle(u))
+	})
+}
+
+// closeIdle closes a connection that nobody uses. Who comes while it does waits for a new one.
+func (s *Shared) closeIdle(u *used) error {
+	if u.users > 0 || u.closed {
+		return nil
+	}
+	if s.now == u {
+		s.now = nil
+	}
+	u.closed = true
+	return u.Engine.Close()
+}
+
+// dead reports whether podman's service has ended by itself.
+func (u *used) dead() bool {
+	select {
+	case <-u.Engine.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *Shared) told(err error) {
+	if err != nil {
+		s.log.Error().Err(err).Msg("podman does not end in good order")
+	}
+}
+
+// Close ends the connection, with whatever containers are left, or the attempt.
+func (s *Shared) Close() error {
+	s.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == nil {
+		return nil
+	}
+	s.now.users = 0
+	return s.closeIdle(s.now)
+}
