@@ -86,7 +86,7 @@ func ControlWords(says string, before bool) string {
 	words := map[string]string{
 		ControlFails:         "it fails with every test broken, as it should",
 		ControlCannotFail:    "it cannot fail: it holds with tests broken that it should run",
-		ControlNotSeen:       "it fails with every test broken, and not each was seen to come to its end (a pipe, as into grep, hides what tests print)",
+		ControlNotSeen:       "it fails with every test broken, and not each was seen to come to its end (something else may have failed first)",
 		ControlAnyValue:      "it holds with other values in what it compares",
 		ControlNotApplicable: "nothing that Ward can break decides it",
 		ControlNotTried:      "no control: nothing that Ward can break decides it, and whether it can fail was not tried (- breaks: COMMAND in the directive tries it)",

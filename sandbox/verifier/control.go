@@ -166,7 +166,7 @@ func (c *controlling) onBase(ctx context.Context, commands []Command) ([]Command
 // broken runs commands on a tree whose tests fail at their end, and after the line that
 // breaks what else there is. Where that line fails nothing is broken, and nothing runs.
 func (c *controlling) broken(ctx context.Context, tree string, commands []Command) ([]Run, error) {
-	how := Job{Keep: true}
+	how := Job{Keep: true, Word: c.word}
 	if c.claim.Breaks != "" {
 		how.Line = "(\n" + c.claim.Breaks + "\n) >/dev/null 2>&1 || exit 0\n"
 	}
@@ -202,7 +202,7 @@ func (c *controlling) withoutBodies(ctx context.Context, commands []Command) (co
 	if err != nil || tree == "" {
 		return nil, err
 	}
-	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, Job{Keep: true})
+	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, Job{Keep: true, Word: c.word})
 	for _, r := range runs {
 		if _, ran := c.said(&r.Outcome); !r.OK() && len(ran) > 0 {
 			come = append(come, r.Command)

@@ -129,6 +129,13 @@ func TestControl(t *testing.T) {
 		"shell: a sum, to files":                       {"sh", answerMain, files{"calc.sh": "echo $(($(cat $1)))\n"}, "for i in cases/*.in; do sh calc.sh $i | cmp - ${i%.in}.out || exit 1; done", loop.ControlNotApplicable, []string{"calc.sh"}, false},
 		"shell: a sum, and a file that it needs":       {"sh", answerMain, files{"calc.sh": "test -s settings && echo $(($1 + $2))\n"}, "sh calc.sh 1 2 | diff - want", loop.ControlNotApplicable, []string{"calc.sh"}, false},
 		"shell: a sum, and no file to compare":         {"sh", answerMain, files{"calc.sh": "test -s settings && echo $(($1 + $2))\n"}, "test -s settings && test \"$(sh calc.sh 1 2)\" = 3", loop.ControlNotApplicable, []string{"calc.sh"}, false},
+		"go: a pipe that hides tests":                  {"go", goMain, files{"calc.go": goodGo}, "go test ./... 2>&1 | grep -q ^ok", loop.ControlFails, nil, false},
+		"go: a pipe that hides an example":             {"go", files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": exampleGo}, files{"calc.go": goodGo}, "go test ./... 2>&1 | grep -q ^ok", loop.ControlFails, nil, false},
+		"python: a pipe that hides tests":              {"python3", pyMain, files{"calc/__init__.py": goodPy}, unit + " 2>&1 | grep -q ^OK", loop.ControlFails, nil, false},
+		"python: a pipe that hides a check":            {"python3", pyCheck, files{"calc/__init__.py": goodPy}, "python3 verify.py >/dev/null 2>&1", loop.ControlFails, nil, false},
+		"node: a pipe that hides tests":                {"node", jsMain, files{"calc.js": goodJS}, "node --test test 2>&1 | grep -q \"fail 0\"", loop.ControlFails, nil, false},
+		"c: a pipe that hides a check":                 {"cc", cMain, files{"calc.c": "int two(void) { return 2; }\n"}, cLine + " >/dev/null 2>&1", loop.ControlFails, nil, false},
+		"shell: a pipe that hides a check":             {"sh", shMain, files{"calc.sh": goodSh}, "sh tests/run.sh >/dev/null 2>&1", loop.ControlFails, []string{"calc.sh"}, false},
 		"documents beside tests":                       {"sh", maps.Clone(pyMain), files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 		"no test at all":                               {"sh", files{"README.md": "one\n"}, files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},
 	} {

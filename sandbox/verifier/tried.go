@@ -27,6 +27,12 @@ type tried struct {
 // that stops at the first failure shows one at a time.
 const maxRounds = 8
 
+// telling is a line after which its output has what tests said in the file by a word. It ends
+// as the line does. Without a fence the file lies in the run's own directory, as $TMPDIR is.
+func telling(word, line string) string {
+	return "sh -c '" + strings.ReplaceAll(line, "'", `'\''`) + "'\nward=$?\ncat \"${TMPDIR:-/tmp}/" + broken.File(word) + "\" >&2 2>/dev/null\nexit $ward\n"
+}
+
 // said are the tests that came to their end in a run, and all that ran, by what they said
 // themselves.
 func (c *controlling) said(o *Outcome) (ended, ran map[int]bool) {
@@ -168,7 +174,7 @@ func (c *controlling) ran(ctx context.Context, tree string, cmd Command, tests m
 
 // once runs a command on a tree, and keeps what it prints.
 func (c *controlling) once(ctx context.Context, tree string, cmd Command) (run Run, err error) {
-	runs, err := c.each(ctx, c.runner, tree, []Command{cmd}, Step{Note: Broken}, Job{Keep: true})
+	runs, err := c.each(ctx, c.runner, tree, []Command{cmd}, Step{Note: Broken}, Job{Keep: true, Word: c.word})
 	if err == nil {
 		run = runs[0]
 	}

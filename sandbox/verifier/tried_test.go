@@ -65,7 +65,7 @@ func TestEachTest(t *testing.T) {
 		"go: honest":                             {"go", goMain, goGood, "go test ./...", loop.ControlFails, nil, nil},
 		"go: honest, of what was not":            {"go", goNew, goGood, "go test ./...", loop.ControlFails, nil, nil},
 		"go: honest, of one of two":              {"go", goNew, goGood, "go test ./b", loop.ControlFails, nil, nil},
-		"go: nothing is seen":                    {"go", goMain, goGood, "go test ./... >/dev/null 2>&1", loop.ControlNotSeen, nil, nil},
+		"go: nothing is printed":                 {"go", goMain, goGood, "go test ./... >/dev/null 2>&1", loop.ControlFails, nil, nil},
 		"python: a skip beside what passes":      {"python3", py, files{"calc/__init__.py": pyAdd + "\n\ndef parse(s):\n    import unittest\n    raise unittest.SkipTest()\n"}, unit, loop.ControlCannotFail, pyTest, nil},
 		"python: honest, beside what skips":      {"python3", py, files{"calc/__init__.py": pyAdd + "\n\ndef parse(s):\n    return int(s)\n"}, unit, loop.ControlFails, nil, nil},
 		"python: what equals all, beside others": {"python3", py, files{"calc/__init__.py": pyAdd + "\n\nclass All:\n    def __eq__(self, other):\n        return True\n\n\ndef parse(s):\n    return All()\n"}, unit, loop.ControlAnyValue, nil, nil},

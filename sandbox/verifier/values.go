@@ -116,7 +116,7 @@ func (c *controlling) whatever(ctx context.Context, tree string, a *tried) (map[
 		return nil, err
 	}
 	i := slices.IndexFunc(c.plain, func(r Run) bool { return r.Command == a.Command })
-	job.Line, job.Keep = a.Line, true
+	job.Line, job.Keep = telling(c.word, a.Line), true
 	o, err := c.claim.Watch(Step{Command: a.Command, Note: Broken}, func(live *Live) (Outcome, error) {
 		job.Live = live
 		return c.soon(ctx, job, c.plain[i].all().Time)

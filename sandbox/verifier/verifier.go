@@ -200,6 +200,7 @@ type Job struct {
 	Watch  []string          // files of the checkout of which the outcome says whether they were opened
 	Guard  []string          // and those of which it says whether they were written to
 	Keep   bool              // the outcome has the beginning of what was printed
+	Word   string            // by which tests say what they came to, in a file, too; "" for none
 }
 
 // Verify runs every command of a claim, each on its own checkout, and once more for each
@@ -357,6 +358,9 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 	err = t.beside(ctx, len(commands), func(ctx context.Context, i int) (late bool, err error) {
 		c, job, at := commands[i], job, at
 		at.Command, job.Line, job.Env, job.Watch, job.Guard, job.Keep = c, how.Line+c.Line, how.Env, how.Watch, how.Guard, how.Keep
+		if how.Word != "" {
+			job.Line = telling(how.Word, job.Line)
+		}
 		if c.Held { // what it opens says what it asks for
 			job.Watch, job.Guard = nil, nil
 		}

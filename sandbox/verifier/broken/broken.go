@@ -17,6 +17,7 @@ const (
 	Keep How = iota // it stays as it is
 	End             // it runs as before, says at its end what it came to, and fails
 	Pass            // it does nothing and passes, where its language lets it
+	Tell            // it runs as before, and says at its end what it came to, in the file alone
 )
 
 // Change is what becomes of each test of a file.
@@ -32,6 +33,7 @@ type Change struct {
 type mark struct {
 	word string
 	id   int
+	tell bool // it is said in the file alone, and nothing fails for it
 }
 
 // test is one that was found in a text.
@@ -113,7 +115,7 @@ func AtEnd(name, text string, c Change) (changed string, ok bool) {
 	var edits []edit
 	for _, t := range inFile(name, text) {
 		if id, how := c.Of(t.name); how != Keep {
-			edits = append(edits, t.change(how, mark{c.Word, id})...)
+			edits = append(edits, t.change(how, mark{c.Word, id, how == Tell})...)
 		}
 	}
 	if len(edits) == 0 {
@@ -141,12 +143,12 @@ func Only(name, text string, c Change) (changed string, ok bool) {
 func MayCheck(name string) bool { return languages[path.Ext(name)].ends != nil }
 
 // CheckAtEnd is a program that does as before, and says and fails when it has come to its
-// end. ok is false for one of which that is not sure: of a file that it takes in, known says
+// end, or only says it. ok is false for one of which that is not sure: of a file that it takes in, known says
 // by the last part of its path whether all that may end it there is known, too.
 func CheckAtEnd(name, text string, c Change, known func(string) bool) (changed string, ok bool) {
 	if MayCheck(name) {
-		id, _ := c.Of("")
-		changed = languages[path.Ext(name)].ends(path.Base(name), text, mark{c.Word, id}, known)
+		id, how := c.Of("")
+		changed = languages[path.Ext(name)].ends(path.Base(name), text, mark{c.Word, id, how == Tell}, known)
 	}
 	return changed, changed != ""
 }
@@ -154,7 +156,7 @@ func CheckAtEnd(name, text string, c Change, known func(string) bool) (changed s
 // CheckOnly is a program of that name that does nothing but fail, or not.
 func CheckOnly(name, text string, c Change) string {
 	id, how := c.Of("")
-	return languages[path.Ext(name)].alone(path.Base(name), text, mark{c.Word, id}, how == End)
+	return languages[path.Ext(name)].alone(path.Base(name), text, mark{word: c.Word, id: id}, how == End)
 }
 
 // CanHollow reports whether code of the language of a file's name can be made hollow.

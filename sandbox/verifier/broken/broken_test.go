@@ -91,6 +91,8 @@ func TestControls(t *testing.T) {
 			if s.wrong != "" {
 				says(t, s.run(t, false, map[string]string{file: ends, s.underneath: s.wrong}), false, true)
 			}
+			tell, _ := AtEnd(file, text, all(Tell))
+			s.tells(t, file, tell)
 			if pass, ok := AtEnd(file, text, all(Pass)); ok && s.wrong != "" {
 				s.run(t, true, map[string]string{file: pass, s.underneath: s.wrong})
 			}
@@ -129,21 +131,40 @@ func all(how How) Change {
 	}}
 }
 
-func ran(output string) bool {
-	_, ran := Said("WORD", output)
+func ran(o said) bool {
+	_, ran := Said("WORD", o.output)
 	return ran[7]
 }
 
-// says checks whether tests say that they came to their end, and that they ran.
-func says(t *testing.T, output string, ends, ran bool) {
+// said is what tests printed, and what they wrote to the file.
+type said struct{ output, file string }
+
+// says checks whether tests say that they came to their end, and that they ran, in both.
+func says(t *testing.T, o said, ends, ran bool) {
 	t.Helper()
-	if e, r := Said("WORD", output); e[7] != ends || r[7] != ran {
-		t.Errorf("they say %v, %v, not %v, %v:\n%s", e[7], r[7], ends, ran, output)
+	for _, text := range []string{o.output, o.file} {
+		if e, r := Said("WORD", text); e[7] != ends || r[7] != ran {
+			t.Errorf("they say %v, %v, not %v, %v:\n%s\nand in the file\n%s", e[7], r[7], ends, ran, o.output, o.file)
+		}
+	}
+}
+
+// tells checks tests that say what they came to in the file alone, and do else as they did.
+func (s *suite) tells(t *testing.T, file, tell string) {
+	t.Helper()
+	for code, want := range map[string][2]bool{s.files[s.underneath]: {true, true}, s.early: {false, false}, s.wrong: {false, true}} {
+		if code == "" {
+			continue
+		}
+		o := s.run(t, code != s.wrong, map[string]string{file: tell, s.underneath: code})
+		if e, r := Said("WORD", o.file); e[7] != want[0] || r[7] != want[1] || strings.Contains(o.output, "WORD") {
+			t.Errorf("they say %v, %v, not %v:\n%s\nand in the file\n%s", e[7], r[7], want, o.output, o.file)
+		}
 	}
 }
 
 // run runs the suite with other files, "" for none, wants it to pass or not, and returns what it says.
-func (s *suite) run(t *testing.T, passes bool, other map[string]string) string {
+func (s *suite) run(t *testing.T, passes bool, other map[string]string) said {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range s.files {
@@ -162,12 +183,14 @@ func (s *suite) run(t *testing.T, passes bool, other map[string]string) string {
 	}
 	cmd := exec.Command("sh", "-c", s.line)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "PYTHONDONTWRITEBYTECODE=1")
+	temp := t.TempDir()
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "PYTHONDONTWRITEBYTECODE=1", "TMPDIR="+temp)
 	out, err := cmd.CombinedOutput()
 	if (err == nil) != passes {
 		t.Errorf("%v, with %v:\n%s", err, other, out)
 	}
-	return string(out)
+	file, _ := os.ReadFile(filepath.Join(temp, File("WORD")))
+	return said{string(out), string(file)}
 }
 
 // TestNotTests: what is no test stays as it is.
@@ -200,7 +223,7 @@ func TestTold(t *testing.T) {
 		names = append(names, name)
 		return len(names), End
 	}})
-	if !slices.Equal(names, []string{"a", "a'", "b"}) || !strings.HasPrefix(changed, "/** @jest-environment jsdom */\n// @ts-nocheck\nwardControl(it, 1, true)('a', ") {
+	if !slices.Equal(names, []string{"a", "a'", "b"}) || !strings.HasPrefix(changed, "/** @jest-environment jsdom */\n// @ts-nocheck\nwardControl(it, 1, \"end\")('a', ") {
 		t.Errorf("%q\n%s", names, changed)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"git-ward/internal/pattern"
@@ -73,22 +74,38 @@ func goKind(f *ast.FuncDecl) string {
 // no deferred call.
 const (
 	goEnd = `defer func() {
-	if wardR := recover(); wardR != nil || %[1]s.Failed() {
-		%[1]s.Error(%[2]q + %[4]q)
-		if wardR != nil {
-			panic(wardR)
-		}
-	} else if !%[1]s.Skipped() {
-		%[1]s.Error(%[2]q + %[3]q)
+	wardR, wardSays := recover(), %[2]q
+	if wardR != nil || %[1]s.Failed() {
+		wardSays = %[3]q
+	}
+	if wardR != nil || %[1]s.Failed() || !%[1]s.Skipped() {
+		%[4]s
+		%[5]s
+	}
+	if wardR != nil {
+		panic(wardR)
 	}
 }()`
 	goExampleEnd = `defer func() {
-	if recover() != nil {
-		panic(%[2]q + %[4]q)
+	wardR, wardSays := recover(), %[2]q
+	if wardR != nil {
+		wardSays = %[3]q
 	}
-	panic(%[2]q + %[3]q)
+	%[4]s
+	%[5]s
+	if wardR != nil {
+		panic(wardR)
+	}
 }()`
 )
+
+// goTells writes something, an expression, to the file. goWith has what it calls.
+func goTells(m mark, says string) string {
+	return fmt.Sprintf(`if wardF, wardE := wardOS.OpenFile(wardOS.TempDir()+"/"+%q, wardOS.O_APPEND|wardOS.O_CREATE|wardOS.O_WRONLY, 0666); wardE == nil {
+	_, _ = wardF.WriteString(%q + %s + "\n")
+	_ = wardF.Close()
+}`, File(m.word), m.word, says)
+}
 
 // goTests change a test before all else that it does: what it defers comes last, however it
 // returns.
@@ -97,7 +114,7 @@ func goTests(text string) (tests []test) {
 	at := func(pos token.Pos) int { return files.PositionFor(pos, false).Offset }
 	for _, f := range all {
 		tests = append(tests, test{f.Name.Name, at(f.Body.Lbrace), at(f.Body.Rbrace), func(how How, m mark) (edits []edit) {
-			does, parameter := goExampleEnd, ""
+			does, parameter, breaks := goExampleEnd, "", fmt.Sprintf("panic(%q + wardSays)", m.word)
 			if goKind(f) == example {
 				if how == Pass {
 					return nil // what it prints is compared
@@ -105,9 +122,13 @@ func goTests(text string) (tests []test) {
 			} else {
 				does = goEnd
 				parameter, edits = goParameter(f, at)
+				breaks = fmt.Sprintf("%s.Error(%q + wardSays)", parameter, m.word)
+			}
+			if m.tell {
+				breaks = ""
 			}
 			brace := at(f.Body.Lbrace) + 1
-			if does = fmt.Sprintf(does, parameter, m.word, m.tail(ended), m.tail(fails)); how == Pass {
+			if does = fmt.Sprintf(does, parameter, m.tail(ended), m.tail(fails), goTells(m, "wardSays"), breaks); how == Pass {
 				if does = "return"; goKind(f) == "Fuzz" { // one that does nothing must skip
 					does = parameter + ".Skip()\n\treturn"
 				}
@@ -131,8 +152,10 @@ func goParameter(f *ast.FuncDecl, at func(token.Pos) int) (name string, edits []
 	return only.Names[0].Name, nil
 }
 
-// goWith keeps a file formatted that was: a command may look.
+// goWith takes in what tests call that say something, and keeps a file formatted that was: a
+// command may look.
 func goWith(was, text, _ string) string {
+	text = goTakes(text)
 	if same, err := format.Source([]byte(was)); err != nil || string(same) != was {
 		return text
 	}
@@ -140,6 +163,17 @@ func goWith(was, text, _ string) string {
 		return string(formatted)
 	}
 	return text
+}
+
+// goTakes takes in what goTells calls.
+func goTakes(text string) string {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", text, parser.PackageClauseOnly)
+	if err != nil || !strings.Contains(text, "wardOS.") {
+		return text
+	}
+	at := files.PositionFor(file.Name.End(), false).Offset
+	return text[:at] + "; import wardOS \"os\"" + text[at:]
 }
 
 // goInsert puts statements behind braces, "" for no brace.
@@ -209,10 +243,12 @@ func goOnly(text string, c Change) string {
 	for _, f := range tests {
 		kind, does := goKind(f), ""
 		id, how := c.Of(f.Name.Name)
-		says := fmt.Sprintf("%q + %q", c.Word, mark{c.Word, id}.tail(fails))
+		m := mark{word: c.Word, id: id}
+		tail := strconv.Quote(m.tail(fails))
+		tells, says := goTells(m, tail)+"\n\t", fmt.Sprintf("%q + %s", c.Word, tail)
 		if kind == example {
 			if how == End {
-				does = "panic(" + says + ")"
+				does = tells + "panic(" + says + ")"
 			}
 			// Of another name: go vet, which go test runs, looks for what an example names.
 			fmt.Fprintf(&b, "\nfunc Example_of%s() {\n\t%s\n\t// Output:\n}\n", strings.TrimPrefix(f.Name.Name, example), does)
@@ -220,11 +256,11 @@ func goOnly(text string, c Change) string {
 		}
 		switch {
 		case how == End:
-			does = "t.Error(" + says + ")"
+			does = tells + "t.Error(" + says + ")"
 		case kind == "Fuzz":
 			does = "t.Skip()" // which a fuzz test must do that does nothing
 		}
 		fmt.Fprintf(&b, "\nfunc %s(t *testing.%s) { %s }\n", f.Name.Name, goKinds[kind], does)
 	}
-	return b.String()
+	return goTakes(b.String())
 }

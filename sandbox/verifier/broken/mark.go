@@ -14,6 +14,10 @@ const (
 // tail is what a test says behind the word.
 func (m mark) tail(what string) string { return ":" + strconv.Itoa(m.id) + ":" + what }
 
+// File is where tests say by a word what they came to, beside their output, which a pipe may
+// swallow: in $TMPDIR, or in /tmp where that is not set.
+func File(word string) string { return "." + word }
+
 // Said are the numbers of the tests that an output has: of those that came to their end, and
 // of all that ran, which includes those that failed before. A test that was skipped, or that
 // something else ended, is in neither.

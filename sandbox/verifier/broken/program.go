@@ -32,8 +32,16 @@ func edited(text string, edits []edit) string {
 	return b.String() + text[at:]
 }
 
-// shellSays has a shell say something, on both of its parts.
-const shellSays = `printf '%%s%%s\n' %s %s >&2`
+// shellSays has a shell say something, in its output and in the file, or in the file alone. It
+// does not fail for that.
+func shellSays(m mark, what string) string {
+	says := fmt.Sprintf(`printf '%%s%%s\n' %s %s`, m.word, m.tail(what))
+	tells := fmt.Sprintf(`%s 2>/dev/null >>"${TMPDIR:-/tmp}/%s" || :`, says, File(m.word))
+	if m.tell {
+		return tells
+	}
+	return says + " >&2 || :; " + tells
+}
 
 // shellEnds has each exit fail, and the end of a script that was started by its name, and
 // not read by another. An exit of a shell within the script's is no end of it.
@@ -42,7 +50,12 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 	if err != nil {
 		return ""
 	}
-	says := fmt.Sprintf(shellSays+" || "+shellSays, m.word, m.tail(ended), m.word, m.tail(fails))
+	ends := fmt.Sprintf("case $ward in 0) %s ;; *) %s ;; esac; exit ", shellSays(m, ended), shellSays(m, fails))
+	if m.tell {
+		ends += "$ward"
+	} else {
+		ends += "1"
+	}
 	var exits []edit
 	var within [][]int // shells of their own
 	sure := true
@@ -60,9 +73,11 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 		switch call.Args[0].Lit() {
 		case "exit":
 			if slices.ContainsFunc(within, func(shell []int) bool { return shell[0] <= from && to <= shell[1] }) {
-				exits = append(exits, edit{from, to, "exit 1"})
+				if !m.tell {
+					exits = append(exits, edit{from, to, "exit 1"})
+				}
 			} else {
-				exits = append(exits, edit{from, to, "{ (" + words + ") && " + says + "; exit 1; }"})
+				exits = append(exits, edit{from, to, "{ (" + words + ") && ward=0 || ward=$?; " + ends + "; }"})
 			}
 			return false
 		case "exec": // of redirections alone it is none
@@ -77,7 +92,7 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 	if !sure {
 		return ""
 	}
-	return edited(text, exits) + "\nward=$?" + shellCase(name, "(exit $ward) && "+says+"; exit 1")
+	return edited(text, exits) + "\nward=$?" + shellCase(name, ends) + "(exit $ward)\n"
 }
 
 // shellCase does something where the script was started by its name.
@@ -94,7 +109,7 @@ func shellAlone(name, _ string, m mark, fail bool) string {
 	if !fail {
 		return shellCase(name, "exit 0")
 	}
-	return shellCase(name, fmt.Sprintf(shellSays, m.word, m.tail(fails))+"; exit 1")
+	return shellCase(name, shellSays(m, fails)+"; exit 1")
 }
 
 // shellWord is a name that a pattern of the shell fits, and no other does.
@@ -115,7 +130,11 @@ func batsTests(text string) (tests []test) {
 					if how == Pass {
 						return []edit{{from + 1, from + 1, "\nreturn 0\n"}}
 					}
-					return []edit{{to, to, "\n" + fmt.Sprintf(shellSays, m.word, m.tail(ended)) + "\nfalse\n"}}
+					says := "\n" + shellSays(m, ended) + "\n"
+					if !m.tell {
+						says += "false\n"
+					}
+					return []edit{{to, to, says}}
 				}})
 			}
 		}
@@ -138,16 +157,25 @@ var (
 )
 
 // pythonSays is what says in Python what a program came to, by what its exit is given.
-const pythonSays = `__import__("sys").stderr.write(%[1]q + (%[2]q if not a or a[0] is None or a[0] == 0 else %[3]q) + "\n")`
+func pythonSays(m mark) string {
+	said := fmt.Sprintf("%q + (%q if not a or a[0] is None or a[0] == 0 else %q)", m.word, m.tail(ended), m.tail(fails))
+	if m.tell {
+		return pythonTell(m.word, said)
+	}
+	return pythonTell(m.word, said) + `, __import__("sys").stderr.write(` + said + ` + "\n")`
+}
 
 // pythonEnds has each exit fail, and the end of a module that is the program.
 func pythonEnds(name, text string, m mark, _ func(string) bool) string {
 	if pythonUnsure.MatchString(text) {
 		return ""
 	}
-	says := fmt.Sprintf(pythonSays, m.word, m.tail(ended), m.tail(fails))
+	says, code := pythonSays(m), "1"
+	if m.tell {
+		code = "*a"
+	}
 	text = pythonExit.ReplaceAllStringFunc(text, func(s string) string {
-		return s[:strings.IndexAny(s, "se")] + "(lambda *a: (" + says + `, __import__("sys").exit(1)))(`
+		return s[:strings.IndexAny(s, "se")] + "(lambda *a: (" + says + `, __import__("sys").exit(` + code + `)))(`
 	})
 	text = pythonRaise.ReplaceAllStringFunc(text, func(s string) string {
 		begin, call := strings.CutSuffix(s, "(")
@@ -155,16 +183,21 @@ func pythonEnds(name, text string, m mark, _ func(string) bool) string {
 		if !call {
 			end = ")"
 		}
-		return strings.TrimSuffix(strings.TrimRight(begin, " \t"), "SystemExit") + "(lambda *a: (" + says + ", SystemExit(1))[1])(" + end
+		return strings.TrimSuffix(strings.TrimRight(begin, " \t"), "SystemExit") + "(lambda *a: (" + says + ", SystemExit(" + code + "))[-1])(" + end
 	})
-	return text + fmt.Sprintf("\n\nif __name__ == \"__main__\":\n    (lambda *a: %s)()\n    __import__(\"sys\").exit(1)\n", says)
+	text += fmt.Sprintf("\n\nif __name__ == \"__main__\":\n    (lambda *a: (%s,))()\n", says)
+	if m.tell {
+		return text
+	}
+	return text + "    __import__(\"sys\").exit(1)\n"
 }
 
 func pythonAlone(_, _ string, m mark, fail bool) string {
 	if !fail {
 		return "\n"
 	}
-	return fmt.Sprintf("if __name__ == \"__main__\":\n    __import__(\"sys\").exit(%q %q)\n", m.word, m.tail(fails))
+	says := fmt.Sprintf("%q %q", m.word, m.tail(fails))
+	return fmt.Sprintf("if __name__ == \"__main__\":\n    %s\n    __import__(\"sys\").exit(%s)\n", pythonTell(m.word, says), says)
 }
 
 // javaScriptEnds has each exit fail, and the end of a process in which nothing is left to do.
@@ -172,9 +205,14 @@ func javaScriptEnds(name, text string, m mark, _ func(string) bool) string {
 	if javaScriptUnsure.MatchString(text) {
 		return ""
 	}
-	says := fmt.Sprintf("console.error(%q + (code ? %q : %q))", m.word, m.tail(fails), m.tail(ended))
-	return javaScriptExit.ReplaceAllString(text, "((code = process.exitCode) => { "+says+"; process.exit(1); })(") +
-		javaScriptStarted(name, "process.once('beforeExit', (code = process.exitCode) => { "+says+"; process.exitCode = 1; })")
+	says := fmt.Sprintf("const said = %q + (code ? %q : %q); %s(said);", m.word, m.tail(fails), m.tail(ended), fmt.Sprintf(javaScriptTells, m.word))
+	exit, left := "process.exit(code);", ""
+	if !m.tell {
+		says += " console.error(said);"
+		exit, left = "process.exit(1);", "process.exitCode = 1;"
+	}
+	return javaScriptExit.ReplaceAllString(text, "((code = process.exitCode) => { "+says+" "+exit+" })(") +
+		javaScriptStarted(name, "process.once('beforeExit', (code = process.exitCode) => { "+says+" "+left+" })")
 }
 
 // javaScriptStarted does something where the program was started by its name.
@@ -186,7 +224,7 @@ func javaScriptAlone(name, _ string, m mark, fail bool) string {
 	if !fail {
 		return "\n"
 	}
-	return javaScriptStarted(name, fmt.Sprintf("{ console.error(%q + %q); process.exitCode = 1; }", m.word, m.tail(fails)))
+	return javaScriptStarted(name, fmt.Sprintf("{ const said = %q + %q; %s(said); console.error(said); process.exitCode = 1; }", m.word, m.tail(fails), fmt.Sprintf(javaScriptTells, m.word)))
 }
 
 // cHead has no warning of what stands around a program be an error.
@@ -199,12 +237,35 @@ __attribute__((noreturn)) void ward_exit(int);
 #line 1
 `
 
-// cTail ends with 1, and says what main gave, or an exit was given.
+// cTells writes something to the file. It has names of its own for what it calls, whatever the
+// program calls by that name.
+const cTells = `
+int ward_snprintf(char *, __SIZE_TYPE__, const char *, ...) __asm__("snprintf");
+char *ward_getenv(const char *) __asm__("getenv");
+void *ward_fopen(const char *, const char *) __asm__("fopen");
+int ward_fputs(const char *, void *) __asm__("fputs");
+int ward_fclose(void *) __asm__("fclose");
+static void ward_tell(const char *said)
+{
+	char name[4096];
+	const char *dir = ward_getenv("TMPDIR");
+	void *f;
+	ward_snprintf(name, sizeof name, "%%s/%%s", dir && *dir ? dir : "/tmp", %[1]q);
+	f = ward_fopen(name, "a");
+	if (f) {
+		ward_fputs(said, f);
+		ward_fputs("\n", f);
+		ward_fclose(f);
+	}
+}
+`
+
+// cTail says what main gave, or an exit was given, and ends with 1, or with that.
 const cTail = `
 #undef main
 void perror(const char *);
 __attribute__((noreturn)) void exit(int);
-void ward_exit(int status) { perror(status ? %[1]q %[3]q : %[1]q %[2]q); exit(1); }
+void ward_exit(int status) { const char *said = status ? %[1]q %[3]q : %[1]q %[2]q; ward_tell(said); %[6]s }
 int main(%[4]s) { %[5]s; }
 `
 
@@ -224,16 +285,20 @@ func cEnds(_, text string, m mark, _ func(string) bool) string {
 	if n >= len(cArguments) {
 		return ""
 	}
+	exit := "perror(said); exit(1);"
+	if m.tell {
+		exit = "exit(status);"
+	}
 	does := "ward_exit(ward_control(" + cArguments[n][1] + "))"
 	if _, main, _ := strings.Cut(text, takes[0]); !strings.Contains(main, "return") {
 		does = "ward_control(" + cArguments[n][1] + "); ward_exit(0)"
 	}
-	return cHead + cExit.ReplaceAllString(text, "ward_exit$1") + fmt.Sprintf(cTail, m.word, m.tail(ended), m.tail(fails), cArguments[n][0], does)
+	return cHead + cExit.ReplaceAllString(text, "ward_exit$1") + fmt.Sprintf(cTells, File(m.word)) + fmt.Sprintf(cTail, m.word, m.tail(ended), m.tail(fails), cArguments[n][0], does, exit)
 }
 
 func cAlone(_, _ string, m mark, fail bool) string {
 	if !fail {
 		return "int main(void) { return 0; }\n"
 	}
-	return fmt.Sprintf("void perror(const char *);\nint main(void) { perror(%q %q); return 1; }\n", m.word, m.tail(fails))
+	return fmt.Sprintf(cTells, File(m.word)) + fmt.Sprintf("void perror(const char *);\nint main(void) { ward_tell(%[1]q %[2]q); perror(%[1]q %[2]q); return 1; }\n", m.word, m.tail(fails))
 }

@@ -70,6 +70,8 @@ func TestChecks(t *testing.T) {
 			if s.wrong != "" {
 				says(t, s.run(t, false, map[string]string{file: ends, s.underneath: s.wrong}), false, true)
 			}
+			tell, _ := CheckAtEnd(file, s.files[file], all(Tell), known)
+			s.tells(t, file, tell)
 			for _, how := range []How{Pass, End} {
 				says(t, s.run(t, how == Pass, map[string]string{file: CheckOnly(file, s.files[file], all(how))}), false, how == End)
 			}

@@ -11,37 +11,61 @@ import (
 // pythonTest is the line of a test, or of a class that may have some.
 var pythonTest = pattern.New(`(?m)^([ \t]*)((?:async[ \t]+)?def[ \t]+(test\w*)[ \t]*\(|class[ \t]+(\w+)[ \t]*(\([^)\n]*\))?:)`)
 
-// pythonWard makes what a test is decorated with to say what it came to and fail, or to do
-// nothing. A test that waits is one still. What is skipped is no failure: pytest's own ways
-// of it are no Exception.
-const pythonWard = `def ward(word, id, runs):
+// pythonTells writes what is said to the file. What a test puts in the place of os is not used.
+const pythonTells = `import posix
+try:
+    ward = posix.open(posix.environ.get(b"TMPDIR", b"/tmp") + b"/." + word.encode(), posix.O_APPEND | posix.O_CREAT | posix.O_WRONLY, 0o666)
+    posix.write(ward, said.encode() + b"\n")
+    posix.close(ward)
+except OSError:
+    pass
+`
+
+// pythonWard makes what a test is decorated with to say what it came to and fail, or to say it
+// in the file alone, or to do nothing, by how. A test that waits is one still. What is skipped
+// is no failure: pytest's own ways of it are no Exception.
+const pythonWard = `def ward(word, id, how, tells):
     import functools, inspect, unittest
 
-    def said(what):
-        return AssertionError("%s:%d:%s" % (word, id, what))
+    def says(what):
+        said = "%s:%d:%s" % (word, id, what)
+        exec(tells, dict(word=word, said=said))
+        return AssertionError(said)
+
+    def fails(e):
+        said = says("fail")
+        if how == "tell":
+            raise e
+        raise said from e
+
+    def ends(gives):
+        said = says("end")
+        if how == "tell":
+            return gives
+        raise said
 
     def around(f):
         @functools.wraps(f)
         def test(*a, **k):
-            if runs:
+            if how:
                 try:
-                    f(*a, **k)
+                    gives = f(*a, **k)
                 except unittest.SkipTest:
                     raise
                 except Exception as e:
-                    raise said("fail") from e
-                raise said("end")
+                    fails(e)
+                return ends(gives)
 
         @functools.wraps(f)
         async def waits(*a, **k):
-            if runs:
+            if how:
                 try:
-                    await f(*a, **k)
+                    gives = await f(*a, **k)
                 except unittest.SkipTest:
                     raise
                 except Exception as e:
-                    raise said("fail") from e
-                raise said("end")
+                    fails(e)
+                return ends(gives)
 
         return waits if inspect.iscoroutinefunction(f) else test
 
@@ -56,8 +80,8 @@ func pythonTests(text string) (tests []test) {
 		}
 		at, indent := m[0], text[m[2]:m[3]]
 		tests = append(tests, test{text[m[6]:m[7]], at, pythonEnd(text, at, len(indent)), func(how How, m mark) []edit {
-			runs := map[bool]string{true: "True", false: "False"}[how == End]
-			decorator := fmt.Sprintf("@eval('exec(code) or ward(word, id, runs)', dict(word=%q, id=%d, runs=%s, code=%s))\n", m.word, m.id, runs, strconv.QuoteToASCII(pythonWard))
+			does := map[How]string{End: "end", Tell: "tell"}[how]
+			decorator := fmt.Sprintf("@eval('exec(code) or ward(word, id, how, tells)', dict(word=%q, id=%d, how=%q, code=%s, tells=%s))\n", m.word, m.id, does, strconv.QuoteToASCII(pythonWard), strconv.QuoteToASCII(pythonTells))
 			return []edit{{at, at, indent + decorator}}
 		}})
 	}
@@ -115,7 +139,8 @@ func pythonOnly(text string, c Change) string {
 		found = append(found, test{name: unlike(found, name)})
 		does := "pass"
 		if id, how := c.Of(found[len(found)-1].name); how == End {
-			does = fmt.Sprintf("raise AssertionError(%q %q)", c.Word, mark{c.Word, id}.tail(fails))
+			says := fmt.Sprintf("%q %q", c.Word, mark{word: c.Word, id: id}.tail(fails))
+			does = fmt.Sprintf("raise AssertionError(%s, %s)", says, pythonTell(c.Word, says))
 		}
 		if indent == "" {
 			fmt.Fprintf(&b, "\n\ndef %s():\n    %s\n", name, does)
@@ -133,6 +158,11 @@ func pythonOnly(text string, c Change) string {
 	return b.String()
 }
 
+// pythonTell is an expression that writes another to the file.
+func pythonTell(word, says string) string {
+	return fmt.Sprintf("exec(%s, dict(word=%q, said=%s))", strconv.QuoteToASCII(pythonTells), word, says)
+}
+
 // javaScriptTest is where a test is declared with a name, by whatever its runner calls it.
 var javaScriptTest = pattern.New("(?m)(^|[^.\\w$])((?:test|it)(?:\\.\\w+)*)[ \t]*\\([ \t\n]*(\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)")
 
@@ -146,39 +176,75 @@ func javaScriptTests(text string) (tests []test) {
 		}
 		from, end := m[4], m[5]
 		tests = append(tests, test{text[m[6]+1 : m[7]-1], from, to, func(how How, m mark) []edit {
-			return []edit{{from, end, fmt.Sprintf("wardControl(%s, %d, %v)", text[from:end], m.id, how == End)}}
+			return []edit{{from, end, fmt.Sprintf("wardControl(%s, %d, %q)", text[from:end], m.id, map[How]string{End: "end", Tell: "tell"}[how])}}
 		}})
 	}
 	return tests
 }
 
+// javaScriptTells is a function that writes something to the file, where its runner has files.
+const javaScriptTells = `((said) => {
+	try {
+		const fs = typeof require === 'function' ? require('fs') : process.getBuiltinModule('fs');
+		fs.appendFileSync((process.env.TMPDIR || '/tmp') + '/.' + %q, said + '\n');
+	} catch (e) {} // it is said in the output
+})`
+
 // javaScriptWard has each function that a test is declared with say what it came to and fail
-// at its end, or do nothing. It takes as much as the function does: runners count, and hand a
+// at its end, or say it in the file alone, or do nothing, by how. It takes as much as the function does: runners count, and hand a
 // test that does so what it calls when it is done. Where what compares throws nothing, as in
 // tape, the test's own object tells of each result. A function's declaration may stand behind
 // its use.
 const javaScriptWard = `
-function wardControl(declare, id, runs) {
-	const said = (what) => [%q, id, what].join(':');
+function wardControl(declare, id, how) {
+	const tells = %[2]s;
+	const says = (what) => {
+		const said = [%[1]q, id, what].join(':');
+		tells(said);
+		return said;
+	};
+	const fails = (e) => {
+		if (e instanceof Error && !/pending/i.test(e.constructor.name)) { // else it is skipped
+			const said = says('fail');
+			if (how === 'end') console.error(said);
+		}
+		throw e;
+	};
 	const control = (f) => {
 		const test = function (...had) {
 			const last = had.length - 1, done = had[last];
 			if (typeof done === 'function' && f.length > last) {
-				had[last] = Object.assign((e) => done(e || new Error(said('end'))), done);
-				return runs ? f.apply(this, had) : done();
+				had[last] = Object.assign((e) => {
+					const said = says(e ? 'fail' : 'end');
+					return done(e || (how === 'end' ? new Error(said) : e));
+				}, done);
+				return how ? f.apply(this, had) : done();
 			}
-			return runs ? wait.call(this, had) : undefined;
+			return how === 'end' ? wait.call(this, had) : how ? tell.call(this, had) : undefined;
+		};
+		const result = (had) => {
+			const what = { came: 'end' };
+			if (had[0] && typeof had[0].on === 'function') had[0].on('result', (r) => { if (r && r.ok === false) what.came = 'fail'; });
+			return what;
 		};
 		const wait = async function (had) {
-			let what = 'end';
-			if (had[0] && typeof had[0].on === 'function') had[0].on('result', (r) => { if (r && r.ok === false) what = 'fail'; });
+			const what = result(had);
 			try {
 				await f.apply(this, had);
 			} catch (e) {
-				if (e instanceof Error && !/pending/i.test(e.constructor.name)) console.error(said('fail')); // else it is skipped
-				throw e;
+				fails(e);
 			}
-			throw new Error(said(what));
+			throw new Error(says(what.came));
+		};
+		const tell = function (had) { // which waits for nothing that the test does not wait for
+			const what = result(had), ends = (gives) => (says(what.came), gives);
+			let gives;
+			try {
+				gives = f.apply(this, had);
+			} catch (e) {
+				fails(e);
+			}
+			return gives && typeof gives.then === 'function' ? gives.then(ends, fails) : ends(gives);
 		};
 		return Object.defineProperty(test, 'length', { value: f.length });
 	};
@@ -186,7 +252,9 @@ function wardControl(declare, id, runs) {
 }
 `
 
-func javaScriptWith(_, text, word string) string { return text + fmt.Sprintf(javaScriptWard, word) }
+func javaScriptWith(_, text, word string) string {
+	return text + fmt.Sprintf(javaScriptWard, word, fmt.Sprintf(javaScriptTells, word))
+}
 
 // typeScriptHead is what must stay before all else in a file: a comment in which runners read
 // what they are told.
@@ -216,7 +284,8 @@ func javaScriptOnly(text string, c Change) string {
 		found = append(found, test{name: unlike(found, m[3][1:len(m[3])-1])})
 		does := "{ if (had[0] && typeof had[0].end === 'function') had[0].end(); }" // tape waits for it
 		if id, how := c.Of(found[len(found)-1].name); how == End {
-			does = fmt.Sprintf("{ throw new Error(%q + %q); }", c.Word, mark{c.Word, id}.tail(fails))
+			says := fmt.Sprintf("%q + %q", c.Word, mark{word: c.Word, id: id}.tail(fails))
+			does = fmt.Sprintf("{ %s(%s); throw new Error(%[2]s); }", fmt.Sprintf(javaScriptTells, c.Word), says)
 		}
 		declare, _, _ := strings.Cut(m[2], ".")
 		fmt.Fprintf(&b, "%s(%s, (...had) => %s);\n", declare, m[3], does)
@@ -233,7 +302,11 @@ var javaScriptSkips = pattern.New(`\b(?:skip\w*|todo|only|runIf|x(?:it|test|desc
 var rustTest = pattern.New(`(?m)^[ \t]*#\[(?:\w+::)*test(?:\([^)\n]*\))?\][^{};]*\bfn\s+(\w+)\s*\([^)]*\)([^{};]*)\{`)
 
 // rustEnd is dropped last, and not where the process ends.
-const rustEnd = ` struct Control; impl Drop for Control { fn drop(&mut self) { if std::thread::panicking() { eprintln!("{}{}", %[1]q, %[3]q) } else { panic!("{}{}", %[1]q, %[2]q) } } } let _control = Control;`
+const (
+	rustEnd = ` struct Control; impl Drop for Control { fn drop(&mut self) { let fails = std::thread::panicking(); let said = format!("{}{}", %[1]q, if fails { %[3]q } else { %[2]q }); ` +
+		`if let Ok(mut f) = std::fs::OpenOptions::new().append(true).create(true).open(std::env::temp_dir().join(%[4]q)) { let _ = std::io::Write::write_all(&mut f, format!("{}\n", said).as_bytes()); }%[5]s } } let _control = Control;`
+	rustBreaks = ` if fails { eprintln!("{}", said) } else { panic!("{}", said) }`
+)
 
 func rustTests(text string) (tests []test) {
 	all := rustTest.Regexp().FindAllStringSubmatchIndex(text, -1)
@@ -244,8 +317,12 @@ func rustTests(text string) (tests []test) {
 		}
 		tests = append(tests, test{text[m[2]:m[3]], m[0], to, func(how How, m mark) []edit {
 			switch {
-			case how == End:
-				return []edit{{at, at, fmt.Sprintf(rustEnd, m.word, m.tail(ended), m.tail(fails))}}
+			case how != Pass:
+				breaks := rustBreaks
+				if m.tell {
+					breaks = ""
+				}
+				return []edit{{at, at, fmt.Sprintf(rustEnd, m.word, m.tail(ended), m.tail(fails), File(m.word), breaks)}}
 			case gives: // what it would give nobody here knows
 				return nil
 			}
