@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"git-ward/internal/await"
@@ -54,4 +55,40 @@ func TestStopsItsWatcher(t *testing.T) {
 	}
 	eachOnce(t, p, 2)
 	p.Fsck()
+}
+
+// TestWatcherStopped: a container whose watcher is stopped from outside is ended, and another takes
+// its place; what the watcher says of its life is in no output.
+func TestWatcherStopped(t *testing.T) {
+	tier.Full(t, "it launches containers, and waits for a watcher for minutes")
+	f := &inFence{Pair: fenced(t)}
+	f.settings(`run = ["sh", "agent.sh"]`, `probation = false`, `start_timeout = "10m"`, `check = "1h"`, `[egress] mode = "allowlist"`)
+	f.Commit("COMMS.md", toBeWatched)
+	f.Commit("agent.sh", enter+stay)
+	f.Git("push", "-q", "origin", "HEAD:main")
+	f.Cmd = f.launch("--model", "script")
+	f.Stdout, f.Stderr = &f.out, &f.out
+	if err := f.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := func() {
+		f.Process.Signal(syscall.SIGTERM)
+		f.Wait()
+	}
+	t.Cleanup(end)
+	f.await("SUCCESS main")
+	was := f.watcher()
+	if err := syscall.Kill(was, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	f.until("another watcher works", func() bool {
+		now := f.watcher()
+		return now != 0 && now != was && !alive(was)
+	})
+	f.await("SUCCESS main")
+	end()
+	if out := f.out.String(); strings.Count(out, "its watcher, which gave signs of life, has given none for 2m0s") != 1 || strings.Contains(out, "ward-watcher: lives") {
+		t.Error(out)
+	}
+	f.Fsck()
 }
