@@ -103,18 +103,9 @@ const messagesDir = ".messages"
 func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
-	units, _, err := state.Units(reader)
-	if err != nil {
+	newest, err := state.Newest(reader, directive, 0)
+	if err != nil || newest == nil {
 		return nil, err
-	}
-	var newest *state.Unit
-	for i, u := range units { // by directive and number
-		if u.ID.Directive == directive {
-			newest = &units[i]
-		}
-	}
-	if newest == nil {
-		return nil, nil
 	}
 	last, err := state.Record(reader, newest.Tip)
 	if err != nil || last.State == uow.Archived {

@@ -127,6 +127,49 @@ func TestUnitsInOrder(t *testing.T) {
 	}
 }
 
+// listed counts how often refs are listed.
+type listed struct {
+	Reader
+	lists int
+}
+
+func (l *listed) Refs(prefix string) (map[string]string, error) {
+	l.lists++
+	return l.Reader.Refs(prefix)
+}
+
+// TestNewest: the newest unit of a directive is found by its number without a list, as long as the
+// one that was it before is there.
+func TestNewest(t *testing.T) {
+	r := newRepository(t)
+	for _, name := range []string{"D-1.2", "D-1.9", "D-1.10", "D-1.11", "D-11.1", "D-11.12"} {
+		r.commit(uow.RefPrefix+name, nil)
+	}
+	for _, c := range []struct {
+		directive string
+		before    int
+		want      string
+		lists     int
+	}{
+		{"D-1", 0, "D-1.11", 1}, {"D-1", 10, "D-1.11", 0}, {"D-1", 11, "D-1.11", 0},
+		{"D-1", 12, "D-1.11", 1}, // gone
+		{"D-11", 0, "D-11.12", 1}, {"D-2", 0, "", 1}, {"D-2", 3, "", 1},
+	} {
+		l := &listed{Reader: r}
+		u, err := Newest(l, c.directive, c.before)
+		got := ""
+		if u != nil {
+			got = u.ID.String()
+			if tip, _ := r.Tip(u.ID.Ref()); tip != u.Tip {
+				t.Error(u, tip)
+			}
+		}
+		if got != c.want || err != nil || l.lists != c.lists {
+			t.Errorf("%+v: %q, listed %d times, %v", c, got, l.lists, err)
+		}
+	}
+}
+
 func TestJournal(t *testing.T) {
 	r := newRepository(t)
 	commits, last := r.unit("D-1.1", open, start, iterate, claim(first), iterate, claim(second), claim(second))

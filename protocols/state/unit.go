@@ -38,6 +38,31 @@ func Units(r Reader) (units []Unit, strangers []string, err error) {
 	return units, strangers, nil
 }
 
+// Newest is the newest unit of a directive, nil for none. One that was it before is looked at by
+// its number, as are those after it, each of which has one more; 0 lists them all.
+func Newest(r Reader, directive string, before int) (newest *Unit, err error) {
+	for id := (uow.ID{Directive: directive, K: before}); before > 0; id.K++ {
+		tip, err := r.Tip(id.Ref())
+		if err != nil {
+			return nil, err
+		}
+		if tip == "" {
+			break
+		}
+		newest = &Unit{id, tip}
+	}
+	if newest != nil {
+		return newest, nil
+	}
+	units, _, err := Units(r)
+	for i, u := range units {
+		if u.ID.Directive == directive {
+			newest = &units[i]
+		}
+	}
+	return newest, err
+}
+
 // BrokenRecord is a record that nobody can read.
 type BrokenRecord struct {
 	Commit string

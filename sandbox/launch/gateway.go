@@ -134,20 +134,17 @@ const unreadable = "of a state that cannot be read"
 func (l *launch) held(directive string) string {
 	reader := git.Open(l.spec.Bare).Reader(context.Background())
 	defer reader.Close()
-	units, _, err := state.Units(reader)
+	before, _ := l.newest.Load(directive)
+	k, _ := before.(int)
+	newest, err := state.Newest(reader, directive, k)
 	if err != nil {
 		return unreadable
 	}
-	newest, k := "", 0
-	for _, u := range units {
-		if u.ID.Directive == directive && u.ID.K > k {
-			newest, k = u.Tip, u.ID.K
-		}
-	}
-	if newest == "" {
+	if newest == nil {
 		return ""
 	}
-	last, err := state.Record(reader, newest)
+	l.newest.Store(directive, newest.ID.K)
+	last, err := state.Record(reader, newest.Tip)
 	switch {
 	case err != nil:
 		return unreadable

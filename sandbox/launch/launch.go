@@ -113,6 +113,7 @@ type launch struct {
 	stdout  io.Writer       // of all workers, for who may stop reading
 	stderr  io.Writer
 	shares  sync.Map // of the outputs, by place: a place's next worker has what the one before left
+	newest  sync.Map // the number of the newest unit that was seen, by directive
 	meter   *gateway.Meter
 	shared  *gateway.Shared
 	book    *lease.Book    // nil with a command, of which nobody else is to know
