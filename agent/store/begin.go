@@ -26,6 +26,7 @@ func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error 
 		return err
 	}
 	w.Record = r
+	w.clone.store.keepingOf(id).mine.Store(false)
 	if err := w.checkout(ctx, j); err != nil {
 		return err
 	}

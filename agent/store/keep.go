@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,9 +108,7 @@ func (w *Work) Keep(ctx context.Context, from, head string, without ...string) (
 	if len(changes) == 0 {
 		return from, nil, nil
 	}
-	message := fmt.Sprintf("plan: what was changed before there was one\n\n%s: %s\n%s: before the plan",
-		record.TrailerDirective, w.Directive.Name(), trailerKept)
-	kept, err = w.clone.git(ctx, "commit-tree", tree, "-p", from, "-m", message)
+	kept, err = w.keptCommit(ctx, tree, from)
 	return kept, changes, err
 }
 

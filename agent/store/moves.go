@@ -113,6 +113,9 @@ func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
 	if w.base, err = w.Head(ctx); err == nil && (claims(step) || w.tip != "" || w.hasWork(ctx, w.base)) {
 		w.tip = w.base
 	}
+	if err == nil {
+		w.settle(ctx)
+	}
 	return err
 }
 

@@ -107,6 +107,7 @@ func refuse(format string, args ...any) error {
 
 // commit makes a commit of the index. Where nothing changed there is one only if empty.
 func (w *Work) commit(ctx context.Context, message string, empty bool) error {
+	w.tookUp = ""
 	args := []string{"commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"}
 	if empty {
 		args = append(args, "--allow-empty")

@@ -56,8 +56,12 @@ func (r *Record) history(ctx context.Context, enough func([]RecordCommit) bool) 
 //
 // What the PM is to be told lies on the remote's by now where the run said why it stopped
 // (MANY-2): plans and steps are put on top of that. Where anything else came meanwhile,
-// somebody else worked, and they are left out, too.
+// somebody else worked, and they are left out, too; likewise where another clone has kept a
+// tree since.
 func (r *Record) kept(ctx context.Context) (string, error) {
+	if elsewhere, err := r.work.keptElsewhere(ctx, r.id); elsewhere || err != nil {
+		return r.remote, err
+	}
 	base, err := r.sharedWith(ctx, r.remote)
 	if err != nil || base == "" {
 		return r.remote, err

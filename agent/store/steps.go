@@ -8,7 +8,7 @@ import (
 )
 
 // PlanHead is the commit of the work that the newest plan or step on the record leaves, or
-// else the branch's: the working tree is made that of it before a plan is executed.
+// that has what was taken up, or else the branch's: the working tree is made that of it before a plan is executed.
 func (w *Work) PlanHead(ctx context.Context) (string, error) {
 	list, err := w.Record.Log(ctx, 1)
 	if err != nil {
@@ -16,6 +16,9 @@ func (w *Work) PlanHead(ctx context.Context) (string, error) {
 	}
 	if len(list) > 0 && list[0].ofPlan() && list[0].Second != "" {
 		return list[0].Second, nil
+	}
+	if w.tookUp != "" {
+		return w.tookUp, nil
 	}
 	return w.Head(ctx)
 }

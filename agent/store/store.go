@@ -21,6 +21,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
 )
 
 // gitTimeout ends a git child that hangs, such as a push into a door that does
@@ -67,6 +68,7 @@ type Store struct {
 	main  *clone
 	seen  Snapshot // what Look saw last, until watch says that a branch moved
 	watch *git.Watch
+	kept  map[uow.ID]*keeping
 	// pushOptions is whether the remote takes them, and so can answer in JSON.
 	pushOptions bool
 }

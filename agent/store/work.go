@@ -42,6 +42,8 @@ type Work struct {
 	tip   string // of the branch on the remote, as of what it is built upon; "" for none
 	left  string // a tip on the remote from which a unit does not go on, by the PM's word
 	raced bool   // somebody else moved branch or record, as of the last push that failed
+
+	tookUp string // a commit of the work with what was taken up and is not committed, "" for nothing
 }
 
 // Done is the commit that ended the work.
@@ -127,6 +129,10 @@ func (w *Work) prepare(ctx context.Context) error {
 // The index goes first: a kill may have cut it off, a model may have marked files
 // in it as not to be looked at. So do a rebase half done, and local attributes.
 func (w *Work) reset(ctx context.Context, commit string) error {
+	w.tookUp = ""
+	if w.Record != nil {
+		w.clone.store.keepingOf(w.Record.id).mine.Store(false)
+	}
 	git, err := os.OpenRoot(w.clone.gitDir())
 	if err != nil {
 		return err

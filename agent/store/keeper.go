@@ -1,0 +1,272 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"git-ward/agent/stop"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
+)
+
+// maxKept bounds what all keeping for one unit brings, in bytes of the changed files: the host
+// counts what was replaced, too, until its maintenance has freed it ([limits] agent_objects).
+const maxKept = 16 << 20
+
+// Trailers of a commit that holds what a worker had not committed.
+const (
+	trailerKeptBy   = "Ward-Kept-By"   // the working clone
+	trailerKeptOn   = "Ward-Kept-On"   // the commit that the remote had of the unit's branch
+	trailerKeptSize = "Ward-Kept-Size" // what keeping for the unit has brought with it, in bytes
+)
+
+// keptDir has the repository that keeps. It is apart from the work's, where a worker's git and
+// ours come and go meanwhile.
+const keptDir = ".kept"
+
+// keptBranch has what is kept for a unit: rescue/D-3-kept-1 for D-3.1.
+func keptBranch(id uow.ID) string { return fmt.Sprintf("rescue/%s-kept-%d", id.Directive, id.K) }
+
+// keeping is what is known of what is kept for one unit, whoever keeps it in this process.
+type keeping struct {
+	ref     string
+	tip     string      // that the remote has, "" for none
+	mine    atomic.Bool // the worker goes on from the tip
+	apart   bool        // he does not: it is put aside before another is kept
+	brought int64       // bytes, with those of runs before this one
+	full    bool        // that the bound is reached was said
+	refused string      // a tree that the remote refused
+	without []string    // paths that it refuses
+}
+
+// keepingOf is the one for a unit.
+func (s *Store) keepingOf(id uow.ID) *keeping {
+	if s.kept == nil {
+		s.kept = map[uow.ID]*keeping{}
+	}
+	k := s.kept[id]
+	if k == nil {
+		k = &keeping{ref: "refs/heads/" + keptBranch(id)}
+		s.kept[id] = k
+	}
+	return k
+}
+
+// Keeper puts what a worker has changed and not committed on a branch of its unit's while he
+// works, so that it outlives the container. It moves nothing but that branch, and touches
+// neither the work's clone nor its index.
+type Keeper struct {
+	*keeping
+	clone clone  // that keeps
+	work  *clone // that is worked in; it is only read
+	unit  uow.ID
+	base  string // tree of the commit that the worker began from
+	on    string // what the remote had of the branch then, "" for nothing
+	head  string // commit that was checked out when the index was last made
+	start string // commit that the index is made of
+	last  string // commit with the tree that was kept last, or else that the worker began from
+	tree  string // of last
+	say   func(what string)
+}
+
+// Keeper is that of the unit at hand, for one worker who begins now. What cannot be kept is
+// said, once for each reason.
+func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, error) {
+	head, err := w.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := w.clone.store
+	k := &Keeper{keeping: s.keepingOf(w.Record.id), work: &w.clone, unit: w.Record.id, head: head, start: cmp.Or(w.tookUp, head), on: w.tip, say: say}
+	k.clone = clone{store: s, dir: filepath.Join(s.State, keptDir, s.name)}
+	k.last = k.start
+	if k.base, err = w.Record.treeOf(ctx, head); err != nil {
+		return nil, err
+	}
+	k.tree, err = w.Record.treeOf(ctx, k.last)
+	return k, err
+}
+
+// Run keeps at each tick, until the context ends.
+func (k *Keeper) Run(ctx context.Context, ticks <-chan time.Time) {
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+		}
+		if err := k.Keep(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			k.say(said)
+		}
+	}
+}
+
+// Keep keeps what the working tree holds now, where it is not what was kept last. Where it is
+// what the worker began from nothing is kept. What the remote does not take is tried again by
+// the next call, without the files that it names.
+func (k *Keeper) Keep(ctx context.Context) error {
+	if err := k.ensure(ctx); err != nil {
+		return err
+	}
+	if k.apart {
+		if _, err := k.clone.putAside(ctx, k.keeping, k.unit); err != nil {
+			return err
+		}
+	}
+	for {
+		again, err := k.once(ctx)
+		if !again || err != nil {
+			return err
+		}
+	}
+}
+
+// once is one try; again is whether the remote named files that the next one leaves out.
+func (k *Keeper) once(ctx context.Context) (again bool, err error) {
+	tree, size, err := k.take(ctx)
+	if err != nil || tree == k.tree || tree == k.refused || tree == "" {
+		return false, err
+	}
+	commit := ""
+	if tree != k.base {
+		trailers := []string{record.TrailerDirective + ": " + k.unit.Directive, trailerKeptBy + ": " + k.work.identity(), fmt.Sprintf("%s: %d", trailerKeptSize, k.brought+size)}
+		if k.on != "" {
+			trailers = append(trailers, trailerKeptOn+": "+k.on)
+		}
+		commit, err = k.git(ctx, "commit-tree", tree, "-p", k.head, "-m", message("agent: what was not committed", "", trailers))
+	}
+	if err != nil {
+		return false, err
+	}
+	if commit != k.tip {
+		if again, err := k.push(ctx, commit, tree); again || err != nil {
+			return again, err
+		}
+	}
+	k.tip, k.brought = commit, k.brought+size
+	k.last, k.tree = cmp.Or(commit, k.head), tree
+	k.start = k.last
+	k.mine.Store(true)
+	return false, nil
+}
+
+// push moves the unit's branch, which goes where nothing is kept any more.
+func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err error) {
+	err = k.clone.pushAll(ctx, []move{{k.ref, k.tip, commit}})
+	if err == nil || ctx.Err() != nil {
+		return false, err
+	}
+	if now, failed := git.Open(k.clone.store.Bare).Ref(ctx, k.ref); failed == nil && now == cmp.Or(commit, git.Zero) {
+		return false, nil // it had arrived
+	}
+	refused := stop.As(err, stop.Refused)
+	if refused == nil || len(refused.Findings) == 0 {
+		return false, fmt.Errorf("what is not committed is not kept: %w", err)
+	}
+	named := false
+	for _, f := range refused.Findings {
+		if f.Severity != diag.Error {
+			continue
+		}
+		if named = f.Path != "" && !slices.Contains(k.without, f.Path); !named {
+			break
+		}
+		k.without = append(k.without, f.Path)
+	}
+	if !named || len(k.without) > maxShown {
+		k.refused = tree
+	}
+	k.say("of what is not committed the remote does not take: " + refused.Output)
+	return named && k.refused != tree, nil
+}
+
+// take writes what the working tree holds into the repository that keeps, and returns its tree,
+// with the size of what differs from what was kept last. The tree is "" where that is too much.
+func (k *Keeper) take(ctx context.Context) (tree string, size int64, err error) {
+	head, err := k.work.resolve(ctx, "HEAD")
+	if err != nil || head == "" {
+		return "", 0, cmp.Or(err, errors.New("what is not committed is not kept: no commit is checked out"))
+	}
+	if head != k.head { // what is tracked may be other files now
+		k.head, k.start = head, head
+	}
+	if _, err := k.git(ctx, "read-tree", "--reset", k.start); err != nil {
+		return "", 0, err
+	}
+	if _, err := k.git(ctx, "update-index", "-q", "--refresh"); err != nil {
+		return "", 0, err
+	}
+	if size, err = k.size(ctx); err != nil {
+		return "", 0, err
+	}
+	if k.brought+size > maxKept {
+		if !k.full {
+			k.full = true
+			k.say(fmt.Sprintf("what is not committed is not kept: for %s it would be more than %d MiB", k.unit, maxKept>>20))
+		}
+		return "", 0, nil
+	}
+	if _, err := k.git(ctx, "add", "--all"); err != nil {
+		return "", 0, err
+	}
+	for _, path := range k.without {
+		if _, err := k.git(ctx, "reset", "--quiet", k.head, "--", ":(top,literal)"+path); err != nil {
+			return "", 0, err
+		}
+	}
+	tree, err = k.git(ctx, "write-tree")
+	return tree, size, err
+}
+
+// size is that of the files that differ from what was kept last.
+func (k *Keeper) size(ctx context.Context) (size int64, err error) {
+	tracked, err := k.git(ctx, "diff-index", "-z", "--name-only", "--no-renames", k.last, "--")
+	if err != nil {
+		return 0, err
+	}
+	others, err := k.git(ctx, "ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil {
+		return 0, err
+	}
+	root, err := os.OpenRoot(k.work.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	for name := range strings.SplitSeq(tracked+others, "\x00") {
+		info, err := root.Lstat(name)
+		if err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		} else if err != nil && name != "" && !errors.Is(err, fs.ErrNotExist) {
+			return 0, err
+		}
+	}
+	return size, nil
+}
+
+// git runs git on the working tree, in the repository that keeps.
+func (k *Keeper) git(ctx context.Context, args ...string) (string, error) {
+	return k.clone.store.run(ctx, k.work.dir, append([]string{"--git-dir=" + k.clone.gitDir(), "--work-tree=" + k.work.dir}, args...)...)
+}
+
+// ensure prepares that repository. It reads the objects of the remote and of the work.
+func (k *Keeper) ensure(ctx context.Context) error {
+	if err := errors.Join(k.clone.ensure(ctx), k.clone.exclude()); err != nil {
+		return err
+	}
+	lent := filepath.Join(k.clone.store.Bare, "objects") + "\n" + filepath.Join(k.work.gitDir(), "objects") + "\n"
+	return put(filepath.Join(k.clone.gitDir(), "objects", "info", "alternates"), []byte(lent))
+}

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/tier"
+	"git-ward/protocols/gate"
+	"git-ward/protocols/uow"
+)
+
+const keptRef = "refs/heads/rescue/D-1-kept-1"
+
+// keeper is one for the unit, with what it says.
+func (u *unit) keeper(said *[]string) *Keeper {
+	u.Helper()
+	k, err := u.work.Keeper(u.Context(), func(what string) { *said = append(*said, what) })
+	u.must(err)
+	return k
+}
+
+// tip is where a ref of the remote is, "" where it is not there.
+func (u *unit) tip(ref string) string {
+	u.Helper()
+	return run(u.T, u.store.Bare, "", "for-each-ref", "--format=%(objectname)", ref)
+}
+
+// sized makes a file of a size that takes no room.
+func (u *unit) sized(name string, mib int64) {
+	u.Helper()
+	u.write(name, "")
+	u.must(os.Truncate(filepath.Join(u.work.Dir(), name), mib<<20))
+}
+
+// TestKeeper: what a worker has not committed is kept at a tick where it changed, and never
+// where nothing did; his clone is left alone.
+func TestKeeper(t *testing.T) {
+	tier.First(t, "it pushes several times")
+	u := newUnit(t)
+	var said []string
+	k, ticks := u.keeper(&said), make(chan time.Time)
+	go k.Run(t.Context(), ticks)
+	tick := func() string {
+		t.Helper()
+		for range 2 { // the second is taken when the first is done; it changes nothing
+			ticks <- time.Time{}
+		}
+		ticks <- time.Time{}
+		return u.tip(keptRef)
+	}
+	if kept := tick(); kept != "" {
+		t.Error("the tree is as it was, and is kept")
+	}
+	u.write("hello", "there\n")
+	u.write(".ward/notes", "not work\n")
+	run(t, u.work.Dir(), "", "rm", "--quiet", "--cached", "COMMS.md")
+	before := run(t, u.work.Dir(), "", "status", "--porcelain")
+	first := tick()
+	if got := u.says(keptRef); got != "agent: what was not committed; first: COMMS.md hello" {
+		t.Error(got)
+	}
+	if again := tick(); again != first {
+		t.Error("what did not change is kept again")
+	}
+	if after := run(t, u.work.Dir(), "", "status", "--porcelain"); after != before || run(t, u.work.Dir(), "", "for-each-ref", "refs/heads") != run(t, u.work.Dir(), "", "for-each-ref", "refs/heads/"+u.work.Branch) {
+		t.Errorf("the worker's clone was touched:\n%s\nwas\n%s", after, before)
+	}
+	run(t, u.work.Dir(), "", "add", "--all")
+	run(t, u.work.Dir(), "", "commit", "--quiet", "-m", "by the worker")
+	u.write("hello", "you\n")
+	tick()
+	if got := u.says(keptRef); got != "agent: what was not committed; by the worker; first: COMMS.md hello" {
+		t.Error(got)
+	}
+	if text := run(t, u.store.Bare, "", "show", keptRef+":hello"); text != "you" {
+		t.Error(text)
+	}
+	run(t, u.work.Dir(), "", "reset", "--quiet", "--hard", "HEAD^")
+	if kept := tick(); kept != "" {
+		t.Error("the tree is as it was again, and is kept")
+	}
+	if len(said) > 0 {
+		t.Error(said)
+	}
+	u.fsck()
+}
+
+// TestKeeperAndWork: once the remote has the work nothing is kept, and the push of the work
+// does not depend on it.
+func TestKeeperAndWork(t *testing.T) {
+	tier.First(t, "it pushes several times")
+	u := newUnit(t)
+	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+	u.write("hello", "there\n")
+	var said []string
+	u.must(u.keeper(&said).Keep(t.Context()))
+	if u.tip(keptRef) == "" {
+		t.Fatal("nothing is kept")
+	}
+	_, err := u.work.Iterate(t.Context(), 1, "")
+	u.must(err)
+	u.must(u.work.Offer(t.Context()))
+	if u.tip("refs/heads/agent/D-1") == "" || u.tip(keptRef) != "" {
+		t.Error("the branch is not there, or what it has is kept beside it")
+	}
+
+	// Somebody else moved what is kept: it stays, and nothing else is lost.
+	u.write("hello", "you\n")
+	k := u.keeper(&said)
+	u.must(k.Keep(t.Context()))
+	theirs := run(t, u.store.Bare, "theirs\n", "commit-tree", "main^{tree}", "-p", "main")
+	run(t, u.store.Bare, "", "update-ref", keptRef, theirs)
+	u.write("hello", "all\n")
+	if err := k.Keep(t.Context()); err == nil {
+		t.Error("it was overwritten")
+	}
+	commit, err := u.work.Iterate(t.Context(), 2, "")
+	u.must(err)
+	u.must(u.work.Offer(t.Context()))
+	if u.tip("refs/heads/agent/D-1") != commit || u.tip(keptRef) != theirs {
+		t.Error("the branch is not there, or theirs is gone")
+	}
+}
+
+// TestKeeperBounds: the bound is the unit's, whoever keeps, and said once.
+func TestKeeperBounds(t *testing.T) {
+	tier.First(t, "it pushes several times")
+	u := newUnit(t)
+	var said []string
+	u.sized("large", 17)
+	u.must(u.keeper(&said).Keep(t.Context()))
+	u.must(u.keeper(&said).Keep(t.Context()))
+	if len(said) != 1 || !strings.Contains(said[0], "for D-1.1 it would be more than 16 MiB") || u.tip(keptRef) != "" {
+		t.Errorf("%q", said)
+	}
+	u.sized("large", 9)
+	u.must(u.keeper(&said).Keep(t.Context()))
+	kept := u.tip(keptRef)
+	if kept == "" {
+		t.Fatal("what is not too large is not kept")
+	}
+	u.sized("large", 8)
+	u.must(u.keeper(&said).Keep(t.Context()))
+	if u.tip(keptRef) != kept || len(said) != 1 {
+		t.Errorf("another Keeper begins anew: %q", said)
+	}
+	other := u.elsewhere()
+	if took, _, err := other.work.TakeUp(t.Context(), other.journal, nil); !took || err != nil {
+		t.Fatal(took, err)
+	}
+	other.sized("large", 8)
+	other.must(other.keeper(&said).Keep(t.Context()))
+	if u.tip(keptRef) != kept || len(said) != 2 {
+		t.Errorf("another process begins anew: %q", said)
+	}
+}
+
+// TestKeeperSecret: a file that the remote refuses, such as one with a secret, is on none of its
+// refs. The others are kept.
+func TestKeeperSecret(t *testing.T) {
+	tier.First(t, "it pushes several times")
+	u := newUnit(t)
+	answer, err := json.Marshal(gate.Answer{Verdict: gate.Refused, Count: 1, Findings: []diag.Diagnostic{{Pos: diag.Pos{Path: "key.pem"}, Rule: "secret/key", Severity: diag.Error, Message: "a key"}}})
+	u.must(err)
+	hook := filepath.Join(u.store.Bare, "hooks", "pre-receive")
+	u.must(os.MkdirAll(filepath.Dir(hook), 0o755))
+	u.must(os.WriteFile(hook, []byte("#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo >>refused\n\t\techo '"+string(answer)+"' >&2\n\t\texit 1\n\tfi\ndone\n"), 0o755))
+	u.write("key.pem", "secret\n")
+	u.write("hello", "there\n")
+	var said []string
+	k := u.keeper(&said)
+	for range 3 {
+		u.must(k.Keep(t.Context()))
+	}
+	if got := u.says(keptRef); got != "agent: what was not committed; first: COMMS.md hello" {
+		t.Error(got)
+	}
+	refused, err := os.ReadFile(filepath.Join(u.store.Bare, "refused"))
+	if err != nil || len(refused) != 1 || len(said) != 1 || !strings.Contains(said[0], "key.pem: secret/key: a key") {
+		t.Errorf("%d refusals, %v: %q", len(refused), err, said)
+	}
+	u.write("key.pem", "another\n")
+	u.write("hello", "you\n")
+	u.must(u.keeper(&said).Keep(t.Context()))
+	if text := run(t, u.store.Bare, "", "show", keptRef+":hello"); text != "you" || len(said) != 1 {
+		t.Errorf("%s: %q", text, said)
+	}
+	for ref := range strings.FieldsSeq(run(t, u.store.Bare, "", "for-each-ref", "--format=%(refname)")) {
+		if names := run(t, u.store.Bare, "", "log", "--name-only", "--format=", ref); slices.Contains(strings.Fields(names), "key.pem") {
+			t.Error(fmt.Sprint(ref, " has it"))
+		}
+	}
+}
