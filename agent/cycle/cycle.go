@@ -45,6 +45,7 @@ type Loop struct {
 	Signals   func(ctx context.Context) []loop.Signal
 	Over      func() string // why no more work may be done in this run, "" while it may
 
+	Note  string           // for the first step of the journal that has none of its own
 	Words func() string    // what such a run said of it, for its transcript; nil: nobody knows
 	Lost  interaction.Sign // what a run that was killed has used of the iteration in progress
 

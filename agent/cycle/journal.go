@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -38,7 +39,7 @@ func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) 
 	err = r.deps.Journal.Append(ctx, []uow.Input{r.input(in)}, world, with...)
 	if refused = stop.As(err, stop.Refused); refused == nil {
 		if err == nil {
-			r.calls = 0
+			r.calls, r.deps.Note = 0, ""
 		}
 		return d, nil, err
 	}
@@ -67,6 +68,7 @@ func (r *run) admits(ctx context.Context, in uow.Input) (loop.Decision, error) {
 
 // input is a step of the agent's, now.
 func (r *run) input(in uow.Input) uow.Input {
+	in.Note = cmp.Or(in.Note, r.deps.Note)
 	in.Actor, in.Time, in.Interactions = uow.Agent, r.deps.Now(), int64(r.calls)
 	return in
 }

@@ -33,6 +33,7 @@ type Prompt struct {
 	System    string // SYSTEM.md and COMMS.md (AGT-2); only a program's text holds it
 	Directive comms.Directive
 	Branch    string // that is checked out, such as "agent/D-1"
+	Kept      bool   // the tree holds what the last worker had not committed
 	Judged    bool   // the host runs the commands that decide: the bounded loop is on
 
 	Clarifications []string // what the PM said on the unit, oldest first (uow.Words)
@@ -71,6 +72,17 @@ func (p *Prompt) Criteria() (list []string) {
 		}
 	}
 	return list
+}
+
+// Uncommitted is what a worker is told, and the journal says, of what was taken up.
+const Uncommitted = "Changes of the last worker that were not committed are in the tree."
+
+// Uncommitted is that sentence, "" where nothing was taken up.
+func (p *Prompt) Uncommitted() string {
+	if p.Kept {
+		return Uncommitted
+	}
+	return ""
 }
 
 //go:embed prompt.md.tmpl

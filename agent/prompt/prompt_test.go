@@ -19,7 +19,7 @@ func whole(t *testing.T, kind Kind) *Prompt {
 		t.Fatal(found)
 	}
 	return &Prompt{
-		Kind: kind, System: "You are an agent.\n# COMMS\n", Directive: doc.Directives[0], Branch: "agent/D-1", Judged: true,
+		Kind: kind, System: "You are an agent.\n# COMMS\n", Directive: doc.Directives[0], Branch: "agent/D-1", Judged: true, Kept: true,
 		Clarifications: []string{"use the second parser", "two\nlines"}, Orientation: "L1 self-awareness\n  Ward\n",
 		Guidance: "# What the project says\n\nTabs.\n", Lessons: "# Lessons of earlier directives\n\n- L-1\n",
 		Capsule: "{\"a\":1}\n", CapsulePath: ".ward/evidence/D-1/loop/iter_0/cnf_capsule.json", Learnings: "- [A] it is so\n",
@@ -54,7 +54,7 @@ func TestLeftOut(t *testing.T) {
 	for _, kind := range Kinds() {
 		p := whole(t, kind)
 		got := (&Prompt{Kind: kind, System: p.System, Directive: p.Directive, Branch: p.Branch, PlanPath: p.PlanPath}).Text()
-		for _, no := range []string{"What the PM says", "Orientation\n", "capsule", "learnt", "Skills", "refused", "the file ", "\n\n\n"} {
+		for _, no := range []string{"What the PM says", "Orientation\n", "capsule", "learnt", "Skills", "refused", "not committed", "the file ", "\n\n\n"} {
 			if strings.Contains(got, no) {
 				t.Errorf("%s: %q is told, and nothing of it:\n%s", kind, no, got)
 			}

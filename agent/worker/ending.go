@@ -109,6 +109,9 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 			return err
 		}
 	}
+	if report.Status == loop.ExitConverged {
+		r.settle(ctx)
+	}
 	r.lessons = learn(ctx, r.work, r.deps.config.Control, r.log)
 	if err := r.report(ctx, report); err != nil {
 		return err

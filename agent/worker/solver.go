@@ -93,7 +93,7 @@ func (f *solvers) program(it *iteration) *program.Program {
 
 // prompt is what a worker is told that is known before its orientation.
 func (f *solvers) prompt(kind prompt.Kind, it *iteration) prompt.Prompt {
-	p := prompt.Prompt{Kind: kind, System: f.system, Directive: f.directive, Guidance: f.guidance, Skills: f.skills, Branch: f.work.Branch, Judged: f.deps.config.Agent.Loop}
+	p := prompt.Prompt{Kind: kind, System: f.system, Directive: f.directive, Guidance: f.guidance, Skills: f.skills, Branch: f.work.Branch, Judged: f.deps.config.Agent.Loop, Kept: f.work.TookUp()}
 	if kind == prompt.Program {
 		p.Lessons = f.lessons
 	}

@@ -57,6 +57,7 @@ type iterationWork struct {
 	limits    loop.Limits
 	last      func() *uow.Record // of the unit's journal
 	watching  *watch             // is told of each gate
+	keeping   func(context.Context) (over func(), err error)
 
 	number  int    // of the iteration at hand
 	current solver // nil before the first
@@ -87,8 +88,13 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	defer enough(nil)
 	w.watching.works(enough)
 	defer w.watching.works(nil)
+	kept, err := w.keeping(ctx)
+	if err != nil {
+		return interaction.Done{}, err
+	}
 	left := endStrays(ctx, w.solvers.log)
 	done, err := w.current.Solve(ctx, refusal)
+	kept()
 	left()
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
 		// Where the launch's time is over, or the PM took the unit away, that counts before

@@ -125,7 +125,8 @@ func TestIterationEnds(t *testing.T) {
 		"both":                 {ending{waits: true, err: declined}, launch.Launch{}, stop.Unfinished, "declined"},
 		"the launch's time":    {ending{waits: true, err: declined}, over, stop.Spent, launch.TimeSpent},
 	} {
-		w := &iterationWork{solvers: new(solvers), watching: new(watch), subagents: new(cycle.Subagents), launch: c.launch, number: 1, current: &c.solver}
+		w := &iterationWork{solvers: new(solvers), watching: new(watch), subagents: new(cycle.Subagents), launch: c.launch, number: 1, current: &c.solver,
+			keeping: func(context.Context) (func(), error) { return func() {}, nil }}
 		w.limits.MaxSecondsPerIteration = 1
 		if !c.solver.waits {
 			w.limits.MaxSecondsPerIteration = 60

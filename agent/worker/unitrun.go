@@ -108,6 +108,10 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 	if err := r.declareSkills(ctx); err != nil {
 		return cycle.End{}, err
 	}
+	note, err := r.takeUp(ctx)
+	if err != nil {
+		return cycle.End{}, err
+	}
 	ctx, end := r.watch(ctx)
 	defer end()
 	subagents := new(cycle.Subagents)
@@ -115,7 +119,7 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
 		Team:      func(ctx context.Context) (cycle.Team, error) { return r.team(ctx, subagents) },
 		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Signals: r.signals, Refusals: d.config.Agent.Refusals,
-		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Words: r.unit.lost,
+		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Words: r.unit.lost, Note: note,
 	}
 	ended, err := l.Run(ctx)
 	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {
@@ -171,7 +175,7 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 		t.solver = &startedWork{work: r.work, launch: d.launch}
 		return t, nil
 	}
-	t.solver = &iterationWork{subagents: subagents, launch: d.launch, limits: r.unit.limits, last: r.unit.last, watching: r.watching, solvers: &solvers{
+	t.solver = &iterationWork{subagents: subagents, launch: d.launch, limits: r.unit.limits, last: r.unit.last, watching: r.watching, keeping: r.keeping, solvers: &solvers{
 		deps: d, directive: r.unit.directive, work: r.work, model: m, system: system, lessons: recall(ctx, d.store, r.log), guidance: guide(ctx, d.store, r.work, r.log), words: func() []string { return uow.Words(r.unit.journal.Records) }, skills: r.skills(ctx, main), log: r.log,
 	}}
 	return t, nil

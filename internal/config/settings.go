@@ -141,6 +141,7 @@ type Config struct {
 		Poll            Duration `toml:"poll" shown:"inside"`
 		RetryPause      Duration `toml:"retry_pause" shown:"inside"`
 		Stale           Duration `toml:"stale" shown:"inside"`
+		Keep            Duration `toml:"keep" shown:"inside"`
 		BashTimeout     Duration `toml:"bash_timeout" shown:"inside"`
 		OutputSize      int      `toml:"output_size" shown:"inside"`
 		MaxTurns        int      `toml:"max_turns" shown:"inside"`

@@ -1,0 +1,54 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"git-ward/agent/prompt"
+)
+
+// takeUp lets the unit go on with what its last worker had not committed, and returns the note
+// of that for the journal. A branch that was started changes nothing, so it takes nothing up.
+func (r *unitRun) takeUp(ctx context.Context) (note string, err error) {
+	if r.deps.launch.OnBranch() {
+		return "", nil
+	}
+	took, aside, err := r.work.TakeUp(ctx, r.unit.journal, r.unit.earlier)
+	if err != nil {
+		return "", err
+	}
+	if aside != "" {
+		r.log.Warn().Str("branch", aside).Msg("what the last worker had not committed does not fit in; it is put aside")
+	}
+	if !took {
+		return "", nil
+	}
+	r.log.Info().Msg(prompt.Uncommitted)
+	return prompt.Uncommitted, nil
+}
+
+// keeping keeps what is not committed while somebody works, until it is over.
+func (r *unitRun) keeping(ctx context.Context) (over func(), err error) {
+	keeper, err := r.work.Keeper(ctx, func(what string) { r.log.Warn().Msg(what) })
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	tick, done := time.NewTicker(r.deps.config.Agent.Keep.Duration), make(chan struct{})
+	go func() {
+		defer close(done)
+		keeper.Run(ctx, tick.C)
+	}()
+	return func() {
+		cancel()
+		tick.Stop()
+		<-done
+	}, nil
+}
+
+// settle ends the keeping for a unit whose work is done.
+func (r *unitRun) settle(ctx context.Context) {
+	if err := r.work.Settle(ctx); err != nil {
+		r.log.Warn().Err(err).Msg("what was kept while it was worked on stays there")
+	}
+}
