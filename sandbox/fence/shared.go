@@ -9,8 +9,7 @@ import (
 )
 
 // Shared is podman for all of a launch that use it: its processes are there while somebody does,
-// and for a while after. Whoever comes later has them started anew, and so has who comes after
-// they have died.
+// and for a while after. Whoever comes later has them started anew.
 type Shared struct {
 	open   func(context.Context) (*Connection, error)
 	ctx    context.Context
@@ -45,10 +44,6 @@ func (s *Shared) Use() (_ *Connection, release func(), err error) {
 	if err := context.Cause(s.ctx); err != nil {
 		return nil, nil, err
 	}
-	if old := s.now; old != nil && old.dead() {
-		s.now = nil
-		s.told(s.closeIdle(old))
-	}
 	if s.now == nil {
 		conn, err := s.open(s.ctx)
 		if err != nil {
@@ -63,12 +58,13 @@ func (s *Shared) Use() (_ *Connection, release func(), err error) {
 	return u.Connection, sync.OnceFunc(func() { s.release(u) }), nil
 }
 
-// release counts one user less; after the last one's end nobody uses it for a while, and it goes.
+// release counts one user less. A while after the last one's end it goes, and one whose service
+// has died goes at once.
 func (s *Shared) release(u *used) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u.users--
-	if s.now != u {
+	if u.dead() {
 		s.told(s.closeIdle(u))
 		return
 	}

@@ -132,7 +132,7 @@ func TestServiceIsUsedAsItEnds(t *testing.T) {
 	await.True(t, "podman's processes are gone", func() bool { return len(running()) == 0 })
 }
 
-// TestServiceThatDied: who comes after podman's service has died has another.
+// TestServiceThatDied: podman's service dies, and who comes after those who used it has another.
 func TestServiceThatDied(t *testing.T) {
 	s, _ := share(t, time.Hour)
 	c, release, err := s.Use()
@@ -143,8 +143,8 @@ func TestServiceThatDied(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.Value(t, "its end is known", c.Engine.Done())
-	use(t, s)()
 	release()
+	use(t, s)()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
