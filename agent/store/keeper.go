@@ -64,8 +64,8 @@ func (s *Store) keepingOf(id uow.ID) *keeping {
 }
 
 // Keeper puts what a worker has changed and not committed on a branch of its unit's while he
-// works, so that it outlives the container. It moves nothing but that branch, and touches
-// neither the work's clone nor its index.
+// works, so that it outlives the container (AGT-5). It moves nothing but that branch, and
+// touches neither the work's clone nor its index.
 type Keeper struct {
 	*keeping
 	clone clone  // that keeps
@@ -88,7 +88,10 @@ func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, erro
 		return nil, err
 	}
 	s := w.clone.store
-	k := &Keeper{keeping: s.keepingOf(w.Record.id), work: &w.clone, unit: w.Record.id, head: head, start: cmp.Or(w.tookUp, head), on: w.tip, say: say}
+	k := &Keeper{keeping: s.keepingOf(w.Record.id), work: &w.clone, unit: w.Record.id, head: head, start: cmp.Or(w.tookUp, head), say: say}
+	if w.tip != w.left {
+		k.on = w.tip
+	}
 	k.clone = clone{store: s, dir: filepath.Join(s.State, keptDir, s.name)}
 	k.last = k.start
 	if k.base, err = w.Record.treeOf(ctx, head); err != nil {

@@ -67,6 +67,7 @@ func TestKeeper(t *testing.T) {
 	if got := u.says(keptRef); got != "agent: what was not committed; first: COMMS.md hello" {
 		t.Error(got)
 	}
+	k.brought++ // another commit would say so
 	if again := tick(); again != first {
 		t.Error("what did not change is kept again")
 	}

@@ -41,8 +41,8 @@ func (w *Work) keptElsewhere(ctx context.Context, id uow.ID) (bool, error) {
 
 // TakeUp lets the worker go on with what the last one of the unit had not committed: it is in
 // the working tree then, uncommitted, with what branch and project hold by now. Took is whether
-// there is such. What does not fit in, or belongs to work that the unit does not go on from, is
-// put aside on the branch that is returned. Call it after Begin.
+// there is such. What does not fit in is put aside on the branch that is returned. Call it
+// after Begin.
 //
 // Where the unit goes on from the branch of the directive's units before it, so it does with
 // what is kept for the last of those, until it has claimed something.
@@ -52,8 +52,7 @@ func (w *Work) TakeUp(ctx context.Context, j *Journal, earlier []*Journal) (took
 	if k.tip, err = w.clone.remote(ctx, keptBranch(id)); err != nil {
 		return false, "", err
 	}
-	fresh := w.left != ""
-	if k.tip == "" && !fresh && j.Claimed() == nil {
+	if k.tip == "" && w.left == "" && j.Claimed() == nil {
 		if err := w.adopt(ctx, k, earlier); err != nil {
 			return false, "", err
 		}
@@ -70,14 +69,12 @@ func (w *Work) TakeUp(ctx context.Context, j *Journal, earlier []*Journal) (took
 			k.brought = min(n, maxKept)
 		}
 	}
-	if !fresh {
-		fits, err := w.Stepping(ctx) // then it is of a step, which is done again
-		if !fits && err == nil {
-			took, fits, err = w.mergeKept(ctx, k.tip, git.Trailers(message, trailerKeptOn))
-		}
-		if k.mine.Store(fits); fits || err != nil {
-			return took, "", err
-		}
+	fits, err := w.Stepping(ctx) // then it is of a step, which is done again
+	if !fits && err == nil {
+		took, fits, err = w.mergeKept(ctx, k.tip, git.Trailers(message, trailerKeptOn))
+	}
+	if k.mine.Store(fits); fits || err != nil {
+		return took, "", err
 	}
 	k.apart = true
 	aside, err = w.clone.putAside(ctx, k, id)

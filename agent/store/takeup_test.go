@@ -84,6 +84,9 @@ func TestTakeUp(t *testing.T) {
 		for i, other := range []*unit{u.elsewhere(), u} {
 			if i == 1 {
 				other.begin()
+				if u.must(u.work.Offer(t.Context())); u.tip(keptRef) == "" {
+					t.Error("it is gone before it is taken up")
+				}
 			}
 			if took, aside := other.takesUp(); !took || aside != "" {
 				t.Fatal(took, aside)
@@ -125,7 +128,7 @@ func TestTakeUp(t *testing.T) {
 		"a branch taken back": func(u *unit) {
 			run(u.T, u.store.Bare, "", "update-ref", "-d", "refs/heads/"+u.work.Branch)
 		},
-		"a fresh start": func(u *unit) { squash(u, u.tip("refs/heads/"+u.work.Branch)) },
+		"taken": func(u *unit) { squash(u, u.tip("refs/heads/"+u.work.Branch)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := begun(t)
@@ -146,6 +149,33 @@ func TestTakeUp(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a fresh start", func(t *testing.T) { // of a fork, which goes on with its own, and not with the unit's before
+		u := begun(t)
+		theirs := u.tip(keptRef)
+		u.journal = u.store.NewJournal(uow.ID{Directive: "D-1", K: 2})
+		u.journal.Records = []*uow.Record{{Event: uow.Fork, ReasonCode: uow.FreshStart, Layout: uow.Layout}}
+		fork := func() (took bool) {
+			t.Helper()
+			w := work(t, u.store)
+			t.Cleanup(w.Close)
+			u.work = w
+			earlier := []*Journal{u.store.NewJournal(uow.ID{Directive: "D-1", K: 1})}
+			u.must(w.Begin(t.Context(), u.journal, earlier))
+			took, aside, err := w.TakeUp(t.Context(), u.journal, earlier)
+			if u.must(err); aside != "" {
+				t.Error(aside)
+			}
+			return took
+		}
+		if fork() || u.tip(keptRef) != theirs {
+			t.Error("it goes on with the unit's before, or took it away")
+		}
+		u.write("fork", "of it\n")
+		u.keeps()
+		if !fork() || u.reads("fork") != "of it\n" || u.tip(keptRef) != theirs {
+			t.Error("it does not go on with its own")
+		}
+	})
 	t.Run("not put aside", func(t *testing.T) { // the remote is full, or says no: the Keeper overwrites nothing
 		u := begun(t)
 		kept := u.tip(keptRef)
