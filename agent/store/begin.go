@@ -26,7 +26,9 @@ func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error 
 		return err
 	}
 	w.Record = r
-	w.clone.store.keepingOf(id).mine.Store(false)
+	k := w.clone.store.keepingOf(id)
+	k.tried = ""
+	k.mine.Store(false)
 	if err := w.checkout(ctx, j); err != nil {
 		return err
 	}

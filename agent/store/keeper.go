@@ -31,10 +31,6 @@ const (
 	trailerKeptSize = "Ward-Kept-Size" // what keeping for the unit has brought with it, in bytes
 )
 
-// keptDir has the repository that keeps. It is apart from the work's, where a worker's git and
-// ours come and go meanwhile.
-const keptDir = ".kept"
-
 // keptBranch has what is kept for a unit: rescue/D-3-kept-1 for D-3.1.
 func keptBranch(id uow.ID) string { return fmt.Sprintf("rescue/%s-kept-%d", id.Directive, id.K) }
 
@@ -42,6 +38,7 @@ func keptBranch(id uow.ID) string { return fmt.Sprintf("rescue/%s-kept-%d", id.D
 type keeping struct {
 	ref     string
 	tip     string      // that the remote has, "" for none
+	tried   string      // what it was to become by a push whose answer is not known, git.Zero for gone, "" for none
 	mine    atomic.Bool // the worker goes on from the tip
 	apart   bool        // he does not: it is put aside before another is kept
 	brought int64       // bytes, with those of runs before this one
@@ -63,12 +60,29 @@ func (s *Store) keepingOf(id uow.ID) *keeping {
 	return k
 }
 
+// arrived reports whether the push arrived whose answer is not known: it was ended with the work.
+func (k *keeping) arrived(ctx context.Context, bare string) bool {
+	if k.tried == "" {
+		return false
+	}
+	now, err := git.Open(bare).Ref(ctx, k.ref)
+	if err != nil || now != k.tried {
+		return false
+	}
+	if k.tip, k.tried = now, ""; now == git.Zero {
+		k.tip = ""
+	}
+	k.mine.Store(true)
+	return true
+}
+
 // Keeper puts what a worker has changed and not committed on a branch of its unit's while he
 // works, so that it outlives the container (AGT-5). It moves nothing but that branch, and
 // touches neither the work's clone nor its index.
 type Keeper struct {
 	*keeping
-	clone clone  // that keeps
+	clone clone  // that keeps, beside the work's, where other git comes and goes meanwhile
+	ready bool   // it is there, and begun by this Keeper
 	work  *clone // that is worked in; it is only read
 	unit  uow.ID
 	base  string // tree of the commit that the worker began from
@@ -92,7 +106,7 @@ func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, erro
 	if w.tip != w.left {
 		k.on = w.tip
 	}
-	k.clone = clone{store: s, dir: filepath.Join(s.State, keptDir, s.name)}
+	k.clone = clone{store: s, dir: filepath.Join(filepath.Dir(w.clone.dir), "."+s.name+".kept")}
 	k.last = k.start
 	if k.base, err = w.Record.treeOf(ctx, head); err != nil {
 		return nil, err
@@ -101,12 +115,14 @@ func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, erro
 	return k, err
 }
 
-// Run keeps at each tick, until the context ends.
-func (k *Keeper) Run(ctx context.Context, ticks <-chan time.Time) {
+// Run keeps at each tick, until the work is over, or the context ends: that cuts a push off.
+func (k *Keeper) Run(ctx context.Context, ticks <-chan time.Time, over <-chan struct{}) {
 	said := ""
 	for {
 		select {
 		case <-ctx.Done():
+			return
+		case <-over:
 			return
 		case <-ticks:
 		}
@@ -124,6 +140,7 @@ func (k *Keeper) Keep(ctx context.Context) error {
 	if err := k.ensure(ctx); err != nil {
 		return err
 	}
+	k.arrived(ctx, k.clone.store.Bare)
 	if k.apart {
 		if _, err := k.clone.putAside(ctx, k.keeping, k.unit); err != nil {
 			return err
@@ -159,7 +176,8 @@ func (k *Keeper) once(ctx context.Context) (again bool, err error) {
 			return again, err
 		}
 	}
-	k.tip, k.brought = commit, k.brought+size
+	k.tip = commit
+	k.brought += size
 	k.last, k.tree = cmp.Or(commit, k.head), tree
 	k.start = k.last
 	k.mine.Store(true)
@@ -168,12 +186,14 @@ func (k *Keeper) once(ctx context.Context) (again bool, err error) {
 
 // push moves the unit's branch, which goes where nothing is kept any more.
 func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err error) {
+	k.tried = cmp.Or(commit, git.Zero)
 	err = k.clone.pushAll(ctx, []move{{k.ref, k.tip, commit}})
-	if err == nil || ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return false, err
 	}
-	if now, failed := git.Open(k.clone.store.Bare).Ref(ctx, k.ref); failed == nil && now == cmp.Or(commit, git.Zero) {
-		return false, nil // it had arrived
+	arrived := err == nil || k.arrived(ctx, k.clone.store.Bare)
+	if k.tried = ""; arrived {
+		return false, nil
 	}
 	refused := stop.As(err, stop.Refused)
 	if refused == nil || len(refused.Findings) == 0 {
@@ -265,8 +285,15 @@ func (k *Keeper) git(ctx context.Context, args ...string) (string, error) {
 	return k.clone.store.run(ctx, k.work.dir, append([]string{"--git-dir=" + k.clone.gitDir(), "--work-tree=" + k.work.dir}, args...)...)
 }
 
-// ensure prepares that repository. It reads the objects of the remote and of the work.
+// ensure prepares that repository, which each Keeper begins anew: it reads the objects of the
+// remote and of the work, and those may have gone.
 func (k *Keeper) ensure(ctx context.Context) error {
+	if !k.ready {
+		if err := removeAll(k.clone.dir); err != nil {
+			return err
+		}
+		k.ready = true
+	}
 	if err := errors.Join(k.clone.ensure(ctx), k.clone.exclude()); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestKeeper(t *testing.T) {
 	u := newUnit(t)
 	var said []string
 	k, ticks := u.keeper(&said), make(chan time.Time)
-	go k.Run(t.Context(), ticks)
+	go k.Run(t.Context(), ticks, nil)
 	tick := func() string {
 		t.Helper()
 		for range 2 { // the second is taken when the first is done; it changes nothing
@@ -113,9 +113,21 @@ func TestKeeperAndWork(t *testing.T) {
 		t.Error("the branch is not there, or what it has is kept beside it")
 	}
 
+	// The end of the work cut a push off, which arrived all the same.
+	u.write("hello", "again\n")
+	k := u.keeper(&said)
+	u.must(k.Keep(t.Context()))
+	k.tried, k.tip = k.tip, ""
+	_, err = u.work.Iterate(t.Context(), 2, "")
+	u.must(err)
+	u.must(u.work.Offer(t.Context()))
+	if u.tip(keptRef) != "" {
+		t.Error("what the branch has is kept beside it")
+	}
+
 	// Somebody else moved what is kept: it stays, and nothing else is lost.
 	u.write("hello", "you\n")
-	k := u.keeper(&said)
+	k = u.keeper(&said)
 	u.must(k.Keep(t.Context()))
 	theirs := run(t, u.store.Bare, "theirs\n", "commit-tree", "main^{tree}", "-p", "main")
 	run(t, u.store.Bare, "", "update-ref", keptRef, theirs)

@@ -173,6 +173,7 @@ func (w *Work) settle(ctx context.Context) {
 		return
 	}
 	k := w.clone.store.keepingOf(w.Record.id)
+	k.arrived(ctx, w.clone.store.Bare)
 	if k.tip == "" || !k.mine.Load() {
 		return
 	}
@@ -185,6 +186,7 @@ func (w *Work) settle(ctx context.Context) {
 // aside.
 func (w *Work) Settle(ctx context.Context) error {
 	k := w.clone.store.keepingOf(w.Record.id)
+	k.arrived(ctx, w.clone.store.Bare)
 	tip, err := git.Open(w.clone.store.Bare).Ref(ctx, k.ref)
 	if err != nil || tip == git.Zero {
 		return err

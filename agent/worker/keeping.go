@@ -33,15 +33,14 @@ func (r *unitRun) keeping(ctx context.Context) (over func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	tick, done := time.NewTicker(r.deps.config.Agent.Keep.Duration), make(chan struct{})
+	tick, end, done := time.NewTicker(r.deps.config.Agent.Keep.Duration), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		keeper.Run(ctx, tick.C)
+		keeper.Run(ctx, tick.C, end)
 	}()
 	return func() {
-		cancel()
 		tick.Stop()
+		close(end)
 		<-done
 	}, nil
 }
