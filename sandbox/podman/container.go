@@ -186,6 +186,12 @@ func (c *Container) verify(ctx context.Context) error {
 	return err
 }
 
+// Alive reports whether the process that Init made is there.
+func (c *Container) Alive() bool {
+	now, err := netns(c.pid)
+	return err == nil && now == c.netns
+}
+
 // Attach begins to join the container's streams, between Init and Start, which waits
 // until they are joined so that nothing is lost. wait returns when the output ends.
 // Cancelling ctx lets go of the streams, not of the container.

@@ -165,7 +165,7 @@ func (t *trying) try(ctx context.Context, f *Facts, tree string, m mutation) err
 		if r.Held { // that it notices a change would say what it asks for
 			continue
 		}
-		job.Line = check + r.Line
+		job.Line, job.Next = check+r.Line, true
 		o, err := t.soon(ctx, job, r.Time)
 		switch {
 		case err != nil:

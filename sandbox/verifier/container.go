@@ -3,12 +3,14 @@ package verifier
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"git-ward/internal/scratch"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/podman"
 )
@@ -29,6 +31,8 @@ type Containers struct {
 	Rules func(ctx context.Context, pid int) (*firewall.Follower, error)
 	// Room, if any, has room for a second container at a time, or has none; see Companion.
 	Room func() (leave func(), ok bool)
+
+	spares *spares // nil: none are made
 }
 
 // Company is Room's.
@@ -62,91 +66,167 @@ func (v *Containers) Pack(ctx context.Context, job Job, w io.Writer) (o Outcome,
 	})
 }
 
-// run makes a container, runs the command with the streams that open gives, and removes
-// the container.
-func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
+// waitScript is what a container runs that is there before its command is known: it reads a word, a
+// commit and a line for the shell, checks out, says the word, and waits until the checkout is
+// watched. Nothing of that is the command's: neither the word nor its standard input. What a shell
+// reads from a pipe it reads byte by byte, and no further than it was asked to.
+//
+// 125 is the shell world's word for "the wrapper failed". A command that says so itself is not
+// met either.
+const waitScript = `IFS= read -r ward_word && IFS= read -r ward_commit && read -r ward_more && IFS= read -r ward_line || exit 125
+while [ "$ward_more" -gt 0 ]; do
+	IFS= read -r ward_next || exit 125
+	ward_line="$ward_line
+$ward_next"
+	ward_more=$((ward_more-1))
+done
+set -- "$1" "$2" "$ward_commit" "$ward_line" "$ward_word"
+unset ward_word ward_commit ward_more ward_line ward_next
+(` + checkoutScript + `) </dev/null || exit 125
+(:
+`
+
+// heldScript is the rest of it, after what runs before each command.
+const heldScript = `
+) </dev/null || exit 125
+printf '%s\n' "$5"
+read -r ward_go || exit 125
+unset ward_go
+cd "$2" && exec sh -c "$4" </dev/null`
+
+// prepared is a container that waits for its command, with its rules in place.
+type prepared struct {
+	container *podman.Container
+	pid       int
+	hold      *hold
+	detached  func() error
+	rules     *firewall.Follower
+	dir       *scratch.Dir // in which a spare's repository is put; nil where it is there
+	alive     func() bool  // the container waits
+	born      time.Time
+}
+
+// prepare makes a container for a job, or, with nil, for one that is to come, puts the rules in
+// place and has it wait. What fails leaves nothing.
+func (v *Containers) prepare(ctx context.Context, job *Job) (p *prepared, err error) {
+	p = &prepared{hold: newHold(v.Dir), born: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close(ctx))
+		}
+	}()
 	spec := v.Container
-	// 125 is the shell world's word for "the wrapper failed". A command that
-	// says so itself is not met either.
-	spec.Command = []string{"sh", "-c", "(" + checkoutScript + ") || exit 125; (:\n" + v.Setup + "\n) || exit 125; " + holdScript + "cd \"$2\" && exec sh -c \"$4\" </dev/null",
-		"verify", v.Remote, v.Dir, job.Commit, job.Line}
-	var held *hold
-	if job.watched() {
-		held = newHold(job, v.Dir)
-		spec.Stdin, spec.Command = true, append(spec.Command, held.word)
-		open = held.around(open)
+	spec.Stdin, spec.Command = true, []string{"sh", "-c", waitScript + v.Setup + heldScript, "verify", v.Remote, v.Dir}
+	var repo string
+	if job != nil {
+		repo = job.Repo
+		if len(job.Env) > 0 {
+			spec.Env = maps.Clone(spec.Env)
+			maps.Copy(spec.Env, job.Env)
+		}
+	} else {
+		if p.dir, err = emptyRepo(v.spares.dir); err != nil {
+			return p, err
+		}
+		repo, spec.Timeout = p.dir.Path, spec.Timeout+v.Limits.Time // as long as it may wait
 	}
-	if job.Repo != "" { // in the place of the one that has the claim
+	if repo != "" { // in the place of the one that has the claim
 		spec.Mounts = slices.DeleteFunc(slices.Clone(spec.Mounts), func(m podman.Mount) bool {
 			return m.Target == v.Remote || strings.HasPrefix(m.Target, v.Remote+"/")
 		})
-		spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Bind, Source: job.Repo, Target: v.Remote, ReadOnly: true})
+		spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Bind, Source: repo, Target: v.Remote, ReadOnly: true})
 	}
-	if len(job.Env) > 0 {
-		spec.Env = maps.Clone(spec.Env)
-		maps.Copy(spec.Env, job.Env)
+	if p.container, err = v.Engine.Create(ctx, &spec); err != nil {
+		return p, err
 	}
-	container, err := v.Engine.Create(ctx, &spec)
-	if err != nil {
-		return o, err
+	p.alive = p.container.Alive
+	if p.pid, err = p.container.Init(ctx); err != nil {
+		return p, err
 	}
-	defer func() {
-		if removeErr := container.Remove(ctx); err == nil {
-			err = removeErr
+	p.detached = p.container.Attach(context.WithoutCancel(ctx), p.hold.streams()) // beside the rules; Start waits for both
+	if v.Rules != nil {
+		if p.rules, err = v.Rules(ctx, p.pid); err != nil {
+			return p, err
 		}
-	}()
-	pid, err := container.Init(ctx)
-	if err != nil {
-		return o, err
 	}
-	return v.watch(ctx, container, pid, job.Live, held, open)
+	return p, p.container.Start(ctx)
 }
 
-// watch puts the rules in place, starts the container and waits for its end, its last
-// output, its time or its flood. An end of its rules is no outcome.
-func (v *Containers) watch(ctx context.Context, c *podman.Container, pid int, live *Live, held *hold, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
+// close removes the container, and what was there for it. The rules go last.
+func (p *prepared) close(ctx context.Context) (err error) {
+	p.hold.close()
+	if p.container != nil {
+		err = p.container.Remove(ctx)
+	}
+	p.rules.Close()
+	if p.dir != nil {
+		err = errors.Join(err, p.dir.Remove())
+	}
+	return err
+}
+
+// run runs a job's command with the streams that open gives, in a container that was prepared or
+// in a new one, and removes it.
+func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
+	defer v.spares.enter()()
+	p, err := v.spares.take(ctx, &job, v.Limits.Time)
+	if err != nil {
+		return o, err
+	}
+	if p != nil {
+		o, began, err := v.use(ctx, p, job, open)
+		err = errors.Join(err, v.spares.discard(ctx, p))
+		if err != nil || began || o.End != Exited || o.Exit == noCommand {
+			return o, err
+		}
+		// It ended before it had a command, of which that says nothing.
+	}
+	if p, err = v.prepare(ctx, &job); err != nil {
+		return o, err
+	}
+	o, _, err = v.use(ctx, p, job, open)
+	return o, errors.Join(err, v.spares.discard(ctx, p))
+}
+
+// use sends a command to a prepared container and waits for its end, its last output, its time or
+// its flood. An end of its rules is no outcome. began says whether the command did.
+func (v *Containers) use(ctx context.Context, p *prepared, job Job, open func(full func()) (*output, podman.Streams)) (o Outcome, began bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
 	defer cancel()
 	out, streams := open(cancel)
-	live.show(out)
-	defer held.close()
-	detached := c.Attach(context.WithoutCancel(ctx), streams) // beside the rules; Start waits for both
-	var rules *firewall.Follower
-	if v.Rules != nil {
-		if rules, err = v.Rules(ctx, pid); err != nil {
-			return o, err
+	job.Live.show(out)
+	if p.dir != nil {
+		if err := fillRepo(p.dir.Path, job.Repo); err != nil {
+			return o, false, fmt.Errorf("what is judged does not come to its container: %w", err)
 		}
+		job.Repo = p.dir.Path // where its objects are read
 	}
-	defer rules.Close()
 	start := time.Now()
-	if err := c.Start(ctx); err != nil {
-		return o, err
-	}
 	over := make(chan struct{})
 	broken := make(chan error, 1)
-	observed := held.release(pid, over)
+	observed := p.hold.release(job, streams, p.pid, over)
 	go func() {
 		var err error
 		select {
-		case err = <-rules.Broken():
-			c.Stop(context.WithoutCancel(ctx), 0)
+		case err = <-p.rules.Broken():
+			p.container.Stop(context.WithoutCancel(ctx), 0)
 		case <-limited.Done():
-			c.Stop(context.WithoutCancel(ctx), 0)
+			p.container.Stop(context.WithoutCancel(ctx), 0)
 		case <-over:
 		}
 		broken <- err
 	}()
-	o.Exit, err = c.Wait(context.WithoutCancel(ctx))
+	o.Exit, err = p.container.Wait(context.WithoutCancel(ctx))
 	close(over)
 	o.Opened = observed()
 	if err := errors.Join(<-broken, err); err != nil {
-		return o, err
+		return o, false, err
 	}
-	podman.Drain(detached)
+	podman.Drain(p.detached)
 	if ctx.Err() != nil {
-		return o, context.Cause(ctx)
+		return o, false, context.Cause(ctx)
 	}
 	o.Time = time.Since(start)
 	o.ended(limited, out)
-	return o, nil
+	return o, p.hold.began(), nil
 }

@@ -8,88 +8,116 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"git-ward/sandbox/podman"
 )
 
-// holdScript waits, where there is a word to say, until its checkout is watched: it says the
-// word, and reads a line.
-const holdScript = `if [ -n "$5" ]; then printf '%s\n' "$5"; read -r watched; fi; `
-
-// hold keeps a container's command back until its checkout is watched (PROOF-2).
+// hold keeps a container's command back until it is known, and its checkout is watched (PROOF-2).
 type hold struct {
-	job    Job
-	dir    string // of the checkout, inside
-	word   string // which nothing has printed before the command starts
-	said   []byte // that may be the beginning of the word
-	stdout io.Writer
+	dir    string        // of the checkout, inside
+	word   string        // which nothing has printed before the command starts
 	ready  chan struct{} // closed at the word
 	in     *io.PipeReader
 	answer *io.PipeWriter
+
+	mu   sync.Mutex
+	said []byte         // that may be the beginning of the word
+	to   podman.Streams // the command's; none: it is not known yet, and nothing has anything to say
 }
 
-func newHold(job Job, dir string) *hold {
-	h := &hold{job: job, dir: dir, word: rand.Text(), ready: make(chan struct{})}
+func newHold(dir string) *hold {
+	h := &hold{dir: dir, word: rand.Text(), ready: make(chan struct{})}
 	h.in, h.answer = io.Pipe()
 	return h
 }
 
-// around has the container's streams pass here: the word is not its command's.
-func (h *hold) around(open func(func()) (*output, podman.Streams)) func(func()) (*output, podman.Streams) {
-	return func(full func()) (*output, podman.Streams) {
-		out, s := open(full)
-		h.stdout = s.Stdout
-		s.Stdout, s.Stdin = h, h.in
-		return out, s
+// streams are the container's: the word is not its command's.
+func (h *hold) streams() podman.Streams {
+	return podman.Streams{Stdin: h.in, Stdout: h, Stderr: heldBack{h}}
+}
+
+// heldBack is the container's standard error.
+type heldBack struct{ h *hold }
+
+func (b heldBack) Write(p []byte) (int, error) {
+	b.h.mu.Lock()
+	defer b.h.mu.Unlock()
+	if b.h.to.Stderr == nil {
+		return len(p), nil
 	}
+	return b.h.to.Stderr.Write(p)
 }
 
 // Write passes on what is printed, but for the word.
 func (h *hold) Write(p []byte) (int, error) {
-	if h.word == "" {
-		return h.stdout.Write(p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.to.Stdout == nil {
+		return len(p), nil
+	}
+	if h.began() {
+		return h.to.Stdout.Write(p)
 	}
 	h.said = append(h.said, p...)
 	passes, after, said := bytes.Cut(h.said, []byte(h.word+"\n"))
 	if said {
-		h.word, passes = "", append(passes, after...)
+		passes = append(passes, after...)
 		close(h.ready)
 	} else {
 		passes = passes[:max(0, len(passes)-len(h.word))]
 		h.said = h.said[len(passes):]
 	}
-	if _, err := h.stdout.Write(passes); err != nil {
+	if _, err := h.to.Stdout.Write(passes); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// release watches the checkout when it is there, in a process's root, and lets the command
-// go, watched or not. observed is for when all of the container has ended, which over says.
-func (h *hold) release(pid int, over <-chan struct{}) (observed func() *Watched) {
-	if h == nil {
-		return func() *Watched { return nil }
+// began reports whether the word was said: the command has its checkout, and begins.
+func (h *hold) began() bool {
+	select {
+	case <-h.ready:
+		return true
+	default:
+		return false
 	}
-	end := func() *Watched { return unobserved(h.job, errors.New("the command did not start")) }
+}
+
+// request is what the container reads: as many lines of the command's as it says, and one.
+func (h *hold) request(job *Job) string {
+	return fmt.Sprintf("%s\n%s\n%d\n%s\n", h.word, job.Commit, strings.Count(job.Line, "\n"), job.Line)
+}
+
+// release sends a job, watches its checkout when it is there, in a process's root, and lets the
+// command go, watched or not. observed is for when all of the container has ended, which over says.
+func (h *hold) release(job Job, to podman.Streams, pid int, over <-chan struct{}) (observed func() *Watched) {
+	h.mu.Lock()
+	h.to = to
+	h.mu.Unlock()
+	end := func() *Watched { return unobserved(job, errors.New("the command did not start")) }
 	released := make(chan struct{})
 	go func() {
 		<-over
-		h.close() // which an answer that nobody reads waits for
+		h.close() // which a request that nobody reads waits for
 	}()
 	go func() {
 		defer close(released)
+		io.WriteString(h.answer, h.request(&job))
 		select {
 		case <-h.ready:
 		case <-over:
 			return
 		}
-		root, err := inRoot(pid, h.dir)
-		if err == nil {
-			end = watch(root, h.job)
-		} else {
-			end = func() *Watched { return unobserved(h.job, err) }
+		if job.watched() {
+			root, err := inRoot(pid, h.dir)
+			if err == nil {
+				end = watch(root, job)
+			} else {
+				end = func() *Watched { return unobserved(job, err) }
+			}
 		}
 		h.answer.Write([]byte("\n"))
 		h.answer.Close()
@@ -102,10 +130,8 @@ func (h *hold) release(pid int, over <-chan struct{}) (observed func() *Watched)
 
 // close ends the container's input, or what waits for it.
 func (h *hold) close() {
-	if h != nil {
-		h.in.Close()
-		h.answer.Close()
-	}
+	h.in.Close()
+	h.answer.Close()
 }
 
 // inRoot opens a directory as a process has it, without leaving the process's root.

@@ -11,10 +11,14 @@ import (
 func TestHoldPasses(t *testing.T) {
 	for _, size := range []int{1, 3, 26, 27, 1 << 20} {
 		for _, before := range []string{"", "setup\n", strings.Repeat("x", 100_000)} {
-			h := newHold(Job{}, "/work")
+			h := newHold("/work")
 			word := h.word
 			var passed strings.Builder
-			_, s := h.around(func(func()) (*output, podman.Streams) { return nil, podman.Streams{Stdout: &passed} })(nil)
+			s := h.streams()
+			if n, err := s.Stdout.Write([]byte("nobody's")); n != 8 || err != nil {
+				t.Fatal(n, err)
+			}
+			h.to = podman.Streams{Stdout: &passed}
 			text := before + word + "\nthe command's\n" + word + "\n"
 			for rest := text; rest != ""; {
 				n := min(size, len(rest))

@@ -199,6 +199,7 @@ type Job struct {
 	Live   *Live             // shows the output as it comes; nil: nobody looks
 	Watch  []string          // files of the checkout of which the outcome says whether they were opened
 	Guard  []string          // and those of which it says whether they were written to
+	Next   bool              // another job comes soon after it
 	Keep   bool              // the outcome has the beginning of what was printed
 	Word   string            // by which tests say what they came to, in a file, too; "" for none
 }
@@ -272,8 +273,9 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	if o.with != o.tree {
 		at.Runs++
 	}
+	more := len(claim.Controls) > 0 && !f.Same
 	for at.Run = 1; at.Run <= claim.Replays; at.Run++ {
-		var how Job
+		how := Job{Next: at.Run < at.Runs || more}
 		if at.Run == 1 {
 			how.Watch, how.Guard = o.present(), o.others
 		}
@@ -291,7 +293,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	}
 	if o.with != o.tree {
 		f.All, at.With = o.with, true
-		how := Job{Watch: o.presentLeft()}
+		how := Job{Watch: o.presentLeft(), Next: more}
 		if f.With, err = t.run(ctx, t.runner, o.with, at, how); err != nil {
 			return nil, err
 		}
@@ -337,6 +339,8 @@ func (f *Facts) observed(paths []string, runs []Run) {
 // last, with its files.
 func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, how Job) (runs []Run, err error) {
 	shown, held := split(t.claim.Commands)
+	last := how.Next
+	how.Next = last || len(held) > 0
 	if runs, err = t.each(ctx, runner, tree, shown, at, how); err != nil || len(held) == 0 {
 		return runs, err
 	}
@@ -344,6 +348,7 @@ func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, h
 	if tree, err = t.laid(ctx, tree); err != nil {
 		return nil, err
 	}
+	how.Next = last
 	more, err := t.each(ctx, runner, tree, held, at, how)
 	return append(runs, more...), err
 }
@@ -361,7 +366,9 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 		if how.Word != "" {
 			job.Line = telling(how.Word, job.Line)
 		}
-		if c.Held { // what it opens says what it asks for
+		job.Next = how.Next || i+1 < len(commands) || at.Note == before // after which it runs broken
+		// What one opens that is held out says what it asks for.
+		if c.Held {
 			job.Watch, job.Guard = nil, nil
 		}
 		outcome, err := t.claim.watch(ctx, runner, job, at)

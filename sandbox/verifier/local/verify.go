@@ -113,14 +113,16 @@ func (v *Verifier) verify(ctx context.Context, conn *fence.Connection, claim ver
 	defer func() { err = errors.Join(err, f.Close()) }()
 	runner := v.containers(f, entry)
 	claim.Scratch = f.Engine.TempDir()
+	runner.Ahead(ctx, claim.Scratch)
+	defer func() { err = errors.Join(err, runner.Close()) }()
 	claim.Ends = v.ends(conn, entry, runner)
 	if image := v.Settings.Verify.SecondImage; claim.Against != nil && image != "" {
-		other := *runner
-		if other.Container.Image, err = fence.FindImage(ctx, f.Engine, image); err != nil {
+		name, err := fence.FindImage(ctx, f.Engine, image)
+		if err != nil {
 			return nil, err
 		}
 		second := *claim.Against
-		second.Second, claim.Against = &other, &second
+		second.Second, claim.Against = runner.In(name), &second
 	}
 	return verifier.Verify(ctx, repo, runner, claim)
 }
