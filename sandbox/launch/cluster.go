@@ -21,6 +21,7 @@ type pods struct {
 }
 
 func (p *pods) where(directive string) string { return p.cluster.Where(directive) }
+func (*pods) steady() bool                    { return false } // it stops where the cluster does not answer, and the pod works on
 func (p *pods) runner() local.Runner          { return p }
 func (*pods) Warm(context.Context) error      { return nil }
 

@@ -21,6 +21,9 @@ type site interface {
 	// a pause. When ctx ends, so does the payload, and run returns when nothing of it runs any
 	// more.
 	run(ctx context.Context, w *worker) error
+	// steady reports whether a worker's output comes for as long as it works, so that silence says
+	// something of it.
+	steady() bool
 }
 
 // engine is where a launch's own workers work, and where claims are judged: containers of
@@ -75,6 +78,8 @@ func (here) opens(w *worker) ([]opener, error) {
 	w.state = w.launch.spec.workerState(w.number)
 	return []opener{w.openDoor, w.openWatcherDoor, w.openGateway}, os.MkdirAll(home(w.state), 0o700)
 }
+
+func (here) steady() bool { return true }
 
 func (here) sweep(context.Context, []lease.Lease) error { return nil }
 

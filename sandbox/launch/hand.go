@@ -107,6 +107,7 @@ func (l *launch) keys() keys.File {
 }
 
 func (h *hand) where(string) string { return h.name }
+func (*hand) steady() bool          { return true }
 
 // run sends the machine its order, with a key for the lease, and hears it to the end.
 func (h *hand) run(ctx context.Context, w *worker) error {

@@ -47,7 +47,7 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	}
 	sign, _ := strings.CutSuffix(boot.Lives, "\n")
 	p.Stdout = lines.NewTaker(p.Stdout, sign, len(boot.Lives), func([]byte) []byte {
-		if w.job != nil && w.launch.engine == nil { // a pod's output stops where its cluster does not answer, and the pod works on
+		if w.job != nil && w.site.steady() {
 			w.job.Lives()
 		}
 		return nil

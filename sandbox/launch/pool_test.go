@@ -131,6 +131,7 @@ type stage struct {
 	play func(context.Context, *worker) error
 }
 
+func (s stage) steady() bool                      { return false }
 func (s stage) where(directive string) string     { return "kube x/" + directive }
 func (s stage) opens(w *worker) ([]opener, error) { return there{}.opens(w) }
 func (s stage) runner() local.Runner              { return &local.Processes{} } // nobody claims anything
