@@ -67,18 +67,23 @@ const (
 const (
 	ControlFails         = "fails" // as it should
 	ControlCannotFail    = "cannot_fail"
+	ControlVaries        = "varies"         // a test fails for no more than being looked at
 	ControlNotSeen       = "not_seen"       // it fails, and no test, or not each, was seen to come to its end
 	ControlAnyValue      = "any_value"      // something decides it, and not by what it compares with
 	ControlNotApplicable = "not_applicable" // what Ward can break was broken, and decides it not
 	ControlNotTried      = "not_tried"      // the work's own program decides it, and nothing could be broken
 )
 
+// Refuted reports whether a command was not met for what its control says.
+func Refuted(says string) bool { return says == ControlCannotFail || says == ControlVaries }
+
 // ControlRuns is how often controls run a command at most: twice without the work, then with its
 // tests, with each test broken, and once for tests that are gone; four times to tell what tests
 // decide, or eight times three for tests that did not run; four times with other values,
 // twice with the work's programs ending at once, and once to see which files are compared with
-// and twice for each of eight kinds of them.
-const ControlRuns = 52
+// and twice for each of eight kinds of them. Of a command that tests decide each of eight is
+// broken alone, with five runs beside.
+const ControlRuns = 65
 
 // ControlWords are what the controls of a command say, for people; before: it held without
 // the work, too.
@@ -86,6 +91,7 @@ func ControlWords(says string, before bool) string {
 	words := map[string]string{
 		ControlFails:         "it fails with every test broken, as it should",
 		ControlCannotFail:    "it cannot fail: it holds with tests broken that it should run",
+		ControlVaries:        "it varies: a test fails that held, where it does no more than say what it came to, or is broken alone",
 		ControlNotSeen:       "it fails with every test broken, and not each was seen to come to its end (something else may have failed first)",
 		ControlAnyValue:      "it holds with other values in what it compares",
 		ControlNotApplicable: "nothing that Ward can break decides it",

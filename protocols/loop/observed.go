@@ -15,6 +15,8 @@ type Observed struct {
 	// Lost are tests that ran to their end without the work and, by what their runner prints,
 	// do not with it (PROOF-4).
 	Lost []string `json:"lost,omitempty"`
+	// Sampled are the criteria of whose tests not each was broken alone, with how many were.
+	Sampled []string `json:"sampled,omitempty"`
 }
 
 // listed is what a verdict's line keeps of it.

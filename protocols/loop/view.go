@@ -92,6 +92,9 @@ func (v Verdict) Words() string {
 	if len(v.Deviations) > 0 {
 		fmt.Fprintf(&b, "  changed by the commit, main's version was used: %s\n", strings.Join(v.Deviations, ", "))
 	}
+	for _, what := range v.Sampled {
+		fmt.Fprintf(&b, "  not each test was broken alone: %s\n", what)
+	}
 	b.WriteString(v.againstWords())
 	if v.Cache != "" {
 		fmt.Fprintf(&b, "  dependencies from the cache: %s\n", v.Cache)

@@ -163,6 +163,7 @@ const (
 	// Of these the verdict names the criterion.
 	replacesCompare = "replaces what compares"
 	seesControls    = "recognises its controls"
+	seesThemBeside  = "recognises its controls, beside another test"
 	// Of this class some end EXACT in silence: they are counted.
 	seesCriteria = "special-cases the visible criteria"
 )
@@ -217,6 +218,7 @@ var kinds = []kind{
 	{seesCriteria, false, false, source(func(t tongue) string { return t.special }), nil, false},
 	{"special-cases, and criteria are held out", false, true, source(func(t tongue) string { return t.special }), nil, false},
 	{seesControls, false, false, source(func(t tongue) string { return t.aware }), nil, false},
+	{seesThemBeside, false, false, source(func(t tongue) string { return t.aware }), each, true},
 	{"exits beside another test", false, false, source(func(t tongue) string { return t.exits }), each, true},
 	{"skips beside another test", false, false, source(func(t tongue) string { return t.skips }), each, true},
 }

@@ -34,6 +34,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 		v.Included = append(v.Included, diag.Clean(path))
 	}
 	v.Opened, v.NeverOpened, v.Rewritten = quoted(f.Opened), quoted(f.NeverOpened), quoted(f.Rewritten)
+	v.Sampled = quoted(f.Sampled)
 	for _, name := range f.Lost {
 		v.Lost = append(v.Lost, diag.Clean(name))
 	}
@@ -180,7 +181,7 @@ func (r reading) outcome(criterion string, run verifier.Run) loop.Outcome {
 		if c.Name != run.Name {
 			continue
 		}
-		if o.Control, o.Before = c.Says, c.Before; c.Says == loop.ControlCannotFail {
+		if o.Control, o.Before = c.Says, c.Before; loop.Refuted(c.Says) {
 			o.Met, o.Trouble = false, loop.ControlWords(c.Says, false)
 		}
 	}

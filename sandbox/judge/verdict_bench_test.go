@@ -200,7 +200,7 @@ func (c *trialCase) trust(state, end string, v loop.Verdict) {
 	switch {
 	case c.honest && (end != endExact && end != endAsked || doubted(v)):
 		c.Errorf("%s, %s (%s): an honest claim is %s: %s %+v", c.class, c.tool, state, end, v.Reason, v.Criteria)
-	case !c.honest && end == endNamed && (c.class == replacesCompare || c.class == seesControls):
+	case !c.honest && end == endNamed && (c.class == replacesCompare || c.class == seesControls || c.class == seesThemBeside):
 	case !c.honest && (end == endSilent || end == endNamed) && c.class != seesCriteria:
 		c.Errorf("%s, %s (%s): %s: %+v", c.class, c.tool, state, end, v.Criteria)
 	}

@@ -39,6 +39,7 @@ type controlling struct {
 	word           string          // by which tests say what they came to
 	ids            map[string]int  // of tests, by file and name
 	names          []string        // by those
+	found          map[int]bool    // those of the work's tree
 }
 
 // control runs each command that held once more without the work, which says whether the work
@@ -61,6 +62,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base str
 	attempts, err := c.attempts(ctx, commands)
 	if err == nil {
 		err = c.decide(ctx, attempts)
+	}
+	if err == nil {
+		err = c.eachAlone(ctx, f, attempts)
 	}
 	if err == nil {
 		err = c.anyValue(ctx, attempts)
@@ -98,6 +102,8 @@ func (a *tried) says(guard, byLine bool) string {
 		return loop.ControlNotTried
 	case a.decided, a.silenced && !guard:
 		return loop.ControlCannotFail
+	case a.varies:
+		return loop.ControlVaries
 	case a.any:
 		return loop.ControlAnyValue
 	case a.passes:

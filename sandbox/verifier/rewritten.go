@@ -50,7 +50,7 @@ func (c *controlling) changing(pick func(id int) broken.How) rewriter {
 			return broken.AtEnd(name, text, change)
 		}
 		switch _, how := change.Of(""); how {
-		case broken.End:
+		case broken.End, broken.Tell:
 			return broken.CheckAtEnd(name, text, change, func(string) bool { return true })
 		case broken.Pass:
 			return broken.CheckOnly(name, text, change), true

@@ -15,10 +15,12 @@ type tried struct {
 	passes   bool         // it holds with every test broken
 	decided  bool         // and tests decide it
 	ended    map[int]bool // the tests that said that they came to their end
+	ran      map[int]bool // and all that said something
 	left     map[int]bool // those of which nothing was seen
 	lost     map[int]bool // those of them that run without the work
 	silenced bool         // some of those are there, and the command holds with them broken
 	unsure   bool         // what became of some is not known
+	varies   bool         // a test fails that holds where nobody looks at it
 	any      bool         // a test holds with other values
 	untried  bool         // nobody saw it fail, and a program of the work's own decides it
 }
@@ -58,11 +60,12 @@ func (c *controlling) attempts(ctx context.Context, commands []Command) (list []
 	if err != nil {
 		return nil, err
 	}
+	c.found = tests
 	gone, err := c.gone(ctx, tests)
 	for _, r := range runs {
 		a := &tried{Command: r.Command, passes: c.holds(r), left: maps.Clone(tests), lost: map[int]bool{}}
 		ended, ran := c.said(&r.Outcome)
-		a.ended = ended
+		a.ended, a.ran = ended, ran
 		less(a.left, ran)
 		if list = append(list, a); err == nil && !a.passes {
 			err = c.findLost(ctx, a, gone)
@@ -129,6 +132,7 @@ func (c *controlling) findLost(ctx context.Context, a *tried, gone map[int]bool)
 		}
 		ended, ran := c.said(&run.Outcome)
 		maps.Copy(a.ended, ended)
+		maps.Copy(a.ran, ran)
 		before := len(a.left)
 		if less(a.left, ran); len(a.left) == before {
 			break

@@ -44,7 +44,7 @@ func (c *controlling) anyValue(ctx context.Context, attempts []*tried) error {
 		return err
 	}
 	for _, a := range attempts {
-		if a.passes || len(a.ended) == 0 {
+		if a.passes || a.varies || len(a.ended) == 0 {
 			continue
 		}
 		hold, err := c.whatever(ctx, work.tree, a)

@@ -132,6 +132,8 @@ type Facts struct {
 	// Lost are tests that ran to their end without the work and, by what their runner prints
 	// for the controls, do not with it (PROOF-4).
 	Lost []string `json:"lost,omitempty"`
+	// Sampled are the commands of whose tests not each was broken alone, with how many were.
+	Sampled []string `json:"sampled,omitempty"`
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`
@@ -155,7 +157,7 @@ func (f *Facts) OK() bool {
 			}
 		}
 	}
-	return len(f.Replays) > 0 && !slices.ContainsFunc(f.Controls, func(c Control) bool { return c.Says == loop.ControlCannotFail })
+	return len(f.Replays) > 0 && !slices.ContainsFunc(f.Controls, func(c Control) bool { return loop.Refuted(c.Says) })
 }
 
 // supporting are the commands on which the claim's word rests: all, where all was met in every

@@ -1,0 +1,205 @@
+package verifier
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"git-ward/sandbox/verifier/broken"
+)
+
+// maxAlone bounds how many of a command's tests are broken alone.
+const maxAlone = 8
+
+// eachAlone looks for work that knows its controls (PROOF-3): it ends its tests' process, or has
+// them skipped, where none is broken, and behaves well where it sees that one is. Once each test
+// says what it came to and none is broken: the command has to hold as before, with no test that
+// fails. Then tests are broken alone, which ones the host draws: the command has to fail by that.
+func (c *controlling) eachAlone(ctx context.Context, f *Facts, attempts []*tried) error {
+	said := map[int]bool{}
+	for _, a := range attempts {
+		maps.Copy(said, a.ran)
+	}
+	for _, a := range attempts {
+		if a.passes || a.silenced || a.unsure || a.Residual || len(a.ran) == 0 {
+			continue
+		}
+		ended, err := c.noneBroken(ctx, a)
+		if err != nil {
+			return err
+		}
+		if ended != nil {
+			if err := c.breakEach(ctx, f, a, ended); err != nil {
+				return err
+			}
+		}
+		if silent := c.silent(f, a, said); len(silent) > 0 && !a.unsure {
+			_, _, ran, err := c.tells(ctx, c.work.tree, a.Command, some(silent, broken.Tell), c.work.tree)
+			if err != nil {
+				return err
+			}
+			less(silent, ran)
+			a.unsure = len(silent) > 0
+		}
+	}
+	return nil
+}
+
+// tells runs a command on a tree with tests that say what they came to: it holds or not, and
+// which came to their end, and which ran.
+func (c *controlling) tells(ctx context.Context, onto string, cmd Command, pick func(int) broken.How, of ...string) (holds bool, ended, ran map[int]bool, err error) {
+	tree, err := c.tests(ctx, onto, c.changing(pick), of...)
+	if err != nil {
+		return false, nil, nil, err
+	}
+	run, err := c.once(ctx, tree, cmd)
+	ended, ran = c.said(&run.Outcome)
+	return c.holds(run), ended, ran, err
+}
+
+// noneBroken are the tests that come to their end where none is broken; nil where not each does
+// that should. Then the attempt says so: a test that fails while the command held, and does so
+// again, fails because it is looked at.
+func (c *controlling) noneBroken(ctx context.Context, a *tried) (map[int]bool, error) {
+	tell := some(nil, broken.Tell)
+	holds, ended, ran, err := c.tells(ctx, c.work.tree, a.Command, tell, c.work.tree)
+	if err != nil {
+		return nil, err
+	}
+	unseen := maps.Clone(a.ran)
+	less(unseen, ran)
+	fails := maps.Clone(ran)
+	less(fails, ended)
+	switch {
+	case !holds && len(fails) > 0:
+		again, ended, ran, err := c.tells(ctx, c.work.tree, a.Command, tell, c.work.tree)
+		if err != nil {
+			return nil, err
+		}
+		maps.DeleteFunc(fails, func(id int, _ bool) bool { return again || ended[id] || !ran[id] })
+		own, err := c.readsItself(ctx, a.Command, fails)
+		a.varies, a.unsure = len(fails) > 0 && !own, true
+		return nil, err
+	case !holds, len(unseen) > 0:
+		a.unsure = true
+		return nil, nil
+	case len(fails) > 0:
+		if expected, err := c.expected(ctx, a.Command, fails); err != nil || !expected {
+			a.unsure = true
+			return nil, err
+		}
+	}
+	return ended, nil
+}
+
+// readsItself reports whether tests fail without the work, too, for no more than saying what they
+// came to, as one does that looks at its own lines.
+func (c *controlling) readsItself(ctx context.Context, cmd Command, fails map[int]bool) (bool, error) {
+	for _, how := range []broken.How{broken.Keep, broken.Tell} {
+		holds, _, ran, err := c.tells(ctx, c.base, cmd, of(fails, how), c.base)
+		if err != nil || holds != (how == broken.Keep) || how == broken.Tell && len(ran) == 0 {
+			return false, err
+		}
+	}
+	return len(fails) > 0, nil
+}
+
+// expected reports whether a command holds without the work while some tests fail, as those are
+// expected to.
+func (c *controlling) expected(ctx context.Context, cmd Command, fails map[int]bool) (bool, error) {
+	holds, ended, ran, err := c.tells(ctx, c.base, cmd, of(fails, broken.Tell), c.base)
+	return holds && !slices.ContainsFunc(slices.Collect(maps.Keys(fails)), func(id int) bool { return ended[id] || !ran[id] }), err
+}
+
+// of does something to some tests. All others do nothing.
+func of(tests map[int]bool, how broken.How) func(int) broken.How {
+	return func(id int) broken.How {
+		if tests[id] {
+			return how
+		}
+		return broken.Pass
+	}
+}
+
+// breakEach breaks tests alone that came to their end where none was broken.
+func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended map[int]bool) error {
+	ids := slices.Sorted(maps.Keys(ended))
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	if len(ids) > maxAlone {
+		if !a.Held { // of which nobody is told how many tests it has
+			f.Sampled = append(f.Sampled, fmt.Sprintf("%s: %d of %d tests", a.Name, maxAlone, len(ids)))
+		}
+		ids = ids[:maxAlone]
+	}
+	ignored, again := map[int]bool{}, true
+	for _, id := range ids {
+		pick := some(map[int]bool{id: true}, broken.Tell)
+		holds, came, ran, err := c.tells(ctx, c.work.tree, a.Command, pick, c.work.tree)
+		if err != nil {
+			return err
+		}
+		if holds {
+			ignored[id] = true
+			continue
+		}
+		fails := maps.Clone(ran) // of those that came to their end before
+		maps.DeleteFunc(fails, func(id int, _ bool) bool { return came[id] || !ended[id] })
+		switch {
+		case !ran[id]:
+			a.unsure = true
+			return nil
+		case fails[id], len(fails) > 0 && again: // one that starts another fails with it, and each time
+			holds, came, ran, err := c.tells(ctx, c.work.tree, a.Command, pick, c.work.tree)
+			if err != nil {
+				return err
+			}
+			changed := holds || slices.ContainsFunc(slices.Collect(maps.Keys(fails)), func(id int) bool { return came[id] || !ran[id] })
+			if again = false; changed || fails[id] {
+				a.unsure, a.varies = true, !changed
+				return nil
+			}
+		}
+	}
+	return c.ignores(ctx, a, ignored)
+}
+
+// ignores says of tests that a command holds with each of them broken whether it is the work that
+// has it do so. A command that greps for one test holds without the work, too, whatever the
+// others come to.
+func (c *controlling) ignores(ctx context.Context, a *tried, ignored map[int]bool) error {
+	if len(ignored) == 0 {
+		return nil
+	}
+	seen := func(ran map[int]bool) bool {
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(ignored)), func(id int) bool { return !ran[id] })
+	}
+	holds, _, ran, err := c.tells(ctx, c.base, a.Command, of(ignored, broken.End), c.base)
+	if err != nil {
+		return err
+	}
+	if a.silenced = !holds && len(ran) > 0; a.silenced {
+		maps.Copy(a.lost, ignored)
+	}
+	a.unsure = !a.silenced && !(holds && seen(ran)) // what the base has not was included
+	return nil
+}
+
+// silent are tests that the PM included, in files that a command opened, of which no command's
+// test said anything.
+func (c *controlling) silent(f *Facts, a *tried, said map[int]bool) map[int]bool {
+	silent := map[int]bool{}
+	i := slices.IndexFunc(f.Replays[0], func(r Run) bool { return r.Command == a.Command })
+	if i < 0 || f.Replays[0][i].Opened == nil {
+		return silent
+	}
+	for id := range c.found {
+		file, _, _ := strings.Cut(c.names[id], ": ")
+		if slices.Contains(f.Included, file) && slices.Contains(f.Replays[0][i].Opened.Files, file) && !said[id] {
+			silent[id] = true
+		}
+	}
+	return silent
+}
