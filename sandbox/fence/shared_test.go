@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,8 +42,14 @@ func share(t *testing.T, linger time.Duration) (s *Shared, opened *atomic.Int32)
 	if _, err := exec.LookPath("podman"); err != nil {
 		t.Skip("SKIPPED: podman is not installed; scripts/setup does it")
 	}
-	storage := t.TempDir()
-	t.Cleanup(func() { syscall.Unmount(filepath.Join(storage, "root/overlay"), syscall.MNT_DETACH) })
+	storage, err := os.MkdirTemp(cmp.Or(os.Getenv("WARD_TEST_DIR"), "/var/tmp"), "wf-") // podman wants a short path
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Unmount(filepath.Join(storage, "root/overlay"), syscall.MNT_DETACH)
+		os.RemoveAll(storage)
+	})
 	opened = &atomic.Int32{}
 	s = Share(t.Context(), linger, zerolog.New(zerolog.NewTestWriter(t)), func(ctx context.Context) (*Connection, error) {
 		opened.Add(1)
