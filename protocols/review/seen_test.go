@@ -8,7 +8,7 @@ import (
 )
 
 // TestNotSeenFirst: criteria whose tests nobody saw end are among what is said first, and their
-// line says what hides tests.
+// line says what may be the cause.
 func TestNotSeenFirst(t *testing.T) {
 	t.Parallel()
 	o := loop.Outcome{Criterion: "a", Met: true, Control: loop.ControlNotSeen}
@@ -16,7 +16,7 @@ func TestNotSeenFirst(t *testing.T) {
 		t.Error(r.First())
 	}
 	v := &loop.Verdict{Criteria: []loop.Outcome{o}}
-	if above := joined((&Review{Word: v, Criteria: Criteria([][2]string{{"a", "x | grep PASS"}}, v)}).Above()); !strings.Contains(above, "to its end (a pipe, ") {
+	if above := joined((&Review{Word: v, Criteria: Criteria([][2]string{{"a", "x | grep PASS"}}, v)}).Above()); !strings.Contains(above, "to its end (something else may have failed first)") {
 		t.Error(above)
 	}
 }
