@@ -27,6 +27,7 @@ func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) 
 		return err
 	}
 	var may []*tried
+	data, unknown := map[*tried][]string{}, c.unknown(programs)
 	for _, a := range attempts {
 		i := slices.IndexFunc(f.Replays[0], func(r Run) bool { return r.Command == a.Command })
 		if !a.passes || i < 0 {
@@ -46,8 +47,14 @@ func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) 
 		default:
 			a.untried = len(ran) > 0
 		}
+		if !a.decided && !slices.Contains(c.guards, a.Command) {
+			data[a] = slices.DeleteFunc(slices.Clone(unknown), func(name string) bool { return !opened(name) })
+		}
 	}
-	return c.exits(ctx, programs, may)
+	if err := c.exits(ctx, programs, may); err != nil {
+		return err
+	}
+	return c.parses(ctx, attempts, data)
 }
 
 // programs are the work's, without its tests.
