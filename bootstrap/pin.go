@@ -34,7 +34,9 @@ func (w *watcher) takePin(ctx context.Context, main string) {
 	switch {
 	case err != nil:
 		w.log.Error().Err(err).Msg("where a rollback went cannot be read")
-	case to == "" || to == w.state.Left:
+	case to == "": // the host knows by now what was left
+		w.state.Pin, w.state.Left = nil, ""
+	case to == w.state.Left:
 		w.state.Pin = nil
 	default:
 		w.state.Pin = &pin{Ref: boot.PinTo, Commit: to, Main: main}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,8 +67,13 @@ func (c *clone) whole(ctx context.Context, what string) (bool, error) {
 		_, _, err := c.store.runInput(ctx, c.dir, has.String(), "rev-list", "--quiet", "--objects", what, "--stdin")
 		return err
 	}
-	if walk(what) == nil {
+	err = walk(what)
+	if err == nil {
 		return true, nil
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 128 { // it was ended, or not begun
+		return false, err
 	}
 	return false, walk(tips[0].ID) // which is not for a missing object
 }

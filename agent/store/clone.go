@@ -185,10 +185,13 @@ func (c *clone) take(ctx context.Context, refspecs ...string) error {
 		maps.DeleteFunc(theirs, func(name, id string) bool { return ours[name] == id })
 		// A branch may be where a directory of branches was.
 		for _, moves := range []map[string]string{gone, theirs} {
-			if err := c.moveRefs(ctx, strings.TrimSuffix(to, "*"), moves); err != nil && ctx.Err() == nil {
-				_, err = c.git(ctx, "fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin", refspec)
+			if err := c.moveRefs(ctx, strings.TrimSuffix(to, "*"), moves); err == nil || ctx.Err() != nil {
+				continue
+			}
+			if _, err := c.git(ctx, "fetch", "--quiet", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "origin", refspec); err != nil {
 				return err
 			}
+			break // that does both
 		}
 	}
 	return ctx.Err()

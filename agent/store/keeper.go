@@ -219,7 +219,8 @@ func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err
 // take writes what the working tree holds into the repository that keeps, and returns its tree,
 // with the size of what differs from what was kept last. The tree is "" where that is too much.
 func (k *Keeper) take(ctx context.Context) (tree string, size int64, err error) {
-	head, err := k.work.resolve(ctx, "HEAD")
+	// By no git that would mend the work's clone while somebody works there.
+	head, err := k.work.plainly(ctx, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil || head == "" {
 		return "", 0, cmp.Or(err, errors.New("what is not committed is not kept: no commit is checked out"))
 	}

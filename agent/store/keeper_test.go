@@ -125,6 +125,16 @@ func TestKeeperAndWork(t *testing.T) {
 		t.Error("what the branch has is kept beside it")
 	}
 
+	// So did one that dropped what is kept.
+	u.write("hello", "twice\n")
+	k = u.keeper(&said)
+	u.must(k.Keep(t.Context()))
+	run(t, u.store.Bare, "", "update-ref", "-d", keptRef)
+	u.must(u.work.clone.dropKept(t.Context(), k.keeping))
+	if k.tip != "" {
+		t.Errorf("it is taken to be at %s", k.tip)
+	}
+
 	// Somebody else moved what is kept: it stays, and nothing else is lost.
 	u.write("hello", "you\n")
 	k = u.keeper(&said)

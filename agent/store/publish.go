@@ -107,14 +107,17 @@ func refuse(format string, args ...any) error {
 
 // commit makes a commit of the index. Where nothing changed there is one only if empty.
 func (w *Work) commit(ctx context.Context, message string, empty bool) error {
-	w.tookUp = ""
 	args := []string{"commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"}
 	if empty {
 		args = append(args, "--allow-empty")
 	} else if _, err := w.clone.git(ctx, "diff", "--cached", "--quiet"); err == nil {
+		w.tookUp = ""
 		return nil
 	}
 	_, _, err := w.clone.store.runInput(ctx, w.clone.dir, message+"\n", args...)
+	if err == nil {
+		w.tookUp = ""
+	}
 	return err
 }
 

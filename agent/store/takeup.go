@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -95,8 +96,8 @@ func (w *Work) adopt(ctx context.Context, k *keeping, earlier []*Journal) error 
 			continue
 		}
 		err = w.clone.pushAll(ctx, []move{{k.ref, "", tip}, {"refs/heads/" + keptBranch(j.ID), tip, ""}})
-		if err == nil {
-			k.tip = tip
+		if err == nil || w.clone.isAt(ctx, k.ref, tip) {
+			k.tip, err = tip, nil
 		}
 		if ctx.Err() == nil {
 			err = nil // it stays where it is
@@ -159,7 +160,8 @@ func (w *Work) TookUp() bool { return w.tookUp != "" }
 // nobody overwrites it there.
 func (c *clone) putAside(ctx context.Context, k *keeping, id uow.ID) (branch string, err error) {
 	branch = "rescue/" + id.Directive + "-" + time.Now().UTC().Format("20060102T150405Z")
-	if err := c.pushAll(ctx, []move{{"refs/heads/" + branch, "", k.tip}, {k.ref, k.tip, ""}}); err != nil {
+	err = c.pushAll(ctx, []move{{"refs/heads/" + branch, "", k.tip}, {k.ref, k.tip, ""}})
+	if err != nil && !c.isAt(ctx, "refs/heads/"+branch, k.tip) {
 		return "", fmt.Errorf("%s, which the work does not go on from, cannot be put aside: %w", k.ref, err)
 	}
 	k.tip, k.apart = "", false
@@ -202,10 +204,18 @@ func (w *Work) Settle(ctx context.Context) error {
 // dropKept removes the branch of what is kept for a unit.
 func (c *clone) dropKept(ctx context.Context, k *keeping) error {
 	err := c.pushAll(ctx, []move{{k.ref, k.tip, ""}})
-	if err == nil {
-		k.tip, k.apart = "", false
+	if err != nil && !c.isAt(ctx, k.ref, "") {
+		return err
 	}
-	return err
+	k.tip, k.apart = "", false
+	return nil
+}
+
+// isAt reports whether the remote has a ref at a commit, or with "" does not have it: a push may
+// arrive, and its answer not.
+func (c *clone) isAt(ctx context.Context, ref, commit string) bool {
+	now, err := git.Open(c.store.Bare).Ref(ctx, ref)
+	return err == nil && now == cmp.Or(commit, git.Zero)
 }
 
 // keptCommit is a commit of the work with a tree that somebody made before there was a plan.

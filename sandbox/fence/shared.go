@@ -68,6 +68,9 @@ func (s *Shared) release(u *used) {
 		s.told(s.closeIdle(u))
 		return
 	}
+	if u.users > 0 {
+		return
+	}
 	u.idle = time.AfterFunc(s.linger, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

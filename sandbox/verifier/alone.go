@@ -37,7 +37,7 @@ func (c *controlling) eachAlone(ctx context.Context, f *Facts, attempts []*tried
 			}
 		}
 		if silent := c.silent(f, a, said); len(silent) > 0 && !a.unsure {
-			_, _, ran, err := c.tells(ctx, c.work.tree, a.Command, some(silent, broken.Tell), c.work.tree)
+			_, _, ran, err := c.tells(ctx, false, c.work.tree, a.Command, some(silent, broken.Tell), c.work.tree)
 			if err != nil {
 				return err
 			}
@@ -49,13 +49,13 @@ func (c *controlling) eachAlone(ctx context.Context, f *Facts, attempts []*tried
 }
 
 // tells runs a command on a tree with tests that say what they came to: it holds or not, and
-// which came to their end, and which ran.
-func (c *controlling) tells(ctx context.Context, onto string, cmd Command, pick func(int) broken.How, of ...string) (holds bool, ended, ran map[int]bool, err error) {
+// which came to their end, and which ran. anew: no run of it before will do.
+func (c *controlling) tells(ctx context.Context, anew bool, onto string, cmd Command, pick func(int) broken.How, of ...string) (holds bool, ended, ran map[int]bool, err error) {
 	tree, err := c.tests(ctx, onto, c.changing(pick), of...)
 	if err != nil {
 		return false, nil, nil, err
 	}
-	run, err := c.once(ctx, tree, cmd)
+	run, err := c.once(ctx, tree, cmd, anew)
 	ended, ran = c.said(&run.Outcome)
 	return c.holds(run), ended, ran, err
 }
@@ -65,7 +65,7 @@ func (c *controlling) tells(ctx context.Context, onto string, cmd Command, pick 
 // again, fails because it is looked at.
 func (c *controlling) noneBroken(ctx context.Context, a *tried) (map[int]bool, error) {
 	tell := some(nil, broken.Tell)
-	holds, ended, ran, err := c.tells(ctx, c.work.tree, a.Command, tell, c.work.tree)
+	holds, ended, ran, err := c.tells(ctx, false, c.work.tree, a.Command, tell, c.work.tree)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +75,16 @@ func (c *controlling) noneBroken(ctx context.Context, a *tried) (map[int]bool, e
 	less(fails, ended)
 	switch {
 	case !holds && len(fails) > 0:
-		again, ended, ran, err := c.tells(ctx, c.work.tree, a.Command, tell, c.work.tree)
+		again, ended, ran, err := c.tells(ctx, true, c.work.tree, a.Command, tell, c.work.tree)
 		if err != nil {
 			return nil, err
 		}
 		maps.DeleteFunc(fails, func(id int, _ bool) bool { return again || ended[id] || !ran[id] })
+		if a.unsure = true; len(fails) == 0 {
+			return nil, nil
+		}
 		own, err := c.readsItself(ctx, a.Command, fails)
-		a.varies, a.unsure = len(fails) > 0 && !own, true
+		a.varies = !own
 		return nil, err
 	case !holds, len(unseen) > 0:
 		a.unsure = true
@@ -99,7 +102,7 @@ func (c *controlling) noneBroken(ctx context.Context, a *tried) (map[int]bool, e
 // came to, as one does that looks at its own lines.
 func (c *controlling) readsItself(ctx context.Context, cmd Command, fails map[int]bool) (bool, error) {
 	for _, how := range []broken.How{broken.Keep, broken.Tell} {
-		holds, _, ran, err := c.tells(ctx, c.base, cmd, of(fails, how), c.base)
+		holds, _, ran, err := c.tells(ctx, false, c.base, cmd, of(fails, how), c.base)
 		if err != nil || holds != (how == broken.Keep) || how == broken.Tell && len(ran) == 0 {
 			return false, err
 		}
@@ -110,7 +113,7 @@ func (c *controlling) readsItself(ctx context.Context, cmd Command, fails map[in
 // expected reports whether a command holds without the work while some tests fail, as those are
 // expected to.
 func (c *controlling) expected(ctx context.Context, cmd Command, fails map[int]bool) (bool, error) {
-	holds, ended, ran, err := c.tells(ctx, c.base, cmd, of(fails, broken.Tell), c.base)
+	holds, ended, ran, err := c.tells(ctx, false, c.base, cmd, of(fails, broken.Tell), c.base)
 	return holds && !slices.ContainsFunc(slices.Collect(maps.Keys(fails)), func(id int) bool { return ended[id] || !ran[id] }), err
 }
 
@@ -135,9 +138,12 @@ func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended m
 		ids = ids[:maxAlone]
 	}
 	ignored, again := map[int]bool{}, true
+	trees := c.judged.trees()
+	defer func() { c.judged.only(trees) }() // a copy of the project for each test is much
 	for _, id := range ids {
+		c.judged.only(trees)
 		pick := some(map[int]bool{id: true}, broken.Tell)
-		holds, came, ran, err := c.tells(ctx, c.work.tree, a.Command, pick, c.work.tree)
+		holds, came, ran, err := c.tells(ctx, false, c.work.tree, a.Command, pick, c.work.tree)
 		if err != nil {
 			return err
 		}
@@ -152,7 +158,7 @@ func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended m
 			a.unsure = true
 			return nil
 		case fails[id], len(fails) > 0 && again: // one that starts another fails with it, and each time
-			holds, came, ran, err := c.tells(ctx, c.work.tree, a.Command, pick, c.work.tree)
+			holds, came, ran, err := c.tells(ctx, true, c.work.tree, a.Command, pick, c.work.tree)
 			if err != nil {
 				return err
 			}
@@ -176,11 +182,16 @@ func (c *controlling) ignores(ctx context.Context, a *tried, ignored map[int]boo
 	seen := func(ran map[int]bool) bool {
 		return !slices.ContainsFunc(slices.Collect(maps.Keys(ignored)), func(id int) bool { return !ran[id] })
 	}
-	holds, _, ran, err := c.tells(ctx, c.base, a.Command, of(ignored, broken.End), c.base)
+	plain, _, _, err := c.tells(ctx, false, c.base, a.Command, some(nil, broken.Pass), c.base)
 	if err != nil {
 		return err
 	}
-	if a.silenced = !holds && len(ran) > 0; a.silenced {
+	holds, _, ran, err := c.tells(ctx, false, c.base, a.Command, of(ignored, broken.End), c.base)
+	if err != nil {
+		return err
+	}
+	// One that fails there for want of the work says nothing of its tests.
+	if a.silenced = plain && !holds && len(ran) > 0; a.silenced {
 		maps.Copy(a.lost, ignored)
 	}
 	a.unsure = !a.silenced && !(holds && seen(ran)) // what the base has not was included

@@ -3,7 +3,10 @@ package verifier
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,5 +94,35 @@ func TestEachAlone(t *testing.T) {
 				t.Errorf("which tests were broken alone: %q", f.Sampled)
 			}
 		})
+	}
+}
+
+// TestUnsteady: a test that fails once, in whichever run of it that is, has no criterion refuted.
+func TestUnsteady(t *testing.T) {
+	tier.First(t, "it runs many commands")
+	t.Parallel()
+	needs(t, "sh")
+	for n, most := 0, 1; n <= most; n++ { // none, and then each
+		counts := filepath.Join(t.TempDir(), "n")
+		unsteady := "echo x >>" + counts + "; test $(wc -l <" + counts + ") != " + strconv.Itoa(n) + " || exit 1\n"
+		main := files{"one.sh": "one() { echo 1; }\n", "calc.sh": "two() { echo 3; }\n", "tests/one.sh": unsteady + ". ./one.sh\ntest \"$(one)\" = 1\n",
+			"tests/two.sh": ". ./calc.sh\ntwo >out\ntest \"$(cat out)\" = 2\n"}
+		r := newRepository(t)
+		claim := r.claimed(main, files{"calc.sh": "two() { echo 2; }\n"}, []string{"*.sh"}, "sh tests/one.sh && sh tests/two.sh")
+		claim.Controls = []string{Broken}
+		f, err := r.verify(claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.Controls {
+			if loop.Refuted(c.Says) {
+				t.Errorf("run %d of a test fails, and its command %s", n, c.Says)
+			}
+		}
+		data, err := os.ReadFile(counts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, strings.Count(string(data), "x"))
 	}
 }

@@ -122,7 +122,7 @@ func (c *controlling) findLost(ctx context.Context, a *tried, gone map[int]bool)
 		if err != nil {
 			return err
 		}
-		run, err := c.once(ctx, tree, a.Command)
+		run, err := c.once(ctx, tree, a.Command, false)
 		if err != nil {
 			return err
 		}
@@ -170,15 +170,15 @@ func (c *controlling) onBaseRan(ctx context.Context, cmd Command, tests map[int]
 
 // ran are those of the tests that a command runs on a tree.
 func (c *controlling) ran(ctx context.Context, tree string, cmd Command, tests map[int]bool) (map[int]bool, error) {
-	run, err := c.once(ctx, tree, cmd)
+	run, err := c.once(ctx, tree, cmd, false)
 	_, ran := c.said(&run.Outcome)
 	maps.DeleteFunc(ran, func(id int, _ bool) bool { return !tests[id] })
 	return ran, err
 }
 
-// once runs a command on a tree, and keeps what it prints.
-func (c *controlling) once(ctx context.Context, tree string, cmd Command) (run Run, err error) {
-	runs, err := c.each(ctx, c.runner, tree, []Command{cmd}, Step{Note: Broken}, Job{Keep: true, Word: c.word})
+// once runs a command on a tree, and keeps what it prints. anew: no run of it before will do.
+func (c *controlling) once(ctx context.Context, tree string, cmd Command, anew bool) (run Run, err error) {
+	runs, err := c.each(ctx, c.runner, tree, []Command{cmd}, Step{Note: Broken}, Job{Keep: true, Word: c.word, Anew: anew})
 	if err == nil {
 		run = runs[0]
 	}

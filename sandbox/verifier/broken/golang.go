@@ -99,9 +99,13 @@ const (
 }()`
 )
 
+// goDir is what goTells needs, as the test begins: what a test does to its environment is undone
+// late.
+const goDir = "wardDir := wardOS.TempDir()\n\t"
+
 // goTells writes something, an expression, to the file. goWith has what it calls.
 func goTells(m mark, says string) string {
-	return fmt.Sprintf(`if wardF, wardE := wardOS.OpenFile(wardOS.TempDir()+"/"+%q, wardOS.O_APPEND|wardOS.O_CREATE|wardOS.O_WRONLY, 0666); wardE == nil {
+	return fmt.Sprintf(`if wardF, wardE := wardOS.OpenFile(wardDir+"/"+%q, wardOS.O_APPEND|wardOS.O_CREATE|wardOS.O_WRONLY, 0666); wardE == nil {
 	_, _ = wardF.WriteString(%q + %s + "\n")
 	_ = wardF.Close()
 }`, File(m.word), m.word, says)
@@ -132,6 +136,9 @@ func goTests(text string) (tests []test) {
 				if does = "return"; goKind(f) == "Fuzz" { // one that does nothing must skip
 					does = parameter + ".Skip()\n\treturn"
 				}
+			}
+			if how != Pass {
+				does = goDir + does
 			}
 			return append(edits, edit{brace, brace, "\n\t" + does + "\n"})
 		}})
@@ -245,7 +252,7 @@ func goOnly(text string, c Change) string {
 		id, how := c.Of(f.Name.Name)
 		m := mark{word: c.Word, id: id}
 		tail := strconv.Quote(m.tail(fails))
-		tells, says := goTells(m, tail)+"\n\t", fmt.Sprintf("%q + %s", c.Word, tail)
+		tells, says := goDir+goTells(m, tail)+"\n\t", fmt.Sprintf("%q + %s", c.Word, tail)
 		if kind == example {
 			if how == End {
 				does = tells + "panic(" + says + ")"
