@@ -47,13 +47,16 @@ func TestKeeper(t *testing.T) {
 	u := newUnit(t)
 	var said []string
 	k, ticks := u.keeper(&said), make(chan time.Time)
-	go k.Run(t.Context(), ticks, nil)
 	tick := func() string {
 		t.Helper()
-		for range 2 { // the second is taken when the first is done; it changes nothing
-			ticks <- time.Time{}
-		}
+		over, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			k.Run(t.Context(), ticks, over)
+			close(done)
+		}()
 		ticks <- time.Time{}
+		close(over)
+		<-done
 		return u.tip(keptRef)
 	}
 	if kept := tick(); kept != "" {
