@@ -19,8 +19,7 @@ import (
 func TestClockJumps(t *testing.T) {
 	r := newRepository(t, "")
 	began, idle := make(chan string, 1), make(chan bool, 1)
-	var h *Host
-	h = r.host(1, func(ctx context.Context, j *Job) error {
+	h := r.host(1, func(ctx context.Context, j *Job) error {
 		j.Up()
 		began <- j.Directive
 		<-ctx.Done()
