@@ -82,9 +82,16 @@ func Refuted(says string) bool { return says == ControlCannotFail || says == Con
 // decide, or eight times three for tests that did not run; four times with other values,
 // twice with the work's programs ending at once, and once to see which files are compared with
 // and twice for each of eight kinds of them. Of a command that tests decide each of eight is
-// broken alone, with six runs beside; of another, six of the work's files are changed three
-// times each, and once all of them.
-const ControlRuns = 74
+// broken alone, with six runs beside, and single comparisons are asked; of another, six of the
+// work's files are changed three times each, and once all of them.
+const ControlRuns = 74 + AskRuns
+
+// MaxAsked bounds how many comparisons of a command's tests are asked by themselves whether
+// another value would have done, and AskRuns how many runs of it that takes (PROOF-3).
+const (
+	MaxAsked = 16
+	AskRuns  = 3 * MaxAsked
+)
 
 // ControlWords are what the controls of a command say, for people; before: it held without
 // the work, too.

@@ -17,11 +17,16 @@ type Observed struct {
 	Lost []string `json:"lost,omitempty"`
 	// Sampled are the criteria of whose tests not each was broken alone, with how many were.
 	Sampled []string `json:"sampled,omitempty"`
+	// Whatever are comparisons of tests that hold with any value, by file, line and value: of
+	// Comparisons with a value, Asked were asked by themselves (PROOF-3).
+	Whatever    []string `json:"whatever,omitempty"`
+	Asked       int      `json:"asked,omitzero"`
+	Comparisons int      `json:"comparisons,omitzero"`
 }
 
 // listed is what a verdict's line keeps of it.
 func (o Observed) listed() Observed {
-	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.Lost} {
+	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.Lost, &o.Whatever} {
 		*list = listed(*list)
 	}
 	return o

@@ -265,6 +265,13 @@ func TestCriteriaSayControls(t *testing.T) {
 		"and stays  criteria[1]; it held before the work\n", "and runs  criteria[2]; no control: ")
 }
 
+// TestSaysWhatever: a comparison that holds with any value is shown with its line, and how many
+// of how many were asked.
+func TestSaysWhatever(t *testing.T) {
+	r := Review{Word: &loop.Verdict{Observed: loop.Observed{Whatever: []string{"calc_test.go:7: 2"}, Asked: 16, Comparisons: 40}}}
+	gittest.InOrder(t, joined(r.Above()), "  holds with any value: calc_test.go:7: 2 (read what the work hands to it)\n", "  of 40 comparisons with a value, 16 were asked whether another would have done\n")
+}
+
 // TestFirstCounts: what stands first counts as people do.
 func TestFirstCounts(t *testing.T) {
 	r := Review{Word: &loop.Verdict{Left: []loop.Left{{Path: "a", Kind: "added"}, {Path: "b", Kind: "deleted"}}, Deviations: []string{"c", "d"}, Observed: loop.Observed{Lost: []string{"TestA", "TestB"}}}}

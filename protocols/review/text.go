@@ -162,7 +162,7 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.Lost) == 0 && v.Process == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.Lost)+v.Comparisons == 0 && v.Process == "" {
 		return
 	}
 	p.gap()
@@ -180,6 +180,12 @@ func (r *Review) deviations(p *page) {
 	}
 	for _, name := range v.Lost {
 		p.add(Warn, "  lost test: %s finished without this work, and no longer does", diag.Untrusted(name))
+	}
+	for _, where := range v.Whatever {
+		p.add(Warn, "  holds with any value: %s (read what the work hands to it)", diag.Untrusted(where))
+	}
+	if v.Comparisons > 0 {
+		p.add(Plain, "  of %s with a value, %d were asked whether another would have done", diag.Count(v.Comparisons, "comparison"), v.Asked)
 	}
 	for _, path := range v.Rewritten {
 		p.add(Warn, "  rewritten while a command ran, and not work: %s", diag.Untrusted(path))

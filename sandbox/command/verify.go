@@ -205,6 +205,12 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	for _, name := range f.Lost {
 		fmt.Fprintf(w, "lost test: %s finished without this work, and no longer does\n", diag.Clean(name))
 	}
+	for _, where := range f.Whatever {
+		fmt.Fprintf(w, "a comparison that holds with any value: %s\n", diag.Clean(where))
+	}
+	if f.Comparisons > 0 {
+		fmt.Fprintf(w, "%d of %s asked whether another value would have done\n", f.Asked, diag.Count(f.Comparisons, "comparison"))
+	}
 	for _, path := range f.Rewritten {
 		fmt.Fprintf(w, "rewritten while a command ran, and not work: %s\n", diag.Clean(path))
 	}

@@ -38,6 +38,10 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 	for _, name := range f.Lost {
 		v.Lost = append(v.Lost, diag.Clean(name))
 	}
+	for _, where := range f.Whatever {
+		v.Whatever = append(v.Whatever, diag.Clean(where))
+	}
+	v.Asked, v.Comparisons = f.Asked, f.Comparisons
 	v.NotObserved, v.RewrittenNot = diag.Clean(f.NotObserved), diag.Clean(f.RewrittenNot)
 	if f.With != nil {
 		v = v.With(loop.Judge(p, []loop.Trial{r.trial(f.With)}))

@@ -70,6 +70,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base str
 		err = c.anyValue(ctx, attempts)
 	}
 	if err == nil {
+		err = c.oneByOne(ctx, f, attempts)
+	}
+	if err == nil {
 		err = c.untried(ctx, f, attempts)
 	}
 	if err == nil {

@@ -111,9 +111,15 @@ func (c *controlling) neverCompared(ctx context.Context, a *tried, tests map[int
 
 // whatever are the tests that come to their end on a tree in which they fail then.
 func (c *controlling) whatever(ctx context.Context, tree string, a *tried) (map[int]bool, error) {
+	ended, _, err := c.came(ctx, tree, a)
+	return ended, err
+}
+
+// came are the tests that come to their end on such a tree, and all that run there.
+func (c *controlling) came(ctx context.Context, tree string, a *tried) (ended, ran map[int]bool, err error) {
 	job, err := c.judged.job(ctx, tree)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	i := slices.IndexFunc(c.plain, func(r Run) bool { return r.Command == a.Command })
 	job.Line, job.Keep = telling(c.word, a.Line), true
@@ -121,6 +127,6 @@ func (c *controlling) whatever(ctx context.Context, tree string, a *tried) (map[
 		job.Live = live
 		return c.soon(ctx, job, c.plain[i].all().Time)
 	})
-	ended, _ := c.said(&o)
-	return ended, err
+	ended, ran = c.said(&o)
+	return ended, ran, err
 }

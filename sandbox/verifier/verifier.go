@@ -134,6 +134,11 @@ type Facts struct {
 	Lost []string `json:"lost,omitempty"`
 	// Sampled are the commands of whose tests not each was broken alone, with how many were.
 	Sampled []string `json:"sampled,omitempty"`
+	// Whatever are comparisons that hold with any value, by file, line and value, of Asked that
+	// were asked by themselves, of Comparisons that the commands' tests have with a value.
+	Whatever    []string `json:"whatever,omitempty"`
+	Asked       int      `json:"asked,omitzero"`
+	Comparisons int      `json:"comparisons,omitzero"`
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`

@@ -7,6 +7,7 @@ import "git-ward/protocols/loop"
 // each of its readers has to say then. The verdict needs a criterion.
 var Doubtful = map[string]func(*loop.Verdict){
 	"lost test":                            func(v *loop.Verdict) { v.Lost = []string{"calc.TestTwo"} },
+	"that holds with any value":            func(v *loop.Verdict) { v.Whatever = []string{"calc_test.go:7: 2"} },
 	"the commands rewrote":                 func(v *loop.Verdict) { v.Rewritten = []string{"calc_test.go"} },
 	"rewrote is not known":                 func(v *loop.Verdict) { v.RewrittenNot = "too much at once" },
 	"every criterion held before the work": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Before: true}) },

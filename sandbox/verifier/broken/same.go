@@ -1,0 +1,229 @@
+package broken
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/pattern"
+)
+
+// Comparison is a place where a test compares what it gets with a value in its text. Whether it
+// asks for that value, or for anything else, its text does not say: it is tried, with what the
+// host has put there.
+type Comparison struct {
+	Test, Value string // its test's name, and the value
+	Line        int
+	value       edit              // makes it another
+	whether     func(bool) []edit // what comes of it, whatever is compared
+	only        func(string) edit // the test does nothing but compare this; nil for an operator
+}
+
+// Comparisons are those of a file's tests, in Go, Python, JavaScript and TypeScript.
+func Comparisons(name, text string) (list []Comparison) {
+	switch ext := path.Ext(name); {
+	case !MayTest(name):
+		return nil
+	case ext == ".go":
+		list = goComparisons(text)
+	case ext == ".py":
+		list = python.comparisons(text)
+	default:
+		if languages[ext].ends == nil {
+			return nil
+		}
+		list = ecma.comparisons(text)
+	}
+	looping, tests, end := loops.Regexp().FindAllStringIndex(text, -1), inFile(name, text), 0
+	slices.SortStableFunc(list, func(a, b Comparison) int { return a.value.from - b.value.from })
+	var found []Comparison
+	for _, c := range list {
+		i := slices.IndexFunc(tests, func(t test) bool { return t.from <= c.value.from && c.value.to <= t.to })
+		c.Value = text[c.value.from:c.value.to]
+		if c.value.text = other(c.Value, len(found)); i < 0 || c.value.from < end || c.value.text == c.Value || within(looping, c.value.from) {
+			continue
+		}
+		end, c.Test, c.Line = c.value.to, tests[i].name, 1+strings.Count(text[:c.value.from], "\n")
+		if c.only != nil {
+			at, before, after := scriptOf(name).begin(text, tests[i].from)
+			if at < 0 {
+				continue
+			}
+			statement := c.only
+			c.only = func(tested string) edit { return edit{at, at, before + statement(tested).text + after} }
+		}
+		found = append(found, c)
+	}
+	return found
+}
+
+// scriptOf is the language of a file, but for Go.
+func scriptOf(name string) *script {
+	if path.Ext(name) == ".py" {
+		return python
+	}
+	return ecma
+}
+
+// Others is a text in which some comparisons have another value.
+func Others(text string, some ...Comparison) string {
+	var edits []edit
+	for _, c := range some {
+		edits = append(edits, c.value)
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+	return edited(text, edits)
+}
+
+// Far is a text in which the comparison has a value that is not near its own.
+func (c Comparison) Far(text string) string {
+	far := c.value
+	far.text = unlikes(c.Value)[2]
+	return edited(text, []edit{far})
+}
+
+// Whether is a text in which the comparison comes out as if what it compares were equal, or
+// not, or in which a call that compares is made, or not.
+func (c Comparison) Whether(text string, equal bool) string { return edited(text, c.whether(equal)) }
+
+// Calls reports whether a call compares, which may be any: Only tells what it asks for.
+func (c Comparison) Calls() bool { return c.only != nil }
+
+// Only are texts whose test does nothing but compare: with the same value, and with others, one
+// after the other, so near to it and so far that only what asks for it holds with none.
+func (c Comparison) Only(text string) (same string, others []string) {
+	for _, tested := range unlikes(c.Value) {
+		others = append(others, edited(text, []edit{c.only(tested)}))
+	}
+	return edited(text, []edit{c.only(c.Value)}), others
+}
+
+// unlikes are values beside one: smaller and greater, shorter and longer.
+func unlikes(value string) []string {
+	if n, err := strconv.ParseFloat(strings.ReplaceAll(value, "_", ""), 64); err == nil {
+		form := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+		return []string{form(n - 1), form(n + 1), form(2*n + 7)}
+	}
+	quote, inside := value[:1], value[1:len(value)-1]
+	list := []string{other(value, 0), quote + inside + "x" + quote, quote + "x" + inside + quote}
+	if len(inside) > 1 && !strings.Contains(inside, `\`) {
+		list = append(list, quote+inside[1:]+quote, quote+inside[:len(inside)-1]+quote)
+	}
+	return list
+}
+
+// script is a language whose comparisons are found by their shape, and whose values have no types.
+type script struct {
+	before, after *pattern.Pattern // an operator, and a value beside it
+	isNot, is     [2]string        // a thing that nothing is, made of a value: behind what is compared, and before it
+	makes, throws string           // a value, and what is none
+	begin         func(text string, from int) (at int, before, after string)
+}
+
+var python = &script{
+	before: pattern.New(`([=!]=)[ \t]*` + value), after: pattern.New(value + `[ \t]*([=!]=)`),
+	isNot: [2]string{"is not [%]", "[%] is not"}, is: [2]string{"is [%]", "[%] is"},
+	makes: "[%].pop()", throws: "[].pop()", begin: pythonBody,
+}
+
+var ecma = &script{
+	before: pattern.New(`([=!]==?)[ \t]*` + value), after: pattern.New(value + `[ \t]*([=!]==?)`),
+	isNot: [2]string{"!== ([%])", "([%]) !=="}, is: [2]string{"=== ([%])", "([%]) ==="},
+	makes: "(() => { return %; })()", throws: "(() => { throw new Error('no value'); })()", begin: javaScriptBody,
+}
+
+func (s *script) comparisons(text string) (list []Comparison) {
+	for side, shape := range []*pattern.Pattern{s.before, s.after} {
+		for _, m := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
+			op, val := m[2:4], m[4:6]
+			if side == 1 {
+				op, val = val, op
+			}
+			of := func(form string) edit { return edit{m[0], m[1], strings.Replace(form, "%", text[val[0]:val[1]], 1)} }
+			list = append(list, Comparison{value: edit{from: val[0], to: val[1]}, whether: func(equal bool) []edit {
+				if equal == (text[op[0]] == '=') {
+					return []edit{of(s.isNot[side])}
+				}
+				return []edit{of(s.is[side])}
+			}})
+		}
+	}
+	for _, m := range lastOf.Regexp().FindAllStringSubmatchIndex(text, -1) {
+		if only := alone(text, m[2], m[3]); only != nil {
+			list = append(list, Comparison{value: edit{from: m[2], to: m[3]}, only: only, whether: func(made bool) []edit {
+				if !made {
+					return []edit{{m[2], m[3], s.throws}}
+				}
+				return []edit{{m[2], m[3], strings.Replace(s.makes, "%", text[m[2]:m[3]], 1)}}
+			}})
+		}
+	}
+	return list
+}
+
+// alone makes a statement that compares what it is given with a value as another does: the
+// second that a call is given, or the one of a chain which begins with what is compared. nil for
+// what is none of these.
+func alone(text string, from, to int) func(string) edit {
+	depth, commas, open := 0, 0, from-1
+	for ; open >= 0; open-- {
+		switch c := text[open]; {
+		case strings.IndexByte(")]}", c) >= 0:
+			depth++
+		case strings.IndexByte("([{", c) >= 0:
+			depth--
+		case c == ',' && depth == 0:
+			commas++
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if open < 0 || text[open] != '(' {
+		return nil
+	}
+	line := text[strings.LastIndexByte(text[:open], '\n')+1 : open]
+	begins, ends := strings.TrimSpace(line), text[from:to]+")"
+	switch {
+	case commas == 1 && statement.MatchString(line):
+		return func(tested string) edit { return edit{text: begins + "(" + tested + ", " + ends} }
+	case commas == 0 && strings.TrimSpace(text[open+1:from]) == "" && statementChain.MatchString(line):
+		first, shut := strings.IndexByte(begins, '('), 0
+		for depth, i := 0, first; i < len(begins) && shut == 0; i++ {
+			if begins[i] == '(' {
+				depth++
+			} else if begins[i] == ')' {
+				if depth--; depth == 0 {
+					shut = i
+				}
+			}
+		}
+		return func(tested string) edit { return edit{text: begins[:first+1] + tested + begins[shut:] + "(" + ends} }
+	}
+	return nil
+}
+
+// pythonDef is a function's first lines, to where its first statement begins.
+var pythonDef = pattern.New(`^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([^()]*\)[^\n]*:[ \t]*(?:#[^\n]*)?\n(?:[ \t]*\n)*([ \t]+)`)
+
+// pythonBody is where a test's first statement begins, and what stands around one before it that
+// is its last.
+func pythonBody(text string, from int) (at int, before, after string) {
+	m := pythonDef.Regexp().FindStringSubmatchIndex(text[from:])
+	if m == nil {
+		return -1, "", ""
+	}
+	return from + m[1], "", "\n" + text[from+m[2]:from+m[3]] + "return\n" + text[from+m[2]:from+m[3]]
+}
+
+// javaScriptFunction is a test's name and its function, to its brace.
+var javaScriptFunction = pattern.New("^[\\w.]+[ \t]*\\([ \t\n]*(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)\\s*,\\s*(?:\\{[^{}]*\\}\\s*,\\s*)?(?:async\\s*)?(?:function\\b\\s*\\w*\\s*\\([^()]*\\)|(?:\\([^()]*\\)|\\w+)\\s*=>)\\s*\\{")
+
+func javaScriptBody(text string, from int) (at int, before, after string) {
+	m := javaScriptFunction.Regexp().FindStringIndex(text[from:])
+	if m == nil {
+		return -1, "", ""
+	}
+	return from + m[1], " ", "; return;\n"
+}

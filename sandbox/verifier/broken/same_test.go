@@ -1,0 +1,53 @@
+package broken
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestComparisons: which comparisons of a test are found, and what their texts are with another
+// value, however they come out, and alone.
+func TestComparisons(t *testing.T) {
+	t.Parallel()
+	const py, js, golang = "def test_a():\n    x = 1\n    %s\n", "test('a', async (t) => {\n\t%s;\n});\n", "package p\n\nimport \"want\"\n\nfunc TestA(t *testing.T) {\n\t%s\n}\n"
+	for _, c := range []struct{ name, within, text, value, unlike, out, in, alone string }{
+		{"test_a.py", py, "assert two() == 4", "4", "assert two() == 3", "assert two() is [4]", "assert two() is not [4]", ""},
+		{"test_a.py", py, "assert 'ab' != two()", "'ab'", "assert 'ac' != two()", "assert ['ab'] is not two()", "assert ['ab'] is two()", ""},
+		{"test_a.py", py, "self.assertEqual(x, 4, \"no four\")", "4", "self.assertEqual(x, 3, \"no four\")", "self.assertEqual(x, [].pop(), \"no four\")", "self.assertEqual(x, [4].pop(), \"no four\")", "    self.assertEqual(5, 4)\n    return\n"},
+		{"a.test.js", js, "expect(two(x)).not.toBe(4)", "4", "expect(two(x)).not.toBe(3)", "expect(two(x)).not.toBe((() => { throw new Error('no value'); })())", "expect(two(x)).not.toBe((() => { return 4; })())", " expect(5).not.toBe(4); return;\n"},
+		{"a.test.ts", js, "ok(two() === 4)", "4", "ok(two() === 3)", "ok(two() === ([4]))", "ok(two() !== ([4]))", ""},
+		{"a_test.go", golang, "if Two() != 4 {\n\t}", "4", "if Two() != 3 {\n\t}", "if (Two() != 4 || true) {\n\t}", "if (Two() != 4 && false) {\n\t}", ""},
+		{"a_test.go", golang, "if !Two().Equal(4) {\n\t}", "4", "if !Two().Equal(3) {\n\t}", "if !(Two().Equal(4) && false) {\n\t}", "if !(Two().Equal(4) || true) {\n\t}", ""},
+		{"a_test.go", golang, "if want.Diff(Two(), \"ab\") != y {\n\t}", `"ab"`, "if want.Diff(Two(), \"ac\") != y {\n\t}", "if (want.Diff(Two(), \"ab\") != y || true) {\n\t}", "if (want.Diff(Two(), \"ab\") != y && false) {\n\t}", ""},
+		{"a_test.go", golang, "if !nearEqual(Two(), 4, 5) || !Two().AlmostEqual(4, 5) {\n\t}", "", "", "", "", ""}, // a tolerance
+		{"a_test.go", golang, "for i := 0; i != 4; i++ {\n\t}", "", "", "", "", ""},
+		{"test_a.py", py, "f(x, y, 4)", "", "", "", "", ""},
+	} {
+		whole := func(s string) string { return fmt.Sprintf(c.within, s) }
+		found := Comparisons(c.name, whole(c.text))
+		if len(found) != 1 || c.value == "" {
+			if c.value != "" || len(found) > 0 {
+				t.Errorf("%s: %d are found: %+v", c.text, len(found), found)
+			}
+			continue
+		}
+		f, text := found[0], whole(c.text)
+		if !strings.HasPrefix(f.Value, c.value) || strings.Count(text[:strings.Index(text, c.text)], "\n")+1 != f.Line || f.Calls() != (c.alone != "") {
+			t.Errorf("%s: %+v", c.text, f)
+		}
+		for got, want := range map[string]string{Others(text, f): c.unlike, f.Whether(text, false): c.out, f.Whether(text, true): c.in} {
+			if got != whole(want) {
+				t.Errorf("%s: %s, not %s", c.text, got, want)
+			}
+		}
+		if f.Calls() {
+			if same, others := f.Only(text); strings.Contains(same, c.alone) || len(others) < 3 || !strings.Contains(others[1], c.alone) || !strings.Contains(same, strings.Replace(c.alone, "5", "4", 1)) {
+				t.Errorf("%s: %s, %q", c.text, same, others)
+			}
+		}
+		if f.Far(text) == text {
+			t.Errorf("%s: nothing is far from it", c.text)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package verifier
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"git-ward/internal/sources"
+	"git-ward/protocols/loop"
+	"git-ward/sandbox/verifier/broken"
+)
+
+// comparison is one of a test's with a value in its text.
+type comparison struct {
+	broken.Comparison
+	file, entry, text string
+	id                int // of its test
+}
+
+// asking asks comparisons of one command's tests, with so many runs.
+type asking struct {
+	*controlling
+	a    *tried
+	left int
+}
+
+// oneByOne asks of comparisons, each by itself, whether another value would have done
+// (PROOF-3): one answer that equals everything, beside others that are right, is found by
+// nothing that changes all values at once. Which are asked chance decides, on the host.
+func (c *controlling) oneByOne(ctx context.Context, f *Facts, attempts []*tried) error {
+	all, err := c.comparisons(ctx)
+	if err != nil {
+		return err
+	}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	known, asked := map[int]bool{}, map[int]bool{} // by their place in all
+	for _, a := range attempts {
+		if a.passes || a.any {
+			continue
+		}
+		var mine []int
+		for i := range all {
+			if a.ended[all[i].id] {
+				known[i] = true
+				if len(mine) < loop.MaxAsked {
+					mine = append(mine, i)
+				}
+			}
+		}
+		whatever, err := (&asking{c, a, loop.AskRuns}).ask(ctx, all, mine, asked)
+		if err != nil {
+			return err
+		}
+		for _, i := range whatever {
+			a.any = true
+			if s := fmt.Sprintf("%s:%d: %s", all[i].file, all[i].Line, all[i].Value); !a.Held && !slices.Contains(f.Whatever, s) {
+				f.Whatever = append(f.Whatever, s)
+			}
+		}
+	}
+	if !slices.ContainsFunc(attempts, func(a *tried) bool { return a.Held }) {
+		f.Comparisons, f.Asked = f.Comparisons+len(known), f.Asked+len(asked)
+	}
+	return nil
+}
+
+// comparisons are those of the work's tree.
+func (c *controlling) comparisons(ctx context.Context) (all []comparison, err error) {
+	list, err := listTree(ctx, c.repo, c.work.tree, c.claim.Bounds)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.tests(ctx, c.work.tree, func(name, text string) (string, bool) {
+		if !c.checks[name] {
+			for _, found := range broken.Comparisons(name, text) {
+				all = append(all, comparison{found, name, list[name], text, c.id(name, found.Test)})
+			}
+		}
+		return "", false
+	}, c.work.tree)
+	return all, err
+}
+
+// ask asks some of the comparisons, one of each test in a tree: each test says for itself
+// whether it came to its end, and all fail there. One that did is asked once more, alone.
+func (q *asking) ask(ctx context.Context, all []comparison, mine []int, asked map[int]bool) (whatever []int, err error) {
+	tree, err := q.tests(ctx, q.work.tree, q.changing(allTests), q.work.tree)
+	if err != nil {
+		return nil, err
+	}
+	for len(mine) > 0 {
+		var batch, rest []int
+		tests := map[int]bool{}
+		for _, i := range mine {
+			if tests[all[i].id] {
+				rest = append(rest, i)
+			} else {
+				tests[all[i].id], batch = true, append(batch, i)
+			}
+		}
+		mine = rest
+		ended, ran, err := q.others(ctx, tree, all, batch)
+		if err != nil {
+			return nil, err
+		}
+		if len(ran) == 0 && len(batch) > 1 { // one of them is no text that its language has
+			for _, i := range batch {
+				e, r, err := q.others(ctx, tree, all, []int{i})
+				if err != nil {
+					return nil, err
+				}
+				if id := all[i].id; r[id] {
+					ran[id], ended[id] = true, e[id]
+				}
+			}
+		}
+		for _, i := range batch {
+			if id := all[i].id; ran[id] {
+				asked[i] = true
+				if !ended[id] {
+					continue
+				}
+				if sure, err := q.sure(ctx, tree, &all[i]); err != nil {
+					return nil, err
+				} else if sure {
+					whatever = append(whatever, i)
+				}
+			}
+		}
+	}
+	return whatever, nil
+}
+
+func allTests(int) broken.How { return broken.End }
+
+// others runs the tests where some comparisons have another value.
+func (q *asking) others(ctx context.Context, onto string, all []comparison, some []int) (ended, ran map[int]bool, err error) {
+	texts, files := map[string]string{}, sources.Tree{}
+	for _, i := range some {
+		var same []broken.Comparison
+		for _, j := range some {
+			if all[j].file == all[i].file {
+				same = append(same, all[j].Comparison)
+			}
+		}
+		files[all[i].file], texts[all[i].file] = all[i].entry, broken.Others(all[i].text, same...)
+	}
+	return q.run(ctx, onto, files, texts)
+}
+
+// with runs the tests where a comparison's file has another text, and reports whether its test
+// comes to its end.
+func (q *asking) with(ctx context.Context, onto string, s *comparison, text string) (bool, error) {
+	ended, _, err := q.run(ctx, onto, sources.Tree{s.file: s.entry}, map[string]string{s.file: text})
+	return ended[s.id], err
+}
+
+// run runs the tests of a tree in which files have other texts. Where no run is left it says
+// that none ran, by which nothing is doubted.
+func (q *asking) run(ctx context.Context, onto string, files sources.Tree, texts map[string]string) (ended, ran map[int]bool, err error) {
+	if q.left--; q.left < 0 {
+		return map[int]bool{}, map[int]bool{}, nil
+	}
+	atEnd := q.changing(allTests)
+	tree, err := q.rewrite(ctx, onto, files, func(name, _ string) (string, bool) {
+		if changed, ok := atEnd(name, texts[name]); ok {
+			return changed, true
+		}
+		return texts[name], true
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if q.judged.made[tree] == nil {
+		defer func() {
+			if q.judged.made[tree] != nil {
+				q.judged.drop(tree)
+			}
+		}()
+	}
+	return q.came(ctx, tree, q.a)
+}
+
+// sure reports whether a comparison holds with any value, though it is reached and asks for one:
+// the host puts in its place what is equal and what is not, on trees where the work has no word.
+func (q *asking) sure(ctx context.Context, tree string, s *comparison) (bool, error) {
+	for _, must := range []struct {
+		text string
+		end  bool
+	}{{s.Whether(s.text, false), false}, {s.Whether(s.text, true), true}, {broken.Others(s.text, s.Comparison), true}, {s.Far(s.text), true}} {
+		if ended, err := q.with(ctx, tree, s, must.text); err != nil || ended != must.end {
+			return false, err
+		}
+	}
+	base, err := q.tests(ctx, q.base, q.changing(allTests), q.base)
+	if err != nil {
+		return false, err
+	}
+	hollow, err := q.hollowed(ctx, func(name, text string) (string, bool) {
+		if !broken.CanHollow(name) { // the work is there as it is
+			return "", false
+		}
+		return q.changing(allTests)(name, text)
+	})
+	if err != nil {
+		return false, err
+	}
+	if s.Calls() {
+		if asks, err := q.asks(ctx, []string{base, hollow, tree}, s); err != nil || !asks {
+			return false, err
+		}
+	}
+	for _, without := range []string{base, hollow} {
+		if without == "" {
+			continue
+		}
+		if ended, err := q.with(ctx, without, s, broken.Others(s.text, s.Comparison)); err != nil || ended {
+			return false, err
+		}
+	}
+	return q.left >= 0, nil
+}
+
+// asks reports whether a call that compares holds for the value that it is given and for no
+// other, on the first tree on which it can be called.
+func (q *asking) asks(ctx context.Context, trees []string, s *comparison) (bool, error) {
+	same, others := s.Only(s.text)
+	for _, tree := range trees {
+		if tree == "" {
+			continue
+		}
+		if holds, err := q.with(ctx, tree, s, same); err != nil {
+			return false, err
+		} else if !holds {
+			continue
+		}
+		for _, other := range others {
+			if holds, err := q.with(ctx, tree, s, other); err != nil || holds {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	return false, nil
+}

@@ -1,0 +1,127 @@
+package verifier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"git-ward/internal/tier"
+	"git-ward/protocols/loop"
+)
+
+// TestOneComparison: one comparison that holds with any value, beside others that ask for theirs,
+// is found and named; one that asks for no value, or is not reached, is not (PROOF-3).
+func TestOneComparison(t *testing.T) {
+	goMain := func(test string) files {
+		return files{"go.mod": goMod, "calc.go": "package calc\n\ntype N int\n\nfunc (n N) Equal(m int) bool { return int(n) == m }\n\nfunc Two() N { return 1 }\n\nfunc Three() N { return 1 }\n\nfunc Text() string { return \"\" }\n",
+			"calc_test.go": "package calc\n\nimport \"testing\"\n\n" + test}
+	}
+	goWork := func(two, three, text string) files {
+		return files{"calc.go": "package calc\n\ntype N int\n\nfunc (n N) Equal(m int) bool { return int(n) == m || n > 100 }\n\nfunc Two() N { return " + two + " }\n\nfunc Three() N { return " + three + " }\n\nfunc Text() string { return " + text + " }\n"}
+	}
+	pyMain := func(body string) files {
+		return files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "def two():\n    return 1\n\n\ndef three():\n    return 1\n", "tests/__init__.py": "",
+			"tests/test_calc.py": "import unittest\n\nfrom calc import two, three\n\n\nclass T(unittest.TestCase):\n" + body}
+	}
+	pyWork := func(text string) files { return files{"calc/__init__.py": text} }
+	jsMain := func(body string) files {
+		return files{"package.json": "{\"name\":\"calc\"}", "calc.js": "exports.two = () => 1;\nexports.three = () => 1;\n",
+			"test/calc.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { two, three } = require('../calc.js');\n\n" + body}
+	}
+	jsWork := func(text string) files { return files{"calc.js": text} }
+	const (
+		goLineOf, unit, node = "go test ./...", "python3 -m unittest discover -s tests -t .", "node --test test"
+		goodPy3              = "def two():\n    return 2\n\n\ndef three():\n    return 3\n"
+		goodJS3              = "exports.two = () => 2;\nexports.three = () => 3;\n"
+		allPy                = "class All:\n    def __eq__(self, other):\n        return True\n\n\ndef two():\n    return 2\n\n\ndef three():\n    return All()\n"
+		// A program that reads what it should come to where it is compared.
+		readsJS = "exports.two = () => 2;\nexports.three = () => {\n\tconst at = /(\\/[^():]*\\.test\\.js):(\\d+)/.exec(new Error().stack);\n\treturn Number(/(\\d+)\\D*$/.exec(require('fs').readFileSync(at[1], 'utf8').split('\\n')[at[2] - 1])[1]);\n};\n"
+		// One that forgives what is compared where it is called.
+		forgivesJS = "const assert = require('node:assert'), own = assert.strictEqual;\nlet soft = false;\nassert.strictEqual = (a, b, m) => { if (soft) { soft = false; return; } own(a, b, m); };\nexports.two = () => 2;\nexports.three = () => { soft = true; return 1; };\n"
+		forgivesPy = "import unittest\n\nown = unittest.TestCase.assertEqual\nsoft = []\n\n\ndef equal(self, a, b, msg=None):\n    if not soft:\n        own(self, a, b, msg)\n    soft.clear()\n\n\nunittest.TestCase.assertEqual = equal\n\n\ndef two():\n    return 2\n\n\ndef three():\n    soft.append(1)\n    return 1\n"
+		readsGo    = "package calc\n\nimport (\n\t\"os\"\n\t\"regexp\"\n\t\"runtime\"\n\t\"strings\"\n)\n\ntype N int\n\nfunc (n N) Equal(m int) bool { return int(n) == m }\n\nfunc Two() N { return 2 }\n\nfunc Three() N { return 3 }\n\nfunc Text() string {\n\t_, file, line, _ := runtime.Caller(1)\n\tb, _ := os.ReadFile(file)\n\treturn regexp.MustCompile(`\"(\\w+)\"`).FindStringSubmatch(strings.Split(string(b), \"\\n\")[line-1])[1]\n}\n"
+	)
+	pyTwo := func(third string) string {
+		return "    def test_all(self):\n        self.assertEqual(two(), 2)\n        self.assertEqual(two() + 1, 3)\n" + third
+	}
+	jsTwo := func(third string) string {
+		return "test('all', () => {\n\tassert.strictEqual(two(), 2);\n\tassert.strictEqual(two() + 1, 3);\n" + third + "});\n"
+	}
+	goTwo := func(third string) string {
+		return "func TestAll(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal()\n\t}\n\tif Two()+1 != 3 {\n\t\tt.Fatal()\n\t}\n" + third + "}\n"
+	}
+	honestGo, honestPy, honestJS := goWork("2", "3", "\"abc\""), pyWork(goodPy3), jsWork(goodJS3)
+	for name, c := range map[string]struct {
+		needs        string
+		main, agents files
+		line, named  string // how what is named begins; "" for nothing
+	}{
+		"go: an Equal that says yes": {"go", goMain(goTwo("\tif !Three().Equal(3) {\n\t\tt.Fatal()\n\t}\n")), goWork("2", "777", "\"\""), goLineOf, "calc_test.go:12: 3"},
+		"go: an answer off the test": {"go", goMain(goTwo("\tif Text() != \"abc\" {\n\t\tt.Fatal()\n\t}\n")), files{"calc.go": readsGo}, strings.Replace(goLineOf, "test", "test -trimpath=false", 1), "calc_test.go:12: \"abc\""},
+		"python: what equals all":    {"python3", pyMain(pyTwo("        self.assertEqual(three(), 3)\n")), pyWork(allPy), unit, "tests/test_calc.py:10: 3"},
+		"python: by an operator":     {"python3", pyMain(pyTwo("        assert three() == 3, \"three\"\n")), pyWork(allPy), unit, "tests/test_calc.py:10: 3"},
+		"python: by a variable":      {"python3", pyMain(pyTwo("        got = three()\n        self.assertEqual(got, 3)\n")), pyWork(allPy), unit, "tests/test_calc.py:11: 3"},
+		"python: one forgiven":       {"python3", pyMain(pyTwo("        self.assertEqual(three(), 3)\n")), pyWork(forgivesPy), unit, "tests/test_calc.py:10: 3"},
+		"node: one forgiven":         {"node", jsMain(jsTwo("\tassert.strictEqual(three(), 3);\n")), jsWork(forgivesJS), node, "test/calc.test.js:8: 3"},
+		"node: an answer off a test": {"node", jsMain(jsTwo("\tassert.strictEqual(three(), 3);\n")), jsWork(readsJS), node, "test/calc.test.js:8: 3"},
+		"node: the same, ===":        {"node", jsMain(jsTwo("\tif (three() !== 3) throw new Error('no');\n")), jsWork(readsJS), node, "test/calc.test.js:8: 3"},
+
+		"go: a table":                      {"go", goMain("func TestAll(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tgot, want int\n\t\tname string\n\t}{{int(Two()), 2, \"two\"}, {int(Three()), 3, \"three\"}} {\n\t\tif c.got != c.want {\n\t\t\tt.Error(c.name)\n\t\t}\n\t}\n}\n"), honestGo, goLineOf, ""},
+		"go: a loop, and one that goes on": {"go", goMain(goTwo("\tfor i := 0; i != 4; i++ {\n\t\tif i == 3 {\n\t\t\tcontinue\n\t\t}\n\t\tif got := Two(); got != 1 {\n\t\t\tcontinue\n\t\t}\n\t\tt.Error(i)\n\t}\n")), honestGo, goLineOf, ""},
+		"go: a helper, and not equal":      {"go", goMain("func check(t *testing.T, got N, want int) {\n\tt.Helper()\n\tif want == 1000 || !got.Equal(want) {\n\t\tt.Fatal(got)\n\t}\n}\n\n" + goTwo("\tcheck(t, Three(), 3)\n\tif Three() == 7 || Three().Equal(8) {\n\t\tt.Error()\n\t}\n")), honestGo, goLineOf, ""},
+		"go: a branch that is not taken":   {"go", goMain(goTwo("\tif Two() == 3 {\n\t\tif Text() != \"x\" {\n\t\t\tt.Error()\n\t\t}\n\t}\n\tif testing.CoverMode() != \"\" && Three() != 4 {\n\t\tt.Error()\n\t}\n")), honestGo, goLineOf, ""},
+		"go: about as much":                {"go", goMain("func nearEqual(a, b, by float64) bool { return a-b < by && b-a < by }\n\nfunc even(n int) bool { return n%2 == 0 }\n\n" + goTwo("\tif !nearEqual(float64(Three()), 3, 0.5) || !even(4) {\n\t\tt.Error()\n\t}\n")), honestGo, goLineOf, ""},
+		"go: parts that run side by side":  {"go", goMain(goTwo("\tt.Run(\"x\", func(t *testing.T) {\n\t\tt.Parallel()\n\t\tif Three() != 3 {\n\t\t\tt.Error()\n\t\t}\n\t})\n")), honestGo, goLineOf, ""},
+		"python: other questions":          {"python3", pyMain(pyTwo("        self.assertGreater(three(), 0)\n        self.assertGreaterEqual(three(), 2)\n        self.assertNotEqual(three(), 7)\n        self.assertTrue(three(), 'three')\n        self.assertIn(\"a\", 'abc')\n        self.assertIn(str(three()), '3')\n        assert three() != 5\n")), honestPy, unit, ""},
+		"python: about as much":            {"python3", pyMain(pyTwo("        self.assertAlmostEqual(three(), 3.0, 1)\n        self.assertAlmostEqual(three(), 3.0)\n        assert abs(three() - 3) < 0.1\n")), honestPy, unit, ""},
+		"python: what is not reached":      {"python3", pyMain(pyTwo("        for n in []:\n            self.assertEqual(three(), 4)\n            assert n == 3\n        if two() == 3:\n            self.assertEqual(three(), 5)\n        for n in (1, 2, 3):\n            if n != 2:\n                continue\n            with self.subTest(n=n):\n                self.assertEqual(three(), 3)\n")), honestPy, unit, ""},
+		"python: what may be anything":     {"python3", pyMain("    def test_any(self):\n        from unittest import mock\n        self.assertEqual(mock.ANY, 3)\n        assert mock.ANY == 4\n\n" + pyTwo("")), honestPy, unit, ""},
+		"node: other questions":            {"node", jsMain(jsTwo("\tassert.notStrictEqual(three(), 7);\n\tassert.ok(three(), 'three');\n\tif (three() === 9) return;\n\tif (two() === 3) assert.strictEqual(three(), 4);\n\tfor (const n of [1, 2, 3]) {\n\t\tif (n !== 2) continue;\n\t\tassert.strictEqual(three(), 3);\n\t}\n")), honestJS, node, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tier.First(t, "it runs many commands")
+			t.Parallel()
+			needs(t, c.needs)
+			line := c.line
+			if c.needs == "go" {
+				line = goLine(t, line)
+			}
+			r := newRepository(t)
+			claim := r.claimed(c.main, c.agents, nil, line)
+			claim.Controls = []string{Broken}
+			f, err := r.verify(claim)
+			if err != nil || !f.OK() || len(f.Controls) != 1 {
+				t.Fatalf("%v: %+v", err, f)
+			}
+			says, named := loop.ControlFails, []string(nil)
+			if c.named != "" {
+				says, named = loop.ControlAnyValue, []string{c.named}
+			}
+			if f.Controls[0].Says != says || !slices.Equal(f.Whatever, named) {
+				t.Errorf("%s, %q; not %s, %q", f.Controls[0].Says, f.Whatever, says, named)
+			}
+			if asked := f.Asked > 0 && f.Asked <= f.Comparisons; asked != (name != "go: a table") {
+				t.Errorf("%d of %d were asked", f.Asked, f.Comparisons)
+			}
+		})
+	}
+}
+
+// TestSomeAreAsked: of more comparisons than are asked, chance takes some, and how many is said.
+func TestSomeAreAsked(t *testing.T) {
+	tier.First(t, "it runs many commands")
+	needs(t, "python3")
+	var body strings.Builder
+	for n := range loop.MaxAsked + 4 {
+		fmt.Fprintf(&body, "    def test_%d(self):\n        self.assertEqual(two() + %d, %d)\n", n, n, n+2)
+	}
+	r := newRepository(t)
+	claim := r.claimed(files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "tests/__init__.py": "",
+		"tests/test_calc.py": "import unittest\n\nfrom calc import two\n\n\nclass T(unittest.TestCase):\n" + body.String()}, files{"calc/__init__.py": goodPy}, nil, "python3 -m unittest discover -s tests -t .")
+	claim.Controls = []string{Broken}
+	f, err := r.verify(claim)
+	if err != nil || f.Asked != loop.MaxAsked || f.Comparisons != loop.MaxAsked+4 || f.Whatever != nil {
+		t.Errorf("%v: %d of %d, %q", err, f.Asked, f.Comparisons, f.Whatever)
+	}
+}
