@@ -15,7 +15,7 @@ import (
 type Comparison struct {
 	Test, Value string // its test's name, and the value
 	Line        int
-	value       edit              // makes it another
+	unlike      edit              // makes it another
 	whether     func(bool) []edit // what comes of it, whatever is compared
 	only        func(string) edit // the test does nothing but compare this; nil for an operator
 }
@@ -36,15 +36,15 @@ func Comparisons(name, text string) (list []Comparison) {
 		list = ecma.comparisons(text)
 	}
 	looping, tests, end := loops.Regexp().FindAllStringIndex(text, -1), inFile(name, text), 0
-	slices.SortStableFunc(list, func(a, b Comparison) int { return a.value.from - b.value.from })
+	slices.SortStableFunc(list, func(a, b Comparison) int { return a.unlike.from - b.unlike.from })
 	var found []Comparison
 	for _, c := range list {
-		i := slices.IndexFunc(tests, func(t test) bool { return t.from <= c.value.from && c.value.to <= t.to })
-		c.Value = text[c.value.from:c.value.to]
-		if c.value.text = other(c.Value, len(found)); i < 0 || c.value.from < end || c.value.text == c.Value || within(looping, c.value.from) {
+		i := slices.IndexFunc(tests, func(t test) bool { return t.from <= c.unlike.from && c.unlike.to <= t.to })
+		c.Value = text[c.unlike.from:c.unlike.to]
+		if c.unlike.text = other(c.Value, len(found)); i < 0 || c.unlike.from < end || c.unlike.text == c.Value || within(looping, c.unlike.from) {
 			continue
 		}
-		end, c.Test, c.Line = c.value.to, tests[i].name, 1+strings.Count(text[:c.value.from], "\n")
+		end, c.Test, c.Line = c.unlike.to, tests[i].name, 1+strings.Count(text[:c.unlike.from], "\n")
 		if c.only != nil {
 			at, before, after := scriptOf(name).begin(text, tests[i].from)
 			if at < 0 {
@@ -70,7 +70,7 @@ func scriptOf(name string) *script {
 func Others(text string, some ...Comparison) string {
 	var edits []edit
 	for _, c := range some {
-		edits = append(edits, c.value)
+		edits = append(edits, c.unlike)
 	}
 	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
 	return edited(text, edits)
@@ -78,7 +78,7 @@ func Others(text string, some ...Comparison) string {
 
 // Far is a text in which the comparison has a value that is not near its own.
 func (c Comparison) Far(text string) string {
-	far := c.value
+	far := c.unlike
 	far.text = unlikes(c.Value)[2]
 	return edited(text, []edit{far})
 }
@@ -141,7 +141,7 @@ func (s *script) comparisons(text string) (list []Comparison) {
 				op, val = val, op
 			}
 			of := func(form string) edit { return edit{m[0], m[1], strings.Replace(form, "%", text[val[0]:val[1]], 1)} }
-			list = append(list, Comparison{value: edit{from: val[0], to: val[1]}, whether: func(equal bool) []edit {
+			list = append(list, Comparison{unlike: edit{from: val[0], to: val[1]}, whether: func(equal bool) []edit {
 				if equal == (text[op[0]] == '=') {
 					return []edit{of(s.isNot[side])}
 				}
@@ -151,7 +151,7 @@ func (s *script) comparisons(text string) (list []Comparison) {
 	}
 	for _, m := range lastOf.Regexp().FindAllStringSubmatchIndex(text, -1) {
 		if only := alone(text, m[2], m[3]); only != nil {
-			list = append(list, Comparison{value: edit{from: m[2], to: m[3]}, only: only, whether: func(made bool) []edit {
+			list = append(list, Comparison{unlike: edit{from: m[2], to: m[3]}, only: only, whether: func(made bool) []edit {
 				if !made {
 					return []edit{{m[2], m[3], s.throws}}
 				}

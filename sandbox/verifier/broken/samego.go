@@ -29,7 +29,7 @@ func goComparisons(text string) (list []Comparison) {
 		if value == nil {
 			return
 		}
-		list = append(list, Comparison{value: edit{from: at(value.Pos()), to: at(value.End())}, whether: func(is bool) []edit {
+		list = append(list, Comparison{unlike: edit{from: at(value.Pos()), to: at(value.End())}, whether: func(is bool) []edit {
 			to := " && false)"
 			if is == equal {
 				to = " || true)"
