@@ -41,8 +41,8 @@ var opposite = map[token.Token]token.Token{
 // that is no Go has none.
 func Of(src []byte, wanted func(line int) bool) []Mutant {
 	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, "", src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil || ast.IsGenerated(file) {
+	file, err := parser.ParseFile(files, "", src, parser.SkipObjectResolution)
+	if err != nil {
 		return nil
 	}
 	m := &maker{src: src, files: files, wanted: wanted}
