@@ -46,6 +46,13 @@ func (t *taking) judged(c *comparer, w *work, merge string) (commit string, err 
 		o := w.Stays(v)
 		return "", refused(c.env, o.Hint, "%s: %s", w.Directive, o.Why)
 	}
+	switch o := w.StaysDoubted(v); {
+	case o.Why == "":
+	case t.all:
+		return "", refused(c.env, o.Hint, "%s: %s", w.Directive, o.Why)
+	default:
+		fmt.Fprintf(c.env.Stderr, "git-ward: warning: %s: %s\n", w.Directive, o.Why)
+	}
 	return commit, nil
 }
 

@@ -91,6 +91,21 @@ func (v Verdict) Against() (list []Doubt) {
 	return list
 }
 
+// AgainstBeyond is what the verdict names against its own word, and another does not.
+func (v Verdict) AgainstBeyond(known Verdict) (list []Doubt) {
+	for _, d := range v.Against() {
+		i := slices.IndexFunc(known.Against(), func(k Doubt) bool { return k.One == d.One })
+		if i >= 0 && len(d.Of) > 0 {
+			of := known.Against()[i].Of
+			d.Of = slices.DeleteFunc(slices.Clone(d.Of), func(name string) bool { return slices.Contains(of, name) })
+		}
+		if i < 0 || len(d.Of) > 0 {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
 // Guarded is the verdict where what held before the work is not enough: EXACT needs a
 // criterion that did not, CONVERGED a residual, or either the PM's word (PROOF-3).
 func (v Verdict) Guarded() Verdict {

@@ -38,6 +38,20 @@ func (r *Review) Stays(v *loop.Verdict) Obstacle {
 	return Obstacle{"merged with what the project did meanwhile, it does not hold: " + diag.Clean(v.Reason), otherwise}
 }
 
+// StaysDoubted says why a merge that holds is not taken with all else: what its verdict names
+// against its own word, and the claim's does not, nobody has seen; "" for nothing.
+func (r *Review) StaysDoubted(v *loop.Verdict) Obstacle {
+	var doubts []string
+	for _, d := range v.AgainstBeyond(*r.Word) {
+		doubts = append(doubts, diag.Clean(d.Words()))
+	}
+	if len(doubts) == 0 {
+		return Obstacle{}
+	}
+	return Obstacle{"merged with what the project did meanwhile, its verdict names what the claim's does not: " + strings.Join(doubts, "; "),
+		"git ward review " + r.Directive + " shows the work; git ward take " + r.Unit + " takes it all the same"}
+}
+
 // unproved says what there is instead of a verdict on the commit, for the text as it
 // stands.
 func (r *Review) unproved(wanted string) Obstacle {
