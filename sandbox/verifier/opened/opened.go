@@ -27,7 +27,8 @@ type Watch struct {
 	fd      int      // of in, which File.Fd would make blocking
 	root    *os.File
 	file    uint32             // the events of an inode that count
-	name    uint32             // the events of a directory that count
+	name    uint32             // the events of a directory that count, by a name in it
+	stands  uint32             // and those by which another directory stands in a watched one's place
 	canary  int32              // the watch of the root, which Ward itself opens
 	files   map[int32][]string // by the watch of an inode, which may have several names
 	dirs    map[int32]string   // by the watch of a directory that has some of them
@@ -41,6 +42,7 @@ type Watch struct {
 var (
 	errOverflow = errors.New("more happened at once than the kernel keeps")
 	errObjects  = errors.New("git's objects were read, which have every file")
+	errLost     = errors.New("the kernel watched some of it no longer, as a directory was made anew or taken away")
 	errCanary   = errors.New("the kernel did not tell of what Ward itself opened")
 )
 
@@ -48,7 +50,7 @@ var (
 // runs that may open them; objects are directories of git's that have the same contents. root
 // is for Begin to close. An error says why nothing is observed.
 func Begin(root *os.File, files, objects []string) (*Watch, error) {
-	return begin(root, files, objects, MaxFiles, unix.IN_OPEN, unix.IN_OPEN)
+	return begin(root, files, objects, MaxFiles, unix.IN_OPEN, unix.IN_OPEN, unix.IN_CREATE|unix.IN_MOVED_TO)
 }
 
 // BeginWritten watches which files of a checkout are written to, replaced, moved or removed, or
@@ -56,11 +58,11 @@ func Begin(root *os.File, files, objects []string) (*Watch, error) {
 // counts as having written: the kernel does not tell what goes through a mapping of it.
 func BeginWritten(root *os.File, files []string) (*Watch, error) {
 	return begin(root, files, nil, MaxWritten, unix.IN_MODIFY|unix.IN_ATTRIB|unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF,
-		unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_MOVE_SELF)
+		unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_MOVE_SELF, 0)
 }
 
-func begin(root *os.File, files, objects []string, most int, file, name uint32) (_ *Watch, err error) {
-	w := &Watch{root: root, file: file, name: name, files: map[int32][]string{}, dirs: map[int32]string{}, objects: map[int32]bool{}, watched: files, seen: map[string]bool{}, ended: make(chan struct{})}
+func begin(root *os.File, files, objects []string, most int, file, name, stands uint32) (_ *Watch, err error) {
+	w := &Watch{root: root, file: file, name: name, stands: stands, files: map[int32][]string{}, dirs: map[int32]string{}, objects: map[int32]bool{}, watched: files, seen: map[string]bool{}, ended: make(chan struct{})}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		root.Close()
@@ -87,7 +89,7 @@ func begin(root *os.File, files, objects []string, most int, file, name uint32) 
 }
 
 func (w *Watch) begin(objects []string) (err error) {
-	if w.canary, err = w.add(".", w.name); err != nil {
+	if w.canary, err = w.add(".", w.top()); err != nil {
 		return err
 	}
 	w.dirs[w.canary] = "."
@@ -95,7 +97,7 @@ func (w *Watch) begin(objects []string) (err error) {
 	for _, name := range w.watched {
 		for dir := path.Dir(name); !above[dir]; dir = path.Dir(dir) {
 			above[dir] = true
-			wd, err := w.add(dir, w.name)
+			wd, err := w.add(dir, w.name|w.stands)
 			if err != nil {
 				return err
 			}
@@ -115,6 +117,14 @@ func (w *Watch) begin(objects []string) (err error) {
 		w.objects[int32(wd)] = true
 	}
 	return nil
+}
+
+// top are the events of the checkout itself.
+func (w *Watch) top() uint32 { return w.name | w.stands | unix.IN_MOVE_SELF }
+
+// above reports whether a directory is one that has a watched file below it.
+func (w *Watch) above(dir string) bool {
+	return slices.ContainsFunc(w.watched, func(name string) bool { return strings.HasPrefix(name, dir+"/") })
 }
 
 // add watches a path of the checkout for some events; no link is followed. An access without
@@ -155,6 +165,12 @@ func (w *Watch) take(events []byte) (sang bool) {
 			w.lost = errOverflow
 		case w.objects[wd] && name != "":
 			w.lost = errObjects
+		case mask&unix.IN_UNMOUNT != 0, w.objects[wd] && mask&unix.IN_IGNORED != 0:
+			w.lost = errLost
+		case w.stands != 0 && (wd == w.canary && name == "" && mask&unix.IN_MOVE_SELF != 0 || name != "" && mask&w.stands != 0):
+			if dir, ok := w.dirs[wd]; name == "" || ok && w.above(path.Join(dir, name)) {
+				w.lost = errLost
+			}
 		case name != "" && mask&w.name != 0:
 			if dir, ok := w.dirs[wd]; ok { // what stands now where a file was, too
 				w.seen[path.Join(dir, name)] = true
@@ -184,10 +200,10 @@ func (w *Watch) gone(dir string) {
 // sings has the kernel tell of what is opened here, when nothing else is.
 func (w *Watch) sings() (sang bool) {
 	w.drain()
-	if root, err := w.add(".", w.name|unix.IN_OPEN); err != nil || root != w.canary {
+	if root, err := w.add(".", w.top()|unix.IN_OPEN); err != nil || root != w.canary {
 		return false
 	}
-	defer w.add(".", w.name)
+	defer w.add(".", w.top())
 	fd, err := unix.Openat(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false

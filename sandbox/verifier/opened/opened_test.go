@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,6 +76,29 @@ func TestOpened(t *testing.T) {
 		}
 		w.sees(t, dir, line, want)
 	}
+	// A directory that is made anew, or the checkout elsewhere, has files that nobody watches.
+	all := []string{"a", "deep/er/b"}
+	for _, line := range []string{
+		"rm -r deep; mkdir -p deep/er; cp other deep/er/b; cat deep/er/b",
+		"rm -r deep/er; mkdir deep/er; cp other deep/er/b; rm -r deep/er",
+		"mv deep low; mkdir -p new/er; cp other new/er/b; mv new deep; cat deep/er/b",
+		"rm -r deep; mkdir -p low/er; cp other low/er/b; ln -s low deep; cat deep/er/b",
+		`here=$PWD; cd ..; mv "$here" away; mkdir "$here"; cp away/other "$here/a"; cat "$here/a"; rm -r "$here"; mv away "$here"`,
+	} {
+		dir, objects := checkout(t, "a", "deep/er/b", "other")
+		w, err := Begin(open(t, dir), all, []string{objects})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", line, err, out)
+		}
+		if got, err := w.End(); !errors.Is(err, errLost) || !slices.Equal(got, all) {
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
+	}
 }
 
 // TestWritten: whoever writes to a file, or puts another in its place, is seen, whatever stands
@@ -133,6 +157,41 @@ func TestNobodyKnows(t *testing.T) {
 	}
 	if got, err := w.End(); !errors.Is(err, errOverflow) || !slices.Equal(got, files) {
 		t.Errorf("overflow: %q, %v", got, err)
+	}
+}
+
+// TestLostWatch: where the kernel watches a file or a directory no longer, though it is there,
+// every file counts.
+func TestLostWatch(t *testing.T) {
+	files := []string{"a", "b"}
+	for what, of := range map[string]func(*Watch) (wd int32, mask uint32){
+		"an unmount of a file":       func(w *Watch) (int32, uint32) { return slices.Sorted(maps.Keys(w.files))[0], unix.IN_UNMOUNT },
+		"an unmount of the checkout": func(w *Watch) (int32, uint32) { return w.canary, unix.IN_UNMOUNT },
+		"no watch of git's objects":  func(w *Watch) (int32, uint32) { return slices.Sorted(maps.Keys(w.objects))[0], unix.IN_IGNORED },
+	} {
+		for _, written := range []bool{false, true} {
+			dir, objects := checkout(t, files...)
+			w, err := Begin(open(t, dir), files, []string{objects})
+			if err == nil && written {
+				w.End()
+				if w, err = BeginWritten(open(t, dir), files); err == nil {
+					w.objects[1<<20] = true
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			event := make([]byte, unix.SizeofInotifyEvent)
+			wd, mask := of(w)
+			binary.NativeEndian.PutUint32(event, uint32(wd))
+			binary.NativeEndian.PutUint32(event[4:], mask)
+			if w.take(event); w.lost == nil {
+				t.Errorf("%s is passed over", what)
+			}
+			if got, err := w.End(); !errors.Is(err, errLost) || !slices.Equal(got, files) {
+				t.Errorf("%s: %q, %v", what, got, err)
+			}
+		}
 	}
 }
 
