@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,8 +30,6 @@ type containers struct {
 	here
 	podman *fence.Shared
 	opened chan error // by open
-	begins sync.Once  // of judges
-	judges *local.Verifier
 }
 
 // linger is how long podman's processes stay when nothing runs and nothing is judged: a directive
@@ -60,13 +57,9 @@ func (c *containers) open(ctx context.Context) (end func() error, err error) {
 
 func (c *containers) ready() error { return <-c.opened }
 
-// runner runs what is judged by the launch's connection, where it has begun. There is one, whoever
-// asks: it counts what runs at once.
+// runner runs what is judged by the launch's connection, where it has begun.
 func (c *containers) runner() local.Runner {
-	c.begins.Do(func() {
-		c.judges = &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Shared: c.podman}
-	})
-	return c.judges
+	return &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Shared: c.podman}
 }
 
 // egressMeans says in one line what the egress mode means (SBX-2).

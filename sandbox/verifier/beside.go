@@ -40,14 +40,14 @@ func (t *trying) forControls() *trying {
 // beside calls run for each of n runs, two at a time where there is room for it. One that was late
 // may have had too little of a busy machine: where it had company it runs again, alone, and that
 // counts.
-func (t *trying) beside(ctx context.Context, n int, run func(ctx context.Context, i int, company bool) (late bool, err error)) error {
+func (t *trying) beside(ctx context.Context, n int, run func(ctx context.Context, i int) (late bool, err error)) error {
 	leave, ok := func() {}, false
 	if t.company != nil && n > 1 {
 		leave, ok = t.company()
 	}
 	if !ok {
 		for i := range n {
-			if _, err := run(ctx, i, false); err != nil {
+			if _, err := run(ctx, i); err != nil {
 				return err
 			}
 		}
@@ -60,7 +60,7 @@ func (t *trying) beside(ctx context.Context, n int, run func(ctx context.Context
 	work := func() {
 		for i := next.Add(1) - 1; int(i) < n && both.Err() == nil; i = next.Add(1) - 1 {
 			var err error
-			if late[i], err = run(both, int(i), true); err != nil {
+			if late[i], err = run(both, int(i)); err != nil {
 				cancel(err)
 			}
 		}
@@ -77,7 +77,7 @@ func (t *trying) beside(ctx context.Context, n int, run func(ctx context.Context
 		if !late[i] {
 			continue
 		}
-		if _, err := run(ctx, i, false); err != nil {
+		if _, err := run(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (o *once) run(ctx context.Context, job Job) (Outcome, error) {
 		return outcome, nil
 	}
 	outcome, err := o.Runner.Run(ctx, job)
-	if err == nil && !job.Beside { // company may take time and memory away, and what is kept stays
+	if err == nil {
 		o.ends.keep(ctx, job.Tree, job.Line, &outcome)
 	}
 	return outcome, err

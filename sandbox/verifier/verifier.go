@@ -209,7 +209,6 @@ type Job struct {
 	Next   bool              // another job comes soon after it
 	Keep   bool              // the outcome has the beginning of what was printed
 	Anew   bool              // no run before it will do: whether it ends as that did is what is asked
-	Beside bool              // it may have company
 	Word   string            // by which tests say what they came to, in a file, too; "" for none
 }
 
@@ -369,10 +368,10 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
 	}
 	runs = make([]Run, len(commands))
-	err = t.beside(ctx, len(commands), func(ctx context.Context, i int, company bool) (late bool, err error) {
+	err = t.beside(ctx, len(commands), func(ctx context.Context, i int) (late bool, err error) {
 		c, job, at := commands[i], job, at
 		at.Command, job.Line, job.Env, job.Watch, job.Guard, job.Keep = c, how.Line+c.Line, how.Env, how.Watch, how.Guard, how.Keep
-		job.Anew, job.Beside = how.Anew, company
+		job.Anew = how.Anew
 		if how.Word != "" {
 			job.Line = telling(how.Word, job.Line)
 		}
