@@ -69,5 +69,9 @@ cd work; git fetch -q; git ward review D-1; git ward take D-1`)
 cd plain; echo hello >greeting.txt; git add greeting.txt; git commit -q -m greeting; git push -q origin HEAD`)
 	byHand := time.Since(again)
 	benchtest.Against("install to the first directive taken, empty HOME, no fence, a script as model", took, "git clone, commit, push by hand", byHand)
+	tried := time.Now()
+	shell(`git clone -q "$BUNDLE" mine
+cd mine; git ward try --unfenced --script ../work.ward/script.jsonl -m "$(cat ../directive)"; git ward try --remove`)
+	benchtest.Against("git ward try, from a clone to the review, no fence, a script as model", time.Since(tried), "git clone, commit, push by hand", byHand)
 	benchtest.Against("of it scripts/install of built programs", installed, "git clone, commit, push by hand", byHand)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -90,4 +91,48 @@ func mine(f *os.File, dir string, info fs.FileInfo, adopt bool) error {
 	}
 	_, err = f.WriteAt(text, 0)
 	return err
+}
+
+// RemoveOwn removes a directory that Claim took, with all that is in it. One that Ward did
+// not make, a copy of one, or one that a process works in stays, and the error says so.
+func RemoveOwn(dir string) error {
+	dir = filepath.Clean(dir)
+	parent, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	name := filepath.Base(dir)
+	named, err := parent.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !named.IsDir() || owner(named) != os.Geteuid() {
+		return fmt.Errorf("%s is a link, or another user's, so it stays", dir)
+	}
+	root, err := parent.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	lock, err := root.OpenFile(ownName, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return fmt.Errorf("%s has no mark of Ward's, so it stays: %w", dir, err)
+	}
+	defer lock.Close()
+	if info, err := root.Lstat("."); err != nil || !os.SameFile(info, named) {
+		return fmt.Errorf("%s was changed meanwhile, so it stays", dir)
+	}
+	m, err := read(lock)
+	switch {
+	case err != nil || m.Inode != inode(named):
+		return fmt.Errorf("the mark in %s is of another directory, so it stays", dir)
+	case unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil:
+		return fmt.Errorf("somebody works in %s: end that first", dir)
+	}
+	if err := empty(root, dir, ownName); err != nil {
+		return err
+	}
+	// The mark goes last, so that a removal that was killed can be begun again.
+	return errors.Join(root.Remove(ownName), parent.Remove(name))
 }

@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// empty removes all of a directory but its mark: also below directories that were made
-// read-only, as caches of build tools are, and, by the user's other ids, what a builder of
-// an ordinary user made under them. What is mounted there is unmounted first, since it may
-// be the machine's own; what stays mounted stops the removal.
-func empty(dir *os.Root, path string) error {
+// empty removes all of a directory but its mark, a file of that name: also below directories
+// that were made read-only, as caches of build tools are, and, by the user's other ids, what a
+// builder of an ordinary user made under them. What is mounted there is unmounted first, since
+// it may be the machine's own; what stays mounted stops the removal.
+func empty(dir *os.Root, path, mark string) error {
 	if err := unmountBelow(path); err != nil {
 		return err
 	}
-	err := emptyOnce(dir)
+	err := emptyOnce(dir, mark)
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	MakeWritable(dir, ".")
-	if err = emptyOnce(dir); !errors.Is(err, fs.ErrPermission) || os.Geteuid() == 0 {
+	if err = emptyOnce(dir, mark); !errors.Is(err, fs.ErrPermission) || os.Geteuid() == 0 {
 		return err
 	}
-	names, readErr := namesOf(dir)
+	names, readErr := namesOf(dir, mark)
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
@@ -51,16 +51,16 @@ func MakeWritable(root *os.Root, name string) {
 	})
 }
 
-func emptyOnce(dir *os.Root) error {
-	names, err := namesOf(dir)
+func emptyOnce(dir *os.Root, mark string) error {
+	names, err := namesOf(dir, mark)
 	for _, name := range names {
 		err = errors.Join(err, dir.RemoveAll(name))
 	}
 	return err
 }
 
-// namesOf are all names in a directory but the mark's.
-func namesOf(dir *os.Root) (names []string, err error) {
+// namesOf are all names in a directory but the mark's name.
+func namesOf(dir *os.Root, mark string) (names []string, err error) {
 	f, err := dir.Open(".")
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func namesOf(dir *os.Root) (names []string, err error) {
 	defer f.Close()
 	all, err := f.Readdirnames(-1)
 	for _, name := range all {
-		if name != markName {
+		if name != mark {
 			names = append(names, name)
 		}
 	}

@@ -174,7 +174,7 @@ func remove(path, id string, held *os.File) error {
 		return nil
 	}
 	defer lock.Close()
-	err = empty(dir, path)
+	err = empty(dir, path, markName)
 	if _, gone := parent.Lstat(name); errors.Is(gone, fs.ErrNotExist) {
 		return nil // another process of those that have the lock removed it meanwhile
 	}

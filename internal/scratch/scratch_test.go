@@ -323,6 +323,47 @@ func TestClaim(t *testing.T) {
 	refused(link, "Ward did not make it", true)
 }
 
+// TestRemoveOwn: what Claim took goes as a whole; a person's directory stays, and so does a
+// copy, a link, and what somebody works in.
+func TestRemoveOwn(t *testing.T) {
+	parent := t.TempDir()
+	at := func(name string) string { return filepath.Join(parent, name) }
+	lock, err := scratch.Claim(at("own"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.MkdirAll(at("own/a/b"), 0o700), os.WriteFile(at("own/a/b/c"), nil, 0o400), os.Chmod(at("own/a/b"), 0o500),
+		os.Mkdir(at("theirs"), 0o700), os.WriteFile(at("theirs/thesis"), nil, 0o600), os.Symlink(at("own"), at("link"))); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "cp", "-a", at("own"), at("copy"))
+	stays := func(name, words string) {
+		t.Helper()
+		if err := scratch.RemoveOwn(at(name)); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v, want %q", name, err, words)
+		}
+		if _, err := os.Lstat(at(name)); err != nil {
+			t.Error(err)
+		}
+	}
+	stays("own", "somebody works in")
+	lock.Close()
+	stays("theirs", "no mark of Ward's")
+	stays("copy", "is of another directory")
+	stays("link", "is a link")
+	if err := scratch.RemoveOwn(at("own")); err != nil {
+		t.Error(err)
+	}
+	for name, there := range map[string]bool{"own": false, "theirs/thesis": true, "copy/a/b/c": true} {
+		if _, err := os.Lstat(at(name)); (err == nil) != there {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.Chmod(at("copy/a/b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestKilledMaker: whenever a maker is killed, the next one in the same parent leaves nothing
 // of it; an empty directory of a person's, under a like name, stays.
 func TestKilledMaker(t *testing.T) {

@@ -1,0 +1,184 @@
+package try
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"git-ward/internal/branches"
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/process"
+	"git-ward/protocols/comms"
+)
+
+func (t *trial) say(format string, args ...any) {
+	fmt.Fprintf(t.env.Stdout, "try: "+format+"\n", args...)
+}
+
+// ward is a command of git ward, as a person would type it.
+func (t *trial) ward(dir string, args ...string) error {
+	self, err := cli.Program("git-ward")
+	if err != nil {
+		return err
+	}
+	shown := []string{}
+	for _, a := range args {
+		shown = append(shown, diag.Word(a))
+	}
+	fmt.Fprintf(t.env.Stdout, "\n$ git ward %s\n", strings.Join(shown, " "))
+	return t.run(dir, self, args...)
+}
+
+// run is a program in a directory, at the person's terminal. It says itself why it fails.
+func (t *trial) run(dir, program string, args ...string) error {
+	cmd := t.command(dir, program, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.env.Stdin, cli.Raw(t.env.Stdout), cli.Raw(t.env.Stderr)
+	return ended(cmd.Run())
+}
+
+// quietly is run with what the command of git ward prints in a file.
+func (t *trial) quietly(file string, args ...string) error {
+	self, err := cli.Program("git-ward")
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd := t.command(t.dir, self, args...)
+	cmd.Stdout, cmd.Stderr = out, cli.Raw(t.env.Stderr)
+	defer t.env.Slow("looking for what the fence needs")()
+	return ended(cmd.Run())
+}
+
+func (t *trial) command(dir, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.ctx, program, args...)
+	process.EndGently(cmd, 30*time.Second) // a launch puts its container away first
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), slices.Concat(t.identity, t.worker.key)...)
+	return cmd
+}
+
+// ended passes on the exit code of a program that has said why.
+func ended(err error) error {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return cli.ExitCode(max(exit.ExitCode(), 1))
+	}
+	return err
+}
+
+// git is git for the person; its words are shown.
+func (t *trial) git(dir string, args ...string) error {
+	defer t.env.Slow("git " + args[0])()
+	child := git.Command(t.ctx, dir, append(os.Environ(), t.identity...), args...)
+	child.Stdout, child.Stderr = t.env.Stderr, t.env.Stderr
+	return ended(child.Run())
+}
+
+// direct pushes the person's directive.
+func (t *trial) direct() error {
+	if t.text == "" {
+		return t.ward(t.work(), "directive", "new")
+	}
+	text := t.text
+	if !strings.Contains("\n"+text, "\n- [") {
+		text += "\n\n"
+		for _, c := range t.checks {
+			text += fmt.Sprintf("- [ ] this succeeds (`%s`)\n", c)
+		}
+	}
+	return t.ward(t.work(), "directive", "new", "-m", text)
+}
+
+// newest is the id of the directive that was written last.
+func (t *trial) newest() (string, error) {
+	repo := git.Open(t.bare())
+	names, err := branches.Of(t.ctx, repo)
+	if err != nil {
+		return "", err
+	}
+	text, err := ask(t.ctx, t.dir, "--git-dir="+t.bare(), "cat-file", "blob", names.ControlRef()+":COMMS.md")
+	if err != nil {
+		return "", err
+	}
+	doc, _ := comms.Parse([]byte(text))
+	newest := comms.Directive{}
+	for _, d := range doc.Directives {
+		if d.ID > newest.ID {
+			newest = d
+		}
+	}
+	return newest.Name(), nil
+}
+
+// play puts the script where the model `script` looks for it.
+func (t *trial) play() error {
+	text, err := os.ReadFile(t.env.Path(t.script))
+	if err != nil {
+		return diag.Hint(err, "--script FILE: each line is one answer of the model (docs/quickstart.md)")
+	}
+	control := t.work() + ".ward"
+	if err := t.git(control, "pull", "--quiet"); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(control, "script.jsonl"), text, 0o644); err != nil {
+		return err
+	}
+	if changed, err := ask(t.ctx, control, "status", "--porcelain", "--", "script.jsonl"); err != nil || changed == "" {
+		return err
+	}
+	if err := t.git(control, "add", "--", "script.jsonl"); err != nil {
+		return err
+	}
+	if err := t.git(control, "commit", "--quiet", "-m", "what the script says", "--", "script.jsonl"); err != nil {
+		return err
+	}
+	return t.git(control, "push", "--quiet", "origin", "HEAD")
+}
+
+// interactive reports whether a person at a terminal can be asked.
+func (t *trial) interactive() bool {
+	f, ok := t.env.Stdin.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// guess is the command that a project's own manifest has for its tests. It only saves
+// typing: the person sees it in the directive, and --check says another.
+func guess(dir string) checks {
+	has := func(name, text string) bool {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		return err == nil && strings.Contains("\n"+string(data), text)
+	}
+	var manifest struct{ Scripts map[string]string }
+	if data, err := os.ReadFile(filepath.Join(dir, "package.json")); err == nil {
+		json.Unmarshal(data, &manifest) // one that npm cannot read has no tests either
+	}
+	switch {
+	case has("go.mod", ""):
+		return checks{"go test ./..."}
+	case manifest.Scripts["test"] != "":
+		return checks{"npm test"}
+	case has("Cargo.toml", ""):
+		return checks{"cargo test"}
+	case has("Makefile", "\ntest:"):
+		return checks{"make test"}
+	case has("pyproject.toml", ""), has("setup.py", ""):
+		return checks{"python3 -m pytest"}
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+// Package try takes a person from a clone of their own to a reviewed change (FIRST-1). It
+// makes one directory beside the clone, guards a bare clone in it, and then types the
+// commands of `git ward` that a person would: what it does, anybody can do by hand.
+package try
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/scratch"
+)
+
+// Try is `git ward try`.
+var Try = cli.Command{Name: "try", Doc: "try Ward on your clone, in a directory beside it", Run: run,
+	Long: "It makes DIR (CLONE.try beside your clone), guards a bare clone of your branch in it, pushes your directive, lets an agent work on it behind the fence, and shows the review. Your clone is only read. A second try goes on in the same DIR with a new directive. --remove takes DIR away.",
+	Examples: []cli.Example{
+		{Line: `try -m "Say hello" --check "go test ./..."`, Doc: "one directive, from its text to its review"},
+		{Line: `try --remove`, Doc: "your clone is as it was"}}}
+
+const usage = "try [-m TEXT] [--check COMMAND]... [--model NAME] [--id MODEL] [--script FILE] [--dir DIR] [--unfenced]"
+
+// options are what a person said.
+type options struct {
+	text, model, id, script, dir string
+	checks                       checks
+	unfenced, remove             bool
+}
+
+// checks are the values of a flag that may be given more than once.
+type checks []string
+
+func (c *checks) String() string { return strings.Join(*c, "; ") }
+
+// Set takes one command.
+func (c *checks) Set(command string) error {
+	if command = strings.TrimSpace(command); command == "" || strings.ContainsAny(command, "`\n") {
+		return errors.New("a check is one line for the shell, without backticks")
+	}
+	*c = append(*c, command)
+	return nil
+}
+
+func run(ctx context.Context, env *cli.Env) error {
+	var o options
+	rest, err := env.Flags("try", usage+" | try --remove [--dir DIR]", func(fs *flag.FlagSet) {
+		fs.StringVar(&o.text, "m", "", "the directive's `text`, its first line the title; default: your editor")
+		fs.Var(&o.checks, "check", "a `COMMAND` that decides whether it is done; default: your project's tests")
+		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of the program and key that are found")
+		fs.StringVar(&o.id, "id", "", "the provider's name of the `MODEL`")
+		fs.StringVar(&o.script, "script", "", "a `FILE` that plays the model, so that no key is needed")
+		fs.StringVar(&o.dir, "dir", "", "the `DIR` for all that is made; default: CLONE.try beside your clone")
+		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, with nothing contained")
+		fs.BoolVar(&o.remove, "remove", false, "take the directory of the try away")
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return env.Usage(usage, "unexpected argument %q", rest[0])
+	case o.script != "" && o.model != "" && o.model != "script":
+		return env.Usage(usage, "--script FILE plays the model, so --model %s says another one", o.model)
+	}
+	t := &trial{ctx: ctx, env: env, options: o}
+	if t.clone, err = project(ctx, env.Dir); err != nil {
+		return err
+	}
+	t.dir = t.clone + ".try"
+	if o.dir != "" {
+		t.dir = env.Path(o.dir)
+	}
+	if inside(t.clone, t.dir) {
+		return diag.Hint(fmt.Errorf("%s lies in your clone, which a try only reads", t.dir), "name another one: --dir DIR")
+	}
+	if o.remove {
+		return t.removeAll()
+	}
+	return t.do()
+}
+
+// project is the top of the working tree around a directory.
+func project(ctx context.Context, dir string) (string, error) {
+	if _, err := git.Discover(ctx, dir); err != nil {
+		return "", diag.Hint(err, "go into a clone of your project: git ward try works on what is around it")
+	}
+	top, err := ask(ctx, dir, "rev-parse", "--show-toplevel")
+	if err == nil && top == "" {
+		err = fmt.Errorf("%s is in a bare repository", dir)
+	}
+	if err != nil {
+		return "", diag.Hint(err, "go into a working tree; for a bare repository, `git ward init --bare DIR` is the whole way")
+	}
+	return top, nil
+}
+
+// ask is what git prints for a person in a directory.
+func ask(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := git.Command(ctx, dir, os.Environ(), args...).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = git.ChildError(ctx, args[0], err, exit.Stderr)
+	}
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+func inside(dir, path string) bool {
+	below, err := filepath.Rel(dir, path)
+	return err == nil && below != ".." && !strings.HasPrefix(below, "../")
+}
+
+// trial is one try.
+type trial struct {
+	ctx context.Context
+	env *cli.Env
+	options
+	clone, dir string // absolute
+	branch     string
+	worker     worker
+	identity   []string // of a person whom git does not know
+}
+
+func (t *trial) bare() string { return filepath.Join(t.dir, "project.git") }
+func (t *trial) work() string { return filepath.Join(t.dir, "work") }
+
+// do is the whole way. Each step finds out whether it has been done, so that a try that was
+// killed goes on.
+func (t *trial) do() error {
+	if err := t.look(); err != nil {
+		return err
+	}
+	lock, err := scratch.Claim(t.dir, false)
+	if err != nil {
+		return diag.Hint(err, "name another one: --dir DIR")
+	}
+	defer lock.Close()
+	t.env.Leaves("a second `git ward try` goes on, and `git ward try --remove` takes all of it away")
+	for _, step := range []func() error{t.guard, t.place, t.choose, t.fence, t.direct, t.launch} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return t.review()
+}
+
+// look finds out all that can stop a try, before anything is made.
+func (t *trial) look() (err error) {
+	if t.branch, err = ask(t.ctx, t.clone, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
+		return diag.Hint(errors.New("HEAD is on no branch, so there is none to work for"), "git switch BRANCH")
+	}
+	if _, err := ask(t.ctx, t.clone, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		return diag.Hint(fmt.Errorf("the branch %s has no commit yet", t.branch), "commit what is there, then try again")
+	}
+	if shallow, err := ask(t.ctx, t.clone, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
+		return diag.Hint(errors.New("this clone is shallow, and a guarded repository has its whole history"), "git fetch --unshallow")
+	}
+	if t.worker, err = find(t.options, t.env.Getenv); err != nil {
+		return err
+	}
+	if t.text == "" && !t.interactive() {
+		return t.env.Usage(usage, "nothing says what is wanted: -m TEXT, since no editor can be opened here")
+	}
+	if len(t.checks) == 0 {
+		t.checks = guess(t.clone)
+	}
+	t.say("%s works, on %s of %s. All that is made lies in %s; your clone is only read.", t.worker, diag.Word(t.branch), diag.Word(t.clone), diag.Word(t.dir))
+	if changed, err := ask(t.ctx, t.clone, "status", "--porcelain"); err == nil && changed != "" {
+		t.say("What you have not committed is not part of it.")
+	}
+	if _, err := ask(t.ctx, t.clone, "var", "GIT_COMMITTER_IDENT"); err != nil {
+		t.identity = []string{"GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@localhost", "GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@localhost"}
+		t.say("git does not know your name (git config --global user.name NAME, and user.email), so the commits of the try are by \"you\".")
+	}
+	return nil
+}
+
+// guard makes the bare clone, or brings it what is new in the person's own.
+func (t *trial) guard() error {
+	refspec := "refs/heads/" + t.branch + ":refs/heads/" + t.branch
+	if _, err := os.Stat(filepath.Join(t.bare(), "ward", "config.toml")); err == nil {
+		return t.git(t.clone, "push", "--quiet", "--", t.bare(), refspec)
+	}
+	if _, err := os.Stat(t.bare()); errors.Is(err, os.ErrNotExist) {
+		room, err := scratch.Make(t.dir, "try-")
+		if err != nil {
+			return err
+		}
+		defer room.Remove()
+		made := filepath.Join(room.Path, "project.git")
+		// The objects are copied: what is guarded gets modes and packs of its own.
+		if err := t.git(t.dir, "clone", "--quiet", "--bare", "--no-hardlinks", "--single-branch", "--branch", t.branch, "--", t.clone, made); err != nil {
+			return err
+		}
+		if err := t.git(t.dir, "--git-dir="+made, "remote", "remove", "origin"); err != nil {
+			return err
+		}
+		if err := os.Rename(made, t.bare()); err != nil {
+			return err
+		}
+	}
+	return t.ward(t.dir, "init", "--bare", t.bare())
+}
+
+// place makes the PM's clone.
+func (t *trial) place() error {
+	if _, err := os.Stat(t.work() + ".ward"); err == nil {
+		return t.git(t.work(), "fetch", "--quiet")
+	}
+	return t.ward(t.dir, "clone", t.bare(), t.work())
+}
+
+// choose sets who works. Every push of the try is by the person who tries.
+func (t *trial) choose() error {
+	set := []string{"identity.from=account", "model.name=" + t.worker.Name}
+	if t.id != "" {
+		set = append(set, "model.id="+t.id)
+	}
+	if t.worker.Program != "" && !t.unfenced {
+		dir, err := t.bring()
+		if err != nil {
+			return err
+		}
+		set = append(set, "sandbox.programs="+dir)
+	}
+	if t.script != "" {
+		if err := t.play(); err != nil {
+			return err
+		}
+	}
+	return t.ward(t.dir, append([]string{"config", "--bare", t.bare()}, set...)...)
+}
+
+// fence looks whether there is one, and builds the image once.
+func (t *trial) fence() error {
+	if t.unfenced {
+		return nil
+	}
+	report := filepath.Join(t.dir, "doctor.txt")
+	if err := t.quietly(report, "doctor", "--bare", t.bare()); err != nil {
+		missing, read := os.ReadFile(report)
+		if read != nil {
+			return read
+		}
+		fmt.Fprintf(t.env.Stderr, "%s", missing)
+		return diag.Hint(errors.New("something is missing here: each line above that says so has what mends it"),
+			"then git ward try again; --unfenced runs the agent as you, with nothing contained")
+	}
+	return t.ward(t.dir, "image", "build")
+}
+
+// launch has every open directive worked on.
+func (t *trial) launch() error {
+	args := []string{"launch", "--once", "--bare", t.bare(), "--state", filepath.Join(t.dir, "state")}
+	if t.unfenced {
+		args = append(args, "--unfenced")
+	}
+	return t.ward(t.dir, args...)
+}
+
+// review shows the newest directive's work, and how to have it.
+func (t *trial) review() error {
+	if err := t.git(t.work(), "fetch", "--quiet"); err != nil {
+		return err
+	}
+	name, err := t.newest()
+	if err != nil {
+		return err
+	}
+	if err := t.ward(t.work(), "review", name); err != nil && !errors.As(err, new(cli.ExitCode)) {
+		return err
+	}
+	fmt.Fprintf(t.env.Stdout, `
+try: type what is next in %s. After git ward take %s,
+  git pull %s %s      brings it into your clone
+  git ward try -m TEXT      goes on with the next directive
+  git ward try --remove      takes all of this away
+`, diag.Word(t.work()), name, diag.Word(t.bare()), diag.Word(t.branch))
+	return nil
+}
+
+// removeAll takes away what a try has made, and nothing else.
+func (t *trial) removeAll() error {
+	if _, err := os.Lstat(t.dir); errors.Is(err, os.ErrNotExist) {
+		fmt.Fprintf(t.env.Stdout, "there is no %s: nothing to remove\n", diag.Clean(t.dir))
+		return nil
+	}
+	defer t.env.Slow("removing " + t.dir)()
+	if err := scratch.RemoveOwn(t.dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(t.env.Stdout, "removed %s; your clone was only read\n", diag.Clean(t.dir))
+	return nil
+}

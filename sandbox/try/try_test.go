@@ -1,0 +1,180 @@
+package try_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"git-ward/internal/await"
+	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
+}
+
+// script says hello, for two directives.
+const script = `{"directive":"D-1","text":"I write it.","calls":[{"name":"write_file","args":{"path":"hello.txt","content":"hello\n"}}]}
+{"directive":"D-1","text":"hello.txt says hello."}
+{"directive":"D-2","text":"I write it.","calls":[{"name":"write_file","args":{"path":"bye.txt","content":"bye\n"}}]}
+{"directive":"D-2","text":"bye.txt says bye."}
+`
+
+const wanted = "say hello\n\n- [ ] it does (`grep -q hello hello.txt`)\n- work: hello.txt\n"
+
+// person is somebody who tries Ward in a directory with blanks in its name.
+type person struct {
+	*gittest.Pair
+	clone, script string
+}
+
+func newPerson(t *testing.T) *person {
+	p := &person{Pair: &gittest.Pair{T: t}, clone: filepath.Join(t.TempDir(), "my project"), script: filepath.Join(t.TempDir(), "script.jsonl")}
+	var err error
+	if p.Env, err = gittest.Environ(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(p.clone, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.script, []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.git("init", "--quiet", "--initial-branch=master")
+	p.git("remote", "add", "origin", "https://example.org/project.git")
+	return p
+}
+
+func (p *person) git(args ...string) string { p.T.Helper(); return p.Run(p.clone, "git", args...) }
+
+func (p *person) commit(name, text string) {
+	p.T.Helper()
+	if err := os.WriteFile(filepath.Join(p.clone, name), []byte(text), 0o644); err != nil {
+		p.T.Fatal(err)
+	}
+	p.git("add", name)
+	p.git("commit", "--quiet", "-m", name)
+}
+
+// try is `git ward try` in the clone.
+func (p *person) try(args ...string) (string, error) {
+	p.T.Helper()
+	return p.Try(p.clone, nil, "", "git-ward", append([]string{"try"}, args...)...)
+}
+
+// all is what git knows of the clone, its settings and its working tree.
+func (p *person) all() string {
+	p.T.Helper()
+	return p.git("for-each-ref") + p.git("config", "--local", "--list") + p.git("status", "--porcelain", "--ignored") +
+		p.git("count-objects", "-v") + p.git("reflog") + p.Run(p.clone, "find", ".git", "-type", "f", "-printf", "%p %m\n")
+}
+
+// TestTry is story 39: from a clone that knows nothing of origin's HEAD to a reviewed change, a
+// second directive with a commit more, and no trace of it in the end.
+func TestTry(t *testing.T) {
+	tier.First(t, "an agent works on two directives")
+	p := newPerson(t)
+	p.commit("README", "a project\n")
+	before := p.all()
+	if out, err := p.try("--unfenced", "--script", p.script, "-m", wanted); err != nil {
+		t.Fatal(err, out)
+	} else {
+		gittest.InOrder(t, out, "A script works, on master", "$ git ward init", "$ git ward directive new", "$ git ward launch",
+			"$ git ward review D-1", "EXACT", "+hello", "try: type what is next in", "git ward take D-1")
+	}
+	if after := p.all(); after != before {
+		t.Errorf("the clone was\n%s\nand is\n%s", before, after)
+	}
+	p.Run(p.clone+".try/work", "git-ward", "take", "D-1")
+	p.git("pull", "--quiet", p.clone+".try/project.git", "master")
+	if text, err := os.ReadFile(filepath.Join(p.clone, "hello.txt")); string(text) != "hello\n" {
+		t.Errorf("what was taken is not in the clone: %q, %v", text, err)
+	}
+	p.commit("NEWS", "by the person\n")
+	next := "say bye\n\n- [ ] it does (`grep -q person NEWS && grep -q bye bye.txt`)\n- work: bye.txt\n"
+	if out, err := p.try("--unfenced", "--script", p.script, "-m", next); err != nil || !strings.Contains(out, "git ward review D-2") || !strings.Contains(out, "EXACT") {
+		t.Errorf("%v: %s", err, out)
+	}
+	before = p.all()
+	if out, err := p.try("--remove"); err != nil || !strings.Contains(out, "removed") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := os.Lstat(p.clone + ".try"); !os.IsNotExist(err) {
+		t.Errorf("it is there still: %v", err)
+	}
+	if after := p.all(); after != before {
+		t.Errorf("the clone was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// TestKilledTry: a try that is killed, and its launch with it, goes on as if it had not been.
+func TestKilledTry(t *testing.T) {
+	tier.Full(t, "an agent works, and is killed three times")
+	p := newPerson(t)
+	p.commit("README", "a project\n")
+	for _, made := range []string{"project.git", "work.ward/.git", "state"} {
+		cmd := p.Command(p.clone, nil, "git-ward", "try", "--unfenced", "--script", p.script, "-m", wanted)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		await.True(t, made, func() bool { _, err := os.Stat(filepath.Join(p.clone+".try", made)); return err == nil })
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		await.Exit(t, cmd)
+	}
+	if out, err := p.try("--unfenced", "--script", p.script, "-m", "say bye\n\n- [ ] it does (`grep -q hello hello.txt`)\n- after: D-1\n"); err != nil {
+		t.Fatal(err, out)
+	}
+	if out := p.Run(p.clone+".try/work", "git-ward", "review", "D-1"); !strings.Contains(out, "EXACT") {
+		t.Errorf("the directive of the try that was killed: %s", out)
+	}
+	p.Run(p.clone, "git-ward", "fsck", p.clone+".try/project.git")
+	if out, err := p.try("--remove"); err != nil {
+		t.Error(err, out)
+	}
+}
+
+// TestTryRefuses: what cannot work is said before anything is made.
+func TestTryRefuses(t *testing.T) {
+	tier.First(t, "it runs git-ward")
+	p := newPerson(t)
+	outside := t.TempDir()
+	refused := func(dir, words string, args ...string) {
+		t.Helper()
+		out, err := p.Try(dir, []string{"ANTHROPIC_API_KEY=", "OPENAI_API_KEY="}, "", "git-ward", append([]string{"try"}, args...)...)
+		if err == nil || !strings.Contains(out, words) || !strings.Contains(out, "hint: ") && !strings.Contains(out, "usage: ") {
+			t.Errorf("%q: %v: %s, want %q and what mends it", args, err, out, words)
+		}
+		if _, err := os.Lstat(p.clone + ".try"); err == nil {
+			t.Errorf("%q: something was made", args)
+		}
+	}
+	refused(outside, "is not in a git repository", "-m", "x")
+	refused(p.clone, "has no commit yet", "-m", "x", "--script", p.script)
+	p.commit("README", "a project\n")
+	refused(p.clone, "nobody here can work", "-m", "x")
+	refused(p.clone, "there is no model gpt", "-m", "x", "--model", "gpt")
+	refused(p.clone, "needs --id MODEL", "-m", "x", "--model", "anthropic")
+	refused(p.clone, "nothing says what is wanted", "--script", p.script)
+	refused(p.clone, "lies in your clone", "-m", "x", "--script", p.script, "--dir", "below")
+	refused(p.clone, "is not empty", "-m", "x", "--script", p.script, "--unfenced", "--dir", filepath.Dir(p.script))
+	refused(p.clone, "without backticks", "-m", "x", "--check", "echo `date`")
+	refused(p.clone, "without backticks", "-m", "x", "--check", " ")
+	if out, err := p.try("--remove", "--dir", filepath.Dir(p.script)); err == nil || !strings.Contains(out, "no mark of Ward's") {
+		t.Errorf("a person's directory: %v: %s", err, out)
+	}
+	if _, err := os.Stat(p.script); err != nil {
+		t.Error(err)
+	}
+	shallow := filepath.Join(outside, "shallow")
+	p.commit("NEWS", "more\n")
+	p.git("clone", "--quiet", "--depth=1", "file://"+p.clone, shallow)
+	refused(shallow, "is shallow", "-m", "x", "--script", p.script)
+	p.git("switch", "--quiet", "--detach")
+	refused(p.clone, "on no branch", "-m", "x", "--script", p.script)
+}
