@@ -12,7 +12,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	protocols "git-ward/protocols/command"
-	"git-ward/sandbox/try"
+	trycmd "git-ward/sandbox/try/command"
 	udc "git-ward/vm/command"
 )
 
@@ -27,7 +27,7 @@ func main() {
 	redact := secret.Redactor()
 	table := &cli.Table{Program: "git ward", About: "Ward: an autonomous coding agent behind a fence, with git as its only channel.", Values: protocols.Values(), Default: hooks.Here, Groups: []cli.Group{
 		{Title: "for the PM", Commands: []cli.Command{
-			try.Try, hooks.Status, hooks.Clone, hooks.Lint, hooks.Log, hooks.Why, hooks.Report(cli.Exec("git-ward-view", "report")),
+			trycmd.Try, hooks.Status, hooks.Clone, hooks.Lint, hooks.Log, hooks.Why, hooks.Report(cli.Exec("git-ward-view", "report")),
 			{Name: "watch", Doc: "show what the agent does, as it does it", Run: cli.Exec("git-ward-view", "watch")},
 			hooks.Transcript,
 			{Name: "serve", Doc: "show the repository in a browser, live and read-only", Run: cli.Exec("git-ward-view", "serve")},

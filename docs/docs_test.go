@@ -34,7 +34,7 @@ func documents(t *testing.T) []string {
 	if err != nil || len(names) < 5 {
 		t.Fatalf("%v %v", names, err)
 	}
-	return append(names, "../README.md", "../CONTRIBUTING.md")
+	return append(names, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md")
 }
 
 // read is a document's blocks; a fault of its form ends the test.

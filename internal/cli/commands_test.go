@@ -27,6 +27,7 @@ var lines = map[string][]string{
 	"lint":       {"", "--json", "--as agent", "HEAD~1"},
 	"log":        {"", "--json", "--refused", "BARE"},
 	"why":        {"COMMS.md:1", "COMMS.md", "HEAD", "--json COMMS.md", "--bare BARE COMMS.md:2", "HOSTILE", "--rev HOSTILE COMMS.md", "HOSTILE:3"},
+	"try":        {"--unfenced --script HOSTILE -m WORDS --dir NEW", "--script HOSTILE -m HOSTILE --dir HOSTILE", "--remove --dir HOSTILE", "--model HOSTILE -m WORDS", "HOSTILE"},
 	"watch":      {"HOSTILE", "--bare HOSTILE", "--interval 1ns"},
 	"transcript": {"D-1", "--iteration 2 D-1.1", "--bare BARE D-1", "HOSTILE", "--bare HOSTILE D-1"},
 	"report":     {"--append --status INFO -m words", "--append --status NO", "append --status INFO --directive D-1 -F COMMS.md", "--html NEW", "--html NEW --bare HOSTILE"},
@@ -72,7 +73,7 @@ var lines = map[string][]string{
 }
 
 // hidden are commands of pods and of other machines, in no list.
-var hidden = []string{"door", "near", "fence"}
+var hidden = []string{"door", "near", "fence", "version"}
 
 // table is the names of the commands, as `git ward help` has them, and of the hidden ones.
 func table(t *testing.T, p *gittest.Pair) (names []string) {

@@ -20,8 +20,8 @@ func printVersion(w io.Writer, program string) error {
 	return err
 }
 
-// VersionCommand is `git ward version`.
-var VersionCommand = Command{Name: "version", Doc: "print the version", Run: func(_ context.Context, env *Env) error {
+// VersionCommand is `git ward version`, which says what --version does.
+var VersionCommand = Command{Name: "version", Hidden: true, Doc: "print the version", Run: func(_ context.Context, env *Env) error {
 	rest, err := env.Flags("version", "version", func(*flag.FlagSet) {})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package try
+package command
 
 import (
 	"encoding/json"
@@ -128,7 +128,10 @@ func (t *trial) play() error {
 	if err != nil {
 		return diag.Hint(err, "--script FILE: each line is one answer of the model (docs/quickstart.md)")
 	}
-	control := t.work() + ".ward"
+	control := t.control()
+	if _, err := os.Stat(control); err != nil { // the project's own branch has Ward's documents
+		control = t.work()
+	}
 	if err := t.git(control, "pull", "--quiet"); err != nil {
 		return err
 	}
@@ -158,7 +161,7 @@ func (t *trial) interactive() bool {
 }
 
 // guess is the command that a project's own manifest has for its tests. It only saves
-// typing: the person sees it in the directive, and --check says another.
+// typing: the person sees it in the directive, and --criterion says another.
 func guess(dir string) checks {
 	has := func(name, text string) bool {
 		data, err := os.ReadFile(filepath.Join(dir, name))

@@ -1,7 +1,8 @@
-// Package try takes a person from a clone of their own to a reviewed change (FIRST-1). It
-// makes one directory beside the clone, guards a bare clone in it, and then types the
-// commands of `git ward` that a person would: what it does, anybody can do by hand.
-package try
+// Package command is `git ward try`, which takes a person from a clone of their own to a
+// reviewed change (FIRST-1). It makes one directory beside the clone, guards a bare clone in
+// it, and then types the commands of `git ward` that a person would: what it does, anybody can
+// do by hand.
+package command
 
 import (
 	"context"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -23,10 +25,10 @@ import (
 var Try = cli.Command{Name: "try", Doc: "try Ward on your clone, in a directory beside it", Run: run,
 	Long: "It makes DIR (CLONE.try beside your clone), guards a bare clone of your branch in it, pushes your directive, lets an agent work on it behind the fence, and shows the review. Your clone is only read. A second try goes on in the same DIR with a new directive. --remove takes DIR away.",
 	Examples: []cli.Example{
-		{Line: `try -m "Say hello" --check "go test ./..."`, Doc: "one directive, from its text to its review"},
+		{Line: `try -m "Say hello" --criterion "go test ./..."`, Doc: "one directive, from its text to its review"},
 		{Line: `try --remove`, Doc: "your clone is as it was"}}}
 
-const usage = "try [-m TEXT] [--check COMMAND]... [--model NAME] [--id MODEL] [--script FILE] [--dir DIR] [--unfenced]"
+const usage = "try [-m TEXT] [--criterion COMMAND]... [--model NAME] [--id MODEL] [--script FILE] [--dir DIR] [--unfenced]"
 
 // options are what a person said.
 type options struct {
@@ -43,7 +45,7 @@ func (c *checks) String() string { return strings.Join(*c, "; ") }
 // Set takes one command.
 func (c *checks) Set(command string) error {
 	if command = strings.TrimSpace(command); command == "" || strings.ContainsAny(command, "`\n") {
-		return errors.New("a check is one line for the shell, without backticks")
+		return errors.New("a criterion's command is one line for the shell, without backticks")
 	}
 	*c = append(*c, command)
 	return nil
@@ -53,7 +55,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	var o options
 	rest, err := env.Flags("try", usage+" | try --remove [--dir DIR]", func(fs *flag.FlagSet) {
 		fs.StringVar(&o.text, "m", "", "the directive's `text`, its first line the title; default: your editor")
-		fs.Var(&o.checks, "check", "a `COMMAND` that decides whether it is done; default: your project's tests")
+		fs.Var(&o.checks, "criterion", "a `COMMAND` that decides whether it is done; default: your project's tests")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of the program and key that are found")
 		fs.StringVar(&o.id, "id", "", "the provider's name of the `MODEL`")
 		fs.StringVar(&o.script, "script", "", "a `FILE` that plays the model, so that no key is needed")
@@ -129,6 +131,9 @@ type trial struct {
 func (t *trial) bare() string { return filepath.Join(t.dir, "project.git") }
 func (t *trial) work() string { return filepath.Join(t.dir, "work") }
 
+// control is the working tree of the control branch, where that is one of its own.
+func (t *trial) control() string { return t.work() + ".ward" }
+
 // do is the whole way. Each step finds out whether it has been done, so that a try that was
 // killed goes on.
 func (t *trial) do() error {
@@ -169,10 +174,7 @@ func (t *trial) look() (err error) {
 	if len(t.checks) == 0 {
 		t.checks = guess(t.clone)
 	}
-	t.say("%s works, on %s of %s. All that is made lies in %s; your clone is only read.", t.worker, diag.Word(t.branch), diag.Word(t.clone), diag.Word(t.dir))
-	if changed, err := ask(t.ctx, t.clone, "status", "--porcelain"); err == nil && changed != "" {
-		t.say("What you have not committed is not part of it.")
-	}
+	t.say("%s works, on %s of %s. All that is made lies in %s. Your clone is only read, and what you have not committed is no part of it.", t.worker, diag.Word(t.branch), diag.Word(t.clone), diag.Word(t.dir))
 	if _, err := ask(t.ctx, t.clone, "var", "GIT_COMMITTER_IDENT"); err != nil {
 		t.identity = []string{"GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@localhost", "GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@localhost"}
 		t.say("git does not know your name (git config --global user.name NAME, and user.email), so the commits of the try are by \"you\".")
@@ -207,12 +209,22 @@ func (t *trial) guard() error {
 	return t.ward(t.dir, "init", "--bare", t.bare())
 }
 
-// place makes the PM's clone.
+// place makes the PM's clone, or the half of it that a kill left out.
 func (t *trial) place() error {
-	if _, err := os.Stat(t.work() + ".ward"); err == nil {
-		return t.git(t.work(), "fetch", "--quiet")
+	if _, err := os.Stat(t.work()); errors.Is(err, os.ErrNotExist) {
+		return t.ward(t.dir, "clone", t.bare(), t.work())
 	}
-	return t.ward(t.dir, "clone", t.bare(), t.work())
+	if err := t.git(t.work(), "fetch", "--quiet"); err != nil {
+		return err
+	}
+	names, err := branches.Of(t.ctx, git.Open(t.bare()))
+	if err != nil || !names.Split() {
+		return err
+	}
+	if _, err := os.Stat(t.control()); err == nil {
+		return nil
+	}
+	return t.git(t.work(), "worktree", "add", "--quiet", "--force", "-B", names.Branch, t.control(), "origin/"+names.Branch)
 }
 
 // choose sets who works. Every push of the try is by the person who tries.

@@ -1,4 +1,4 @@
-package try_test
+package command_test
 
 import (
 	"os"
@@ -163,8 +163,8 @@ func TestTryRefuses(t *testing.T) {
 	refused(p.clone, "nothing says what is wanted", "--script", p.script)
 	refused(p.clone, "lies in your clone", "-m", "x", "--script", p.script, "--dir", "below")
 	refused(p.clone, "is not empty", "-m", "x", "--script", p.script, "--unfenced", "--dir", filepath.Dir(p.script))
-	refused(p.clone, "without backticks", "-m", "x", "--check", "echo `date`")
-	refused(p.clone, "without backticks", "-m", "x", "--check", " ")
+	refused(p.clone, "without backticks", "-m", "x", "--criterion", "echo `date`")
+	refused(p.clone, "without backticks", "-m", "x", "--criterion", " ")
 	if out, err := p.try("--remove", "--dir", filepath.Dir(p.script)); err == nil || !strings.Contains(out, "no mark of Ward's") {
 		t.Errorf("a person's directory: %v: %s", err, out)
 	}
