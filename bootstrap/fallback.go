@@ -10,26 +10,13 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// deaths are ends of one program that nobody asked for, or that it brought about itself.
-type deaths struct {
-	Code  string `json:"code"` // of the program
-	Count int    `json:"count"`
-}
+// maxBad bounds what is remembered of programs that gave way.
+const maxBad = 20
 
-const (
-	// maxDeaths is the count of deaths at which an earlier program takes the place of main's:
-	// three in a row. A death is one of main's program that ended by itself, up and not for
-	// [bootstrap] check yet, or that a guard ended for what it took itself, however late: what
-	// leaks takes its time. A good end takes off half of one: a program that dies each second
-	// time gives way, too, and one that does so rarely never.
-	maxDeaths = 3 * aDeath
-	aDeath    = 2
-	aGoodEnd  = 1
-	// maxBad bounds what is remembered of programs that gave way.
-	maxBad = 20
-)
-
-// counts notes how a run of main's own program ended, and reports whether that was a death: that
+// counts notes how a run of main's own program ended, and reports whether that was a death. A death
+// is one that ended by itself, up and not for [bootstrap] check yet, or that a guard ended for what
+// it took itself, however late: what leaks takes its time. A good end takes off half of one: a program
+// that dies each second time gives way at boot.MaxDeaths, too, and one that does so rarely never. That
 // it answers that it is up says only that it started. One that hands over counts where it had to
 // be ended or ended badly, until what it asked for has started. One that a guard ended for what
 // it ran, such as a directive's build, has neither died nor held: another program's would do so, too.
@@ -42,14 +29,12 @@ func (w *watcher) counts(ctx context.Context, t *target, r run) (death bool) {
 	}
 	d := &w.state.Deaths
 	defer w.state.save()
-	if d.Code != t.code {
-		*d = deaths{Code: t.code}
-	}
+	w.takeCount(ctx, d, boot.Deaths, t)
 	if r.Excess == nil && (r.Time >= w.opts.Settings.Bootstrap.Check.Duration || w.opts.ends() && !r.Signaled && r.Status.OK()) {
-		d.Count = max(0, d.Count-aGoodEnd)
+		w.count(d, boot.Deaths, -boot.AGoodEnd)
 		return false
 	}
-	d.Count += aDeath
+	w.count(d, boot.Deaths, boot.ADeath)
 	if w.state.Hop != nil {
 		w.state.Hop.Counted = r.Signaled
 	}
@@ -67,8 +52,11 @@ func (w *watcher) inVain(h *hop) bool {
 // of them from working may be gone. So it is after a rollback.
 func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	defer w.state.save()
-	w.state.Deaths = deaths{}
 	p, main := w.state.Pin, t.code
+	died := w.state.Deaths
+	if w.state.Deaths = (deaths{}); !t.pinned || p != nil && !p.Fallback {
+		w.count(&died, boot.Deaths, -died.Count)
+	} // else the next container, which does not know that it gave way in its turn, goes on from there
 	pinned := t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback
 	if pinned {
 		w.unpin()
@@ -82,6 +70,7 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	good := w.earlier(ctx, main)
 	if good == "" {
 		w.state.Bad = nil
+		w.count(&died, boot.Deaths, -died.Count)
 		if fallen, code := w.gaveWay(ctx); code == main {
 			fmt.Fprintln(w.opts.Stdout, boot.Again+fallen)
 		}

@@ -176,7 +176,7 @@ func TestDiesWhereAllDo(t *testing.T) {
 	s.start("--directive", "D-1")
 	await.Exit(t, s.watcher)
 	s.watcher = nil
-	if out, want := s.out.String(), strings.Repeat(boot.Booted+first+"\n", 3)+boot.Again+bad+"\n"; out != want {
+	if out, want := s.told(), strings.Repeat(boot.Booted+first+"\n", 3)+boot.Again+bad+"\n"; out != want {
 		t.Errorf("%q, want %q", out, want)
 	}
 }

@@ -77,7 +77,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 		if t != nil {
 			r = w.start(ctx, t)
 			pin = w.state.Pin
-			again = w.judge(ctx, t, r) && w.opts.Directive != "" // the next container may know nothing of it
+			again = w.judge(ctx, t, r) && w.opts.Directive != "" // shown here, it costs the directive no worker
 		}
 		if ctx.Err() != nil {
 			return r.code, nil

@@ -41,7 +41,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 	if r.died() && ctx.Err() == nil && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's
 		w.tellDeath(t, r)
 	}
-	if death && w.state.Deaths.Count >= maxDeaths {
+	if death && w.state.Deaths.Count >= boot.MaxDeaths {
 		w.fallBack(ctx, t, "ended again and again", r.Why)
 	}
 	if w.restarts.count() && !w.notices.Told(deathKind) { // else the PM knows that it ends again and again

@@ -116,10 +116,9 @@ func (w *watcher) tellPassed(ctx context.Context, t *target) {
 // survive, again and again, is not passed.
 func (w *watcher) attempt(ctx context.Context, t *target, dir string) error {
 	d := &w.state.Trial
-	if d.Code != t.code {
-		*d = deaths{Code: t.code}
-	}
-	if d.Count++; d.Count > maxAttempts {
+	w.takeCount(ctx, d, boot.Trials, t)
+	if w.count(d, boot.Trials, 1); d.Count > maxAttempts {
+		w.count(d, boot.Trials, -d.Count)
 		*d = deaths{}
 		return fmt.Errorf("probation: the watcher ended %d times while it ran", maxAttempts)
 	}
@@ -127,10 +126,11 @@ func (w *watcher) attempt(ctx context.Context, t *target, dir string) error {
 	failpoint.Reach("bootstrap/trial")
 	err := w.trial(ctx, t, dir)
 	if ctx.Err() != nil {
-		d.Count-- // it was not the program's fault
+		w.count(d, boot.Trials, -1) // it was not the program's fault
 		w.state.save()
 		return ctx.Err()
 	}
+	w.count(d, boot.Trials, -d.Count)
 	*d = deaths{}
 	w.state.save()
 	if err != nil {

@@ -107,7 +107,7 @@ func testProbation(t *testing.T, table map[string]candidate) {
 			if up := last(e, boot.Success); up.Commit != good {
 				t.Errorf("%v, not %s", up, good)
 			}
-			s.until("the host is told", func() bool { return s.out.String() == boot.FellBack+bad+"\n"+boot.Booted+good+"\n" })
+			s.until("the host is told", func() bool { return s.told() == boot.FellBack+bad+"\n"+boot.Booted+good+"\n" })
 			s.until("the PM is told", func() bool { return len(s.reports(comms.Fallback)) == 1 })
 			s.onlyOne()
 		})
@@ -179,7 +179,7 @@ func TestProbationAlone(t *testing.T) {
 	s.until("the PM is told", func() bool { return len(s.reports(comms.Guard)) == 1 })
 	s.endAgent()
 	s.awaitCount("SUCCESS main", 2)
-	if raw := s.reports(comms.Guard)[0].Raw; !strings.Contains(raw, "has not passed its probation") || s.out.String() != "" {
-		t.Errorf("%s%s", raw, s.out.String())
+	if raw := s.reports(comms.Guard)[0].Raw; !strings.Contains(raw, "has not passed its probation") || s.told() != "" {
+		t.Errorf("%s%s", raw, s.told())
 	}
 }

@@ -178,7 +178,7 @@ func (w *watcher) booted(t *target) {
 func (w *watcher) arrived(t *target, left string) {
 	w.state.Hop = nil
 	if t.hop.Counted {
-		w.state.Deaths.Count = max(0, w.state.Deaths.Count-aDeath)
+		w.count(&w.state.Deaths, boot.Deaths, -boot.ADeath)
 	}
 	switch {
 	case t.hop.Kind == signals.Rollback:

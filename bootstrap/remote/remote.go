@@ -134,6 +134,17 @@ func (r *Remote) Good(ctx context.Context) (list []string, err error) {
 	return list, nil
 }
 
+// Counted are the commits of a count of the host's, as many as it has counted (boot.CountPrefix).
+func (r *Remote) Counted(ctx context.Context, prefix string) (list []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	tips, err := r.repo.Refs(ctx, prefix)
+	for _, tip := range tips {
+		list = append(list, tip.ID)
+	}
+	return list, err
+}
+
 // Passed reports whether the host has a commit among those whose programs passed a probation.
 func (r *Remote) Passed(ctx context.Context, commit string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)

@@ -46,7 +46,9 @@ var goodFindings = []string{
 	"fsck/good: refs/ward/boot/before/1 is missing before it",
 	"fsck/good: it is no ref of the programs that held",
 	"fsck/good: it is no ref of the programs that held",
+	"fsck/good: it is no ref of the programs that held",
 	"fsck/good: it is no commit that is stored",
+	"fsck/good: refs/ward/boot/trials/D-1/2 is missing before it",
 	"fsck/good: refs/ward/boot/pin/from is missing beside it",
 }
 
@@ -85,7 +87,7 @@ var damages = []struct {
 	{
 		name: "programs that held, and one that fell",
 		damage: func(g *guarded) {
-			for _, ref := range []string{boot.LastGood, boot.GoodRef(1), boot.PassedRef("D-1"), boot.Fallen, boot.PinFrom, boot.PinTo} {
+			for _, ref := range []string{boot.LastGood, boot.GoodRef(1), boot.PassedRef("D-1"), boot.Fallen, boot.PinFrom, boot.PinTo, boot.Prefix + "deaths/1", boot.Prefix + "deaths/2", boot.Prefix + "trials/D-1/1", boot.Prefix + "idle/1"} {
 				g.move(ref, g.tip("refs/heads/main"))
 			}
 		},
@@ -99,6 +101,8 @@ var damages = []struct {
 			g.move(boot.PassedPrefix+"2", main)
 			g.move(boot.LastGood, main)
 			g.move(boot.PinTo, main)
+			g.move(boot.Prefix+"trials/D-1/3", main)
+			g.move(boot.Prefix+"deaths/7", main)
 			tree, _ := g.Output(g.t.Context(), "rev-parse", main+"^{tree}")
 			g.move(boot.Fallen, strings.TrimSpace(string(tree)))
 		},

@@ -8,9 +8,9 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// good proves that the list of the programs that held has no hole, and commits only, as those
-// that passed a probation are: the watcher goes back through the one, and the others open main
-// (BOOT-2, HOOK-4).
+// good proves that the list of the programs that held, and each that counts, has no hole, and commits
+// only, as those that passed a probation are: the watcher goes back through the one and counts by the
+// other, and the others open main (BOOT-2, HOOK-4).
 func (w *workProof) good(ctx context.Context) error {
 	if bare, err := w.repo.Bare(ctx); err != nil || !bare {
 		return err
@@ -35,10 +35,9 @@ func (w *workProof) good(ctx context.Context) error {
 			w.report.add(tip.Name, "fsck/good", drop, "it is no commit that is stored")
 		}
 	}
-	list := boot.GoodRefs()
-	for i, ref := range list[1:] {
-		if there[ref] && !there[list[i]] {
-			w.report.add(ref, "fsck/good", drop, "%s is missing before it", list[i])
+	for _, tip := range tips {
+		if before := boot.Before(tip.Name); before != "" && !there[before] {
+			w.report.add(tip.Name, "fsck/good", drop, "%s is missing before it", before)
 		}
 	}
 	for ref, other := range map[string]string{boot.PinFrom: boot.PinTo, boot.PinTo: boot.PinFrom} {

@@ -34,13 +34,30 @@ const (
 const PassedPrefix = "refs/ward/boot/passed/"
 
 // PassedRef is that of a directive's worker; "" is one that has no directive's lease.
-func PassedRef(directive string) string { return PassedPrefix + cmp.Or(directive, "none") }
+func PassedRef(directive string) string { return PassedPrefix + directiveOr(directive) }
 
-var passedRef = pattern.New("^" + PassedPrefix + `(?:D-[1-9][0-9]{0,8}|none)$`)
+func directiveOr(name string) string { return cmp.Or(name, "none") }
+
+var (
+	passedRef = pattern.New("^" + PassedPrefix + `(?:D-[1-9][0-9]{0,8}|none)$`)
+	countRef  = pattern.New("^" + Prefix + `(?:deaths|idle|trials/(?:D-[1-9][0-9]{0,8}|none))/[1-6]$`)
+)
 
 // IsRef reports whether a ref is one of this package's.
 func IsRef(ref string) bool {
-	return slices.Contains(GoodRefs(), ref) || ref == Fallen || ref == PinFrom || ref == PinTo || passedRef.MatchString(ref)
+	return slices.Contains(GoodRefs(), ref) || ref == Fallen || ref == PinFrom || ref == PinTo || passedRef.MatchString(ref) || countRef.MatchString(ref)
+}
+
+// Before is the ref that a list has before one of its refs, "" for the first, and what is on none.
+func Before(ref string) string {
+	if i := slices.Index(GoodRefs(), ref); i > 0 {
+		return GoodRef(i - 1)
+	}
+	place := len(ref) - 1
+	if !countRef.MatchString(ref) || ref[place] == '1' {
+		return ""
+	}
+	return ref[:place] + string(ref[place]-1)
 }
 
 // MaxGood bounds the list, LastGood with it.

@@ -1,11 +1,13 @@
 // Package lastgood keeps refs/ward/last-good, the commit of main whose program held last,
-// those before it, the one that gave way to one of them, where a rollback went, and those of branches
-// that passed a probation, when the watcher in the fence says so (BOOT-2, BOOT-4).
+// those before it, the one that gave way to one of them, where a rollback went, those of branches
+// that passed a probation, and what is counted of each over containers, when the watcher in the fence
+// says so (BOOT-2, BOOT-4, ONE-2).
 package lastgood
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -226,13 +228,17 @@ func (b Book) Again(ctx context.Context, commit string) error {
 	})
 }
 
-// Forget has the program that gave way tried again, and main run where an agent rolled back, because
-// the PM wants that.
+// Forget has the program that gave way tried again, main run where an agent rolled back, and all
+// counts begin anew, because the PM wants that.
 func (b Book) Forget(ctx context.Context) error {
-	if err := b.unpin(ctx, "launch: reset", func(*git.Repo, string, string) (bool, error) { return true, nil }); err != nil {
+	r := git.Open(b.Bare)
+	err := b.unpin(ctx, "launch: reset", func(*git.Repo, string, string) (bool, error) { return true, nil })
+	for _, of := range []string{boot.Deaths, boot.Idle, boot.Trials} {
+		err = errors.Join(err, forgetCount(ctx, r, boot.Prefix+of+"/"))
+	}
+	if err != nil {
 		return err
 	}
-	r := git.Open(b.Bare)
 	return git.Update(ctx, git.Race{What: boot.Fallen}, func() (bool, error) {
 		fallen, err := r.Ref(ctx, boot.Fallen)
 		if err != nil || fallen == git.Zero {

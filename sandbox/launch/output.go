@@ -42,7 +42,8 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	}
 	for prefix, do := range map[string]func(context.Context, string) error{boot.Booted: held, boot.FellBack: book.FellBack, boot.Again: book.Again,
 		boot.RolledBack: book.RolledBack, boot.Unpinned: book.Unpinned,
-		boot.Passed: func(ctx context.Context, commit string) error { return book.Passed(ctx, commit, w.only) }} {
+		boot.Passed: func(ctx context.Context, commit string) error { return book.Passed(ctx, commit, w.only) },
+		boot.Counts: func(ctx context.Context, said string) error { return book.Counted(ctx, said, w.only) }} {
 		p.Stdout = lastgood.NewWriter(p.Stdout, prefix, func(commit string) error { return do(context.WithoutCancel(ctx), commit) })
 	}
 	sign, _ := strings.CutSuffix(boot.Lives, "\n")

@@ -66,24 +66,33 @@ func (l *launch) lastGood() lastgood.Book {
 }
 
 // worked counts the workers that end without any sign of work, by the program that they ran: an
-// answer made it the one that held last, and after some of them it gives way again (BOOT-2).
+// answer made it the one that held last, and after some of them, of this launch or of one before it
+// that was killed, it gives way again (BOOT-2).
 func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
 	book := l.lastGood()
-	idle := map[string]int{}
 	return func(ctx context.Context, commit string, moved bool) {
-		program, err := book.Program(ctx, commit) // whichever commit has it: reports move main
-		if idle[program]++; err == nil && (moved || program == "") {
-			delete(idle, program)
+		idle := 0
+		var err error
+		if moved {
+			err = book.Works(ctx, commit)
+		} else {
+			idle, err = book.Idle(ctx, commit)
 		}
-		if idle[program] < maxIdle {
+		if idle < maxIdle {
+			if err != nil {
+				l.log.Error().Err(err).Str("commit", commit).Msg("whether its program works is not counted")
+			}
 			return
 		}
-		delete(idle, program)
-		unpinned, earlier := book.Unpinned(ctx, commit), false
-		if earlier, err = book.Earlier(ctx, program); earlier {
+		counted, unpinned, earlier := book.Works(ctx, commit), book.Unpinned(ctx, commit), false
+		program, err := book.Program(ctx, commit)
+		if err == nil {
+			earlier, err = book.Earlier(ctx, program)
+		}
+		if earlier {
 			err = book.FellBack(ctx, commit)
 		}
-		err = errors.Join(err, unpinned)
+		err = errors.Join(err, counted, unpinned)
 		l.log.Error().Err(err).Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, and no directive moves by it")
 	}
 }

@@ -1,0 +1,126 @@
+package bootstrap_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"git-ward/internal/failpoint"
+	"git-ward/protocols/boot"
+)
+
+// told is what the watchers have told the host, but for what there is to count.
+func (s *site) told() string {
+	var told []string
+	for line := range strings.Lines(s.out.String()) {
+		if !strings.HasPrefix(line, boot.Counts) {
+			told = append(told, line)
+		}
+	}
+	return strings.Join(told, "")
+}
+
+// counted writes down what the host would have counted by now of D-1's workers.
+func (s *site) counted() {
+	s.T.Helper()
+	n, commit := map[string]int{}, map[string]string{}
+	for line := range strings.Lines(s.out.String()) {
+		said, is := strings.CutPrefix(line, boot.Counts)
+		if !is {
+			continue
+		}
+		c, err := boot.ParseCount(strings.TrimSuffix(said, "\n"))
+		if err != nil {
+			s.T.Fatal(err)
+		}
+		n[c.Of] += c.By
+		commit[c.Of] = c.Commit
+	}
+	for _, of := range []string{boot.Deaths, boot.Trials} {
+		prefix := boot.CountPrefix(of, "D-1")
+		for _, ref := range strings.Fields(s.Run(s.Bare, "git", "for-each-ref", "--format=%(refname)", prefix)) {
+			s.Run(s.Bare, "git", "update-ref", "-d", ref)
+		}
+		for i := range n[of] {
+			s.Run(s.Bare, "git", "update-ref", boot.CountRef(prefix, i+1), commit[of])
+		}
+	}
+}
+
+// killedIn starts watchers in containers of their own, one after the other, each of which is killed at
+// a point.
+func (s *site) killedIn(containers int, point string) {
+	s.T.Helper()
+	s.env = []string{failpoint.Var + "=" + point + "=kill"}
+	for n := range containers {
+		s.state += strconv.Itoa(n)
+		s.start("--directive", "D-1")
+		s.killedItself()
+		s.endLeftovers()
+		s.counted()
+	}
+	s.env = nil
+	s.state += "-last"
+}
+
+// TestDiesInEachContainer: a container that ends begins no count of deaths anew: the third death of
+// main's program is the last one, whichever containers it had the others in.
+func TestDiesInEachContainer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steadily, `check = "10m"`)
+	first := s.head()
+	s.held(s.main(dies), first)
+	s.killedIn(2, "bootstrap/booted#2")
+	s.start("--directive", "D-1")
+	s.awaitLast(boot.Success, first)
+	if n := s.runs(dies); n != 1 {
+		t.Errorf("it died %d times more: %v", n, s.history())
+	}
+	s.counted()
+	if left := s.Run(s.Bare, "git", "for-each-ref", boot.CountPrefix(boot.Deaths, "")); left != "" {
+		t.Errorf("what gave way is counted still:\n%s", left)
+	}
+}
+
+// TestDiesInItsTurnForAll: an earlier program that gave way in its turn has one try more in each later
+// container, which does not know of it, and not three.
+func TestDiesInItsTurnForAll(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steadily, `check = "10m"`)
+	first := s.head()
+	second := s.main(dies + "# second\n")
+	last := s.main(dies)
+	s.held(second, first)
+	s.Run(s.Bare, "git", "update-ref", boot.Fallen, last)
+	s.start("--directive", "D-1")
+	s.awaitLast(boot.Success, first)
+	s.kill()
+	s.endLeftovers()
+	s.counted()
+	s.state += "-next"
+	s.start("--directive", "D-1")
+	s.awaitLast(boot.Success, first)
+	if n := s.runs(dies + "# second\n"); n != 1 {
+		t.Errorf("it died %d times more: %v", n, s.history())
+	}
+}
+
+// TestProbationInEachContainer: a program in whose probation container after container ends has not
+// passed it.
+func TestProbationInEachContainer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, diligent+diligence, `probation = true`)
+	good := s.head()
+	s.held(good)
+	bad := s.main(diligent + "# it ends its container\n" + diligence)
+	s.killedIn(3, "bootstrap/trial")
+	s.start("--directive", "D-1")
+	s.awaitLast(boot.Success, good)
+	if f := last(s.history(), boot.Failure); f.Commit != bad || !strings.Contains(f.Reason, "probation: the watcher ended 3 times while it ran") {
+		t.Errorf("%v", f)
+	}
+	s.counted()
+	if left := s.Run(s.Bare, "git", "for-each-ref", boot.Prefix+boot.Trials); left != "" {
+		t.Errorf("its trials are counted still:\n%s", left)
+	}
+}

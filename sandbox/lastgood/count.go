@@ -1,0 +1,102 @@
+package lastgood
+
+import (
+	"context"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/boot"
+)
+
+// Counted counts what the watcher in a container of a directive's worker says that there is to count:
+// the next container goes on from there.
+func (b Book) Counted(ctx context.Context, said, directive string) error {
+	c, err := boot.ParseCount(said)
+	if err != nil {
+		return err
+	}
+	is := onBranch
+	if c.Of == boot.Deaths {
+		is = b.inProject
+	}
+	_, err = b.count(ctx, boot.CountPrefix(c.Of, directive), c.Commit, c.By, is)
+	return err
+}
+
+// Idle counts a worker that answered with the program of a commit of main and did nothing, and returns
+// how many have in a row.
+func (b Book) Idle(ctx context.Context, commit string) (n int, err error) {
+	return b.count(ctx, boot.CountPrefix(boot.Idle, ""), commit, 1, b.inProject)
+}
+
+// Works has that count begin anew: a worker with the program of a commit has done something, or it
+// has given way.
+func (b Book) Works(ctx context.Context, commit string) error {
+	_, err := b.count(ctx, boot.CountPrefix(boot.Idle, ""), commit, -boot.MaxCount, b.inProject)
+	return err
+}
+
+// inProject says why a commit is none that the project's branch leads to.
+func (b Book) inProject(ctx context.Context, r *git.Repo, commit string) error {
+	return leadsTo(ctx, r, b.Control.ProjectRef(), commit)
+}
+
+// count makes a list longer or shorter, and returns its new length. Of two that do so at once, one
+// finds that the ref is there already, or gone, and counts again. Another program's list gives way to
+// what is counted, and what another program did is taken off none.
+func (b Book) count(ctx context.Context, prefix, commit string, by int, is func(context.Context, *git.Repo, string) error) (n int, err error) {
+	if by < 0 { // most often there is none, which costs nothing to see
+		if list, err := git.Open(b.Bare).Refs(ctx, prefix); err != nil || len(list) == 0 {
+			return 0, err
+		}
+	}
+	return n, b.move(ctx, commit, "launch: counts", is, func(ctx context.Context, r *git.Repo) (moves []git.RefUpdate, err error) {
+		list, err := r.Refs(ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		stays := len(list)
+		if stays > 0 {
+			was, err := b.program(ctx, r, list[0].ID)
+			if err != nil {
+				return nil, err
+			}
+			switch now, err := b.program(ctx, r, commit); {
+			case err != nil:
+				return nil, err
+			case now != was && by < 0:
+				return nil, nil
+			case now != was:
+				stays = 0
+			}
+		}
+		n = min(max(stays+by, 0), boot.MaxCount)
+		for i := min(stays, n); i < max(n, len(list)); i++ {
+			m := git.RefUpdate{Ref: boot.CountRef(prefix, i+1), Old: git.Zero, New: git.Zero}
+			if i < len(list) {
+				m.Old = list[i].ID
+			}
+			if i < n {
+				m.New = commit
+			}
+			if m.New != m.Old {
+				moves = append(moves, m)
+			}
+		}
+		return moves, nil
+	})
+}
+
+// forgetCount deletes the lists below a prefix.
+func forgetCount(ctx context.Context, r *git.Repo, prefix string) error {
+	return git.Update(ctx, git.Race{What: prefix}, func() (bool, error) {
+		list, err := r.Refs(ctx, prefix)
+		if err != nil || len(list) == 0 {
+			return true, err
+		}
+		var moves []git.RefUpdate
+		for _, tip := range list {
+			moves = append(moves, git.RefUpdate{Ref: tip.Name, Old: tip.ID, New: git.Zero})
+		}
+		return git.Swapped(r.UpdateRefs(ctx, "launch: reset", moves...))
+	})
+}
