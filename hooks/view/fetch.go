@@ -36,10 +36,13 @@ func (s *Source) Fetch(ctx context.Context, dir string, environ []string, more .
 	args := slices.Concat([]string{"fetch", "--quiet", "--no-auto-maintenance", "origin"}, s.names.Fetch(), []string{
 		"+refs/heads/agent/*:refs/remotes/origin/agent/*", uow.RefPrefix + "*:" + uow.RefPrefix + "*",
 		"refs/notes/certificates*:refs/notes/certificates*"}, more)
-	cmd := how.Child(ctx, tree.Dir, args...).Unattended()
 	var text bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &text, &text
-	if err := cmd.Run(); err != nil {
+	if err := s.repo.Overtaken(ctx, func() error {
+		text.Reset()
+		cmd := how.Child(ctx, tree.Dir, args...).Unattended()
+		cmd.Stdout, cmd.Stderr = &text, &text
+		return cmd.Run()
+	}); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -163,7 +163,11 @@ func (u *units) fetch() error {
 	}
 	args := slices.Concat([]string{"fetch", "--quiet", "origin"}, u.names.Fetch(), []string{uow.RefPrefix + "*:" + uow.RefPrefix + "*",
 		"refs/notes/certificates*:refs/notes/certificates*"}, u.also)
-	out, err := u.git(args...)
+	var out string
+	err := u.repo.Overtaken(u.ctx, func() (err error) {
+		out, err = u.git(args...)
+		return err
+	})
 	if err != nil {
 		if u.rewritten = u.moved(); len(u.rewritten) > 0 {
 			u.mended()
