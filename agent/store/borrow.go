@@ -21,7 +21,11 @@ func (c *clone) borrow() error {
 	if err := os.MkdirAll(filepath.Dir(alternates), 0o755); err != nil {
 		return err
 	}
-	return put(alternates, []byte(filepath.Join(c.store.Bare, "objects")+"\n"))
+	lent := filepath.Join(c.store.Bare, "objects") + "\n"
+	if c.lends != "" {
+		lent += c.lends + "\n"
+	}
+	return put(alternates, []byte(lent))
 }
 
 // begin makes the repository if it is not there, and puts right what is broken in it.

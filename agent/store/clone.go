@@ -23,6 +23,7 @@ type clone struct {
 	store     *Store
 	dir       string
 	directive string // whose work it is for, with the records of its units; "" for main's
+	lends     string // objects that it reads beside the remote's, "" for none
 }
 
 func (c *clone) gitDir() string { return filepath.Join(c.dir, ".git") }

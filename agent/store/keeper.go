@@ -106,7 +106,7 @@ func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, erro
 	if w.tip != w.left {
 		k.on = w.tip
 	}
-	k.clone = clone{store: s, dir: filepath.Join(filepath.Dir(w.clone.dir), "."+s.name+".kept")}
+	k.clone = clone{store: s, dir: filepath.Join(filepath.Dir(w.clone.dir), "."+s.name+".kept"), lends: filepath.Join(w.clone.gitDir(), "objects")}
 	k.last = k.start
 	if k.base, err = w.Record.treeOf(ctx, head); err != nil {
 		return nil, err
@@ -295,9 +295,5 @@ func (k *Keeper) ensure(ctx context.Context) error {
 		}
 		k.ready = true
 	}
-	if err := errors.Join(k.clone.ensure(ctx), k.clone.exclude()); err != nil {
-		return err
-	}
-	lent := filepath.Join(k.clone.store.Bare, "objects") + "\n" + filepath.Join(k.work.gitDir(), "objects") + "\n"
-	return put(filepath.Join(k.clone.gitDir(), "objects", "info", "alternates"), []byte(lent))
+	return errors.Join(k.clone.ensure(ctx), k.clone.exclude())
 }
