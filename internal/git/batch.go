@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -46,10 +45,8 @@ type Batch struct {
 	ctx    context.Context
 	repo   *Repo
 	direct *direct
-	cmd    *Child // nil until needed
-	in     io.WriteCloser
-	out    *bufio.Reader
-	errs   beginning
+	child  *reading    // nil until needed
+	unbind func() bool // the end of ctx no longer ends the child
 	broken error
 
 	fetched map[string]ready
@@ -64,34 +61,36 @@ func (r *Repo) Batch(ctx context.Context) *Batch {
 }
 
 func (b *Batch) start() error {
-	if b.cmd != nil {
+	if b.child != nil {
 		return nil
 	}
-	b.cmd = b.repo.reader(b.ctx, batchArgs...)
-	b.cmd.Stderr = &b.errs
-	in, err := b.cmd.StdinPipe()
+	child, err := b.repo.startReading(b.ctx)
 	if err != nil {
 		return err
 	}
-	out, err := b.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	b.in, b.out = in, bufio.NewReaderSize(out, 64<<10)
-	return b.cmd.Start()
+	b.child, b.unbind = child, context.AfterFunc(b.ctx, child.cancel)
+	return nil
 }
 
-// Close ends the child. An error already reported is not reported again.
+// Close ends the child, or leaves it to the next reader (Keep). An error already reported is
+// not reported again.
 func (b *Batch) Close() error {
-	if b.in == nil || b.cmd.Process == nil {
+	child := b.child
+	if child == nil {
 		return nil
 	}
-	b.in.Close()
+	b.child = nil
+	alive := b.unbind()
 	if b.broken != nil {
+		child.in.Close()
+		child.cancel()
 		return nil
 	}
-	if err := b.cmd.Wait(); err != nil {
-		return ChildError(b.ctx, "cat-file", err, b.errs.data)
+	if alive && keeperOf(b.ctx).giveReader(child) {
+		return nil
+	}
+	if err := child.end(); err != nil {
+		return ChildError(b.ctx, "cat-file", err, child.errs.data)
 	}
 	return nil
 }
@@ -192,13 +191,13 @@ func (b *Batch) receive(name string, limit int64) (Object, []byte, error) {
 	}
 	if o.Size > limit {
 		large := &TooLarge{o, limit}
-		b.cmd.Process.Kill()
+		b.child.cmd.Process.Kill()
 		b.fail(large)
 		b.broken = large // whoever asks next hears of it, too, and not of a dead child
 		return o, nil, large
 	}
 	data := make([]byte, o.Size+1)
-	if _, err := io.ReadFull(b.out, data); err != nil {
+	if _, err := io.ReadFull(b.child.out, data); err != nil {
 		return o, nil, b.fail(err)
 	}
 	return o, data[:o.Size], nil
@@ -334,7 +333,8 @@ func (b *Batch) send(verb string, names ...string) error {
 	if err := b.start(); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(b.in, requests.String()); err != nil {
+	b.child.owed += len(names)
+	if _, err := io.WriteString(b.child.in, requests.String()); err != nil {
 		return b.fail(err)
 	}
 	return nil
@@ -342,17 +342,18 @@ func (b *Batch) send(verb string, names ...string) error {
 
 // header reads the first line of an answer.
 func (b *Batch) header(name string) (Object, error) {
-	line, err := b.out.ReadString('\n')
+	line, err := b.child.out.ReadString('\n')
 	for range strings.Count(name, "\n") { // it comes back in the answer that there is none
 		if err == nil && strings.HasPrefix(name, line) {
 			var more string
-			more, err = b.out.ReadString('\n')
+			more, err = b.child.out.ReadString('\n')
 			line += more
 		}
 	}
 	if err != nil {
 		return Object{}, b.fail(err)
 	}
+	b.child.owed--
 	line = line[:len(line)-1]
 	// The answer is "<id> <kind> <size>" or "<name> missing|ambiguous".
 	if rest, ok := strings.CutPrefix(line, name+" "); ok && !strings.Contains(rest, " ") {
@@ -371,13 +372,13 @@ func (b *Batch) header(name string) (Object, error) {
 
 // fail marks the batch dead and finds out why the child ended.
 func (b *Batch) fail(err error) error {
-	b.in.Close()
-	if b.cmd.ProcessState == nil {
-		if waitErr := b.cmd.Wait(); waitErr != nil {
+	b.child.in.Close()
+	if b.child.cmd.ProcessState == nil {
+		if waitErr := b.child.cmd.Wait(); waitErr != nil {
 			err = waitErr
 		}
 	}
-	b.broken = ChildError(b.ctx, "cat-file", err, b.errs.data)
+	b.broken = ChildError(b.ctx, "cat-file", err, b.child.errs.data)
 	return b.broken
 }
 

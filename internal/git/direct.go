@@ -202,6 +202,9 @@ func (d *direct) find(name string) (id string, ok bool, err error) {
 
 // head is what HEAD holds: the name of a ref, or an id, mostly.
 func (d *direct) head() (string, error) {
+	if info, err := os.Lstat(d.dir + "/HEAD"); err != nil || !info.Mode().IsRegular() { // it was a link once
+		return "", err
+	}
 	data, err := readRegular(d.dir+"/HEAD", maxNames)
 	if len(data) > maxNames {
 		return "", err

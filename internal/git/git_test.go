@@ -83,7 +83,7 @@ func TestWriteAndReadObjects(t *testing.T) {
 	if _, _, err := batch.Read(id, 1000); err != nil { // still alive
 		t.Error(err)
 	}
-	batch.cmd.Process.Kill()
+	batch.child.cmd.Process.Kill()
 	if _, err := batch.Info(strings.Repeat("1", 40)); err == nil || !strings.Contains(err.Error(), "signal: killed") {
 		t.Errorf("a killed child is not named: %v", err)
 	}

@@ -29,13 +29,14 @@ func (r *Repo) Refs(ctx context.Context, prefix string) ([]Tip, error) {
 	return all, nil
 }
 
+// maxNote is the most that Note reads, in bytes.
+const maxNote = 64 << 20
+
 // Note is an object's note of a notes ref (git-notes(1)); nil when there is none.
 func (r *Repo) Note(ctx context.Context, ref, object string) ([]byte, error) {
-	out, err := r.Output(ctx, "notes", "--ref="+ref, "show", object)
-	if SaidNo(err) {
-		return nil, nil
-	}
-	return out, err
+	reader := r.Reader(ctx)
+	defer reader.Close()
+	return reader.Note(ref, object, maxNote)
 }
 
 // AppendNote adds a line to an object's note, in Ward's name. Git itself retries

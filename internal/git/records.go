@@ -3,10 +3,13 @@ package git
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 )
 
 // maxRecord bounds one record of Records, in bytes.
@@ -32,10 +35,71 @@ func (r *Repo) Has(ctx context.Context, commit string, paths ...string) (bool, e
 	return found == len(paths), nil
 }
 
-// Tree yields the entries of a commit's tree, or those of some paths, in the form of
-// git ls-tree.
+// Tree yields the entries of a commit's tree, or those of some paths without wildcards, in
+// the form of git ls-tree.
 func (r *Repo) Tree(ctx context.Context, commit string, paths ...string) iter.Seq2[string, error] {
+	if list, ok := r.plainTree(ctx, commit, paths); ok {
+		return func(yield func(string, error) bool) {
+			for _, e := range list {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
 	return r.Records(ctx, append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, paths...)...)
+}
+
+// plainTree is what Tree says of trees that are as git would write them, read through a
+// Batch. With ok false, git has to be asked.
+func (r *Repo) plainTree(ctx context.Context, commit string, paths []string) (list []string, ok bool) {
+	batch := r.Batch(ctx)
+	defer batch.Close()
+	read := func(name string) ([]Entry, error) {
+		_, data, err := batch.Read(name, maxTree)
+		if err != nil {
+			return nil, err
+		}
+		return ParseTree(data)
+	}
+	top, err := read(commit + "^{tree}")
+	if err != nil {
+		return nil, false
+	}
+	if len(paths) == 0 {
+		for _, e := range top {
+			list = append(list, e.line(e.Name))
+		}
+		return list, true
+	}
+	below := map[string][]Entry{} // by the trees' ids
+	for _, path := range paths {
+		entries := top
+		for name, rest, deeper := strings.Cut(path, "/"); ; name, rest, deeper = strings.Cut(rest, "/") {
+			i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name })
+			if i < 0 || deeper && !entries[i].IsDir() {
+				break
+			}
+			if !deeper {
+				list = append(list, entries[i].line(path))
+				break
+			}
+			id := entries[i].ID
+			if entries = below[id]; entries == nil {
+				if entries, err = read(id); err != nil {
+					return nil, false
+				}
+				below[id] = entries
+			}
+		}
+	}
+	return list, true
+}
+
+// line is the entry as git ls-tree prints it.
+func (e Entry) line(path string) string {
+	kind := map[Mode]string{ModeDir: "tree", ModeGitlink: "commit"}[e.Mode]
+	return fmt.Sprintf("%06o %s %s\t%s", uint32(e.Mode), cmp.Or(kind, "blob"), e.ID, path)
 }
 
 // maxLine bounds one line of Lines, in bytes: what a blob may be, and more.

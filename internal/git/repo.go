@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -77,27 +76,6 @@ func FromHook(getenv func(string) string) (*Repo, error) {
 		}
 	}
 	return r, nil
-}
-
-// Bare reports whether the repository has no working tree. Git is asked, because a working
-// tree's .git may lead anywhere.
-func (r *Repo) Bare(ctx context.Context) (bool, error) {
-	out, err := r.Output(ctx, "rev-parse", "--is-bare-repository")
-	return strings.TrimSpace(string(out)) == "true", err
-}
-
-// Settings are the repository's own, without those of files that it includes: values by key,
-// as git prints it, with section and variable in lower case (git-config(1)).
-func (r *Repo) Settings(ctx context.Context) (map[string][]string, error) {
-	all := map[string][]string{}
-	for line, err := range r.Records(ctx, "config", "--local", "-z", "--list") {
-		if err != nil {
-			return nil, err
-		}
-		key, value, _ := strings.Cut(line, "\n")
-		all[key] = append(all[key], value)
-	}
-	return all, nil
 }
 
 // Environ is the scrubbed environment of every git child on the host (GIT-5):

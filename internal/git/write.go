@@ -261,14 +261,28 @@ func (r *Repo) Direct(ctx context.Context, rev string) (id string, ok bool) {
 	return id, ok && err == nil
 }
 
+// Head is the full name of the branch that HEAD names, "" where it names a commit itself.
+func (r *Repo) Head(ctx context.Context) (string, error) {
+	if d := r.directReader(); d != nil && ctx.Err() == nil {
+		head, err := d.head()
+		if _, ok, no := d.ref(head); err == nil && ok && no == nil {
+			return head, nil
+		}
+	}
+	out, err := r.Output(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if SaidNo(err) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
 // Commit is the full id of the commit that a revision names (gitrevisions(7)).
 func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
-	if id, ok := r.Direct(ctx, rev+"^{commit}"); ok && id != "" {
-		return id, nil
-	}
-	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
-	if err != nil {
+	batch := r.Batch(ctx)
+	defer batch.Close()
+	o, err := batch.Info(rev + "^{commit}")
+	if errors.Is(err, ErrMissing) {
 		return "", fmt.Errorf("%q is not a commit of %s", rev, r.Dir)
 	}
-	return strings.TrimSpace(string(out)), nil
+	return o.ID, err
 }

@@ -1,0 +1,149 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Keep is a context whose readers and movers leave their child to the next one, until done
+// is called: for a process that asks the same repositories again and again, each time for a
+// few objects. A child costs more than a hundred objects.
+func Keep(ctx context.Context) (kept context.Context, done func()) {
+	k := &keeper{readers: map[string]*reading{}, movers: map[string]*mover{}, said: map[string]said{}}
+	return context.WithValue(ctx, keeperKey{}, k), k.end
+}
+
+type keeperKey struct{}
+
+// keeper has the children that nobody uses at the moment, one of a kind.
+type keeper struct {
+	mu      sync.Mutex
+	ended   bool
+	readers map[string]*reading // by repository and environment
+	movers  map[string]*mover   // by repository, environment and text for the reflog
+	said    map[string]said     // what repositories say of themselves, by their directories
+}
+
+// keeperOf is nil where nothing is kept.
+func keeperOf(ctx context.Context) *keeper {
+	k, _ := ctx.Value(keeperKey{}).(*keeper)
+	return k
+}
+
+func (k *keeper) end() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ended = true
+	for _, r := range k.readers {
+		r.end()
+	}
+	for _, m := range k.movers {
+		m.end()
+	}
+	clear(k.readers)
+	clear(k.movers)
+}
+
+// apart is a context that a kept child lives by. It does not end with that of who started it.
+func apart(ctx context.Context) (own context.Context, cancel context.CancelFunc) {
+	return context.WithCancel(context.WithoutCancel(ctx))
+}
+
+// reading is a `git cat-file --batch-command` child.
+type reading struct {
+	cmd    *Child
+	in     io.WriteCloser
+	out    *bufio.Reader
+	errs   beginning
+	owed   int    // answers that are still to come
+	of     string // the repository and the environment that it is started with
+	marks  []Mark // how that looked then
+	cancel context.CancelFunc
+}
+
+// startReading starts the child, or takes the one that is kept.
+func (r *Repo) startReading(ctx context.Context) (*reading, error) {
+	k := keeperOf(ctx)
+	if k == nil || len(r.quarantine) > 0 || r.Limits.CPU > 0 {
+		return r.newReading(ctx, func() {})
+	}
+	marks := r.objectMarks()
+	of := strings.Join(append([]string{r.Dir}, r.reader(ctx, batchArgs...).Env...), "\x00")
+	if old := k.takeReader(of); old != nil {
+		if slices.Equal(old.marks, marks) {
+			return old, nil
+		}
+		old.end()
+	}
+	own, cancel := apart(ctx)
+	n, err := r.newReading(own, cancel)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	n.of, n.marks = of, marks
+	return n, nil
+}
+
+func (r *Repo) newReading(ctx context.Context, cancel context.CancelFunc) (*reading, error) {
+	n := &reading{cmd: r.reader(ctx, batchArgs...), cancel: cancel}
+	n.cmd.Stderr = &n.errs
+	in, err := n.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := n.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	n.in, n.out = in, bufio.NewReaderSize(out, 64<<10)
+	return n, n.cmd.Start()
+}
+
+// objectMarks are of what a child looks at once: packs that were made since it finds, but it
+// holds on to those that are gone, and of a new directory to borrow from it does not hear.
+func (r *Repo) objectMarks() (marks []Mark) {
+	d := r.directReader()
+	if d == nil {
+		return nil
+	}
+	same := fileMark{inode: markFile(r.Dir).inode} // files come and go in the directory
+	marks = append(marks, Mark{same, markFile(r.Dir + "/config")})
+	for _, dir := range d.objects {
+		marks = append(marks, Mark{markFile(dir + "/pack"), markFile(dir + "/info/alternates")})
+	}
+	return marks
+}
+
+func (k *keeper) takeReader(of string) *reading {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.readers[of]
+	delete(k.readers, of)
+	return r
+}
+
+// giveReader keeps a child for the next reader, and reports whether it does.
+func (k *keeper) giveReader(r *reading) bool {
+	if k == nil || r.of == "" || r.owed != 0 {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended || k.readers[r.of] != nil {
+		return false
+	}
+	k.readers[r.of] = r
+	return true
+}
+
+// end ends the child. It has no more to say.
+func (r *reading) end() error {
+	defer r.cancel()
+	r.in.Close()
+	return r.cmd.Wait()
+}

@@ -1,0 +1,109 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// mover is a `git update-ref --stdin` child for transactions one after the other.
+type mover struct {
+	cmd    *Child
+	in     io.WriteCloser
+	out    *bufio.Reader
+	errs   beginning
+	cancel context.CancelFunc
+}
+
+// MoveRef moves a ref in a repository with an environment of the caller's, as Command has it:
+// a transaction of its own, with a text for the reflog. Moves of one kind share a child where
+// children are kept (Keep). The error is that of git.ChildError.
+func MoveRef(ctx context.Context, dir string, env []string, reflog string, update RefUpdate) error {
+	k := keeperOf(ctx)
+	of := strings.Join(append([]string{dir, reflog}, env...), "\x00")
+	m, err := k.takeMover(ctx, of, dir, env, reflog)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, m.cancel)
+	err = m.move(update)
+	if stop() && err == nil && k.giveMover(of, m) {
+		return nil
+	}
+	if ended := m.end(); err != nil {
+		err = ChildError(ctx, "update-ref", errors.Join(ended, err), m.errs.data)
+	}
+	return err
+}
+
+func (k *keeper) takeMover(ctx context.Context, of, dir string, env []string, reflog string) (*mover, error) {
+	if k != nil {
+		k.mu.Lock()
+		m := k.movers[of]
+		delete(k.movers, of)
+		k.mu.Unlock()
+		if m != nil {
+			return m, nil
+		}
+	}
+	own, cancel := apart(ctx)
+	m := &mover{cmd: Command(own, dir, env, "update-ref", "-m", reflog, "--stdin", "-z"), cancel: cancel}
+	m.cmd.Stderr = &m.errs
+	in, err := m.cmd.StdinPipe()
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	out, err := m.cmd.StdoutPipe()
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	m.in, m.out = in, bufio.NewReader(out)
+	if err = m.cmd.Start(); err != nil {
+		cancel()
+	}
+	return m, err
+}
+
+// giveMover keeps a child for the next move, and reports whether it does.
+func (k *keeper) giveMover(of string, m *mover) bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended || k.movers[of] != nil {
+		return false
+	}
+	k.movers[of] = m
+	return true
+}
+
+// move makes one transaction. After an error the child is at its end.
+func (m *mover) move(u RefUpdate) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "start\x00update %s\x00%s\x00%s\x00commit\x00", u.Ref, u.New, u.Old)
+	if _, err := m.in.Write(b.Bytes()); err != nil {
+		return err
+	}
+	for _, want := range []string{"start: ok\n", "commit: ok\n"} { // git-update-ref(1)
+		if line, err := m.out.ReadString('\n'); err != nil {
+			return err
+		} else if line != want {
+			return fmt.Errorf("unexpected answer %q", line)
+		}
+	}
+	return nil
+}
+
+// end ends the child. A transaction that it has not committed is none.
+func (m *mover) end() error {
+	defer m.cancel()
+	m.in.Close()
+	return m.cmd.Wait()
+}
