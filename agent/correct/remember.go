@@ -50,18 +50,15 @@ func (l Left) String() string {
 // The directives take turns, the newest of each first, so that one that pushes very many fills no
 // other's share. What there was no room for is left.
 func Remember(ctx context.Context, t *worktree.Tree) (list []lesson.Lesson, left Left, err error) {
-	if _, err := t.Git(ctx, "rev-parse", "--verify", "--quiet", NotesRef); err != nil {
-		if git.SaidNo(err) {
-			return nil, nil, nil
-		}
+	repo, err := t.Repo(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tip, err := repo.Ref(ctx, NotesRef); err != nil || tip == git.Zero {
 		return nil, nil, err
 	}
 	left = Left{}
 	notes, err := notesInTurn(ctx, t, left)
-	if err != nil {
-		return nil, nil, err
-	}
-	repo, err := t.Repo(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

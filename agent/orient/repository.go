@@ -50,10 +50,10 @@ func repository(ctx context.Context, o Options) (*Repository, error) {
 	t := o.Tree
 	r := &Repository{}
 	var err error
-	if r.Commit, err = t.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+	if r.Branch, r.Commit, err = t.Head(ctx); err != nil {
 		return nil, errors.New("the branch has no commit yet")
 	}
-	r.Branch, _ = t.Git(ctx, "symbolic-ref", "--short", "--quiet", "HEAD") // detached: none
+	r.Branch = strings.TrimPrefix(r.Branch, "refs/heads/")
 	if r.Artifacts, err = artifacts(ctx, t); err != nil {
 		return nil, err
 	}

@@ -50,17 +50,16 @@ func (u *run) commit(ctx context.Context, p point, message string) error {
 // sameBranch refuses to go on where a command has led HEAD elsewhere. Commits that
 // a command made on the branch are taken over.
 func (u *run) sameBranch(ctx context.Context) error {
-	branch, _ := u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if branch != u.branch {
+	branch, head, err := u.deps.Tree.Head(ctx)
+	if err != nil || branch != u.branch {
 		return fmt.Errorf("the step left the working tree on %s, not on %s", short(branch), short(u.branch))
 	}
 	known := &u.head
 	if u.deps.Record != nil {
 		known = &u.tip
 	}
-	head, err := u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if err != nil || head == *known {
-		return err
+	if head == *known {
+		return nil
 	}
 	if _, err := u.deps.Tree.Git(ctx, "merge-base", "--is-ancestor", *known, head); err != nil {
 		return fmt.Errorf("the step took commits off %s", short(u.branch))

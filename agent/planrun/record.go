@@ -93,8 +93,7 @@ func (u *run) takeUp(ctx context.Context) ([]done, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.branch, _ = u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if u.tip, err = u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+	if u.branch, u.tip, err = u.deps.Tree.Head(ctx); err != nil {
 		return nil, err
 	}
 	return steps, u.restore(ctx)
@@ -160,13 +159,17 @@ func (u *run) recorded(ctx context.Context) ([]done, error) {
 // restore makes the index and the working tree those of the last step, and the branch
 // what it was after it.
 func (u *run) restore(ctx context.Context) error {
-	if u.branch != "" {
+	branch, tip, err := u.deps.Tree.Head(ctx)
+	if err != nil || branch != u.branch && u.branch != "" {
 		if _, err := u.deps.Tree.Git(ctx, "symbolic-ref", "HEAD", u.branch); err != nil {
 			return err
 		}
+		tip = ""
 	}
-	if _, err := u.deps.Tree.Git(ctx, "update-ref", "HEAD", u.tip); err != nil {
-		return err
+	if tip != u.tip {
+		if _, err := u.deps.Tree.Git(ctx, "update-ref", "HEAD", u.tip); err != nil {
+			return err
+		}
 	}
 	return Restore(ctx, u.deps.Tree, u.head)
 }

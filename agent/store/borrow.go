@@ -40,15 +40,34 @@ func (c *clone) begin(ctx context.Context) error {
 // git runs git in the working tree. It fails, too, for an object that the remote has freed;
 // then the clone is mended, and it is done again. Of exit 1, an answer of most commands, git
 // fetch makes a failure.
-func (c *clone) git(ctx context.Context, args ...string) (string, error) {
-	out, err := c.plainly(ctx, args...)
-	if err == nil || ctx.Err() != nil || git.SaidNo(err) && args[0] != "fetch" || c.store.Bare == "" {
-		return out, err
+func (c *clone) git(ctx context.Context, args ...string) (out string, err error) {
+	err = c.mending(ctx, func() error {
+		out, err = c.plainly(ctx, args...)
+		return err
+	}, func(err error) bool { return git.SaidNo(err) && args[0] != "fetch" })
+	return out, err
+}
+
+// moveRef moves a ref of the clone.
+func (c *clone) moveRef(ctx context.Context, reflog string, update git.RefUpdate) error {
+	return c.mending(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+		defer cancel()
+		return git.MoveRef(ctx, c.dir, c.store.Environ(), reflog, update)
+	}, git.SaidNo)
+}
+
+// mending does something again where it fails, with another error than an answer, and the
+// clone had to be mended.
+func (c *clone) mending(ctx context.Context, do func() error, answer func(error) bool) error {
+	err := do()
+	if err == nil || ctx.Err() != nil || answer(err) || c.store.Bare == "" {
+		return err
 	}
 	if mended, no := c.mend(ctx); no != nil || !mended {
-		return out, errors.Join(err, no)
+		return errors.Join(err, no)
 	}
-	return c.plainly(ctx, args...)
+	return do()
 }
 
 func (c *clone) plainly(ctx context.Context, args ...string) (string, error) {

@@ -245,18 +245,22 @@ func (c *clone) remote(ctx context.Context, branch string) (string, error) {
 
 // resolve is the commit that a revision names, "" when it names none.
 func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
-	if id, ok := c.repo().Direct(ctx, revision+"^{commit}"); ok {
-		return id, nil
-	}
-	id, err := c.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
-	if git.SaidNo(err) {
+	batch := c.repo().Batch(ctx)
+	defer batch.Close()
+	o, err := batch.Info(revision + "^{commit}")
+	if errors.Is(err, git.ErrMissing) {
 		return "", nil
 	}
-	return id, err
+	return o.ID, err
 }
 
 // isAncestor reports whether old is in the history of new, or is new.
 func (c *clone) isAncestor(ctx context.Context, old, new string) (bool, error) {
+	if git.IsID(old) { // mostly it is the same commit, by its id or by a name of it
+		if tip, err := c.resolve(ctx, new); err == nil && tip == old {
+			return true, nil
+		}
+	}
 	_, err := c.git(ctx, "merge-base", "--is-ancestor", old, new)
 	if git.SaidNo(err) {
 		return false, nil

@@ -67,19 +67,22 @@ func (x index) git(ctx context.Context, args ...string) (string, error) {
 
 // leaveOut puts paths back to what a commit has there.
 func (x index) leaveOut(ctx context.Context, from string, paths []string) error {
-	for _, path := range paths {
-		if _, err := x.git(ctx, "rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", ":(top,literal)"+path); err != nil {
-			return err
-		}
-		out, err := x.git(ctx, "ls-tree", "-r", "-z", "--full-tree", from, "--", ":(top,literal)"+path)
-		if err != nil || out == "" {
-			continue // there is nothing of that name
-		}
-		if _, err := x.tree.GitInput(ctx, []string{"GIT_INDEX_FILE=" + x.path}, []byte(strings.TrimRight(out, "\x00")+"\x00"), "update-index", "-z", "--index-info"); err != nil {
-			return err
-		}
+	if len(paths) == 0 {
+		return nil
 	}
-	return nil
+	var specs []string
+	for _, path := range paths {
+		specs = append(specs, ":(top,literal)"+path)
+	}
+	if _, err := x.git(ctx, append([]string{"rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--"}, specs...)...); err != nil {
+		return err
+	}
+	out, err := x.git(ctx, append([]string{"ls-tree", "-r", "-z", "--full-tree", from, "--"}, specs...)...)
+	if err != nil || out == "" {
+		return nil // there is nothing of those names
+	}
+	_, err = x.tree.GitInput(ctx, []string{"GIT_INDEX_FILE=" + x.path}, []byte(strings.TrimRight(out, "\x00")+"\x00"), "update-index", "-z", "--index-info")
+	return err
 }
 
 // Keep commits what Changed finds on a commit of the work, and returns the new commit; the
@@ -100,16 +103,29 @@ func (w *Work) Keep(ctx context.Context, from, head string, without ...string) (
 			return "", nil, err
 		}
 	}
-	for _, args := range [][]string{{"symbolic-ref", "HEAD", "refs/heads/" + w.Branch}, {"update-ref", "refs/heads/" + w.Branch, head}} {
-		if _, err := w.clone.git(ctx, args...); err != nil {
-			return "", nil, err
-		}
+	if err := w.toBranch(ctx, head); err != nil {
+		return "", nil, err
 	}
 	if len(changes) == 0 {
 		return from, nil, nil
 	}
 	kept, err = w.keptCommit(ctx, tree, from)
 	return kept, changes, err
+}
+
+// toBranch puts HEAD on the branch, and the branch at a commit, where they are not there.
+func (w *Work) toBranch(ctx context.Context, commit string) error {
+	branch := "refs/heads/" + w.Branch
+	if on, err := w.clone.repo().Head(ctx); err != nil || on != branch {
+		if _, err := w.clone.git(ctx, "symbolic-ref", "HEAD", branch); err != nil {
+			return err
+		}
+	}
+	if at, err := w.clone.repo().Ref(ctx, branch); err == nil && at == commit {
+		return nil
+	}
+	_, err := w.clone.git(ctx, "update-ref", branch, commit)
+	return err
 }
 
 // Amid lets the plan at a path go on with a tree that was changed between two of its steps:

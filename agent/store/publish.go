@@ -69,8 +69,8 @@ func (w *Work) ready(ctx context.Context) error {
 
 // committable refuses a working tree that cannot be committed as it is meant.
 func (w *Work) committable(ctx context.Context) error {
-	head, err := w.clone.git(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil && !git.SaidNo(err) {
+	head, err := w.clone.repo().Head(ctx)
+	if err != nil {
 		return err
 	}
 	if head != "refs/heads/"+w.Branch {

@@ -114,7 +114,7 @@ func (r *Record) moveTo(ctx context.Context, commit, tree string) error {
 	if old == "" {
 		old = git.Zero
 	}
-	if _, err := r.work.clone.git(ctx, "update-ref", "-m", "ward: record", r.Ref(), commit, old); err != nil {
+	if err := r.work.clone.moveRef(ctx, "ward: record", git.RefUpdate{Ref: r.Ref(), Old: old, New: commit}); err != nil {
 		return err
 	}
 	r.tip, r.tree = commit, tree

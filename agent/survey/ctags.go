@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"git-ward/internal/process"
@@ -27,18 +28,26 @@ const (
 	tagOutput = 64 << 20
 )
 
-// findTagger is nil where there is none, or another ctags.
+// taggers has what findTagger found, by the program's path.
+var taggers sync.Map
+
+// findTagger is nil where there is none, or another ctags. A program is asked once.
 func findTagger(ctx context.Context) *tagger {
 	program, err := exec.LookPath("ctags")
 	if err != nil {
 		return nil
+	}
+	if t, ok := taggers.Load(program); ok {
+		return t.(*tagger)
 	}
 	out, err := runTagger(ctx, tagTime, "/", program, "", "--options=NONE", "--version")
 	version, _, _ := strings.Cut(out, "\n")
 	if err != nil || !strings.Contains(version, "Universal Ctags") {
 		return nil
 	}
-	return &tagger{program, version}
+	t := &tagger{program, version}
+	taggers.Store(program, t)
+	return t
 }
 
 // run gives the symbols of files, by path, in the order in which ctags met them.

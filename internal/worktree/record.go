@@ -27,13 +27,20 @@ func (t *Tree) RecordDir(ctx context.Context) (string, error) {
 	if t.record != nil {
 		return *t.record, nil
 	}
-	dir, err := t.Git(ctx, "config", "--local", "--get", recordKey)
-	switch {
-	case git.SaidNo(err):
-		dir = ""
-	case err != nil:
+	repo, err := t.Repo(ctx)
+	if err != nil {
 		return "", err
-	case dir != RecordDir:
+	}
+	settings, err := repo.Settings(ctx)
+	if err != nil {
+		return "", err
+	}
+	values := settings[recordKey]
+	var dir string
+	if len(values) > 0 {
+		dir = values[len(values)-1]
+	}
+	if len(values) > 0 && dir != RecordDir {
 		return "", diag.Hint(fmt.Errorf("git config %s is %q, which it cannot be", recordKey, dir), "git config --unset %s", recordKey)
 	}
 	t.record = &dir

@@ -57,6 +57,11 @@ func Find(dir string) (*Tree, error) {
 
 // Repo is the tree's repository, by its git directory.
 func (t *Tree) Repo(ctx context.Context) (*git.Repo, error) {
+	if t.repo == nil && t.Env != nil { // an agent's, which is as git init makes it
+		if info, err := os.Lstat(filepath.Join(t.Dir, ".git")); err == nil && info.IsDir() {
+			t.repo = git.Open(filepath.Join(t.Dir, ".git"))
+		}
+	}
 	if t.repo == nil {
 		dir, err := t.Git(ctx, "rev-parse", "--absolute-git-dir")
 		if err != nil {
@@ -65,6 +70,20 @@ func (t *Tree) Repo(ctx context.Context) (*git.Repo, error) {
 		t.repo = git.Open(dir)
 	}
 	return t.repo, nil
+}
+
+// Head is the full name of the branch that the tree is on, "" for none, and the commit that
+// HEAD is.
+func (t *Tree) Head(ctx context.Context) (branch, commit string, err error) {
+	repo, err := t.Repo(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if branch, err = repo.Head(ctx); err != nil {
+		return "", "", err
+	}
+	commit, err = repo.Commit(ctx, "HEAD")
+	return branch, commit, err
 }
 
 // Git runs git at the top and returns its output without the last line end.

@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/lease"
 )
@@ -74,6 +75,8 @@ func run(ctx context.Context, env *cli.Env) error {
 	if name != "" {
 		set.Config.Model.Name = name
 	}
+	ctx, done := git.Keep(ctx)
+	defer done()
 	err = worker.Run(ctx, set)
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted; start the agent again to go on")
