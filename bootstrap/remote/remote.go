@@ -96,11 +96,11 @@ func (r *Remote) first(ctx context.Context, refs ...string) (string, error) {
 func (r *Remote) peel(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	out, err := r.repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", id+"^{commit}")
+	commit, err := r.repo.Commit(ctx, id)
 	if err != nil {
 		return "", ErrNotFound
 	}
-	return strings.TrimSpace(string(out)), nil
+	return commit, nil
 }
 
 // Code names what of a commit's tree can run (boot.Program).

@@ -189,13 +189,19 @@ func (t *Trees) update(ctx context.Context, dir, commit string) error {
 	if _, err := t.git(ctx, dir, append(fetch, "--prune", t.Bare, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")...); err != nil {
 		return err
 	}
-	if _, err := t.git(ctx, dir, "cat-file", "-e", commit+"^{commit}"); err != nil {
-		// It is on no branch or tag, such as last-good after main was rewritten.
-		if _, err := t.git(ctx, dir, append(fetch, t.Bare, "+"+boot.LastGood+":"+boot.LastGood, "+"+boot.BeforePrefix+"*:"+boot.BeforePrefix+"*")...); err != nil {
-			return err
-		}
+	checkout := []string{"checkout", "--quiet", "--force", "--detach", commit, "--"}
+	_, err := t.git(ctx, dir, checkout...)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	_, err := t.git(ctx, dir, "checkout", "--quiet", "--force", "--detach", commit, "--")
+	if _, missing := t.git(ctx, dir, "cat-file", "-e", commit+"^{commit}"); missing == nil {
+		return err
+	}
+	// It is on no branch or tag, such as last-good after main was rewritten.
+	if _, err := t.git(ctx, dir, append(fetch, t.Bare, "+"+boot.LastGood+":"+boot.LastGood, "+"+boot.BeforePrefix+"*:"+boot.BeforePrefix+"*")...); err != nil {
+		return err
+	}
+	_, err = t.git(ctx, dir, checkout...)
 	return err
 }
 

@@ -121,6 +121,8 @@ func openClaim(reader state.Reader, u state.Unit) (claim *uow.Record, again bool
 // judge runs a claim and writes the verdict as a note.
 func (j *Judge) judge(ctx context.Context, r request) error {
 	start := time.Now()
+	ctx, kept := git.Keep(ctx)
+	defer kept()
 	attended, done := j.attend(ctx, r)
 	defer done()
 	var v loop.Verdict

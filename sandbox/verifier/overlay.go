@@ -305,8 +305,10 @@ func indexInfo(changes map[string]string) []byte {
 // --index-info`, by way of an index of its own.
 func writeTree(ctx context.Context, repo *git.Repo, commit string, changes []byte) (string, error) {
 	if len(changes) == 0 {
-		out, err := repo.Output(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
-		return strings.TrimSpace(string(out)), err
+		batch := repo.Batch(ctx)
+		defer batch.Close()
+		o, err := batch.Info(commit + "^{tree}")
+		return o.ID, err
 	}
 	dir, err := scratch.Make("", "verify-")
 	if err != nil {
