@@ -81,6 +81,10 @@ func (v Verdict) Against() (list []Doubt) {
 	if v.RewrittenNot != "" {
 		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.RewrittenNot})
 	}
+	of("file that a command opened without the work, and not with it", "files that commands opened without the work, and not with it", v.NotOpened)
+	if v.NotOpenedWhy != "" {
+		list = append(list, Doubt{One: "what the commands no longer open is not known: " + v.NotOpenedWhy})
+	}
 	if v.HeldBefore() {
 		list = append(list, Doubt{One: "every criterion held before the work"})
 	}

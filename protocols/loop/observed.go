@@ -12,6 +12,11 @@ type Observed struct {
 	// does not write to without the work. RewrittenNot is why it may be any of them.
 	Rewritten    []string `json:"rewritten,omitempty"`
 	RewrittenNot string   `json:"rewritten_not,omitempty"`
+	// NotOpened are files of the project's that are no sources and that a command opened without
+	// the work, and not with it: the work may lead it past what it checks by. NotOpenedWhy is why
+	// it may be more of them.
+	NotOpened    []string `json:"not_opened,omitempty"`
+	NotOpenedWhy string   `json:"not_opened_why,omitempty"`
 	// Lost are tests that ran to their end without the work and, by what their runner prints,
 	// do not with it (PROOF-4).
 	Lost []string `json:"lost,omitempty"`
@@ -26,7 +31,7 @@ type Observed struct {
 
 // listed is what a verdict's line keeps of it.
 func (o Observed) listed() Observed {
-	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.Lost, &o.Whatever} {
+	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.NotOpened, &o.Lost, &o.Whatever} {
 		*list = listed(*list)
 	}
 	return o

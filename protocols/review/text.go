@@ -162,7 +162,7 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.Lost)+v.Comparisons == 0 && v.Process == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.NotOpened)+len(v.NotOpenedWhy)+len(v.Lost)+v.Comparisons == 0 && v.Process == "" {
 		return
 	}
 	p.gap()
@@ -192,6 +192,12 @@ func (r *Review) deviations(p *page) {
 	}
 	if v.RewrittenNot != "" {
 		p.add(Warn, "  what the commands rewrote is not known: %s", diag.Untrusted(v.RewrittenNot))
+	}
+	for _, path := range v.NotOpened {
+		p.add(Warn, "  a command opens it without this work, and no longer with it: %s", diag.Untrusted(path))
+	}
+	if v.NotOpenedWhy != "" {
+		p.add(Warn, "  what the commands no longer open is not known: %s", diag.Untrusted(v.NotOpenedWhy))
 	}
 	for _, path := range v.NeverOpened {
 		p.add(Plain, "  changed, and opened by no command: %s", diag.Untrusted(path))

@@ -217,6 +217,12 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	if f.RewrittenNot != "" {
 		fmt.Fprintf(w, "what the commands rewrote is not known: %s\n", diag.Clean(f.RewrittenNot))
 	}
+	for _, path := range f.NotOpened {
+		fmt.Fprintf(w, "opened without the work, and not with it: %s\n", diag.Clean(path))
+	}
+	if f.NotOpenedWhy != "" {
+		fmt.Fprintf(w, "what the commands no longer open is not known: %s\n", diag.Clean(f.NotOpenedWhy))
+	}
 	for _, path := range f.NeverOpened {
 		fmt.Fprintf(w, "opened by no command: %s\n", diag.Clean(path))
 	}

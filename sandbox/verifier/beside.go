@@ -110,7 +110,7 @@ const maxKept = 64
 func (k *kept) serves(job *Job) bool {
 	covers := func(have, want []string) bool { return len(want) == 0 || slices.Equal(have, want) }
 	return k.job.Commit == job.Commit && k.job.Line == job.Line && maps.Equal(k.job.Env, job.Env) && (k.job.Keep || !job.Keep) &&
-		covers(k.job.Watch, job.Watch) && covers(k.job.Guard, job.Guard)
+		covers(k.job.Watch, job.Watch) && covers(k.job.Guard, job.Guard) && covers(k.job.Checks, job.Checks)
 }
 
 // Run is the Runner's, or what it said before. What did not end of itself is not kept.
@@ -147,11 +147,13 @@ func (o *once) Run(ctx context.Context, job Job) (Outcome, error) {
 
 // run is the Runner's, or an end that is kept of the project's own tree.
 func (o *once) run(ctx context.Context, job Job) (Outcome, error) {
-	if o.ends == nil || job.Tree != o.base || !o.lines[job.Line] || job.Keep || job.watched() || len(job.Env) > 0 {
+	if o.ends == nil || job.Tree != o.base || !o.lines[job.Line] || job.Keep || len(job.Env) > 0 {
 		return o.Runner.Run(ctx, job)
 	}
-	if outcome, ok := o.ends.find(ctx, job.Tree, job.Line); ok {
-		return outcome, nil
+	if !job.watched() { // what it opens is not kept
+		if outcome, ok := o.ends.find(ctx, job.Tree, job.Line); ok {
+			return outcome, nil
+		}
 	}
 	outcome, err := o.Runner.Run(ctx, job)
 	if err == nil {

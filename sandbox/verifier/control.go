@@ -53,7 +53,7 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base str
 	}
 	if base == work.tree { // identical trees run once
 		c.before = commands
-	} else if c.before, err = c.holding(ctx, base, commands, before); err != nil {
+	} else if c.before, err = c.heldBefore(ctx, f, commands); err != nil {
 		return err
 	}
 	if c.guards, err = c.withTests(ctx); err != nil {

@@ -166,6 +166,9 @@ func TestControl(t *testing.T) {
 			if exact := len(c.work) == 1 && c.work[0] == "test/calc.test.js"; exact && (len(f.Left) > 0 || !slices.Equal(f.Included, c.work)) {
 				t.Errorf("the PM's very path is no work, or nobody says that it is: %v, %v", f.Left, f.Included)
 			}
+			if c.want != loop.ControlCannotFail && len(f.NotOpened) > 0 {
+				t.Errorf("no longer opened: %q", f.NotOpened)
+			}
 			before := slices.Contains(heldBefore, name)
 			if want := []Control{{"criterion 1", before, c.want}}; !slices.Equal(f.Controls, want) {
 				t.Errorf("%v, not %v", f.Controls, want)

@@ -48,7 +48,7 @@ type Outcome struct {
 	// Stdout's last line that is not blank, for the residual; at most 4 KiB.
 	LastLine string   `json:"-"`
 	Said     string   `json:"-"`                // with the job's Keep: at most 1 MiB of both streams
-	Opened   *Watched `json:"opened,omitempty"` // of the job's Watch and Guard; nil: there was nothing to watch
+	Opened   *Watched `json:"opened,omitempty"` // of the job's Watch, Guard and Checks; nil: there was nothing to watch
 	whole    *Outcome // of what is held out: all that it came to, for the controls; nil else
 }
 
@@ -83,6 +83,9 @@ type Watched struct {
 	// may have been.
 	Rewritten    []string `json:"rewritten,omitempty"`
 	RewrittenNot string   `json:"rewritten_not,omitempty"`
+	// Checks are the job's that were opened, and ChecksNot is why each of the others may have been.
+	Checks    []string `json:"-"`
+	ChecksNot string   `json:"-"`
 }
 
 // Last is the end of the output, three lines in one, cleaned for people.

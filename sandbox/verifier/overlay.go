@@ -104,6 +104,9 @@ type differences struct {
 	// do is what to put in the place of main's paths, undo in that of the claim's: "mode
 	// id", "" for none.
 	do, undo map[string]string
+	// leads are paths of the work that no table has for sources, and that may lead a command past
+	// its checks; checks are the files of main's that are none either, of those that stay.
+	leads, checks []string
 }
 
 // compare finds what a claim has otherwise than main had where it began, and what of that
@@ -135,6 +138,7 @@ func compare(c *Claim, base, fork, have sources.Tree, read sources.Blobs) (d dif
 		}
 	}
 	d.take(c, base, have, work)
+	d.lead(w, base)
 	return d, nil
 }
 
@@ -243,7 +247,12 @@ func (w *work) is(name, before, now string) bool {
 	case len(w.claim.Work) > 0:
 		return matches(w.claim.Work, name) && !w.named.Has(name)
 	}
-	return w.project.IsWork(name) && !w.named.Has(name) && !w.hasTests(name, before) && !w.hasTests(name, now)
+	return w.source(name) && !w.hasTests(name, before) && !w.hasTests(name, now)
+}
+
+// source reports whether the project's manifests have a path for a source, and no line names it.
+func (w *work) source(name string) bool {
+	return !sources.IsTest(name) && w.project.IsWork(name) && !w.named.Has(name)
 }
 
 // hasTests reports whether an entry has tests inside, for all that can be read of it.

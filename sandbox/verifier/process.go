@@ -76,7 +76,7 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 }
 
 // watched reports whether anything of a job's checkout is watched.
-func (j *Job) watched() bool { return len(j.Watch)+len(j.Guard) > 0 }
+func (j *Job) watched() bool { return len(j.Watch)+len(j.Guard)+len(j.Checks) > 0 }
 
 // watch observes a job's checkout from before it runs; end says what became of its files.
 func watch(root *os.File, job Job) (end func() *Watched) {
@@ -87,9 +87,13 @@ func watch(root *os.File, job Job) (end func() *Watched) {
 	written := begin(root, job.Guard, func(root *os.File) (*opened.Watch, error) {
 		return opened.BeginWritten(root, job.Guard)
 	})
+	checks := begin(root, job.Checks, func(root *os.File) (*opened.Watch, error) {
+		return opened.Begin(root, job.Checks, nil)
+	})
 	return func() *Watched {
 		o := &Watched{}
 		o.Files, o.Not = files()
+		o.Checks, o.ChecksNot = checks()
 		o.Rewritten, o.RewrittenNot = written()
 		if o.RewrittenNot != "" { // all of them may have been, and no list says more
 			o.Rewritten = nil
@@ -127,7 +131,7 @@ func unobserved(job Job, why error) *Watched {
 	if !job.watched() {
 		return nil
 	}
-	return &Watched{Files: job.Watch, Not: why.Error()}
+	return &Watched{Files: job.Watch, Not: why.Error(), Checks: job.Checks}
 }
 
 // run runs the line in a checkout, within the limits, and ends what it leaves behind.

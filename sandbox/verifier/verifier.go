@@ -111,6 +111,10 @@ type Facts struct {
 	// for those that they write to without the work; RewrittenNot is why it may be any of them.
 	Rewritten    []string `json:"rewritten,omitempty"`
 	RewrittenNot string   `json:"rewritten_not,omitempty"`
+	// NotOpened are files of the project's that a command opened without the work, and not in the
+	// runs that decide; NotOpenedWhy is why it may be more of them.
+	NotOpened    []string `json:"not_opened,omitempty"`
+	NotOpenedWhy string   `json:"not_opened_why,omitempty"`
 	// Code says that the work has programs' texts, which can run in their tests' process.
 	Code    bool    `json:"code"`
 	Same    bool    `json:"same,omitzero"` // nothing of Base is changed: neither work nor what was left out
@@ -206,6 +210,7 @@ type Job struct {
 	Live   *Live             // shows the output as it comes; nil: nobody looks
 	Watch  []string          // files of the checkout of which the outcome says whether they were opened
 	Guard  []string          // and those of which it says whether they were written to
+	Checks []string          // and those, of the project's, that a command may check by
 	Next   bool              // another job comes soon after it
 	Keep   bool              // the outcome has the beginning of what was printed
 	Anew   bool              // no run before it will do: whether it ends as that did is what is asked
@@ -283,7 +288,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	}
 	more := len(claim.Controls) > 0 && !f.Same
 	for at.Run = 1; at.Run <= claim.Replays; at.Run++ {
-		how := Job{Next: at.Run < at.Runs || more}
+		how := Job{Next: at.Run < at.Runs || more, Checks: o.checks}
 		if at.Run == 1 {
 			how.Watch, how.Guard = o.present(), o.others
 		}
@@ -371,14 +376,14 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 	err = t.beside(ctx, len(commands), func(ctx context.Context, i int) (late bool, err error) {
 		c, job, at := commands[i], job, at
 		at.Command, job.Line, job.Env, job.Watch, job.Guard, job.Keep = c, how.Line+c.Line, how.Env, how.Watch, how.Guard, how.Keep
-		job.Anew = how.Anew
+		job.Anew, job.Checks = how.Anew, how.Checks
 		if how.Word != "" {
 			job.Line = telling(how.Word, job.Line)
 		}
 		job.Next = how.Next || i+1 < len(commands) || at.Note == before // after which it runs broken
 		// What one opens that is held out says what it asks for.
 		if c.Held {
-			job.Watch, job.Guard = nil, nil
+			job.Watch, job.Guard, job.Checks = nil, nil, nil
 		}
 		outcome, err := t.claim.watch(ctx, runner, job, at)
 		if err != nil {

@@ -15,11 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel keeps a kilobyte for each file that is watched.
-const (
-	MaxFiles   = 4096  // that Begin watches
-	MaxWritten = 65536 // that BeginWritten watches
-)
+// MaxFiles bounds how many files are watched: the kernel keeps a kilobyte for each.
+const MaxFiles = 65536
 
 // Watch is what is known of a checkout's files, from Begin or BeginWritten to End.
 type Watch struct {
@@ -33,6 +30,7 @@ type Watch struct {
 	files   map[int32][]string // by the watch of an inode, which may have several names
 	dirs    map[int32]string   // by the watch of a directory that has some of them
 	objects map[int32]bool     // directories of git's objects: what is read there may be any file
+	above   map[string]bool    // the directories that have a watched file below them
 	watched []string
 	seen    map[string]bool
 	lost    error         // why more may have been seen
@@ -50,19 +48,19 @@ var (
 // runs that may open them; objects are directories of git's that have the same contents. root
 // is for Begin to close. An error says why nothing is observed.
 func Begin(root *os.File, files, objects []string) (*Watch, error) {
-	return begin(root, files, objects, MaxFiles, unix.IN_OPEN, unix.IN_OPEN, unix.IN_CREATE|unix.IN_MOVED_TO)
+	return begin(root, files, objects, unix.IN_OPEN, unix.IN_OPEN, unix.IN_CREATE|unix.IN_MOVED_TO)
 }
 
 // BeginWritten watches which files of a checkout are written to, replaced, moved or removed, or
 // get another mode or time. Otherwise it is like Begin. Whoever has a file open for writing
 // counts as having written: the kernel does not tell what goes through a mapping of it.
 func BeginWritten(root *os.File, files []string) (*Watch, error) {
-	return begin(root, files, nil, MaxWritten, unix.IN_MODIFY|unix.IN_ATTRIB|unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF,
+	return begin(root, files, nil, unix.IN_MODIFY|unix.IN_ATTRIB|unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF,
 		unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_MOVE_SELF, 0)
 }
 
-func begin(root *os.File, files, objects []string, most int, file, name, stands uint32) (_ *Watch, err error) {
-	w := &Watch{root: root, file: file, name: name, stands: stands, files: map[int32][]string{}, dirs: map[int32]string{}, objects: map[int32]bool{}, watched: files, seen: map[string]bool{}, ended: make(chan struct{})}
+func begin(root *os.File, files, objects []string, file, name, stands uint32) (_ *Watch, err error) {
+	w := &Watch{root: root, file: file, name: name, stands: stands, files: map[int32][]string{}, dirs: map[int32]string{}, objects: map[int32]bool{}, above: map[string]bool{".": true}, watched: files, seen: map[string]bool{}, ended: make(chan struct{})}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		root.Close()
@@ -75,8 +73,8 @@ func begin(root *os.File, files, objects []string, most int, file, name, stands 
 			w.close()
 		}
 	}()
-	if len(files) > most {
-		return nil, fmt.Errorf("there are %d files to watch, more than %d", len(files), most)
+	if len(files) > MaxFiles {
+		return nil, fmt.Errorf("there are %d files to watch, more than %d", len(files), MaxFiles)
 	}
 	if err := w.begin(objects); err != nil {
 		return nil, err
@@ -93,10 +91,9 @@ func (w *Watch) begin(objects []string) (err error) {
 		return err
 	}
 	w.dirs[w.canary] = "."
-	above := map[string]bool{".": true}
 	for _, name := range w.watched {
-		for dir := path.Dir(name); !above[dir]; dir = path.Dir(dir) {
-			above[dir] = true
+		for dir := path.Dir(name); !w.above[dir]; dir = path.Dir(dir) {
+			w.above[dir] = true
 			wd, err := w.add(dir, w.name|w.stands)
 			if err != nil {
 				return err
@@ -121,11 +118,6 @@ func (w *Watch) begin(objects []string) (err error) {
 
 // top are the events of the checkout itself.
 func (w *Watch) top() uint32 { return w.name | w.stands | unix.IN_MOVE_SELF }
-
-// above reports whether a directory is one that has a watched file below it.
-func (w *Watch) above(dir string) bool {
-	return slices.ContainsFunc(w.watched, func(name string) bool { return strings.HasPrefix(name, dir+"/") })
-}
 
 // add watches a path of the checkout for some events; no link is followed. An access without
 // an opening is none: there is nobody yet who has it open.
@@ -168,7 +160,7 @@ func (w *Watch) take(events []byte) (sang bool) {
 		case mask&unix.IN_UNMOUNT != 0, w.objects[wd] && mask&unix.IN_IGNORED != 0:
 			w.lost = errLost
 		case w.stands != 0 && (wd == w.canary && name == "" && mask&unix.IN_MOVE_SELF != 0 || name != "" && mask&w.stands != 0):
-			if dir, ok := w.dirs[wd]; name == "" || ok && w.above(path.Join(dir, name)) {
+			if dir, ok := w.dirs[wd]; name == "" || ok && w.above[path.Join(dir, name)] {
 				w.lost = errLost
 			}
 		case name != "" && mask&w.name != 0:

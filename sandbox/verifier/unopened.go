@@ -1,0 +1,102 @@
+package verifier
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"git-ward/internal/sources"
+)
+
+// lead finds what of the work may lead a command past what it checks by, such as a makefile, and
+// what that may be: no glob of the PM's says which of main's files are checks, so all are that the
+// project's manifests have not for sources. What the PM's word names with its blob leads nowhere
+// that the PM does not know.
+func (d *differences) lead(w *work, base sources.Tree) {
+	for name, now := range d.do {
+		before := base[name]
+		if !included(w.claim, name, now) && !(w.source(name) && !w.hasTests(name, before) && !w.hasTests(name, now)) {
+			d.leads = append(d.leads, name)
+		}
+	}
+	if len(d.leads) == 0 {
+		return
+	}
+	for name, entry := range base {
+		if now, work := d.do[name]; !(work && now == "") && !strings.HasPrefix(entry, "160000 ") && !w.source(name) {
+			d.checks = append(d.checks, name)
+		}
+	}
+	slices.Sort(d.checks)
+}
+
+// led reports whether some of the work may lead a command past its checks: it opened it, for all
+// that was seen, or found it gone.
+func (d *differences) led(f *Facts, cmd Command) bool {
+	if cmd.Held { // what it opens says what it asks for
+		return false
+	}
+	i := slices.IndexFunc(f.Replays[0], func(r Run) bool { return r.Command == cmd })
+	if i < 0 || f.Replays[0][i].Opened == nil {
+		return false
+	}
+	o := f.Replays[0][i].Opened
+	return slices.ContainsFunc(d.leads, func(name string) bool {
+		return d.do[name] == "" || o.Not != "" || slices.Contains(o.Files, name)
+	})
+}
+
+// heldBefore are those of the commands that hold on the base. Of those that the work may lead
+// past their checks f says which files they open there, and not in the runs that decide.
+func (c *controlling) heldBefore(ctx context.Context, f *Facts, commands []Command) ([]Command, error) {
+	var led []Command
+	for _, cmd := range commands {
+		if c.work.led(f, cmd) {
+			led = append(led, cmd)
+		}
+	}
+	if len(led) == 0 {
+		return c.holding(ctx, c.base, commands, before)
+	}
+	runs, err := c.each(ctx, c.runner, c.base, led, Step{Note: before}, Job{Checks: c.work.checks})
+	if err != nil {
+		return nil, err
+	}
+	f.unopened(runs)
+	held, err := c.holding(ctx, c.base, without(commands, led), before)
+	return append(held, c.held(runs)...), err
+}
+
+// unopened says what commands opened in their runs without the work, and in none of those that
+// decide. Where nothing is seen from outside, as in a virtual machine, it says nothing.
+func (f *Facts) unopened(base []Run) {
+	missed := map[string]bool{}
+	for _, r := range base {
+		if r.Opened == nil || r.Opened.Not != "" || len(r.Opened.Checks) == 0 {
+			continue
+		}
+		why := r.Opened.ChecksNot
+		opened := map[string]bool{}
+		for _, runs := range f.Replays {
+			for _, with := range runs {
+				if with.Command == r.Command && with.Opened != nil {
+					why = cmp.Or(why, with.Opened.ChecksNot)
+					for _, name := range with.Opened.Checks {
+						opened[name] = true
+					}
+				}
+			}
+		}
+		f.NotOpenedWhy = cmp.Or(f.NotOpenedWhy, why)
+		if why != "" { // no list says more
+			continue
+		}
+		for _, name := range r.Opened.Checks {
+			missed[name] = missed[name] || !opened[name]
+		}
+	}
+	maps.DeleteFunc(missed, func(_ string, so bool) bool { return !so })
+	f.NotOpened = slices.Sorted(maps.Keys(missed))
+}
