@@ -148,8 +148,16 @@ func (o *verifyOptions) claim(ctx context.Context, repo *git.Repo, settings *con
 			return c, err
 		}
 		c = judge.ClaimOf(d, settings, commit, main)
-		c.Base, err = judge.Base(ctx, repo, c, heads, d)
 		c.Replays = cmp.Or(max(o.replays, 0), c.Replays)
+		if c.Base, err = judge.Base(ctx, repo, c, heads, d); err != nil {
+			return c, err
+		}
+		reader := repo.Reader(ctx)
+		defer reader.Close()
+		unit, err := state.Newest(reader, d.Name(), 0)
+		if unit != nil && err == nil {
+			c.Base, err = judge.NotBefore(ctx, repo, settings.Control, c, unit.ID.String())
+		}
 		return c, err
 	}
 	c = verifier.Claim{Commit: commit, Main: main, Pinned: settings.Verify.Pinned, Work: settings.Verify.Work, Replays: max(o.replays, 1), Bounds: judge.Bounds(settings), Controls: settings.Verify.Controls}

@@ -213,7 +213,9 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 		claim.Main, err = reader.Parent(r.merge)
 		claim.Base = claim.Main
 	} else {
-		claim.Base, err = Base(ctx, j.Repo, claim, heads, d)
+		if claim.Base, err = Base(ctx, j.Repo, claim, heads, d); err == nil {
+			claim.Base, err = NotBefore(ctx, j.Repo, j.Settings.Control, claim, r.ID)
+		}
 	}
 	if err == nil {
 		facts, err = j.Verify(ctx, claim)

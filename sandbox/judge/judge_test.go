@@ -34,8 +34,9 @@ type court struct {
 	directive comms.Directive
 	unit      uow.ID
 	main      string
-	last      *uow.Record // of the unit's journal
-	tip       string      // its commit
+	last      *uow.Record   // of the unit's journal
+	tip       string        // its commit
+	at        time.Duration // from now, what the host's logs of refs say; 0: nothing is done to them
 }
 
 const asked = `### D-1: the answer
@@ -54,6 +55,7 @@ func newCourt(t *testing.T, directive string) *court {
 	dir := t.TempDir()
 	c := &court{t: t, bare: filepath.Join(dir, "bare.git"), work: filepath.Join(dir, "work")}
 	c.run(dir, "", "git", "init", "--quiet", "--bare", "--initial-branch=main", c.bare)
+	c.host("config", "core.logAllRefUpdates", "always") // as git ward init does
 	c.run(dir, "", "git", "clone", "--quiet", c.bare, c.work)
 	if err := os.Mkdir(filepath.Join(c.bare, "ward"), 0o700); err != nil {
 		t.Fatal(err)
@@ -90,6 +92,9 @@ func (c *court) run(dir, stdin, name string, args ...string) string {
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(c.bare), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org"}
+	if c.at != 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", time.Now().Unix()+int64(c.at.Seconds())))
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("%s %q: %v\n%s", name, args, err, out)

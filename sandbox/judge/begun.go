@@ -1,0 +1,94 @@
+package judge
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
+	"git-ward/sandbox/verifier"
+)
+
+// NotBefore is a claim's base, or the project's commit as it stood when the unit became active,
+// where the base is older (PROOF-1): else an agent could choose, by the old commit that it begins
+// from, checks that the PM has long replaced. Both are known by the host's own logs of the refs,
+// which no push writes to. Where these say nothing it is the project as it stands, which holds a
+// claim to more, not less.
+func NotBefore(ctx context.Context, repo *git.Repo, control config.Control, c verifier.Claim, unit string) (string, error) {
+	if c.Base == c.Main {
+		return c.Base, nil
+	}
+	began, err := begun(ctx, repo, uow.RefPrefix+unit)
+	if err != nil {
+		return "", err
+	}
+	stood := ""
+	for m, err := range moves(ctx, repo, control.ProjectRef()) {
+		if err != nil {
+			return "", err
+		}
+		if stood = m.commit; m.at < began {
+			break
+		}
+	}
+	if began == 0 || stood == "" {
+		return c.Main, nil
+	}
+	for _, later := range []string{c.Base, c.Main} {
+		if ok, err := repo.Exits(ctx, "merge-base", "--is-ancestor", stood, later); err != nil {
+			return "", err
+		} else if ok && later == c.Base {
+			return c.Base, nil
+		} else if ok {
+			return stood, nil
+		}
+	}
+	return c.Main, nil // which was reset since
+}
+
+// begun is when a unit's journal came to a record that it was at work, 0 where no log says so.
+func begun(ctx context.Context, repo *git.Repo, ref string) (at int64, err error) {
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	for m, err := range moves(ctx, repo, ref) {
+		if err != nil {
+			return 0, err
+		}
+		r, err := state.Record(reader, m.commit)
+		if err != nil {
+			return 0, err
+		}
+		if r.State != uow.Active && r.Iteration == 0 {
+			break
+		}
+		at = m.at
+	}
+	return at, nil
+}
+
+// move is a value of a ref, and when the ref came to it, in seconds of the host's clock.
+type move struct {
+	commit string
+	at     int64
+}
+
+// moves are those of a ref that the host's log has, the newest first.
+func moves(ctx context.Context, repo *git.Repo, ref string) func(yield func(move, error) bool) {
+	return func(yield func(move, error) bool) {
+		for line, err := range repo.Lines(ctx, "log", "--walk-reflogs", "--format=%H %gd", "--date=raw", ref, "--") {
+			if err != nil {
+				yield(move{}, err)
+				return
+			}
+			commit, log, _ := strings.Cut(line, " ") // REF@{SECONDS ZONE}
+			seconds, _, _ := strings.Cut(log[strings.LastIndex(log, "{")+1:], " ")
+			at, err := strconv.ParseInt(seconds, 10, 64)
+			if !yield(move{commit, at}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
