@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +31,8 @@ type containers struct {
 	here
 	podman *fence.Shared
 	opened chan error // by open
+	judges sync.Once
+	judge  *local.Verifier // what runner made
 }
 
 // linger is how long podman's processes stay when nothing runs and nothing is judged: a directive
@@ -57,9 +60,14 @@ func (c *containers) open(ctx context.Context) (end func() error, err error) {
 
 func (c *containers) ready() error { return <-c.opened }
 
-// runner runs what is judged by the launch's connection, where it has begun.
+// runner runs what is judged by the launch's connection, where it has begun: one for all, as it
+// counts its containers. findPolicy comes before.
 func (c *containers) runner() local.Runner {
-	return &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Shared: c.podman}
+	c.judges.Do(func() {
+		c.judge = &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Shared: c.podman,
+			AtOnce: c.spec.Settings.Verdicts(c.spec.agents())}
+	})
+	return c.judge
 }
 
 // egressMeans says in one line what the egress mode means (SBX-2).

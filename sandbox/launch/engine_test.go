@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/sandbox/host"
 	"git-ward/sandbox/lease"
+	"git-ward/sandbox/verifier/local"
 )
 
 // TestEngine: who runs workers and judges, what it lets run, and what a worker there needs of this
@@ -31,6 +32,9 @@ func TestEngine(t *testing.T) {
 		w := l.newWorker(&host.Job{Number: 1, Directive: "D-1", Hold: &lease.Hold{}}, l.engine)
 		open, err := w.site.opens(w)
 		_, missing := os.Stat(home(state))
+		if first, ok := l.engine.runner().(*local.Verifier); ok && l.engine.runner() != first {
+			t.Errorf("%s: another verifier counts other containers", name)
+		}
 		if got := fmt.Sprintf("%T %T %s", l.engine, l.engine.runner(), c.asked.Only()); got != c.want || len(open) != c.open || w.state != c.state || err != nil || (missing == nil) != (c.state != "") {
 			t.Errorf("%s: %s, %d services, %q, %v, %v", name, got, len(open), w.state, err, missing)
 		}

@@ -40,7 +40,7 @@ func (v *Verifier) company() (leave func(), ok bool) {
 	}
 	leave = v.places.take()
 	v.places.mu.Lock()
-	over := v.places.taken > max(2, v.Settings.Verdicts(v.Settings.Launch.Agents))
+	over := v.places.taken > max(2, v.AtOnce)
 	v.places.mu.Unlock()
 	if over {
 		leave()

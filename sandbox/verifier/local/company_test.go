@@ -28,7 +28,7 @@ func TestCompany(t *testing.T) {
 	company(true)()
 	second := v.places.take() // another verdict's
 	company(false)
-	v.Settings.Verify.Agents = 3
+	v.AtOnce = 3
 	company(true)()
 	v.Settings.Sandbox.Memory = 1 << 60
 	company(false)

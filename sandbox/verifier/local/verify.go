@@ -38,6 +38,7 @@ type Verifier struct {
 	Policy   firewall.Policy // of the agent's fence; [verify] network may allow less
 	Log      zerolog.Logger
 	Shared   *fence.Shared // the launch's podman; nil: one of its own for each verification
+	AtOnce   int           // how many verifications may run at once
 	caching  caching
 	places   places
 }
