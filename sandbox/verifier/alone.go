@@ -107,7 +107,7 @@ func (c *controlling) readsItself(ctx context.Context, cmd Command, fails map[in
 			return false, err
 		}
 	}
-	return len(fails) > 0, nil
+	return true, nil
 }
 
 // expected reports whether a command holds without the work while some tests fail, as those are
@@ -138,38 +138,43 @@ func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended m
 		ids = ids[:maxAlone]
 	}
 	ignored, again := map[int]bool{}, true
-	trees := c.judged.trees()
-	defer func() { c.judged.only(trees) }() // a copy of the project for each test is much
 	for _, id := range ids {
-		c.judged.only(trees)
-		pick := some(map[int]bool{id: true}, broken.Tell)
-		holds, came, ran, err := c.tells(ctx, false, c.work.tree, a.Command, pick, c.work.tree)
-		if err != nil {
+		if err := c.breakOne(ctx, a, id, ended, ignored, &again); err != nil || a.unsure {
 			return err
-		}
-		if holds {
-			ignored[id] = true
-			continue
-		}
-		fails := maps.Clone(ran) // of those that came to their end before
-		maps.DeleteFunc(fails, func(id int, _ bool) bool { return came[id] || !ended[id] })
-		switch {
-		case !ran[id]:
-			a.unsure = true
-			return nil
-		case fails[id], len(fails) > 0 && again: // one that starts another fails with it, and each time
-			holds, came, ran, err := c.tells(ctx, true, c.work.tree, a.Command, pick, c.work.tree)
-			if err != nil {
-				return err
-			}
-			changed := holds || slices.ContainsFunc(slices.Collect(maps.Keys(fails)), func(id int) bool { return came[id] || !ran[id] })
-			if again = false; changed || fails[id] {
-				a.unsure, a.varies = true, !changed
-				return nil
-			}
 		}
 	}
 	return c.ignores(ctx, a, ignored)
+}
+
+// breakOne breaks one of them. It is ignored where the command holds, and the attempt unsure where
+// others fail as well, which is tried again once.
+func (c *controlling) breakOne(ctx context.Context, a *tried, id int, ended, ignored map[int]bool, again *bool) error {
+	defer c.judged.only(c.judged.trees()) // a copy of the project for each test is much
+	pick := some(map[int]bool{id: true}, broken.Tell)
+	holds, came, ran, err := c.tells(ctx, false, c.work.tree, a.Command, pick, c.work.tree)
+	if err != nil {
+		return err
+	}
+	if holds {
+		ignored[id] = true
+		return nil
+	}
+	fails := maps.Clone(ran) // of those that came to their end before
+	maps.DeleteFunc(fails, func(id int, _ bool) bool { return came[id] || !ended[id] })
+	switch {
+	case !ran[id]:
+		a.unsure = true
+	case fails[id], len(fails) > 0 && *again: // one that starts another fails with it, and each time
+		holds, came, ran, err := c.tells(ctx, true, c.work.tree, a.Command, pick, c.work.tree)
+		if err != nil {
+			return err
+		}
+		changed := holds || slices.ContainsFunc(slices.Collect(maps.Keys(fails)), func(id int) bool { return came[id] || !ran[id] })
+		if *again = false; changed || fails[id] {
+			a.unsure, a.varies = true, !changed
+		}
+	}
+	return nil
 }
 
 // ignores says of tests that a command holds with each of them broken whether it is the work that

@@ -79,9 +79,14 @@ func (e *Ends) find(ctx context.Context, tree, line string) (o Outcome, ok bool)
 	return o, false
 }
 
-// keep keeps the end of a command that ended of itself. What cannot be kept is run again.
+// keeps reports whether an end may be kept: the command ended of itself.
+func (e *Ends) keeps(o *Outcome) bool {
+	return o.End == Exited && o.Exit != noCommand && o.Exit <= lastOwn
+}
+
+// keep keeps an end, if it may be. What cannot be kept is run again.
 func (e *Ends) keep(ctx context.Context, tree, line string, o *Outcome) {
-	if o.End != Exited || o.Exit == noCommand || o.Exit > lastOwn {
+	if !e.keeps(o) {
 		return
 	}
 	key, err := e.key(ctx, tree, line)

@@ -53,8 +53,8 @@ func TestKept(t *testing.T) {
 	runsAgain := func(why string, claim Claim, broken error, all bool) {
 		t.Helper()
 		want := "grep -qx 0 left || kill $$; cat left; grep -q 2 $(ls | grep calc)" // the first two may be led past their checks
-		if all {                                                                   
-			want = strings.Replace(want, "grep -q 2", "sh tests/a.sh; test -e tests/a.sh; grep -q 2", 1)
+		if all {                                                                    // one that fails has to fail twice
+			want = strings.Replace(want, "grep -q 2", "sh tests/a.sh; sh tests/a.sh; test -e tests/a.sh; grep -q 2", 1)
 		}
 		if got := strings.Join(judge(claim, broken), "; "); got != want {
 			t.Errorf("%s: without the work ran %s, want %s", why, got, want)
@@ -76,6 +76,32 @@ func TestKept(t *testing.T) {
 	runsAgain("another image", first, nil, true)
 	count(4)
 	runsAgain("the same one", second, nil, false)
+}
+
+// TestKeptOfChance: a command that fails once on the base, and then holds, holds there, and nothing
+// of it is kept.
+func TestKeptOfChance(t *testing.T) {
+	for name, c := range map[string]struct {
+		exits []int
+		want  int
+		kept  int
+	}{
+		"it fails":              {[]int{1, 1}, 1, 1},
+		"it fails once":         {[]int{1, 0}, 0, 0},
+		"it fails in two ways":  {[]int{1, 2}, 2, 0},
+		"it holds":              {[]int{0}, 0, 1},
+		"it is killed":          {[]int{137}, 137, 0},
+		"it fails, then killed": {[]int{1, 137}, 137, 0},
+	} {
+		file, n := filepath.Join(t.TempDir(), "before"), 0
+		o := &once{base: "tree", lines: map[string]bool{"line": true}, ends: &Ends{File: file, Of: func(context.Context) (string, error) { return "", nil }},
+			Runner: runs(func(Job) (Outcome, error) { n++; return Outcome{End: Exited, Exit: c.exits[n-1]}, nil })}
+		got, err := o.Run(t.Context(), Job{Tree: "tree", Line: "line"})
+		data, _ := os.ReadFile(file)
+		if kept := len(parseEnds(string(data))); err != nil || got.Exit != c.want || kept != c.kept || n != len(c.exits) {
+			t.Errorf("%s: %d after %d runs, %d kept, %v", name, got.Exit, n, kept, err)
+		}
+	}
 }
 
 // TestKeptOfNobodyElse: a file that nobody wrote so, or that somebody else could have written, is

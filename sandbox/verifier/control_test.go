@@ -22,6 +22,30 @@ type trial struct {
 	include      bool // what is left out is taken in
 }
 
+// judge verifies a trial's claim, with its controls and a line that breaks tests.
+func (c trial) judge(t *testing.T, breaks string) *Facts {
+	t.Helper()
+	needs(t, c.needs)
+	line := c.line
+	if c.needs == "go" {
+		line = goLine(t, "sh -c '"+line+"'")
+	}
+	r := newRepository(t)
+	claim := r.claimed(maps.Clone(c.main), c.agents, c.work, line)
+	claim.Controls, claim.Breaks = []string{Broken}, breaks
+	f, err := r.verify(claim)
+	if c.include && err == nil {
+		for _, l := range f.Left {
+			claim.Included = append(claim.Included, l.Entry)
+		}
+		f, err = r.verify(claim)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 const (
 	exitGo  = "package calc\n\nimport \"os\"\n\nfunc init() {\n\tprintln(\"--- PASS: TestTwo\")\n\tos.Exit(0)\n}\n\nfunc Two() int { return 3 }\n"
 	callGo  = "package calc\n\nimport \"syscall\"\n\nfunc Two() int {\n\tsyscall.Exit(0)\n\treturn 3\n}\n"
@@ -142,24 +166,7 @@ func TestControl(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tier.First(t, "it runs many commands")
 			t.Parallel()
-			needs(t, c.needs)
-			line := c.line
-			if c.needs == "go" {
-				line = goLine(t, "sh -c '"+line+"'")
-			}
-			r := newRepository(t)
-			claim := r.claimed(maps.Clone(c.main), c.agents, c.work, line)
-			claim.Controls = []string{Broken}
-			f, err := r.verify(claim)
-			if c.include && err == nil {
-				for _, l := range f.Left {
-					claim.Included = append(claim.Included, l.Entry)
-				}
-				f, err = r.verify(claim)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := c.judge(t, "")
 			if f.OK() != (c.want != loop.ControlCannotFail) || !f.Replays[0][0].OK() {
 				t.Fatalf("it holds: %v, %+v", f.OK(), f.Replays)
 			}
