@@ -24,8 +24,23 @@ func (l Left) Include() (comms.Included, error) {
 	return comms.Included{Path: path, Mode: l.Mode, Blob: l.Blob}, err
 }
 
-// SameProcess is for work that can run in its tests' process.
-const SameProcess = "same"
+// Where the work's programs run. Same is for work that can run in its tests' process, Separate
+// for a command that starts it from outside, and for what is held out (PROOF-1).
+const (
+	SameProcess     = "same"
+	SeparateProcess = "separate"
+)
+
+// InProcess is the verdict on work that is a program: it says Same unless each command says
+// Separate.
+func (v Verdict) InProcess() Verdict {
+	same := func(o Outcome) bool { return o.Process != SeparateProcess }
+	v.Process = SeparateProcess
+	if slices.ContainsFunc(v.Criteria, same) || v.ResidualRun != nil && same(*v.ResidualRun) {
+		v.Process = SameProcess
+	}
+	return v
+}
 
 // maxLeft bounds what a verdict lists of what was left out.
 const maxLeft = 500

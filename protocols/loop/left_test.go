@@ -121,3 +121,21 @@ func TestLineOfWhatWasRead(t *testing.T) {
 		}
 	}
 }
+
+// TestInProcess: a verdict says separate if each criterion and the residual say it.
+func TestInProcess(t *testing.T) {
+	separate := Outcome{Process: SeparateProcess}
+	for _, c := range []struct {
+		v    Verdict
+		want string
+	}{
+		{Verdict{Criteria: []Outcome{separate, separate}, ResidualRun: &separate}, SeparateProcess},
+		{Verdict{Criteria: []Outcome{separate}}, SeparateProcess},
+		{Verdict{Criteria: []Outcome{separate, {}}}, SameProcess},
+		{Verdict{Criteria: []Outcome{separate}, ResidualRun: &Outcome{}}, SameProcess},
+	} {
+		if got := c.v.InProcess().Process; got != c.want {
+			t.Errorf("%+v: %s", c.v, got)
+		}
+	}
+}

@@ -35,6 +35,9 @@ type Outcome struct {
 	// Control is what came of it with every test broken (PROOF-3), "" where that was not tried.
 	Control string `json:"control,omitempty"`
 	Before  bool   `json:"before,omitzero"` // it was met before the work, too
+	// Process is SeparateProcess where no test of the command's shares a process with the work;
+	// "" where that is not known.
+	Process string `json:"process,omitempty"`
 }
 
 // failed is false for what did not have to run.
@@ -90,7 +93,7 @@ type Verdict struct {
 	Needs     string   `json:"needs,omitempty"`
 	Observed
 	// Process is SameProcess where the work can run in its tests' process, and so speak
-	// for them; "" where it is no program.
+	// for them, SeparateProcess where it can for none; "" where it is no program.
 	Process string `json:"process,omitempty"`
 	// MissingTool is a program that the commands want and that is not where they run:
 	// the loop ends, for no work would help.

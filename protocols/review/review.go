@@ -54,6 +54,9 @@ type Criterion struct {
 	// Control is what its control came to, and whether it held before the work, in words; ""
 	// where neither was tried.
 	Control string `json:"control"`
+	// Separate says that no test of the criterion's shares a process with the work, or that it is
+	// held out.
+	Separate bool `json:"separate"`
 }
 
 // Said is words of the agent.
@@ -131,7 +134,7 @@ func judged(o loop.Outcome, place string) Criterion {
 	if o.Trouble == "" {
 		c.ExitCode = &o.ExitCode
 	}
-	c.Control = loop.ControlWords(o.Control, o.Before)
+	c.Control, c.Separate = loop.ControlWords(o.Control, o.Before), o.Process == loop.SeparateProcess
 	if o.Met && o.ExitCode == 0 && o.Trouble == "" {
 		c.Result = "met"
 	} else {

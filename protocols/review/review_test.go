@@ -219,6 +219,9 @@ func TestText(t *testing.T) {
 		"GNUmakefile", "names that very path, without a pattern", "a_test.go", "ok.py", "same process", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
 	gittest.InOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
 		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, tokens unknown, money unknown", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
+	r.Word.Criteria[0].Process, r.Word.Process = loop.SeparateProcess, loop.SeparateProcess
+	r.Criteria = Criteria([][2]string{{"it is (`true`)", "true"}}, r.Word)
+	gittest.InOrder(t, joined(r.Above()), "criteria[0]; separate from the work", "separate: each criterion")
 	r.Cost.Tokens, r.Cost.Money, r.Cost.Estimated = &tokens, &money, 1
 	if words := r.Cost.Words(); !strings.HasSuffix(words, "1200 tokens, money 0.25, 1 call of them estimated") {
 		t.Error(words)

@@ -140,6 +140,9 @@ func (r *Review) criteria(p *page) {
 		if c.Control != "" && c.Trouble.Raw() != c.Control { // what cannot fail says so as its trouble
 			place += "; " + c.Control
 		}
+		if c.Separate {
+			place += "; separate from the work"
+		}
 		p.add(look, "  %-8s %s", c.Result, strings.TrimSpace(fmt.Sprintf("%-7s  %s  %s", how, c.Text, place)))
 		if c.Command != "" && !strings.Contains(c.Text.Raw(), c.Command.Raw()) {
 			p.add(Plain, "             %s", c.Command)
@@ -208,8 +211,11 @@ func (r *Review) deviations(p *page) {
 	case len(v.Opened) > 0:
 		p.add(Plain, "  changed, and opened by a command: %s", diag.Untrusted(strings.Join(v.Opened, ", ")))
 	}
-	if v.Process == loop.SameProcess {
+	switch v.Process {
+	case loop.SameProcess:
 		p.add(Plain, "  same process: the work can run where its tests do, and speak for them")
+	case loop.SeparateProcess:
+		p.add(Plain, "  separate: each criterion starts the work from outside, or is held out")
 	}
 }
 

@@ -21,7 +21,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 	for n := range d.Options.Held.Count {
 		p.Commands = append(slices.Clone(p.Commands), heldOut(d, n))
 	}
-	r := reading{d, f.Controls, f.Same, redact}
+	r := reading{d, f.Controls, f.Separate, f.Same, redact}
 	trials := make([]loop.Trial, len(f.Replays))
 	for i, runs := range f.Replays {
 		trials[i] = r.trial(runs)
@@ -48,7 +48,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 		v = v.With(loop.Judge(p, []loop.Trial{r.trial(f.With)}))
 	}
 	if f.Code {
-		v.Process = loop.SameProcess
+		v = v.InProcess()
 	}
 	for _, dev := range f.Deviations {
 		v.Deviations = append(v.Deviations, withKind(dev.Path, dev.Kind))
@@ -121,7 +121,8 @@ func withKind(path, kind string) string { return diag.Clean(path) + " (" + kind 
 type reading struct {
 	directive *comms.Directive
 	controls  []verifier.Control
-	same      bool // nothing is changed, so what holds held before
+	separate  []string // the commands that start the work from outside
+	same      bool     // nothing is changed, so what holds held before
 	redact    func(string) string
 }
 
@@ -160,7 +161,7 @@ func (r reading) trial(runs []verifier.Run) (t loop.Trial) {
 // bit is an outcome of what is held out: whether it is met, and was before the work. The agent
 // reads the note, so neither a control nor a reason stands in it.
 func bit(o loop.Outcome) loop.Outcome {
-	b := loop.Outcome{Criterion: o.Criterion, Command: o.Command, Met: o.Met, Before: o.Before}
+	b := loop.Outcome{Criterion: o.Criterion, Command: o.Command, Met: o.Met, Before: o.Before, Process: loop.SeparateProcess}
 	if !o.Met {
 		b.ExitCode = 1
 	}
@@ -172,6 +173,9 @@ func bit(o loop.Outcome) loop.Outcome {
 func (r reading) outcome(criterion string, run verifier.Run) loop.Outcome {
 	o := loop.Outcome{Criterion: criterion, Command: run.Shown(), ExitCode: run.Exit, Met: run.OK(), OutputSHA256: run.SHA256, Tail: loop.Tail([]byte(r.redact(run.Tail)))}
 	o.Before = r.same && o.Met
+	if slices.Contains(r.separate, run.Name) {
+		o.Process = loop.SeparateProcess
+	}
 	switch run.End {
 	case verifier.TimedOut:
 		o.Trouble = "it did not end within [verify] timeout"

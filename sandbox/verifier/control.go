@@ -78,6 +78,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base str
 	if err == nil {
 		err = c.readAnswers(ctx, attempts)
 	}
+	if err == nil {
+		err = c.separate(ctx, f, attempts)
+	}
 	if err != nil {
 		return err
 	}

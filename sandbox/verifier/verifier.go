@@ -143,6 +143,9 @@ type Facts struct {
 	Whatever    []string `json:"whatever,omitempty"`
 	Asked       int      `json:"asked,omitzero"`
 	Comparisons int      `json:"comparisons,omitzero"`
+	// Separate are the commands that start the work from outside, or do not open it: no test of
+	// theirs shares a process with it (PROOF-1).
+	Separate []string `json:"separate,omitempty"`
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`

@@ -272,17 +272,26 @@ int main(%[4]s) { %[5]s; }
 // cArguments are main's, by how many it takes, and how they are handed on.
 var cArguments = [][2]string{{"void", ""}, {"int argc", "argc"}, {"int argc, char **argv", "argc, (void *)argv"}, {"int argc, char **argv, char **env", "argc, (void *)argv, (void *)env"}}
 
+// cTakes is how many arguments a list has that main takes, -1 where it takes no such list.
+func cTakes(list string) int {
+	n := 0
+	if list = strings.TrimSpace(list); list != "" && list != "void" {
+		n = strings.Count(list, ",") + 1
+	}
+	if n >= len(cArguments) {
+		return -1
+	}
+	return n
+}
+
 // cEnds has main fail when it returns, and each exit. A main without a return gives 0.
 func cEnds(_, text string, m mark, _ func(string) bool) string {
 	takes := cMain.FindStringSubmatch(text)
 	if takes == nil || cUnsure.MatchString(text) {
 		return ""
 	}
-	n := 0
-	if list := strings.TrimSpace(takes[1]); list != "" && list != "void" {
-		n = strings.Count(list, ",") + 1
-	}
-	if n >= len(cArguments) {
+	n := cTakes(takes[1])
+	if n < 0 {
 		return ""
 	}
 	exit := "perror(said); exit(1);"
