@@ -121,11 +121,12 @@ type Verdict struct {
 	Assisted   []string `json:"assisted,omitempty"`
 	Deviations []string `json:"deviations"` // frozen paths that the commit changed, and main's version in every run
 	Image      string   `json:"image"`
-	Fence      string   `json:"fence"`  // "podman/RUNTIME" ("podman" before there was a choice: runc), or "none"
-	Trials     int      `json:"trials"` // runs of all commands
-	Agree      bool     `json:"agree"`  // all trials gave the same verdict and residual
-	Rung       int      `json:"rung"`   // achieved by the verdict itself: 641 or 274177; 0 for NONE
-	Time       string   `json:"time"`   // RFC 3339, UTC
+	Fence      string   `json:"fence"`            // "podman/RUNTIME" ("podman" before there was a choice: runc), or "none"
+	Shared     string   `json:"shared,omitempty"` // why the commands could reach each other; "" where they could not
+	Trials     int      `json:"trials"`           // runs of all commands
+	Agree      bool     `json:"agree"`            // all trials gave the same verdict and residual
+	Rung       int      `json:"rung"`             // achieved by the verdict itself: 641 or 274177; 0 for NONE
+	Time       string   `json:"time"`             // RFC 3339, UTC
 	Caveat     string   `json:"caveat"`
 }
 

@@ -102,6 +102,9 @@ func (v Verdict) Words() string {
 	switch _, runtime, _ := strings.Cut(v.Fence, "/"); {
 	case v.Fence == FenceNone:
 		b.WriteString("  without a fence: the commands ran as plain processes\n")
+		if v.Shared != "" {
+			fmt.Fprintf(&b, "  they shared /tmp and could reach each other: %s\n", v.Shared)
+		}
 	case runtime != "" && runtime != "runc":
 		fmt.Fprintf(&b, "  the commands ran in %s\n", runtime)
 	}

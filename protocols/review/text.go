@@ -165,7 +165,7 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.NotOpened)+len(v.NotOpenedWhy)+len(v.Lost)+v.Comparisons == 0 && v.Process == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.NotOpened)+len(v.NotOpenedWhy)+len(v.Lost)+v.Comparisons == 0 && v.Process+v.Shared == "" {
 		return
 	}
 	p.gap()
@@ -210,6 +210,9 @@ func (r *Review) deviations(p *page) {
 		p.add(Plain, "  which changed files the commands opened is not known: %s", diag.Untrusted(v.NotObserved))
 	case len(v.Opened) > 0:
 		p.add(Plain, "  changed, and opened by a command: %s", diag.Untrusted(strings.Join(v.Opened, ", ")))
+	}
+	if v.Shared != "" {
+		p.add(Warn, "  the commands shared /tmp and could reach each other: %s", diag.Untrusted(v.Shared))
 	}
 	switch v.Process {
 	case loop.SameProcess:

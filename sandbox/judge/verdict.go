@@ -54,7 +54,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 		v.Deviations = append(v.Deviations, withKind(dev.Path, dev.Kind))
 	}
 	v.Image, v.Fence, v.Main, v.Base = f.Image, f.Fence, f.Main, f.Base
-	v.Cache = redact(f.Cache)
+	v.Cache, v.Shared = redact(f.Cache), redact(diag.Clean(f.Shared))
 	v = r.against(p, f, v)
 	v.Unchanged = f.Same
 	switch mayHold := f.Same && d.Options.MayHold != ""; {

@@ -255,6 +255,18 @@ func TestVerdictKey(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(h.sockets(), "door")); err == nil {
 		t.Error("a verifier has a door")
 	}
+	// The commands in the same pod are another user, of no group: they read no claim here (PROOF-6).
+	seen := 0
+	filepath.WalkDir(h.mirror(), func(path string, e os.DirEntry, err error) error {
+		if info, statErr := os.Lstat(path); err != nil || statErr != nil || strings.Contains(path, "/objects/") && info.Mode().Perm()&0o007 != 0 || path == filepath.Join(h.mirror(), "objects") && info.Mode().Perm()&0o057 != 0o050 {
+			t.Errorf("%s: %v %v", path, info.Mode(), err)
+		}
+		seen++
+		return nil
+	})
+	if seen < 10 {
+		t.Errorf("the mirror has %d files", seen)
+	}
 	for _, command := range []string{"git-receive-pack '/x'", "ward gateway", "id"} {
 		if out, err := h.ssh(strings.NewReader("0000"), command); err == nil || !strings.Contains(out, "reads the repository and brings its result") {
 			t.Errorf("%s: %v %s", command, err, out)

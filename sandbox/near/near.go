@@ -145,7 +145,11 @@ func newMirror(ctx context.Context, c Config, g *gate) (*mirror, error) {
 	}
 	m := &mirror{repo: git.Open(c.Mirror), claim: claim, gate: g, log: c.Log, moved: make(chan struct{}, 1)}
 	// No template: nothing of this machine's goes into it, and nobody's hooks run there.
-	_, err = m.repo.Output(ctx, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", c.Mirror)
+	args := []string{"init", "--quiet", "--bare", "--template=", "--initial-branch=main"}
+	if c.Verdict { // the commands are another user of no group, and find the claim in no mirror (PROOF-6)
+		args = append(args, "--shared=0640")
+	}
+	_, err = m.repo.Output(ctx, append(args, c.Mirror)...)
 	if err == nil {
 		_, err = m.repo.UnlockAll(ctx) // those of a near that was killed in a fetch
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,6 +36,9 @@ type Processes struct {
 	// Mark, NAME=value, is in the environment of all that runs, so that the next launch ends what
 	// one that was killed left; "" for none.
 	Mark string
+
+	once   sync.Once
+	shared string // see Shared
 }
 
 // Fence says that there is none.
@@ -63,15 +67,29 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 		env = append(env, name+"="+job.Env[name])
 	}
 	if !job.watched() {
-		return p.run(ctx, work, env, job)
+		return p.inTurn(ctx, dir, env, job)
 	}
 	root, err := os.OpenFile(work, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return Outcome{}, err
 	}
 	observe := watch(root, job)
-	o, err := p.run(ctx, work, env, job)
+	o, err := p.inTurn(ctx, dir, env, job)
 	o.Opened = observe()
+	return o, err
+}
+
+// inTurn runs the line in the checkout of a directory, apart from what runs before and beside it
+// where this machine can.
+func (p *Processes) inTurn(ctx context.Context, dir string, env []string, job Job) (Outcome, error) {
+	work := filepath.Join(dir, "work")
+	if p.Shared() != "" {
+		return unstopped(ctx, func(ctx context.Context) (Outcome, error) { return p.run(ctx, work, env, job) })
+	}
+	o, err := p.run(ctx, work, env, job, p.apart(dir)...)
+	if err == nil && o.End == Exited {
+		err = isApart(dir)
+	}
 	return o, err
 }
 
@@ -134,14 +152,15 @@ func unobserved(job Job, why error) *Watched {
 	return &Watched{Files: job.Watch, Not: why.Error(), Checks: job.Checks}
 }
 
-// run runs the line in a checkout, within the limits, and ends what it leaves behind.
-func (p *Processes) run(ctx context.Context, dir string, env []string, job Job) (Outcome, error) {
+// run runs the line in a checkout, within the limits, and ends what it leaves behind. within is
+// what starts it, if anything does.
+func (p *Processes) run(ctx context.Context, dir string, env []string, job Job, within ...string) (Outcome, error) {
 	limited, cancel := context.WithTimeout(ctx, p.Limits.Time)
 	defer cancel()
 	out := newOutput(p.Limits.Output, job.Keep, cancel)
 	job.Live.show(out)
 	c := process.Command{
-		Args: []string{"sh", "-c", job.Line}, Dir: dir, Env: env,
+		Args: append(within, "sh", "-c", job.Line), Dir: dir, Env: env,
 		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true,
 		User: p.User, Tag: "WARD_RUN=" + rand.Text(), // what left its group ends, too
 	}

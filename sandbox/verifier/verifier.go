@@ -122,6 +122,9 @@ type Facts struct {
 	Image   string  `json:"image"`         // empty: none
 	Fence   string  `json:"fence"`         // podman/RUNTIME, or none
 	Replays [][]Run `json:"replays"`
+	// Shared is why the commands shared /tmp and could reach each other's processes; "" where each
+	// had its own (PROOF-6).
+	Shared string `json:"shared,omitempty"`
 	// All is the tree of the whole claim, and With a run of all commands on it; "" and nil
 	// where that is Tree.
 	All  string `json:"all,omitempty"`
@@ -284,6 +287,9 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Same: len(o.do)+len(o.left)+len(o.deviations) == 0, Tree: o.tree, Left: o.left, Included: o.included,
 		Deviations: o.deviations, Code: o.code, Cache: claim.Cache}
 	f.Fence, f.Image = t.runner.Fence()
+	if s, ok := t.runner.(interface{ Shared() string }); ok {
+		f.Shared = s.Shared()
+	}
 	controls := t.forControls()
 	at := Step{Runs: claim.Replays}
 	if o.with != o.tree {

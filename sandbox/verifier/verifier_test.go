@@ -1,7 +1,6 @@
 package verifier
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/await"
 	"git-ward/internal/git"
-	"git-ward/internal/process"
 	"git-ward/internal/tier"
 )
 
@@ -186,25 +186,20 @@ func TestLeavesNoProcess(t *testing.T) {
 	c.Commit = r.commit(nil)
 	at := filepath.Join(t.TempDir(), "pid")
 	v := &Processes{Limits: Limits{Time: time.Hour, Output: 1 << 20}, Mark: "WARD_LAUNCH=of-a-test"}
-	line := "setsid sh -c 'echo $WARD_LAUNCH $$ >" + at + ".new; mv " + at + ".new " + at + "; exec sleep 3600' >/dev/null 2>&1 & until test -e " + at + "; do sleep 0.01; done"
+	line := "setsid sh -c 'exec 9>" + at + "; flock 9; echo $WARD_LAUNCH >" + at + ".new; mv " + at + ".new " + at + ".mark; exec sleep 3600' >/dev/null 2>&1 & until test -e " + at + ".mark; do sleep 0.01; done"
 	o, err := v.Run(t.Context(), Job{Repo: r.bare, Commit: c.Commit, Line: line})
 	if err != nil || !o.OK() {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	said, err := os.ReadFile(at)
+	if said, err := os.ReadFile(at + ".mark"); string(said) != "of-a-test\n" {
+		t.Errorf("the launch's mark is %q, %v", said, err)
+	}
+	f, err := os.Open(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var mark string
-	var pid int
-	fmt.Sscan(string(said), &mark, &pid)
-	if mark != "of-a-test" {
-		t.Errorf("the launch's mark is %q", mark)
-	}
-	await.True(t, "the process is gone", func() bool {
-		p, there := process.Read(pid)
-		return !there || p.Dead
-	})
+	defer f.Close()
+	await.True(t, "the process is gone", func() bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil })
 }
 
 // outcomes is the same for every runner.

@@ -1,0 +1,108 @@
+package verifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"git-ward/internal/scratch"
+)
+
+// apartScript gives a command without a fence the file systems that it shares with no other, in
+// namespaces of its own (PROOF-6): $1 is its directory, $2 what drops the rights to do so, and the
+// rest is the command. What was in /tmp before is there by links, because PATH or a cache may lie
+// below it; what is new there is the command's own. This shell stays the first process.
+const apartScript = `set -e
+dir=$1 drop=$2
+shift 2
+for at in /tmp /var/tmp; do
+	test -d "$at" && ! test -L "$at" || continue
+	own=$dir/apart$at
+	mkdir -p "$own/.host"
+	chmod 1777 "$own"
+	mount --rbind "$at" "$own/.host"
+	(cd "$own" && find .host -mindepth 1 -maxdepth 1 -exec ln -s -t . {} +)
+	case $dir in
+	"$at"/*/*) ;;
+	"$at"/*)
+		rm "$own/${dir##*/}"
+		mkdir "$own/${dir##*/}"
+		mount --bind "$dir" "$own/${dir##*/}"
+		;;
+	esac
+	mount --rbind "$own" "$at"
+done
+if test -d /dev/shm; then mount -t tmpfs -o mode=1777 tmpfs /dev/shm; fi
+cd "$dir/work"
+: >"$dir/apart/made"
+set +e
+$drop "$@"
+exit $?`
+
+// apart is what starts a command in namespaces of its own, up to the command.
+func (p *Processes) apart(dir string) []string {
+	args := []string{"unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"}
+	drop := ""
+	if os.Geteuid() != 0 { // who is root has each right without a user namespace
+		args = append(args, "--map-current-user", "--keep-caps")
+		drop = "setpriv --inh-caps=-all --ambient-caps=-all"
+	}
+	return append(args, "--", "sh", "-c", apartScript, "apart", dir, drop)
+}
+
+// Shared is why the commands share /tmp and can reach each other's processes and this one; "" where
+// each has its own. It is tried, once.
+func (p *Processes) Shared() string {
+	p.once.Do(func() {
+		if err := p.tryApart(); err != nil {
+			p.shared = err.Error()
+		}
+	})
+	return p.shared
+}
+
+func (p *Processes) tryApart() error {
+	dir, err := scratch.Make("", "verify-")
+	if err != nil {
+		return err
+	}
+	defer dir.Remove()
+	if err := os.Mkdir(filepath.Join(dir.Path, "work"), 0o755); err != nil {
+		return err
+	}
+	args := append(p.apart(dir.Path), "true")
+	if said, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("namespaces cannot be made here: %w: %s", err, strings.TrimSpace(string(said)))
+	}
+	return isApart(dir.Path)
+}
+
+// isApart reports whether a command began in namespaces of its own. It cannot be asked by an exit
+// code, which is the command's.
+func isApart(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, "apart/made")); err != nil {
+		return errors.New("the command's namespaces were not made")
+	}
+	return nil
+}
+
+// unstopped calls what runs a command that can reach this process. Where something has this process
+// go on that was stopped, nobody watched the command's limits meanwhile, and its end is worth nothing.
+func unstopped(ctx context.Context, run func(context.Context) (Outcome, error)) (Outcome, error) {
+	goes := make(chan os.Signal, 1)
+	signal.Notify(goes, syscall.SIGCONT)
+	defer signal.Stop(goes)
+	o, err := run(ctx)
+	select {
+	case <-goes:
+		return Outcome{}, errors.Join(err, errors.New("what runs the commands was stopped, and went on, while one ran"))
+	default:
+		return o, err
+	}
+}

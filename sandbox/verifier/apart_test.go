@@ -1,0 +1,75 @@
+package verifier
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"git-ward/internal/tier"
+)
+
+// TestApart: without a fence each command has a /tmp, a /dev/shm and processes of its own, what was
+// in /tmp before is there, and none reaches what runs it (PROOF-6).
+func TestApart(t *testing.T) {
+	tier.First(t, "it runs many commands")
+	r, c := claimed(t)
+	c.Commit = r.commit(nil)
+	p := &Processes{Limits: Limits{Time: time.Minute, Output: 1 << 20}}
+	if why := p.Shared(); why != "" {
+		t.Skipf("SKIPPED: %s", why)
+	}
+	was, err := os.MkdirTemp("/tmp", "apart-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := was + ".new"
+	t.Cleanup(func() {
+		os.RemoveAll(was)
+		os.Remove(name)
+	})
+	for _, line := range []string{
+		"test ! -e " + name + " && test ! -e /dev/shm/apart && touch " + name + " /dev/shm/apart " + was + "/a",
+		"test ! -e " + name + " && test ! -e /dev/shm/apart && test -e " + was + "/a && touch b && test -e \"$HOME/work/b\"",
+		"test $PPID = 1 || exit; kill -STOP 1; kill -9 1; echo done",
+	} {
+		o, err := p.Run(t.Context(), Job{Repo: r.bare, Commit: c.Commit, Line: line})
+		if err != nil || !o.OK() {
+			t.Errorf("%s: %+v, %v", line, o, err)
+		}
+	}
+	c.Commands, c.Main = []Command{{Name: "criterion 1", Line: "true"}}, c.Commit
+	if f, err := r.verify(c); err != nil || f.Shared != "" {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// TestNotApart: where a machine makes no namespaces, the verdict says so, and a command that stops what
+// runs it has no end that counts.
+func TestNotApart(t *testing.T) {
+	tier.First(t, "it runs many commands")
+	bin := t.TempDir()
+	for _, name := range []string{"sh", "git", "mkdir", "sleep", "touch"} {
+		at, err := exec.LookPath(name)
+		if err == nil {
+			err = os.Symlink(at, filepath.Join(bin, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+	r, c := claimed(t)
+	c.Commit = r.commit(nil)
+	c.Commands = []Command{{Name: "criterion 1", Line: "true"}}
+	f, err := r.verify(c)
+	if err != nil || !f.OK() || !strings.Contains(f.Shared, "unshare") {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	c.Commands[0].Line = "P=$PPID; (sleep 0.3; kill -CONT $P) & kill -STOP $P; wait"
+	if f, err := r.verify(c); err == nil || !strings.Contains(err.Error(), "was stopped") {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
