@@ -14,6 +14,24 @@ import (
 	"git-ward/internal/scratch"
 )
 
+// Apart is what of a verification was apart from what.
+type Apart struct {
+	// Separate are the commands that start the work from outside, or do not open it: no test of
+	// theirs shares a process with it (PROOF-1).
+	Separate []string `json:"separate,omitempty"`
+	// Shared is why the commands shared /tmp and could reach each other's processes; "" where each
+	// had its own (PROOF-6).
+	Shared string `json:"shared,omitempty"`
+}
+
+// sharedBy is why a runner's commands share what each should have.
+func sharedBy(r Runner) string {
+	if s, ok := r.(interface{ Shared() string }); ok {
+		return s.Shared()
+	}
+	return ""
+}
+
 // apartScript gives a command without a fence the file systems that it shares with no other, in
 // namespaces of its own (PROOF-6): $1 is its directory, $2 what drops the rights to do so, and the
 // rest is the command. What was in /tmp before is there by links, because PATH or a cache may lie

@@ -3,6 +3,8 @@ package verifier
 import (
 	"context"
 	"maps"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -252,5 +254,48 @@ func TestBreaks(t *testing.T) {
 		if len(f.Controls) != 1 || f.Controls[0].Says != c.want {
 			t.Errorf("%s: %+v, not %s", name, f.Controls, c.want)
 		}
+	}
+}
+
+// TestPerl: nobody here reads Perl, so that the PM's line has to break its tests. Without that line
+// the verdict says that nothing was tried.
+func TestPerl(t *testing.T) {
+	tier.First(t, "it runs many commands")
+	if err := exec.Command("perl", "-MTest::More", "-e", "1").Run(); err != nil {
+		t.Skipf("SKIPPED: perl with Test::More: %v", err)
+	}
+	// Also in docs/proof.md.
+	const line = `sed -i -E 's/\b(ok|is|isnt|like|is_deeply)\(/fail(/' t/*.t`
+	if doc, err := os.ReadFile("../../docs/proof.md"); err != nil || !strings.Contains(string(doc), "- breaks: `"+line+"`") {
+		t.Errorf("docs/proof.md has another line: %v", err)
+	}
+	test := "use strict;\nuse warnings;\nuse Test::More tests => 1;\nuse Calc;\n\nis(Calc::two(), 2, 'two');\n"
+	wrong := files{"lib/Calc.pm": "package Calc;\n\nsub two { 3 }\n\n1;\n", "t/calc.t": test}
+	right := files{"lib/Calc.pm": "package Calc;\n\nsub two { 2 }\n\n1;\n", "t/calc.t": test}
+	honest := files{"lib/Calc.pm": "package Calc;\n\nsub two { return 1 + 1 }\n\n1;\n"}
+	forged := files{"lib/Calc.pm": "package Calc;\n\nBEGIN { print \"1..1\\nok 1\\n\"; exit 0 }\n\n1;\n"}
+	for name, c := range map[string]struct {
+		main, agents files
+		breaks, want string
+	}{
+		"honest":                 {wrong, honest, line, loop.ControlFails},
+		"honest, without a line": {wrong, honest, "", loop.ControlNotTried},
+		"forged":                 {wrong, forged, line, loop.ControlNotTried},
+		"forged, where it held":  {right, forged, line, loop.ControlCannotFail},
+		"forged, without a line": {wrong, forged, "", loop.ControlNotTried},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepository(t)
+			claim := r.claimed(maps.Clone(c.main), c.agents, []string{"lib/Calc.pm"}, "perl -Ilib t/calc.t")
+			claim.Controls, claim.Breaks = []string{Broken}, c.breaks
+			f, err := r.verify(claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(f.Controls) != 1 || f.Controls[0].Says != c.want {
+				t.Errorf("%+v, not %s", f.Controls, c.want)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 )
 
 // File is one that the PM holds out (PROOF-5).
@@ -61,6 +62,7 @@ func (t *trying) controls(ctx context.Context, f *Facts, o *overlaid, commands [
 	if err != nil || len(held) == 0 {
 		return err
 	}
+	defer t.heldSince(time.Now())
 	defer t.judged.only(t.judged.trees())
 	laid := *o
 	if laid.tree, err = t.laid(ctx, o.tree); err != nil {
@@ -74,4 +76,26 @@ func (t *trying) controls(ctx context.Context, f *Facts, o *overlaid, commands [
 		delete(laid.do, file.Path) // the PM's stands in its place
 	}
 	return t.control(ctx, f, &laid, base, held)
+}
+
+// heldSince counts the time that something of what is held out took.
+func (t *trying) heldSince(began time.Time) { t.heldTime += time.Since(began) }
+
+// even waits until what is held out has taken a time that says little of it: work can read what is
+// held out while it runs, and take longer by it. A verdict comes when that has taken a second, or
+// two, or four, so that a claim learns no more of it than one of these (PROOF-5).
+func even(ctx context.Context, took time.Duration) error {
+	if took == 0 { // nothing is held out
+		return nil
+	}
+	whole := time.Second
+	for whole < took {
+		whole *= 2
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(whole - took):
+		return nil
+	}
 }

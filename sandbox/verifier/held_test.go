@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"git-ward/internal/git"
@@ -37,6 +38,23 @@ func (r teller) Run(_ context.Context, job Job) (Outcome, error) {
 	return Outcome{End: Exited}, nil
 }
 
+// TestEven: what is held out takes a second, or two, or four, whatever it took.
+func TestEven(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 0, 1: time.Second, time.Second: time.Second, 1001 * time.Millisecond: 2 * time.Second, 3 * time.Second: 4 * time.Second, time.Hour: 4096 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			if err := even(t.Context(), took); err != nil || took+time.Since(began) != want {
+				t.Errorf("%v: %v after %v", took, err, time.Since(began))
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := even(ctx, 1); err == nil {
+				t.Error("it waits for nobody")
+			}
+		})
+	}
+}
+
 // TestHeldOutSaysOneBit: of what is held out nothing gets out but whether it was met: not by its
 // output, the way it ended, its time, or a program that it says is missing (PROOF-5).
 func TestHeldOutSaysOneBit(t *testing.T) {
@@ -51,10 +69,13 @@ func TestHeldOutSaysOneBit(t *testing.T) {
 		defer mu.Unlock()
 		fmt.Fprintf(&told, "%s, %q, %v, %+v\n", s.Words(), s.Says, s.Elapsed, s.Ended != nil && s.Ended.Time > 0)
 	}
-	beside := 0
+	beside, began := 0, time.Now()
 	f, err := Verify(t.Context(), git.Open(r.bare), teller{"run the secret", &beside}, claim)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("the verdict came after %v, as what is held out took so long", took)
 	}
 	if beside != 1 {
 		t.Errorf("%d trees lie beside a command that all may see, not its own alone", beside)

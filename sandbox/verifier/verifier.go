@@ -122,9 +122,7 @@ type Facts struct {
 	Image   string  `json:"image"`         // empty: none
 	Fence   string  `json:"fence"`         // podman/RUNTIME, or none
 	Replays [][]Run `json:"replays"`
-	// Shared is why the commands shared /tmp and could reach each other's processes; "" where each
-	// had its own (PROOF-6).
-	Shared string `json:"shared,omitempty"`
+	Apart
 	// All is the tree of the whole claim, and With a run of all commands on it; "" and nil
 	// where that is Tree.
 	All  string `json:"all,omitempty"`
@@ -146,9 +144,6 @@ type Facts struct {
 	Whatever    []string `json:"whatever,omitempty"`
 	Asked       int      `json:"asked,omitzero"`
 	Comparisons int      `json:"comparisons,omitzero"`
-	// Separate are the commands that start the work from outside, or do not open it: no test of
-	// theirs shares a process with it (PROOF-1).
-	Separate []string `json:"separate,omitempty"`
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`
@@ -276,6 +271,8 @@ type trying struct {
 	// company asks for room for a second run at a time; nil where none may run beside another.
 	company func() (leave func(), ok bool)
 	once    *once // the runner of forControls
+
+	heldTime time.Duration // that what is held out took, with its controls
 }
 
 func (t *trying) verify(ctx context.Context) (*Facts, error) {
@@ -287,9 +284,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	f := &Facts{Commit: claim.Commit, Main: claim.Main, Base: claim.Base, Same: len(o.do)+len(o.left)+len(o.deviations) == 0, Tree: o.tree, Left: o.left, Included: o.included,
 		Deviations: o.deviations, Code: o.code, Cache: claim.Cache}
 	f.Fence, f.Image = t.runner.Fence()
-	if s, ok := t.runner.(interface{ Shared() string }); ok {
-		f.Shared = s.Shared()
-	}
+	f.Shared = sharedBy(t.runner)
 	controls := t.forControls()
 	at := Step{Runs: claim.Replays}
 	if o.with != o.tree {
@@ -332,7 +327,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	if claim.Against != nil && f.OK() {
 		err = t.against(ctx, f, o.tree)
 	}
-	return f, err
+	return f, cmp.Or(err, even(ctx, t.heldTime))
 }
 
 // observed adds which of the changed paths the runs opened.
@@ -366,6 +361,7 @@ func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, h
 	if runs, err = t.each(ctx, runner, tree, shown, at, how); err != nil || len(held) == 0 {
 		return runs, err
 	}
+	defer t.heldSince(time.Now())
 	defer t.judged.only(t.judged.trees()) // the next run's commands find no file of these
 	if tree, err = t.laid(ctx, tree); err != nil {
 		return nil, err
