@@ -45,11 +45,11 @@ for at in /tmp /var/tmp; do
 	mkdir -p "$own/.host"
 	chmod 1777 "$own"
 	mount --rbind "$at" "$own/.host"
-	(cd "$own" && find .host -mindepth 1 -maxdepth 1 -exec ln -s -t . {} +)
+	(cd "$own" && find .host -mindepth 1 -maxdepth 1 -exec ln -s -t . {} +) 2>/dev/null || : # others go meanwhile
 	case $dir in
 	"$at"/*/*) ;;
 	"$at"/*)
-		rm "$own/${dir##*/}"
+		rm -f "$own/${dir##*/}"
 		mkdir "$own/${dir##*/}"
 		mount --bind "$dir" "$own/${dir##*/}"
 		;;

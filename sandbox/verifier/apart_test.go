@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,13 @@ func TestApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Files that others remove while find lists them have it fail.
+	find, err := exec.LookPath("find")
+	bin := t.TempDir()
+	if err = errors.Join(err, os.WriteFile(filepath.Join(bin, "find"), []byte("#!/bin/sh\n"+find+" \"$@\"\nexit 1\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	name := was + ".new"
 	t.Cleanup(func() {
 		os.RemoveAll(was)

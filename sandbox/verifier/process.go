@@ -88,7 +88,9 @@ func (p *Processes) inTurn(ctx context.Context, dir string, env []string, job Jo
 	}
 	o, err := p.run(ctx, work, env, job, p.apart(dir)...)
 	if err == nil && o.End == Exited {
-		err = isApart(dir)
+		if err = isApart(dir); err != nil {
+			err = fmt.Errorf("%w: %s", err, o.Last())
+		}
 	}
 	return o, err
 }
