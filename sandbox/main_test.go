@@ -27,6 +27,7 @@ import (
 	"git-ward/sandbox/command"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/lab"
+	"git-ward/sandbox/podman"
 )
 
 // TestMain lets the test binary, under their names, play the launcher and the agent,
@@ -38,6 +39,13 @@ func TestMain(m *testing.M) {
 		cli.Main("git-ward", command.Main(nil))
 	case fence.AgentProgram:
 		os.Exit(agent(os.Args[1:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == podman.ReaperVerb { // of the engines that tests start
+		if err := podman.Reap(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "call" {
 		cli.Main("call", func(_ context.Context, env *cli.Env) error { return lab.MakeCalls(env.Args[1:], cli.Raw(env.Stdout)) })

@@ -2,6 +2,8 @@ package fence
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +21,7 @@ type Shared struct {
 
 	mu  sync.Mutex // held, too, while a connection is opened or closed
 	now *used      // who comes now gets this one; nil: a new one
+	old []*used    // whose service died, and that somebody uses still
 }
 
 // used is a connection with those who use it.
@@ -43,6 +46,9 @@ func (s *Shared) Use() (_ *Connection, release func(), err error) {
 	defer s.mu.Unlock()
 	if err := context.Cause(s.ctx); err != nil {
 		return nil, nil, err
+	}
+	if s.now != nil && s.now.dead() {
+		s.old, s.now = append(s.old, s.now), nil
 	}
 	if s.now == nil {
 		conn, err := s.open(s.ctx)
@@ -86,6 +92,7 @@ func (s *Shared) closeIdle(u *used) error {
 	if s.now == u {
 		s.now = nil
 	}
+	s.old = slices.DeleteFunc(s.old, func(other *used) bool { return other == u })
 	u.closed = true
 	return u.Engine.Close()
 }
@@ -111,9 +118,14 @@ func (s *Shared) Close() error {
 	s.cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now == nil {
-		return nil
+	all := slices.Clone(s.old)
+	if s.now != nil {
+		all = append(all, s.now)
 	}
-	s.now.users = 0
-	return s.closeIdle(s.now)
+	var err error
+	for _, u := range all {
+		u.users = 0
+		err = errors.Join(err, s.closeIdle(u))
+	}
+	return err
 }

@@ -150,6 +150,14 @@ func TestServiceThatDied(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.Value(t, "its end is known", c.Engine.Done())
+	beside, releaseBeside, err := s.Use() // while the dead one has a user
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := beside.Engine.Info(t.Context()); err != nil {
+		t.Errorf("who comes while somebody has the dead one gets it, too: %v", err)
+	}
+	releaseBeside()
 	release()
 	use(t, s)()
 	if err := s.Close(); err != nil {

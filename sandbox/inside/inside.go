@@ -51,6 +51,8 @@ type Payload struct {
 // Run runs the command with the forwarder beside it and returns its exit code, or 128
 // and the number of the signal that ended it. Signals are the payload's to answer,
 // so there is no context that would end on one.
+//
+// The launcher hears of the end by its connection, too.
 func Run(p Payload) (code int, err error) {
 	if p.Note != "" {
 		if err := p.heed(); err != nil {
@@ -62,6 +64,11 @@ func Run(p Payload) (code int, err error) {
 		if err != nil {
 			return 0, err
 		}
+		defer func() {
+			if err == nil {
+				life.tellEnd(code)
+			}
+		}()
 		if p.Probe != nil {
 			if broken, err := life.prove(p.Probe); err != nil || broken != nil {
 				if p.Note != "" { // the engine's log of a pod is where people look

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"git-ward/internal/diag"
+	"git-ward/sandbox/probe"
 
 	"golang.org/x/sys/unix"
 )
@@ -75,6 +76,13 @@ func (l *life) follow() {
 		}
 	}
 }
+
+// tellEnd tells the launcher the code of the payload's end. Where it cannot be told, the launcher
+// hears it from who runs the container.
+func (l *life) tellEnd(code int) { probe.TellEnd(l, code) }
+
+// Write writes to the launcher.
+func (l *life) Write(p []byte) (int, error) { return unix.Write(l.fd, p) }
 
 // read reads a little, again after a signal.
 func read(fd int) (int, error) {

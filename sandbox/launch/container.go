@@ -32,7 +32,7 @@ type containers struct {
 	podman *fence.Shared
 	opened chan error // by open
 	judges sync.Once
-	judge  *local.Verifier // what runner made
+	judge  *local.Verifier // what verdicts made
 }
 
 // linger is how long podman's processes stay when nothing runs and nothing is judged: a directive
@@ -55,20 +55,27 @@ func (c *containers) open(ctx context.Context) (end func() error, err error) {
 		}
 		c.opened <- err
 	}()
-	return c.podman.Close, nil
+	return func() error {
+		if c.judge != nil {
+			c.judge.Close()
+		}
+		return c.podman.Close()
+	}, nil
 }
 
 func (c *containers) ready() error { return <-c.opened }
 
-// runner runs what is judged by the launch's connection, where it has begun: one for all, as it
+// verdicts runs what is judged by the launch's connection, where it has begun: one for all, as it
 // counts its containers. findPolicy comes before.
-func (c *containers) runner() local.Runner {
+func (c *containers) verdicts() *local.Verifier {
 	c.judges.Do(func() {
 		c.judge = &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Shared: c.podman,
 			AtOnce: c.spec.Settings.Verdicts(c.spec.agents())}
 	})
 	return c.judge
 }
+
+func (c *containers) runner() local.Runner { return c.verdicts() }
 
 // egressMeans says in one line what the egress mode means (SBX-2).
 var egressMeans = map[string]string{
@@ -91,7 +98,14 @@ func (c *containers) run(ctx context.Context, w *worker) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	f.Up = w.up
+	enough := func() {}
+	defer func() { enough() }()
+	f.Up = func() {
+		w.up()
+		if w.job != nil { // it will claim something
+			enough = c.verdicts().Ahead(ctx)
+		}
+	}
 	if err := w.ownDisk(); err != nil {
 		return err
 	}

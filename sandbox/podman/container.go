@@ -224,13 +224,17 @@ func Drain(wait func() error) {
 	}
 }
 
-// Wait returns the exit code once the command has ended. podman has the time of removal to
-// report it, since one that has lost a container's state never answers.
+// Wait returns the exit code once the command has ended, by the first process's own word, or else
+// by podman's. That has the time of removal, since one that has lost a container's state never
+// answers.
 func (c *Container) Wait(ctx context.Context) (int, error) {
 	if c.awaitProcess(ctx) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, removal)
 		defer cancel()
+		if code, ok := c.life.told(ctx); ok {
+			return code, nil
+		}
 	}
 	code, err := c.engine.api.wait(ctx, c.ID)
 	if err != nil {

@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,6 +26,10 @@ type life struct {
 	over bool
 
 	proof chan error // with Spec.Proof: what came of it, once
+
+	heard chan struct{} // closed when there is nothing more to hear of the first process
+	code  int           // of the command's end, where ended says that it was told
+	ended bool
 }
 
 // giveLife opens the socket for a container and mounts its directory, which is the
@@ -43,7 +48,7 @@ func (e *Engine) giveLife(r *request) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &life{listener: listener, dir: dir}
+	l := &life{listener: listener, dir: dir, heard: make(chan struct{})}
 	if r.Proof {
 		l.proof = make(chan error, 1)
 	}
@@ -58,12 +63,31 @@ func (e *Engine) giveLife(r *request) (*life, error) {
 
 // accept takes the one connection that there may be, the first process's, which makes it
 // before anything else runs. Then nobody listens: a second start of the container does not
-// find it, and what runs inside has nothing to fill.
+// find it, and what runs inside has nothing to fill. The command's end is all that it says then.
 func (l *life) accept() {
+	defer close(l.heard)
 	conn, err := l.listener.Accept()
 	l.listener.Close()
-	if err == nil && l.take(conn) && l.proof != nil {
+	if err != nil || !l.take(conn) {
+		return
+	}
+	if l.proof != nil {
 		l.proof <- probe.Heed(conn)
+	}
+	code, err := probe.HearEnd(conn)
+	l.code, l.ended = code, err == nil
+}
+
+// told is the code of the command's end, once the first process is gone, where it said so.
+func (l *life) told(ctx context.Context) (code int, ok bool) {
+	if l == nil || !l.met() {
+		return 0, false
+	}
+	select {
+	case <-l.heard: // the kernel closes the connection with the process
+		return l.code, l.ended
+	case <-ctx.Done():
+		return 0, false
 	}
 }
 
@@ -78,6 +102,13 @@ func (l *life) take(conn net.Conn) bool {
 	l.conn = conn
 	conn.Write([]byte{1})
 	return true
+}
+
+// met reports whether the first process has had the connection.
+func (l *life) met() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn != nil
 }
 
 // end lets go of the container, whose first process ends then. It may be called again.

@@ -67,7 +67,7 @@ func TestSpare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.Ahead(t.Context(), scratch)
+		v.Ahead(t.Context(), scratch, time.Hour)
 		killing := verifier.Claim{Main: head, Commit: head, Replays: 3, Bounds: verifier.Bounds{Entries: 100, Depth: 10, Bytes: 1 << 20}, Scratch: scratch, Controls: []string{verifier.Broken},
 			Commands: []verifier.Command{{Name: "criterion 1", Line: "cat - file <<'E'\n\"it's\"\n\nE\nread -r x || echo none; test ! -e ../left && touch ../left"}}}
 		killing.Progress = func(s verifier.Step) {

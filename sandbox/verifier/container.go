@@ -128,7 +128,7 @@ func (v *Containers) prepare(ctx context.Context, job *Job) (p *prepared, err er
 		if p.dir, err = emptyRepo(v.spares.dir); err != nil {
 			return p, err
 		}
-		repo, spec.Timeout = p.dir.Path, spec.Timeout+v.Limits.Time // as long as it may wait
+		repo, spec.Timeout = p.dir.Path, spec.Timeout+v.spares.wait // as long as it may wait
 	}
 	if repo != "" { // in the place of the one that has the claim
 		spec.Mounts = slices.DeleteFunc(slices.Clone(spec.Mounts), func(m podman.Mount) bool {
@@ -169,7 +169,7 @@ func (p *prepared) close(ctx context.Context) (err error) {
 // in a new one, and removes it.
 func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
 	defer v.spares.enter()()
-	p, err := v.spares.take(ctx, &job, v.Limits.Time)
+	p, err := v.spares.take(ctx, &job)
 	if err != nil {
 		return o, err
 	}

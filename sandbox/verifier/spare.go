@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,11 +18,12 @@ import (
 
 // spares are containers that were made before there was a job for them: to make one takes longer
 // than many a command. A spare is used once, for a job that adds nothing to the environment; it
-// finds what is judged in a directory of its own, empty until then. There is one at most for each
-// run under way.
+// finds what is judged in a directory of its own, empty until then. While runs are under way, one
+// at most is made for each of them, beside those that Fill asked for.
 type spares struct {
 	make   func(ctx context.Context) (*prepared, error)
-	dir    string // in which those directories are
+	dir    string        // in which those directories are
+	wait   time.Duration // how long one may wait for its job
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -39,15 +41,43 @@ type spare struct {
 	err  error
 }
 
-// Ahead has containers made ahead, with directories of theirs in dir, until Close. Only the default
-// runtime's see at once what the host puts into a directory that they have: a virtual machine keeps
-// what it saw of it before.
-func (v *Containers) Ahead(ctx context.Context, dir string) {
+// Ahead has containers made ahead, with directories of theirs in dir, until Close: each may wait so
+// long for its job. Only the default runtime's see at once what the host puts into a directory that
+// they have: a virtual machine keeps what it saw of it before.
+func (v *Containers) Ahead(ctx context.Context, dir string, wait time.Duration) {
 	if v.Engine.Runtime() != podman.DefaultRuntime {
 		return
 	}
-	v.spares = &spares{dir: dir, make: func(ctx context.Context) (*prepared, error) { return v.prepare(ctx, nil) }}
+	v.spares = &spares{dir: dir, wait: wait, make: func(ctx context.Context) (*prepared, error) { return v.prepare(ctx, nil) }}
 	v.spares.ctx, v.spares.cancel = context.WithCancel(ctx)
+}
+
+// Fill begins to make what so many lack that wait, or are being made.
+func (v *Containers) Fill(n int) { v.spares.fill(n) }
+
+func (s *spares) fill(n int) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = slices.DeleteFunc(s.all, func(made *spare) bool {
+		select {
+		case <-made.done:
+		default:
+			return false
+		}
+		if made.err == nil && !made.p.stale(s.wait) {
+			return false
+		}
+		if made.err == nil {
+			s.discard(s.ctx, made.p)
+		}
+		return true
+	})
+	for len(s.all) < n && s.ctx.Err() == nil {
+		s.begin()
+	}
 }
 
 // In is the same in another image, and makes nothing ahead.
@@ -94,7 +124,7 @@ func (s *spares) enter() (leave func()) {
 
 // take is a spare for a job, or nil; and one more is made where another job is to come. What is said
 // of one that could not be made is said again by who makes one for the job.
-func (s *spares) take(ctx context.Context, job *Job, patience time.Duration) (*prepared, error) {
+func (s *spares) take(ctx context.Context, job *Job) (*prepared, error) {
 	if s == nil || len(job.Env) > 0 || job.Repo == "" {
 		return nil, nil
 	}
@@ -121,7 +151,7 @@ func (s *spares) take(ctx context.Context, job *Job, patience time.Duration) (*p
 	if mine.err != nil {
 		return nil, nil
 	}
-	if mine.p.stale(patience) {
+	if mine.p.stale(s.wait) {
 		s.discard(ctx, mine.p)
 		return nil, nil
 	}

@@ -103,7 +103,7 @@ func TestSpareScript(t *testing.T) {
 func TestSpares(t *testing.T) {
 	dir, alive, makes := t.TempDir(), true, 0
 	var broken error
-	s := &spares{make: func(context.Context) (*prepared, error) {
+	s := &spares{wait: time.Hour, make: func(context.Context) (*prepared, error) {
 		if makes++; broken != nil {
 			return nil, broken
 		}
@@ -114,7 +114,7 @@ func TestSpares(t *testing.T) {
 	defer s.enter()()
 	take := func(job Job, want bool) *prepared {
 		t.Helper()
-		p, err := s.take(t.Context(), &job, time.Hour)
+		p, err := s.take(t.Context(), &job)
 		if err != nil || (p != nil) != want {
 			t.Fatalf("%+v: %v %v", job, p, err)
 		}

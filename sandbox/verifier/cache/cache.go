@@ -52,8 +52,13 @@ const (
 	lockFile = "fill.lock"
 )
 
-// Close lets go of the entry.
-func (e *Entry) Close() error { return e.held.Close() }
+// Close lets go of the entry, if there is one.
+func (e *Entry) Close() error {
+	if e == nil {
+		return nil
+	}
+	return e.held.Close()
+}
 
 // Words are what a verdict says of the entry.
 func (e *Entry) Words() string {

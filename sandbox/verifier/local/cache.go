@@ -39,7 +39,7 @@ type caching struct {
 // Warm fills the cache for the tip of the project's branch, where it is not (LOOP-12).
 // What an agent's branch has plays no part.
 func (v *Verifier) Warm(ctx context.Context) error {
-	if len(v.Settings.Verify.Cache) == 0 {
+	if len(v.Settings.Verify.Cache) == 0 || v.Shared == nil { // a verification of its own does it itself
 		return nil
 	}
 	conn, release, err := v.Shared.Use()
@@ -48,10 +48,7 @@ func (v *Verifier) Warm(ctx context.Context) error {
 	}
 	defer release()
 	e, _, err := v.warm(ctx, conn, &verifier.Claim{Bounds: Bounds(v.Settings)})
-	if e != nil {
-		e.Close()
-	}
-	return err
+	return errors.Join(err, e.Close())
 }
 
 // Bounds are those of a tree that is checked out for a command.
@@ -98,9 +95,7 @@ func (v *Verifier) warm(ctx context.Context, conn *fence.Connection, claim *veri
 		}
 		return e, locks, err
 	}
-	if e != nil {
-		e.Close()
-	}
+	e.Close()
 	e, err = store.Newest(key, main)
 	return e, locks, err
 }

@@ -41,6 +41,7 @@ type Verifier struct {
 	AtOnce   int           // how many verifications may run at once
 	caching  caching
 	places   places
+	stock    stock
 }
 
 // Processes runs them as plain processes.
@@ -104,37 +105,39 @@ func (v *Verifier) verify(ctx context.Context, conn *fence.Connection, claim ver
 	if err != nil {
 		return nil, err
 	}
-	if entry != nil {
-		defer entry.Close()
-	}
-	f, err := conn.New(v.Podman.Scratch, v.Policy, v.Log)
+	r, err := v.ready(ctx, conn, entry)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	runner := v.containers(f, entry)
-	claim.Scratch = f.Engine.TempDir()
-	runner.Ahead(ctx, claim.Scratch)
-	defer func() { err = errors.Join(err, runner.Close()) }()
+	var facts *verifier.Facts
+	defer func() { err = errors.Join(err, v.used(r, facts)) }()
+	runner := r.runner
+	claim.Scratch = conn.Engine.TempDir()
 	claim.Ends = v.ends(conn, entry, runner)
 	if image := v.Settings.Verify.SecondImage; claim.Against != nil && image != "" {
-		name, err := fence.FindImage(ctx, f.Engine, image)
+		name, err := fence.FindImage(ctx, conn.Engine, image)
 		if err != nil {
 			return nil, err
 		}
 		second := *claim.Against
 		second.Second, claim.Against = runner.In(name), &second
 	}
-	return verifier.Verify(ctx, repo, runner, claim)
+	facts, err = verifier.Verify(ctx, repo, runner, claim)
+	return facts, err
+}
+
+// policy is that of what is judged.
+func (v *Verifier) policy() firewall.Policy {
+	p := v.Policy
+	if v.Settings.Verify.Network == "none" {
+		p.Mode, p.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
+	}
+	return p
 }
 
 // containers is what runs commands, each with the entry of the cache, if any, and neither
 // door nor gateway.
 func (v *Verifier) containers(f *fence.Fence, entry *cache.Entry) *verifier.Containers {
-	online := v.Settings.Verify.Network != "none"
-	if !online {
-		f.Policy.Mode, f.Policy.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
-	}
 	spec := f.Container(v.Bare, v.Settings, image.AgentID)
 	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: v.Settings.Sandbox.TmpSize})
 	v.bound(spec)
@@ -142,7 +145,7 @@ func (v *Verifier) containers(f *fence.Fence, entry *cache.Entry) *verifier.Cont
 	runner.Room = v.company
 	if entry != nil {
 		spec.Mounts = append(spec.Mounts, fence.ReadOnly(entry.Dir, cache.Inside))
-		maps.Copy(spec.Env, cache.Env(entry.Seal.Kinds, online))
+		maps.Copy(spec.Env, cache.Env(entry.Seal.Kinds, v.Settings.Verify.Network != "none"))
 		runner.Setup = cache.Setup
 	}
 	runner.Container = *spec
