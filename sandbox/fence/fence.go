@@ -64,17 +64,71 @@ func (f *Fence) Close() error {
 	return nil
 }
 
-// Run takes a created container to its end, and removes it, whatever fails. It is started
-// once: an end that nobody asked for needs a new container, fenced anew. An end with a code of
-// its own is an Exit.
-func (f *Fence) Run(ctx context.Context, c *podman.Container, streams podman.Streams) (err error) {
-	var rules *firewall.Follower
+// Prepared is a container whose network has its rules, and whose payload has not begun.
+type Prepared struct {
+	fence     *Fence
+	container *podman.Container
+	output    func() error       // for podman.Drain
+	rules     *firewall.Follower // kept until they are closed
+	pid       int
+}
+
+// Prepare initializes a created container, and gives its network namespace the rules. What fails
+// removes it.
+func (f *Fence) Prepare(ctx context.Context, c *podman.Container, streams podman.Streams) (_ *Prepared, err error) {
+	p := &Prepared{fence: f, container: c}
 	defer func() {
-		err = errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
-		rules.Close() // last: what still runs when its wait failed is fenced to its end
+		if err != nil {
+			err = errors.Join(err, p.Close(ctx))
+		}
 	}()
-	output, rules, err := f.start(ctx, c, streams)
+	if p.pid, err = c.Init(ctx); err != nil {
+		return nil, err
+	}
+	p.output = c.Attach(context.WithoutCancel(ctx), streams) // beside the rules; Start waits for both
+	if p.rules, err = f.Enforce(ctx, p.pid); err != nil {
+		return nil, err
+	}
+	if f.Initialized != nil {
+		if err = f.Initialized(p.pid); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Close removes the container.
+func (p *Prepared) Close(ctx context.Context) error {
+	err := p.container.Remove(context.WithoutCancel(ctx))
+	p.rules.Close() // last: what still runs when its wait failed is fenced to its end
+	return err
+}
+
+// Holds reports why a container that has waited is not to begin: its process is gone, or its rules,
+// read back, are not those of this moment.
+func (p *Prepared) Holds(ctx context.Context) error {
+	select {
+	case err := <-p.rules.Broken():
+		return err
+	default:
+	}
+	if !p.container.Alive() {
+		return errors.New("its first process is gone")
+	}
+	policy, err := Follow(p.fence.Policy)(ctx, false)
 	if err != nil {
+		return err
+	}
+	return target(p.pid).ReadBack(ctx, policy)
+}
+
+// Run has the payload begin, takes the container to its end, and removes it, whatever fails. It is
+// started once: an end that nobody asked for needs a new container, fenced anew. An end with a code of
+// its own is an Exit.
+func (p *Prepared) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, p.Close(ctx)) }()
+	f, c := p.fence, p.container
+	if err := p.start(ctx); err != nil {
 		return err
 	}
 	if f.Up != nil {
@@ -82,13 +136,13 @@ func (f *Fence) Run(ctx context.Context, c *podman.Container, streams podman.Str
 	}
 	ended := make(chan struct{})
 	broken := make(chan error, 1)
-	go func() { broken <- f.stopWith(ctx, c, rules, ended) }()
+	go func() { broken <- f.stopWith(ctx, c, p.rules, ended) }()
 	code, err := c.Wait(context.WithoutCancel(ctx))
 	close(ended)
 	if err := errors.Join(<-broken, err); err != nil {
 		return err
 	}
-	podman.Drain(output)
+	podman.Drain(p.output)
 	if code != 0 {
 		return Exit(code)
 	}
@@ -99,33 +153,23 @@ func (f *Fence) Run(ctx context.Context, c *podman.Container, streams podman.Str
 	return nil
 }
 
-// start initializes a container, gives its network namespace the rules, and only
-// then starts it. The output is for podman.Drain; the rules, which an error may leave in place,
-// are kept until they are closed.
-func (f *Fence) start(ctx context.Context, c *podman.Container, streams podman.Streams) (output func() error, rules *firewall.Follower, err error) {
-	pid, err := c.Init(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	output = c.Attach(context.WithoutCancel(ctx), streams) // beside the rules; Start waits for both
-	if rules, err = f.Enforce(ctx, pid); err != nil {
-		return nil, nil, err
-	}
-	if f.Initialized != nil {
-		if err = f.Initialized(pid); err != nil {
-			return nil, rules, err
-		}
-	}
-	if err := c.Start(ctx); err != nil {
-		return nil, rules, err
+// start starts it.
+func (p *Prepared) start(ctx context.Context) error {
+	if err := p.container.Start(ctx); err != nil {
+		return err
 	}
 	// A second start, by whomever, would have a network without rules. Now it has
 	// a mount without a source, and fails.
-	if err := os.Remove(f.cover); err != nil {
-		return nil, rules, err
+	if err := os.Remove(p.fence.cover); err != nil {
+		return err
 	}
-	f.log.Info().Str("container", c.ID[:12]).Int("pid", pid).Str("egress", string(f.Policy.Mode)).Msg("fenced")
-	return output, rules, nil
+	p.fence.log.Info().Str("container", p.container.ID[:12]).Int("pid", p.pid).Str("egress", string(p.fence.Policy.Mode)).Msg("fenced")
+	return nil
+}
+
+// target is the network namespace of a container's first process.
+func target(pid int) firewall.Target {
+	return firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
 }
 
 // Enforce puts the rules into the network namespace of a container's first process,
@@ -133,8 +177,7 @@ func (f *Fence) start(ctx context.Context, c *podman.Container, streams podman.S
 // Init, too). It is the process's own namespace, which Start looks at again: the path that
 // podman has for it is a mount that an ordinary user's launcher does not see.
 func (f *Fence) Enforce(ctx context.Context, pid int) (*firewall.Follower, error) {
-	target := firewall.Target{NetNS: fmt.Sprintf("/proc/%d/ns/net", pid), Child: []string{FirewallChild}}
-	rules, err := firewall.Follow(ctx, target, Follow(f.Policy))
+	rules, err := firewall.Follow(ctx, target(pid), Follow(f.Policy))
 	if err != nil {
 		return nil, fmt.Errorf("the firewall is not in place, so the container does not start: %w", err)
 	}

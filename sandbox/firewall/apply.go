@@ -40,6 +40,22 @@ func (t Target) place(ctx context.Context, p Policy) (*os.File, error) {
 	return ns, nil
 }
 
+// ReadBack reads the rules of a target from the kernel, and compares them with a policy.
+func (t Target) ReadBack(ctx context.Context, p Policy) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	ns, err := t.open()
+	if err != nil {
+		return fmt.Errorf("firewall: %w", err)
+	}
+	defer ns.Close()
+	if err := t.put(ctx, ns, p, nothing); err != nil {
+		return fmt.Errorf("firewall: %w", err)
+	}
+	return nil
+}
+
 // extent is how much of a policy goes in.
 type extent string
 

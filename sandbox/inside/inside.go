@@ -41,11 +41,14 @@ type Payload struct {
 	Listen  string   // host:port of the forwarder, on loopback
 	Proxy   bool     // set the proxy variables too, for allow-list mode
 	Args    []string // the command
-	User    int      // its user and group; 0: this process's own, with all rights of it
-	Dir     string   // where it runs
-	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer
+	// Assigned is a file of the launcher's that says what the command is for, which was not known
+	// when the container was made; "" for none.
+	Assigned string
+	User     int    // its user and group; 0: this process's own, with all rights of it
+	Dir      string // where it runs
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
 }
 
 // Run runs the command with the forwarder beside it and returns its exit code, or 128
@@ -81,8 +84,16 @@ func Run(p Payload) (code int, err error) {
 			}
 		}
 	}
+	environ := os.Environ()
+	if p.Assigned != "" {
+		more, err := readAssignment(p.Assigned)
+		if err != nil {
+			return 0, err
+		}
+		p.Args, environ = append(slices.Clip(p.Args), more.Args...), append(environ, more.Env...)
+	}
 	if p.Gateway == "" {
-		return p.run(os.Environ())
+		return p.run(environ)
 	}
 	if err := loopback(p.Listen); err != nil {
 		return 0, err
@@ -93,7 +104,7 @@ func Run(p Payload) (code int, err error) {
 	}
 	defer listener.Close()
 	go forward(listener, p.Gateway)
-	return p.run(Environ(os.Environ(), listener.Addr().String(), p.Proxy))
+	return p.run(Environ(environ, listener.Addr().String(), p.Proxy))
 }
 
 // loopback refuses to offer the gateway to other machines.

@@ -21,6 +21,7 @@ import (
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
+	"git-ward/sandbox/inside"
 	"git-ward/sandbox/podman"
 	"git-ward/sandbox/verifier/local"
 )
@@ -30,6 +31,7 @@ type containers struct {
 	fenced
 	here
 	podman *fence.Shared
+	warm   *warm      // nil: none are
 	opened chan error // by open
 	judges sync.Once
 	judge  *local.Verifier // what verdicts made
@@ -55,7 +57,9 @@ func (c *containers) open(ctx context.Context) (end func() error, err error) {
 		}
 		c.opened <- err
 	}()
+	c.warm = c.newWarm(ctx)
 	return func() error {
+		c.warm.close()
 		if c.judge != nil {
 			c.judge.Close()
 		}
@@ -83,57 +87,110 @@ var egressMeans = map[string]string{
 	"allowlist": "fenced: no route out; the gateway opens the names of [egress] allow only",
 }
 
-// run runs the payload in a new container: created, initialized, its
+// made is a worker's container, whose payload has not begun.
+type made struct {
+	*fence.Prepared
+	conn    *fence.Connection
+	fence   *fence.Fence
+	id      string
+	release func()
+}
+
+// close removes it, with what was there for it.
+func (m *made) close(ctx context.Context) error {
+	var err error
+	if m.Prepared != nil {
+		err = m.Close(ctx)
+	}
+	if m.fence != nil {
+		err = errors.Join(err, m.fence.Close())
+	}
+	m.release()
+	return err
+}
+
+// run runs the payload in a container that was prepared or in a new one: created, initialized, its
 // network namespace given its rules and read back, and only then started
 // (SBX-1). Whatever fails, the container is removed. It is started once: an end
 // that nobody asked for needs a new launch, fenced anew.
 func (c *containers) run(ctx context.Context, w *worker) (err error) {
-	conn, release, err := c.podman.Use()
-	if err != nil {
-		return err
-	}
-	defer release()
-	f, err := conn.New(w.launch.scratch.Path, w.launch.policy, w.launch.log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	enough := func() {}
-	defer func() { enough() }()
-	f.Up = func() {
-		w.up()
-		if w.job != nil { // it will claim something
-			enough = c.verdicts().Ahead(ctx)
-		}
-	}
 	if err := w.ownDisk(); err != nil {
 		return err
 	}
-	spec := w.container(f)
-	if err := fence.CheckReadable(spec.Mounts); err != nil {
+	m := &made{}
+	if w.ahead != nil {
+		m = w.ahead.made
+		err = w.ahead.giveDisk()
+	} else {
+		p := &w.payload
+		m, err = c.make(ctx, w, podman.Streams{Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr})
+	}
+	if m == nil {
 		return err
 	}
-	if len(w.payload.Command) == 0 && w.watcher != nil && knowsWatcher(w.launch.spec.Settings) { // the one mount that not everybody inside may read
-		f.Initialized = func(pid int) error { return w.watcher.admit(pid, w.launch.spec.Settings.Sandbox.Runtime) }
-		spec.Mounts = append(spec.Mounts, fence.ReadOnly(w.watcher.dir(), fence.InsideWatcherDir))
+	defer func() { err = errors.Join(err, m.close(ctx)) }()
+	if err == nil && len(w.payload.Command) == 0 {
+		err = w.assignment().Write(filepath.Join(filepath.Dir(w.door), assigned))
 	}
-	container, err := f.Engine.Create(ctx, spec)
 	if err != nil {
 		return err
+	}
+	enough := func() {}
+	defer func() { enough() }()
+	m.fence.Up = func() {
+		w.up()
+		if w.job != nil { // it will claim something
+			c.log.Info().Str("directive", w.only).Bool("prepared", w.ahead != nil).Dur("ms", time.Since(w.began)).Msg("its payload has begun")
+			enough = c.verdicts().Ahead(ctx)
+		}
+		c.warm.fill()
+	}
+	w.tell(func(now *runstate.Worker) { now.Container = m.id })
+	defer w.tell(func(now *runstate.Worker) { now.Container = "" })
+	return m.Run(ctx)
+}
+
+// make makes a worker's container, up to where its payload could begin.
+func (c *containers) make(ctx context.Context, w *worker, streams podman.Streams) (_ *made, err error) {
+	m := &made{release: func() {}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close(ctx))
+		}
+	}()
+	if m.conn, m.release, err = c.podman.Use(); err != nil {
+		m.release = func() {}
+		return nil, err
+	}
+	if m.fence, err = m.conn.New(w.launch.scratch.Path, w.launch.policy, w.launch.log); err != nil {
+		return nil, err
+	}
+	spec := w.container(m.fence)
+	if err := fence.CheckReadable(spec.Mounts); err != nil {
+		return nil, err
+	}
+	if len(w.payload.Command) == 0 && w.watcher != nil && knowsWatcher(w.launch.spec.Settings) { // the one mount that not everybody inside may read
+		m.fence.Initialized = func(pid int) error { return w.watcher.admit(pid, w.launch.spec.Settings.Sandbox.Runtime) }
+		spec.Mounts = append(spec.Mounts, fence.ReadOnly(w.watcher.dir(), fence.InsideWatcherDir))
+	}
+	container, err := m.fence.Engine.Create(ctx, spec)
+	if err != nil {
+		return nil, err
 	}
 	for _, warning := range container.Warnings {
 		fmt.Fprintf(w.launch.spec.Messages, "warning: %s\n", warning)
 	}
-	w.tell(func(now *runstate.Worker) { now.Container = container.ID })
-	defer w.tell(func(now *runstate.Worker) { now.Container = "" })
-	p := &w.payload
-	return f.Run(ctx, container, podman.Streams{Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr})
+	m.id = container.ID
+	if m.Prepared, err = m.fence.Prepare(ctx, container, streams); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // container is the whole of the container that a launch wants (SBX-3, SBX-4).
 func (w *worker) container(f *fence.Fence) *podman.Spec {
 	size := w.launch.spec.Settings.Sandbox.StateSize
-	state := podman.Mount{Kind: podman.Disk, Source: w.launch.spec.disk(w.state), Target: fence.InsideState, Size: size, Owner: image.WatcherID}
+	state := podman.Mount{Kind: podman.Disk, Source: w.disk(), Target: fence.InsideState, Size: size, Owner: image.WatcherID}
 	if f.Engine.Rootless() { // an ordinary user cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: sizeInMemory(w.launch.spec.Settings)}
 	}
@@ -147,7 +204,8 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 	s.Timeout = time.Until(w.launch.until) + w.launch.spec.Settings.Budget.Grace.Duration + fence.KillGrace
 	s.Env[boot.UntilVar] = w.launch.untilText()
 	if len(w.payload.Command) == 0 {
-		s.Env[boot.LiveVar], s.Env[boot.LeaseVar] = "1", w.only
+		s.Env[boot.LiveVar] = "1"
+		s.First = append(s.First, "--assigned", fence.InsideDoorDir+"/"+assigned)
 	}
 	s.Mounts = append(s.Mounts,
 		fence.ReadOnly(filepath.Dir(w.door), fence.InsideDoorDir),
@@ -188,6 +246,13 @@ func (w *worker) ownDisk() error {
 	return atomicfile.Write(of, []byte(w.only+"\n"), 0o600)
 }
 
+// ownsDisk reports whether a disk is there, and a directive's.
+func (s *Spec) ownsDisk(disk, directive string) bool {
+	was, err := os.ReadFile(disk + ".directive")
+	_, there := os.Stat(disk)
+	return err == nil && there == nil && string(was) == directive+"\n"
+}
+
 // stateInMemory says where an ordinary user's /bot is: a file system of limited size needs
 // root, to mount it or to set a quota for a directory.
 func stateInMemory(size int64) string {
@@ -221,7 +286,15 @@ func (w *worker) commandLine() []string {
 	if w.watcher != nil && knowsWatcher(w.launch.spec.Settings) {
 		args = append(args, "--report-door", fence.InsideWatcherDir+"/"+fence.SocketName)
 	}
-	return append(args, w.whatFor()...)
+	return args
+}
+
+// assigned is the file of a worker's assignment, beside its door's socket.
+const assigned = "assigned"
+
+// assignment is what the watcher is told when its container is there: on what it works.
+func (w *worker) assignment() *inside.Assignment {
+	return &inside.Assignment{Args: w.whatFor(), Env: []string{boot.LeaseVar + "=" + w.only}}
 }
 
 // whatFor is what the watcher is told of how long it works, and on what.

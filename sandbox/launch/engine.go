@@ -7,6 +7,7 @@ import (
 	"git-ward/protocols/lease"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/host"
 	"git-ward/sandbox/verifier/local"
 )
 
@@ -36,6 +37,11 @@ type engine interface {
 	means() []string
 	// visible says why the repository cannot be shown there.
 	visible(ctx context.Context) error
+	// prepare begins to make containers before there is a job for them.
+	prepare()
+	// prepared is a worker whose container was made before there was a job for it, such as this one;
+	// nil: there is none.
+	prepared(ctx context.Context, j *host.Job) *worker
 	// room says why so many agents do not fit on the disk of their directories, by their number.
 	room(agents int, directory func(number int) string) error
 	// bound bounds what the host does for the launch, and says how.
@@ -81,15 +87,21 @@ func (here) opens(w *worker) ([]opener, error) {
 
 func (here) steady() bool { return true }
 
+func (here) prepare()                                    {}
+func (here) prepared(context.Context, *host.Job) *worker { return nil }
+
 func (here) sweep(context.Context, []lease.Lease) error { return nil }
 
 // there is what a worker on another machine needs of this one: it has a directory and a door
 // of its own.
 type there struct{}
 
-func (there) opens(w *worker) ([]opener, error) { return []opener{w.openGateway}, nil }
-func (there) room(int, func(int) string) error  { return nil }
-func (there) ready() error                      { return nil }
+func (there) opens(w *worker) ([]opener, error)           { return []opener{w.openGateway}, nil }
+func (there) prepare()                                    {}
+func (there) prepared(context.Context, *host.Job) *worker { return nil }
+
+func (there) room(int, func(int) string) error { return nil }
+func (there) ready() error                     { return nil }
 
 // fenced is a launch whose agents are behind a fence, wherever that is.
 type fenced struct{ *launch }

@@ -59,7 +59,7 @@ func (w *worker) openGateway() (s service, err error) {
 	}
 	g, err := gateway.Listen(gateway.Config{
 		Dir: l.scratch.Path, Meter: l.meter, Shared: l.shared,
-		Leased: w.job != nil, Directive: w.calls, Held: l.held, Troubles: w.tellTroubles,
+		Leased: w.job != nil || w.ahead != nil, Directive: w.calls, Held: l.held, Troubles: w.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
 		Until:     l.until,
 		Models:    settings.Models(),

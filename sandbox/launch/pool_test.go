@@ -27,6 +27,7 @@ import (
 	"git-ward/protocols/schedule"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/gateway"
+	"git-ward/sandbox/host"
 	"git-ward/sandbox/lease"
 	"git-ward/sandbox/verifier/local"
 )
@@ -134,7 +135,10 @@ type stage struct {
 func (s stage) steady() bool                      { return false }
 func (s stage) where(directive string) string     { return "kube x/" + directive }
 func (s stage) opens(w *worker) ([]opener, error) { return there{}.opens(w) }
+func (s stage) prepare()                          {}
 func (s stage) runner() local.Runner              { return &local.Processes{} } // nobody claims anything
+
+func (s stage) prepared(context.Context, *host.Job) *worker { return nil }
 
 func (s stage) run(ctx context.Context, w *worker) error {
 	s.mu.Lock()

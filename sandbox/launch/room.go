@@ -20,7 +20,8 @@ func (c *containers) room(agents int, directory func(number int) string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	return c.spec.fits(c.spec.allTake(agents, directory), agents)
+	warm := int64(c.spec.Settings.Launch.Warm) * c.spec.Settings.Sandbox.StateSize // a disk each
+	return c.spec.fits(c.spec.allTake(agents, directory)+warm, agents)
 }
 
 // allTake is how much more of the disk so many workers may take, each in a directory of its own.

@@ -31,6 +31,8 @@ type worker struct {
 	watcher *watcherDoor
 	gateway string // socket
 	site    site
+	ahead   *ahead // the container that it has already; nil: none
+	began   time.Time
 
 	mu   sync.Mutex
 	said runstate.Worker
@@ -41,7 +43,13 @@ type worker struct {
 func (l *launch) openHost() {
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
 		Once: l.spec.Payload.Once, Until: l.until, Where: l.engine.where, Worked: l.worked(), Idle: l.rest, More: func(ctx context.Context) bool { return l.judge().Asked(ctx) }, Run: func(ctx context.Context, j *host.Job) error {
-			w := l.newWorker(j, l.engine)
+			began := time.Now()
+			w := l.engine.prepared(ctx, j)
+			if w == nil {
+				w = &worker{launch: l, site: l.engine, payload: l.spec.Payload}
+			}
+			w.assign(j)
+			w.began = began
 			w.payload.Reset = w.payload.Reset && j.First
 			return w.run(ctx)
 		}}
@@ -106,6 +114,7 @@ func (l *launch) runWorkers(ctx context.Context) error {
 				return err
 			}
 		}
+		l.engine.prepare()
 		return l.host.Serve(ctx)
 	}
 	w := &worker{launch: l, number: 1, site: l.engine, payload: l.spec.Payload}
@@ -114,9 +123,15 @@ func (l *launch) runWorkers(ctx context.Context) error {
 
 // newWorker is a worker for a job.
 func (l *launch) newWorker(j *host.Job, at site) *worker {
-	w := &worker{launch: l, number: j.Number, only: j.Directive, job: j, site: at, payload: l.spec.Payload}
-	w.said = runstate.Worker{Holder: j.Holder, Directive: j.Directive, Lease: j.Hold.Lease().ID, Where: j.Where, PID: os.Getpid()}
+	w := &worker{launch: l, site: at, payload: l.spec.Payload}
+	w.assign(j)
 	return w
+}
+
+// assign gives a worker its job.
+func (w *worker) assign(j *host.Job) {
+	w.number, w.only, w.job = j.Number, j.Directive, j
+	w.said = runstate.Worker{Holder: j.Holder, Directive: j.Directive, Lease: j.Hold.Lease().ID, Where: j.Where, PID: os.Getpid()}
 }
 
 // run serves the worker and runs its payload until it ends, or ctx does.

@@ -14,7 +14,7 @@ import (
 
 func main() { cli.Main("ward-inside", run) }
 
-const usage = "ward-inside [--life SOCKET [--probe JSON]] [--as ID] [--netns FILE] [--user ID] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
+const usage = "ward-inside [--life SOCKET [--probe JSON]] [--as ID] [--netns FILE] [--user ID] [--assigned FILE] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
 
 // run is the whole program; it ends as CMD does.
 func run(_ context.Context, env *cli.Env) (err error) {
@@ -27,6 +27,7 @@ func run(_ context.Context, env *cli.Env) (err error) {
 		fs.StringVar(&p.Note, "netns", "", "the note of a pod's fence, a `FILE`: start nothing in another network namespace than the one that it names")
 		fs.IntVar(&as, "as", 0, "become the user and group `ID` first and keep root's rights, where the engine gives rights to root alone")
 		fs.IntVar(&p.User, "user", 0, "the command's user and group `ID`, without rights; this program's own if not given")
+		fs.StringVar(&p.Assigned, "assigned", "", "the launcher's `FILE` of the command's last arguments and variables")
 		fs.StringVar(&p.Gateway, "gateway", "", "the gateway's `SOCKET`")
 		fs.StringVar(&p.Listen, "listen", "127.0.0.1:0", "`HOST:PORT` of the forwarder, on loopback")
 		fs.BoolVar(&p.Proxy, "proxy", false, "set the proxy variables too, for allow-list mode")

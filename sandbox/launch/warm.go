@@ -1,0 +1,269 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"git-ward/internal/git"
+	"git-ward/protocols/boot"
+	"git-ward/sandbox/fence"
+	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/host"
+	"git-ward/sandbox/podman"
+)
+
+// warm are the containers that a launch keeps prepared for its next directives (ONE-2): created,
+// initialized, with their rules in place and their sockets made. Nothing of Ward's or of an agent's
+// has begun in them, and nobody serves their sockets. What hangs on the directive comes when one is
+// bound: the file of its assignment, its place's disk, and who serves in whose name.
+type warm struct {
+	engine *containers
+	size   int
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	count  int // that were begun
+	all    []*ahead
+	ending sync.WaitGroup
+}
+
+// ahead is one that is made, or will be once done is closed.
+type ahead struct {
+	*made
+	worker   *worker
+	services []service // open, and served from when it is bound
+	disk     string    // a new file; its place's from when it is bound
+	key      string
+	done     chan struct{}
+	err      error
+}
+
+// newWarm removes what a launch that was killed has left, and makes none yet. Only the default runtime's containers see at once what the host puts into
+// a directory that they have.
+func (c *containers) newWarm(ctx context.Context) *warm {
+	left, _ := filepath.Glob(c.spec.warmDisk("*"))
+	for _, file := range left {
+		os.Remove(file)
+	}
+	size := c.spec.Settings.Launch.Warm
+	if size == 0 || len(c.spec.Payload.Command) > 0 || c.spec.Settings.Sandbox.Runtime != podman.DefaultRuntime {
+		return nil
+	}
+	k := &warm{engine: c, size: size}
+	k.ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return k
+}
+
+// warmDisk is the file that /bot is in a prepared container.
+func (s *Spec) warmDisk(number string) string {
+	return filepath.Join(s.State, "warm"+number+".img")
+}
+
+// fill begins to make what is missing.
+func (k *warm) fill() {
+	if k == nil || k.engine.host == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.all) < k.size && k.ctx.Err() == nil {
+		k.count++
+		a := &ahead{disk: k.engine.spec.warmDisk(fmt.Sprint(k.count)), done: make(chan struct{})}
+		a.worker = &worker{launch: k.engine.launch, site: k.engine, payload: k.engine.spec.Payload, ahead: a}
+		k.all = append(k.all, a)
+		go func() {
+			defer close(a.done)
+			a.err = k.make(a)
+		}()
+	}
+}
+
+// make makes one.
+func (k *warm) make(a *ahead) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.discard(k.ctx))
+		}
+	}()
+	w := a.worker
+	for _, open := range []opener{w.openDoor, w.openWatcherDoor, w.openGateway} {
+		s, err := open()
+		if err != nil {
+			return err
+		}
+		a.services = append(a.services, s)
+	}
+	if a.made, err = k.engine.make(k.ctx, w, podman.Streams{Stdout: later(func() io.Writer { return w.payload.Stdout }), Stderr: later(func() io.Writer { return w.payload.Stderr })}); err != nil {
+		return err
+	}
+	a.key, err = k.keyOf(a)
+	return err
+}
+
+// later is a stream that is known when it is written to.
+type later func() io.Writer
+
+func (l later) Write(p []byte) (int, error) { return l().Write(p) }
+
+// keyOf tells a prepared container from one that would be made now: by its spec, the image, the
+// host's routes, and the programs that main and the list of those that held have. Of main its program
+// counts, which an agent's start reads: each new directive moves the branch.
+func (k *warm) keyOf(a *ahead) (string, error) {
+	w, l := a.worker, k.engine.launch
+	spec := w.container(a.fence)
+	spec.Timeout = 0 // until the end of the launch, whenever that was counted
+	image, err := a.conn.Engine.ImageID(k.ctx, a.conn.Image)
+	if err != nil {
+		return "", err
+	}
+	_, routes, err := firewall.HostFacts(k.ctx)
+	if err != nil {
+		return "", err
+	}
+	routes = slices.DeleteFunc(routes, func(p netip.Prefix) bool { return p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() }) // a container's wire has such
+	slices.SortFunc(routes, func(a, b netip.Prefix) int { return a.Compare(b) })
+	program, err := l.lastGood().Program(k.ctx, l.spec.Settings.Control.ProjectRef())
+	if err != nil {
+		return "", err
+	}
+	more := []string{image, fmt.Sprint(slices.Compact(routes)), program}
+	repo := git.Open(l.spec.Bare)
+	for _, ref := range append(boot.GoodRefs(), boot.Fallen) {
+		id, err := repo.Ref(k.ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		more = append(more, id)
+	}
+	return fence.Key(spec, more...), nil
+}
+
+func (c *containers) prepare() { c.warm.fill() }
+
+// prepared is a worker whose container is made already, where it is as one would be made now, its
+// rules, read back, are those of this moment, and the directive has no disk of its own there, which
+// cannot be mounted later.
+func (c *containers) prepared(ctx context.Context, j *host.Job) *worker {
+	k := c.warm
+	if k == nil || c.spec.ownsDisk(c.spec.disk(c.spec.workerState(j.Number)), j.Directive) {
+		return nil
+	}
+	k.mu.Lock()
+	if len(k.all) == 0 {
+		k.mu.Unlock()
+		return nil
+	}
+	a := k.all[0]
+	k.all = k.all[1:]
+	k.mu.Unlock()
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		k.discard(a)
+		return nil
+	}
+	if a.err != nil {
+		c.log.Warn().Err(a.err).Msg("no container can be prepared")
+		return nil
+	}
+	held := make(chan error, 1)
+	go func() { held <- a.Holds(ctx) }()
+	key, err := k.keyOf(a)
+	if err = errors.Join(<-held, err); err == nil && key != a.key {
+		err = errors.New("one that were made now would be another")
+	}
+	if err != nil {
+		c.log.Info().Err(err).Str("container", a.id[:12]).Msg("a prepared container is thrown away")
+		k.discard(a)
+		return nil
+	}
+	c.log.Info().Str("container", a.id[:12]).Str("directive", j.Directive).Msg("a prepared container is bound")
+	return a.worker
+}
+
+// opens are the services that a worker needs of this host: with a prepared container those that are
+// open.
+func (c *containers) opens(w *worker) (all []opener, err error) {
+	if all, err = c.here.opens(w); w.ahead == nil {
+		return all, err
+	}
+	if err != nil {
+		c.warm.discard(w.ahead)
+		return nil, err
+	}
+	w.said.Gateway = w.gateway
+	w.tellTroubles(nil) // those of an earlier one in its place
+	for i, s := range w.ahead.services {
+		all[i] = func() (service, error) { return s, nil }
+	}
+	return all, nil
+}
+
+// giveDisk has the new disk lie where the worker's place has its own.
+func (a *ahead) giveDisk() error {
+	if a.fence.Engine.Rootless() { // it is in memory
+		return nil
+	}
+	w := a.worker
+	return os.Rename(a.disk, w.launch.spec.disk(w.state))
+}
+
+// disk is the file that /bot is.
+func (w *worker) disk() string {
+	if w.ahead != nil {
+		return w.ahead.disk
+	}
+	return w.launch.spec.disk(w.state)
+}
+
+// discard removes one that nobody will use, beside the rest.
+func (k *warm) discard(a *ahead) {
+	k.ending.Go(func() {
+		if <-a.done; a.err != nil {
+			return
+		}
+		if err := a.discard(k.ctx); err != nil {
+			k.engine.log.Error().Err(err).Msg("a prepared container does not end in good order")
+		}
+	})
+}
+
+// discard removes it, its disk and its sockets, which nobody has served.
+func (a *ahead) discard(ctx context.Context) (err error) {
+	if a.made != nil {
+		err = a.made.close(ctx)
+	}
+	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	cancel()
+	for _, s := range a.services {
+		err = errors.Join(err, s.serve(over))
+	}
+	if removed := os.Remove(a.disk); !errors.Is(removed, os.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	return err
+}
+
+// close removes all that are left, and waits for it.
+func (k *warm) close() {
+	if k == nil {
+		return
+	}
+	k.cancel() // of what is being made
+	k.mu.Lock()
+	all := k.all
+	k.all = nil
+	k.mu.Unlock()
+	for _, a := range all {
+		k.discard(a)
+	}
+	k.ending.Wait()
+}
