@@ -45,6 +45,10 @@ type Loop struct {
 	Signals   func(ctx context.Context) []loop.Signal
 	Over      func() string // why no more work may be done in this run, "" while it may
 
+	// Limit is what sets the budget that is spent, a key of the directive's or a setting of
+	// the host's; "" where nobody knows. Nil: nobody does.
+	Limit func(ctx context.Context) string
+
 	Note  string           // for the first step of the journal that has none of its own
 	Words func() string    // what such a run said of it, for its transcript; nil: nobody knows
 	Lost  interaction.Sign // what a run that was killed has used of the iteration in progress

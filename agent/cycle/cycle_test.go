@@ -158,6 +158,22 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestCapped: a loop whose directive allows no more tokens ends by its own limit, with the
+// work claimed, and says which line the PM may raise.
+func TestCapped(t *testing.T) {
+	s := newSite(t, asked, 0)
+	s.residuals, s.limit = []string{"1"}, "max_tokens"
+	s.solve = func(s *site, _ Brief, _ *Subagents) error {
+		s.must(s.write("work", "half of it"))
+		return stop.New(stop.Spent, "The model is not paid for any more.")
+	}
+	how, r := s.ends()
+	if how != "EXIT_BUDGET_EXCEEDED MAX_TOOL_CALLS" || r.Cause != loop.Capped || s.journal.Claimed() == nil ||
+		!strings.Contains(strings.Join(r.NextActions, "\n"), "git ward directive edit D-1 (raises max_tokens") {
+		t.Errorf("%s, %s: %q", how, r.Cause, r.NextActions)
+	}
+}
+
 // TestKilled: a loop that is ended between any two states goes on where refs say that
 // it was, pays for no iteration twice, and comes to the same end with the same files.
 func TestKilled(t *testing.T) {

@@ -63,6 +63,9 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 	if out.History, err = r.history(ctx); err != nil {
 		return out, nil, err
 	}
+	if r.unpaid != "" && r.deps.Limit != nil {
+		out.Limit = r.deps.Limit(ctx)
+	}
 	if best := loop.Best(out.History); best >= 0 && status == loop.ExitBudgetExceeded {
 		if out.Best, err = r.certificate(ctx, best); err != nil {
 			return out, nil, err

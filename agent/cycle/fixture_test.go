@@ -40,6 +40,7 @@ type site struct {
 	left      []loop.Left // without which the commands do not pass, as the verdict has it
 	signals   []loop.Signal
 	over      string
+	limit     string
 	refusals  int
 
 	solve  func(s *site, b Brief, subagents *Subagents) error // nil: it writes a file
@@ -138,6 +139,7 @@ func (s *site) run() (End, error) {
 		},
 		Signals:  func(context.Context) []loop.Signal { return s.signals },
 		Over:     func() string { return s.over },
+		Limit:    func(context.Context) string { return s.limit },
 		Activity: activities, Log: log,
 		Now: func() time.Time { return time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC) },
 	}

@@ -45,6 +45,7 @@ func URL(getenv func(name string) string, variable string) (string, error) {
 type Account struct {
 	Unpaid   int    `json:"unpaid"`   // calls of this launch that were not paid for
 	Why      string `json:"why"`      // of the newest call; "" where it was paid for
+	Limit    string `json:"limit"`    // that the newest call met, a key of the directive's or a setting; "" where it was paid for
 	Held     int    `json:"held"`     // calls that were refused because the unit is not to be worked on
 	Answered int    `json:"answered"` // calls that came to their end
 	Failed   int    `json:"failed"`   // calls that the provider failed

@@ -88,13 +88,30 @@ func (r *unitRun) changes(ctx context.Context, commit string, v *loop.Verdict) (
 
 func kind(e git.Entry) review.Kind { return review.KindOf(uint32(e.Mode)) }
 
+// limit is what sets the budget that the newest call to a model met, as the gateway says.
+func (r *unitRun) limit(ctx context.Context) string {
+	base := r.models()
+	if base == "" {
+		return ""
+	}
+	account, err := gateway.ReadAccount(ctx, base)
+	r.lacks("budget", err)
+	return account.Limit
+}
+
+// models is where the gateway serves a model's protocol, "" for nowhere.
+func (r *unitRun) models() string {
+	return cmp.Or(r.deps.getenv(gateway.Anthropic), r.deps.getenv(gateway.OpenAI))
+}
+
 // cost is what the unit's directive took: the journal's counts, the loop's own, and what
 // the gateway was asked for, which knows tokens and money.
 func (r *unitRun) cost(ctx context.Context, report *loop.Report) review.Cost {
 	last := r.unit.last()
 	seconds, calls := int64(report.Seconds), last.Interactions
 	cost := review.Cost{Iterations: last.Budget.Spent.Iterations, Allowed: last.Budget.Total.Iterations, Claims: last.Budget.Spent.Claims, Seconds: &seconds, ToolCalls: &calls}
-	base := cmp.Or(r.deps.getenv(gateway.Anthropic), r.deps.getenv(gateway.OpenAI))
+	cost.Bound(r.unit.directive.Options)
+	base := r.models()
 	if base == "" {
 		return cost
 	}

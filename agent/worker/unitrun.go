@@ -118,7 +118,7 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 	l := &cycle.Loop{
 		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
 		Team:      func(ctx context.Context) (cycle.Team, error) { return r.team(ctx, subagents) },
-		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Signals: r.signals, Refusals: d.config.Agent.Refusals,
+		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Limit: r.limit, Signals: r.signals, Refusals: d.config.Agent.Refusals,
 		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Words: r.unit.lost, Note: note,
 	}
 	ended, err := l.Run(ctx)

@@ -115,6 +115,7 @@ type Spent struct {
 	Prices     string  `json:"prices"`     // day of the price table; "" where nobody says
 	Iterations int64   `json:"iterations"` // of all units of the present text
 	Allowed    int64   `json:"iterations_allowed"`
+	review.Limits
 }
 
 // Point is one value of a curve.

@@ -144,6 +144,9 @@ func (s *Source) line(p review.Position, run running) Line {
 		line.Updated = later(line.Updated, parse(p.Unit.Time))
 		line.Spent.Iterations, line.Spent.Allowed = p.Unit.Budget.Spent.Iterations, p.Unit.Budget.Total.Iterations
 	}
+	if p.Directive != nil {
+		line.Spent.Bound(p.Directive.Options)
+	}
 	if p.Verdict != nil {
 		at, _ := time.Parse(time.RFC3339, p.Verdict.Time)
 		line.Updated = later(line.Updated, at)
@@ -291,5 +294,6 @@ func (c Spent) Words() string {
 	if c.Money != nil {
 		money = "$" + *c.Money
 	}
-	return words + ", " + tokens + ", " + money
+	allowed, paid := c.Of()
+	return words + ", " + tokens + allowed + ", " + money + paid
 }

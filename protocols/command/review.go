@@ -295,6 +295,9 @@ func (c *comparer) cost(p review.Position) (cost review.Cost, err error) {
 		calls, seconds := int64(used.ToolCalls), int64(used.Seconds)
 		cost.ToolCalls, cost.Seconds = &calls, &seconds
 	}
+	if p.Directive != nil {
+		cost.Bound(p.Directive.Options)
+	}
 	return cost, c.metered(&cost, p.Name)
 }
 

@@ -48,6 +48,9 @@ type Options struct {
 	MaxSecondsPerIteration   int // seconds
 	MaxTotalSeconds          int // seconds
 	MaxTotalToolCalls        int // calls
+	// Of the models, in all units of the directive; the host's gateway counts (LOOP-4).
+	MaxTokens int    // tokens
+	MaxCost   string // dollars, a decimal as written
 }
 
 func (o Options) declares(c Certificate) bool { return slices.Contains(o.Certificates, c) }
@@ -78,6 +81,8 @@ var optionTable = []struct {
 	{"max_seconds_per_iteration", func(v *valueReader, o *Options) { v.count(&o.MaxSecondsPerIteration) }},
 	{"max_total_seconds", func(v *valueReader, o *Options) { v.count(&o.MaxTotalSeconds) }},
 	{"max_total_tool_calls", func(v *valueReader, o *Options) { v.count(&o.MaxTotalToolCalls) }},
+	{KeyMaxTokens, func(v *valueReader, o *Options) { v.count(&o.MaxTokens) }},
+	{KeyMaxCost, func(v *valueReader, o *Options) { v.dollars(&o.MaxCost) }},
 	{"profile", func(v *valueReader, o *Options) { v.word(&o.Profile, profiles) }},
 	{"rung", func(v *valueReader, o *Options) { v.rung(&o.Rung) }},
 	{"frozen", func(v *valueReader, o *Options) { v.globs(&o.Frozen) }},
@@ -92,6 +97,13 @@ var optionTable = []struct {
 	{"priority", func(v *valueReader, o *Options) { v.priority(&o.Priority) }},
 	{keyUnknown, func(v *valueReader, o *Options) { v.unknown(&o.Unknowns) }},
 }
+
+// The keys of what a directive may use of the models. Where one is spent, its name says what
+// the PM may raise.
+const (
+	KeyMaxTokens = "max_tokens"
+	KeyMaxCost   = "max_cost"
+)
 
 // keyAfter is the key by which a directive waits for others.
 const keyAfter = "after"

@@ -209,7 +209,7 @@ func TestEveryStatusAndKey(t *testing.T) {
 	}
 	for key, value := range map[string]string{
 		"residual": "x", "certificates": "EXACT", "R_p": "1", "max_iterations": "1", "max_tool_calls_per_iteration": "1",
-		"max_seconds_per_iteration": "1", "max_total_seconds": "1", "max_total_tool_calls": "1",
+		"max_seconds_per_iteration": "1", "max_total_seconds": "1", "max_total_tool_calls": "1", "max_tokens": "1", "max_cost": "0.50",
 		"profile": "benchmark_adapt", "rung": "65537", "frozen": "`a/**`, b", "work": "src/**, package.json", "include": "100644 " + strings.Repeat("a", 40) + " go.sum", "guards": "enough", "may-hold": "yes", "alone": "yes", "breaks": "`sed -i s/2/3/ Test.java`", "held": "2 " + strings.Repeat("a", 64), "unknown": "how fast 检索 is",
 		"priority": "-1000",
 	} {
@@ -220,7 +220,7 @@ func TestEveryStatusAndKey(t *testing.T) {
 	if d := parseClean(t, "# COMMS\n## Directives\n### D-1: t\n- after: `D-2`\n### D-2: u\n## Reports\n").Directives[0]; !slices.Equal(d.Options.After, []string{"D-2"}) {
 		t.Errorf("after: %q", d.Options.After)
 	}
-	if n := len(Keys()); n != 21 {
+	if n := len(Keys()); n != 23 {
 		t.Errorf("%d keys; add the new one above", n)
 	}
 }

@@ -56,6 +56,17 @@ func (v *valueReader) decimal(to *string) {
 	*to = v.text
 }
 
+// dollars takes an amount of money above zero and below a million, in the form of [budget]
+// cost: at most six digits, and twelve decimals.
+func (v *valueReader) dollars(to *string) {
+	whole, part, hasPart := strings.Cut(v.text, ".")
+	if !isDigits(whole) || len(whole) > 6 || hasPart && (!isDigits(part) || len(part) > 12) || strings.Trim(v.text, "0.") == "" {
+		v.bad(0, `write dollars as "2.50", above zero and below a million, without a sign`, "%s is not an amount of money", quote(v.text))
+		return
+	}
+	*to = v.text
+}
+
 // positiveDecimal accepts digits[.digits][e[+-]digits], the form of a JSON
 // number, of at most 64 bytes and an exponent of at most three digits, so that
 // exact arithmetic on it stays cheap.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"git-ward/protocols/comms"
 )
 
 // Cause is why a loop ended as it did, as far as what to do about it depends on it: an
@@ -23,6 +25,7 @@ const (
 	Iterations  Cause = "iterations"   // are spent
 	Effort      Cause = "effort"       // tool calls or seconds are
 	Unpaid      Cause = "unpaid"       // tokens, money or the launch's time are
+	Capped      Cause = "capped"       // tokens or money are that the directive itself allows
 	Pressed     Cause = "pressed"      // backpressure: a STOP, a disk, a rate limit, an outage
 	Unjudged    Cause = "unjudged"     // no verdict came
 	NothingMade Cause = "nothing_made" // the worker changed nothing
@@ -54,6 +57,8 @@ func (o Outcomes) cause() Cause {
 		return Undeclared
 	case v != nil && v.MissingTool != nil:
 		return NoTool
+	case o.capped():
+		return Capped
 	case o.Over != "" && o.Status == ExitBudgetExceeded:
 		return Unpaid
 	case o.Decision.Reason == BackpressureSignal:
@@ -74,6 +79,11 @@ func (o Outcomes) cause() Cause {
 		return NothingMade
 	}
 	return Stuck
+}
+
+// capped reports whether it is the directive's own limit of tokens or money that is spent.
+func (o Outcomes) capped() bool {
+	return o.Over != "" && o.Status == ExitBudgetExceeded && (o.Limit == comms.KeyMaxTokens || o.Limit == comms.KeyMaxCost)
 }
 
 // advise is the table: by the cause what a PM can do, the likeliest first. {d} is the
@@ -114,6 +124,10 @@ var advise = map[Cause][]Advice{
 	},
 	Effort: {
 		{"git ward directive edit {d}", "raises max_total_tool_calls or max_total_seconds, or cuts the goal"},
+		{"git ward review {d}", "shows what there is"},
+	},
+	Capped: {
+		{"git ward directive edit {d}", "raises {what}, which counts all that the directive ever used, or cuts the goal"},
 		{"git ward review {d}", "shows what there is"},
 	},
 	Unpaid: {
@@ -177,6 +191,8 @@ func (o Outcomes) about() string {
 		return some(v.Deviations)
 	case NoTool:
 		return v.MissingTool.Words()
+	case Capped:
+		return o.Limit
 	}
 	return ""
 }
@@ -202,7 +218,7 @@ func (o Outcomes) advice() (list []string) {
 // recommendation is 003's field of a spent budget (section 16).
 func (c Cause) recommendation() string {
 	switch c {
-	case Iterations, Effort:
+	case Iterations, Effort, Capped:
 		return "continue with a higher number, or cut the goal"
 	case Unpaid:
 		return "continue with more in [budget] of config.toml"

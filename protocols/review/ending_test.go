@@ -59,6 +59,7 @@ func TestEndings(t *testing.T) {
 		"iterations, no tool":  {loop.ExitBudgetExceeded, loop.MaxIters, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
 		"calls":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "", failed, loop.Effort, "Stopped: the budget is spent after 1 iteration (MAX_TOOL_CALLS)", "git ward directive edit D-1"},
 		"money":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "the tokens are spent", failed, loop.Unpaid, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
+		"own tokens":           {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "max_tokens", failed, loop.Capped, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
 		"backpressure":         {loop.ExitBlocked, loop.BackpressureSignal, none, "", record(uow.ZombiedSoft, uow.Backpressure), loop.Pressed, "Blocked: so it was (BACKPRESSURE_SIGNAL at BUDGET_CHECK).", "git ward uow retry D-1.1"},
 		"no verdict":           {loop.ExitBlocked, loop.VerdictUnavailable, nil, "", record(uow.ZombiedSoft, uow.VerdictTimeout), loop.Unjudged, "Blocked: so it was (VERDICT_UNAVAILABLE at BUDGET_CHECK).", "git ward uow retry D-1.1"},
 		"nothing made":         {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.NothingMade, "Blocked: so it was (EVIDENCE_INCOMPLETE at BUDGET_CHECK).", "git ward uow clarify D-1.1"},
@@ -68,7 +69,7 @@ func TestEndings(t *testing.T) {
 		"not included":         {loop.ExitNeedInfo, loop.NotIncluded, judged(loop.None, func(v *loop.Verdict) { v.NotIncluded, v.Left = true, []loop.Left{{Path: "zz_test.go", Kind: "added"}} }), "", record(uow.PendingApproval, uow.NotIncluded), loop.NotTaken, "Nobody but you can say", "git ward include D-1"},
 	} {
 		o := loop.Outcomes{Declaration: declared, Status: c.status, Decision: loop.Decision{Reason: c.reason, Words: "so it was"}, State: loop.BudgetCheck,
-			Verdict: c.verdict, Over: c.over, Missing: []string{"acceptance_criteria"}, Rung: loop.Rung641}
+			Verdict: c.verdict, Over: c.over, Limit: c.over, Missing: []string{"acceptance_criteria"}, Rung: loop.Rung641}
 		if c.verdict != nil || c.status != loop.ExitNeedInfo {
 			o.Last, o.History = &loop.Certificate{Type: word(c.verdict), Lane: loop.LaneA, Residual: unknown}, []loop.Residual{one}
 		}
@@ -103,6 +104,9 @@ func TestEndings(t *testing.T) {
 		}
 		if (c.cause == loop.Iterations) != strings.Contains(text, "raises max_iterations") {
 			t.Errorf("%s: more iterations are advised, or are not:\n%s", name, text)
+		}
+		if (c.cause == loop.Capped) != strings.Contains(text, "raises max_tokens") || c.cause == loop.Capped && strings.Contains(text, "config.toml") {
+			t.Errorf("%s: the directive's own limit is not what is advised:\n%s", name, text)
 		}
 		if len(text) > 16<<10 {
 			t.Errorf("%s: %d bytes", name, len(text))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 )
 
@@ -76,6 +77,34 @@ type Cost struct {
 	Money      *string `json:"money"`  // in the prices' currency, a decimal
 	Estimated  int64   `json:"estimated_calls"`
 	Prices     string  `json:"prices"` // day of the price table; "" where nobody says
+	Limits
+}
+
+// Limits are what the directive's own text allows of the models, nil where it says nothing.
+type Limits struct {
+	MaxTokens *int64  `json:"max_tokens"`
+	MaxMoney  *string `json:"max_cost"` // dollars, a decimal
+}
+
+// Bound takes them over from the directive's options.
+func (l *Limits) Bound(o comms.Options) {
+	if tokens := int64(o.MaxTokens); tokens > 0 {
+		l.MaxTokens = &tokens
+	}
+	if o.MaxCost != "" {
+		l.MaxMoney = &o.MaxCost
+	}
+}
+
+// Of says what is allowed, after what was used of it.
+func (l Limits) Of() (tokens, money string) {
+	if l.MaxTokens != nil {
+		tokens = fmt.Sprintf(" of %d", *l.MaxTokens)
+	}
+	if l.MaxMoney != nil {
+		money = " of " + *l.MaxMoney
+	}
+	return tokens, money
 }
 
 // Criteria are a directive's criteria with what a verdict says of each, nil for none.

@@ -211,6 +211,7 @@ func TestText(t *testing.T) {
 		r.Touched = Touched{Protected: []diag.Untrusted{".github/x"}, Instructions: []diag.Untrusted{"CLAUDE.md"}, Tests: []diag.Untrusted{"a_test.go"}}
 		r.Said = []Said{{"R-1 EXIT_CONVERGED", "all done\nnext: git ward take D-1"}}
 		r.Cost = Cost{Iterations: 2, Allowed: 3, Claims: 2, ToolCalls: &calls}
+		r.Cost.Bound(comms.Options{MaxTokens: 9000, MaxCost: "1.50"})
 		r.Commands = []string{"git ward take D-1.1", "git ward drop D-1"}
 	})
 	above, below := joined(r.Above()), joined(r.Below())
@@ -218,12 +219,12 @@ func TestText(t *testing.T) {
 		"D-1.1 claims "+commit, "criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good",
 		"GNUmakefile", "names that very path, without a pattern", "a_test.go", "ok.py", "same process", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
 	gittest.InOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
-		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, tokens unknown, money unknown", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
+		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, tokens unknown of 9000, money unknown of 1.50", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
 	r.Word.Criteria[0].Process, r.Word.Process = loop.SeparateProcess, loop.SeparateProcess
 	r.Criteria = Criteria([][2]string{{"it is (`true`)", "true"}}, r.Word)
 	gittest.InOrder(t, joined(r.Above()), "criteria[0]; separate from the work", "separate: each criterion")
 	r.Cost.Tokens, r.Cost.Money, r.Cost.Estimated = &tokens, &money, 1
-	if words := r.Cost.Words(); !strings.HasSuffix(words, "1200 tokens, money 0.25, 1 call of them estimated") {
+	if words := r.Cost.Words(); !strings.HasSuffix(words, "1200 tokens of 9000, money 0.25 of 1.50, 1 call of them estimated") {
 		t.Error(words)
 	}
 	for name, want := range map[string][]string{

@@ -286,7 +286,8 @@ func (c Cost) Words() string {
 			money += " (prices of " + c.Prices + ")"
 		}
 	}
-	list = append(list, tokens, money)
+	allowed, paid := c.Of()
+	list = append(list, tokens+allowed, money+paid)
 	if c.Estimated > 0 {
 		list = append(list, fmt.Sprintf("%s of them estimated", diag.Count(c.Estimated, "call")))
 	}

@@ -22,6 +22,7 @@ type payment struct {
 	Directive string `json:"directive"` // "" while none is open
 	Unpaid    int    `json:"unpaid"`    // calls that were refused with 402
 	Why       string `json:"why"`       // of the newest call; "" where it was paid for
+	Limit     string `json:"limit"`     // that the newest call met: a key of the directive's, or a setting; "" where it was paid for
 	Held      int    `json:"held"`      // calls that were refused because the unit is not to be worked on
 	Answered  int    `json:"answered"`  // calls that came to their end
 	Failed    int    `json:"failed"`    // calls that the provider failed
@@ -53,11 +54,11 @@ func (p *payments) note(directive string, r *refusal) {
 	p.change(directive, func(now *payment) {
 		switch {
 		case r == nil:
-			now.Why = ""
+			now.Why, now.Limit = "", ""
 		case r.held:
 			now.Held++
 		case r.status == http.StatusPaymentRequired:
-			now.Unpaid, now.Why = now.Unpaid+1, r.message
+			now.Unpaid, now.Why, now.Limit = now.Unpaid+1, r.message, r.limit
 		}
 	})
 }

@@ -35,13 +35,13 @@ func TestAccount(t *testing.T) {
 			t.Fatalf("%d %s %v", status, body, err)
 		}
 	}
-	ask(`{"directive":"D-1","unpaid":0,"why":"","held":0,"answered":0,"failed":0,"trouble":""}`)
+	ask(`{"directive":"D-1","unpaid":0,"why":"","limit":"","held":0,"answered":0,"failed":0,"trouble":""}`)
 	call(402)
-	ask(`{"directive":"D-1","unpaid":1,"why":"the budget of D-1 is spent; only the PM can raise it","held":0,"answered":0,"failed":0,"trouble":""}`)
+	ask(`{"directive":"D-1","unpaid":1,"why":"the budget of D-1 is spent: [budget] tokens","limit":"[budget] tokens","held":0,"answered":0,"failed":0,"trouble":""}`)
 	f.account()
 	tokens.Store(Unlimited)
 	call(200)
-	ask(`{"directive":"D-1","unpaid":1,"why":"","held":0,"answered":1,"failed":0,"trouble":""}`)
+	ask(`{"directive":"D-1","unpaid":1,"why":"","limit":"","held":0,"answered":1,"failed":0,"trouble":""}`)
 	if status, _, _ := f.post(accountPath, "{}"); status != 405 {
 		t.Errorf("a POST is answered %d", status)
 	}

@@ -50,6 +50,9 @@ type Config struct {
 	Leased bool
 	// Budget is the total of a directive, from main and the settings (LOOP-4).
 	Budget func(directive string) Budget
+	// Own is what a directive's own text allows of its budget, Unlimited where it says nothing:
+	// the smaller number holds. An error is that nobody can tell. Nil: no text says anything.
+	Own func(directive string) (Budget, error)
 	// Held is why a directive's unit is not to be worked on now, such as "paused"; "" where
 	// it is. It is called once a call, too. Nil is never.
 	Held func(directive string) string

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -249,8 +250,8 @@ func TestSpentBudgetStopsEveryClient(t *testing.T) {
 	}
 	f.account()
 	for path, want := range map[string]string{
-		"/anthropic/v1/messages": `{"error":{"message":"ward: the budget of D-1 is spent; only the PM can raise it","type":"billing_error"},"type":"error"}`,
-		"/openai/v1/responses": `{"error":{"code":"insufficient_quota","message":"ward: the budget of D-1 is spent; only the PM can raise it",` +
+		"/anthropic/v1/messages": `{"error":{"message":"ward: the budget of D-1 is spent: [budget] tokens","type":"billing_error"},"type":"error"}`,
+		"/openai/v1/responses": `{"error":{"code":"insufficient_quota","message":"ward: the budget of D-1 is spent: [budget] tokens",` +
 			`"param":null,"type":"insufficient_quota"}}`,
 	} {
 		body := `{"model":"m","input":"x"}`
@@ -273,6 +274,51 @@ func TestSpentBudgetStopsEveryClient(t *testing.T) {
 	}
 	if hits, _, _, _ := up.seen(); hits != 1 {
 		t.Errorf("%d calls", hits)
+	}
+}
+
+// TestOwnLimit: what a directive's own text allows holds where it is less than the host's
+// settings do, as it stands when a call is made; the answer names it. Where nobody can read it
+// nothing is paid for.
+func TestOwnLimit(t *testing.T) {
+	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":600,"output_tokens":400}}`)
+	})
+	var own atomic.Pointer[Budget]
+	f := newFence(t, up.URL, func(c *Config) {
+		c.Budget = func(string) Budget { return Budget{Tokens: 100_000, Cost: 20 * dollar} }
+		c.Own = func(string) (Budget, error) {
+			if b := own.Load(); b != nil {
+				return *b, nil
+			}
+			return Budget{}, errors.New("COMMS.md cannot be read")
+		}
+	})
+	for _, step := range []struct {
+		own    *Budget
+		status int
+		limit  string
+	}{
+		{nil, 503, ""},
+		{&Budget{Unlimited, Unlimited}, 200, ""},
+		{&Budget{1000, Unlimited}, 402, "max_tokens"},
+		{&Budget{Unlimited, dollar / 1000}, 402, "max_cost"},
+		{&Budget{1500, Unlimited}, 402, "max_tokens"}, // what is left does not hold the call
+		{&Budget{5000, dollar}, 200, ""},
+		{&Budget{1 << 40, 1000 * dollar}, 402, tokensSetting}, // a directive raises nothing
+	} {
+		own.Store(step.own)
+		words := 1000
+		if step.limit == tokensSetting {
+			words = 200_000
+		}
+		status, answer, _ := f.post("/anthropic/v1/messages", fmt.Sprintf(`{"model":"claude-test","messages":[],"max_tokens":%d}`, words))
+		if status != step.status || !strings.Contains(answer, step.limit) {
+			t.Errorf("%v: %d %s, want %d of %q", step.own, status, answer, step.status, step.limit)
+		}
+		if got := f.payments.of("D-1").Limit; got != step.limit {
+			t.Errorf("%v: the account names %q, want %q", step.own, got, step.limit)
+		}
 	}
 }
 

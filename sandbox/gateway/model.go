@@ -138,7 +138,7 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		return x.refuseUnpaid(&spent{late: true})
 	}
 	price := x.g.config.Prices.Of(x.call.model)
-	reservation, err := x.g.config.Meter.Reserve(ctx, x.directive, x.g.config.Budget(x.directive), x.call.most(price), x.call.thought(price))
+	reservation, err := x.reserve(ctx, price)
 	if err != nil {
 		x.g.config.Log.Warn().Str("directive", x.directive).Err(err).Msg("not charged, not called")
 		return x.refuseUnpaid(err)
@@ -163,6 +163,20 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		x.g.payments.ended(x.directive, code)
 	}
 	return err
+}
+
+// reserve holds the most that the call can cost, of the directive's budget.
+func (x *exchange) reserve(ctx context.Context, price Price) (*Reservation, error) {
+	b, err := x.g.config.bounds(x.directive)
+	if err != nil {
+		return nil, err
+	}
+	r, err := x.g.config.Meter.Reserve(ctx, x.directive, b.Budget, x.call.most(price), x.call.thought(price))
+	var short *spent
+	if errors.As(err, &short) {
+		short.limit = b.names(short)
+	}
+	return r, err
 }
 
 // refuseUnpaid is the refusal of a call that nobody pays for, which the account notes.

@@ -18,6 +18,7 @@ type refusal struct {
 	held    bool          // the unit is not to be worked on now
 	after   time.Duration // when it passes by itself; 0: nobody knows
 	told    bool          // the log has it already
+	limit   string        // of a spent budget, see spent
 }
 
 func (e *refusal) Error() string { return e.message }
@@ -45,7 +46,9 @@ func refusalOf(err error) *refusal {
 	case errors.As(err, &s) && s.held:
 		return refusef(http.StatusTooManyRequests, "%v", s)
 	case errors.As(err, &s):
-		return refusef(http.StatusPaymentRequired, "%v", s)
+		r = refusef(http.StatusPaymentRequired, "%v", s)
+		r.limit = s.limit
+		return r
 	}
 	return refusef(http.StatusServiceUnavailable, "the host cannot write down what the call costs")
 }

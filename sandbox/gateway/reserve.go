@@ -12,7 +12,13 @@ type spent struct {
 	directive string
 	left      Budget
 	need      Charge
-	held      bool // others hold it now and will give some back
+	held      bool   // others hold it now and will give some back
+	limit     string // what sets the number that it meets: a key of the directive's, or a setting
+}
+
+// money reports whether it is money that is short, and not tokens.
+func (e *spent) money() bool {
+	return e.left.Tokens > 0 && e.need.Usage.Tokens() <= e.left.Tokens
 }
 
 func (e *spent) Error() string {
@@ -22,13 +28,13 @@ func (e *spent) Error() string {
 	case e.held:
 		return fmt.Sprintf("calls that run now hold the rest of the budget of %s; try again", e.directive)
 	case e.left.Tokens <= 0 || e.left.Cost <= 0:
-		return fmt.Sprintf("the budget of %s is spent; only the PM can raise it", e.directive)
+		return fmt.Sprintf("the budget of %s is spent: %s", e.directive, e.limit)
 	}
 	left, need := fmt.Sprintf("%d tokens", e.left.Tokens), fmt.Sprintf("%d", e.need.Usage.Tokens())
-	if e.need.Usage.Tokens() <= e.left.Tokens {
+	if e.money() {
 		left, need = "$"+e.left.Cost.String(), "$"+e.need.Cost.String()
 	}
-	return fmt.Sprintf("the budget of %s has %s left and this call may take %s: ask for fewer output tokens, or the PM can raise it", e.directive, left, need)
+	return fmt.Sprintf("the budget of %s has %s left and this call may take %s: ask for fewer output tokens; the limit is %s", e.directive, left, need, e.limit)
 }
 
 // Reservation is the charge of one call that runs. Settle it.

@@ -61,6 +61,7 @@ func (w *worker) openGateway() (s service, err error) {
 		Dir: l.scratch.Path, Meter: l.meter, Shared: l.shared,
 		Leased: w.job != nil || w.ahead != nil, Directive: w.calls, Held: l.held, Troubles: w.tellTroubles,
 		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
+		Own:       l.own,
 		Until:     l.until,
 		Models:    settings.Models(),
 		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),

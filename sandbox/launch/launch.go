@@ -114,6 +114,7 @@ type launch struct {
 	stderr  io.Writer
 	shares  sync.Map // of the outputs, by place: a place's next worker has what the one before left
 	newest  sync.Map // the number of the newest unit that was seen, by directive
+	owns    owns
 	meter   *gateway.Meter
 	shared  *gateway.Shared
 	book    *lease.Book    // nil with a command, of which nobody else is to know

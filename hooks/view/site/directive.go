@@ -104,6 +104,9 @@ func spent(s view.Spent) []fact {
 			facts[2].Words += ", by the prices of " + s.Prices
 		}
 	}
+	allowed, paid := s.Of()
+	facts[1].Words += allowed
+	facts[2].Words += paid
 	if s.Estimated != nil && *s.Estimated > 0 {
 		facts = append(facts, fact{"Estimated", diag.Count(*s.Estimated, "call")})
 	}

@@ -139,7 +139,8 @@ func spentWords(s view.Spent) string {
 			money += " by the prices of " + diag.Clean(s.Prices)
 		}
 	}
-	return strings.Join(append(parts, tokens, money), ", ")
+	allowed, paid := s.Of()
+	return strings.Join(append(parts, tokens+allowed, money+paid), ", ")
 }
 
 // hostWords says what runs.
