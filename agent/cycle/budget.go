@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"context"
+	"fmt"
 
 	"git-ward/agent/stop"
 	"git-ward/protocols/loop"
@@ -18,7 +19,23 @@ func (r *run) checkBudget(ctx context.Context) (loop.Decision, error) {
 			return d, err
 		}
 	}
+	if d, ends := r.decideRepeated(last); ends {
+		return d, nil
+	}
 	return loop.Decide(r.findings(last.Iteration, nil, r.deps.Signals(ctx)), last), nil
+}
+
+// decideRepeated ends a loop whose Solver changed nothing, and whose claim fails as the one
+// before it did.
+func (r *run) decideRepeated(last loop.Certificate) (d loop.Decision, ends bool) {
+	if last.Type == loop.Exact || last.Type == loop.Converged || last.Type == loop.Diverged || !r.repeated() {
+		return d, false
+	}
+	why := fmt.Sprintf("iteration %d changed nothing, and what decides fails as before", last.Iteration)
+	if words := r.now.result.Words; words != "" {
+		why += "; its last words: " + short(words)
+	}
+	return loop.Decision{Event: loop.InvariantBroken, Reason: loop.EvidenceIncomplete, Words: why}, true
 }
 
 // branch follows the policy where the review's outcome, or its lack of confidence,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
@@ -33,6 +35,7 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 		r.deps.Log.Warn().Int("refusals", refusals+1).Str("findings", refused.Output).Msg("the push was refused")
 		if refusals == r.deps.Refusals || r.now.stopped {
 			why := fmt.Sprintf("the work of iteration %d was refused %s: %s", r.now.brief.Iteration, diag.Count(refusals+1, "time"), refused.Output)
+			r.refused = r.setAside(ctx)
 			// The remote does not take it, and would not take the report on top of it.
 			return r.fruitless(why), r.deps.Work.Restart(ctx)
 		}
@@ -51,7 +54,7 @@ func (r *run) claim(ctx context.Context) (d loop.Decision, err error) {
 		if err != nil {
 			return false, err
 		}
-		if made.Empty() && !r.edited() && !r.already() {
+		if made.Empty() && !r.edited() && !r.ownEnd() {
 			d, err = r.nothing(ctx, files)
 			return true, err
 		}
@@ -122,10 +125,39 @@ func (r *run) edited() bool {
 	return claimed != nil && claimed.DirectiveHash != r.deps.Declaration.DirectiveHash
 }
 
-// already reports whether the Solver came to its end without a change, and nothing is
-// claimed yet: the criteria may hold as it is, which the host says.
-func (r *run) already() bool {
-	return !r.now.stopped && r.overspent() == "" && r.deps.Journal.Claimed() == nil
+// ownEnd reports whether the Solver came to an end of its own. Without a change it claims what
+// there is, be it once more: the criteria may hold as it is, which the host says.
+func (r *run) ownEnd() bool { return !r.now.stopped && r.overspent() == "" }
+
+// repeated reports whether the last claim is of the commit of the claim before it, and nobody
+// has said anything since: another iteration would not come further.
+func (r *run) repeated() bool {
+	records := r.deps.Journal.Records
+	last := r.deps.Journal.Last()
+	if last.Event != uow.MakeClaim {
+		return false
+	}
+	for _, rec := range slices.Backward(records[:len(records)-1]) {
+		if rec.Event == uow.MakeClaim {
+			return rec.Claim.Commit == last.Claim.Commit && rec.DirectiveHash == last.DirectiveHash
+		}
+	}
+	return false
+}
+
+// setAside keeps work that was refused where the PM can look at it, and says where.
+func (r *run) setAside(ctx context.Context) string {
+	branch, without, err := r.deps.Work.SetAside(ctx)
+	if err != nil {
+		r.deps.Log.Warn().Err(err).Msg("what was refused is not put aside")
+	}
+	switch {
+	case branch == "":
+		return "nothing of it is kept"
+	case len(without) > 0:
+		return fmt.Sprintf("%s holds the rest of it, without %s", branch, strings.Join(without, ", "))
+	}
+	return branch + " holds it"
 }
 
 // nothing ends the loop after an iteration without artifacts, with the learning

@@ -62,6 +62,7 @@ type Loop struct {
 // End is how a loop ended.
 type End struct {
 	Report *loop.Report // on the record by then
+	Calls  int          // uses of tools that no step of the journal has yet
 	Block  uow.Reason   // of an EXIT_BLOCKED where the journal's rules name one, "" for the plain one
 	// Again writes the evidence of the end anew, and without the words of models, where the
 	// remote refuses it with the journal's step; nil where a run before this one has pushed it.

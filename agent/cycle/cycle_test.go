@@ -2,6 +2,9 @@ package cycle
 
 import (
 	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -65,8 +68,9 @@ evidence/D-1/loop/plan.json`
 
 // TestEnds: each way to end, by what the host finds and what the team does.
 func TestEnds(t *testing.T) {
-	tier.First(t, "it runs the loop ten times, each a second of git's")
+	tier.First(t, "it runs the loop twelve times, each a second of git's")
 	idle := func(*site, Brief, *Subagents) error { return nil }
+	fails := func(*site, Brief, *Subagents) error { return stop.New(stop.Unfinished, "It failed.") }
 	spent := func(*site, Brief, *Subagents) error { return stop.New(stop.Spent, "The tokens are spent.") }
 	for name, c := range map[string]struct {
 		lines     string
@@ -75,13 +79,15 @@ func TestEnds(t *testing.T) {
 		want      string
 		begun     int // iterations
 	}{
-		"below the tolerance":           {"", "1e-4", nil, "EXIT_CONVERGED CONVERGED_CERTIFICATE", 1},
-		"the residuals grow":            {"", "1 2 3", nil, "EXIT_DIVERGED SILENT_DIVERGENCE_DETECTED", 3},
-		"no iteration is left":          {asked + "- max_iterations: 1\n", "1", nil, "EXIT_BUDGET_EXCEEDED MAX_ITERS", 1},
-		"nothing was made":              {"", "1", func(s *site) { s.solve = idle }, "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS", 2}, // the first claims what there is
-		"nobody pays, nothing was made": {"", "1", func(s *site) { s.solve = spent }, "EXIT_BUDGET_EXCEEDED MAX_TOOL_CALLS", 1},
-		"no verdict":                    {"", "-", nil, "EXIT_BLOCKED VERDICT_UNAVAILABLE in CHECK_HALTING", 1},
-		"stopped before it began":       {"", "1", func(s *site) { s.signals = []loop.Signal{{Kind: loop.StopFile, Detail: "main"}} }, "EXIT_BLOCKED BACKPRESSURE_SIGNAL in SPAWN_SUBAGENT", 0},
+		"below the tolerance":                 {"", "1e-4", nil, "EXIT_CONVERGED CONVERGED_CERTIFICATE", 1},
+		"the residuals grow":                  {"", "1 2 3", nil, "EXIT_DIVERGED SILENT_DIVERGENCE_DETECTED", 3},
+		"no iteration is left":                {asked + "- max_iterations: 1\n", "1", nil, "EXIT_BUDGET_EXCEEDED MAX_ITERS", 1},
+		"nothing was made":                    {"", "1", func(s *site) { s.solve = idle }, "EXIT_BLOCKED EVIDENCE_INCOMPLETE in BUDGET_CHECK", 2}, // each claims what there is
+		"nobody pays, nothing was made":       {"", "1", func(s *site) { s.solve = spent }, "EXIT_BUDGET_EXCEEDED MAX_TOOL_CALLS", 1},
+		"nothing was made, and then it holds": {"", "1 0", func(s *site) { s.solve = idle }, "EXIT_CONVERGED EXACT_CERTIFICATE", 2},
+		"nobody comes to an end":              {"", "1", func(s *site) { s.solve = fails }, "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS", 1},
+		"no verdict":                          {"", "-", nil, "EXIT_BLOCKED VERDICT_UNAVAILABLE in CHECK_HALTING", 1},
+		"stopped before it began":             {"", "1", func(s *site) { s.signals = []loop.Signal{{Kind: loop.StopFile, Detail: "main"}} }, "EXIT_BLOCKED BACKPRESSURE_SIGNAL in SPAWN_SUBAGENT", 0},
 		"stopped at the budget check": {"", "1", func(s *site) {
 			s.solve = func(s *site, b Brief, _ *Subagents) error {
 				s.signals = []loop.Signal{{Kind: loop.DiskFull}}
@@ -155,6 +161,38 @@ func TestSuspended(t *testing.T) {
 	s.step(uow.Input{Event: uow.Block, Reason: "LOOP_BLOCKED"})
 	if _, err := s.run(); !stop.Is(err, stop.Suspended) {
 		t.Error(err)
+	}
+}
+
+// TestCallsWithoutClaim: what an iteration used of tools goes with the step that its loop ends
+// with, where no claim took it along.
+func TestCallsWithoutClaim(t *testing.T) {
+	s := newSite(t, asked, 0)
+	s.solve = func(*site, Brief, *Subagents) error { return stop.New(stop.Unfinished, "It failed.") }
+	if end, err := s.run(); err != nil || end.Calls != 1 {
+		t.Errorf("%d calls, %v", end.Calls, err)
+	}
+}
+
+// TestRefusedIsKept: work that the remote does not take is on a branch of its own, without what
+// it does not take, and the report names it; nothing of the unit's is there.
+func TestRefusedIsKept(t *testing.T) {
+	tier.First(t, "it pushes several times")
+	s := newSite(t, asked, 0)
+	const answer = `{"verdict":"refused","findings":[{"path":"key.pem","rule":"secret/key","severity":"error","message":"a key"}],"count":1}`
+	hook := filepath.Join(s.bare, "hooks", "pre-receive")
+	s.must(os.MkdirAll(filepath.Dir(hook), 0o755))
+	s.must(os.WriteFile(hook, []byte("#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo '"+answer+"' >&2\n\t\texit 1\n\tfi\ndone\n"), 0o755))
+	s.solve = func(s *site, _ Brief, _ *Subagents) error {
+		return errors.Join(s.write("key.pem", "secret"), s.write("work", "done"))
+	}
+	how, r := s.ends()
+	if how != "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS" || r.Cause != loop.Refused || len(r.NextActions) != 1 {
+		t.Fatalf("%s, %s: %q", how, r.Cause, r.NextActions)
+	}
+	branch := s.git(s.bare, "", "for-each-ref", "--format=%(refname:short)", "refs/heads/rescue/")
+	if names := s.git(s.bare, "", "diff", "--name-only", "main", branch); names != "work" || !strings.Contains(r.NextActions[0], branch+" holds the rest of it, without key.pem") {
+		t.Errorf("%s has %s: %s", branch, names, r.NextActions[0])
 	}
 }
 

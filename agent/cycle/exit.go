@@ -27,7 +27,7 @@ func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (En
 		_, err := r.halt(ctx, status, d)
 		return err
 	}
-	return End{Report: report, Block: r.block, Again: again}, nil
+	return End{Report: report, Calls: r.calls, Block: r.block, Again: again}, nil
 }
 
 // halt commits the halting report, with what goes beside it.
@@ -59,7 +59,7 @@ func (r *run) halt(ctx context.Context, status loop.Status, d loop.Decision) (*l
 // outcomes is what the report is made from, and what is missing for the next rung.
 func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision) (out loop.Outcomes, missing []string, err error) {
 	out = loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
-		Last: r.past.last, Used: r.used(), Over: r.unpaid, Diagnosis: r.now.review.Diagnosis, Manifest: r.left()}
+		Last: r.past.last, Used: r.used(), Over: r.unpaid, Refused: r.refused, Diagnosis: r.now.review.Diagnosis, Manifest: r.left()}
 	if out.History, err = r.history(ctx); err != nil {
 		return out, nil, err
 	}

@@ -28,6 +28,8 @@ type run struct {
 
 	unpaid string     // why nobody pays for more work, where Limits do not say so; "" while somebody does
 	block  uow.Reason // see End
+
+	refused string // what became of work that the remote refused; "" where it refused none
 }
 
 // iteration is the iteration at hand, and after its end the last one of this run.

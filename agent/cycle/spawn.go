@@ -209,7 +209,9 @@ func (r *run) askSolver(ctx context.Context, refusal string) (interaction.Done, 
 	if err != nil {
 		return interaction.Done{}, err
 	}
-	return team.Solve(ctx, r.now.brief, refusal)
+	brief := r.now.brief
+	brief.Left = r.deps.Limits.Remaining(0, r.used())
+	return team.Solve(ctx, brief, refusal)
 }
 
 // assemble is the team, made when it is first wanted.

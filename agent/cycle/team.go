@@ -28,6 +28,8 @@ type Brief struct {
 
 	// What runs before this one have used of the iteration: calls of tools, and seconds.
 	Calls, Seconds int
+
+	Left loop.Remaining // of the whole loop's budget; its iterations do not count here
 }
 
 // Result is what an iteration came to, for its review.

@@ -8,13 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"git-ward/agent/stop"
-	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
@@ -199,21 +197,13 @@ func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err
 	if refused == nil || len(refused.Findings) == 0 {
 		return false, fmt.Errorf("what is not committed is not kept: %w", err)
 	}
-	named := false
-	for _, f := range refused.Findings {
-		if f.Severity != diag.Error {
-			continue
-		}
-		if named = f.Path != "" && !slices.Contains(k.without, f.Path); !named {
-			break
-		}
-		k.without = append(k.without, f.Path)
-	}
-	if !named || len(k.without) > maxShown {
+	more := named(refused, k.without)
+	k.without = append(k.without, more...)
+	if len(more) == 0 || len(k.without) > maxShown {
 		k.refused = tree
 	}
 	k.say("of what is not committed the remote does not take: " + refused.Output)
-	return named && k.refused != tree, nil
+	return k.refused != tree, nil
 }
 
 // take writes what the working tree holds into the repository that keeps, and returns its tree,

@@ -52,7 +52,7 @@ func (r *unitRun) finish(ctx context.Context, end cycle.End) error {
 // librarian's analysis with its own step, and the report. A unit that only waits has no analysis,
 // and one that teaches something is reported when that is carried out.
 func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
-	in, ahead, err := r.unit.exitStep(end.Report, end.Block)
+	in, ahead, err := r.unit.exitStep(end)
 	if err != nil || !ahead {
 		return err
 	}
@@ -172,13 +172,13 @@ func (r *unitRun) analyse(ctx context.Context, report *loop.Report) error {
 // exit ends the loop in the journal, with its report on the record. Nothing that the
 // remote has against the report keeps a unit from its end (WORK-2).
 func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
-	err := r.unit.exit(ctx, end.Report, end.Block, r.work)
+	err := r.unit.exit(ctx, end, r.work)
 	refused := stop.As(err, stop.Refused)
 	if refused == nil {
 		return err
 	}
 	r.log.Warn().Str("findings", refused.Output).Msg("the halting report was refused")
-	return r.unit.exit(ctx, end.Report, end.Block)
+	return r.unit.exit(ctx, end)
 }
 
 // fallen suspends a unit whose program was certified and did not start: main runs again,
@@ -186,7 +186,7 @@ func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
 func (r *unitRun) fallen(ctx context.Context, why string) error {
 	made := loop.NewReport(loop.Outcomes{Declaration: r.unit.declaration, Limits: r.unit.limits, Status: loop.ExitBlocked, State: loop.BudgetCheck, Failed: why,
 		Decision: loop.Decision{Event: loop.InvariantBroken, Reason: loop.StartFailed, Words: why}})
-	if err := r.unit.exit(ctx, &made, "", r.work); err != nil {
+	if err := r.unit.exit(ctx, cycle.End{Report: &made}, r.work); err != nil {
 		return err
 	}
 	return r.report(ctx, &made)

@@ -66,7 +66,7 @@ type iterationWork struct {
 // Solve works for as long as an iteration, and the launch, may take.
 func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error) {
 	if w.current == nil || w.number != b.Iteration || refusal == "" {
-		gate := &interaction.Gate{MaxCalls: max(1, w.limits.MaxToolCallsPerIteration-b.Calls), Guard: uow.NewGuard(w.last().Policy)}
+		gate := &interaction.Gate{MaxCalls: max(1, min(w.limits.MaxToolCallsPerIteration-b.Calls, b.Left.ToolCalls)), Guard: uow.NewGuard(w.last().Policy)}
 		w.watching.begins(gate, w.last())
 		w.number, w.current = b.Iteration, w.solvers.new(&iteration{number: b.Iteration, path: shown(b), capsule: b.Capsule, gate: gate})
 	}
@@ -81,8 +81,11 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	defer end()
 	ctx, launched := w.launch.Context(ctx)
 	defer launched()
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(max(1, w.limits.MaxSecondsPerIteration-b.Seconds))*time.Second,
-		stop.New(stop.Unfinished, "the iteration's time is over (max_seconds_per_iteration)"))
+	seconds, limit := w.limits.MaxSecondsPerIteration-b.Seconds, "the iteration's time is over (max_seconds_per_iteration)"
+	if b.Left.Seconds < seconds {
+		seconds, limit = b.Left.Seconds, "the loop's time is over (max_total_seconds)"
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(max(1, seconds))*time.Second, stop.New(stop.Unfinished, "%s", limit))
 	defer cancel()
 	ctx, enough := context.WithCancelCause(ctx)
 	defer enough(nil)

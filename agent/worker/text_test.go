@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -110,7 +111,7 @@ func (e *ending) Told(string) (string, error) { return "the capsule", nil }
 // TestIterationEnds: why an iteration's work ended is the solver's word, where its
 // time was not over.
 func TestIterationEnds(t *testing.T) {
-	tier.First(t, "it waits twice for the end of an iteration's time, which is a second at least")
+	tier.First(t, "it waits three times for the end of an iteration's time, which is a second at least")
 	trouble, declined := errors.New("trouble"), stop.New(stop.Unfinished, "declined")
 	over := launch.Launch{Until: time.Now().Add(-time.Second)}
 	for name, c := range map[string]struct {
@@ -118,20 +119,22 @@ func TestIterationEnds(t *testing.T) {
 		launch launch.Launch
 		kind   stop.Kind
 		why    string
+		left   int // seconds of the loop's own; 0: an hour
 	}{
-		"trouble":              {ending{err: trouble}, launch.Launch{}, stop.None, "trouble"},
-		"its own end":          {ending{err: declined}, launch.Launch{}, stop.Unfinished, "declined"},
-		"the iteration's time": {ending{waits: true}, launch.Launch{}, stop.Unfinished, "max_seconds_per_iteration"},
-		"both":                 {ending{waits: true, err: declined}, launch.Launch{}, stop.Unfinished, "declined"},
-		"the launch's time":    {ending{waits: true, err: declined}, over, stop.Spent, launch.TimeSpent},
+		"trouble":              {ending{err: trouble}, launch.Launch{}, stop.None, "trouble", 0},
+		"its own end":          {ending{err: declined}, launch.Launch{}, stop.Unfinished, "declined", 0},
+		"the iteration's time": {ending{waits: true}, launch.Launch{}, stop.Unfinished, "max_seconds_per_iteration", 0},
+		"the loop's time":      {ending{waits: true}, launch.Launch{}, stop.Unfinished, "max_total_seconds", 1},
+		"both":                 {ending{waits: true, err: declined}, launch.Launch{}, stop.Unfinished, "declined", 0},
+		"the launch's time":    {ending{waits: true, err: declined}, over, stop.Spent, launch.TimeSpent, 0},
 	} {
 		w := &iterationWork{solvers: new(solvers), watching: new(watch), subagents: new(cycle.Subagents), launch: c.launch, number: 1, current: &c.solver,
 			keeping: func(context.Context) (func(), error) { return func() {}, nil }}
 		w.limits.MaxSecondsPerIteration = 1
-		if !c.solver.waits {
+		if !c.solver.waits || c.left > 0 {
 			w.limits.MaxSecondsPerIteration = 60
 		}
-		done, err := w.Solve(t.Context(), cycle.Brief{Iteration: 1}, "a refusal goes to the same solver")
+		done, err := w.Solve(t.Context(), cycle.Brief{Iteration: 1, Left: loop.Remaining{Seconds: cmp.Or(c.left, 3600), ToolCalls: 9}}, "a refusal goes to the same solver")
 		if stop.KindOf(err) != c.kind || err == nil || !strings.Contains(err.Error(), c.why) || done.Tally.Calls != 1 {
 			t.Errorf("%s: %d calls, %v", name, done.Tally.Calls, err)
 		}

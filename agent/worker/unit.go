@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/cycle"
 	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
@@ -204,8 +205,9 @@ func (u *unit) sweep(ctx context.Context) error {
 }
 
 // exitStep is the step to where the halting report says (UOW-1). The reason is the loop's for an
-// EXIT_BLOCKED, "" for the report's own. It is false where a run before this one has made it.
-func (u *unit) exitStep(r *loop.Report, blocked uow.Reason) (uow.Input, bool, error) {
+// EXIT_BLOCKED where it has one, else the report's own. It is false where a run before this one has made it.
+func (u *unit) exitStep(end cycle.End) (uow.Input, bool, error) {
+	r, blocked := end.Report, end.Block
 	event, reason, ok := uow.Exit(string(r.Status))
 	if !ok {
 		return uow.Input{}, false, fmt.Errorf("%s is no exit", r.Status)
@@ -224,12 +226,12 @@ func (u *unit) exitStep(r *loop.Report, blocked uow.Reason) (uow.Input, bool, er
 	case r.StopReason == loop.VerdictUnavailable:
 		reason = uow.VerdictTimeout
 	}
-	return uow.Input{Event: event, Reason: reason}, u.last().Event != event, nil
+	return uow.Input{Event: event, Reason: reason, Interactions: int64(end.Calls)}, u.last().Event != event, nil
 }
 
 // exit makes that step, once.
-func (u *unit) exit(ctx context.Context, r *loop.Report, blocked uow.Reason, with ...*store.Work) error {
-	in, ahead, err := u.exitStep(r, blocked)
+func (u *unit) exit(ctx context.Context, end cycle.End, with ...*store.Work) error {
+	in, ahead, err := u.exitStep(end)
 	if err != nil || !ahead {
 		return err
 	}

@@ -28,6 +28,7 @@ const (
 	Capped      Cause = "capped"       // tokens or money are that the directive itself allows
 	Pressed     Cause = "pressed"      // backpressure: a STOP, a disk, a rate limit, an outage
 	Unjudged    Cause = "unjudged"     // no verdict came
+	Refused     Cause = "refused"      // the remote did not take the work
 	NothingMade Cause = "nothing_made" // the worker changed nothing
 	Undeclared  Cause = "undeclared"   // the directive does not say how its end is seen
 	NotStarted  Cause = "not_started"  // the agent's own program was certified and does not start
@@ -75,6 +76,8 @@ func (o Outcomes) cause() Cause {
 		return Effort
 	case o.Decision.Reason == StartFailed:
 		return NotStarted
+	case o.Decision.Reason == EvidenceIncomplete && o.Refused != "":
+		return Refused
 	case o.Decision.Reason == EvidenceIncomplete:
 		return NothingMade
 	}
@@ -140,6 +143,9 @@ var advise = map[Cause][]Advice{
 	Unjudged: {
 		{"git ward uow retry {u}", "asks for the verdict at once, when the launcher runs (git ward status); else it is tried again by itself"},
 	},
+	Refused: {
+		{"git ward directive edit {d}", "says how to do it without what was refused; {what}"},
+	},
 	NothingMade: {
 		{"git ward uow clarify {u}", "says what is to be changed, and where"},
 		{"git ward directive edit {d}", "says it in the directive"},
@@ -193,6 +199,8 @@ func (o Outcomes) about() string {
 		return v.MissingTool.Words()
 	case Capped:
 		return o.Limit
+	case Refused:
+		return o.Refused
 	}
 	return ""
 }

@@ -97,6 +97,7 @@ type Outcomes struct {
 	Diagnosis   string // of the Skeptic, on divergence
 	Failed      string // what ran and failed, on a block, or when the budget was spent amid an iteration
 	Over        string // see Findings
+	Refused     string // what became of work that the remote refused; "" where it refused none
 	Limit       string // what sets what Over says, a key of the directive's or a setting; "" where nobody knows
 	Lessons     string
 	Learnings   string // LEARNINGS.md, as the loop ends with it
