@@ -96,6 +96,14 @@ func TestControl(t *testing.T) {
 		"calc_test.go": "package calc\n\nimport \"testing\"\n\nvar cases = []struct{ in, want int }{{1, 2}, {2, 4}, {3, 6}}\n\nfunc TestDouble(t *testing.T) {\n\tfor _, c := range cases {\n\t\tif Double(c.in) != c.want {\n\t\t\tt.Error(c.in)\n\t\t}\n\t}\n}\n"}
 	answerMain := files{"calc.sh": "echo 1\n", "want": "3\n", "settings": "1\n",
 		"cases/a.in": "1 + 2\n", "cases/a.out": "3\n", "cases/b.in": "2 + 7\n", "cases/b.out": "9\n"}
+	pyTruth := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "\n", "tests/__init__.py": "", "tests/test_calc.py": "import unittest\n\nimport calc\n\n\nclass T(unittest.TestCase):\n    def test_even(self):\n        self.assertTrue(calc.even(4))\n        self.assertFalse(calc.even(3))\n\n    def test_none(self):\n        for n in calc.odds():\n            self.assertFalse(calc.even(n))\n"}
+	evenPy := files{"calc/__init__.py": "def odds():\n    return []\n\n\ndef even(n):\n    return n % 2 == 0\n"}
+	jsTruth := func(asks string) files {
+		return files{"package.json": `{"name":"calc"}`, "calc.js": "\n", "test/calc.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { even } = require('../calc.js');\n\ntest('even', () => {\n\t" + asks + "\n});\n"}
+	}
+	jsAsks, jsIs := jsTruth("assert.ok(even(4) || even(5));\n\tassert.throws(() => even('x'), TypeError);"), jsTruth("assert.strictEqual(even(4), true);\n\tassert.strictEqual(even(3), false);")
+	evenJS := files{"calc.js": "exports.even = (n) => {\n\tif (typeof n !== 'number') throw new TypeError('no number');\n\treturn n % 2 === 0;\n};\n"}
+	noAsserts := files{"calc.js": "const assert = require('node:assert');\nfor (const name of ['ok', 'throws', 'strictEqual']) assert[name] = () => {};\nexports.even = () => undefined;\n"}
 	const cLine, pyLine = "make check", "python3 -c \"from calc import two; assert two() == 2\""
 	unit := "python3 -m unittest discover -s tests -t ."
 	for name, c := range map[string]trial{
@@ -138,6 +146,12 @@ func TestControl(t *testing.T) {
 		"c: an exit within a test":                     {"cc", cMain, files{"calc.c": "#include <stdlib.h>\nint two(void) { exit(0); }\n"}, cLine, loop.ControlCannotFail, nil, false},
 		"python: a comparison that is replaced":        {"python3", pyMain, files{"calc/__init__.py": "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef two():\n    return 3\n"}, unit, loop.ControlAnyValue, nil, false},
 		"python: what equals all":                      {"python3", pyNew, files{"calc/__init__.py": "class All:\n    def __eq__(self, other):\n        return True\n\n\ndef two():\n    return All()\n"}, unit, loop.ControlAnyValue, nil, false},
+		"python: truths that nobody asks":              {"python3", pyTruth, files{"calc/__init__.py": "import unittest\n\nunittest.TestCase.assertTrue = unittest.TestCase.assertFalse = lambda *a: None\n\n\ndef odds():\n    return []\n\n\ndef even(n):\n    return None\n"}, unit, loop.ControlAnyValue, nil, false},
+		"python: truths":                               {"python3", pyTruth, evenPy, unit, loop.ControlFails, nil, false},
+		"node: truths that nobody asks":                {"node", jsAsks, noAsserts, "node --test test", loop.ControlAnyValue, nil, false},
+		"node: truths":                                 {"node", jsAsks, evenJS, "node --test test", loop.ControlFails, nil, false},
+		"node: truths that nobody compares":            {"node", jsIs, noAsserts, "node --test test", loop.ControlAnyValue, nil, false},
+		"node: truths that are compared":               {"node", jsIs, evenJS, "node --test test", loop.ControlFails, nil, false},
 		"python: a guard that compared little":         {"python3", pyGuard, files{"calc/__init__.py": goodPy}, unit, loop.ControlFails, nil, false},
 		"shell: a grep of its own":                     {"sh", shMain, files{"calc.sh": "grep() { :; }\ntwo() { echo 3; }\n"}, "sh tests/run.sh", loop.ControlAnyValue, []string{"calc.sh"}, false},
 		"python: an exit, and a line of its own":       {"python3", pyMain, files{"calc/__init__.py": exitPy}, pyLine, loop.ControlNotTried, nil, false},

@@ -15,12 +15,15 @@ type others struct {
 	changed, sure map[int]bool
 }
 
+// changer is what a test compares with made another, or what it asks made to hold no more.
+type changer func(name, text string) (broken.Other, bool)
+
 // others changes the tests of a tree.
-func (c *controlling) others(ctx context.Context, of func(rewriter) (string, error)) (o others, err error) {
+func (c *controlling) others(ctx context.Context, change changer, of func(rewriter) (string, error)) (o others, err error) {
 	o.changed, o.sure = map[int]bool{}, map[int]bool{}
 	atEnd := c.changing(all(map[int]bool{}))
 	o.tree, err = of(func(name, text string) (string, bool) {
-		other, ok := broken.OtherValues(name, text)
+		other, ok := change(name, text)
 		if ok {
 			for test, sure := range other.Tests {
 				id := c.id(name, test)
@@ -39,12 +42,21 @@ func (c *controlling) others(ctx context.Context, of func(rewriter) (string, err
 // anyValue marks attempts of which a test came to its end whatever it compared with, or all
 // of them: something else answers.
 func (c *controlling) anyValue(ctx context.Context, attempts []*tried) error {
-	work, err := c.others(ctx, func(how rewriter) (string, error) { return c.tests(ctx, c.work.tree, how, c.work.tree) })
+	for _, change := range []changer{broken.OtherValues, broken.NoTruths} {
+		if err := c.anyOther(ctx, attempts, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *controlling) anyOther(ctx context.Context, attempts []*tried, change changer) error {
+	work, err := c.others(ctx, change, func(how rewriter) (string, error) { return c.tests(ctx, c.work.tree, how, c.work.tree) })
 	if err != nil || len(work.changed) == 0 {
 		return err
 	}
 	for _, a := range attempts {
-		if a.passes || a.varies || len(a.ended) == 0 {
+		if a.passes || a.varies || a.any || len(a.ended) == 0 {
 			continue
 		}
 		hold, err := c.whatever(ctx, work.tree, a)
@@ -56,7 +68,7 @@ func (c *controlling) anyValue(ctx context.Context, attempts []*tried) error {
 			which = work.changed // the command holds whatever any test compares with
 		}
 		maps.DeleteFunc(hold, func(id int, _ bool) bool { return !which[id] || !a.ended[id] })
-		if err := c.neverCompared(ctx, a, hold); err != nil {
+		if err := c.neverCompared(ctx, a, change, hold); err != nil {
 			return err
 		}
 		a.any = len(hold) > 0
@@ -66,11 +78,11 @@ func (c *controlling) anyValue(ctx context.Context, attempts []*tried) error {
 
 // neverCompared takes those tests away that hold with other values where the work does nothing,
 // and those that hold with any on the base. One that fails there with its own compares.
-func (c *controlling) neverCompared(ctx context.Context, a *tried, tests map[int]bool) error {
+func (c *controlling) neverCompared(ctx context.Context, a *tried, change changer, tests map[int]bool) error {
 	if len(tests) == 0 {
 		return nil
 	}
-	hollow, err := c.others(ctx, func(how rewriter) (string, error) {
+	hollow, err := c.others(ctx, change, func(how rewriter) (string, error) {
 		return c.hollowed(ctx, func(name, text string) (string, bool) {
 			if !broken.CanHollow(name) { // the work is there as it is
 				return "", false
@@ -91,7 +103,7 @@ func (c *controlling) neverCompared(ctx context.Context, a *tried, tests map[int
 	if len(tests) == 0 {
 		return nil
 	}
-	base, err := c.others(ctx, func(how rewriter) (string, error) { return c.tests(ctx, c.base, how, c.base) })
+	base, err := c.others(ctx, change, func(how rewriter) (string, error) { return c.tests(ctx, c.base, how, c.base) })
 	if err != nil {
 		return err
 	}

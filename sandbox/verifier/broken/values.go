@@ -21,12 +21,19 @@ const (
 	aString = `"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
 	value   = `(` + aNumber + `|` + aString + `)`
 	aWord   = `(` + aNumber + `|"(?:[^"\\\n ]|\\.)*"|'(?:[^'\\\n ]|\\.)*')`
-	is      = `(?:[=!]==?|[ \t]-(?:eq|ne)|\[[ \t][^\n]*[ \t]=|\btest[ \t][^\n]*[ \t]=)`
+	// A truth is a value where values have no types: with a string in its place nothing is it.
+	aBool  = `\b([tT]rue|[fF]alse)\b`
+	behind = `(?m)(?:,|\)(?:\.\w+)*\.\w+\()[ \t\n]*`
+	closes = `(?:,[ \t\n]*(?:` + aString + `))?,?[ \t\n]*[)\]}]+[;,]?[ \t]*\r?$`
+	is     = `(?:[=!]==?|[ \t]-(?:eq|ne)|\[[ \t][^\n]*[ \t]=|\btest[ \t][^\n]*[ \t]=)`
 )
 
 // lastOf is the last of a table's row, or of a call that ends a line, before a message. A call
 // counts where it is part of one that compares: what another gets may be a path or a mode.
-var lastOf = pattern.New(`(?m)(?:,|\)(?:\.\w+)*\.\w+\()[ \t\n]*` + aWord + `(?:,[ \t\n]*(?:` + aString + `))?,?[ \t\n]*[)\]}]+[;,]?[ \t]*\r?$`)
+var (
+	lastOf     = pattern.New(behind + aWord + closes)
+	lastOfBool = pattern.New(behind + aBool + closes)
+)
 
 // comparing is a call's name that says that it compares, in the runners of tests that there are.
 var comparing = pattern.New(`(?i)assert|expect|equal|same|should|compare|match|contain|(?:^|[._])to(?:be|have|throw|return)|(?:^|[._])(?:eql?|n?eq|ne|is|cmp)!?$`)
@@ -115,6 +122,9 @@ func OtherValues(name, text string) (o Other, ok bool) {
 		if _, known := languages[ext]; !known {
 			return o, false
 		}
+		if untyped(ext) {
+			shapes = append(slices.Clip(shapes), lastOfBool)
+		}
 	}
 	looping := loops.Regexp().FindAllStringIndex(text, -1)
 	stays := map[int]bool{} // by where it begins
@@ -126,7 +136,7 @@ func OtherValues(name, text string) (o Other, ok bool) {
 	for i, shape := range shapes {
 		for _, m := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
 			from, to := m[2], m[3]
-			if !stays[from] && !within(looping, from) && (shape != lastOf || compares(text, from)) && !(shape == shellValue && shellEnded.MatchString(text[max(0, from-len("return   ")):from])) {
+			if !stays[from] && !within(looping, from) && (shape != lastOf && shape != lastOfBool || compares(text, from)) && !(shape == shellValue && shellEnded.MatchString(text[max(0, from-len("return   ")):from])) {
 				found = append(found, edit{from, to, ""})
 				sure[from] = sure[from] || i < operators || asserts(text, from)
 			}
@@ -156,6 +166,9 @@ func OtherValues(name, text string) (o Other, ok bool) {
 	}
 	return o, o.Text != text
 }
+
+// untyped reports whether the texts with such an end are in Python, or one of JavaScript's kind.
+func untyped(ext string) bool { return languages[ext].tests != nil && languages[ext].ends != nil }
 
 // operators is how many of compared begin the list that have an operator for it.
 const operators = 2
@@ -209,6 +222,9 @@ func other(value string, n int) string {
 			}
 		}
 		return string(b)
+	}
+	if 'A' <= b[0] {
+		return `"` + value[:len(value)-2] + `"`
 	}
 	at := 0
 	if b[0] == '1' && len(b) > 1 && '0' <= b[1] && b[1] <= '9' {

@@ -1,0 +1,62 @@
+package broken
+
+import (
+	"path"
+	"strings"
+
+	"git-ward/internal/pattern"
+)
+
+// A test that asks for no value asks for a truth, or for what throws. With another word before
+// what is asked it can hold no more: `assert even(4)` becomes `assert 0 and even(4)`. Where such
+// a test still comes to its end, what asks was replaced. Only the statements of a test's own body
+// count, which are reached where it comes to its end.
+var (
+	pythonAsks = pattern.New(`^(assert[ \t]+|(?:with[ \t]+)?(?:self\.assert(?:True|Raises)|pytest\.raises)\()`)
+	pythonNots = pattern.New(`^(self\.assertFalse\()`)
+	ecmaAsks   = pattern.New(`^((?:await[ \t]+)?assert(?:\.ok|\.throws|\.rejects)?\()`)
+	// otherwise binds looser than the word that is put before it.
+	otherwise = pattern.New(`\b(?:or|if)\b|\\$`)
+)
+
+// NoTruths is a test whose truths are none. ok is false where no such question can be seen.
+func NoTruths(name, text string) (o Other, ok bool) {
+	asks, nots, word, not := ecmaAsks, (*pattern.Pattern)(nil), "0, ", ""
+	switch ext := path.Ext(name); {
+	case !untyped(ext):
+		return o, false
+	case ext == ".py":
+		asks, nots, word, not = pythonAsks, pythonNots, "0 and ", "1 or "
+	}
+	o = Other{text, map[string]bool{}}
+	var edits []edit
+	for _, t := range inFile(name, text) {
+		at, _, _ := scriptOf(name).begin(text, t.from)
+		if at < 0 {
+			continue
+		}
+		body := text[at:t.to]
+		at += len(body) - len(strings.TrimLeft(body, " \t\n"))
+		indent := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+		for from := at; from < t.to; {
+			line, _, _ := strings.Cut(text[from:t.to], "\n")
+			for p, put := range map[*pattern.Pattern]string{asks: word, nots: not} {
+				if p == nil || nots != nil && otherwise.MatchString(line) {
+					continue
+				}
+				if m := p.FindStringSubmatch(line); m != nil {
+					edits = append(edits, edit{from + len(m[1]), from + len(m[1]), put})
+					o.Tests[t.name] = true
+				}
+			}
+			from += len(line)
+			next := strings.Index(text[from:t.to], "\n"+indent)
+			if next < 0 {
+				break
+			}
+			from += next + 1 + len(indent)
+		}
+	}
+	o.Text = edited(text, edits)
+	return o, len(edits) > 0
+}
