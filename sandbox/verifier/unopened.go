@@ -19,6 +19,7 @@ func (d *differences) lead(w *work, base sources.Tree) {
 		before := base[name]
 		if !included(w.claim, name, now) && !(w.source(name) && !w.hasTests(name, before) && !w.hasTests(name, now)) {
 			d.leads = append(d.leads, name)
+			d.shows = d.shows || before == "" || now == ""
 		}
 	}
 	if len(d.leads) == 0 {
@@ -33,7 +34,7 @@ func (d *differences) lead(w *work, base sources.Tree) {
 }
 
 // led reports whether some of the work may lead a command past its checks: it opened it, for all
-// that was seen, or found it gone.
+// that was seen, or some is new or gone. Who looks whether a path is there opens nothing.
 func (d *differences) led(f *Facts, cmd Command) bool {
 	if cmd.Held { // what it opens says what it asks for
 		return false
@@ -44,7 +45,7 @@ func (d *differences) led(f *Facts, cmd Command) bool {
 	}
 	o := f.Replays[0][i].Opened
 	return slices.ContainsFunc(d.leads, func(name string) bool {
-		return d.do[name] == "" || o.Not != "" || slices.Contains(o.Files, name)
+		return d.shows || o.Not != "" || slices.Contains(o.Files, name)
 	})
 }
 

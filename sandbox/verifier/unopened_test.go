@@ -15,6 +15,8 @@ func TestNotOpened(t *testing.T) {
 	byData := files{"Makefile": "check:\n\tcat rules >/dev/null\n\tgrep -qx 42 answer\n", "rules": "one\n", "answer": "41\n"}
 	twoMakefiles := maps.Clone(shell)
 	twoMakefiles["GNUmakefile"], twoMakefiles["Makefile"] = shell["Makefile"], "check:\n\t:\n"
+	byName := maps.Clone(shell)
+	byName["Makefile"] = "check:\n\ttest -e skip || sh check.sh\n"
 	goMain := files{"go.mod": goMod, "calc.go": "package calc\n\nimport \"example.org/calc/old\"\n\nfunc Two() int { return old.Two() }\n", "old/old.go": "package old\n\nfunc Two() int { return 3 }\n",
 		"calc_test.go": testGo, "testdata/want": "2\n", "README.md": "calc\n"}
 	all := []string{"**"}
@@ -27,6 +29,7 @@ func TestNotOpened(t *testing.T) {
 	}{
 		"a makefile":            {"make", shell, files{"Makefile": "check:\n\t:\n"}, all, "make check", []string{"answer", "check.sh"}},
 		"another makefile":      {"make", shell, files{"GNUmakefile": "check:\n\t:\n"}, all, "make check", []string{"Makefile", "answer", "check.sh"}},
+		"a name":                {"make", byName, files{"skip": "\n"}, all, "make check", []string{"answer", "check.sh"}},
 		"a makefile less":       {"make", twoMakefiles, files{"GNUmakefile": "-"}, all, "make check", []string{"answer", "check.sh"}},
 		"a script, by its name": {"sh", byScript, files{"run.sh": ":\n"}, []string{"run.sh"}, "sh run.sh || :", []string{"answer", "check.sh", "lib/a.sh", "lib/b.sh"}},
 		"data that it touches":  {"make", byData, files{"Makefile": "check:\n\t:\n", "rules": "two\n"}, all, "make check", []string{"answer", "rules"}},
