@@ -51,14 +51,16 @@ func (u *unit) open(ctx context.Context, w *store.Work) error {
 		u.journal, u.earlier = journals[n-1], journals[:n-1]
 		id.K = u.journal.ID.K + 1
 		last := u.journal.Last()
-		if last.State == uow.Active && last.DirectiveHash != u.directive.Hash() {
+		edited := last.DirectiveHash != u.directive.Hash()
+		stand := last.Stand(edited, false)
+		if stand.By.Event == uow.Fail {
 			u.keepLost(ctx, w)
-			if err := u.step(ctx, uow.Input{Event: uow.Fail, Reason: uow.DirectiveChanged}); err != nil {
+			if err := u.step(ctx, stand.By); err != nil {
 				return err
 			}
-			last = u.journal.Last()
+			stand = u.last().Stand(edited, false)
 		}
-		if !last.State.Ended() || last.DirectiveHash == u.directive.Hash() {
+		if !edited || stand.When != uow.Never {
 			u.declare()
 			return nil
 		}
@@ -70,7 +72,7 @@ func (u *unit) open(ctx context.Context, w *store.Work) error {
 	if id.K > 1 {
 		reason = uow.DirectiveEdited
 	}
-	return u.hold(ctx, uow.Input{Event: uow.Open, Reason: reason}, schedule.Started)
+	return u.hold(ctx, uow.Input{Event: uow.Open, Reason: reason}, uow.Started)
 }
 
 func (u *unit) declare() {

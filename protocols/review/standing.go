@@ -225,18 +225,12 @@ func (p Position) edited() bool {
 	return p.Unit != nil && p.Directive != nil && p.Unit.DirectiveHash != p.Directive.Hash()
 }
 
-// unitWaits says what the unit waits for. An edit is the PM's word: the agent goes on by itself
-// with what asked or was stopped, and what ended is behind; but a pause stays one.
+// unitWaits is for whom the unit waits, on the directive's present text.
 func (p Position) unitWaits() uow.Waiting {
-	switch {
-	case p.Unit == nil:
+	if p.Unit == nil {
 		return uow.Waiting{For: uow.ForNobody}
-	case !p.edited() || p.Unit.State == uow.Paused:
-		return p.Unit.Waits()
-	case p.Unit.State.Ended():
-		return uow.Waiting{For: uow.ForNobody, Why: "it is over"}
 	}
-	return uow.Waiting{For: uow.ForAgent, Why: "which takes up the directive as it was edited"}
+	return p.Unit.Stand(p.edited(), true).Waiting
 }
 
 // Outcome is the first line of a review: what came of the directive.

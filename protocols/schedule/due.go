@@ -17,6 +17,8 @@ type Rules struct {
 	Linger time.Duration // [launch] linger
 	Stop   bool          // scratch/STOP is on the control branch
 	Spent  bool          // the launch's time is over
+
+	seen time.Time // Unit.Seen of the unit at hand
 }
 
 // Directive is what refs say of one, and of the newest of its units.
@@ -36,6 +38,7 @@ type Unit struct {
 	Midway bool        // an iteration has begun, and has not ended
 	Forked bool        // the PM opened it on a text that a unit before had
 	Stop   bool        // scratch/STOP stopped it, and is on its branch
+	Seen   time.Time   // when the newest record was first read, by the reader's clock; zero where that has none
 }
 
 // Due is whether there is something to do on a directive.
@@ -70,7 +73,7 @@ func (r *Rules) Due(d *Directive) (Due, time.Time) {
 		return Now, r.Now
 	}
 	on := *r
-	on.Stop = r.Stop || d.Unit.Stop
+	on.Stop, on.seen = r.Stop || d.Unit.Stop, d.Unit.Seen
 	due, at, _ := on.Resume(u, d.Hash)
 	return due, at
 }
@@ -91,57 +94,42 @@ func (r *Rules) begun(d *Directive) bool {
 }
 
 // Resume says when a unit is gone on with on a text of its directive, and by what step of who
-// works on it: one without an event where none is needed first. It is the only answer to that:
-// a launcher starts nobody before, and who is started takes no other step.
+// works on it: a launcher starts nobody before, and who is started takes no other step. It adds the
+// clock to where the unit stands.
 func (r *Rules) Resume(u *uow.Record, hash string) (due Due, at time.Time, by uow.Input) {
-	now := func(by uow.Input) (Due, time.Time, uow.Input) { return Now, r.Now, by }
-	switch edited := u.DirectiveHash != hash; {
-	case u.State == uow.Paused, u.State == uow.Active && !edited && u.PulseDue():
-	case u.State == uow.Pending:
-		return now(Started)
-	case u.State == uow.PendingApproval && edited:
-		return now(uow.Input{Event: uow.Approve, Reason: uow.DirectiveEdited})
-	case u.State == uow.ZombiedSoft && edited:
-		return now(uow.Input{Event: uow.Clarify, Reason: uow.DirectiveEdited, Note: "the directive was edited"})
-	case u.State == uow.ZombiedSoft:
-		return r.blocked(u)
-	case edited, u.State == uow.Active, u.State == uow.Completed, u.State == uow.Failed, u.State == uow.Refinement:
-		return now(uow.Input{})
-	case u.State == uow.Archived:
-		return Over, at, by
+	edited := u.DirectiveHash != hash
+	switch at := u.Stand(edited, r.Stop); at.When {
+	case uow.AtOnce:
+		return Now, r.Now, at.By
+	case uow.Later:
+		due, until := r.after(u)
+		return due, until, at.By
+	case uow.Never:
+		if edited { // the next one begins
+			return Now, r.Now, uow.Input{}
+		}
+		return Over, time.Time{}, uow.Input{}
 	}
-	return Word, at, by
+	return Word, time.Time{}, uow.Input{}
 }
 
-// Started is the step to work of a unit that waits for nobody.
-var Started = uow.Input{Event: uow.Activate, Reason: "WORK_STARTED"}
-
-// blocked is Resume of a unit that something stopped: one that failed for a passing reason goes
-// on a bounded number of times, one that scratch/STOP stopped when that is nowhere any more. One
-// that was left is taken up with scratch/STOP there, too: who works on it says that it stops it.
-func (r *Rules) blocked(u *uow.Record) (due Due, at time.Time, by uow.Input) {
-	reason, spent := u.ReasonCode, u.RetriesSpent()
-	switch {
-	case reason == uow.Stopped && r.Stop, !reason.Passes(), reason == uow.TransientFailure && spent:
-		return Word, at, by
-	case reason.Free():
-		return Now, r.Now, uow.Input{Event: uow.Retry, Reason: uow.CauseGone}
-	case spent:
-		return Now, r.Now, uow.Input{Event: uow.Exhaust, Reason: "RETRIES_SPENT"}
-	}
-	by = uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"}
-	at, err := time.Parse(time.RFC3339, u.Time)
-	if err != nil {
-		return Now, r.Now, by
-	}
-	// A record that is ahead of this clock by more than its pause was dated by one that was wrong, or
-	// put back since: nobody knows how long ago it was, and to wait until it is past would be to wait
-	// for the whole jump. The next one is dated anew.
+// after is when the pause of a unit is over. A record that is ahead of this clock by more than its
+// pause was dated by one that is wrong, or put back since: to wait until it is past would be to wait
+// for the whole jump. Then the pause begins when the record was first read. Where that is ahead, too,
+// or not known, there is none: this clock was put back, and the next record is dated anew.
+func (r *Rules) after(u *uow.Record) (Due, time.Time) {
 	pause := u.RetryAfter(r.Retry, r.Poll)
-	if ahead := at.Sub(r.Now); ahead > pause || ahead+pause <= 0 {
-		return Now, r.Now, by
+	dated, _ := time.Parse(time.RFC3339, u.Time)
+	for _, began := range []time.Time{dated, r.seen} {
+		switch ahead := began.Sub(r.Now); {
+		case began.IsZero(), ahead > pause:
+			continue
+		case ahead+pause > 0:
+			return Later, began.Add(pause)
+		}
+		return Now, r.Now
 	}
-	return Later, at.Add(pause), by
+	return Now, r.Now
 }
 
 // Outage is when the first unit is tried again whose model did not answer; zero for none.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
@@ -16,8 +17,9 @@ import (
 // Known is what refs say, kept up by what has moved: a document that is the same is not read
 // again, nor a unit whose journal is. The zero value knows nothing.
 type Known struct {
-	Directives []Directive // in the order of the document, and then those that are gone
-	Shared     bool        // control is the project's branch: scratch/STOP stops on a directive's, too
+	Directives []Directive      // in the order of the document, and then those that are gone
+	Clock      func() time.Time // dates what is first read; nil where what is known does not last
+	Shared     bool             // control is the project's branch: scratch/STOP stops on a directive's, too
 
 	listed []Directive
 	places map[string]int   // of Directives
@@ -66,6 +68,9 @@ func (k *Known) Units(r state.Reader, only string) error {
 			}
 			if err := old.unit.read(r, u.Tip); err != nil {
 				return err
+			}
+			if k.Clock != nil {
+				old.unit.Seen = k.Clock()
 			}
 		}
 		if last := old.unit.Last; k.Shared && last != nil && last.ReasonCode.Free() {

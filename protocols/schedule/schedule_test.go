@@ -173,7 +173,7 @@ func (l *life) event() {
 	d := l.any()
 	switch l.rand.IntN(12) {
 	case 0:
-		d.Unit = Unit{Last: l.record(), Midway: l.rand.IntN(2) == 0, Forked: l.rand.IntN(3) == 0}
+		d.Unit = Unit{Last: l.record(), Midway: l.rand.IntN(2) == 0, Forked: l.rand.IntN(3) == 0, Seen: []time.Time{{}, l.s.Now, l.s.Now.Add(-5 * time.Minute)}[l.rand.IntN(3)]}
 	case 1:
 		d.Unit = Unit{}
 	case 2:
@@ -448,6 +448,33 @@ func TestLarge(t *testing.T) {
 	for i, a := range p.Start {
 		if a.Directive != free[i].Name() || a.Slot != i+1 {
 			t.Fatalf("%d: %+v, want %s", i, a, free[i].Name())
+		}
+	}
+}
+
+// TestDatedAhead: a record that is dated ahead of this clock has a pause all the same, from when it was
+// first read: whose clock is wrong would be started again at once, each time. Where that is ahead, too,
+// this clock was put back, and there is none.
+func TestDatedAhead(t *testing.T) {
+	const pause = time.Minute
+	u := &uow.Record{State: uow.ZombiedSoft, ReasonCode: uow.TransientFailure, DirectiveHash: "h", Time: uow.FormatTime(noon.Add(time.Hour)), Policy: uow.DefaultPolicy()}
+	u.Budget.Total.Pushes = 100
+	for _, c := range []struct {
+		seen, now time.Time
+		due       Due
+		at        time.Time
+	}{
+		{noon, noon, Later, noon.Add(pause)},
+		{noon, noon.Add(pause - time.Second), Later, noon.Add(pause)},
+		{noon, noon.Add(pause), Now, noon.Add(pause)},
+		{time.Time{}, noon, Now, noon},
+		{noon.Add(time.Hour), noon, Now, noon},
+		{noon, noon.Add(time.Hour), Later, noon.Add(time.Hour + pause)}, // it is not ahead any more
+	} {
+		r := Rules{Now: c.now, Loop: true, Retry: pause, Poll: pause}
+		due, at := r.Due(&Directive{Name: "D-1", Said: comms.Said{Hash: "h"}, Unit: Unit{Last: u, Seen: c.seen}})
+		if due != c.due || !at.Equal(c.at) {
+			t.Errorf("seen %s, at %s: %d at %s, want %d at %s", c.seen, c.now, due, at, c.due, c.at)
 		}
 	}
 }

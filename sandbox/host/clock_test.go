@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/await"
+	"git-ward/protocols/schedule"
 	"git-ward/protocols/uow"
 )
 
@@ -66,4 +67,26 @@ func TestClockJumps(t *testing.T) {
 		t.Errorf("said %d times: %s", n, said.String())
 	}
 	r.over()
+}
+
+// TestDatedAhead: a unit whose worker's clock is ahead of the launcher's has its pause all the same, by
+// the launcher's clock.
+func TestDatedAhead(t *testing.T) {
+	r := newRepository(t, "")
+	h := r.host(1, func(context.Context, *Job) error { return nil })
+	read := noon.Add(-time.Hour)
+	h.Now = func() time.Time { return read }
+	h.start()
+	if _, err := h.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.fail = uow.TransientFailure
+	r.unit("D-1", h.refs.known.Directive("D-1").Hash, uow.Open, uow.Activate, uow.Block) // at noon
+	if _, err := h.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rules, pause := h.rules(read.Add(time.Second)), h.Settings.Agent.RetryPause.Duration
+	if due, at := rules.Due(h.refs.known.Directive("D-1")); due != schedule.Later || !at.Equal(read.Add(pause)) {
+		t.Errorf("%d at %s, want a pause of %s from %s", due, at, pause, read)
+	}
 }

@@ -104,6 +104,7 @@ func (h *Host) start() {
 	defer h.mu.Unlock()
 	h.init()
 	h.backoffs, h.began, h.turn = map[string]*backoff{}, map[int]bool{}, time.Now()
+	h.refs.known.Clock = h.now
 	h.mute = cmp.Or(h.mute, maxMute)
 }
 
