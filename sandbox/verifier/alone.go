@@ -32,6 +32,9 @@ func (c *controlling) eachAlone(ctx context.Context, f *Facts, attempts []*tried
 			return err
 		}
 		if ended != nil {
+			if err := c.rows(ctx, f, a); err != nil {
+				return err
+			}
 			if err := c.breakEach(ctx, f, a, ended); err != nil {
 				return err
 			}

@@ -140,6 +140,9 @@ func goTests(text string) (tests []test) {
 			if how != Pass {
 				does = goDir + does
 			}
+			if how == Tell {
+				edits = append(edits, goRows(f, at, m)...)
+			}
 			return append(edits, edit{brace, brace, "\n\t" + does + "\n"})
 		}})
 	}

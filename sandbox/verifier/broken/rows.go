@@ -1,0 +1,81 @@
+package broken
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// A row is a test within a test, whose name its runner makes as it runs: a subtest of Go, or a
+// call of a test that pytest makes for one set of parameters. Where tests Tell, each row that
+// passes says its name.
+
+// rows is how a text says that its tests may have some.
+var rows = map[string]string{".go": ".Run(", ".py": "parametrize"}
+
+// MayRow reports whether a file's tests may have rows.
+func MayRow(name, text string) bool {
+	sign := rows[path.Ext(name)]
+	return sign != "" && MayTest(name) && strings.Contains(text, sign)
+}
+
+// row is what a row says behind the word and before its name.
+func (m mark) row() string { return ":row:" + strconv.Itoa(m.id) + ":" }
+
+// Rows are the rows that an output has by a word, each with its test's number.
+func Rows(word, output string) map[string]int {
+	found := map[string]int{}
+	for {
+		_, rest, more := strings.Cut(output, word+":row:")
+		if !more {
+			return found
+		}
+		output = rest
+		line, _, whole := strings.Cut(rest, "\n")
+		number, name, ok := strings.Cut(strings.TrimRight(line, "\r"), ":")
+		if id, err := strconv.Atoi(number); whole && ok && err == nil {
+			found[name] = id
+		}
+	}
+}
+
+// goRows are the subtests that a test declares with a function of their own. Go writes their names
+// without spaces and line ends, and gives each its own.
+func goRows(f *ast.FuncDecl, at func(token.Pos) int, m mark) (edits []edit) {
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 2 {
+			return true
+		}
+		run, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || run.Sel.Name != "Run" {
+			return true
+		}
+		row, ok := call.Args[1].(*ast.FuncLit)
+		if !ok || len(row.Type.Params.List) != 1 || len(row.Type.Params.List[0].Names) != 1 || row.Type.Params.List[0].Names[0].Name == "_" {
+			return true
+		}
+		name := row.Type.Params.List[0].Names[0].Name
+		if kind := goKind(&ast.FuncDecl{Name: ast.NewIdent("Test"), Type: row.Type}); kind == "" {
+			return true
+		}
+		says := fmt.Sprintf(`
+	defer func() {
+		wardR := recover()
+		if wardR == nil && !%[1]s.Failed() && !%[1]s.Skipped() {
+			%[2]s
+		}
+		if wardR != nil {
+			panic(wardR)
+		}
+	}()
+`, name, goTells(m, fmt.Sprintf("%q + %s.Name()", m.row(), name)))
+		brace := at(row.Body.Lbrace) + 1
+		edits = append(edits, edit{brace, brace, says})
+		return true
+	})
+	return edits
+}

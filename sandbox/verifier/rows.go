@@ -1,0 +1,65 @@
+package verifier
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"git-ward/sandbox/verifier/broken"
+)
+
+// rows finds rows of tests that pass without the work and not with it, though the command holds
+// (PROOF-4): a table that the work empties leaves its test whole. A test that the claim changed may
+// have other rows. A row counts if two runs of each tree agree: names may be made by chance.
+func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
+	may := false
+	tree, err := c.tests(ctx, c.base, func(name, text string) (string, bool) {
+		may = may || broken.MayRow(name, text)
+		return c.changing(some(nil, broken.Tell))(name, text)
+	}, c.base)
+	if err != nil || !may || a.Held || tree == c.base {
+		return err
+	}
+	with, err := c.tests(ctx, c.work.tree, c.changing(some(nil, broken.Tell)), c.work.tree)
+	if err != nil {
+		return err
+	}
+	missing := map[string]int{}
+	for _, anew := range []bool{false, true} {
+		before, _, err := c.passed(ctx, tree, a.Command, anew)
+		if err != nil {
+			return err
+		}
+		if !anew {
+			missing = before
+		}
+		maps.DeleteFunc(missing, func(row string, id int) bool {
+			file, _, _ := strings.Cut(c.names[id], ": ")
+			_, again := before[row]
+			_, changed := c.work.do[file]
+			return !again || changed || !a.ran[id]
+		})
+		if len(missing) == 0 {
+			return nil
+		}
+		now, whole, err := c.passed(ctx, with, a.Command, anew)
+		if err != nil || !whole {
+			return err
+		}
+		maps.DeleteFunc(missing, func(row string, _ int) bool { _, passes := now[row]; return passes })
+	}
+	for _, row := range slices.Sorted(maps.Keys(missing)) {
+		file, _, _ := strings.Cut(c.names[missing[row]], ": ")
+		f.Lost = append(f.Lost, file+": "+strings.TrimPrefix(row, file+"::"))
+	}
+	return nil
+}
+
+// passed are the rows that pass as a command runs on a tree whose tests tell. whole is whether the
+// command holds, and all that it printed was kept.
+func (c *controlling) passed(ctx context.Context, tree string, cmd Command, anew bool) (rows map[string]int, whole bool, err error) {
+	run, err := c.once(ctx, tree, cmd, anew)
+	o := run.all()
+	return broken.Rows(c.word, o.Said), c.holds(run) && int64(len(o.Said)) >= o.Bytes, err
+}
