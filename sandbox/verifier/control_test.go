@@ -212,8 +212,11 @@ func TestLost(t *testing.T) {
 		claim := r.claimed(maps.Clone(goMain), files{"calc.go": "package calc\n\nfunc Ready() bool { return " + ready + " }\n\nfunc Two() int { return 3 }\n"}, nil, goLine(t, "go test ./..."))
 		claim.Controls = []string{Broken}
 		f, err := r.verify(claim)
-		if err != nil || !f.OK() || !slices.Equal(f.Lost, want) {
-			t.Errorf("%s: %q, not %q, %v: %+v", ready, f.Lost, want, err, f.Controls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !f.OK() || !slices.Equal(f.Lost, want) {
+			t.Errorf("%s: %q, not %q: %+v", ready, f.Lost, want, f.Controls)
 		}
 	}
 }
@@ -287,7 +290,7 @@ func TestPerl(t *testing.T) {
 	wrong := files{"lib/Calc.pm": "package Calc;\n\nsub two { 3 }\n\n1;\n", "t/calc.t": test}
 	right := files{"lib/Calc.pm": "package Calc;\n\nsub two { 2 }\n\n1;\n", "t/calc.t": test}
 	honest := files{"lib/Calc.pm": "package Calc;\n\nsub two { return 1 + 1 }\n\n1;\n"}
-	forged := files{"lib/Calc.pm": "package Calc;\n\nBEGIN { print \"1..1\\nok 1\\n\"; exit 0 }\n\n1;\n"}
+	forged := files{"lib/Calc.pm": "package Calc;\n\nBEGIN { require POSIX; POSIX::_exit(0) }\n\n1;\n"}
 	for name, c := range map[string]struct {
 		main, agents files
 		breaks, want string
