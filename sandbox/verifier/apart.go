@@ -49,7 +49,7 @@ for at in /tmp /var/tmp; do
 	case $dir in
 	"$at"/*/*) ;;
 	"$at"/*)
-		rm -f "$own/${dir##*/}"
+		test ! -L "$own/${dir##*/}" || rm "$own/${dir##*/}"
 		mkdir "$own/${dir##*/}"
 		mount --bind "$dir" "$own/${dir##*/}"
 		;;
