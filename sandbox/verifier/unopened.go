@@ -101,3 +101,25 @@ func (f *Facts) unopened(base []Run) {
 	maps.DeleteFunc(missed, func(_ string, so bool) bool { return !so })
 	f.NotOpened = slices.Sorted(maps.Keys(missed))
 }
+
+// observed adds which of the changed paths the runs opened.
+func (f *Facts) observed(paths []string, runs []Run) {
+	opened, watched := map[string]bool{}, false
+	for _, r := range runs {
+		if o := r.Opened; o != nil {
+			watched = true
+			f.NotObserved = cmp.Or(f.NotObserved, o.Not)
+			for _, name := range o.Files {
+				opened[name] = true
+			}
+		}
+	}
+	for _, name := range paths {
+		switch {
+		case opened[name]:
+			f.Opened = append(f.Opened, name)
+		case watched: // else every command is held out
+			f.NeverOpened = append(f.NeverOpened, name)
+		}
+	}
+}

@@ -330,28 +330,6 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	return f, cmp.Or(err, even(ctx, t.heldTime))
 }
 
-// observed adds which of the changed paths the runs opened.
-func (f *Facts) observed(paths []string, runs []Run) {
-	opened, watched := map[string]bool{}, false
-	for _, r := range runs {
-		if o := r.Opened; o != nil {
-			watched = true
-			f.NotObserved = cmp.Or(f.NotObserved, o.Not)
-			for _, name := range o.Files {
-				opened[name] = true
-			}
-		}
-	}
-	for _, name := range paths {
-		switch {
-		case opened[name]:
-			f.Opened = append(f.Opened, name)
-		case watched: // else every command is held out
-			f.NeverOpened = append(f.NeverOpened, name)
-		}
-	}
-}
-
 // run is every command once, each on a checkout of its own, as how has it: what is held out
 // last, with its files.
 func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, how Job) (runs []Run, err error) {
