@@ -90,7 +90,12 @@ func warmLaunch(t *testing.T, m *machine) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(func() {
+		for _, at := range tree(cmd.Process.Pid) { // all that has the test's output
+			syscall.Kill(at, syscall.SIGKILL)
+		}
+		cmd.Wait()
+	})
 	return cmd
 }
 
