@@ -115,12 +115,29 @@ func (p *Prepared) Holds(ctx context.Context) error {
 	if !p.container.Alive() {
 		return errors.New("its first process is gone")
 	}
-	policy, err := Follow(p.fence.Policy)(ctx, false)
-	if err != nil {
-		return err
+	var err error
+	for range holdTries {
+		var policy firewall.Policy
+		if policy, err = Follow(p.fence.Policy)(ctx, false); err == nil {
+			err = target(p.pid).ReadBack(ctx, policy)
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(holdPause):
+		}
 	}
-	return target(p.pid).ReadBack(ctx, policy)
+	return err
 }
+
+// The end of another container changes the host's addresses, which the rules follow a moment later.
+const (
+	holdTries = 4
+	holdPause = 50 * time.Millisecond
+)
 
 // Run has the payload begin, takes the container to its end, and removes it, whatever fails. It is
 // started once: an end that nobody asked for needs a new container, fenced anew. An end with a code of
