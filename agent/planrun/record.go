@@ -160,7 +160,7 @@ func (u *run) recorded(ctx context.Context) ([]done, error) {
 // what it was after it.
 func (u *run) restore(ctx context.Context) error {
 	branch, tip, err := u.deps.Tree.Head(ctx)
-	if err != nil || branch != u.branch && u.branch != "" {
+	if u.branch != "" && (err != nil || branch != u.branch) {
 		if _, err := u.deps.Tree.Git(ctx, "symbolic-ref", "HEAD", u.branch); err != nil {
 			return err
 		}

@@ -89,6 +89,11 @@ func (b *Batch) Close() error {
 	if alive && keeperOf(b.ctx).giveReader(child) {
 		return nil
 	}
+	if child.owed != 0 { // nobody reads what it would still say
+		child.cancel()
+		child.end()
+		return nil
+	}
 	if err := child.end(); err != nil {
 		return ChildError(b.ctx, "cat-file", err, child.errs.data)
 	}

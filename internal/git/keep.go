@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // Keep is a context whose readers and movers leave their child to the next one, until done
@@ -72,9 +74,12 @@ func (r *Repo) startReading(ctx context.Context) (*reading, error) {
 		return r.newReading(ctx, func() {})
 	}
 	marks := r.objectMarks()
+	if marks == nil { // nobody could tell when it is stale
+		return r.newReading(ctx, func() {})
+	}
 	of := strings.Join(append([]string{r.Dir}, r.reader(ctx, batchArgs...).Env...), "\x00")
 	if old := k.takeReader(of); old != nil {
-		if slices.Equal(old.marks, marks) {
+		if slices.Equal(old.marks, marks) && alive(old.cmd) {
 			return old, nil
 		}
 		old.end()
@@ -117,6 +122,14 @@ func (r *Repo) objectMarks() (marks []Mark) {
 		marks = append(marks, Mark{markFile(dir + "/pack"), markFile(dir + "/info/alternates")})
 	}
 	return marks
+}
+
+// alive reports whether nobody has ended a child that was kept: it is in its user's processes, as
+// any command of an agent's is.
+func alive(c *Child) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, c.Process.Pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo == 0
 }
 
 func (k *keeper) takeReader(of string) *reading {

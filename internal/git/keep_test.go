@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
 )
 
 // counted puts a git before the machine's that counts how often it is started, by its first
@@ -109,6 +111,13 @@ func TestKeep(t *testing.T) {
 	if got, err := contentOf(t, ctx, r, ids[1]); got != "1" || err != nil {
 		t.Errorf("after one that was ended: %q, %v", got, err)
 	}
+	// One that somebody has ended is none to go on with.
+	for _, kept := range keeperOf(ctx).readers {
+		killed(t, kept.cmd)
+	}
+	if got, err := contentOf(t, ctx, r, ids[1]); got != "1" || err != nil {
+		t.Errorf("after one that was killed: %q, %v", got, err)
+	}
 	// An object that is freed is gone: a child of before would have its pack open still.
 	if err := r.UpdateRefs(t.Context(), "", RefUpdate{"refs/heads/b0", ids[0], Zero}); err != nil {
 		t.Fatal(err)
@@ -126,6 +135,15 @@ func TestKeep(t *testing.T) {
 	if got, err := contentOf(t, ctx, r, ids[1]); got != "1" || err != nil || len(k.readers) != 0 || started("cat-file") != before+1 {
 		t.Errorf("after the end: %q, %v, and %d are kept", got, err, len(k.readers))
 	}
+}
+
+// killed kills a child, and waits until it is dead.
+func killed(t *testing.T, c *Child) {
+	t.Helper()
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "its end", func() bool { return !alive(c) })
 }
 
 // TestKeepMoves: moves share a child, each a transaction that is there when it is said; one
@@ -165,8 +183,17 @@ func TestKeepMoves(t *testing.T) {
 	before := started("update-ref")
 	ctx, done := Keep(t.Context())
 	check(ctx)
+	for _, kept := range keeperOf(ctx).movers {
+		killed(t, kept.cmd)
+	}
+	if err := MoveRef(ctx, r.Dir, env, "text", RefUpdate{ref, Zero, ids[0]}); err != nil {
+		t.Errorf("after one that was killed: %v", err)
+	}
+	if err := r.UpdateRefs(t.Context(), "", RefUpdate{ref, ids[0], Zero}); err != nil {
+		t.Fatal(err)
+	}
 	done()
-	if n := started("update-ref") - before; n != 3+1 {
+	if n := started("update-ref") - before; n != 3+1+2 {
 		t.Errorf("%d children moved it, and one more for the test", n)
 	}
 	check(t.Context())

@@ -24,7 +24,8 @@ type mover struct {
 // children are kept (Keep). The error is that of git.ChildError.
 func MoveRef(ctx context.Context, dir string, env []string, reflog string, update RefUpdate) error {
 	k := keeperOf(ctx)
-	of := strings.Join(append([]string{dir, reflog}, env...), "\x00")
+	// A repository that was made anew in the same place is another one.
+	of := strings.Join(append([]string{fmt.Sprint(dir, markFile(dir).inode, markFile(dir+"/.git").inode), reflog}, env...), "\x00")
 	m, err := k.takeMover(ctx, of, dir, env, reflog)
 	if err != nil {
 		return err
@@ -46,8 +47,11 @@ func (k *keeper) takeMover(ctx context.Context, of, dir string, env []string, re
 		m := k.movers[of]
 		delete(k.movers, of)
 		k.mu.Unlock()
-		if m != nil {
+		if m != nil && alive(m.cmd) {
 			return m, nil
+		}
+		if m != nil {
+			m.end()
 		}
 	}
 	own, cancel := apart(ctx)

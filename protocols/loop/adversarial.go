@@ -79,13 +79,13 @@ func Refuted(says string) bool { return says == ControlCannotFail || says == Con
 
 // ControlRuns is how often controls run a command at most: twice without the work, then with its
 // tests, with each test broken, and once for tests that are gone; four times to tell what tests
-// decide, or eight times three for tests that did not run; four times with other values,
-// twice with the work's programs ending at once, twice with them saying
-// how they were started, three times for rows of tables, and once to see which files are compared with
-// and twice for each of eight kinds of them. Of a command that tests decide each of eight is
+// decide, or eight times three for tests that did not run; eight times with other values or no
+// truths, twice with the work's programs ending at once, twice with them saying how they were
+// started, three times for rows of tables, and once to see which files are compared with and
+// twice for each of eight kinds of them. Of a command that tests decide each of eight is
 // broken alone, with six runs beside, and single comparisons are asked; of another, six of the
 // work's files are changed three times each, and once all of them.
-const ControlRuns = 79 + AskRuns
+const ControlRuns = 83 + AskRuns
 
 // MaxAsked bounds how many comparisons of a command's tests are asked by themselves whether
 // another value would have done, and AskRuns how many runs of it that takes (PROOF-3).

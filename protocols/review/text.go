@@ -218,7 +218,7 @@ func (r *Review) deviations(p *page) {
 	case loop.SameProcess:
 		p.add(Plain, "  same process: the work can run where its tests do, and speak for them")
 	case loop.SeparateProcess:
-		p.add(Plain, "  separate: each criterion starts the work from outside, or is held out")
+		p.add(Plain, "  separate: each criterion starts the work from outside, does not open it, or is held out")
 	}
 }
 

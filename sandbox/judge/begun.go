@@ -21,7 +21,7 @@ func NotBefore(ctx context.Context, repo *git.Repo, control config.Control, c ve
 	if c.Base == c.Main {
 		return c.Base, nil
 	}
-	began, err := begun(ctx, repo, uow.RefPrefix+unit)
+	began, err := firstBegun(ctx, repo, unit)
 	if err != nil {
 		return "", err
 	}
@@ -47,6 +47,45 @@ func NotBefore(ctx context.Context, repo *git.Repo, control config.Control, c ve
 		}
 	}
 	return c.Main, nil // which was reset since
+}
+
+// firstBegun is begun of a directive's first unit of the same text: a unit that was forked goes on
+// from the branch of the one before.
+func firstBegun(ctx context.Context, repo *git.Repo, unit string) (int64, error) {
+	id, err := uow.ParseID(unit)
+	if err != nil {
+		return 0, err
+	}
+	at, err := begun(ctx, repo, uow.RefPrefix+unit)
+	if err != nil || at == 0 {
+		return at, err
+	}
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	hash := ""
+	for ; id.K > 0; id.K-- {
+		ref := uow.RefPrefix + id.String()
+		tip, err := reader.Tip(ref)
+		if err != nil || tip == "" {
+			return at, err
+		}
+		r, err := state.Record(reader, tip)
+		if err != nil {
+			return 0, err
+		}
+		if hash != "" && r.DirectiveHash != hash {
+			return at, nil
+		}
+		hash = r.DirectiveHash
+		earlier, err := begun(ctx, repo, ref)
+		if err != nil {
+			return 0, err
+		}
+		if earlier != 0 {
+			at = earlier
+		}
+	}
+	return at, nil
 }
 
 // begun is when a unit's journal came to a record that it was at work, 0 where no log says so.

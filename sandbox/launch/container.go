@@ -114,14 +114,13 @@ func (m *made) close(ctx context.Context) error {
 // (SBX-1). Whatever fails, the container is removed. It is started once: an end
 // that nobody asked for needs a new launch, fenced anew.
 func (c *containers) run(ctx context.Context, w *worker) (err error) {
-	if err := w.ownDisk(); err != nil {
-		return err
-	}
-	m := &made{}
+	var m *made
+	err = w.ownDisk()
 	if w.ahead != nil {
-		m = w.ahead.made
-		err = w.ahead.giveDisk()
-	} else {
+		if m = w.ahead.made; err == nil {
+			err = w.ahead.giveDisk()
+		}
+	} else if err == nil {
 		p := &w.payload
 		m, err = c.make(ctx, w, podman.Streams{Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr})
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"git-ward/internal/git"
+	"git-ward/internal/pattern"
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/firewall"
@@ -46,12 +47,17 @@ type ahead struct {
 	err      error
 }
 
-// newWarm removes what a launch that was killed has left, and makes none yet. Only the default runtime's containers see at once what the host puts into
-// a directory that they have.
+// warmName is a name of warmDisk's.
+var warmName = pattern.New(`^warm[0-9]+\.img$`)
+
+// newWarm removes what a launch that was killed has left, and makes none yet. Only the default
+// runtime's containers see at once what the host puts into a directory that they have.
 func (c *containers) newWarm(ctx context.Context) *warm {
-	left, _ := filepath.Glob(c.spec.warmDisk("*"))
+	left, _ := os.ReadDir(c.spec.State) // nothing is left where there is none
 	for _, file := range left {
-		os.Remove(file)
+		if warmName.MatchString(file.Name()) {
+			os.Remove(filepath.Join(c.spec.State, file.Name()))
+		}
 	}
 	size := c.spec.Settings.Launch.Warm
 	if size == 0 || len(c.spec.Payload.Command) > 0 || c.spec.Settings.Sandbox.Runtime != podman.DefaultRuntime {

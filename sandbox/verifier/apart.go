@@ -58,7 +58,8 @@ for at in /tmp /var/tmp; do
 done
 if test -d /dev/shm; then mount -t tmpfs -o mode=1777 tmpfs /dev/shm; fi
 cd "$dir/work"
-: >"$dir/apart/made"
+echo >&3
+exec 3>&-
 set +e
 $drop "$@"
 exit $?`
@@ -94,17 +95,34 @@ func (p *Processes) tryApart() error {
 	if err := os.Mkdir(filepath.Join(dir.Path, "work"), 0o755); err != nil {
 		return err
 	}
+	begun, err := beginning()
+	if err != nil {
+		return err
+	}
 	args := append(p.apart(dir.Path), "true")
-	if said, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.ExtraFiles = []*os.File{begun.said}
+	said, err := cmd.CombinedOutput()
+	if err = errors.Join(err, begun.check()); err != nil {
 		return fmt.Errorf("namespaces cannot be made here: %w: %s", err, strings.TrimSpace(string(said)))
 	}
-	return isApart(dir.Path)
+	return nil
 }
 
-// isApart reports whether a command began in namespaces of its own. It cannot be asked by an exit
-// code, which is the command's.
-func isApart(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, "apart/made")); err != nil {
+// begun is where apartScript says that the command begins in namespaces of its own. An exit code
+// is the command's, and so is each file that it may write to.
+type begun struct{ heard, said *os.File }
+
+func beginning() (b begun, err error) {
+	b.heard, b.said, err = os.Pipe()
+	return b, err
+}
+
+// check is called when the command has ended.
+func (b begun) check() error {
+	b.said.Close()
+	defer b.heard.Close()
+	if n, _ := b.heard.Read(make([]byte, 1)); n == 0 {
 		return errors.New("the command's namespaces were not made")
 	}
 	return nil

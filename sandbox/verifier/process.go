@@ -84,13 +84,15 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 func (p *Processes) inTurn(ctx context.Context, dir string, env []string, job Job) (Outcome, error) {
 	work := filepath.Join(dir, "work")
 	if p.Shared() != "" {
-		return unstopped(ctx, func(ctx context.Context) (Outcome, error) { return p.run(ctx, work, env, job) })
+		return unstopped(ctx, func(ctx context.Context) (Outcome, error) { return p.run(ctx, work, env, job, nil) })
 	}
-	o, err := p.run(ctx, work, env, job, p.apart(dir)...)
-	if err == nil && o.End == Exited {
-		if err = isApart(dir); err != nil {
-			err = fmt.Errorf("%w: %s", err, o.Last())
-		}
+	begun, err := beginning()
+	if err != nil {
+		return Outcome{}, err
+	}
+	o, err := p.run(ctx, work, env, job, []*os.File{begun.said}, p.apart(dir)...)
+	if made := begun.check(); err == nil && o.End == Exited && made != nil {
+		err = fmt.Errorf("%w: %s", made, o.Last())
 	}
 	return o, err
 }
@@ -156,14 +158,14 @@ func unobserved(job Job, why error) *Watched {
 
 // run runs the line in a checkout, within the limits, and ends what it leaves behind. within is
 // what starts it, if anything does.
-func (p *Processes) run(ctx context.Context, dir string, env []string, job Job, within ...string) (Outcome, error) {
+func (p *Processes) run(ctx context.Context, dir string, env []string, job Job, files []*os.File, within ...string) (Outcome, error) {
 	limited, cancel := context.WithTimeout(ctx, p.Limits.Time)
 	defer cancel()
 	out := newOutput(p.Limits.Output, job.Keep, cancel)
 	job.Live.show(out)
 	c := process.Command{
 		Args: append(within, "sh", "-c", job.Line), Dir: dir, Env: env,
-		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true,
+		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true, Files: files,
 		User: p.User, Tag: "WARD_RUN=" + rand.Text(), // what left its group ends, too
 	}
 	start := time.Now()

@@ -14,7 +14,10 @@ import (
 //   - Each program of the work that the command opened says, as it is loaded, whether its process
 //     was started for it. The command holds, each said so, and no other process loaded one.
 //   - Those programs end with 0 then, before they do anything. The command fails: it does not
-//     believe their exit code. Here the work cannot lie, because it does not run.
+//     believe their exit code.
+//
+// Work that is written against this control can say of itself that it was started, and fail where
+// it is ended: `separate` says how the command works with the work as it is, not that it had to.
 //
 // A command that opened nothing of the work is separate, too. What the work has beside programs
 // in a language that Loads has, such as a test that the PM included, may run anywhere.
@@ -75,7 +78,7 @@ func (c *controlling) separate(ctx context.Context, f *Facts, attempts []*tried)
 // does not hold where what it starts ends at once with 0. tree has programs that say so.
 func (c *controlling) outside(ctx context.Context, cmd Command, tree string, names []string, opened map[int]bool) (bool, error) {
 	run, err := c.once(ctx, tree, cmd, false)
-	if err != nil || !c.holds(run) {
+	if err != nil || !c.holds(run) || run.all().Bytes > keptSize { // a line may be missing
 		return false, err
 	}
 	loaded, started, outside := broken.Loaded(c.word, run.all().Said+"\n"+run.all().Tail)
@@ -93,7 +96,7 @@ func (c *controlling) outside(ctx context.Context, cmd Command, tree string, nam
 	if err != nil || tree == c.work.tree {
 		return false, err
 	}
-	if run, err = c.once(ctx, tree, cmd, false); err != nil {
+	if run, err = c.once(ctx, tree, cmd, false); err != nil || run.all().Bytes > keptSize {
 		return false, err
 	}
 	_, started, outside = broken.Loaded(c.word, run.all().Said+"\n"+run.all().Tail)

@@ -56,14 +56,14 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	}
 	p := Processes{Limits: u.Limits, User: u.credential()}
 	if !job.watched() {
-		return p.run(ctx, work, env, job)
+		return p.run(ctx, work, env, job, nil)
 	}
 	root, err := os.OpenFile(work, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return o, err
 	}
 	observe := watch(root, job)
-	o, err = p.run(ctx, work, env, job)
+	o, err = p.run(ctx, work, env, job, nil)
 	err = errors.Join(err, u.end(ctx))
 	o.Opened = observe()
 	return o, err

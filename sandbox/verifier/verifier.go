@@ -327,7 +327,7 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	if claim.Against != nil && f.OK() {
 		err = t.against(ctx, f, o.tree)
 	}
-	return f, cmp.Or(err, even(ctx, t.heldTime))
+	return f, cmp.Or(err, even(ctx, t.heldTime+controls.heldTime)) // controls is a copy of t
 }
 
 // run is every command once, each on a checkout of its own, as how has it: what is held out

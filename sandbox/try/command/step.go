@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +65,7 @@ func (t *trial) quietly(file string, args ...string) error {
 func (t *trial) command(dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.ctx, program, args...)
 	process.EndGently(cmd, 30*time.Second) // a launch puts its container away first
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), slices.Concat(t.identity, t.worker.key)...)
+	cmd.Dir, cmd.Env = dir, append(git.Elsewhere(os.Environ()), t.worker.key...)
 	return cmd
 }
 
@@ -81,7 +80,7 @@ func ended(err error) error {
 // git is git for the person; its words are shown.
 func (t *trial) git(dir string, args ...string) error {
 	defer t.env.Slow("git " + args[0])()
-	child := git.Command(t.ctx, dir, append(os.Environ(), t.identity...), args...)
+	child := git.Command(t.ctx, dir, append(git.Elsewhere(os.Environ()), "GIT_ALLOW_PROTOCOL=file"), args...)
 	child.Stdout, child.Stderr = t.env.Stderr, t.env.Stderr
 	return ended(child.Run())
 }
@@ -91,15 +90,18 @@ func (t *trial) direct() error {
 	if t.text == "" {
 		return t.ward(t.work(), "directive", "new")
 	}
-	text := t.text
-	if !strings.Contains("\n"+text, "\n- [") {
-		text += "\n\n"
-		for _, c := range t.checks {
-			text += fmt.Sprintf("- [ ] this succeeds (`%s`)\n", c)
-		}
+	text := strings.TrimRight(t.text, "\n") + "\n"
+	if !decided(text) {
+		text += "\n"
+	}
+	for _, c := range t.checks {
+		text += fmt.Sprintf("- [ ] this succeeds (`%s`)\n", c)
 	}
 	return t.ward(t.work(), "directive", "new", "-m", text)
 }
+
+// decided reports whether a text has a criterion.
+func decided(text string) bool { return strings.Contains("\n"+text, "\n- [ ] ") }
 
 // newest is the id of the directive that was written last.
 func (t *trial) newest() (string, error) {

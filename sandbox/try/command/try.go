@@ -5,6 +5,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -12,12 +13,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/runstate"
 	"git-ward/internal/scratch"
 )
 
@@ -60,7 +63,7 @@ func run(ctx context.Context, env *cli.Env) error {
 		fs.StringVar(&o.id, "id", "", "the provider's name of the `MODEL`")
 		fs.StringVar(&o.script, "script", "", "a `FILE` that plays the model, so that no key is needed")
 		fs.StringVar(&o.dir, "dir", "", "the `DIR` for all that is made; default: CLONE.try beside your clone")
-		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, with nothing contained")
+		fs.BoolVar(&o.unfenced, "unfenced", false, "with --script: run the agent as you, with nothing contained")
 		fs.BoolVar(&o.remove, "remove", false, "take the directory of the try away")
 	})
 	switch {
@@ -68,6 +71,8 @@ func run(ctx context.Context, env *cli.Env) error {
 		return err
 	case len(rest) > 0:
 		return env.Usage(usage, "unexpected argument %q", rest[0])
+	case o.unfenced && o.script == "" && !o.remove:
+		return env.Usage(usage, "--unfenced is for a script only: --script FILE")
 	case o.script != "" && o.model != "" && o.model != "script":
 		return env.Usage(usage, "--script FILE plays the model, so --model %s says another one", o.model)
 	}
@@ -105,7 +110,7 @@ func project(ctx context.Context, dir string) (string, error) {
 
 // ask is what git prints for a person in a directory.
 func ask(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := git.Command(ctx, dir, os.Environ(), args...).Output()
+	out, err := git.Command(ctx, dir, git.Local(git.Elsewhere(os.Environ())), args...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		err = git.ChildError(ctx, args[0], err, exit.Stderr)
 	}
@@ -125,8 +130,11 @@ type trial struct {
 	clone, dir string // absolute
 	branch     string
 	worker     worker
-	identity   []string // of a person whom git does not know
+	ident      string // of the person: NAME <MAIL> and perhaps more
 }
+
+// made is all that a try makes in its directory, beside the mark of the directory.
+var made = []string{".ward-own", "project.git", "work", "work.ward", "state", "programs", "doctor.txt"}
 
 func (t *trial) bare() string { return filepath.Join(t.dir, "project.git") }
 func (t *trial) work() string { return filepath.Join(t.dir, "work") }
@@ -171,12 +179,14 @@ func (t *trial) look() (err error) {
 	if t.text == "" && !t.interactive() {
 		return t.env.Usage(usage, "nothing says what is wanted: -m TEXT, since no editor can be opened here")
 	}
-	if len(t.checks) == 0 {
-		t.checks = guess(t.clone)
+	if t.text != "" && len(t.checks) == 0 && !decided(t.text) {
+		if t.checks = guess(t.clone); t.checks == nil {
+			return t.env.Usage(usage, "nothing decides when it is done: --criterion COMMAND")
+		}
 	}
 	t.say("%s works, on %s of %s. All that is made lies in %s. Your clone is only read, and what you have not committed is no part of it.", t.worker, diag.Word(t.branch), diag.Word(t.clone), diag.Word(t.dir))
-	if _, err := ask(t.ctx, t.clone, "var", "GIT_COMMITTER_IDENT"); err != nil {
-		t.identity = []string{"GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@localhost", "GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@localhost"}
+	if t.ident, err = ask(t.ctx, t.clone, "var", "GIT_COMMITTER_IDENT"); err != nil {
+		t.ident = "you <you@localhost>"
 		t.say("git does not know your name (git config --global user.name NAME, and user.email), so the commits of the try are by \"you\".")
 	}
 	return nil
@@ -186,7 +196,7 @@ func (t *trial) look() (err error) {
 func (t *trial) guard() error {
 	refspec := "refs/heads/" + t.branch + ":refs/heads/" + t.branch
 	if _, err := os.Stat(filepath.Join(t.bare(), "ward", "config.toml")); err == nil {
-		return t.git(t.clone, "push", "--quiet", "--", t.bare(), refspec)
+		return t.bringNew(refspec)
 	}
 	if _, err := os.Stat(t.bare()); errors.Is(err, os.ErrNotExist) {
 		room, err := scratch.Make(t.dir, "try-")
@@ -195,8 +205,9 @@ func (t *trial) guard() error {
 		}
 		defer room.Remove()
 		made := filepath.Join(room.Path, "project.git")
-		// The objects are copied: what is guarded gets modes and packs of its own.
-		if err := t.git(t.dir, "clone", "--quiet", "--bare", "--no-hardlinks", "--single-branch", "--branch", t.branch, "--", t.clone, made); err != nil {
+		// Through git's transport, so that only what the branch has gets there: a copy of the
+		// objects would also have what was stashed, reset or never committed.
+		if err := t.git(t.dir, "clone", "--quiet", "--bare", "--no-local", "--single-branch", "--branch", t.branch, "--", t.clone, made); err != nil {
 			return err
 		}
 		if err := t.git(t.dir, "--git-dir="+made, "remote", "remove", "origin"); err != nil {
@@ -209,30 +220,59 @@ func (t *trial) guard() error {
 	return t.ward(t.dir, "init", "--bare", t.bare())
 }
 
+// bringNew brings the guarded repository what is new in the person's clone.
+func (t *trial) bringNew(refspec string) error {
+	on, err := ask(t.ctx, t.dir, "--git-dir="+t.bare(), "symbolic-ref", "--short", "HEAD")
+	if err != nil {
+		return err
+	}
+	if on != t.branch {
+		return diag.Hint(fmt.Errorf("this try is on the branch %s, and your clone on %s", diag.Word(on), diag.Word(t.branch)), "git switch %s, or --dir DIR for another try", diag.Word(on))
+	}
+	tip, err := ask(t.ctx, t.clone, "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
+	if _, err := ask(t.ctx, t.dir, "--git-dir="+t.bare(), "merge-base", "--is-ancestor", tip, "HEAD"); err == nil {
+		return nil // what was taken is not pulled yet
+	}
+	if err := t.git(t.clone, "push", "--quiet", "--receive-pack=git-receive-pack", "--", t.bare(), refspec); err != nil {
+		return diag.Hint(errors.Join(err, errors.New("the try has commits that your clone does not have")), "git pull %s %s, or git ward try --remove", diag.Word(t.bare()), diag.Word(t.branch))
+	}
+	return nil
+}
+
 // place makes the PM's clone, or the half of it that a kill left out.
 func (t *trial) place() error {
 	if _, err := os.Stat(t.work()); errors.Is(err, os.ErrNotExist) {
-		return t.ward(t.dir, "clone", t.bare(), t.work())
+		return cmp.Or(t.ward(t.dir, "clone", t.bare(), t.work()), t.introduce())
 	}
 	if err := t.git(t.work(), "fetch", "--quiet"); err != nil {
 		return err
 	}
 	names, err := branches.Of(t.ctx, git.Open(t.bare()))
-	if err != nil || !names.Split() {
+	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(t.control()); err == nil {
-		return nil
+	if _, err := os.Stat(t.control()); errors.Is(err, os.ErrNotExist) && names.Split() {
+		if err := t.git(t.work(), "worktree", "add", "--quiet", "--force", "-B", names.Branch, t.control(), "origin/"+names.Branch); err != nil {
+			return err
+		}
 	}
-	return t.git(t.work(), "worktree", "add", "--quiet", "--force", "-B", names.Branch, t.control(), "origin/"+names.Branch)
+	return t.introduce()
+}
+
+// introduce tells the clone who the person is: the name may stand in the settings of the person's
+// own clone alone.
+func (t *trial) introduce() error {
+	name, rest, _ := strings.Cut(t.ident, " <")
+	mail, _, _ := strings.Cut(rest, ">")
+	return cmp.Or(t.git(t.work(), "config", "user.name", name), t.git(t.work(), "config", "user.email", mail))
 }
 
 // choose sets who works. Every push of the try is by the person who tries.
 func (t *trial) choose() error {
-	set := []string{"identity.from=account", "model.name=" + t.worker.Name}
-	if t.id != "" {
-		set = append(set, "model.id="+t.id)
-	}
+	set := []string{"identity.from=account", "model.name=" + t.worker.Name, "model.id=" + t.id}
 	if t.worker.Program != "" && !t.unfenced {
 		dir, err := t.bring()
 		if err != nil {
@@ -261,7 +301,7 @@ func (t *trial) fence() error {
 		}
 		fmt.Fprintf(t.env.Stderr, "%s", missing)
 		return diag.Hint(errors.New("something is missing here: each line above that says so has what mends it"),
-			"then git ward try again; --unfenced runs the agent as you, with nothing contained")
+			"then git ward try again; --unfenced --script FILE shows the way without a fence")
 	}
 	return t.ward(t.dir, "image", "build")
 }
@@ -302,10 +342,31 @@ func (t *trial) removeAll() error {
 		fmt.Fprintf(t.env.Stdout, "there is no %s: nothing to remove\n", diag.Clean(t.dir))
 		return nil
 	}
+	if err := t.ours(); err != nil {
+		return err
+	}
 	defer t.env.Slow("removing " + t.dir)()
 	if err := scratch.RemoveOwn(t.dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.env.Stdout, "removed %s; your clone was only read\n", diag.Clean(t.dir))
+	fmt.Fprintf(t.env.Stdout, "removed %s; your clone was only read. podman keeps the image for the next time.\n", diag.Clean(t.dir))
+	return nil
+}
+
+// ours reports whether a directory is of a try that nobody works in: what else Ward has made for
+// itself has the same mark.
+func (t *trial) ours() error {
+	entries, err := os.ReadDir(t.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !slices.Contains(made, e.Name()) && !strings.HasPrefix(e.Name(), scratch.Prefix+"try-") {
+			return fmt.Errorf("%s in %s is not of a try, so all of it stays", diag.Word(e.Name()), diag.Word(t.dir))
+		}
+	}
+	if pid, up := runstate.Running(t.bare()); up {
+		return diag.Hint(fmt.Errorf("a launcher, process %d, works in %s", pid, diag.Word(t.dir)), "git ward launch --stop --bare %s", diag.Word(t.bare()))
+	}
 	return nil
 }

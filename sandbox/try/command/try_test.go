@@ -3,6 +3,7 @@ package command_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,6 +81,12 @@ func TestTry(t *testing.T) {
 	tier.First(t, "an agent works on two directives")
 	p := newPerson(t)
 	p.commit("README", "a project\n")
+	secret := strings.TrimSpace(p.git("hash-object", "-w", "--stdin")) // as of a file that was staged, and is not any more
+	p.git("config", "user.name", "Robin")
+	p.Env = slices.DeleteFunc(p.Env, func(v string) bool {
+		return strings.HasPrefix(v, "GIT_AUTHOR") || strings.HasPrefix(v, "GIT_COMMITTER")
+	})
+	p.git("config", "user.email", "robin@example.org")
 	before := p.all()
 	if out, err := p.try("--unfenced", "--script", p.script, "-m", wanted); err != nil {
 		t.Fatal(err, out)
@@ -90,7 +97,19 @@ func TestTry(t *testing.T) {
 	if after := p.all(); after != before {
 		t.Errorf("the clone was\n%s\nand is\n%s", before, after)
 	}
+	if out, err := p.Try(p.clone, nil, "", "git", "--git-dir="+p.clone+".try/project.git", "cat-file", "-e", secret); err == nil {
+		t.Errorf("what no branch has is there: %s", out)
+	}
 	p.Run(p.clone+".try/work", "git-ward", "take", "D-1")
+	if name := p.Run(p.clone+".try/work", "git", "log", "-1", "--format=%cn", "origin/master"); name != "Robin\n" {
+		t.Errorf("it is taken by %q", name)
+	}
+	p.git("branch", "other")
+	p.git("symbolic-ref", "HEAD", "refs/heads/other")
+	if out, err := p.try("--unfenced", "--script", p.script, "-m", wanted); err == nil || !strings.Contains(out, "git switch master") {
+		t.Errorf("another branch: %v: %s", err, out)
+	}
+	p.git("symbolic-ref", "HEAD", "refs/heads/master")
 	p.git("pull", "--quiet", p.clone+".try/project.git", "master")
 	if text, err := os.ReadFile(filepath.Join(p.clone, "hello.txt")); string(text) != "hello\n" {
 		t.Errorf("what was taken is not in the clone: %q, %v", text, err)
@@ -155,17 +174,19 @@ func TestTryRefuses(t *testing.T) {
 		}
 	}
 	refused(outside, "is not in a git repository", "-m", "x")
-	refused(p.clone, "has no commit yet", "-m", "x", "--script", p.script)
+	refused(p.clone, "has no commit yet", "-m", wanted, "--script", p.script)
 	p.commit("README", "a project\n")
 	refused(p.clone, "nobody here can work", "-m", "x")
 	refused(p.clone, "there is no model gpt", "-m", "x", "--model", "gpt")
 	refused(p.clone, "needs --id MODEL", "-m", "x", "--model", "anthropic")
 	refused(p.clone, "nothing says what is wanted", "--script", p.script)
-	refused(p.clone, "lies in your clone", "-m", "x", "--script", p.script, "--dir", "below")
-	refused(p.clone, "is not empty", "-m", "x", "--script", p.script, "--unfenced", "--dir", filepath.Dir(p.script))
+	refused(p.clone, "nothing decides when it is done", "-m", "x\n\n- [a link](x)", "--script", p.script)
+	refused(p.clone, "--unfenced is for a script only", "-m", "x", "--unfenced")
+	refused(p.clone, "lies in your clone", "-m", wanted, "--script", p.script, "--dir", "below")
+	refused(p.clone, "is not empty", "-m", wanted, "--script", p.script, "--unfenced", "--dir", filepath.Dir(p.script))
 	refused(p.clone, "without backticks", "-m", "x", "--criterion", "echo `date`")
 	refused(p.clone, "without backticks", "-m", "x", "--criterion", " ")
-	if out, err := p.try("--remove", "--dir", filepath.Dir(p.script)); err == nil || !strings.Contains(out, "no mark of Ward's") {
+	if out, err := p.try("--remove", "--dir", filepath.Dir(p.script)); err == nil || !strings.Contains(out, "is not of a try") {
 		t.Errorf("a person's directory: %v: %s", err, out)
 	}
 	if _, err := os.Stat(p.script); err != nil {
@@ -174,7 +195,7 @@ func TestTryRefuses(t *testing.T) {
 	shallow := filepath.Join(outside, "shallow")
 	p.commit("NEWS", "more\n")
 	p.git("clone", "--quiet", "--depth=1", "file://"+p.clone, shallow)
-	refused(shallow, "is shallow", "-m", "x", "--script", p.script)
+	refused(shallow, "is shallow", "-m", wanted, "--script", p.script)
 	p.git("switch", "--quiet", "--detach")
-	refused(p.clone, "on no branch", "-m", "x", "--script", p.script)
+	refused(p.clone, "on no branch", "-m", wanted, "--script", p.script)
 }

@@ -25,7 +25,8 @@ func MayRow(name, text string) bool {
 // row is what a row says behind the word and before its name.
 func (m mark) row() string { return ":row:" + strconv.Itoa(m.id) + ":" }
 
-// Rows are the rows that an output has by a word, each with its test's number.
+// Rows are the rows that an output has by a word, NUMBER:NAME, each with its test's number: two
+// packages may have rows of one name.
 func Rows(word, output string) map[string]int {
 	found := map[string]int{}
 	for {
@@ -37,7 +38,7 @@ func Rows(word, output string) map[string]int {
 		line, _, whole := strings.Cut(rest, "\n")
 		number, name, ok := strings.Cut(strings.TrimRight(line, "\r"), ":")
 		if id, err := strconv.Atoi(number); whole && ok && err == nil {
-			found[name] = id
+			found[number+":"+name] = id
 		}
 	}
 }
