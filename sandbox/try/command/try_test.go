@@ -81,7 +81,10 @@ func TestTry(t *testing.T) {
 	tier.First(t, "an agent works on two directives")
 	p := newPerson(t)
 	p.commit("README", "a project\n")
-	secret := strings.TrimSpace(p.git("hash-object", "-w", "--stdin")) // as of a file that was staged, and is not any more
+	secret, err := p.Try(p.clone, nil, "a key\n", "git", "hash-object", "-w", "--stdin") // as of a file that was staged, and is not any more
+	if err != nil {
+		t.Fatal(secret, err)
+	}
 	p.git("config", "user.name", "Robin")
 	p.Env = slices.DeleteFunc(p.Env, func(v string) bool {
 		return strings.HasPrefix(v, "GIT_AUTHOR") || strings.HasPrefix(v, "GIT_COMMITTER")
@@ -97,7 +100,7 @@ func TestTry(t *testing.T) {
 	if after := p.all(); after != before {
 		t.Errorf("the clone was\n%s\nand is\n%s", before, after)
 	}
-	if out, err := p.Try(p.clone, nil, "", "git", "--git-dir="+p.clone+".try/project.git", "cat-file", "-e", secret); err == nil {
+	if out, err := p.Try(p.clone, nil, "", "git", "--git-dir="+p.clone+".try/project.git", "cat-file", "-e", strings.TrimSpace(secret)); err == nil {
 		t.Errorf("what no branch has is there: %s", out)
 	}
 	p.Run(p.clone+".try/work", "git-ward", "take", "D-1")
