@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"git-ward/internal/await"
 	"git-ward/internal/benchtest"
@@ -137,19 +135,17 @@ func TestWarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetReadDeadline(time.Now().Add(time.Second))
-		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("before there is a directive a door answers: %v", err)
-		}
-		conn.SetReadDeadline(time.Time{})
 		go func() {
 			if n, _ := conn.Read(make([]byte, 1)); n > 0 { // git says at once what it has
 				answered <- struct{}{}
 			}
 		}()
 	}
-	if program(pid) != "runc:[2:INIT]" {
-		t.Errorf("before there is a directive %s runs", program(pid))
+	for range 5 { // of what takes longer than a door that is served
+		m.Run(m.Work, "git-ward", "status")
+	}
+	if program(pid) != "runc:[2:INIT]" || len(answered) > 0 {
+		t.Errorf("before there is a directive %s runs, and %d doors answer", program(pid), len(answered))
 	}
 	m.directs("D-1")
 	await.True(t, "the prepared container begins", func() bool { return program(pid) == fence.ForwarderProgram })

@@ -227,7 +227,7 @@ func TestModules(t *testing.T) {
 
 // topLevel is all that may lie in the repository's root.
 var topLevel = []string{"hooks", "bootstrap", "sandbox", "agent", "vm", "protocols", "scripts", "internal", "docs",
-	"go.mod", "go.sum", "config.toml", "main.go", "main_test.go", "README.md", "CONTRIBUTING.md", "LICENSE", "VERSION", ".ci", ".gitignore", ".gitattributes"}
+	"go.mod", "go.sum", "config.toml", "main.go", "main_test.go", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "VERSION", ".ci", ".gitignore", ".gitattributes"}
 
 func TestTopLevel(t *testing.T) {
 	seen := map[string]bool{}
