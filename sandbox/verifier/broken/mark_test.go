@@ -16,7 +16,7 @@ func TestSaid(t *testing.T) {
 // TestRows: a row's name ends with its line, and one that was cut is none.
 func TestRows(t *testing.T) {
 	got := Rows("W", "W:row:1:TestA/b:c\r\nx W:row:2:t.py::test[1-W]\nW:row:x:y\nW:1:end\nW:row:3:TestA/cu")
-	if !maps.Equal(got, map[string]int{"TestA/b:c": 1, "t.py::test[1-W]": 2}) {
+	if !maps.Equal(got, map[string]int{"1:TestA/b:c": 1, "2:t.py::test[1-W]": 2}) {
 		t.Error(got)
 	}
 }
