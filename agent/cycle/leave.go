@@ -14,6 +14,7 @@ var waits = map[stop.Kind]uow.Input{
 	stop.Asked:  {Event: uow.RequestApproval, Reason: uow.Question},
 	stop.Outage: {Event: uow.Block, Reason: uow.TransientFailure},
 	stop.Denied: {Event: uow.Block, Reason: uow.ModelDenied},
+	stop.Killed: {Event: uow.Block, Reason: uow.ProgramKilled},
 }
 
 // maxNote bounds what the journal says of what is waited for, in bytes.

@@ -49,7 +49,7 @@ func (r *run) times() (n int) {
 		if rec.Event == uow.Iterate {
 			break
 		}
-		if rec.ReasonCode == uow.Question || rec.ReasonCode == uow.TransientFailure || rec.ReasonCode == uow.ModelDenied {
+		if rec.ReasonCode == uow.Question || rec.ReasonCode == uow.TransientFailure || rec.ReasonCode == uow.ModelDenied || rec.ReasonCode == uow.ProgramKilled {
 			n++
 		}
 	}

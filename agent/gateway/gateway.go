@@ -49,6 +49,8 @@ type Account struct {
 	Held     int    `json:"held"`     // calls that were refused because the unit is not to be worked on
 	Answered int    `json:"answered"` // calls that came to their end
 	Failed   int    `json:"failed"`   // calls that the provider failed
+	Barred   int    `json:"barred"`   // calls that were refused for their model
+	Unlisted string `json:"unlisted"` // the model that the newest call asked for, where the host's settings do not name it
 	Trouble  string `json:"trouble"`  // the code of the newest call's trouble; "" where it was answered
 }
 
@@ -115,6 +117,15 @@ func (a Account) OutageSince(earlier Account, ended bool) string {
 // Denies reports whether a code of trouble says that whoever asks is refused, and not that
 // the provider fails: it does not pass by itself. The codes are those of sandbox/gateway.
 func Denies(code string) bool { return code == "401" || code == "403" }
+
+// UnlistedSince is the model that the newest call of the program asked for that ran since an
+// earlier account, where the host's settings do not name it; "" where they do.
+func (a Account) UnlistedSince(earlier Account) string {
+	if a.Barred > earlier.Barred {
+		return a.Unlisted
+	}
+	return ""
+}
 
 // HeldSince reports whether the program that ran since an earlier account was refused
 // because its unit is not to be worked on.

@@ -82,6 +82,10 @@ func TestOutageSince(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+	barred := gateway.Account{Barred: 1, Unlisted: "m"}
+	if barred.UnlistedSince(barred) != "" || barred.UnlistedSince(gateway.Account{}) != "m" {
+		t.Error("the model that the settings do not name")
+	}
 	if (gateway.Account{Held: 1}).HeldSince(gateway.Account{Held: 1}) || !(gateway.Account{Held: 2}).HeldSince(gateway.Account{Held: 1}) {
 		t.Error("held")
 	}

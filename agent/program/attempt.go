@@ -144,6 +144,10 @@ func (a *attempt) refused(account gateway.Account, failed *stop.Stop) error {
 	if account.HeldSince(a.before) {
 		return stop.New(stop.Suspended, "the unit is not to be worked on now")
 	}
+	if model := account.UnlistedSince(a.before); model != "" && failed != nil {
+		return stop.New(stop.Denied, "%s asks for the model %s, which the host's settings do not name: the admin adds it to [model] also, or names another in [model] id.",
+			a.program.name(), diag.Clean(model))
+	}
 	code := account.OutageSince(a.before, failed == nil)
 	if code == "" {
 		return nil
@@ -183,6 +187,8 @@ func (a *attempt) verdict(ctx context.Context, done interaction.Done, changes in
 	if why := account.SpentSince(a.before); why != "" {
 		a.program.Log.Warn().Str("account", diag.Clean(why)).Msg("the gateway did not pay for the command's last call")
 		failed.Kind, failed.Why = stop.Spent, "The model is not paid for any more. "+failed.Why
+	} else if a.outcome.Killed() && (a.reading == nil || !a.reading.Ended) {
+		failed.Kind = stop.Killed
 	}
 	return failed
 }

@@ -2,6 +2,7 @@ package program
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -68,6 +69,7 @@ func TestSolve(t *testing.T) {
 		"words":      {line: "echo the last words", words: "the last words\n\n(It took "},
 		"silence":    {line: "true", words: "The command printed nothing.\n\n(It took "},
 		"the prompt": {line: "sed -n 's/^# Your directive: //p'", words: "D-1\n\n(It took "},
+		"killed":     {line: "kill -9 $$", kind: stop.Killed, why: "The command of [model] command failed: killed by signal 9, killed."},
 		"a failure":  {line: "echo why; exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3.", last: "    why\n"},
 		"in silence": {line: "exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3."},
 		// What a program prints of money decides nothing.
@@ -109,6 +111,25 @@ func TestSpent(t *testing.T) {
 			t.Skip("SKIPPED: curl is not installed, which the command calls the gateway by")
 		}
 		t.Errorf("its call was not paid for: %v", err)
+	}
+}
+
+// TestUnlisted: a program that asked for a model which the settings do not name, and failed, waits
+// for the admin; one that came to its end with another model does not.
+func TestUnlisted(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"barred": %d, "unlisted": "claude-new"}`, asked)
+		asked++ // the program's call, between two accounts
+	}))
+	defer server.Close()
+	for line, kind := range map[string]stop.Kind{"exit 1": stop.Denied, "kill -9 $$": stop.Denied, "true": 0} {
+		p := newProgram(t, line)
+		p.Getenv = getenv(map[string]string{gateway.Anthropic: server.URL + "/anthropic"})
+		_, err := p.Solve(t.Context(), "")
+		if stop.KindOf(err) != kind || kind != 0 && !strings.Contains(err.Error(), "asks for the model claude-new, which the host's settings do not name: the admin adds it to [model] also") {
+			t.Errorf("%s: %v", line, err)
+		}
 	}
 }
 

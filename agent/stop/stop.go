@@ -44,12 +44,15 @@ const (
 	// Denied is a model that cannot be asked as the settings are: its key is refused, or it
 	// is not there. What the worker has so far is kept, and the unit waits for the PM.
 	Denied
+	// Killed is a program that a signal ended, such as for want of memory, and not the agent.
+	// What it has so far is kept, and it is tried again.
+	Killed
 	// Restart is a signal to the watcher: this process ends, and another one begins
 	// from what the signal names.
 	Restart
 )
 
-var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "asked", "outage", "denied", "restart"}
+var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "asked", "outage", "denied", "killed", "restart"}
 
 func (k Kind) String() string { return names[k] }
 

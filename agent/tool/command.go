@@ -55,6 +55,9 @@ func (o *Outcome) Text() string { return o.output.text() }
 // OK reports whether the command ended by itself with exit 0.
 func (o *Outcome) OK() bool { return o.stopped == "" && o.status.OK() }
 
+// Killed reports whether a signal ended the command that was not the agent's.
+func (o *Outcome) Killed() bool { return o.stopped == "" && o.status.Killed() }
+
 // End says how the command ended.
 func (o *Outcome) End() string {
 	if o.stopped != "" {

@@ -203,6 +203,9 @@ type Status syscall.WaitStatus
 // OK reports whether the process ended by itself with exit 0.
 func (s Status) OK() bool { return s == 0 }
 
+// Killed reports whether a signal ended the process.
+func (s Status) Killed() bool { return syscall.WaitStatus(s).Signaled() }
+
 // Code is the exit code as a shell has it: 128 and the number of the signal that
 // ended the process.
 func (s Status) Code() int {

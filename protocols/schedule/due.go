@@ -143,8 +143,8 @@ func (r *Rules) Outage(list []Directive) (first time.Time) {
 	return first
 }
 
-// awaitsModel reports whether a directive's unit waits for a service that is out: a launch
-// that is to end by itself waits for that, too.
+// awaitsModel reports whether a directive's unit waits for a service that is out, or for another
+// try of a program that was killed: a launch that is to end by itself waits for that, too.
 func (d *Directive) awaitsModel() bool {
-	return d.Unit.Last != nil && d.Unit.Last.ReasonCode == uow.TransientFailure
+	return d.Unit.Last != nil && (d.Unit.Last.ReasonCode == uow.TransientFailure || d.Unit.Last.ReasonCode == uow.ProgramKilled)
 }

@@ -72,7 +72,7 @@ func model(s State) (p Plan) {
 		}
 		due, _ := s.Due(d)
 		_, held := s.Held[d.Name]
-		waits := due == Now || due == Later && d.Unit.Last.ReasonCode == uow.TransientFailure // for the clock alone
+		waits := due == Now || due == Later && (d.Unit.Last.ReasonCode == uow.TransientFailure || d.Unit.Last.ReasonCode == uow.ProgramKilled) // for the clock alone
 		p.Left = p.Left || can(d) || waits && !s.Stopped[d.Name] && !s.Backoffs[d.Name].GivenUp && (!held || s.free(d.Name)) && (s.Only == "" || s.Only == d.Name)
 	}
 	for range s.Running {
@@ -160,7 +160,7 @@ func (l *life) record() *uow.Record {
 	r := &uow.Record{State: uow.States()[l.rand.IntN(len(uow.States()))], DirectiveHash: []string{"h", "h", "h", "old"}[l.rand.IntN(4)],
 		Time: uow.FormatTime(l.s.Now.Add(time.Duration(l.rand.IntN(240)-180) * time.Second)), Policy: uow.DefaultPolicy()}
 	r.Budget.Total.Pushes = 100
-	reasons := []uow.Reason{uow.Stopped, uow.Stale, uow.TransientFailure, uow.Trouble, uow.ModelDenied, uow.NoTool}
+	reasons := []uow.Reason{uow.Stopped, uow.Stale, uow.TransientFailure, uow.ProgramKilled, uow.Trouble, uow.ModelDenied, uow.NoTool}
 	r.ReasonCode, r.Retries = reasons[l.rand.IntN(len(reasons))], int64(l.rand.IntN(30))
 	if l.rand.IntN(4) == 0 {
 		r.Policy.PilotPulse, r.Pulse = 5, int64(l.rand.IntN(8))
@@ -347,6 +347,8 @@ func TestDue(t *testing.T) {
 		"an outage, the clock put back":   {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(-24 * time.Hour) }, Now, -24 * time.Hour},
 		"an outage, the clock a bit back": {blocked(uow.TransientFailure, 0), func(r *Rules) { r.Now = noon.Add(-time.Minute) }, Later, time.Minute},
 		"an outage, retries spent":        {blocked(uow.TransientFailure, 24), nil, Word, 0},
+		"killed":                          {blocked(uow.ProgramKilled, 0), nil, Later, time.Minute},
+		"killed, retries spent":           {blocked(uow.ProgramKilled, 24), func(r *Rules) { r.Now = noon.Add(time.Hour) }, Now, time.Hour},
 		"trouble, retries spent":          {blocked(uow.Trouble, 24), func(r *Rules) { r.Now = noon.Add(time.Hour) }, Now, time.Hour},
 		"stopped":                         {blocked(uow.Stopped, 0), nil, Now, 0},
 		"stopped, and the file":           {blocked(uow.Stopped, 0), func(r *Rules) { r.Stop = true }, Word, 0},
@@ -369,7 +371,7 @@ func TestDue(t *testing.T) {
 // TestNothingWaitsInSilence: what waits for a word says for whose, whatever blocked it: no agent
 // takes it up.
 func TestNothingWaitsInSilence(t *testing.T) {
-	for _, reason := range []uow.Reason{uow.Stopped, uow.Stale, uow.TransientFailure, uow.Trouble, uow.Backpressure, uow.VerdictTimeout, uow.ModelDenied, uow.NoTool, uow.NotStarted} {
+	for _, reason := range []uow.Reason{uow.Stopped, uow.Stale, uow.TransientFailure, uow.ProgramKilled, uow.Trouble, uow.Backpressure, uow.VerdictTimeout, uow.ModelDenied, uow.NoTool, uow.NotStarted} {
 		for n := range 4 {
 			u := &uow.Record{ID: "D-1.1", Directive: "D-1", State: uow.ZombiedSoft, ReasonCode: reason, Retries: int64(99 * (n & 1)), DirectiveHash: "h", Time: uow.FormatTime(noon), Policy: uow.DefaultPolicy()}
 			r := Rules{Now: noon, Loop: true, Retry: time.Minute, Poll: 30 * time.Second, Stop: n&2 != 0}
@@ -408,6 +410,8 @@ func TestResume(t *testing.T) {
 		"stale":                 {at(uow.ZombiedSoft, "h", uow.Stale, 99), noon, Now, uow.Retry},
 		"an outage":             {at(uow.ZombiedSoft, "h", uow.TransientFailure, 0), noon, Later, uow.Retry},
 		"an outage, later":      {at(uow.ZombiedSoft, "h", uow.TransientFailure, 0), noon.Add(time.Hour), Now, uow.Retry},
+		"killed":                {at(uow.ZombiedSoft, "h", uow.ProgramKilled, 0), noon, Later, uow.Retry},
+		"killed, no try left":   {at(uow.ZombiedSoft, "h", uow.ProgramKilled, 99), noon, Now, uow.Exhaust},
 		"trouble, no try left":  {at(uow.ZombiedSoft, "h", uow.Trouble, 99), noon, Now, uow.Exhaust},
 		"an outage, none left":  {at(uow.ZombiedSoft, "h", uow.TransientFailure, 99), noon, Word, ""},
 		"ended, for its report": {at(uow.Completed, "h", "", 0), noon, Now, ""},

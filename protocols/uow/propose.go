@@ -99,7 +99,8 @@ func alike(s Summary, earlier []Summary) (n int64) {
 // None of them is a rule of a protocol, which a lesson could change by itself.
 var remedies = map[Reason]string{
 	TransientFailure: "the admin looks after the model's provider; a longer `patience` in [model] of config.toml bridges short outages",
-	ModelDenied:      "the admin mends the key file or the model's id in [model] of config.toml",
+	ModelDenied:      "the admin mends the key file, the model's id or `also` in [model] of config.toml",
+	ProgramKilled:    "the admin gives the containers more memory, or the PM cuts the directive into smaller ones",
 	NoTool:           "the admin puts the missing program into the image, or the PM names another command in the directive",
 	VerdictTimeout:   "the admin raises `timeout` in [verify] of config.toml, or the PM has the directive decided by quicker commands",
 	Backpressure:     "the admin makes room on the host's disk, or mends what `depends_on` in [loop] of config.toml names",

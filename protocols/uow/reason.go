@@ -26,7 +26,7 @@ var reasons = map[Event]map[Actor][]Reason{
 	Resume: {PM: {"HOLD_LIFTED", "REVIEWED"}},
 	Cancel: {PM: {"NOT_NEEDED", "SUPERSEDED", "OUT_OF_SCOPE", "TOO_RISKY", "INCIDENT"}},
 
-	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", NoTool, NotStarted, Backpressure, VerdictTimeout, Trouble, TransientFailure, ModelDenied, Stopped, Stale, "POLICY_BRANCH"}},
+	Block:   {Agent: {"AMBIGUITY_LOCK", "LOOP_BLOCKED", NoTool, NotStarted, Backpressure, VerdictTimeout, Trouble, TransientFailure, ModelDenied, ProgramKilled, Stopped, Stale, "POLICY_BRANCH"}},
 	Condemn: {Agent: {"POLICY_BRANCH"}},
 	Retry:   {Agent: {"RETRY_POLICY", CauseGone}, PM: {"RETRY_NOW"}},
 	Clarify: {PM: {"CLARIFIED", "QUESTION_ANSWERED"}, Agent: {DirectiveEdited}},
@@ -61,6 +61,7 @@ const (
 	Trouble          Reason = "AGENT_TROUBLE"     // what the agent itself could not do, twice
 	TransientFailure Reason = "TRANSIENT_FAILURE" // what is asked for from outside, such as a model, is out for now (WORK-4)
 	ModelDenied      Reason = "MODEL_DENIED"      // the model cannot be asked as the settings are: a wrong key, no such model
+	ProgramKilled    Reason = "PROGRAM_KILLED"    // a signal ended the worker's program, such as for want of memory
 	Stopped          Reason = "STOPPED"           // the file scratch/STOP is there
 	Stale            Reason = "STALE"             // no agent gave a sign for long
 	CauseGone        Reason = "CAUSE_GONE"        // of a retry: what stopped the unit was nobody's failure, and is gone
@@ -71,7 +72,7 @@ const (
 // Passes reports whether the reason may be gone after a while by itself: the agent
 // tries again then.
 func (r Reason) Passes() bool {
-	return r == Backpressure || r == VerdictTimeout || r == Trouble || r == TransientFailure || r.Free()
+	return r == Backpressure || r == VerdictTimeout || r == Trouble || r == TransientFailure || r == ProgramKilled || r.Free()
 }
 
 // Free reports whether the reason is no failure of the unit: going on after it spends no

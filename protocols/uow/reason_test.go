@@ -33,7 +33,7 @@ func sourceOf(t *testing.T, dirs ...string) string {
 // their code, and the PM's are codes of a verb of git ward uow.
 func TestReasonsAreGiven(t *testing.T) {
 	constants := map[Reason]string{DirectiveEdited: "DirectiveEdited", HashMismatch: "HashMismatch", PrevMismatch: "PrevMismatch", Backpressure: "Backpressure", VerdictTimeout: "VerdictTimeout", Trouble: "uow.Trouble",
-		DirectiveGone: "uow.DirectiveGone", Question: "uow.Question", PulseIsDue: "uow.PulseIsDue", TransientFailure: "uow.TransientFailure", ModelDenied: "uow.ModelDenied", Stopped: "uow.Stopped", Stale: "uow.Stale", CauseGone: "uow.CauseGone", NoTool: "uow.NoTool", NotIncluded: "uow.NotIncluded", NotStarted: "uow.NotStarted"}
+		DirectiveGone: "uow.DirectiveGone", Question: "uow.Question", PulseIsDue: "uow.PulseIsDue", TransientFailure: "uow.TransientFailure", ModelDenied: "uow.ModelDenied", ProgramKilled: "uow.ProgramKilled", Stopped: "uow.Stopped", Stale: "uow.Stale", CauseGone: "uow.CauseGone", NoTool: "uow.NoTool", NotIncluded: "uow.NotIncluded", NotStarted: "uow.NotStarted"}
 	programs := sourceOf(t, ".", "../schedule", "../../agent")
 	verbs := sourceOf(t, "../command", ".")
 	for event, actors := range reasons {

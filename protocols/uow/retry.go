@@ -37,11 +37,11 @@ func (r *Record) RetriesSpent() bool {
 	return r.Retries >= r.retryLimit() || r.ReasonCode == TransientFailure && r.retriesLeft() == 0
 }
 
-// RetryAfter is how long after its last step such a unit is tried again: after an outage
-// the pause grows from one to ten of `[agent] retry_pause`, for anything else it is the
-// poll's.
+// RetryAfter is how long after its last step such a unit is tried again: after an outage, or where
+// its program was killed, the pause grows from one to ten of `[agent] retry_pause`; for anything
+// else it is the poll's.
 func (r *Record) RetryAfter(pause, poll time.Duration) time.Duration {
-	if r.ReasonCode != TransientFailure {
+	if r.ReasonCode != TransientFailure && r.ReasonCode != ProgramKilled {
 		return poll
 	}
 	return pause * time.Duration(min(int64(1)<<min(r.Retries, 4), mostPauses))

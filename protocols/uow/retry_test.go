@@ -91,3 +91,31 @@ func TestOutage(t *testing.T) {
 		t.Errorf("%d pushes are left", left)
 	}
 }
+
+// TestProgramKilled: a program that was killed is tried again as often as the policy says, with
+// pauses, and no iteration is spent on it; then the unit is a dead letter.
+func TestProgramKilled(t *testing.T) {
+	j := &outage{T: t, world: World{Main: &Main{DirectiveHash: hashA, Total: Totals(10), Policy: DefaultPolicy()}}}
+	j.step(Open, "DIRECTIVE_OPEN")
+	j.step(Activate, "WORK_STARTED")
+	j.step(Iterate, "ITERATION_STARTED")
+	tries := int64(0)
+	for {
+		j.step(Block, ProgramKilled)
+		if j.last().RetriesSpent() {
+			break
+		}
+		if w := j.last().Waits(); w.For != ForCause || j.last().RetryAfter(time.Minute, time.Hour) > mostPauses*time.Minute {
+			t.Errorf("try %d waits for %s", tries, w)
+		}
+		j.step(Retry, "RETRY_POLICY")
+		tries++
+	}
+	if most := DefaultPolicy().MaxRetries; tries != most || j.last().Iteration != 1 || j.last().Budget.Spent.Iterations != 1 {
+		t.Errorf("%d tries of %d, %d iterations", tries, most, j.last().Iteration)
+	}
+	j.step(Exhaust, "RETRIES_SPENT")
+	if j.last().State != ZombiedDead {
+		t.Error(j.last().State)
+	}
+}

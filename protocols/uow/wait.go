@@ -154,7 +154,7 @@ func (r *Record) blocked(stop bool) Stand {
 		if spent {
 			verb = Waive
 		}
-		return word(ForYou, "the model cannot be asked: mend its key file or id in [model] of config.toml and launch again; then", r.typed(verb))
+		return word(ForYou, "the model cannot be asked: the admin mends [model] of config.toml, as its key file, id or also, and launches again; then", r.typed(verb))
 	case spent && reason.Passes() && reason != TransientFailure:
 		return now("which gives it up: its retries are spent", Input{Event: Exhaust, Reason: "RETRIES_SPENT"})
 	case spent:

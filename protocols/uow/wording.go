@@ -17,6 +17,14 @@ var stateWords = map[State]string{
 	Archived:        "put away",
 }
 
+// Words is where a unit stands, for people: what the PM cancelled did not fail.
+func (r *Record) Words() string {
+	if r.State == Failed && r.Event == Cancel {
+		return "cancelled"
+	}
+	return r.State.Words()
+}
+
 // Words is what happened, for people, as the end of a sentence that begins with who did it.
 func (e Event) Words() string { return or(eventWords[e], string(e)) }
 
@@ -32,7 +40,7 @@ var eventWords = map[Event]string{
 	Reject:          "ended it at its question",
 	Pause:           "paused it",
 	Resume:          "let it go on after the pause",
-	Cancel:          "ended it",
+	Cancel:          "cancelled it",
 	Confirm:         "had the last word: it failed",
 	Block:           "was stopped",
 	Condemn:         "gave up at once",
@@ -86,7 +94,8 @@ var reasonWords = map[Reason]string{
 	VerdictTimeout:         "no verdict came in time",
 	Trouble:                "the agent itself failed twice",
 	TransientFailure:       "what it needs from outside is out",
-	ModelDenied:            "the model refuses the key, or is not there",
+	ModelDenied:            "the model refuses the key, or is not one that may be asked",
+	ProgramKilled:          "its program was killed",
 	Stopped:                "the file scratch/STOP is there",
 	Stale:                  "no sign of the agent for long",
 	CauseGone:              "what stopped it is gone",

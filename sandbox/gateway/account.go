@@ -26,6 +26,8 @@ type payment struct {
 	Held      int    `json:"held"`      // calls that were refused because the unit is not to be worked on
 	Answered  int    `json:"answered"`  // calls that came to their end
 	Failed    int    `json:"failed"`    // calls that the provider failed
+	Barred    int    `json:"barred"`    // calls that were refused for their model
+	Unlisted  string `json:"unlisted"`  // of the newest call: the model that it asked for, where the settings do not name it
 	Trouble   string `json:"trouble"`   // of the newest call: its code, see runstate.Trouble; "" where it was answered
 }
 
@@ -63,9 +65,15 @@ func (p *payments) note(directive string, r *refusal) {
 	})
 }
 
+// unlisted takes down a call that was refused for its model.
+func (p *payments) unlisted(directive, model string) {
+	p.change(directive, func(now *payment) { now.Barred, now.Unlisted = now.Barred+1, model })
+}
+
 // ended takes down how a call ended that went out: the code of its trouble, "" for none.
 func (p *payments) ended(directive, code string) {
 	p.change(directive, func(now *payment) {
+		now.Unlisted = ""
 		if now.Trouble = code; code == "" {
 			now.Answered++
 		} else {

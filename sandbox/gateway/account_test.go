@@ -35,13 +35,17 @@ func TestAccount(t *testing.T) {
 			t.Fatalf("%d %s %v", status, body, err)
 		}
 	}
-	ask(`{"directive":"D-1","unpaid":0,"why":"","limit":"","held":0,"answered":0,"failed":0,"trouble":""}`)
+	ask(`{"directive":"D-1","unpaid":0,"why":"","limit":"","held":0,"answered":0,"failed":0,"barred":0,"unlisted":"","trouble":""}`)
 	call(402)
-	ask(`{"directive":"D-1","unpaid":1,"why":"the budget of D-1 is spent: [budget] tokens","limit":"[budget] tokens","held":0,"answered":0,"failed":0,"trouble":""}`)
+	ask(`{"directive":"D-1","unpaid":1,"why":"the budget of D-1 is spent: [budget] tokens","limit":"[budget] tokens","held":0,"answered":0,"failed":0,"barred":0,"unlisted":"","trouble":""}`)
 	f.account()
 	tokens.Store(Unlimited)
 	call(200)
-	ask(`{"directive":"D-1","unpaid":1,"why":"","limit":"","held":0,"answered":1,"failed":0,"trouble":""}`)
+	ask(`{"directive":"D-1","unpaid":1,"why":"","limit":"","held":0,"answered":1,"failed":0,"barred":0,"unlisted":"","trouble":""}`)
+	if status, body, _ := f.post("/anthropic/v1/messages", `{"model":"claude-new","max_tokens":10,"messages":[]}`); status != 400 || !strings.Contains(body, "[model] also") {
+		t.Errorf("a model that the settings do not name: %d %s", status, body)
+	}
+	ask(`{"directive":"D-1","unpaid":1,"why":"","limit":"","held":0,"answered":1,"failed":0,"barred":1,"unlisted":"claude-new","trouble":""}`)
 	if status, _, _ := f.post(accountPath, "{}"); status != 405 {
 		t.Errorf("a POST is answered %d", status)
 	}
@@ -116,7 +120,7 @@ func TestTroubles(t *testing.T) {
 		}
 	}
 	f.account()
-	if _, body, _ := f.do("GET", accountPath, ""); !strings.Contains(body, `"answered":2,"failed":7,"trouble":""`) {
+	if _, body, _ := f.do("GET", accountPath, ""); !strings.Contains(body, `"answered":2,"failed":7,"barred":0,"unlisted":"","trouble":""`) {
 		t.Error(body)
 	}
 }

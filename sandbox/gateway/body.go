@@ -74,6 +74,10 @@ func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	x.call, err = x.endpoint.read(data, x.g.limits, seen{models: x.g.config.Models, official: x.p.official})
+	var other *unlisted
+	if errors.As(err, &other) {
+		x.g.payments.unlisted(x.directive, other.name)
+	}
 	if err != nil {
 		return refusef(http.StatusBadRequest, "%v", clip(x.p.key.scrub(err.Error())))
 	}

@@ -199,6 +199,13 @@ var modelName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}$`)
 // who is asked, at another price.
 var routed = []string{":online", ":nitro", ":floor", ":exacto"}
 
+// unlisted is a model that the host's settings do not name.
+type unlisted struct{ name string }
+
+func (e *unlisted) Error() string {
+	return fmt.Sprintf("%q is not a model of this launch: [model] id and [model] also name those that may be called", e.name)
+}
+
 // model admits the models of the settings. Those with "search" in them
 // (gpt-4o-search-preview, o3-deep-research) search the web without any tool in the request,
 // whoever named them.
@@ -218,7 +225,7 @@ func model(v jsontext.Value, s *seen) error {
 		family, open := strings.CutSuffix(may, "*")
 		return may == name || open && strings.HasPrefix(name, family)
 	}) {
-		return fmt.Errorf("%q is not a model of this launch: [model] id and [model] also name those that may be called", name)
+		return &unlisted{name}
 	}
 	return nil
 }

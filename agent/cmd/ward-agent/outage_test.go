@@ -49,6 +49,34 @@ func (h *host) bare(args ...string) string {
 	return h.Run(h.Work, "git", append([]string{"--git-dir", h.Bare}, args...)...)
 }
 
+// TestKilled: a program that a signal ends is tried again in the iteration in which it was, on what
+// it had. One that is always killed is given up when its retries are spent, and says why.
+func TestKilled(t *testing.T) {
+	tier.Full(t, "agents that run for many seconds")
+	for name, c := range map[string]struct{ script, end string }{
+		"twice":  {`echo x >>tries; test $(wc -l <tries) -gt 2 || kill -9 $$; rm tries; echo made >made.txt`, "archive ARCHIVED ANALYSIS_DONE\n"},
+		"always": {`echo half >made.txt; kill -9 $$`, "exhaust ZOMBIED_DEAD RETRIES_SPENT\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, greets, map[string]string{"model.name": `"exec"`, "model.command": `["sh", "-c", '''` + c.script + `''']`, "model.prompt": `"stdin"`, "agent.retry_pause": `"1s"`})
+			log := h.launch()
+			journal := h.journal()
+			if !strings.HasSuffix(journal, c.end) || strings.Count(journal, "iterate ") != 1 || !strings.Contains(journal, "block ZOMBIED_SOFT PROGRAM_KILLED\nretry ACTIVE RETRY_POLICY\n") {
+				t.Errorf("the journal:\n%s\n%s", journal, log)
+			}
+			if name == "twice" {
+				h.halted("EXIT_CONVERGED", "EXACT_CERTIFICATE", 1)
+				return
+			}
+			const why = "The command of [model] command failed: killed by signal 9, killed."
+			if _, text := h.report(); !strings.Contains(text, "git ward uow cancel --failed D-1.1") || !strings.Contains(h.Run(h.Work, "git-ward", "uow", "show", "D-1.1"), why) {
+				t.Errorf("%s\n%s", text, log)
+			}
+		})
+	}
+}
+
 // TestStory21 has the API fail in each way for some time: what happens is told as
 // backpressure, what was done is kept, and the directive ends as if nothing had been.
 func TestStory21(t *testing.T) {
