@@ -80,7 +80,7 @@ func TestPilot(t *testing.T) {
 	}
 	b.uow("1 unit paused", "pause", "--all", "--reason", "INCIDENT")
 	// In the bare repository, with the host's own settings.
-	if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "cancel", "--reason", "NOT_NEEDED", "D-1.2"); err != nil || !strings.Contains(out, "D-1.2: failed") {
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "uow", "cancel", "--reason", "NOT_NEEDED", "D-1.2"); err != nil || !strings.Contains(out, "D-1.2: cancelled") {
 		t.Error(err, out)
 	}
 	t.Logf("\n%s\n%s", b.uow("", "list"), out)

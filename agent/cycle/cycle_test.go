@@ -164,6 +164,21 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestTimeUp: the launch's time is the cause where it ended the work, and not where something else
+// did that the time ran out behind.
+func TestTimeUp(t *testing.T) {
+	for why, cause := range map[string]loop.Cause{"the launch's time is over": loop.TimeUp, "the tokens are spent": loop.Unpaid} {
+		s := newSite(t, asked, 0)
+		s.solve = func(s *site, _ Brief, _ *Subagents) error {
+			s.over = "the launch's time is over"
+			return stop.New(stop.Spent, "%s.", why)
+		}
+		if how, report := s.ends(); report.Cause != cause {
+			t.Errorf("%s: %s, the cause is %s", why, how, report.Cause)
+		}
+	}
+}
+
 // TestCallsWithoutClaim: what an iteration used of tools goes with the step that its loop ends
 // with, where no claim took it along.
 func TestCallsWithoutClaim(t *testing.T) {

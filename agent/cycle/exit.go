@@ -63,7 +63,11 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 	if out.History, err = r.history(ctx); err != nil {
 		return out, nil, err
 	}
-	if r.unpaid != "" && r.deps.Limit != nil {
+	switch {
+	case r.unpaid == "":
+	case r.unpaid == r.deps.Over():
+		out.Limit = loop.LaunchTime
+	case r.deps.Limit != nil:
 		out.Limit = r.deps.Limit(ctx)
 	}
 	if best := loop.Best(out.History); best >= 0 && status == loop.ExitBudgetExceeded {
@@ -194,6 +198,7 @@ func (l *Loop) Late(ctx context.Context, d loop.Decision) (*loop.Report, error) 
 	if err != nil {
 		return nil, err
 	}
+	out.Cancelled = l.Journal.Cancelled() != nil
 	report := loop.NewReport(out)
 	return &report, nil
 }

@@ -47,6 +47,17 @@ func (j *Journal) Claimed() *uow.Record {
 	return nil
 }
 
+// Cancelled is the record by which the PM ended the unit before its loop came to an end of its own;
+// nil when there is none.
+func (j *Journal) Cancelled() *uow.Record {
+	for _, r := range j.Records {
+		if r.Event == uow.Cancel {
+			return r
+		}
+	}
+	return nil
+}
+
 // before is the record before one, nil before the first.
 func (j *Journal) before(i int) *uow.Record {
 	if i == 0 {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"git-ward/agent/cycle"
 	"git-ward/agent/stop"
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/review"
@@ -244,7 +246,7 @@ func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
 		ending = &told
 	}
 	tell := r.deps.store.Report
-	if r.unit.journal.Forked() { // the text has a report already, of the unit before
+	if r.unit.journal.Forked() || r.unit.journal.Cancelled() != nil { // the text may have a report already: of the unit before, or of its question
 		tell = func(ctx context.Context, n comms.NewReport) error {
 			return r.deps.store.ReportOnce(ctx, r.unit.journal.ID.String()+" "+r.unit.last().Hash[:12], n)
 		}
@@ -268,13 +270,13 @@ func (r *unitRun) newReport(report *loop.Report, ending review.Ending) comms.New
 }
 
 // afterwards reports a unit that ended without one: a run was killed in between,
-// or the PM ended it.
+// or the PM ended it. One that asked or was blocked has a report, and the PM's word comes after it.
 func (r *unitRun) afterwards(ctx context.Context) error {
 	report, err := cycle.ReadReport(ctx, r.work, r.unit.journal)
 	if err != nil {
 		return err
 	}
-	if report == nil {
+	if report == nil || r.unit.journal.Cancelled() != nil {
 		r.unit.keepLost(ctx, r.work)
 		if report, err = r.late(ctx); err != nil {
 			return err
@@ -288,6 +290,12 @@ func (r *unitRun) late(ctx context.Context) (*loop.Report, error) {
 	last := r.unit.last()
 	d := loop.Decision{Event: loop.InvariantBroken, Reason: loop.InvariantViolation,
 		Words: fmt.Sprintf("the unit %s ended %s (%s) without a report", last.ID, last.State, last.ReasonCode)}
+	if by := r.unit.journal.Cancelled(); by != nil {
+		d.Words = "the PM ended it"
+		if why := cmp.Or(by.ReasonCode.Words(), by.Note); why != "" {
+			d.Words += ", " + diag.Clean(why)
+		}
+	}
 	signals := pressed(r.unit.journal.Records)
 	if len(signals) > 0 {
 		d.Event, d.Reason = loop.Backpressure, loop.BackpressureSignal

@@ -64,6 +64,9 @@ func (u *unit) open(ctx context.Context, w *store.Work) error {
 			u.declare()
 			return nil
 		}
+		if err := u.putAway(ctx); err != nil {
+			return err
+		}
 		u.earlier = journals
 	}
 	u.journal = u.store.NewJournal(id)
@@ -73,6 +76,21 @@ func (u *unit) open(ctx context.Context, w *store.Work) error {
 		reason = uow.DirectiveEdited
 	}
 	return u.hold(ctx, uow.Input{Event: uow.Open, Reason: reason}, uow.Started)
+}
+
+// putAway takes a unit that ended on an earlier text of its directive to the archive: nobody comes
+// back to it. One whose journal somebody changed waits for the PM's last word.
+func (u *unit) putAway(ctx context.Context) error {
+	last := u.journal.Last()
+	if last.State == uow.Breached || last.State == uow.Archived {
+		return nil
+	}
+	err := u.push(ctx, closing(last))
+	if refused := stop.As(err, stop.Suspended); refused != nil { // which keeps the next unit from nothing
+		u.log.Warn().Str("unit", last.ID).Msg(refused.Why)
+		return nil
+	}
+	return err
 }
 
 func (u *unit) declare() {

@@ -179,7 +179,7 @@ func newest(r *git.Reader, tip string) (records []*uow.Record, commits []string,
 
 // stand fills in where the unit stands.
 func (u *Unit) stand(last *uow.Record, of review.Standing) {
-	u.State, u.Words, u.Updated, u.Iteration = last.State, last.State.Words(), parse(last.Time), last.Iteration
+	u.State, u.Words, u.Updated, u.Iteration = last.State, last.Words(), parse(last.Time), last.Iteration
 	u.Begun = u.Steps[0].Time
 	if w := of.WaitsOf(last); w.For != uow.ForNobody {
 		u.WaitsWords = w.String()

@@ -66,7 +66,7 @@ func uowList(ctx context.Context, env *cli.Env) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d of %d\t%s\t%s\t%s\n", r.ID, r.State.Words(), r.Iteration, r.Budget.Left().Iterations, r.Budget.Total.Iterations, r.Time, dash(r.ReasonCode.Words()), w)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d of %d\t%s\t%s\t%s\n", r.ID, r.Words(), r.Iteration, r.Budget.Left().Iterations, r.Budget.Total.Iterations, r.Time, dash(r.ReasonCode.Words()), w)
 	}
 	return errors.Join(table.Flush(), broken)
 }

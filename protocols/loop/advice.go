@@ -24,7 +24,7 @@ const (
 	Grew        Cause = "grew"         // residuals
 	Iterations  Cause = "iterations"   // are spent
 	Effort      Cause = "effort"       // tool calls or seconds are
-	Unpaid      Cause = "unpaid"       // tokens, money or the launch's time are
+	Unpaid      Cause = "unpaid"       // tokens or money are
 	Capped      Cause = "capped"       // tokens or money are that the directive itself allows
 	Pressed     Cause = "pressed"      // backpressure: a STOP, a disk, a rate limit, an outage
 	Unjudged    Cause = "unjudged"     // no verdict came
@@ -32,6 +32,8 @@ const (
 	NothingMade Cause = "nothing_made" // the worker changed nothing
 	Undeclared  Cause = "undeclared"   // the directive does not say how its end is seen
 	NotStarted  Cause = "not_started"  // the agent's own program was certified and does not start
+	Cancelled   Cause = "cancelled"    // by the PM
+	TimeUp      Cause = "time_up"      // the launch's time is spent
 	Stuck       Cause = "stuck"        // anything else in the way
 )
 
@@ -46,6 +48,8 @@ func (a Advice) String() string { return a.Type + " (" + a.Why + ")" }
 func (o Outcomes) cause() Cause {
 	v := o.Verdict
 	switch {
+	case o.Cancelled:
+		return Cancelled
 	case o.Status == ExitConverged && o.Last != nil && len(o.Last.Left) > 0:
 		return WithChanges
 	case o.Status == ExitConverged && v != nil && len(v.Against()) > 0:
@@ -60,6 +64,8 @@ func (o Outcomes) cause() Cause {
 		return NoTool
 	case o.capped():
 		return Capped
+	case o.Over != "" && o.Status == ExitBudgetExceeded && o.Limit == LaunchTime:
+		return TimeUp
 	case o.Over != "" && o.Status == ExitBudgetExceeded:
 		return Unpaid
 	case o.Decision.Reason == BackpressureSignal:
@@ -83,6 +89,9 @@ func (o Outcomes) cause() Cause {
 	}
 	return Stuck
 }
+
+// LaunchTime is the setting that says how long a launch may work, as a limit that is met.
+const LaunchTime = "[budget] time"
 
 // capped reports whether it is the directive's own limit of tokens or money that is spent.
 func (o Outcomes) capped() bool {
@@ -134,8 +143,16 @@ var advise = map[Cause][]Advice{
 		{"git ward review {d}", "shows what there is"},
 	},
 	Unpaid: {
-		{"git ward directive edit {d}", "has it taken up again, with more in [budget] of the host's config.toml: tokens and cost are a directive's, time is each launch's"},
+		{"git ward directive edit {d}", "has it taken up again once the admin has raised {what}"},
 		{"git ward review {d}", "shows what there is"},
+	},
+	TimeUp: {
+		{"git ward directive edit {d}", "has it taken up again by the next launch, which has time of its own; nothing is to be raised"},
+		{"git ward review {d}", "shows what there is"},
+	},
+	Cancelled: {
+		{"git ward directive edit {d}", "has it worked on again, as the new text says"},
+		{"git ward drop {d}", "closes the directive, too"},
 	},
 	Pressed: {
 		{"git ward uow retry {u}", "goes on at once; else it is tried again by itself"},
@@ -199,6 +216,11 @@ func (o Outcomes) about() string {
 		return v.MissingTool.Words()
 	case Capped:
 		return o.Limit
+	case Unpaid:
+		if o.Limit == "" {
+			return "what the provider's account has"
+		}
+		return o.Limit + " in the host's config.toml"
 	case Refused:
 		return o.Refused
 	}
@@ -229,7 +251,9 @@ func (c Cause) recommendation() string {
 	case Iterations, Effort, Capped:
 		return "continue with a higher number, or cut the goal"
 	case Unpaid:
-		return "continue with more in [budget] of config.toml"
+		return "continue with more of the admin's budget"
+	case TimeUp:
+		return "continue in the next launch"
 	}
 	return "more of the budget would not help: see recommended_next_actions"
 }

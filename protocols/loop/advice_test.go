@@ -1,6 +1,9 @@
 package loop
 
 import (
+	"encoding/json"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,6 +21,40 @@ func TestAdvice(t *testing.T) {
 					t.Errorf("%s: %s", c, a)
 				}
 			}
+		}
+	}
+}
+
+// TestWhoPays: what is spent says who can raise it, and whether anything is to be raised.
+func TestWhoPays(t *testing.T) {
+	for limit, want := range map[string]string{
+		"":                "once the admin has raised what the provider's account has",
+		"[budget] tokens": "once the admin has raised [budget] tokens in the host's config.toml",
+		LaunchTime:        "by the next launch, which has time of its own; nothing is to be raised",
+		"max_cost":        "raises max_cost, ",
+	} {
+		o := Outcomes{Declaration: Declaration{LoopID: "D-1.1"}, Status: ExitBudgetExceeded, Over: "it is spent", Limit: limit}
+		if got := o.advice()[0]; !strings.HasPrefix(got, "git ward directive edit D-1 (") || !strings.Contains(got, want) {
+			t.Errorf("%q: %s", limit, got)
+		}
+	}
+}
+
+// TestCauses: the schema, which other tools read reports by, takes each cause.
+func TestCauses(t *testing.T) {
+	data, err := os.ReadFile("schema/halting_report.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var form struct {
+		Properties struct{ Cause struct{ Enum []Cause } }
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		t.Fatal(err)
+	}
+	for c := range advise {
+		if !slices.Contains(form.Properties.Cause.Enum, c) {
+			t.Errorf("the schema does not take the cause %s", c)
 		}
 	}
 }

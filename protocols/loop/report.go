@@ -97,6 +97,7 @@ type Outcomes struct {
 	Diagnosis   string // of the Skeptic, on divergence
 	Failed      string // what ran and failed, on a block, or when the budget was spent amid an iteration
 	Over        string // see Findings
+	Cancelled   bool   // by the PM, before the loop came to an end of its own
 	Refused     string // what became of work that the remote refused; "" where it refused none
 	Limit       string // what sets what Over says, a key of the directive's or a setting; "" where nobody knows
 	Lessons     string
@@ -251,6 +252,9 @@ func (r Report) Outcome() string {
 			return "Nobody but you can say whether this is done: its claim needs your word on " + some(r.Missing) + "."
 		}
 		return fmt.Sprintf("Not begun: the directive does not say how I can tell that it is done (%s). The question below `## Questions` says what to write.", strings.Join(r.Missing, ", "))
+	}
+	if r.Cause == Cancelled {
+		return fmt.Sprintf("Cancelled after %s: %s.", after, r.Failed)
 	}
 	if words, known := stopped[r.Cause]; known { // the verdict saw why, and how the loop ended follows from it
 		if r.Iterations == 0 { // the first one is not at its end

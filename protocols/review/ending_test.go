@@ -59,6 +59,7 @@ func TestEndings(t *testing.T) {
 		"iterations, no tool":  {loop.ExitBudgetExceeded, loop.MaxIters, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
 		"calls":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "", failed, loop.Effort, "Stopped: the budget is spent after 1 iteration (MAX_TOOL_CALLS)", "git ward directive edit D-1"},
 		"money":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "the tokens are spent", failed, loop.Unpaid, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
+		"the launch's time":    {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "[budget] time", failed, loop.TimeUp, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
 		"own tokens":           {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "max_tokens", failed, loop.Capped, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
 		"backpressure":         {loop.ExitBlocked, loop.BackpressureSignal, none, "", record(uow.ZombiedSoft, uow.Backpressure), loop.Pressed, "Blocked: so it was (BACKPRESSURE_SIGNAL at BUDGET_CHECK).", "git ward uow retry D-1.1"},
 		"no verdict":           {loop.ExitBlocked, loop.VerdictUnavailable, nil, "", record(uow.ZombiedSoft, uow.VerdictTimeout), loop.Unjudged, "Blocked: so it was (VERDICT_UNAVAILABLE at BUDGET_CHECK).", "git ward uow retry D-1.1"},

@@ -241,7 +241,7 @@ func (p Position) Outcome(s Standing) string {
 	case s.State == Taken:
 		words[0] += " by " + diag.Short(s.TakenBy)
 	case (s.State == Working || s.State == Waiting) && p.Unit != nil:
-		words[0] += fmt.Sprintf(": %s, iteration %d, %s", s.Unit, p.Unit.Iteration, p.Unit.State.Words())
+		words[0] += fmt.Sprintf(": %s, iteration %d, %s", s.Unit, p.Unit.Iteration, p.Unit.Words())
 	case s.State == Unproved && comms.Status(s.Report) == comms.ExitConverged: // a later verdict took it back
 		say("it was reported as done")
 	case s.State == Unproved && s.Report != "":

@@ -11,7 +11,7 @@ import (
 // review.Stand has it.
 func (r *Record) Line(w Waiting) string {
 	left := r.Budget.Left()
-	s := fmt.Sprintf("%s: %s, iteration %d, %d of %d iterations left", r.ID, r.State.Words(), r.Iteration, left.Iterations, r.Budget.Total.Iterations)
+	s := fmt.Sprintf("%s: %s, iteration %d, %d of %d iterations left", r.ID, r.Words(), r.Iteration, left.Iterations, r.Budget.Total.Iterations)
 	if w.For != ForNobody {
 		s += "; waits for " + w.String()
 	}

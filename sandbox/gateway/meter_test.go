@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"git-ward/protocols/loop"
 )
 
 func TestMoney(t *testing.T) {
@@ -228,6 +230,9 @@ func TestSpentTimeStopsEveryClient(t *testing.T) {
 		status, answer, _ := f.post(path, body)
 		if status != 402 || !strings.Contains(answer, "the time of this launch, [budget] time, is spent") {
 			t.Errorf("%s: %d %s", path, status, answer)
+		}
+		if got := f.payments.of("D-1").Limit; got != loop.LaunchTime {
+			t.Errorf("%s: the account names %q", path, got)
 		}
 	}
 	if hits, _, _, _ := up.seen(); hits != 1 {

@@ -135,7 +135,7 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 		return send()
 	}
 	if until := x.g.config.Until; !until.IsZero() && !time.Now().Before(until) {
-		return x.refuseUnpaid(&spent{late: true})
+		return x.refuseUnpaid(&spent{late: true, limit: timeSetting})
 	}
 	price := x.g.config.Prices.Of(x.call.model)
 	reservation, err := x.reserve(ctx, price)

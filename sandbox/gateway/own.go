@@ -6,10 +6,11 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// The settings that bound what a directive may use, as people find them.
+// The settings that bound what a directive may use, or a launch, as people find them.
 const (
 	tokensSetting = "[budget] tokens"
 	costSetting   = "[budget] cost"
+	timeSetting   = "[budget] time"
 )
 
 // bounds are a directive's budget, and what sets each of its two numbers.

@@ -53,3 +53,29 @@ func TestNeedInfoLeavesItsFiles(t *testing.T) {
 	}
 	h.merge()
 }
+
+// TestCancelledAtItsQuestion: a unit that asked, and that the PM cancels, is reported as cancelled;
+// the report before it says nothing that is still true.
+func TestCancelledAtItsQuestion(t *testing.T) {
+	tier.Full(t, "an agent that runs for many seconds")
+	t.Parallel()
+	h := newHost(t, plans, thinking["anthropic"])
+	data, err := os.ReadFile(filepath.Join(h.Work, comms.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Write(comms.Path, strings.Replace(string(data), "- [ ] it is there (`test -e made.txt`)\n", "", 1))
+	h.Git("commit", "--quiet", "--all", "--message", "D-1")
+	h.Git("push", "--quiet", "origin", "main")
+	h.launch()
+	h.Git("pull", "--quiet", "--ff-only")
+	h.Run(h.Work, "git-ward", "uow", "cancel", "--reason", "OUT_OF_SCOPE", "D-1.1")
+	log := h.launch()
+	h.Git("fetch", "--quiet")
+	if _, text := h.report(); !strings.Contains(text, "Cancelled after 0 iterations: the PM ended it, out of scope.") || strings.Contains(text, "Not begun") {
+		t.Errorf("%s\n%s\n%s", text, h.journal(), log)
+	}
+	if journal := h.journal(); !strings.HasSuffix(journal, "archive ARCHIVED ANALYSIS_DONE\n") {
+		t.Error(journal)
+	}
+}
