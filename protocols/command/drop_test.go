@@ -32,7 +32,7 @@ func TestDrop(t *testing.T) {
 
 	// One at work: the agent takes up nothing of it any more.
 	out = ward(t, p, 0, "drop", "D-5")
-	gittest.InOrder(t, out, "D-5.1: failed", "dropped: D-5 go on\n", "  D-5.1 is ended\n", "  agent/D-5 is deleted")
+	gittest.InOrder(t, out, "D-5.1: cancelled", "dropped: D-5 go on\n", "  D-5.1 is ended\n", "  agent/D-5 is deleted")
 	gittest.InOrder(t, ward(t, p, 0, "uow", "show", "D-5.1"), "cancel", "NOT_NEEDED")
 	gittest.InOrder(t, ward(t, p, 0, "drop", "D-6"), "dropped: D-6 one more\n")
 	ward(t, p, 0, "take", "D-1")
