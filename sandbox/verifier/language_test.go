@@ -12,6 +12,7 @@ import (
 // TestUnknownLanguage: a command that parses a file of the work's in a language that no table
 // knows was not tried, as that file may end it; one that compares or searches data was (PROOF-3).
 func TestUnknownLanguage(t *testing.T) {
+	tier.Full(t, "it runs hundreds of commands")
 	awkMain := files{"calc.awk": "function two() { return 3 }\n", "want.awk": "BEGIN { exit two() != 2 }\n"}
 	rulesMain := files{"rules": "def two(): return 3\n"}
 	dataMain := files{"out.txt": "3\n", "out.json": "{\"two\": 3}\n", "want.txt": "2\n"}
@@ -30,7 +31,6 @@ func TestUnknownLanguage(t *testing.T) {
 		"data: it is read, and all goes": {"cat", dataMain, files{"more.txt": "2\n"}, "cat more.txt", loop.ControlNotApplicable, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tier.First(t, "it runs many commands")
 			t.Parallel()
 			needs(t, c.needs)
 			r := newRepository(t)

@@ -11,6 +11,7 @@ import (
 // TestRows: a row of a table that passes without the work, and is not there or is skipped with it,
 // is lost, whatever its test says (PROOF-4).
 func TestRows(t *testing.T) {
+	tier.Full(t, "it runs hundreds of commands")
 	goMain := files{"go.mod": goMod, "calc.go": "package calc\n\nfunc Double(n int) int { return n + n%3 }\n",
 		"calc_test.go": "package calc\n\nimport (\n\t\"fmt\"\n\t\"testing\"\n)\n\nvar cases = []struct{ in, want int }{{1, 2}, {2, 4}, {3, 6}}\n\nfunc TestDouble(t *testing.T) {\n\tfor _, c := range cases {\n\t\tc := c\n\t\tt.Run(fmt.Sprint(\"of \", c.in), func(t *testing.T) {\n\t\t\tt.Parallel()\n\t\t\tif Double(c.in) != c.want {\n\t\t\t\tt.Error(c.in)\n\t\t\t}\n\t\t})\n\t}\n}\n"}
 	// What calls a test with each set of parameters and says so as pytest does, which machines lack.
@@ -31,7 +32,6 @@ func TestRows(t *testing.T) {
 		"python: a row goes":     {"python3", pyMain, files{"calc/__init__.py": "CASES = [2]\n\n\ndef double(n):\n    return n + n\n"}, pytest, []string{"tests/test_calc.py: test_double[1]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tier.First(t, "it runs many commands")
 			t.Parallel()
 			needs(t, c.needs)
 			line := c.line

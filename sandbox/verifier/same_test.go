@@ -13,6 +13,7 @@ import (
 // TestOneComparison: one comparison that holds with any value, beside others that ask for theirs,
 // is found and named; one that asks for no value, or is not reached, is not (PROOF-3).
 func TestOneComparison(t *testing.T) {
+	tier.Full(t, "it runs hundreds of commands")
 	goMain := func(test string) files {
 		return files{"go.mod": goMod, "calc.go": "package calc\n\ntype N int\n\nfunc (n N) Equal(m int) bool { return int(n) == m }\n\nfunc Two() N { return 1 }\n\nfunc Three() N { return 1 }\n\nfunc Text() string { return \"\" }\n",
 			"calc_test.go": "package calc\n\nimport \"testing\"\n\n" + test}
@@ -80,7 +81,6 @@ func TestOneComparison(t *testing.T) {
 		"node: other questions":            {"node", jsMain(jsTwo("\tassert.notStrictEqual(three(), 7);\n\tassert.ok(three(), 'three');\n\tif (three() === 9) return;\n\tif (two() === 3) assert.strictEqual(three(), 4);\n\tfor (const n of [1, 2, 3]) {\n\t\tif (n !== 2) continue;\n\t\tassert.strictEqual(three(), 3);\n\t}\n")), honestJS, node, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tier.First(t, "it runs many commands")
 			t.Parallel()
 			needs(t, c.needs)
 			line := c.line

@@ -11,6 +11,7 @@ import (
 // TestSeparate: a command is separate where each process that loads the work was started for it,
 // and what starts it does not believe its exit code; any doubt is no proof (PROOF-1).
 func TestSeparate(t *testing.T) {
+	tier.Full(t, "it runs hundreds of commands")
 	const cliPy = "import sys\n\nfrom calc import two\n\nif __name__ == '__main__':\n    print(two())\n"
 	const cliGo = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(Two()) }\n"
 	const twoGo = "package main\n\nfunc Two() int { return 2 }\n"
@@ -57,7 +58,6 @@ func TestSeparate(t *testing.T) {
 		"nothing of the work is opened":  {"sh", mod, files{"greet.sh": "true\n"}, "grep -q 2 doc.txt", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tier.First(t, "it runs many commands")
 			t.Parallel()
 			needs(t, c.needs)
 			line := c.line
