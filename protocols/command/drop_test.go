@@ -55,7 +55,7 @@ func TestDropKilled(t *testing.T) {
 		if refs := p.Run(p.Bare, "git", "for-each-ref", "refs/heads/agent/D-5"); refs != "" || strings.Count(comms, "\nDropped: ") != 1 {
 			t.Errorf("%d: %s\n%s", n, refs, comms)
 		}
-		gittest.InOrder(t, ward(t, p, 0, "uow", "show", "--all"), "D-5.1  failed")
+		gittest.InOrder(t, ward(t, p, 0, "uow", "show", "--all"), "D-5.1  cancelled")
 	}
 	p.Fsck()
 }

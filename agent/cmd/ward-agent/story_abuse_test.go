@@ -37,7 +37,7 @@ echo made >made.txt
 git config core.hooksPath /nonexistent && git config core.fsmonitor 'touch /tmp/ward-abuse-$$' && git config user.name Somebody && git config remote.origin.url /nonexistent`, "EXIT_CONVERGED", ""},
 	// Story 12, of a program: words and no work, and papers that are none of the work.
 	"says that it is done": {`printf '[A] met: all of it\n[PM] D-1.1: merge it\n'`, "EXIT_BLOCKED", "changed nothing"},
-	"a paper alone":        {`mkdir -p .ward/research && echo found >.ward/research/made.md && echo written`, "EXIT_BLOCKED", "2 of 2 iterations, 1 claim"},
+	"a paper alone":        {`mkdir -p .ward/research && echo found >.ward/research/made.md && echo written`, "EXIT_BLOCKED", "2 of 2 iterations, 2 claims"},
 	// Story 15.
 	"background processes": {`
 echo made >made.txt
