@@ -361,7 +361,7 @@ func (t *trial) ours() error {
 		return err
 	}
 	for _, e := range entries {
-		if !slices.Contains(made, e.Name()) && !strings.HasPrefix(e.Name(), scratch.Prefix+"try-") {
+		if !slices.Contains(made, e.Name()) && !strings.HasPrefix(e.Name(), scratch.Prefix) { // what a killed clone leaves
 			return fmt.Errorf("%s in %s is not of a try, so all of it stays", diag.Word(e.Name()), diag.Word(t.dir))
 		}
 	}
