@@ -1,7 +1,6 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -385,17 +384,4 @@ func (b *Batch) fail(err error) error {
 	}
 	b.broken = ChildError(b.ctx, "cat-file", err, b.child.errs.data)
 	return b.broken
-}
-
-// beginning keeps the first bytes of a child's stderr.
-type beginning struct {
-	data []byte
-	most int // 0 is 2 KiB
-}
-
-func (b *beginning) Write(p []byte) (int, error) {
-	if room := cmp.Or(b.most, 2<<10) - len(b.data); room > 0 {
-		b.data = append(b.data, p[:min(room, len(p))]...)
-	}
-	return len(p), nil
 }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,4 +130,17 @@ func (c *Child) Output() ([]byte, error) {
 		exit.Stderr = errs.data
 	}
 	return out.Bytes(), err
+}
+
+// beginning keeps the first bytes of a child's stderr.
+type beginning struct {
+	data []byte
+	most int // 0 is 2 KiB
+}
+
+func (b *beginning) Write(p []byte) (int, error) {
+	if room := cmp.Or(b.most, 2<<10) - len(b.data); room > 0 {
+		b.data = append(b.data, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -51,19 +52,14 @@ func NotBefore(ctx context.Context, repo *git.Repo, control config.Control, c ve
 
 // firstBegun is begun of a directive's first unit of the same text: a unit that was forked goes on
 // from the branch of the one before.
-func firstBegun(ctx context.Context, repo *git.Repo, unit string) (int64, error) {
+func firstBegun(ctx context.Context, repo *git.Repo, unit string) (at int64, err error) {
 	id, err := uow.ParseID(unit)
 	if err != nil {
 		return 0, err
 	}
-	at, err := begun(ctx, repo, uow.RefPrefix+unit)
-	if err != nil || at == 0 {
-		return at, err
-	}
 	reader := repo.Reader(ctx)
 	defer reader.Close()
-	hash := ""
-	for ; id.K > 0; id.K-- {
+	for hash := ""; id.K > 0; id.K-- {
 		ref := uow.RefPrefix + id.String()
 		tip, err := reader.Tip(ref)
 		if err != nil || tip == "" {
@@ -74,16 +70,17 @@ func firstBegun(ctx context.Context, repo *git.Repo, unit string) (int64, error)
 			return 0, err
 		}
 		if hash != "" && r.DirectiveHash != hash {
-			return at, nil
+			break
 		}
 		hash = r.DirectiveHash
 		earlier, err := begun(ctx, repo, ref)
 		if err != nil {
 			return 0, err
 		}
-		if earlier != 0 {
-			at = earlier
+		if earlier == 0 && at == 0 {
+			break // of the unit itself no log says so
 		}
+		at = cmp.Or(earlier, at)
 	}
 	return at, nil
 }
