@@ -19,8 +19,8 @@ import (
 // rest; and the next one, who ends what he finds. Both tell what they see in a directory.
 const half = `cd "$2"
 if test ! -e "$1/first"; then
-	echo half >half.txt
 	printf ghp_%s 0123456789abcdefghijABCDEFGHIJ012345 >token.txt
+	echo half >half.txt # last: whoever keeps it has met the secret
 	echo $PPID >"$1/pid"
 	echo "$2" >"$1/first"
 	sleep 1000
