@@ -42,8 +42,12 @@ func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error 
 	return r.Show(ctx)
 }
 
-// checkout puts branch and working tree where the unit's work goes on.
+// checkout puts branch and working tree where the unit's work goes on. Without a unit, work that
+// has ended goes on nowhere: the branch has left where its steps began, which would drop them.
 func (w *Work) checkout(ctx context.Context, j *Journal) error {
+	if j == nil && w.Done != nil {
+		return nil
+	}
 	start := w.base
 	fresh, err := w.startsFresh(ctx, j)
 	if err != nil {

@@ -194,6 +194,35 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestKeptAfterTheEnd: a run that was killed between the end of the work and its report leaves the
+// steps of the work in its clone, where their record is when there is no unit.
+func TestKeptAfterTheEnd(t *testing.T) {
+	tier.First(t, "it begins several times")
+	u := &unit{T: t, store: newStore(t)}
+	begin := func() {
+		u.work = work(t, u.store)
+		u.must(u.work.Begin(t.Context(), nil, nil))
+		t.Cleanup(u.work.Close)
+	}
+	begin()
+	from, err := u.work.Head(t.Context())
+	u.must(err)
+	u.commit("a plan", from, map[string]string{"plans/a.txt": "READ a\n"}, "Ward-Plan: plans/a.txt")
+	u.write("a", "work\n")
+	step := u.commit("a step", from, nil, "Ward-Step: plans/a.txt#1")
+	u.must(u.work.Publish(t.Context(), "done", true))
+	for _, merged := range []bool{false, true} { // by the PM, who deletes the branch
+		if merged {
+			run(t, u.store.Bare, "", "update-ref", "refs/heads/main", u.work.Done.Commit)
+			run(t, u.store.Bare, "", "update-ref", "-d", "refs/heads/agent/D-1")
+		}
+		begin()
+		if tip := u.work.Record.Tip(); tip != step || u.work.Done == nil {
+			t.Errorf("merged %v: the record is at %s, and not at the step %s; the end: %v", merged, tip, step, u.work.Done)
+		}
+	}
+}
+
 // TestKeptBelowAMessage: what the PM is told of a unit that waits lies on its record, on which
 // the run has left steps in its clone. They are gone on with; where somebody else worked
 // meanwhile they are planned anew.

@@ -112,6 +112,7 @@ func (w *Work) prepare(ctx context.Context) error {
 	if w.Done, err = w.findDone(ctx, start); err != nil {
 		return err
 	}
+	w.base = start
 	if err := w.reset(ctx, start); err != nil || w.Done != nil {
 		return err
 	}
