@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	}
 	living, enough := context.WithCancel(ctx)
 	defer enough()
-	beat(living, o.Beat)
+	beat(living, o.Beat, o.Settings.Launch.Silence.Duration/beats)
 	w.dir.Rename = func(from, to string) error {
 		return w.supervisor.Run(ctx, supervisor.Command{Dir: "/", Time: time.Minute, Args: []string{"mv", "-T", "--", from, to}})
 	}

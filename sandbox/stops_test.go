@@ -10,9 +10,14 @@ import (
 	"testing"
 
 	"git-ward/internal/await"
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
+
+// briefly is a silence of watchers that a test can wait for. It is none of the machine's speed: what
+// beats is slow where what listens is.
+const briefly = `[launch] silence = "10s"`
 
 // stopping stops the processes above it up to its watcher, and with them itself, the first time.
 const stopping = `test -e %[1]s/first && { touch %[1]s/again; echo done >f1; exit; }
@@ -27,11 +32,12 @@ kill -STOP $P; kill -STOP $ALL`
 // TestStopsItsWatcher: a worker that stops its watcher, and all that could go on without it, is ended,
 // which is said; another has its directive, and nothing happens to the others. Unfenced, where one can.
 func TestStopsItsWatcher(t *testing.T) {
-	tier.Full(t, "a watcher is waited for, for minutes")
+	tier.Full(t, "a watcher is waited for")
 	t.Parallel()
 	p := gittest.New(t)
 	dir := filepath.Dir(p.Bare)
 	toWorkOn(t, p, 2)
+	configtest.Set(t, p.Bare, briefly)
 	var script strings.Builder
 	for i, command := range []string{fmt.Sprintf(stopping, dir), fmt.Sprintf("echo began >>%[1]s/two; while ! test -e %[1]s/again; do sleep 0.1; done; echo done >f2", dir)} {
 		args, _ := json.Marshal(map[string]string{"command": command})
@@ -47,7 +53,7 @@ func TestStopsItsWatcher(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(string(out), "its watcher, which gave signs of life, has given none for 2m0s"); n != 1 || strings.Contains(string(out), "lives") {
+	if n := strings.Count(string(out), "its watcher, which gave signs of life, has given none in the time of [launch] silence"); n != 1 || strings.Contains(string(out), "lives") {
 		t.Errorf("said %d times:\n%s", n, out)
 	}
 	if began, err := os.ReadFile(filepath.Join(dir, "two")); err != nil || string(began) != "began\n" {
@@ -60,9 +66,9 @@ func TestStopsItsWatcher(t *testing.T) {
 // TestWatcherStopped: a container whose watcher is stopped from outside is ended, and another takes
 // its place; what the watcher says of its life is in no output.
 func TestWatcherStopped(t *testing.T) {
-	tier.Full(t, "it launches containers, and waits for a watcher for minutes")
+	tier.Full(t, "it launches containers, and waits for a watcher")
 	f := &inFence{Pair: fenced(t)}
-	f.settings(`run = ["sh", "agent.sh"]`, `probation = false`, `start_timeout = "10m"`, `check = "1h"`, `[egress] mode = "allowlist"`)
+	f.settings(`run = ["sh", "agent.sh"]`, `probation = false`, `start_timeout = "10m"`, `check = "1h"`, briefly, `[egress] mode = "allowlist"`)
 	f.Commit("COMMS.md", toBeWatched)
 	f.Commit("agent.sh", enter+stay)
 	f.Git("push", "-q", "origin", "HEAD:main")
@@ -87,7 +93,7 @@ func TestWatcherStopped(t *testing.T) {
 	})
 	f.await("SUCCESS main")
 	end()
-	if out := f.out.String(); strings.Count(out, "its watcher, which gave signs of life, has given none for 2m0s") != 1 || strings.Contains(out, "ward-watcher: lives") {
+	if out := f.out.String(); strings.Count(out, "its watcher, which gave signs of life, has given none in the time of [launch] silence") != 1 || strings.Contains(out, "ward-watcher: lives") {
 		t.Error(out)
 	}
 	f.Fsck()

@@ -38,6 +38,7 @@ var ranges = map[string]span{
 	"launch.hand_agents":  {least: 1, most: 200},
 	"launch.lease":        {least: 60 * second, most: 24 * 3600 * second}, // renewed each third of it
 	"launch.linger":       {least: 0, most: 24 * 3600 * second},
+	"launch.silence":      {least: 5 * second, most: 24 * 3600 * second}, // in turns of the launcher, of half a second
 	"launch.warm":         {least: 0, most: 16},
 	"verify.agents":       {least: 0, most: maxVerdicts}, // 0: as launch.agents
 	"launch.memory":       {least: 256 * mib},            // the launcher, podman and git start in less than 64

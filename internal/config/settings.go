@@ -68,6 +68,7 @@ type Config struct {
 		HandAgents int      `toml:"hand_agents" shown:"audit"`
 		Lease      Duration `toml:"lease" shown:"audit"`
 		Linger     Duration `toml:"linger" shown:"inside"`
+		Silence    Duration `toml:"silence" shown:"inside"`
 		Warm       int      `toml:"warm" shown:"audit"`
 		Memory     int64    `toml:"memory" shown:"audit"`
 		Processes  int64    `toml:"processes" shown:"audit"`

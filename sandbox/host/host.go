@@ -5,7 +5,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,14 +58,13 @@ type Host struct {
 	turned   bool // a ref has moved since the workers were attended to
 	refs     refs
 	backoffs map[string]*backoff
-	began    map[int]bool  // slots that have had a worker
-	everUp   bool          // a worker of this launch has run
-	rests    bool          // nobody worked when the plan was last made
-	turn     time.Time     // when the loop's last turn ended
-	mute     time.Duration // maxMute, but in tests
-	planned  time.Time     // when the last plan was made, by the clock that nobody sets
-	wall     time.Time     // and by the wall clock
-	followed time.Time     // the time when the plan is made anew, though nothing has moved
+	began    map[int]bool // slots that have had a worker
+	everUp   bool         // a worker of this launch has run
+	rests    bool         // nobody worked when the plan was last made
+	turn     time.Time    // when the loop's last turn ended
+	planned  time.Time    // when the last plan was made, by the clock that nobody sets
+	wall     time.Time    // and by the wall clock
+	followed time.Time    // the time when the plan is made anew, though nothing has moved
 }
 
 // pollInterval is the time between two looks whether a ref has moved: it tells nobody.
@@ -105,7 +103,6 @@ func (h *Host) start() {
 	h.init()
 	h.backoffs, h.began, h.turn = map[string]*backoff{}, map[int]bool{}, time.Now()
 	h.refs.known.Clock = h.now
-	h.mute = cmp.Or(h.mute, maxMute)
 }
 
 // init makes what callers from outside need, too.

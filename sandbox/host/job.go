@@ -47,7 +47,7 @@ var (
 	errStopped = errors.New("somebody stopped it")
 	errIdle    = errors.New("there is nothing to do on it")
 	errSilent  = errors.New("its agent answered that it is up, and gave no sign of work in the time of [bootstrap] check")
-	errMute    = fmt.Errorf("its watcher, which gave signs of life, has given none for %v: it is stopped, or frozen", maxMute)
+	errMute    = errors.New("its watcher, which gave signs of life, has given none in the time of [launch] silence: it is stopped, or frozen")
 	errNoWord  = errors.New("it ended without a word")
 )
 

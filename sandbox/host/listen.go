@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// maxMute is how long a watcher that gives signs of life may give none, in turns of the host's own.
-const maxMute = 2 * time.Minute
-
 // pulse is what is heard of a worker's watcher. The host's lock guards it.
 type pulse struct {
 	beats  bool          // it has given a sign of life
@@ -17,7 +14,7 @@ type pulse struct {
 	before int           // passed, a turn ago
 }
 
-// listen ends the workers whose watchers are silent: one that is stopped keeps its directive, and a
+// listen ends the workers whose watchers are silent for [launch] silence: one that is stopped keeps its directive, and a
 // slot, for as long as the launch has time. Time that the host did not live through counts for
 // nothing: of a turn that took long, since the host was stopped, the machine slept or is busy, no more
 // than a turn counts. Nor does one in which what a worker prints waits for who reads the launch's
@@ -30,7 +27,7 @@ func (h *Host) listen(since time.Duration) {
 		if stuck := p.passes > 0 && p.passed == p.before; p.beats && !stuck {
 			p.mute += min(since, pollInterval)
 		}
-		if p.before = p.passed; p.mute > h.mute {
+		if p.before = p.passed; p.mute > h.Settings.Launch.Silence.Duration {
 			j.cancel(&Ended{errMute})
 		}
 	}

@@ -26,13 +26,16 @@ import (
 
 // listens is a host with one worker, which nobody runs; ended says why it was ended.
 func listens(t *testing.T) (h *Host, j *Job, ended func() error) {
-	h = &Host{}
+	h = &Host{Settings: config.Default()}
 	h.start()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	j = &Job{Directive: "D-1", host: h, cancel: cancel}
 	h.running["D-1"] = j
 	return h, j, func() error { return context.Cause(ctx) }
 }
+
+// silence is the shipped one.
+var silence = config.Default().Launch.Silence.Duration
 
 // turns are so many of a host that listens.
 func turns(h *Host, of, each time.Duration) {
@@ -45,13 +48,13 @@ func turns(h *Host, of, each time.Duration) {
 // time that the host did not live through, nor while nobody reads what the worker prints.
 func TestListens(t *testing.T) {
 	h, j, ended := listens(t)
-	turns(h, 100*maxMute, pollInterval)
+	turns(h, 100*silence, pollInterval)
 	if err := ended(); err != nil {
 		t.Error("an older watcher, which gives no sign:", err)
 	}
 	j.Lives()
 	for range 100 {
-		turns(h, maxMute-10*pollInterval, pollInterval)
+		turns(h, silence-10*pollInterval, pollInterval)
 		j.Lives()
 	}
 	if err := ended(); err != nil {
@@ -75,7 +78,7 @@ func TestListens(t *testing.T) {
 		defer h.mu.Unlock()
 		return j.pulse.passes == 1
 	})
-	turns(h, 100*maxMute, pollInterval)
+	turns(h, 100*silence, pollInterval)
 	if err := ended(); err != nil {
 		t.Error("nobody reads what it prints:", err)
 	}
@@ -85,7 +88,7 @@ func TestListens(t *testing.T) {
 	if err := await.Value(t, "the end of the write", wrote); err != nil {
 		t.Error(err)
 	}
-	turns(h, maxMute+time.Second, pollInterval)
+	turns(h, silence+time.Second, pollInterval)
 	if err := ended(); !errors.Is(err, errMute) {
 		t.Error("a watcher that is stopped:", err)
 	}
@@ -135,14 +138,14 @@ func TestMute(t *testing.T) {
 		r.closes(h, j.Directive)
 		return nil
 	})
-	h.Log, h.mute = zerolog.New(&said), 4*pollInterval
+	h.Log, h.Settings.Launch.Silence.Duration = zerolog.New(&said), 4*pollInterval
 	if err := h.Serve(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if one, two := ends["D-1"], ends["D-2"]; len(one) != 2 || !errors.Is(one[0], errMute) || one[1] != nil || len(two) != 1 || two[0] != nil {
 		t.Error(ends)
 	}
-	if got := said.String(); strings.Count(got, "its watcher, which gave signs of life, has given none for 2m0s") != 1 {
+	if got := said.String(); strings.Count(got, "its watcher, which gave signs of life, has given none in the time of [launch] silence") != 1 {
 		t.Error(got)
 	}
 	r.over()
