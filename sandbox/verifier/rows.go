@@ -9,9 +9,10 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// rows finds rows of tests that pass without the work and not with it, though the command holds
-// (PROOF-4): a table that the work empties leaves its test whole. A test that the claim changed may
-// have other rows. A row counts if two runs of each tree agree: names may be made by chance.
+// rows finds rows of tests that pass without the work and not with it, and loops that go round
+// without it and not with it, though the command holds (PROOF-4): a table that the work empties
+// leaves its test whole. A test that the claim changed may have other ones. One counts if two runs
+// of each tree agree: names may be made by chance.
 func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 	may := false
 	tree, err := c.tests(ctx, c.base, func(name, text string) (string, bool) {
@@ -40,7 +41,7 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 			_, changed := c.work.do[file]
 			return !again || changed || !a.ran[id]
 		})
-		if len(missing) == 0 {
+		if len(missing) == 0 { // then the work need not run
 			return nil
 		}
 		now, whole, err := c.passed(ctx, with, a.Command, anew)
@@ -49,6 +50,9 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 			return err
 		}
 		maps.DeleteFunc(missing, func(row string, _ int) bool { _, passes := now[row]; return passes })
+		if len(missing) == 0 {
+			return nil
+		}
 	}
 	for _, row := range slices.Sorted(maps.Keys(missing)) {
 		file, _, _ := strings.Cut(c.names[missing[row]], ": ")

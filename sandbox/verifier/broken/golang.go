@@ -143,7 +143,11 @@ func goTests(text string) (tests []test) {
 			if how == Tell {
 				edits = append(edits, goRows(f, at, m)...)
 			}
-			return append(edits, edit{brace, brace, "\n\t" + does + "\n"})
+			edits = append(edits, edit{brace, brace, "\n\t" + does + "\n"})
+			if how == Tell && goKind(f) == "Test" {
+				edits = append(edits, goRounds(f, parameter, text, at, m)...)
+			}
+			return edits
 		}})
 	}
 	return tests
@@ -183,7 +187,11 @@ func goTakes(text string) string {
 		return text
 	}
 	at := files.PositionFor(file.Name.End(), false).Offset
-	return text[:at] + "; import wardOS \"os\"" + text[at:]
+	takes := "; import wardOS \"os\""
+	if strings.Contains(text, "wardAtomic.") {
+		takes += "; import wardAtomic \"sync/atomic\""
+	}
+	return text[:at] + takes + text[at:]
 }
 
 // goInsert puts statements behind braces, "" for no brace.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"path"
 	"strconv"
 	"strings"
 )
@@ -15,12 +14,6 @@ import (
 
 // rows is how a text says that its tests may have some.
 var rows = map[string]string{".go": ".Run(", ".py": "parametrize"}
-
-// MayRow reports whether a file's tests may have rows.
-func MayRow(name, text string) bool {
-	sign := rows[path.Ext(name)]
-	return sign != "" && MayTest(name) && strings.Contains(text, sign)
-}
 
 // row is what a row says behind the word and before its name.
 func (m mark) row() string { return ":row:" + strconv.Itoa(m.id) + ":" }

@@ -82,11 +82,15 @@ func pythonTests(text string) (tests []test) {
 		if m[6] < 0 {
 			continue // a class
 		}
-		at, indent := m[0], text[m[2]:m[3]]
-		tests = append(tests, test{text[m[6]:m[7]], at, pythonEnd(text, at, len(indent)), func(how How, m mark) []edit {
+		at, indent, name := m[0], text[m[2]:m[3]], text[m[6]:m[7]]
+		to := pythonEnd(text, at, len(indent))
+		tests = append(tests, test{name, at, to, func(how How, m mark) (edits []edit) {
 			does := map[How]string{End: "end", Tell: "tell"}[how]
 			decorator := fmt.Sprintf("@eval('exec(code) or ward(word, id, how, tells)', dict(word=%q, id=%d, how=%q, code=%s, tells=%s))\n", m.word, m.id, does, strconv.QuoteToASCII(pythonWard), strconv.QuoteToASCII(pythonTells))
-			return []edit{{at, at, indent + decorator}}
+			if how == Tell {
+				edits = pythonRounds(name, text, at, to, m)
+			}
+			return append(edits, edit{at, at, indent + decorator})
 		}})
 	}
 	return tests
@@ -178,9 +182,12 @@ func javaScriptTests(text string) (tests []test) {
 		if i+1 < len(all) {
 			to = all[i+1][0]
 		}
-		from, end := m[4], m[5]
-		tests = append(tests, test{text[m[6]+1 : m[7]-1], from, to, func(how How, m mark) []edit {
-			return []edit{{from, end, fmt.Sprintf("wardControl(%s, %d, %q)", text[from:end], m.id, map[How]string{End: "end", Tell: "tell"}[how])}}
+		from, end, name := m[4], m[5], text[m[6]+1:m[7]-1]
+		tests = append(tests, test{name, from, to, func(how How, m mark) (edits []edit) {
+			if how == Tell {
+				edits = javaScriptLoops(name, text, end, to, m)
+			}
+			return append(edits, edit{from, end, fmt.Sprintf("wardControl(%s, %d, %q)", text[from:end], m.id, map[How]string{End: "end", Tell: "tell"}[how])})
 		}})
 	}
 	return tests
@@ -257,7 +264,8 @@ function wardControl(declare, id, how) {
 `
 
 func javaScriptWith(_, text, word string) string {
-	return text + fmt.Sprintf(javaScriptWard, word, fmt.Sprintf(javaScriptTells, word))
+	tells := fmt.Sprintf(javaScriptTells, word)
+	return text + fmt.Sprintf(javaScriptWard, word, tells) + fmt.Sprintf(javaScriptRounds, tells)
 }
 
 // typeScriptHead is what must stay before all else in a file: a comment in which runners read

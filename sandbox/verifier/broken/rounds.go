@@ -1,0 +1,231 @@
+package broken
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/pattern"
+)
+
+// A loop of a test's own body says its name as a row does, once, when it has ended a round and its
+// test has not failed by then: over a table that the work emptied it says nothing, and over what
+// should be empty each round fails. Loops that wait for something have no such round to count.
+
+// round is how a loop is named, by the line that it begins in.
+func round(test, text string, at int) string {
+	return fmt.Sprintf("%s: the loop in line %d", test, 1+strings.Count(text[:at], "\n"))
+}
+
+// goRounds are what a test's loops say behind their last statement. The test may have another thing
+// by its parameter's name where they stand, and run them side by side.
+func goRounds(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m mark) (edits []edit) {
+	var names []string
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		var body *ast.BlockStmt
+		switch loop := n.(type) {
+		case *ast.RangeStmt:
+			body = loop.Body
+		case *ast.ForStmt:
+			if loop.Init == nil || loop.Post == nil { // it waits
+				return true
+			}
+			body = loop.Body
+		default:
+			return true
+		}
+		brace := at(body.Rbrace)
+		edits = append(edits, edit{brace, brace, fmt.Sprintf("\nwardRound(%d)\n", len(names))})
+		names = append(names, strconv.Quote(round(f.Name.Name, text, at(n.Pos()))))
+		return true
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	brace := at(f.Body.Lbrace) + 1
+	return append(edits, edit{brace, brace, fmt.Sprintf(`
+	wardNames, wardFailed := [...]string{%[1]s}, %[2]s.Failed
+	var wardRounds [len(wardNames)]int32
+	wardRound := func(wardI int) {
+		if wardAtomic.LoadInt32(&wardRounds[wardI]) == 0 && !wardFailed() && wardAtomic.CompareAndSwapInt32(&wardRounds[wardI], 0, 1) {
+			%[3]s
+		}
+	}
+`, strings.Join(names, ", "), parameter, goTells(m, fmt.Sprintf("%q + wardNames[wardI]", m.row())))})
+}
+
+// pythonRound makes what a loop goes through say so when a second round is asked for.
+const pythonRound = `def ward(word, said, tells):
+    def rounds(of):
+        for n, one in enumerate(of):
+            yield one
+            if n == 0:
+                exec(tells, dict(word=word, said=said))
+
+    return rounds
+`
+
+// pythonRounds put something around what the loops of a test go through, in comprehensions, too.
+func pythonRounds(name, text string, from, to int, m mark) (edits []edit) {
+	for at := from; at < to; {
+		next := skipText(text, at, '#')
+		if next == at && wordAt(text, at, "for") && !strings.HasSuffix(strings.TrimRight(text[from:at], " \t"), "async") {
+			if of, ends := pythonLoop(text, at+len("for"), to); ends > 0 {
+				said := m.word + m.row() + round(name, text, at)
+				edits = append(edits, edit{of, of, fmt.Sprintf("eval('exec(code) or ward(word, said, tells)', dict(word=%q, said=%q, code=%s, tells=%s))((", m.word, said, strconv.QuoteToASCII(pythonRound), strconv.QuoteToASCII(pythonTells))},
+					edit{ends, ends, "))"})
+			}
+		}
+		at = max(next, at+1)
+	}
+	return edits
+}
+
+// pythonLoop is where what a loop goes through begins and ends, behind its first word; 0 where that
+// is not seen.
+func pythonLoop(text string, at, to int) (of, ends int) {
+	for depth := 0; at < to; {
+		if next := skipText(text, at, '#'); next > at {
+			at = next
+			continue
+		}
+		switch c := text[at]; {
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0 && depth > 0:
+			depth--
+		case depth > 0:
+		case of == 0 && wordAt(text, at, "in"):
+			at += len("in")
+			of = at
+			for of < to && (text[of] == ' ' || text[of] == '\t') {
+				of++
+			}
+			at = of
+			continue
+		case of > 0 && (strings.IndexByte(":)]}\n", c) >= 0 || wordAt(text, at, "if") || wordAt(text, at, "for") || wordAt(text, at, "async")):
+			for at > of && strings.IndexByte(" \t\n", text[at-1]) >= 0 {
+				at--
+			}
+			if at == of {
+				return 0, 0
+			}
+			return of, at
+		case strings.IndexByte(":)]}", c) >= 0:
+			return 0, 0
+		}
+		at++
+	}
+	return 0, 0
+}
+
+// wordAt reports whether a word stands at a place.
+func wordAt(text string, at int, word string) bool {
+	part := func(i int) bool {
+		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] == '.' || '0' <= text[i] && text[i] <= '9' || 'a' <= text[i] && text[i] <= 'z' || 'A' <= text[i] && text[i] <= 'Z' || text[i] >= 0x80)
+	}
+	return strings.HasPrefix(text[at:], word) && !part(at-1) && !part(at+len(word))
+}
+
+// skipText is where a string or a comment ends that begins at a place; the place for neither.
+func skipText(text string, at int, comment byte) int {
+	rest, quotes := text[at:], ""
+	switch c := text[at]; {
+	case c == comment && comment == '#', comment == '/' && strings.HasPrefix(rest, "//"):
+		line, _, _ := strings.Cut(rest, "\n")
+		return at + len(line)
+	case comment == '/' && strings.HasPrefix(rest, "/*"):
+		said, _, _ := strings.Cut(rest, "*/")
+		return min(at+len(said)+2, len(text))
+	case c == '"' || c == '\'' || c == '`' && comment == '/':
+		quotes = rest[:1]
+		if triple := strings.Repeat(quotes, 3); comment == '#' && strings.HasPrefix(rest, triple) {
+			quotes = triple
+		}
+	default:
+		return at
+	}
+	for i := len(quotes); i < len(rest); i++ {
+		switch {
+		case rest[i] == '\\':
+			i++
+		case strings.HasPrefix(rest[i:], quotes):
+			return at + i + len(quotes)
+		}
+	}
+	return len(text)
+}
+
+// javaScriptLoop is where a loop over something begins, and javaScriptEach a call for each of it.
+var (
+	javaScriptLoop = pattern.New(`\bfor[ \t]*\([ \t]*(?:const|let|var)[ \t]+(?:\w+|\[[^\]\n]*\]|\{[^}\n]*\})[ \t]+of[ \t]+`)
+	javaScriptEach = pattern.New(`(^|[^\w.$)\]])([\w$]+(?:\.[\w$]+)*)\.forEach\(`)
+)
+
+// javaScriptRounds is what loops are given to.
+const javaScriptRounds = `
+function wardRounds(said) {
+	let told = false;
+	const tell = () => { if (!told) %[1]s(said); told = true; };
+	return {
+		of: function* (all) { for (const one of all) { yield one; tell(); } },
+		each: (all, f, ...more) => all.forEach(function (...had) { const gives = f.apply(this, had); tell(); return gives; }, ...more),
+	};
+}
+`
+
+// javaScriptLoops have the loops of a test's own text say so.
+func javaScriptLoops(name, text string, from, to int, m mark) (edits []edit) {
+	rounds := func(at int) string { return fmt.Sprintf("wardRounds(%q)", m.word+m.row()+round(name, text, at)) }
+	for _, found := range javaScriptLoop.Regexp().FindAllStringIndex(text[from:to], -1) {
+		at, of := from+found[0], from+found[1]
+		if ends := closing(text, of, to); ends > of {
+			edits = append(edits, edit{of, of, rounds(at) + ".of("}, edit{ends, ends, ")"})
+		}
+	}
+	for _, found := range javaScriptEach.Regexp().FindAllStringSubmatchIndex(text[from:to], -1) {
+		at := from + found[4]
+		edits = append(edits, edit{at, from + found[1], rounds(at) + ".each(" + text[at:from+found[5]] + ", "})
+	}
+	return edits
+}
+
+// closing is where a bracket closes that nothing behind a place opened; 0 for nowhere.
+func closing(text string, at, to int) int {
+	for depth := 0; at < to; {
+		if next := skipText(text, at, '/'); next > at {
+			at = next
+			continue
+		}
+		switch c := text[at]; {
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0:
+			if depth == 0 {
+				return at
+			}
+			depth--
+		}
+		at++
+	}
+	return 0
+}
+
+// aLoop is how a text says that its tests may have some that say so.
+var aLoop = pattern.New(`\bfor\b|\.forEach\(`)
+
+// MayRow reports whether a file's tests may have rows, or loops.
+func MayRow(name, text string) bool {
+	if !MayTest(name) {
+		return false
+	}
+	sign := rows[path.Ext(name)]
+	return sign != "" && strings.Contains(text, sign) || rounds[path.Ext(name)] && aLoop.MatchString(text)
+}
+
+// rounds are the languages whose loops say so.
+var rounds = map[string]bool{".go": true, ".py": true,
+	".js": true, ".mjs": true, ".cjs": true, ".jsx": true, ".ts": true, ".mts": true, ".cts": true, ".tsx": true}
