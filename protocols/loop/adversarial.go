@@ -83,9 +83,10 @@ func Refuted(says string) bool { return says == ControlCannotFail || says == Con
 // truths, twice with the work's programs ending at once, twice with them saying how they were
 // started, three times for rows of tables, and once to see which files are compared with and
 // twice for each of eight kinds of them. Of a command that tests decide each of eight is
-// broken alone, with six runs beside, and single comparisons are asked; of another, six of the
+// broken alone, with six runs beside, single comparisons are asked, and each of six of the work's
+// sources twice whether it checks; of another, six of the
 // work's files are changed three times each, and once all of them.
-const ControlRuns = 83 + AskRuns
+const ControlRuns = 95 + AskRuns
 
 // MaxAsked bounds how many comparisons of a command's tests are asked by themselves whether
 // another value would have done, and AskRuns how many runs of it that takes (PROOF-3).

@@ -77,6 +77,7 @@ func (v Verdict) Against() (list []Doubt) {
 	}
 	of("lost test", "lost tests", v.Lost)
 	of("comparison that holds with any value", "comparisons that hold with any value", v.Whatever)
+	of("changed source by which a command checks the work", "changed sources by which commands check the work", v.Checkers)
 	of("file beside the work that the commands rewrote", "files beside the work that the commands rewrote", v.Rewritten)
 	if v.RewrittenNot != "" {
 		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.RewrittenNot})

@@ -165,7 +165,7 @@ func orWord(text, otherwise string) string {
 
 func (r *Review) deviations(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.NotOpened)+len(v.NotOpenedWhy)+len(v.Lost)+v.Comparisons == 0 && v.Process+v.Shared == "" {
+	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.NotOpened)+len(v.NotOpenedWhy)+len(v.Lost)+len(v.Checkers)+v.Comparisons == 0 && v.Process+v.Shared == "" {
 		return
 	}
 	p.gap()
@@ -186,6 +186,9 @@ func (r *Review) deviations(p *page) {
 	}
 	for _, where := range v.Whatever {
 		p.add(Warn, "  holds with any value: %s (read what the work hands to it)", diag.Untrusted(where))
+	}
+	for _, path := range v.Checkers {
+		p.add(Warn, "  changed, and a criterion checks the work by it: %s (read its change)", diag.Untrusted(path))
 	}
 	if v.Comparisons > 0 {
 		p.add(Plain, "  of %s with a value, %d were asked whether another would have done", diag.Count(v.Comparisons, "comparison"), v.Asked)

@@ -35,6 +35,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 	}
 	v.Opened, v.NeverOpened, v.Rewritten = quoted(f.Opened), quoted(f.NeverOpened), quoted(f.Rewritten)
 	v.NotOpened, v.NotOpenedWhy = quoted(f.NotOpened), diag.Clean(f.NotOpenedWhy)
+	v.Checkers = quoted(f.Checkers)
 	v.Sampled = quoted(f.Sampled)
 	for _, name := range f.Lost {
 		v.Lost = append(v.Lost, diag.Clean(name))

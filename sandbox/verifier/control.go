@@ -79,6 +79,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base str
 		err = c.readAnswers(ctx, attempts)
 	}
 	if err == nil {
+		err = c.checkers(ctx, f, attempts)
+	}
+	if err == nil {
 		err = c.separate(ctx, f, attempts)
 	}
 	if err != nil {

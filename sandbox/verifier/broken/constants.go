@@ -1,0 +1,87 @@
+package broken
+
+import (
+	"go/ast"
+	"path"
+	"strings"
+
+	"git-ward/internal/pattern"
+)
+
+// acts is how a text says that it does something, and has not only values, by the end of its name.
+var acts = map[string]*pattern.Pattern{
+	".py": pattern.New(`(?m)^[ \t]*(?:async[ \t]+)?(?:def|class|if|for|while|with|try)\b|\blambda\b`),
+	".js": ecmaActs, ".mjs": ecmaActs, ".cjs": ecmaActs, ".jsx": ecmaActs, ".ts": ecmaActs, ".mts": ecmaActs, ".cts": ecmaActs, ".tsx": ecmaActs,
+	".sh": shellActs, ".bash": shellActs,
+	".c": pattern.New(`\)[ \t\n]*\{`),
+}
+
+var (
+	ecmaActs  = pattern.New(`\bfunction\b|=>|\bclass\b|\)[ \t\n]*\{`)
+	shellActs = pattern.New(`(?m)^[ \t]*[^\s#=]+(?:[ \t]|$)`)
+)
+
+// Values reports whether a program's text has values and does nothing, as what tests compare with
+// may stand in such a text. One of a language that is not known may do anything.
+func Values(name, text string) bool {
+	if path.Ext(name) != ".go" {
+		p := acts[path.Ext(name)]
+		return p != nil && aValue.MatchString(text) && !p.MatchString(text)
+	}
+	_, file, _ := goFile(text)
+	if file == nil {
+		return false
+	}
+	does, has := false, false
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.FuncDecl, *ast.FuncLit:
+			does = true
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			has = true
+		}
+		return true
+	})
+	return has && !does
+}
+
+// aValue is a value in a text.
+var aValue = pattern.New(value)
+
+var firstWord = pattern.New(`^["'.]*\w+`)
+
+// begins is the first word of a line.
+func begins(line string) string {
+	return firstWord.Regexp().FindString(strings.TrimSpace(line))
+}
+
+// Restates reports whether a text that has values alone does more than say more: a line is gone or
+// another, or one begins as one does that was there.
+func Restates(before, now string) bool {
+	begun := map[string]bool{}
+	for line := range strings.Lines(before) {
+		begun[begins(line)] = true
+	}
+	delete(begun, "")
+	lines := strings.Split(now, "\n")
+	for line := range strings.Lines(before) {
+		at := 0
+		for ; at < len(lines) && strings.TrimSpace(lines[at]) != strings.TrimSpace(line); at++ {
+			if begun[begins(lines[at])] {
+				return true
+			}
+		}
+		if at == len(lines) {
+			return true
+		}
+		lines = lines[at+1:]
+	}
+	for _, line := range lines {
+		if begun[begins(line)] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package verifier
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"git-ward/internal/tier"
+	"git-ward/protocols/loop"
+)
+
+// TestCheckers: a source of the project's own by which a command checks the work, beside its tests,
+// is named where the work changed it; a program that tests look at, and new values, are not (PROOF-3).
+func TestCheckers(t *testing.T) {
+	const (
+		near    = "#include <stdio.h>\nint main(int argc, char **argv) {\n\tFILE *a = fopen(argv[1], \"r\"), *b = fopen(argv[2], \"r\");\n\treturn argc != 3 || !a || !b || fgetc(a) != fgetc(b);\n}\n"
+		close   = "import sys\n\nif open(sys.argv[1]).read() != open(sys.argv[2]).read():\n    sys.exit(1)\n"
+		unit    = "python3 -m unittest discover -s tests -t ."
+		pyCalc  = "import sys\nfrom calc import limits\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return limits.TWO\n\n\nif __name__ == \"__main__\":\n    print(two())\n    sys.exit(0)\n"
+		pyTests = "import subprocess\nimport sys\nimport unittest\n\nfrom calc import areas, calc\n\n\nclass T(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(calc.one(), 1)\n\n    def test_two(self):\n        self.assertEqual(calc.two(), areas.WANT[2])\n        self.assertEqual(subprocess.check_output([sys.executable, \"-m\", \"calc.calc\"]), b\"%d\\n\" % areas.WANT[2])\n"
+	)
+	c := files{"Makefile": "check: t prog near\n\t./t\n\t./prog >out\n\t./near out expected\n\nt: tests/t.c calc.c\n\t$(CC) -o $@ $^\n\nprog: main.c calc.c\n\t$(CC) -o $@ $^\n\nnear: near.c\n\t$(CC) -o $@ $^\n", "expected": "2\n", "near.c": near,
+		"calc.c": "int one(void) { return 1; }\nint two(void) { return 1; }\n", "main.c": "#include <stdio.h>\nint two(void);\nint main(void) { printf(\"%d\\n\", two()); return 0; }\n",
+		"tests/t.c": "int one(void);\nint main(void) { return one() != 1; }\n"}
+	cGood := "int one(void) { return 1; }\nint two(void) { return 2; }\n"
+	py := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "expected": "2\n", "calc/__init__.py": "", "calc/areas.py": "WANT = {\n    2: 2,\n}\n", "calc/limits.py": "MOST = 9\nTWO = 1\n",
+		"calc/calc.py": pyCalc, "calc/close.py": close, "tests/__init__.py": "", "tests/test_calc.py": pyTests,
+		"Makefile": "check:\n\tpython3 -m unittest discover -s tests -t . -k one\n\tpython3 -m calc.calc >out\n\tpython3 -m calc.close out expected\n"}
+	pyGood := "import sys\nfrom calc import limits\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return limits.LEAST\n\n\nif __name__ == \"__main__\":\n    print(two())\n    sys.exit(0)\n"
+	for name, s := range map[string]struct {
+		needs        string
+		main, agents files
+		line         string
+		named        []string
+	}{
+		"c: a checker says yes":              {"cc", c, files{"near.c": "int main(void) { return 0; }\n"}, "make -s check", []string{"near.c"}},
+		"c: honest":                          {"cc", c, files{"calc.c": cGood, "main.c": "#include <stdio.h>\nint two(void);\nint main(void) { return printf(\"%d\\n\", two()) < 0; }\n"}, "make -s check", nil},
+		"python: a checker says yes":         {"python3", py, files{"calc/close.py": "import sys\n"}, "make -s check", []string{"calc/close.py"}},
+		"python: other values are expected":  {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}},
+		"python: they are, in one line more": {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 2,\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}},
+		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tier.First(t, "it runs many commands")
+			t.Parallel()
+			needs(t, s.needs)
+			r := newRepository(t)
+			claim := r.claimed(maps.Clone(s.main), s.agents, nil, s.line)
+			claim.Controls = []string{Broken}
+			f, err := r.verify(claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := []Control{{"criterion 1", false, loop.ControlFails}}; !f.OK() || !slices.Equal(f.Controls, want) || !slices.Equal(f.Checkers, s.named) {
+				t.Errorf("%v, checked by %q, not %q; %+v", f.Controls, f.Checkers, s.named, f.Replays)
+			}
+			for _, name := range s.named { // the PM's word
+				claim.Included = append(claim.Included, Entry{name, "100644", r.git("rev-parse", claim.Commit+":"+name)})
+			}
+			if s.named != nil {
+				if f, err = r.verify(claim); err != nil || !f.OK() || len(f.Checkers) > 0 {
+					t.Errorf("after a word of the PM's: %q, %v", f.Checkers, err)
+				}
+			}
+		})
+	}
+}
