@@ -97,7 +97,11 @@ func (g *gatherer) gather(name string, kind prompt.Kind) (p *prompt.Prompt, orie
 	if d == nil {
 		return nil, "", diag.Hint(fmt.Errorf("COMMS.md has no directive %s", diag.Clean(name)), "git ward directive show shows those that there are")
 	}
-	p = &prompt.Prompt{Kind: kind, System: prompt.System(system, source), Directive: *d, Branch: "agent/" + d.Name(), Judged: true}
+	names, err := g.tree.Branches(g.ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	p = &prompt.Prompt{Kind: kind, System: prompt.System(system, source, d.Name(), names.ControlRef()), Directive: *d, Branch: "agent/" + d.Name(), Judged: true}
 	unit, err := g.unit(p)
 	if err != nil {
 		return nil, "", err

@@ -45,8 +45,6 @@ type entry struct {
 	Text      string `json:"text"`
 }
 
-var states = map[comms.State]string{comms.Open: "open", comms.Suspended: "suspended", comms.Closed: "closed"}
-
 // commsFile is COMMS.md of the working tree, or control's beside a project's.
 func (o *Options) commsFile(ctx context.Context) ([]byte, error) {
 	if _, err := os.Stat(filepath.Join(o.Box.Dir, ".git")); err != nil {
@@ -78,7 +76,7 @@ func readComms(data []byte, only string) commsOutput {
 		if !wanted(d.Name()) {
 			continue
 		}
-		v := directive{d.Name(), d.Title.Raw(), states[doc.State(d)], d.Hash(), d.Goal, []criterion{}}
+		v := directive{d.Name(), d.Title.Raw(), doc.State(d).String(), d.Hash(), d.Goal, []criterion{}}
 		for _, c := range d.Criteria {
 			v.Criteria = append(v.Criteria, criterion{c.Text, c.Command})
 		}

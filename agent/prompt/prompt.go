@@ -30,7 +30,7 @@ func Kinds() []Kind { return []Kind{Model, Program, Scout} }
 // Prompt is what one worker is told. What is empty is left out.
 type Prompt struct {
 	Kind      Kind
-	System    string // SYSTEM.md and COMMS.md (AGT-2); only a program's text holds it
+	System    string // SYSTEM.md and what concerns the directive of COMMS.md (AGT-2); only a program's text holds it
 	Directive comms.Directive
 	Branch    string // that is checked out, such as "agent/D-1"
 	Kept      bool   // the tree holds what the last worker had not committed
@@ -54,14 +54,15 @@ type Prompt struct {
 	Refusal      string // why the push of the work was refused
 }
 
-// System is what a model is told first (AGT-2). It puts a line end between SYSTEM.md and COMMS.md where SYSTEM.md lacks its
-// last one, or COMMS.md would lose its heading.
-func System(system, comms []byte) string {
+// System is what the worker of a directive is told first (AGT-2): SYSTEM.md, and of COMMS.md
+// what concerns the directive; the ref of the worker's clone has the rest. It puts a line end
+// between them where SYSTEM.md lacks its last one, or COMMS.md would lose its heading.
+func System(system, document []byte, directive, ref string) string {
 	s := string(system)
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		s += "\n"
 	}
-	return s + string(comms)
+	return s + comms.Excerpt(document, directive, ref)
 }
 
 // Criteria are the commands that decide, in the directive's order.

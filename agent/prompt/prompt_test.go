@@ -69,7 +69,7 @@ func TestSystem(t *testing.T) {
 		{"", "# COMMS\n", "# COMMS\n"},
 		{"a\r\n\xff", "b", "a\r\n\xff\nb"},
 	} {
-		if got := System([]byte(c.system), []byte(c.comms)); got != c.want {
+		if got := System([]byte(c.system), []byte(c.comms), "D-1", "refs/remotes/origin/main"); got != c.want {
 			t.Errorf("%q", got)
 		}
 	}

@@ -43,7 +43,7 @@ func (w *Work) Learn(ctx context.Context) (*Learnt, error) {
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	control, err := w.clone.resolve(ctx, w.clone.store.controlRef())
+	control, err := w.clone.resolve(ctx, w.clone.store.ControlRef())
 	if err != nil {
 		return nil, err
 	}

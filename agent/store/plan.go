@@ -49,7 +49,7 @@ func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (
 	if err := w.Restore(ctx, from); err != nil {
 		return "", err
 	}
-	control, err := w.clone.resolve(ctx, w.clone.store.controlRef())
+	control, err := w.clone.resolve(ctx, w.clone.store.ControlRef())
 	if err != nil {
 		return "", err
 	}

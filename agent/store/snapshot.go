@@ -13,7 +13,8 @@ import (
 
 // controlRef and projectRef are the control branch and the project's as the clones see
 // them (CTRL-1).
-func (s *Store) controlRef() string { return "refs/remotes/origin/" + s.Control.Branch }
+// ControlRef is where a clone has the control branch.
+func (s *Store) ControlRef() string { return "refs/remotes/origin/" + s.Control.Branch }
 
 func (s *Store) projectRef() string { return "refs/remotes/origin/" + s.Control.Project }
 
@@ -55,7 +56,7 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 	}
 	m := Snapshot{clone: c}
 	var err error
-	if m.Commit, err = s.tip(ctx, s.controlRef(), s.Control.Branch); err != nil {
+	if m.Commit, err = s.tip(ctx, s.ControlRef(), s.Control.Branch); err != nil {
 		return m, err
 	}
 	if m.Project = m.Commit; s.Control.Split() {

@@ -49,7 +49,7 @@ func (s *single) run(ctx context.Context, main store.Snapshot, source []byte) er
 }
 
 func (s *single) solver(ctx context.Context, main store.Snapshot, source []byte) (solver, error) {
-	system, err := systemPrompt(ctx, main, source)
+	system, err := s.deps.systemPrompt(ctx, main, source, s.directive.Name())
 	if err != nil {
 		return nil, err
 	}

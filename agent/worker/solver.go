@@ -40,7 +40,7 @@ type solvers struct {
 	directive comms.Directive
 	work      *store.Work
 	model     model.Model     // nil: a program works
-	system    string          // SYSTEM.md and COMMS.md (AGT-2)
+	system    string          // SYSTEM.md and what concerns the directive of COMMS.md (AGT-2)
 	guidance  string          // of an adopted project's own documents, likewise for a program
 	lessons   string          // of earlier directives, for a program; a model that converses is told by its orientation
 	words     func() []string // the PM's, on the unit as it stands; nil: none
@@ -132,8 +132,8 @@ func (f *solvers) tellPM(ctx context.Context, text string) error {
 // maxSystem bounds SYSTEM.md, in bytes; COMMS.md has a bound of its own.
 const maxSystem = 1 << 20
 
-// systemPrompt is SYSTEM.md of a snapshot, followed by COMMS.md.
-func systemPrompt(ctx context.Context, main store.Snapshot, source []byte) (string, error) {
+// systemPrompt is SYSTEM.md of a snapshot, followed by what concerns the directive of COMMS.md.
+func (d *deps) systemPrompt(ctx context.Context, main store.Snapshot, source []byte, directive string) (string, error) {
 	system, err := main.File(ctx, "SYSTEM.md", maxSystem)
-	return prompt.System(system, source), err
+	return prompt.System(system, source, directive, d.store.ControlRef()), err
 }

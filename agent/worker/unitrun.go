@@ -157,7 +157,7 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 	if err != nil {
 		return nil, err
 	}
-	system, err := systemPrompt(ctx, main, source)
+	system, err := d.systemPrompt(ctx, main, source, r.unit.directive.Name())
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,8 @@ const (
 	Closed          // another EXIT or DONE carries its present hash
 )
 
+func (s State) String() string { return [...]string{"open", "suspended", "closed"}[s] }
+
 // stateTable is the state of every version of a directive that a report names.
 type stateTable map[version]State
 
