@@ -41,7 +41,7 @@ func TestCancelled(t *testing.T) {
 	d.silent("cancelled")
 	d.await("the archive", func() bool { return d.last().State == uow.Archived })
 	report := d.comms()
-	gittest.InOrder(t, report, "Cancelled after 0 iterations: the PM ended it, not needed.", "Next: git ward directive edit D-1 (")
+	gittest.InOrder(t, report, " D-1 EXIT_CANCELLED\n", "Cancelled after 0 iterations: the PM ended it, not needed.", "Next: git ward directive edit D-1 (")
 	for _, not := range []string{"Blocked:", "FAILED", "without a report", "clarify"} {
 		if strings.Contains(report, not) {
 			t.Errorf("the report says %q:\n%s", not, report)

@@ -194,11 +194,14 @@ func (l *Loop) Late(ctx context.Context, d loop.Decision) (*loop.Report, error) 
 	if err := r.restore(ctx, r.evidence(ctx)); err != nil {
 		return nil, err
 	}
-	out, _, err := r.outcomes(ctx, loop.ExitBlocked, d)
+	status := loop.ExitBlocked
+	if l.Journal.Cancelled() != nil {
+		status = loop.ExitCancelled
+	}
+	out, _, err := r.outcomes(ctx, status, d)
 	if err != nil {
 		return nil, err
 	}
-	out.Cancelled = l.Journal.Cancelled() != nil
 	report := loop.NewReport(out)
 	return &report, nil
 }

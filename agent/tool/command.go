@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"git-ward/internal/process"
@@ -55,13 +56,23 @@ func (o *Outcome) Text() string { return o.output.text() }
 // OK reports whether the command ended by itself with exit 0.
 func (o *Outcome) OK() bool { return o.stopped == "" && o.status.OK() }
 
-// Killed reports whether a signal ended the command that was not the agent's.
-func (o *Outcome) Killed() bool { return o.stopped == "" && o.status.Killed() }
+// killed is the exit code of a shell whose last command was killed, and of a program that passes
+// the end of its child on, as they do: with the signal's number.
+const killed = 128 + int(syscall.SIGKILL)
+
+// Killed reports whether a signal ended the command, or what it ran for it, that was not the
+// agent's.
+func (o *Outcome) Killed() bool {
+	return o.stopped == "" && (o.status.Killed() || o.status.Code() == killed)
+}
 
 // End says how the command ended.
 func (o *Outcome) End() string {
 	if o.stopped != "" {
 		return "stopped: " + o.stopped
+	}
+	if o.Killed() && !o.status.Killed() {
+		return o.status.String() + ", for what it ran was killed"
 	}
 	return o.status.String()
 }

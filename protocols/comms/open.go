@@ -66,7 +66,7 @@ type State int
 // The states. Closed outweighs Suspended, whichever was reported last.
 const (
 	Open      State = iota
-	Suspended       // EXIT_BLOCKED or EXIT_NEED_INFO carries its present hash
+	Suspended       // EXIT_BLOCKED, EXIT_NEED_INFO or EXIT_CANCELLED carries its present hash
 	Closed          // another EXIT or DONE carries its present hash
 )
 

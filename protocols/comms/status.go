@@ -5,7 +5,7 @@ import "slices"
 // Status is the last word of a report's heading (COMMS-1).
 type Status string
 
-// The statuses. The five EXIT_* are the ends of the bounded loop (LOOP-1); DONE
+// The statuses. EXIT_* are the ends of the bounded loop (LOOP-1), and its end by the PM; DONE
 // ends work that needed no loop.
 const (
 	ExitConverged      Status = "EXIT_CONVERGED"
@@ -13,6 +13,7 @@ const (
 	ExitBudgetExceeded Status = "EXIT_BUDGET_EXCEEDED"
 	ExitBlocked        Status = "EXIT_BLOCKED"
 	ExitNeedInfo       Status = "EXIT_NEED_INFO"
+	ExitCancelled      Status = "EXIT_CANCELLED"
 	Done               Status = "DONE"
 	Info               Status = "INFO"
 	Fallback           Status = "FALLBACK"
@@ -21,7 +22,7 @@ const (
 )
 
 var statuses = []Status{
-	ExitConverged, ExitDiverged, ExitBudgetExceeded, ExitBlocked, ExitNeedInfo,
+	ExitConverged, ExitDiverged, ExitBudgetExceeded, ExitBlocked, ExitNeedInfo, ExitCancelled,
 	Done, Info, Fallback, Rollback, Guard,
 }
 
@@ -39,7 +40,9 @@ func (s Status) Closes() bool {
 
 // Suspends reports whether such a report puts the directive aside until the PM
 // answers (COMMS-3).
-func (s Status) Suspends() bool { return s == ExitBlocked || s == ExitNeedInfo }
+func (s Status) Suspends() bool {
+	return s == ExitBlocked || s == ExitNeedInfo || s == ExitCancelled
+}
 
 // final reports whether COMMS-4 counts s among "EXIT or DONE".
 func (s Status) final() bool { return s.Closes() || s.Suspends() }
@@ -61,6 +64,7 @@ var statusWords = map[Status]string{
 	ExitBudgetExceeded: "stopped: the budget is spent",
 	ExitBlocked:        "blocked",
 	ExitNeedInfo:       "needs an answer",
+	ExitCancelled:      "cancelled",
 	Done:               "done",
 	Info:               "a word",
 	Fallback:           "the program before is used again",

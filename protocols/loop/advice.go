@@ -16,6 +16,7 @@ type Cause string
 // The causes.
 const (
 	Proved      Cause = "proved"       // a verdict proves the work
+	AlreadyTrue Cause = "already_true" // a verdict proves the project as it is
 	WithChanges Cause = "with_changes" // it does, and the claim has more than work
 	Doubted     Cause = "doubted"      // it does, and it names what speaks against that
 	NotTaken    Cause = "not_included" // it passes only by the PM's word
@@ -48,12 +49,14 @@ func (a Advice) String() string { return a.Type + " (" + a.Why + ")" }
 func (o Outcomes) cause() Cause {
 	v := o.Verdict
 	switch {
-	case o.Cancelled:
+	case o.Status == ExitCancelled:
 		return Cancelled
 	case o.Status == ExitConverged && o.Last != nil && len(o.Last.Left) > 0:
 		return WithChanges
 	case o.Status == ExitConverged && v != nil && len(v.Against()) > 0:
 		return Doubted
+	case o.Status == ExitConverged && v != nil && v.Unchanged:
+		return AlreadyTrue
 	case o.Status == ExitConverged:
 		return Proved
 	case o.Decision.Reason == NotIncluded:
@@ -104,6 +107,9 @@ var advise = map[Cause][]Advice{
 	Proved: {
 		{"git ward review {d}", "shows it"},
 		{"git ward take {d}", "takes it"},
+	},
+	AlreadyTrue: {
+		{"git ward review {d}", "shows what held; nothing was changed, so there is nothing to take"},
 	},
 	WithChanges: {
 		{"git ward review {d}", "shows it, with what is no work first: {what}"},

@@ -42,6 +42,10 @@ const (
 	ExitNeedInfo       Status = "EXIT_NEED_INFO"
 )
 
+// ExitCancelled is the end of a loop that the PM's `git ward uow cancel` ended from outside: no
+// state of the machine, which he stops in whatever state it is.
+const ExitCancelled Status = "EXIT_CANCELLED"
+
 // Statuses lists the exits.
 func Statuses() []Status {
 	return []Status{ExitConverged, ExitDiverged, ExitBudgetExceeded, ExitBlocked, ExitNeedInfo}

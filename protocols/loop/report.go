@@ -97,7 +97,6 @@ type Outcomes struct {
 	Diagnosis   string // of the Skeptic, on divergence
 	Failed      string // what ran and failed, on a block, or when the budget was spent amid an iteration
 	Over        string // see Findings
-	Cancelled   bool   // by the PM, before the loop came to an end of its own
 	Refused     string // what became of work that the remote refused; "" where it refused none
 	Limit       string // what sets what Over says, a key of the directive's or a setting; "" where nobody knows
 	Lessons     string
@@ -126,7 +125,7 @@ func NewReport(o Outcomes) Report {
 		r.diverged(o)
 	case ExitBudgetExceeded:
 		r.exceeded(o)
-	case ExitBlocked:
+	case ExitBlocked, ExitCancelled:
 		r.blocked(o, directive)
 	case ExitNeedInfo:
 		r.Missing = append([]string{}, o.Missing...)
@@ -200,7 +199,7 @@ func (r Report) Check() []string {
 			list = append(list, fmt.Sprintf("%s needs %q", r.Status, member))
 		}
 	}
-	need(slices.Contains(Statuses(), r.Status), "status")
+	need(r.Status == ExitCancelled || slices.Contains(Statuses(), r.Status), "status")
 	need(r.StopReason != "", "stop_reason")
 	need(r.Goal != "" || r.Status == ExitNeedInfo, "goal")
 	need(r.LearningsFinalPath != "", "AGENTS_md_final_path")
@@ -226,7 +225,7 @@ func (r Report) Check() []string {
 		need(r.Best != nil, "best_result_achieved")
 		// A null that was read back is nil here; the schema sees that the member stands.
 		need(r.Final != nil || len(r.History) == 0 || r.History[len(r.History)-1].IsNull(), "final_residual_decimal_string")
-	case ExitBlocked:
+	case ExitBlocked, ExitCancelled:
 		need(r.LastState != "", "last_known_state")
 		need(r.Failed != "", "what_ran_and_failed")
 		need(len(r.NextActions) > 0, "next_actions")
@@ -246,14 +245,16 @@ func (r Report) Outcome() string {
 		if r.Certificate != nil && r.Certificate.Type == Exact {
 			what = "every criterion is met"
 		}
+		if r.Cause == AlreadyTrue {
+			return fmt.Sprintf("Already true: %s on the project as it is, and nothing was changed (%s, %s).", what, r.lane(), RungWords(r.RungAchieved))
+		}
 		return fmt.Sprintf("Done: %s after %s (%s, %s).", what, after, r.lane(), RungWords(r.RungAchieved))
 	case ExitNeedInfo:
 		if r.StopReason == NotIncluded {
 			return "Nobody but you can say whether this is done: its claim needs your word on " + some(r.Missing) + "."
 		}
 		return fmt.Sprintf("Not begun: the directive does not say how I can tell that it is done (%s). The question below `## Questions` says what to write.", strings.Join(r.Missing, ", "))
-	}
-	if r.Cause == Cancelled {
+	case ExitCancelled:
 		return fmt.Sprintf("Cancelled after %s: %s.", after, r.Failed)
 	}
 	if words, known := stopped[r.Cause]; known { // the verdict saw why, and how the loop ended follows from it

@@ -119,6 +119,7 @@ func TestExits(t *testing.T) {
 	}
 	for status, d := range map[loop.Status]loop.Decision{
 		loop.ExitDiverged:       {Event: loop.Diverged3, Reason: loop.SilentDivergence},
+		loop.ExitCancelled:      {Event: loop.InvariantBroken, Reason: loop.InvariantViolation, Words: "the PM ended it"},
 		loop.ExitBudgetExceeded: {Event: loop.BudgetExhausted, Reason: loop.MaxIters},
 		loop.ExitBlocked:        {Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: "STOP"},
 		loop.ExitNeedInfo:       {Event: loop.NullDetected, Reason: loop.NullInput},

@@ -72,7 +72,7 @@ func TestCancelledAtItsQuestion(t *testing.T) {
 	h.Run(h.Work, "git-ward", "uow", "cancel", "--reason", "OUT_OF_SCOPE", "D-1.1")
 	log := h.launch()
 	h.Git("fetch", "--quiet")
-	if _, text := h.report(); !strings.Contains(text, "Cancelled after 0 iterations: the PM ended it, out of scope.") || strings.Contains(text, "Not begun") {
+	if status, text := h.report(); status != "EXIT_CANCELLED" || !strings.Contains(text, "Cancelled after 0 iterations: the PM ended it, out of scope.") || strings.Contains(text, "Not begun") {
 		t.Errorf("%s\n%s\n%s", text, h.journal(), log)
 	}
 	if journal := h.journal(); !strings.HasSuffix(journal, "archive ARCHIVED ANALYSIS_DONE\n") {
