@@ -75,3 +75,23 @@ func mentions(t *testing.T, name string, re *regexp.Regexp) (all []string) {
 	}
 	return all
 }
+
+// TestSentencesNameVerbs: each command that the table of what waits names is one that git ward
+// takes, with its options.
+func TestSentencesNameVerbs(t *testing.T) {
+	tier.First(t, "it builds git-ward")
+	bin, err := gittest.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := mentions(t, "../protocols/uow/testdata/sentences.txt", regexp.MustCompile(`(?m): git ward (.*)$`))
+	if len(list) < 15 {
+		t.Errorf("only %d commands were found", len(list))
+	}
+	for _, command := range list {
+		args := slices.DeleteFunc(strings.Fields(command), func(word string) bool { return strings.HasPrefix(word, "D-1") })
+		if out, err := exec.Command(filepath.Join(bin, "git-ward"), append(args, "-h")...).CombinedOutput(); err != nil {
+			t.Errorf("git ward %s: %v: %s", command, err, out)
+		}
+	}
+}

@@ -48,7 +48,7 @@ func TestRecorded(t *testing.T) {
 	launch()
 	p.Git("pull", "-q", "--rebase")
 	// Its text does not say what is work: a word of the PM's does.
-	gittest.InOrder(t, p.Run(p.Work, "git-ward", "include", "D-2"), "D-2 includes 3 paths", "D-2.1: at work, iteration 3")
+	gittest.InOrder(t, p.Run(p.Work, "git-ward", "include", "D-2"), "D-2 includes 3 paths", "D-2.1: begun, iteration 3")
 	launch()
 	if out := p.Run(p.Work, "git-ward", "uow", "show", "--bare", p.Bare, "D-2.1"); !strings.Contains(out, "complete") {
 		t.Error(out)

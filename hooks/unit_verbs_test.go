@@ -45,7 +45,7 @@ func TestPilot(t *testing.T) {
 	b.uow("D-1.1: paused", "pause", "--reason", "COST_REVIEW", "-m", "let me look first", "D-1.1")
 	b.uow("! approve does not lead anywhere", "approve", "--reason", "APPROVED", "D-1.1")
 	b.uow("paused: git ward uow resume D-1.1", "list")
-	b.uow("D-1.1: at work", "resume", "--reason", "HOLD_LIFTED", "D-1.1")
+	b.uow("D-1.1: begun", "resume", "--reason", "HOLD_LIFTED", "D-1.1")
 	b.catchUp("D-1.1")
 	b.step("D-1.1", byAgent(uow.Iterate))
 	work := b.work("one")
@@ -55,7 +55,7 @@ func TestPilot(t *testing.T) {
 	b.step("D-1.1", lock)
 	b.uow("! give the text by -m", "clarify", "--reason", "CLARIFIED", "D-1.1")
 	b.uow("! a clarification needs words", "clarify", "-m", " ", "D-1.1")
-	b.uow("D-1.1: at work", "clarify", "--reason", "CLARIFIED", "-m", "the file is called hello", "D-1.1")
+	b.uow("D-1.1: begun", "clarify", "--reason", "CLARIFIED", "-m", "the file is called hello", "D-1.1")
 	b.catchUp("D-1.1")
 	if r := b.last[uow.RefPrefix+"D-1.1"]; r.Interactions != 0 || r.Note != "the file is called hello" {
 		t.Errorf("%+v", r)
@@ -66,7 +66,7 @@ func TestPilot(t *testing.T) {
 	}
 	b.step("D-1.1", lock)
 	b.uow("! 3 retries are spent", "retry", "--reason", "RETRY_NOW", "D-1.1")
-	b.uow("D-1.1: at work", "retry", "--waive", "--reason", "CAUSE_GONE", "D-1.1")
+	b.uow("D-1.1: begun", "retry", "--waive", "--reason", "CAUSE_GONE", "D-1.1")
 	b.catchUp("D-1.1")
 	b.step("D-1.1", lock)
 	b.uow("a dead letter", "retry", "--waive", "--deny", "--reason", "NOT_WORTH_IT", "D-1.1")
@@ -113,7 +113,7 @@ func TestPulse(t *testing.T) {
 	forged.Budget.Spent.Iterations++
 	forged.Budget.Spent.Pushes++
 	b.refused("D-1.1", &forged, true, "uow/pulse: 2 interactions without a sign of the PM, and the policy wants one every 2")
-	b.uow("D-1.1: at work", "resume", "--pulse", "--reason", "PULSE_APPROVED", "D-1.1")
+	b.uow("D-1.1: begun", "resume", "--pulse", "--reason", "PULSE_APPROVED", "D-1.1")
 
 	// This agent has not seen the heartbeat: its step is a lost race.
 	old := b.tips[uow.RefPrefix+"D-1.1"]
@@ -145,7 +145,7 @@ func TestStatus(t *testing.T) {
 		b.verdict("D-1.1", work, "podman", met)
 	}
 	out := b.Run(b.Work, "git-ward", "status", "--bare", b.Bare)
-	for _, want := range []string{"nothing runs on", "D-1.1: at work, iteration 2, 0 of 2 iterations left", "left: 0 iterations, 2 claims", "iterations 0..1", "last verdict: proved: every criterion is met"} {
+	for _, want := range []string{"nothing runs on", "D-1.1: begun, iteration 2, 0 of 2 iterations left", "left: 0 iterations, 2 claims", "iterations 0..1", "last verdict: proved: every criterion is met"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -183,22 +183,22 @@ func TestWaysOut(t *testing.T) {
 	b.uow("! possible now: git ward uow clarify "+id+", git ward uow retry "+id+", git ward uow retry --waive "+id+", git ward uow pause "+id+", git ward uow cancel "+id, "approve", id)
 	b.uow(id+": paused", "pause", id)
 	b.uow(id+": paused", "clarify", "-m", "while you wait", id)
-	b.uow(id+": at work", "resume", id)
-	b.uow(id+": at work", "clarify", "-m", "while you work", id)
+	b.uow(id+": begun", "resume", id)
+	b.uow(id+": begun", "clarify", "-m", "while you work", id)
 	b.catchUp(id)
 	b.step(id, lock)
 	b.uow(id+": failed", "cancel", "-m", "enough", id)
 
 	id = next(uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.Question, Note: "which parser?"})
 	b.uow("! which a heartbeat does not answer", "resume", "--pulse", id)
-	b.uow("waits for you, it asks you something: git ward uow approve "+id, "show", id)
-	b.uow(id+": at work", "clarify", "-m", "the second", id)
+	b.uow("waits for you, it has a question: git ward uow approve "+id, "show", id)
+	b.uow(id+": begun", "clarify", "-m", "the second", id)
 	b.catchUp(id)
 	b.step(id, uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.PulseIsDue})
-	b.uow(id+": at work", "resume", "--pulse", id)
+	b.uow(id+": begun", "resume", "--pulse", id)
 	b.catchUp(id)
 	b.step(id, uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
-	b.uow("it is a dead letter; your last word on it: git ward uow cancel --failed "+id, "list")
+	b.uow("it was given up, and nothing but your confirmation closes it: git ward uow cancel --failed "+id, "list")
 	b.uow(id+": failed", "confirm", id)
 
 	id = next(uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})

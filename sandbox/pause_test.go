@@ -178,7 +178,7 @@ func TestStory05Stop(t *testing.T) {
 	d.push("stop")
 	d.silent("scratch/STOP")
 	d.await("STOPPED", func() bool { return d.last().ReasonCode == uow.Stopped })
-	if out := d.uow("list"); !strings.Contains(out, "blocked") || !strings.Contains(out, "the file scratch/STOP is there, and when it is gone it goes on by itself: git pull --rebase && git rm scratch/STOP") {
+	if out := d.uow("list"); !strings.Contains(out, "blocked") || !strings.Contains(out, "the file scratch/STOP stops it, and it goes on by itself once that is removed: git pull --rebase && git rm scratch/STOP") {
 		t.Error(out)
 	}
 	d.letFree()

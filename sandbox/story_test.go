@@ -126,7 +126,7 @@ func TestStory03(t *testing.T) {
 	tier.Full(t, "launches of seconds")
 	s := newStory(t)
 	s.tell("edit D-1 budget\nrun")
-	s.ends("D-1", comms.ExitBudgetExceeded, "MAX_ITERS", "- not met (exit 1): never", "Next: git ward directive edit D-1 (raises max_iterations")
+	s.ends("D-1", comms.ExitBudgetExceeded, "the budget is spent after", "- not met (exit 1): never", "Next: git ward directive edit D-1 (raises max_iterations")
 	s.tell("edit D-1 slow\nrun at 3: edit D-3 good")
 	s.ends("D-1", comms.ExitConverged)
 	s.ends("D-3", comms.ExitConverged)

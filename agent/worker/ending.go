@@ -289,7 +289,7 @@ func (r *unitRun) afterwards(ctx context.Context) error {
 func (r *unitRun) late(ctx context.Context) (*loop.Report, error) {
 	last := r.unit.last()
 	d := loop.Decision{Event: loop.InvariantBroken, Reason: loop.InvariantViolation,
-		Words: fmt.Sprintf("the unit %s ended %s (%s) without a report", last.ID, last.State, last.ReasonCode)}
+		Words: fmt.Sprintf("the unit %s ended without a report (%s)", last.ID, cmp.Or(last.ReasonCode.Words(), last.Words()))}
 	if by := r.unit.journal.Cancelled(); by != nil {
 		d.Words = "the PM ended it"
 		if why := cmp.Or(by.ReasonCode.Words(), by.Note); why != "" {

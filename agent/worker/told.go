@@ -106,11 +106,14 @@ func (r *unitRun) models() string {
 
 // cost is what the unit's directive took: the journal's counts, the loop's own, and what
 // the gateway was asked for, which knows tokens and money.
-func (r *unitRun) cost(ctx context.Context, report *loop.Report) review.Cost {
+func (r *unitRun) cost(ctx context.Context, report *loop.Report) (cost review.Cost) {
 	last := r.unit.last()
 	seconds, calls := int64(report.Seconds), last.Interactions
-	cost := review.Cost{Iterations: last.Budget.Spent.Iterations, Allowed: last.Budget.Total.Iterations, Claims: last.Budget.Spent.Claims, Seconds: &seconds, ToolCalls: &calls}
+	cost = review.Cost{Iterations: last.Budget.Spent.Iterations, Allowed: last.Budget.Total.Iterations, Claims: last.Budget.Spent.Claims, Seconds: &seconds, ToolCalls: &calls}
 	cost.Bound(r.unit.directive.Options)
+	if m := report.Model; m != nil {
+		defer func() { cost.Count(m.Input + m.Output) }()
+	}
 	base := r.models()
 	if base == "" {
 		return cost
@@ -118,7 +121,8 @@ func (r *unitRun) cost(ctx context.Context, report *loop.Report) review.Cost {
 	used, err := gateway.ReadCost(ctx, base, r.unit.directive.Name())
 	r.lacks("cost", err)
 	if err == nil && used.Tokens != nil {
-		cost.Tokens, cost.Money, cost.Estimated, cost.Prices = used.Tokens, &used.Money, used.Estimated, used.Prices
+		cost.Tokens, cost.CountedBy = used.Tokens, review.ByGateway
+		cost.Money, cost.Estimated, cost.Prices = &used.Money, used.Estimated, used.Prices
 	}
 	return cost
 }

@@ -233,8 +233,8 @@ func (l *looked) waiting(w io.Writer) {
 		if one.Or != "" {
 			fmt.Fprintf(w, "    or: %s\n", l.command(one.Or))
 		}
-		if one.Words != "" && (one.Kind == view.Question || one.Kind == view.Blocked) {
-			fmt.Fprintf(w, "    it says: %s\n", diag.Cut(one.Words.String(), 300))
+		if one.Words != "" && (one.Kind == view.Question || one.Kind == view.Blocked || one.Kind == view.Incident) {
+			fmt.Fprintf(w, "    it says: %s\n", diag.Cut(one.Words.OneLine(), 300))
 		}
 	}
 }

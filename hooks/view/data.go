@@ -110,6 +110,7 @@ type Line struct {
 // Spent is what a directive cost so far. What nobody counted is null, never 0.
 type Spent struct {
 	Tokens     *int64  `json:"tokens"`
+	CountedBy  string  `json:"counted_by"` // who counted the tokens: the gateway, or the agent where nobody else did
 	Estimated  *int64  `json:"estimated_calls"`
 	Money      *string `json:"money"`      // a decimal, of dollars
 	Prices     string  `json:"prices"`     // day of the price table; "" where nobody says

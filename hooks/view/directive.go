@@ -79,7 +79,24 @@ func (s *Source) fill(ctx context.Context, r *git.Reader, d *Directive) error {
 		}
 		d.Units = append(d.Units, u)
 	}
+	d.counted()
 	return nil
+}
+
+// counted takes the agent's own count of tokens where the gateway's is not here, as in a clone.
+func (d *Directive) counted() {
+	var sum int64
+	for _, u := range d.Units {
+		for _, c := range slices.Backward(u.Costs) {
+			if c.Y != nil {
+				sum += int64(*c.Y)
+				break
+			}
+		}
+	}
+	if d.Spent.Tokens == nil && sum > 0 {
+		d.Spent.Tokens, d.Spent.CountedBy = &sum, review.ByAgent
+	}
 }
 
 // reports are COMMS.md's reports and questions on a directive, the newest of them.
@@ -87,7 +104,7 @@ func reports(doc *comms.Document, name string) (said, asked []Report) {
 	said, asked = []Report{}, []Report{}
 	for _, r := range doc.Reports {
 		if r.Directive == name {
-			said = append(said, Report{r.Name(), r.Time, string(r.Status), r.Status.Words(), diag.Untrusted(r.Text)})
+			said = append(said, Report{r.Name(), r.Time, string(r.Status), r.Status.Words(), diag.Untrusted(r.Said())})
 		}
 	}
 	for _, q := range doc.Questions {
@@ -228,7 +245,7 @@ func costs(r *git.Reader, id uow.ID) ([]Point, error) {
 			return list, err
 		}
 		var log loop.BudgetLog
-		point := Point{X: n + 1, Label: "tokens unknown"}
+		point := Point{X: n + 1, Label: "not counted"}
 		if data != nil && json.Unmarshal(data, &log) == nil {
 			if m := iterationUse(log); m != nil {
 				sum += float64(m.Input + m.Output)

@@ -78,7 +78,9 @@ func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (
 	run := s.running()
 	for _, p := range s.refs.positions {
 		line := s.line(p, run)
-		line.Worker = o.worker(p.Name)
+		if line.Worker = o.worker(p.Name); s.bare {
+			line.turn()
+		}
 		o.Directives = append(o.Directives, line)
 		o.Waiting = append(o.Waiting, waits(p, line, s.refs.broken[p.Name])...)
 	}
@@ -159,7 +161,7 @@ func (s *Source) line(p review.Position, run running) Line {
 	}
 	if cost, ok := run.costs[p.Name]; ok {
 		line.Spent.Tokens, line.Spent.Money, line.Spent.Estimated = &cost.Tokens, &cost.Money, &cost.Estimated
-		line.Spent.Prices = config.PricesOf(s.settings.Prices)
+		line.Spent.CountedBy, line.Spent.Prices = review.ByGateway, config.PricesOf(s.settings.Prices)
 	}
 	return line
 }
@@ -281,19 +283,28 @@ func sortPoints(list []Point) {
 	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.X, b.X), a.Time.Compare(b.Time)) })
 }
 
-// Words is what was spent, for people: what nobody counted is unknown.
-func (c Spent) Words() string {
-	words := fmt.Sprintf("%d of %s", c.Iterations, diag.Count(c.Allowed, "iteration"))
-	if c.Allowed == 0 {
-		words = "nothing begun"
+// turn says of a directive that was begun whether somebody has its lease, or it is queued: the
+// leases are the host's, and a clone has none.
+func (l *Line) turn() {
+	switch {
+	case l.State != review.Working || l.Waits.Cause != uow.WasBegun && l.Waits.Cause != uow.NotBegun:
+		return
+	case l.Worker != nil && l.Worker.Live:
+		l.Waits = uow.IsAtWork.Waiting(l.Directive, l.Unit, "")
+	default:
+		l.Words, l.Waits = "queued", uow.NobodyAtIt.Waiting(l.Directive, l.Unit, "")
 	}
-	tokens, money := "tokens unknown", "money unknown"
-	if c.Tokens != nil {
-		tokens = diag.Count(*c.Tokens, "token")
-	}
-	if c.Money != nil {
-		money = "$" + *c.Money
-	}
-	allowed, paid := c.Of()
-	return words + ", " + tokens + allowed + ", " + money + paid
+	l.WaitsWords = l.Standing.WaitsWords()
 }
+
+// Cost is what was spent, as every list and page shows it.
+func (c Spent) Cost() review.Cost {
+	cost := review.Cost{Iterations: c.Iterations, Allowed: c.Allowed, Tokens: c.Tokens, CountedBy: c.CountedBy, Money: c.Money, Prices: c.Prices, Limits: c.Limits}
+	if c.Estimated != nil {
+		cost.Estimated = *c.Estimated
+	}
+	return cost
+}
+
+// Words is what was spent, for people.
+func (c Spent) Words() string { return c.Cost().Words() }

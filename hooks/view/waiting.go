@@ -20,8 +20,9 @@ func waits(p review.Position, line Line, broken error) []Waiting {
 	w := Waiting{For: said.For, Directive: p.Name, Unit: line.Unit, Title: line.Title, What: said.Why, Command: said.Command, Or: line.Or, Since: line.Updated}
 	switch {
 	case broken != nil:
-		w.Kind, w.For, w.What, w.Command = Incident, uow.ForYou, "the journal of its unit cannot be read: "+diag.Clean(broken.Error()), "git ward fsck"
-		w.Key = p.Name + " broken"
+		lost := uow.JournalBroken.Waiting(p.Name, line.Unit, "")
+		w.Kind, w.For, w.What, w.Command, w.Or = Incident, lost.For, lost.Why, lost.Command, ""
+		w.Key, w.Words = p.Name+" broken", diag.Untrusted(broken.Error())
 	case said.For != uow.ForYou && said.For != uow.ForCause:
 		return nil
 	case line.State == review.Ready:
@@ -34,7 +35,7 @@ func waits(p review.Position, line Line, broken error) []Waiting {
 		w.Kind = Question
 		w.Key = p.Name + " question " + reportName(p)
 		if p.Report != nil {
-			w.Words = diag.Untrusted(p.Report.Text)
+			w.Words = diag.Untrusted(p.Report.Said())
 		}
 	default:
 		w.unit(p)
@@ -48,7 +49,7 @@ func (w *Waiting) unit(p review.Position) {
 	w.Kind = unitKind(r, w.For)
 	w.Words, w.Since = diag.Untrusted(r.Note), parse(r.Time)
 	if w.Words == "" && w.Kind == Blocked && p.Report != nil && !p.Report.Time.Before(w.Since) {
-		w.Words = diag.Untrusted(p.Report.Text) // by what, in the agent's words
+		w.Words = diag.Untrusted(p.Report.Said()) // by what, in the agent's words
 	}
 	w.Key = r.ID + " " + string(r.State) + " " + r.Hash
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
@@ -79,6 +80,57 @@ func TestOnHost(t *testing.T) {
 	} {
 		if got := OnHost(command, "/srv/a b.git"); got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+}
+
+// What a blocked unit says is the report's own words: no hash of its directive stands before
+// them.
+func TestWaitsInWords(t *testing.T) {
+	doc, _ := comms.Parse([]byte(text))
+	d := doc.Directive("D-1")
+	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	report := &comms.Report{ID: 1, Time: at, Directive: "D-1", Status: comms.ExitBlocked, Text: "Directive: " + d.Hash() + "\n\nThe agent says:\n\n    No parser is here."}
+	r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: d.Hash(), State: uow.ZombiedSoft, ReasonCode: "LOOP_BLOCKED", Policy: uow.DefaultPolicy(), Time: at.Format(time.RFC3339)}
+	for name, p := range map[string]review.Position{
+		"a unit":  {Name: "D-1", Directive: d, Unit: r, Report: report, Reported: comms.Suspended},
+		"no unit": {Name: "D-1", Directive: d, Report: report, Reported: comms.Suspended},
+	} {
+		list := waits(p, (&Source{}).line(p, running{}), nil)
+		if len(list) != 1 {
+			t.Fatalf("%s: %+v", name, list)
+		}
+		if words := list[0].Words.OneLine(); words != "The agent says: No parser is here." {
+			t.Errorf("%s: it says %q", name, words)
+		}
+	}
+}
+
+// TestQueued: what was begun is at work only where somebody holds its lease.
+func TestQueued(t *testing.T) {
+	doc, _ := comms.Parse([]byte(text))
+	d := doc.Directive("D-1")
+	for name, test := range map[string]struct {
+		state  uow.State
+		worker *Worker
+		words  string
+		cause  uow.Cause
+	}{
+		"a live lease":  {uow.Active, &Worker{Live: true}, "in progress", uow.IsAtWork},
+		"no lease":      {uow.Active, nil, "queued", uow.NobodyAtIt},
+		"one that died": {uow.Active, &Worker{}, "queued", uow.NobodyAtIt},
+		"opened only":   {uow.Pending, nil, "queued", uow.NobodyAtIt},
+		"paused":        {uow.Paused, nil, "waiting for you", uow.PausedByPM},
+	} {
+		r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: d.Hash(), State: test.state, Policy: uow.DefaultPolicy()}
+		line := (&Source{}).line(review.Position{Name: "D-1", Directive: d, Unit: r}, running{})
+		if strings.Contains(line.WaitsWords, "at work") {
+			t.Errorf("%s: a journal alone cannot say %q", name, line.WaitsWords)
+		}
+		line.Worker = test.worker
+		line.turn()
+		if line.Words != test.words || line.Waits.Cause != test.cause || !strings.HasPrefix(line.WaitsWords, line.Waits.String()) {
+			t.Errorf("%s: %s, %q, %q", name, line.Words, line.Waits.Cause, line.WaitsWords)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package diag
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -17,4 +18,13 @@ func Count[N int | int64](n N, thing string) string {
 		}
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// Number is a number with its thousands apart.
+func Number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }

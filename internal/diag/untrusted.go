@@ -3,6 +3,7 @@ package diag
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Untrusted is text that an agent or a repository wrote. However it is printed, in a
@@ -17,6 +18,13 @@ func (u Untrusted) Raw() string { return string(u) }
 
 // String is the text cleaned, line ends too.
 func (u Untrusted) String() string { return Clean(string(u)) }
+
+// OneLine is a text as one line for people, cleaned: where it has line ends or tabs, a space
+// stands, and no escape.
+func OneLine(text string) string { return Clean(strings.Join(strings.Fields(text), " ")) }
+
+// OneLine is the text as one line for people.
+func (u Untrusted) OneLine() string { return OneLine(string(u)) }
 
 // Lines is the text cleaned, in its lines.
 func (u Untrusted) Lines() string { return CleanLines(string(u)) }

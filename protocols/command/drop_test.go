@@ -24,7 +24,7 @@ func TestDrop(t *testing.T) {
 	if out := ward(t, p, 0, "drop", "D-2"); out != "D-2 say bye was dropped already\n" || tip(p, "main") != main {
 		t.Errorf("%s", out)
 	}
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: dropped; proved (EXACT): ", "\nnext: git ward directive edit D-2 (opens it again)\n")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: dropped; proved: ", "\nnext: git ward directive edit D-2 (opens it again)\n")
 	gittest.InOrder(t, ward(t, p, 1, "take", "D-2"), "D-2 was dropped\n")
 	gittest.InOrder(t, ward(t, p, 2, "uow", "fork", "D-2.1"), "D-2 was dropped, so that nobody works on this text\n")
 	ward(t, p, 0, "directive", "edit", "-m", "say bye\n\nAnother way.\n\n- [ ] it says bye (`true`)", "D-2")

@@ -220,12 +220,7 @@ func (c *comparer) said(p review.Position, commit string) ([]review.Said, error)
 		return nil, err
 	}
 	if p.Report != nil && !p.Report.Dropped() {
-		text := p.Report.Text
-		if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Directive:") {
-			text = strings.TrimLeft(rest, "\n")
-		}
-		text = comms.Unlaid(text)
-		list = append(list, review.Said{Where: p.Report.Name() + " " + string(p.Report.Status), Text: diag.Untrusted(text)})
+		list = append(list, review.Said{Where: p.Report.Name() + " " + string(p.Report.Status), Text: diag.Untrusted(p.Report.Said())})
 	}
 	if commit == "" {
 		return list, nil
@@ -294,11 +289,19 @@ func (c *comparer) cost(p review.Position) (cost review.Cost, err error) {
 	if used, ok := c.used(rev, p.Name); ok {
 		calls, seconds := int64(used.ToolCalls), int64(used.Seconds)
 		cost.ToolCalls, cost.Seconds = &calls, &seconds
+		if err := c.metered(&cost, p.Name); err != nil {
+			return cost, err
+		}
+		if used.Model != nil {
+			cost.Count(used.Model.Input + used.Model.Output)
+		}
+	} else if err := c.metered(&cost, p.Name); err != nil {
+		return cost, err
 	}
 	if p.Directive != nil {
 		cost.Bound(p.Directive.Options)
 	}
-	return cost, c.metered(&cost, p.Name)
+	return cost, nil
 }
 
 // used is what the loop counted itself; a log that is not there, or broken, counts
@@ -322,7 +325,7 @@ func (c *comparer) metered(cost *review.Cost, directive string) error {
 	}
 	costs, err := runstate.Costs(c.repo.Dir)
 	if used, ok := costs[directive]; ok {
-		cost.Tokens, cost.Money, cost.Estimated = &used.Tokens, &used.Money, used.Estimated
+		cost.Tokens, cost.CountedBy, cost.Money, cost.Estimated = &used.Tokens, review.ByGateway, &used.Money, used.Estimated
 		cost.Prices = config.PricesOf(c.settings.Prices)
 	}
 	return err

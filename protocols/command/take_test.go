@@ -119,7 +119,7 @@ func TestTakeRefused(t *testing.T) {
 	line := strings.Replace(note[:strings.IndexByte(note, '\n')], `"verdict":"EXACT"`, `"verdict":"NONE"`, 1)
 	p.Run(p.Bare, "git", "notes", "--ref=certificates", "append", "-m", line, claimed)
 	refuse("is NONE: ", "D-1")
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), "D-1 greet the user: ended without proof; it was reported as done; not proved (NONE): ")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), "D-1 greet the user: ended without proof; it was reported as done; not proved: ")
 }
 
 // Working trees: what is dirty, elsewhere or ahead is left alone, and told so.

@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"strings"
 	"time"
 
 	"git-ward/internal/diag"
@@ -74,6 +75,16 @@ type Report struct {
 
 // Name is the report's id as people write it: "R-1".
 func (r Report) Name() string { return name('R', r.ID) }
+
+// Said is what the report says to a person: without the line that names the hash of the
+// directive, and without what lays it out for Markdown.
+func (r Report) Said() string {
+	text := r.Text
+	if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Directive: ") {
+		text = strings.TrimLeft(rest, "\n")
+	}
+	return Unlaid(text)
+}
 
 // Question is one question or suggestion of the agent.
 type Question struct {

@@ -267,9 +267,9 @@ func (r Report) Outcome() string {
 	case ExitDiverged:
 		return fmt.Sprintf("Stopped: the residual grew three times in a row, from iteration %d on. %s", deref(r.DivergenceStart), r.Diagnosis)
 	case ExitBudgetExceeded:
-		return fmt.Sprintf("Stopped: the budget is spent after %s (%s): %s.", after, r.StopReason, r.NotConverged)
+		return fmt.Sprintf("Stopped: the budget is spent after %s: %s.", after, r.NotConverged)
 	}
-	return fmt.Sprintf("Blocked: %s (%s at %s).", strings.TrimSuffix(r.Failed, "."), r.StopReason, r.LastState)
+	return fmt.Sprintf("Blocked: %s.", strings.TrimSuffix(r.Failed, "."))
 }
 
 // stopped says of a cause that comes before the exit what it is.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"git-ward/internal/diag"
-	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 )
 
@@ -64,47 +63,6 @@ type Criterion struct {
 type Said struct {
 	Where string         `json:"where"` // the end of an iteration, a report, a commit
 	Text  diag.Untrusted `json:"text"`
-}
-
-// Cost is what the work took. What nobody counted is null, never 0.
-type Cost struct {
-	Iterations int64   `json:"iterations"` // of all units of the text, as the host admitted them
-	Allowed    int64   `json:"iterations_allowed"`
-	Claims     int64   `json:"claims"`
-	ToolCalls  *int64  `json:"tool_calls"` // of the unit, by the agent's own count
-	Seconds    *int64  `json:"seconds"`
-	Tokens     *int64  `json:"tokens"` // of the directive, as the host's gateway counted them
-	Money      *string `json:"money"`  // in the prices' currency, a decimal
-	Estimated  int64   `json:"estimated_calls"`
-	Prices     string  `json:"prices"` // day of the price table; "" where nobody says
-	Limits
-}
-
-// Limits are what the directive's own text allows of the models, nil where it says nothing.
-type Limits struct {
-	MaxTokens *int64  `json:"max_tokens"`
-	MaxMoney  *string `json:"max_cost"` // dollars, a decimal
-}
-
-// Bound takes them over from the directive's options.
-func (l *Limits) Bound(o comms.Options) {
-	if tokens := int64(o.MaxTokens); tokens > 0 {
-		l.MaxTokens = &tokens
-	}
-	if o.MaxCost != "" {
-		l.MaxMoney = &o.MaxCost
-	}
-}
-
-// Of says what is allowed, after what was used of it.
-func (l Limits) Of() (tokens, money string) {
-	if l.MaxTokens != nil {
-		tokens = fmt.Sprintf(" of %d", *l.MaxTokens)
-	}
-	if l.MaxMoney != nil {
-		money = " of " + *l.MaxMoney
-	}
-	return tokens, money
 }
 
 // Criteria are a directive's criteria with what a verdict says of each, nil for none.

@@ -66,21 +66,21 @@ func TestStand(t *testing.T) {
 		"after others":       {Position{Directive: directive, After: []string{"D-3"}}, Open, "after", "not begun"},
 		"at work, and after": {Position{Directive: directive, Unit: unit(uow.Active, false), After: []string{"D-3"}}, Working, "after", "in progress"},
 		"asks, and after":    {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended, After: []string{"D-3"}}, Waiting, "you", "waiting for you"},
-		"at work":            {Position{Directive: directive, Unit: unit(uow.Active, false)}, Working, "agent", "in progress: D-1.1, iteration 2, at work"},
-		"claimed":            {Position{Directive: directive, Unit: claiming}, Working, "host", "in progress: D-1.1, iteration 2, at work; no verdict yet"},
+		"at work":            {Position{Directive: directive, Unit: unit(uow.Active, false)}, Working, "agent", "in progress: D-1.1, iteration 2"},
+		"claimed":            {Position{Directive: directive, Unit: claiming}, Working, "host", "in progress: D-1.1, iteration 2; no verdict yet"},
 		"asks":               {Position{Directive: directive, Unit: unit(uow.PendingApproval, false), Reported: comms.Suspended}, Waiting, "you", "waiting for you: D-1.1, iteration 2, asks for your word"},
 		"blocked":            {Position{Directive: directive, Unit: waiting, Reported: comms.Suspended}, Waiting, "you", "waiting for you"},
 		"an outage":          {Position{Directive: directive, Unit: passing}, Working, "agent", "in progress"},
 		"asks without units": {Position{Directive: directive, Reported: comms.Suspended}, Waiting, "you", "waiting for you"},
-		"proved":             {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Reported: comms.Closed, Report: report(comms.ExitConverged)}, Ready, "you", "ready to take; proved (EXACT): because"},
-		"not proved":         {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.None), Reported: comms.Closed, Report: report(comms.ExitDiverged)}, Unproved, "you", "ended without proof; stopped: it got worse and worse; not proved (NONE): because"},
-		"edited":             {Position{Directive: directive, Unit: edited, Verdict: other, Reported: comms.Open}, Open, "agent", "not begun; proved (EXACT) for another text of it: because"},
+		"proved":             {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Reported: comms.Closed, Report: report(comms.ExitConverged)}, Ready, "you", "ready to take; proved: because"},
+		"not proved":         {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.None), Reported: comms.Closed, Report: report(comms.ExitDiverged)}, Unproved, "you", "ended without proof; stopped: it got worse and worse; not proved: because"},
+		"edited":             {Position{Directive: directive, Unit: edited, Verdict: other, Reported: comms.Open}, Open, "agent", "not begun; proved for another text of it: because"},
 		"asked, and edited":  {Position{Directive: directive, Unit: stale(uow.PendingApproval)}, Working, "agent", "in progress"},
 		"paused, and edited": {Position{Directive: directive, Unit: stale(uow.Paused)}, Waiting, "you", "waiting for you"},
-		"taken":              {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Taken: project, Reported: comms.Closed}, Taken, "", "taken by bbbbbbbbbbbb; proved (EXACT): because"},
+		"taken":              {Position{Directive: directive, Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact), Taken: project, Reported: comms.Closed}, Taken, "", "taken by bbbbbbbbbbbb; proved: because"},
 		"taken and edited":   {Position{Directive: directive, Unit: edited, Verdict: other, Taken: project}, Open, "agent", "not begun"},
 		"dropped":            {Position{Directive: directive, Dropped: true, Reported: comms.Closed}, Dropped, "", "dropped"},
-		"gone":               {Position{Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact)}, Gone, "", "no longer in COMMS.md; proved (EXACT): because"},
+		"gone":               {Position{Unit: unit(uow.Archived, true), Verdict: verdict(loop.Exact)}, Gone, "", "no longer in COMMS.md; proved: because"},
 		"reported next":      {Position{Directive: directive, Unit: unit(uow.Archived, false)}, Working, "agent", "in progress"},
 		"a dead letter":      {Position{Directive: directive, Unit: unit(uow.ZombiedDead, false), Reported: comms.Suspended}, Waiting, "you", "waiting for you"},
 	} {
@@ -219,12 +219,12 @@ func TestText(t *testing.T) {
 		"D-1.1 claims "+commit, "criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good",
 		"GNUmakefile", "names that very path, without a pattern", "a_test.go", "ok.py", "same process", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
 	gittest.InOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
-		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, tokens unknown of 9000, money unknown of 1.50", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
+		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, unknown of 9,000 tokens, unknown of $1.50", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
 	r.Word.Criteria[0].Process, r.Word.Process = loop.SeparateProcess, loop.SeparateProcess
 	r.Criteria = Criteria([][2]string{{"it is (`true`)", "true"}}, r.Word)
 	gittest.InOrder(t, joined(r.Above()), "criteria[0]; separate from the work", "separate: each criterion")
 	r.Cost.Tokens, r.Cost.Money, r.Cost.Estimated = &tokens, &money, 1
-	if words := r.Cost.Words(); !strings.HasSuffix(words, "1200 tokens of 9000, money 0.25 of 1.50, 1 call of them estimated") {
+	if words := r.Cost.Words(); !strings.HasSuffix(words, "1,200 of 9,000 tokens (1 call of them estimated), $0.25 of $1.50") {
 		t.Error(words)
 	}
 	for name, want := range map[string][]string{
@@ -282,5 +282,37 @@ func TestFirstCounts(t *testing.T) {
 	r.Touched.Instructions = []diag.Untrusted{"CLAUDE.md", "AGENTS.md"}
 	if got, want := r.First(), "2 paths that are no work, a (added), b (deleted); 2 deviations put back; 2 lost tests: TestA, TestB; 2 files of instructions to agents"; got != want {
 		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// TestSaysWhy: what ended without proof says why in words, and what counts only by a word of the
+// PM's says what it is about; no hash, no name of a verdict, no escape.
+func TestSaysWhy(t *testing.T) {
+	directive := &comms.Directive{ID: 1}
+	hash := directive.Hash()
+	unit := func(state uow.State, reason uow.Reason) *uow.Record {
+		return &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: hash, State: state, ReasonCode: reason, Claim: &uow.Claim{Commit: strings.Repeat("c", 40)}, Policy: uow.DefaultPolicy()}
+	}
+	none := func(change func(*loop.Verdict)) *loop.Verdict {
+		v := &loop.Verdict{Unit: "D-1.1", DirectiveHash: hash, Verdict: loop.None, Reason: "not met: all\ttests pass\nexit 1"}
+		change(v)
+		return v
+	}
+	same := func(*loop.Verdict) {}
+	ended := unit(uow.Archived, "")
+	for want, p := range map[string]Position{
+		"you, it ended without proof: not met: all tests pass exit 1: git ward directive edit D-1":                      {Unit: ended, Verdict: none(same)},
+		"you, it ended without proof: the budget is spent; not met: all tests pass exit 1: git ward directive edit D-1": {Unit: ended, Verdict: none(same), Report: &comms.Report{Status: comms.ExitBudgetExceeded}},
+		"you, it ended without proof: it got worse and worse: git ward directive edit D-1":                              {Unit: ended, Report: &comms.Report{Status: comms.ExitDiverged}},
+		"you, it ended, and no verdict proves it: git ward directive edit D-1":                                          {Unit: ended, Report: &comms.Report{Status: comms.Done}},
+		"you, it ended, and was judged for another text of the directive only: git ward directive edit D-1":             {Unit: ended, Verdict: none(func(v *loop.Verdict) { v.DirectiveHash = "another" })},
+		"you, it passes only with changes that are not its work: a_test.go (changed): git ward include D-1":             {Unit: unit(uow.PendingApproval, uow.NotIncluded), Verdict: none(func(v *loop.Verdict) { v.Left = []loop.Left{{Path: "a_test.go", Kind: "changed"}} })},
+		"you, every criterion held before the work, so only you can say that it is done: git ward include D-1":          {Unit: unit(uow.PendingApproval, uow.NotIncluded), Verdict: none(func(v *loop.Verdict) { v.OnlyGuards = true })},
+		"you, only you can say whether its claim counts: git ward include D-1":                                          {Unit: unit(uow.PendingApproval, uow.NotIncluded)},
+	} {
+		p.Name, p.Directive, p.Reported = "D-1", directive, comms.Closed
+		if got := Stand(p).Waits.String(); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -118,7 +119,8 @@ func Stand(p Position) Standing {
 		s.WaitsFor = "host"
 	case w.For != uow.ForNobody && len(p.After) > 0:
 		s.WaitsFor, s.After = "after", p.After
-		s.Waits = uow.Waiting{For: uow.Party(strings.Join(p.After, ", ")), Why: "to be closed first"}
+		s.Waits = uow.ComesAfter.Waiting(p.Name, s.Unit, "")
+		s.Waits.For = uow.Party(strings.Join(p.After, ", "))
 	case w.For != uow.ForNobody:
 		s.WaitsFor = "agent" // which also goes on by itself when a cause has passed
 	}
@@ -150,16 +152,15 @@ func (s Standing) proved() bool {
 	return s.Claimed && s.Current && (s.Verdict == loop.Exact || s.Verdict == loop.Converged)
 }
 
-// Proof is what the verdict comes to, for people, with the verdict itself beside it; "" while
-// there is none.
+// Proof is what the verdict comes to, for people; "" while there is none.
 func (s Standing) Proof() string {
 	switch s.Verdict {
 	case "":
 		return ""
 	case loop.Exact, loop.Converged:
-		return "proved (" + s.Verdict + ")"
+		return "proved"
 	}
-	return "not proved (" + s.Verdict + ")"
+	return "not proved"
 }
 
 func (p Position) state(s Standing) State {
@@ -188,36 +189,71 @@ func (p Position) state(s Standing) State {
 
 // waits says for whom a directive waits, and what to type else.
 func (p Position) waits(s Standing) (w uow.Waiting, or string) {
-	you := func(why, command string) uow.Waiting {
-		return uow.Waiting{For: uow.ForYou, Why: why, Command: command}
-	}
-	edit := "git ward directive edit " + p.Name
+	says := func(c uow.Cause, what string) uow.Waiting { return c.Waiting(p.Name, s.Unit, diag.OneLine(what)) }
 	switch unit := p.unitWaits(); s.State {
 	case Open:
-		return uow.Waiting{For: uow.ForAgent, Why: "which begins it"}, ""
+		return says(uow.NotBegun, ""), ""
 	case Working:
 		switch {
 		case p.Unit.Claim != nil && p.Verdict == nil && p.Unit.Event == uow.MakeClaim:
-			return uow.Waiting{For: uow.ForHost, Why: "which runs what decides"}, ""
+			return says(uow.JudgedNow, ""), ""
 		case unit.For == uow.ForNobody:
-			return uow.Waiting{For: uow.ForAgent, Why: "which reports on it"}, ""
+			return says(uow.ReportsNow, ""), ""
 		}
 		return unit, ""
 	case Waiting:
 		if p.Unit == nil {
-			return you("it lacks something, and waits for your answer", edit), ""
+			return says(uow.LacksAnAnswer, ""), ""
+		}
+		if v := p.Verdict; unit.Cause == uow.WantsInclude && v != nil {
+			switch left := v.LeftWords(); {
+			case v.OnlyGuards:
+				return says(uow.HeldBefore, ""), ""
+			case len(left) > 0:
+				return says(uow.PassesBesides, named(left)), ""
+			}
 		}
 		return unit, ""
 	case Ready:
-		return you("the work is proved, and nobody has taken it", "git ward review "+p.Name), ""
+		return says(uow.ReadyToTake, ""), ""
 	case Unproved:
-		why := diag.Clean(p.Outcome(s))
-		if p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.MissingTool != nil { // the text is not what is wrong
-			return you(why, "git ward uow fork "+p.Unit.ID), edit
+		w := says(p.unproved(s))
+		if w.Cause == uow.ToolWasAway { // the text is not what is wrong
+			return w, "git ward directive edit " + p.Name
 		}
-		return you(why, edit), "git ward drop " + p.Name
+		return w, "git ward drop " + p.Name
 	}
-	return uow.Waiting{For: uow.ForNobody}, ""
+	return says(uow.IsOver, ""), ""
+}
+
+// named are the first of some paths, cut where they are long.
+func named(paths []string) string {
+	const most = 3
+	if n := len(paths); n > most {
+		paths = append(slices.Clone(paths[:most]), fmt.Sprintf("and %d more", n-most))
+	}
+	return diag.Cut(strings.Join(paths, ", "), 200)
+}
+
+// unproved is why a directive ended without proof, and the reason that is given for it.
+func (p Position) unproved(s Standing) (c uow.Cause, what string) {
+	switch {
+	case p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.MissingTool != nil:
+		return uow.ToolWasAway, p.Verdict.Reason
+	case p.Verdict != nil && !s.Current:
+		return uow.JudgedBefore, ""
+	}
+	var reasons []string
+	if status := comms.Status(s.Report); status == comms.ExitDiverged || status == comms.ExitBudgetExceeded {
+		reasons = append(reasons, strings.TrimPrefix(status.Words(), "stopped: "))
+	}
+	if p.Verdict != nil && p.Verdict.Verdict == loop.None && p.Verdict.Reason != "" {
+		reasons = append(reasons, p.Verdict.Reason)
+	}
+	if len(reasons) == 0 {
+		return uow.NotProvedYet, ""
+	}
+	return uow.NotProved, strings.Join(reasons, "; ")
 }
 
 // edited reports whether the unit is of another text than the directive's present one.
@@ -228,7 +264,7 @@ func (p Position) edited() bool {
 // unitWaits is for whom the unit waits, on the directive's present text.
 func (p Position) unitWaits() uow.Waiting {
 	if p.Unit == nil {
-		return uow.Waiting{For: uow.ForNobody}
+		return uow.IsOver.Waiting(p.Name, "", "")
 	}
 	return p.Unit.Stand(p.edited(), true).Waiting
 }
@@ -241,7 +277,10 @@ func (p Position) Outcome(s Standing) string {
 	case s.State == Taken:
 		words[0] += " by " + diag.Short(s.TakenBy)
 	case (s.State == Working || s.State == Waiting) && p.Unit != nil:
-		words[0] += fmt.Sprintf(": %s, iteration %d, %s", s.Unit, p.Unit.Iteration, p.Unit.Words())
+		words[0] += fmt.Sprintf(": %s, iteration %d", s.Unit, p.Unit.Iteration)
+		if p.Unit.State != uow.Active {
+			words[0] += ", " + p.Unit.Words()
+		}
 	case s.State == Unproved && comms.Status(s.Report) == comms.ExitConverged: // a later verdict took it back
 		say("it was reported as done")
 	case s.State == Unproved && s.Report != "":

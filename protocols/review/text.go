@@ -269,30 +269,3 @@ func (r *Review) Below() []Line {
 	}
 	return p
 }
-
-// Words is the cost for people: what nobody counted is unknown.
-func (c Cost) Words() string {
-	list := []string{fmt.Sprintf("%d of %s", c.Iterations, diag.Count(c.Allowed, "iteration")), diag.Count(c.Claims, "claim")}
-	if c.ToolCalls != nil {
-		list = append(list, diag.Count(*c.ToolCalls, "tool call"))
-	}
-	if c.Seconds != nil {
-		list = append(list, fmt.Sprintf("%d s", *c.Seconds))
-	}
-	tokens, money := "tokens unknown", "money unknown"
-	if c.Tokens != nil {
-		tokens = diag.Count(*c.Tokens, "token")
-	}
-	if c.Money != nil {
-		money = "money " + *c.Money
-		if c.Prices != "" {
-			money += " (prices of " + c.Prices + ")"
-		}
-	}
-	allowed, paid := c.Of()
-	list = append(list, tokens+allowed, money+paid)
-	if c.Estimated > 0 {
-		list = append(list, fmt.Sprintf("%s of them estimated", diag.Count(c.Estimated, "call")))
-	}
-	return strings.Join(list, ", ")
-}

@@ -6,6 +6,7 @@ type Waiting struct {
 	For     Party
 	Why     string // a few words, in those that a PM uses
 	Command string // the one command by which a PM moves it on; "" where nothing is to be typed
+	Cause   Cause  // the row of the table that the words are
 }
 
 // Party is who has the next move: one of these, or the directives that come before it.
@@ -65,35 +66,34 @@ const (
 // stop it. An edit is the PM's word: the agent goes on by itself with what asked or was stopped, and
 // what ended is behind; but a pause stays one.
 func (r *Record) Stand(edited, stop bool) Stand {
-	you := func(why string, verb Event) Stand { return word(ForYou, why, r.typed(verb)) }
 	switch {
 	case r.State == Paused:
-		return you("it is paused", Resume)
+		return r.onWord(PausedByPM)
 	case edited && r.State.Ended():
-		return Stand{Waiting: Waiting{For: ForNobody, Why: "it is over"}, When: Never}
+		return Stand{Waiting: r.says(IsOver), When: Never}
 	case edited:
-		return now("which takes up the directive as it was edited", r.onEdited())
+		return r.atOnce(WasEdited, r.onEdited())
 	}
 	switch r.State {
 	case Pending:
-		return now("which begins it", Started)
+		return r.atOnce(NotBegun, Started)
 	case Active:
 		if r.PulseDue() {
-			return you("a sign of yours is due", Heartbeat)
+			return r.onWord(SignIsDue)
 		}
-		return now("which is at work", Input{})
+		return r.atOnce(WasBegun, Input{})
 	case PendingApproval:
-		return r.asks()
+		return r.onWord(r.asks())
 	case ZombiedSoft:
 		return r.blocked(stop)
 	case ZombiedDead:
-		return you("it is a dead letter; your last word on it", Confirm)
+		return r.onWord(GivenUp)
 	case Breached:
-		return you("somebody changed its journal; when you have looked", Confirm)
+		return r.onWord(JournalChanged)
 	case Completed, Failed, Refinement:
-		return now("which closes it", Input{})
+		return r.atOnce(Closes, Input{})
 	}
-	return Stand{Waiting: Waiting{For: ForNobody, Why: "it is over"}, When: Never}
+	return Stand{Waiting: r.says(IsOver), When: Never}
 }
 
 // Started is the step to work of a unit that waits for nobody.
@@ -113,60 +113,59 @@ func (r *Record) onEdited() Input {
 	return Input{Event: Fail, Reason: DirectiveChanged}
 }
 
-func now(why string, by Input) Stand { return Stand{Waiting{For: ForAgent, Why: why}, AtOnce, by} }
+// says is the sentence of a cause about this unit.
+func (r *Record) says(c Cause) Waiting { return c.Waiting(r.Directive, r.ID, r.ReasonCode.Words()) }
 
-func word(party Party, why, command string) Stand {
-	return Stand{Waiting: Waiting{party, why, command}, When: OnWord}
-}
+func (r *Record) atOnce(c Cause, by Input) Stand { return Stand{r.says(c), AtOnce, by} }
 
-// typed is a PM's verb on the unit.
-func (r *Record) typed(verb Event) string { return "git ward uow " + verb.Typed() + " " + r.ID }
+func (r *Record) onWord(c Cause) Stand { return Stand{Waiting: r.says(c), When: OnWord} }
 
-// asks is where a unit stands that asked.
-func (r *Record) asks() Stand {
+// asks is why a unit stands that asked.
+func (r *Record) asks() Cause {
 	switch r.ReasonCode {
 	case PulseIsDue:
-		return word(ForYou, "a sign of yours is due", r.typed(Heartbeat))
+		return SignIsDue
 	case Question:
-		return word(ForYou, "it asks you something", r.typed(Approve))
+		return HasQuestion
 	case NotIncluded:
-		return word(ForYou, "its claim passes only by your word (git ward review shows what it is about); to give it", "git ward include "+r.Directive)
+		return WantsInclude
 	case NeedInfo:
-		return word(ForYou, "its directive does not say how its end is seen, such as by a criterion with a command", "git ward directive edit "+r.Directive)
+		return NoCriterion
 	}
-	return word(ForYou, "it wants your word before it goes on", r.typed(Approve))
+	return WantsApproval
 }
 
 // blocked is where a unit stands that something stopped: one that failed for a passing reason goes on
 // a bounded number of times, one that scratch/STOP stopped when that is nowhere any more. One that was
 // left is taken up with scratch/STOP there, too: who works on it says that it stops it.
 func (r *Record) blocked(stop bool) Stand {
-	again := Input{Event: Retry, Reason: "RETRY_POLICY"}
 	spent := r.RetriesSpent()
-	pause := func(why string) Stand { return Stand{Waiting{ForCause, why, r.typed(Retry)}, Later, again} }
+	pause := func(c Cause) Stand {
+		return Stand{r.says(c), Later, Input{Event: Retry, Reason: "RETRY_POLICY"}}
+	}
 	switch reason := r.ReasonCode; {
 	case reason == Stopped && stop:
-		return word(ForCause, "the file scratch/STOP is there, and when it is gone it goes on by itself", "git pull --rebase && git rm scratch/STOP && git commit -m 'go on' scratch/STOP && git push")
+		return r.onWord(StoppedByFile)
 	case reason.Free():
-		return now("which takes it up again by itself", Input{Event: Retry, Reason: CauseGone})
+		return r.atOnce(ResumesNow, Input{Event: Retry, Reason: CauseGone})
+	case reason == ModelDenied && spent:
+		return r.onWord(ModelRefusesStill)
 	case reason == ModelDenied:
-		verb := Retry
-		if spent {
-			verb = Waive
-		}
-		return word(ForYou, "the model cannot be asked: the admin mends [model] of config.toml, as its key file, id or also, and launches again; then", r.typed(verb))
+		return r.onWord(ModelRefuses)
 	case spent && reason.Passes() && reason != TransientFailure:
-		return now("which gives it up: its retries are spent", Input{Event: Exhaust, Reason: "RETRIES_SPENT"})
+		return r.atOnce(GivesUp, Input{Event: Exhaust, Reason: "RETRIES_SPENT"})
 	case spent:
-		return word(ForYou, "its retries are spent", r.typed(Waive))
+		return r.onWord(RetriesAreSpent)
 	case reason == TransientFailure:
-		return pause("what it needs is out, and it is tried again by itself; at once")
+		return pause(ServiceIsOut)
 	case reason.Passes():
-		return pause("it is tried again by itself when that has passed; at once")
+		return pause(RetriesLater)
 	case reason == NotStarted:
-		return word(ForYou, "its program was certified and did not start", "git ward directive edit "+r.Directive)
+		return r.onWord(DoesNotStart)
 	case reason == NoTool:
-		return word(ForYou, "a program is missing where the commands ran; when it is there", r.typed(Retry))
+		return r.onWord(ProgramMissing)
+	case reason.Words() == "":
+		return r.onWord(IsBlockedMute)
 	}
-	return word(ForYou, "it is blocked: "+or(r.ReasonCode.Words(), "it does not say by what")+"; it wants a word of yours", r.typed(Clarify))
+	return r.onWord(IsBlocked)
 }

@@ -5,7 +5,7 @@ func (s State) Words() string { return or(stateWords[s], string(s)) }
 
 var stateWords = map[State]string{
 	Pending:         "not begun",
-	Active:          "at work",
+	Active:          "begun",
 	PendingApproval: "asks for your word",
 	Paused:          "paused",
 	ZombiedSoft:     "blocked",

@@ -11,6 +11,7 @@ import (
 	"git-ward/internal/hookdir"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
 	"git-ward/sandbox/notify"
 )
 
@@ -54,7 +55,8 @@ func (l *launch) waiting(ctx context.Context) ([]notify.Waiting, error) {
 	}
 	list, err := notify.Parse(out, time.Now())
 	if gone := hookdir.Gone(ctx, l.spec.Bare); gone != "" {
-		list = append(list, notify.Waiting{Key: "gate gone", Kind: "incident", What: gone, Command: "git ward init --bare " + diag.Word(l.spec.Bare) + " --update"})
+		w := uow.HooksGone.Waiting("", "", "")
+		list = append(list, notify.Waiting{Key: "gate gone", Kind: "incident", What: w.Why, Words: diag.Untrusted(gone), Command: w.Command + " --bare " + diag.Word(l.spec.Bare)})
 	}
 	return list, err
 }

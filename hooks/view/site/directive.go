@@ -3,7 +3,6 @@ package site
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"git-ward/hooks/view"
@@ -47,7 +46,7 @@ type unitLine struct{ Name, Href, Words, Facts string }
 
 // newDirective is a directive as it stands at a time.
 func newDirective(d *view.Directive, l links, now time.Time) directive {
-	p := directive{Name: d.Directive, Title: d.Title, Chip: chipOf(d.State), Waits: d.WaitsWords, Text: newLong("text", d.Text), Spent: spent(d.Spent)}
+	p := directive{Name: d.Directive, Title: d.Title, Chip: chipOf(d.State), Waits: d.WaitsWords, Text: newLong("text", d.Text), Spent: costFacts(d.Spent.Cost())}
 	if len(d.Waiting) > 0 {
 		w := d.Waiting[0]
 		p.Waits, p.Quote = sentence(w.What), quoteOf(w.Words)
@@ -69,20 +68,12 @@ func newDirective(d *view.Directive, l links, now time.Time) directive {
 		p.Units = append(p.Units, unitLine{u.ID, l.Unit(u.ID), u.Words, unitFacts(u)})
 	}
 	for i, r := range newest(d.Reports, maxReports) {
-		p.Reports = append(p.Reports, entry{r.Name, r.Words, r.Time, newLong(fmt.Sprintf("report-%d", i), reported(r.Text))})
+		p.Reports = append(p.Reports, entry{r.Name, r.Words, r.Time, newLong(fmt.Sprintf("report-%d", i), r.Text)})
 	}
 	for i, q := range newest(d.Questions, maxReports) {
 		p.Questions = append(p.Questions, entry{q.Name, "", q.Time, newLong(fmt.Sprintf("question-%d", i), q.Text)})
 	}
 	return p
-}
-
-// reported is a report's text without the line that names the hash of its directive.
-func reported(text diag.Untrusted) diag.Untrusted {
-	if line, rest, ok := strings.Cut(text.Raw(), "\n"); ok && strings.HasPrefix(line, "Directive: ") {
-		return diag.Untrusted(rest)
-	}
-	return text
 }
 
 // newest are the last n of a list, the newest first.
@@ -92,23 +83,10 @@ func newest[T any](list []T, n int) []T {
 	return list
 }
 
-// spent is what a directive took; what nobody counted is unknown, and never 0.
-func spent(s view.Spent) []fact {
-	facts := []fact{{"Iterations", fmt.Sprintf("%d of %d", s.Iterations, s.Allowed)}, {"Tokens", "unknown"}, {"Money", "unknown"}}
-	if s.Tokens != nil {
-		facts[1].Words = number(float64(*s.Tokens))
-	}
-	if s.Money != nil {
-		facts[2].Words = *s.Money
-		if s.Prices != "" {
-			facts[2].Words += ", by the prices of " + s.Prices
-		}
-	}
-	allowed, paid := s.Of()
-	facts[1].Words += allowed
-	facts[2].Words += paid
-	if s.Estimated != nil && *s.Estimated > 0 {
-		facts = append(facts, fact{"Estimated", diag.Count(*s.Estimated, "call")})
+// costFacts is what the work took, as the review says it.
+func costFacts(c review.Cost) (facts []fact) {
+	for _, line := range c.Lines() {
+		facts = append(facts, fact(line))
 	}
 	return facts
 }
@@ -125,7 +103,7 @@ func curves(units []view.Unit, residuals []view.Point) (list []*curve) {
 func pointCurves(residuals, costs []view.Point) (list []*curve) {
 	for _, c := range []*curve{
 		newCurve("residual", "Residual: how far it is from its goal", "Residual", values(residuals)),
-		newCurve("cost", "Cost", "Tokens", values(costs)),
+		newCurve("cost", "Tokens by iteration, as the agent counted them", "Tokens", values(costs)),
 	} {
 		if c != nil {
 			list = append(list, c)

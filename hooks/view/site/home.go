@@ -237,13 +237,7 @@ func factsOf(d view.Line) string {
 		words = append(words, "worked on by "+d.Worker.Holder+" ("+d.Worker.Where+")")
 	}
 	if d.Spent.Iterations > 0 {
-		words = append(words, fmt.Sprintf("%d of %s", d.Spent.Iterations, diag.Count(d.Spent.Allowed, "iteration")))
-	}
-	if d.Spent.Tokens != nil {
-		words = append(words, number(float64(*d.Spent.Tokens))+" tokens")
-	}
-	if d.Spent.Money != nil {
-		words = append(words, *d.Spent.Money)
+		words = append(words, d.Spent.Words())
 	}
 	return strings.Join(words, " · ")
 }

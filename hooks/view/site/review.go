@@ -2,7 +2,6 @@ package site
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -58,7 +57,7 @@ type quote struct {
 
 func newWork(r *review.Review, l links) work {
 	p := work{Name: r.Directive, Title: r.Title, Up: l.Directive(r.Directive), Outcome: shorten(outcome(r), maxLead), Chip: chipOf(r.State),
-		Commands: commands(r.Commands), Summary: review.Summary(r.Changes), Show: "git ward review " + r.Directive, Cost: cost(r.Cost), Look: looks(r)}
+		Commands: commands(r.Commands), Summary: review.Summary(r.Changes), Show: "git ward review " + r.Directive, Cost: costFacts(r.Cost), Look: looks(r)}
 	p.Summary = strings.ToUpper(p.Summary[:1]) + p.Summary[1:] + "."
 	if r.Word != nil {
 		p.Caveat = r.Word.Caveat
@@ -198,20 +197,4 @@ func changeNote(c review.Change) string {
 		words = append(words, "to "+c.Target.String())
 	}
 	return strings.Join(words, "; ")
-}
-
-// cost is what the work took; what nobody counted is unknown.
-func cost(c review.Cost) []fact {
-	count := func(n *int64, unit string) string {
-		if n == nil {
-			return "unknown"
-		}
-		return number(float64(*n)) + unit
-	}
-	money := "unknown"
-	if c.Money != nil {
-		money = *c.Money
-	}
-	return slices.Concat([]fact{{"Iterations", fmt.Sprintf("%d of %d", c.Iterations, c.Allowed)}, {"Claims", fmt.Sprint(c.Claims)}},
-		[]fact{{"Tool calls", count(c.ToolCalls, "")}, {"Time", count(c.Seconds, " s")}, {"Tokens", count(c.Tokens, "")}, {"Money", money}})
 }

@@ -13,12 +13,12 @@ import (
 func (c canvas) facts(s Scene, brief bool) (rows []row) {
 	d := s.One
 	for _, wait := range d.Waiting {
-		rows = append(rows, c.labelled("for you", foreign(wait.What), Wants)...)
-		rows = append(rows, c.labelled("it says", cut(wait.Words.String(), 4*c.w, c.more), Plain)...)
+		rows = append(rows, c.labelled("waits", foreign(wait.What), Wants)...)
+		rows = append(rows, c.labelled("it says", cut(wait.Words.OneLine(), 4*c.w, c.more), Plain)...)
 		rows = append(rows, c.command(s.typed(wait.Command))...)
 	}
 	rows = append(rows, c.labelled("state", foreign(d.Words), stateRole(d.State))...)
-	rows = append(rows, c.labelled("cost", spentWords(d.Spent), Plain)...)
+	rows = append(rows, c.labelled("cost", foreign(d.Spent.Words()), Plain)...)
 	if d.Sign != nil {
 		rows = append(rows, c.labelled("heard", "last work "+clock(d.Sign.Work)+", last sign of life "+clock(d.Sign.Beat), Plain)...)
 	}

@@ -67,7 +67,7 @@ func (c canvas) waiting(s Scene) (list []block) {
 		b := block{item: wait.Directive}
 		b.rows = append(b.rows, row{piece{cut(name+"  "+wait.Title.String(), c.w-c.edge(), c.more), Wants}})
 		b.rows = append(b.rows, c.text(foreign(wait.What), Plain, 4)...)
-		b.rows = append(b.rows, c.text(cut(wait.Words.String(), 2*c.w, c.more), Faint, 4)...)
+		b.rows = append(b.rows, c.text(cut(wait.Words.OneLine(), 2*c.w, c.more), Faint, 4)...)
 		b.rows = append(b.rows, c.command(s.typed(wait.Command))...)
 		list = append(list, b)
 	}
@@ -80,7 +80,7 @@ func (c canvas) line(s Scene, d view.Line) (rows []row) {
 	if d.State != review.Working {
 		return rows
 	}
-	rows = append(rows, c.text(spentWords(d.Spent), Faint, 4)...)
+	rows = append(rows, c.text(foreign(d.Spent.Words()), Faint, 4)...)
 	if d.Worker != nil && s.Over.Several() {
 		rows = append(rows, c.text(foreign(d.Worker.Words), Faint, 4)...)
 	}

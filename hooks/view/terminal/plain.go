@@ -95,7 +95,7 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 		if old == words || !known && !p.begun && d.State.Over() && s.Name == "" || s.Name != "" && s.Name != d.Directive {
 			continue
 		}
-		say("%s %s: %s; %s", d.Directive, d.Title.String(), words, spentWords(d.Spent))
+		say("%s %s: %s; %s", d.Directive, d.Title.String(), words, foreign(d.Spent.Words()))
 	}
 	waiting := map[string]bool{}
 	for _, w := range s.Over.Waiting {

@@ -56,7 +56,7 @@ func eventText(e live.Event) string {
 		text = stateWords(text)
 	}
 	if e.Input > 0 || e.Output > 0 {
-		text = strings.TrimSpace(fmt.Sprintf("%s %s tokens in, %s out", text, number(e.Input), number(e.Output)))
+		text = strings.TrimSpace(fmt.Sprintf("%s %s tokens in, %s out", text, diag.Number(e.Input), diag.Number(e.Output)))
 	}
 	if e.Money != "" {
 		text += ", money " + e.Money
@@ -109,38 +109,6 @@ func stateWords(text string) string {
 		return strings.ToLower(strings.ReplaceAll(name, "_", " "))
 	})
 	return strings.TrimRight(first+"\n"+rest, "\n")
-}
-
-// number is a count with its thousands apart.
-func number(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// spentWords is what a directive cost; what nobody knows is unknown, and never 0.
-func spentWords(s view.Spent) string {
-	var parts []string
-	if s.Allowed > 0 || s.Iterations > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d iterations", s.Iterations, s.Allowed))
-	}
-	tokens, money := "tokens unknown", "money unknown"
-	if s.Tokens != nil {
-		tokens = number(*s.Tokens) + " tokens"
-		if s.Estimated != nil && *s.Estimated > 0 {
-			tokens += ", some of them estimated"
-		}
-	}
-	if s.Money != nil {
-		money = "money " + diag.Clean(*s.Money)
-		if s.Prices != "" {
-			money += " by the prices of " + diag.Clean(s.Prices)
-		}
-	}
-	allowed, paid := s.Of()
-	return strings.Join(append(parts, tokens+allowed, money+paid), ", ")
 }
 
 // hostWords says what runs.

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"git-ward/hooks/view"
 	"git-ward/internal/live"
 )
 
@@ -25,21 +24,6 @@ func TestEventText(t *testing.T) {
 	} {
 		if got := eventText(c.event); got != c.want {
 			t.Errorf("%s: %q, not %q", name, got, c.want)
-		}
-	}
-}
-
-// TestSpentWords: what nobody counted is unknown, and never 0.
-func TestSpentWords(t *testing.T) {
-	tokens, none, money := int64(12000), int64(0), "0.10"
-	for want, s := range map[string]view.Spent{
-		"tokens unknown, money unknown":                                            {},
-		"0 of 3 iterations, 0 tokens, money unknown":                               {Tokens: &none, Allowed: 3},
-		"2 of 3 iterations, 12,000 tokens, money 0.10 by the prices of 2026-11-01": {Tokens: &tokens, Money: &money, Iterations: 2, Allowed: 3, Prices: "2026-11-01"},
-		"1 of 3 iterations, 12,000 tokens, some of them estimated, money unknown":  {Tokens: &tokens, Estimated: &tokens, Iterations: 1, Allowed: 3},
-	} {
-		if got := spentWords(s); got != want {
-			t.Errorf("%q, not %q", got, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (g *gate) atWork() {
 	g.t.Helper()
 	await.True(g.t, "the agent is at work", func() bool {
 		out, _ := g.try("git -C project.git for-each-ref refs/ward/uow && kubectl get pods -n ward --no-headers")
-		return strings.Contains(out, "refs/ward/uow/D-1.1") && strings.Contains(out, "2/2") && strings.Contains(g.status(), "at work, iteration 1")
+		return strings.Contains(out, "refs/ward/uow/D-1.1") && strings.Contains(out, "2/2") && strings.Contains(g.status(), "begun, iteration 1")
 	})
 }
 

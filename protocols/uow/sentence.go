@@ -1,0 +1,129 @@
+package uow
+
+import (
+	"slices"
+	"strings"
+)
+
+// Cause is why somebody has the next move: a row of the table of sentences.
+type Cause string
+
+// The causes. Those of a unit are picked by Record.Stand, those of a directive by
+// review.Stand, those of a whole repository by who looks at it.
+const (
+	PausedByPM        Cause = "paused"
+	WasEdited         Cause = "edited"
+	NotBegun          Cause = "not begun"
+	WasBegun          Cause = "begun"   // by whom it is worked on now, a journal does not say
+	IsAtWork          Cause = "at work" // by its lease
+	NobodyAtIt        Cause = "queued"  // it was begun, and nobody has its lease
+	SignIsDue         Cause = "sign"
+	HasQuestion       Cause = "question"
+	WantsInclude      Cause = "include"
+	NoCriterion       Cause = "no criterion"
+	WantsApproval     Cause = "approval"
+	StoppedByFile     Cause = "stop file"
+	ResumesNow        Cause = "resumes"
+	ModelRefuses      Cause = "model"
+	ModelRefusesStill Cause = "model, and retries"
+	GivesUp           Cause = "gives up"
+	RetriesAreSpent   Cause = "retries"
+	ServiceIsOut      Cause = "service"
+	RetriesLater      Cause = "pause"
+	DoesNotStart      Cause = "start"
+	ProgramMissing    Cause = "program"
+	IsBlocked         Cause = "blocked"
+	IsBlockedMute     Cause = "blocked, by nothing that it names"
+	GivenUp           Cause = "given up"
+	JournalChanged    Cause = "changed journal"
+	Closes            Cause = "closes"
+	IsOver            Cause = "over"
+
+	PassesBesides Cause = "include, for paths"
+	HeldBefore    Cause = "include, for nothing proves it"
+	JudgedNow     Cause = "judged"
+	ReportsNow    Cause = "reports"
+	ComesAfter    Cause = "after"
+	LacksAnAnswer Cause = "answer"
+	ReadyToTake   Cause = "ready"
+	NotProved     Cause = "unproved"
+	NotProvedYet  Cause = "unproved, and nobody judged it"
+	JudgedBefore  Cause = "unproved, judged for another text"
+	ToolWasAway   Cause = "unproved for a missing program"
+
+	JournalBroken Cause = "broken journal"
+	HooksGone     Cause = "hooks"
+)
+
+// A sentence says who has the next move, why in one clause that goes on from there, and the
+// one command that makes it. {d} is the directive, {u} its unit, and {what} what the cause
+// is about, in words that it was given: a clause that takes none has none.
+type sentence struct {
+	For          Party
+	Why, Command string
+}
+
+// sentences are all that a person meets about what waits, wherever it is shown: `git ward`,
+// status, watch, pages, notify and COMMS.md have no other (FIRST-4).
+var sentences = map[Cause]sentence{
+	PausedByPM:        {ForYou, "it is paused", "git ward uow resume {u}"},
+	WasEdited:         {ForAgent, "which takes up the directive as it was edited", ""},
+	NotBegun:          {ForAgent, "which begins it when its turn comes", ""},
+	WasBegun:          {ForAgent, "which has begun it", ""},
+	IsAtWork:          {ForAgent, "which is at work", ""},
+	NobodyAtIt:        {ForAgent, "which goes on with it when its turn comes", ""},
+	SignIsDue:         {ForYou, "the policy wants you to confirm that it may go on", "git ward uow resume --pulse {u}"},
+	HasQuestion:       {ForYou, "it has a question", "git ward uow approve {u}"},
+	WantsInclude:      {ForYou, "only you can say whether its claim counts", "git ward include {d}"},
+	NoCriterion:       {ForYou, "the directive does not say how to tell that it is done", "git ward directive edit {d}"},
+	WantsApproval:     {ForYou, "it wants your approval before it goes on", "git ward uow approve {u}"},
+	StoppedByFile:     {ForCause, "the file scratch/STOP stops it, and it goes on by itself once that is removed", "git pull --rebase && git rm scratch/STOP && git commit -m 'go on' scratch/STOP && git push"},
+	ResumesNow:        {ForAgent, "which takes it up again by itself", ""},
+	ModelRefuses:      {ForYou, "the model cannot be asked until the admin corrects [model] in config.toml, its key file, id or also, and launches again", "git ward uow retry {u}"},
+	ModelRefusesStill: {ForYou, "the model cannot be asked until the admin corrects [model] in config.toml, its key file, id or also, and launches again", "git ward uow retry --waive {u}"},
+	GivesUp:           {ForAgent, "which gives it up: its retries are spent", ""},
+	RetriesAreSpent:   {ForYou, "its retries are spent", "git ward uow retry --waive {u}"},
+	ServiceIsOut:      {ForCause, "a service that it needs does not answer, and it tries again by itself", "git ward uow retry {u}"},
+	RetriesLater:      {ForCause, "it was interrupted, and tries again by itself after a pause", "git ward uow retry {u}"},
+	DoesNotStart:      {ForYou, "the agent's new program was proved, and does not start", "git ward directive edit {d}"},
+	ProgramMissing:    {ForYou, "a program is missing where the commands run, and the admin has to install it", "git ward uow retry {u}"},
+	IsBlocked:         {ForYou, "it is blocked: {what}", "git ward uow clarify {u}"},
+	IsBlockedMute:     {ForYou, "it is blocked, and does not say by what", "git ward uow clarify {u}"},
+	GivenUp:           {ForYou, "it was given up, and nothing but your confirmation closes it", "git ward uow cancel --failed {u}"},
+	JournalChanged:    {ForYou, "somebody changed its journal, and nothing but your confirmation closes it", "git ward uow cancel --failed {u}"},
+	Closes:            {ForAgent, "which closes it", ""},
+	IsOver:            {ForNobody, "it is over", ""},
+
+	PassesBesides: {ForYou, "it passes only with changes that are not its work: {what}", "git ward include {d}"},
+	HeldBefore:    {ForYou, "every criterion held before the work, so only you can say that it is done", "git ward include {d}"},
+	JudgedNow:     {ForHost, "which runs its criteria", ""},
+	ReportsNow:    {ForAgent, "which reports on it", ""},
+	ComesAfter:    {"", "to be closed first", ""}, // for the directives that come before
+	LacksAnAnswer: {ForYou, "it lacks something, and waits for your answer", "git ward directive edit {d}"},
+	ReadyToTake:   {ForYou, "the work is proved, and nobody has taken it", "git ward review {d}"},
+	NotProved:     {ForYou, "it ended without proof: {what}", "git ward directive edit {d}"},
+	NotProvedYet:  {ForYou, "it ended, and no verdict proves it", "git ward directive edit {d}"},
+	JudgedBefore:  {ForYou, "it ended, and was judged for another text of the directive only", "git ward directive edit {d}"},
+	ToolWasAway:   {ForYou, "it could not be judged: {what}", "git ward uow fork {u}"},
+
+	JournalBroken: {ForYou, "the journal of its unit cannot be read", "git ward fsck"},
+	HooksGone:     {ForYou, "the repository has lost its hooks, and accepts any push", "git ward init --update"},
+}
+
+// Causes are those of the table, in order.
+func Causes() []Cause {
+	list := make([]Cause, 0, len(sentences))
+	for c := range sentences {
+		list = append(list, c)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Waiting is the sentence of a cause about a directive ("D-1"), its unit ("D-1.1", "" for
+// none) and what it is about; what is cleaned, and on one line.
+func (c Cause) Waiting(directive, unit, what string) Waiting {
+	s := sentences[c]
+	fill := strings.NewReplacer("{d}", directive, "{u}", unit, "{what}", what)
+	return Waiting{For: s.For, Why: fill.Replace(s.Why), Command: fill.Replace(s.Command), Cause: c}
+}
