@@ -49,19 +49,19 @@ func (s *Source) Directive(ctx context.Context, name string) (*Directive, error)
 		}
 	}
 	d.Reviewable = d.Commit != "" || d.State == review.Dropped
-	return d, s.read(ctx, func(r *git.Reader) error { return s.fill(ctx, r, d) })
+	return d, s.read(ctx, func(r *git.Reader) error {
+		defer clear(s.notes.data)
+		return s.fill(ctx, reading{r, &s.notes, map[string]string{}}, d)
+	})
 }
 
 // fill reads what a list does not need.
-func (s *Source) fill(ctx context.Context, r *git.Reader, d *Directive) error {
-	desk, err := s.desk(r)
-	if err != nil {
-		return err
+func (s *Source) fill(ctx context.Context, r reading, d *Directive) error {
+	p, ok := s.refs.position(d.Directive)
+	if !ok { // somebody else has looked since
+		return fmt.Errorf("%.40q: %w", d.Directive, ErrUnknown)
 	}
-	p, err := desk.Position(d.Directive, 0)
-	if _, broken := errors.AsType[*state.BrokenRecord](err); err != nil && !broken {
-		return err
-	}
+	desk := s.refs.desk
 	p.Taken = d.TakenBy
 	d.Outcome = p.Outcome(d.Standing)
 	if p.Directive != nil {
@@ -116,7 +116,7 @@ func reports(doc *comms.Document, name string) (said, asked []Report) {
 }
 
 // unit reads one unit's journal, as far back as is shown, and what hangs on it.
-func (s *Source) unit(ctx context.Context, r *git.Reader, unit state.Unit, of review.Standing) (Unit, error) {
+func (s *Source) unit(ctx context.Context, r reading, unit state.Unit, of review.Standing) (Unit, error) {
 	u := Unit{ID: unit.ID.String(), Steps: []Step{}, Costs: []Point{}, Claims: []Point{}, Verdicts: []loop.Verdict{}, Transcripts: []TranscriptRef{}, Residuals: s.notes.residuals(unit.ID.String())}
 	if err := s.journal(ctx, r, unit, of, &u); err != nil || len(u.Steps) == 0 {
 		return u, err
@@ -131,22 +131,18 @@ func (s *Source) unit(ctx context.Context, r *git.Reader, unit state.Unit, of re
 	if u.Verdicts, err = state.VerdictsOf(r, unit.ID, claims); err != nil {
 		return u, err
 	}
-	if u.Costs, err = costs(r, unit.ID); err != nil {
+	if u.Costs, err = costs(r, s.refs.records[record.Ref(unit.ID)], unit.ID.Directive); err != nil {
 		return u, err
 	}
-	list, err := s.transcripts(ctx, r, unit.ID)
+	list, err := s.transcripts(r.Reader, s.refs.records[record.Ref(unit.ID)], unit.ID)
 	u.Transcripts = append(u.Transcripts, list...)
 	return u, err
 }
 
 // journal fills in what the journal says: all of one that is short, which is proved, and
 // the newest records of a long one, each as it stands.
-func (s *Source) journal(ctx context.Context, r *git.Reader, unit state.Unit, of review.Standing, u *Unit) error {
-	out, err := s.repo.Output(ctx, "rev-list", "--count", "--first-parent", "--end-of-options", unit.Tip)
-	if err != nil {
-		return err
-	}
-	count, err := strconv.Atoi(strings.TrimSpace(string(out)))
+func (s *Source) journal(ctx context.Context, r reading, unit state.Unit, of review.Standing, u *Unit) error {
+	count, err := s.count(ctx, r, unit.Tip)
 	if err != nil {
 		return err
 	}
@@ -161,7 +157,7 @@ func (s *Source) journal(ctx context.Context, r *git.Reader, unit state.Unit, of
 			u.Broken = diag.Clean(j.Findings[0].Message)
 		}
 		records, commits = j.Records, j.Commits
-	} else if records, commits, err = newest(r, unit.Tip); err != nil {
+	} else if records, commits, err = newest(r.Reader, unit.Tip); err != nil {
 		if _, broken := errors.AsType[*state.BrokenRecord](err); !broken {
 			return err
 		}
@@ -175,6 +171,28 @@ func (s *Source) journal(ctx context.Context, r *git.Reader, unit state.Unit, of
 		u.stand(records[len(records)-1], of)
 	}
 	return nil
+}
+
+// count is how many records a journal has. Those of a short one are at hand then; a child of
+// git counts those of a long one.
+func (s *Source) count(ctx context.Context, r reading, tip string) (int, error) {
+	var files []string
+	for at := tip; at != "" && len(files) <= MaxSteps; {
+		files = append(files, at+":"+uow.File)
+		parent, err := r.Parent(at)
+		if err != nil {
+			return 0, err
+		}
+		at = parent
+	}
+	if len(files) <= MaxSteps {
+		return len(files), r.Prefetch(files, uow.MaxRecord)
+	}
+	out, err := s.repo.Output(ctx, "rev-list", "--count", "--first-parent", "--end-of-options", tip)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
 }
 
 // newest are the newest MaxSteps records of a journal, oldest first, with their commits.
@@ -227,20 +245,28 @@ func words(r *uow.Record) string {
 }
 
 // costs are the tokens that a unit took, summed, by iteration, as the agent counted them
-// on its record; none where nobody did, or the record is not here.
-func costs(r *git.Reader, id uow.ID) ([]Point, error) {
+// on its record, whose tip is rev; none where nobody did, or the record is not here.
+func costs(r reading, rev, directive string) ([]Point, error) {
 	list := []Point{}
-	rev := record.Ref(id)
-	if tip, err := r.Tip(rev); err != nil || tip == "" {
-		return list, err
+	if rev == "" {
+		return list, nil
 	}
-	last, err := newestIteration(r, rev, id.Directive)
+	last, err := newestIteration(r.Reader, rev, directive)
 	if err != nil {
 		return list, err
 	}
+	file := func(n int) string { return loop.IterationDir(directive, n) + "/" + loop.BudgetFile }
+	first := max(0, last-maxCosts+1)
+	var files []string
+	for n := first; n <= last; n++ {
+		files = append(files, rev+":"+file(n))
+	}
+	if err := r.Prefetch(files, loop.MaxEvidence); err != nil {
+		return list, err
+	}
 	var sum float64
-	for n := max(0, last-maxCosts+1); n <= last; n++ {
-		data, err := r.File(rev, loop.IterationDir(id.Directive, n)+"/"+loop.BudgetFile, loop.MaxEvidence)
+	for n := first; n <= last; n++ {
+		data, err := r.File(rev, file(n), loop.MaxEvidence)
 		if err != nil {
 			return list, err
 		}

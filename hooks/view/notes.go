@@ -15,8 +15,47 @@ import (
 // was read once is not read again.
 type notes struct {
 	tip    string             // of loop.VerdictsRef, as they were read
+	on     map[string]string  // the note's blob by the object that it is on
+	data   map[string][]byte  // of those that were read at this look, by blob
 	blobs  map[string][]short // by the note's blob and the object that it is on
 	byUnit map[string][]short // in no order
+}
+
+// reading is a reader at a look: it knows the notes, and by which commits it came.
+type reading struct {
+	*git.Reader
+	notes   *notes
+	parents map[string]string
+}
+
+// Note is an object's note, as it was at the look where it is a verdict's.
+func (r reading) Note(ref, object string, limit int64) ([]byte, error) {
+	if ref != loop.VerdictsRef {
+		return r.Reader.Note(ref, object, limit)
+	}
+	blob, ok := r.notes.on[object]
+	if !ok {
+		return nil, nil
+	}
+	if data, ok := r.notes.data[blob]; ok {
+		return data, nil
+	}
+	data, err := r.Blob(blob, limit)
+	if err == nil {
+		r.notes.data[blob] = data
+	}
+	return data, err
+}
+
+// Parent is a commit's first parent.
+func (r reading) Parent(commit string) (parent string, err error) {
+	parent, ok := r.parents[commit]
+	if !ok {
+		if parent, err = r.Reader.Parent(commit); err == nil {
+			r.parents[commit] = parent
+		}
+	}
+	return parent, err
 }
 
 // short is a verdict, of which a list needs no more.
@@ -34,30 +73,40 @@ func (n *notes) refresh(ctx context.Context, repo *git.Repo, r *git.Reader) erro
 	if err != nil || tip == n.tip {
 		return err
 	}
-	now := notes{tip, map[string][]short{}, map[string][]short{}}
+	now := notes{tip, map[string]string{}, map[string][]byte{}, map[string][]short{}, map[string][]short{}}
 	if tip != "" {
 		for line, err := range repo.Records(ctx, "ls-tree", "-r", "-z", tip) {
 			if err != nil {
 				return err
 			}
-			if err := now.add(n, r, line); err != nil {
-				return err
+			info, path, _ := strings.Cut(line, "\t")
+			on := strings.ReplaceAll(path, "/", "")
+			if words := strings.Fields(info); len(words) == 3 && git.IsID(on) {
+				now.on[on] = words[2] // of two, the one in fewer directories, which comes last
 			}
+		}
+	}
+	var unread []string
+	for on, blob := range now.on {
+		if _, known := n.blobs[blob+" "+on]; !known {
+			unread = append(unread, blob)
+		}
+	}
+	if err := r.Prefetch(unread, state.MaxNote); err != nil {
+		return err
+	}
+	for on, blob := range now.on {
+		if err := now.add(n, reading{Reader: r, notes: &now}, on, blob); err != nil {
+			return err
 		}
 	}
 	*n = now
 	return nil
 }
 
-// add takes a line of the notes' tree: what was read before, or else the note itself.
-func (n *notes) add(before *notes, r *git.Reader, line string) error {
-	info, path, _ := strings.Cut(line, "\t")
-	on := strings.ReplaceAll(path, "/", "")
-	words := strings.Fields(info)
-	if len(words) != 3 || !git.IsID(on) {
-		return nil
-	}
-	key := words[2] + " " + on
+// add takes an object's note: what was read before, or else the note itself.
+func (n *notes) add(before *notes, r reading, on, blob string) error {
+	key := blob + " " + on
 	list, known := before.blobs[key]
 	if !known {
 		verdicts, err := state.VerdictsOn(r, on)

@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/live"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/boot"
+	"git-ward/protocols/record"
 	"git-ward/protocols/review"
 	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
@@ -53,7 +54,18 @@ func (s *Source) Overview(ctx context.Context) (*Overview, error) {
 type refs struct {
 	version   string
 	positions []review.Position
-	broken    map[string]error // journals that cannot be read, by directive
+	broken    map[string]error  // journals that cannot be read, by directive
+	records   map[string]string // tips of the records, by ref
+	desk      *standing.Desk    // for what it has read already
+}
+
+// position is what they say of a directive.
+func (r *refs) position(name string) (review.Position, bool) {
+	at := slices.IndexFunc(r.positions, func(p review.Position) bool { return p.Name == name })
+	if at < 0 {
+		return review.Position{}, false
+	}
+	return r.positions[at], true
 }
 
 // look reads it anew: the refs only where they moved.
@@ -62,7 +74,9 @@ func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (
 		if err := s.notes.refresh(ctx, s.repo, r); err != nil {
 			return err
 		}
-		if s.refs, err = s.positions(r); err != nil {
+		s.refs, err = s.positions(reading{r, &s.notes, map[string]string{}})
+		clear(s.notes.data)
+		if err != nil {
 			return err
 		}
 		s.refs.version = version
@@ -90,12 +104,18 @@ func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (
 }
 
 // positions are those of the directives of COMMS.md, and then of those that are gone.
-func (s *Source) positions(r *git.Reader) (*refs, error) {
+func (s *Source) positions(r reading) (*refs, error) {
 	d, err := s.desk(r)
 	if err != nil {
 		return nil, err
 	}
-	all := &refs{broken: map[string]error{}}
+	all := &refs{broken: map[string]error{}, desk: d}
+	if all.records, err = r.Refs(record.Prefix); err != nil {
+		return nil, err
+	}
+	if err := s.recordsAhead(r, d); err != nil {
+		return nil, err
+	}
 	history := func(tip string, commits []string) (state.Ancestry, error) {
 		return r.Lineage(tip, commits, standing.Taken)
 	}
@@ -116,6 +136,17 @@ func (s *Source) positions(r *git.Reader) (*refs, error) {
 	}
 	s.forget(d)
 	return all, nil
+}
+
+// recordsAhead reads the newest records of the units that are not known yet, in few exchanges.
+func (s *Source) recordsAhead(r reading, d *standing.Desk) error {
+	var files []string
+	for _, unit := range d.Units {
+		if s.records[unit.Tip] == nil {
+			files = append(files, unit.Tip+":"+uow.File)
+		}
+	}
+	return r.Prefetch(files, uow.MaxRecord)
 }
 
 // running is what the host keeps of directives for those who look.
@@ -246,7 +277,7 @@ func (s *Source) fallen(ctx context.Context, o *Overview) error {
 }
 
 // record is a unit's newest record, read once.
-func (s *Source) record(r *git.Reader, tip string) (*uow.Record, error) {
+func (s *Source) record(r state.Reader, tip string) (*uow.Record, error) {
 	if have := s.records[tip]; have != nil {
 		return have, nil
 	}

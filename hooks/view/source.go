@@ -40,6 +40,9 @@ type Source struct {
 	names    branches.Names
 	settings *config.Config
 
+	held     bool   // it stays as it is at its next look
+	at, runs string // the version then
+
 	mu      sync.Mutex
 	last    *Overview              // of the last look
 	refs    *refs                  // what the refs said then
@@ -75,6 +78,10 @@ func Open(ctx context.Context, repo *git.Repo) (*Source, error) {
 // Close lets go of what was read.
 func (s *Source) Close() {}
 
+// Hold makes the source stay as it is at its next look: a report is of one moment, and need
+// not ask for each of its pages whether that has passed. It is then for one goroutine.
+func (s *Source) Hold() { s.held = true }
+
 // Bare reports whether the repository is the host's own, where there is more to know.
 func (s *Source) Bare() bool { return s.bare }
 
@@ -102,6 +109,9 @@ func (s *Source) Version(ctx context.Context) (string, error) {
 
 // version is that of the refs, and of what runs.
 func (s *Source) version(ctx context.Context) (refs, run string, err error) {
+	if s.held && s.at != "" {
+		return s.at, s.runs, nil
+	}
 	list := []string{audit.ChainRef, loop.VerdictsRef, lease.Prefix, s.names.ControlRef(), s.names.ProjectRef()}
 	if !s.bare { // a clone by plain git may have no audit
 		list = append(list, uow.RefPrefix, s.names.Base()+"agent/")
@@ -117,7 +127,11 @@ func (s *Source) version(ctx context.Context) (refs, run string, err error) {
 		run = runstate.Version(s.dir)
 	}
 	sum := sha256.Sum256(out)
-	return hex.EncodeToString(sum[:8]), run, nil
+	refs = hex.EncodeToString(sum[:8])
+	if s.held {
+		s.at, s.runs = refs, run
+	}
+	return refs, run, nil
 }
 
 // read gives a fresh reader, which surely sees the newest refs, to one who reads at a time.
@@ -130,7 +144,7 @@ func (s *Source) read(ctx context.Context, f func(*git.Reader) error) error {
 }
 
 // desk reads where the directives stand; records that were read are kept.
-func (s *Source) desk(r *git.Reader) (*standing.Desk, error) {
+func (s *Source) desk(r reading) (*standing.Desk, error) {
 	refs := standing.Refs{Control: s.names.ControlRef(), Project: s.names.ProjectRef(), Work: s.names.Base() + "agent/"}
 	return standing.Open(r, refs, func(tip string) (*uow.Record, error) { return s.record(r, tip) })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +26,9 @@ type TranscriptRef struct {
 	blob string
 }
 
+// maxIterationTree is how long a tree may be to be read ahead, in bytes.
+const maxIterationTree = 1 << 20
+
 // ErrNoTranscript is for an iteration, or a unit, that has none on the record.
 var ErrNoTranscript = errors.New("no transcript on the record")
 
@@ -37,42 +39,54 @@ var transcriptName = pattern.New(`^transcript(?:-([1-9][0-9]{0,8}))?\.txt$`)
 // that was left and gone on with, the parts and then its end.
 func (s *Source) Transcripts(ctx context.Context, unit uow.ID) (list []TranscriptRef, err error) {
 	err = s.read(ctx, func(r *git.Reader) error {
-		list, err = s.transcripts(ctx, r, unit)
+		list, err = s.transcriptsNow(r, unit)
 		return err
 	})
 	return list, err
 }
 
-func (s *Source) transcripts(ctx context.Context, r *git.Reader, unit uow.ID) (list []TranscriptRef, err error) {
+func (s *Source) transcriptsNow(r *git.Reader, unit uow.ID) ([]TranscriptRef, error) {
 	tip, err := r.Tip(record.Ref(unit))
-	if err != nil || tip == "" {
+	if err != nil {
 		return nil, err
 	}
-	first := -1 // the directory of the unit's first iteration: those of one text are counted on
-	for line, err := range s.repo.Records(ctx, "ls-tree", "-r", "-l", "-z", tip, "--", loop.Dir(unit.Directive)+"/") {
+	return s.transcripts(r, tip, unit)
+}
+
+// transcripts are those on a unit's record, whose tip is given, "" for none.
+func (s *Source) transcripts(r *git.Reader, tip string, unit uow.ID) (list []TranscriptRef, err error) {
+	if tip == "" {
+		return nil, nil
+	}
+	iterations, trees, err := iterationsOf(r, tip, unit.Directive)
+	if err != nil || len(iterations) == 0 {
+		return nil, err
+	}
+	first := slices.Min(iterations) // those of one text are counted on
+	var blobs []string
+	for i, tree := range trees {
+		entries, err := r.Tree(tree)
 		if err != nil {
 			return nil, err
 		}
-		entry, file, _ := strings.Cut(line, "\t")
-		at, ok := loop.ParseEvidencePath(file)
-		if !ok || at.Iteration < 0 {
-			continue
+		for _, e := range entries {
+			m := transcriptName.FindStringSubmatch(e.Name)
+			if m == nil || e.IsDir() || e.Mode == git.ModeGitlink {
+				continue
+			}
+			part, _ := strconv.Atoi(m[1])
+			list = append(list, TranscriptRef{Unit: unit.String(), Iteration: iterations[i], Part: part, blob: e.ID})
+			blobs = append(blobs, e.ID)
 		}
-		if first < 0 || at.Iteration < first {
-			first = at.Iteration
-		}
-		fields := strings.Fields(entry) // mode, kind, object id, size (git-ls-tree(1))
-		m := transcriptName.FindStringSubmatch(path.Base(file))
-		if m == nil || len(fields) != 4 || path.Dir(file) != loop.IterationDir(unit.Directive, at.Iteration) {
-			continue
-		}
-		part, _ := strconv.Atoi(m[1])
-		size, err := strconv.ParseInt(fields[3], 10, 64)
-		if err != nil {
-			continue // of no file
-		}
-		list = append(list, TranscriptRef{unit.String(), at.Iteration, part, size, fields[2]})
 	}
+	sizes := map[string]int64{}
+	if err := r.Sizes(blobs, func(o git.Object) { sizes[o.ID] = o.Size }); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].Bytes = sizes[list[i].blob]
+	}
+	list = slices.DeleteFunc(list, func(t TranscriptRef) bool { _, there := sizes[t.blob]; return !there })
 	for i := range list {
 		list[i].Iteration += 1 - first
 	}
@@ -107,7 +121,7 @@ func (s *Source) Recorded(ctx context.Context, directive string) (list []uow.ID,
 // has it: the agent's word. ErrNoTranscript where there is none.
 func (s *Source) Transcript(ctx context.Context, unit uow.ID, iteration int) (text string, err error) {
 	err = s.read(ctx, func(r *git.Reader) error {
-		list, err := s.transcripts(ctx, r, unit)
+		list, err := s.transcriptsNow(r, unit)
 		if err != nil {
 			return err
 		}
@@ -139,4 +153,19 @@ func (s *Source) transcript(ctx context.Context, t TranscriptRef) (string, error
 	}
 	data, err := s.repo.Output(ctx, "cat-file", "blob", t.blob)
 	return diag.CleanLines(strings.ToValidUTF8(string(data), "\uFFFD")), err
+}
+
+// iterationsOf are the iterations that a record has evidence of, each with its tree, which is
+// at hand then.
+func iterationsOf(r *git.Reader, tip, directive string) (iterations []int, trees []string, err error) {
+	entries, err := r.Entries(tip, loop.Dir(directive))
+	for _, e := range entries {
+		if n, ok := loop.ParseIteration(e.Name); ok && e.IsDir() {
+			iterations, trees = append(iterations, n), append(trees, e.ID)
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return iterations, trees, r.Prefetch(trees, maxIterationTree)
 }

@@ -288,6 +288,10 @@ func (b *Batch) Sizes(ids []string, visit func(Object)) error {
 		if b.direct != nil {
 			o, loose, err := b.direct.info(id)
 			if err != nil {
+				o, err = b.orPacked(o, err, func(git *Batch) (Object, error) { return git.Info(id) })
+				loose = err == nil
+			}
+			if err != nil {
 				return err
 			}
 			if loose {

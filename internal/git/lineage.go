@@ -21,12 +21,8 @@ const manyBases = 100
 // commits whose message holds a text.
 func (r *Reader) Lineage(tip string, commits []string, text string) (*Lineage, error) {
 	l := &Lineage{known: map[string]bool{}, outside: map[string]bool{}}
-	for _, id := range commits {
-		if there, err := r.Tip(id); err != nil {
-			return nil, err
-		} else if there != "" {
-			l.known[id] = true
-		}
+	if err := r.batch.Sizes(commits, func(o Object) { l.known[o.ID] = true }); err != nil {
+		return nil, err
 	}
 	if tip == "" || len(l.known) == 0 {
 		return l, nil

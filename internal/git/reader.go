@@ -87,6 +87,16 @@ func (r *Reader) Blob(name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
+// Prefetch reads objects ahead, by their ids or as "rev:path", many in one exchange (see
+// Batch.Prefetch): what is asked for next is at hand.
+func (r *Reader) Prefetch(names []string, limit int64) error { return r.batch.Prefetch(names, limit) }
+
+// Sizes visits objects that are there, many in one exchange, without their contents.
+func (r *Reader) Sizes(ids []string, visit func(Object)) error { return r.batch.Sizes(ids, visit) }
+
+// Tree is what a tree has, by its id.
+func (r *Reader) Tree(id string) ([]Entry, error) { return r.tree(id) }
+
 // lost says which object on the way to a file is missing; nil when there is no such
 // file. Git's batch has one answer for both.
 func (r *Reader) lost(rev, path string) error {
