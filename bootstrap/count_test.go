@@ -36,7 +36,7 @@ func (s *site) counted() {
 		n[c.Of] += c.By
 		commit[c.Of] = c.Commit
 	}
-	for _, of := range []string{boot.Deaths, boot.Trials} {
+	for _, of := range []string{boot.Deaths, boot.Trials, boot.Hops} {
 		prefix := boot.CountPrefix(of, "D-1")
 		for _, ref := range strings.Fields(s.Run(s.Bare, "git", "for-each-ref", "--format=%(refname)", prefix)) {
 			s.Run(s.Bare, "git", "update-ref", "-d", ref)
@@ -122,5 +122,27 @@ func TestProbationInEachContainer(t *testing.T) {
 	s.counted()
 	if left := s.Run(s.Bare, "git", "for-each-ref", boot.Prefix+boot.Trials); left != "" {
 		t.Errorf("its trials are counted still:\n%s", left)
+	}
+}
+
+// asks is an agent that asks for a branch until its start has failed.
+const asks = library + "ok\ngrep -q FAILURE \"$WARD_BOOT_LOG\" && while :; do sleep 0.1 9>&-; done\nsignal bootstrap agent/x\n"
+
+// TestHopInEachContainer: a branch whose start ends container after container is not tried for ever,
+// though each new one's agent asks for it.
+func TestHopInEachContainer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, asks, `check = "10m"`)
+	main := s.head()
+	bad := s.branch("agent/x", handover)
+	s.killedIn(3, "bootstrap/prepared#2")
+	s.start("--directive", "D-1")
+	s.until("main runs again", func() bool { return len(s.history()) == 5 })
+	if f := last(s.history(), boot.Failure); f.Branch != "agent/x" || !strings.Contains(f.Reason, "the watcher ended 3 times while it prepared this") {
+		t.Errorf("%v of %s, not of %s; main is %s", f, f.Commit, bad, main)
+	}
+	s.counted()
+	if left := s.Run(s.Bare, "git", "for-each-ref", boot.Prefix+boot.Hops); left != "" {
+		t.Errorf("its attempts are counted still:\n%s", left)
 	}
 }

@@ -77,6 +77,7 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 		return
 	}
 	if h := w.state.Hop; h != nil { // asked for by what gave way, and it leads back there or nowhere
+		w.tried(h, -h.Attempts)
 		w.state.Hop = nil
 		w.reportFailure(h.branch(), boot.Unknown, fmt.Sprintf("%s: what asked for it %s", h.Signal, what))
 	}

@@ -157,6 +157,9 @@ func (w *watcher) accept(s signals.Signal, again bool) {
 	if s.Name == w.opts.Settings.Control.Project {
 		s.Name = boot.Main
 	}
+	if h != nil {
+		w.tried(h, -h.Attempts)
+	}
 	w.state.Hop = &hop{Signal: s}
 	w.state.save()
 	failpoint.Reach("bootstrap/accepted")

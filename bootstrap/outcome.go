@@ -99,7 +99,7 @@ func (w *watcher) abandon(t *target) {
 		w.reportFailure(t.branch, t.commit, "the watcher was told to end")
 	}
 	if h := w.state.Hop; h != nil && !h.Started {
-		h.Attempts--
+		w.tried(h, -1)
 		w.state.save()
 	}
 }
@@ -114,6 +114,7 @@ func (w *watcher) fail(t *target, why string) {
 
 // fallen is the end of a signal's start that came to nothing, and tells the PM.
 func (w *watcher) fallen(t *target, why string) {
+	w.tried(t.hop, -t.hop.Attempts)
 	w.state.Hop = nil
 	w.notices.Tell(fallbackNotice("start "+t.hop.Name, *t, fmt.Sprintf(
 		"The agent could not be started from %s, commit %s: %s. It runs from %s; logs/errors.log and logs/build.log say more.",

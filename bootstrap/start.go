@@ -176,6 +176,7 @@ func (w *watcher) booted(t *target) {
 // arrived is what follows when the log says that a hop is done; left says what became of
 // what the tree held.
 func (w *watcher) arrived(t *target, left string) {
+	w.tried(t.hop, -t.hop.Attempts)
 	w.state.Hop = nil
 	if t.hop.Counted {
 		w.count(&w.state.Deaths, boot.Deaths, -boot.ADeath)

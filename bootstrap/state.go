@@ -40,7 +40,7 @@ type hop struct {
 	Commit   string `json:"commit,omitzero"`
 	Main     string `json:"main,omitzero"`    // main's code when it was begun
 	From     string `json:"from,omitzero"`    // main's commit then
-	Attempts int    `json:"attempts"`         // begun
+	Attempts int    `json:"attempts"`         // begun, here and in containers before
 	Started  bool   `json:"started"`          // BOOTSTRAPPING is written
 	Counted  bool   `json:"counted,omitzero"` // the run that asked for it is a death until it has started
 }

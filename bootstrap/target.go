@@ -108,11 +108,31 @@ func (h *hop) branch() string {
 // survive.
 const maxAttempts = 3
 
-func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
-	if h.Attempts++; h.Attempts > maxAttempts {
-		return nil, fmt.Errorf("the watcher ended %d times while it prepared this", maxAttempts)
+// tries counts that a hop is begun, on top of what the host has counted in containers before this
+// one: neither is there for ever to begin it again.
+func (w *watcher) tries(ctx context.Context, h *hop, t *target) error {
+	if h.Attempts == 0 {
+		var before deaths
+		w.takeCount(ctx, &before, boot.Hops, t)
+		h.Attempts = before.Count
 	}
+	h.Commit = t.commit
+	w.tried(h, 1)
 	w.state.save()
+	if h.Attempts > maxAttempts {
+		return fmt.Errorf("the watcher ended %d times while it prepared this", maxAttempts)
+	}
+	return nil
+}
+
+// tried counts more or less of a hop's attempts.
+func (w *watcher) tried(h *hop, by int) {
+	d := deaths{Commit: h.Commit, Count: h.Attempts}
+	w.count(&d, boot.Hops, by)
+	h.Attempts = d.Count
+}
+
+func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 	if _, err := w.trees.Of(h.branch()); err != nil {
 		return nil, err
 	}
@@ -125,6 +145,9 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 		return nil, err
 	}
 	if t.code, err = w.remote.Code(ctx, t.commit); err != nil {
+		return nil, err
+	}
+	if err := w.tries(ctx, h, t); err != nil {
 		return nil, err
 	}
 	if h.Main == "" { // not again by a watcher that goes on: main may have moved since
@@ -140,7 +163,6 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 			return nil, err
 		}
 	}
-	h.Commit = t.commit
 	w.state.save()
 	t.main = h.Main
 	return t, nil

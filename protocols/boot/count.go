@@ -18,7 +18,15 @@ const (
 	// Trials are the probations of a program that were begun by the workers of one directive, and
 	// that have no end.
 	Trials = "trials"
+	// Hops are the starts of a program that a signal asked for, and that have come to no agent and to
+	// no failure, of the workers of one directive.
+	Hops = "hops"
+	// Ends are bad ends in a row of the workers of one directive, while the project had one program.
+	Ends = "ends"
 )
+
+// Counted are all that there is to count.
+func Counted() []string { return []string{Deaths, Idle, Trials, Hops, Ends} }
 
 // What a death and a good end count.
 const (
@@ -31,12 +39,12 @@ const (
 // MaxCount is where the host stops counting.
 const MaxCount = MaxDeaths
 
-// CountPrefix begins the refs of a count; trials have a directive.
+// CountPrefix begins the refs of a count; trials, hops and ends have a directive.
 func CountPrefix(of, directive string) string {
-	if of == Trials {
-		return Prefix + of + "/" + directiveOr(directive) + "/"
+	if of == Deaths || of == Idle {
+		return Prefix + of + "/"
 	}
-	return Prefix + of + "/"
+	return Prefix + of + "/" + directiveOr(directive) + "/"
 }
 
 // CountRef is a ref of a count, from 1.
@@ -48,7 +56,7 @@ const Counts = Words + "counts "
 
 // Count is what there is to count of the program of a commit.
 type Count struct {
-	Of     string // Deaths or Trials
+	Of     string // Deaths, Trials or Hops
 	By     int    // more, or less
 	Commit string
 }
@@ -58,7 +66,7 @@ func (c Count) String() string { return fmt.Sprintf("%s %d %s", c.Of, c.By, c.Co
 // ParseCount reads what String writes. What counts more than a list has, or nothing, is none.
 func ParseCount(said string) (c Count, err error) {
 	words := strings.Split(said, " ")
-	if len(words) == 3 && slices.Contains([]string{Deaths, Trials}, words[0]) {
+	if len(words) == 3 && slices.Contains([]string{Deaths, Trials, Hops}, words[0]) {
 		c = Count{Of: words[0], Commit: words[2]}
 		c.By, err = strconv.Atoi(words[1])
 	}

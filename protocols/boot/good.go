@@ -40,7 +40,7 @@ func directiveOr(name string) string { return cmp.Or(name, "none") }
 
 var (
 	passedRef = pattern.New("^" + PassedPrefix + `(?:D-[1-9][0-9]{0,8}|none)$`)
-	countRef  = pattern.New("^" + Prefix + `(?:deaths|idle|trials/(?:D-[1-9][0-9]{0,8}|none))/[1-6]$`)
+	countRef  = pattern.New("^" + Prefix + `(?:deaths|idle|(?:trials|hops|ends)/(?:D-[1-9][0-9]{0,8}|none))/[1-6]$`)
 )
 
 // IsRef reports whether a ref is one of this package's.

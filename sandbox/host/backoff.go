@@ -19,8 +19,9 @@ const (
 // backoff is the pause before the next worker of a directive.
 type backoff struct {
 	schedule.Backoff
-	pause time.Duration
-	last  error
+	before int // bad ends under launches before this one
+	pause  time.Duration
+	last   error
 }
 
 // fail notes a bad end, and doubles the pause.
@@ -38,6 +39,39 @@ func (h *Host) backoff(directive string) *backoff {
 	return h.backoffs[directive]
 }
 
+// takeBackoffs has directives whose workers ended badly under launches before this one come behind all
+// others, and rest for longer after the next such end. Their first workers wait for nothing: a launch is
+// begun again when somebody has mended something.
+func (h *Host) takeBackoffs(ctx context.Context) {
+	if h.Ends == nil {
+		return
+	}
+	ends, err := h.Ends.BadEnds(ctx)
+	if err != nil {
+		h.Log.Error().Err(err).Msg("how workers have ended before cannot be read")
+	}
+	for directive, n := range ends {
+		r := h.backoff(directive)
+		r.Failures, r.before = n, n
+		r.pause = min(firstPause<<(n-1), longestPause)
+	}
+}
+
+// endsWell forgets the bad ends of a directive's workers.
+func (h *Host) endsWell(ctx context.Context, directive string) {
+	delete(h.backoffs, directive)
+	h.note(ctx, directive, true)
+}
+
+func (h *Host) note(ctx context.Context, directive string, well bool) {
+	if h.Ends == nil {
+		return
+	}
+	if err := h.Ends.Ended(context.WithoutCancel(ctx), directive, well); err != nil {
+		h.Log.Error().Err(err).Str("directive", directive).Msg("how its worker has ended is not written down")
+	}
+}
+
 // workerEnded takes down that a worker has ended. One that ended badly, or did nothing, is followed
 // by another after a pause of its directive's, and touches no other.
 func (h *Host) workerEnded(ctx context.Context, j *Job) {
@@ -48,12 +82,12 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 		h.Worked(ctx, j.runs.commit, false)
 	}
 	if errors.Is(j.err, errStopped) || errors.Is(j.err, errIdle) {
-		delete(h.backoffs, j.Directive)
+		h.endsWell(ctx, j.Directive)
 		return
 	}
 	if j.err == nil {
 		if moved {
-			delete(h.backoffs, j.Directive)
+			h.endsWell(ctx, j.Directive)
 			h.backoff(j.Directive).Until = time.Now().Add(firstPause)
 			return
 		}
@@ -61,11 +95,12 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 		h.Log.Error().Err(j.err).Str("worker", j.Holder).Str("directive", j.Directive).Msg("a worker ended badly; another follows it")
 	}
 	if time.Since(j.began) > steadyRun {
-		delete(h.backoffs, j.Directive)
+		h.endsWell(ctx, j.Directive)
 	}
 	r := h.backoff(j.Directive)
 	r.fail(j.err)
-	r.GivenUp = h.Once && (j.err == nil || r.Failures >= schedule.Tries)
+	h.note(ctx, j.Directive, false)
+	r.GivenUp = h.Once && (j.err == nil || r.Failures-r.before >= schedule.Tries)
 	if j.err == nil {
 		h.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended in good order and left nothing; git ward uow show says where the unit stands")
 	}

@@ -40,6 +40,8 @@ type Host struct {
 	// Worked is told which commit of main a worker's agent runs when the directive has moved by it,
 	// and when the worker has ended and it has not: without a sign of work; nil: nobody.
 	Worked func(ctx context.Context, commit string, moved bool)
+	// Ends is what the repository keeps of workers that ended badly, for the next launch; nil: nothing.
+	Ends Ends
 	// Idle is called each time that the last worker has ended, and when there is nobody to begin
 	// with; nil: nobody.
 	Idle func()
@@ -67,6 +69,12 @@ type Host struct {
 	followed time.Time    // the time when the plan is made anew, though nothing has moved
 }
 
+// Ends are the bad ends in a row of directives' workers.
+type Ends interface {
+	BadEnds(ctx context.Context) (map[string]int, error) // by directive
+	Ended(ctx context.Context, directive string, well bool) error
+}
+
 // pollInterval is the time between two looks whether a ref has moved: it tells nobody.
 const pollInterval = 500 * time.Millisecond
 
@@ -77,6 +85,7 @@ func (h *Host) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.start()
+	h.takeBackoffs(ctx)
 	err := h.loop(ctx)
 	cancel()
 	h.mu.Lock()

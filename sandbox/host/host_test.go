@@ -26,6 +26,7 @@ import (
 	"git-ward/protocols/loop"
 	"git-ward/protocols/schedule"
 	"git-ward/protocols/uow"
+	"git-ward/sandbox/lastgood"
 	"git-ward/sandbox/lease"
 )
 
@@ -351,6 +352,48 @@ func TestPoisoned(t *testing.T) {
 	}
 	if n["D-1"] != schedule.Tries || n["D-2"] != 1 || n["D-3"]+n["D-4"]+n["D-5"]+n["D-6"] != 4 {
 		t.Error(runs)
+	}
+	r.over()
+}
+
+// TestPoisonedBefore: a directive whose workers ended badly under a launch before comes after all others,
+// and rests for longer; how its workers end, the next launch knows.
+func TestPoisonedBefore(t *testing.T) {
+	tier.First(t, "pauses, of seconds")
+	r := newRepository(t, "- priority: 9\n", "")
+	book := lastgood.Book{Bare: r.repo.Dir, Control: config.Default().Control}
+	for range schedule.Tries {
+		if err := book.Ended(t.Context(), "D-1", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var runs []string
+	var rest []time.Duration
+	var h *Host
+	h = r.host(1, func(ctx context.Context, j *Job) error {
+		j.Up()
+		if runs = append(runs, j.Directive); len(runs) == 2 {
+			return errors.New("poison")
+		}
+		if j.Directive == "D-1" {
+			ends, err := book.BadEnds(ctx)
+			if err != nil || ends["D-1"] != schedule.Tries+1 {
+				t.Errorf("%v %v", ends, err)
+			}
+			rest = append(rest, h.backoffs["D-1"].pause)
+		}
+		r.closes(h, j.Directive)
+		return nil
+	})
+	h.Ends = book
+	if err := h.Serve(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"D-2", "D-1", "D-1"}; !slices.Equal(runs, want) || !slices.Equal(rest, []time.Duration{8 * firstPause}) {
+		t.Error(runs, rest)
+	}
+	if ends, err := book.BadEnds(t.Context()); len(ends) != 0 || err != nil {
+		t.Errorf("it ended well: %v %v", ends, err)
 	}
 	r.over()
 }

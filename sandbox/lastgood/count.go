@@ -2,6 +2,7 @@ package lastgood
 
 import (
 	"context"
+	"path"
 
 	"git-ward/internal/git"
 	"git-ward/protocols/boot"
@@ -33,6 +34,44 @@ func (b Book) Idle(ctx context.Context, commit string) (n int, err error) {
 func (b Book) Works(ctx context.Context, commit string) error {
 	_, err := b.count(ctx, boot.CountPrefix(boot.Idle, ""), commit, -boot.MaxCount, b.inProject)
 	return err
+}
+
+// Ended notes how a worker of a directive has ended: of those that do so badly, one after the other,
+// the next launch knows, too.
+func (b Book) Ended(ctx context.Context, directive string, well bool) error {
+	r, prefix := git.Open(b.Bare), boot.CountPrefix(boot.Ends, directive)
+	if well {
+		return forgetCount(ctx, r, prefix)
+	}
+	tip, err := r.Ref(ctx, b.Control.ProjectRef())
+	if err == nil {
+		_, err = b.count(ctx, prefix, tip, 1, b.inProject)
+	}
+	return err
+}
+
+// BadEnds are how many workers in a row have ended badly, by their directives: none of when the
+// project had another program.
+func (b Book) BadEnds(ctx context.Context) (map[string]int, error) {
+	r, ends := git.Open(b.Bare), map[string]int{}
+	list, err := r.Refs(ctx, boot.Prefix+boot.Ends+"/")
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	now, err := b.program(ctx, r, b.Control.ProjectRef())
+	if err != nil {
+		return nil, err
+	}
+	for _, tip := range list {
+		was, err := b.program(ctx, r, tip.ID)
+		if err != nil {
+			return nil, err
+		}
+		if directive := path.Base(path.Dir(tip.Name)); was == now {
+			ends[directive]++
+		}
+	}
+	return ends, nil
 }
 
 // inProject says why a commit is none that the project's branch leads to.

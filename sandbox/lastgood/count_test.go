@@ -1,6 +1,7 @@
 package lastgood
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -65,6 +66,9 @@ func TestCounted(t *testing.T) {
 	}
 	say("trials 1 "+branch, true)
 	is(boot.Trials, branch, 1)
+	say("hops 2 "+branch, true)
+	is(boot.Hops, branch, 2)
+	say("ends 1 "+next, false)
 	var all sync.WaitGroup
 	for range 3 { // three containers
 		all.Go(func() { say("deaths 1 "+next, true) })
@@ -76,7 +80,25 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%d idle: %v", got, err)
 		}
 	}
+	for n, well := range []bool{false, false, true, false} {
+		if err := book.Ended(t.Context(), "D-1", well); err != nil {
+			t.Error(err)
+		}
+		want := map[string]int{"D-1": []int{1, 2, 0, 1}[n]}
+		if well {
+			want = nil
+		}
+		if got, err := book.BadEnds(t.Context()); !maps.Equal(got, want) || err != nil {
+			t.Errorf("after %d ends: %v, %v", n+1, got, err)
+		}
+	}
 	p.Fsck()
+	p.Git("checkout", "-q", "main")
+	p.Commit("program", "mended")
+	p.Git("push", "-q", "origin", "main")
+	if got, err := book.BadEnds(t.Context()); len(got) != 0 || err != nil {
+		t.Errorf("of another program: %v, %v", got, err)
+	}
 	if err := book.Works(t.Context(), next); err != nil {
 		t.Error(err)
 	}
@@ -86,4 +108,6 @@ func TestCounted(t *testing.T) {
 	}
 	is(boot.Deaths, "", 0)
 	is(boot.Trials, "", 0)
+	is(boot.Hops, "", 0)
+	is(boot.Ends, "", 0)
 }

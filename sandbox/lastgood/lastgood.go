@@ -233,7 +233,7 @@ func (b Book) Again(ctx context.Context, commit string) error {
 func (b Book) Forget(ctx context.Context) error {
 	r := git.Open(b.Bare)
 	err := b.unpin(ctx, "launch: reset", func(*git.Repo, string, string) (bool, error) { return true, nil })
-	for _, of := range []string{boot.Deaths, boot.Idle, boot.Trials} {
+	for _, of := range boot.Counted() {
 		err = errors.Join(err, forgetCount(ctx, r, boot.Prefix+of+"/"))
 	}
 	if err != nil {
