@@ -35,14 +35,14 @@ func keptBranch(id uow.ID) string { return fmt.Sprintf("rescue/%s-kept-%d", id.D
 // keeping is what is known of what is kept for one unit, whoever keeps it in this process.
 type keeping struct {
 	ref     string
-	tip     string      // that the remote has, "" for none
-	tried   string      // what it was to become by a push whose answer is not known, git.Zero for gone, "" for none
-	mine    atomic.Bool // the worker goes on from the tip
-	apart   bool        // he does not: it is put aside before another is kept
-	brought int64       // bytes, with those of runs before this one
-	full    bool        // that the bound is reached was said
-	refused string      // a tree that the remote refused
-	without []string    // paths that it refuses
+	tip     string       // that the remote has, "" for none
+	tried   string       // what it was to become by a push whose answer is not known, git.Zero for gone, "" for none
+	mine    atomic.Bool  // the worker goes on from the tip
+	apart   bool         // he does not: it is put aside before another is kept
+	brought atomic.Int64 // bytes, with those of runs before this one
+	full    bool         // that the bound is reached was said
+	refused string       // a tree that the remote refused
+	without []string     // paths that it refuses
 }
 
 // keepingOf is the one for a unit.
@@ -160,7 +160,7 @@ func (k *Keeper) once(ctx context.Context) (again bool, err error) {
 	}
 	commit := ""
 	if tree != k.base {
-		trailers := []string{record.TrailerDirective + ": " + k.unit.Directive, trailerKeptBy + ": " + k.work.identity(), fmt.Sprintf("%s: %d", trailerKeptSize, k.brought+size)}
+		trailers := []string{record.TrailerDirective + ": " + k.unit.Directive, trailerKeptBy + ": " + k.work.identity(), fmt.Sprintf("%s: %d", trailerKeptSize, k.brought.Load()+size)}
 		if k.on != "" {
 			trailers = append(trailers, trailerKeptOn+": "+k.on)
 		}
@@ -175,7 +175,7 @@ func (k *Keeper) once(ctx context.Context) (again bool, err error) {
 		}
 	}
 	k.tip = commit
-	k.brought += size
+	k.brought.Add(size)
 	k.last, k.tree = cmp.Or(commit, k.head), tree
 	k.start = k.last
 	k.mine.Store(true)
@@ -193,6 +193,9 @@ func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err
 	if k.tried = ""; arrived {
 		return false, nil
 	}
+	if rewritten, no := k.rewritten(ctx); rewritten || no != nil {
+		return rewritten, no
+	}
 	refused := stop.As(err, stop.Refused)
 	if refused == nil || len(refused.Findings) == 0 {
 		return false, fmt.Errorf("what is not committed is not kept: %w", err)
@@ -204,6 +207,21 @@ func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err
 	}
 	k.say("of what is not committed the remote does not take: " + refused.Output)
 	return k.refused != tree, nil
+}
+
+// rewritten takes another commit on the unit's branch, which this clone has kept, for what it kept
+// last: the host has taken something out of it (git ward redact).
+func (k *Keeper) rewritten(ctx context.Context) (bool, error) {
+	now, err := git.Open(k.clone.store.Bare).Ref(ctx, k.ref)
+	if err != nil || k.tip == "" || now == git.Zero || now == k.tip {
+		return false, err
+	}
+	message, err := k.clone.messageOf(ctx, now)
+	if err != nil || !hasTrailer(message, trailerKeptBy, k.work.identity()) {
+		return false, err
+	}
+	k.tip = now
+	return true, nil
 }
 
 // take writes what the working tree holds into the repository that keeps, and returns its tree,
@@ -226,7 +244,7 @@ func (k *Keeper) take(ctx context.Context) (tree string, size int64, err error) 
 	if size, err = k.size(ctx); err != nil {
 		return "", 0, err
 	}
-	if k.brought+size > maxKept {
+	if k.brought.Load()+size > maxKept {
 		if !k.full {
 			k.full = true
 			k.say(fmt.Sprintf("what is not committed is not kept: for %s it would be more than %d MiB", k.unit, maxKept>>20))

@@ -70,7 +70,7 @@ func TestKeeper(t *testing.T) {
 	if got := u.says(keptRef); got != "agent: what was not committed; first: COMMS.md hello" {
 		t.Error(got)
 	}
-	k.brought++ // another commit would say so
+	k.brought.Add(1) // another commit would say so
 	if again := tick(); again != first {
 		t.Error("what did not change is kept again")
 	}
@@ -186,6 +186,47 @@ func TestKeeperBounds(t *testing.T) {
 	other.must(other.keeper(&said).Keep(t.Context()))
 	if u.tip(keptRef) != kept || len(said) != 2 {
 		t.Errorf("another process begins anew: %q", said)
+	}
+	// What was kept is gone, for the remote has all of it; what it brought is on the record.
+	other.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
+	other.commit("an iteration", "", map[string]string{"LEARNINGS.md": "# L\n"})
+	run(t, u.store.Bare, "", "update-ref", "-d", keptRef)
+	other.must(other.work.Offer(t.Context()))
+	third := other.elsewhere()
+	if took, _, err := third.work.TakeUp(t.Context(), third.journal, nil); took || err != nil {
+		t.Fatal(took, err)
+	}
+	third.sized("large", 8)
+	third.must(third.keeper(&said).Keep(t.Context()))
+	if u.tip(keptRef) != "" || len(said) != 3 {
+		t.Errorf("a process that finds nothing kept begins anew: %q", said)
+	}
+}
+
+// TestKeeperRewritten: the host takes a secret out of what is kept, and what this clone has kept goes
+// on from there. What another clone has kept meanwhile is not overwritten.
+func TestKeeperRewritten(t *testing.T) {
+	tier.First(t, "it pushes several times")
+	u := newUnit(t)
+	var said []string
+	k := u.keeper(&said)
+	u.write("hello", "there\n")
+	u.must(k.Keep(t.Context()))
+	rewrite := func(old, new string) string {
+		text := strings.ReplaceAll(run(t, u.store.Bare, "", "cat-file", "commit", keptRef), old, new)
+		run(t, u.store.Bare, "", "update-ref", keptRef, run(t, u.store.Bare, text+"\n", "hash-object", "-t", "commit", "-w", "--stdin"))
+		return u.tip(keptRef)
+	}
+	rewritten := rewrite("tree "+run(t, u.store.Bare, "", "rev-parse", keptRef+"^{tree}"), "tree "+run(t, u.store.Bare, "", "rev-parse", "main^{tree}"))
+	u.write("more", "of it\n")
+	u.must(k.Keep(t.Context()))
+	if now := u.tip(keptRef); now == rewritten || len(said) != 0 {
+		t.Errorf("what was kept before is at %s; %q", now, said)
+	}
+	theirs := rewrite(u.work.clone.identity(), strings.Repeat("A", 26))
+	u.write("more", "again\n")
+	if err := k.Keep(t.Context()); err == nil || u.tip(keptRef) != theirs {
+		t.Errorf("what another clone has kept is gone: %v", err)
 	}
 }
 

@@ -56,8 +56,13 @@ func (r *Record) Tip() string { return r.tip }
 
 // Message is the message of a commit of the record: a subject on one line, text, which
 // may be "", and trailers such as "Ward-Iteration: 3". The directive's comes by itself.
+// What keeping for the unit has brought is among them: that outlives what is kept, and this process.
 func (r *Record) Message(subject, text string, trailers ...string) string {
-	return message(subject, text, append([]string{record.TrailerDirective + ": " + r.work.Directive.Name()}, trailers...))
+	trailers = append([]string{record.TrailerDirective + ": " + r.work.Directive.Name()}, trailers...)
+	if n := r.work.clone.store.keepingOf(r.id).brought.Load(); n > 0 {
+		trailers = append(trailers, fmt.Sprintf("%s: %d", trailerKeptSize, n))
+	}
+	return message(subject, text, trailers)
 }
 
 // message puts a commit's message together.

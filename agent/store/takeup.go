@@ -36,7 +36,7 @@ func (w *Work) keptElsewhere(ctx context.Context, id uow.ID) (bool, error) {
 	if err != nil || tip == "" {
 		return false, err
 	}
-	message, err := w.clone.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--format=%B", tip, "--")
+	message, err := w.clone.messageOf(ctx, tip)
 	return !hasTrailer(message, trailerKeptBy, w.clone.identity()), err
 }
 
@@ -50,6 +50,13 @@ func (w *Work) keptElsewhere(ctx context.Context, id uow.ID) (bool, error) {
 func (w *Work) TakeUp(ctx context.Context, j *Journal, earlier []*Journal) (took bool, aside string, err error) {
 	id := w.Record.id
 	k := w.clone.store.keepingOf(id)
+	newest, err := w.Record.Log(ctx, saysSize)
+	if err != nil {
+		return false, "", err
+	}
+	for _, c := range newest {
+		k.broughtBy(c.Message)
+	}
 	if k.tip, err = w.clone.remote(ctx, keptBranch(id)); err != nil {
 		return false, "", err
 	}
@@ -61,15 +68,11 @@ func (w *Work) TakeUp(ctx context.Context, j *Journal, earlier []*Journal) (took
 	if k.tip == "" {
 		return false, "", nil
 	}
-	message, err := w.clone.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--format=%B", k.tip, "--")
+	message, err := w.clone.messageOf(ctx, k.tip)
 	if err != nil {
 		return false, "", err
 	}
-	for _, value := range git.Trailers(message, trailerKeptSize) {
-		if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > k.brought {
-			k.brought = min(n, maxKept)
-		}
-	}
+	k.broughtBy(message)
 	fits, err := w.Stepping(ctx) // then it is of a step, which is done again
 	if !fits && err == nil {
 		took, fits, err = w.mergeKept(ctx, k.tip, git.Trailers(message, trailerKeptOn))
@@ -83,6 +86,24 @@ func (w *Work) TakeUp(ctx context.Context, j *Journal, earlier []*Journal) (took
 		err = nil // the Keeper tries again
 	}
 	return false, aside, err
+}
+
+// saysSize is how many of a record's newest commits are looked at for what keeping has brought. All but
+// steps of plans say it.
+const saysSize = 100
+
+// broughtBy takes what keeping has brought from the message of a commit that says it.
+func (k *keeping) broughtBy(message string) {
+	for _, value := range git.Trailers(message, trailerKeptSize) {
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > k.brought.Load() {
+			k.brought.Store(min(n, maxKept))
+		}
+	}
+}
+
+// messageOf is the message of a commit.
+func (c *clone) messageOf(ctx context.Context, commit string) (string, error) {
+	return c.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--format=%B", commit, "--")
 }
 
 // adopt makes what is kept for the newest earlier unit that unit's own which goes on with it.
