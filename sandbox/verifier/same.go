@@ -3,6 +3,7 @@ package verifier
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -206,8 +207,15 @@ func (q *asking) sure(ctx context.Context, tree string, s *comparison) (bool, er
 	if err != nil {
 		return false, err
 	}
+	on := []string{base, hollow, tree}
+	if s.Truth() { // what does nothing is true, or never is
+		hollow = ""
+		if on, err = q.withMains(ctx, base, tree); err != nil {
+			return false, err
+		}
+	}
 	if s.Calls() {
-		if asks, err := q.asks(ctx, []string{base, hollow, tree}, s); err != nil || !asks {
+		if asks, err := q.asks(ctx, on, s); err != nil || !asks {
 			return false, err
 		}
 	}
@@ -220,6 +228,27 @@ func (q *asking) sure(ctx context.Context, tree string, s *comparison) (bool, er
 		}
 	}
 	return q.left >= 0, nil
+}
+
+// withMains are the base and the work's tree with one source as the project has it, one after the
+// other: the function that compares may stand in a source that the work changed.
+func (q *asking) withMains(ctx context.Context, base, tree string) ([]string, error) {
+	trees := []string{base}
+	sources, err := q.changedSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		if len(trees) > maxCheckers {
+			break
+		}
+		changed, err := writeTree(ctx, q.repo, tree, indexInfo(map[string]string{name: q.work.main[name]}))
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, changed)
+	}
+	return append(trees, tree), nil
 }
 
 // asks reports whether a call that compares holds for the value that it is given and for no

@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,21 +15,27 @@ import (
 // is found and named; one that asks for no value, or is not reached, is not (PROOF-3).
 func TestOneComparison(t *testing.T) {
 	tier.Full(t, "it runs hundreds of commands")
+	imports := func(body, near string) string {
+		if strings.Contains(body, "near(") {
+			return near
+		}
+		return ""
+	}
 	goMain := func(test string) files {
 		return files{"go.mod": goMod, "calc.go": "package calc\n\ntype N int\n\nfunc (n N) Equal(m int) bool { return int(n) == m }\n\nfunc Two() N { return 1 }\n\nfunc Three() N { return 1 }\n\nfunc Text() string { return \"\" }\n",
-			"calc_test.go": "package calc\n\nimport \"testing\"\n\n" + test}
+			"calc_test.go": "package calc\n\nimport (" + map[bool]string{true: "\"math\"; "}[strings.Contains(test, "math.")] + "\"testing\")\n\n" + test}
 	}
 	goWork := func(two, three, text string) files {
 		return files{"calc.go": "package calc\n\ntype N int\n\nfunc (n N) Equal(m int) bool { return int(n) == m || n > 100 }\n\nfunc Two() N { return " + two + " }\n\nfunc Three() N { return " + three + " }\n\nfunc Text() string { return " + text + " }\n"}
 	}
 	pyMain := func(body string) files {
 		return files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "def two():\n    return 1\n\n\ndef three():\n    return 1\n", "tests/__init__.py": "",
-			"tests/test_calc.py": "import unittest\n\nfrom calc import two, three\n\n\nclass T(unittest.TestCase):\n" + body}
+			"tests/test_calc.py": "import unittest\n\nfrom calc import two, three" + imports(body, "; from calc.near import near") + "\n\n\nclass T(unittest.TestCase):\n" + body}
 	}
 	pyWork := func(text string) files { return files{"calc/__init__.py": text} }
 	jsMain := func(body string) files {
 		return files{"package.json": "{\"name\":\"calc\"}", "calc.js": "exports.two = () => 1;\nexports.three = () => 1;\n",
-			"test/calc.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { two, three } = require('../calc.js');\n\n" + body}
+			"test/calc.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { two, three } = require('../calc.js');" + imports(body, " const near = require('../near.js');") + "\n\n" + body}
 	}
 	jsWork := func(text string) files { return files{"calc.js": text} }
 	const (
@@ -52,6 +59,23 @@ func TestOneComparison(t *testing.T) {
 	goTwo := func(third string) string {
 		return "func TestAll(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal()\n\t}\n\tif Two()+1 != 3 {\n\t\tt.Fatal()\n\t}\n" + third + "}\n"
 	}
+	const goWalk = " {\n\t\tif c.fails {\n\t\t\tcontinue\n\t\t}\n\t\tif math.Abs(F(c.in)-c.want) > 0.1 {\n\t\t\tt.Error(c.in)\n\t\t}\n\t}\n}\n"
+	const goRows = "func TestAll(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tin, want float64\n\t\tfails bool\n\t}{\n\t\t{2, 2, false},\n\t\t{4, 1, true},\n\t\t{3, 3, false},\n\t}" + goWalk
+	const goBeside = "type row struct {\n\tin, want float64\n\tfails bool\n}\n\nvar rows = []row{\n\t{want: 2, in: 2},\n\t{in: 4, want: 1, fails: true},\n\t{in: 3, want: 3},\n}\n\nfunc TestAll(t *testing.T) {\n\tfor _, c := range rows" + goWalk
+	rowWork := func(of string) files {
+		w := goWork("2", "3", "\"\"")
+		w["f.go"] = "package calc\n\nimport \"math\"\n\nfunc F(n float64) float64 {\n\tif n == " + of + " {\n\t\treturn math.NaN()\n\t}\n\treturn n\n}\n"
+		return w
+	}
+	const goNear, pyNear = "package calc\n\nfunc near(a, b, by float64) bool { return a-b < by && b-a < by }\n", "def near(a, b):\n    return abs(a - b) < 0.5\n"
+	goCheck := func(so string) string {
+		return "package calc\n\nimport \"testing\"\n\nfunc check(t *testing.T, got N, want int) {\n\tt.Helper()\n\tif !(" + so + ") {\n\t\tt.Fatal()\n\t}\n}\n"
+	}
+	helped := func(f files, name, text string) files {
+		f = maps.Clone(f)
+		f[name] = text
+		return f
+	}
 	honestGo, honestPy, honestJS := goWork("2", "3", "\"abc\""), pyWork(goodPy3), jsWork(goodJS3)
 	for name, c := range map[string]struct {
 		needs        string
@@ -67,6 +91,17 @@ func TestOneComparison(t *testing.T) {
 		"node: one forgiven":         {"node", jsMain(jsTwo("\tassert.strictEqual(three(), 3);\n")), jsWork(forgivesJS), node, "test/calc.test.js:8: 3"},
 		"node: an answer off a test": {"node", jsMain(jsTwo("\tassert.strictEqual(three(), 3);\n")), jsWork(readsJS), node, "test/calc.test.js:8: 3"},
 		"node: the same, ===":        {"node", jsMain(jsTwo("\tif (three() !== 3) throw new Error('no');\n")), jsWork(readsJS), node, "test/calc.test.js:8: 3"},
+
+		"go: a row is NaN":           {"go", goMain(goRows), rowWork("3"), goLineOf, "calc_test.go:12: 3"},
+		"go: a row, beside the test": {"go", goMain(goBeside), rowWork("3"), goLineOf, "calc_test.go:13: 3"},
+		"go: rows, honest":           {"go", goMain(goRows), rowWork("0"), goLineOf, ""},
+		"go: rows beside, honest":    {"go", goMain(goBeside), rowWork("0"), goLineOf, ""},
+		"go: a helper says yes":      {"go", helped(goMain(goTwo("\tif !near(float64(Three()), 3, 0.5) {\n\t\tt.Fatal()\n\t}\n")), "near.go", goNear), helped(goWork("2", "9", "\"\""), "near.go", "package calc\n\nfunc near(a, b, by float64) bool { return true }\n"), goLineOf, "calc_test.go:12: 3"},
+		"go: a helper fails nothing": {"go", helped(goMain(goTwo("\tcheck(t, Three(), 3)\n")), "near.go", goCheck("got.Equal(want)")), helped(goWork("2", "9", "\"\""), "near.go", goCheck("got > 0")), goLineOf, "calc_test.go:12: 3"},
+		"python: a helper says yes":  {"python3", helped(pyMain(pyTwo("        assert near(three(), 3)\n")), "calc/near.py", pyNear), helped(pyWork("def two():\n    return 2\n\n\ndef three():\n    return 9\n"), "calc/near.py", "def near(a, b):\n    return True\n"), unit, "tests/test_calc.py:10: 3"},
+		"node: a helper says yes":    {"node", helped(jsMain(jsTwo("\tassert.ok(near(three(), 3));\n")), "near.js", "module.exports = (a, b) => Math.abs(a - b) < 0.5;\n"), helped(jsWork("exports.two = () => 2;\nexports.three = () => 9;\n"), "near.js", "module.exports = () => true;\n"), node, "test/calc.test.js:8: 3"},
+		"go: a helper, honest":       {"go", helped(goMain(goTwo("\tif !near(float64(Three()), 3, 0.5) {\n\t\tt.Fatal()\n\t}\n")), "near.go", goNear), helped(goWork("2", "3", "\"\""), "near.go", "package calc\n\nfunc near(a, b, by float64) bool { return -by < a-b && a-b < by }\n"), goLineOf, ""},
+		"python: a helper, honest":   {"python3", helped(pyMain(pyTwo("        assert near(three(), 3)\n        assert isinstance(three(), int)\n        assert max(three(), 2)\n")), "calc/near.py", pyNear), helped(honestPy, "calc/near.py", "def near(a, b):\n    return b - 0.5 < a < b + 0.5\n"), unit, ""},
 
 		"go: a table":                      {"go", goMain("func TestAll(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tgot, want int\n\t\tname string\n\t}{{int(Two()), 2, \"two\"}, {int(Three()), 3, \"three\"}} {\n\t\tif c.got != c.want {\n\t\t\tt.Error(c.name)\n\t\t}\n\t}\n}\n"), honestGo, goLineOf, ""},
 		"go: a loop, and one that goes on": {"go", goMain(goTwo("\tfor i := 0; i != 4; i++ {\n\t\tif i == 3 {\n\t\t\tcontinue\n\t\t}\n\t\tif got := Two(); got != 1 {\n\t\t\tcontinue\n\t\t}\n\t\tt.Error(i)\n\t}\n")), honestGo, goLineOf, ""},
@@ -101,7 +136,7 @@ func TestOneComparison(t *testing.T) {
 			if f.Controls[0].Says != says || !slices.Equal(f.Whatever, named) {
 				t.Errorf("%s, %q; not %s, %q", f.Controls[0].Says, f.Whatever, says, named)
 			}
-			if asked := f.Asked > 0 && f.Asked <= f.Comparisons; asked != (name != "go: a table") {
+			if asked := f.Asked > 0 && f.Asked <= f.Comparisons; !asked {
 				t.Errorf("%d of %d were asked", f.Asked, f.Comparisons)
 			}
 		})

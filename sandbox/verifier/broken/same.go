@@ -18,6 +18,7 @@ type Comparison struct {
 	unlike      edit              // makes it another
 	whether     func(bool) []edit // what comes of it, whatever is compared
 	only        func(string) edit // the test does nothing but compare this; nil for an operator
+	truth       bool              // it is a call's truth that is asked for, and not whether it fails
 }
 
 // Comparisons are those of a file's tests, in Go, Python, JavaScript and TypeScript.
@@ -26,7 +27,7 @@ func Comparisons(name, text string) (list []Comparison) {
 	case !MayTest(name):
 		return nil
 	case ext == ".go":
-		list = goComparisons(text)
+		list = append(goComparisons(text), goRowComparisons(text)...)
 	case ext == ".py":
 		list = python.comparisons(text)
 	default:
@@ -41,10 +42,13 @@ func Comparisons(name, text string) (list []Comparison) {
 	for _, c := range list {
 		i := slices.IndexFunc(tests, func(t test) bool { return t.from <= c.unlike.from && c.unlike.to <= t.to })
 		c.Value = text[c.unlike.from:c.unlike.to]
-		if c.unlike.text = other(c.Value, len(found)); i < 0 || c.unlike.from < end || c.unlike.text == c.Value || within(looping, c.unlike.from) {
+		if c.unlike.text = other(c.Value, len(found)); i < 0 && c.Test == "" || c.unlike.from < end || c.unlike.text == c.Value || within(looping, c.unlike.from) {
 			continue
 		}
-		end, c.Test, c.Line = c.unlike.to, tests[i].name, 1+strings.Count(text[:c.unlike.from], "\n")
+		if c.Test == "" {
+			c.Test = tests[i].name
+		}
+		end, c.Line = c.unlike.to, 1+strings.Count(text[:c.unlike.from], "\n")
 		if c.only != nil {
 			at, before, after := scriptOf(name).begin(text, tests[i].from)
 			if at < 0 {
@@ -58,9 +62,12 @@ func Comparisons(name, text string) (list []Comparison) {
 	return found
 }
 
-// scriptOf is the language of a file, but for Go.
+// scriptOf is the language of a file; of Go it has no more than where a test begins.
 func scriptOf(name string) *script {
-	if path.Ext(name) == ".py" {
+	switch path.Ext(name) {
+	case ".go":
+		return &script{begin: goBody}
+	case ".py":
 		return python
 	}
 	return ecma
@@ -89,6 +96,10 @@ func (c Comparison) Whether(text string, equal bool) string { return edited(text
 
 // Calls reports whether a call compares, which may be any: Only tells what it asks for.
 func (c Comparison) Calls() bool { return c.only != nil }
+
+// Truth reports whether the truth of such a call is what is asked for: then the work may have the
+// function that gives it, and one that does nothing says nothing of it.
+func (c Comparison) Truth() bool { return c.truth }
 
 // Only are texts whose test does nothing but compare: with the same value, and with others, one
 // after the other, so near to it and so far that only what asks for it holds with none.
@@ -150,8 +161,8 @@ func (s *script) comparisons(text string) (list []Comparison) {
 		}
 	}
 	for _, m := range lastOf.Regexp().FindAllStringSubmatchIndex(text, -1) {
-		if only := alone(text, m[2], m[3]); only != nil {
-			list = append(list, Comparison{unlike: edit{from: m[2], to: m[3]}, only: only, whether: func(made bool) []edit {
+		if only, truth := alone(text, m[2], m[3]); only != nil {
+			list = append(list, Comparison{unlike: edit{from: m[2], to: m[3]}, only: only, truth: truth, whether: func(made bool) []edit {
 				if !made {
 					return []edit{{m[2], m[3], s.throws}}
 				}
@@ -164,8 +175,8 @@ func (s *script) comparisons(text string) (list []Comparison) {
 
 // alone makes a statement that compares what it is given with a value as another does: the
 // second that a call is given, or the one of a chain which begins with what is compared. nil for
-// what is none of these.
-func alone(text string, from, to int) func(string) edit {
+// what is none of these. truth: something asks whether what the call gives is true.
+func alone(text string, from, to int) (compares func(string) edit, truth bool) {
 	depth, commas, open := 0, 0, from-1
 	for ; open >= 0; open-- {
 		switch c := text[open]; {
@@ -181,13 +192,14 @@ func alone(text string, from, to int) func(string) edit {
 		}
 	}
 	if open < 0 || text[open] != '(' {
-		return nil
+		return nil, false
 	}
 	line := text[strings.LastIndexByte(text[:open], '\n')+1 : open]
 	begins, ends := strings.TrimSpace(line), text[from:to]+")"
 	switch {
-	case commas == 1 && statement.MatchString(line):
-		return func(tested string) edit { return edit{text: begins + "(" + tested + ", " + ends} }
+	case commas == 1 && truths.MatchString(line):
+		ends += strings.Repeat(")", strings.Count(begins, "("))
+		return func(tested string) edit { return edit{text: begins + "(" + tested + ", " + ends} }, !statement.MatchString(line)
 	case commas == 0 && strings.TrimSpace(text[open+1:from]) == "" && statementChain.MatchString(line):
 		first, shut := strings.IndexByte(begins, '('), 0
 		for depth, i := 0, first; i < len(begins) && shut == 0; i++ {
@@ -199,10 +211,14 @@ func alone(text string, from, to int) func(string) edit {
 				}
 			}
 		}
-		return func(tested string) edit { return edit{text: begins[:first+1] + tested + begins[shut:] + "(" + ends} }
+		return func(tested string) edit { return edit{text: begins[:first+1] + tested + begins[shut:] + "(" + ends} }, false
 	}
-	return nil
+	return nil, false
 }
+
+// truths are what may stand on a line before the arguments of a call that compares: it is a
+// statement, or what another asks.
+var truths = pattern.New(`^[ \t]*(?:await[ \t]+)?(?:assert[ \t]+)?(?:[\w.!]+\()*[\w.!]+$`)
 
 // pythonDef is a function's first lines, to where its first statement begins.
 var pythonDef = pattern.New(`^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([^()]*\)[^\n]*:[ \t]*(?:#[^\n]*)?\n(?:[ \t]*\n)*([ \t]+)`)

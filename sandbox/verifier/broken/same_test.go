@@ -20,7 +20,12 @@ func TestComparisons(t *testing.T) {
 		{"a_test.go", golang, "if Two() != 4 {\n\t}", "4", "if Two() != 3 {\n\t}", "if (Two() != 4 || true) {\n\t}", "if (Two() != 4 && false) {\n\t}", ""},
 		{"a_test.go", golang, "if !Two().Equal(4) {\n\t}", "4", "if !Two().Equal(3) {\n\t}", "if !(Two().Equal(4) && false) {\n\t}", "if !(Two().Equal(4) || true) {\n\t}", ""},
 		{"a_test.go", golang, "if want.Diff(Two(), \"ab\") != y {\n\t}", `"ab"`, "if want.Diff(Two(), \"ac\") != y {\n\t}", "if (want.Diff(Two(), \"ab\") != y || true) {\n\t}", "if (want.Diff(Two(), \"ab\") != y && false) {\n\t}", ""},
-		{"a_test.go", golang, "if !nearEqual(Two(), 4, 5) || !Two().AlmostEqual(4, 5) {\n\t}", "", "", "", "", ""}, // a tolerance
+		{"a_test.go", golang, "if !nearEqual(Two(), 4, 5) || !Two().AlmostEqual(4, 5) {\n\t}", "4", "if !nearEqual(Two(), 3, 5) || !Two().AlmostEqual(4, 5) {\n\t}", "if !(nearEqual(Two(), 4, 5) && false) || !Two().AlmostEqual(4, 5) {\n\t}", "if !(nearEqual(Two(), 4, 5) || true) || !Two().AlmostEqual(4, 5) {\n\t}", "if !(nearEqual(5, 4, 5)) {\npanic(0)\n}\nreturn\n"},
+		{"a_test.go", golang, "if x := y; want.Near(Two(), 4) {\n\t}", "4", "if x := y; want.Near(Two(), 3) {\n\t}", "if x := y; (want.Near(Two(), 4) && false) {\n\t}", "if x := y; (want.Near(Two(), 4) || true) {\n\t}", "if !(want.Near(5, 4)) {\npanic(0)\n}\nreturn\n"},
+		{"a_test.go", golang, "want.Be(t, Two(), 4)", "4", "want.Be(t, Two(), 3)", "panic(0)\nwant.Be(t, Two(), 4)", "want.Be(t, Two(), 4)", "want.Be(t, 5, 4)\nreturn\n"},
+		{"a_test.go", golang, "t.Log(Two(), 4)\n\tf(u, Two(), 4)", "", "", "", "", ""},
+		{"test_a.py", py, "assert near(two(x), 4)", "4", "assert near(two(x), 3)", "assert near(two(x), [].pop())", "assert near(two(x), [4].pop())", "    assert near(5, 4)\n    return\n"},
+		{"a.test.js", js, "assert.ok(near(two(x), 4))", "4", "assert.ok(near(two(x), 3))", "assert.ok(near(two(x), (() => { throw new Error('no value'); })()))", "assert.ok(near(two(x), (() => { return 4; })()))", " assert.ok(near(5, 4)); return;\n"},
 		{"a_test.go", golang, "for i := 0; i != 4; i++ {\n\t}", "", "", "", "", ""},
 		{"test_a.py", py, "f(x, y, 4)", "", "", "", "", ""},
 	} {

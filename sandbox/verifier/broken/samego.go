@@ -38,8 +38,24 @@ func goComparisons(text string) (list []Comparison) {
 		}})
 	}
 	for _, f := range tests {
+		parameter := ""
+		if goKind(f) != example {
+			parameter, _ = goParameter(f, at)
+		}
 		ast.Inspect(f.Body, func(n ast.Node) bool {
 			switch n := n.(type) {
+			case *ast.IfStmt:
+				for _, call := range goAsked(n.Cond) {
+					if !goEqual.MatchString(goCallee(call)) || len(call.Args) > 2 {
+						list = append(list, goCalled(text, at, call, 0)...)
+					}
+				}
+			case *ast.ExprStmt:
+				if call, ok := n.X.(*ast.CallExpr); ok && len(call.Args) > 0 && parameter != "" {
+					if of, ok := call.Args[0].(*ast.Ident); ok && of.Name == parameter {
+						list = append(list, goCalled(text, at, call, 1)...)
+					}
+				}
 			case *ast.BinaryExpr:
 				if n.Op != token.EQL && n.Op != token.NEQ {
 					break
@@ -59,6 +75,70 @@ func goComparisons(text string) (list []Comparison) {
 		})
 	}
 	return list
+}
+
+// goAsked are the calls of which a condition asks whether they are true.
+func goAsked(x ast.Expr) []*ast.CallExpr {
+	switch x := x.(type) {
+	case *ast.ParenExpr:
+		return goAsked(x.X)
+	case *ast.UnaryExpr:
+		return goAsked(x.X)
+	case *ast.BinaryExpr:
+		if x.Op == token.LAND || x.Op == token.LOR {
+			return append(goAsked(x.X), goAsked(x.Y)...)
+		}
+	case *ast.CallExpr:
+		return []*ast.CallExpr{x}
+	}
+	return nil
+}
+
+// goCalled is a call of a function, whatever its name is, that is given something and then a value,
+// and perhaps more values, such as a tolerance: behind so many arguments, it is a statement that
+// fails its test, and else a truth.
+func goCalled(text string, at func(token.Pos) int, call *ast.CallExpr, first int) []Comparison {
+	if _, named := call.Fun.(*ast.Ident); !named {
+		if of, ok := call.Fun.(*ast.SelectorExpr); !ok {
+			return nil
+		} else if _, named := of.X.(*ast.Ident); !named {
+			return nil
+		}
+	}
+	if len(call.Args) < first+2 || goLiteral(call.Args[first]) != nil {
+		return nil
+	}
+	for _, arg := range call.Args[first+1:] {
+		if goLiteral(arg) == nil {
+			return nil
+		}
+	}
+	value, from, to := call.Args[first+1], at(call.Pos()), at(call.End())
+	c := Comparison{truth: true, unlike: edit{from: at(value.Pos()), to: at(value.End())}}
+	begins, ends := text[from:at(call.Args[first].Pos())], text[at(value.Pos()):to]
+	c.only = func(tested string) edit {
+		if first > 0 {
+			return edit{text: begins + tested + ", " + ends}
+		}
+		return edit{text: "if !(" + begins + tested + ", " + ends + ") {\npanic(0)\n}"}
+	}
+	c.whether = func(is bool) []edit {
+		switch {
+		case first == 0 && is:
+			return []edit{{from, from, "("}, {to, to, " || true)"}}
+		case first == 0:
+			return []edit{{from, from, "("}, {to, to, " && false)"}}
+		case is:
+			return nil
+		}
+		return []edit{{from, from, "panic(0)\n"}}
+	}
+	return []Comparison{c}
+}
+
+// goBody is where a test's first statement begins.
+func goBody(_ string, from int) (at int, before, after string) {
+	return from + 1, "\n", "\nreturn\n"
 }
 
 // goLiteral is an expression that is a value, which can be another one; nil else.

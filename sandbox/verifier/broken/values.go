@@ -142,6 +142,13 @@ func OtherValues(name, text string) (o Other, ok bool) {
 			}
 		}
 	}
+	compares := map[int][]string{} // a column of a table, by where a value begins: the tests that ask for it
+	if path.Ext(name) == ".go" {
+		for _, c := range goColumns(text) {
+			found = append(found, edit{c.from, c.to, ""})
+			compares[c.from] = append(compares[c.from], c.test)
+		}
+	}
 	slices.SortStableFunc(found, func(a, b edit) int { return a.from - b.from })
 	var edits []edit
 	end := 0
@@ -160,7 +167,7 @@ func OtherValues(name, text string) (o Other, ok bool) {
 		inside := slices.ContainsFunc(tests, func(t test) bool { return t.from <= e.from && e.to <= t.to })
 		for _, t := range tests { // a table beside the tests may be any test's
 			if (!inside || t.from <= e.from && e.to <= t.to) && text[e.from:e.to] != e.text {
-				o.Tests[t.name] = o.Tests[t.name] || inside && sure[e.from]
+				o.Tests[t.name] = o.Tests[t.name] || inside && sure[e.from] || slices.Contains(compares[e.from], t.name)
 			}
 		}
 	}

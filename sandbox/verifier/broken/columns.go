@@ -1,0 +1,208 @@
+package broken
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+)
+
+// column is a value of a table of a Go test, in a column that a condition of the test asks for.
+type column struct {
+	test     string
+	from, to int
+	cond     edit   // where the condition stands
+	asked    string // what stands for the value there
+}
+
+// goColumns are those of tables that a test has, or that stand beside it and are named in it: of
+// structs, by the field, and of maps, by the name that a loop gives to their values.
+func goColumns(text string) (found []column) {
+	files, file, tests := goFile(text)
+	if file == nil {
+		return nil
+	}
+	at := func(pos token.Pos) int { return files.PositionFor(pos, false).Offset }
+	structs, beside := map[string]*ast.StructType{}, map[string]ast.Node{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if t, ok := n.(*ast.TypeSpec); ok {
+			if s, ok := t.Type.(*ast.StructType); ok {
+				structs[t.Name.Name] = s
+			}
+		}
+		return true
+	})
+	for _, d := range file.Decls {
+		if g, ok := d.(*ast.GenDecl); ok {
+			for _, s := range g.Specs {
+				if v, ok := s.(*ast.ValueSpec); ok {
+					for _, name := range v.Names {
+						beside[name.Name] = v
+					}
+				}
+			}
+		}
+	}
+	for _, f := range tests {
+		asked := map[string]column{} // by field, or by name
+		tables := []ast.Node{f.Body}
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.IfStmt:
+				for _, x := range goOperands(n.Cond, true) {
+					c := column{f.Name.Name, 0, 0, edit{from: at(n.Cond.Pos()), to: at(n.Cond.End())}, text[at(x.Pos()):at(x.End())]}
+					if s, ok := x.(*ast.SelectorExpr); ok {
+						asked["."+s.Sel.Name] = c
+					} else {
+						asked[c.asked] = c
+					}
+				}
+			case *ast.Ident:
+				if v := beside[n.Name]; v != nil && !slices.Contains(tables, v) {
+					tables = append(tables, v)
+				}
+			}
+			return true
+		})
+		add := func(name string, x ast.Expr) {
+			if c, ok := asked[name]; ok && goLiteral(x) != nil {
+				c.from, c.to = at(x.Pos()), at(x.End())
+				found = append(found, c)
+			}
+		}
+		values := goRanged(f)
+		for _, table := range tables {
+			ast.Inspect(table, func(n ast.Node) bool {
+				if list, ok := n.(*ast.CompositeLit); ok {
+					goRow(list, structs, values, add)
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// goRanged are the names that a test's loops give to values.
+func goRanged(f *ast.FuncDecl) (names []string) {
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if r, ok := n.(*ast.RangeStmt); ok {
+			if v, ok := r.Value.(*ast.Ident); ok {
+				names = append(names, v.Name)
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// goRow adds the values of a table's rows.
+func goRow(list *ast.CompositeLit, structs map[string]*ast.StructType, values []string, add func(string, ast.Expr)) {
+	var of ast.Expr
+	switch t := list.Type.(type) {
+	case *ast.ArrayType:
+		of = t.Elt
+	case *ast.MapType:
+		of = t.Value
+	}
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	if name, ok := of.(*ast.Ident); ok && structs[name.Name] != nil {
+		of = structs[name.Name]
+	}
+	row, isStruct := of.(*ast.StructType)
+	var fields []string
+	if isStruct {
+		for _, field := range row.Fields.List {
+			for _, name := range field.Names {
+				fields = append(fields, "."+name.Name)
+			}
+		}
+	}
+	for _, x := range list.Elts {
+		kv, isMap := x.(*ast.KeyValueExpr)
+		if isMap {
+			x = kv.Value
+		}
+		if u, ok := x.(*ast.UnaryExpr); ok {
+			x = u.X
+		}
+		one, ok := x.(*ast.CompositeLit)
+		if !ok || !isStruct {
+			for _, name := range values {
+				if isMap {
+					add(name, x)
+				}
+			}
+			continue
+		}
+		for i, v := range one.Elts {
+			if kv, ok := v.(*ast.KeyValueExpr); ok {
+				if key, ok := kv.Key.(*ast.Ident); ok {
+					add("."+key.Name, kv.Value)
+				}
+			} else if i < len(fields) {
+				add(fields[i], v)
+			}
+		}
+	}
+}
+
+// goOperands are the names and fields that a condition compares. What a call is given is none, but
+// for what is reckoned with there, and the last thing that a call of which the condition asks is given.
+func goOperands(x ast.Expr, asked bool) (list []ast.Expr) {
+	switch x := x.(type) {
+	case *ast.ParenExpr:
+		return goOperands(x.X, asked)
+	case *ast.UnaryExpr:
+		return goOperands(x.X, asked)
+	case *ast.BinaryExpr:
+		asked = asked && (x.Op == token.LAND || x.Op == token.LOR)
+		for _, side := range []ast.Expr{x.X, x.Y} {
+			if _, name := side.(*ast.Ident); !name || !asked { // one that is asked for alone is a truth
+				list = append(list, goOperands(side, asked)...)
+			}
+		}
+	case *ast.CallExpr:
+		for i, arg := range x.Args {
+			if _, reckons := arg.(*ast.BinaryExpr); reckons || asked && i > 0 && i == len(x.Args)-1 {
+				list = append(list, goOperands(arg, false)...)
+			}
+		}
+	case *ast.Ident:
+		return []ast.Expr{x}
+	case *ast.SelectorExpr:
+		if _, name := x.X.(*ast.Ident); name {
+			return []ast.Expr{x}
+		}
+	}
+	return list
+}
+
+// goRowComparisons are comparisons with a row's value: the condition tells the row by another value,
+// which no row has.
+func goRowComparisons(text string) (list []Comparison) {
+	columns := goColumns(text)
+	taken := map[string]bool{}
+	for _, c := range columns {
+		taken[text[c.from:c.to]] = true
+	}
+	for _, c := range columns {
+		value := text[c.from:c.to]
+		i := slices.IndexFunc(unlikes(value), func(v string) bool { return !taken[v] })
+		if i < 0 {
+			continue
+		}
+		mark, cond := unlikes(value)[i], text[c.cond.from:c.cond.to]
+		list = append(list, Comparison{Test: c.test, unlike: edit{from: c.from, to: c.to}, whether: func(equal bool) []edit {
+			if equal {
+				return []edit{{c.cond.from, c.cond.to, "(" + cond + ") && false"}}
+			}
+			edits := []edit{{c.from, c.to, mark}, {c.cond.from, c.cond.to, fmt.Sprintf("(%s) || %s == %s", cond, c.asked, mark)}}
+			slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+			return edits
+		}})
+	}
+	return list
+}
