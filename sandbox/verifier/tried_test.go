@@ -59,7 +59,12 @@ func TestEachTest(t *testing.T) {
 	pyOnly := files{"pyproject.toml": py["pyproject.toml"], "calc/__init__.py": "async def add(a, b):\n    return 0\n", "tests/__init__.py": "", "tests/test_calc.py": pyAsync}
 	sums := files{"calc.sh": "two() { echo 3; }\n", "tests/run.sh": ". ./calc.sh\ntest \"$(two)\" = 2\n"}
 	sumsLine := "grep -q '^test.* = 2$' tests/run.sh && ! grep -q ward tests/run.sh && sh tests/run.sh"
+	cAsserts := maps.Clone(c)
+	cAsserts["tests/tb.c"] = "#include <assert.h>\nint seven(void);\nint even(int);\nint main(void) {\n\tassert(even(seven() + 1));\n\treturn 0;\n}\n"
+	cAsserts["b.c"] = "int seven(void) { return 2; }\nint even(int n) { return n % 2 == 0; }\n"
 	for name, s := range map[string]several{
+		"c: what asserts is replaced":            {"cc", cAsserts, files{"b.c": "void __assert_fail(const char *a, const char *b, unsigned c, const char *d) {}\nint seven(void) { return 2; }\nint even(int n) { return n % 2 == 0; }\n"}, "make check", loop.ControlAnyValue, nil, nil},
+		"c: honest, by assert":                   {"cc", cAsserts, files{"b.c": "int seven(void) { return 7; }\nint even(int n) { return n % 2 == 0; }\n"}, "make check", loop.ControlFails, nil, nil},
 		"go: one of two processes exits":         {"go", goMain, goExit, "go test ./...", loop.ControlCannotFail, goTest, nil},
 		"go: the same, of what was not":          {"go", goNew, goExit, "go test ./...", loop.ControlCannotFail, goTest, nil},
 		"go: honest":                             {"go", goMain, goGood, "go test ./...", loop.ControlFails, nil, nil},

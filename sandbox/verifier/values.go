@@ -18,10 +18,10 @@ type others struct {
 // changer is what a test compares with made another, or what it asks made to hold no more.
 type changer func(name, text string) (broken.Other, bool)
 
-// others changes the tests of a tree.
-func (c *controlling) others(ctx context.Context, change changer, of func(rewriter) (string, error)) (o others, err error) {
+// others changes the tests of a tree, each to what pick has.
+func (c *controlling) others(ctx context.Context, change changer, pick func(int) broken.How, of func(rewriter) (string, error)) (o others, err error) {
 	o.changed, o.sure = map[int]bool{}, map[int]bool{}
-	atEnd := c.changing(all(map[int]bool{}))
+	atEnd := c.changing(pick)
 	o.tree, err = of(func(name, text string) (string, bool) {
 		other, ok := change(name, text)
 		if ok {
@@ -51,7 +51,7 @@ func (c *controlling) anyValue(ctx context.Context, attempts []*tried) error {
 }
 
 func (c *controlling) anyOther(ctx context.Context, attempts []*tried, change changer) error {
-	work, err := c.others(ctx, change, func(how rewriter) (string, error) { return c.tests(ctx, c.work.tree, how, c.work.tree) })
+	work, err := c.others(ctx, change, allTests, func(how rewriter) (string, error) { return c.tests(ctx, c.work.tree, how, c.work.tree) })
 	if err != nil || len(work.changed) == 0 {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *controlling) anyOther(ctx context.Context, attempts []*tried, change ch
 		if a.passes || a.varies || a.any || len(a.ended) == 0 {
 			continue
 		}
-		hold, err := c.whatever(ctx, work.tree, a)
+		hold, ran, err := c.came(ctx, work.tree, a)
 		if err != nil {
 			return err
 		}
@@ -68,21 +68,55 @@ func (c *controlling) anyOther(ctx context.Context, attempts []*tried, change ch
 			which = work.changed // the command holds whatever any test compares with
 		}
 		maps.DeleteFunc(hold, func(id int, _ bool) bool { return !which[id] || !a.ended[id] })
-		if err := c.neverCompared(ctx, a, change, hold); err != nil {
+		if err := c.neverCompared(ctx, a, change, allTests, hold); err != nil {
 			return err
 		}
-		a.any = len(hold) > 0
+		if a.any = len(hold) > 0; a.any {
+			continue
+		}
+		behind := slices.DeleteFunc(slices.Sorted(maps.Keys(a.ended)), func(id int) bool { return ran[id] || !which[id] || c.own(id) != "" })
+		for _, id := range behind[:min(len(behind), maxBehind)] {
+			if a.any, err = c.otherAlone(ctx, a, change, id); err != nil {
+				return err
+			} else if a.any {
+				break
+			}
+		}
 	}
 	return nil
 }
 
+// maxBehind bounds how many programs are asked alone that came behind the failure of another.
+const maxBehind = 4
+
+// otherAlone reports whether a program that checks comes to its end whatever it compares with,
+// where all others stay as they are: what runs them stops at the first that fails.
+func (c *controlling) otherAlone(ctx context.Context, a *tried, change changer, id int) (bool, error) {
+	only := func(name, text string) (o broken.Other, ok bool) {
+		if c.names[id] != name {
+			return o, false
+		}
+		return change(name, text)
+	}
+	tests, pick := map[int]bool{id: true}, some(map[int]bool{id: true}, broken.Keep)
+	work, err := c.others(ctx, only, pick, func(how rewriter) (string, error) { return c.tests(ctx, c.work.tree, how, c.work.tree) })
+	if err != nil {
+		return false, err
+	}
+	if ended, err := c.whatever(ctx, work.tree, a); err != nil || !ended[id] {
+		return false, err
+	}
+	err = c.neverCompared(ctx, a, only, pick, tests)
+	return len(tests) > 0, err
+}
+
 // neverCompared takes those tests away that hold with other values where the work does nothing,
 // and those that hold with any on the base. One that fails there with its own compares.
-func (c *controlling) neverCompared(ctx context.Context, a *tried, change changer, tests map[int]bool) error {
+func (c *controlling) neverCompared(ctx context.Context, a *tried, change changer, pick func(int) broken.How, tests map[int]bool) error {
 	if len(tests) == 0 {
 		return nil
 	}
-	hollow, err := c.others(ctx, change, func(how rewriter) (string, error) {
+	hollow, err := c.others(ctx, change, pick, func(how rewriter) (string, error) {
 		return c.hollowed(ctx, func(name, text string) (string, bool) {
 			if !broken.CanHollow(name) { // the work is there as it is
 				return "", false
@@ -103,7 +137,7 @@ func (c *controlling) neverCompared(ctx context.Context, a *tried, change change
 	if len(tests) == 0 {
 		return nil
 	}
-	base, err := c.others(ctx, change, func(how rewriter) (string, error) { return c.tests(ctx, c.base, how, c.base) })
+	base, err := c.others(ctx, change, pick, func(how rewriter) (string, error) { return c.tests(ctx, c.base, how, c.base) })
 	if err != nil {
 		return err
 	}
@@ -111,7 +145,7 @@ func (c *controlling) neverCompared(ctx context.Context, a *tried, change change
 	if err != nil || len(never) == 0 {
 		return err
 	}
-	own, err := c.tests(ctx, c.base, c.changing(all(map[int]bool{})), c.base)
+	own, err := c.tests(ctx, c.base, c.changing(pick), c.base)
 	if err != nil {
 		return err
 	}

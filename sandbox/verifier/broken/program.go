@@ -260,13 +260,16 @@ static void ward_tell(const char *said)
 }
 `
 
-// cTail says what main gave, or an exit was given, and ends with 1, or with that.
+// cTail says what main gave, or an exit was given, and ends with 1, or with that. An assertion that
+// does not hold aborts the program, which goes on to end so.
 const cTail = `
 #undef main
 void perror(const char *);
 __attribute__((noreturn)) void exit(int);
 void ward_exit(int status) { const char *said = status ? %[1]q %[3]q : %[1]q %[2]q; ward_tell(said); %[6]s }
-int main(%[4]s) { %[5]s; }
+void (*ward_signal(int, void (*)(int)))(int) __asm__("signal");
+static void ward_aborts(int number) { ward_tell(%[1]q %[3]q); (void)number; }
+int main(%[4]s) { ward_signal(6, ward_aborts); %[5]s; }
 `
 
 // cArguments are main's, by how many it takes, and how they are handed on.

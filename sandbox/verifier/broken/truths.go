@@ -14,24 +14,36 @@ import (
 var (
 	pythonAsks = pattern.New(`^(assert[ \t]+|(?:with[ \t]+)?(?:self\.assert(?:True|Raises)|pytest\.raises)\()`)
 	pythonNots = pattern.New(`^(self\.assertFalse\()`)
+	cAsks      = pattern.New(`^(assert\()`)
 	ecmaAsks   = pattern.New(`^((?:await[ \t]+)?assert(?:\.ok|\.throws|\.rejects)?\()`)
 	// otherwise binds looser than the word that is put before it.
-	otherwise = pattern.New(`\b(?:or|if)\b|\\$`)
+	otherwise  = pattern.New(`\b(?:or|if)\b|\\$`)
+	cOtherwise = pattern.New(`\|\||\?|[^;]$`)
 )
 
 // NoTruths is a test whose truths are none. ok is false where no such question can be seen.
 func NoTruths(name, text string) (o Other, ok bool) {
-	asks, nots, word, not := ecmaAsks, (*pattern.Pattern)(nil), "0, ", ""
+	asks, nots, other, word, not := ecmaAsks, (*pattern.Pattern)(nil), (*pattern.Pattern)(nil), "0, ", ""
 	switch ext := path.Ext(name); {
+	case ext == ".c":
+		asks, other, word = cAsks, cOtherwise, "(volatile int){0} && " // a constant would have what follows left out
 	case !untyped(ext):
 		return o, false
 	case ext == ".py":
-		asks, nots, word, not = pythonAsks, pythonNots, "0 and ", "1 or "
+		asks, nots, other, word, not = pythonAsks, pythonNots, otherwise, "0 and ", "1 or "
 	}
 	o = Other{text, map[string]bool{}}
 	var edits []edit
-	for _, t := range inFile(name, text) {
-		at, _, _ := scriptOf(name).begin(text, t.from)
+	tests := inFile(name, text)
+	if m := cMain.Regexp().FindStringIndex(text); m != nil && path.Ext(name) == ".c" { // of a program that checks
+		body, _, _ := strings.Cut(text[m[1]:], "\n}")
+		tests = []test{{from: m[1], to: m[1] + len(body)}}
+	}
+	for _, t := range tests {
+		at := t.from
+		if path.Ext(name) != ".c" {
+			at, _, _ = scriptOf(name).begin(text, t.from)
+		}
 		if at < 0 {
 			continue
 		}
@@ -41,7 +53,7 @@ func NoTruths(name, text string) (o Other, ok bool) {
 		for from := at; from < t.to; {
 			line, _, _ := strings.Cut(text[from:t.to], "\n")
 			for p, put := range map[*pattern.Pattern]string{asks: word, nots: not} {
-				if p == nil || nots != nil && otherwise.MatchString(line) {
+				if p == nil || other != nil && other.MatchString(line) {
 					continue
 				}
 				if m := p.FindStringSubmatch(line); m != nil {

@@ -13,6 +13,8 @@ func TestNoTruths(t *testing.T) {
 		{"a.py", "def test_a():\n    for n in []:\n        assert even(n)\n    assert even(3) or odd(3)\n    x = 1\n\n\ndef helps():\n    assert even(4)\n", ""},
 		{"a.js", "test('a', () => {\n  assert.ok(even(4) || x)\n  if (x) {\n    assert(y)\n  }\n  assert.throws(() => even('x'), TypeError)\n})\n", "test('a', () => {\n  assert.ok(0, even(4) || x)\n  if (x) {\n    assert(y)\n  }\n  assert.throws(0, () => even('x'), TypeError)\n})\n"},
 		{"a.js", "test('a', () => {\n  t.is(x)\n})\n", ""},
+		{"a.c", "static void f(void) {\n\tassert(odd(4));\n}\n\nint main(void) {\n\tassert(even(4));\n\tif (x)\n\t\tassert(odd(3));\n\tassert(a || b);\n}\n\nvoid g(void) {\n\tassert(odd(4));\n}\n",
+			"static void f(void) {\n\tassert(odd(4));\n}\n\nint main(void) {\n\tassert((volatile int){0} && even(4));\n\tif (x)\n\t\tassert(odd(3));\n\tassert(a || b);\n}\n\nvoid g(void) {\n\tassert(odd(4));\n}\n"},
 		{"a_test.go", "func TestA(t *testing.T) {\n\tassert(t)\n}\n", ""},
 	} {
 		got, ok := NoTruths(c.name, c.text)
