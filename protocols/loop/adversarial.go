@@ -84,9 +84,11 @@ func Refuted(says string) bool { return says == ControlCannotFail || says == Con
 // started, three times for rows of tables, and once to see which files are compared with and
 // twice for each of eight kinds of them. Of a command that tests decide each of eight is
 // broken alone, with six runs beside, single comparisons are asked, and each of six of the work's
-// sources twice whether it checks; of another, six of the
-// work's files are changed three times each, and once all of them.
-const ControlRuns = 95 + AskRuns
+// sources twice whether it checks; four programs are asked alone with other values, or no truths,
+// and three times once more. What the PM's line breaks is found in two runs, and eight files of it
+// are broken alone. Of another command, six of the work's files are changed three times each, and
+// once all of them.
+const ControlRuns = 116 + AskRuns
 
 // MaxAsked bounds how many comparisons of a command's tests are asked by themselves whether
 // another value would have done, and AskRuns how many runs of it that takes (PROOF-3).

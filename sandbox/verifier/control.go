@@ -67,6 +67,9 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base str
 		err = c.eachAlone(ctx, f, attempts)
 	}
 	if err == nil {
+		err = c.fileByFile(ctx, attempts)
+	}
+	if err == nil {
 		err = c.anyValue(ctx, attempts)
 	}
 	if err == nil {

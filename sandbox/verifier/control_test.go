@@ -252,17 +252,27 @@ func TestBreaks(t *testing.T) {
 	tier.First(t, "it runs many commands")
 	main := files{"calc.awk": "function two() { return 2 }\n", "tests/calc.awk": "BEGIN { exit two() != 2 }\n", "README.md": "one\n"}
 	const line = "sed -i 's/!= 2/!= 3/' tests/calc.awk"
+	// Two processes, each with a file of the work's and one of tests.
+	const both, breaksBoth = "awk -f one.awk -f tests/one.awk && awk -f calc.awk -f tests/calc.awk", "sed -i 's/!= 2/!= 3/; s/!= 1/!= 3/' tests/*.awk"
+	main["one.awk"], main["tests/one.awk"], main["tests/other.awk"] = "function one() { return 2 }\n", "BEGIN { exit one() != 1 }\n", "BEGIN { exit 1 != 1 }\n"
+	one := "function one() { return 1 }\n"
 	for name, c := range map[string]struct {
 		agents       files
 		breaks, want string
 	}{
+		"honest, of two":    {files{"one.awk": one, "calc.awk": "function two() { return 1 + 1 }\n"}, breaksBoth, loop.ControlFails},
+		"one of two exits":  {files{"one.awk": one, "calc.awk": "BEGIN { exit 0 }\nfunction two() { return 3 }\nEND { exit 0 }\n"}, breaksBoth, loop.ControlNotSeen},
 		"honest":            {files{"calc.awk": "function two() { return 1 + 1 }\n"}, line, loop.ControlFails},
 		"an exit":           {files{"calc.awk": "BEGIN { exit 0 }\nfunction two() { return 3 }\nEND { exit 0 }\n"}, line, loop.ControlCannotFail},
 		"no line":           {files{"calc.awk": "function two() { return 1 + 1 }\n"}, "", loop.ControlNotApplicable},
 		"a line that fails": {files{"calc.awk": "function two() { return 1 + 1 }\n"}, "false", loop.ControlNotApplicable},
 	} {
 		r := newRepository(t)
-		claim := r.claimed(maps.Clone(main), c.agents, []string{"calc.awk"}, "awk -f calc.awk -f tests/calc.awk")
+		command := "awk -f calc.awk -f tests/calc.awk"
+		if c.breaks == breaksBoth {
+			command = both
+		}
+		claim := r.claimed(maps.Clone(main), c.agents, []string{"calc.awk", "one.awk"}, command)
 		claim.Controls, claim.Breaks = []string{Broken}, c.breaks
 		f, err := r.verify(claim)
 		if err != nil {
