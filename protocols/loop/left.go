@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"git-ward/protocols/comms"
 )
@@ -74,6 +75,9 @@ func (v Verdict) With(all Verdict) Verdict {
 	left, included := v.Left, v.Included
 	switch {
 	case v.Verdict == None && all.Verdict == None:
+		if v.Agree && all.Agree && len(left) > 0 {
+			v = v.failing(all)
+		}
 	case v.Verdict == None && !v.Agree:
 	case v.Verdict == None && len(left) == 0:
 		v.Reason = "it passes only where it began, and not on main as it stands: " + v.Reason
@@ -90,4 +94,23 @@ func (v Verdict) With(all Verdict) Verdict {
 	}
 	v.Left, v.Included = left, included
 	return v
+}
+
+// failing is the verdict where the run on all of the claim fails as well: the first may fail for
+// want of what was left out alone, and the second says what else is wrong.
+func (v Verdict) failing(all Verdict) Verdict {
+	v.Reason += "; with what is no work by the directive, too (" + some(v.LeftWords()) + "): " + all.Reason
+	v.Criteria = slices.Clone(v.Criteria)
+	for i := range min(len(v.Criteria), len(all.Criteria)) {
+		o, with := &v.Criteria[i], &all.Criteria[i]
+		if !o.Met && !with.Met && o.Tail != with.Tail {
+			o.Tail = half(o.Tail) + "\nwith all of the claim:\n" + half(with.Tail)
+		}
+	}
+	return v
+}
+
+// half is the end of an output, so long that two fit where one does.
+func half(tail string) string {
+	return strings.ToValidUTF8(strings.TrimSpace(tail[max(0, len(tail)-maxTail/2+32):]), "?")
 }

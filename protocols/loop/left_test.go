@@ -47,6 +47,16 @@ func TestWith(t *testing.T) {
 			}
 		}
 	}
+	// Where both fail, each says why.
+	first, second := judged(None), judged(None)
+	first.Left, first.Criteria[0].Tail, second.Criteria[0].Tail, second.Reason = []Left{{Path: "go.mod", Kind: "changed"}}, "no such module\n", "not two\n", "criterion 2 is not met"
+	if v := first.With(second); !strings.HasPrefix(v.Reason, "not met: a (`a`); with") || !strings.HasSuffix(v.Reason, "too (go.mod (changed)): criterion 2 is not met") || v.Criteria[0].Tail != "no such module\nwith all of the claim:\nnot two" || v.NotIncluded {
+		t.Errorf("%+v", v)
+	}
+	first.Criteria[0].Tail, second.Criteria[0].Tail = strings.Repeat("é", maxTail), strings.Repeat("x", maxTail)
+	if tail := first.With(second).Criteria[0].Tail; len(tail) > maxTail || !strings.HasSuffix(tail, "x") {
+		t.Errorf("%d bytes: %q", len(tail), tail)
+	}
 	// Runs that do not agree are no question for the PM.
 	torn := Judge(p, []Trial{{}, {Residual: &Outcome{Command: "r", Met: true}}})
 	torn.Agree, torn.Verdict = false, None

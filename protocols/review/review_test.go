@@ -232,6 +232,7 @@ func TestText(t *testing.T) {
 		"unjudged": {"git ward take D-1.1 (the project went on, so the host judges the merged tree first)", "git ward uow fork D-1.1 (the agent goes on from there)", "git ward drop D-1"},
 		"clash":    {"git ward uow fork D-1.1 (the agent merges the project)", "git ward drop D-1"},
 		"none":     {"git ward directive edit D-1", "git ward drop D-1"},
+		"left":     {"git ward include D-1 (takes in what was left out, for what is claimed next)", "git ward directive edit D-1", "git ward drop D-1"},
 	} {
 		offers := ready(func(r *Review) {
 			switch name {
@@ -241,6 +242,9 @@ func TestText(t *testing.T) {
 				r.Merge = Merge{Conflicts: []diag.Untrusted{"x"}}
 			case "none":
 				r.Word = verdict(loop.None)
+			case "left":
+				r.Word = verdict(loop.None)
+				r.Word.Left = []loop.Left{{Path: "go.mod", Kind: "changed"}}
 			}
 		}).Offers()
 		if !slices.Equal(offers, want) {

@@ -118,6 +118,9 @@ func (r *Review) Offers() []string {
 		return []string{"git ward uow show " + r.Unit, "git ward uow pause " + r.Unit}
 	}
 	if o := r.unproved(""); o.Why != "" {
+		if v := r.Word; v != nil && r.Current && v.Verdict == loop.None && len(v.Left) > 0 {
+			return []string{"git ward include " + r.Directive + " (takes in what was left out, for what is claimed next)", edit, drop}
+		}
 		return []string{edit, drop}
 	}
 	if len(r.Merge.Conflicts) > 0 {
