@@ -21,6 +21,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/plan"
@@ -246,15 +247,20 @@ func submit(ctx context.Context, tree *worktree.Tree) error {
 }
 
 // stateDir has logs/: the working tree, where git leaves logs/ out, or a directory of
-// .git's where the tree is that of a project which knows nothing of Ward.
+// .git's where the tree is that of a project which knows nothing of Ward: a file there would
+// stop the next plan, whose steps are commits.
 func stateDir(ctx context.Context, tree *worktree.Tree) (string, error) {
 	papers, err := tree.RecordDir(ctx)
 	if err != nil {
 		return "", err
 	}
-	control, err := tree.Documents(ctx)
-	if err != nil || papers == "" && control == "" {
-		return tree.Dir, err
+	if papers == "" {
+		switch _, err := tree.Git(ctx, "check-ignore", "--quiet", "logs/activity.log.jsonl"); {
+		case err == nil:
+			return tree.Dir, nil
+		case !git.SaidNo(err):
+			return "", err
+		}
 	}
 	repo, err := tree.Repo(ctx)
 	if err != nil {

@@ -97,6 +97,14 @@ func (g *Gate) Note(calls int) {
 	g.calls += calls
 }
 
+// Left is how many more there may be; bounded is false where there is no bound.
+func (g *Gate) Left() (calls int, bounded bool) {
+	if g == nil || g.MaxCalls == 0 {
+		return 0, false
+	}
+	return max(0, g.MaxCalls-g.Calls()), true
+}
+
 // Calls is how many were admitted or noted so far.
 func (g *Gate) Calls() int {
 	if g == nil {

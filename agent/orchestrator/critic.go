@@ -33,7 +33,7 @@ func (c *critic) lint(ctx context.Context, path string, data []byte) (string, er
 	}
 	c.advised = c.advised || slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == plan.RuleEvidence || d.Rule == plan.RuleCitation })
 	p, _ := c.runner.Plan(ctx, path)
-	found = append(found, c.task(path, p)...)
+	found = append(append(found, c.task(path, p)...), c.steps(path, p)...)
 	text, message := withLines(found, data), "no findings"
 	if len(found) > 0 {
 		message = text
@@ -51,7 +51,7 @@ func (c *critic) lint(ctx context.Context, path string, data []byte) (string, er
 // look is lint of a text that is not committed yet, in a tree of the work. Nothing is logged.
 func (c *critic) look(ctx context.Context, path string, p *plan.Plan, tree string) (text string, ok bool, err error) {
 	found, err := c.runner.LintText(ctx, path, []byte(p.String()), tree)
-	found = append(plan.Relaxed(found), c.task(path, p)...)
+	found = append(append(plan.Relaxed(found), c.task(path, p)...), c.steps(path, p)...)
 	return withLines(found, []byte(p.String())), err == nil && !diag.HasErrors(found), err
 }
 
@@ -62,6 +62,27 @@ func (c *critic) task(path string, p *plan.Plan) []diag.Diagnostic {
 	}
 	return []diag.Diagnostic{{Pos: diag.Pos{Path: path}, Rule: "plan/task", Severity: diag.Error,
 		Message: fmt.Sprintf("the plan closes %s, and is for %s", p.Task(), c.directive), Hint: "close the directive that it is for"}}
+}
+
+// steps is a finding on a plan of more steps than the iteration may still take: it would end
+// amid them. What a loop comes to is not known before.
+func (c *critic) steps(path string, p *plan.Plan) []diag.Diagnostic {
+	left, bounded := c.runner.Gate.Left()
+	if p == nil || !bounded {
+		return nil
+	}
+	n := 0
+	for _, s := range p.Steps {
+		if s.Tool != plan.ForEachFile {
+			n++
+		}
+	}
+	if n <= left {
+		return nil
+	}
+	return []diag.Diagnostic{{Pos: diag.Pos{Path: path}, Rule: "plan/calls", Severity: diag.Error,
+		Message: fmt.Sprintf("the plan has %s, and %s of tools are left to this iteration (max_tool_calls_per_iteration)", diag.Count(n, "step"), diag.Count(left, "use")),
+		Hint:    "plan less: take steps together, and leave what can wait to the next iteration"}}
 }
 
 // withLines is findings as text, each with the line of the plan that it is about.

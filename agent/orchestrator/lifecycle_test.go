@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/activity"
+	"git-ward/agent/interaction"
 	"git-ward/agent/planrun"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/plan"
@@ -120,5 +121,31 @@ func TestPrompts(t *testing.T) {
 	}
 	if text := stepOutput("p#1", strings.Repeat("x", 20<<10)); len(text) > 17<<10 || !strings.HasSuffix(text, "    [cut]\n") {
 		t.Errorf("%d bytes", len(text))
+	}
+}
+
+// TestCallsLeft: a plan of more steps than the iteration may still take is refused, with both
+// numbers. Loops are not counted: nobody knows what they come to.
+func TestCallsLeft(t *testing.T) {
+	gate := &interaction.Gate{MaxCalls: 5}
+	gate.Note(2)
+	c := &critic{directive: "D-1", runner: &planrun.Runner{Gate: gate}}
+	for text, want := range map[string]string{
+		"set_plan\nplan_step_complete x\nsubmit\n":                                          "",
+		"set_plan\nplan_step_complete x\nfor_each_file *.md\n  read_file {file1}\nsubmit\n": "",
+		"set_plan\nplan_step_complete x\nread_file a\nsubmit\n":                             "the plan has 4 steps, and 3 uses of tools are left to this iteration (max_tool_calls_per_iteration)",
+	} {
+		p, _ := plan.Parse([]byte(text), "p.txt")
+		got := ""
+		for _, d := range c.steps("p.txt", p) {
+			got += d.Message
+		}
+		if got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	c.runner.Gate = nil
+	if p, _ := plan.Parse([]byte("set_plan\n"), "p.txt"); c.steps("p.txt", p) != nil {
+		t.Error("a plan without a bound is refused")
 	}
 }

@@ -291,7 +291,8 @@ func (r *run) runner(since string) *planrun.Runner {
 	return &planrun.Runner{
 		Record: o.Work.Record, Control: r.control, Trailers: []string{record.TrailerDirective + ": " + o.Directive.Name()},
 		Gate: o.Session.Gate, Tree: r.tree, Box: o.Box, Log: r.activity, Task: o.Directive.Name(), Since: since, Redact: o.Redact,
-		Search: c.Search.URL, Bare: o.Bare, Calls: own, Tools: outside,
+		Advised: true, // by the critic
+		Search:  c.Search.URL, Bare: o.Bare, Calls: own, Tools: outside,
 		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
 		Message: func(ctx context.Context, text, key string) error {
 			return o.Message(ctx, key+"\n\n"+text)

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/rs/zerolog"
 
@@ -199,11 +198,13 @@ func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d
 // makes are the files that a plan makes by itself.
 func makes(p *plan.Plan) (paths []string) {
 	for _, s := range p.Steps {
-		switch words := strings.Fields(s.Args); {
-		case s.Tool == plan.CreateFile && len(words) == 1:
-			paths = append(paths, words[0])
-		case s.Tool == plan.RenameFile && len(words) == 2:
-			paths = append(paths, words[1])
+		switch s.Tool {
+		case plan.CreateFile:
+			paths = append(paths, s.Args)
+		case plan.RenameFile:
+			if _, name := s.RenameArgs(); name != "" {
+				paths = append(paths, name)
+			}
 		}
 	}
 	return paths

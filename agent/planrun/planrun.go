@@ -65,6 +65,10 @@ type Runner struct {
 	Submit  func(ctx context.Context, text string) error
 	Close   func(ctx context.Context, task string) (string, error)
 
+	// Advised says that whoever wrote the plans was told that they cite nothing, or what is not
+	// there: they run all the same. Else a plan runs only where Lint has nothing against it.
+	Advised bool
+
 	Search string // [search] url, "" for none
 	Bare   string // the remote on this machine, whose records research reads; "" for none
 	Limits vm.Limits
@@ -136,11 +140,17 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 		return nil, err
 	}
 	defer u.batch.Close()
+	if !r.Advised {
+		u.lint.Citations(cited.In(ctx, repo))
+	}
 	found, err := u.lint.Lint(path)
 	if err != nil {
 		return nil, err
 	}
-	if found = plan.Relaxed(found); diag.HasErrors(found) {
+	if r.Advised {
+		found = plan.Relaxed(found)
+	}
+	if diag.HasErrors(found) {
 		return nil, withFindings(found)
 	}
 	if err := u.replay(ctx, done); err != nil {

@@ -47,6 +47,8 @@ type Prompt struct {
 	Skills      []Skill
 	Scouted     string // a Scout's last words
 
+	MaxCalls int // uses of tools and steps of plans that the iteration may take; 0: no bound
+
 	PlanPath     string // where the plan goes, in the working tree
 	ResearchPath string
 	Grammar      string // of plans, with an example

@@ -24,7 +24,7 @@ func whole(t *testing.T, kind Kind) *Prompt {
 		Guidance: "# What the project says\n\nTabs.\n", Lessons: "# Lessons of earlier directives\n\n- L-1\n",
 		Capsule: "{\"a\":1}\n", CapsulePath: ".ward/evidence/D-1/loop/iter_0/cnf_capsule.json", Learnings: "- [A] it is so\n",
 		Skills: []Skill{{"look", "Look first.\n"}}, Scouted: "hello.sh:1 greets.\n",
-		PlanPath: ".ward/plans/D-1.plan.txt", ResearchPath: ".ward/plans/D-1.research.plan.txt", Grammar: "## The grammar\n\nset_plan\n",
+		MaxCalls: 80, PlanPath: ".ward/plans/D-1.plan.txt", ResearchPath: ".ward/plans/D-1.research.plan.txt", Grammar: "## The grammar\n\nset_plan\n",
 		AskPath: "/bot/ask", Refusal: "a:1: r/x: no\n",
 	}
 }

@@ -50,8 +50,13 @@ func (i *Index) Documents(ctx context.Context, tree *worktree.Tree) (list []Docu
 // Write puts it into the tree.
 func (d Document) Write(tree *worktree.Tree) error { return tree.Write(d.Path, d.data) }
 
-// Refresh brings the index of an agent's clone up to date with the work.
+// Refresh brings the index of an agent's clone up to date with the work. A person's has it in the
+// tree, where a change of it would stand in the way of the next commit: `git ward knowledge build`
+// makes it there.
 func Refresh(ctx context.Context, tree *worktree.Tree) error {
+	if dir, err := tree.RecordDir(ctx); err != nil || dir == "" {
+		return err
+	}
 	index, err := Survey(ctx, tree)
 	if err != nil {
 		return err

@@ -1,7 +1,9 @@
 package survey
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,16 +41,25 @@ func write(t *testing.T, w *worktree.Tree, files map[string]string) {
 	run(t, w, "add", "--all")
 }
 
-// TestDocuments: the index is written where it is stale, and then it is not.
+// TestDocuments: an agent's index is written where it is stale, and then it is not. Nothing is
+// written into the tree of a person.
 func TestDocuments(t *testing.T) {
 	w := tree(t, map[string]string{"a.go": "package a\n\nfunc F() {}\n"})
+	if err := Refresh(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Read(symbols.SymbolsPath, 1<<20); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the index is in a person's tree: %v", err)
+	}
+	run(t, w, "config", "ward.record", worktree.RecordDir)
+	w = &worktree.Tree{Dir: w.Dir}
 	for _, want := range []bool{true, false} {
 		index, err := Survey(t.Context(), w)
 		if err != nil || len(index.Symbols.Symbols) != 1 {
 			t.Fatal(index, err)
 		}
 		list, err := index.Documents(t.Context(), w)
-		if err != nil || len(list) != 2 || list[0].Path != symbols.SymbolsPath || list[0].Stale != want {
+		if err != nil || len(list) != 2 || list[0].Path != worktree.RecordDir+"/"+symbols.SymbolsPath || list[0].Stale != want {
 			t.Fatal(list, err)
 		}
 		if err := Refresh(t.Context(), w); err != nil {

@@ -101,7 +101,7 @@ func (f *solvers) prompt(kind prompt.Kind, it *iteration) prompt.Prompt {
 		p.Clarifications = f.words()
 	}
 	if it != nil {
-		p.Capsule, p.CapsulePath = string(it.capsule), it.path
+		p.Capsule, p.CapsulePath, p.MaxCalls = string(it.capsule), it.path, it.gate.MaxCalls
 	}
 	return p
 }

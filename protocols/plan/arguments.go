@@ -118,7 +118,7 @@ func (p *parser) arguments(s *Step, tool *Tool) {
 			fault(RuleArgument, fmt.Sprintf("%q is not a URL", cut(s.Args)), "begin with https://")
 		}
 	case aCallee:
-		if strings.ContainsAny(s.Args, " \t") {
+		if strings.ContainsAny(s.Args, " \t") && !strings.ContainsAny(s.Args, "/.") { // a path may have blanks
 			fault(RuleArgument, "call_plan takes one name", usage)
 		} else if strings.Contains(s.Args, "{file") {
 			fault(RulePlaceholder, "which plan is called must stand in the plan", "a call has to be known before it runs")

@@ -18,7 +18,7 @@ type Known func(id string) (bool, error)
 func (l *Linter) Citations(known Known) { l.cited = known }
 
 var (
-	citedFile   = pattern.New(`^([^:\s]+?)(?::([0-9]+)(?:[-:][0-9]+)*)?$`)
+	citedFile   = pattern.New(`^([^:]+?)(?::([0-9]+)(?:[-:][0-9]+)*)?$`)
 	citedLesson = pattern.New(`^L-[0-9a-f]{12}$`)
 	citedCommit = pattern.New(`^[0-9a-f]{7,40}$`)
 	// endings are what tells a file from a symbol, such as json.Marshal, where no line stands.
@@ -32,8 +32,7 @@ func (t *tracker) citations(s *Step) error {
 		return nil
 	}
 	for _, text := range s.Evidence() {
-		word, _, _ := strings.Cut(strings.TrimPrefix(text, "commit "), " ")
-		word = strings.Trim(strings.TrimRight(word, ".,;"), "`\"'()")
+		word := citedWord(strings.TrimPrefix(text, "commit "))
 		var wrong string
 		var err error
 		switch {
@@ -50,6 +49,19 @@ func (t *tracker) citations(s *Step) error {
 		}
 	}
 	return nil
+}
+
+// citedWord is what a text cites first: a word, or what stands in quotes with the line behind them,
+// for a path may have blanks.
+func citedWord(text string) string {
+	if text != "" && strings.Contains("`\"'", text[:1]) {
+		if name, rest, ok := strings.Cut(text[1:], text[:1]); ok {
+			line, _, _ := strings.Cut(rest, " ")
+			return name + strings.TrimRight(line, ".,;)")
+		}
+	}
+	word, _, _ := strings.Cut(text, " ")
+	return strings.Trim(strings.TrimRight(word, ".,;"), "`\"'()")
 }
 
 // missingID says that a commit or a lesson does not exist.

@@ -30,7 +30,7 @@ func (t *tracker) evidence() {
 	eachStep(t.node.plan.Steps, func(s *Step) { cited = cited || len(s.Evidence()) > 0 })
 	if !cited {
 		t.report(t.changed, RuleEvidence, fmt.Sprintf("no step cites what it rests on, though %s is there to be cited, which this step changes", t.of),
-			fmt.Sprintf("write above the step `# Evidence: %s`, with the line, or a symbol, a commit, a lesson (git ward orient --search WORDS)", t.of))
+			fmt.Sprintf("write above the step `# Evidence: %s`, with the line, or a symbol, a commit, a lesson (git ward orient --search WORDS)", quoted(t.of)))
 	}
 }
 

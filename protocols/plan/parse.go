@@ -37,7 +37,7 @@ func Parse(data []byte, path string) (*Plan, []diag.Diagnostic) {
 		return p.plan, p.found
 	}
 	p.bytes(data)
-	text := strings.TrimSuffix(string(data), "\n")
+	text := strings.TrimSuffix(windows(string(data)), "\n")
 	if text != "" {
 		p.lines = strings.Split(text, "\n")
 	}
@@ -63,6 +63,15 @@ func Parse(data []byte, path string) (*Plan, []diag.Diagnostic) {
 		p.report(1, 1, RuleEmpty, "the plan has no step", "begin with set_plan, or # FSM: sub for a plan that others call")
 	}
 	return p.plan, diag.Normalize(p.found)
+}
+
+// windows is a text whose lines all end in CR LF, as an editor or a checkout made them of LF, with
+// LF. Where some do, somebody may have meant it.
+func windows(text string) string {
+	if n := strings.Count(text, "\n"); n > 0 && n == strings.Count(text, "\r\n") {
+		return strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	return text
 }
 
 type parser struct {
@@ -108,7 +117,7 @@ func (p *parser) line(i int) string {
 	text, found := strings.CutSuffix(p.lines[i], "\r")
 	if found {
 		if p.crlf++; p.crlf == 1 {
-			p.report(i+1, len(text)+1, RuleCRLF, "the line ends in CR LF", "save the plan with LF line ends: sed -i 's/\\r$//' "+p.path)
+			p.report(i+1, len(text)+1, RuleCRLF, "the line ends in CR LF", "save the plan with LF line ends: sed -i 's/\\r$//' "+quoted(p.path))
 		}
 	}
 	plain := strings.ReplaceAll(text, "\t", " ")
