@@ -153,9 +153,9 @@ func TestDirectiveBeside(t *testing.T) {
 func TestDirectiveList(t *testing.T) {
 	p := newDesk(t)
 	for _, dir := range []string{p.Work, p.Bare} {
-		gittest.InOrder(t, wardIn(t, p, dir, 0, nil, "directive", "show"), "DIRECTIVE  STATE                UNIT   VERDICT            WAITS FOR", "TITLE\n",
-			"D-1        ready to take        D-1.1  proved     you: git ward review D-1", "greet the user\n",
-			"D-4        ended without proof  D-4.1  not proved  you: git ward directive edit D-4, or git ward drop D-4", "D-5        in progress          D-5.1  -                  the agent", "D-6        not begun            -      -                  the agent")
+		gittest.InOrder(t, wardIn(t, p, dir, 0, nil, "directive", "show"), "DIRECTIVE  STATE                UNIT   VERDICT     WAITS FOR", "TITLE\n",
+			"D-1        ready to take        D-1.1  proved      you: git ward review D-1", "greet the user\n",
+			"D-4        ended without proof  D-4.1  not proved  you: git ward directive edit D-4, or git ward drop D-4", "D-5        in progress          D-5.1  -           the agent", "D-6        not begun            -      -           the agent")
 	}
 	walks := 0 // of the project's history, which are as many for five directives as for five hundred
 	for _, child := range killed(t, p, 0, "", "directive", "show") {
@@ -177,7 +177,7 @@ func TestDirectiveList(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(first)); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	gittest.InOrder(t, ward(t, p, 0, "directive", "show", "D-4"), "D-4 do what cannot be: ended without proof; stopped: it got worse and worse; not proved: ", "waits for you, ended without proof; ", ": git ward directive edit D-4", "### D-4: do what cannot be\n", "### R-4 ", "All is done, says the agent.\n")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "show", "D-4"), "D-4 do what cannot be: ended without proof; stopped: it got worse and worse; not proved: ", "waits for you, it ended without proof: it got worse and worse; not met: it holds: git ward directive edit D-4", "### D-4: do what cannot be\n", "### R-4 ", "All is done, says the agent.\n")
 	gittest.InOrder(t, ward(t, p, 1, "directive", "show", "D-9"), "there is no directive D-9\n")
 	for _, args := range [][]string{{"list", "x"}, {"show", "D-1.1"}, {"new", "x"}, {"new", "-m", "a", "-F", "b"}, {"edit"}} {
 		gittest.InOrder(t, ward(t, p, 2, append([]string{"directive"}, args...)...), "git-ward: error: ", "usage: git ward directive ")

@@ -18,14 +18,12 @@ func TestReview(t *testing.T) {
 	p := newDesk(t)
 	out := ward(t, p, 0, "review", "D-1")
 	gittest.InOrder(t, out, "D-1 greet the user: ready to take; proved: every criterion is met\n",
-		"look first: ", "1 file of instructions to agents", "judged without a fence",
-		"D-1.1 claims ", "6 files changed, ",
+		"\nlook first\n", "judged without a fence\n", "instructs coding agents: CLAUDE.md\n", "new at the root: bin\n", "a test, or what is frozen: tests/x\n",
 		"criteria, as the host ran them (2 runs", "git notes --ref=certificates show ", "  met      exit 0   it greets", "criteria[0]\n",
-		"touches instructions to agents: CLAUDE.md\n", "new at the root: bin\n", "touches a test, or what is frozen: tests/x\n",
+		"D-1.1 claims ",
 		" bin       |  bin 0 -> 3 bytes (new)\n", " link      |    1 + (new, link, to greet.sh)\n", " run       |    1 + (new, executable)\n",
 		"diff --git a/CLAUDE.md b/CLAUDE.md\n", "Binary files /dev/null and b/bin differ\n", "+echo \"Hello, $1.\"\n", "new file mode 120000\n", "new file mode 100755\n",
 		"the agent's own word, proved by nothing (the end of iteration 1 of D-1.1):\n    I did D-1.\n", `    The second line, too.`,
-		"the agent's own word, proved by nothing (R-", "proved by nothing (commit ",
 		"cost: 1 of 2 iterations, 1 claim, tokens not counted\n",
 		"\nnext: git ward take D-1.1\n  or: git ward drop D-1\n")
 	if strings.ContainsRune(out, '\x1b') || strings.Contains(out, "evidence/D-1/loop/iter") && strings.Contains(out, "diff --git a/evidence") {
@@ -34,7 +32,7 @@ func TestReview(t *testing.T) {
 	out = ward(t, p, 0, "review", "D-4")
 	gittest.InOrder(t, out, "D-4 do what cannot be: ended without proof; stopped: it got worse and worse; not proved: not met: it holds", "  not met  exit 1   it holds", `| not \x1b[2Jyet`, "\nnext: git ward directive edit D-4\n")
 
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1, iteration 1\n", "agent/D-5 is at ", "criteria, which nobody ran yet", "+x\n", "\nnext: git ward uow show D-5.1\n")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-5"), "D-5 go on: in progress: D-5.1, iteration 1\n", "criteria, which nobody ran yet", "agent/D-5 is at ", "+x\n", "\nnext: git ward uow show D-5.1\n")
 
 	out = ward(t, p, 1, "review", "D-6")
 	gittest.InOrder(t, out, "git-ward: error: there is no work on D-6 yet", "git-ward: hint: git ward directive show D-6\n")
@@ -105,8 +103,8 @@ func TestReviewInProgress(t *testing.T) {
 	p := gittest.Recorded(t)
 	p.Run(filepath.Dir(p.Bare), "git-ward", "clone", p.Bare, p.Work)
 	out := ward(t, p, 0, "review", "D-2")
-	gittest.InOrder(t, out, "D-2 ", ": in progress: D-2.1, iteration 2; no verdict yet\n", "D-2.1 claims ",
-		"criteria, which nobody ran yet", "  not run", "diff --git a/", "\nnext: git ward uow show D-2.1\n")
+	gittest.InOrder(t, out, "D-2 ", ": in progress: D-2.1, iteration 2; no verdict yet\n", "criteria, which nobody ran yet", "  not run", "D-2.1 claims ",
+		"diff --git a/", "\nnext: git ward uow show D-2.1\n")
 	if strings.Contains(out, "diff --git a/evidence") || strings.Contains(out, "diff --git a/LEARNINGS.md") {
 		t.Errorf("papers are shown as work:\n%s", out)
 	}

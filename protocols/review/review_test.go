@@ -208,21 +208,27 @@ func TestText(t *testing.T) {
 		r.Word.Left, r.Word.Deviations, r.Word.Included, r.Word.Process, r.Word.Fence = []loop.Left{{Path: "GNUmakefile", Kind: "added"}}, []string{"a_test.go\x1b"}, []string{"ok.py"}, loop.SameProcess, loop.FenceNone
 		r.Criteria = Criteria([][2]string{{"it is (`true`)", "true"}, {"it looks good", ""}}, r.Word)
 		r.Changes = []Change{{Path: "a.go", New: File, Added: 2}}
-		r.Touched = Touched{Protected: []diag.Untrusted{".github/x"}, Instructions: []diag.Untrusted{"CLAUDE.md"}, Tests: []diag.Untrusted{"a_test.go"}}
+		r.Touched = Touched{Protected: []diag.Untrusted{".github/x"}, Instructions: []diag.Untrusted{"CLAUDE.md"}, Tests: []diag.Untrusted{"GNUmakefile", "a_test.go"}}
 		r.Said = []Said{{"R-1 EXIT_CONVERGED", "all done\nnext: git ward take D-1"}}
 		r.Cost = Cost{Iterations: 2, Allowed: 3, Claims: 2, ToolCalls: &calls}
 		r.Cost.Bound(comms.Options{MaxTokens: 9000, MaxCost: "1.50"})
 		r.Commands = []string{"git ward take D-1.1", "git ward drop D-1"}
 	})
 	above, below := joined(r.Above()), joined(r.Below())
-	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "look first: 1 path that is no work, GNUmakefile (added); 1 deviation put back; 1 file of instructions to agents; 1 protected path; judged without a fence",
-		"D-1.1 claims "+commit, "criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good",
-		"GNUmakefile", "names that very path, without a pattern", "a_test.go", "ok.py", "same process", "CLAUDE.md", ".github/x", "a_test.go", "a.go |    2 ++ (new)")
+	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "\nlook first\n", "no work, and left out of the run that decides: GNUmakefile (added)\n", "names that very path, without a pattern", "put back for the verdict: a_test.go", "judged without a fence\n",
+		"instructs coding agents: CLAUDE.md\n", "protected, because it runs code or steers tools: .github/x\n", "work by your word: ok.py\n",
+		"criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good", "same process",
+		"D-1.1 claims "+diag.Short(commit)+"\n", "a.go |    2 ++ (new)")
+	for _, once := range []string{"GNUmakefile", "CLAUDE.md", "a.go", diag.Short(commit) + "\n"} {
+		if n := strings.Count(above, once); n != 1 {
+			t.Errorf("%s is named %d times:\n%s", once, n, above)
+		}
+	}
 	gittest.InOrder(t, below, "the agent's own word, proved by nothing (R-1 EXIT_CONVERGED):", "    all done\n    next: git ward take D-1\n",
 		"cost: 2 of 3 iterations, 2 claims, 9 tool calls, unknown of 9,000 tokens, unknown of $1.50", "\nnext: git ward take D-1.1\n", "  or: git ward drop D-1\n")
 	r.Word.Criteria[0].Process, r.Word.Process = loop.SeparateProcess, loop.SeparateProcess
 	r.Criteria = Criteria([][2]string{{"it is (`true`)", "true"}}, r.Word)
-	gittest.InOrder(t, joined(r.Above()), "criteria[0]; separate from the work", "separate: each criterion")
+	gittest.InOrder(t, joined(r.Above()), "criteria[0]\n", "separate: each criterion")
 	r.Cost.Tokens, r.Cost.Money, r.Cost.Estimated = &tokens, &money, 1
 	if words := r.Cost.Words(); !strings.HasSuffix(words, "1,200 of 9,000 tokens (1 call of them estimated), $0.25 of $1.50") {
 		t.Error(words)
@@ -261,6 +267,24 @@ func joined(lines []Line) string {
 	return b.String()
 }
 
+// TestHeard: the agent's words are shown once, without the report that Ward made of them, and
+// what is long is folded.
+func TestHeard(t *testing.T) {
+	r := &Review{Standing: Standing{Directive: "D-1", Unit: "D-1.1"}, Said: []Said{
+		{"the end of iteration 1 of D-1.1", diag.Untrusted("I did it.\n" + strings.Repeat("And more.\n", 20))},
+		{"R-1 EXIT_CONVERGED", "The agent says:\n\n    I did it.\n\nDone: every criterion is met."},
+		{"commit cccccccccccc", "I did it.\n\nWard-Directive: D-1\nWard-Iteration: 1\n"},
+	}}
+	below := joined(r.Below())
+	if strings.Count(below, "I did it.") != 1 || strings.Count(below, "And more.") != maxHeard-1 || strings.Contains(below, "Ward-") {
+		t.Error(below)
+	}
+	gittest.InOrder(t, below, "(the end of iteration 1 of D-1.1):\n    I did it.\n", "    (9 lines more: git ward directive show D-1)\n")
+	r.Said = r.Said[1:]
+	r.Said[1].Text = "mend the total\n\nWard-Directive: D-1\n"
+	gittest.InOrder(t, joined(r.Below()), "(R-1 EXIT_CONVERGED):\n", "(commit cccccccccccc):\n    mend the total\n")
+}
+
 // TestCriteriaSayControls: each criterion's line has what its control came to, and whether it
 // held before.
 func TestCriteriaSayControls(t *testing.T) {
@@ -268,7 +292,7 @@ func TestCriteriaSayControls(t *testing.T) {
 	v.Criteria[0].Control = loop.ControlNotTried
 	v.Criteria = append(v.Criteria, loop.Outcome{Criterion: "and stays", Met: true, Before: true}, loop.Outcome{Criterion: "and runs", Met: true, Before: true, Control: loop.ControlNotTried})
 	r := &Review{Word: v, Criteria: Criteria([][2]string{{"it is (`true`)", "true"}}, v)}
-	gittest.InOrder(t, joined(r.Above()), "look first: 1 criterion whose failing was not tried: it is (`true`)\n",
+	gittest.InOrder(t, joined(r.Above()), "\nlook first\n  criterion whose failing was not tried: it is (`true`)\n",
 		"  met      exit 0   it is (`true`)  criteria[0]; no control: nothing that Ward can break decides it, and whether it can fail was not tried (- breaks: COMMAND in the directive tries it)\n",
 		"and stays  criteria[1]; it held before the work\n", "and runs  criteria[2]; no control: ")
 }
@@ -277,7 +301,7 @@ func TestCriteriaSayControls(t *testing.T) {
 // of how many were asked.
 func TestSaysWhatever(t *testing.T) {
 	r := Review{Word: &loop.Verdict{Observed: loop.Observed{Whatever: []string{"calc_test.go:7: 2"}, Asked: 16, Comparisons: 40}}}
-	gittest.InOrder(t, joined(r.Above()), "  holds with any value: calc_test.go:7: 2 (read what the work hands to it)\n", "  of 40 comparisons with a value, 16 were asked whether another would have done\n")
+	gittest.InOrder(t, joined(r.Above()), "  comparison that holds with any value: calc_test.go:7: 2\n", "  of 40 comparisons with a value, 16 were asked whether another would have done\n")
 }
 
 // TestFirstCounts: what stands first counts as people do.

@@ -278,7 +278,7 @@ func (p Position) Outcome(s Standing) string {
 		words[0] += " by " + diag.Short(s.TakenBy)
 	case (s.State == Working || s.State == Waiting) && p.Unit != nil:
 		words[0] += fmt.Sprintf(": %s, iteration %d", s.Unit, p.Unit.Iteration)
-		if p.Unit.State != uow.Active {
+		if p.Unit.State != uow.Active && p.Verdict == nil { // else the verdict says why
 			words[0] += ", " + p.Unit.Words()
 		}
 	case s.State == Unproved && comms.Status(s.Report) == comms.ExitConverged: // a later verdict took it back

@@ -36,31 +36,39 @@ func (p *page) add(look Look, format string, args ...any) {
 // gap begins a part with an empty line.
 func (p *page) gap() { p.add(Plain, "") }
 
-// Above is what stands above the difference: the outcome, what decided, and what to look
-// at first.
+// Above is what stands above the difference, in the order in which a person decides: what came
+// of it, what to look at before anything else, what decided, and how much was changed.
 func (r *Review) Above() []Line {
 	var p page
 	p.add(r.look(), "%s %s: %s", r.Directive, r.Title, diag.Untrusted(r.Outcome))
-	if first := r.First(); first != "" {
-		p.add(Warn, "look first: %s", first)
-	}
-	if r.Commit != "" {
-		p.add(Plain, "%s%s: %s", map[bool]string{true: r.Unit + " claims ", false: "agent/" + r.Directive + " is at "}[r.Claimed], r.Commit, Summary(r.Changes))
-		if r.Claimed && r.Branch != "" && r.Branch != r.Commit && r.Record != "" { // without a record its papers follow the claim
-			p.add(Warn, "agent/%s is at %s by now, which nobody judged", r.Directive, r.Branch)
-		}
-	}
+	r.first(&p)
 	r.criteria(&p)
-	r.deviations(&p)
-	r.touched(&p)
-	if len(r.Changes) > 0 {
+	r.observed(&p)
+	if r.Commit != "" {
 		p.gap()
+		p.add(Title, "%s%s", map[bool]string{true: r.Unit + " claims ", false: "agent/" + r.Directive + " is at "}[r.Claimed], diag.Short(r.Commit))
 		for _, line := range Stat(r.Changes) {
 			p.add(Plain, "%s", line)
 		}
 		p.add(Plain, " %s", Summary(r.Changes))
 	}
 	return p
+}
+
+// first writes what a reader wants to know before he reads anything, each thing once.
+func (r *Review) first(p *page) {
+	list := r.Looks()
+	if len(list) == 0 {
+		return
+	}
+	p.gap()
+	p.add(Title, "look first")
+	for i, l := range list {
+		p.add(l.Look, "  %s", l)
+		if last := i+1 == len(list) || list[i+1].What != leftOut; l.What == leftOut && last { // whoever wrote "test/**" wonders
+			p.add(Plain, "    (a test, and what a criterion names, is work only where - work: names that very path, without a pattern)")
+		}
+	}
 }
 
 func (r *Review) look() Look {
@@ -122,8 +130,12 @@ func (r *Review) criteria(p *page) {
 	}
 	p.gap()
 	if v := r.Word; v != nil {
-		p.add(Title, "criteria, as the host ran them (%s in %s, %s, %s; git notes --ref=certificates show %s)",
-			diag.Count(v.Trials, "run"), diag.Untrusted(orWord(v.Image, "no image")), v.Lane.Words(), loop.RungWords(v.Rung), v.Commit)
+		how := ""
+		if v.Verdict != loop.None {
+			how = fmt.Sprintf(", %s, %s", v.Lane.Words(), loop.RungWords(v.Rung))
+		}
+		p.add(Title, "criteria, as the host ran them (%s in %s%s; git notes --ref=certificates show %s)",
+			diag.Count(v.Trials, "run"), diag.Untrusted(orWord(v.Image, "no image")), how, diag.Short(v.Commit))
 	} else {
 		p.add(Title, "criteria, which nobody ran yet")
 	}
@@ -140,7 +152,7 @@ func (r *Review) criteria(p *page) {
 		if c.Control != "" && c.Trouble.Raw() != c.Control { // what cannot fail says so as its trouble
 			place += "; " + c.Control
 		}
-		if c.Separate {
+		if c.Separate && r.Word.Process != loop.SeparateProcess { // said of all of them below
 			place += "; separate from the work"
 		}
 		p.add(look, "  %-8s %s", c.Result, strings.TrimSpace(fmt.Sprintf("%-7s  %s  %s", how, c.Text, place)))
@@ -163,59 +175,17 @@ func orWord(text, otherwise string) string {
 	return text
 }
 
-func (r *Review) deviations(p *page) {
+// observed is what was seen of the run beside how it ended.
+func (r *Review) observed(p *page) {
 	v := r.Word
-	if v == nil || len(v.Deviations)+len(v.LeftWords())+len(v.Included)+len(v.Opened)+len(v.NeverOpened)+len(v.Rewritten)+len(v.RewrittenNot)+len(v.NotOpened)+len(v.NotOpenedWhy)+len(v.Lost)+len(v.Checkers)+v.Comparisons == 0 && v.Process+v.Shared == "" {
+	if v == nil {
 		return
-	}
-	p.gap()
-	for _, path := range v.LeftWords() {
-		p.add(Warn, "  no work, and left out of the run that decides: %s", diag.Untrusted(path))
-	}
-	if len(v.LeftWords()) > 0 { // whoever wrote "test/**" wonders
-		p.add(Plain, "    (a test, and what a criterion names, is work only where - work: names that very path, without a pattern)")
-	}
-	for _, path := range v.Deviations {
-		p.add(Warn, "  frozen, and put back for the verdict: %s", diag.Untrusted(path))
-	}
-	for _, path := range v.Included {
-		p.add(Plain, "  work by your word: %s", diag.Untrusted(path))
-	}
-	for _, name := range v.Lost {
-		p.add(Warn, "  lost test: %s finished without this work, and no longer does", diag.Untrusted(name))
-	}
-	for _, where := range v.Whatever {
-		p.add(Warn, "  holds with any value: %s (read what the work hands to it)", diag.Untrusted(where))
-	}
-	for _, path := range v.Checkers {
-		p.add(Warn, "  changed, and a criterion checks the work by it: %s (read its change)", diag.Untrusted(path))
 	}
 	if v.Comparisons > 0 {
 		p.add(Plain, "  of %s with a value, %d were asked whether another would have done", diag.Count(v.Comparisons, "comparison"), v.Asked)
 	}
-	for _, path := range v.Rewritten {
-		p.add(Warn, "  rewritten while a command ran, and not work: %s", diag.Untrusted(path))
-	}
-	if v.RewrittenNot != "" {
-		p.add(Warn, "  what the commands rewrote is not known: %s", diag.Untrusted(v.RewrittenNot))
-	}
-	for _, path := range v.NotOpened {
-		p.add(Warn, "  a command opens it without this work, and no longer with it: %s", diag.Untrusted(path))
-	}
-	if v.NotOpenedWhy != "" {
-		p.add(Warn, "  what the commands no longer open is not known: %s", diag.Untrusted(v.NotOpenedWhy))
-	}
-	for _, path := range v.NeverOpened {
-		p.add(Plain, "  changed, and opened by no command: %s", diag.Untrusted(path))
-	}
-	switch {
-	case v.NotObserved != "":
+	if v.NotObserved != "" {
 		p.add(Plain, "  which changed files the commands opened is not known: %s", diag.Untrusted(v.NotObserved))
-	case len(v.Opened) > 0:
-		p.add(Plain, "  changed, and opened by a command: %s", diag.Untrusted(strings.Join(v.Opened, ", ")))
-	}
-	if v.Shared != "" {
-		p.add(Warn, "  the commands shared /tmp and could reach each other: %s", diag.Untrusted(v.Shared))
 	}
 	switch v.Process {
 	case loop.SameProcess:
@@ -225,36 +195,19 @@ func (r *Review) deviations(p *page) {
 	}
 }
 
-func (r *Review) touched(p *page) {
-	t := r.Touched
-	if len(t.Instructions)+len(t.Protected)+len(t.NewAtRoot)+len(t.Tests) == 0 {
-		return
-	}
-	p.gap()
-	for _, part := range []struct {
-		look Look
-		what string
-		list []diag.Untrusted
-	}{
-		{Warn, "touches instructions to agents", t.Instructions},
-		{Warn, "touches what is protected, because it runs code or steers tools", t.Protected},
-		{Warn, "new at the root", t.NewAtRoot},
-		{Plain, "touches a test, or what is frozen", t.Tests},
-	} {
-		for _, path := range part.list {
-			p.add(part.look, "  %s: %s", part.what, path)
-		}
-	}
-}
-
 // Below is what stands below the difference: the agent's words, the cost, the next step.
 func (r *Review) Below() []Line {
 	var p page
-	for _, said := range r.Said {
+	for _, said := range r.Heard() {
 		p.gap()
 		p.add(Title, "the agent's own word, proved by nothing (%s):", diag.Untrusted(said.Where))
-		for line := range strings.Lines(strings.TrimRight(said.Text.Lines(), "\n")) {
-			p.add(Plain, "    %s", strings.TrimRight(line, "\n"))
+		lines := strings.Split(strings.TrimRight(said.Text.Lines(), "\n"), "\n")
+		for i, line := range lines {
+			if i == maxHeard && len(lines) > maxHeard+1 {
+				p.add(Plain, "    (%s more: git ward directive show %s)", diag.Count(len(lines)-i, "line"), r.Directive)
+				break
+			}
+			p.add(Plain, "    %s", line)
 		}
 	}
 	if r.Unit != "" {

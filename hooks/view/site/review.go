@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -76,7 +77,8 @@ func newWork(r *review.Review, l links) work {
 	if !whole || r.Omitted > 0 {
 		p.PatchCut = "The difference is too large for this page, and what is left out is named above. All of it:"
 	}
-	for i, s := range r.Said[:min(len(r.Said), maxSaid)] {
+	heard := r.Heard()
+	for i, s := range heard[:min(len(heard), maxSaid)] {
 		p.Said = append(p.Said, quote{diag.Clean(s.Where), newLong(fmt.Sprintf("said-%d", i), s.Text)})
 	}
 	return p
@@ -117,46 +119,19 @@ func outcome(r *review.Review) string {
 	return strings.Join(words, "; ")
 }
 
-// looks are what a reader wants to know of before he reads anything: what decides on the
-// work and came with it, what steers other tools, and what git cannot merge.
+// looks are what a reader wants to know of before he reads anything, some of each kind.
 func looks(r *review.Review) (list []look) {
-	add := func(what string, paths []diag.Untrusted) {
-		for _, path := range paths[:min(len(paths), maxLook)] {
-			list = append(list, look{what, path})
-		}
-		if n := len(paths) - maxLook; n > 0 {
-			list = append(list, look{fmt.Sprintf("%s: and %d more", what, n), ""})
+	seen := map[string]int{}
+	for _, m := range r.Looks() {
+		if seen[m.What]++; seen[m.What] <= maxLook {
+			list = append(list, look{diag.Clean(m.What), m.Path})
 		}
 	}
-	if v := r.Word; v != nil {
-		add("no work, and left out of the run that decides", untrusted(v.LeftWords()))
-		add("changed, and put back for the verdict", untrusted(v.Deviations))
-		for _, d := range v.Against() {
-			if add(d.One, untrusted(d.Of)); len(d.Of) == 0 {
-				list = append(list, look{d.One, ""})
-			}
+	for _, l := range slices.Clone(list) {
+		if n := seen[l.What] - maxLook; n > 0 {
+			seen[l.What] = 0
+			list = append(list, look{fmt.Sprintf("%s: and %d more", l.What, n), ""})
 		}
-		if v.Fence == loop.FenceNone {
-			list = append(list, look{"judged without a fence", ""})
-		}
-	}
-	add("does not merge by itself", r.Merge.Conflicts)
-	add("instructs coding agents", r.Touched.Instructions)
-	add("protected", r.Touched.Protected)
-	add("new at the root", r.Touched.NewAtRoot)
-	add("a test", r.Touched.Tests)
-	if r.Merge.Unrelated {
-		list = append(list, look{"the work shares no history with the project", ""})
-	}
-	if r.Merge.Unjudged() {
-		list = append(list, look{"the project went on since, and nobody judged the merged tree", ""})
-	}
-	return list
-}
-
-func untrusted(paths []string) (list []diag.Untrusted) {
-	for _, p := range paths {
-		list = append(list, diag.Untrusted(p))
 	}
 	return list
 }

@@ -1,0 +1,114 @@
+package review
+
+import (
+	"slices"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/loop"
+)
+
+// A Remark is something to look at before anything else; Path is what it is about, "" for the
+// work as a whole.
+type Remark struct {
+	Look Look
+	What string
+	Path diag.Untrusted
+}
+
+// String is the remark in a line.
+func (m Remark) String() string {
+	if m.Path == "" {
+		return diag.Clean(m.What)
+	}
+	return m.What + ": " + m.Path.String()
+}
+
+// leftOut is said of what came with the work and is none.
+const leftOut = "no work, and left out of the run that decides"
+
+// Looks are what decides on the work and came with it, what the verdict names against its own
+// word, what git cannot merge, and what steers other tools. Each path of the work is named once,
+// by what weighs most.
+func (r *Review) Looks() (list []Remark) {
+	named := map[string]bool{}
+	add := func(look Look, what string, paths ...string) {
+		for _, path := range paths {
+			if name, _, _ := strings.Cut(path, " ("); !named[name] {
+				named[name] = true
+				list = append(list, Remark{look, what, diag.Untrusted(path)})
+			}
+		}
+	}
+	whole := func(is bool, what string) {
+		if is {
+			list = append(list, Remark{Warn, what, ""})
+		}
+	}
+	v := r.Word
+	if v == nil {
+		v = &loop.Verdict{}
+	}
+	add(Warn, leftOut, v.LeftWords()...)
+	add(Warn, "frozen, and put back for the verdict", v.Deviations...)
+	for _, d := range v.Against() {
+		whole(len(d.Of) == 0, d.One)
+		for _, of := range d.Of { // criteria, tests and lines, which are no paths of the work
+			list = append(list, Remark{Warn, d.One, diag.Untrusted(of)})
+		}
+	}
+	whole(v.Shared != "", "the commands shared /tmp and could reach each other: "+v.Shared)
+	whole(v.Fence == loop.FenceNone, "judged without a fence")
+	whole(r.Claimed && r.Branch != "" && r.Branch != r.Commit && r.Record != "", // without a record its papers follow the claim
+		"agent/"+r.Directive+" is at "+diag.Short(r.Branch)+" by now, which nobody judged")
+	whole(r.Merge.Unrelated, "it shares no history with the project")
+	whole(r.Merge.Unjudged(), "the project went on, so nobody judged the merged tree")
+	whole(r.Omitted > 0, "the difference is too large to be shown whole")
+	add(Warn, "conflicts with the project", raw(r.Merge.Conflicts)...)
+	add(Warn, "instructs coding agents", raw(r.Touched.Instructions)...)
+	add(Warn, "protected, because it runs code or steers tools", raw(r.Touched.Protected)...)
+	add(Warn, "new at the root", raw(r.Touched.NewAtRoot)...)
+	add(Plain, "work by your word", v.Included...)
+	add(Plain, "a test, or what is frozen", raw(r.Touched.Tests)...)
+	add(Plain, "opened by no command", v.NeverOpened...)
+	return list
+}
+
+func raw(paths []diag.Untrusted) (list []string) {
+	for _, p := range paths {
+		list = append(list, p.Raw())
+	}
+	return list
+}
+
+// maxHeard is how many lines of the agent's words stand in a review: the rest is where they come
+// from.
+const maxHeard = 12
+
+// Heard is what the agent said, each thing once: a report that Ward made of the unit repeats
+// what is above it, and a commit's message what the agent said at the end.
+func (r *Review) Heard() (list []Said) {
+	for _, s := range r.Said {
+		text := s.Text.Raw()
+		switch {
+		case strings.HasPrefix(s.Where, "R-") && r.Unit != "" && len(list) > 0:
+			continue
+		case strings.HasPrefix(s.Where, "commit "):
+			text = withoutTrailers(text)
+		}
+		if text = strings.TrimSpace(text); text == "" || slices.ContainsFunc(list, func(h Said) bool { return strings.Contains(h.Text.Raw(), text) }) {
+			continue
+		}
+		list = append(list, Said{s.Where, diag.Untrusted(text)})
+	}
+	return list
+}
+
+// withoutTrailers is a commit's message without Ward's trailers at its end.
+func withoutTrailers(message string) string {
+	lines := strings.Split(strings.TrimRight(message, "\n"), "\n")
+	for len(lines) > 0 && strings.HasPrefix(lines[len(lines)-1], "Ward-") {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines, "\n")
+}
