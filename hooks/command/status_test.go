@@ -49,7 +49,7 @@ func TestStatusWithBrokenSettings(t *testing.T) {
 func TestStatus(t *testing.T) {
 	tier.First(t, "the built programs, real hooks and pushes")
 	p := gittest.New(t)
-	p.Run(p.Work, "git-ward", "directive", "new", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
+	p.Run(p.Work, "git-ward", "directive", "new", "--untried", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
 	for name, where := range map[string][]string{"host": {p.Bare}, "named": {filepath.Dir(p.Bare), "--bare", p.Bare}, "clone": {p.Work}, "below": {filepath.Join(p.Work, "protocols")}} {
 		got := run(t, Status, where[0], where[1:]...)
 		got.check(t, "", "D-1 it is one: not begun\n")
@@ -76,7 +76,7 @@ func TestStatus(t *testing.T) {
 	if got := run(t, Log, p.Work); strings.Contains(got.errs, "newest pushes") {
 		t.Error(got.errs)
 	}
-	p.Run(p.Bare, "git-ward", "directive", "new", "-m", "another\n\n- [ ] it holds (`true`)\n")
+	p.Run(p.Bare, "git-ward", "directive", "new", "--untried", "-m", "another\n\n- [ ] it holds (`true`)\n")
 	late := run(t, Log, p.Work)
 	late.check(t, "", "git-ward: warning: this clone does not have the newest pushes: git fetch origin refs/ward/audit:refs/ward/audit\n")
 	p.Git("fetch", "--quiet", "origin", "refs/ward/audit:refs/ward/audit")

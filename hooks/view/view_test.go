@@ -53,7 +53,7 @@ func TestOverview(t *testing.T) {
 	if before.Host == nil || before.Host.Running || !before.Host.MayAsk || len(before.Directives) != 0 {
 		t.Errorf("%+v", before)
 	}
-	p.Run(p.Work, "git-ward", "directive", "new", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
+	p.Run(p.Work, "git-ward", "directive", "new", "--untried", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
 	p.Run(p.Work, "git", "fetch", "--quiet", "origin")
 	for name, s := range map[string]*Source{"host": host, "clone": clone} {
 		o := overview(t, s)

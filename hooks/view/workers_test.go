@@ -22,7 +22,7 @@ import (
 func TestWorkers(t *testing.T) {
 	tier.First(t, "the built programs, real hooks and pushes")
 	p := gittest.New(t)
-	p.Run(p.Work, "git-ward", "directive", "new", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
+	p.Run(p.Work, "git-ward", "directive", "new", "--untried", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
 	now := time.Now()
 	own := lease.New("D-1", [lease.IDBytes]byte{1}, "host.1", "podman", now, time.Hour)
 	far := lease.New("D-2", [lease.IDBytes]byte{2}, "other.1", "kube ward/job-2", now, time.Hour)

@@ -88,13 +88,13 @@ func work(t *testing.T) string {
 	p.Run(dir, "git-ward", "init", "--bare", p.Bare)
 	p.Run(dir, "git-ward", "clone", p.Bare, p.Work)
 	for _, text := range directives {
-		p.Run(p.Work, "git-ward", "directive", "new", "-m", text)
+		p.Run(p.Work, "git-ward", "directive", "new", "--untried", "-m", text)
 	}
 	p.Git("pull", "--quiet", "--rebase")
 	for i := range directives {
 		play(p, i)
 	}
-	p.Run(p.Work, "git-ward", "directive", "new", "-m", "one more\n\n- [ ] x (`true`)\n")
+	p.Run(p.Work, "git-ward", "directive", "new", "--untried", "-m", "one more\n\n- [ ] x (`true`)\n")
 	p.Fsck()
 	return dir
 }

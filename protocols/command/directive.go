@@ -104,16 +104,18 @@ func (s *shownDirective) print(ctx context.Context, env *cli.Env, outcome string
 type writing struct {
 	desk
 	text, file string
+	untried    bool
 }
 
 func (o *writing) flags(fs *flag.FlagSet) {
 	o.desk.flags(fs)
 	fs.StringVar(&o.text, "m", "", "the `text`, its first line the title")
 	fs.StringVar(&o.file, "F", "", "a `file` with the text; - is standard input")
+	fs.BoolVar(&o.untried, "untried", false, "do not try the criteria on the project as it is")
 }
 
 func directiveNew(ctx context.Context, env *cli.Env) error {
-	const usage = "directive new [-m TEXT | -F FILE] [--json] [--bare DIR] [--config FILE]"
+	const usage = "directive new [-m TEXT | -F FILE] [--untried] [--json] [--bare DIR] [--config FILE]"
 	var o writing
 	args, err := env.Flags("directive new", usage, o.flags)
 	if err != nil {
@@ -126,7 +128,7 @@ func directiveNew(ctx context.Context, env *cli.Env) error {
 }
 
 func directiveEdit(ctx context.Context, env *cli.Env) error {
-	const usage = "directive edit [-m TEXT | -F FILE] [--json] [--bare DIR] [--config FILE] D-n"
+	const usage = "directive edit [-m TEXT | -F FILE] [--untried] [--json] [--bare DIR] [--config FILE] D-n"
 	var o writing
 	args, err := env.Flags("directive edit", usage, o.flags)
 	if err != nil {
@@ -245,6 +247,7 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 	done := written{SchemaVersion: review.SchemaVersion}
 	refusal := error(nil)
 	var err error
+	var text []byte
 	done.Commit, err = u.amend(func() string { return done.Directive + ": " + draft.Title }, func(doc state.Comms) ([]byte, error) {
 		amended, err := put(u, doc, draft, old)
 		if err != nil {
@@ -254,6 +257,7 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 		if diag.HasErrors(amended.Found) {
 			refusal = cli.ErrFindings
 		}
+		text = amended.Data
 		return amended.Data, nil
 	})
 	switch {
@@ -278,6 +282,9 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 		fmt.Fprintf(u.env.Stdout, "%s is as it was, and nothing was pushed\n", done.Directive)
 	default:
 		fmt.Fprintf(u.env.Stdout, "%s %s: pushed to %s as %s; no working tree was touched\n", done.Directive, diag.Clean(draft.Title), u.names.Branch, diag.Short(done.Commit))
+		if doc, _ := comms.Parse(text); !o.untried && doc.Directive(done.Directive) != nil {
+			u.tryCriteria(doc.Directive(done.Directive))
+		}
 	}
 	return nil
 }

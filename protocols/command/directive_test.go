@@ -70,7 +70,7 @@ func TestDirectives(t *testing.T) {
 	if err := os.WriteFile(kept, []byte("mended\n\n- [ ] x (`true`)\n- max_iterations: 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	gittest.InOrder(t, ward(t, p, 0, "directive", "new", "-F", kept), "D-8 mended: pushed")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "new", "--untried", "-F", kept), "D-8 mended: pushed")
 	gittest.InOrder(t, wardIn(t, p, p.Work, 2, []string{"GIT_EDITOR=false"}, "directive", "new"), `the editor "false" ended with an error, and nothing was changed`, "the text is kept in ")
 	if data, err := os.ReadFile(kept); !strings.HasPrefix(string(data), "mended\n") {
 		t.Errorf("another directive took its file: %q %v", data, err)
@@ -79,10 +79,10 @@ func TestDirectives(t *testing.T) {
 	env, shown = editor(t, "### D-8: mended twice\n\n- [ ] x (`true`)\n")
 	gittest.InOrder(t, wardIn(t, p, p.Work, 0, env, "directive", "edit", "D-8"), "D-8 mended twice: pushed")
 	gittest.InOrder(t, shown(), "### D-8: mended\n\n- [ ] x (`true`)\n- max_iterations: 3\n\n# ----")
-	gittest.InOrder(t, ward(t, p, 0, "directive", "edit", "-m", "mended twice\n\n- [ ] x (`true`)", "D-8"), "D-8 is as it was, and nothing was pushed\n")
-	gittest.InOrder(t, ward(t, p, 1, "directive", "edit", "-m", "### D-7: x\n\ny", "D-8"), "begins with another id than D-8")
-	gittest.InOrder(t, ward(t, p, 1, "directive", "edit", "-m", "x", "D-9"), "COMMS.md has no D-9\n")
-	out, err := p.Try(p.Work, nil, "from stdin\n\n- [ ] x (`true`)\n", "git-ward", "directive", "new", "-F", "-", "--bare", p.Bare)
+	gittest.InOrder(t, ward(t, p, 0, "directive", "edit", "--untried", "-m", "mended twice\n\n- [ ] x (`true`)", "D-8"), "D-8 is as it was, and nothing was pushed\n")
+	gittest.InOrder(t, ward(t, p, 1, "directive", "edit", "--untried", "-m", "### D-7: x\n\ny", "D-8"), "begins with another id than D-8")
+	gittest.InOrder(t, ward(t, p, 1, "directive", "edit", "--untried", "-m", "x", "D-9"), "COMMS.md has no D-9\n")
+	out, err := p.Try(p.Work, nil, "from stdin\n\n- [ ] x (`true`)\n", "git-ward", "directive", "new", "--untried", "-F", "-", "--bare", p.Bare)
 	if err != nil || !strings.HasPrefix(out, "D-9 from stdin: pushed") {
 		t.Errorf("%v %s", err, out)
 	}
@@ -102,8 +102,8 @@ func TestDirectiveIDs(t *testing.T) {
 	if out, err := p.Push("main"); err != nil {
 		t.Fatal(out)
 	}
-	gittest.InOrder(t, ward(t, p, 0, "directive", "new", "-m", "next\n\n- [ ] x (`true`)"), "D-7 next: pushed")
-	gittest.InOrder(t, ward(t, p, 1, "directive", "new", "-m", "### D-6: again\n\n- [ ] x (`true`)"), "text:1:5: comms/reused-id: D-6 was used before", "D-8")
+	gittest.InOrder(t, ward(t, p, 0, "directive", "new", "--untried", "-m", "next\n\n- [ ] x (`true`)"), "D-7 next: pushed")
+	gittest.InOrder(t, ward(t, p, 1, "directive", "new", "--untried", "-m", "### D-6: again\n\n- [ ] x (`true`)"), "text:1:5: comms/reused-id: D-6 was used before", "D-8")
 	// Many at once: each gets an id of its own.
 	type end struct {
 		out string
@@ -112,7 +112,7 @@ func TestDirectiveIDs(t *testing.T) {
 	ends := make(chan end)
 	for i := range 4 {
 		go func() {
-			out, err := p.Try(filepath.Dir(p.Bare), nil, "", "git-ward", "directive", "new", "--bare", p.Bare, "-m", fmt.Sprintf("at once %d\n\n- [ ] x (`true`)", i))
+			out, err := p.Try(filepath.Dir(p.Bare), nil, "", "git-ward", "directive", "new", "--untried", "--bare", p.Bare, "-m", fmt.Sprintf("at once %d\n\n- [ ] x (`true`)", i))
 			ends <- end{out, err}
 		}()
 	}
@@ -130,7 +130,7 @@ func TestDirectiveIDs(t *testing.T) {
 func TestDirectiveBeside(t *testing.T) {
 	p := newDesk(t)
 	held := filepath.Join(t.TempDir(), "held")
-	slow := p.Command(filepath.Dir(p.Bare), []string{failpoint.Var + "=command/read=hold:" + held}, "git-ward", "directive", "new", "--bare", p.Bare, "-m", "slow\n\n- [ ] x (`true`)")
+	slow := p.Command(filepath.Dir(p.Bare), []string{failpoint.Var + "=command/read=hold:" + held}, "git-ward", "directive", "new", "--untried", "--bare", p.Bare, "-m", "slow\n\n- [ ] x (`true`)")
 	ended := make(chan error, 1)
 	go func() {
 		out, err := await.Output(t, slow)
@@ -140,7 +140,7 @@ func TestDirectiveBeside(t *testing.T) {
 		ended <- err
 	}()
 	await.True(t, "COMMS.md is read", func() bool { _, err := os.Lstat(held); return err == nil })
-	p.Run(filepath.Dir(p.Bare), "git-ward", "directive", "new", "--bare", p.Bare, "-m", "quick\n\n- [ ] x (`true`)")
+	p.Run(filepath.Dir(p.Bare), "git-ward", "directive", "new", "--untried", "--bare", p.Bare, "-m", "quick\n\n- [ ] x (`true`)")
 	os.Remove(held)
 	if err := await.Value(t, "it is pushed", ended); err != nil {
 		t.Error(err)

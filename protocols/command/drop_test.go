@@ -27,7 +27,7 @@ func TestDrop(t *testing.T) {
 	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "D-2 say bye: dropped; proved: ", "\nnext: git ward directive edit D-2 (opens it again)\n")
 	gittest.InOrder(t, ward(t, p, 1, "take", "D-2"), "D-2 was dropped\n")
 	gittest.InOrder(t, ward(t, p, 2, "uow", "fork", "D-2.1"), "D-2 was dropped, so that nobody works on this text\n")
-	ward(t, p, 0, "directive", "edit", "-m", "say bye\n\nAnother way.\n\n- [ ] it says bye (`true`)", "D-2")
+	ward(t, p, 0, "directive", "edit", "--untried", "-m", "say bye\n\nAnother way.\n\n- [ ] it says bye (`true`)", "D-2")
 	gittest.InOrder(t, ward(t, p, 0, "directive", "show"), "D-1        ready to take ", "D-2        not begun ")
 
 	// One at work: the agent takes up nothing of it any more.

@@ -80,6 +80,6 @@ func TestStory09(t *testing.T) {
 	if strings.Count(shown, "说明。") != 1100 {
 		t.Errorf("the directive of 60 KB is not shown whole: %d bytes", len(shown))
 	}
-	counted("git-ward", "directive", "new", "-m", "再来一个 🎯\n\n- [ ] it holds (`true`)\n")
+	counted("git-ward", "directive", "new", "--untried", "-m", "再来一个 🎯\n\n- [ ] it holds (`true`)\n")
 	p.Fsck()
 }

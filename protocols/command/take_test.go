@@ -194,7 +194,7 @@ func TestTakeRunsNothing(t *testing.T) {
 		}
 	}
 	p.Write(".git/info/attributes", "* merge=evil diff=evil filter=evil -text\n")
-	for _, args := range [][]string{{"review", "D-1"}, {"take", "D-1"}, {"drop", "D-2"}, {"directive", "new", "-m", "x\n\n- [ ] y (`true`)"}, {"directive", "show", "D-1"}} {
+	for _, args := range [][]string{{"review", "D-1"}, {"take", "D-1"}, {"drop", "D-2"}, {"directive", "new", "--untried", "-m", "x\n\n- [ ] y (`true`)"}, {"directive", "show", "D-1"}} {
 		ward(t, p, 0, args...)
 	}
 	if _, err := os.Stat(mark); err == nil {
@@ -257,7 +257,7 @@ func TestPushedAndNotFetched(t *testing.T) {
 		args []string
 	}{
 		{"taken: D-1 greet the user, ", []string{"take", "D-1"}},
-		{"D-7 x: pushed to main as ", []string{"directive", "new", "-m", "x\n\n- [ ] y (`true`)"}},
+		{"D-7 x: pushed to main as ", []string{"directive", "new", "--untried", "-m", "x\n\n- [ ] y (`true`)"}},
 		{"D-5.1: paused, ", []string{"uow", "pause", "D-5.1"}},
 		{"dropped: D-2 say bye\n", []string{"drop", "D-2"}},
 	} {

@@ -97,7 +97,11 @@ func (t *trial) direct() error {
 	for _, c := range t.checks {
 		text += fmt.Sprintf("- [ ] this succeeds (`%s`)\n", c)
 	}
-	return t.ward(t.work(), "directive", "new", "-m", text)
+	args := []string{"directive", "new", "-m", text}
+	if len(t.checks) > 0 && !decided(t.text) { // the project's own tests, which hold
+		args = append(args, "--untried")
+	}
+	return t.ward(t.work(), args...)
 }
 
 // decided reports whether a text has a criterion.

@@ -1,0 +1,205 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/loop"
+)
+
+// tried is what `git ward verify --json` says of criteria that ran on the project as it is.
+type tried struct {
+	Unfit   string `json:"unfit"`
+	Replays [][]struct {
+		Line string `json:"line"`
+		End  string `json:"end"`
+		Exit int    `json:"exit"`
+	} `json:"replays"`
+	Missing *struct {
+		Line string `json:"line"`
+		Tool string `json:"tool"`
+	} `json:"missing"`
+	Controls []struct {
+		Says string `json:"says"`
+	} `json:"controls"` // in the order of the lines, where all of them held
+}
+
+// notFound is how a shell ends that cannot find a program.
+const notFound = 127
+
+// exit is how a line ended: one that did not end by itself did not hold.
+func (t *tried) exit(line string) int {
+	for _, runs := range t.Replays {
+		for _, r := range runs {
+			if r.Line == line && (r.End == "exit" || r.Exit != 0) {
+				return r.Exit
+			}
+		}
+	}
+	return 1
+}
+
+// tryCriteria runs the criteria of a directive on the project as it is, behind the fence of the
+// host, and says what is wrong with them: it is pushed already, and a criterion that says
+// nothing is found now and not after an agent's work. Where there is no host or no fence here,
+// it says so and nothing else.
+func (u *units) tryCriteria(d *comms.Directive) {
+	var lines []string
+	for _, c := range d.Criteria {
+		if c.Command != "" && !slices.Contains(lines, c.Command) {
+			lines = append(lines, c.Command)
+		}
+	}
+	if len(lines) == 0 {
+		diag.WriteText(u.env.Stderr, lackingCommand(d))
+		return
+	}
+	all, again, err := u.tryTwice(lines)
+	if err != nil {
+		fmt.Fprintf(u.env.Stderr, "the criteria were not tried on %s: %s\n", u.names.Project, diag.OneLine(err.Error()))
+		return
+	}
+	found, failing := judgeTried(d, u.names.Project, all, again)
+	diag.WriteText(u.env.Stderr, append(lackingCommand(d), found...))
+	if failing > 0 {
+		fmt.Fprintf(u.env.Stdout, "criteria tried on %s: %d of %d not met yet, as it should be\n", u.names.Project, failing, len(lines))
+	}
+}
+
+// tryTwice runs lines, and those that held once more, with what they run broken: a verification
+// looks whether a command can fail only where all of its commands held.
+func (u *units) tryTwice(lines []string) (all, again *tried, err error) {
+	bare, err := u.host()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer u.env.Slow("trying the criteria on " + u.names.Project + "; the directive is pushed, so ^C loses nothing")()
+	if all, err = u.verify(bare, lines); err != nil {
+		return nil, nil, err
+	}
+	held := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return all.exit(line) != 0 })
+	switch {
+	case len(held) == 0:
+		return all, &tried{}, nil
+	case len(held) == len(lines):
+		return all, all, nil
+	}
+	again, err = u.verify(bare, held)
+	return all, again, err
+}
+
+// host is the bare repository behind this one, where that is on this machine and may be read.
+func (u *units) host() (string, error) {
+	dir := u.repo.Dir
+	if u.remote == "origin" {
+		out, err := u.repo.Output(u.ctx, "config", "--get", "remote.origin.url")
+		if err != nil {
+			return "", err
+		}
+		if dir = strings.TrimPrefix(strings.TrimSpace(string(out)), "file://"); !filepath.IsAbs(dir) {
+			return "", errors.New("the repository is on another machine, and git ward verify runs there")
+		}
+	}
+	_, err := os.Stat(filepath.Join(dir, config.Path))
+	return dir, err
+}
+
+// verify runs lines on the project's tip.
+func (u *units) verify(bare string, lines []string) (*tried, error) {
+	program, err := cli.Program("git-ward-launch")
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"verify", "--bare", bare, "--json"}
+	for _, line := range lines {
+		args = append(args, "--run", line)
+	}
+	cmd := exec.CommandContext(u.ctx, program, append(args, "refs/heads/"+u.names.Project)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes its containers
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Dir, cmd.Env = bare, git.Elsewhere(os.Environ())
+	var out, words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &words
+	err = cmd.Run()
+	t := new(tried)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 || err == nil {
+		if err = json.Unmarshal(out.Bytes(), t); err == nil && t.Unfit != "" {
+			err = errors.New(t.Unfit)
+		}
+		return t, err
+	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(words.String()), "\n"); first != "" {
+		err = errors.New(strings.TrimPrefix(first, "git-ward: error: "))
+	}
+	return nil, err
+}
+
+// The rules of what is wrong with criteria.
+const (
+	ruleNoCommand  = "criteria/no-command"
+	ruleUnknown    = "criteria/unknown-program"
+	ruleHolds      = "criteria/holds-already"
+	ruleCannotFail = "criteria/cannot-fail"
+)
+
+func criterionFinding(d *comms.Directive, rule, message, hint string) diag.Diagnostic {
+	return diag.Diagnostic{Pos: diag.Pos{Path: d.Name()}, Severity: diag.Warning, Rule: rule, Message: message, Hint: hint}
+}
+
+// lackingCommand are the criteria that no command decides.
+func lackingCommand(d *comms.Directive) (found []diag.Diagnostic) {
+	for _, c := range d.Criteria {
+		if c.Command == "" {
+			found = append(found, criterionFinding(d, ruleNoCommand, "no command decides: "+diag.OneLine(c.Text), "end it in a command, as `"+comms.ExampleCriterion+"` does: git ward directive edit "+d.Name()))
+		}
+	}
+	return found
+}
+
+// judgeTried says what is wrong with the criteria of a directive that ran on the project as it
+// is; again is the run of those that held. failing counts those that do what they should: they
+// fail as long as nobody has done the work.
+func judgeTried(d *comms.Directive, project string, all, again *tried) (found []diag.Diagnostic, failing int) {
+	edit := "git ward directive edit " + d.Name()
+	says := map[string]string{}
+	if len(again.Replays) > 0 {
+		for i, r := range again.Replays[0] {
+			if i < len(again.Controls) {
+				says[r.Line] = again.Controls[i].Says
+			}
+		}
+	}
+	for _, c := range d.Criteria {
+		text := diag.OneLine(c.Text)
+		switch {
+		case c.Command == "":
+		case all.Missing != nil && all.Missing.Line == c.Command:
+			found = append(found, criterionFinding(d, ruleUnknown, fmt.Sprintf("unknown program %s: %s", diag.OneLine(all.Missing.Tool), text), "the admin brings it into the image, or the criterion does without: "+edit))
+		case all.exit(c.Command) == notFound:
+			found = append(found, criterionFinding(d, ruleUnknown, "a program that it runs is not there: "+text, "the admin brings it into the image, or the criterion does without: "+edit))
+		case all.exit(c.Command) != 0:
+			failing++
+		case says[c.Command] == loop.ControlCannotFail:
+			found = append(found, criterionFinding(d, ruleCannotFail, "it cannot fail, for it holds with the tests broken that it runs: "+text, "see that the command ends with the tests' exit code: "+edit))
+		case d.Options.Guards != "": // that nothing broke is all that is asked
+		case says[c.Command] == loop.ControlNotApplicable || says[c.Command] == loop.ControlNotTried:
+			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+", and no test decides it: "+text, "write one that fails until the work is done: "+edit))
+		default:
+			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+": "+text, "keep it to say that nothing broke, and add one that fails until the work is done: "+edit))
+		}
+	}
+	return found, failing
+}
