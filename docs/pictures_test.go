@@ -3,10 +3,12 @@ package docs_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/xml"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"git-ward/internal/tier"
@@ -62,5 +64,41 @@ func TestPicturesAreTheCodes(t *testing.T) {
 	}
 	if kept, err := filepath.Glob("pictures/*.dot"); err != nil || len(kept) != len(drawn) {
 		t.Errorf("%d pictures are kept, %d are drawn: %v", len(kept), len(drawn), err)
+	}
+}
+
+// differs is what differs between two recordings of the same: ids, and how long it took.
+var differs = regexp.MustCompile(`[0-9a-f]{12,64}|\b[0-9]+ s\b`)
+
+// TestEndingIsRecorded: the picture that README begins with is what a directive's end looks like
+// today, for a program that reads it and a person who searches it.
+func TestEndingIsRecorded(t *testing.T) {
+	tier.Full(t, "a directive in the real fence")
+	if why := missing("fence"); why != "" {
+		t.Skip("SKIPPED: " + why)
+	}
+	bin, err := gittest.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "ending.svg")
+	cmd := exec.Command("../scripts/record", out)
+	cmd.Env = append(os.Environ(), "WARD_TEST_BIN="+bin)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	now, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	then, err := os.ReadFile("pictures/ending.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := differs.ReplaceAll(now, []byte("#")), differs.ReplaceAll(then, []byte("#")); !bytes.Equal(got, want) {
+		t.Errorf("pictures/ending.svg is not what happens today: run scripts/record\n%s", now)
+	}
+	if n := len(then); n > 16<<10 || xml.Unmarshal(then, new(struct{ XMLName xml.Name })) != nil {
+		t.Errorf("it has %d bytes, or is no XML", n)
 	}
 }
