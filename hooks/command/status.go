@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/review"
+	"git-ward/protocols/uow"
 )
 
 // Status is `git ward status`: what runs on a repository, where each directive stands, and
@@ -147,7 +148,11 @@ func (l *looked) status(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	told := l.told()
 	for _, u := range units {
+		if told[u.Directive] { // what it waits for stands above
+			u.Waits = uow.Waiting{For: uow.ForNobody}
+		}
 		for line := range strings.Lines(u.Text()) {
 			fmt.Fprintln(w, diag.Clean(strings.TrimRight(line, "\n")))
 		}
@@ -239,6 +244,15 @@ func (l *looked) waiting(w io.Writer) {
 	}
 }
 
+// told are the directives of what waits, as far as it is shown.
+func (l *looked) told() map[string]bool {
+	told := map[string]bool{}
+	for _, one := range l.Waiting[:min(len(l.Waiting), maxWaiting)] {
+		told[one.Directive] = true
+	}
+	return told
+}
+
 // name is the unit of what waits, or its directive.
 func name(w view.Waiting) string {
 	if w.Unit != "" {
@@ -252,11 +266,12 @@ const maxLines = 50
 
 // lines writes the directives that are not over, and counts the others.
 func (l *looked) lines(w io.Writer) {
-	over := map[review.State]int{}
+	over, told := map[review.State]int{}, l.told()
 	shown := 0
 	for _, line := range l.Directives {
-		switch line.State {
-		case review.Open, review.Working:
+		switch {
+		case told[line.Directive]:
+		case line.State == review.Open, line.State == review.Working:
 			if shown++; shown > maxLines {
 				over[line.State]++
 				continue

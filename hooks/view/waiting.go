@@ -35,7 +35,7 @@ func waits(p review.Position, line Line, broken error) []Waiting {
 		w.Kind = Question
 		w.Key = p.Name + " question " + reportName(p)
 		if p.Report != nil {
-			w.Words = diag.Untrusted(p.Report.Said())
+			w.Words = diag.Untrusted(review.Quoted(p.Report.Said()))
 		}
 	default:
 		w.unit(p)
@@ -49,7 +49,7 @@ func (w *Waiting) unit(p review.Position) {
 	w.Kind = unitKind(r, w.For)
 	w.Words, w.Since = diag.Untrusted(r.Note), parse(r.Time)
 	if w.Words == "" && w.Kind == Blocked && p.Report != nil && !p.Report.Time.Before(w.Since) {
-		w.Words = diag.Untrusted(p.Report.Said()) // by what, in the agent's words
+		w.Words = diag.Untrusted(review.Quoted(p.Report.Said())) // by what, in the agent's words
 	}
 	w.Key = r.ID + " " + string(r.State) + " " + r.Hash
 }

@@ -90,7 +90,7 @@ func TestWaitsInWords(t *testing.T) {
 	doc, _ := comms.Parse([]byte(text))
 	d := doc.Directive("D-1")
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
-	report := &comms.Report{ID: 1, Time: at, Directive: "D-1", Status: comms.ExitBlocked, Text: "Directive: " + d.Hash() + "\n\nThe agent says:\n\n    No parser is here."}
+	report := &comms.Report{ID: 1, Time: at, Directive: "D-1", Status: comms.ExitBlocked, Text: "Directive: " + d.Hash() + "\n\nThe agent says:\n\n    No parser\n    is here.\n\nBlocked: it is."}
 	r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: d.Hash(), State: uow.ZombiedSoft, ReasonCode: "LOOP_BLOCKED", Policy: uow.DefaultPolicy(), Time: at.Format(time.RFC3339)}
 	for name, p := range map[string]review.Position{
 		"a unit":  {Name: "D-1", Directive: d, Unit: r, Report: report, Reported: comms.Suspended},
@@ -100,7 +100,7 @@ func TestWaitsInWords(t *testing.T) {
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
-		if words := list[0].Words.OneLine(); words != "The agent says: No parser is here." {
+		if words := list[0].Words.OneLine(); words != "No parser is here." {
 			t.Errorf("%s: it says %q", name, words)
 		}
 	}

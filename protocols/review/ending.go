@@ -35,6 +35,28 @@ const (
 	maxPaths = 20      // of what was added, or put back
 )
 
+// saidHead begins the worker's words in a report.
+const saidHead = "The agent says:"
+
+// Quoted are the worker's words of a report that Text made, else its first paragraph: what a list
+// has room for.
+func Quoted(text string) string {
+	text = strings.TrimSpace(text)
+	words, ok := strings.CutPrefix(text, saidHead)
+	if !ok {
+		first, _, _ := strings.Cut(text, "\n\n")
+		return first
+	}
+	var lines []string
+	for line := range strings.SplitSeq(strings.Trim(words, "\n"), "\n") {
+		if line != "" && !strings.HasPrefix(line, "    ") {
+			break
+		}
+		lines = append(lines, strings.TrimPrefix(line, "    "))
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
 // Text is the report.
 func (e Ending) Text() string {
 	var b strings.Builder
@@ -44,7 +66,7 @@ func (e Ending) Text() string {
 		}
 	}
 	if e.Said != "" {
-		part("The agent says:", "", diag.Indent(diag.CleanLines(diag.Cut(e.Said, maxSaid))))
+		part(saidHead, "", diag.Indent(diag.CleanLines(diag.Cut(e.Said, maxSaid))))
 	}
 	part(diag.CleanLines(e.Report.Outcome()))
 	part(e.deviations()...)

@@ -41,6 +41,7 @@ const (
 
 	PassesBesides Cause = "include, for paths"
 	HeldBefore    Cause = "include, for nothing proves it"
+	ProgramNamed  Cause = "program, by its name"
 	JudgedNow     Cause = "judged"
 	ReportsNow    Cause = "reports"
 	ComesAfter    Cause = "after"
@@ -96,6 +97,7 @@ var sentences = map[Cause]sentence{
 
 	PassesBesides: {ForYou, "it passes only with changes that are not its work: {what}", "git ward include {d}"},
 	HeldBefore:    {ForYou, "every criterion held before the work, so only you can say that it is done", "git ward include {d}"},
+	ProgramNamed:  {ForYou, "the program {what} is missing where the commands run, and the admin has to install it", "git ward uow retry {u}"},
 	JudgedNow:     {ForHost, "which runs its criteria", ""},
 	ReportsNow:    {ForAgent, "which reports on it", ""},
 	ComesAfter:    {"", "to be closed first", ""}, // for the directives that come before

@@ -87,7 +87,7 @@ var reasonWords = map[Reason]string{
 	"NOT_NEEDED":           "not needed",
 	"SUPERSEDED":           "something else takes its place",
 	"AMBIGUITY_LOCK":       "something is unclear to it",
-	"LOOP_BLOCKED":         "it cannot go on by itself",
+	"LOOP_BLOCKED":         "it does not know how to go on",
 	NoTool:                 "a program is missing where the commands run",
 	NotStarted:             "its certified program did not start",
 	Backpressure:           "somebody holds it back",
