@@ -38,9 +38,23 @@ func (s *Source) Directive(ctx context.Context, name string) (*Directive, error)
 	if err != nil {
 		return nil, err
 	}
+	var d *Directive
+	err = s.read(ctx, func(r *git.Reader) (err error) {
+		if d, _, err = s.begin(o, name); err != nil {
+			return err
+		}
+		defer clear(s.notes.data)
+		return s.fill(ctx, reading{r, &s.notes, map[string]string{}}, d)
+	})
+	return d, err
+}
+
+// begin is a directive as far as the look knows it, and its position; its units are read yet.
+func (s *Source) begin(o *Overview, name string) (*Directive, review.Position, error) {
 	at := slices.IndexFunc(o.Directives, func(l Line) bool { return l.Directive == name })
-	if at < 0 {
-		return nil, fmt.Errorf("%.40q: %w", name, ErrUnknown)
+	p, ok := s.refs.position(name)
+	if at < 0 || !ok { // ok is false where somebody else has looked since
+		return nil, p, fmt.Errorf("%.40q: %w", name, ErrUnknown)
 	}
 	d := &Directive{Line: o.Directives[at], Waiting: []Waiting{}, Units: []Unit{}, Reports: []Report{}, Questions: []Report{}}
 	for _, w := range o.Waiting {
@@ -48,27 +62,22 @@ func (s *Source) Directive(ctx context.Context, name string) (*Directive, error)
 			d.Waiting = append(d.Waiting, w)
 		}
 	}
-	d.Reviewable = d.Commit != "" || d.State == review.Dropped
-	return d, s.read(ctx, func(r *git.Reader) error {
-		defer clear(s.notes.data)
-		return s.fill(ctx, reading{r, &s.notes, map[string]string{}}, d)
-	})
-}
-
-// fill reads what a list does not need.
-func (s *Source) fill(ctx context.Context, r reading, d *Directive) error {
-	p, ok := s.refs.position(d.Directive)
-	if !ok { // somebody else has looked since
-		return fmt.Errorf("%.40q: %w", d.Directive, ErrUnknown)
-	}
-	desk := s.refs.desk
+	d.Reviewable = d.Line.Reviewable()
 	p.Taken = d.TakenBy
 	d.Outcome = p.Outcome(d.Standing)
 	if p.Directive != nil {
 		d.Text = diag.Untrusted(p.Directive.Raw)
 	}
-	d.Reports, d.Questions = reports(desk.Doc.Document, d.Directive)
-	units := desk.UnitsOf(d.Directive)
+	d.Reports, d.Questions = reports(s.refs.desk.Doc.Document, name)
+	return d, p, nil
+}
+
+// Reviewable reports whether there is work to review.
+func (l Line) Reviewable() bool { return l.Commit != "" || l.State == review.Dropped }
+
+// fill reads the units, which a list does not need.
+func (s *Source) fill(ctx context.Context, r reading, d *Directive) error {
+	units := s.refs.desk.UnitsOf(d.Directive)
 	for i, unit := range units[max(0, len(units)-maxUnits):] {
 		u, err := s.unit(ctx, r, unit, d.Standing)
 		if err != nil {

@@ -60,6 +60,7 @@ func (r reading) Parent(commit string) (parent string, err error) {
 
 // short is a verdict, of which a list needs no more.
 type short struct {
+	note      string // the note's blob, and the object that it is on
 	unit      string
 	iteration int
 	residual  loop.Residual
@@ -116,7 +117,7 @@ func (n *notes) add(before *notes, r reading, on, blob string) error {
 		for _, v := range verdicts {
 			if v.Commit == on { // one that was copied to another commit says nothing of it
 				at, _ := time.Parse(time.RFC3339, v.Time)
-				list = append(list, short{v.Unit, v.Iteration, v.Residual, v.Verdict, at})
+				list = append(list, short{key, v.Unit, v.Iteration, v.Residual, v.Verdict, at})
 			}
 		}
 	}

@@ -56,6 +56,7 @@ type refs struct {
 	positions []review.Position
 	broken    map[string]error  // journals that cannot be read, by directive
 	records   map[string]string // tips of the records, by ref
+	project   string            // tip of the project's branch, "" for none
 	desk      *standing.Desk    // for what it has read already
 }
 
@@ -111,6 +112,9 @@ func (s *Source) positions(r reading) (*refs, error) {
 	}
 	all := &refs{broken: map[string]error{}, desk: d}
 	if all.records, err = r.Refs(record.Prefix); err != nil {
+		return nil, err
+	}
+	if all.project, err = r.Tip(s.names.ProjectRef()); err != nil {
 		return nil, err
 	}
 	if err := s.recordsAhead(r, d); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"slices"
@@ -64,36 +65,88 @@ func (s *Source) Review(ctx context.Context, name string) (*review.Review, error
 	return made, err
 }
 
-// review runs the one reading that there is.
-func (s *Source) review(ctx context.Context, name string) (*review.Review, error) {
-	if s.Program == "" {
-		return nil, errors.New("a review needs the program git-ward")
+// review is the one of a directive.
+func (s *Source) review(ctx context.Context, name string) (made *review.Review, err error) {
+	for made, err = range s.Reviews(ctx, []string{name}) {
 	}
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	return made, err
+}
+
+// Reviews are the reviews of directives that have work, in their order, as the one reading makes
+// them that there is: by one child, and by another after each that cannot be made.
+func (s *Source) Reviews(ctx context.Context, names []string) iter.Seq2[*review.Review, error] {
+	return func(yield func(*review.Review, error) bool) {
+		for len(names) > 0 {
+			n, err := s.some(ctx, names, func(r *review.Review) bool { return yield(r, nil) })
+			if errors.Is(err, errEnough) {
+				return
+			}
+			if names = names[n:]; err == nil && len(names) > 0 {
+				err = errors.New("it ended before it said so")
+			}
+			if err == nil {
+				return
+			}
+			if len(names) == 0 { // what is wrong is not a review's
+				return
+			}
+			if !yield(nil, fmt.Errorf("the review of %s: %w", names[0], err)) {
+				return
+			}
+			names = names[1:]
+		}
+	}
+}
+
+// errEnough says that nobody wants the rest.
+var errEnough = errors.New("enough")
+
+// some gives the reviews that one child makes, and how many those are.
+func (s *Source) some(ctx context.Context, names []string, give func(*review.Review) bool) (n int, err error) {
+	if s.Program == "" {
+		return 0, errors.New("a review needs the program git-ward")
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.Program, "review", "--json", "--fetched", "--bare", s.dir, name)
+	cmd := exec.CommandContext(ctx, s.Program, append([]string{"review", "--json", "--fetched", "--bare", s.dir}, names...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.dir, git.Elsewhere(os.Environ()), time.Second
 	var words bytes.Buffer
 	cmd.Stderr = &words
-	out, err := cmd.StdoutPipe()
+	pipe, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return 0, err
 	}
-	data, readErr := io.ReadAll(io.LimitReader(out, maxReview+1))
-	if len(data) > maxReview {
+	timer := time.AfterFunc(reviewTimeout, cancel)
+	defer timer.Stop()
+	out := &io.LimitedReader{R: pipe}
+	for in := json.NewDecoder(out); ; n++ {
+		out.N = maxReview
+		made := new(review.Review)
+		if err = in.Decode(made); err != nil {
+			break
+		}
+		timer.Stop() // who takes it may take his time
+		if !give(made) {
+			err = errEnough
+			break
+		}
+		timer.Reset(reviewTimeout)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		err = nil
+	case out.N == 0:
+		err = fmt.Errorf("it has more than %d bytes", maxReview)
+	}
+	if err != nil {
 		cancel()
-		readErr = fmt.Errorf("it has more than %d bytes", maxReview)
 	}
-	if err := errors.Join(cmd.Wait(), readErr); err != nil {
+	if ended := cmd.Wait(); err == nil && ended != nil {
 		said := strings.TrimPrefix(strings.SplitN(strings.TrimSpace(words.String()), "\n", 2)[0], "git-ward: error: ")
-		return nil, fmt.Errorf("the review of %s: %s (%w)", name, diag.Clean(diag.Cut(said, 300)), err)
+		err = fmt.Errorf("%s (%w)", diag.Clean(diag.Cut(said, 300)), ended)
 	}
-	made := new(review.Review)
-	if err := json.Unmarshal(data, made); err != nil {
-		return nil, fmt.Errorf("the review of %s: %w", name, err)
-	}
-	return made, nil
+	return n, err
 }

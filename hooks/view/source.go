@@ -42,6 +42,7 @@ type Source struct {
 
 	held     bool   // it stays as it is at its next look
 	at, runs string // the version then
+	made     []byte // what makes pages of it: Facts
 
 	mu      sync.Mutex
 	last    *Overview              // of the last look

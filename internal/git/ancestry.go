@@ -8,11 +8,15 @@ import (
 // Contains reports whether a commit is tip, or an ancestor of it; false for one that the
 // repository does not have.
 func (r *Reader) Contains(tip, commit string) (bool, error) {
-	if _, err := r.batch.Info(commit); err != nil {
+	object, err := r.batch.Info(commit)
+	if err != nil {
 		if errors.Is(err, ErrMissing) {
 			err = nil
 		}
 		return false, err
+	}
+	if object.ID == tip && object.Kind == "commit" {
+		return true, nil
 	}
 	return r.repo.Exits(r.ctx, "merge-base", "--is-ancestor", commit, tip)
 }

@@ -47,7 +47,7 @@ var Review = cli.Command{Name: "review", Doc: "show a directive's work: what dec
 	Examples: []cli.Example{{Line: `review D-1`, Doc: "through the pager"}, {Line: `review --json D-1`, Doc: "for a program"}}}
 
 func reviewWork(ctx context.Context, env *cli.Env) error {
-	const usage = "review [--json] [--format FORMAT] [--fetched] [--bare DIR] [--config FILE] D-n|D-n.k"
+	const usage = "review [--json] [--format FORMAT] [--fetched] [--bare DIR] [--config FILE] D-n|D-n.k..."
 	var d desk
 	var format export.Format
 	var fetched bool
@@ -59,34 +59,55 @@ func reviewWork(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	if len(args) != 1 {
-		return env.Usage(usage, "review takes one directive, such as D-1")
+	asJSON := !format.Foreign() && (d.json || format == export.JSON)
+	if len(args) != 1 && !(len(args) > 1 && asJSON && fetched) {
+		return env.Usage(usage, "review takes one directive, such as D-1; as JSON, of what is fetched, several")
 	}
-	of, err := parseSubject(args[0])
-	if err != nil {
-		return env.Usage(usage, "%v", err)
+	var list []subject
+	for _, arg := range args {
+		of, err := parseSubject(arg)
+		if err != nil {
+			return env.Usage(usage, "%v", err)
+		}
+		list = append(list, of)
 	}
-	u, err := openDeskAs(ctx, env, d.bare, d.config, fetched, of.name)
+	u, err := openDeskAs(ctx, env, d.bare, d.config, fetched, list[0].name)
 	if err != nil {
 		return err
 	}
 	defer u.close()
+	if len(list) > 1 {
+		if u.all, err = u.desk(); err != nil {
+			return err
+		}
+	}
 	c, err := u.comparer()
 	if err != nil {
 		return err
 	}
 	defer c.close()
+	for _, of := range list {
+		if err := c.show(of, format, asJSON); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show prints the review of a subject.
+func (c *comparer) show(of subject, format export.Format, asJSON bool) error {
+	u := c.units
 	w, err := c.look(of)
 	if err != nil {
 		return said(u.lacking(err))
 	}
 	if w.Commit == "" && w.State != review.Dropped {
-		return refused(env, "git ward directive show "+of.name, "there is no work on %s yet, so there is nothing to review", of.name)
+		return refused(u.env, "git ward directive show "+of.name, "there is no work on %s yet, so there is nothing to review", of.name)
 	}
 	switch {
 	case format.Foreign():
 		err = w.exportTo(c, format)
-	case d.json || format == export.JSON:
+	case asJSON:
 		err = c.printJSON(w)
 	default:
 		err = c.print(w)

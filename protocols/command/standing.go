@@ -112,9 +112,11 @@ var errUnknown = errors.New("unknown")
 
 // standing finds out where the subject stands. errUnknown is said already.
 func (u *units) standing(of subject) (p review.Position, err error) {
-	all, err := u.desk()
-	if err != nil {
-		return p, err
+	all := u.all
+	if all == nil {
+		if all, err = u.desk(); err != nil {
+			return p, err
+		}
 	}
 	if p, err = all.Position(of.name, of.unit); err != nil {
 		return p, err

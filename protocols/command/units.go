@@ -36,6 +36,7 @@ type units struct {
 	rewritten map[uow.ID]string // journals that do not go on from what the clone has of them: where the host has them
 
 	at       *standing.Desk // where the directives stand, once it was asked
+	all      *standing.Desk // the same, where several are looked at as they were at one moment
 	settings *config.Config
 	given    bool // settings are the host's; else they are Ward's defaults
 	assumed  bool // a step took totals from settings that were not given

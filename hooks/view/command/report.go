@@ -9,6 +9,7 @@ import (
 	"git-ward/hooks/view/site"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 )
 
 const reportUsage = "report --html DIR [--bare DIR]"
@@ -29,11 +30,14 @@ func report(ctx context.Context, env *cli.Env) error {
 	if len(args) > 0 || dir == "" {
 		return env.Usage(reportUsage, "say where: --html DIR")
 	}
+	ctx, done := git.Keep(ctx)
+	defer done()
 	source, err := open(ctx, env, bare)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
+	source.Hold()
 	return write(ctx, env, source, dir)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"git-ward/hooks/view"
@@ -78,6 +79,21 @@ func (f fixture) Review(_ context.Context, name string) (*review.Review, error) 
 		Changes:  []review.Change{{Path: f.words, New: review.File, Added: 3}, {Path: "b", Old: review.File, New: review.Link, Target: f.words}},
 		Patch:    "diff --git a/" + f.words + " b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@ " + f.words + "\n+" + f.words + "\n-gone\n kept\n",
 		Said:     []review.Said{{Where: "the end of iteration 1", Text: f.words}}, Cost: review.Cost{Iterations: 1, Allowed: 3, Tokens: &tokens}, Commands: []string{"git ward take " + name}}, nil
+}
+
+func (f fixture) Reviews(ctx context.Context, names []string) iter.Seq2[*review.Review, error] {
+	return func(yield func(*review.Review, error) bool) {
+		for _, name := range names {
+			if r, err := f.Review(ctx, name); !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func (f fixture) Facts(_ context.Context, name string) (view.Facts, error) {
+	said := sumOf([]byte(f.words))
+	return view.Facts{Directive: said, Review: said}, nil
 }
 
 func (f fixture) Audit(_ context.Context, filter view.Filter) (*view.AuditPage, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"net/url"
 	"strconv"
 	"strings"
@@ -20,6 +21,10 @@ type Source interface {
 	Overview(ctx context.Context) (*view.Overview, error)
 	Directive(ctx context.Context, name string) (*view.Directive, error)
 	Review(ctx context.Context, name string) (*review.Review, error)
+	// Reviews are those of some directives, in their order, and Facts what pages of one are
+	// made of: for reports.
+	Reviews(ctx context.Context, names []string) iter.Seq2[*review.Review, error]
+	Facts(ctx context.Context, name string) (view.Facts, error)
 	Audit(ctx context.Context, f view.Filter) (*view.AuditPage, error)
 }
 

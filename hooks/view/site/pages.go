@@ -1,6 +1,7 @@
 package site
 
 import (
+	"slices"
 	"time"
 
 	"git-ward/hooks/view"
@@ -47,6 +48,15 @@ func (p Pages) home(o *view.Overview, a ask) (data []byte, more bool, err error)
 
 func (p Pages) directive(d *view.Directive) ([]byte, error) {
 	return render("directive", p.page(d.Directive+" "+d.Title.String(), "", newDirective(d, links{p.Live}, p.Now)))
+}
+
+// until is when a page of a directive was looked at, where it says how long something has been
+// so; zero where nothing of it goes on.
+func (p Pages) until(d *view.Directive) time.Time {
+	if slices.ContainsFunc(d.Units, func(u view.Unit) bool { return !u.State.Ended() }) {
+		return p.Now
+	}
+	return time.Time{}
 }
 
 func (p Pages) unit(d *view.Directive, u view.Unit) ([]byte, error) {

@@ -26,35 +26,36 @@ const (
 )
 
 // replaceable is an error where a path has something that is no report of Ward's, or has
-// more than that.
-func replaceable(path string) error {
+// more than that; of a report, sums are those of its files, which are proved.
+func replaceable(path string) (sums map[string]string, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	const remedy = "name a directory that is not there, or that an earlier report made"
 	if !info.IsDir() {
-		return diag.Hint(fmt.Errorf("%s is there and is no directory", path), remedy)
+		return nil, diag.Hint(fmt.Errorf("%s is there and is no directory", path), remedy)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil || len(entries) == 0 {
-		return err
+		return nil, err
 	}
 	known, headed, err := readManifest(path)
 	if err != nil {
-		return diag.Hint(fmt.Errorf("%s is there, and no report of Ward's made it", path), remedy)
+		return nil, diag.Hint(fmt.Errorf("%s is there, and no report of Ward's made it", path), remedy)
 	}
 	if !headed {
 		// An earlier Ward wrote no head. Without one, only the whole says who made it.
 		if err := whole(path, entries, known); err != nil {
-			return diag.Hint(fmt.Errorf("%s is there, and nothing proves that a report of Ward's made it: %w", path, err),
+			return nil, diag.Hint(fmt.Errorf("%s is there, and nothing proves that a report of Ward's made it: %w", path, err),
 				"if an earlier Ward made it and nothing in it is yours, move it away (mv %s %s.old) and write the report again, or %s", path, path, remedy)
 		}
-		return nil
+		return nil, nil
 	}
+	sums = map[string]string{}
 	for _, e := range entries {
 		if e.Name() == manifest {
 			continue
@@ -63,16 +64,17 @@ func replaceable(path string) error {
 		if sum, listed := known[e.Name()]; listed && e.Type().IsRegular() {
 			now, err := sumIn(path, e.Name())
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if now == sum {
+				sums[e.Name()] = sum
 				continue
 			}
 			what = "which is not as the report made it"
 		}
-		return diag.Hint(fmt.Errorf("%s has %s, %s, so it is not replaced", path, diag.Untrusted(e.Name()), what), "move that away, or "+remedy)
+		return nil, diag.Hint(fmt.Errorf("%s has %s, %s, so it is not replaced", path, diag.Untrusted(e.Name()), what), "move that away, or "+remedy)
 	}
-	return nil
+	return sums, nil
 }
 
 // whole is an error where a directory is not a report's, page for page: it has each file of the
@@ -144,6 +146,15 @@ func sumOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // commit puts the directory where it belongs: whole, whenever somebody looks.
 func (d *directory) commit() error {
+	if err := d.put(stamps, []byte(listStamps(d.stamps))); err != nil {
+		return err
+	}
+	if d.unchanged() {
+		return nil
+	}
+	if err := d.bring(); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(d.temp, manifest), []byte(listOf(d.sums)), 0o644); err != nil {
 		return err
 	}
@@ -154,7 +165,7 @@ func (d *directory) commit() error {
 	if err == nil {
 		return atomicfile.SyncDir(filepath.Dir(d.path))
 	}
-	if err := replaceable(d.path); err != nil { // somebody was faster
+	if _, err := replaceable(d.path); err != nil { // somebody was faster
 		return err
 	}
 	exchange := func() error {
@@ -166,7 +177,7 @@ func (d *directory) commit() error {
 	if err := exchange(); err != nil {
 		return err
 	}
-	if err := replaceable(d.temp); err != nil { // somebody changed it since
+	if _, err := replaceable(d.temp); err != nil { // somebody changed it since
 		return errors.Join(err, exchange())
 	}
 	return atomicfile.SyncDir(filepath.Dir(d.path)) // discard removes the old one

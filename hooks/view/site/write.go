@@ -1,16 +1,15 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"strconv"
+	"time"
 
 	"git-ward/hooks/view"
 	"git-ward/internal/diag"
-	"git-ward/internal/scratch"
-	"git-ward/protocols/review"
 )
 
 // What a report holds at most, the newest of each; what is left out is said.
@@ -29,7 +28,8 @@ type Report struct {
 
 // Write writes the pages of a source into a directory, which is made anew beside and then
 // renamed. A directory that is there already is replaced only where an earlier report made
-// it and nobody put anything else there. progress hears how many pages there are by now;
+// it and nobody put anything else there; of it those pages are kept whose facts are as they
+// were, and where that is all of them, nothing is written. progress hears how many pages there are by now;
 // it may be nil.
 func Write(ctx context.Context, dir string, source Source, progress func(pages int)) (*Report, error) {
 	d, err := newDirectory(dir)
@@ -37,7 +37,9 @@ func Write(ctx context.Context, dir string, source Source, progress func(pages i
 		return nil, err
 	}
 	defer d.discard()
-	w := &writer{ctx: ctx, source: source, dir: d, progress: progress}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &writer{ctx: ctx, source: source, dir: d, progress: progress, facts: map[string]view.Facts{}}
 	if err := w.all(); err != nil {
 		return nil, err
 	}
@@ -52,6 +54,8 @@ type writer struct {
 	progress func(int)
 	done     Report
 	reviews  int
+	facts    map[string]view.Facts // by directive
+	ahead    *ahead
 }
 
 func (w *writer) all() error {
@@ -75,8 +79,12 @@ func (w *writer) all() error {
 	if err := w.dir.put("style.css", Stylesheet); err != nil {
 		return err
 	}
-	for _, d := range sortLines(o.Directives) {
-		if err := w.directive(d.Directive); err != nil {
+	lines := sortLines(o.Directives)
+	if err := w.look(lines); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if err := w.directive(l); err != nil {
 			return err
 		}
 	}
@@ -91,13 +99,21 @@ func (w *writer) omit(format string, args ...any) {
 	w.done.Omitted = append(w.done.Omitted, fmt.Sprintf(format, args...))
 }
 
-// put writes a page, and is where a report notices that it is to end.
-func (w *writer) put(name string, page []byte, err error) error {
-	if err := errors.Join(err, w.ctx.Err()); err != nil {
+// page counts one, and is where a report notices that it is to end.
+func (w *writer) page() error {
+	if err := w.ctx.Err(); err != nil {
 		return err
 	}
 	if w.done.Pages++; w.progress != nil {
 		w.progress(w.done.Pages)
+	}
+	return nil
+}
+
+// put writes a page.
+func (w *writer) put(name string, page []byte, err error) error {
+	if err := cmp.Or(err, w.page()); err != nil {
+		return err
 	}
 	return w.dir.put(name, page)
 }
@@ -111,43 +127,113 @@ func (w *writer) home(o *view.Overview) error {
 	}
 }
 
-// directive writes a directive's page, those of its units, and that of its work. What
-// cannot be read is named and stops nothing: a report of the others is worth having.
-func (w *writer) directive(name string) error {
-	d, err := w.source.Directive(w.ctx, name)
-	if err != nil {
-		if w.ctx.Err() != nil {
-			return w.ctx.Err()
+// directive writes a directive's page, those of its units, and that of its work, or keeps
+// those whose facts are as they were. What cannot be read is named and stops nothing: a report
+// of the others is worth having.
+func (w *writer) directive(l view.Line) (err error) {
+	name, facts := l.Directive, w.facts[l.Directive]
+	works := l.Reviewable() && w.reviews < maxReviews
+	stamp := facts.Directive + " " + strconv.FormatBool(works)
+	kept := w.dir.stamped(name, stamp, w.pages.Now)
+	var d *view.Directive
+	if !kept {
+		if d, err = w.source.Directive(w.ctx, name); err != nil {
+			return w.unread(name, err)
 		}
-		w.omit("%s, which cannot be read: %s", name, diag.Clean(err.Error()))
-		page, err := w.pages.trouble(name+" cannot be read", "git ward fsck says what is wrong with it.")
-		return w.put(name+".html", page, err)
 	}
-	var work *review.Review
-	if d.Reviewable && w.reviews < maxReviews {
+	if works {
 		w.reviews++
-		if work, err = w.source.Review(w.ctx, name); err != nil {
-			w.omit("the work on %s: %s", name, diag.Clean(err.Error()))
-		}
-	} else if d.Reviewable {
+		works, err = w.work(name, facts.Review)
+	} else if l.Reviewable() {
 		w.omit("the work on %s: a report has that of %d directives; git ward review %s shows it", name, maxReviews, name)
 	}
-	d.Reviewable, w.pages.Works[name] = work != nil, work != nil
+	if err != nil {
+		return err
+	}
+	w.pages.Works[name] = works
+	if made := facts.Directive + " " + strconv.FormatBool(works); kept && made == stamp {
+		return w.keep(name)
+	}
+	if kept { // with its work, which cannot be read now
+		if d, err = w.source.Directive(w.ctx, name); err != nil {
+			return w.unread(name, err)
+		}
+	}
+	d.Reviewable = works
 	page, err := w.pages.directive(d)
 	if err := w.put(name+".html", page, err); err != nil {
 		return err
 	}
+	files := []string{name + ".html"}
 	for _, u := range newest(d.Units, maxUnits) {
 		page, err := w.pages.unit(d, u)
 		if err := w.put(u.ID+".html", page, err); err != nil {
 			return err
 		}
+		files = append(files, u.ID+".html")
 	}
-	if work == nil {
-		return nil
+	w.dir.stamp(name, facts.Directive+" "+strconv.FormatBool(works), w.pages.until(d), files...)
+	return nil
+}
+
+// unread writes the page of a directive that cannot be read.
+func (w *writer) unread(name string, why error) error {
+	w.ahead.pass(w.ctx, name)
+	if w.ctx.Err() != nil {
+		return w.ctx.Err()
 	}
-	page, err = w.pages.review(work)
-	return w.put(name+".review.html", page, err)
+	w.omit("%s, which cannot be read: %s", name, diag.Clean(why.Error()))
+	page, err := w.pages.trouble(name+" cannot be read", "git ward fsck says what is wrong with it.")
+	return w.put(name+".html", page, err)
+}
+
+// work writes the page of a directive's work, or keeps it; false is where there is none.
+func (w *writer) work(name, facts string) (bool, error) {
+	of := name + ".review"
+	if w.dir.stamped(of, facts, time.Time{}) {
+		return true, w.keep(of)
+	}
+	work, err := w.ahead.get(w.ctx, name)
+	if err != nil {
+		w.omit("the work on %s: %s", name, diag.Clean(err.Error()))
+		return false, nil
+	}
+	page, err := w.pages.review(work)
+	if err := w.put(of+".html", page, err); err != nil {
+		return false, err
+	}
+	w.dir.stamp(of, facts, time.Time{}, of+".html")
+	return true, nil
+}
+
+// keep keeps the pages that a stamp is of.
+func (w *writer) keep(of string) error {
+	for _, file := range w.dir.keep(of) {
+		if err := w.page(); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// look is what the source says of each directive, and which reviews it is to make.
+func (w *writer) look(lines []view.Line) (err error) {
+	var wanted []string
+	reviews := 0
+	for _, l := range lines {
+		name := l.Directive
+		if w.facts[name], err = w.source.Facts(w.ctx, name); err != nil {
+			return err
+		}
+		if !l.Reviewable() || reviews == maxReviews {
+			continue
+		}
+		if reviews++; !w.dir.stamped(name+".review", w.facts[name].Review, time.Time{}) {
+			wanted = append(wanted, name)
+		}
+	}
+	w.ahead = reviewsAhead(w.ctx, w.source, wanted)
+	return nil
 }
 
 func (w *writer) audit() error {
@@ -185,53 +271,4 @@ func auditPager(n int, last bool) *pager {
 		return nil
 	}
 	return p
-}
-
-// manifest is the file by which a directory is known as a report's: it lists the others, as
-// sha256sum does, after a line that sha256sum leaves out.
-const (
-	manifest     = "ward-report.txt"
-	manifestHead = "# git ward report replaces this directory as long as its files are these\n"
-)
-
-// A directory is a report's under way: beside the one that it becomes.
-type directory struct {
-	path  string // that it becomes
-	under *scratch.Dir
-	temp  string // in it
-	mode  os.FileMode
-	sums  map[string]string
-}
-
-// newDirectory makes the directory beside path, or says why path cannot be replaced.
-func newDirectory(path string) (*directory, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := replaceable(path); err != nil {
-		return nil, err
-	}
-	under, err := scratch.Make(filepath.Dir(path), "report-")
-	if err != nil {
-		return nil, diag.Hint(err, "name a directory in one that you may write to")
-	}
-	d := &directory{path: path, under: under, mode: 0o755, temp: filepath.Join(under.Path, "report"), sums: map[string]string{}}
-	if info, err := os.Stat(path); err == nil { // who may look in is its owner's to say
-		d.mode = info.Mode().Perm()
-	}
-	if err := os.Mkdir(d.temp, 0o700); err != nil {
-		return nil, errors.Join(err, under.Remove())
-	}
-	return d, nil
-}
-
-func (d *directory) put(name string, data []byte) error {
-	d.sums[name] = sumOf(data)
-	return os.WriteFile(filepath.Join(d.temp, name), data, 0o644)
-}
-
-// discard removes what did not become a report, and the one whose place it took.
-func (d *directory) discard() {
-	d.under.Remove()
 }
