@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +29,10 @@ func (c *clone) borrow() error {
 	return put(alternates, []byte(lent))
 }
 
-// begin makes the repository if it is not there, and puts right what is broken in it.
+// begin makes the repository if it is not there, and puts right what is broken in it: not in a new one.
 func (c *clone) begin(ctx context.Context) error {
-	if err := c.ensure(ctx); err != nil {
+	_, old := os.Lstat(c.gitDir())
+	if err := c.ensure(ctx); err != nil || errors.Is(old, fs.ErrNotExist) {
 		return err
 	}
 	_, err := c.mend(ctx)

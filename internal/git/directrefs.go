@@ -68,7 +68,7 @@ func (d *direct) packedRefs() (data []byte, ok bool, err error) {
 // has to be asked. Loose refs go first, as git does it: one that is packed meanwhile is in
 // packed-refs before its file goes.
 func (d *direct) refs(prefix string) (tips []Tip, ok bool, err error) {
-	if !plainRef(strings.TrimSuffix(prefix, "/")) || !strings.HasSuffix(prefix, "/") {
+	if prefix != "refs/" && !plainRef(strings.TrimSuffix(prefix, "/")) || !strings.HasSuffix(prefix, "/") {
 		return nil, false, nil
 	}
 	ids := map[string]string{}

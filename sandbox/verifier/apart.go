@@ -32,27 +32,45 @@ func sharedBy(r Runner) string {
 	return ""
 }
 
+// ownPlaces makes what a command has for /tmp and /var/tmp, below its directory. What was there before is
+// there by links, because PATH or a cache may lie below it; what is new there is the command's own.
+func ownPlaces(dir string) error {
+	for _, at := range []string{"/tmp", "/var/tmp"} {
+		if info, err := os.Lstat(at); err != nil || !info.IsDir() {
+			continue
+		}
+		own := filepath.Join(dir, "apart", at)
+		err := os.MkdirAll(filepath.Join(own, ".host"), 0o755)
+		if err == nil {
+			err = os.Chmod(own, 0o777|os.ModeSticky)
+		}
+		if err == nil && filepath.Dir(dir) == at {
+			err = os.Mkdir(filepath.Join(own, filepath.Base(dir)), 0o755)
+		}
+		if err != nil {
+			return err
+		}
+		entries, _ := os.ReadDir(at)
+		for _, e := range entries { // its own directory is there already
+			_ = os.Symlink(filepath.Join(".host", e.Name()), filepath.Join(own, e.Name()))
+		}
+	}
+	return nil
+}
+
 // apartScript gives a command without a fence the file systems that it shares with no other, in
-// namespaces of its own (PROOF-6): $1 is its directory, $2 what drops the rights to do so, and the
-// rest is the command. What was in /tmp before is there by links, because PATH or a cache may lie
-// below it; what is new there is the command's own. This shell stays the first process.
+// namespaces of its own (PROOF-6), of what ownPlaces made: $1 is its directory, $2 what drops the rights
+// to do so, and the rest is the command. This shell stays the first process.
 const apartScript = `set -e
 dir=$1 drop=$2
 shift 2
 for at in /tmp /var/tmp; do
-	test -d "$at" && ! test -L "$at" || continue
 	own=$dir/apart$at
-	mkdir -p "$own/.host"
-	chmod 1777 "$own"
+	test -d "$own" || continue
 	mount --rbind "$at" "$own/.host"
-	(cd "$own" && find .host -mindepth 1 -maxdepth 1 -exec ln -s -t . {} +) 2>/dev/null || : # others go meanwhile
 	case $dir in
 	"$at"/*/*) ;;
-	"$at"/*)
-		test ! -L "$own/${dir##*/}" || rm "$own/${dir##*/}"
-		mkdir "$own/${dir##*/}"
-		mount --bind "$dir" "$own/${dir##*/}"
-		;;
+	"$at"/*) mount --bind "$dir" "$own/${dir##*/}" ;;
 	esac
 	mount --rbind "$own" "$at"
 done
@@ -93,6 +111,9 @@ func (p *Processes) tryApart() error {
 	}
 	defer dir.Remove()
 	if err := os.Mkdir(filepath.Join(dir.Path, "work"), 0o755); err != nil {
+		return err
+	}
+	if err := ownPlaces(dir.Path); err != nil {
 		return err
 	}
 	begun, err := beginning()

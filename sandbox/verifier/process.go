@@ -86,6 +86,9 @@ func (p *Processes) inTurn(ctx context.Context, dir string, env []string, job Jo
 	if p.Shared() != "" {
 		return unstopped(ctx, func(ctx context.Context) (Outcome, error) { return p.run(ctx, work, env, job, nil) })
 	}
+	if err := ownPlaces(dir); err != nil {
+		return Outcome{}, err
+	}
 	begun, err := beginning()
 	if err != nil {
 		return Outcome{}, err
@@ -199,14 +202,12 @@ func (o *Outcome) ended(limited context.Context, out *output) {
 // checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3 the
 // commit. Nothing of the repository's own settings or hooks counts. It comes to what
 // 'git clone --shared' makes of a repository with one branch, main, HEAD detached, but that
-// origin is the checkout itself. A clone starts five processes of git instead of two, which
-// take longer than many a command.
+// origin is the checkout itself. A clone starts five processes of git instead of one, which
+// take longer than many a command; what git init makes is five lines and some directories.
 const checkoutScript = `set -e
-export GIT_DEFAULT_HASH=sha1 GIT_DEFAULT_REF_FORMAT=files
-git init --quiet --template= "$2"
+mkdir -p "$2/.git/hooks" "$2/.git/info" "$2/.git/objects/info" "$2/.git/objects/pack" "$2/.git/refs/heads" "$2/.git/refs/tags" "$2/.git/refs/remotes/origin"
 cd "$2"
-mkdir -p .git/hooks .git/info .git/refs/remotes/origin
-printf '[core]\n\thooksPath = /dev/null\n[remote "origin"]\n\turl = .\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n' >>.git/config
+printf '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\thooksPath = /dev/null\n[remote "origin"]\n\turl = .\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n' >.git/config
 printf '%s/objects\n' "$1" >.git/objects/info/alternates
 for ref in HEAD refs/heads/main refs/remotes/origin/main; do printf '%s\n' "$3" >".git/$ref"; done
 git reset --quiet --hard "$3"`
