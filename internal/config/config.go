@@ -1,7 +1,8 @@
 // Package config reads Ward's settings.
 //
 // Every setting is declared once: its name, its type and who is shown it (Shown) in Config,
-// its default and its reason in config.toml, its bounds in the table of bounds.go. The copy in the bare
+// its default and its reason in config.toml, its bounds in the table of bounds.go; defaults.go
+// is config.toml again, written by a test, for programs that begin. The copy in the bare
 // repository, <bare>/ward/config.toml, is the only one that counts (CONF-1).
 package config
 
@@ -32,9 +33,6 @@ const Path = "ward/config.toml"
 // maxSize bounds the file, in bytes; the one Ward ships has a few thousand.
 const maxSize = 1 << 20
 
-// Default is what Shipped says.
-func Default() *Config { return parseShipped(Shipped) }
-
 // Parse reads settings; what they leave out has its default. The name is for
 // messages. Of several faults it names the one that stands first.
 func Parse(data []byte, name string) (*Config, error) {
@@ -50,23 +48,11 @@ func Parse(data []byte, name string) (*Config, error) {
 	return c, nil
 }
 
-// fill gives what a file left out its default. It decodes only the sections of
-// Shipped that it needs.
+// fill gives what a file left out its default.
 func (c *Config) fill(meta toml.MetaData) {
-	keys, sections := map[string]bool{}, map[string]bool{}
-	has := defined(meta)
-	for key := range c.all() {
+	settings, has := c.settings(), defined(meta)
+	for key, v := range Default().all() {
 		if !has[key] {
-			section, _, _ := strings.Cut(key, ".")
-			keys[key], sections[section] = true, true
-		}
-	}
-	if len(keys) == 0 {
-		return
-	}
-	settings := c.settings()
-	for key, v := range parseShipped(shippedSections(sections)).all() {
-		if keys[key] {
 			settings[key].Set(v)
 		}
 	}
@@ -96,14 +82,6 @@ func shippedSections(names map[string]bool) string {
 		}
 	}
 	return b.String()
-}
-
-func parseShipped(text string) *Config {
-	c := new(Config)
-	if _, err := c.decode(text, "config.toml"); err != nil {
-		panic("the embedded settings cannot be read: " + err.Error())
-	}
-	return c
 }
 
 // decode reads TOML over what the settings hold. Unknown keys are errors.
