@@ -14,6 +14,7 @@ import (
 	"git-ward/agent/model"
 	"git-ward/internal/config"
 	"git-ward/internal/glob"
+	"git-ward/internal/process"
 )
 
 // Preset is one program.
@@ -107,6 +108,9 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 	}
 	// A home of an earlier run would bring that one's memory along.
 	if err := makeAnew(s.Home); err != nil {
+		return nil, nil, err
+	}
+	if err := process.WriteProfile(s.Home, os.Getenv("PATH")); err != nil {
 		return nil, nil, err
 	}
 	s.provider = p.ProviderOf(s.ID)

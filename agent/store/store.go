@@ -19,6 +19,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/process"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
@@ -145,6 +146,9 @@ func (s *Store) home() string { return filepath.Join(s.State, "home") }
 // told is fine.
 func (s *Store) writeHome() error {
 	if err := os.MkdirAll(s.home(), 0o755); err != nil {
+		return err
+	}
+	if err := process.WriteProfile(s.home(), os.Getenv("PATH")); err != nil {
 		return err
 	}
 	real, err := filepath.EvalSymlinks(s.Bare) // git compares that one
