@@ -49,7 +49,7 @@ type Loop struct {
 	// the host's; "" where nobody knows. Nil: nobody does.
 	Limit func(ctx context.Context) string
 
-	Note  string           // for the first step of the journal that has none of its own
+	Note  string           // for the next step of the journal that has none of its own
 	Words func() string    // what such a run said of it, for its transcript; nil: nobody knows
 	Lost  interaction.Sign // what a run that was killed has used of the iteration in progress
 
@@ -63,6 +63,7 @@ type Loop struct {
 type End struct {
 	Report *loop.Report // on the record by then
 	Calls  int          // uses of tools that no step of the journal has yet
+	Note   string       // that none has yet
 	Block  uow.Reason   // of an EXIT_BLOCKED where the journal's rules name one, "" for the plain one
 	// Again writes the evidence of the end anew, and without the words of models, where the
 	// remote refuses it with the journal's step; nil where a run before this one has pushed it.

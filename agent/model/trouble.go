@@ -26,8 +26,10 @@ type Kind int
 
 // The kinds of trouble.
 const (
-	// Fatal is no use to try again: a bad key, a model that is not there.
+	// Fatal is no use to try again: a bad key.
 	Fatal Kind = iota
+	// Absent is a model that is not there: no use to try it again, but another may be.
+	Absent
 	// Rejected is a request that the provider does not take as it is. Where it has no
 	// code for a conversation that is too long, this is all that it says of one.
 	Rejected
@@ -75,6 +77,7 @@ func HTTP(status int, kind, message string, header http.Header) *Trouble {
 // status: one may come after a status of 200.
 var byName = map[string]Kind{
 	"context_length_exceeded": TooLong, "request_too_large": TooLong,
+	"not_found_error": Absent, "model_not_found": Absent,
 	"insufficient_quota": Spent, "billing_error": Spent,
 	"overloaded_error": Busy, "rate_limit_error": Busy, "rate_limit_exceeded": Busy, "server_is_overloaded": Busy,
 	"api_error": Busy, "server_error": Busy, "timeout_error": Busy,
@@ -92,6 +95,8 @@ func kindOf(status int, name string, header http.Header) Kind {
 		return TooLong
 	case status == http.StatusPaymentRequired:
 		return Spent
+	case status == http.StatusNotFound:
+		return Absent
 	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusConflict:
 		return Busy
 	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:

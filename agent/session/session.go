@@ -168,6 +168,7 @@ var endings = map[model.Kind]struct {
 	why  string
 }{
 	model.Fatal:    {stop.Denied, "The model cannot be asked: %s"},
+	model.Absent:   {stop.Denied, "The model cannot be asked: %s"},
 	model.Rejected: {stop.Unfinished, "The model's provider does not take the conversation: %s."},
 	model.Broken:   {stop.Outage, "The model's answers are broken: %s"},
 	model.Busy:     {stop.Outage, "The model does not answer: %s"},

@@ -51,15 +51,15 @@ func checkProvider(c *config.Config) error {
 	return nil
 }
 
-// openModel makes the model that the settings name, which tells of each wait; nil where a
-// program works.
-func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(model.Wait)) (model.Model, error) {
+// openModel makes the model that the settings name, which tells of each wait, and of each turn that
+// another one takes over; nil where a program works.
+func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(model.Wait), instead func(string)) (model.Model, error) {
 	w, _ := config.FindWorker(d.config.Model.Name)
 	switch w.Kind {
 	case config.Command, config.Program:
 		return nil, nil
 	case config.API:
-		return openProvider(d, w.Provider, waits)
+		return openProvider(d, w.Provider, waits, instead)
 	}
 	return openScript(ctx, d.config.Model.Script, main)
 }
@@ -67,7 +67,7 @@ func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(mod
 // openProvider makes a model that thinks. It is reached by the gateway alone, whose
 // address and whose key, which is none, the forwarder put into the environment: no
 // other key is ever here (SBX-7).
-func openProvider(d *deps, provider config.Provider, waits func(model.Wait)) (model.Model, error) {
+func openProvider(d *deps, provider config.Provider, waits func(model.Wait), instead func(string)) (model.Model, error) {
 	set := d.config.Model
 	variable := gateway.OpenAI
 	if provider == config.Anthropic {
@@ -77,19 +77,23 @@ func openProvider(d *deps, provider config.Provider, waits func(model.Wait)) (mo
 	if err != nil {
 		return nil, err
 	}
-	var m model.Model
-	o := openai.Options{BaseURL: base, Key: d.getenv("OPENAI_API_KEY"), ID: set.ID, Output: set.MaxOutput, Silence: set.Silence.Duration}
-	switch {
-	case provider == config.Anthropic:
-		m = anthropic.New(anthropic.Options{BaseURL: base, Key: d.getenv("ANTHROPIC_API_KEY"),
-			ID: set.ID, Output: set.MaxOutput, Silence: set.Silence.Duration})
-	case set.API == "chat":
-		m = openai.NewChat(o)
-	default:
-		m = openai.NewResponses(o)
+	all := &model.Standby{Pause: d.config.Agent.RetryPause.Duration, Note: instead}
+	for _, id := range append([]string{set.ID}, set.Also...) {
+		var m model.Model
+		o := openai.Options{BaseURL: base, Key: d.getenv("OPENAI_API_KEY"), ID: id, Output: set.MaxOutput, Silence: set.Silence.Duration}
+		switch {
+		case provider == config.Anthropic:
+			m = anthropic.New(anthropic.Options{BaseURL: base, Key: d.getenv("ANTHROPIC_API_KEY"),
+				ID: id, Output: set.MaxOutput, Silence: set.Silence.Duration})
+		case set.API == "chat":
+			m = openai.NewChat(o)
+		default:
+			m = openai.NewResponses(o)
+		}
+		all.Models = append(all.Models, model.Named{Name: id,
+			Model: &model.Patience{Model: m, Tries: set.Tries, Busy: set.Patience.Duration, Note: waits}})
 	}
-	patient := &model.Patience{Model: m, Tries: set.Tries, Busy: set.Patience.Duration, Note: waits}
-	return &model.Window{Model: patient, Tokens: set.Context, Output: set.MaxOutput}, nil
+	return &model.Window{Model: all, Tokens: set.Context, Output: set.MaxOutput}, nil
 }
 
 // openScript reads the script of main, or else the built-in one.

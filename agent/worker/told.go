@@ -35,7 +35,7 @@ func (r *unitRun) told(ctx context.Context, report *loop.Report) (review.Ending,
 	e.Criteria = review.Criteria(criteria(r.unit.directive), e.Verdict)
 	e.Said = r.lastWords(ctx, report)
 	e.Changes = r.changes(ctx, commit, e.Verdict)
-	e.Cost = r.cost(ctx, report)
+	e.Cost, e.Instead = r.cost(ctx, report), r.stoodIn()
 	return e, nil
 }
 

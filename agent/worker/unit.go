@@ -246,7 +246,7 @@ func (u *unit) exitStep(end cycle.End) (uow.Input, bool, error) {
 	case r.StopReason == loop.VerdictUnavailable:
 		reason = uow.VerdictTimeout
 	}
-	return uow.Input{Event: event, Reason: reason, Interactions: int64(end.Calls)}, u.last().Event != event, nil
+	return uow.Input{Event: event, Reason: reason, Interactions: int64(end.Calls), Note: end.Note}, u.last().Event != event, nil
 }
 
 // exit makes that step, once.

@@ -26,7 +26,8 @@ type unitRun struct {
 	work *store.Work
 	log  zerolog.Logger
 
-	watching *watch // looks after the unit while somebody works on it; nil before
+	note     *string // of the loop, for the journal's next step; nil before
+	watching *watch  // looks after the unit while somebody works on it; nil before
 
 	// For the report: why the agent did not merge, and what became of the lessons.
 	unmerged, lessons string
@@ -121,6 +122,7 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Limit: r.limit, Signals: r.signals, Refusals: d.config.Agent.Refusals,
 		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Words: r.unit.lost, Note: note,
 	}
+	r.note = &l.Note
 	ended, err := l.Run(ctx)
 	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {
 		err = why // whatever else its end has brought about
@@ -161,7 +163,7 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 	if err != nil {
 		return nil, err
 	}
-	m, err := openModel(ctx, d, main, r.waits(ctx))
+	m, err := openModel(ctx, d, main, r.waits(ctx), r.instead)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,37 @@ func (r *unitRun) waits(ctx context.Context) func(model.Wait) {
 			r.log.Warn().Err(err).Msg("the outage is not reported")
 		}
 	}
+}
+
+// instead tells of a turn that another model took over: the journal's next step says so, and the
+// report.
+func (r *unitRun) instead(text string) {
+	r.log.Warn().Msg(text)
+	if text = r.deps.clean(text); !strings.Contains(*r.note, text) && len(*r.note) < maxInstead {
+		*r.note = strings.TrimSpace(*r.note + "\n" + text)
+	}
+}
+
+// maxInstead bounds what one step of the journal says of that, in bytes.
+const maxInstead = 4 << 10
+
+// stoodIn is each change of the model that worked, as the journal has it, or is about to.
+func (r *unitRun) stoodIn() (list []string) {
+	notes := []string{}
+	for _, rec := range r.unit.journal.Records {
+		notes = append(notes, rec.Note)
+	}
+	if r.note != nil {
+		notes = append(notes, *r.note)
+	}
+	for _, note := range notes {
+		for line := range strings.SplitSeq(note, "\n") {
+			if strings.HasPrefix(line, model.Instead) && !slices.Contains(list, line) {
+				list = append(list, line)
+			}
+		}
+	}
+	return list
 }
 
 // logWaits writes each wait into the log, and its end.

@@ -115,7 +115,7 @@ type Config struct {
 	Model struct {
 		Name             string   `toml:"name" shown:"inside" init:"yes"`
 		ID               string   `toml:"id" shown:"inside" init:"yes"`
-		Also             []string `toml:"also" shown:"audit"`
+		Also             []string `toml:"also" shown:"inside"`
 		API              string   `toml:"api" shown:"inside"`
 		Context          int64    `toml:"context" shown:"inside"`
 		MaxOutput        int64    `toml:"max_output" shown:"inside"`

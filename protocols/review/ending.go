@@ -19,11 +19,12 @@ type Ending struct {
 	Said     string        // the worker's last words; "" for none
 	Changes  []Change      // of the work, against where it left the project
 	Cost     Cost
-	Branch   string // that holds the work
-	Record   string // ref of what led there
-	Project  string // branch that has the work by now; "" while it has not
-	Unmerged string // why the agent did not merge it, though it may; "" for nothing
-	Lessons  string // what became of the lessons; "" for nothing
+	Instead  []string // each change of the model that worked
+	Branch   string   // that holds the work
+	Record   string   // ref of what led there
+	Project  string   // branch that has the work by now; "" while it has not
+	Unmerged string   // why the agent did not merge it, though it may; "" for nothing
+	Lessons  string   // what became of the lessons; "" for nothing
 }
 
 // What of an ending stands in its report: the rest is in the review.
@@ -73,6 +74,9 @@ func (e Ending) Text() string {
 	part(e.work()...)
 	part(e.criteria()...)
 	part("Cost: " + e.Cost.Words() + ".")
+	for _, change := range e.Instead {
+		part(diag.CleanLines(change) + ".")
+	}
 	part(e.Unmerged)
 	part(e.Lessons)
 	part(e.next()...)

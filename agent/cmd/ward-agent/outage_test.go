@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -75,6 +76,40 @@ func TestKilled(t *testing.T) {
 				t.Errorf("%s\n%s", text, log)
 			}
 		})
+	}
+}
+
+// TestStandIn: where the first model is away, the next of [model] also goes on, with what the first
+// had said; the journal and the report say so.
+func TestStandIn(t *testing.T) {
+	tier.Full(t, "agents that run for many seconds")
+	for name, fault := range map[string]modeltest.Fault{
+		"overloaded": {Status: 529, Type: "overloaded_error", Message: "Overloaded", RetryAfter: "3600"},
+		"not there":  {Status: 404, Type: "not_found_error", Message: "model: claude-test"},
+	} {
+		for _, settings := range []string{"anthropic", "responses"} {
+			t.Run(name+" "+settings, func(t *testing.T) {
+				t.Parallel()
+				set := map[string]string{"model.also": `["other-test"]`, "model.patience": `"2s"`, "model.tries": "2"}
+				maps.Copy(set, thinking[settings])
+				h := newHost(t, func(r *modeltest.Request) modeltest.Turn {
+					if r.Model != "other-test" && r.N > 1 {
+						return modeltest.Turn{Fault: fault}
+					}
+					return plans(r)
+				}, set)
+				log := h.launch()
+				status, text := h.report()
+				note := h.bare("log", "--format=%B", uow.RefPrefix+"D-1.1") + h.Run(h.Work, "git-ward", "uow", "show", "D-1.1")
+				want := "Another model goes on: other-test, for " + strings.Trim(set["model.id"], `"`) + " is away: "
+				if status != "EXIT_CONVERGED" || !strings.Contains(text, want) || !strings.Contains(note, want) {
+					t.Errorf("%s\n%s\n%s\n%s", status, text, note, log)
+				}
+				if strings.Contains(h.journal(), "ZOMBIED") {
+					t.Errorf("the unit waited:\n%s", h.journal())
+				}
+			})
+		}
 	}
 }
 
