@@ -332,6 +332,9 @@ func (l *Line) turn() {
 	l.WaitsWords = l.Standing.WaitsWords()
 }
 
+// Queued reports whether it was begun, and nobody is at work on it.
+func (l Line) Queued() bool { return l.Waits.Cause == uow.NobodyAtIt }
+
 // Cost is what was spent, as every list and page shows it.
 func (c Spent) Cost() review.Cost {
 	cost := review.Cost{Iterations: c.Iterations, Allowed: c.Allowed, Tokens: c.Tokens, CountedBy: c.CountedBy, Money: c.Money, Prices: c.Prices, Limits: c.Limits}

@@ -1,9 +1,6 @@
 package uow
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Cause is why somebody has the next move: a row of the table of sentences.
 type Cause string
@@ -110,16 +107,6 @@ var sentences = map[Cause]sentence{
 
 	JournalBroken: {ForYou, "the journal of its unit cannot be read", "git ward fsck"},
 	HooksGone:     {ForYou, "the repository has lost its hooks, and accepts any push", "git ward init --update"},
-}
-
-// Causes are those of the table, in order.
-func Causes() []Cause {
-	list := make([]Cause, 0, len(sentences))
-	for c := range sentences {
-		list = append(list, c)
-	}
-	slices.Sort(list)
-	return list
 }
 
 // Waiting is the sentence of a cause about a directive ("D-1"), its unit ("D-1.1", "" for

@@ -2,8 +2,10 @@ package uow
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +16,7 @@ import (
 // to what it must not have: a hash, a state's name, an escape, or two commands.
 func TestSentences(t *testing.T) {
 	var b strings.Builder
-	for _, c := range Causes() {
+	for _, c := range slices.Sorted(maps.Keys(sentences)) {
 		w := c.Waiting("D-1", "D-1.1", "not met: all tests pass (exit 1)")
 		fmt.Fprintf(&b, "%s\n    %s\n", c, w)
 		for what, bad := range badWords {

@@ -46,7 +46,7 @@ type unitLine struct{ Name, Href, Words, Facts string }
 
 // newDirective is a directive as it stands at a time.
 func newDirective(d *view.Directive, l links, now time.Time) directive {
-	p := directive{Name: d.Directive, Title: d.Title, Chip: chipOf(d.State), Waits: d.WaitsWords, Text: newLong("text", d.Text), Spent: costFacts(d.Spent.Cost())}
+	p := directive{Name: d.Directive, Title: d.Title, Chip: chipOfLine(d.Line), Waits: d.WaitsWords, Text: newLong("text", d.Text), Spent: costFacts(d.Spent.Cost())}
 	if len(d.Waiting) > 0 {
 		w := d.Waiting[0]
 		p.Waits, p.Quote = sentence(w.What), quoteOf(w.Words)

@@ -214,7 +214,7 @@ func groups(shown, all []view.Line, l links, a ask) (list []group) {
 }
 
 func newLine(d view.Line, l links) line {
-	p := line{Name: d.Directive, Href: l.Directive(d.Directive), Title: d.Title, Chip: chipOf(d.State), Facts: factsOf(d)}
+	p := line{Name: d.Directive, Href: l.Directive(d.Directive), Title: d.Title, Chip: chipOfLine(d), Facts: factsOf(d)}
 	if d.Live != nil && l.Live && d.State == review.Working {
 		for _, e := range newEvents([]live.Event{*d.Live}) {
 			p.Live = shorten(e.What+" "+e.Text, 140)
@@ -225,6 +225,15 @@ func newLine(d view.Line, l links) line {
 
 // chipOf is where a directive stands.
 func chipOf(s review.State) chip { return chip{stateClass[s], s.Words()} }
+
+// chipOfLine is where a directive of a list stands: one that was begun may be queued.
+func chipOfLine(d view.Line) chip {
+	c := chipOf(d.State)
+	if d.Queued() {
+		c.Words = d.Words
+	}
+	return c
+}
 
 // factsOf is what a line says after where a directive stands: for whom it waits, and
 // what it took.

@@ -3,8 +3,10 @@ package site
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"git-ward/hooks/view"
+	"git-ward/protocols/review"
 	"git-ward/protocols/uow"
 )
 
@@ -18,5 +20,21 @@ func TestOutageWaitsForNobody(t *testing.T) {
 		if text := string(data); err != nil || !strings.Contains(text, want) || !strings.Contains(text, "What it needs is out.") {
 			t.Errorf("it has no %s: %v\n%s", want, err, text)
 		}
+	}
+}
+
+// TestQueuedIsSaid: a directive that was begun and that nobody works on is queued, in the list and
+// on its own page.
+func TestQueuedIsSaid(t *testing.T) {
+	d := view.Line{Standing: review.Standing{Directive: "D-1", State: review.Working, Waits: uow.NobodyAtIt.Waiting("D-1", "D-1.1", "")}, Words: "queued"}
+	if c := newLine(d, links{}).Chip; c.Words != "queued" || c.Class != stateClass[review.Working] {
+		t.Errorf("%+v", c)
+	}
+	if c := newDirective(&view.Directive{Line: d}, links{}, time.Time{}).Chip; c.Words != "queued" {
+		t.Errorf("%+v", c)
+	}
+	d.Waits = uow.IsAtWork.Waiting("D-1", "D-1.1", "")
+	if c := newLine(d, links{}).Chip; c.Words != "in progress" {
+		t.Errorf("%+v", c)
 	}
 }
