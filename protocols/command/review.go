@@ -307,21 +307,18 @@ func (c *comparer) cost(p review.Position) (cost review.Cost, err error) {
 	if id, err := uow.ParseID(p.Unit.ID); err == nil {
 		rev = record.Ref(id)
 	}
-	if used, ok := c.used(rev, p.Name); ok {
+	used, ok := c.used(rev, p.Name)
+	if ok {
 		calls, seconds := int64(used.ToolCalls), int64(used.Seconds)
 		cost.ToolCalls, cost.Seconds = &calls, &seconds
-		if err := c.metered(&cost, p.Name); err != nil {
-			return cost, err
-		}
-		if used.Model != nil {
-			cost.Count(used.Model.Input + used.Model.Output)
-		}
-	} else if err := c.metered(&cost, p.Name); err != nil {
-		return cost, err
 	}
 	if p.Directive != nil {
 		cost.Bound(p.Directive.Options)
 	}
+	if err := c.metered(&cost, p.Name); err != nil || used.Model == nil {
+		return cost, err
+	}
+	cost.Count(used.Model.Input + used.Model.Output)
 	return cost, nil
 }
 
