@@ -26,7 +26,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	gittest.Clean()
+	os.Exit(code)
 }
 
 // goPackage is what these tests read of `go list -json`.

@@ -1,4 +1,4 @@
-package main
+package house
 
 import (
 	"fmt"
@@ -11,12 +11,6 @@ import (
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	gittest.Clean()
-	os.Exit(code)
-}
 
 // TestStartsAllocateLittle: what packages make when a program starts, before it knows what it is
 // asked, is bounded, as the runtime counts it (GODEBUG=inittrace=1 in package runtime): all of it,
