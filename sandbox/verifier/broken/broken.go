@@ -67,7 +67,7 @@ type language struct {
 
 var languages = map[string]language{
 	".go": {tests: goTests, with: goWith, only: goOnly, hollow: goHollow},
-	".py": {pythonTests, nil, pythonOnly, pythonHollow, pythonEnds, pythonAlone},
+	".py": {pythonTests, pythonWith, pythonOnly, pythonHollow, pythonEnds, pythonAlone},
 	".rs": {tests: rustTests},
 	".sh": shell, ".bash": shell, ".bats": {tests: batsTests},
 	".c":  {ends: cEnds, alone: cAlone},

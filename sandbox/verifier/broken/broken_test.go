@@ -227,3 +227,22 @@ func TestTold(t *testing.T) {
 		t.Errorf("%q\n%s", names, changed)
 	}
 }
+
+// TestManyRows: of a test that runs for many rows all say what they came to, and so few fail that
+// a runner can show them.
+func TestManyRows(t *testing.T) {
+	tier.First(t, "it runs a test of another language")
+	if err := exec.Command("python3", "--version").Run(); err != nil {
+		t.Skipf("SKIPPED: python3 does not work here: %v", err)
+	}
+	s := suite{files: map[string]string{"test_x.py": "\"\"\"Rows.\"\"\"\nfrom __future__ import (\n    annotations,\n)\n\n\ndef test_two(n):\n    assert n < 500\n"},
+		line: "python3 -c 'import test_x, sys\nbad = 0\nfor n in range(1000):\n  try: test_x.test_two(n)\n  except AssertionError: bad += 1\nsys.exit(bad in range(8, 20))'"}
+	ends, ok := AtEnd("test_x.py", s.files["test_x.py"], all(End))
+	if !ok {
+		t.Fatal("no test was found")
+	}
+	o := s.run(t, false, map[string]string{"test_x.py": ends})
+	if n, m := strings.Count(o.file, ":7:end"), strings.Count(o.file, ":7:fail"); n != 500 || m != 500 {
+		t.Errorf("%d come to their end, and %d fail", n, m)
+	}
+}

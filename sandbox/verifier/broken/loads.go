@@ -137,7 +137,7 @@ func init() {
 
 // pythonFirst is what has to stand first in a module: comments, what it says of itself, and what
 // it takes of later versions.
-var pythonFirst = pattern.New(`\A(?:[ \t]*(?:#[^\n]*)?\n)*(?:[rRuU]?(?:"""(?s:.*?)"""|'''(?s:.*?)'''|"[^"\n]*"|'[^'\n]*')[ \t]*\n)?(?:[ \t]*(?:#[^\n]*)?\n|from __future__ import [^\n(]*\n)*`)
+var pythonFirst = pattern.New(`\A(?:[ \t]*(?:#[^\n]*)?\n)*(?:[rRuU]?(?:"""(?s:.*?)"""|'''(?s:.*?)'''|"[^"\n]*"|'[^'\n]*')[ \t]*\n)?(?:[ \t]*(?:#[^\n]*)?\n|from __future__ import (?:\([^)]*\))?[^\n(]*\n)*`)
 
 // pythonLoads says so by who called the module: only what starts one may stand above it.
 func pythonLoads(_, text string, l Loading) string {

@@ -57,25 +57,15 @@ func goRounds(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m
 `, strings.Join(names, ", "), parameter, goTells(m, fmt.Sprintf("%q + wardNames[wardI]", m.row())))})
 }
 
-// pythonRound makes what a loop goes through say so when a second round is asked for.
-const pythonRound = `def ward(word, said, tells):
-    def rounds(of):
-        for n, one in enumerate(of):
-            yield one
-            if n == 0:
-                exec(tells, dict(word=word, said=said))
-
-    return rounds
-`
-
-// pythonRounds put something around what the loops of a test go through, in comprehensions, too.
+// pythonRounds put something around what the loops of a test go through, in comprehensions, too, that
+// says so when a second round is asked for.
 func pythonRounds(name, text string, from, to int, m mark) (edits []edit) {
 	for at := from; at < to; {
 		next := skipText(text, at, '#')
 		if next == at && wordAt(text, at, "for") && !strings.HasSuffix(strings.TrimRight(text[from:at], " \t"), "async") {
 			if of, ends := pythonLoop(text, at+len("for"), to); ends > 0 {
 				said := m.word + m.row() + round(name, text, at)
-				edits = append(edits, edit{of, of, fmt.Sprintf("eval('exec(code) or ward(word, said, tells)', dict(word=%q, said=%q, code=%s, tells=%s))((", m.word, said, strconv.QuoteToASCII(pythonRound), strconv.QuoteToASCII(pythonTells))},
+				edits = append(edits, edit{of, of, fmt.Sprintf("wardRounds(%q)((", said)},
 					edit{ends, ends, "))"})
 			}
 		}

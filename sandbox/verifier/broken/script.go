@@ -23,8 +23,10 @@ except OSError:
 
 // pythonWard makes what a test is decorated with to say what it came to and fail, or to say it
 // in the file alone, or to do nothing, by how. A test that waits is one still. What is skipped
-// is no failure: pytest's own ways of it are no Exception.
-const pythonWard = `def ward(word, id, how, tells):
+// is no failure: pytest's own ways of it are no Exception. A
+// runner takes long for what it shows of a failure, so that of a test with many rows the first
+// ones fail and then fewer and fewer: all say what they came to.
+const pythonWard = `def ward(id, how):
     import functools, inspect, unittest
 
     def says(what):
@@ -32,13 +34,23 @@ const pythonWard = `def ward(word, id, how, tells):
         exec(tells, dict(word=word, said=said))
         return AssertionError(said)
 
+    failed = []
+
+    def few():
+        failed.append(1)
+        n = len(failed)
+        return n <= 8 or n & (n - 1) == 0
+
     def fails(e):
+        __tracebackhide__ = True
         said = says("fail")
         if how == "tell":
             raise e
-        raise said from e
+        if few():
+            raise said from e
 
     def ends(gives):
+        __tracebackhide__ = True
         said = says("end")
         if how == "tell":
             import os
@@ -46,35 +58,57 @@ const pythonWard = `def ward(word, id, how, tells):
             if row.endswith("]"):
                 exec(tells, dict(word=word, said="%s:row:%d:%s" % (word, id, row)))
             return gives
-        raise said
+        if few():
+            raise said
+        return gives
 
     def around(f):
         @functools.wraps(f)
         def test(*a, **k):
+            __tracebackhide__ = True
             if how:
                 try:
                     gives = f(*a, **k)
                 except unittest.SkipTest:
                     raise
                 except Exception as e:
-                    fails(e)
+                    return fails(e)
                 return ends(gives)
 
         @functools.wraps(f)
         async def waits(*a, **k):
+            __tracebackhide__ = True
             if how:
                 try:
                     gives = await f(*a, **k)
                 except unittest.SkipTest:
                     raise
                 except Exception as e:
-                    fails(e)
+                    return fails(e)
                 return ends(gives)
 
         return waits if inspect.iscoroutinefunction(f) else test
 
     return around
+
+
+def rounds(said):
+    def loop(of):
+        for n, one in enumerate(of):
+            yield one
+            if n == 0:
+                exec(tells, dict(word=word, said=said))
+
+    return loop
 `
+
+// pythonWith has what tests call stand once in a module, before all that it does: what each test
+// brings with it pytest shows for each failure.
+func pythonWith(_, text, word string) string {
+	first := pythonFirst.Regexp().FindString(text)
+	return first + fmt.Sprintf("wardControl = dict(word=%q, tells=%s); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
+		word, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonWard)) + text[len(first):]
+}
 
 // pythonTests are decorated by one call of one name, which is all that Python had before 3.9.
 func pythonTests(text string) (tests []test) {
@@ -86,7 +120,7 @@ func pythonTests(text string) (tests []test) {
 		to := pythonEnd(text, at, len(indent))
 		tests = append(tests, test{name, at, to, func(how How, m mark) (edits []edit) {
 			does := map[How]string{End: "end", Tell: "tell"}[how]
-			decorator := fmt.Sprintf("@eval('exec(code) or ward(word, id, how, tells)', dict(word=%q, id=%d, how=%q, code=%s, tells=%s))\n", m.word, m.id, does, strconv.QuoteToASCII(pythonWard), strconv.QuoteToASCII(pythonTells))
+			decorator := fmt.Sprintf("@wardControl(%d, %q)\n", m.id, does)
 			if how == Tell {
 				edits = pythonRounds(name, text, at, to, m)
 			}
