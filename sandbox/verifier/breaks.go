@@ -61,7 +61,7 @@ func (c *controlling) fileByFile(ctx context.Context, attempts []*tried) error {
 	return nil
 }
 
-// breaksOnly runs the PM's line and puts back all files but one.
+// breaksOnly runs the PM's line and puts back all files but one. The copies stay in the run's own /tmp.
 func (c *controlling) breaksOnly(files []string, only int) string {
 	var keep, back strings.Builder
 	at := `"${TMPDIR:-/tmp}/` + broken.File(c.word) + `.was"`
@@ -71,5 +71,5 @@ func (c *controlling) breaksOnly(files []string, only int) string {
 			fmt.Fprintf(&back, "cp -p -- %s/%d './%s' || exit 1\n", at, i, name)
 		}
 	}
-	return "mkdir " + at + " || exit 1\n" + keep.String() + "(\n" + c.claim.Breaks + "\n) >/dev/null 2>&1 || exit 1\n" + back.String() + "rm -r " + at + "\n"
+	return "mkdir " + at + " || exit 1\n" + keep.String() + "(\n" + c.claim.Breaks + "\n) >/dev/null 2>&1 || exit 1\n" + back.String()
 }
