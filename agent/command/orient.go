@@ -27,7 +27,7 @@ func (w *words) Set(s string) error {
 // Orient is `git ward orient`: the orientation cascade (ORI-1). Exit 1 means that
 // work may not begin. Redact takes secrets out of what research records.
 func Orient(redact func(string) string) cli.Command {
-	return cli.Command{Name: "orient", Doc: "say who the agent is, what the repository holds, what the place allows",
+	return cli.Command{Name: "orient", Hidden: true, Doc: "say who the agent is, what the repository holds, what the place allows",
 		Run: func(ctx context.Context, env *cli.Env) error { return orientation(ctx, env, redact) }}
 }
 

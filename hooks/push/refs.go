@@ -15,9 +15,10 @@ import (
 )
 
 // HostOnly are the refs that only the host's own code moves: in step with the audit, or, of
-// those below refs/ward/boot, refs/ward/lease and refs/ward/folded, by compare-and-swap (MANY-2).
+// those below refs/ward/boot, refs/ward/lease, refs/ward/folded and refs/ward/forge, by
+// compare-and-swap (MANY-2, FORGE-1).
 var HostOnly = []string{
-	"refs/ward/audit", boot.LastGood, "refs/ward/boot", "refs/ward/lease", "refs/ward/folded",
+	"refs/ward/audit", boot.LastGood, "refs/ward/boot", "refs/ward/lease", "refs/ward/folded", "refs/ward/forge",
 	"refs/notes/audit", "refs/notes/lessons", loop.VerdictsRef, attest.Ref,
 }
 

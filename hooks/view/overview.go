@@ -90,6 +90,9 @@ func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (
 	if err := s.workers(ctx, o); err != nil {
 		return err
 	}
+	if err := forgeWaits(r, o); err != nil {
+		return err
+	}
 	run := s.running()
 	for _, p := range s.refs.positions {
 		line := s.line(p, run)

@@ -53,6 +53,8 @@ var rules = map[string]rule{
 	"bootstrap.validate":       commandLine,
 	"bootstrap.run":            commandLine,
 	"notify.command":           commandLine,
+	"forge.kind":               oneOf("gitea", "github", "gitlab"),
+	"forge.branches":           oneOf("fork", "project"),
 }
 
 // check holds what a file sets to its bounds, in the order of the file.

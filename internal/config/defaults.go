@@ -221,6 +221,7 @@ func Default() *Config {
 	c.Launch.HandAgents = 20
 	c.Launch.Lease = Duration{600000 * time.Millisecond}
 	c.Launch.Linger = Duration{120000 * time.Millisecond}
+	c.Launch.Silence = Duration{120000 * time.Millisecond}
 	c.Launch.Memory = 4294967296
 	c.Launch.Processes = 2048
 	c.Sandbox.Runtime = "runc"
@@ -278,6 +279,10 @@ func Default() *Config {
 	c.Notify.Command = []string{}
 	c.Notify.Timeout = Duration{30000 * time.Millisecond}
 	c.Notify.PerHour = 12
+	c.Forge.Kind = "gitea"
+	c.Forge.Label = "ward"
+	c.Forge.Branches = "fork"
+	c.Forge.Poll = Duration{60000 * time.Millisecond}
 	c.Agent.Loop = true
 	c.Agent.VerdictPatience = Duration{21600000 * time.Millisecond}
 	c.Agent.Poll = Duration{600000 * time.Millisecond}

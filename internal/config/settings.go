@@ -137,6 +137,14 @@ type Config struct {
 		Timeout Duration `toml:"timeout"`
 		PerHour int      `toml:"per_hour"`
 	} `toml:"notify"`
+	Forge struct {
+		URL       string   `toml:"url"`
+		Kind      string   `toml:"kind" shown:"audit"`
+		TokenFile string   `toml:"token_file"`
+		Label     string   `toml:"label"`
+		Branches  string   `toml:"branches" shown:"audit"`
+		Poll      Duration `toml:"poll"`
+	} `toml:"forge"`
 	Agent struct {
 		Loop            bool     `toml:"loop" shown:"inside"`
 		VerdictPatience Duration `toml:"verdict_patience" shown:"inside"`
@@ -180,6 +188,10 @@ type Config struct {
 		MaxOutput       int64               `toml:"max_output" shown:"inside"`
 	} `toml:"vm"`
 }
+
+// OnForge reports whether a forge owns the project's branches (FORGE-1). The host alone is
+// shown which; elsewhere it is false.
+func (c *Config) OnForge() bool { return c.Forge.URL != "" }
 
 // Loop is what a bounded loop has where its directive says nothing (seed 003,
 // section 6.1). Its fields are those of protocols/loop.Base, so that one struct

@@ -22,18 +22,21 @@ import (
 // raw are the places that may take an Untrusted as it was written, with the reason.
 // None of them prints.
 var raw = map[string]string{
-	"git-ward/internal/diag":     "the type's own methods",
-	"git-ward/protocols/loop":    "the goal goes to the model and into hashes",
-	"git-ward/protocols/comms":   "a PM's draft is written as it was read, and an editor shows it",
-	"git-ward/protocols/review":  "holds paths and texts against patterns",
-	"git-ward/protocols/lesson":  "parses and writes the file of lessons",
-	"git-ward/protocols/command": "SARIF and JUnit have paths as git has them; what writes them escapes them",
-	"git-ward/hooks/view":        "holds names of the audit against a filter",
-	"git-ward/hooks/view/site":   "splits a difference and a report, and cleans each part",
-	"git-ward/sandbox/notify":    "bounds a message's words before they are cleaned",
-	"git-ward/hooks/checks":      "compares a lesson's line with its replay, byte for byte",
-	"git-ward/agent/correct":     "writes the file of lessons",
-	"git-ward/agent/mcp":         "answers in JSON to a program, which the model reads",
+	"git-ward/internal/diag":        "the type's own methods",
+	"git-ward/protocols/loop":       "the goal goes to the model and into hashes",
+	"git-ward/protocols/comms":      "a PM's draft is written as it was read, and an editor shows it",
+	"git-ward/protocols/review":     "holds paths and texts against patterns",
+	"git-ward/protocols/lesson":     "parses and writes the file of lessons",
+	"git-ward/protocols/command":    "SARIF and JUnit have paths as git has them; what writes them escapes them",
+	"git-ward/hooks/view":           "holds names of the audit against a filter",
+	"git-ward/hooks/view/site":      "splits a difference and a report, and cleans each part",
+	"git-ward/sandbox/notify":       "bounds a message's words before they are cleaned",
+	"git-ward/sandbox/forge/client": "takes a forge's mark of a draft off a title",
+	"git-ward/hooks/checks":         "compares a lesson's line with its replay, byte for byte",
+	"git-ward/agent/correct":        "writes the file of lessons",
+	"git-ward/agent/mcp":            "answers in JSON to a program, which the model reads",
+	"git-ward/protocols/forge":      "cuts issues, comments and paths to size before it cleans them, and holds an issue to the grammar of COMMS.md",
+	"git-ward/sandbox/forge":        "compares what was posted with what is there",
 }
 
 // TestNobodyTakesTextRaw: in the whole module an Untrusted becomes a plain string by

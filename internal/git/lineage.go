@@ -10,7 +10,8 @@ import (
 type Lineage struct {
 	known   map[string]bool // the commits that there are
 	outside map[string]bool // what they lead to and the branch does not
-	said    [][2]string     // commits of the branch whose message holds the text, newest first
+	reader  *Reader
+	said    [][2]string // commits of the branch whose message holds the text, newest first
 }
 
 // manyBases is how many commits' common ancestor is looked for: with more of them, what
@@ -20,7 +21,7 @@ const manyBases = 100
 // Lineage is what the branch of a tip ("" for none) has of some commits, by merges, and by
 // commits whose message holds a text.
 func (r *Reader) Lineage(tip string, commits []string, text string) (*Lineage, error) {
-	l := &Lineage{known: map[string]bool{}, outside: map[string]bool{}}
+	l := &Lineage{reader: r, known: map[string]bool{}, outside: map[string]bool{}}
 	if err := r.batch.Sizes(commits, func(o Object) { l.known[o.ID] = true }); err != nil {
 		return nil, err
 	}
@@ -101,3 +102,6 @@ func (r *Reader) MergeOf(branch, commit string) (string, error) {
 	}
 	return first, nil
 }
+
+// Tip is the Reader's.
+func (l *Lineage) Tip(ref string) (string, error) { return l.reader.Tip(ref) }

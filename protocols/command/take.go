@@ -70,6 +70,9 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer u.close()
+	if u.onForge() {
+		return u.takeOnForge(of.name)
+	}
 	return said(u.lacking(t.take(u, of, wanted)))
 }
 
@@ -84,6 +87,9 @@ func (t *taking) takeAll(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer u.close()
+	if u.onForge() {
+		return u.takeOnForge("all")
+	}
 	desk, err := u.desk()
 	if err != nil {
 		return err
@@ -119,6 +125,17 @@ func (t *taking) takeAll(ctx context.Context, env *cli.Env) error {
 		return cli.ErrFindings
 	}
 	return nil
+}
+
+// onForge reports whether a forge owns the project's branch, so that what is taken is merged
+// there (FORGE-1). The host's settings alone say it.
+func (u *units) onForge() bool { return u.bare() && u.settings.OnForge() }
+
+// takeOnForge has the program that speaks to the forge merge it.
+func (u *units) takeOnForge(which string) error {
+	at := *u.env
+	at.Args = []string{"--take", which, "--bare", u.repo.Dir}
+	return cli.Exec("git-ward-forge", "forge")(u.ctx, &at)
 }
 
 func (t *taking) take(u *units, of subject, wanted string) error {

@@ -163,7 +163,7 @@ func (u *units) fetch() error {
 		return nil
 	}
 	args := slices.Concat([]string{"fetch", "--quiet", "origin"}, u.names.Fetch(), []string{uow.RefPrefix + "*:" + uow.RefPrefix + "*",
-		"refs/notes/certificates*:refs/notes/certificates*"}, u.also)
+		"refs/notes/certificates*:refs/notes/certificates*", state.TakenPrefix + "*:" + state.TakenPrefix + "*"}, u.also)
 	var out string
 	err := u.repo.Overtaken(u.ctx, func() (err error) {
 		out, err = u.git(args...)

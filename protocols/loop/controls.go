@@ -53,6 +53,7 @@ func (v Verdict) Hear(says []string) Verdict {
 type Doubt struct {
 	One, Many string   // what it is, of one of Of, and of more
 	Of        []string // tests or criteria; none where One says all
+	Seen      bool     // it was seen of the work; else it is what nobody could find out
 }
 
 // Words are the doubt in a line: how many there are, and which.
@@ -70,28 +71,28 @@ func (d Doubt) Words() string {
 // Against is all that the verdict names against its own word. Whoever takes work on that word,
 // or shows it, asks here, so that no reader leaves out what another has.
 func (v Verdict) Against() (list []Doubt) {
-	of := func(one, many string, names []string) {
+	of := func(seen bool, one, many string, names []string) {
 		if len(names) > 0 {
-			list = append(list, Doubt{one, many, names})
+			list = append(list, Doubt{one, many, names, seen})
 		}
 	}
-	of("lost test", "lost tests", v.Lost)
-	of("comparison that holds with any value", "comparisons that hold with any value", v.Whatever)
-	of("changed source by which a command checks the work", "changed sources by which commands check the work", v.Checkers)
-	of("file beside the work that the commands rewrote", "files beside the work that the commands rewrote", v.Rewritten)
+	of(true, "lost test", "lost tests", v.Lost)
+	of(true, "comparison that holds with any value", "comparisons that hold with any value", v.Whatever)
+	of(false, "changed source by which a command checks the work", "changed sources by which commands check the work", v.Checkers)
+	of(true, "file beside the work that the commands rewrote", "files beside the work that the commands rewrote", v.Rewritten)
 	if v.RewrittenNot != "" {
 		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.RewrittenNot})
 	}
-	of("file that a command opened without the work, and not with it", "files that commands opened without the work, and not with it", v.NotOpened)
+	of(true, "file that a command opened without the work, and not with it", "files that commands opened without the work, and not with it", v.NotOpened)
 	if v.NotOpenedWhy != "" {
 		list = append(list, Doubt{One: "what the commands no longer open is not known: " + v.NotOpenedWhy})
 	}
 	if v.HeldBefore() {
 		list = append(list, Doubt{One: "every criterion held before the work"})
 	}
-	of("criterion that holds with other values in its tests", "criteria that hold with other values in their tests", v.AnyValue())
-	of("criterion whose tests were not seen to end", "criteria whose tests were not seen to end", v.NotSeen())
-	of("criterion whose failing was not tried", "criteria whose failing was not tried",
+	of(true, "criterion that holds with other values in its tests", "criteria that hold with other values in their tests", v.AnyValue())
+	of(false, "criterion whose tests were not seen to end", "criteria whose tests were not seen to end", v.NotSeen())
+	of(false, "criterion whose failing was not tried", "criteria whose failing was not tried",
 		v.controlled(func(o Outcome) bool { return o.Control == ControlNotTried && !o.Before }))
 	return list
 }

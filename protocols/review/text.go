@@ -85,8 +85,10 @@ func (r *Review) look() Look {
 const firstSize = 300
 
 // First names what a reader must not miss, with numbers.
-func (r *Review) First() string {
-	var list []string
+func (r *Review) First() string { return strings.Join(r.Firsts(), "; ") }
+
+// Firsts are the parts of First.
+func (r *Review) Firsts() (list []string) {
 	some := func(n int, one, many string) {
 		switch {
 		case n == 1:
@@ -121,7 +123,7 @@ func (r *Review) First() string {
 	if r.Omitted > 0 {
 		list = append(list, fmt.Sprintf("%d bytes of the difference are left out", r.Omitted))
 	}
-	return strings.Join(list, "; ")
+	return list
 }
 
 func (r *Review) criteria(p *page) {

@@ -15,11 +15,17 @@ type Ancestry interface {
 	// Saying are commits whose message holds a text, newest first, each with its whole
 	// message: of those that lead to tip and not to commit.
 	Saying(tip, commit, text string) (said [][2]string, err error)
+	// Tip is a Reader's.
+	Tip(ref string) (string, error)
 }
+
+// TakenPrefix, with a claimed commit behind it, is where the host keeps the project's commit by
+// which a forge merged it, where its history does not say so: a squash, or a rebase (FORGE-4).
+const TakenPrefix = "refs/ward/forge/taken/"
 
 // Taken is the commit by which a project has a commit of the work, "" where it does not:
 // the commit itself, where it was merged, or one that was made of it and says so by the
-// trailer Ward-Taken (REC-3). tip is the tip of the project's branch. From what was taken
+// trailer Ward-Taken (REC-3), or that the host saw a forge make of it. tip is the tip of the project's branch. From what was taken
 // no next unit goes on (WORK-2).
 func Taken(h Ancestry, tip, commit string) (by string, err error) {
 	if tip == "" || commit == "" {
@@ -37,7 +43,7 @@ func Taken(h Ancestry, tip, commit string) (by string, err error) {
 			return m[0], nil
 		}
 	}
-	return "", nil
+	return h.Tip(TakenPrefix + commit)
 }
 
 // says reports whether the last paragraph of a message, which is not its subject, has a

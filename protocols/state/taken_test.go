@@ -26,6 +26,25 @@ func (l line) Saying(tip, commit, text string) (said [][2]string, err error) {
 	return said, nil
 }
 
+func (l line) Tip(ref string) (string, error) {
+	for _, m := range l {
+		if ref == TakenPrefix+m[1] {
+			return m[0], nil
+		}
+	}
+	return "", nil
+}
+
+// TestTakenOnAForge: what the host saw a forge make of a commit is how it was taken.
+func TestTakenOnAForge(t *testing.T) {
+	c := strings.Repeat("c", 40)
+	for said, want := range map[string]string{c: "a", strings.Repeat("d", 40): ""} {
+		if by, err := Taken(line{{"a", said}}, "tip", c); by != want || err != nil {
+			t.Errorf("%q: %q, %v", said, by, err)
+		}
+	}
+}
+
 // A commit is taken by a merge, or by a squash that says so in its trailers; words in
 // a body or a subject say nothing.
 func TestTaken(t *testing.T) {

@@ -79,7 +79,7 @@ func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		x.g.payments.unlisted(x.directive, other.name)
 	}
 	if err != nil {
-		return refusef(http.StatusBadRequest, "%v", clip(x.p.key.scrub(err.Error())))
+		return refusef(http.StatusBadRequest, "%v", clip(x.p.key.Scrub(err.Error())))
 	}
 	return nil
 }

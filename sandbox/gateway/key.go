@@ -35,6 +35,9 @@ func (k Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // IsZero reports whether there is no key.
 func (k Key) IsZero() bool { return k.value == "" }
 
+// Reveal is the key itself, for whoever shows it to the provider that gave it.
+func (k Key) Reveal() string { return k.value }
+
 // subscription is how the tokens begin that Anthropic gives to subscribers for programs
 // that work alone (claude setup-token).
 const subscription = "sk-ant-oat"
@@ -54,8 +57,8 @@ func anthropicAuth(h http.Header, k Key) {
 	h.Set("Anthropic-Beta", strings.Join(betas, ","))
 }
 
-// scrub removes the key from a text.
-func (k Key) scrub(s string) string {
+// Scrub removes the key from a text.
+func (k Key) Scrub(s string) string {
 	if k.IsZero() {
 		return s
 	}

@@ -247,7 +247,7 @@ func (x *exchange) send(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // unreachable says what kept the provider from answering, on whose side it was.
 func (x *exchange) unreachable(err error) error {
-	x.g.config.Log.Warn().Str("provider", string(x.p.name)).Str("error", clip(x.p.key.scrub(err.Error()))).Msg("no answer")
+	x.g.config.Log.Warn().Str("provider", string(x.p.name)).Str("error", clip(x.p.key.Scrub(err.Error()))).Msg("no answer")
 	var timeout interface{ Timeout() bool }
 	if x.failed = "unreachable"; errors.As(err, &timeout) && timeout.Timeout() {
 		x.failed = "timeout"
@@ -276,7 +276,7 @@ func (x *exchange) unfit(resp *http.Response) *refusal {
 func (x *exchange) log(err error) {
 	event := x.g.config.Log.Info()
 	if err != nil {
-		event = x.g.config.Log.Warn().Str("error", clip(x.p.key.scrub(err.Error())))
+		event = x.g.config.Log.Warn().Str("error", clip(x.p.key.Scrub(err.Error())))
 	}
 	event = event.Str("provider", string(x.p.name)).Str("path", clip(x.path)).Int("status", x.status).
 		Str("directive", x.directive).Dur("took_ms", time.Since(x.began))

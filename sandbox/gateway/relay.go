@@ -29,7 +29,7 @@ func (x *exchange) relay(ctx context.Context, w http.ResponseWriter, resp *http.
 	for name, values := range resp.Header {
 		if answerHeader.MatchString(name) {
 			for _, v := range values {
-				w.Header().Add(name, x.p.key.scrub(v))
+				w.Header().Add(name, x.p.key.Scrub(v))
 			}
 		}
 	}
