@@ -1,0 +1,267 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/diag"
+)
+
+const (
+	// callTime is how long one call may take.
+	callTime = 30 * time.Second
+	// maxAnswer bounds what is read of an answer, in bytes: Gitea lists all comments at once.
+	maxAnswer = 32 << 20
+	// maxPages bounds a listing. One that is longer is an error, never a part.
+	maxPages = 100
+	// pause is how long a forge is left alone that does not say how long.
+	pause = time.Minute
+	// maxPause is the longest that it is left alone, whatever it says.
+	maxPause = 6 * time.Hour
+)
+
+// conn is a forge's API.
+type conn struct {
+	base  *url.URL // without a slash at its end
+	http  *http.Client
+	now   func() time.Time
+	auth  func(http.Header)
+	scrub func(string) string
+	kept  kept
+	// more names the query parameter that says how many are on a page, and how many.
+	more, size string
+}
+
+func newConn(c Config, base *url.URL, auth func(http.Header)) *conn {
+	out := &conn{base: base, http: &http.Client{}, now: c.Now, auth: auth, scrub: c.Token.Scrub}
+	if c.HTTP != nil {
+		out.http.Transport = c.HTTP.Transport
+	}
+	// The client's own answer to a redirect would take headers along, the token too.
+	out.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if out.now == nil {
+		out.now = time.Now
+	}
+	return out
+}
+
+// call is one question: its method and its path, which is escaped already.
+type call struct {
+	method, path string
+	query        url.Values
+	body         any
+	right        string // that the token needs for it
+	null         bool   // a listing may be null, which is an empty one
+}
+
+// String names a call as a person looks it up in the forge's manual.
+func (c call) String() string { return c.method + " " + c.path }
+
+// answered is an answer that is no refusal.
+type answered struct {
+	body []byte
+	next url.Values // the query of the listing's next page, nil at its end
+}
+
+// ask asks once.
+func (c *conn) ask(ctx context.Context, q call) (answered, error) {
+	bound, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	request, err := c.request(bound, q)
+	if err != nil {
+		return answered{}, err
+	}
+	var before *known
+	if q.method == http.MethodGet {
+		if before = c.kept.get(request.URL.String()); before != nil {
+			request.Header.Set("If-None-Match", before.tag)
+		}
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return answered{}, c.away(ctx, q, err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return answered{}, c.away(ctx, q, fmt.Errorf("the answer breaks off: %w", err))
+	case len(data) > maxAnswer:
+		return answered{}, &ErrAnswer{q.String(), fmt.Errorf("it has more than %d MiB", maxAnswer>>20)}
+	case answer.StatusCode == http.StatusNotModified && before != nil:
+		return before.answered, nil
+	case answer.StatusCode < 200 || answer.StatusCode > 299:
+		return answered{}, c.refusal(q, answer, data)
+	}
+	out := answered{body: data}
+	if len(data) > 0 {
+		if err := isJSON(answer.Header); err != nil {
+			return answered{}, &ErrAnswer{q.String(), err}
+		}
+	}
+	if q.method == http.MethodGet {
+		out.next = next(answer.Header)
+		c.kept.put(request.URL.String(), answer.Header.Get("Etag"), out)
+	}
+	return out, nil
+}
+
+func (c *conn) request(ctx context.Context, q call) (*http.Request, error) {
+	var body io.Reader
+	if q.body != nil {
+		data, err := json.Marshal(q.body, json.Deterministic(true))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", q, err)
+		}
+		body = bytes.NewReader(data)
+	}
+	at := c.base.String() + q.path
+	if len(q.query) > 0 {
+		at += "?" + q.query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, q.method, at, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", q, err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "git-ward")
+	c.auth(request.Header)
+	return request, nil
+}
+
+// away is the error of a forge that was not there. That the caller gave up is the caller's.
+func (c *conn) away(ctx context.Context, q call, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", q, ctx.Err())
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // whose URL the call names already
+	}
+	return &ErrLater{q.String(), c.now().Add(pause), err}
+}
+
+// isJSON holds an answer's type against what was asked for: a page for a browser, by a proxy
+// or a portal on the way, is no answer.
+func isJSON(h http.Header) error {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
+		return fmt.Errorf("it is %q and no JSON; whoever stands between may have answered in the forge's place", diag.Clean(diag.Cut(h.Get("Content-Type"), 80)))
+	}
+	return nil
+}
+
+// next is the query of the next page, by the answer's links. The host and the path that the
+// link has are not looked at, so that no forge sends the token elsewhere.
+func next(h http.Header) url.Values {
+	for _, line := range h.Values("Link") {
+		for _, link := range strings.Split(line, ",") {
+			target, rest, ok := strings.Cut(strings.TrimSpace(link), ">")
+			if !ok || !strings.HasPrefix(target, "<") || !strings.Contains(rest, `rel="next"`) {
+				continue
+			}
+			if u, err := url.Parse(target[1:]); err == nil && u.RawQuery != "" {
+				return u.Query()
+			}
+		}
+	}
+	return nil
+}
+
+// refusal is the error of an answer that is no success.
+func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
+	var text struct {
+		Message any    `json:"message"` // GitLab has objects there, too
+		Error   any    `json:"error"`
+		Errors  any    `json:"errors"`
+		Help    string `json:"documentation_url"`
+	}
+	words := ""
+	if isJSON(answer.Header) == nil && json.Unmarshal(data, &text) == nil {
+		for _, part := range []any{text.Message, text.Error, text.Errors} {
+			if part != nil {
+				words = strings.TrimSpace(words + " " + fmt.Sprint(part))
+			}
+		}
+	}
+	its := c.words(words)
+	h := answer.Header
+	limited := h.Get("Retry-After") != "" || h.Get("X-Ratelimit-Remaining") == "0" || strings.Contains(text.Help, "rate-limit")
+	switch code := answer.StatusCode; {
+	case code == http.StatusTooManyRequests, code >= 500, code == http.StatusForbidden && limited:
+		return &ErrLater{q.String(), c.later(h), fmt.Errorf("%d %s%s", code, http.StatusText(code), said(its))}
+	case code >= 300 && code < 400 && h.Get("Location") == "":
+		return &ErrAnswer{q.String(), fmt.Errorf("%d was not asked for", code)}
+	case code >= 300 && code < 400:
+		return &ErrMoved{q.String(), diag.Untrusted(c.scrub(h.Get("Location")))}
+	case code == http.StatusUnauthorized:
+		return &ErrDenied{q.String(), "to be known at all: the forge does not take it, it may have been revoked or have expired", its}
+	case code == http.StatusForbidden:
+		return &ErrDenied{q.String(), right(q, h), its}
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return fmt.Errorf("%s: %w%s", q, ErrNotFound, said(its))
+	default:
+		return &ErrConflict{q.String(), code, its}
+	}
+}
+
+// words are a forge's own, without the token that it may have repeated.
+func (c *conn) words(text string) diag.Untrusted {
+	return diag.Untrusted(diag.CutWord(c.scrub(text), 1000))
+}
+
+// right is what a call would have needed: GitHub says it in its own words.
+func right(q call, h http.Header) string {
+	for _, name := range []string{"X-Accepted-Github-Permissions", "X-Accepted-Oauth-Scopes"} {
+		if v := h.Get(name); v != "" {
+			return diag.Clean(diag.Cut(v, 200))
+		}
+	}
+	if q.right == "" {
+		return "to read the project"
+	}
+	return q.right
+}
+
+// later is when the forge may be asked again, by what it says: a number of seconds or a date,
+// or when its count begins anew.
+func (c *conn) later(h http.Header) time.Time {
+	now := c.now()
+	at := now.Add(pause)
+	if text := h.Get("Retry-After"); text != "" {
+		if n, err := strconv.ParseInt(text, 10, 32); err == nil && n >= 0 {
+			at = now.Add(time.Duration(n) * time.Second)
+		} else if date, err := http.ParseTime(text); err == nil {
+			at = date
+		}
+	} else if n, err := strconv.ParseInt(h.Get("X-Ratelimit-Reset"), 10, 64); err == nil && h.Get("X-Ratelimit-Remaining") == "0" {
+		at = time.Unix(n, 0)
+	}
+	if at.Before(now) {
+		at = now
+	}
+	if last := now.Add(maxPause); at.After(last) {
+		at = last
+	}
+	return at
+}
+
+// loopback reports whether a host is this machine by its very name.
+func loopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}

@@ -1,0 +1,206 @@
+// Package client asks a forge: Gitea (and Forgejo, whose calls are the same), GitHub or
+// GitLab, behind one interface of what `git ward forge` needs (FORGE-1 to FORGE-6). It keeps
+// no state but the answers that a forge says are still good, and it decides nothing: who may
+// do what, and what a text means, is its caller's.
+//
+// GitLab's part has never run against a GitLab. It is written by the contract that GitLab
+// publishes, and its tests hold it to what was understood of that.
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/sandbox/gateway"
+)
+
+// Forge is one project on a forge, as the user of a token sees it. Each error is one of
+// errors.go, or the context's, and names the call.
+type Forge interface {
+	// Self is whose token it is.
+	Self(ctx context.Context) (Person, error)
+	Project(ctx context.Context) (Project, error)
+	// MayWrite looks up now whether a person may write to the project's code.
+	MayWrite(ctx context.Context, login string) (bool, error)
+	// Labelled are the open issues with a label, and who gave it to them.
+	Labelled(ctx context.Context, label string) ([]Issue, error)
+	Issue(ctx context.Context, number int64) (Issue, error)
+	// Comments are oldest first.
+	Comments(ctx context.Context, of Thread) ([]Comment, error)
+	Comment(ctx context.Context, on Thread, body string) (Comment, error)
+	// Fork is the user's own, made where it is missing.
+	Fork(ctx context.Context) (Project, error)
+	// Requests are those that the token's user made from a branch, in any state.
+	Requests(ctx context.Context, owner, branch string) ([]Request, error)
+	Request(ctx context.Context, number int64) (Request, error)
+	Open(ctx context.Context, r NewRequest) (Request, error)
+	Edit(ctx context.Context, number int64, e Edit) (Request, error)
+	Reviews(ctx context.Context, number int64) ([]Review, error)
+	// Statuses are newest first.
+	Statuses(ctx context.Context, commit string) ([]Status, error)
+	SetStatus(ctx context.Context, commit string, s Status) error
+	// Merge merges a request whose head is that commit, and no other.
+	Merge(ctx context.Context, number int64, head string, method Method) error
+}
+
+// Person is an account. The login of one that is gone is empty.
+type Person struct {
+	Login string
+	Bot   bool // a machine's account, or a machine that spoke for the person
+}
+
+// Project is a repository on the forge.
+type Project struct {
+	Owner, Name   string
+	Branch        string // the default one
+	Clone, Page   string // URLs
+	Read, Write   bool   // what the token may
+	Admin, Closed bool   // Closed: archived, so that nothing can be written
+}
+
+// Thread is an issue or a request, as what can be commented on.
+type Thread struct {
+	Request bool // GitLab counts issues and requests apart
+	Number  int64
+}
+
+// Issue is one with the words of anybody.
+type Issue struct {
+	Number      int64
+	Title, Body diag.Untrusted
+	Author      Person
+	LabelledBy  Person // of Labelled alone: who gave it the label last
+	Unread      error  // of Labelled alone: why that is not known of this one
+	Open        bool
+	Page        string
+	Updated     time.Time
+}
+
+// Comment is one with the words of anybody. Whether it was edited the forge says by two
+// times, Gitea in whole seconds.
+type Comment struct {
+	ID               int64
+	Author           Person
+	Body             diag.Untrusted
+	Created, Updated time.Time
+}
+
+// Edited reports whether the words are not the ones that were posted.
+func (c Comment) Edited() bool { return !c.Updated.Equal(c.Created) }
+
+// Head is what a request is made from. Owner and Name are empty where that repository is
+// gone, and Commit stays.
+type Head struct{ Owner, Name, Branch, Commit string }
+
+// The states of a request.
+const (
+	Open   = "open"
+	Closed = "closed"
+	Merged = "merged"
+)
+
+// Request is a pull request, which GitLab calls a merge request.
+type Request struct {
+	Number      int64
+	Author      Person
+	Head        Head
+	Base        string // the branch that it is to be merged into
+	Draft       bool
+	State       string
+	MergeCommit string // where merged: the commit that the base got
+	MergedBy    Person // where merged, and not of Requests on GitHub
+	Title, Body diag.Untrusted
+	Page        string
+
+	node string // GitHub's other name of it
+}
+
+// NewRequest is a request to be made.
+type NewRequest struct {
+	Head        Head // without Commit
+	Base        string
+	Title, Body string
+	Draft       bool
+}
+
+// Edit is what is to change of a request.
+type Edit struct {
+	Title, Body *string
+	Draft       *bool
+}
+
+// The states of a review. Others than these are none that decide.
+const (
+	Approved  = "approved"
+	Changes   = "changes"
+	Commented = "commented"
+	Dismissed = "dismissed"
+)
+
+// Review is what a person said of a request as a whole.
+type Review struct {
+	ID     int64
+	Author Person
+	State  string
+	Body   diag.Untrusted
+	Commit string // that was looked at, where the forge says it
+}
+
+// The states of a Status are pending, success, failure and error.
+type Status struct {
+	Context, State string
+	Description    diag.Untrusted
+	URL            string
+	By             Person // where it was read
+}
+
+// Method is how a request is merged.
+type Method string
+
+// The ways that each of the forges has.
+const (
+	MergeCommit Method = "merge"
+	Squash      Method = "squash"
+	Rebase      Method = "rebase"
+)
+
+// Kinds are the forges that there is a client for.
+var Kinds = []string{"gitea", "github", "gitlab"}
+
+// Config says which project, and who asks. Forgejo is a "gitea".
+type Config struct {
+	Kind        string
+	URL         string // of the forge, as a browser has it: https://forge.example
+	Owner, Name string // GitLab's Owner may be a path of groups
+	Token       gateway.Key
+	HTTP        *http.Client     // nil: Go's own transport
+	Now         func() time.Time // nil: time.Now
+}
+
+// New makes the client of a project; it asks nothing yet.
+func New(c Config) (Forge, error) {
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("%q is no URL of a forge, as https://forge.example is", c.URL)
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+		return nil, fmt.Errorf("the token would go to %s unencrypted: the URL of a forge begins with https://", u.Host)
+	case c.Owner == "" || c.Name == "":
+		return nil, fmt.Errorf("a project on a forge is OWNER/NAME, and this one is %q/%q", c.Owner, c.Name)
+	case c.Token.IsZero():
+		return nil, fmt.Errorf("there is no token for %s", u.Host)
+	}
+	switch c.Kind {
+	case "gitea":
+		return newGitea(c, u), nil
+	case "github":
+		return newGitHub(c, u), nil
+	case "gitlab":
+		return newGitLab(c, u), nil
+	}
+	return nil, fmt.Errorf("%q is no kind of a forge: gitea, github, gitlab", c.Kind)
+}

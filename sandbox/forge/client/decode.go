@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// one asks and makes of the answer, whose form on the wire is W, what the caller wants. An
+// answer that lacks what is needed is an error of make's.
+func one[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)) (out T, err error) {
+	a, err := c.ask(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	var w W
+	if err := json.Unmarshal(a.body, &w); err != nil {
+		return out, &ErrAnswer{q.String(), err}
+	}
+	if out, err = make(w); err != nil {
+		return out, &ErrAnswer{q.String(), err}
+	}
+	return out, nil
+}
+
+// list asks for all pages of a listing.
+func list[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)) ([]T, error) {
+	q.method = http.MethodGet
+	query := url.Values{c.more: {c.size}}
+	for k, v := range q.query {
+		query[k] = v
+	}
+	var all []T
+	bytes := 0
+	for range maxPages {
+		q.query = query
+		a, err := c.ask(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		var page []W
+		if err := json.Unmarshal(a.body, &page); err != nil {
+			return nil, &ErrAnswer{q.String(), err}
+		}
+		if page == nil && !q.null {
+			return nil, &ErrAnswer{q.String(), errors.New("it is null and no list")}
+		}
+		if bytes += len(a.body); bytes > maxAnswer {
+			return nil, &ErrAnswer{q.String(), fmt.Errorf("the listing has more than %d MiB", maxAnswer>>20)}
+		}
+		for _, w := range page {
+			t, err := make(w)
+			if err != nil {
+				return nil, &ErrAnswer{q.String(), err}
+			}
+			all = append(all, t)
+		}
+		if a.next == nil {
+			return all, nil
+		}
+		query = a.next
+	}
+	return nil, &ErrAnswer{q.String(), fmt.Errorf("the listing has more than %d pages", maxPages)}
+}
+
+// do asks where the answer says nothing.
+func (c *conn) do(ctx context.Context, q call) error {
+	_, err := c.ask(ctx, q)
+	return err
+}
+
+// need collects what an answer lacks.
+type need []string
+
+func (n *need) have(ok bool, name string) {
+	if !ok {
+		*n = append(*n, name)
+	}
+}
+
+func (n need) err(of string) error {
+	if len(n) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s in it has no usable %s", of, strings.Join(n, ", "))
+}
+
+// isCommit reports whether a text is a commit's whole name.
+func isCommit(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// isLogin reports whether a text can be an account's name or a repository's on any of the
+// forges: it is printed, compared and put into paths.
+func isLogin(s string) bool {
+	return s != "" && len(s) <= 255 && s != "." && s != ".." && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("-_.[]", r)
+	})
+}

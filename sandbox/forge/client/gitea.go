@@ -1,0 +1,139 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"git-ward/internal/diag"
+)
+
+// gitea is Gitea, and Forgejo, which has the same calls.
+type gitea struct{ *hub }
+
+func newGitea(c Config, forge *url.URL) Forge {
+	h := newHub(c, forge, forge.JoinPath("/api/v1"), func(h http.Header) {
+		h.Set("Authorization", "token "+c.Token.Reveal())
+	})
+	h.more, h.size = "limit", "50"
+	h.writers = "to administer the project: Gitea tells nobody else who may write"
+	return &gitea{h}
+}
+
+func (g *gitea) Labelled(ctx context.Context, label string) ([]Issue, error) {
+	return g.labelled(ctx, label, url.Values{"labels": {label}, "state": {Open}, "type": {"issues"}}, g.labelEvents)
+}
+
+// labelEvents reads an issue's timeline, in which a label that came has the text 1.
+func (g *gitea) labelEvents(ctx context.Context, number int64) ([]labelEvent, error) {
+	type event struct {
+		Type  string    `json:"type"`
+		Body  string    `json:"body"`
+		User  *wireUser `json:"user"`
+		Label *struct {
+			Name string `json:"name"`
+		} `json:"label"`
+	}
+	q := g.get("/issues/%d/timeline", number)
+	q.null = true // of an issue that nothing has happened to
+	return list(ctx, g.conn, q, func(e event) (labelEvent, error) {
+		if e.Type != "label" || e.Label == nil {
+			return labelEvent{}, nil
+		}
+		var n need
+		by := e.User.person(&n, "user")
+		return labelEvent{e.Label.Name, e.Body == "1", by}, n.err("the timeline")
+	})
+}
+
+func (g *gitea) Requests(ctx context.Context, owner, branch string) ([]Request, error) {
+	self, err := g.Self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := g.requests(ctx, url.Values{"state": {"all"}, "poster": {self.Login}}, owner, branch)
+	for i := range all {
+		all[i] = plainTitle(all[i])
+	}
+	return all, err
+}
+
+func (g *gitea) Request(ctx context.Context, number int64) (Request, error) {
+	r, err := g.hub.Request(ctx, number)
+	return plainTitle(r), err
+}
+
+func (g *gitea) Open(ctx context.Context, r NewRequest) (Request, error) {
+	body := map[string]string{"head": r.Head.Owner + ":" + r.Head.Branch, "base": r.Base, "title": draftTitle("WIP: ", r.Title, r.Draft), "body": r.Body}
+	made, err := one(ctx, g.conn, g.send(http.MethodPost, "to make pull requests", body, "/pulls"), wireRequest.into)
+	return plainTitle(made), err
+}
+
+func (g *gitea) Edit(ctx context.Context, number int64, e Edit) (Request, error) {
+	body, err := e.titled(ctx, "WIP: ", "body", number, g.Request)
+	if err != nil {
+		return Request{}, err
+	}
+	edited, err := one(ctx, g.conn, g.send(http.MethodPatch, "to edit its own pull requests", body, "/pulls/%d", number), wireRequest.into)
+	return plainTitle(edited), err
+}
+
+func (g *gitea) Merge(ctx context.Context, number int64, head string, method Method) error {
+	body := map[string]string{"do": string(method), "head_commit_id": head}
+	return g.do(ctx, g.send(http.MethodPost, "to merge into the branch", body, "/pulls/%d/merge", number))
+}
+
+// drafts are the beginnings of a title by which Gitea and GitLab know a draft.
+var drafts = []string{"WIP:", "[WIP]", "Draft:", "[Draft]", "(Draft)"}
+
+// plainTitle is a request with its title as it was given, without the mark of a draft.
+func plainTitle(r Request) Request {
+	if !r.Draft {
+		return r
+	}
+	title := r.Title.Raw()
+	for _, mark := range drafts {
+		if len(title) >= len(mark) && strings.EqualFold(title[:len(mark)], mark) {
+			title = title[len(mark):]
+			break
+		}
+	}
+	r.Title = diag.Untrusted(strings.TrimLeft(title, " "))
+	return r
+}
+
+func draftTitle(mark, title string, draft bool) string {
+	if draft {
+		return mark + title
+	}
+	return title
+}
+
+// titled is the body of an edit where the title says whether it is a draft: what the edit
+// leaves open of the two is read first.
+func (e Edit) titled(ctx context.Context, mark, words string, number int64, read func(context.Context, int64) (Request, error)) (map[string]string, error) {
+	body := map[string]string{}
+	if e.Body != nil {
+		body[words] = *e.Body
+	}
+	if e.Title == nil && e.Draft == nil {
+		return body, nil
+	}
+	title, draft := e.Title, e.Draft
+	if title == nil || draft == nil {
+		now, err := read(ctx, number)
+		if err != nil {
+			return nil, err
+		}
+		if draft == nil {
+			draft = &now.Draft
+		}
+		if title == nil {
+			raw := now.Title.Raw()
+			title = &raw
+		}
+	}
+	body["title"] = draftTitle(mark, *title, *draft)
+	return body, nil
+}

@@ -1,0 +1,122 @@
+// Package giteatest is a real Gitea for tests, which WARD_GITEA_LAB names: accounts, tokens and
+// projects of each test's own, gone when it ends.
+package giteatest
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"testing"
+)
+
+// Var names a Gitea for tests that is up, as the URL with which its administrator logs in:
+// http://NAME:PASSWORD@127.0.0.1:PORT.
+const Var = "WARD_GITEA_LAB"
+
+// Lab is one test's part of it.
+type Lab struct {
+	t     *testing.T
+	URL   string // as a browser has it
+	admin *url.Userinfo
+	end   string // of all names here
+}
+
+// New is the Gitea that there is, or the test is skipped.
+func New(t *testing.T) *Lab {
+	t.Helper()
+	text := os.Getenv(Var)
+	if text == "" {
+		t.Skip("SKIPPED: no Gitea here: " + Var + " names one that is up (scripts/forge-lab get --gitea builds one, which scripts/test full runs)")
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User == nil {
+		t.Fatalf("%s is no URL with an administrator's name and password", Var)
+	}
+	l := &Lab{t: t, URL: u.Scheme + "://" + u.Host, admin: u.User}
+	var b [4]byte
+	rand.Read(b[:])
+	l.end = "-" + hex.EncodeToString(b[:])
+	return l
+}
+
+// User is an account with a token.
+type User struct {
+	l            *Lab
+	Login, Token string
+}
+
+// User makes an account whose name begins so.
+func (l *Lab) User(name string) User {
+	l.t.Helper()
+	u := User{l: l, Login: name + l.end}
+	password := "pass" + l.end
+	l.as("POST", "/admin/users", l.admin, map[string]any{"username": u.Login, "email": u.Login + "@example.org", "password": password, "must_change_password": false}, nil)
+	l.t.Cleanup(func() { l.as("DELETE", "/admin/users/"+u.Login+"?purge=true", l.admin, nil, nil) })
+	var token struct {
+		Sha1 string `json:"sha1"`
+	}
+	l.as("POST", "/users/"+u.Login+"/tokens", url.UserPassword(u.Login, password), map[string]any{"name": "test", "scopes": []string{"all"}}, &token)
+	u.Token = token.Sha1
+	return u
+}
+
+// Project makes a project of the user's with one commit on main.
+func (u User) Project(name string) {
+	u.l.t.Helper()
+	u.Do("POST", "/user/repos", map[string]any{"name": name, "auto_init": true, "default_branch": "main"}, nil)
+}
+
+// Give gives another a right to the user's project: read, write or admin.
+func (u User) Give(project string, to User, right string) {
+	u.l.t.Helper()
+	u.Do("PUT", "/repos/"+u.Login+"/"+project+"/collaborators/"+to.Login, map[string]string{"permission": right}, nil)
+}
+
+// Do calls the API as the user; out may be nil.
+func (u User) Do(method, path string, body, out any) {
+	u.l.t.Helper()
+	u.l.call(method, path, func(r *http.Request) { r.Header.Set("Authorization", "token "+u.Token) }, body, out)
+}
+
+func (l *Lab) as(method, path string, who *url.Userinfo, body, out any) {
+	l.t.Helper()
+	l.call(method, path, func(r *http.Request) {
+		password, _ := who.Password()
+		r.SetBasicAuth(who.Username(), password)
+	}, body, out)
+}
+
+func (l *Lab) call(method, path string, auth func(*http.Request), body, out any) {
+	l.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	r, err := http.NewRequest(method, l.URL+"/api/v1"+path, bytes.NewReader(data))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	auth(r)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		l.t.Fatalf("the Gitea of %s: %v", Var, err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode > 299 {
+		err = fmt.Errorf("%d: %s", answer.StatusCode, text)
+	}
+	if err == nil && out != nil {
+		err = json.Unmarshal(text, out)
+	}
+	if err != nil {
+		l.t.Fatalf("%s %s: %v", method, path, err)
+	}
+}

@@ -1,0 +1,156 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// github is GitHub, and GitHub Enterprise Server.
+type github struct {
+	*hub
+	graph *conn // drafts can be changed by GraphQL alone
+}
+
+func newGitHub(c Config, forge *url.URL) Forge {
+	api, graph := forge.JoinPath("/api/v3"), forge.JoinPath("/api")
+	if forge.Host == "github.com" {
+		api = &url.URL{Scheme: forge.Scheme, Host: "api.github.com"}
+		graph = api
+	}
+	auth := func(h http.Header) {
+		h.Set("Authorization", "Bearer "+c.Token.Reveal())
+		h.Set("Accept", "application/vnd.github+json")
+		h.Set("X-GitHub-Api-Version", "2022-11-28")
+	}
+	h := newHub(c, forge, api, auth)
+	h.more, h.size = "per_page", "100"
+	h.writers = "to write to the project: GitHub tells nobody else who may"
+	return &github{h, newConn(c, graph, auth)}
+}
+
+func (g *github) Labelled(ctx context.Context, label string) ([]Issue, error) {
+	return g.labelled(ctx, label, url.Values{"labels": {label}, "state": {Open}}, g.labelEvents)
+}
+
+func (g *github) labelEvents(ctx context.Context, number int64) ([]labelEvent, error) {
+	type event struct {
+		Event string    `json:"event"`
+		Actor *wireUser `json:"actor"`
+		App   *struct{} `json:"performed_via_github_app"`
+		Label struct {
+			Name string `json:"name"`
+		} `json:"label"`
+	}
+	return list(ctx, g.conn, g.get("/issues/%d/events", number), func(e event) (labelEvent, error) {
+		if e.Event != "labeled" && e.Event != "unlabeled" {
+			return labelEvent{}, nil
+		}
+		var n need
+		by := e.Actor.person(&n, "actor")
+		by.Bot = by.Bot || e.App != nil
+		return labelEvent{e.Label.Name, e.Event == "labeled", by}, n.err("the event")
+	})
+}
+
+func (g *github) Requests(ctx context.Context, owner, branch string) ([]Request, error) {
+	return g.requests(ctx, url.Values{"state": {"all"}, "head": {owner + ":" + branch}}, owner, branch)
+}
+
+func (g *github) Open(ctx context.Context, r NewRequest) (Request, error) {
+	body := struct {
+		Title string `json:"title"`
+		Head  string `json:"head"`
+		Base  string `json:"base"`
+		Body  string `json:"body"`
+		Draft bool   `json:"draft"`
+	}{r.Title, r.Head.Owner + ":" + r.Head.Branch, r.Base, r.Body, r.Draft}
+	return one(ctx, g.conn, g.send(http.MethodPost, "to make pull requests", body, "/pulls"), wireRequest.into)
+}
+
+func (g *github) Edit(ctx context.Context, number int64, e Edit) (Request, error) {
+	body := map[string]string{}
+	if e.Title != nil {
+		body["title"] = *e.Title
+	}
+	if e.Body != nil {
+		body["body"] = *e.Body
+	}
+	r, err := g.Request(ctx, number)
+	if err == nil && len(body) > 0 {
+		r, err = one(ctx, g.conn, g.send(http.MethodPatch, "to edit its own pull requests", body, "/pulls/%d", number), wireRequest.into)
+	}
+	if err != nil || e.Draft == nil || *e.Draft == r.Draft {
+		return r, err
+	}
+	r.Draft = *e.Draft
+	return r, g.setDraft(ctx, r.node, *e.Draft)
+}
+
+// The mutations that REST lacks.
+const (
+	toReady = `mutation($id: ID!) { done: markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft } } }`
+	toDraft = `mutation($id: ID!) { done: convertPullRequestToDraft(input: {pullRequestId: $id}) { pullRequest { isDraft } } }`
+)
+
+func (g *github) setDraft(ctx context.Context, node string, draft bool) error {
+	type body struct {
+		Query     string            `json:"query"`
+		Variables map[string]string `json:"variables"`
+	}
+	type answer struct {
+		Data *struct {
+			Done *struct {
+				Request *struct {
+					Draft bool `json:"isDraft"`
+				} `json:"pullRequest"`
+			} `json:"done"`
+		} `json:"data"`
+		Errors []struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"errors"`
+	}
+	q := call{method: http.MethodPost, path: "/graphql", body: body{toReady, map[string]string{"id": node}}}
+	if draft {
+		q.body = body{toDraft, map[string]string{"id": node}}
+	}
+	got, err := one(ctx, g.graph, q, func(a answer) (answer, error) {
+		if len(a.Errors) == 0 && (a.Data == nil || a.Data.Done == nil || a.Data.Done.Request == nil || a.Data.Done.Request.Draft != draft) {
+			return a, errors.New("it does not say that the draft was changed")
+		}
+		return a, nil
+	})
+	if err != nil || len(got.Errors) == 0 {
+		return err
+	}
+	// GraphQL refuses with the code of success.
+	why := got.Errors[0]
+	switch its := g.words(why.Message); why.Type {
+	case "NOT_FOUND":
+		return fmt.Errorf("%s: %w%s", q, ErrNotFound, said(its))
+	case "FORBIDDEN":
+		return &ErrDenied{q.String(), "to edit its own pull requests", its}
+	case "RATE_LIMITED":
+		return &ErrLater{q.String(), g.now().Add(pause), errors.New(why.Type + said(its))}
+	default:
+		return &ErrConflict{q.String(), http.StatusOK, its}
+	}
+}
+
+func (g *github) Merge(ctx context.Context, number int64, head string, method Method) error {
+	type answer struct {
+		Merged bool   `json:"merged"`
+		Commit string `json:"sha"`
+	}
+	q := g.send(http.MethodPut, "to merge into the branch", map[string]string{"sha": head, "merge_method": string(method)}, "/pulls/%d/merge", number)
+	_, err := one(ctx, g.conn, q, func(a answer) (answer, error) {
+		if !a.Merged || !isCommit(a.Commit) {
+			return a, errors.New("it does not say that the request was merged")
+		}
+		return a, nil
+	})
+	return err
+}

@@ -1,0 +1,175 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// request is a merge request with what other calls say of it: where it is from, and who is
+// who.
+func (g *gitlab) request(ctx context.Context, w labRequest) (Request, error) {
+	out, err := w.into()
+	if err != nil {
+		return out, err
+	}
+	if out.Author, err = g.person(ctx, w.Author); err != nil {
+		return out, err
+	}
+	if out.State == Merged {
+		if out.MergedBy, err = g.person(ctx, w.merger()); err != nil {
+			return out, err
+		}
+	}
+	if w.Source == 0 { // the fork is gone
+		return out, nil
+	}
+	from, err := g.projectOf(ctx, w.Source)
+	if errors.Is(err, ErrNotFound) {
+		return out, nil
+	}
+	out.Head.Owner, out.Head.Name = from.owner(), from.Path
+	return out, err
+}
+
+func (g *gitlab) Requests(ctx context.Context, owner, branch string) ([]Request, error) {
+	self, err := g.me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := g.get("/merge_requests")
+	q.query = url.Values{"state": {"all"}, "scope": {"all"}, "source_branch": {branch}, "author_id": {strconv.FormatInt(self.ID, 10)}}
+	wires, err := list(ctx, g.conn, q, labRequest.checked)
+	if err != nil {
+		return nil, err
+	}
+	var all []Request
+	for _, w := range wires {
+		if w.Author == nil || w.Author.ID != self.ID || w.Branch != branch {
+			continue
+		}
+		r, err := g.request(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if strings.EqualFold(r.Head.Owner, owner) {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// whole asks for a merge request and completes it.
+func (g *gitlab) whole(ctx context.Context, q call) (Request, error) {
+	w, err := one(ctx, g.conn, q, labRequest.checked)
+	if err != nil {
+		return Request{}, err
+	}
+	return g.request(ctx, w)
+}
+
+func (g *gitlab) Request(ctx context.Context, number int64) (Request, error) {
+	return g.whole(ctx, g.get("/merge_requests/%d", number))
+}
+
+// Open asks the fork, which is told the project's number.
+func (g *gitlab) Open(ctx context.Context, r NewRequest) (Request, error) {
+	target, err := one(ctx, g.conn, g.get(""), labProject.checked)
+	if err != nil {
+		return Request{}, err
+	}
+	body := struct {
+		Source  string `json:"source_branch"`
+		Target  string `json:"target_branch"`
+		Project int64  `json:"target_project_id"`
+		Title   string `json:"title"`
+		Body    string `json:"description"`
+	}{r.Head.Branch, r.Base, target.ID, draftTitle("Draft: ", r.Title, r.Draft), r.Body}
+	from := "/projects/" + url.PathEscape(r.Head.Owner+"/"+r.Head.Name) + "/merge_requests"
+	return g.whole(ctx, call{method: http.MethodPost, path: from, body: body, right: "the scope api, and to make merge requests"})
+}
+
+func (g *gitlab) Edit(ctx context.Context, number int64, e Edit) (Request, error) {
+	body, err := e.titled(ctx, "Draft: ", "description", number, g.Request)
+	if err != nil {
+		return Request{}, err
+	}
+	return g.whole(ctx, g.send(http.MethodPut, "the scope api, and to edit its own merge requests", body, "/merge_requests/%d", number))
+}
+
+// labReviews are GitLab's states of a reviewer that decide something.
+var labReviews = map[string]string{"approved": Approved, "requested_changes": Changes, "reviewed": Commented}
+
+// Reviews are the reviewers: GitLab keeps one state of each, and neither words nor a commit
+// with it.
+func (g *gitlab) Reviews(ctx context.Context, number int64) ([]Review, error) {
+	type reviewer struct {
+		User  *labUser `json:"user"`
+		State string   `json:"state"`
+	}
+	wires, err := list(ctx, g.conn, g.get("/merge_requests/%d/reviewers", number), func(r reviewer) (reviewer, error) {
+		var n need
+		n.have(r.User != nil && isLogin(r.User.Username), "user")
+		n.have(r.State != "", "state")
+		return r, n.err("the reviewer")
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []Review
+	for _, w := range wires {
+		who, err := g.person(ctx, w.User)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Review{ID: w.User.ID, Author: who, State: labReviews[w.State]})
+	}
+	return all, nil
+}
+
+// labStates are a status's states in GitLab's words. It has none for trouble; canceled keeps
+// a request from being merged as failed does.
+var labStates = map[string]string{"success": "success", "pending": "pending", "failure": "failed", "error": "canceled"}
+
+func (g *gitlab) Statuses(ctx context.Context, commit string) ([]Status, error) {
+	if !isCommit(commit) {
+		return nil, fmt.Errorf("%q is no commit", commit)
+	}
+	q := g.get("/repository/commits/%s/statuses", commit)
+	q.query = url.Values{"all": {"true"}}
+	all, err := list(ctx, g.conn, q, labStatus.into)
+	return newestFirst(all), err
+}
+
+func (g *gitlab) SetStatus(ctx context.Context, commit string, s Status) error {
+	state := labStates[s.State]
+	if !isCommit(commit) || state == "" {
+		return fmt.Errorf("%q is no status of a commit %q", s.State, commit)
+	}
+	body := map[string]string{"state": state, "name": s.Context, "description": s.Description.Lines()}
+	if s.URL != "" {
+		body["target_url"] = s.URL
+	}
+	_, err := one(ctx, g.conn, g.send(http.MethodPost, "the scope api, and the role Developer", body, "/statuses/%s", commit), labStatus.into)
+	return err
+}
+
+// Merge leaves out whether to rebase: that is a setting of the project's.
+func (g *gitlab) Merge(ctx context.Context, number int64, head string, method Method) error {
+	if method == Rebase {
+		return fmt.Errorf("a project on GitLab says itself whether a request is rebased: merge or squash it")
+	}
+	body := struct {
+		Head   string `json:"sha"`
+		Squash bool   `json:"squash"`
+	}{head, method == Squash}
+	r, err := g.whole(ctx, g.send(http.MethodPut, "to merge into the branch", body, "/merge_requests/%d/merge", number))
+	if err == nil && r.State != Merged {
+		return &ErrConflict{Call: "the merge of the request", Code: http.StatusOK}
+	}
+	return err
+}

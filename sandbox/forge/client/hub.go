@@ -1,0 +1,230 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// hub is what GitHub and Gitea have in common, which has its calls from GitHub.
+type hub struct {
+	*conn
+	forge       *url.URL // as a browser has it
+	owner, name string
+	at          string // the project's path
+	self        atomic.Pointer[Person]
+	writers     string // the right that MayWrite needs
+}
+
+func newHub(c Config, forge, api *url.URL, auth func(http.Header)) *hub {
+	return &hub{conn: newConn(c, api, auth), forge: forge, owner: c.Owner, name: c.Name,
+		at: "/repos/" + url.PathEscape(c.Owner) + "/" + url.PathEscape(c.Name)}
+}
+
+func (h *hub) get(format string, args ...any) call {
+	return call{method: http.MethodGet, path: h.at + fmt.Sprintf(format, args...)}
+}
+
+func (h *hub) send(method, right string, body any, format string, args ...any) call {
+	return call{method: method, path: h.at + fmt.Sprintf(format, args...), body: body, right: right}
+}
+
+// Self is asked for once: a token does not change hands.
+func (h *hub) Self(ctx context.Context) (Person, error) {
+	if p := h.self.Load(); p != nil {
+		return *p, nil
+	}
+	p, err := one(ctx, h.conn, call{method: http.MethodGet, path: "/user", right: "to read its own user"}, wireUser.into)
+	if err == nil {
+		h.self.Store(&p)
+	}
+	return p, err
+}
+
+func (h *hub) project(p wireProject) (Project, error) { return p.into(h.forge) }
+
+func (h *hub) Project(ctx context.Context) (Project, error) {
+	return one(ctx, h.conn, h.get(""), h.project)
+}
+
+func (h *hub) MayWrite(ctx context.Context, login string) (bool, error) {
+	if !isLogin(login) {
+		return false, nil // an account that is gone
+	}
+	type answer struct {
+		Permission string    `json:"permission"`
+		User       *wireUser `json:"user"`
+	}
+	q := h.get("/collaborators/%s/permission", url.PathEscape(login))
+	q.right = h.writers
+	may, err := one(ctx, h.conn, q, func(a answer) (bool, error) {
+		var n need
+		n.have(a.Permission != "", "permission")
+		n.have(strings.EqualFold(a.User.person(&n, "user").Login, login), "user")
+		return slices.Contains([]string{"owner", "admin", "maintain", "write"}, a.Permission), n.err("the permission")
+	})
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return may, err
+}
+
+// labelEvent is that a label came or went.
+type labelEvent struct {
+	label string
+	added bool
+	by    Person
+}
+
+// labelled are the open issues with a label; events are where an issue's are read.
+func (h *hub) labelled(ctx context.Context, label string, query url.Values, events func(context.Context, int64) ([]labelEvent, error)) ([]Issue, error) {
+	q := h.get("/issues")
+	q.query = query
+	wires, err := list(ctx, h.conn, q, func(w wireIssue) (wireIssue, error) {
+		_, err := w.into()
+		return w, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []Issue
+	for _, w := range wires {
+		// What was asked for is looked at again: a filter that a forge does not understand
+		// lets all through.
+		if w.Request != nil || w.State != Open || !w.labelled(label) {
+			continue
+		}
+		issue, _ := w.into()
+		story, err := events(ctx, w.Number)
+		if issue.Unread = itsOwn(err); issue.Unread == nil && err != nil {
+			return nil, err
+		}
+		for _, e := range story {
+			if strings.EqualFold(e.label, label) {
+				issue.LabelledBy = Person{}
+				if e.added {
+					issue.LabelledBy = e.by
+				}
+			}
+		}
+		all = append(all, issue)
+	}
+	return all, nil
+}
+
+// itsOwn is an error that is one issue's alone: strangers can make its story longer than it is
+// read, and the others go on.
+func itsOwn(err error) error {
+	if _, ok := errors.AsType[*ErrAnswer](err); ok {
+		return err
+	}
+	return nil
+}
+
+func (h *hub) Issue(ctx context.Context, number int64) (Issue, error) {
+	return one(ctx, h.conn, h.get("/issues/%d", number), wireIssue.into)
+}
+
+func (h *hub) Comments(ctx context.Context, of Thread) ([]Comment, error) {
+	return list(ctx, h.conn, h.get("/issues/%d/comments", of.Number), wireComment.into)
+}
+
+func (h *hub) Comment(ctx context.Context, on Thread, body string) (Comment, error) {
+	q := h.send(http.MethodPost, "to comment on issues", map[string]string{"body": body}, "/issues/%d/comments", on.Number)
+	return one(ctx, h.conn, q, wireComment.into)
+}
+
+// isFork is the fork of the project that an answer has, or none.
+func (h *hub) isFork(w wireProject) (*Project, error) {
+	if !w.Fork || w.Parent == nil || !strings.EqualFold(w.Parent.FullName, h.owner+"/"+h.name) {
+		return nil, nil
+	}
+	p, err := h.project(w)
+	return &p, err
+}
+
+func (h *hub) Fork(ctx context.Context) (Project, error) {
+	self, err := h.Self(ctx)
+	if err != nil {
+		return Project{}, err
+	}
+	q := call{method: http.MethodGet, path: "/repos/" + url.PathEscape(self.Login) + "/" + url.PathEscape(h.name)}
+	fork, err := one(ctx, h.conn, q, h.isFork)
+	_, renamed := errors.AsType[*ErrMoved](err)
+	if err != nil && !renamed && !errors.Is(err, ErrNotFound) {
+		return Project{}, err
+	}
+	if fork != nil {
+		return *fork, nil
+	}
+	made, err := one(ctx, h.conn, h.send(http.MethodPost, "to make a fork", struct{}{}, "/forks"), h.project)
+	if _, there := errors.AsType[*ErrConflict](err); !there {
+		return made, err
+	}
+	// There is one under another name, or the name is another project's.
+	forks, listed := list(ctx, h.conn, h.get("/forks"), func(w wireProject) (wireProject, error) { return w, nil })
+	for _, f := range forks {
+		if f.Owner != nil && strings.EqualFold(f.Owner.Login, self.Login) {
+			q.path = "/repos/" + url.PathEscape(f.Owner.Login) + "/" + url.PathEscape(f.Name)
+			return one(ctx, h.conn, q, h.project)
+		}
+	}
+	return Project{}, errors.Join(err, listed)
+}
+
+// requests are those of the token's user that were made from a branch.
+func (h *hub) requests(ctx context.Context, query url.Values, owner, branch string) ([]Request, error) {
+	self, err := h.Self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := h.get("/pulls")
+	q.query = query
+	all, err := list(ctx, h.conn, q, wireRequest.into)
+	return slices.DeleteFunc(all, func(r Request) bool {
+		return !strings.EqualFold(r.Author.Login, self.Login) || !strings.EqualFold(r.Head.Owner, owner) || r.Head.Branch != branch
+	}), err
+}
+
+func (h *hub) Request(ctx context.Context, number int64) (Request, error) {
+	return one(ctx, h.conn, h.get("/pulls/%d", number), wireRequest.into)
+}
+
+func (h *hub) Reviews(ctx context.Context, number int64) ([]Review, error) {
+	return list(ctx, h.conn, h.get("/pulls/%d/reviews", number), wireReview.into)
+}
+
+func (h *hub) Statuses(ctx context.Context, commit string) ([]Status, error) {
+	if !isCommit(commit) {
+		return nil, fmt.Errorf("%q is no commit", commit)
+	}
+	all, err := list(ctx, h.conn, h.get("/commits/%s/statuses", commit), wireStatus.into)
+	return newestFirst(all), err
+}
+
+func newestFirst(all []numbered) []Status {
+	slices.SortFunc(all, func(a, b numbered) int { return int(b.id - a.id) })
+	var out []Status
+	for _, s := range all {
+		out = append(out, s.Status)
+	}
+	return out
+}
+
+func (h *hub) SetStatus(ctx context.Context, commit string, s Status) error {
+	if !isCommit(commit) {
+		return fmt.Errorf("%q is no commit", commit)
+	}
+	body := map[string]string{"context": s.Context, "state": s.State, "description": s.Description.Lines(), "target_url": s.URL}
+	if s.URL == "" {
+		delete(body, "target_url")
+	}
+	q := h.send(http.MethodPost, "to set the status of commits", body, "/statuses/%s", commit)
+	_, err := one(ctx, h.conn, q, func(w wireStatus) (numbered, error) { return w.is(s) })
+	return err
+}
