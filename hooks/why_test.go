@@ -11,6 +11,7 @@ import (
 	"git-ward/hooks/origin"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
+	"git-ward/protocols/state"
 )
 
 // whyScript is what the model of TestWhy does: two directives in two iterations each.
@@ -94,6 +95,11 @@ func (s *story) elsewhere() {
 	s.Git("fetch", "--quiet")
 	if got := s.why(s.Work, "picked.txt:1"); len(got) != 1 || short(got[0]) != "person commit by pm" {
 		s.T.Errorf("picked: %+v", got)
+	}
+	// The host has seen a forge make that commit of the claimed one.
+	s.Run(s.Bare, "git", "update-ref", state.TakenPrefix+s.one("rev-parse", "origin/agent/D-4"), s.one("rev-parse", "HEAD"))
+	if got := s.why(s.Bare, "picked.txt:1"); len(got) != 1 || short(got[0]) != "directive D-4 D-4.1 #1 EXACT squash by pm" {
+		s.T.Errorf("squashed by a forge: %+v", got)
 	}
 }
 

@@ -31,6 +31,7 @@ type Finder struct {
 	known   map[string]Reason // by commit
 	older   map[string]bool   // commits that were there when Ward was set up, as far as foresee was asked
 	units   map[string][]unit // by directive
+	made    map[string]string // what a forge made a commit of the project of, as the host saw it: the claimed commit
 	scanned map[string]string // units by the commits that they claimed last; nil before it was asked
 }
 
@@ -47,7 +48,10 @@ func Open(ctx context.Context, repo *git.Repo) (*Finder, error) {
 		return nil, err
 	}
 	f := &Finder{ctx: ctx, repo: repo, batch: repo.Batch(ctx), reader: repo.Reader(ctx), names: names, known: map[string]Reason{}, older: map[string]bool{}, units: map[string][]unit{}}
-	if f.adopted, err = f.begin(); err != nil {
+	if f.adopted, err = f.begin(); err == nil {
+		f.made, err = f.merged()
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -58,6 +62,25 @@ func (f *Finder) Close() error { return errors.Join(f.batch.Close(), f.reader.Cl
 
 // Project is the full ref of the project's branch here.
 func (f *Finder) Project() string { return f.names.ProjectRef() }
+
+// merged are the commits that a forge made of claimed ones, by squash or rebase (FORGE-4).
+func (f *Finder) merged() (map[string]string, error) {
+	refs, err := f.reader.Refs(state.TakenPrefix)
+	made := map[string]string{}
+	for ref, commit := range refs {
+		made[commit] = strings.TrimPrefix(ref, state.TakenPrefix)
+	}
+	return made, err
+}
+
+// squashOf is the claimed commit that a commit of the project was made of, "" for none: by the
+// commit's own trailer, or by what the host saw a forge do.
+func (f *Finder) squashOf(id string, c *git.Commit) string {
+	if of := git.Trailers(c.Message, record.TrailerTaken); len(c.Parents) == 1 && len(of) == 1 && git.IsID(of[0]) {
+		return of[0]
+	}
+	return f.made[id]
+}
 
 // begin is where branches stood when Ward was set up, which the first record of the audit
 // has; none where the audit is not here.
@@ -278,7 +301,7 @@ func (f *Finder) taken(branch, ref, id string) (*Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Parents) == 1 && len(git.Trailers(c.Message, record.TrailerTaken)) == 1 {
+	if f.squashOf(t.Commit, c) != "" {
 		t.How = "squash"
 	}
 	_, t.Time = author(c)

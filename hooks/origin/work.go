@@ -55,10 +55,7 @@ func (f *Finder) brought(r *Reason, c *git.Commit) (string, error) {
 		if r.Taken.Commit != r.Commit {
 			return r.Commit, nil
 		}
-		if of := git.Trailers(c.Message, record.TrailerTaken)[0]; git.IsID(of) {
-			return of, nil
-		}
-		return r.Commit, nil
+		return f.squashOf(r.Commit, c), nil
 	}
 	if r.Taken.How == "commit" && len(c.Parents) == 2 {
 		list, err := state.VerdictsOn(f.reader, c.Parents[1])
