@@ -44,6 +44,7 @@ func main() {
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
 			{Name: "door", Hidden: true, Doc: "serve git to the holder of one ssh key, by name", Run: cli.Exec("git-ward-launch", "door")},
 			{Name: "near", Hidden: true, Doc: "stand for the gate beside an agent on another machine", Run: cli.Exec("git-ward-launch", "near")},
+			{Name: "forge", Doc: "keep the repository in step with a project on a forge", Run: cli.Exec("git-ward-forge", "forge")},
 			{Name: "verify", Doc: "run a directive's commands on a commit, elsewhere", Run: cli.Exec("git-ward-launch", "verify")},
 			{Name: "image", Doc: "build the container image", Run: cli.Exec("git-ward-launch", "image")},
 			{Name: "probe", Doc: "try every promise of the fence from inside; --rules: show its rules", Run: cli.Exec("git-ward-launch", "probe")},

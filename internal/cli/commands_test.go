@@ -58,6 +58,7 @@ var lines = map[string][]string{
 		"--bare BARE --unfenced --once --model script --state STATE"},
 	"near":     {"--ready --dir NEW", "--gate HOSTILE --key NEW --known-hosts NEW --dir NEW", "HOSTILE"},
 	"door":     {"--stdio --bare BARE --pm pat", "--stdio --bare HOSTILE --agent robo", "--stdio --bare BARE --member HOSTILE", "HOSTILE"},
+	"forge":    {"--once --bare BARE", "--once --dry-run --bare HOSTILE", "--dry-run", "HOSTILE"},
 	"verify":   {"--bare BARE --unfenced HEAD D-1", "--bare BARE --unfenced --json WORKTIP --run HOSTILE", "--bare BARE HOSTILE HOSTILE"},
 	"image":    {"HOSTILE", "build --from HOSTILE"},
 	"probe":    {"--bare HOSTILE", "HOSTILE", "--rules --bare BARE", "--rules --bare HOSTILE"},
@@ -72,8 +73,8 @@ var lines = map[string][]string{
 	"version":  {"", "HOSTILE"},
 }
 
-// hidden are commands of pods and of other machines, in no list.
-var hidden = []string{"door", "near", "fence", "version"}
+// hidden are commands of pods, of other machines and of the agent alone, in no list.
+var hidden = []string{"door", "near", "fence", "version", "orient"}
 
 // table is the names of the commands, as `git ward help` has them, and of the hidden ones.
 func table(t *testing.T, p *gittest.Pair) (names []string) {

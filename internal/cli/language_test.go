@@ -147,7 +147,7 @@ func worked(t *testing.T) *gittest.Pair {
 
 // elsewhere are the commands whose examples want more than a repository with a directive: a
 // unit, a fence, a network, a terminal. Their flags are looked up, and nothing is run.
-var elsewhere = []string{"review", "include", "launch", "serve", "watch", "verify", "image", "probe", "door", "mcp", "transcript", "take", "uow", "init", "clone", "redact", "lease", "near", "fence", "try"}
+var elsewhere = []string{"review", "include", "launch", "forge", "serve", "watch", "verify", "image", "probe", "door", "mcp", "transcript", "take", "uow", "init", "clone", "redact", "lease", "near", "fence", "try"}
 
 // editor is a person who writes a directive, or changes the one that is there.
 const editor = `GIT_EDITOR=write() { sed -i "s/^Say it/Say it now/" "$1"; grep -q "^Say it" "$1" || sed -i "1i More." "$1"; }; write`
@@ -204,7 +204,7 @@ func shellWords(line string) (words []string) {
 func TestEveryProgramHelps(t *testing.T) {
 	tier.First(t, "all built programs")
 	p := gittest.New(t)
-	for _, name := range []string{"git-ward", "git-ward-launch", "git-ward-mcp", "git-ward-view", "ward-agent", "ward-hook", "ward-inside", "ward-watcher"} {
+	for _, name := range []string{"git-ward", "git-ward-launch", "git-ward-forge", "git-ward-mcp", "git-ward-view", "ward-agent", "ward-hook", "ward-inside", "ward-watcher"} {
 		for _, flag := range []string{"-h", "--help"} {
 			if out, err := p.Try(p.Work, nil, "", name, flag); err != nil || !strings.Contains(out, "usage: ") {
 				t.Errorf("%s %s: %v\n%s", name, flag, err, out)

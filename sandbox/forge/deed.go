@@ -1,0 +1,180 @@
+package forge
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
+	"git-ward/internal/git"
+	"git-ward/internal/token"
+	"git-ward/sandbox/forge/client"
+)
+
+// deed is one call that changes something: on the forge, or here by a command of a PM's.
+type deed struct {
+	key string // of its intent: the same for the same deed in each pass
+	// family begins the keys of deeds that this one is instead of, "" for none.
+	family string
+	what   string // for people
+	// made reads back whether it is done already. It sees what the intent says of when it was
+	// first to be done.
+	made func(i intent) (bool, error)
+	make func(i intent) error
+	// done is the refs' next values when it is.
+	done func() ([]git.RefUpdate, error)
+}
+
+// errDry is for what is not done because nothing is.
+var errDry = errors.New("not done: a dry run")
+
+// do does a deed once, whatever ends this process and when (FORGE-5).
+func (p *pass) do(d deed) error {
+	if p.Dry != nil {
+		fmt.Fprintf(p.Dry, "would %s\n", diag.Clean(d.what))
+		return errDry
+	}
+	ref := intentPrefix + d.key
+	p.wanted[ref] = true
+	i, old, err := load[intent](p, ref)
+	if err != nil {
+		return err
+	}
+	if old == git.Zero {
+		audit, err := p.Repo.Ref(p.ctx, auditRef)
+		if err != nil {
+			return err
+		}
+		i = intent{What: d.what, Push: token.NewID(time.Now()), Audit: audit}
+		u, err := p.update(ref, old, i)
+		if err == nil {
+			err = p.move(u)
+		}
+		if err != nil {
+			return err
+		}
+		old = u.New
+	}
+	failpoint.Reach("forge/intended")
+	made, err := d.made(i)
+	if err != nil {
+		return err
+	}
+	failpoint.Reach("forge/looked")
+	if !made {
+		if err := d.make(i); err != nil {
+			return errors.Join(err, p.forget(ref, old, err))
+		}
+		failpoint.Reach("forge/made")
+	}
+	updates, err := d.done()
+	if err != nil {
+		return err
+	}
+	others, err := p.unfinished(d.family)
+	if err != nil {
+		return err
+	}
+	for _, t := range others {
+		if t.Name != ref {
+			updates = append(updates, git.RefUpdate{Ref: t.Name, Old: t.ID, New: git.Zero})
+		}
+	}
+	err = p.move(append(updates, git.RefUpdate{Ref: ref, Old: old, New: git.Zero})...)
+	failpoint.Reach("forge/noted")
+	p.Log.Info().Str("did", diag.Clean(d.what)).Bool("before", made).Send()
+	return err
+}
+
+// unfinished are the intents of a family, of a pass that was cut short: what they were for may
+// have been made, whatever is noted.
+func (p *pass) unfinished(family string) (list []git.Tip, err error) {
+	if family == "" {
+		return nil, nil
+	}
+	all, err := p.Repo.Refs(p.ctx, intentPrefix)
+	for _, t := range all {
+		if strings.HasPrefix(t.Name, intentPrefix+family) {
+			list = append(list, t)
+		}
+	}
+	return list, err
+}
+
+// sweep takes back the intents that nobody wanted in a pass that did all: what they were for is
+// no more.
+func (p *pass) sweep() error {
+	if p.Dry != nil || len(p.word.Troubles) > 0 {
+		return nil
+	}
+	all, err := p.Repo.Refs(p.ctx, intentPrefix)
+	var updates []git.RefUpdate
+	for _, t := range all {
+		if !p.wanted[t.Name] {
+			updates = append(updates, git.RefUpdate{Ref: t.Name, Old: t.ID, New: git.Zero})
+		}
+	}
+	if err != nil || len(updates) == 0 {
+		return err
+	}
+	return p.move(updates...)
+}
+
+// forget takes an intent back whose call was refused: nothing was made. One that got no answer
+// stays, because something may have been.
+func (p *pass) forget(ref, old string, err error) error {
+	var later *client.ErrLater
+	var answer *client.ErrAnswer
+	if p.ctx.Err() != nil || errors.As(err, &later) || errors.As(err, &answer) || errors.Is(err, errUnknown) {
+		return nil
+	}
+	return p.move(git.RefUpdate{Ref: ref, Old: old, New: git.Zero})
+}
+
+// auditRef is the chain of records of every push (git ward log).
+const auditRef = "refs/ward/audit"
+
+// maxPushes bounds how far back a push is looked for.
+const maxPushes = 10_000
+
+// entered reports whether the push of an intent came through the gate, and the commit that a
+// ref got by it.
+func (p *pass) entered(i intent, ref string) (commit string, ok bool, err error) {
+	reader := p.Repo.Reader(p.ctx) // the pass's own does not see what came meanwhile
+	defer reader.Close()
+	at, err := reader.Tip(auditRef)
+	for range maxPushes {
+		if err != nil || at == "" || at == i.Audit {
+			return "", false, err
+		}
+		var record struct {
+			Push    string `json:"push"`
+			Verdict string `json:"verdict"`
+			Refs    []struct {
+				Ref     string `json:"ref"`
+				New     string `json:"new"`
+				Applied bool   `json:"applied"`
+			} `json:"refs"`
+		}
+		data, readErr := reader.File(at, "record.json", maxRecord)
+		if readErr == nil {
+			readErr = json.Unmarshal(data, &record)
+		}
+		if readErr != nil {
+			return "", false, readErr
+		}
+		if record.Push == i.Push && record.Verdict == "accepted" {
+			for _, r := range record.Refs {
+				if r.Ref == ref && r.Applied {
+					return r.New, true, nil
+				}
+			}
+		}
+		at, err = reader.Parent(at)
+	}
+	return "", false, fmt.Errorf("more than %d pushes since", maxPushes)
+}

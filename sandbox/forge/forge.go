@@ -1,0 +1,220 @@
+// Package forge keeps a guarded repository and a project on a forge in step (FORGE-1 to
+// FORGE-6). A pass reads refs and forge, and makes what follows of the two: the project's
+// branches come here through the gate, an issue that was approved becomes a directive, a
+// claim becomes a draft request, a verdict becomes a status on exactly its commit.
+//
+// Each thing has one owner. The forge owns the project's branches and tags, Ward owns agent/*
+// and refs/ward/*; so nothing conflicts, and nothing is forced.
+//
+// What is known from one pass to the next is in refs below refs/ward/forge. Each call that
+// changes something is written there as an intent first, then read back, then made: a pass
+// that is killed anywhere is made again, and makes nothing twice.
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/internal/flock"
+	"git-ward/internal/git"
+	"git-ward/protocols/forge"
+	"git-ward/protocols/review"
+	"git-ward/protocols/standing"
+	"git-ward/protocols/state"
+	"git-ward/sandbox/forge/client"
+)
+
+// Keeper keeps one repository and one project in step.
+type Keeper struct {
+	Repo     *git.Repo // the bare one, by its common directory
+	Settings *config.Config
+	Forge    client.Forge
+	Git      func(login, clone string) git.Away // how git gets to a repository of the forge's
+	Ward     Verbs
+	Redact   func(string) string // takes secrets out of what is posted
+	Dir      string              // where a repository is made for what comes in
+	Log      zerolog.Logger
+	Dry      io.Writer // not nil: nothing is done, and what would be is written there
+}
+
+// pass is one look at both sides, and what follows of it.
+type pass struct {
+	*Keeper
+	ctx       context.Context
+	reader    *git.Reader
+	self      client.Person
+	project   client.Project
+	positions []review.Position
+	word      forge.Word
+	wanted    map[string]bool // the intents of this pass, by ref
+}
+
+// ErrTrouble is for a pass that could not do everything; its Word has what and why.
+var ErrTrouble = errors.New("something waits")
+
+// Once makes one pass. What waits, and why, it leaves in forge.WordRef, and returns.
+func (k *Keeper) Once(ctx context.Context) (forge.Word, error) {
+	return k.look(ctx, func(p *pass) error {
+		for _, step := range []func() error{p.proposed, p.refresh, p.requested, p.sweep} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// look fetches, does what is to be done, and tells.
+func (k *Keeper) look(ctx context.Context, do func(p *pass) error) (forge.Word, error) {
+	lock, err := flock.Within(ctx, filepath.Join(k.Repo.Dir, "refs"), flock.Exclusive, 0)
+	if err != nil {
+		if errors.Is(err, flock.ErrHeld) {
+			err = diag.Hint(errors.New("another git ward forge is at work on this repository"), "let that one do it, or end it first")
+		}
+		return forge.Word{}, err
+	}
+	defer lock.Close()
+	k.Ward.Lock = lock
+	p := &pass{Keeper: k, ctx: ctx, reader: k.Repo.Reader(ctx), wanted: map[string]bool{}}
+	defer func() { p.reader.Close() }()
+	err = p.run(do)
+	if later, ok := errors.AsType[*client.ErrLater](err); ok {
+		p.word.Until = later.At.UTC().Truncate(time.Second)
+	}
+	if err != nil && ctx.Err() == nil {
+		p.trouble("", err)
+		err = nil
+	}
+	return p.word, errors.Join(err, p.tell())
+}
+
+func (p *pass) run(do func(p *pass) error) (err error) {
+	if p.self, err = p.Forge.Self(p.ctx); err != nil {
+		return err
+	}
+	if p.project, err = p.Forge.Project(p.ctx); err != nil {
+		return err
+	}
+	if err = p.fetched(); err == nil {
+		err = p.refresh()
+	}
+	if err != nil {
+		return err
+	}
+	return do(p)
+}
+
+// refresh reads the refs anew.
+func (p *pass) refresh() error {
+	p.reader.Close()
+	p.reader = p.Repo.Reader(p.ctx) // a new child surely sees the new refs and objects
+	c := p.Settings.Control
+	desk, err := standing.Open(p.reader, standing.Refs{Control: c.Ref(), Project: c.ProjectRef(), Work: workPrefix}, nil)
+	if err != nil {
+		return err
+	}
+	history := func(tip string, commits []string) (state.Ancestry, error) {
+		return p.reader.Lineage(tip, commits, standing.Taken)
+	}
+	broken := func(name string, err error) error { p.trouble(name, err); return nil }
+	p.positions, err = desk.Positions(history, broken)
+	return err
+}
+
+// position is where a directive stands; ok is false where there is none of that name.
+func (p *pass) position(name string) (review.Position, bool) {
+	for _, at := range p.positions {
+		if at.Name == name {
+			return at, true
+		}
+	}
+	return review.Position{}, false
+}
+
+// each goes on with the next after an error that is about one thing, which it notes. An error
+// of the forge as a whole ends the pass.
+func (p *pass) each(of string, err error) error {
+	var later *client.ErrLater
+	switch {
+	case err == nil || errors.Is(err, errDry):
+		return nil
+	case p.ctx.Err() != nil || errors.As(err, &later):
+		return err
+	}
+	p.trouble(of, err)
+	return nil
+}
+
+func (p *pass) trouble(of string, err error) {
+	why, remedy := diag.Cut(diag.Clean(err.Error()), 500), strings.Join(diag.Hints(err), "; ")
+	p.Log.Warn().Str("of", of).Msg(why)
+	p.word.Troubles = append(p.word.Troubles, forge.Trouble{Of: of, Why: diag.Untrusted(why), Remedy: diag.Untrusted(remedy)})
+}
+
+// tell leaves the pass's word where status reads it, if it is another than the one before.
+func (p *pass) tell() error {
+	if p.Dry != nil || p.ctx.Err() != nil {
+		return nil
+	}
+	_, old, err := load[forge.Word](p, forge.WordRef)
+	if err != nil {
+		return err
+	}
+	if len(p.word.Troubles) == 0 && len(p.word.Stopped) == 0 {
+		if old == git.Zero {
+			return nil
+		}
+		return p.move(git.RefUpdate{Ref: forge.WordRef, Old: old, New: git.Zero})
+	}
+	return p.save(forge.WordRef, old, p.word)
+}
+
+// Serve makes a pass whenever it is time, or a ref moved, until ctx ends.
+func (k *Keeper) Serve(ctx context.Context) error {
+	watch := k.Repo.Watch(k.Settings.Control.Ref(), "refs/ward/uow/", "refs/notes/certificates", workPrefix)
+	for {
+		word, err := k.Once(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		next := time.Now().Add(k.Settings.Forge.Poll.Duration)
+		if word.Until.After(next) {
+			next = word.Until
+		}
+		k.Log.Info().Int("troubles", len(word.Troubles)).Time("next", next).Msg("looked")
+		if _, err := watch.Wait(ctx, lookInterval, next, nil); err != nil {
+			return nil
+		}
+		if now := time.Now(); word.Until.After(now) { // a ref that moved does not open a forge that is closed
+			if err := wait(ctx, word.Until.Sub(now)); err != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// lookInterval is the time between two looks at the refs.
+const lookInterval = time.Second
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("waiting: %w", ctx.Err())
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,171 @@
+package forge
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/comms"
+	"git-ward/protocols/forge"
+	"git-ward/protocols/review"
+	"git-ward/protocols/standing"
+	"git-ward/sandbox/forge/client"
+)
+
+// maxProposals bounds how often an issue is proposed anew because its text changed.
+const maxProposals = 10
+
+// proposed proposes the issues that have the label, and hears what is said on them.
+func (p *pass) proposed() error {
+	open, err := p.Forge.Labelled(p.ctx, p.Settings.Forge.Label)
+	if err := p.each("issues", err); err != nil {
+		return err
+	}
+	known, err := p.issues()
+	if err != nil {
+		return err
+	}
+	for _, i := range open {
+		known = slices.DeleteFunc(known, func(n int64) bool { return n == i.Number })
+		if err := p.each(fmt.Sprintf("issue %d", i.Number), p.labelled(i)); err != nil {
+			return err
+		}
+	}
+	for _, number := range known { // closed since, or without the label: what became of it is heard all the same
+		if err := p.each(fmt.Sprintf("issue %d", number), p.heard(number)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labelled is an issue that has the label now.
+func (p *pass) labelled(i client.Issue) error {
+	r, b, err := p.issue(i.Number)
+	if err != nil {
+		return err
+	}
+	if r.Directive == "" {
+		if err := p.propose(i, r, b); err != nil && !errors.Is(err, errDry) {
+			return err
+		}
+	}
+	return p.hear(client.Thread{Number: i.Number}, b, r.approve(p))
+}
+
+// heard is one that is closed, or has the label no longer. Of a directive that is over nothing
+// is heard but what is owed.
+func (p *pass) heard(number int64) error {
+	r, b, err := p.issue(number)
+	if err != nil {
+		return err
+	}
+	if at, ok := p.position(r.Directive); ok && r.Owes == "" && review.Stand(at).State.Over() {
+		return nil
+	}
+	return p.hear(client.Thread{Number: number}, b, r.approve(p))
+}
+
+// issue is the record of an issue.
+func (p *pass) issue(number int64) (*issue, *book, error) {
+	ref := issueRef(number)
+	r, old, err := load[issue](p, ref)
+	r.Number = number
+	return &r, &book{ref: ref, old: old, record: &r, hearing: &r.hearing, directive: func() string { return r.Directive }}, err
+}
+
+// propose posts what would be the directive, where a person who may write wants it.
+func (p *pass) propose(i client.Issue, r *issue, b *book) error {
+	if i.Unread != nil {
+		return i.Unread
+	}
+	may, err := p.mayWrite(i.LabelledBy)
+	if err != nil || !may {
+		return err
+	}
+	thread := client.Thread{Number: i.Number}
+	next, findings := forge.Propose(forge.Issue{Number: i.Number, Title: i.Title, Body: i.Body})
+	if len(findings) > 0 {
+		body := forge.Refusal(findings)
+		mark := git.BlobID([]byte(body))
+		if r.Refused == mark {
+			return nil
+		}
+		r.Refused = mark
+		return p.say(thread, body, fmt.Sprintf("say on issue %d why no directive can be made of it", i.Number), b)
+	}
+	if len(r.Proposals) >= maxProposals || slices.ContainsFunc(r.Proposals, func(before proposal) bool { return before.Hash == next.Hash }) {
+		return nil
+	}
+	r.Proposals = append(r.Proposals, proposal{next.Title, next.Text, next.Hash})
+	return p.say(thread, next.Comment(), fmt.Sprintf("propose issue %d as a directive", i.Number), b)
+}
+
+// mayWrite looks up whether a person may write to the project, now.
+func (p *pass) mayWrite(who client.Person) (bool, error) {
+	if who.Bot || who.Login == "" || who.Login == p.self.Login {
+		return false, nil
+	}
+	may, err := p.Forge.MayWrite(p.ctx, who.Login)
+	if errors.Is(err, client.ErrNotFound) {
+		return false, nil
+	}
+	return may, err
+}
+
+// approve makes a directive of a proposal, of exactly its text.
+func (r *issue) approve(p *pass) approval {
+	return func(hash, who string, done func(text string) ([]git.RefUpdate, error)) (d deed, why string) {
+		at := slices.IndexFunc(r.Proposals, func(q proposal) bool { return q.Hash == hash })
+		switch {
+		case r.Directive != "":
+			return d, "This issue is " + r.Directive + " already."
+		case at < 0:
+			return d, "No proposal on this issue has that hash: copy the whole line of the newest."
+		}
+		draft, control := comms.Draft{Title: r.Proposals[at].Title, Body: r.Proposals[at].Text}, p.Settings.Control.Ref()
+		made := func(i intent) (bool, error) {
+			commit, ok, err := p.entered(i, control)
+			if err == nil && ok {
+				r.Directive, err = p.directiveOf(commit, draft)
+			}
+			return ok, err
+		}
+		return deed{
+			what: fmt.Sprintf("make a directive of issue %d, as %s says", r.Number, who),
+			made: made,
+			make: func(i intent) error {
+				if _, err := p.Ward.as(p.ctx, who, i.Push, draft.Text(), "directive", "new", "--bare", p.Ward.Bare, "-F", "-"); err != nil {
+					return err
+				}
+				ok, err := made(i)
+				if err == nil && !ok {
+					err = fmt.Errorf("%w: no record of its push", errUnknown)
+				}
+				return err
+			},
+			done: func() ([]git.RefUpdate, error) {
+				r.By = who
+				return done(fmt.Sprintf("%s is this text, by the word of %s: %s", r.Directive, forge.Span(diag.Untrusted(who), maxAnswer), hash))
+			},
+		}, ""
+	}
+}
+
+// directiveOf is the directive of a text in COMMS.md at a commit: the newest of that text.
+func (p *pass) directiveOf(commit string, draft comms.Draft) (string, error) {
+	reader := p.Repo.Reader(p.ctx)
+	defer reader.Close()
+	doc, err := standing.Documents(reader, commit)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range slices.Backward(doc.Directives) {
+		if had := d.Draft(); had.Title == draft.Title && had.Body == draft.Body {
+			return d.Name(), nil
+		}
+	}
+	return "", fmt.Errorf("%s of %s has no directive of the text that was approved", comms.Path, diag.Short(commit))
+}

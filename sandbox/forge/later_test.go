@@ -1,0 +1,86 @@
+package forge_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"git-ward/internal/config"
+	"git-ward/internal/git"
+	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
+	protocol "git-ward/protocols/forge"
+	"git-ward/sandbox/forge"
+	"git-ward/sandbox/forge/client"
+)
+
+// away is a forge that does not answer: to ask it anything but who asks would panic.
+type away struct {
+	client.Forge
+	err error
+}
+
+func (a away) Self(context.Context) (client.Person, error) { return client.Person{}, a.err }
+
+// TestLater: a forge that is away, or wants to be asked less, is asked nothing more in that look;
+// status says until when, and which right a token lacks (FORGE-5).
+func TestLater(t *testing.T) {
+	tier.First(t, "a guarded repository")
+	p := gittest.New(t)
+	at := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	k := &forge.Keeper{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop()}
+	for _, c := range []struct {
+		err   error
+		until time.Time
+		says  string
+	}{
+		{&client.ErrLater{Call: "GET /user", At: at, Err: errors.New("429 Too Many Requests")}, at, "GET /user: not now: 429 Too Many Requests"},
+		{&client.ErrDenied{Call: "GET /user", Right: "to be known at all"}, time.Time{}, "GET /user: the token lacks a right: to be known at all"},
+	} {
+		k.Forge = away{err: c.err}
+		word, err := k.Once(t.Context())
+		if err != nil || !word.Until.Equal(c.until) || len(word.Troubles) != 1 {
+			t.Fatalf("%+v %v", word, err)
+		}
+		var kept protocol.Word
+		if err := json.Unmarshal([]byte(p.Run(p.Bare, "git", "cat-file", "blob", protocol.WordRef)), &kept); err != nil || !kept.Until.Equal(c.until) {
+			t.Fatalf("%+v %v", kept, err)
+		}
+		if out := p.Run(p.Bare, "git-ward", "status", "--bare", p.Bare); !strings.Contains(out, "git ward forge: "+c.says) {
+			t.Fatal(out)
+		}
+	}
+}
+
+// TestAlone: two of these processes do not work on one repository at a time.
+func TestAlone(t *testing.T) {
+	tier.First(t, "a guarded repository")
+	p := gittest.New(t)
+	k := &forge.Keeper{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop()}
+	k.Forge = beside{t: t, again: func() error {
+		_, err := (&forge.Keeper{Repo: k.Repo, Settings: k.Settings, Log: k.Log, Forge: away{err: errors.New("it was asked")}}).Once(t.Context())
+		return err
+	}}
+	if _, err := k.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// beside has another look begin in the middle of one.
+type beside struct {
+	client.Forge
+	t     *testing.T
+	again func() error
+}
+
+func (b beside) Self(context.Context) (client.Person, error) {
+	if err := b.again(); err == nil || !strings.Contains(err.Error(), "another git ward forge is at work") {
+		b.t.Errorf("%v", err)
+	}
+	return client.Person{}, errors.New("that is all")
+}

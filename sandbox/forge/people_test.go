@@ -1,0 +1,197 @@
+package forge_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
+	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
+)
+
+// state is where the newest record of D-1.1 stands.
+func (s *scene) state() uow.State {
+	s.T.Helper()
+	var r uow.Record
+	if err := json.Unmarshal([]byte(s.Run(s.Bare, "git", "show", "refs/ward/uow/D-1.1:uow.json")), &r); err != nil {
+		s.T.Fatal(err)
+	}
+	return r.State
+}
+
+// says expects how many comments there are, and what the newest holds.
+func (s *scene) says(number int64, count int, words string) {
+	s.T.Helper()
+	list := s.forge.comments(number)
+	if len(list) != count || !strings.Contains(list[len(list)-1].Body, words) {
+		s.T.Fatalf("want %d comments, the last with %q: %+v", count, words, list)
+	}
+}
+
+// TestVerbs: a verb counts on the first line, as it was created, of a person who may write; all
+// else is data (FORGE-2). A close pauses, and commits of people make the status pending
+// (FORGE-4).
+func TestVerbs(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s, n, u := begun(t)
+	commit := u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	s.once(0)
+	pull := s.forge.pulls()[0].Number
+	ann := s.forge.lab.User("ann")
+	s.forge.comment(ann, n, "/ward drop")
+	s.forge.comment(ann, pull, "/ward cancel")
+	s.forge.comment(s.forge.lead, pull, "Look:\n/ward drop")
+	s.forge.comment(s.forge.lead, pull, "> /ward drop")
+	s.once(0)
+	if got := s.state(); got != uow.Active || len(s.forge.comments(n)) != 4 || len(s.forge.comments(pull)) != 3 {
+		t.Fatalf("%s, %+v", got, s.forge.comments(pull))
+	}
+	s.forge.comment(s.forge.lead, pull, "/ward retry")
+	s.once(0)
+	s.says(pull, 5, "is not blocked")
+	s.forge.comment(s.forge.lead, pull, "/ward pause")
+	s.once(0)
+	s.says(pull, 7, "pause D-1: done.")
+	if got := s.state(); got != uow.Paused {
+		t.Fatal(got)
+	}
+	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "log", s.Bare), " pm "+s.forge.lead.Login+" ")
+	s.forge.comment(s.forge.lead, n, "/ward resume")
+	s.once(0)
+	if got := s.state(); got == uow.Paused {
+		t.Fatal(got)
+	}
+	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", pull), map[string]any{"state": "closed"}, nil)
+	s.once(0)
+	s.says(pull, 8, "is paused, because this request was closed")
+	if got := s.state(); got != uow.Paused {
+		t.Fatal(got)
+	}
+	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", pull), map[string]any{"state": "open"}, nil)
+	s.once(0)
+	// Somebody adds a commit to the request.
+	s.Git("fetch", "--quiet", "origin")
+	s.Git("checkout", "--quiet", "-B", "more", commit)
+	s.Write("more", "by people\n")
+	s.Git("add", "more")
+	s.Git("commit", "--quiet", "--message", "more")
+	s.Git("push", "--quiet", strings.Replace(strings.Replace(s.forge.clone(), s.forge.lead.Login+":"+s.forge.lead.Token, s.forge.bot.Login+":"+s.forge.bot.Token, 1), s.forge.name, s.forge.bot.Login+"/p", 1), "HEAD:agent/D-1")
+	u.verdict(loop.Exact)
+	s.once(0)
+	head := strings.TrimSpace(s.Git("rev-parse", "HEAD"))
+	if list := s.forge.statuses(head); len(list) != 1 || list[0].Status != "pending" || !strings.Contains(list[0].Description, "by people") {
+		t.Fatalf("%+v", list)
+	}
+	if p := s.forge.pulls()[0]; !p.Draft {
+		t.Fatalf("what nobody judged is ready: %+v", p)
+	}
+	s.Fsck()
+}
+
+// TestSquash: a squash on the forge is a take, and so is known as one (FORGE-4).
+func TestSquash(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s, _, u := begun(t)
+	commit := u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	u.verdict(loop.Exact)
+	u.step("LOOP_CONVERGED", uowComplete)
+	u.push()
+	s.once(0)
+	s.forge.call("POST", fmt.Sprintf("/pulls/%d/merge", s.forge.pulls()[0].Number), map[string]any{"Do": "squash", "head_commit_id": commit}, nil)
+	s.once(0)
+	if main := s.at("main"); s.at("refs/ward/forge/taken/"+commit) != main || s.at("main^{tree}") != s.at(commit+"^{tree}") {
+		t.Fatal(main)
+	}
+	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "directive", "show", "--bare", s.Bare), "D-1", "taken")
+	s.Git("fetch", "--quiet", "origin")
+	gittest.InOrder(t, s.Run(s.Work, "git-ward", "directive", "show"), "D-1", "taken")
+	s.Fsck()
+}
+
+// TestRewritten: history that was rewritten on the forge stops its ref by name, and nothing is
+// forced (FORGE-1).
+func TestRewritten(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s := newScene(t)
+	before := s.at("main")
+	s.Git("checkout", "--quiet", "--orphan", "other")
+	s.Git("commit", "--quiet", "--message", "another history")
+	s.Git("push", "--quiet", "--force", s.forge.clone(), "HEAD:main", "HEAD:side")
+	out := s.once(1)
+	if !strings.Contains(out, "refs/heads/main stays behind the forge") || !strings.Contains(out, "rewritten") || s.at("main") != before {
+		t.Fatal(out)
+	}
+	s.at("side") // the rest goes on
+	if again := s.once(1); !strings.Contains(again, "refs/heads/main stays behind the forge") {
+		t.Fatal(again)
+	}
+	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "status", "--bare", s.Bare), "git ward forge: refs/heads/main stays behind the forge")
+	s.Git("push", "--quiet", "--force", s.forge.clone(), before+":main")
+	s.once(0)
+	if out := s.Run(s.Bare, "git-ward", "status", "--bare", s.Bare); strings.Contains(out, "stays behind") {
+		t.Fatal(out)
+	}
+}
+
+// points are where a pass is killed: before and after each of its calls.
+var points = []string{"forge/intended", "forge/looked", "forge/made", "forge/noted"}
+
+// killed makes passes that are killed at each point of each deed, until one comes to its end.
+func (s *scene) killed() (kills int) {
+	s.T.Helper()
+	for {
+		before := kills
+		for _, point := range points {
+			if _, err := s.Try(s.Bare, []string{"WARD_FAILPOINT=" + point + "=kill"}, "", "git-ward", "forge", "--once", "--bare", s.Bare); err != nil {
+				kills++
+			}
+		}
+		if kills == before {
+			return kills
+		}
+	}
+}
+
+// TestKilled: kill -9 before and after each call leaves one proposal, one directive, one
+// request, and statuses of what was judged alone (FORGE-5).
+func TestKilled(t *testing.T) {
+	tier.Full(t, "a real Gitea, and a kill at each call")
+	s := newScene(t)
+	n := s.forge.issue("greet the user", body)
+	if out := s.Run(s.Bare, "git-ward", "forge", "--once", "--dry-run", "--bare", s.Bare); !strings.Contains(out, "would propose issue 1") || len(s.forge.comments(n)) != 0 {
+		t.Fatal(out)
+	}
+	kills := s.killed()
+	list := s.forge.comments(n)
+	if len(list) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	s.forge.comment(s.forge.lead, n, approveLine.FindString(list[0].Body))
+	kills += s.killed()
+	s.says(n, 3, "D-1")
+	if text := s.Run(s.Bare, "git", "show", "ward:COMMS.md"); strings.Count(text, "\n### D-") != 1 {
+		t.Fatal(text)
+	}
+	u := s.begin("D-1")
+	commit := u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	kills += s.killed()
+	u.verdict(loop.Exact)
+	kills += s.killed()
+	pull := s.forge.pulls()
+	if list := s.forge.statuses(commit); len(pull) != 1 || len(list) != 2 || list[0].Status != "success" {
+		t.Fatalf("%+v %+v", pull, list)
+	}
+	s.forge.comment(s.forge.lead, pull[0].Number, "/ward clarify greet in French, too")
+	kills += s.killed()
+	s.says(pull[0].Number, 2, "clarify D-1: done.")
+	if log := s.Run(s.Bare, "git", "log", "-p", "refs/ward/uow/D-1.1"); strings.Count(log, `+  "note": "greet in French, too"`)+strings.Count(log, `"note":"greet in French, too"`) != 1 {
+		t.Fatal(log)
+	}
+	if refs := s.Run(s.Bare, "git", "for-each-ref", "refs/ward/forge/intent"); refs != "" || kills < 4*7 {
+		t.Fatalf("%d kills, and intents left: %s", kills, refs)
+	}
+	s.Fsck()
+}

@@ -1,0 +1,214 @@
+package forge
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/review"
+	"git-ward/sandbox/forge/client"
+)
+
+// requested keeps a request for each directive with a claim.
+func (p *pass) requested() error {
+	stopped := p.stopped(p.Settings.Control.ProjectRef())
+	for _, at := range p.positions {
+		ref := requestPrefix + at.Name
+		r, old, err := load[request](p, ref)
+		if err != nil {
+			return err
+		}
+		if r.Merged != "" || r.Number == 0 && !wanted(at) {
+			continue
+		}
+		if stopped != "" {
+			p.trouble(at.Name, diag.Hint(fmt.Errorf("%s does not follow the forge: %s", p.Settings.Control.Project, stopped), "%s", admit(p.Settings.Control.Project)))
+			continue
+		}
+		r.Directive = at.Name
+		b := &book{ref: ref, old: old, record: &r, hearing: &r.hearing, directive: func() string { return at.Name }}
+		if err := p.each(at.Name, p.request(at, &r, b)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit says how a PM lets in what stopped.
+func admit(branch string) string {
+	return fmt.Sprintf("look at it in a clone (git fetch FORGE %s), and push it here as the PM; git ward forge goes on by itself then", branch)
+}
+
+// wanted reports whether a directive is to have a request: its work is claimed, and nobody has
+// taken or dropped it.
+func wanted(at review.Position) bool {
+	s := review.Stand(at)
+	return s.Claimed && !s.State.Over()
+}
+
+// request brings one to where the refs are.
+func (p *pass) request(at review.Position, r *request, b *book) error {
+	if at.Unit == nil || at.Unit.Claim == nil {
+		return nil
+	}
+	if err := p.sent(at.Unit.Claim.Commit, r, b); err != nil {
+		return err
+	}
+	now, err := p.opened(at, r, b)
+	if err != nil {
+		return err
+	}
+	switch now.State {
+	case client.Merged:
+		return p.merged(now, r, b)
+	case client.Closed:
+		return errors.Join(p.closed(at, now, r, b), p.hear(thread(r), b, noProposal))
+	}
+	if r.Closed {
+		r.Closed = false
+		if err := p.keep(b); err != nil {
+			return err
+		}
+	}
+	b.people = func(who string) error { return p.adopt(now, r, who) }
+	if err := p.judged(at, now, r, b); err != nil {
+		return err
+	}
+	if err := p.shown(at, now, r, b); err != nil {
+		return err
+	}
+	if err := p.reviewed(at, r, b); err != nil {
+		return err
+	}
+	return p.hear(thread(r), b, noProposal)
+}
+
+func thread(r *request) client.Thread { return client.Thread{Request: true, Number: r.Number} }
+
+// noProposal answers who approves a hash where nothing was proposed.
+func noProposal(string, string, func(string) ([]git.RefUpdate, error)) (deed, string) {
+	return deed{}, "This is a request: approve a proposal on its issue. `/ward approve` alone answers a question of the unit's."
+}
+
+// home is the repository that gets the branches: the user's own fork, or the project where the
+// admin says so.
+func (p *pass) home() (h home, err error) {
+	if p.Settings.Forge.Branches == "project" {
+		return homeOf(p.project), nil
+	}
+	if p.self.Login == p.project.Owner {
+		return h, diag.Hint(fmt.Errorf("the token is of %s, who owns the project and so has no fork of it", p.self.Login),
+			`make a user of its own for Ward, or set [forge] branches = "project"`)
+	}
+	h, old, err := load[home](p, forkRef)
+	if err != nil || old != git.Zero {
+		return h, err
+	}
+	err = p.do(deed{
+		key: "fork", what: "make a fork of the project for " + p.self.Login,
+		made: func(intent) (bool, error) { return false, nil }, // Fork reads back itself
+		make: func(intent) error {
+			fork, err := p.Forge.Fork(p.ctx)
+			h = homeOf(fork)
+			return err
+		},
+		done: func() ([]git.RefUpdate, error) {
+			u, err := p.update(forkRef, git.Zero, h)
+			return []git.RefUpdate{u}, err
+		},
+	})
+	return h, err
+}
+
+// sent has the claim on the branch of the forge's, by a push that forces nothing.
+func (p *pass) sent(commit string, r *request, b *book) error {
+	h, err := p.home()
+	if err != nil {
+		return err
+	}
+	r.Owner, r.Name, r.Branch, r.Base = h.Owner, h.Name, "agent/"+r.Directive, p.Settings.Control.Project
+	if r.Commit == commit && r.Number != 0 { // the request says where its head is
+		return nil
+	}
+	at, ref := p.Git(p.self.Login, h.Clone), heads+r.Branch
+	there := func() (string, error) {
+		refs, err := p.Repo.List(p.ctx, at, ref)
+		return refs[ref], err
+	}
+	tip, err := there()
+	if err != nil {
+		return err
+	}
+	if tip != "" && tip != commit {
+		if ours, err := p.reader.Contains(commit, tip); err != nil {
+			return err
+		} else if !ours {
+			p.trouble(r.Directive, p.foreign(tip, r))
+			return nil
+		}
+	}
+	return p.do(deed{
+		key:  "push-" + r.Directive + "-" + commit,
+		what: fmt.Sprintf("push %s to %s of %s/%s", diag.Short(commit), r.Branch, h.Owner, h.Name),
+		made: func(intent) (bool, error) {
+			tip, err := there()
+			return tip == commit, err
+		},
+		make: func(intent) error { return p.Repo.PushAway(p.ctx, at, commit+":"+ref) },
+		done: func() ([]git.RefUpdate, error) {
+			r.Commit = commit
+			return p.next(b)
+		},
+	})
+}
+
+// foreign is the error of a branch on the forge that has another history than the claim.
+func (p *pass) foreign(tip string, r *request) error {
+	return diag.Hint(fmt.Errorf("%s of %s/%s is at %s on the forge, which is not on the way to the claim", r.Branch, r.Owner, r.Name, diag.Short(tip)),
+		"nothing is forced: `/ward retry` on the request goes on from people's commits, else delete the branch on the forge")
+}
+
+// opened is the request as it is, opened as a draft where there is none.
+func (p *pass) opened(at review.Position, r *request, b *book) (now client.Request, err error) {
+	if r.Number != 0 {
+		if now, err = p.Forge.Request(p.ctx, r.Number); err == nil && (now.Author.Login != p.self.Login || now.Head.Owner != "" && now.Head.Branch != r.Branch) {
+			err = fmt.Errorf("request %d is not the one that was opened: it is by %q from %q", r.Number, now.Author.Login, now.Head.Branch)
+		}
+		return now, err
+	}
+	find := func() (bool, error) {
+		list, err := p.Forge.Requests(p.ctx, r.Owner, r.Branch)
+		i := slices.IndexFunc(list, func(q client.Request) bool {
+			return q.Author.Login == p.self.Login && q.Base == r.Base && q.State == client.Open
+		})
+		if i >= 0 {
+			now = list[i]
+		}
+		return i >= 0, err
+	}
+	page, err := p.page(at)
+	if err != nil {
+		return now, err
+	}
+	err = p.do(deed{
+		key: "open-" + r.Directive, what: "open a draft request for " + r.Directive,
+		made: func(intent) (bool, error) { return find() },
+		make: func(intent) error {
+			made, err := p.Forge.Open(p.ctx, client.NewRequest{Head: client.Head{Owner: r.Owner, Name: r.Name, Branch: r.Branch}, Base: r.Base, Title: p.Redact(page.Title()), Body: p.Redact(page.Body()), Draft: true})
+			if _, ok := errors.AsType[*client.ErrConflict](err); ok { // a listing lags behind
+				if found, again := find(); found && again == nil {
+					return nil
+				}
+			}
+			now = made
+			return err
+		},
+		done: func() ([]git.RefUpdate, error) {
+			r.Number, r.Page = now.Number, now.Page
+			return p.next(b)
+		},
+	})
+	return now, err
+}

@@ -1,0 +1,164 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/forge"
+	"git-ward/protocols/review"
+	"git-ward/protocols/state"
+	"git-ward/sandbox/forge/client"
+)
+
+// closed pauses the unit of a request that somebody closed (FORGE-4).
+func (p *pass) closed(at review.Position, now client.Request, r *request, b *book) error {
+	if r.Closed {
+		return nil
+	}
+	done := func() ([]git.RefUpdate, error) {
+		r.Closed = true
+		r.Owes = fmt.Sprintf("%s is paused, because this request was closed. To go on, reopen it and comment `/ward resume`; `/ward drop` gives it up.", at.Unit.ID)
+		return p.next(b)
+	}
+	if at.Unit.State.Ended() {
+		r.Closed = true
+		return p.keep(b)
+	}
+	err := p.do(deed{
+		key: fmt.Sprintf("close-%s-%s", at.Unit.ID, at.Unit.Hash), what: "pause " + at.Unit.ID + ", whose request was closed",
+		made: func(i intent) (bool, error) {
+			_, ok, err := p.entered(i, "refs/ward/uow/"+at.Unit.ID)
+			return ok, err
+		},
+		make: func(i intent) error {
+			_, err := p.Ward.as(p.ctx, p.self.Login, i.Push, "", "uow", "pause", "--bare", p.Ward.Bare, "-m", "its request on the forge was closed", "--", at.Unit.ID)
+			return err
+		},
+		done: done,
+	})
+	if _, ok := errors.AsType[*refusal](err); ok { // such as one that is paused already
+		r.Closed = true
+		return p.keep(b)
+	}
+	return err
+}
+
+// merged notes what the project got by a request (FORGE-4).
+func (p *pass) merged(now client.Request, r *request, b *book) error {
+	project := p.Settings.Control.ProjectRef()
+	tip, err := p.reader.Tip(project)
+	if err != nil {
+		return err
+	}
+	switch there, err := p.reader.Contains(tip, now.MergeCommit); {
+	case err != nil:
+		return err
+	case now.Base != p.Settings.Control.Project:
+		return fmt.Errorf("request %d was merged into %s, which is not the project's branch: nothing was taken", now.Number, diag.Untrusted(now.Base))
+	case !there: // the next look fetches it
+		return fmt.Errorf("request %d was merged as %s, which is not here: it waits for %s", now.Number, diag.Short(now.MergeCommit), p.Settings.Control.Project)
+	}
+	merged, err := p.reader.Contains(tip, now.Head.Commit)
+	if err != nil {
+		return err
+	}
+	taken := git.RefUpdate{Ref: state.TakenPrefix + r.Commit, Old: git.Zero, New: now.MergeCommit}
+	same := true
+	if !merged {
+		if same, err = p.sameTree(now.MergeCommit, now.Head.Commit); err != nil {
+			return err
+		}
+	}
+	if now.Head.Commit != r.Commit || !same {
+		p.trouble(r.Directive, diag.Hint(fmt.Errorf("request %d was merged as another tree than the judged one", now.Number), "git ward verify --bare %s %s %s", p.Ward.Bare, diag.Short(now.MergeCommit), r.Directive))
+	}
+	r.Merged = now.MergeCommit
+	updates, err := p.next(b)
+	if err != nil || p.Dry != nil {
+		return err
+	}
+	if !merged && same && now.Head.Commit == r.Commit {
+		updates = append(updates, taken)
+	}
+	p.Log.Info().Str("directive", r.Directive).Str("by", now.MergedBy.Login).Str("commit", now.MergeCommit).Msg("taken on the forge")
+	return p.move(updates...)
+}
+
+// maxRebased bounds how many commits a rebase is looked for.
+const maxRebased = 100
+
+// sameTree reports whether a commit of the project has the tree of the judged one, or what
+// merging that into the project before it makes: a squash, or a rebase.
+func (p *pass) sameTree(made, judged string) (bool, error) {
+	tree := func(commit string) (string, error) {
+		out, err := p.Repo.Output(p.ctx, "rev-parse", "--verify", "--end-of-options", commit+"^{tree}")
+		return strings.TrimSpace(string(out)), err
+	}
+	got, err := tree(made)
+	if err != nil {
+		return false, err
+	}
+	want, err := tree(judged)
+	if err != nil || got == want {
+		return err == nil, err
+	}
+	before := made
+	for range maxRebased {
+		if before, err = p.reader.Parent(before); err != nil || before == "" {
+			return false, err
+		}
+		if with, err := p.Repo.MergeTrees(p.ctx, before, judged); err == nil && len(with.Conflicts) == 0 && with.Tree == got {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Take merges the request of a directive on the forge, with the judged commit as its head and no
+// other, and fetches what that made (FORGE-1). All is for every one that is ready.
+func (k *Keeper) Take(ctx context.Context, directive string, all bool) (forge.Word, error) {
+	return k.look(ctx, func(p *pass) error {
+		for _, at := range p.positions {
+			if at.Name == directive || all && review.Stand(at).State == review.Ready {
+				if err := p.each(at.Name, p.take(at)); err != nil {
+					return err
+				}
+			}
+		}
+		for _, step := range []func() error{p.fetched, p.refresh, p.requested} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// take is Take for one directive.
+func (p *pass) take(at review.Position) error {
+	s := review.Stand(at)
+	if s.State != review.Ready {
+		return fmt.Errorf("it is %s", at.Outcome(s))
+	}
+	r, _, err := load[request](p, requestPrefix+at.Name)
+	if err != nil {
+		return err
+	}
+	if r.Number == 0 {
+		return diag.Hint(errors.New("there is no request for it on the forge yet"), "git ward forge --once --bare %s", p.Ward.Bare)
+	}
+	merged := func(intent) (bool, error) {
+		now, err := p.Forge.Request(p.ctx, r.Number)
+		return now.State == client.Merged, err
+	}
+	return p.do(deed{
+		key: "merge-" + at.Name + "-" + s.Commit, what: fmt.Sprintf("merge request %d, %s at %s", r.Number, at.Name, diag.Short(s.Commit)),
+		made: merged,
+		make: func(i intent) error { return p.Forge.Merge(p.ctx, r.Number, s.Commit, client.MergeCommit) },
+		done: func() ([]git.RefUpdate, error) { return nil, nil },
+	})
+}

@@ -1,0 +1,89 @@
+package forge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/process"
+	"git-ward/internal/token"
+)
+
+// Verbs runs commands of `git ward` on the repository. It is the only way by which words of a
+// forge's become a directive or a step: what a person at a terminal types, and no ref that was
+// fetched (FORGE-2).
+type Verbs struct {
+	Program string // git-ward
+	Bare    string
+	Host    string   // the forge's, for addresses in commits
+	Lock    *os.File // of the pass: a command that outlives this process keeps it
+}
+
+// errUnknown is for a command of which nobody knows whether it did its work.
+var errUnknown = errors.New("the command did not end by itself")
+
+// refusal is what a command says that did not do what it was told (exit 1 or 2).
+type refusal struct{ said string }
+
+func (r *refusal) Error() string { return r.said }
+
+// maxSaid bounds what is kept of a command's output, in bytes: a review has its patch.
+const maxSaid = 24 << 20
+
+// as runs a command as the PM of a name, by a token that is good for one push id.
+func (v Verbs) as(ctx context.Context, name, push, stdin string, args ...string) (out string, err error) {
+	if err := token.CheckName(name); err != nil {
+		return "", &refusal{err.Error()}
+	}
+	key, err := os.ReadFile(filepath.Join(v.Bare, token.KeyFile))
+	if err != nil {
+		return "", diag.Hint(fmt.Errorf("the door's key cannot be read: %w", err), "git ward init --bare %s --update", v.Bare)
+	}
+	mail := name + "@" + v.Host
+	env := append(token.Environ(key, push, "pm", name), "GIT_AUTHOR_NAME="+name, "GIT_AUTHOR_EMAIL="+mail, "GIT_COMMITTER_NAME="+name, "GIT_COMMITTER_EMAIL="+mail)
+	return v.run(ctx, env, stdin, args)
+}
+
+// run runs a command; its flags come first, so that no word of anybody's is taken for one.
+func (v Verbs) run(ctx context.Context, env []string, stdin string, args []string) (string, error) {
+	cmd := exec.CommandContext(ctx, v.Program, args...)
+	cmd.Dir = v.Bare
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C", "TERM=dumb", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}, env...)
+	if tmp := os.Getenv("TMPDIR"); tmp != "" {
+		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
+	}
+	process.EndGroup(cmd, syscall.SIGTERM, 5*time.Second)
+	if v.Lock != nil {
+		cmd.ExtraFiles = []*os.File{v.Lock}
+	}
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, said bounded
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil:
+		return out.String(), nil
+	case ended && (exit.ExitCode() == 1 || exit.ExitCode() == 2):
+		return "", &refusal{strings.TrimSpace(said.String() + out.String())}
+	}
+	return "", fmt.Errorf("git ward %s: %w: %w", args[0], errUnknown, err)
+}
+
+// bounded keeps the beginning of what is written.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(data []byte) (int, error) {
+	if room := maxSaid - b.Len(); room > 0 {
+		b.Buffer.Write(data[:min(room, len(data))])
+	}
+	return len(data), nil
+}
