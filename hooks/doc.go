@@ -1,6 +1,5 @@
-// Package hooks is the room of what may enter the repository: receive judges and
-// records a push, checks is what it is judged by, audit the record, fsck the proof
-// that all is whole, install what puts the hooks there, and command what people do
-// with them. This package itself holds the tests of the whole room, with real git and
-// the real binaries.
+// Package hooks decides what may enter the repository: receive judges and records a push,
+// checks has the rules, audit the records, fsck proves that all is whole, install puts the
+// hooks in place, and command has the verbs. This package itself has the tests of the whole
+// room, with real git and the real binaries.
 package hooks

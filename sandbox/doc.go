@@ -1,6 +1,5 @@
-// Package sandbox is the room in which an agent runs on a repository, in a container
-// that is fenced before it starts. On the host's side of the fence stands what an
-// agent may not be trusted with: the git door, the gateway with the models' keys,
-// and the judge of what it claims. The room's parts are packages of their own, and
-// this one holds the tests of all of them together.
+// Package sandbox runs an agent on a repository, in a container that is fenced before it
+// starts. The host's side of the fence has what an agent must not be trusted with: the git
+// door, the gateway with the models' keys, and the judge of its claims. The parts are packages
+// of their own; this one has the tests of all of them together.
 package sandbox

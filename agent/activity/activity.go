@@ -186,8 +186,8 @@ func (l *Log) Has(id string) (bool, error) {
 	return bytes.Contains(data, []byte(`"log_id":"`+id+`"`)), nil
 }
 
-// Tells reports whether a line of the log is of a task, and of that type of action where one
-// is given; older logs that went aside are not looked at.
+// Tells reports whether the log has a line of a task, with that type of action if one is
+// given. It does not search rotated logs.
 func (l *Log) Tells(task string, kind Type) (bool, error) {
 	f, err := os.Open(l.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,7 +2,7 @@ package activity
 
 import "time"
 
-// Type is what kind of action a line is about.
+// Type is the kind of action that a line records.
 type Type string
 
 // The types of LOG-1.
@@ -43,7 +43,7 @@ type Entry struct {
 	Execution Execution `json:"context"`
 }
 
-// Task is what the action is for: a directive, and the step of its plan.
+// Task says what the action is for: a directive, and the step of its plan.
 type Task struct {
 	ID   string `json:"id"`        // "D-1", or "-" for none
 	Step string `json:"plan_step"` // "plans/D-1.plan.txt#3", or ""
@@ -62,13 +62,12 @@ type Outcome struct {
 	Error   string `json:"error"` // "" on success
 }
 
-// Execution is where the plans stood: the outermost first, each as "path#step".
+// Execution has the positions of the running plans, the outermost first, each as "path#step".
 type Execution struct {
 	Stack []string `json:"plan_execution_stack"`
 }
 
-// Transition is the line of a lifecycle's step from one state to another, for a
-// directive ("D-1").
+// Transition makes the line for a state change of a directive ("D-1").
 func Transition(directive, machine, from, on, to string) Entry {
 	return Entry{Phase: to, Task: Task{ID: directive},
 		Action:  Action{Type: Info, Details: map[string]any{"machine": machine, "from": from, "on": on, "to": to}},

@@ -34,7 +34,7 @@ const promptUsage = "agent prompt [--kind model|program|scout] D-n"
 // maxPaper bounds a document that is read for a prompt, in bytes.
 const maxPaper = 1 << 20
 
-// Agent is `git ward agent`: what the agent would be told.
+// Agent is `git ward agent`: it shows what the agent would be told.
 var Agent = cli.Command{Name: "agent", Doc: "show what the agent would be told of a directive", Verbs: []cli.Command{
 	{Name: "prompt", Doc: "print what would be sent to a model or a command", Run: showPrompt},
 }}

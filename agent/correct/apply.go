@@ -11,7 +11,7 @@ import (
 	"git-ward/protocols/lesson"
 )
 
-// Done is a lesson that was carried out, or marked failed, by a commit.
+// Done is a lesson that a commit carried out, or marked as failed.
 type Done struct {
 	Lesson lesson.Lesson // with its new status and reason
 	Commit string
@@ -104,7 +104,7 @@ func message(l lesson.Lesson) string {
 	return strings.Join(append(words, fmt.Sprintf("%s: %s", lesson.Trailer, l.ID)), "\n\n") + "\n"
 }
 
-// Summary words an action in one line.
+// Summary describes an action on one line.
 func Summary(a lesson.Action) string {
 	p := a.Parameters
 	switch a.Command {

@@ -30,8 +30,8 @@ const (
 	maxNoteBytes = 64 << 20
 )
 
-// Left is by directive how many of its older pushes of lessons, or notes of them, were not
-// read for want of room; "" is what no directive alone brought.
+// Left counts, by directive, older pushes or notes of lessons that were not read for lack of
+// room; "" counts those of no single directive.
 type Left map[string]int
 
 // String says it in the order of the directives, "" for nothing.
@@ -173,7 +173,7 @@ func (m *memory) note(text []byte) {
 	}
 }
 
-// Own are the lessons of the tree at the branch's tip.
+// Own returns the lessons in the tree at the branch's tip.
 func Own(ctx context.Context, t *worktree.Tree) ([]lesson.Lesson, error) {
 	b, err := open(ctx, t)
 	if err != nil {
@@ -264,7 +264,7 @@ const (
 	maxName        = 100
 )
 
-// Text is the newest lessons as Markdown, and how many they are. The directives take turns, so
+// Text returns the newest lessons as Markdown, and their number. The directives take turns, so
 // that one whose lessons are many, long or dated in the future leaves room for the others'.
 func Text(list []lesson.Lesson, left Left) (text string, told int) {
 	var b strings.Builder

@@ -18,7 +18,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// What an iteration leaves beside the files of 003.
+// Files of an iteration besides those of 003.
 const (
 	changesFile = "changes.txt"  // what the work changed, a path a line; the record's below .ward/
 	verdictFile = "verdict.json" // a copy of the host's note

@@ -59,7 +59,7 @@ type Loop struct {
 	Now      func() time.Time
 }
 
-// End is how a loop ended.
+// End is the end of a loop.
 type End struct {
 	Report *loop.Report // on the record by then
 	Calls  int          // uses of tools that no step of the journal has yet

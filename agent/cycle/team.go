@@ -8,8 +8,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Team is who works in an iteration, one after the other, each with a fresh
-// context: all that they know is the brief (LOOP-8).
+// Team is the subagents of an iteration. They work one after the other, each with a fresh
+// context, and know only the brief (LOOP-8).
 type Team interface {
 	// Solve does the iteration's work in the branch's working tree. The refusal is
 	// "" at first, and later why the push of the work was refused. The error is stop.Unfinished,
@@ -20,7 +20,7 @@ type Team interface {
 	Review(ctx context.Context, b Brief, r Result) (review Review, calls int, err error)
 }
 
-// Brief is all that a subagent is told.
+// Brief is everything that a subagent is told.
 type Brief struct {
 	Iteration   int
 	Capsule     []byte // canonical JSON
@@ -32,14 +32,14 @@ type Brief struct {
 	Left loop.Remaining // of the whole loop's budget; its iterations do not count here
 }
 
-// Result is what an iteration came to, for its review.
+// Result is an iteration's result, for its review.
 type Result struct {
 	Words   string // the Solver's last ones: a guess until verified
 	Changes []store.Change
 	Verdict *loop.Verdict // nil when there is none
 }
 
-// Review is what the Skeptic says of an iteration.
+// Review is the Skeptic's review of an iteration.
 type Review struct {
 	Tried     []string        `json:"tried"`
 	Succeeded []loop.Learning `json:"succeeded"`

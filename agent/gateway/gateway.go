@@ -1,6 +1,6 @@
-// Package gateway is the agent's side of the launcher's gateway, the only way to a
-// model: where it is, and whether it paid for the calls of another's program. What
-// such a program prints of a refusal is its own words, and nothing to decide by.
+// Package gateway is the agent's side of the launcher's gateway, the only way to a model:
+// where it is, and whether it paid for a program's calls. What such a program prints about a
+// refusal is not trusted.
 package gateway
 
 import (
@@ -27,7 +27,7 @@ const (
 // worked on now: no call of it is paid for until the PM lets it go on.
 const HeldHeader = "Ward-Held"
 
-// The variables by which ward-inside says where the gateway serves each protocol.
+// The variables in which ward-inside passes the gateway's address for each protocol.
 const (
 	Anthropic = "ANTHROPIC_BASE_URL"
 	OpenAI    = "OPENAI_BASE_URL"
@@ -41,7 +41,7 @@ func URL(getenv func(name string) string, variable string) (string, error) {
 	return "", diag.Hint(fmt.Errorf("%s is not set: there is no gateway to reach the model by", variable), "start the agent by `git ward launch`")
 }
 
-// Account is what the gateway says of the directive that pays for calls now.
+// Account is the gateway's information about the directive that pays for calls now.
 type Account struct {
 	Unpaid   int    `json:"unpaid"`   // calls of this launch that were not paid for
 	Why      string `json:"why"`      // of the newest call; "" where it was paid for

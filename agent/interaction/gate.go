@@ -1,6 +1,5 @@
-// Package interaction is what is asked before each turn of a model, each call of a
-// tool and each step of a plan, and what they came to (PLAN-10): may the next one be,
-// and how many were there. Whoever works is asked and counted in the same place.
+// Package interaction admits and counts each turn of a model, each call of a tool and each
+// step of a plan (PLAN-10). All kinds of workers are admitted and counted here.
 package interaction
 
 import (
@@ -12,7 +11,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Done is what somebody's work came to.
+// Done counts what a worker did.
 type Done struct {
 	Words      string // the last ones; a guess until verified
 	Tally      model.Tally
@@ -30,8 +29,8 @@ type Gate struct {
 	calls int
 }
 
-// Turn is asked before a turn of a model. The error is a stop.Stop: Suspended where the
-// unit is not to be gone on with, Unfinished where its calls are used up.
+// Turn is called before a turn of a model. The error is a stop.Stop: Suspended where the unit
+// is not to be gone on with, Unfinished where its calls are used up.
 func (g *Gate) Turn(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -47,9 +46,8 @@ func (g *Gate) Turn(ctx context.Context) error {
 	return nil
 }
 
-// Next is asked before a call of a tool, or a step of a plan, and counts it where it is
-// admitted. The error is Turn's, or a *uow.Blocked, which must not run and does not end
-// the work.
+// Next is called before a call of a tool or a step of a plan, and counts it if it is admitted.
+// The error is Turn's, or a *uow.Blocked, which must not run and does not end the work.
 func (g *Gate) Next(ctx context.Context, tool string) error {
 	if g == nil {
 		return nil
@@ -87,7 +85,7 @@ func (g *Gate) Seen(ctx context.Context, tool string) error {
 	return err
 }
 
-// Note counts calls that were made already, such as a program's stream tells of.
+// Note counts calls that were already made, such as those in a program's stream.
 func (g *Gate) Note(calls int) {
 	if g == nil {
 		return
@@ -105,7 +103,7 @@ func (g *Gate) Left() (calls int, bounded bool) {
 	return max(0, g.MaxCalls-g.Calls()), true
 }
 
-// Calls is how many were admitted or noted so far.
+// Calls is the number admitted or noted so far.
 func (g *Gate) Calls() int {
 	if g == nil {
 		return 0

@@ -22,9 +22,9 @@ const (
 	liveEnd = time.Second
 )
 
-// Live tells who looks of the work as it goes on (SEE-1). Nobody waits for it: what a
-// reader does not take in time, or what is too much, is left out and counted. It may be
-// used concurrently; nil tells nobody.
+// Live sends progress events to whoever watches (SEE-1). The work never waits for it: events
+// that a reader does not take in time, or that are too many, are dropped and counted. It is
+// safe for concurrent use; nil sends nothing.
 type Live struct {
 	redact func(string) string // takes secrets out; nil takes none
 	queue  chan live.Event
@@ -36,8 +36,8 @@ type Live struct {
 	over bool       // it is closed
 }
 
-// NewLive tells by out, which may block for any time. Redact must be safe for concurrent
-// use. Close it.
+// NewLive sends events to out, which may block for any time. Redact must be safe for
+// concurrent use. The caller must close the Live.
 func NewLive(out io.Writer, redact func(string) string) *Live {
 	l := &Live{redact: redact, queue: make(chan live.Event, liveQueue), ended: make(chan struct{})}
 	go l.write(logfile.Limit(out, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: l.tooMuch}))
@@ -88,8 +88,7 @@ func (l *Live) write(out *logfile.Limited) {
 	}
 }
 
-// At says which unit, or directive, and iteration from 1 is worked on from now on; "" is
-// none.
+// At sets the unit or directive, and the iteration from 1, of later events; "" is none.
 func (l *Live) At(unit string, iteration int64) {
 	if l == nil {
 		return
@@ -99,7 +98,7 @@ func (l *Live) At(unit string, iteration int64) {
 	l.at = live.Event{Unit: unit, Iteration: iteration}
 }
 
-// Begins names who works from now on.
+// Begins sets the worker of later events.
 func (l *Live) Begins(role string) {
 	if l == nil {
 		return
@@ -109,7 +108,7 @@ func (l *Live) Begins(role string) {
 	l.at.Role = role
 }
 
-// Tell tells an event of what is worked on now, and never waits.
+// Tell sends an event about the present work. It never waits.
 func (l *Live) Tell(e live.Event) {
 	if l == nil {
 		return
@@ -135,15 +134,15 @@ func (l *Live) Tell(e live.Event) {
 	}
 }
 
-// Said tells words.
+// Said sends the worker's words.
 func (l *Live) Said(text string) { l.Tell(live.Event{Kind: live.Said, Text: text}) }
 
-// State tells that a machine has entered a state, and why.
+// State sends that a machine entered a state, and why.
 func (l *Live) State(machine, state, why string) {
 	l.Tell(live.Event{Kind: live.State, Tool: machine, Text: strings.TrimSpace(state + "\n" + why)})
 }
 
-// Close lets the last events go, for a moment.
+// Close waits a moment for the last events to be sent.
 func (l *Live) Close() {
 	if l == nil {
 		return

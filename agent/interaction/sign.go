@@ -29,8 +29,8 @@ const signFile = "iteration.json"
 // maxSign bounds the file, in bytes.
 const maxSign = 4 << 10
 
-// Write leaves the sign in the agent's own directory. What is lost with it is at most what
-// came since the last one, so it is not worth an error.
+// Write stores the sign in the agent's own directory. If it is lost, at most the use since the
+// last one is lost, so failures are ignored.
 func (s Sign) Write(state string) {
 	if data, err := json.Marshal(s); err == nil {
 		atomicfile.Write(filepath.Join(state, signFile), data, 0o600)

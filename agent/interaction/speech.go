@@ -32,7 +32,7 @@ type Speech struct {
 	timer *time.Timer
 }
 
-// NewSpeech says what is written to it.
+// NewSpeech makes a writer that sends what is written to it.
 func NewSpeech(say func(text string), redact func(string) string) *Speech {
 	return &Speech{say: say, redact: redact, delay: speechDelay}
 }
@@ -97,7 +97,7 @@ func (s *Speech) tell(n int) {
 	}
 }
 
-// Close says the rest.
+// Close sends the rest.
 func (s *Speech) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

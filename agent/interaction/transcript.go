@@ -16,9 +16,9 @@ const (
 	half      = loop.MaxTranscript/2 - 128
 )
 
-// Transcript is what somebody who works was told, said and did, in its order, for people.
-// Each event is cleaned and cut, and of a long transcript the middle is left out, and
-// said. It is not for concurrent use; nil takes nothing.
+// Transcript records for people what a worker was told, said and did, in order. Each event is
+// cleaned and cut, and a long transcript leaves out its middle and says so. It is not safe for
+// concurrent use; a nil Transcript records nothing.
 type Transcript struct {
 	Redact func(string) string // takes secrets out, before anything is cut through; nil takes none
 	Live   *Live               // is told of each event as it comes; nil: nobody
@@ -30,7 +30,7 @@ type Transcript struct {
 	used   model.Usage // so far
 }
 
-// Begins names who works from now on.
+// Begins sets the worker of later events.
 func (t *Transcript) Begins(role string) {
 	if t != nil {
 		t.Live.Begins(role)
@@ -38,7 +38,7 @@ func (t *Transcript) Begins(role string) {
 	}
 }
 
-// Told takes what was told to who works.
+// Told records what the worker was told.
 func (t *Transcript) Told(text string) {
 	if t != nil {
 		text = t.event(text)
@@ -47,7 +47,7 @@ func (t *Transcript) Told(text string) {
 	}
 }
 
-// Said takes its words.
+// Said records the worker's words.
 func (t *Transcript) Said(text string) {
 	if t != nil {
 		text = t.event(text)
@@ -56,7 +56,7 @@ func (t *Transcript) Said(text string) {
 	}
 }
 
-// Called takes a use of a tool, which begins.
+// Called records the start of a tool call.
 func (t *Transcript) Called(tool, args string) {
 	if t != nil {
 		args = t.event(args)
@@ -65,7 +65,7 @@ func (t *Transcript) Called(tool, args string) {
 	}
 }
 
-// Answered takes what a use of a tool came to.
+// Answered records a tool call's result.
 func (t *Transcript) Answered(tool, args, text string, failed bool) {
 	if t == nil {
 		return
@@ -82,7 +82,7 @@ func (t *Transcript) Answered(tool, args, text string, failed bool) {
 	t.write(word + indented(text) + "\n")
 }
 
-// Ran takes a step of a plan that is done.
+// Ran records a finished step of a plan.
 func (t *Transcript) Ran(step, text string) {
 	if t != nil {
 		text = t.event(text)
@@ -91,7 +91,7 @@ func (t *Transcript) Ran(step, text string) {
 	}
 }
 
-// Used takes tokens that were used since the last call of it.
+// Used records the tokens used since its last call.
 func (t *Transcript) Used(more model.Usage) {
 	if t != nil && more != (model.Usage{}) {
 		t.used.Add(more)
@@ -99,7 +99,7 @@ func (t *Transcript) Used(more model.Usage) {
 	}
 }
 
-// Failed is the uses of tools that failed, in words, the newest last.
+// Failed lists the failed tool calls in words, the newest last.
 func (t *Transcript) Failed() []string {
 	if t == nil {
 		return nil
@@ -135,7 +135,7 @@ func (t *Transcript) write(text string) {
 	}
 }
 
-// Text is all that is kept, at most loop.MaxTranscript bytes.
+// Text is the transcript, at most loop.MaxTranscript bytes.
 func (t *Transcript) Text() string {
 	if t == nil {
 		return ""

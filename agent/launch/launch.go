@@ -1,5 +1,5 @@
-// Package launch is what the watcher and the launcher told this process when they
-// started it: the branch and commit that it runs from, and until when it may work.
+// Package launch reads what the watcher and the launcher pass to this process: the branch and
+// commit that it runs from, and until when it may work.
 package launch
 
 import (
@@ -17,13 +17,12 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// TimeSpent is why work ends when the launch's time is over. The launcher stops
-// everything [budget] grace later: what lies between is for claims, reports and
-// closing steps (UOW-3).
+// TimeSpent is the reason for ending work when the launch's time is over. The launcher stops
+// everything [budget] grace later: what lies between is for claims, reports and closing steps
+// (UOW-3).
 const TimeSpent = "the time of this launch, [budget] time, is spent"
 
-// Launch is one start of the process. The zero value is one that nobody watches and
-// that has all the time there is.
+// Launch is one start of the process. The zero value has no watcher and no time limit.
 type Launch struct {
 	Log    string    // the path of bootstrap.log, "" where nobody watches
 	Ask    int       // the descriptor of the watcher's question, 0 for none
@@ -42,13 +41,13 @@ func From(getenv func(string) string) Launch {
 		Main: getenv(boot.MainVar), Until: until, Leased: getenv(boot.LeaseVar) != ""}
 }
 
-// OnBranch reports whether the process runs from a branch that has to prove itself.
+// OnBranch reports whether the process runs from a branch on probation.
 func (l Launch) OnBranch() bool { return l.Branch != "" && l.Branch != boot.Main }
 
 // Over reports whether the time is over.
 func (l Launch) Over() bool { return !l.Until.IsZero() && !time.Now().Before(l.Until) }
 
-// WhyOver is why no more work may begin, "" while it may.
+// WhyOver says why no more work may begin, "" while it may.
 func (l Launch) WhyOver() string {
 	if l.Over() {
 		return TimeSpent

@@ -1,7 +1,7 @@
-// Package lookup finds what a repository already says about a question, before anybody
-// outside is asked (ORI-1, PLAN-8): in its symbols and dependencies, its files, its
-// history, the lessons and post-mortems of earlier work. Each thing that is found has its
-// place, so that it can be cited. Nothing is changed by it.
+// Package lookup searches a repository for a question before any outside source is asked
+// (ORI-1, PLAN-8): its symbols and dependencies, files, history, and the lessons and
+// post-mortems of earlier work. Each hit has its place, so that it can be cited. It changes
+// nothing.
 //
 // Words are looked for, in any script, and words that few places have weigh more than
 // words that all have. Every source is bounded in bytes, time and hits; what was not
@@ -22,7 +22,7 @@ import (
 	"git-ward/protocols/knowledge"
 )
 
-// Source is where something was found.
+// Source is a place to search.
 type Source string
 
 // The sources, the most telling first where hits are equal.
@@ -47,7 +47,7 @@ func Sources() []Source {
 	return []Source{Symbols, Dependencies, Documents, Files, History, Lessons, PostMortems}
 }
 
-// Hit is a thing that was found.
+// Hit is one search result.
 type Hit struct {
 	Source Source  `json:"source"`
 	Place  string  `json:"place"` // to be cited: path:line, a commit's id, a lesson's id, unit and path of a paper
@@ -55,7 +55,7 @@ type Hit struct {
 	Weight float64 `json:"-"`     // of the words that it has
 }
 
-// Result is what one question came to, the best hits first.
+// Result has one question's hits, the best first.
 type Result struct {
 	Question string   `json:"question"`
 	Words    []string `json:"words"`
@@ -83,7 +83,7 @@ const (
 	maxTime    = 10 * time.Second
 )
 
-// Finder looks in one tree.
+// Finder searches one tree.
 type Finder struct {
 	Tree  *worktree.Tree
 	Texts []Text // lessons, learnings and post-mortems of earlier work
@@ -122,7 +122,7 @@ func (f *Finder) Find(ctx context.Context, questions ...string) ([]Result, error
 	return f.In(ctx, Sources(), questions...)
 }
 
-// In is Find in some of the sources.
+// In is Find limited to some sources.
 func (f *Finder) In(ctx context.Context, sources []Source, questions ...string) ([]Result, error) {
 	var list []*question
 	for _, text := range questions {

@@ -1,7 +1,7 @@
-// Package mcp offers Ward's tools to people's own agent programs by the Model
-// Context Protocol (AGT-7): the five tools of Ward's own agent, its commands as
-// typed tools, a question to the PM, and what the work rests on as resources. It is a face and decides
-// nothing: what it runs is what the shell would run, as the same user.
+// Package mcp offers Ward's tools to people's own agent programs by the Model Context Protocol
+// (AGT-7): the five tools of Ward's own agent, its commands as typed tools, a question to the
+// PM, and what the work rests on as resources. It is only an interface: it runs what the shell
+// would run, as the same user.
 package mcp
 
 import (
@@ -15,7 +15,7 @@ import (
 	"git-ward/agent/tool"
 )
 
-// Options say what is offered, and where it works.
+// Options say what the server offers, and where it works.
 type Options struct {
 	Version  string
 	Box      *tool.Box          // the five tools

@@ -1,5 +1,5 @@
-// Package model is who works: something that is shown a conversation and answers
-// with text and calls of tools (AGT-3).
+// Package model is the interface to models: a model gets a conversation and answers with text
+// and tool calls (AGT-3).
 package model
 
 import (
@@ -17,7 +17,7 @@ type Model interface {
 	Turn(ctx context.Context, c *Conversation) (Reply, error)
 }
 
-// Conversation is what a model is shown.
+// Conversation is a model's input.
 type Conversation struct {
 	System    string // SYSTEM.md and COMMS.md of main (AGT-2)
 	Directive string // "D-1", the one that is worked on
@@ -56,7 +56,7 @@ type Message struct {
 	Native json.RawMessage
 }
 
-// Event is why the user says something.
+// Event says why the user speaks.
 type Event string
 
 // The events. The first messages of a conversation have none: they ask for a plan.
@@ -125,7 +125,7 @@ func (r *Reply) AddText(text string) {
 	r.Text += text
 }
 
-// Stop is why a turn ended.
+// Stop says why a turn ended.
 type Stop string
 
 // A turn ends by itself, at the limit on its output, or by a refusal of the
@@ -140,14 +140,14 @@ const (
 // part of it that came from the cache.
 type Usage struct{ Input, Cached, Output int64 }
 
-// Add sums up.
+// Add adds another usage.
 func (u *Usage) Add(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached
 	u.Output += v.Output
 }
 
-// Call is a use of a tool.
+// Call is a tool call.
 type Call struct {
 	ID    string // names its result; unique in a conversation
 	Name  string
@@ -155,7 +155,7 @@ type Call struct {
 	Fault string          // why it cannot run, such as arguments that are no JSON; then Args is {}
 }
 
-// Result is what a call gave.
+// Result is a tool call's result.
 type Result struct {
 	ID string
 	tool.Result

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Patience asks a model again where that may help. A call that breaks has a
-// number of tries. A provider that is busy is waited for, by its own word if it
-// has one: that is backpressure, and no failure until the time for it is over.
+// Patience retries a model's turns where that may help. A broken call has a number of tries.
+// It waits for a busy provider, as long as the provider says if it does: that is backpressure,
+// and becomes a failure only when the time for it is over.
 type Patience struct {
 	Model Model
 	Tries int           // of one turn that breaks, the first included
@@ -19,7 +19,7 @@ type Patience struct {
 	Note  func(Wait)    // is told of each wait, and by the zero Wait that it is over
 }
 
-// Wait is a model that is asked again.
+// Wait wraps a model with retries.
 type Wait struct {
 	Since time.Time // the first try that failed
 	Err   error     // of the newest
@@ -29,7 +29,7 @@ type Wait struct {
 // longest is the most that a back-off waits; a provider's own word may be longer.
 const longest = time.Minute
 
-// Turn is the model's, at last.
+// Turn returns the model's turn after any retries.
 func (p *Patience) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 	var w waiting
 	for {

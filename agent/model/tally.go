@@ -7,8 +7,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Tally is what a worker did and used. It is for people to read: what a directive
-// may use is counted by the gateway.
+// Tally is what a worker did and used, for people. The gateway's count decides what a
+// directive may use.
 type Tally struct {
 	Turns, Calls int
 	Usage        Usage

@@ -14,14 +14,14 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Trouble is a turn that could not be had, sorted by what can be done about it.
+// Trouble is a failed turn, classified by what can be done about it.
 type Trouble struct {
 	Kind  Kind
 	Err   error
 	After time.Duration // the provider's word on when to try again; 0: none
 }
 
-// Kind is what can be done about trouble.
+// Kind says what can be done about a failed turn.
 type Kind int
 
 // The kinds of trouble.
@@ -62,8 +62,8 @@ var ErrCut = errors.New("the answer was cut off in the middle")
 // errorSize bounds what an error repeats of a provider's answer.
 const errorSize = 1000
 
-// HTTP sorts an answer that is an error, by its codes and nothing else. kind is the
-// provider's own name for it, "" if there is none; message what it says, for people.
+// HTTP classifies an error response by its codes only. kind is the provider's name for the
+// error, "" if there is none; message is its text for people.
 func HTTP(status int, kind, message string, header http.Header) *Trouble {
 	message = diag.Cut(message, errorSize)
 	text := strconv.Itoa(status)
@@ -121,8 +121,8 @@ func retryAfter(header http.Header) time.Duration {
 	return 0
 }
 
-// Lost sorts the error of a connection or a stream: all of them may pass. A server that
-// nobody reaches is waited for.
+// Lost classifies the error of a connection or stream. All of them may pass, and an
+// unreachable server is waited for.
 func Lost(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrSilent):

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Window keeps a conversation within a model's context window. What gives way is,
-// in this order, the results of tools, the oldest first; the oldest turns with
-// their results; never the system prompt, the first message, or the last turn.
+// Window keeps a conversation within a model's context window. It drops tool results first,
+// then whole turns, each oldest first; never the system prompt, the first message, or the last
+// turn.
 type Window struct {
 	Model  Model
 	Tokens int64 // the context window; less once the provider has shown that it is
@@ -27,7 +27,7 @@ const (
 	small = 200
 )
 
-// Turn is the model's, in a conversation that fits.
+// Turn asks the model with a conversation that fits.
 func (w *Window) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 	room := float64(w.Tokens-w.Output) * c.bytesPerToken()
 	if float64(c.size()) > room {

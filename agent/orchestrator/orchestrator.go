@@ -1,7 +1,6 @@
-// Package orchestrator leads a model through the work on a directive by the machine
-// of that name (002): orientation, a plan that the lint has nothing against, its
-// execution step by step, and last words. What a run that was killed has left on the
-// branch is gone on with.
+// Package orchestrator leads a model through the work on a directive by the machine of that
+// name (002): orientation, a plan that the lint has nothing against, its execution step by
+// step, and last words. It continues what a killed run left on the branch.
 package orchestrator
 
 import (

@@ -15,7 +15,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// The tools that a model has beside those of the box.
+// The tools of a model besides those of the box.
 const (
 	planTool = "plan"
 	askTool  = "ask"

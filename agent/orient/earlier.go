@@ -15,7 +15,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Earlier is what a unit before this one left on its record (REC-4).
+// Earlier is what an earlier unit left on its record (REC-4).
 type Earlier struct {
 	Unit       string `json:"unit"`
 	Learnings  string `json:"learnings,omitempty"`

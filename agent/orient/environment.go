@@ -16,7 +16,7 @@ import (
 	"git-ward/internal/worktree"
 )
 
-// Environment is level 3: what was tried, and how it ended.
+// Environment is level 3: the probes, and how they ended.
 type Environment struct {
 	Fence   string  `json:"fence"` // "podman and nftables", or "none"
 	Results []Probe `json:"probes"`

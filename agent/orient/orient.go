@@ -16,7 +16,7 @@ import (
 	"git-ward/protocols/knowledge"
 )
 
-// Options says what to look at.
+// Options say what to examine.
 type Options struct {
 	Tree   *worktree.Tree
 	Getenv func(string) string
@@ -40,7 +40,7 @@ type Options struct {
 	Research func(ctx context.Context, topic string) (string, error)
 }
 
-// Report is what was found, level by level.
+// Report has the findings, level by level.
 type Report struct {
 	Time        time.Time      `json:"time"`
 	Identity    *Identity      `json:"l1_identity"`

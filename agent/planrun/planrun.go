@@ -43,7 +43,7 @@ import (
 	"git-ward/vm"
 )
 
-// Runner is where plans run and what their steps reach.
+// Runner has what plans need to run: their working tree, and what their steps may use.
 type Runner struct {
 	Tree *worktree.Tree
 	Box  *tool.Box // for commands
@@ -85,7 +85,7 @@ type Runner struct {
 	Again bool   // begin anew even where a run has ended
 }
 
-// Next is a step whose turn it is.
+// Next is the next step to execute.
 type Next struct {
 	Action  plan.Action
 	Command string      // what a shell will run, "" for none

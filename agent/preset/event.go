@@ -8,7 +8,7 @@ import (
 	"git-ward/agent/activity"
 )
 
-// Kind is what an event of a stream is about.
+// Kind is the kind of an event in a stream.
 type Kind int
 
 // The kinds of events that Ward reads.
@@ -18,8 +18,8 @@ const (
 	Answered             // a tool has ended
 )
 
-// Event is one thing that a program's stream tells of. All of it is the program's word:
-// text of others, to be cleaned before anybody reads it.
+// Event is one event in a program's stream. All of it is untrusted text, to be cleaned before
+// anybody reads it.
 type Event struct {
 	Kind   Kind
 	ID     string // of a call and its answer; "" where the program gives none

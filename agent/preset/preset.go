@@ -26,7 +26,7 @@ type Preset struct {
 	read   func(line []byte, r *Reading)
 }
 
-// Setup is what an invocation depends on.
+// Setup has the inputs of an invocation.
 type Setup struct {
 	Home      string   // the program's own, empty
 	ID        string   // the model; "" is the program's choice
@@ -44,7 +44,7 @@ type invocation struct {
 	files map[string]any // JSON files in the home
 }
 
-// Reading is what a program's stream has said so far.
+// Reading has what was read from a program's stream so far.
 type Reading struct {
 	Words  string // the last ones, for the report
 	Turns  int    // 0: the program does not tell
@@ -67,7 +67,7 @@ var presets = map[string]Preset{
 	"opencode":    {setup: setupOpencode, read: readOpencode},
 }
 
-// Of is the preset of a worker's name, nil if it is none of the programs.
+// Of returns the preset for a worker's name, nil if there is none.
 func Of(name string) *Preset {
 	p, known := presets[name]
 	if !known {
@@ -140,5 +140,5 @@ func makeAnew(dir string) error {
 	return errors.Join(parent.RemoveAll(filepath.Base(dir)), parent.Mkdir(filepath.Base(dir), 0o700))
 }
 
-// Read takes a line of the stream. Lines that are none of it are passed over.
+// Read takes a line of the stream. It skips lines that do not belong to it.
 func (p *Preset) Read(line []byte, r *Reading) { p.read(line, r) }

@@ -31,8 +31,7 @@ var passed = []string{
 	"GOROOT", "GOTOOLCHAIN", "GOCACHE", "GOMODCACHE", "JAVA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// Check refuses settings with which the command, or the known program, could not
-// work.
+// Check refuses settings with which the command, or the preset program, could not work.
 func Check(c *config.Config) error {
 	if p := preset.Of(c.Model.Name); p != nil {
 		return checkPreset(p, c)

@@ -1,5 +1,5 @@
-// Package prompt is what workers are told: one template, which a person can read, for
-// models, for programs and for Scouts.
+// Package prompt makes workers' prompts from one readable template, for models, programs and
+// Scouts.
 package prompt
 
 import (
@@ -12,7 +12,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Kind is who is told.
+// Kind is the kind of worker that a prompt is for.
 type Kind string
 
 // The kinds. A model takes turns with tools, and its plan is executed by a program
@@ -27,7 +27,7 @@ const (
 // Kinds lists all of them.
 func Kinds() []Kind { return []Kind{Model, Program, Scout} }
 
-// Prompt is what one worker is told. What is empty is left out.
+// Prompt has the content of one worker's prompt. Empty fields are left out.
 type Prompt struct {
 	Kind      Kind
 	System    string // SYSTEM.md and what concerns the directive of COMMS.md (AGT-2); only a program's text holds it

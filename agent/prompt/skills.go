@@ -12,7 +12,7 @@ import (
 // Skill is one way of working that the loop wants known (003, skill_pack).
 type Skill struct{ Name, Text string }
 
-// What a prompt holds of skills, in bytes.
+// The limits of skills in a prompt, in bytes.
 const (
 	maxSkill  = 8 << 10
 	maxSkills = 48 << 10 // in sum

@@ -1,5 +1,5 @@
-// Package reach finds out whether an address answers on the way that the work
-// itself has to take: straight, or through the gateway's proxy (LOOP-9).
+// Package reach checks whether an address answers by the same route that the work uses:
+// directly, or through the gateway's proxy (LOOP-9).
 package reach
 
 import (
@@ -27,8 +27,8 @@ const (
 	denialSize = 500
 )
 
-// Check dials an address, "host:port", and returns why it does not answer, nil when
-// it does. Where proxies has one for it, the proxy is asked for a tunnel to it.
+// Check dials an address, "host:port", and returns an error if it does not answer. If proxies
+// has a proxy for it, Check asks the proxy for a tunnel.
 func Check(ctx context.Context, address string, proxies *httpproxy.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()

@@ -1,6 +1,5 @@
-// Package session is one model at work: it takes turns, its calls of tools are run
-// and answered, and what it used is counted, until it ends a turn without a call or
-// one of the bounds is reached.
+// Package session runs one model: it asks for turns, runs the tool calls, and counts the
+// usage, until a turn has no call or a limit is reached.
 package session
 
 import (
@@ -20,7 +19,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Session is one conversation. It is not for concurrent use.
+// Session is one conversation. It is not safe for concurrent use.
 type Session struct {
 	Model    model.Model
 	Name     string             // of the model in the settings, for errors
@@ -37,7 +36,7 @@ type Session struct {
 	repeats repeats
 }
 
-// Tell adds what the user says to the conversation, and on which event.
+// Tell adds a message of the user to the conversation, with its event.
 func (s *Session) Tell(on model.Event, text string) {
 	s.Transcript.Told(text)
 	s.Talk.Messages = append(s.Talk.Messages, model.Message{Role: model.User, On: on, Text: text})
@@ -64,7 +63,7 @@ func (s *Session) Brief(iteration int, path string, capsule []byte) {
 		model.Message{Role: model.User, Results: []model.Result{{ID: id, Result: tool.Result{Text: string(capsule)}}}})
 }
 
-// Told is all that the model was told beyond the system prompt.
+// Told is everything that the model was told besides the system prompt.
 func (s *Session) Told() string {
 	var told strings.Builder
 	for _, m := range s.Talk.Messages {
@@ -108,7 +107,7 @@ func (s *Session) Run(ctx context.Context) (words string, err error) {
 	}
 }
 
-// Said is the last words of the newest Run, "" where it had none.
+// Said is the last words of the newest Run, "" if it had none.
 func (s *Session) Said() string { return s.said }
 
 // cutOff is what the model is told after a turn without calls that the limit on

@@ -1,5 +1,5 @@
-// Package skeptic asks a model, in a context of its own, what an iteration taught
-// (LOOP-8). It reads an answer that nobody has checked yet, and bounds it.
+// Package skeptic asks a model, in a fresh context, what an iteration taught (LOOP-8), and
+// validates the answer.
 package skeptic
 
 import (

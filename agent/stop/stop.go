@@ -1,6 +1,6 @@
-// Package stop is the one error that steers the agent: why a piece of work ended
-// before its time, and by its Kind what the caller has to do about it. Any other
-// error is trouble, which the next pass tries again.
+// Package stop is the error type that steers the agent: it says why a piece of work ended
+// early, and its Kind says what the caller must do. Any other error is a failure, which the
+// next pass tries again.
 package stop
 
 import (
@@ -11,10 +11,10 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Kind is what a caller does about a Stop.
+// Kind says what a caller must do about a Stop.
 type Kind int
 
-// The kinds. None is that of an error without a Stop in it.
+// The kinds. None is the kind of an error that wraps no Stop.
 const (
 	None Kind = iota
 	// Refused is a push, a record or a merge that the remote, or the state of the
@@ -56,7 +56,7 @@ var names = [...]string{"none", "refused", "findings", "step failed", "unfinishe
 
 func (k Kind) String() string { return names[k] }
 
-// Stop is the end of a piece of work.
+// Stop is the early end of a piece of work.
 type Stop struct {
 	Kind   Kind
 	Why    string // for a reader: a sentence, or the beginning of one
@@ -66,18 +66,18 @@ type Stop struct {
 	Err      error             // what led to it; may be nil
 }
 
-// New is a Stop that has no more to say than why.
+// New makes a Stop with a reason and no details.
 func New(kind Kind, format string, args ...any) *Stop {
 	return &Stop{Kind: kind, Why: fmt.Sprintf(format, args...)}
 }
 
-// Refuse is the Stop of a push or a record with findings; text is how a reader
-// gets them, one a line.
+// Refuse makes the Stop for a push or record with findings; text has them for a reader, one a
+// line.
 func Refuse(text string, findings ...diag.Diagnostic) *Stop {
 	return &Stop{Kind: Refused, Why: "refused", Output: text, Findings: findings}
 }
 
-// Error is why; of a refusal also its findings, and else what led to it.
+// Error is the reason, with a refusal's findings, or else with the wrapped error.
 func (s *Stop) Error() string {
 	switch {
 	case s.Kind == Refused || s.Kind == Findings:
@@ -88,13 +88,13 @@ func (s *Stop) Error() string {
 	return s.Why
 }
 
-// Unwrap is what led to it.
+// Unwrap is the cause.
 func (s *Stop) Unwrap() error { return s.Err }
 
-// Of is the first Stop in an error's tree, the outermost one; nil when it has none.
+// Of returns the outermost Stop in an error's tree, nil when there is none.
 func Of(err error) *Stop { return find(err, func(*Stop) bool { return true }) }
 
-// As is the first Stop of one of the kinds in an error's tree, nil when it has none.
+// As returns the first Stop of one of the kinds in an error's tree, nil when there is none.
 func As(err error, kinds ...Kind) *Stop {
 	return find(err, func(s *Stop) bool { return slices.Contains(kinds, s.Kind) })
 }

@@ -92,8 +92,8 @@ type Keeper struct {
 	say   func(what string)
 }
 
-// Keeper is that of the unit at hand, for one worker who begins now. What cannot be kept is
-// said, once for each reason.
+// Keeper makes the Keeper of the present unit for one worker who begins now. It says what
+// cannot be kept, once for each reason.
 func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, error) {
 	head, err := w.Head(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, erro
 	return k, err
 }
 
-// Run keeps at each tick, until the work is over, or the context ends: that cuts a push off.
+// Run keeps at each tick until the work is over, or the context ends, which cuts off a push.
 func (k *Keeper) Run(ctx context.Context, ticks <-chan time.Time, over <-chan struct{}) {
 	said := ""
 	for {

@@ -21,8 +21,8 @@ func (s *Store) projectRef() string { return "refs/remotes/origin/" + s.Control.
 // maxListed bounds a directory that is listed, in bytes of its tree.
 const maxListed = 1 << 20
 
-// Snapshot is what the PM says and has at one moment: a commit of the control branch,
-// which the files are read from, and one of the project's.
+// Snapshot is the state of the PM's branches at one moment: a commit of the control branch,
+// from which files are read, and one of the project's branch.
 type Snapshot struct {
 	Commit  string
 	Project string

@@ -1,10 +1,8 @@
-// Package store is all the git that the agent does: a clone that follows main
-// and takes reports, a clone for each directive, commits, pushes, and what a
-// refused push says.
+// Package store does all of the agent's git work: a clone that follows main and takes reports,
+// a clone for each directive, commits, pushes, and reading refusals.
 //
-// Refs of the remote are the only state (AGT-5). Clones are disposable: whatever
-// a kill, a full disk or a model made of one, the next use puts it back to what
-// the refs say, or makes it anew.
+// Refs of the remote are the only state (AGT-5). Clones are disposable: whatever state a kill,
+// a full disk or a model left, the next use restores a clone from the refs, or makes it anew.
 package store
 
 import (
@@ -29,7 +27,7 @@ import (
 // not answer. A push waits for hooks and for the door's turn, so it is long.
 const gitTimeout = 15 * time.Minute
 
-// Options says where the store's repositories are.
+// Options say where the store's repositories are.
 type Options struct {
 	Bare       string // the remote, a bare repository on this machine; absolute
 	State      string // the agent's own directory; absolute
@@ -61,8 +59,8 @@ func (s *Store) redact(text string) string {
 	return s.Redact(text)
 }
 
-// Store is the agent's view of one remote. It is for one process at a time, which
-// Lock sees to, and not for concurrent use.
+// Store is the agent's view of one remote. One process may use it at a time, which Lock
+// ensures, and it is not safe for concurrent use.
 type Store struct {
 	Options
 	name  string // of clones: the remote's, without .git

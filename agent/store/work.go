@@ -77,7 +77,7 @@ func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 // asideDir has the working clone of the branch that the process runs from.
 const asideDir = ".aside"
 
-// RemoveAside removes it.
+// RemoveAside removes what was set aside.
 func (s *Store) RemoveAside() error { return removeAll(filepath.Join(s.State, asideDir)) }
 
 // NotPushed is the end of work that the remote refused, so many times; findings are

@@ -13,7 +13,7 @@ import (
 	"git-ward/protocols/symbols"
 )
 
-// Index is what the tracked files of a tree define, and what depends on them.
+// Index has the definitions in a tree's tracked files, and their dependencies.
 type Index struct {
 	Symbols *symbols.Symbols
 	Graph   *symbols.Graph

@@ -15,7 +15,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// Begun is what whoever takes up a directive is told of what is there.
+// Begun is what a worker who takes up a directive is told about the repository.
 type Begun struct {
 	Report *orient.Report
 	Known  Known

@@ -1,9 +1,8 @@
 // Package tool is what a model can do: read_file, write_file, bash, bootstrap
 // and rollback (AGT-1), each with a JSON schema, confined and bounded.
 //
-// The file tools cannot leave the working tree or touch .git. That guards
-// against mistakes; it is no fence, because bash runs as the same user. What
-// holds against malice is held by the host (SBX).
+// The file tools cannot leave the working tree or touch .git. That guards against mistakes
+// only, because bash runs as the same user; the host's fence guards against malice (SBX).
 package tool
 
 import (
@@ -18,7 +17,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Tool is one thing a model can do.
+// Tool is one tool of a model.
 type Tool struct {
 	Name        string
 	Description string          // for the model
@@ -34,7 +33,7 @@ type Result struct {
 	IsError bool
 }
 
-// Box is the place where tools work and the bounds that they keep.
+// Box is where tools work, with their limits.
 type Box struct {
 	Dir        string        // the working tree
 	State      string        // the agent's state: logs/ and .signal/ are in it

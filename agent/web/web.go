@@ -1,6 +1,6 @@
 // Package web asks the search engine that the host's admin has named, and reads pages
-// (PLAN-6): text comes back, bounded in bytes and time. Which addresses can be reached is
-// the fence's to say; without one, none of this machine and of private networks.
+// (PLAN-6): text comes back, bounded in bytes and time. The fence decides which addresses can
+// be reached; without a fence, addresses of this machine and of private networks are refused.
 package web
 
 import (
@@ -24,7 +24,7 @@ const (
 	redirects  = 5
 )
 
-// Variable is of the environment of what an agent runs: its [search] url.
+// Variable is the environment variable with [search] url for what an agent runs.
 const Variable = "WARD_SEARCH"
 
 // Environ is what tells commands of the engine; nothing for none.

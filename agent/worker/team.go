@@ -34,7 +34,7 @@ type iterationSolver interface {
 	Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error)
 }
 
-// Solve has the work of an iteration done.
+// Solve does the work of an iteration.
 func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error) {
 	return t.solver.Solve(ctx, b, refusal)
 }

@@ -61,7 +61,7 @@ func (j *Journal) Begin(branch, commit, reason string) error {
 	return j.Append(boot.Bootstrapping, branch, commit, reason)
 }
 
-// Last is the last entry of that start, none where the end of the journal has none.
+// Last is the last entry of that start, if the end of the journal has one.
 func (j *Journal) Last(branch, commit string) (last boot.Entry) {
 	for _, e := range j.entries() {
 		if e.Branch == branch && e.Commit == commit {

@@ -1,6 +1,5 @@
-// Package notices tells the PM, by reports in COMMS.md, what the watcher did: once
-// for each incident, and for as long as it takes until the report is delivered
-// (BOOT-4).
+// Package notices reports to the PM in COMMS.md what the watcher did, once for each incident,
+// and retries until the report is delivered (BOOT-4).
 package notices
 
 import (
@@ -19,7 +18,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Notice is something that the PM is told.
+// Notice is one report to the PM.
 type Notice struct {
 	Status comms.Status `json:"status"` // FALLBACK, ROLLBACK or GUARD
 	Kind   string       `json:"kind"`   // of incident, with which it is told once; "" is told always
@@ -42,7 +41,7 @@ func (n Notice) Directive(only string) string {
 	return "-"
 }
 
-// Record is what has to outlive the watcher.
+// Record is the state that must outlive the watcher.
 type Record struct {
 	Told   map[string]string `json:"told,omitzero"`   // incidents that the PM knows of: kind -> code
 	Again  map[string]int    `json:"again,omitzero"`  // how often since they were told: kind -> times
@@ -67,7 +66,7 @@ const (
 	firstPause = time.Second
 )
 
-// Notices tells and delivers.
+// Notices collects and delivers notices.
 type Notices struct {
 	Record *Record
 	Save   func() // writes the record down
@@ -229,7 +228,7 @@ func (t *Notices) sum() {
 	t.Save()
 }
 
-// Flush is Deliver for the last time: nothing waits for its like any more.
+// Flush is the last Deliver: it also sends what waited to be counted with its like.
 func (t *Notices) Flush(ctx context.Context) {
 	t.held = nil
 	t.Deliver(ctx)

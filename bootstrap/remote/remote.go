@@ -34,7 +34,7 @@ func Open(bare string, c config.Control) *Remote {
 	return &Remote{Main: c.ProjectRef(), Control: c.Ref(), repo: r}
 }
 
-// ErrNotFound says that the repository has nothing under a name.
+// ErrNotFound means that the repository has nothing under a name.
 var ErrNotFound = errors.New("the repository has no such branch, ref or commit")
 
 // Watch says when one of some full refs moves; it costs no process.

@@ -1,6 +1,6 @@
-// Package reports puts what the watcher has to say into COMMS.md, as the watcher: from a
-// repository of its own, which the agent can neither read nor write, and through a door
-// of its own, so that no agent can use up its turns (HOOK-4b, SBX-4).
+// Package reports writes the watcher's reports into COMMS.md. It uses its own repository,
+// which the agent can neither read nor write, and its own door, so that no agent can use up
+// its turns (HOOK-4b, SBX-4).
 //
 // The repository has no working tree, no remote's objects and no settings but these: it
 // borrows the objects of the one that is reported to.

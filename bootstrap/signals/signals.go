@@ -1,7 +1,6 @@
-// Package signals is how the agent asks the watcher for something: a file in
-// .signal/ whose name is the kind and whose one line names a branch or a ref
-// (BOOT-1). A signal is claimed by a rename to where the agent cannot reach, so
-// that none is lost and none is done twice.
+// Package signals reads the agent's requests to the watcher: a file in .signal/ whose name is
+// the kind, with one line that names a branch or ref (BOOT-1). A signal is claimed by a rename
+// to where the agent cannot reach, so that none is lost and none is done twice.
 //
 // Whatever else lies there, of whatever shape, is one malformed signal: it is removed and
 // reported (remove.go).
@@ -30,7 +29,7 @@ const (
 // kinds, in the order in which they are done: a rollback is the way out of trouble.
 var kinds = []string{Rollback, Bootstrap}
 
-// Signal is what an agent asked for.
+// Signal is one request of an agent.
 type Signal struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"` // of a branch or ref, as the agent wrote it

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ErrTooLarge, ErrNotRegular and ErrLinked are why a file is not read.
+// ErrTooLarge, ErrNotRegular and ErrLinked say why a file is not read.
 var (
 	ErrTooLarge   = errors.New("it is too large")
 	ErrNotRegular = errors.New("it is not a regular file")

@@ -1,6 +1,5 @@
-// Package statedir is the watcher's state directory: where its directories and files
-// are, and how they are read and written beside an agent that may be an enemy
-// (BOOT-1).
+// Package statedir is the watcher's state directory: the paths in it, and safe reading and
+// writing beside a hostile agent (BOOT-1).
 //
 // In the fence the agent can write to most of it. Every directory that the watcher uses
 // is its own, with the sticky bit where the agent writes too, so that the agent can

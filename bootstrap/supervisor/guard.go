@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Limits are what an agent may take for long (BOOT-4), [guard] in the settings.
+// Limits bound an agent's sustained use of resources (BOOT-4), [guard] in the settings.
 type Limits struct {
 	CPU    float64       // processors
 	Window time.Duration // for so long without a pause
@@ -13,7 +13,7 @@ type Limits struct {
 	Logs   int64         // bytes
 }
 
-// Excess is what an agent took too much of.
+// Excess says which limit an agent exceeded.
 type Excess struct {
 	Kind string // cpu, memory or logs
 	Text string // for the PM

@@ -19,12 +19,11 @@ import (
 	"git-ward/internal/process"
 )
 
-// Grace is how long what is told to end may take.
+// Grace is the time between SIGTERM and SIGKILL.
 const Grace = 3 * time.Second
 
-// Supervisor starts what is the agent's. Its children die with the thread that
-// starts them, so all are started from one goroutine that keeps its thread
-// (runtime.LockOSThread).
+// Supervisor starts the agent's processes. Its children die with the thread that starts them,
+// so all are started from one goroutine that keeps its thread (runtime.LockOSThread).
 type Supervisor struct {
 	program   string              // ward-watcher, by whose verb Limited every command begins
 	user      *syscall.Credential // the agent's; nil: the watcher's own

@@ -25,13 +25,13 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// Record is what has to outlive the watcher.
+// Record is the state that must outlive the watcher.
 type Record struct {
 	Built map[string]Built `json:"built,omitzero"` // by branch
 	Valid []string         `json:"valid,omitzero"` // code that passed validate, the newest last
 }
 
-// Built is what a branch's tree holds since it was built.
+// Built describes what was built in a branch's tree.
 type Built struct {
 	Code   string `json:"code"`   // what it is built from
 	Status string `json:"status"` // a hash of git's status: what the build left, unless ignored
@@ -59,7 +59,7 @@ type Trees struct {
 	rescued []string
 }
 
-// Want is what a tree is to be.
+// Want is the desired state of a tree.
 type Want struct {
 	Branch   string
 	Commit   string
@@ -113,7 +113,7 @@ func (t *Trees) build(ctx context.Context, dir string, want Want, command []stri
 	return nil
 }
 
-// Forget says that what is built in a branch's tree is not to be trusted.
+// Forget marks what was built in a branch's tree as not to be trusted.
 func (t *Trees) Forget(branch string) {
 	delete(t.Record.Built, branch)
 	t.Save()

@@ -113,8 +113,8 @@ func countRefusal(repo *git.Repo, last int64, r *Record) (beyond bool) {
 	return beyond
 }
 
-// Beyond is how many refusals of whom were only counted since the record with this id, nil
-// for none.
+// Beyond returns, by pusher, how many refusals were only counted since the record with this
+// id, nil for none.
 func Beyond(repo *git.Repo, id int64) map[string]int {
 	h := readHour(repo)
 	if h.since != id {

@@ -22,12 +22,12 @@ type Link struct {
 	Canonical bool
 }
 
-// Broken is the verdict of a link whose record cannot be read. No record has it.
+// Broken is the verdict of a link whose record cannot be read. No valid record has it.
 const Broken Verdict = "broken"
 
-// ReadChain reads the whole chain, oldest record first; nil where there is none. A
-// record that cannot be read is a link with an error, and those after it are read
-// all the same. The error is git's, of a chain that it cannot walk.
+// ReadChain reads the whole chain, oldest record first; nil if there is none. An unreadable
+// record is a link with an error, and the records after it are still read. The returned error
+// means that git cannot walk the chain.
 func ReadChain(ctx context.Context, repo *git.Repo, batch *git.Batch) ([]Link, error) {
 	tip, err := repo.Ref(ctx, ChainRef)
 	if err != nil || tip == git.Zero {

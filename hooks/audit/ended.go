@@ -13,8 +13,8 @@ import (
 	"git-ward/internal/token"
 )
 
-// Ended is a push that its door ended at a bound (GATE-6): it may have come to no hook
-// yet, and then nothing but the door knows of it.
+// Ended is a push that its door ended at a limit (GATE-6). It may not have reached a hook, so
+// that only the door knows of it.
 type Ended struct{ Push, Principal, Name, Rule string }
 
 // ParseEnded reads the four words as a door gives them, joined by colons; the name may be
@@ -27,8 +27,8 @@ func ParseEnded(text string) (e Ended, err error) {
 	return Ended{words[0], words[1], words[2], words[3]}, token.CheckID(words[0])
 }
 
-// RecordEnded records such a push: as the bound's refusal where it moved nothing, by the
-// reflogs where it had been admitted. None of its processes may run any more.
+// RecordEnded records such a push: as a refusal by the limit if it moved nothing, or by the
+// reflogs if it had been admitted. None of its processes may still run.
 func RecordEnded(ctx context.Context, repo *git.Repo, batch *git.Batch, e Ended) error {
 	all, _, err := LoadPending(repo)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Entry is a record to append and what else its push, once accepted, changes.
+// Entry is a record to append, with the other changes that its accepted push makes.
 type Entry struct {
 	Record  *Record      `json:"record"`
 	Retired []int        `json:"retired"` // directive ids that the push removed
@@ -32,7 +32,7 @@ type Mover interface {
 	Move(*Record) ([]git.RefUpdate, error)
 }
 
-// LessonNote is the lines that a commit added to lessons.jsonl.
+// LessonNote has the lines that a commit added to lessons.jsonl.
 type LessonNote struct {
 	Commit string   `json:"commit"`
 	Lines  []string `json:"lines"`

@@ -42,8 +42,8 @@ func removeFile(path string) error {
 	return nil
 }
 
-// LoadPending reads the pending pushes, and names the files that cannot be read:
-// each may be the only trace of a push, and none holds up the others.
+// LoadPending reads the pending pushes, and lists unreadable files. Each of those may be the
+// only trace of a push, and none blocks the others.
 func LoadPending(repo *git.Repo) (all []*Pending, broken []string, err error) {
 	dir, err := os.Open(pendingDir(repo))
 	if err != nil {
@@ -76,7 +76,7 @@ func LoadPending(repo *git.Repo) (all []*Pending, broken []string, err error) {
 	return all, broken, nil
 }
 
-// Waiting names the files of pushes that have no record yet, those under way included.
+// Waiting lists the files of pushes without a record, those under way included.
 func Waiting(repo *git.Repo) (names []string, err error) {
 	all, _, err := LoadPending(repo)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,7 @@ func Waiting(repo *git.Repo) (names []string, err error) {
 	return names, err
 }
 
-// Moving names the pushes that were admitted and may still move their refs.
+// Moving lists admitted pushes that may still move their refs.
 func Moving(repo *git.Repo, batch *git.Batch) (ids []string, err error) {
 	all, _, err := LoadPending(repo)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,9 +102,9 @@ func Moving(repo *git.Repo, batch *git.Batch) (ids []string, err error) {
 	return ids, err
 }
 
-// UnderWay names the refs that pushes which are judged now, or were admitted, make or
-// move, as git names them: those of all pushes but one. A deletion makes nothing, and
-// what the agent has no right to make holds up nobody.
+// UnderWay lists, by git's names, the refs that pushes being judged or admitted create or
+// move, without those of one push. Deletions do not count, nor refs that the agent may not
+// create, so that they cannot block others.
 func UnderWay(repo *git.Repo, batch *git.Batch, but string) (names []string, err error) {
 	all, _, err := LoadPending(repo)
 	if err != nil {
@@ -180,7 +180,7 @@ func SetAside(repo *git.Repo, name string) error {
 // maxAside is how many files that were set aside are named.
 const maxAside = 1000
 
-// Aside names the files that were set aside.
+// Aside lists the files that were set aside.
 func Aside(repo *git.Repo) ([]string, error) {
 	dir, err := os.Open(asideDir(repo))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,7 @@ import (
 //	2  Record.Beyond; records without it stay as they were
 const recordFormat = 2
 
-// NewerRecord is the error of a record that a newer Ward wrote.
+// NewerRecord is the error for a record that a newer version of Ward wrote.
 type NewerRecord struct{ Format int }
 
 func (e *NewerRecord) Error() string {

@@ -46,7 +46,7 @@ func UnquoteRef(text string) string {
 	return b.String()
 }
 
-// SizeOf is the most that a ref takes in a record, in bytes.
+// SizeOf is the largest size of a ref in a record, in bytes.
 func SizeOf(name string) int {
 	size := 220 // two object ids, keys and punctuation
 	for _, r := range QuoteRef(name) {

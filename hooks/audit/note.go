@@ -31,8 +31,8 @@ func parseRotated(line string) (r rotated, ok bool) {
 	return r, err == nil && r.Older == ChainRef && r.Through >= 0
 }
 
-// NoteText is a note of the audit as it is read: its lines, and the position of
-// the newest record that it had to give up, 0 for none.
+// NoteText is a note of the audit: its lines, and the position of the newest record dropped
+// for lack of room, 0 for none.
 type NoteText struct {
 	Lines   []string
 	Through int64
@@ -51,8 +51,8 @@ func ParseNote(text []byte) (n NoteText) {
 	return n
 }
 
-// NoteLines is the line that a record has in the note of each of its tips: the
-// whole record, or, where that is too long for a note, what it says about the object.
+// NoteLines returns a record's line in the note of each of its tips: the whole record, or, if
+// that is too long for a note, its part about the object.
 func (r *Record) NoteLines() (map[string]string, error) {
 	whole, err := r.Marshal()
 	if err != nil {

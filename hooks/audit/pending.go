@@ -13,9 +13,9 @@ import (
 	"git-ward/internal/git"
 )
 
-// Pending is a push under way: pre-receive writes its file on arrival, says there
-// whether it was admitted, and post-receive takes it away with the record. What a
-// hook that was killed leaves, the next push records.
+// Pending is a push under way. Pre-receive writes its file on arrival and notes there whether
+// the push was admitted; post-receive removes it when it writes the record. If a hook was
+// killed, the next push writes the record.
 type Pending struct {
 	Entry
 	State State `json:"state,omitempty"`
@@ -37,7 +37,7 @@ type Pending struct {
 	written time.Time
 }
 
-// State is how far a push came.
+// State is the progress of a push.
 type State string
 
 // The states. A push that has arrived moves no ref, whatever happens to its hook; one
@@ -98,8 +98,8 @@ func Arrive(repo *git.Repo, batch *git.Batch, e Entry, hook Process) (*Pending, 
 	})
 }
 
-// Admit says in the pending file that the push was admitted and git may move its
-// refs, and what its record will be. ReceivePack is who moves them.
+// Admit notes in the pending file that the push was admitted, so git may move its refs, with
+// the future record. ReceivePack is the process that moves them.
 func (p *Pending) Admit(repo *git.Repo, batch *git.Batch, e Entry, receivePack Process, transport string) (err error) {
 	p.Entry, p.State, p.Process, p.Transport = e, Admitted, receivePack, transport
 	p.Reflogs = map[string]int64{}
@@ -122,8 +122,8 @@ func (p *Pending) Admit(repo *git.Repo, batch *git.Batch, e Entry, receivePack P
 	})
 }
 
-// Reject says in the pending file that the push was refused, for the case that its
-// record cannot be made now.
+// Reject notes in the pending file that the push was refused, in case its record cannot be
+// written now.
 func (p *Pending) Reject() error {
 	p.State = Rejected
 	return p.write(func(path string, data []byte) error {

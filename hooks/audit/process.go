@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Process names a process beyond the reuse of its id: start is in clock ticks
-// since boot (proc_pid_stat(5), field 22), boot the boot's own id. The zero value
-// names none.
+// Process identifies a process even if its id is reused: start is in clock ticks since boot
+// (proc_pid_stat(5), field 22), boot the id of the boot. The zero value identifies none.
 type Process struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"`
@@ -58,10 +57,9 @@ func (p Process) Alive() bool {
 	return err == nil && now == p
 }
 
-// ReceivePack is the git receive-pack that a hook works for: the nearest of the
-// process's parents that is one, whatever shells, delegates and wrappers stand
-// between. The zero Process says that there is none: then a server, such as a
-// forge's, runs the hooks itself.
+// ReceivePack is the git receive-pack that a hook belongs to: the process's nearest ancestor
+// that is one, behind any shells, delegates and wrappers. The zero Process means that there is
+// none, because a server, such as a forge's, runs the hooks itself.
 func ReceivePack(pid int) Process {
 	const most = 64 // a chain of parents that is longer is nobody's layout of hooks
 	for range most {

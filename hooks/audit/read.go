@@ -54,7 +54,8 @@ func Last(batch *git.Batch) (*Record, string, error) {
 	return nil, top, fmt.Errorf("the newest %d records of the audit are broken: git ward fsck", maxBroken)
 }
 
-// Retired are the directive ids that the newest record carries as used and gone.
+// Retired are the ids of removed directives that the newest record carries. They are never
+// used again.
 func Retired(batch *git.Batch) (comms.Set, error) {
 	last, _, err := Last(batch)
 	if err != nil || last == nil {
@@ -66,7 +67,7 @@ func Retired(batch *git.Batch) (comms.Set, error) {
 // errRecord is of a commit of the chain that does not hold a record.
 var errRecord = errors.New("not a record")
 
-// Read is the record in one commit of the chain.
+// Read reads the record in one commit of the chain.
 func Read(batch *git.Batch, commit string) (*Record, error) {
 	data, _, err := readFiles(batch, commit)
 	if err != nil {
@@ -187,8 +188,8 @@ func find(batch *git.Batch, push, since string) (*Record, error) {
 // pending file.
 const maxLook = 1000
 
-// Recorded is the newest record, of the last thousand, of a push that made these
-// moves (applied) or wanted to; nil when there is none.
+// Recorded is the newest of the last thousand records for a push that made these moves
+// (applied), or tried to; nil when there is none.
 func Recorded(batch *git.Batch, moves []push.Update, applied bool) (*Record, error) {
 	looked := 0
 	for r, err := range recordsSince(batch, git.Zero) {

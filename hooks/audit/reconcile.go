@@ -50,7 +50,7 @@ func Reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) (done int,
 	return done, err
 }
 
-// Over reports whether nobody works on the push any more.
+// Over reports whether no process works on the push any more.
 func (p *Pending) Over(repo *git.Repo, batch *git.Batch) bool {
 	return p.over(func() bool {
 		for _, ref := range p.Record.Refs {
@@ -94,8 +94,7 @@ func (p *Pending) shares(q *Pending) bool {
 	return slices.ContainsFunc(q.Record.Refs, func(ref Ref) bool { return asked[ref.Update] })
 }
 
-// Settle says which refs moved, by their names as records hold them; a push that
-// moved none is lost.
+// Settle notes which refs moved, by their names in records. A push that moved none is lost.
 func (p *Pending) Settle(moved map[string]bool) {
 	p.Record.Verdict = Lost
 	for i := range p.Record.Refs {

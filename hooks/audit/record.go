@@ -20,7 +20,7 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// The refs that this package moves, and the file in each commit of the chain.
+// The refs that this package moves, and the file of each commit in the chain.
 const (
 	ChainRef   = "refs/ward/audit"
 	NotesRef   = "refs/notes/audit"
@@ -53,8 +53,8 @@ type Ref struct {
 	Size int64 `json:"size,omitzero"`
 }
 
-// Record is what is kept of a push. It holds rule ids and places, never content,
-// so that no secret can enter it.
+// Record is the audit's record of a push. It has rule ids and places, never content, so that
+// no secret can enter it.
 type Record struct {
 	// Format is the form of the record, left out for the first: see recordFormat.
 	Format     int         `json:"format,omitzero"`
@@ -103,8 +103,8 @@ type Omitted struct {
 	Rules   int    `json:"rules,omitzero"`
 }
 
-// Killed is the rule of a push whose hook was killed before it had judged: by a
-// limit, by the machine, by hand.
+// Killed is the rule for a push whose hook was killed before its verdict: by a limit, by the
+// machine, or by hand.
 const Killed = "trouble/killed"
 
 // fit cuts a record's lists to their bounds, and says so in it. Refs are cut before
@@ -160,7 +160,7 @@ func short(s string, most int) string {
 	return s
 }
 
-// Marshal gives the canonical JSON of a record (RFC 8785), one line.
+// Marshal returns the canonical JSON of a record (RFC 8785), on one line.
 func (r *Record) Marshal() ([]byte, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -183,7 +183,7 @@ func ParseRecord(data []byte) (*Record, error) {
 	return r, nil
 }
 
-// Tips are the objects that an accepted push made the value of a ref.
+// Tips are the new values of refs that an accepted push set.
 func (r *Record) Tips() []string {
 	var tips []string
 	seen := map[string]bool{git.Zero: true}

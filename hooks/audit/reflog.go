@@ -41,8 +41,8 @@ func reflogSize(repo *git.Repo, ref string) (int64, error) {
 // Move is one line of a reflog.
 type Move struct{ Old, New string }
 
-// Reflog calls visit with each move in a ref's reflog from a byte on, oldest first.
-// There is nothing to visit when the reflog is gone: ok is false then.
+// Reflog calls visit with each move in a ref's reflog from a byte offset on, oldest first. ok
+// is false if there is no reflog.
 func Reflog(repo *git.Repo, ref string, from int64, visit func(Move)) (ok bool, err error) {
 	f, err := os.Open(reflogPath(repo, ref))
 	if noReflog(err) {
@@ -137,8 +137,9 @@ func recordedSince(batch *git.Batch, since string, u push.Update) (n int, err er
 	return n, nil
 }
 
-// BeginReflog gives a ref that has no reflog, as one that a clone brought, its first line:
-// where it is. It reports whether there was none; a push that begins it first is as good.
+// BeginReflog writes the first line, the present value, of the reflog of a ref without one,
+// such as a ref from a clone. It reports whether there was none. A push that begins it at the
+// same time does the same job.
 func BeginReflog(repo *git.Repo, ref, tip string, when time.Time) (begun bool, err error) {
 	path := reflogPath(repo, ref)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -72,8 +72,8 @@ func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) 
 
 func repeatsPath(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "refusals") }
 
-// Repeats is how often the refusal with this record id was repeated since. What
-// cannot be read counts nothing: it is a count, and holds up no push.
+// Repeats is how often the refusal with this record id was repeated since. An unreadable count
+// is 0, so that it cannot block a push.
 func Repeats(repo *git.Repo, id int64) int {
 	info, err := os.Lstat(repeatsPath(repo))
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxRepeatsFile {

@@ -54,8 +54,8 @@ func balances(chain []Link) map[string]balance {
 	return all
 }
 
-// Gaps are the refs whose recorded moves do not lead from one value to the next, by
-// their names in records, sorted: something moved them past the hooks.
+// Gaps lists, sorted and by their names in records, the refs whose recorded moves do not
+// connect: something moved them without the hooks.
 func Gaps(chain []Link) []string {
 	var gaps []string
 	for ref, b := range balances(chain) {

@@ -11,16 +11,15 @@ import (
 	"git-ward/internal/git"
 )
 
-// Writer appends records. Its child is started early, so that its start is
-// hidden behind the caller's own work.
+// Writer appends records. It starts its child early, so that the child starts while the caller
+// works.
 type Writer struct {
 	repo  *git.Repo
 	batch *git.Batch
 	tx    *git.RefTx
 }
 
-// NewWriter prepares to append. Batch may be shared with the caller, who closes
-// it. Close the writer.
+// NewWriter prepares to append. The caller closes batch, which it may share, and the writer.
 func NewWriter(ctx context.Context, repo *git.Repo, batch *git.Batch) (*Writer, error) {
 	w := &Writer{repo: repo, batch: batch}
 	return w, w.begin(ctx)
@@ -31,7 +30,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// Close ends a writer; one that was not used changes nothing.
+// Close ends a writer. An unused writer changes nothing.
 func (w *Writer) Close() {
 	if w.tx != nil {
 		w.tx.Abort()

@@ -13,8 +13,7 @@ import (
 // commit that holds them: most people try a new commit on top first.
 const inCommitsHint = "each commit is judged: mend the commit itself (git commit --amend; an older one: git rebase -i), another on top does not help"
 
-// WriteText renders the findings for a person, as diag does, and how to go about
-// them.
+// WriteText renders the findings for a person, as diag does, and says how to proceed.
 func (r *Result) WriteText(w io.Writer) {
 	diag.WriteText(w, r.Findings)
 	if r.InCommits {
@@ -22,7 +21,7 @@ func (r *Result) WriteText(w io.Writer) {
 	}
 }
 
-// NewAnswer words a result for a push id, "" outside a push.
+// NewAnswer makes the answer for a result and a push id, "" outside a push.
 func NewAnswer(r *Result, p push.Principal, push string) gate.Answer {
 	a := gate.Answer{Verdict: gate.Admitted, Principal: string(p), Push: push, Count: len(r.Findings), Findings: []diag.Diagnostic{}}
 	if r.Refused() {

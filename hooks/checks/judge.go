@@ -57,7 +57,7 @@ func (j *judgement) settle(err error) (*Result, error) {
 	return result, nil
 }
 
-// What Judge itself refuses, as entries of the table without functions.
+// Refusals of Judge itself, as entries of the table without functions.
 var (
 	objectCheck = Check{
 		Name: "object",

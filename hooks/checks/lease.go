@@ -68,9 +68,9 @@ func attributed(line string) string {
 	return ""
 }
 
-// Leased judges which refs the agent may move as leases stand now. It is asked before all
-// else, so that nothing of another's is even read, and once more when everything else is
-// done: a lease may be revoked, or taken, while a push is judged.
+// Leased decides by the present leases which refs the agent may move. It runs before all other
+// checks, so that no other worker's content is read, and again at the end, because a lease may
+// be revoked or taken while a push is judged.
 func (p *Push) Leased() (found []diag.Diagnostic, err error) {
 	if p.Principal != push.Agent || p.Leases == nil {
 		return nil, nil

@@ -13,8 +13,8 @@ import (
 var documents = []string{"COMMS.md", "SYSTEM.md", "AGENTS.md", "LEARNINGS.md", "VERSION",
 	"knowledge_core/", "plans/", "protocols/", "skills/", "spec/", "postmortems/", "evidence/"}
 
-// What names are compared with, in every spelling that some file system folds; made
-// when it is first asked for, because a hook's start is part of every push.
+// Names to compare with, in every spelling that some file system treats as equal. They are
+// built on first use, because a hook's start is part of every push.
 var (
 	dotGit       = list(".git/")
 	dotModules   = list(".gitmodules")

@@ -9,8 +9,8 @@ import (
 	"git-ward/protocols/gate"
 )
 
-// OptionAllow is the push option, beside gate.Option, that Ward reads: RULE:PATH, the
-// PM only; it may be repeated.
+// OptionAllow is the push option, besides gate.Option, that Ward reads: RULE:PATH. Only the PM
+// may use it, also several times.
 const OptionAllow = "ward.allow"
 
 var optionCheck = Check{

@@ -58,8 +58,8 @@ type Repository interface {
 	Abbreviated(digits string) (string, error)
 }
 
-// Pass is one push as its checks see it: the push itself, the repository with the push
-// in it, and where findings go.
+// Pass is one push as its checks see it: the push, the repository with the push in it, and the
+// list of findings.
 type Pass struct {
 	Push *Push
 	Repo Repository

@@ -13,8 +13,8 @@ import (
 	"git-ward/internal/git"
 )
 
-// Past is a project's past, to be judged as if it came now: each commit as a push of its
-// own on top of its first parent (CTRL-2).
+// Past is a project's history, judged as if it were pushed now: each commit as its own push on
+// top of its first parent (CTRL-2).
 type Past struct {
 	Principal push.Principal
 	Config    *config.Config // by which; [hooks] mode "observe" is none of it

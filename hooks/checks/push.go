@@ -13,7 +13,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Push is what is judged, and against what.
+// Push is a push to judge, with what it is judged against.
 type Push struct {
 	Principal push.Principal
 	Name      string // who it is among those, as the transport proves it; "" where it names nobody
@@ -77,9 +77,9 @@ func (p *Pass) after(ref string) (string, error) {
 	return cmp.Or(tip, git.Zero), err
 }
 
-// Result is the judgement. A finding that is not a warning refuses the push.
-// Allowed are the findings that the PM let pass by option. Would are those that [hooks]
-// mode = "observe" let pass: they are among Findings, as warnings.
+// Result is the judgement. A finding that is not a warning refuses the push. Allowed are the
+// findings that the PM let pass by option. Would are those that [hooks] mode = "observe" let
+// pass; Findings has them, too, as warnings.
 type Result struct {
 	Findings []diag.Diagnostic
 	Allowed  []diag.Diagnostic

@@ -28,7 +28,7 @@ import (
 //     each of Rules, and for a hint with each. `go test -short ./hooks/checks` runs them all
 //     in seconds.
 
-// Check is one concern. Each function is optional, and hears of a push in this order.
+// Check is one concern. Each function is optional, and is called in this order.
 type Check struct {
 	Name  string
 	Doc   string   // what it refuses, and why; one sentence or two

@@ -55,7 +55,7 @@ func (p *treeFiles) dir(id string) (map[string]git.Entry, error) {
 	return dir, nil
 }
 
-// Kind says what a path of the tree names.
+// Kind is the kind of what a path of the tree names.
 func (p *treeFiles) Kind(path string) (plan.Kind, error) {
 	if path == "." {
 		return plan.Folder, nil

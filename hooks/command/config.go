@@ -16,8 +16,8 @@ import (
 
 const configUsage = "config [--bare DIR [SECTION.KEY=VALUE...]]"
 
-// Config is `git ward config`: every setting with its default, a repository's own file, or
-// some of its settings changed in it (CONF-1).
+// Config is `git ward config`: it shows every setting with its default, or a repository's own
+// file, or changes settings there (CONF-1).
 var Config = cli.Command{Name: "config", Doc: "print every setting with its default, or set some", Run: settings,
 	Long: "With --bare it prints the repository's own file. A VALUE is TOML; one that is a word needs no quotes. What else the file says stays as it stands.",
 	Examples: []cli.Example{{Line: `config`, Doc: "every setting, its default and its reason"},

@@ -14,8 +14,8 @@ import (
 
 const maintainUsage = "maintain [--keep TIME] [--reclaim] [--records] [--bare DIR]"
 
-// Maintain is `git ward maintain`: git's own maintenance, which Ward's settings
-// keep out of pushes (HOOK-6), the records of pushes that died, and an end of what was
+// Maintain is `git ward maintain`: it runs git's own maintenance, which Ward's settings keep
+// out of pushes (HOOK-6), writes the records of pushes that died, and removes what was
 // deleted, dropped or redacted (REC-5). The launcher or cron runs it.
 var Maintain = cli.Command{Name: "maintain", Doc: "pack the repository, outside pushes", Run: pack,
 	Long:     "Git's own gc is off in a repository of Ward's, as it would drop what the record needs. A timer runs this one; pushes go on meanwhile.",

@@ -20,8 +20,8 @@ import (
 
 const reportUsage = "report --append --status STATUS [--directive D-n] [-m TEXT] [-F FILE]"
 
-// Report is `git ward report`; pages is what writes the pages of `report --html DIR`, nil
-// where they are none of the caller's.
+// Report is `git ward report`. pages writes the pages of `report --html DIR`, nil if the
+// caller has none.
 func Report(pages cli.Func) cli.Command {
 	append := cli.Way{Switch: "append", Doc: "write a report with the next id into COMMS.md of the working tree", Run: appendReport}
 	c := cli.Command{Name: "report", Doc: "--append: write a report into COMMS.md; --html DIR: write the pages of the repository", Run: pages, Ways: []cli.Way{append},

@@ -1,7 +1,7 @@
-// Package fsck proves that a repository says what the hooks let it say: that the
-// audit is whole, and that the units of work, verdicts and evidence are, too (GIT-3).
-// It reads the repository and returns findings; with Options.Repair it also mends
-// what can be mended without rewriting the chain.
+// Package fsck proves that a repository holds only what the hooks admitted: that the audit,
+// the units of work, the verdicts and the evidence are whole (GIT-3). It reads the repository
+// and returns findings; with Options.Repair it also mends what can be mended without rewriting
+// the chain.
 package fsck
 
 import (
@@ -14,7 +14,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Options is what a run does besides looking.
+// Options say what a run does besides checking.
 type Options struct {
 	// Repair finishes half-recorded pushes, rebuilds the notes, which are only an
 	// index, puts back a cut end of the chain that is still stored, and sets broken
@@ -22,7 +22,7 @@ type Options struct {
 	Repair bool
 }
 
-// Result is what a run read and found.
+// Result has what a run read and found.
 type Result struct {
 	Findings    []diag.Diagnostic `json:"findings"`
 	Notes       int               `json:"notes"`   // lines in notes of the audit

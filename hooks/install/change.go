@@ -2,7 +2,7 @@ package install
 
 import "fmt"
 
-// Change is one thing that is done to a repository.
+// Change is one change of a repository.
 type Change struct {
 	Verb string // "make"
 	What string // "ward/ with config.toml"
@@ -18,8 +18,8 @@ var done = map[string]string{
 	"remove": "removed", "open": "opened", "close": "closed", "update": "updated", "add": "added", "put": "put", "delete": "deleted", "leave": "left", "begin": "began",
 }
 
-// Done says it of what has happened.
+// Done words a change that was made.
 func (c Change) Done() string { return done[c.Verb] + " " + c.What }
 
-// Planned says it of what would happen.
+// Planned words a change that would be made.
 func (c Change) Planned() string { return c.Verb + " " + c.What }

@@ -22,7 +22,7 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-// Request is the whole desired state.
+// Request is the complete desired state.
 type Request struct {
 	Dir      string // the bare repository, absolute
 	Hooks    string // the directory that its server runs hooks from; "" finds it
@@ -34,7 +34,7 @@ type Request struct {
 	DryRun   bool   // say what would be done, and do nothing
 }
 
-// Report is what was done, or with DryRun what would be.
+// Report lists what was done, or with DryRun what would be done.
 type Report struct {
 	Changes  []Change       // in their order; none when nothing was missing
 	Warnings []error        // what could not be done, and holds up nothing

@@ -26,7 +26,7 @@ type Removal struct {
 	Purge bool   // refs, too: the control branch, audit, units, records, verdicts, the agent's branches
 }
 
-// Plan is what a removal does, in its order.
+// Plan lists the steps of a removal in order.
 type Plan struct {
 	Steps []Step
 	Lost  []string // what nobody has after it, in words
@@ -35,8 +35,8 @@ type Plan struct {
 	want Removal
 }
 
-// Step is one change of a plan. Done twice it does no harm, so that a removal which was
-// killed is finished by the next one.
+// Step is one change of a plan. It is idempotent, so that the next removal can finish one that
+// was killed.
 type Step struct {
 	Change
 	do func() error
@@ -53,10 +53,9 @@ type remover struct {
 	purge bool
 }
 
-// PlanRemoval looks at a repository, changes nothing, and says what taking Ward out
-// of it would do: hooks, settings of git's and modes become what they were before init,
-// ward/ goes, and with Purge the refs that Ward made. What was merged into the
-// project's branches stays.
+// PlanRemoval plans the removal of Ward from a repository and changes nothing. The plan
+// restores hooks, git's settings and file modes to what they were before init, removes ward/,
+// and with Purge the refs that Ward made. What was merged into the project's branches stays.
 func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
 	r := &remover{installer: newInstaller(Request{Dir: want.Dir}), plan: &Plan{want: want}, purge: want.Purge}
 	entries, err := os.ReadDir(r.Dir)
@@ -92,8 +91,7 @@ func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
 	return r.plan, nil
 }
 
-// Carry carries a plan out, and tells of each step. No launcher may run meanwhile, nor
-// another init.
+// Carry carries out a plan and reports each step. No launcher and no init may run meanwhile.
 func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
 	dir := p.want.Dir
 	held, err := lockDir(ctx, dir)

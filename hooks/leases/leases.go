@@ -1,5 +1,5 @@
-// Package leases reads the leases of directives as the gate has them, says who may work by
-// them, and takes one away (MANY-2). It grants none: that is the launchers' business.
+// Package leases reads directives' leases for the gate, says who may work under them, and
+// revokes them (MANY-2). Only launchers grant leases.
 package leases
 
 import (
@@ -13,7 +13,7 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// Standing is what a directive's lease says at one moment of the gate's clock.
+// Standing is a directive's lease at one moment of the gate's clock.
 type Standing struct {
 	// Object is what the ref points to, "" where there is no lease.
 	Object string
@@ -59,7 +59,7 @@ func read(batch *git.Batch, directive, object string, now time.Time) (Standing, 
 // it is not free to be taken.
 func (s Standing) Held() bool { return s.Object != "" && (s.Broken != nil || !s.Lease.Free(s.now)) }
 
-// Lost says why the taking with an id gives nobody any right, "" where it is live.
+// Lost says why the lease with an id gives no rights, "" if it is live.
 func (s Standing) Lost(id string) string {
 	switch {
 	case s.Object == "":
@@ -74,7 +74,7 @@ func (s Standing) Lost(id string) string {
 	return ""
 }
 
-// Entry is the lease of one ref. Its Directive is "" where the ref is no lease's.
+// Entry is the lease of one ref. Its Directive is "" if the ref's name is not a lease's.
 type Entry struct {
 	Ref, Directive string
 	Standing

@@ -15,7 +15,7 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// ErrNone says that there is no lease to revoke.
+// ErrNone means that there is no lease to revoke.
 var ErrNone = errors.New("there is no lease")
 
 // settles is how long Revoke waits for pushes that were admitted before: git moves their
@@ -45,7 +45,7 @@ func Revoke(ctx context.Context, repo *git.Repo, batch *git.Batch, directive str
 	return now, settle(ctx, repo, batch, directive)
 }
 
-// Moving are pushes by a revoked lease that were admitted before and still may move refs.
+// Moving lists pushes under a revoked lease that were admitted before and may still move refs.
 type Moving struct{ Pushes []string }
 
 func (m *Moving) Error() string {

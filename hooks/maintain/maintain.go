@@ -1,6 +1,6 @@
-// Package maintain does git's own maintenance of a bare repository, which Ward's settings
-// keep out of pushes (HOOK-6), and frees what nothing leads to: branches that the agent
-// deleted or rewrote, records that the PM dropped, and what he redacted (REC-5).
+// Package maintain runs git's own maintenance of a bare repository, which Ward's settings keep
+// out of pushes (HOOK-6), and removes unreachable objects: of branches that the agent deleted
+// or rewrote, and of records that the PM dropped or redacted (REC-5).
 package maintain
 
 import (
@@ -41,7 +41,7 @@ const (
 	lockPatience = 2 * time.Minute
 )
 
-// Options are how maintenance is done.
+// Options configure maintenance.
 type Options struct {
 	// Keep is how long what nothing leads to stays. Less than a push takes is for a
 	// repository that nobody pushes to meanwhile.
@@ -51,7 +51,7 @@ type Options struct {
 	Reclaim bool
 }
 
-// Report is what was done.
+// Report lists what was done.
 type Report struct {
 	Locks   []string // of git's, which a git that was killed left, and which are gone
 	Pushes  int      // recorded, that had ended without a record
@@ -68,7 +68,7 @@ type Report struct {
 	Precious bool
 }
 
-// Run does it. A clone is somebody's own, and is only packed, as git does that.
+// Run does the maintenance. A person's clone is only packed, as git itself does.
 func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem error) {
 	bare, err := repo.Bare(ctx)
 	if err != nil {

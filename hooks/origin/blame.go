@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Range is lines that come from one commit as they are, by git blame.
+// Range is a run of lines that git blame attributes to one commit.
 type Range struct {
 	Commit string // git.Zero for what is in no commit
 	First  int    // of the file as it is looked at, from 1

@@ -19,7 +19,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Finder answers about one repository, bare or a clone, as it is: it fetches nothing. Not
+// Finder answers questions about one repository, bare or a clone, without a fetch. It is not
 // safe for concurrent use.
 type Finder struct {
 	ctx     context.Context
@@ -41,7 +41,7 @@ type unit struct {
 	claims []*uow.Record
 }
 
-// Open makes a finder. Close it.
+// Open makes a finder, which the caller must close.
 func Open(ctx context.Context, repo *git.Repo) (*Finder, error) {
 	names, err := branches.Of(ctx, repo)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f *Finder) begin() (map[string]string, error) {
 	return tips, nil
 }
 
-// Lines is why lines of a file are as they are, one reason a range of git blame's.
+// Lines returns the reasons for lines of a file, one for each range of git blame.
 func (f *Finder) Lines(ranges []Range, path string) ([]Reason, error) {
 	list := []Reason{}
 	f.foresee(ranges)
@@ -202,7 +202,7 @@ func (f *Finder) squashed(r Reason, at Range) (Reason, error) {
 	return inner, nil
 }
 
-// Commit is why a commit is there.
+// Commit returns the reason for a commit.
 func (f *Finder) Commit(id string) (Reason, error) {
 	r := Reason{SchemaVersion: SchemaVersion, Kind: Person, Commit: id, Remarks: []string{}}
 	c, err := f.read(id)

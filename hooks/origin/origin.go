@@ -18,7 +18,7 @@ import (
 // SchemaVersion is of Reason as JSON. Whoever changes a member's name or meaning changes it.
 const SchemaVersion = "1.0"
 
-// Kind is what a reason is.
+// Kind is the kind of a reason.
 type Kind string
 
 // The kinds.
@@ -29,7 +29,7 @@ const (
 	Uncommitted Kind = "uncommitted" // in the working tree only
 )
 
-// Reason is why lines are as they are, or why a commit is there.
+// Reason says why lines are as they are, or why a commit exists.
 type Reason struct {
 	SchemaVersion string         `json:"schema_version"`
 	Path          diag.Untrusted `json:"path,omitempty"`
@@ -79,7 +79,7 @@ func verdictOf(v loop.Verdict) *Verdict {
 	return w
 }
 
-// Taken is how a branch got a commit.
+// Taken says how a branch got a commit.
 type Taken struct {
 	Branch string    `json:"branch"`
 	Commit string    `json:"commit"` // of the branch's own line: the merge, the squash, or the commit itself

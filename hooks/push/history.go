@@ -23,11 +23,11 @@ const (
 	Journals // refs/ward/uow
 )
 
-// Documents reports whether Ward's documents lie in a history: elsewhere files of the
-// same names are the project's own.
+// Documents reports whether a history has Ward's documents. Elsewhere, files of the same names
+// are the project's own.
 func (h History) Documents() bool { return h == Undivided || h == Control || h == Records }
 
-// Code reports whether the project's code lies in a history.
+// Code reports whether a history has the project's code.
 func (h History) Code() bool { return h == Undivided || h == Project }
 
 // lessonsSuffix ends the name of a branch of the agent's that changes control's

@@ -1,9 +1,8 @@
-// Package push names what everybody in this room says of a push: who pushes, which
-// refs it moves, how those may be called, and how much it holds. It reads no
-// repository.
+// Package push has the types that describe a push throughout hooks: who pushes, which refs
+// move, which ref names are valid, and how much the push contains. It reads no repository.
 package push
 
-// Principal is who pushes, as the transport proves it (ID-1).
+// Principal is the role of the pusher, as the transport proves it (ID-1).
 type Principal string
 
 // The principals. A member is a developer of an adopted project, the watcher is
@@ -33,7 +32,7 @@ type Update struct {
 	New string `json:"new"`
 }
 
-// Counts are how much a push held.
+// Counts say how much a push contained.
 type Counts struct {
 	Commits int   `json:"commits"`
 	Paths   int   `json:"paths"`
@@ -47,7 +46,8 @@ type AddedLines struct {
 	Lines  []string
 }
 
-// What one push may add to refs/notes/lessons: what is written there has to be read.
+// The limits of what one push may add to refs/notes/lessons, because readers must be able to
+// read all of it.
 const (
 	MaxLessonLines = 10_000
 	MaxLessonBytes = 4 << 20

@@ -38,7 +38,7 @@ func Path() string {
 	return path
 }
 
-// The hooks that git runs, and what a chained one is called.
+// The hooks that git runs, and the name of a chained one.
 const (
 	preReceive  = "pre-receive"
 	postReceive = "post-receive"

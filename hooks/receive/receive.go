@@ -24,7 +24,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Call is what git gives a hook, and where its words go.
+// Call is a hook's input from git, and where its output goes.
 type Call struct {
 	Stdin  io.Reader // one line an update (githooks(5))
 	Stdout io.Writer // git sends both to the pusher, as `remote: ` lines

@@ -23,7 +23,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Request is what is to go.
+// Request says what to redact.
 type Request struct {
 	Files []string // each REV:PATH, or the object id of a blob
 	Why   string   // one line, for the tombstone and for whoever meets the text in its place
@@ -31,7 +31,7 @@ type Request struct {
 	Try   bool // only say what would move
 }
 
-// Result is what went and what moved.
+// Result says what was removed and which refs moved.
 type Result struct {
 	Objects []audit.Redacted
 	Refs    []push.Update // by name
@@ -39,7 +39,7 @@ type Result struct {
 	Record  int64         // of the audit; 0 where nothing was done
 }
 
-// Refused is why a request cannot be done as things are: nothing was changed.
+// Refused says why a request cannot be carried out. Nothing was changed.
 type Refused struct{ Why []string }
 
 func (r *Refused) Error() string { return strings.Join(r.Why, "; ") }
@@ -48,7 +48,8 @@ func refused(hint string, why ...string) error {
 	return diag.Hint(&Refused{why}, "%s", hint)
 }
 
-// Run does what is asked for, in a bare repository. What cannot be done is a *Refused.
+// Run carries out a request in a bare repository. The error is *Refused if that is not
+// possible.
 func Run(ctx context.Context, repo *git.Repo, req Request) (r *Result, err error) {
 	err = git.Update(ctx, git.Race{What: "a branch", While: "all was made anew; pause what pushes", Tries: 5}, func() (_ bool, err error) {
 		r, err = once(ctx, repo, req)

@@ -18,7 +18,7 @@ const (
 	maxScanned = 5_000
 )
 
-// Filter says which pushes are wanted: all that it names must hold; "" is for any.
+// Filter selects pushes. All set fields must match; "" matches any.
 type Filter struct {
 	Who       string // a principal, or a name that the transport proved
 	Verdict   string // accepted, refused, lost, broken
@@ -137,7 +137,7 @@ func pushOf(r *audit.Record, repeats int, commit string) Push {
 	return p
 }
 
-// Who is the principal and the name, or the worker as agent:D-3; nothing is cleaned.
+// Who is the principal with the name, or the worker as agent:D-3. The text is not cleaned.
 func (p Push) Who() string {
 	if p.Worker != "" {
 		return p.Principal.Raw() + ":" + p.Worker

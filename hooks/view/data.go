@@ -15,7 +15,7 @@ import (
 // changes it: programs read it. A time that nobody knows is left out.
 const SchemaVersion = "1.0"
 
-// Overview is a repository at one look.
+// Overview is a repository at one moment.
 type Overview struct {
 	SchemaVersion string    `json:"schema_version"`
 	Repository    string    `json:"repository"`    // its base name: no path of the host
@@ -28,7 +28,7 @@ type Overview struct {
 	Warnings      []string  `json:"warnings"`      // a line each, with what can be done
 }
 
-// Host is what runs on the repository.
+// Host says what runs on the repository.
 type Host struct {
 	MayAsk   bool               `json:"may_ask"` // false: the rest is not known to who asks
 	Running  bool               `json:"running"`
@@ -46,7 +46,7 @@ type Host struct {
 	LastWork time.Time          `json:"last_work,omitzero"` // when it went on last: words, commands, steps
 }
 
-// Worker is one who has a directive's lease, or whom the launcher here runs (MANY-5).
+// Worker holds a directive's lease, or is run by this machine's launcher (MANY-5).
 type Worker struct {
 	Directive string    `json:"directive"` // "" while it has none
 	Holder    string    `json:"holder"`    // the lease's, or the worker's own name
@@ -59,13 +59,13 @@ type Worker struct {
 	Words     string    `json:"words"`          // all of this, plainly
 }
 
-// Trouble is what a provider fails of a directive's calls.
+// Trouble is a provider's failure for a directive's calls.
 type Trouble struct {
 	runstate.Trouble
 	Words string `json:"words"`
 }
 
-// Kind is what sort of thing waits.
+// Kind is the kind of thing that waits.
 type Kind string
 
 // The kinds, in the order in which they are shown.
@@ -107,7 +107,7 @@ type Line struct {
 	Sign       *runstate.Sign `json:"sign"`             // when it was heard last; null where nobody knows
 }
 
-// Spent is what a directive cost so far. What nobody counted is null, never 0.
+// Spent is a directive's cost so far. An uncounted value is null, never 0.
 type Spent struct {
 	Tokens     *int64  `json:"tokens"`
 	CountedBy  string  `json:"counted_by"` // who counted the tokens: the gateway, or the agent where nobody else did
@@ -127,7 +127,7 @@ type Point struct {
 	Label string    `json:"label"`
 }
 
-// Directive is all that there is of one.
+// Directive is everything about one directive.
 type Directive struct {
 	Line
 	Text       diag.Untrusted `json:"text"`    // as COMMS.md has it; "" when it is gone

@@ -20,7 +20,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// The bounds of a directive: older steps, units and reports are left out.
+// The limits of a directive's lists; older steps, units and reports are left out.
 const (
 	MaxSteps   = 500
 	maxUnits   = 50
@@ -29,10 +29,10 @@ const (
 	maxLive    = 100 // events
 )
 
-// ErrUnknown is for a directive, or a unit, that there is not.
+// ErrUnknown means that there is no such directive or unit.
 var ErrUnknown = errors.New("there is none of that name")
 
-// Directive is one of the directives of Overview, by its name; another is ErrUnknown.
+// Directive returns one of Overview's directives by name; any other is ErrUnknown.
 func (s *Source) Directive(ctx context.Context, name string) (*Directive, error) {
 	o, err := s.Overview(ctx)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 // maxGone bounds the directives that are shown although COMMS.md has them no longer.
 const maxGone = 1000
 
-// Overview is the repository at one look. Where nothing is new since the last, it is the
-// last one; its caller does not change it.
+// Overview returns the repository's present state. If nothing has changed, it is the previous
+// value. Callers must not modify it.
 func (s *Source) Overview(ctx context.Context) (*Overview, error) {
 	refs, run, err := s.version(ctx) // before anything is read: what moves meanwhile is new at the next look
 	if err != nil {

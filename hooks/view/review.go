@@ -34,9 +34,9 @@ type reviews struct {
 	made    map[string]*review.Review
 }
 
-// Review is the review of one of the directives of Overview, as `git ward review` makes it
-// of the repository as it was fetched; one without work is ErrUnknown. Its caller does not
-// change it.
+// Review is the review of one of the directives of Overview, as `git ward review` makes it of
+// the repository as it was fetched; one without work is ErrUnknown. Callers must not modify
+// it.
 func (s *Source) Review(ctx context.Context, name string) (*review.Review, error) {
 	o, err := s.Overview(ctx)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package view is what people see of a repository: where each directive stands, what waits
-// for whom, what it cost, who pushed what. It reads refs, and beside them what the host
-// keeps for those who look; it changes nothing and never fetches. Terminal, pages and JSON
-// are made of the same data.
+// Package view has what people see of a repository: the state of each directive, what waits
+// for whom, costs, and pushes. It reads refs, and the files that the host keeps for watchers;
+// it changes nothing and never fetches. Terminal, pages and JSON use the same data.
 package view
 
 import (
@@ -28,8 +27,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Source is one repository: the bare one on the host, or a clone as it was fetched. It may
-// be used by several goroutines; they take turns.
+// Source is one repository: the bare one on the host, or a clone as last fetched. It is safe
+// for concurrent use; callers take turns.
 type Source struct {
 	// Program is the path of git-ward, which makes reviews; set it before the first use.
 	Program string
@@ -53,7 +52,7 @@ type Source struct {
 	reviews reviews
 }
 
-// Open is a repository as internal/git found it.
+// Open opens a repository that internal/git has found.
 func Open(ctx context.Context, repo *git.Repo) (*Source, error) {
 	out, err := repo.Output(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
@@ -76,14 +75,15 @@ func Open(ctx context.Context, repo *git.Repo) (*Source, error) {
 	return s, nil
 }
 
-// Close lets go of what was read.
+// Close releases what was read.
 func (s *Source) Close() {}
 
 // Hold makes the source stay as it is at its next look: a report is of one moment, and need
 // not ask for each of its pages whether that has passed. It is then for one goroutine.
 func (s *Source) Hold() { s.held = true }
 
-// Bare reports whether the repository is the host's own, where there is more to know.
+// Bare reports whether this is the host's bare repository, which has more information than a
+// clone.
 func (s *Source) Bare() bool { return s.bare }
 
 // Dir is the repository's directory, for commands and for those who look at what runs: it
@@ -99,7 +99,7 @@ func (s *Source) Name() string {
 	return diag.Clean(strings.TrimSuffix(name, ".git"))
 }
 
-// Version names what there is to see: where two are equal, nothing is new.
+// Version is a stamp of everything shown: equal versions mean that nothing has changed.
 func (s *Source) Version(ctx context.Context) (string, error) {
 	refs, run, err := s.version(ctx)
 	if run != "" {

@@ -10,8 +10,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Standing is where a unit stands: its newest record, and the verdicts on its claims,
-// oldest first.
+// Standing is a unit's state: its newest record, and the verdicts on its claims, oldest first.
 type Standing struct {
 	*uow.Record
 	Verdicts []loop.Verdict `json:"verdicts"`
@@ -21,7 +20,7 @@ type Standing struct {
 // maxClaims is how many claims of a unit are looked up: as many as the picture has columns.
 const maxClaims = 30
 
-// Text is a unit for a person.
+// Text is a unit as text for people.
 func (s Standing) Text() string { return loop.Overview(s.Record, s.Verdicts, s.Waits) }
 
 // waitsOf is for whom a unit waits.

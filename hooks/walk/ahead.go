@@ -7,8 +7,8 @@ import (
 	"git-ward/internal/git"
 )
 
-// AheadOf is how many commits are read ahead at once; a push of a few is judged
-// without.
+// AheadOf is how many commits are read ahead at once; a small push is judged without reading
+// ahead.
 const AheadOf = 64
 
 // pair is a tree and one that it will be compared with.

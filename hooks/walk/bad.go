@@ -7,8 +7,8 @@ import (
 	"git-ward/internal/git"
 )
 
-// BadObject is the error for an object that readers may read otherwise, or that is not
-// of the kind that what leads to it says (GATE-1).
+// BadObject is the error for an object that other readers may read differently, or that is not
+// of the kind that the reference to it says (GATE-1).
 type BadObject struct {
 	ID   string
 	Path string // where the walk met it, "" where it has no path
@@ -24,14 +24,12 @@ func wrongKind(id, is, want string) error {
 	return &BadObject{ID: id, Err: fmt.Errorf("it is a %s where a %s belongs", is, want)}
 }
 
-// Exceeded is the error for what is too much to judge: too many paths, too deep, a path
-// too long.
+// Exceeded is the error for what exceeds a limit: too many paths, too deep, a path too long.
 type Exceeded struct{ Path, Message string }
 
 func (e *Exceeded) Error() string { return e.Message }
 
-// IsBad reports whether an error is about what was pushed, and not trouble of the
-// host's.
+// IsBad reports whether an error is about what was pushed, and not a failure of the host.
 func IsBad(err error) bool {
 	var object *BadObject
 	var limit *Exceeded

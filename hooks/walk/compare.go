@@ -7,7 +7,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Brought hears of what a commit brings that none of its parents has.
+// Brought has the callbacks for what a commit brings that none of its parents has.
 type Brought struct {
 	// Met hears of every new object, at a path ("dir/" for a tree) and, of a tree that
 	// is not what git writes but has one meaning, in what it departs.

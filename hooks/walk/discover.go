@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/git"
 )
 
-// ErrNoCommit is for a ref that leads to something else than a commit: its content
-// would enter unread.
+// ErrNoCommit means that a ref points to something other than a commit, whose content would
+// enter unread.
 var ErrNoCommit = errors.New("does not lead to a commit")
 
 // maxTags bounds how many tags lead to one another, and maxTagSize each of them.
@@ -20,7 +20,7 @@ const (
 	maxTagSize = 1 << 20
 )
 
-// Peel follows an update's new value to a commit; judge hears of the tags on the way. A
+// Peel follows an update's new value to a commit, and calls judge for the tags on the way. A
 // value that leads elsewhere is ErrNoCommit.
 func (w *Walker) Peel(u push.Update, judge func(*Tag)) (*Tip, error) {
 	id, want := u.New, ""

@@ -9,11 +9,10 @@ const (
 	strayBatch = 10_000
 )
 
-// Strays counts the objects that came with the push and that nothing pushed leads to,
-// and names the first: they would stay in the repository unjudged, and a later push
-// could name them. What the repository has already came again by accident: a client
-// that does not know the newest refs sends too much. It is asked after all that is
-// new has been visited.
+// Strays counts the objects that came with the push and that nothing pushed leads to, and
+// names the first: they would stay in the repository unjudged, and a later push could name
+// them. What the repository has already came again by accident: a client that does not know
+// the newest refs sends too much. Call it after everything new has been visited.
 func (w *Walker) Strays() (count int, first string, err error) {
 	arrived := 0
 	var unmet []string

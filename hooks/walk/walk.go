@@ -1,5 +1,5 @@
-// Package walk reads what a push brings and what it is compared with: which commits
-// are new, and commits, trees and blobs within the push's limits.
+// Package walk reads what a push brings, and what that is compared with: it finds new commits,
+// and reads commits, trees and blobs within the push's limits.
 //
 // Objects are read through a single cat-file child. For every new commit it visits
 // the paths that none of the commit's parents has, so a merge brings nothing but what
@@ -21,7 +21,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Limits are how much is read of a push.
+// Limits bound how much is read of a push.
 type Limits struct {
 	Commits      int   // new ones of a push
 	ChangedPaths int   // of one comparison, directories among them
@@ -31,7 +31,7 @@ type Limits struct {
 	PushSize     int64 // bytes, inflated, of all that is counted
 }
 
-// Walker reads for one push. It is not safe for concurrent use.
+// Walker reads the objects of one push. It is not safe for concurrent use.
 type Walker struct {
 	ctx      context.Context
 	repo     *git.Repo

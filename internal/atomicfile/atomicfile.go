@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// Write replaces the file at path. A kill at any point leaves the old file or
-// the new one, and at worst a temporary file beside it (see Unfinished). In a directory that is
-// shared with a group (group-writable and set-group-id, as git's
-// core.sharedRepository makes it) the group may do with the file what its owner
-// may; a file that must not be shared is WritePrivate's.
+// Write replaces the file at path. A kill at any point leaves the old file or the new one, and
+// at worst a temporary file beside it (see Unfinished). In a directory that a group shares
+// (group-writable and set-group-id, as git's core.sharedRepository makes it), the group gets
+// the owner's rights on the file. Use WritePrivate for a file that must not be shared.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	dir, _ := filepath.Split(path)
 	if info, err := os.Stat(cmp.Or(dir, ".")); err == nil && Shared(info.Mode()) {
@@ -24,10 +23,10 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	return WritePrivate(path, data, mode)
 }
 
-// Shared reports whether the mode of a directory is that of one that a group shares.
+// Shared reports whether a group shares a directory with this mode.
 func Shared(dir fs.FileMode) bool { return dir&fs.ModeSetgid != 0 && dir&0o020 != 0 }
 
-// WritePrivate is Write with the mode as it is, whatever directory the file is in.
+// WritePrivate is Write, but keeps the mode even in a directory that a group shares.
 func WritePrivate(path string, data []byte, mode fs.FileMode) error {
 	dir, name := filepath.Split(path)
 	f, err := os.CreateTemp(dir, "."+name+infix+"*")
@@ -45,7 +44,7 @@ func WritePrivate(path string, data []byte, mode fs.FileMode) error {
 	return SyncDir(dir)
 }
 
-// Rewrite is WritePrivate with the mode that the file at path has: it has to be there.
+// Rewrite is WritePrivate with the mode of the existing file. The file must exist.
 func Rewrite(path string, data []byte) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,8 +57,8 @@ func Rewrite(path string, data []byte) error {
 // calls a copy of his own so: .config.20261128 is somebody's.
 const infix = ".ward-"
 
-// Unfinished is the name of the file for which a writer that was killed left one of this name; ""
-// where it is no such name.
+// Unfinished takes the name of a temporary file that a killed writer left, and returns the
+// name of the file it was written for. It returns "" for any other name.
 func Unfinished(name string) string {
 	i := strings.LastIndex(name, infix)
 	if i < 2 || name[0] != '.' || strings.Trim(name[i+len(infix):], "0123456789") != "" || strings.HasSuffix(name, infix) {
@@ -68,8 +67,9 @@ func Unfinished(name string) string {
 	return name[1:i]
 }
 
-// Sweep removes the temporary files that killed writers of a file left. It is for who alone may
-// write that file, as by a lock: another's would go while it is written.
+// Sweep removes the temporary files that killed writers of a file left. Call it only while
+// nobody else can write the file, for example under a lock: it would also remove the temporary
+// file of a live writer.
 func Sweep(path string) error {
 	dir, name := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))

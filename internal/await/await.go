@@ -1,7 +1,6 @@
-// Package await has a test wait for a condition and for nothing else: no test says
-// how long another process, a file or a goroutine may take. One bound holds for all
-// waits of a test together, far above what the slowest machine needs, and it ends only
-// what would never end.
+// Package await lets a test wait for a condition. No test says how long another process, a
+// file or a goroutine may take: one bound covers all waits of a test, and is far above what
+// the slowest machine needs.
 package await
 
 import (
@@ -93,8 +92,8 @@ func before(t testing.TB, end time.Time) time.Time {
 	return end
 }
 
-// True waits until a condition holds, for what tells nobody: a file, a ref, another
-// process. what names it for the failure.
+// True polls until a condition holds, for things that cannot notify: a file, a ref, another
+// process. The text what names the condition in the failure.
 func True(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	defer begin(t)()
@@ -105,7 +104,7 @@ func True(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// Value waits for the next value of a channel, or its end. what names it for the
+// Value waits for the next value of a channel, or its close. The text what names it in the
 // failure.
 func Value[T any](t testing.TB, what string, from <-chan T) T {
 	t.Helper()

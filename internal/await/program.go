@@ -36,7 +36,7 @@ func Run(t testing.TB, cmd *exec.Cmd) error {
 	return exit(t, cmd, before(t, time.Now().Add(work)))
 }
 
-// Output is Run, and what the program said, as CombinedOutput has it.
+// Output is Run and returns the program's combined output, as CombinedOutput does.
 func Output(t testing.TB, cmd *exec.Cmd) (string, error) {
 	t.Helper()
 	var said buffer

@@ -1,6 +1,6 @@
-// Package benchtest is what measurements have in common: tests named TestBench*
-// that only scripts/bench runs, and the lines of the table that it collects. They
-// assert nothing about time.
+// Package benchtest has what all measurements share: tests named TestBench* that only
+// scripts/bench runs, and the lines of the table that it collects. They assert nothing about
+// time.
 package benchtest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Only skips a measurement that nobody asked for.
+// Only skips the test unless scripts/bench asked for this measurement.
 func Only(t testing.TB) {
 	if os.Getenv("WARD_BENCH") == "" {
 		t.Skip("a measurement: scripts/bench runs it")
@@ -28,15 +28,15 @@ func Against(what string, took time.Duration, name string, base time.Duration) {
 	Row(what, MS(took), name+" "+MS(base), Ratio(took, base))
 }
 
-// Median is the one in the middle.
+// Median is the middle value of a list.
 func Median(all []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(all))[len(all)/2]
 }
 
-// MS is a time as the table has it.
+// MS formats a time in milliseconds, as the table shows it.
 func MS(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 
-// Ratio is how often the baseline goes into a time.
+// Ratio formats a time divided by its baseline.
 func Ratio(took, base time.Duration) string {
 	r := float64(took) / float64(base)
 	if r < 0.1 {

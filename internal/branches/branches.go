@@ -1,6 +1,6 @@
-// Package branches says which branch of a repository holds the project and which Ward's
-// documents (CTRL-1), and under which refs they are to be read there: a bare repository
-// has them as branches, a clone as what it fetched of origin.
+// Package branches says which branch of a repository holds the project and which holds Ward's
+// documents (CTRL-1), and under which refs to read them: a bare repository has them as
+// branches, a clone as remote-tracking branches of origin.
 package branches
 
 import (
@@ -17,14 +17,13 @@ import (
 	"git-ward/internal/git"
 )
 
-// The settings of a clone that say it; `git ward clone` writes them.
+// The settings of a clone that name its branches; `git ward clone` writes them.
 const (
 	ControlKey = "ward.control"
 	ProjectKey = "ward.project"
 )
 
-// Adopted is the name of the control branch that init makes in a repository that was there
-// before Ward.
+// Adopted is the name of the control branch that init makes in an existing repository.
 const Adopted = "ward"
 
 // document is the file by which a control branch is known (protocols/comms.Path).
@@ -48,11 +47,11 @@ func (n Names) ControlRef() string { return n.base + n.Branch }
 // ProjectRef is the full ref at which the project's branch is read in this repository.
 func (n Names) ProjectRef() string { return n.base + n.Project }
 
-// Base is what stands before the name of each branch here: "refs/heads/" in a bare
-// repository, "refs/remotes/origin/" in a clone.
+// Base is the ref prefix of a branch in this repository: "refs/heads/" in a bare repository,
+// "refs/remotes/origin/" in a clone.
 func (n Names) Base() string { return n.base }
 
-// Fetch are the refspecs that bring both branches to a clone.
+// Fetch returns the refspecs that fetch both branches into a clone.
 func (n Names) Fetch() []string {
 	specs := []string{"+" + n.Control.Ref() + ":" + fetched + n.Branch}
 	if n.Split() {
@@ -61,10 +60,10 @@ func (n Names) Fetch() []string {
 	return specs
 }
 
-// Of are the branches of a repository: a bare one says them in its ward/config.toml, a
-// clone in its git config. A clone that was made by plain git says nothing; there origin
-// tells, by a branch "ward" that has COMMS.md and nothing in common with the branch that
-// origin's HEAD names. Else both are main.
+// Of returns the branches of a repository. A bare one names them in its ward/config.toml, a
+// clone in its git config. A clone made by plain git names none; there, a branch "ward" of
+// origin that has COMMS.md and shares no history with origin's HEAD is the control branch.
+// Otherwise both are main.
 func Of(ctx context.Context, repo *git.Repo) (Names, error) {
 	names := Names{base: fetched}
 	bare, err := repo.Bare(ctx)

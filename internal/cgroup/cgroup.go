@@ -1,5 +1,5 @@
-// Package cgroup puts a process, with all that it starts from then on, into a cgroup
-// of its own, with bounds on what all of it takes together (cgroups(7)).
+// Package cgroup puts a process and its future children into a cgroup of its own, with limits
+// on their total use (cgroups(7)).
 package cgroup
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Limits bound the processes of a group together; 0 is no bound.
+// Limits bound the processes of a group together; 0 means no limit.
 type Limits struct {
 	Memory    int64 // bytes, with swap
 	Processes int64 // and threads
@@ -25,12 +25,13 @@ type Group struct {
 	name string
 }
 
-// ErrNone is of a machine where the caller can make no cgroup that bounds anything.
+// ErrNone means that the caller cannot make a cgroup with limits on this machine.
 var ErrNone = errors.New("no cgroup that this user may make bounds memory and processes")
 
-// Join makes the group of that name, or takes up the one that a dead process left, and
-// moves this process into it. By systemd it is a scope, where systemd owns cgroups; else
-// a directory beside or below the process's own. Without one it is ErrNone, and why.
+// Join makes the group of that name, or reuses the one that a dead process left, and moves
+// this process into it. Where systemd owns cgroups, the group is a scope; otherwise it is a
+// directory beside or below the process's own group. If none can be made, the error wraps
+// ErrNone and gives the reason.
 func Join(name string, l Limits) (*Group, error) {
 	at, err := read(self)
 	if err != nil {
@@ -77,8 +78,8 @@ func move(dir string) error {
 // counts until it has buried them.
 const leaving = 3 * time.Second
 
-// Leave moves this process back to where it was and removes the group. What is left in
-// it keeps it: then the next of the same name takes it up.
+// Leave moves this process back to where it was and removes the group. If other processes are
+// still in it, it stays, and the next Join of the same name reuses it.
 func (g *Group) Leave() error {
 	var errs []error
 	for i, dir := range g.dirs {
@@ -112,7 +113,7 @@ func remove(dir string) error {
 	}
 }
 
-// String says how the group bounds, for people.
+// String describes the group's limits for people.
 func (g *Group) String() string {
 	if len(g.dirs) == 0 {
 		return "systemd's scope " + g.name

@@ -14,8 +14,8 @@ import (
 // memory holds the lessons of all directives, merged or not (LES-2).
 const memory = "refs/notes/lessons"
 
-// In answers for a repository: of "L-..." whether there is such a lesson, of another id
-// whether there is a commit whose id is that, or begins with it.
+// In returns a lookup for a repository: an id "L-..." must name a lesson, and any other id
+// must be a commit's or an abbreviation of one.
 func In(ctx context.Context, repo *git.Repo) func(id string) (bool, error) {
 	return func(id string) (bool, error) {
 		batch := repo.Batch(ctx)

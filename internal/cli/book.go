@@ -16,8 +16,8 @@ import (
 	"git-ward/internal/manual"
 )
 
-// Values lists what there is of a kind that usage lines name, such as UNIT, for completion:
-// quickly, and without a network.
+// Values completes an argument of a kind that usage lines name, such as UNIT. It must be quick
+// and use no network.
 type Values func(ctx context.Context, env *Env) ([]string, error)
 
 // own are the commands of a table about itself, in no list: what scripts/install writes,

@@ -1,5 +1,5 @@
-// Package cli is the frame of every Ward command: what it may touch (Env), how
-// it says that it failed, and how that becomes an exit code.
+// Package cli is the frame of every Ward command: what it may touch (Env), how it reports a
+// failure, and which exit code follows.
 //
 // Only this package prints errors and exits: `git-ward: error: ...` and then
 // `git-ward: hint: ...`. Exit 0 is clean, 1 means findings or a refusal, 2
@@ -39,8 +39,8 @@ type Env struct {
 	process *process // of main; nil where there is none of the command's own
 }
 
-// Raw is the stream below a Screen, and any other stream itself: for protocols and
-// for a program's own output, which must arrive byte for byte.
+// Raw unwraps a Screen and returns any other stream as it is. Use it for protocols and for a
+// program's own output, which must arrive byte for byte.
 func Raw(w io.Writer) io.Writer {
 	if s, ok := w.(*diag.Screen); ok {
 		return s.Under()
@@ -48,8 +48,7 @@ func Raw(w io.Writer) io.Writer {
 	return w
 }
 
-// Bytes is Raw for a file or a pipe; a terminal gets even a program's own output
-// cleaned.
+// Bytes is Raw for a file or a pipe. On a terminal, even a program's own output is cleaned.
 func Bytes(w io.Writer) io.Writer {
 	if f, ok := Raw(w).(*os.File); ok {
 		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
@@ -63,14 +62,14 @@ func Bytes(w io.Writer) io.Writer {
 // any other error, which Report prints (exit 2).
 type Func func(ctx context.Context, env *Env) error
 
-// ErrFindings ends a command with exit 1; what was found is printed already.
+// ErrFindings ends a command with exit 1; the findings have been printed.
 var ErrFindings = errors.New("findings")
 
-// ErrUsage ends a command with exit 2; the usage is printed already.
+// ErrUsage ends a command with exit 2; the usage has been printed.
 var ErrUsage = errors.New("usage")
 
-// ExitCode ends a command with the exit code of the program that it ran; that
-// program has said what there was to say.
+// ExitCode ends a command with the exit code of the program that it ran. Nothing more is
+// printed.
 type ExitCode int
 
 func (e ExitCode) Error() string { return fmt.Sprintf("exit %d", int(e)) }
@@ -136,8 +135,7 @@ const longest = 8 << 10
 // line is a line of an error as a terminal may have it.
 func line(text string) string { return diag.Clean(diag.Cut(text, longest)) }
 
-// Report prints an error the one way errors are printed and returns the exit
-// code that it stands for.
+// Report prints an error and its hints, and returns the exit code for it.
 func Report(w io.Writer, program string, err error) int {
 	var code ExitCode
 	switch {

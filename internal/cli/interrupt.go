@@ -25,8 +25,8 @@ type process struct {
 	over  bool
 }
 
-// Leaves says what is there if the command is interrupted from now on: what was undone or
-// kept, and how to go on, in a few words.
+// Leaves sets what an interrupted command prints from now on: what was undone or kept, and how
+// to go on, in a few words.
 func (e *Env) Leaves(words string) {
 	if e.process == nil {
 		return
@@ -36,9 +36,9 @@ func (e *Env) Leaves(words string) {
 	e.process.left = words
 }
 
-// Slow says on stderr what is waited for, if it takes more than two seconds. Call what it
-// returns when it is over. Only a process of one's own has somebody who waits: not a test,
-// not a tool's call.
+// Slow prints to stderr what the command waits for, once that has taken two seconds. Call the
+// returned function when the wait is over. It prints only in a command's own process, not in a
+// test or a call by a tool.
 func (e *Env) Slow(what string) (over func()) {
 	if e.process == nil {
 		return func() {}

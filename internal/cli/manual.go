@@ -140,7 +140,7 @@ func askProgram(ctx context.Context, path, name string) (*manual.Page, error) {
 	return p, json.Unmarshal(out, p)
 }
 
-// Part is a program that main.go's table leads to by Exec: its first argument names the
+// Part runs a program that main.go's table starts by Exec: its first argument names the
 // command.
 func Part(commands ...Command) Func {
 	return func(ctx context.Context, env *Env) error {

@@ -33,8 +33,8 @@ var moved = map[string]string{
 	"uow waive":            "uow retry --waive",
 }
 
-// Now is a command line as it is typed now. Where its words are older, what they are now is
-// said on standard error.
+// Now translates an earlier command line into today's, and prints the new words to standard
+// error. A command line of today is returned as it is.
 func (e *Env) Now(args []string) []string {
 	if len(args) < 2 || slices.Contains(args[2:], askVerb) {
 		return args
@@ -48,8 +48,8 @@ func (e *Env) Now(args []string) []string {
 	return append(strings.Fields(now), args[2:]...)
 }
 
-// Way is another thing that a command does, and the switch that asks for it. Without a
-// switch it is what the command does when it has no arguments.
+// Way is one more thing that a command can do, and the switch that selects it. A Way without a
+// switch runs when there are no arguments.
 type Way struct {
 	Switch, Doc string
 	Run         Func

@@ -15,7 +15,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Style is what a text is, in the colours that git gives it (git-config(1),
+// Style is the role of a text; git's settings give each role its colour (git-config(1),
 // color.diff.<slot>).
 type Style string
 
@@ -29,9 +29,9 @@ const (
 	Note  Style = "\x1b[33m" // an object id; what is to be looked at
 )
 
-// Page is output that may be longer than a screen: where a person reads it at a terminal
-// it goes to the person's pager, and has colours where git would have them; else it is
-// plain. All that is printed is cleaned (GATE-7).
+// Page is output that may be longer than a screen. At a terminal it goes to the person's
+// pager, coloured where git would use colour; elsewhere it is plain. Everything printed is
+// cleaned (GATE-7).
 type Page struct {
 	out    *bufio.Writer
 	screen *diag.Screen

@@ -29,8 +29,8 @@ func Program(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Exec is a command that replaces this process by another of Ward's binaries,
-// which is kept apart for the size of what it links; verb is its first argument.
+// Exec returns a command that replaces this process with another of Ward's binaries, which is
+// separate because of the size of what it links. verb is its first argument.
 func Exec(name, verb string) Func {
 	return func(ctx context.Context, env *Env) error {
 		path, err := Program(name)

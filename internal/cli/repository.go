@@ -9,18 +9,18 @@ import (
 	"git-ward/internal/git"
 )
 
-// Bare gives a verb the flag by which a repository is named, the same everywhere.
+// Bare defines a verb's --bare flag, the same everywhere.
 func Bare(fs *flag.FlagSet, bare *string) {
 	fs.StringVar(bare, "bare", "", "the repository `DIR`; default: the one around here, as git finds it")
 }
 
-// Config gives a verb the flag by which the host's settings are named, the same everywhere.
+// Config defines a verb's --config flag, the same everywhere.
 func Config(fs *flag.FlagSet, file *string) {
 	fs.StringVar(file, "config", "", "the host's settings, a `FILE`; default: Ward's own, where the repository's are not at hand")
 }
 
-// Repository is the one that --bare names, bare or a clone, or else the one around here, as
-// git finds it: GIT_DIR, a working tree and what is below it, a linked one, a bare repository.
+// Repository returns the repository that --bare names, bare or a clone. Without --bare it
+// finds one as git does: by GIT_DIR, or from the current directory upwards.
 func (e *Env) Repository(ctx context.Context, bare string) (*git.Repo, error) {
 	find, dir := git.Discover, e.Dir
 	if bare != "" {

@@ -13,9 +13,9 @@ import (
 	"git-ward/internal/manual"
 )
 
-// Command is a line of the table of commands: what is typed, what help, man pages and
-// completion say of it, and what it does. Its flags and its usage are not written here:
-// they are asked of Run (Manual), so that none can be forgotten.
+// Command is a line of the table of commands: its name, its texts for help, man pages and
+// completion, and its function. Flags and usage are not written here: the manual asks Run for
+// them, so that none can be forgotten.
 type Command struct {
 	Name     string // one word
 	Doc      string // one line
@@ -46,11 +46,11 @@ type Table struct {
 	Values  map[string]Values // by their kind, as usage lines name it
 }
 
-// ErrTable is what a Default returns that has nothing to show here: the table is printed.
+// ErrTable is returned by a Default that has nothing to show; the table is printed instead.
 var ErrTable = errors.New("nothing to show here")
 
-// Run is the program: its first argument names the command. `help`, -h and --help print
-// the table, `help COMMAND ...` a command's manual, `version` and --version the version.
+// Run runs the command that the first argument names. `help`, -h and --help print the table,
+// `help COMMAND ...` a command's manual, `version` and --version the version.
 func (t *Table) Run(ctx context.Context, env *Env) error {
 	if len(env.Args) == 0 {
 		if t.Default != nil {

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Version is Ward's, that of the file VERSION at the top of the module, which a package
-// below it cannot embed; a test holds them together.
+// Version is Ward's version. It equals the file VERSION at the top of the module, which a
+// package below it cannot embed; a test compares the two.
 const Version = "0.1.0"
 
 // released is the day of that version, for the man pages.

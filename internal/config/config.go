@@ -27,14 +27,14 @@ import (
 //go:embed config.toml
 var Shipped string
 
-// Path is where the settings of a bare repository are, below its directory.
+// Path is the settings file of a bare repository, relative to its directory.
 const Path = "ward/config.toml"
 
 // maxSize bounds the file, in bytes; the one Ward ships has a few thousand.
 const maxSize = 1 << 20
 
-// Parse reads settings; what they leave out has its default. The name is for
-// messages. Of several faults it names the one that stands first.
+// Parse reads settings; those left out have their default. The name appears in messages. Of
+// several faults, the error names the first in the text.
 func Parse(data []byte, name string) (*Config, error) {
 	c := new(Config)
 	meta, err := c.decode(string(data), name)

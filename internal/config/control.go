@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Control names the two branches that a repository of Ward's is about (CTRL-1).
+// Control names the project's branch and the control branch (CTRL-1).
 type Control struct {
 	Branch  string `toml:"branch" shown:"inside" json:"branch" init:"yes"`   // COMMS.md, SYSTEM.md, protocols/, knowledge_core/
 	Project string `toml:"project" shown:"inside" json:"project" init:"yes"` // the project's code
 }
 
-// What the hooks do with what they find ([hooks] mode).
+// What the hooks do with findings ([hooks] mode).
 const (
 	Enforce = "enforce"
 	Observe = "observe"
 )
 
-// What becomes of a path whose first part is new at the root ([rights] new_root).
+// What happens to a new name at the root of the tree ([rights] new_root).
 const (
 	Review = "review"
 	Ask    = "ask"
@@ -32,7 +32,7 @@ func (c Control) Ref() string { return heads + c.Branch }
 // ProjectRef is the full ref name of the project's branch.
 func (c Control) ProjectRef() string { return heads + c.Project }
 
-// Split reports whether they are two branches, whose histories have nothing in common.
+// Split reports whether they are two branches, which then share no history.
 func (c Control) Split() bool { return c.Branch != c.Project }
 
 // plainBranch reports whether a branch has a name that is good here: less than
@@ -61,7 +61,7 @@ func branch(key string, values []string) error {
 	return nil
 }
 
-// Check says what is wrong with the names, where they do not come from a settings file.
+// Check validates names that do not come from a settings file.
 func (c Control) Check() error {
 	return errors.Join(branch("the control branch", []string{c.Branch}), branch("the project's branch", []string{c.Project}))
 }

@@ -8,7 +8,7 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Identity says who pushes (ID-1 to ID-3).
+// Identity says how a pusher is identified (ID-1 to ID-3).
 type Identity struct {
 	From    string   `toml:"from" shown:"audit" init:"yes"`
 	PM      []string `toml:"pm" shown:"audit" init:"yes"`
@@ -89,7 +89,7 @@ func clientSets(name string) bool {
 	})
 }
 
-// Means says in one sentence who pushes as what, for whoever set it (doctor, init).
+// Means explains in one sentence who pushes as which principal, for doctor and init.
 func (i Identity) Means() string {
 	lists := fmt.Sprintf("pm %s, agents %s, members %s", words(i.PM), words(i.Agents), words(i.Members))
 	switch i.From {

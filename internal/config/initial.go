@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// Initial is the settings file that `git ward init` writes: the settings that people change,
-// which their declarations mark, as Shipped has them. What it leaves out has its default.
+// Initial is the settings file that `git ward init` writes: those settings of Shipped whose
+// declarations say that people change them. All others keep their default.
 func Initial() string {
 	var b strings.Builder
 	b.WriteString("# Ward's settings. Here are those that people change most. `git ward config` prints\n" +

@@ -19,7 +19,7 @@ type Kube struct {
 	RuntimeClass   string   `toml:"runtime_class" shown:"audit"`
 }
 
-// Selector is NodeSelector as Kubernetes has it; nil for none.
+// Selector is NodeSelector as Kubernetes expects it; nil for none.
 func (k *Kube) Selector() map[string]string {
 	var all map[string]string
 	for _, label := range k.NodeSelector {
@@ -32,7 +32,7 @@ func (k *Kube) Selector() map[string]string {
 	return all
 }
 
-// What Kubernetes calls a DNS label, and the names and values of labels.
+// The syntax of Kubernetes' DNS labels, and of names and values of labels.
 var (
 	dnsLabel   = pattern.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 	labelName  = pattern.New(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)

@@ -10,15 +10,15 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Public is settings as the audit keeps them: all of them, as they count, without
-// comments; host paths, URLs, names of key files and the texts that declare nothing (Shown)
-// are replaced by their hashes, so that a change shows and the host does not.
+// Public is the form of the settings that the audit keeps: every effective value, without
+// comments. Hashes replace host paths, URLs, names of key files, and texts whose declaration
+// does not publish them (Shown): a change shows, the value does not.
 type Public struct {
 	Text   []byte // TOML that Parse reads
 	SHA256 string // of Text, hex
 }
 
-// Public gives the settings in the form that the audit keeps.
+// Public returns the settings in the form that the audit keeps.
 func (c *Config) Public() Public {
 	copied := *c
 	for _, f := range copied.fields() {

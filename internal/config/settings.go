@@ -193,9 +193,9 @@ type Config struct {
 // shown which; elsewhere it is false.
 func (c *Config) OnForge() bool { return c.Forge.URL != "" }
 
-// Loop is what a bounded loop has where its directive says nothing (seed 003,
-// section 6.1). Its fields are those of protocols/loop.Base, so that one struct
-// converts to the other.
+// Loop has the defaults of a bounded loop, for what its directive leaves out (seed 003,
+// section 6.1). Its fields equal those of protocols/loop.Base, so that one struct converts to
+// the other.
 type Loop struct {
 	Profile                  string   `toml:"profile" shown:"inside"`
 	Rp                       string   `toml:"r_p" shown:"inside"` // a decimal; no float on that path
@@ -217,7 +217,7 @@ type Price struct {
 	Date       string `toml:"date"` // of the price, such as 2026-11-01; "" for unknown
 }
 
-// PricesOf is the oldest day of a price table, "" where it says none.
+// PricesOf is the oldest date in a price table, "" where there is none.
 func PricesOf(table []Price) (day string) {
 	for _, p := range table {
 		if p.Date != "" && (day == "" || p.Date < day) {
@@ -230,7 +230,7 @@ func PricesOf(table []Price) (day string) {
 // Duration is a time.Duration written as "90s".
 type Duration struct{ time.Duration }
 
-// UnmarshalText reads what time.ParseDuration reads, if it is positive.
+// UnmarshalText reads a positive duration as time.ParseDuration does.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	switch {

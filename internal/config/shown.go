@@ -6,9 +6,9 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Shown is who sees a setting besides the repository's host. Each setting declares it with
-// the tag `shown`; one that declares nothing stays on the host, and its texts stand in the
-// audit as hashes.
+// Shown says who sees a setting besides the repository's host. Each setting declares it with
+// the tag `shown`. One that declares nothing stays on the host, and the audit has only hashes
+// of its texts.
 type Shown string
 
 // The values of the tag. With "audit" a setting is shown to who reads the repository, in the
@@ -18,8 +18,8 @@ const (
 	Inside Shown = "inside" // the agent, wherever it runs, and such a machine
 )
 
-// Copy is the settings that one of them sees, as TOML that Parse reads: what is not shown
-// has its default there.
+// Copy is the settings that one of them may see, as TOML that Parse reads. All others have
+// their default there.
 func (c *Config) Copy(to Shown) []byte {
 	sections := map[string]map[string]any{}
 	for section, f := range c.fields() {

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// PureTools are those that CALL reaches without running anything (UDC-3).
+// PureTools are the tools of CALL that start no program (UDC-3).
 var PureTools = []string{"print", "mul", "div", "mod", "min", "max"}
 
 // toolName is what a plan can write behind CALL.
@@ -36,7 +36,7 @@ func (c *Config) checkTools() error {
 	return nil
 }
 
-// CallTools is what CALL reaches: tools of the machine's own, and command lines by name.
+// CallTools are what CALL can reach: the machine's own tools, and command lines by name.
 func (c *Config) CallTools() (own []string, outside map[string][]string) {
 	outside = map[string][]string{}
 	for _, name := range c.VM.Calls {

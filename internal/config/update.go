@@ -14,7 +14,7 @@ import (
 //go:embed earlier.toml
 var earlierText string
 
-// Stale is a setting that a file has at a default that is Ward's no more.
+// Stale is a setting whose value in a file is an earlier default of Ward's.
 type Stale struct{ Key, Value, Now string } // the values as TOML
 
 func (s Stale) String() string {
@@ -30,8 +30,7 @@ func brief(literal string) string {
 	return literal
 }
 
-// OldDefaults are the settings of a file that say an earlier default: whoever wrote the
-// file never chose it.
+// OldDefaults finds settings with the value of an earlier default: nobody chose it.
 func OldDefaults(data []byte, name string) ([]Stale, error) {
 	c := new(Config)
 	meta, err := c.decode(string(data), name)
@@ -86,9 +85,8 @@ func earlier() (all []earlierDefault) {
 	return all
 }
 
-// Update brings a settings file to this version: settings at an earlier default get
-// today's, which those that the file does not have have anyway. What somebody chose stays as
-// it is. The changes are in words.
+// Update brings a settings file to this version: a setting at an earlier default gets today's.
+// Values that somebody chose stay. The changes are returned in words.
 func Update(data []byte, name string) (updated []byte, changes []string, err error) {
 	stale, err := OldDefaults(data, name)
 	if err != nil {

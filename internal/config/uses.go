@@ -2,8 +2,8 @@ package config
 
 import "git-ward/internal/git"
 
-// GitLimits bound a child of git on the host: what it reads, an agent may have made (GIT-6).
-// Where no settings are at hand those of Default hold.
+// GitLimits bound a git child on the host, which may read objects that an agent made (GIT-6).
+// Without settings, the limits of Default hold.
 func (c *Config) GitLimits() git.Limits {
 	l := c.Limits
 	return git.Limits{Memory: l.Memory, Alloc: l.Alloc, CPU: l.CPU.Duration}
@@ -18,7 +18,7 @@ func (c *Config) ReceiveLimits() git.Limits {
 	return l
 }
 
-// Commands are those by which a tree is built, tried and run, in the form of boot.Commands.
+// Commands are the commands that build, try and run a tree, as boot.Commands.
 func (c *Config) Commands() struct{ Build, Validate, Run []string } {
 	b := c.Bootstrap
 	return struct{ Build, Validate, Run []string }{b.Build, b.Validate, b.Run}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Provider is whose API calls to a model speak.
+// Provider is the vendor whose API a call to a model uses.
 type Provider string
 
 // The providers that the gateway forwards to.
@@ -39,7 +39,7 @@ type Worker struct {
 	Aliases []string // names that the program makes one of the family of
 }
 
-// Workers are all of them, in the order in which people are told.
+// Workers lists all of them, in the order in which people see them.
 func Workers() []Worker {
 	return []Worker{
 		{Name: "anthropic", Kind: API, Provider: Anthropic, NeedsID: true},
@@ -73,9 +73,9 @@ func WorkerNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ProviderOf is whose API a worker speaks for a model ([model] id), "" for none.
-// A program of several providers has it from the model's name: "anthropic/..." and
-// "claude..." are Anthropic's, all others OpenAI's or speak as that does.
+// ProviderOf is the provider whose API a worker uses for a model ([model] id), "" for none. A
+// program of several providers takes it from the model's name: "anthropic/..." and "claude..."
+// mean Anthropic's API, all others OpenAI's.
 func (w Worker) ProviderOf(id string) Provider {
 	switch {
 	case w.Provider != "" || w.Kind != Program:
@@ -86,9 +86,9 @@ func (w Worker) ProviderOf(id string) Provider {
 	return OpenAI
 }
 
-// Models are the models that may be called, by their exact names: that of [model] id and
-// those of [model] also. Where id is empty, or an alias, it is the family of the program's
-// own choices, which ends in *. Empty admits none.
+// Models lists the models that may be called, by exact name: [model] id and [model] also.
+// Where id is empty or an alias, the entry is the family of the program's own models, which
+// ends in *. An empty list admits none.
 func (c *Config) Models() []string {
 	worker, _ := FindWorker(c.Model.Name)
 	list := slices.Clone(c.Model.Also)

@@ -29,7 +29,7 @@ func Set(t testing.TB, bare string, lines ...string) {
 	}
 }
 
-// Settings is the text of a settings file with lines as Set takes them.
+// Settings applies lines, in the form that Set takes, to the text of a settings file.
 func Settings(data []byte, lines ...string) (_ []byte, err error) {
 	for _, line := range lines {
 		section := ""

@@ -1,6 +1,6 @@
-// Package confined runs a command line that the host's admin allows to programs which
-// nobody trusts (UDC-3): without a shell, an environment, a terminal, an input or a
-// network, within time and output, and only inside Ward's fence.
+// Package confined runs a command line that the host's admin allows for untrusted programs
+// (UDC-3). The command has no shell, environment, terminal, input or network, its time and
+// output are limited, and it runs only inside Ward's fence.
 package confined
 
 import (
@@ -19,7 +19,7 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// Answer is what came of a call; vm.Answer has the same fields.
+// Answer is the result of a call; vm.Answer has the same fields.
 type Answer struct {
 	Exit   int64
 	Output []byte // stdout

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Count is a number of things in words: "1 finding", "2 findings", "2 pushes". The
-// thing's plural takes an s, or es after a sound that needs it.
+// Count is a number of things in words: "1 finding", "2 findings", "2 pushes". The plural
+// takes s, or es where English spelling needs it.
 func Count[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing

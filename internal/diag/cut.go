@@ -2,8 +2,8 @@ package diag
 
 import "strings"
 
-// Cut keeps a text within size bytes, at a whole character: what is longer ends in
-// "...", which comes on top.
+// Cut shortens a text to at most size bytes, at a character boundary, and appends "..." if it
+// cut.
 func Cut(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -11,8 +11,8 @@ func Cut(text string, size int) string {
 	return strings.ToValidUTF8(text[:size], "") + "..."
 }
 
-// CutWord is Cut, but that no piece of a word is left at the end. Where a text is cut before it is
-// searched for secrets, nobody knows the half of one for what it is.
+// CutWord is Cut at a word boundary. Use it where a text is cut before it is scanned for
+// secrets: half a secret would not be recognised.
 func CutWord(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -20,7 +20,7 @@ func CutWord(text string, size int) string {
 	return text[:len(text[:size])-wordAt(text[:size], true)] + "..."
 }
 
-// EndWord is the end of a text whose beginning was cut away: without the piece of a word there.
+// EndWord drops the partial word at the start of a text whose beginning was cut away.
 func EndWord(text string) string { return text[wordAt(text, false):] }
 
 // wordAt is how many bytes of a text's end, or beginning, are a word's, as secrets are made of.

@@ -43,7 +43,7 @@ type Diagnostic struct {
 	Hint     string   `json:"hint,omitempty"`
 }
 
-// String gives path:line:col, or as much of it as is known; "-" for none.
+// String returns path:line:col, or as much of it as is known; "-" for none.
 func (p Pos) String() string {
 	switch {
 	case p.Path == "":

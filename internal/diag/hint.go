@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Hinted is trouble with a remedy: internal/cli prints the hint on a line of its own.
+// Hinted is an error with a remedy; internal/cli prints the hint on a line of its own.
 type Hinted struct {
 	Err  error
 	Hint string
@@ -15,13 +15,13 @@ type Hinted struct {
 func (e *Hinted) Error() string { return e.Err.Error() }
 func (e *Hinted) Unwrap() error { return e.Err }
 
-// Hint gives an error its remedy.
+// Hint adds a remedy to an error.
 func Hint(err error, format string, args ...any) error {
 	return &Hinted{err, fmt.Sprintf(format, args...)}
 }
 
-// Hints are the remedies of an error, from its cause outwards: what mends the cause comes
-// before what goes on afterwards. One that is empty, or was said already, is left out.
+// Hints lists the remedies of an error, innermost first: the remedy of the cause comes before
+// how to go on afterwards. Empty and repeated ones are left out.
 func Hints(err error) []string {
 	hinted, ok := errors.AsType[*Hinted](err)
 	if !ok {

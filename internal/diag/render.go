@@ -14,9 +14,8 @@ import (
 // MaxListed is how many findings a list shows before it only counts (HOOK-2).
 const MaxListed = 50
 
-// Clean makes untrusted text of one line safe to print: what FindHidden finds, and
-// what has no meaning that everybody shares, is shown as backslash escapes. Other
-// text is returned unchanged.
+// Clean makes one line of untrusted text safe to print: it escapes with backslashes what
+// FindHidden finds, and unassigned and private characters. Other text is returned unchanged.
 func Clean(s string) string {
 	var b strings.Builder
 	done := 0 // s[:done] is in b

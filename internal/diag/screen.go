@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Screen is a stream that a person reads: what is written to it comes out cleaned
-// (Clean), with its line ends and tabs. It stands below every command's output, so
-// that text which nobody cleaned does no more than look odd (GATE-7).
+// Screen is a stream that a person reads. It cleans what is written (Clean), but keeps line
+// ends and tabs. Every command's output passes through one, so text that nobody cleaned can at
+// most look odd (GATE-7).
 //
 // A rune may come in two writes; its first part waits for the rest, or for Flush.
 // It may be used by several goroutines.
@@ -26,7 +26,7 @@ type Screen struct {
 // NewScreen is a Screen that writes to w.
 func NewScreen(w io.Writer) *Screen { return &Screen{under: w} }
 
-// Under is where the Screen writes to.
+// Under returns the stream that the Screen writes to.
 func (s *Screen) Under() io.Writer { return s.under }
 
 // Write cleans p and writes it. It returns len(p), or the error of the stream below.
@@ -45,8 +45,8 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return n, s.put(p[:end])
 }
 
-// Flush writes what waits for the rest of a rune. It returns the first error that any
-// write met: what prints line by line looks at none.
+// Flush writes a rune's first bytes that still wait for the rest. It returns the first error
+// of any write, because callers that print line by line check none.
 func (s *Screen) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,9 +114,9 @@ func unfinished(p []byte) int {
 	return 0
 }
 
-// EscapeJSON escapes in a JSON text what a terminal would take for more than text:
-// control characters beyond ASCII's, which encoders leave raw, and all that Clean
-// escapes. The value stays the same; CleanJSON changes it.
+// EscapeJSON escapes in a JSON text what a terminal would interpret: control characters beyond
+// ASCII, which encoders leave raw, and all that Clean escapes. The value stays the same,
+// unlike with CleanJSON.
 func EscapeJSON(text []byte) []byte {
 	if plain(text) {
 		return text
@@ -138,8 +138,8 @@ func EscapeJSON(text []byte) []byte {
 	return out.Bytes()
 }
 
-// JSONLines is a log of JSON lines, each in one Write, that a person may look at:
-// EscapeJSON of each.
+// JSONLines is a log of JSON lines for a terminal: it applies EscapeJSON to each line, which
+// must come in one Write.
 type JSONLines struct{ Out io.Writer }
 
 // Write returns len(p), or the error of the stream below.

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Untrusted is text that an agent or a repository wrote. However it is printed, in a
-// message or an error, by any verb of package fmt, it comes out cleaned and on one
-// line: to print it raw, somebody has to write Raw, and a test lists who does. In
-// JSON it is a string like another, because a record must say what was said;
-// WriteJSON escapes what a terminal would take for more than text.
+// Untrusted is text that an agent or a repository wrote. Any verb of package fmt prints it
+// cleaned and on one line. Only Raw gives the original, and a test lists who calls it. In JSON
+// it is an ordinary string, because a record must keep what was said; WriteJSON escapes what a
+// terminal would interpret.
 type Untrusted string
 
 // Raw is the text as it was written, for parsers, files and git, not for people.
@@ -26,7 +25,7 @@ func OneLine(text string) string { return Clean(strings.Join(strings.Fields(text
 // OneLine is the text as one line for people.
 func (u Untrusted) OneLine() string { return OneLine(string(u)) }
 
-// Lines is the text cleaned, in its lines.
+// Lines is the text cleaned, with its line ends.
 func (u Untrusted) Lines() string { return CleanLines(string(u)) }
 
 // Format prints the text cleaned for every verb.

@@ -2,8 +2,8 @@ package diag
 
 import "strings"
 
-// Word is a text as one word of a command for a shell: quoted where it must be, so that a
-// command which people paste means what it shows.
+// Word quotes a text as one word for a shell, if it needs quotes, so that a pasted command
+// means what it shows.
 func Word(text string) string {
 	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@,%=") == "" {
 		return text

@@ -18,15 +18,15 @@ import (
 // MaxSize bounds one envelope, in bytes.
 const MaxSize = 256 << 10
 
-// Use is what signatures are made for: the payload's type, and the namespace that keeps a
-// signature from counting for anything else.
+// Use says what a signature is for: the payload's type, and the ssh namespace, so that the
+// signature counts for nothing else.
 type Use struct{ PayloadType, Namespace string }
 
-// Verdicts is what a host signs its verdicts for: an in-toto statement, in the namespace that
-// ssh-keygen(1) is told by -n.
+// Verdicts is the Use of a host's verdicts: in-toto statements, in the namespace for
+// ssh-keygen(1) -n.
 var Verdicts = Use{PayloadType: "application/vnd.in-toto+json", Namespace: "ward-verdict"}
 
-// Sign is the envelope of a payload, in one line.
+// Sign returns the signed envelope of a payload, on one line.
 func (u Use) Sign(ctx context.Context, payload []byte, key ssh.Signer) ([]byte, error) {
 	s, err := dsse.NewEnvelopeSigner(signer{u, key})
 	if err != nil {
@@ -43,8 +43,8 @@ func (u Use) Sign(ctx context.Context, payload []byte, key ssh.Signer) ([]byte, 
 	return line, err
 }
 
-// Verify is the payload of an envelope. Its error says why it is not one that one of the keys
-// signed for this use.
+// Verify returns the payload of an envelope that one of the keys signed for this use.
+// Otherwise the error says what does not hold.
 func (u Use) Verify(ctx context.Context, line []byte, keys []ssh.PublicKey) (payload []byte, err error) {
 	if len(line) > MaxSize {
 		return nil, fmt.Errorf("an envelope of more than %d bytes", MaxSize)

@@ -1,6 +1,6 @@
-// Package export writes what Ward found in the forms that other programs read: SARIF 2.1.0
-// for findings in places, JUnit's XML for what passed and what did not (SEE-3). It decides
-// nothing and reads nothing; what others wrote comes out cleaned, as on a terminal.
+// Package export writes Ward's findings in the formats of other programs: SARIF 2.1.0 for
+// findings with places, JUnit XML for passes and failures (SEE-3). Untrusted text comes out
+// cleaned, as on a terminal.
 package export
 
 import (
@@ -14,7 +14,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Format is how a verb prints.
+// Format is an output format of a verb.
 type Format string
 
 // The formats.
@@ -49,7 +49,7 @@ func (f *Format) Flags(fs *flag.FlagSet) {
 	})
 }
 
-// Foreign reports whether a format is another program's: a Report writes it.
+// Foreign reports whether a format is another program's, which Report.Write produces.
 func (f Format) Foreign() bool { return f == SARIF || f == JUnit }
 
 // Report is what a verb found, in every form that Write has.
@@ -73,7 +73,7 @@ type Case struct {
 // Result is how a case ended.
 type Result string
 
-// The results. Broken is for what did not come to an end of its own: neither met nor unmet.
+// The results. Broken is a case that could not be decided.
 const (
 	Passed Result = "passed"
 	Failed Result = "failed"
@@ -81,8 +81,8 @@ const (
 	NotRun Result = "not run"
 )
 
-// Grouped are the cases of findings: one of each name that was looked at, and of each that
-// key says of a finding besides. A case fails by its errors; its warnings stand in Detail.
+// Grouped turns findings into cases, one for each checked name and one for each further name
+// that key returns. An error fails its case; warnings stand in Detail.
 func Grouped(group string, names []string, found []diag.Diagnostic, key func(diag.Diagnostic) string) []Case {
 	var cases []Case
 	at := map[string]int{}

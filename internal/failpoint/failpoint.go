@@ -1,7 +1,6 @@
-// Package failpoint holds or kills a program at a named point, so that a test which
-// kills one kills it *there*, on any machine. A program is armed by the linker alone
-// (scripts/build --armed): in all others each point is a comparison with the empty
-// string, whatever the environment says.
+// Package failpoint holds or kills a program at a named point, so that a test can kill it
+// exactly there on any machine. Only the linker arms a program (scripts/build --armed). In any
+// other, a point is one comparison with the empty string, whatever the environment says.
 package failpoint
 
 import (
@@ -23,7 +22,7 @@ var armed string
 // FILE is gone.
 const Var = "WARD_FAILPOINT"
 
-// Reach is a point that the program passes.
+// Reach marks a named point that the program passes.
 func Reach(point string) {
 	if armed != "" {
 		reach(point)

@@ -1,5 +1,5 @@
-// Package filename compares names of files as the file systems do that somebody may
-// check them out on: two names that some file system takes for one are one here.
+// Package filename compares file names as any file system might on which they are checked out:
+// two names that some file system treats as the same are equal here.
 //
 // Git keeps names as bytes. macOS and Windows fold case, and so do ext4 directories
 // that were told to; HFS+ ignores characters without a shape and stores accents

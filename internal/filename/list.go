@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// A List is paths by pattern, as in [rights] protected: names are compared by Key,
-// and with the short names that Windows gives them. A pattern fits at every depth,
-// unless it begins with a slash; one that ends in a slash is a directory with all
-// below it, and what stands in its place; `*` in a name fits any part of it.
+// A List is paths by pattern, as in [rights] protected: names are compared by Key, and with
+// the short names that Windows gives them. A pattern matches at every depth, unless it begins
+// with a slash. One that ends in a slash matches a directory with everything below it, or
+// anything else of that name. `*` matches any part of a name.
 type List struct {
 	first map[string][]*pattern // by the key of the first name, where it is no wildcard
 	loose []*pattern            // the others
@@ -31,7 +31,7 @@ type part struct {
 	long  bool // short holds
 }
 
-// CheckPattern says what is wrong with a pattern of a List, nil for nothing.
+// CheckPattern returns an error for a pattern that a List cannot have.
 func CheckPattern(text string) error {
 	body := strings.TrimSuffix(strings.TrimPrefix(text, "/"), "/")
 	switch {
@@ -52,7 +52,7 @@ func CheckPattern(text string) error {
 	return nil
 }
 
-// NewList makes a list of patterns; one that CheckPattern refuses fits nothing.
+// NewList makes a list of patterns. One that CheckPattern refuses matches nothing.
 func NewList(patterns ...string) *List {
 	l := &List{first: map[string][]*pattern{}}
 	for _, text := range patterns {
@@ -98,8 +98,8 @@ func (l *List) Covers(path string) bool {
 	return false
 }
 
-// Leads reports whether a path of the list's may lie below a path: what stands there decides what
-// that one is.
+// Leads reports whether a listed path may lie below this path. If so, a link here could
+// redirect it.
 func (l *List) Leads(path string) bool {
 	var names []string
 	for name := range strings.SplitSeq(path, "/") {

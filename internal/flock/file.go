@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrHeld is the error of a lock that another process has.
+// ErrHeld means that another process has the lock.
 var ErrHeld = errors.New("another process holds the lock")
 
-// File opens a file, which it makes, and tries for its lock: at least once, and for as
-// long as patience, or until the context ends. A link is not followed. Closing the
-// file lets go. Somebody else's lock is ErrHeld; the file is returned then, too, so
-// that what it says of its holder can be read.
+// File opens or creates a file and tries to lock it: at least once, and until patience or the
+// context ends. It follows no link. Closing the file releases the lock. If another process has
+// the lock, the error is ErrHeld, and the file is returned as well, so that the caller can
+// read what it says about the holder.
 func File(ctx context.Context, path string, patience time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
@@ -24,7 +24,7 @@ func File(ctx context.Context, path string, patience time.Duration) (*os.File, e
 	return lock(ctx, f, unix.LOCK_EX, patience)
 }
 
-// Kind is who may have a lock at a time: one, or many that share it.
+// Kind says whether a lock is exclusive or shared.
 type Kind int
 
 // The kinds of a lock.
@@ -33,8 +33,8 @@ const (
 	Shared    Kind = unix.LOCK_SH
 )
 
-// Any is File for a lock of either kind, of a file that every user of its directory may
-// lock, whoever made it. Somebody else's lock is ErrHeld, without a file.
+// Any is File for a lock of either kind, on a file that every user of its directory may lock,
+// whoever created it. With ErrHeld it returns no file.
 func Any(ctx context.Context, path string, kind Kind, patience time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
@@ -49,7 +49,7 @@ func Any(ctx context.Context, path string, kind Kind, patience time.Duration) (*
 	return held, err
 }
 
-// Within is File for a lock of either kind, of what is there already, such as a directory.
+// Within is File for a lock of either kind, on an existing file or directory.
 func Within(ctx context.Context, path string, kind Kind, patience time.Duration) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {

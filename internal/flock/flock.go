@@ -1,5 +1,5 @@
-// Package flock lets one process at a time work on what lies in a directory. The
-// kernel keeps the lock, so that none outlives a process that is killed.
+// Package flock gives one process at a time the lock of a file or directory. The kernel
+// releases it when the process dies.
 package flock
 
 import (
@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dir waits for the lock of a directory and returns it; closing it lets go. Where
-// children inherit it (exec.Cmd.ExtraFiles), it is free when the last of them has
-// ended, too.
+// Dir waits for the lock of a directory. Closing the result releases it. If children inherit
+// it (exec.Cmd.ExtraFiles), the lock is free once the last of them has ended, too.
 func Dir(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {

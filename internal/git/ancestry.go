@@ -21,8 +21,9 @@ func (r *Reader) Contains(tip, commit string) (bool, error) {
 	return r.repo.Exits(r.ctx, "merge-base", "--is-ancestor", commit, tip)
 }
 
-// Saying are commits whose message holds a text, newest first, each with its whole
-// message: of those that lead to tip and not to commit, where the repository has that.
+// Saying yields the commits, newest first, whose message contains a text, with their messages.
+// It looks at the ancestors of tip that are no ancestors of commit, if the repository has
+// commit.
 func (r *Reader) Saying(tip, commit, text string) (said [][2]string, err error) {
 	args := []string{"log", "-z", "--format=%H%n%B", "--no-show-signature", "--no-notes", "--no-color", "--fixed-strings", "--grep=" + text, "--end-of-options", tip}
 	if _, err := r.batch.Info(commit); err == nil {

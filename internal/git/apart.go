@@ -7,12 +7,11 @@ import (
 	"path/filepath"
 )
 
-// Apart is the repository's objects below a git directory of their own in dir, which is
-// made: one without refs, settings, attributes, hooks, index and work tree. There git
-// compares and merges commits, named by their ids, as git alone would (REC-3): nothing
-// that a tree or a repository brings says which program shows a file or merges it, or
-// that it is not to be shown. What is written goes to the repository's objects. The
-// repository must be named by its common directory.
+// Apart makes a git directory in dir that uses the repository's objects and has no refs,
+// settings, attributes, hooks, index or work tree. There git compares and merges commits by id
+// as plain git does (REC-3): nothing in a tree or a repository's settings can choose a diff or
+// merge program, or hide a file. New objects go to the repository. The repository must be
+// named by its common directory.
 func (r *Repo) Apart(dir string) (*Repo, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "refs"), 0o700); err != nil {
 		return nil, err

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// ErrMissing is what a Batch answers for an object that is not there.
+// ErrMissing means that the repository does not have the object.
 var ErrMissing = errors.New("no such object")
 
-// ErrDamaged is for a loose object whose file is not whole.
+// ErrDamaged means that a loose object's file is incomplete.
 var ErrDamaged = errors.New("damaged")
 
-// Object is what git says about an object before its content is read.
+// Object is what git says about an object, without its content.
 type Object struct {
 	ID   string
 	Kind string // commit, tree, blob or tag
 	Size int64  // inflated, bytes
 }
 
-// TooLarge is the error for an object over the caller's limit.
+// TooLarge is the error for an object above the caller's limit.
 type TooLarge struct {
 	Object Object
 	Limit  int64
@@ -33,7 +33,7 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%s %s has %d bytes, more than the limit of %d", e.Object.Kind, e.Object.ID, e.Object.Size, e.Limit)
 }
 
-// Oversize is the object's size and the limit, in bytes.
+// Oversize returns the object's size and the limit, in bytes.
 func (e *TooLarge) Oversize() (size, limit int64) { return e.Object.Size, e.Limit }
 
 // Batch reads objects: one `git cat-file --batch-command` child answers for all
@@ -54,7 +54,7 @@ type Batch struct {
 // batchArgs are how it is started, by which its child is known (Unlock).
 var batchArgs = []string{"cat-file", "--batch-command", "-z"}
 
-// Batch makes a reader. Close it.
+// Batch makes a reader, which the caller must close.
 func (r *Repo) Batch(ctx context.Context) *Batch {
 	return &Batch{ctx: ctx, repo: r, direct: r.directReader()}
 }
@@ -114,8 +114,8 @@ func (b *Batch) Info(name string) (Object, error) {
 	return b.ask("info", id)
 }
 
-// Tip is the object id that a full ref name holds now, "" where there is no such ref. The
-// object itself may be missing, and is not looked for.
+// Tip returns the object id that a ref, by its full name, holds now, or "" if there is no such
+// ref. It does not check that the object exists.
 func (b *Batch) Tip(ref string) (string, error) {
 	id, err := b.resolve(ref)
 	if err == nil && id == ref {
@@ -167,9 +167,9 @@ func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
 	return b.contents(o.ID, limit)
 }
 
-// ReadNow is Read in one exchange instead of two, for objects that are small
-// unless somebody means harm: commits and trees. One over the limit is TooLarge
-// and ends the batch, because its content is on its way already.
+// ReadNow is Read in one exchange instead of two, for objects that are normally small: commits
+// and trees. An object above the limit is TooLarge and ends the batch, because its content is
+// already on its way.
 func (b *Batch) ReadNow(name string, limit int64) (Object, []byte, error) {
 	id, err := b.resolve(name)
 	if err != nil {
@@ -233,10 +233,9 @@ func (b *Batch) atHand(id string, limit int64) (Object, []byte, bool, error) {
 	return o, data, ok, err
 }
 
-// Prefetch reads objects ahead, many in one exchange, for the next Read or
-// ReadNow of each; what nobody took is dropped by the next Prefetch. Missing
-// objects and those over the limit are left for that read to report. An exchange
-// with the child costs more than most objects.
+// Prefetch reads many objects in one exchange, for the next Read or ReadNow of each, because
+// an exchange costs more than most objects do. The next Prefetch drops what nobody took. That
+// read also reports missing and oversize objects.
 func (b *Batch) Prefetch(ids []string, limit int64) error {
 	b.fetched = map[string]ready{}
 	if b.direct != nil {
@@ -281,7 +280,7 @@ func (b *Batch) Prefetch(ids []string, limit int64) error {
 	return nil
 }
 
-// Sizes visits objects that are there, many in one exchange, without their contents.
+// Sizes visits existing objects with their sizes, many in one exchange.
 func (b *Batch) Sizes(ids []string, visit func(Object)) error {
 	packed := make([]string, 0, len(ids))
 	for _, id := range ids {

@@ -8,10 +8,10 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// Borrow makes a repository below parent, for the caller to remove. It borrows this one's
-// objects, and has no refs, no working tree and no settings: what is to be pushed here is made
-// there, so that nothing of it is here before the hooks have judged it. The repository must be
-// named by its common directory.
+// Borrow makes a repository below parent that borrows this one's objects, without refs,
+// working tree or settings. The caller removes it. New commits are made there and pushed here,
+// so that nothing enters before the hooks have judged it. The repository must be named by its
+// common directory.
 func (r *Repo) Borrow(parent string) (*Repo, *scratch.Dir, error) {
 	made, err := scratch.Make(parent, "borrow-")
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"git-ward/internal/process"
 )
 
-// Child is a process of git, not started yet. Ward starts git here and nowhere else
-// (ONE-4): who runs it says where its environment comes from, and Start puts its limits on.
-// Only the supervisor's, which runs as another user, is started elsewhere, by Line.
+// Child is a git process before its start. Ward starts git only here (ONE-4): the constructor
+// chooses the environment, and Start applies the limits. The one exception is git of the
+// supervisor's, which runs as another user and is started by Line.
 type Child struct {
 	*exec.Cmd
 	limits Limits
@@ -33,18 +33,18 @@ func child(ctx context.Context, dir string, env, args []string) *Child {
 	return c
 }
 
-// Line is the command line of git for a supervisor of processes that are another user's. Its
+// Line is a command line of git for a supervisor that starts it as another user. Its
 // environment is Harden's.
 func Line(args ...string) []string { return append([]string{"git"}, quiet(args)...) }
 
-// Command is git with an environment of the caller's, made safe by Harden: in the place of
-// that environment's own user, whose settings hold.
+// Command runs git with the caller's environment, which Harden makes safe. The settings of
+// that environment's user hold.
 func Command(ctx context.Context, dir string, env []string, args ...string) *Child {
 	return child(ctx, dir, Harden(env), args)
 }
 
-// Child is git for a person in the working tree, or below it. Only what goes to another
-// repository can use a transport.
+// Child runs git for a person in the working tree, or below it. Only commands that go to
+// another repository may use a transport.
 func (c *Checkout) Child(ctx context.Context, dir string, args ...string) *Child {
 	env := c.Env
 	if !Transports(args[0]) {
@@ -58,9 +58,9 @@ func Transports(name string) bool {
 	return slices.Contains([]string{"fetch", "push", "ls-remote"}, name)
 }
 
-// Serve is a receive-pack or an upload-pack on the host: scrubbed, with the repository's
-// hooks, which are Ward's, and without GIT_DIR, because both take the repository as an
-// argument, and receive-pack sets it for the hooks.
+// Serve runs receive-pack or upload-pack on the host: with a scrubbed environment and the
+// repository's hooks, which are Ward's. GIT_DIR is unset, because both take the repository as
+// an argument, and receive-pack sets it for the hooks.
 func (r *Repo) Serve(ctx context.Context, verb string) *Child {
 	c := child(ctx, r.Dir, without(r.base(), "GIT_DIR"), []string{verb, r.Dir})
 	c.limits = r.Limits
@@ -78,14 +78,15 @@ func Init(ctx context.Context, dir, branch string) error {
 	return nil
 }
 
-// AtTerminal lets the child ask its user there: it stays in the caller's process group.
+// AtTerminal lets the child ask its user at the terminal: it stays in the caller's process
+// group.
 func (c *Child) AtTerminal() *Child {
 	c.SysProcAttr = nil
 	process.EndGently(c.Cmd, 5*time.Second)
 	return c
 }
 
-// Unattended keeps the child, and the ssh that it may start, from asking anybody.
+// Unattended keeps the child, and an ssh that it starts, from prompting.
 func (c *Child) Unattended() *Child {
 	c.Env = append(c.Env, "GIT_TERMINAL_PROMPT=0")
 	process.EndGroup(c.Cmd, syscall.SIGTERM, time.Second)

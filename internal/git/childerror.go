@@ -10,9 +10,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// ChildError words the end of a git child that did not exit 0, by what it wrote to standard
-// error. Git's words are enough where it has some. Death by a signal is named: git prints
-// nothing then, and silence must not look like success (GIT-6).
+// ChildError makes an error of a git child that did not exit 0, from its standard error. A
+// signal is named: git prints nothing then, and silence must not look like success (GIT-6).
 func ChildError(ctx context.Context, name string, err error, stderr []byte) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("git %s: stopped at the deadline (%w)", name, context.Cause(ctx))
@@ -48,7 +47,7 @@ func (e *childError) Error() string {
 
 func (e *childError) Unwrap() error { return e.err }
 
-// SaidNo tells a git that answered no, which is exit code 1, from one in trouble.
+// SaidNo reports whether git answered no, with exit code 1. Any other code is a failure.
 func SaidNo(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.ExitCode() == 1

@@ -33,8 +33,8 @@ func (c *Commit) Encoding() string {
 	return ""
 }
 
-// Text is one of the commit's strings in UTF-8, as git log shows it. It differs
-// from the string only where the commit declares a legacy encoding.
+// Text converts one of the commit's strings to UTF-8, as git log does. It changes only strings
+// of a commit that declares a legacy encoding.
 func (c *Commit) Text(raw string) string {
 	if utf8.ValidString(raw) || !isLatin1(c.Encoding()) {
 		return raw

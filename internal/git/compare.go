@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Difference is one path in which two commits differ, as git's --raw and --numstat say
-// it, without guesses of renames. An absent side has no mode and no id.
+// Difference is one path that differs between two commits, by git's --raw and --numstat
+// without rename detection. An absent side has no mode and no id.
 type Difference struct {
 	Path     string
 	Old, New Entry // their names are empty
@@ -18,8 +18,8 @@ type Difference struct {
 	Deleted  int
 }
 
-// Compare lists the paths in which two commits or trees differ, in git's order, with
-// at most limit of them: more is an error. Use it on a repository Apart.
+// Compare lists the paths that differ between two commits or trees, in git's order. More than
+// limit is an error. Use it on a repository from Apart.
 func (r *Repo) Compare(ctx context.Context, from, to string, limit int) ([]Difference, error) {
 	next, stop := iter.Pull2(r.Records(ctx, "diff-tree", "-r", "-z", "--raw", "--numstat", "--no-abbrev", "--no-renames", from, to, "--"))
 	defer stop()
@@ -81,22 +81,21 @@ func lineCount(text string) int {
 	return -1
 }
 
-// Patch is the difference of two commits or trees as git prints it, line by line
-// without their ends: modes, links and binary files named, nothing left out but what
-// pathspecs leave out (gitglossary(7)). Use it on a repository Apart.
+// Patch yields the diff of two commits or trees as git prints it, by line and without line
+// ends. Only pathspecs leave anything out (gitglossary(7)). Use it on a repository from Apart.
 func (r *Repo) Patch(ctx context.Context, from, to string, pathspecs ...string) iter.Seq2[string, error] {
 	args := []string{"diff-tree", "-r", "--patch", "--full-index", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", from, to, "--"}
 	return r.Lines(ctx, append(args, pathspecs...)...)
 }
 
-// Merged is what a merge of two commits makes.
+// Merged is the result of merging two commits.
 type Merged struct {
 	Tree      string
 	Conflicts []string // paths; with any, Tree is of no use
 }
 
-// MergeTrees merges two commits that have an ancestor in common as git merge does, and
-// writes the tree (git-merge-tree(1)). Use it on a repository Apart.
+// MergeTrees merges two commits that have an ancestor in common as git merge does, and writes
+// the tree (git-merge-tree(1)). Use it on a repository from Apart.
 func (r *Repo) MergeTrees(ctx context.Context, ours, theirs string) (m Merged, err error) {
 	out, err := r.output(ctx, nil, 1, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
 	if err != nil {

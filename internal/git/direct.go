@@ -16,10 +16,9 @@ import (
 	"syscall"
 )
 
-// direct reads loose objects and refs from their files (gitrepository-layout(5)): what was
-// pushed or written a moment ago is loose, and a file costs a hundredth of a child. What is
-// not loose, git is asked for: packs, deltas, alternates and symbolic refs are its own
-// business, and so is whatever looks odd.
+// direct reads loose objects and refs from their files (gitrepository-layout(5)): recent
+// objects are loose, and reading a file costs a hundredth of a child. Git is asked for
+// everything else: packs, deltas, alternates, symbolic refs, and whatever looks odd.
 type direct struct {
 	dir     string   // $GIT_DIR
 	objects []string // where objects may be, the quarantine of a push first

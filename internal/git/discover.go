@@ -15,12 +15,12 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Discover is the repository that dir lies in, bare or not; GIT_DIR, which is its
-// user's word, goes first. That git would take it, such as for its owner, is asked of
-// git with the user's own settings.
+// Discover finds the repository that dir lies in, bare or not. GIT_DIR, which the user set,
+// takes precedence. Git itself, with the user's settings, decides whether it is safe to use,
+// for example by its owner.
 //
-// A bare repository inside a checkout is refused: a checkout brings what was
-// committed, and its settings would be the author's (GATE-7).
+// A bare repository inside a checkout is refused: it may have been committed, and then its
+// settings are the author's (GATE-7).
 func Discover(ctx context.Context, dir string) (*Repo, error) {
 	if os.Getenv("GIT_DIR") != "" {
 		return ask(ctx, dir, os.Environ())
@@ -38,8 +38,8 @@ func Discover(ctx context.Context, dir string) (*Repo, error) {
 	return Named(ctx, dir)
 }
 
-// Named is Discover for a directory that its user named: it goes before GIT_DIR, and
-// may be a bare repository wherever it lies.
+// Named is Discover for a directory that the user named: it takes precedence over GIT_DIR, and
+// may be a bare repository anywhere.
 func Named(ctx context.Context, dir string) (*Repo, error) {
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no directory %s", dir)

@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// Fetch brings refs, each a refspec, from the upload-pack at the other end of a socket, and
-// removes what is no longer there. The caller has chosen who answers, so no address and no
-// transport is named here (git-remote-fd(1)).
+// Fetch fetches and prunes refspecs from the upload-pack at the other end of a socket
+// (git-remote-fd(1)). The caller has chosen the peer, so no address and no transport is named
+// here.
 func (r *Repo) Fetch(ctx context.Context, from *os.File, refspecs ...string) error {
 	args := []string{"fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--", "fd::3"}
 	cmd := r.writer(ctx, append(args, refspecs...)...)

@@ -19,7 +19,7 @@ type Files struct {
 	directories map[string]map[string]Entry // by path, as they are read
 }
 
-// Entry is what is at a path, with forward slashes and without one at its end.
+// Entry returns the tree entry at a path, which has forward slashes and none at its end.
 func (f *Files) Entry(name string) (e Entry, ok bool, err error) {
 	parent, base := path.Split(name)
 	directory, err := f.directory(strings.TrimSuffix(parent, "/"))
@@ -53,8 +53,8 @@ func (f *Files) directory(name string) (map[string]Entry, error) {
 	return directory, nil
 }
 
-// ReadFile reads a regular file of at most limit bytes: a *TooLarge above that,
-// fs.ErrNotExist where there is none, and where the path names something else.
+// ReadFile reads a regular file of at most limit bytes. The error is *TooLarge above that, and
+// fs.ErrNotExist if the path names no regular file.
 func (f *Files) ReadFile(name string, limit int64) ([]byte, error) {
 	e, ok, err := f.Entry(name)
 	if err != nil {

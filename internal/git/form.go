@@ -23,8 +23,8 @@ type FormError struct {
 
 func (e *FormError) Error() string { return "broken " + e.Kind + ": " + e.Message }
 
-// Forgive is nil for an error that only says how an object with one meaning
-// departs from git's form, else the error: for readers of what is stored already.
+// Forgive drops an error about an object that departs from git's form but has only one
+// meaning. Readers of stored objects use it.
 func Forgive(err error) error {
 	var form *FormError
 	if errors.As(err, &form) && form.OneMeaning {

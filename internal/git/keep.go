@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keep is a context whose readers and movers leave their child to the next one, until done
-// is called: for a process that asks the same repositories again and again, each time for a
-// few objects. A child costs more than a hundred objects.
+// Keep returns a context in which readers and movers reuse git children until done is called.
+// It suits a process that asks the same repositories often, each time for a few objects: a
+// child costs more than a hundred objects.
 func Keep(ctx context.Context) (kept context.Context, done func()) {
 	k := &keeper{readers: map[string]*reading{}, movers: map[string]*mover{}, said: map[string]said{}}
 	return context.WithValue(ctx, keeperKey{}, k), k.end

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Lineage answers about the history of one branch for who asks about many commits: three
-// children of git tell of all, and walk no further back than the oldest of them that the
-// branch does not have.
+// Lineage answers questions about many commits and the history of one branch. Three git
+// children answer all of them, and walk no further back than the oldest commit that the branch
+// does not have.
 type Lineage struct {
 	known   map[string]bool // the commits that there are
 	outside map[string]bool // what they lead to and the branch does not
@@ -18,8 +18,9 @@ type Lineage struct {
 // walks the whole branch once is quicker.
 const manyBases = 100
 
-// Lineage is what the branch of a tip ("" for none) has of some commits, by merges, and by
-// commits whose message holds a text.
+// Lineage makes one for the branch at tip ("" for none) and some commits. It finds the commits
+// that the branch contains, the merges that brought them, and commits whose message contains a
+// text.
 func (r *Reader) Lineage(tip string, commits []string, text string) (*Lineage, error) {
 	l := &Lineage{reader: r, known: map[string]bool{}, outside: map[string]bool{}}
 	if err := r.batch.Sizes(commits, func(o Object) { l.known[o.ID] = true }); err != nil {
@@ -70,12 +71,12 @@ func (r *Reader) oldestBase(tip string, commits []string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Contains is that of Reader, for the commits that were asked about.
+// Contains is Reader.Contains for the commits given to Lineage.
 func (l *Lineage) Contains(_, commit string) (bool, error) {
 	return l.known[commit] && !l.outside[commit], nil
 }
 
-// Saying is that of Reader, for texts that hold the one that was asked about.
+// Saying is Reader.Saying for texts that contain the one given to Lineage.
 func (l *Lineage) Saying(_, _, text string) (said [][2]string, err error) {
 	for _, m := range l.said {
 		if strings.Contains(m[1], text) {
@@ -85,8 +86,8 @@ func (l *Lineage) Saying(_, _, text string) (said [][2]string, err error) {
 	return said, nil
 }
 
-// MergeOf is the commit of a branch, of those that a person sees in its history, that
-// brought a commit: full ref name and object id in, object id out.
+// MergeOf returns the first-parent commit of a branch that brought a commit: full ref name and
+// object id in, object id out.
 func (r *Reader) MergeOf(branch, commit string) (string, error) {
 	out, err := r.repo.Output(r.ctx, "rev-list", "--first-parent", "--ancestry-path", "--reverse", "--end-of-options", branch, "^"+commit)
 	if err != nil {

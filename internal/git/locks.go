@@ -22,8 +22,8 @@ import (
 // serializes updates of these refs, and git update-ref takes milliseconds.
 const staleAfter = 5 * time.Second
 
-// LockedOut reports whether git's lock file stands on one of the refs, which only the
-// caller moves, and removes one that a killed process left for ever.
+// LockedOut reports whether git's lock file exists for one of the refs, which only the caller
+// moves. It removes a lock that a killed process left.
 func (r *Repo) LockedOut(refs ...string) bool {
 	locked := false
 	for _, ref := range refs {
@@ -41,10 +41,9 @@ func (r *Repo) LockedOut(refs ...string) bool {
 }
 
 // Unlock removes git's lock files on refs that anybody may move, if no process is left that
-// could have made them, and returns their names. On a signal git removes its lock files,
-// except one that it was just creating, and SIGKILL leaves them all. Each later push to such
-// a ref would be refused, for ever. It waits until a lock is staleAfter old, for a holder that
-// this machine cannot see.
+// could have made them, and returns their names. SIGKILL leaves git's lock files, and other
+// signals may leave the one being created. A leftover lock would refuse every later push to
+// its ref. It waits until a lock is staleAfter old, for a holder that this machine cannot see.
 func (r *Repo) Unlock(ctx context.Context, refs ...string) (removed []string, err error) {
 	var names []string
 	for _, ref := range refs {
@@ -102,9 +101,9 @@ func (r *Repo) UnlockRefs(ctx context.Context) (removed []string, err error) {
 // (gitrepository-layout(5)). A name that is missing here costs a lock that stays.
 var atTop = pattern.New(`^([A-Z_]+|config(\.worktree)?|gc\.pid|index|packed-refs|shallow)$`)
 
-// UnlockAll is Unlock for every lock file of git's in the repository, and for the packs that a git
-// which was killed has half written, for who maintains it.
-// Beside them, hooks and people have files of such names: hooks/yarn.lock.
+// UnlockAll is Unlock for every lock file of git's in the repository, and for half-written
+// packs of a killed git. Maintenance calls it. Files of hooks and people, such as
+// hooks/yarn.lock, stay.
 func (r *Repo) UnlockAll(ctx context.Context) (removed []string, err error) {
 	var names []string
 	entries, err := os.ReadDir(r.Dir)

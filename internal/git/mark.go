@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Mark is how the files that hold a ref looked at some moment. It tells without
-// a child that a ref may have moved, and works through a read-only mount, where
-// notifications do not come (AGT-6).
+// Mark is a snapshot of the metadata of the files that hold a ref. It shows without a child
+// that a ref may have moved, also through a read-only mount, where inotify does not work
+// (AGT-6).
 type Mark [2]fileMark
 
 type fileMark struct {
@@ -18,9 +18,8 @@ type fileMark struct {
 	time  time.Time
 }
 
-// Mark looks at a full ref name, or at a directory of refs, in which git makes a file
-// for every move. Take it before reading the ref: what is pushed in between is then
-// seen.
+// Mark takes the mark of a full ref name, or of a directory of refs, in which git creates a
+// file for every move. Take it before reading the ref, so that a push in between is seen.
 func (r *Repo) Mark(ref string) Mark {
 	return Mark{markFile(filepath.Join(r.Dir, filepath.FromSlash(ref))), markFile(filepath.Join(r.Dir, "packed-refs"))}
 }

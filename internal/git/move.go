@@ -19,9 +19,9 @@ type mover struct {
 	cancel context.CancelFunc
 }
 
-// MoveRef moves a ref in a repository with an environment of the caller's, as Command has it:
-// a transaction of its own, with a text for the reflog. Moves of one kind share a child where
-// children are kept (Keep). The error is that of git.ChildError.
+// MoveRef moves a ref in one transaction, with the caller's environment, as Command has it,
+// and a text for the reflog. Under Keep, moves of one kind share a child. The error is
+// ChildError's.
 func MoveRef(ctx context.Context, dir string, env []string, reflog string, update RefUpdate) error {
 	k := keeperOf(ctx)
 	// A repository that was made anew in the same place is another one.

@@ -32,20 +32,20 @@ func (r *Repo) Refs(ctx context.Context, prefix string) ([]Tip, error) {
 // maxNote is the most that Note reads, in bytes.
 const maxNote = 64 << 20
 
-// Note is an object's note of a notes ref (git-notes(1)); nil when there is none.
+// Note returns an object's note from a notes ref (git-notes(1)), nil when there is none.
 func (r *Repo) Note(ctx context.Context, ref, object string) ([]byte, error) {
 	reader := r.Reader(ctx)
 	defer reader.Close()
 	return reader.Note(ref, object, maxNote)
 }
 
-// AppendNote adds a line to an object's note, in Ward's name. Git itself retries
-// nothing: one writer a notes ref is the caller's rule.
+// AppendNote adds a line to an object's note, in Ward's name. Git does not retry, so the
+// caller must allow only one writer for each notes ref.
 func (r *Repo) AppendNote(ctx context.Context, ref, object string, line []byte) error {
 	return r.writeNote(ctx, ref, object, line, "append")
 }
 
-// ReplaceNote gives an object another note, in Ward's name.
+// ReplaceNote replaces an object's note, in Ward's name.
 func (r *Repo) ReplaceNote(ctx context.Context, ref, object string, note []byte) error {
 	return r.writeNote(ctx, ref, object, note, "add", "--force")
 }

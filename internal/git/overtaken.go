@@ -8,8 +8,9 @@ import (
 // maxOvertaken bounds the fetches that others have overtaken.
 const maxOvertaken = 5
 
-// Overtaken fetches in a clone in which others fetch, too, such as git ward watch. Who loses the race for
-// a ref fails, and the ref is where it was to be: it is done again for as long as refs move meanwhile.
+// Overtaken fetches in a clone in which others fetch, too, such as git ward watch. A fetch
+// that loses the race for a ref fails although the ref is up to date, so it is repeated as
+// long as refs move meanwhile.
 func (r *Repo) Overtaken(ctx context.Context, fetch func() error) error {
 	before, _ := r.Refs(ctx, "refs/")
 	for n := 1; ; n++ {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Person is what the person at a terminal has told git: in files of the person's own, in
-// the environment and on the command line. A repository's settings are not among it, so
-// that none of them names a program that runs (GATE-7).
+// Person has the git settings of the person at the terminal: from the person's own files, the
+// environment and the command line. A repository's settings are left out, so that none of them
+// can name a program to run (GATE-7).
 type Person struct {
 	env []string // no repository is found with it
 	dir string   // where the person stands; for what runs nothing
 }
 
-// AsPerson reads nothing yet; base is the person's environment.
+// AsPerson makes a Person from the person's environment. It reads no settings yet.
 func AsPerson(dir string, base []string) *Person {
 	env := append(Elsewhere(base), "GIT_DIR=/nonexistent")
 	return &Person{env: Local(env), dir: dir}
@@ -34,8 +34,8 @@ func (p *Person) Editor(ctx context.Context) (string, error) {
 	return p.ask(ctx, "var", "GIT_EDITOR")
 }
 
-// Coloured reports whether git would write in colours: color.ui (ui.color is taken, too),
-// TERM and the stream decide, and color.pager for a pager. A repository's word counts here.
+// Coloured reports whether git would use colours: color.ui, TERM and the stream decide, and
+// color.pager for a pager. A repository's settings count here.
 func (p *Person) Coloured(ctx context.Context, terminal, pager bool) (bool, error) {
 	for _, v := range p.env {
 		if name, value, _ := strings.Cut(v, "="); name == "NO_COLOR" && value != "" {

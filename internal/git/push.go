@@ -4,9 +4,8 @@ import (
 	"context"
 )
 
-// Push moves refs of a repository on this machine, each a refspec, as a push does and no
-// further than forward. via is the command line that is run in place of the other
-// repository's `git receive-pack`, "" for that itself.
+// Push pushes refspecs to a repository on this machine, fast-forward only. via is a command
+// line to run instead of the other repository's `git receive-pack`, "" for the default.
 func (r *Repo) Push(ctx context.Context, to, via string, refspecs ...string) error {
 	args := []string{"--quiet"}
 	if via != "" {
@@ -16,9 +15,9 @@ func (r *Repo) Push(ctx context.Context, to, via string, refspecs ...string) err
 	return err
 }
 
-// PushAs is Push with more in the environment of the other repository's receive-pack, such
-// as a token (internal/token), and with push options. It gives what was said on the way, the
-// first maxSaid bytes of it.
+// PushAs is Push with additional environment for the other repository's receive-pack, such as
+// a token (internal/token), and with push options. It returns the first maxSaid bytes of the
+// push's output.
 func (r *Repo) PushAs(ctx context.Context, environ, options []string, to string, refspecs ...string) (said []byte, err error) {
 	args := []string{"--quiet"}
 	for _, option := range options {

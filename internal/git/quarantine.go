@@ -13,10 +13,10 @@ import (
 	"git-ward/internal/glob"
 )
 
-// Arrived reports whether an object lies loose in the quarantine: then it came
-// with this push, and the repository does not have it, because git unpacks no
-// object that is there (object-file.c, write_object_file). Of a push that git keeps
-// as a pack, and outside hooks, it says false: somebody else has to be asked.
+// Arrived reports whether an object lies loose in the quarantine: then it came with this push,
+// and the repository does not have it, because git unpacks no object that is there
+// (object-file.c, write_object_file). It returns false for a push that git keeps as a pack,
+// and outside hooks; then the caller must find out otherwise.
 func (b *Batch) Arrived(id string) bool {
 	dir := b.repo.quarantineDir()
 	if dir == "" || !IsID(id) {
@@ -28,8 +28,8 @@ func (b *Batch) Arrived(id string) bool {
 
 func loosePath(objects, id string) string { return objects + "/" + id[:2] + "/" + id[2:] }
 
-// Quarantined calls visit with the id of every object that came with the push,
-// those included that nothing leads to, in no order. A visit's error ends it.
+// Quarantined calls visit with the id of every object of the push, unreachable ones included,
+// in no order. An error of visit ends it.
 func (r *Repo) Quarantined(ctx context.Context, visit func(id string) error) error {
 	dir := r.quarantineDir()
 	if dir == "" {
@@ -92,7 +92,7 @@ func (r *Repo) quarantinedByGit(ctx context.Context, dir string, visit func(id s
 	return nil
 }
 
-// Stored returns those of ids that the repository has without the quarantine.
+// Stored returns those ids that the repository has outside the quarantine.
 func (r *Repo) Stored(ctx context.Context, ids []string) (map[string]bool, error) {
 	plain := *r
 	plain.quarantine = nil
@@ -111,8 +111,8 @@ func (r *Repo) Stored(ctx context.Context, ids []string) (map[string]bool, error
 	return stored, nil
 }
 
-// QuarantineDir is where receive-pack has put the pushed objects, "" outside pre-receive
-// and of a push that only deletes.
+// QuarantineDir is the directory of the pushed objects, "" outside pre-receive and for a push
+// that only deletes.
 func (r *Repo) QuarantineDir() string {
 	dir := r.quarantineDir()
 	if _, err := os.Stat(dir); err != nil {
@@ -135,8 +135,8 @@ func (r *Repo) quarantineDir() string {
 	return ""
 }
 
-// Beside is the repository with a directory of objects beside its own, where what reading
-// commands write goes (hash-object, write-tree): nothing of it stays when that is removed.
+// Beside is the repository with an additional object directory, which receives what reading
+// commands write (hash-object, write-tree). The caller removes the directory with them.
 func (r *Repo) Beside(dir string) *Repo {
 	other := *r
 	other.quarantine = []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.Dir, "objects")}

@@ -15,15 +15,15 @@ const (
 	maxTree   = 64 << 20
 )
 
-// Reader answers questions about a repository's refs and files; one batch child
-// reads all objects. It is what protocols/state takes. Not safe for concurrent use.
+// Reader answers questions about a repository's refs and files; one batch child reads all
+// objects. It implements the reader of protocols/state. It is not safe for concurrent use.
 type Reader struct {
 	ctx   context.Context
 	repo  *Repo
 	batch *Batch
 }
 
-// Reader makes a reader. Close it.
+// Reader makes a reader, which the caller must close.
 func (r *Repo) Reader(ctx context.Context) *Reader {
 	return &Reader{ctx, r, r.Batch(ctx)}
 }
@@ -65,8 +65,8 @@ func (r *Reader) Parent(commit string) (string, error) {
 	return "", nil
 }
 
-// File is the content of a file of a revision's tree, nil when there is none. One
-// of more than limit bytes is *TooLarge; one that the repository has lost is an error.
+// File is the content of a file in a revision's tree, nil when there is none. More than limit
+// bytes is *TooLarge; a missing object is an error.
 func (r *Reader) File(rev, path string, limit int64) ([]byte, error) {
 	object, data, err := r.batch.Read(rev+":"+path, limit)
 	if errors.Is(err, ErrMissing) {
@@ -78,7 +78,8 @@ func (r *Reader) File(rev, path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// Blob is the content of a blob by any name of it. One that is missing is ErrMissing.
+// Blob is the content of a blob by any name that git knows for it. A missing one is
+// ErrMissing.
 func (r *Reader) Blob(name string, limit int64) ([]byte, error) {
 	object, data, err := r.batch.Read(name, limit)
 	if err == nil && object.Kind != "blob" {
@@ -126,8 +127,8 @@ func (r *Reader) lost(rev, path string) error {
 	return err
 }
 
-// Note is an object's note of a notes ref, nil when it has none. One of more than
-// limit bytes is *TooLarge.
+// Note is an object's note from a notes ref, nil when it has none. More than limit bytes is
+// *TooLarge.
 func (r *Reader) Note(ref, object string, limit int64) ([]byte, error) {
 	if tip, err := r.Tip(ref); err != nil || tip == "" {
 		return nil, err
@@ -144,7 +145,7 @@ func (r *Reader) Note(ref, object string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// Noted lists the objects that have a note of a notes ref.
+// Noted lists the objects that have a note in a notes ref.
 func (r *Reader) Noted(ref string) ([]string, error) {
 	tip, err := r.Tip(ref)
 	if err != nil || tip == "" {
@@ -195,8 +196,7 @@ func FindNote(root []Entry, object string, load func(tree string) ([]Entry, erro
 	}
 }
 
-// Entries are those of a directory of a revision's tree; none where there is no such
-// directory.
+// Entries lists a directory of a revision's tree; none where there is no such directory.
 func (r *Reader) Entries(rev, path string) ([]Entry, error) {
 	entries, err := r.tree(rev + ":" + path)
 	if errors.Is(err, ErrMissing) {

@@ -15,10 +15,9 @@ import (
 // maxRecord bounds one record of Records, in bytes.
 const maxRecord = 1 << 20
 
-// Records runs a reading git command whose output is NUL-ended records (-z) and
-// yields them as they come, without their ends. Nothing is kept: whoever breaks off
-// ends the child, however much it had yet to say. A record over 1 MiB is an error;
-// so is any end of the child but exit 0, unless the caller broke off.
+// Records runs a reading git command whose output is NUL-ended records (-z) and yields them as
+// they come, without their ends. Breaking off the loop ends the child. A record over 1 MiB is
+// an error; so is any end of the child but exit 0, unless the caller broke off.
 func (r *Repo) Records(ctx context.Context, args ...string) iter.Seq2[string, error] {
 	return r.pieces(ctx, 0, maxRecord, args)
 }
@@ -35,8 +34,8 @@ func (r *Repo) Has(ctx context.Context, commit string, paths ...string) (bool, e
 	return found == len(paths), nil
 }
 
-// Tree yields the entries of a commit's tree, or those of some paths without wildcards, in
-// the form of git ls-tree.
+// Tree yields the entries of a commit's tree, or those at some literal paths, in the form of
+// git ls-tree.
 func (r *Repo) Tree(ctx context.Context, commit string, paths ...string) iter.Seq2[string, error] {
 	if list, ok := r.plainTree(ctx, commit, paths); ok {
 		return func(yield func(string, error) bool) {
@@ -105,7 +104,7 @@ func (e Entry) line(path string) string {
 // maxLine bounds one line of Lines, in bytes: what a blob may be, and more.
 const maxLine = 256 << 20
 
-// Lines is Records for output in lines; a last line without its end is one, too.
+// Lines is Records for output in lines. A last line need not have an end.
 func (r *Repo) Lines(ctx context.Context, args ...string) iter.Seq2[string, error] {
 	return r.pieces(ctx, '\n', maxLine, args)
 }

@@ -2,9 +2,8 @@
 // environment and limits, reads objects through one `cat-file` child, moves refs
 // by compare-and-swap, and writes single objects.
 //
-// Refs are moved by git alone, and what is packed is read by it alone: quarantine,
-// packed refs and lock files are where other readers went wrong. The hooks link this
-// package, so it stays small.
+// Only git moves refs and reads packs: other readers of quarantine, packed refs and lock files
+// got them wrong. The hooks link this package, so it stays small.
 package git
 
 import (
@@ -33,7 +32,7 @@ type Limits struct {
 	File   int64         // RLIMIT_FSIZE, bytes
 }
 
-// Repo is a repository and the way children of git see it.
+// Repo is a repository, with the environment and limits for git children in it.
 type Repo struct {
 	Dir    string // $GIT_DIR, absolute
 	Limits Limits
@@ -46,8 +45,7 @@ type Repo struct {
 // Open names a repository by its git directory; it does not look at it.
 func Open(dir string) *Repo { return &Repo{Dir: dir} }
 
-// WithIndex is the same repository with an index in a file of the caller's, for
-// making trees.
+// WithIndex is the same repository with the caller's index file, for making trees.
 func (r *Repo) WithIndex(path string) *Repo {
 	other := *r
 	other.index = path
@@ -78,10 +76,10 @@ func FromHook(getenv func(string) string) (*Repo, error) {
 	return r, nil
 }
 
-// Environ is the scrubbed environment of every git child on the host (GIT-5):
-// nothing of the caller's but PATH and TMPDIR, no configuration but the
-// repository's own, of that nothing that runs (GATE-7), no transport, no
-// replacement objects, no prompts, no translation.
+// Environ is the scrubbed environment of every git child on the host (GIT-5). Of the caller's
+// it has only PATH and TMPDIR. Only the repository's own configuration counts, without
+// settings that run programs (GATE-7). Transports, replacement objects, prompts and
+// translations are off.
 func (r *Repo) Environ() []string { return Local(Harden(r.base())) }
 
 func (r *Repo) base() []string {
@@ -130,13 +128,13 @@ func (r *Repo) writer(ctx context.Context, args ...string) *Child {
 	return c
 }
 
-// Output runs a reading git command and returns its standard output. Any other
-// end than exit 0 is an error with git's own words.
+// Output runs a reading git command and returns its standard output. If it does not exit 0,
+// the error has git's own words.
 func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
 	return r.OutputFrom(ctx, nil, args...)
 }
 
-// OutputFrom is Output with bytes for standard input.
+// OutputFrom is Output with bytes as standard input.
 func (r *Repo) OutputFrom(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	return r.output(ctx, stdin, 0, args...)
 }
@@ -158,8 +156,8 @@ func (r *Repo) output(ctx context.Context, stdin []byte, answer int, args ...str
 	return out.Bytes(), nil
 }
 
-// Exits runs a reading git command and tells exit 0 (true) from exit 1 (false);
-// anything else is an error.
+// Exits runs a reading git command and returns true for exit 0 and false for exit 1; anything
+// else is an error.
 func (r *Repo) Exits(ctx context.Context, args ...string) (bool, error) {
 	_, err := r.Output(ctx, args...)
 	if SaidNo(err) {

@@ -49,8 +49,8 @@ func (r *Repo) Bare(ctx context.Context) (bool, error) {
 	return bare, nil
 }
 
-// Settings are the repository's own, without those of files that it includes: values by key,
-// as git prints it, with section and variable in lower case (git-config(1)).
+// Settings returns the repository's own settings, without included files: values by key as git
+// prints it, with section and variable in lower case (git-config(1)).
 func (r *Repo) Settings(ctx context.Context) (map[string][]string, error) {
 	known, keep := r.said(ctx)
 	if known.settings != nil {

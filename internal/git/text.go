@@ -2,8 +2,8 @@ package git
 
 import "strings"
 
-// Trailers returns the values of a trailer in the last paragraph of a commit
-// message (git-interpret-trailers(1)), key compared without regard to case.
+// Trailers returns the values of a trailer in the last paragraph of a commit message
+// (git-interpret-trailers(1)). The key's case does not matter.
 func Trailers(message, key string) []string {
 	message = strings.TrimRight(message, " \n")
 	if i := strings.LastIndex(message, "\n\n"); i >= 0 {

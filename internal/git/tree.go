@@ -28,7 +28,7 @@ type Entry struct {
 	ID   string
 }
 
-// Kind is what a mode stands for in words; executable or not, a file is a file.
+// Kind is the kind of a mode in words; an executable is a file, too.
 func (m Mode) Kind() string {
 	switch m {
 	case ModeDir:

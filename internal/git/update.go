@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Race is a loop of compare-and-swap: what others may move meanwhile, and how often it is
-// read, changed and swapped anew before that is given up.
+// Race describes a compare-and-swap loop: what others may move meanwhile, and how many
+// attempts are made.
 type Race struct {
 	What  string // what moves
 	While string // what is done meanwhile
@@ -18,8 +18,8 @@ type Race struct {
 	Slow  int    // the first pause is as long as that before retry number Slow
 }
 
-// Lost is Update's error where others were faster each time: nothing is known to be wrong,
-// and the same may be tried later. It is an ErrLostRace.
+// Lost is Update's error when others were faster at every attempt. The caller may try again
+// later. It is an ErrLostRace.
 type Lost struct {
 	race  Race
 	tries int
@@ -35,10 +35,10 @@ func (l *Lost) Error() string {
 func (l *Lost) Is(target error) bool { return target == ErrLostRace }
 
 // Update is the one loop that moves refs by compare-and-swap (GIT-1, ONE-4). swap reads the
-// refs, makes what they shall be, and moves them if they are still what it read, by
-// UpdateRefs or by a push: it is done, failed with an error, or neither, which is a lost
-// race. Then it is called again after a pause, and has to read anew. The error is a *Lost
-// where no try is left.
+// refs, computes their new values, and moves them by UpdateRefs or a push if they still have
+// the values it read. It is done, has failed with an error, or has lost a race. After a lost
+// race it is called again after a pause, and must read anew. When no attempt is left, the
+// error is *Lost.
 func Update(ctx context.Context, race Race, swap func() (done bool, err error)) error {
 	tries := cmp.Or(race.Tries, 20)
 	for try := range tries {
@@ -54,7 +54,7 @@ func Update(ctx context.Context, race Race, swap func() (done bool, err error)) 
 	return &Lost{race, tries}
 }
 
-// Swapped is what a swap by UpdateRefs says to Update.
+// Swapped converts the error of UpdateRefs to a swap's result for Update.
 func Swapped(err error) (done bool, _ error) {
 	if errors.Is(err, ErrLostRace) {
 		return false, nil

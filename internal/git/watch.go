@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Watch waits for refs that move. A ref tells nobody, so some files are looked at: that costs
-// a few calls of stat and no child, and works through a read-only mount, where notifications
-// do not come (AGT-6).
+// Watch waits for refs to move. It polls the metadata of a few files, which costs some stat
+// calls and no child, and works through a read-only mount, where inotify does not (AGT-6).
 type Watch struct {
 	repo *Repo
 	refs []string
 	seen []Mark
 }
 
-// Watch watches refs, each a full name or a directory of refs, from now on. Begin before they
-// are read: what is pushed in between is then seen.
+// Watch watches refs, each a full name or a directory of refs, from now on. Start it before
+// reading the refs, so that a push in between is seen.
 func (r *Repo) Watch(refs ...string) *Watch {
 	w := &Watch{repo: r}
 	w.Add(refs...)
@@ -37,7 +36,7 @@ func (w *Watch) marks() (list []Mark) {
 	return list
 }
 
-// Moved reports whether one may have moved since the beginning, or since it was last said.
+// Moved reports whether a ref may have moved since the start, or since Moved last said so.
 func (w *Watch) Moved() bool {
 	now := w.marks()
 	moved := !slices.Equal(now, w.seen)
@@ -45,9 +44,9 @@ func (w *Watch) Moved() bool {
 	return moved
 }
 
-// Wait is the one way to wait for a ref that moves (ONE-4): it looks every so often, and
-// returns when Moved does, when other says so, or when the time until has come. A zero time
-// never comes, and other may be nil. The error is ctx's cause.
+// Wait is the one way to wait for a ref to move (ONE-4). It polls, and returns when Moved is
+// true, when other returns true, or at the time until. A zero time means no deadline, and
+// other may be nil. The error is ctx's cause.
 func (w *Watch) Wait(ctx context.Context, every time.Duration, until time.Time, other func() bool) (moved bool, err error) {
 	for {
 		switch {

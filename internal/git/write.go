@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// WriteObject stores one loose object in the repository itself, never in a
-// quarantine, and returns its id (gitrepository-layout(5)). It costs a file
-// instead of a child: an audit record is eight objects.
+// WriteObject stores one loose object in the repository itself, never in a quarantine, and
+// returns its id (gitrepository-layout(5)). It writes a file instead of starting a child,
+// because an audit record is eight objects.
 //
 // Like git by default it does not fsync loose objects; a crash of the machine
 // can lose the newest records, which `git ward fsck` then names.
@@ -66,7 +66,7 @@ func (r *Repo) makeFanOut(dir string) error {
 	return os.Chmod(dir, above.Mode())
 }
 
-// Ward is who makes the host's own commits.
+// Ward is the author of the host's own commits.
 const Ward = "Ward <ward@localhost>"
 
 // CommitFile stores a commit by Ward whose tree is one regular file, and returns
@@ -76,7 +76,7 @@ func (r *Repo) CommitFile(parent, name string, data []byte, when time.Time, mess
 	return r.CommitFileAs(Ward, parent, name, data, when, message)
 }
 
-// CommitFileAs is CommitFile by somebody else, "Name <mail>".
+// CommitFileAs is CommitFile by another author, "Name <mail>".
 func (r *Repo) CommitFileAs(who, parent, name string, data []byte, when time.Time, message string) (string, error) {
 	blob, err := r.WriteObject("blob", data)
 	if err != nil {
@@ -149,7 +149,7 @@ func stored(data []byte) []byte {
 // deletes it.
 type RefUpdate struct{ Ref, Old, New string }
 
-// ErrLostRace is UpdateRefs' answer when a ref was not at its old value.
+// ErrLostRace means that a ref was not at its old value.
 var ErrLostRace = errors.New("a ref was moved by someone else")
 
 // RefTx is a started `git update-ref --stdin`, waiting for its updates. Starting
@@ -165,8 +165,8 @@ type RefTx struct {
 	errs beginning
 }
 
-// BeginUpdate starts the child. End it with Commit or Abort. The text goes into the refs'
-// reflogs; "" begins none.
+// BeginUpdate starts the child. The caller ends it with Commit or Abort. The text goes into
+// the refs' reflogs; "" writes none.
 func (r *Repo) BeginUpdate(ctx context.Context, reflog string) (*RefTx, error) {
 	args := []string{"update-ref", "-m", reflog, "--stdin", "-z"}
 	if reflog == "" {
@@ -189,9 +189,8 @@ func (t *RefTx) Abort() {
 	t.cmd.Wait()
 }
 
-// Commit moves all refs in one transaction, or none. When git refuses it looks
-// at the refs rather than at git's words: one that is not at its old value makes
-// it ErrLostRace.
+// Commit moves all refs in one transaction, or none. When git refuses, it compares the refs
+// instead of reading git's words: if one is not at its old value, the error is ErrLostRace.
 func (t *RefTx) Commit(updates []RefUpdate) error {
 	var b bytes.Buffer
 	b.WriteString("start\x00")
@@ -231,7 +230,7 @@ func (r *Repo) UpdateRefs(ctx context.Context, reflog string, updates ...RefUpda
 	return t.Commit(updates)
 }
 
-// Ref is the object id that a ref points to, Zero when there is none.
+// Ref returns the object id that a ref points to, Zero when there is none.
 func (r *Repo) Ref(ctx context.Context, ref string) (string, error) {
 	if d := r.directReader(); d != nil && ctx.Err() == nil {
 		if id, ok, err := d.ref(ref); ok && err == nil {
@@ -250,8 +249,9 @@ func (r *Repo) Ref(ctx context.Context, ref string) (string, error) {
 	return Zero, nil
 }
 
-// Direct is the id that a revision of a plain form names, "" where it names nothing: an id, a
-// full ref or HEAD, with ^{commit}, ^{tree} or a path. With ok false, git has to be asked.
+// Direct resolves a revision of a simple form without a child: an id, a full ref or HEAD,
+// perhaps with ^{commit}, ^{tree} or a path. It returns "" if the revision names nothing. With
+// ok false, git has to be asked.
 func (r *Repo) Direct(ctx context.Context, rev string) (id string, ok bool) {
 	d := r.directReader()
 	if d == nil || ctx.Err() != nil {

@@ -1,6 +1,5 @@
-// Package gittest gives tests real repositories guarded by real hooks: it builds
-// Ward's binaries once, and makes bare repositories, clones and pushes with the
-// git on the machine. Nothing here stands in for git.
+// Package gittest gives tests real repositories guarded by real hooks. It builds Ward's
+// binaries once, and makes bare repositories, clones and pushes with the machine's git.
 package gittest
 
 import (
@@ -22,8 +21,8 @@ import (
 	"git-ward/internal/token"
 )
 
-// BinVar is the environment variable by which scripts/test names a directory with all
-// of Ward's binaries, so that they are linked once a run and not once a package.
+// BinVar is the environment variable in which scripts/test passes a directory with all of
+// Ward's binaries, so that they are linked once for a run and not for each package.
 const BinVar = "WARD_TEST_BIN"
 
 // Bin is a directory with all of Ward's binaries, armed for failpoints
@@ -70,10 +69,9 @@ var moduleRoot = sync.OnceValues(func() (string, error) {
 	return "", err
 })
 
-// Tree has go test take the whole tree for an input of the test that calls it. go test
-// prints an earlier run's result for one whose inputs are the same, and takes for inputs
-// the test's own packages and the files that its own process looked at: not what a
-// command reads that the test starts, such as `go build`.
+// Tree makes the whole source tree an input of the calling test for go test's cache. By itself
+// go test counts only the test's packages and the files that its own process opens, and not
+// what a command reads that the test starts, such as `go build`.
 var Tree = sync.OnceValue(func() error {
 	root, err := moduleRoot()
 	if err != nil {
@@ -93,8 +91,7 @@ var Tree = sync.OnceValue(func() error {
 // built and template are what Clean removes.
 var built, template *scratch.Dir
 
-// Clean removes what Bin built and New copied, if they were asked; call it at the end
-// of TestMain.
+// Clean removes what Bin built and New copied. Call it at the end of TestMain.
 func Clean() {
 	for _, dir := range []*scratch.Dir{built, template} {
 		if dir != nil {
@@ -206,8 +203,8 @@ func (p *Pair) Git(args ...string) string {
 // waiting is what who waits on a slow machine is told (cli.Env.Slow).
 var waiting = pattern.New(`(?m)^git-ward: .* \.\.\.\n`)
 
-// Try runs a program with more environment and input, and returns its output
-// whether it failed or not, without what only a slow machine has it say.
+// Try runs a program with additional environment and input, and returns its output whether it
+// failed or not, without the lines that appear only on a slow machine.
 func (p *Pair) Try(dir string, env []string, stdin, name string, args ...string) (string, error) {
 	p.T.Helper()
 	cmd := p.Command(dir, env, name, args...)
@@ -216,7 +213,7 @@ func (p *Pair) Try(dir string, env []string, stdin, name string, args ...string)
 	return waiting.Regexp().ReplaceAllString(out, ""), err
 }
 
-// Command is a program to start, with more environment.
+// Command is a program to start, with additional environment.
 func (p *Pair) Command(dir string, env []string, name string, args ...string) *exec.Cmd {
 	p.T.Helper()
 	path := name
@@ -282,9 +279,9 @@ func (p *Pair) Object(kind, content string) string {
 	return strings.TrimSpace(out)
 }
 
-// Fsck fails the test unless git and Ward both find the repository whole. git's reads
-// its objects before its refs and their logs: of a repository that something pushes to
-// meanwhile it says that new commits are missing, and is asked again.
+// Fsck fails the test unless both git fsck and git ward fsck find the repository whole. git
+// fsck reads objects before refs and reflogs, so during a push it reports new commits as
+// missing; then it is run again.
 func (p *Pair) Fsck() {
 	p.T.Helper()
 	for tries := 0; ; tries++ {

@@ -23,9 +23,8 @@ func Git(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Program writes a program that is run next. No child begins meanwhile: one that has forked
-// and not yet executed would have the file open to be written, and who runs it is told that
-// it is busy.
+// Program writes an executable file. No child may start meanwhile: between fork and exec it
+// would hold the file open for writing, and running it would fail with "text file busy".
 func Program(t testing.TB, path, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -36,7 +35,7 @@ func Program(t testing.TB, path, text string) {
 	}
 }
 
-// InOrder holds a text to parts that stand in it one after the other.
+// InOrder fails the test unless a text contains the parts in this order.
 func InOrder(t testing.TB, text string, parts ...string) {
 	t.Helper()
 	rest := text

@@ -21,9 +21,8 @@ var recorded embed.FS
 
 const recordedDir = "testdata/recorded"
 
-// Recorded makes that repository in a temporary directory: its refs, settings and
-// reflogs, and no hooks. `git ward init --bare DIR --update` guards it; there is no
-// clone of it yet.
+// Recorded makes that repository in a temporary directory, with refs, settings and reflogs,
+// and without hooks and a clone. `git ward init --bare DIR --update` guards it.
 func Recorded(t testing.TB) *Pair {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package glob finds files by a pattern below a directory whose name is a person's: what is a
-// pattern in that name, such as in p[1].git, is none.
+// Package glob matches a pattern below a directory whose own name is taken literally, even if
+// it has the characters of a pattern, such as p[1].git.
 package glob
 
 import (
@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Below are the paths of what a pattern of io/fs.Glob fits below a directory, in order; none
-// where there is no such directory. The error is of a malformed pattern.
+// Below returns the sorted paths below a directory that a pattern of io/fs.Glob matches, none
+// if there is no such directory. The only error is a malformed pattern.
 func Below(dir, pattern string) ([]string, error) {
 	names, err := fs.Glob(os.DirFS(dir), pattern)
 	for i, name := range names {

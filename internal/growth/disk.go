@@ -14,8 +14,9 @@ import (
 	"git-ward/internal/atomicfile"
 )
 
-// Size is what the files below a directory take of the disk, in bytes: whole blocks,
-// because a loose object of ten bytes takes one. What goes meanwhile takes nothing.
+// Size is the disk space of the files below a directory, in bytes. It counts whole blocks,
+// because a loose object of ten bytes takes one. Files that disappear meanwhile count as
+// nothing.
 func Size(dir string) (bytes int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -32,7 +33,7 @@ func Size(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// Disk is what one file takes; some file systems count no blocks for small ones.
+// Disk is the disk space of one file; some file systems count no blocks for small ones.
 func Disk(info fs.FileInfo) int64 {
 	const block = 512 // stat(2)
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -54,9 +55,9 @@ func Free(path string) (int64, error) {
 // longer than a push through the door lasts, and than a push of anybody's is silent.
 const abandonedAfter = 30 * time.Minute
 
-// Quarantines removes those that receive-packs left which were killed, and returns what
-// the others take by whose they are, "" for nobody known, those of pushes under way included:
-// no ledger has them yet. Running says whose those are, by their directories' names.
+// Quarantines removes the quarantines of killed receive-packs, and returns the size of the
+// others by owner, "" for an unknown one. Pushes under way are included, because no ledger has
+// them yet; running has their owners by directory name.
 func Quarantines(bare string, running map[string]string) (left map[string]int64, err error) {
 	objects := filepath.Join(bare, "objects")
 	entries, err := os.ReadDir(objects)
@@ -92,8 +93,9 @@ func Quarantines(bare string, running map[string]string) (left map[string]int64,
 // ownerFile, in what a push left, says whose push it was.
 const ownerFile = "ward-pusher"
 
-// Left writes down whose push left a quarantine, by its directory's name, after its end:
-// nothing moves what is in it into the repository any more. One that is gone by then is none.
+// Left records whose push left a quarantine, by its directory's name, after the push has ended
+// and nothing can move its objects into the repository. A quarantine that is gone needs no
+// record.
 func Left(bare, name, who string) error {
 	err := atomicfile.Write(filepath.Join(bare, "objects", name, ownerFile), []byte(who), 0o600)
 	if errors.Is(err, fs.ErrNotExist) {

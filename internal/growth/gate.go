@@ -31,7 +31,7 @@ const (
 	markAge = 2 * time.Hour
 )
 
-// Enter lets a push in; it is out when the file is closed, or its process has ended.
+// Enter admits a push to the gate. It leaves when the file is closed, or its process ends.
 func Enter(ctx context.Context, bare string) (*os.File, error) {
 	turn, err := flock.Any(ctx, filepath.Join(bare, turnPath), flock.Shared, enterPatience)
 	if err != nil {
@@ -42,7 +42,7 @@ func Enter(ctx context.Context, bare string) (*os.File, error) {
 	return gate, busy(err)
 }
 
-// Alone waits until no push is being judged, and keeps others out until leave is called.
+// Alone waits until no push is being judged, and keeps pushes out until leave is called.
 func Alone(ctx context.Context, bare string) (leave func(), err error) {
 	turn, err := flock.Any(ctx, filepath.Join(bare, turnPath), flock.Exclusive, alonePatience)
 	if err != nil {
@@ -56,7 +56,7 @@ func Alone(ctx context.Context, bare string) (leave func(), err error) {
 	return func() { gate.Close(); turn.Close() }, nil
 }
 
-// ErrBusy is of a gate that others hold for longer than anybody waits.
+// ErrBusy means that others held the gate for longer than the wait.
 var ErrBusy = errors.New("pushes and maintenance wait for one another")
 
 func busy(err error) error {
@@ -66,14 +66,15 @@ func busy(err error) error {
 	return err
 }
 
-// Mark says that objects are being taken away; it is called by who is alone, before.
+// Mark records that objects are about to be removed. Only the holder of Alone calls it, before
+// the removal.
 func Mark(bare string) error {
 	// A new file each time: the last one may be another user's (ID-3).
 	return atomicfile.Write(filepath.Join(bare, markPath), nil, 0o644)
 }
 
-// Marked reports whether objects may have been taken away since a push began that is here
-// now. A mark of the future, after a clock was set back, is one.
+// Marked reports whether objects may have been removed since a present push began. A mark with
+// a later time, after a clock was set back, counts, too.
 func Marked(bare string) bool {
 	info, err := os.Stat(filepath.Join(bare, markPath))
 	return err == nil && time.Since(info.ModTime()) < markAge

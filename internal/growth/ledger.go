@@ -1,7 +1,6 @@
-// Package growth bounds what the agent's pushes take of the host's disk: a ledger beside
-// the repository says how much they brought, whether anything leads to it or not. A push
-// is added before its refs move, and maintenance, which frees what the agent deleted,
-// counts anew (GATE-6).
+// Package growth limits the host's disk space for the agent's pushes. A ledger beside the
+// repository says how much they brought, reachable or not. A push is added before its refs
+// move, and maintenance, which frees what the agent deleted, counts anew (GATE-6).
 package growth
 
 import (
@@ -19,7 +18,7 @@ import (
 	"git-ward/internal/flock"
 )
 
-// Path is where the ledger of a bare repository is, below its directory.
+// Path is the ledger's file, relative to the bare repository.
 const Path = "ward/agent-objects.json"
 
 const (
@@ -31,7 +30,7 @@ const (
 	maxBy    = 1000 // directives that a ledger knows, of 40 bytes at most
 )
 
-// Ledger is what the agent's pushes take.
+// Ledger is the disk space that the agent's pushes use.
 type Ledger struct {
 	Bytes   int64     `json:"bytes"`            // on the disk, since the last count and with it
 	Brought int64     `json:"brought"`          // by all pushes that ever were: what came while a count was made
@@ -41,7 +40,7 @@ type Ledger struct {
 	By map[string]int64 `json:"by,omitempty"`
 }
 
-// Full is the error of a push that would take more than is left.
+// Full is the error of a push that needs more space than is left.
 type Full struct{ Bytes, Limit int64 }
 
 func (f *Full) Error() string {
@@ -49,7 +48,7 @@ func (f *Full) Error() string {
 	return fmt.Sprintf("what the agent has pushed would take %.1f MiB of the host's disk, more than %.1f", float64(f.Bytes)/mib, float64(f.Limit)/mib)
 }
 
-// Read is the ledger of a repository; one without a file is empty, and was never counted.
+// Read reads the ledger of a repository. Without a file it is empty and was never counted.
 func Read(bare string) (l Ledger, err error) {
 	path := filepath.Join(bare, Path)
 	info, err := os.Stat(path)
@@ -124,9 +123,9 @@ func (l *Ledger) add(directive string, bytes int64) {
 	}
 }
 
-// Count writes what a count came to that began when the ledger was before; what pushes
-// brought meanwhile is added, because it may have come too late to be counted. freed: what
-// nothing leads to was freed first. A ledger that cannot be read is replaced.
+// Count writes the result of a count that began at ledger state before. It adds what pushes
+// brought meanwhile, because the count may have missed it. freed says that unreachable objects
+// were removed first. A ledger that cannot be read is replaced.
 func Count(ctx context.Context, bare string, before Ledger, bytes int64, freed bool) (after Ledger, err error) {
 	err = change(ctx, bare, func(l Ledger, _ error) (Ledger, error) {
 		l.Bytes = bytes + max(0, l.Brought-before.Brought)

@@ -1,5 +1,5 @@
-// Package held keeps what a directive's PM holds out: criteria and files that decide on its
-// claims, and that stand in no ref (PROOF-5). The directive has their number and their hash.
+// Package held stores what a PM holds out of a directive: criteria and files that decide its
+// claims and stand in no ref (PROOF-5). The directive has only their number and their hash.
 package held
 
 import (
@@ -26,7 +26,7 @@ const (
 	maxBook = 256 << 10
 )
 
-// Book is what is held out of one directive.
+// Book is everything held out of one directive.
 type Book struct {
 	SchemaVersion string      `json:"schema_version"`
 	Salt          string      `json:"salt"` // so that nobody finds by its hash what is easily guessed
@@ -34,26 +34,27 @@ type Book struct {
 	Files         []File      `json:"files"`
 }
 
-// Criterion is one that nobody sees who works on the directive.
+// Criterion is a held-out criterion, which no worker of the directive sees.
 type Criterion struct {
 	Text    string `json:"text"`
 	Command string `json:"command"`
 }
 
-// File is one that lies in the judged tree while such a criterion's command runs.
+// File is a held-out file. It lies in the judged tree only while a held-out criterion's
+// command runs.
 type File struct {
 	Path       string `json:"path"` // below the root of the tree, with slashes
 	Executable bool   `json:"executable"`
 	Data       []byte `json:"data"`
 }
 
-// New is a book with a salt of its own.
+// New makes a book with a random salt.
 func New(criteria []Criterion, files []File) *Book {
 	return &Book{SchemaVersion: "1", Salt: rand.Text(), Criteria: criteria, Files: files}
 }
 
-// Write keeps a book on the host, in the bare repository's own directory, and returns its
-// hash in hex. Nothing but the hash finds it again: a directive of another text keeps its own.
+// Write stores a book on the host, in the bare repository's directory, and returns its hash in
+// hex. Only the hash finds it again, so each text of a directive keeps its own book.
 func (b *Book) Write(bare, directive string) (hash string, err error) {
 	data, err := json.Marshal(b)
 	if err != nil {
@@ -92,15 +93,15 @@ func name(bare, directive, hash string) string {
 	return filepath.Join(bare, "ward", "held", directive+"."+hash+".json")
 }
 
-// Word is what the controls came to of each criterion that is held out, on the newest claim that
-// was judged. It stands beside the book and in no ref: it says more of a criterion than whether
-// it is met, which is all that the agent is to learn.
+// Word has the controls' results for each held-out criterion, on the newest judged claim. It
+// stands beside the book and in no ref, because it says more than whether a criterion is met,
+// and the agent may learn no more than that.
 type Word struct {
 	Commit string   `json:"commit"` // that was judged
 	Says   []string `json:"says"`   // as protocols/loop has it, in the book's order; "" where none was tried
 }
 
-// Write keeps the word on a directive's book, by its hash in hex.
+// Write stores the controls' results for a directive's book, by the book's hash in hex.
 func (w Word) Write(bare, directive, hash string) error {
 	data, err := json.Marshal(w)
 	if err != nil {
@@ -109,7 +110,8 @@ func (w Word) Write(bare, directive, hash string) error {
 	return atomicfile.Write(wordName(bare, directive, hash), data, 0o600)
 }
 
-// ReadWord reads the word on a directive's book; there is none where nothing was judged by it.
+// ReadWord reads the controls' results for a directive's book; there are none before the first
+// verdict.
 func ReadWord(bare, directive, hash string) (w Word, err error) {
 	data, err := os.ReadFile(wordName(bare, directive, hash))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,7 +1,7 @@
-// Package hookdir knows where a repository's hooks are and whether Ward's are
-// among them: in hooks/ itself, below a delegate that runs hooks/NAME.d/*, in
-// custom_hooks/, or wherever the repository's core.hooksPath leads (HOOK-6,
-// AUD-2). Servers rewrite their hooks; whoever relies on Ward's asks here first.
+// Package hookdir knows where a repository's hooks are and whether Ward's are among them: in
+// hooks/ itself, below a delegate that runs hooks/NAME.d/*, in custom_hooks/, or wherever the
+// repository's core.hooksPath leads (HOOK-6, AUD-2). Servers may rewrite their hooks, so
+// callers that rely on Ward's ask here first.
 package hookdir
 
 import (
@@ -23,7 +23,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Names are the hooks that are Ward's.
+// Names are the hooks that Ward installs.
 var Names = []string{"pre-receive", "post-receive"}
 
 // program is what Ward's hook is called below a delegate's NAME.d.
@@ -38,7 +38,7 @@ func Key(name string) string {
 	return map[string]string{"pre-receive": "ward.preReceive", "post-receive": "ward.postReceive"}[name]
 }
 
-// IsWard reports whether a file is Ward's hook binary, of whatever version.
+// IsWard reports whether a file is Ward's hook binary, of any version.
 func IsWard(path string) bool {
 	info, err := buildinfo.ReadFile(path)
 	return err == nil && info.Path == module
@@ -47,9 +47,9 @@ func IsWard(path string) bool {
 // Layout is a directory of hooks, absolute.
 type Layout struct{ Dir string }
 
-// Find is the layout of a repository: the directory that is named (as with
-// core.hooksPath, relative to the repository), else custom_hooks/ where there is
-// one, because a server that has it (Gitaly) does not run hooks/, else hooks/.
+// Find returns the layout of a repository: the named directory (relative to the repository, as
+// core.hooksPath is), else custom_hooks/ if it exists, because a server with it (Gitaly) does
+// not run hooks/, else hooks/.
 func Find(bare, named string) (Layout, error) {
 	if named == "" {
 		if info, err := os.Stat(filepath.Join(bare, "custom_hooks")); err == nil && info.IsDir() {
@@ -70,8 +70,8 @@ func Find(bare, named string) (Layout, error) {
 	return Layout{filepath.Join(bare, dir)}, nil
 }
 
-// Path is where Ward's hook of that name goes: below the delegate that stands
-// there, else into the directory itself.
+// Path is the place of Ward's hook of that name: below an existing delegate, else in the
+// directory itself.
 func (l Layout) Path(name string) string {
 	path := filepath.Join(l.Dir, name)
 	// A script that looks like one and is none would leave pushes unjudged; so the
@@ -90,15 +90,15 @@ func DirOf(path, name string) string {
 	return filepath.Dir(path)
 }
 
-// Stale is where Ward's hook must not be beside Path: a push judged twice would
-// be recorded twice.
+// Stale is the other place, which must not have Ward's hook as well: a push would be judged
+// and recorded twice.
 func (l Layout) Stale(name string) string {
 	return filepath.Join(l.Dir, name+".d", program)
 }
 
-// Chained is where the hook goes that stood in the place of Ward's, and from where
-// it is run: in a directory beside the layout's, at the same depth and under its
-// own name, so that its $0, its siblings and what is relative to them are right.
+// Chained is the new place of a hook that Ward's replaced; Ward's hook runs it from there. It
+// is a directory beside the layout's, at the same depth, and the hook keeps its name, so that
+// its $0, its siblings and relative paths stay right.
 func (l Layout) Chained(name string) string { return filepath.Join(ChainedDir(l.Dir), name) }
 
 // ChainedDir is the directory of chained hooks for a directory of hooks.
@@ -126,8 +126,8 @@ func IsDelegate(path, name string) bool {
 	return strings.HasPrefix(string(text[:n]), "#!") && dotD(name).Match(text[:n])
 }
 
-// Relative is a path as settings of the repository have it: relative to the
-// repository where it lies in it.
+// Relative is a path as the repository's settings store it: relative if it lies in the
+// repository.
 func Relative(bare, path string) string {
 	if rel, err := filepath.Rel(bare, path); err == nil && filepath.IsLocal(rel) {
 		return rel
@@ -135,11 +135,10 @@ func Relative(bare, path string) string {
 	return path
 }
 
-// Check says why pushes to a bare repository are not judged by Ward, with the
-// remedy; nil when they are. It asks git, not the directory, what would run: a
-// line core.hooksPath leads elsewhere. Where init recorded what it installed, that
-// must be in its place; in a repository without such a record (the first version's)
-// both hooks must be there and run.
+// Check returns nil if Ward judges pushes to a bare repository, and otherwise an error with
+// the reason and a remedy. It asks git which hook would run, because core.hooksPath may lead
+// elsewhere. Where init recorded what it installed, that must be in place; a repository
+// without such a record (the first version's) must have both hooks.
 func Check(ctx context.Context, bare string) error {
 	repo := git.Open(bare)
 	args := []string{"rev-parse", "--is-bare-repository"}
@@ -169,8 +168,8 @@ func Check(ctx context.Context, bare string) error {
 	return nil
 }
 
-// Installed are the places where init put Ward's hooks, absolute, whether they are there
-// still or not; in a repository without a record of it, where the first version did.
+// Installed lists the absolute paths where init put Ward's hooks, whether they still exist or
+// not. Without a record of that, they are the first version's.
 func Installed(ctx context.Context, bare string) (paths []string) {
 	for _, name := range Names {
 		out, err := git.Open(bare).Output(ctx, "config", "--local", "--get", Key(name))
@@ -217,8 +216,8 @@ func check(path, runs, name string, recorded bool) error {
 	return nil
 }
 
-// Gone words why Ward's hooks do not judge pushes, with its remedy, for commands
-// that say it beside their answer; "" when they do, and where Ward has never been.
+// Gone says why Ward's hooks do not judge pushes, with the remedy, for commands that print it
+// beside their answer. It returns "" if they do, and for a repository that Ward never guarded.
 func Gone(ctx context.Context, bare string) string {
 	if _, err := os.Stat(filepath.Join(bare, config.Path)); err != nil {
 		return ""

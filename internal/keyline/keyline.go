@@ -1,10 +1,10 @@
-// Package keyline tells the lines that Ward writes into a repository's authorized_keys(5) from
-// those of people.
+// Package keyline distinguishes Ward's lines in a repository's authorized_keys(5) from those
+// of people.
 package keyline
 
 import "strings"
 
-// File is the name of the file in ward/.
+// File is the file's name in ward/.
 const File = "authorized_keys"
 
 // Empty is the line of a file that has no key.
@@ -16,10 +16,10 @@ const (
 	mark  = "ward:"
 )
 
-// Comment is what a line of that name ends with.
+// Comment is the end of a line with that name.
 func Comment(name string) string { return mark + name }
 
-// Name is the name of a launcher's line, "" of any other.
+// Name is the name of a launcher's line, "" for any other line.
 func Name(line string) string {
 	name, _ := strings.CutPrefix(line[strings.LastIndexByte(line, ' ')+1:], mark)
 	if !strings.HasPrefix(line, Begin) || !strings.HasSuffix(line, " "+mark+name) {

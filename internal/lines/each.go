@@ -22,8 +22,8 @@ const maxOpen, minOpen = 64 << 10, 64
 // leftOut stands for the rest of a line that is cut nowhere.
 const leftOut = "[the rest of a line is left out: cut in two, it would show a part of what is taken out of it]"
 
-// Each passes on whole lines, as a function makes each of them. Each piece ends with a line, so
-// that what others write to the same stream stands between lines.
+// Each passes on whole lines, each mapped by a function. Every write below ends at a line's
+// end, so that output of others on the same stream stands between lines.
 type Each struct {
 	out io.Writer
 	do  func(line string) string
@@ -35,13 +35,12 @@ type Each struct {
 	from int    // bytes since that
 }
 
-// NewEach is one for a function, which gets a line without its end, and makes one line of it. It is
-// safe for concurrent use, and calls the function for one line at a time. Where the function would
-// take the next lines out of a text with this one, too, as those of a key, they are left out up to
-// where it would not.
+// NewEach makes one for a function that maps a line without its end to one line. It is safe
+// for concurrent use, and calls the function for one line at a time. If the function would
+// remove following lines together with this one, such as those of a key, they are left out.
 func NewEach(out io.Writer, do func(line string) string) *Each { return &Each{out: out, do: do} }
 
-// Write passes on the lines that are whole now; the error is that of the stream below.
+// Write passes on all lines that are complete. Its error is that of the stream below.
 func (e *Each) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -90,7 +89,7 @@ func (e *Each) cut(line string) int {
 	return 0
 }
 
-// Flush passes on what waits, as a line. What is written then is another text.
+// Flush passes on an incomplete line as a line. Later writes begin a new text.
 func (e *Each) Flush() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

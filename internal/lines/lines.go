@@ -1,5 +1,5 @@
-// Package lines takes lines of one kind out of a stream that has others, too: what a
-// program tells its parent beside what it prints.
+// Package lines takes lines with a prefix out of a stream: what a program tells its parent
+// beside what it prints.
 package lines
 
 import (
@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Taker passes on what is written to it, but for the lines that begin with a prefix. It is
-// safe for use by several writers.
+// Taker passes on what is written to it, except lines that begin with a prefix. It is safe for
+// concurrent use.
 type Taker struct {
 	out    io.Writer
 	prefix []byte
@@ -21,14 +21,14 @@ type Taker struct {
 	plain bool   // the rest of the present line is not
 }
 
-// NewTaker calls take for every whole line of at most limit bytes that begins with prefix,
-// without the prefix and its end; what take returns is passed on in its place. All other
-// bytes are passed on as soon as they are known to be no such line's.
+// NewTaker calls take for every complete line of at most limit bytes that begins with prefix,
+// without the prefix and the line end, and passes on what take returns. Other bytes are passed
+// on as soon as they cannot belong to such a line.
 func NewTaker(out io.Writer, prefix string, limit int, take func(rest []byte) []byte) *Taker {
 	return &Taker{out: out, prefix: []byte(prefix), limit: limit, take: take}
 }
 
-// Write passes bytes on; the error is that of the stream below.
+// Write passes bytes on. Its error is that of the stream below.
 func (t *Taker) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Queue is a way to somebody who may stop reading: what is written to it waits for him for
-// stalls, once, and from then on no more until he reads again. What does not fit then is
-// left out, and that is said once there is room. It may be used by several goroutines.
+// Queue buffers output for a reader that may stop reading. A write waits for the reader for
+// stalls, once, and then no longer until it reads again. What does not fit is left out, and a
+// line says so once there is room. It is safe for concurrent use.
 type Queue struct {
 	out   io.Writer
 	limit int
@@ -28,7 +28,7 @@ type Queue struct {
 // is only slower than who writes gets all of it.
 const stalls = time.Second
 
-// NewQueue passes on to out what is written, of which limit bytes may wait. Close it.
+// NewQueue passes writes on to out and buffers up to limit bytes. The caller must close it.
 func NewQueue(out io.Writer, limit int) *Queue {
 	q := &Queue{out: out, limit: limit, ended: make(chan struct{})}
 	q.more, q.room = sync.NewCond(&q.mu), sync.NewCond(&q.mu)
@@ -36,7 +36,7 @@ func NewQueue(out io.Writer, limit int) *Queue {
 	return q
 }
 
-// Write takes p or leaves all of it out; it never fails.
+// Write takes p, or leaves all of it out. It never fails.
 func (q *Queue) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -102,7 +102,7 @@ func (q *Queue) next() (data []byte, ok bool) {
 	return data, len(data) > 0
 }
 
-// Close passes on what waits, and returns after patience at the latest.
+// Close passes on what is buffered, for at most patience.
 func (q *Queue) Close(patience time.Duration) {
 	q.mu.Lock()
 	q.over = true

@@ -1,6 +1,6 @@
-// Package live is the form of what is told of work while it goes on: one event a line,
-// from whoever works to whoever looks (SEE-1). It is for people; nothing is decided by it,
-// and what the agent tells is the agent's word.
+// Package live is the format of progress events: one event a line, from a worker to whoever
+// watches (SEE-1). Events are for people; nothing is decided by them, and the agent's events
+// are only its word.
 package live
 
 import (
@@ -32,13 +32,13 @@ const (
 // version is of the form of events.
 const version = 1
 
-// Host is the role of what the host tells of its own, which nobody else may have.
+// Host is the role of the host's own events. Nobody else may use it.
 const Host = "host"
 
-// Kind is what an event tells of.
+// Kind is the kind of an event.
 type Kind string
 
-// What the agent tells.
+// The kinds of an agent's events.
 const (
 	Told     Kind = "told"     // what was told to who works
 	Said     Kind = "said"     // its words, a piece of them
@@ -52,7 +52,7 @@ const (
 	Beat     Kind = "beat"     // who works lives; nothing else is new
 )
 
-// What the host tells.
+// The kinds of the host's events.
 const (
 	Verdict Kind = "verdict" // how far a verdict is
 	Gateway Kind = "gateway" // what the directive has used so far, or what its provider fails
@@ -66,8 +66,8 @@ var (
 	hosts  = map[Kind]bool{Verdict: true, Gateway: true, Ended: true, LeftOut: true}
 )
 
-// Event is one thing that is told. All of its text is cleaned; what an agent tells is its
-// own word still.
+// Event is one progress event. All of its text is cleaned; an agent's event is still only its
+// word.
 type Event struct {
 	V         int       `json:"v"`
 	Time      time.Time `json:"time"`
@@ -85,7 +85,7 @@ type Event struct {
 // unit is the name of a unit, or of a directive.
 var unit = pattern.New(`^(D-[1-9][0-9]{0,8})(\.[1-9][0-9]{0,8})?$`)
 
-// Directive is the directive that an event is about; "" where its unit is no name.
+// Directive is the directive that an event is about, "" if its unit is malformed.
 func (e Event) Directive() string {
 	if m := unit.FindStringSubmatch(e.Unit); m != nil {
 		return m[1]
@@ -93,8 +93,8 @@ func (e Event) Directive() string {
 	return ""
 }
 
-// Line is the event as a line with its end and without the prefix: cleaned, and cut to
-// what fits.
+// Line is the event as one line with its line end and without the prefix, cleaned and cut to
+// the limit.
 func (e Event) Line() []byte {
 	e.V, e.Time = version, e.Time.UTC().Truncate(time.Millisecond)
 	e.Role, e.Tool = name(e.Role), name(e.Tool)
@@ -131,8 +131,8 @@ func name(text string) string {
 // maxNumber bounds the numbers of an event: what any sum of them still holds.
 const maxNumber = 1 << 52
 
-// Parse reads a line without its prefix. It is strict: what Line would not write so is no
-// event, but for text that is not clean, which comes out cleaned.
+// Parse reads a line without its prefix. It accepts only what Line would write, except that
+// unclean text is cleaned.
 func Parse(line []byte) (e Event, err error) {
 	if line = bytes.TrimSuffix(line, []byte("\n")); len(line) > MaxLine {
 		return e, fmt.Errorf("a line of %d bytes", len(line))
@@ -150,7 +150,7 @@ func Parse(line []byte) (e Event, err error) {
 	return e, nil
 }
 
-// FromAgent is Parse for a line of an agent's: what only the host tells is no event.
+// FromAgent is Parse for a line of an agent's, and refuses the host's kinds.
 func FromAgent(line []byte) (Event, error) {
 	e, err := Parse(line)
 	if err == nil && !agents[e.Kind] {

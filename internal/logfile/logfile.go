@@ -1,5 +1,4 @@
-// Package logfile writes logs of bounded size: what an agent makes others say
-// must not fill a disk.
+// Package logfile writes logs of bounded size, because an agent can make other programs log.
 package logfile
 
 import (
@@ -13,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is a log. When it would grow beyond its limit it becomes NAME.1, in place
-// of the one before, and starts again. It may be used by several goroutines, and by
-// several processes that write one log.
+// File is a log. When it would grow beyond its limit, it is renamed to NAME.1, which it
+// replaces, and starts again. Several goroutines and several processes may write one log.
 type File struct {
 	path  string
 	limit int64
@@ -26,8 +24,8 @@ type File struct {
 	streams []int // descriptors that lead to the file, too
 }
 
-// Open opens or makes the log at path, of at most limit bytes. Links are not
-// followed, and what is not a regular file is an error.
+// Open opens or creates the log at path, of at most limit bytes. It follows no link, and
+// refuses anything but a regular file.
 func Open(path string, limit int64, mode fs.FileMode) (*File, error) {
 	l := &File{path: path, limit: limit, mode: mode}
 	return l, l.open()
@@ -61,8 +59,8 @@ func (l *File) open() error {
 	return nil
 }
 
-// Lead makes descriptors of this process lead to the log, now and after each new
-// beginning: what a runtime says at its end comes by them and nothing else.
+// Lead makes descriptors of this process point to the log, also after each rotation. The last
+// words of a crashing runtime come only by its descriptors.
 func (l *File) Lead(fds ...int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +68,7 @@ func (l *File) Lead(fds ...int) error {
 	return l.open()
 }
 
-// Write appends p, whole, to one file. On a full disk the older file goes.
+// Write appends all of p to one file. On a full disk it removes the older file.
 func (l *File) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,17 +8,16 @@ import (
 	"time"
 )
 
-// Share is what one source may write into a log that others write into, too: so many
-// bytes at once, then so many a minute. What is more is left out by whole lines, which
-// are counted and told in a line, at most one a minute: no source drives out what
-// others said.
+// Share limits what one source may write into a log shared with others: a burst in bytes, then
+// bytes a minute. Lines beyond that are left out and counted, and at most once a minute a line
+// gives the count. So no source can displace the lines of others.
 type Share struct {
 	Burst, PerMinute int // bytes
 	// Told words the line that tells of lines left out; its line end is included.
 	Told func(lines int) []byte
 }
 
-// Limited is one source's way into a log. It may be used by several goroutines.
+// Limited is one source's writer for a log. It is safe for concurrent use.
 type Limited struct {
 	out   io.Writer
 	share Share
@@ -41,15 +40,15 @@ const (
 	leftOut
 )
 
-// Limit is a way to out for one source.
+// Limit makes a writer to out for one source.
 func Limit(out io.Writer, share Share) *Limited {
 	return &Limited{out: out, share: share, room: share.Burst, since: time.Now()}
 }
 
-// Text is the line about lines left out in a log that people read.
+// Text makes the line about omitted lines for a log that people read.
 func Text(lines int) []byte { return fmt.Appendf(nil, "(%d lines left out)\n", lines) }
 
-// JSON is the line about lines left out in a log of JSON lines, of a source by name.
+// JSON makes the line about a source's omitted lines for a log of JSON lines.
 func JSON(source string) func(lines int) []byte {
 	return func(lines int) []byte {
 		return fmt.Appendf(nil, "{\"level\":\"warn\",\"source\":%q,\"lines\":%d,\"time\":%q,\"message\":\"lines left out\"}\n",
@@ -57,7 +56,7 @@ func JSON(source string) func(lines int) []byte {
 	}
 }
 
-// Write passes p on, but for what is too much; it returns len(p), or the log's error.
+// Write passes on as much of p as the limit allows. It returns len(p), or the log's error.
 func (l *Limited) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +116,7 @@ func (l *Limited) tellLater() {
 	}
 }
 
-// Flush tells now of what was left out. It is for the end of the source, too.
+// Flush writes the count of omitted lines now. Call it at the end of the source, too.
 func (l *Limited) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Candidate is a word that can come next, and what it is.
+// Candidate is a word that can come next, with its description.
 type Candidate struct{ Word, Doc string }
 
 // Wanted is what can come next on a command line: words, and kinds of values, which are the
@@ -17,8 +17,8 @@ type Wanted struct {
 	Kinds []string
 }
 
-// Next says what can come after words, the last of which is begun, perhaps empty: it is the
-// last one's rest that is wanted. The words are those after the page's own.
+// Next says how the last of words, perhaps empty, can be completed. The words are those after
+// the page's own.
 func (p *Page) Next(words []string) Wanted {
 	last := words[len(words)-1]
 	var args []string

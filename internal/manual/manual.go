@@ -1,6 +1,5 @@
-// Package manual is all that there is to say of Ward's commands, as help on a terminal, as
-// man pages, as Markdown, and as what a shell completes. It knows no command: internal/cli
-// asks the code of each for its flags.
+// Package manual formats the documentation of commands as terminal help, man pages, Markdown
+// and shell completion. It knows no command: internal/cli asks the code of each for its flags.
 package manual
 
 import (
@@ -11,9 +10,9 @@ import (
 	"strings"
 )
 
-// Page is all that there is to say of a command: what stands in the table, and what its
-// code answered when it was asked for its flags. Help, man pages, completion and the tests
-// of all three read it, and so no flag is undocumented and none is only documented.
+// Page is the documentation of a command: its line of the table, and the flags that its code
+// reported. Help, man pages, completion and the tests of all three read it, and so no flag is
+// undocumented and none is only documented.
 type Page struct {
 	Words    string    `json:"words"` // as it is typed, git ward uow approve
 	Doc      string    `json:"doc"`
@@ -52,7 +51,7 @@ type Book struct {
 	Groups []Group
 }
 
-// Dashed is the flag as it is typed.
+// Dashed is the flag as typed, with its dashes.
 func (f Flag) Dashed() string {
 	if len(f.Name) == 1 {
 		return "-" + f.Name
@@ -60,13 +59,13 @@ func (f Flag) Dashed() string {
 	return "--" + f.Name
 }
 
-// Typed is the flag with its value.
+// Typed is the flag as typed, with its value's name.
 func (f Flag) Typed() string { return strings.TrimSpace(f.Dashed() + " " + f.Value) }
 
 // Name is the last word.
 func (p *Page) Name() string { return p.Words[strings.LastIndex(p.Words, " ")+1:] }
 
-// Find is the page of the verb that the words name, as far as they do.
+// Find returns the page of the longest verb that the words name.
 func (p *Page) Find(words []string) *Page {
 	if len(words) > 0 {
 		if v := p.verb(words[0]); v != nil {
@@ -76,17 +75,17 @@ func (p *Page) Find(words []string) *Page {
 	return p
 }
 
-// Shown are the verbs that people type.
+// Shown returns the verbs that help lists.
 func (p *Page) Shown() []Page {
 	return slices.DeleteFunc(slices.Clone(p.Verbs), func(v Page) bool { return v.Hidden })
 }
 
-// Options are the flags that people type.
+// Options returns the flags that help lists.
 func (p *Page) Options() []Flag {
 	return slices.DeleteFunc(slices.Clone(p.Flags), func(f Flag) bool { return f.Text == "" })
 }
 
-// Heading stands above the verbs.
+// Heading is the text above the list of verbs.
 func (p *Page) Heading() string {
 	if p.Title == "" {
 		return "verbs"
@@ -94,10 +93,10 @@ func (p *Page) Heading() string {
 	return p.Title
 }
 
-// Ward is how git-ward's commands are typed.
+// Ward is the prefix of git-ward's commands in usage lines.
 const Ward = "git ward "
 
-// Prefix is what stands before a usage line.
+// Prefix is the text before a usage line.
 func (p *Page) Prefix() string {
 	if strings.HasPrefix(p.Words, Ward) {
 		return Ward

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Version and Date are what the foot of a man page has: Ward's version, and the day of it,
-// which no build changes.
+// Version and Date stand at the foot of a man page: Ward's version, and the date of its
+// release, so that every build gives the same bytes.
 type Version struct{ Number, Date string }
 
-// Man is the man pages in man(7), by file name: git-ward.1 and one for each command.
+// Man returns the man pages in man(7) format by file name: git-ward.1 and one for each
+// command.
 func (b *Book) Man(v Version) map[string]string {
 	pages := map[string]string{"git-ward.1": b.man(v)}
 	for _, g := range b.Groups {

@@ -1,7 +1,6 @@
-// Package modeltest is a stand-in of the models' APIs for tests: Anthropic's
-// Messages and OpenAI's Chat Completions and Responses, whole or as streams, on
-// loopback. What it says is scripted per test, and so is what goes wrong. Like
-// the real ones it refuses a conversation that is not well formed.
+// Package modeltest stands in for the models' APIs in tests: Anthropic's Messages and OpenAI's
+// Chat Completions and Responses, with and without streaming, on loopback. Each test scripts
+// the answers and the faults. Like the real APIs it refuses a malformed conversation.
 package modeltest
 
 import (
@@ -17,7 +16,7 @@ import (
 	"time"
 )
 
-// Turn is what the model says to one request.
+// Turn is the model's answer to one request.
 type Turn struct {
 	Text     string
 	Thinking string // with a signature that has to come back (Messages, Responses)
@@ -29,7 +28,7 @@ type Turn struct {
 	Fault    Fault
 }
 
-// Call is a call of a tool.
+// Call is a tool call.
 type Call struct {
 	ID   string // empty: one is made
 	Name string
@@ -61,7 +60,7 @@ type Fault struct {
 	Slow      time.Duration // before each piece of seven bytes
 }
 
-// Request is one that arrived, as far as scripts want to know it.
+// Request has the parts of a received request that scripts use.
 type Request struct {
 	API     string // "messages", "chat", "responses"
 	N       int    // its number, from 1
@@ -79,7 +78,7 @@ type Request struct {
 	Tokens  int64    // of the input, by size
 }
 
-// Result is what a tool gave.
+// Result is a tool's result.
 type Result struct {
 	ID, Text string
 }
@@ -141,7 +140,7 @@ func Script(turns ...Turn) func(*Request) Turn {
 // Window makes the model refuse inputs of more tokens; call it before requests.
 func (s *Server) Window(tokens int64) { s.window = tokens }
 
-// Requests are those that arrived so far.
+// Requests returns the requests received so far.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Outage is a time in which an API answers by faults, whoever asks for what.
+// Outage is a period in which the API answers every request with a fault.
 type Outage struct {
 	After  int           // requests that are answered before it
 	For    time.Duration // from the first request on that is not
 	Faults []Fault       // that come in turn
 }
 
-// Around plays a model with the outage in its way.
+// Around wraps a model so that the outage comes first.
 func (o Outage) Around(play func(*Request) Turn) func(*Request) Turn {
 	var mu sync.Mutex
 	var began time.Time

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Temper is a way of working of a model that never heard of Ward.
+// Temper is the working style of a model that never heard of Ward.
 type Temper string
 
 // The tempers. All but the last ones can do the work.

@@ -20,8 +20,8 @@ var versions = map[string]string{"@anthropic-ai/claude-code": "2.1.330", "@opena
 // npmCache keeps installed programs for the next run: they take a gigabyte.
 const npmCache = "/var/tmp/git-ward-test/npm"
 
-// Install installs a real program by npm and returns the prefix that npm was
-// given. Where that cannot be the test is skipped.
+// Install installs a real program by npm and returns npm's prefix. If that is not possible,
+// the test is skipped.
 func Install(t testing.TB, name string) string {
 	t.Helper()
 	if testing.Short() {

@@ -45,8 +45,8 @@ func (s *Store) SetRef(ref, id string) error {
 	return s.storage.SetReference(plumbing.NewHashReference(plumbing.ReferenceName(ref), plumbing.NewHash(id)))
 }
 
-// Commit is what a new commit holds besides its tree. Who is author and
-// committer; parents are object ids.
+// Commit is a new commit without its tree. Who is both author and committer; parents are
+// object ids.
 type Commit struct {
 	Who     object.Signature
 	Parents []string

@@ -64,8 +64,8 @@ func (s *Store) File(rev, path string, limit int64) ([]byte, error) {
 	return s.read(e.Hash, limit)
 }
 
-// Note is an object's note of a notes ref, nil when it has none. One of more than
-// limit bytes is *TooLarge.
+// Note is an object's note from a notes ref, nil when it has none. More than limit bytes is
+// *TooLarge.
 func (s *Store) Note(ref, id string, limit int64) ([]byte, error) {
 	root, err := s.root(ref)
 	if root == nil || err != nil {
@@ -82,7 +82,7 @@ func (s *Store) Note(ref, id string, limit int64) ([]byte, error) {
 	return note, err
 }
 
-// Noted lists the objects that have a note of a notes ref.
+// Noted lists the objects that have a note in a notes ref.
 func (s *Store) Noted(ref string) ([]string, error) {
 	root, err := s.root(ref)
 	if root == nil || err != nil {
@@ -112,7 +112,7 @@ func (s *Store) root(rev string) (*object.Tree, error) {
 	return c.Tree()
 }
 
-// TooLarge is the error for a file over the caller's limit.
+// TooLarge is the error for a file above the caller's limit.
 type TooLarge struct{ Size, Limit int64 } // bytes
 
 func (e *TooLarge) Error() string {

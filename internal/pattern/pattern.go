@@ -1,5 +1,5 @@
-// Package pattern compiles regular expressions when they are first used, so that no program
-// pays at its start for those of its packages that it does not come to.
+// Package pattern compiles regular expressions on first use, so that no program pays at its
+// start for expressions that it never uses.
 package pattern
 
 import (
@@ -25,7 +25,7 @@ func (p *Pattern) Regexp() *regexp.Regexp {
 	return p.compiled
 }
 
-// MatchString reports whether a text holds a match.
+// MatchString reports whether a text contains a match.
 func (p *Pattern) MatchString(s string) bool { return p.Regexp().MatchString(s) }
 
 // FindStringSubmatch is the first match with its groups, nil for none.
@@ -36,15 +36,15 @@ func (p *Pattern) ReplaceAllString(s, with string) string {
 	return p.Regexp().ReplaceAllString(s, with)
 }
 
-// ReplaceAllStringFunc replaces each match by what the function makes of it.
+// ReplaceAllStringFunc replaces each match with the function's result.
 func (p *Pattern) ReplaceAllStringFunc(s string, with func(string) string) string {
 	return p.Regexp().ReplaceAllStringFunc(s, with)
 }
 
-// FindAllString are the first n matches, all for -1.
+// FindAllString returns the first n matches, all for -1.
 func (p *Pattern) FindAllString(s string, n int) []string { return p.Regexp().FindAllString(s, n) }
 
-// FindAllStringSubmatch are the first n matches with their groups, all for -1.
+// FindAllStringSubmatch returns the first n matches with their groups, all for -1.
 func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
 	return p.Regexp().FindAllStringSubmatch(s, n)
 }

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// EndGroup prepares a command of exec.CommandContext for a caller that needs its
-// pipes, and no more than this of Run: it gets a process group of its own, so that
-// Ctrl-C on a terminal leaves it to its caller, and the end of the context sends the
-// signal to the whole group. What holds its output for longer than delay after that
-// is not waited for.
+// EndGroup prepares a command of exec.CommandContext for a caller that needs its pipes and so
+// cannot use Run. The command gets its own process group, so that Ctrl-C at a terminal reaches
+// only the caller, and the end of the context signals the whole group. Output that is still
+// held open after delay is not waited for.
 func EndGroup(cmd *exec.Cmd, signal syscall.Signal, delay time.Duration) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -14,7 +14,7 @@ import (
 // self is this process, which no sweep ends.
 var self = os.Getpid()
 
-// Info is what proc_pid_stat(5) says of a process.
+// Info has a process's fields from proc_pid_stat(5).
 type Info struct {
 	PID, Parent int
 	Session     int           // the process that called setsid(2) for it
@@ -27,7 +27,7 @@ type Info struct {
 // tick is 1/USER_HZ, which is the same on every Linux that Go runs on.
 const tick = time.Second / 100
 
-// All lists the processes that can be seen.
+// All lists the visible processes.
 func All() []Info {
 	var list []Info
 	for _, pid := range numbers("/proc") {
@@ -55,7 +55,7 @@ func numbers(path string) (list []int) {
 	return list
 }
 
-// Read is what is known of one process; ok is whether there is one.
+// Read returns the Info of one process; ok is false if there is none.
 func Read(pid int) (p Info, ok bool) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -86,8 +86,8 @@ func parse(pid int, stat []byte) (Info, bool) {
 	}, true
 }
 
-// Others are the processes that can be seen but the first one and this one: in a
-// container, all that its payload started.
+// Others lists the visible processes except the first one and this one: in a container, all
+// that its payload started.
 func Others() []Info {
 	var list []Info
 	for _, p := range All() {
@@ -98,12 +98,12 @@ func Others() []Info {
 	return list
 }
 
-// Children are this process's own, those that it has not reaped among them. The kernel lists
-// them by thread, and may leave one out while another ends, whose SIGCHLD then asks for
-// another look (proc_tid_children(5)). A kernel without the lists is asked for all processes.
+// Children lists this process's children, zombies included. The kernel lists them by thread,
+// and may leave one out while another ends, whose SIGCHLD then asks for another look
+// (proc_tid_children(5)). A kernel without the lists is asked for all processes.
 func Children() []Info { return ChildrenOf(self) }
 
-// ChildrenOf are another's, as far as one may look.
+// ChildrenOf lists another process's children, as far as permissions allow.
 func ChildrenOf(parent int) []Info {
 	if !haveChildren() {
 		return slices.DeleteFunc(All(), func(p Info) bool { return p.Parent != parent })
@@ -127,9 +127,9 @@ var haveChildren = sync.OnceValue(func() bool {
 	return err == nil
 })
 
-// Below are the processes that come from this one, as the kernel lists them from parent to
-// children. It costs what there is below, whatever else runs on the machine; as of Children,
-// one may be left out while another ends. Who ends processes asks for Descendants.
+// Below lists this process's descendants by following the kernel's lists of children. Its cost
+// depends only on their number. As with Children, one may be missing while another ends; use
+// Descendants to end processes.
 func Below() []Info {
 	list := Children()
 	for i := 0; i < len(list); i++ {
@@ -138,7 +138,7 @@ func Below() []Info {
 	return list
 }
 
-// Descendants are the processes that come from this one.
+// Descendants lists all descendants of this process.
 func Descendants() []Info {
 	children := map[int][]Info{}
 	for _, p := range All() {

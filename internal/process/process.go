@@ -2,9 +2,8 @@
 // of it: a session of its own, one reader for each stream, SIGTERM, a grace,
 // SIGKILL, and a return only when nothing of it is left.
 //
-// A process group alone does not do that: setsid(1) leaves it. What left is found
-// by its descent, by a variable of its environment, or by being in the same
-// container (sweep.go).
+// A process group is not enough, because setsid(1) leaves it. Processes that left are found by
+// descent, by a variable in their environment, or by being in the same container (sweep.go).
 package process
 
 import (
@@ -25,7 +24,7 @@ import (
 // got away; then the pipe is closed on it.
 const pipeGrace = time.Second
 
-// Command is a command line, and the bounds within which Run lets it run.
+// Command is a command line with its limits for Run.
 type Command struct {
 	Args  []string
 	Dir   string
@@ -51,21 +50,21 @@ type Command struct {
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0: no SIGTERM
 }
 
-// TimeoutError is why a command was ended that ran longer than its Timeout.
+// TimeoutError says that a command ran longer than its Timeout and was ended.
 type TimeoutError struct{ Limit time.Duration }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("it ran longer than %s", e.Limit) }
 
-// OutputError is why a command was ended that printed more than its Output bytes.
+// OutputError says that a command printed more than its Output bytes and was ended.
 type OutputError struct{ Limit int64 }
 
 func (e *OutputError) Error() string { return fmt.Sprintf("more than %d MiB of output", e.Limit>>20) }
 
-// Run runs the command and returns when nothing of it is left. stopped is why it
-// was ended before its time, nil when it ended by itself: the context's cause, a
-// *TimeoutError, an *OutputError, or what a writer failed with. The last two are
-// stopped as well where the command was quicker than its reader: not all that it
-// printed was taken. err is trouble with starting it, and then status says nothing.
+// Run runs the command and returns when none of its processes is left. stopped says why it was
+// ended early, nil when it ended by itself: the context's cause, a *TimeoutError, an
+// *OutputError, or a writer's error. The last two are also returned if the command ended
+// before its output was read in full. err means that it could not be started; status is then
+// meaningless.
 func (c *Command) Run(ctx context.Context) (status Status, stopped, err error) {
 	if ctx.Err() != nil {
 		return 0, nil, context.Cause(ctx)
@@ -99,8 +98,8 @@ func (c *Command) Run(ctx context.Context) (status Status, stopped, err error) {
 	return status, stopped, err
 }
 
-// Group is a command that was started: its first process, the leader of a session
-// and of a process group, and all that it starts.
+// Group is a started command: its first process, which leads a session and a process group,
+// and all that it starts.
 type Group struct {
 	cmd    *exec.Cmd
 	output *output
@@ -109,7 +108,7 @@ type Group struct {
 	sweep  func(leader int)
 }
 
-// Start starts the command. Who calls it must call End.
+// Start starts the command. The caller must call End.
 func (c *Command) Start() (*Group, error) {
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.Dir, append([]string{}, c.Env...), c.Stdin // a nil Env would be ours
@@ -148,8 +147,8 @@ func (g *Group) Leader() int { return g.cmd.Process.Pid }
 // Exited is closed when the leader has ended.
 func (g *Group) Exited() <-chan struct{} { return g.exited }
 
-// End ends what runs still, SIGTERM first where there is a grace, waits for all of
-// it, and returns how the leader ended.
+// End ends all remaining processes, with SIGTERM first if there is a grace period, waits for
+// them, and returns how the leader ended.
 func (g *Group) End(grace time.Duration) (Status, error) {
 	if grace > 0 {
 		syscall.Kill(-g.Leader(), syscall.SIGTERM)
@@ -206,8 +205,7 @@ func (s Status) OK() bool { return s == 0 }
 // Killed reports whether a signal ended the process.
 func (s Status) Killed() bool { return syscall.WaitStatus(s).Signaled() }
 
-// Code is the exit code as a shell has it: 128 and the number of the signal that
-// ended the process.
+// Code is the exit code as a shell reports it: for a signal, 128 plus its number.
 func (s Status) Code() int {
 	if w := syscall.WaitStatus(s); w.Signaled() {
 		return 128 + int(w.Signal())

@@ -17,10 +17,10 @@ const (
 	between = 5 * time.Millisecond
 )
 
-// SweepDescendants ends all that descends from this process. As a subreaper
-// (prctl(2), PR_SET_CHILD_SUBREAPER) it is the parent of its orphans, so nothing
-// gets away. They are stopped first, so that no parent sees its child die and
-// starts another. It is for a process that runs one command at a time.
+// SweepDescendants ends all descendants of this process. As a subreaper (prctl(2),
+// PR_SET_CHILD_SUBREAPER) it is the parent of its orphans, so none escapes. They are stopped
+// first, so that no parent sees its child die and starts another. It suits a process that runs
+// one command at a time.
 func SweepDescendants(leader int) {
 	for range rounds {
 		rest := living(Descendants())
@@ -38,10 +38,10 @@ func SweepDescendants(leader int) {
 	ReapOrphans(leader)
 }
 
-// EndStrays ends what commands of this process have left behind, whatever they did to get
-// away: as a subreaper this process is the parent of its orphans, and a command has a
-// session of its own (Group), while other children, such as git, share this process's. It
-// is for a process none of whose commands runs any more. It returns how many there were.
+// EndStrays ends what commands of this process left behind, and returns how many processes
+// there were. As a subreaper this process is the parent of its orphans, and each command has
+// its own session (Group), while other children, such as git, share this process's. Call it
+// only when no command runs any more.
 func EndStrays() int {
 	me, _ := Read(self)
 	ended := make(map[int]bool)
@@ -71,9 +71,9 @@ func EndStrays() int {
 	return len(ended)
 }
 
-// SweepContainer ends everything but the container's first process and this one.
-// One call reaches it all, and no process can fork its way past it (kill(2), signal
-// 9 to -1). It needs CAP_KILL, and outside of a container it would end the machine.
+// SweepContainer ends everything but the container's first process and this one. One call
+// reaches all processes, and none can fork past it (kill(2), signal 9 to -1). It needs
+// CAP_KILL. Never call it outside a container: it would kill everything on the machine.
 func SweepContainer(leader int) {
 	for range rounds {
 		if errors.Is(syscall.Kill(-1, syscall.SIGKILL), syscall.ESRCH) || len(living(Others())) == 0 {
@@ -98,8 +98,8 @@ func ReapOrphans(leader int) {
 // returns how many there were. With a grace they get SIGTERM first and that much
 // time, so that git removes its lock files; then SIGKILL.
 //
-// An environment is inherited by all, and it is known still when whoever started
-// them was killed.
+// Descendants inherit the environment, so it identifies them even after their parent was
+// killed.
 func EndTagged(tag string, grace time.Duration) int {
 	all := make(map[int]bool)
 	signal := func(s os.Signal) (left, unknown int) {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// MeterPath is where the gateway keeps what directives have used, below the repository.
+// MeterPath is the gateway's file of what directives have used, relative to the repository.
 const MeterPath = "ward/meter.json"
 
 // maxMeter bounds the meter's file, in bytes.
@@ -32,9 +32,8 @@ type Cost struct {
 	HeldMoney  string `json:"held_money"`  // the most that they may cost
 }
 
-// Costs is what each directive has used, by its name; a directive that is not there has
-// used nothing that anybody counted. Where nothing was ever counted, or who asks may not
-// know, there is none.
+// Costs returns what each directive has used, by name. A missing directive has no counted use.
+// The map is empty if nothing was ever counted, or the caller may not read the file.
 func Costs(bare string) (map[string]Cost, error) {
 	f, err := os.Open(filepath.Join(bare, MeterPath))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -31,15 +31,14 @@ const maxFile = 64 << 10
 // stale is how old words about something that runs may be: they come each 2 seconds.
 const stale = 15 * time.Second
 
-// Judging is how far a verdict is that somebody waits for.
+// Judging is the progress of a running verdict.
 type Judging struct {
 	Unit  string    `json:"unit"`
 	Words string    `json:"words"` // one line, cleaned
 	Time  time.Time `json:"time"`  // of these words
 }
 
-// JudgingNow is the verdicts that the repository's launcher is at, by the names of their
-// units; none where nothing runs.
+// JudgingNow returns the running verdicts by unit; none when no launcher runs.
 func JudgingNow(bare string) (list []Judging) {
 	if _, running := Running(bare); !running {
 		return nil
@@ -64,7 +63,7 @@ func judgingPath(unit string) string {
 	return filepath.Join(judgingDir, unit+".json")
 }
 
-// Tell writes down how far a verdict is.
+// Tell records a verdict's progress.
 func (j Judging) Tell(bare string) error {
 	path := judgingPath(j.Unit)
 	if path == "" {
@@ -76,7 +75,7 @@ func (j Judging) Tell(bare string) error {
 	return write(bare, path, j)
 }
 
-// NotJudging says that no verdict on a unit runs.
+// NotJudging records that no verdict on a unit is running.
 func NotJudging(bare, unit string) {
 	if path := judgingPath(unit); path != "" {
 		os.Remove(filepath.Join(bare, path))
@@ -90,12 +89,12 @@ type Suite struct {
 	Words  string `json:"words"` // one line, cleaned
 }
 
-// LastSuite is the suite's last end; ok is false where none was seen.
+// LastSuite is the suite's last result; ok is false if there is none.
 func LastSuite(bare string) (s Suite, ok bool) {
 	return s, read(bare, suitePath, &s) && s.Commit != ""
 }
 
-// Tell writes down how the suite ended.
+// Tell records the suite's result.
 func (s Suite) Tell(bare string) error { return write(bare, suitePath, s) }
 
 // read reads a small JSON file of the launcher's.

@@ -1,7 +1,7 @@
-// Package runstate is what a launch keeps below a repository's ward/ for those who look:
-// which launcher works there and since when, the verdict it is at, what providers fail, what
-// was spent, and what people should know. Everybody may read it who may read the repository;
-// nothing is decided by it, and no podman and no gateway is linked for it.
+// Package runstate has the files that a launch keeps below a repository's ward/ for people who
+// watch: which launcher runs and since when, running verdicts, failing providers, costs, and
+// warnings. Everybody who may read the repository may read them, and nothing is decided by
+// them. The package links neither podman nor the gateway.
 package runstate
 
 import (
@@ -20,13 +20,13 @@ import (
 	"git-ward/internal/diag"
 )
 
-// LockPath is the launch lock's below the repository: whoever holds it is the launcher.
+// LockPath is the launch lock, relative to the repository: its holder is the launcher.
 const LockPath = "ward/launch.lock"
 
 // upLine is the lock's third line once the payload runs.
 const upLine = "up"
 
-// Launcher is what the launch lock's file says, line by line.
+// Launcher is the content of the launch lock's file, line by line.
 type Launcher struct {
 	PID     int
 	Scratch string    // the directory of its sockets; "" before it is made, and once it is removed
@@ -35,7 +35,7 @@ type Launcher struct {
 	ID      string    // of that directory (internal/scratch)
 }
 
-// Text is a launcher as it stands in the lock.
+// Text formats a launcher for the lock's file.
 func (l Launcher) Text() []byte {
 	up := ""
 	if l.Up {
@@ -44,7 +44,7 @@ func (l Launcher) Text() []byte {
 	return fmt.Appendf(nil, "%d\n%s\n%s\n%s\n%s\n", l.PID, l.Scratch, up, l.Since.UTC().Format(time.RFC3339), l.ID)
 }
 
-// ReadLock reads a lock's file, whoever holds it; what it does not say is zero.
+// ReadLock reads a lock's file, whether it is held or not. Missing lines are zero.
 func ReadLock(f *os.File) (l Launcher) {
 	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 4<<10))
 	lines := strings.Split(string(data)+"\n\n\n\n\n", "\n")
@@ -55,8 +55,8 @@ func ReadLock(f *os.File) (l Launcher) {
 	return l
 }
 
-// MayAsk is an error for who may not know what runs on a repository: the launch lock is its
-// owner's, and what cannot be opened is not free.
+// MayAsk returns an error if the caller may not open the launch lock, which belongs to the
+// repository's owner. A lock that cannot be opened does not count as free.
 func MayAsk(bare string) error {
 	f, err := os.Open(filepath.Join(bare, LockPath))
 	if errors.Is(err, fs.ErrPermission) {
@@ -68,21 +68,20 @@ func MayAsk(bare string) error {
 	return nil
 }
 
-// Running says whether a launcher works on a repository, which its lock decides, and which
-// process it is: 0 for one that cannot be seen from here.
+// Running reports whether a launcher holds a repository's lock, and its process id, 0 if the
+// process is not visible from here.
 func Running(bare string) (pid int, running bool) {
 	l, running := Now(bare)
 	return l.PID, running
 }
 
-// Up says whether the launcher that works on a repository has its payload running.
+// Up reports whether the repository's launcher has its payload running.
 func Up(bare string) bool {
 	l, running := Now(bare)
 	return running && l.Up
 }
 
-// Now is the launcher that works on a repository; its PID is 0 where it cannot be seen
-// from here.
+// Now returns the repository's launcher. Its PID is 0 if it is not visible from here.
 func Now(bare string) (l Launcher, running bool) {
 	f, err := os.Open(filepath.Join(bare, LockPath))
 	if err != nil {
@@ -97,9 +96,9 @@ func Now(bare string) (l Launcher, running bool) {
 	return l, true
 }
 
-// Holder is the process that a lock's file names, if that has the file open, and 0 if not:
-// in another PID namespace the number is another's, and what stands in the file of a killed
-// launcher, whose lock some other program holds, is anybody's by now.
+// Holder is the process that a lock's file names, if it has the file open, else 0. The number
+// alone proves nothing: in another PID namespace it means another process, and after a kill it
+// may have been reused.
 func Holder(lock *os.File) int {
 	pid := ReadLock(lock).PID
 	info, err := lock.Stat()
@@ -118,7 +117,7 @@ func Holder(lock *os.File) int {
 	return 0
 }
 
-// LauncherText names the launcher on a repository, of a number as Running has it.
+// LauncherText describes the launcher on a repository by the process id from Running.
 func LauncherText(bare string, pid int) string {
 	if pid == 0 {
 		return fmt.Sprintf("a launcher, whose process cannot be seen from here, runs on %s (or another program holds %s)", bare, LockPath)

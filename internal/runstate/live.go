@@ -14,18 +14,19 @@ import (
 	"git-ward/internal/live"
 )
 
-// LiveDir is where a launcher keeps what it hears of the work while it goes on, a file a
-// directive, below the repository.
+// LiveDir is the launcher's directory of progress events, one file a directive, relative to
+// the repository.
 const LiveDir = "ward/live"
 
 // MaxLive bounds a directive's file, in bytes; the one before it is kept beside it.
 const MaxLive = 1 << 20
 
-// LivePath is the file of a directive's events, below the repository: the name must be one.
+// LivePath is the file of a directive's events, relative to the repository. The argument must
+// be a directive's name.
 func LivePath(directive string) string { return filepath.Join(LiveDir, directive+".jsonl") }
 
-// Tail is the newest n events of a directive, the oldest first. What is no event is passed
-// over; there may be none.
+// Tail returns the newest n events of a directive, oldest first. It skips lines that are no
+// events.
 func Tail(bare, directive string, n int) ([]live.Event, error) {
 	if (live.Event{Unit: directive}).Directive() != directive {
 		return nil, nil
@@ -105,14 +106,14 @@ func backwards(path string, yield func(line []byte) bool) error {
 	return nil
 }
 
-// Follower reads on in a directive's events. It is not for concurrent use.
+// Follower reads a directive's events as they arrive. It is not safe for concurrent use.
 type Follower struct {
 	path string
 	file *os.File // that is read at present; nil before there is one
 	line []byte   // the beginning of a line whose end is still to come
 }
 
-// Follow reads a directive's events from here on. Close it.
+// Follow reads a directive's events from now on. The caller must close the Follower.
 func Follow(bare, directive string) *Follower {
 	f := &Follower{}
 	if (live.Event{Unit: directive}).Directive() == directive {
@@ -136,7 +137,7 @@ func (f *Follower) open(whence int) {
 	f.file, f.line = file, nil
 }
 
-// Close lets the file go.
+// Close closes the file.
 func (f *Follower) Close() {
 	if f.file != nil {
 		f.file.Close()
@@ -147,8 +148,8 @@ func (f *Follower) Close() {
 // maxMore bounds what one call of More reads, in bytes.
 const maxMore = MaxLive
 
-// More is what was told since the last call, the oldest first. It never waits: ask again
-// after a while. When the file begins anew it is read to its end first.
+// More returns the events since the last call, oldest first. It never waits. When the file is
+// rotated, the old one is read to its end first.
 func (f *Follower) More() (events []live.Event, err error) {
 	if f.path == "" {
 		return nil, nil
@@ -199,7 +200,7 @@ func (f *Follower) read(events []live.Event) ([]live.Event, error) {
 	return events, err
 }
 
-// Sign is when somebody who works on a directive was heard last.
+// Sign is the last time that a worker of a directive gave a sign of life.
 type Sign struct {
 	Beat time.Time `json:"beat"` // anything at all: who works lives
 	Work time.Time `json:"work"` // words, uses of tools, steps: it goes on
@@ -208,7 +209,7 @@ type Sign struct {
 // signsPath has the signs of the present launch, by directive.
 const signsPath = "ward/signs.json"
 
-// Signs is what the present launch has heard of each directive; none where nothing runs.
+// Signs returns the present launch's signs of life by directive; none when no launch runs.
 func Signs(bare string) map[string]Sign {
 	var signs map[string]Sign
 	if _, running := Running(bare); !running || !read(bare, signsPath, &signs) {
@@ -217,8 +218,8 @@ func Signs(bare string) map[string]Sign {
 	return signs
 }
 
-// TellSigns writes them down.
+// TellSigns records the signs of life.
 func TellSigns(bare string, signs map[string]Sign) error { return write(bare, signsPath, signs) }
 
-// ForgetSigns takes those of an earlier launch away.
+// ForgetSigns removes those of an earlier launch.
 func ForgetSigns(bare string) { os.Remove(filepath.Join(bare, signsPath)) }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// NotifiedPath is where a launcher keeps what the [notify] command was told, below the
-// repository; only its owner reads it.
+// NotifiedPath is the launcher's file of notifications already sent to the [notify] command,
+// relative to the repository. Only the owner may read it.
 const NotifiedPath = "ward/notified.json"
 
 // MaxNotified bounds that file, in bytes.

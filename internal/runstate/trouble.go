@@ -17,7 +17,7 @@ import (
 // (WORK-4).
 const backpressurePath = "ward/backpressure.json"
 
-// Trouble is a provider that fails, of one directive's calls.
+// Trouble is a provider's failure for one directive's calls.
 type Trouble struct {
 	Since time.Time `json:"since"` // the first of the calls that failed one after the other
 	Last  time.Time `json:"last"`
@@ -27,10 +27,10 @@ type Trouble struct {
 	Code string `json:"code"`
 }
 
-// Denied reports whether the provider refuses the host's key, which does not pass by itself.
+// Denied reports whether the provider refuses the host's key. Waiting does not mend that.
 func (t Trouble) Denied() bool { return t.Code == "401" || t.Code == "403" }
 
-// TellTroubles writes down what providers fail; nothing takes the file away.
+// TellTroubles records the failing providers. The file stays after the launch.
 func TellTroubles(bare string, troubles map[string]Trouble) error {
 	path := filepath.Join(bare, backpressurePath)
 	if len(troubles) == 0 {
@@ -46,7 +46,7 @@ func TellTroubles(bare string, troubles map[string]Trouble) error {
 	return atomicfile.Write(path, append(data, '\n'), 0o644)
 }
 
-// Troubles is what providers fail of the calls of the launch that runs, by directive.
+// Troubles returns the failing providers of the running launch, by directive.
 func Troubles(bare string) (map[string]Trouble, error) {
 	if _, running := Running(bare); !running {
 		return nil, nil

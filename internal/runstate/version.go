@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Version is a short name of what all of this says now: as long as it is the same, nothing
-// has changed for who looks. It costs some calls of stat and reads no file.
+// Version is a short stamp of all these files: while it stays the same, nothing has changed.
+// It costs some calls of stat and reads no file.
 func Version(bare string) string {
 	paths := []string{LockPath, suitePath, backpressurePath, MeterPath, signsPath}
 	sum := sha256.New()

@@ -9,8 +9,8 @@ import (
 	"git-ward/internal/growth"
 )
 
-// Warnings is what a person should know of a repository before asking why nothing moves: a
-// line each, with what can be done. Nothing is decided by them.
+// Warnings lists reasons why nothing may move in a repository, one line each, with a remedy.
+// Nothing is decided by them.
 func Warnings(bare string, settings *config.Config) (lines []string) {
 	add := func(line string) {
 		if line != "" {

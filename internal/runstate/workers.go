@@ -16,15 +16,15 @@ import (
 	"git-ward/internal/token"
 )
 
-// WorkersDir is where the launcher says what each of its workers does, a file a worker,
-// below the repository.
+// WorkersDir is the launcher's directory of its workers' states, one file a worker, relative
+// to the repository.
 const WorkersDir = "ward/workers"
 
 // maxWorkers bounds how many files of workers are read.
 const maxWorkers = 1000
 
-// Worker is one of those who work on a repository, as its launcher wrote it down (MANY-1).
-// Which directive it may work on is said by the lease's ref, not here.
+// Worker is the state of one worker, as the launcher recorded it (MANY-1). The lease's ref,
+// not this file, says which directive it may work on.
 type Worker struct {
 	Holder    string    `json:"holder"`    // the launcher's name, a dot, and the worker's number
 	Directive string    `json:"directive"` // "" while it has none
@@ -39,7 +39,7 @@ type Worker struct {
 	Why       string    `json:"why"`       // of Restarts and Stopped: one line with the remedy, cleaned
 }
 
-// What a worker does.
+// The states of a worker.
 const (
 	Works    = "works"    // its payload runs
 	Starts   = "starts"   // its payload is to run in a moment
@@ -47,14 +47,14 @@ const (
 	Stopped  = "stopped"  // somebody stopped it
 )
 
-// Number is the worker's own, from 1; 0 where its holder's name has none.
+// Number is the worker's number, from 1; 0 if its holder's name has none.
 func (w Worker) Number() int {
 	n, _ := strconv.Atoi(w.Holder[strings.LastIndexByte(w.Holder, '.')+1:])
 	return n
 }
 
-// Workers is what the launcher that runs on a repository says of its workers, by their
-// numbers; none where nothing runs. Files that are none are passed over.
+// Workers returns the running launcher's workers in the order of their numbers; none when no
+// launcher runs. It skips files that are not a worker's.
 func Workers(bare string) (list []Worker) {
 	if _, running := Running(bare); !running {
 		return nil
@@ -79,7 +79,7 @@ func told(bare string, e fs.DirEntry) (w Worker, ok bool) {
 	return w, ok
 }
 
-// Tell writes down what a worker does. Its holder must be a name as token.CheckName has it.
+// Tell records a worker's state. Its holder must pass token.CheckName.
 func (w Worker) Tell(bare string) error {
 	if err := token.CheckName(w.Holder); err != nil {
 		return err
@@ -91,15 +91,15 @@ func (w Worker) Tell(bare string) error {
 	return write(bare, filepath.Join(WorkersDir, w.Holder+".json"), w)
 }
 
-// Forget takes a worker's file away.
+// Forget removes a worker's file.
 func (w Worker) Forget(bare string) {
 	if token.CheckName(w.Holder) == nil {
 		os.Remove(filepath.Join(bare, WorkersDir, w.Holder+".json"))
 	}
 }
 
-// ForgetWorkers takes the files of an earlier launch away, and what a killed one left half
-// written. Others there are somebody's.
+// ForgetWorkers removes the files of an earlier launch, half-written ones included. Other
+// files in the directory stay.
 func ForgetWorkers(bare string) {
 	root, err := os.OpenRoot(bare)
 	if err != nil {

@@ -17,9 +17,10 @@ import (
 // in it is made anew, and removed, as those who work in it see fit.
 const ownName = ".ward-own"
 
-// Claim takes a directory for Ward alone, for as long as the file is open: one that Ward
-// made or found empty, and nobody else works in. adopt takes one without a mark, too,
-// where its path is one that Ward chose: a link there leads to a path that somebody else did.
+// Claim takes a directory for Ward alone until the returned file is closed. Ward must have
+// made it or found it empty, and nobody else may be working in it. With adopt, a directory
+// without a mark is taken, too, if Ward itself chose the path; a path through a link was
+// chosen by somebody else.
 func Claim(dir string, adopt bool) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -93,8 +94,8 @@ func mine(f *os.File, dir string, info fs.FileInfo, adopt bool) error {
 	return err
 }
 
-// RemoveOwn removes a directory that Claim took, with all that is in it. One that Ward did
-// not make, a copy of one, or one that a process works in stays, and the error says so.
+// RemoveOwn removes a directory that Claim took, with its content. A directory that Ward did
+// not make, a copy of one, or one in use stays, and the error says so.
 func RemoveOwn(dir string) error {
 	dir = filepath.Clean(dir)
 	parent, err := os.OpenRoot(filepath.Dir(dir))

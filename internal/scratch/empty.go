@@ -40,8 +40,8 @@ func empty(dir *os.Root, path, mark string) error {
 	return nil
 }
 
-// MakeWritable gives the directories of a tree back to their owner, as far as that goes:
-// caches of build tools are made read-only. What fails is said by the removal that follows.
+// MakeWritable makes the directories of a tree writable for their owner, because build tools
+// make their caches read-only. It ignores failures; the removal that follows reports them.
 func MakeWritable(root *os.Root, name string) {
 	fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
@@ -91,8 +91,8 @@ func unmountBelow(dir string) error {
 	return fmt.Errorf("what is mounted below %s does not go, and so it stays", dir)
 }
 
-// MountsBelow are the mount points in a directory, absolute paths in the order of mounting, as
-// /proc/self/mountinfo has them.
+// MountsBelow lists the mount points in a directory from /proc/self/mountinfo, as absolute
+// paths in the order of mounting.
 func MountsBelow(dir string) ([]string, error) {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

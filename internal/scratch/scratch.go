@@ -1,9 +1,9 @@
-// Package scratch makes directories that Ward may remove, and removes no other. Each holds
-// a mark: an identity made at random, the directory's own name and inode, and a lock that
-// its maker has for as long as it works in it. What is removed is named by a directory of
-// that mark (not of a copy of it, nor of one that a person made under a like name), by the
-// same identity in whatever points to it, and is nobody's, because the kernel has let go
-// of the lock. All of it goes through an os.Root of its parent, and no link leads out.
+// Package scratch makes directories that Ward may remove, and removes no other. Each holds a
+// mark: an identity made at random, the directory's own name and inode, and a lock that its
+// maker has for as long as it works in it. A directory is removed only if it has that mark (a
+// copy of the mark or a similar name does not count), if whatever points to it has the same
+// identity, and if the kernel has released the lock. Removal goes through an os.Root of the
+// parent, so no link leads out.
 package scratch
 
 import (
@@ -24,8 +24,8 @@ import (
 	"git-ward/internal/failpoint"
 )
 
-// Prefix begins each name, so that a sweep of the temporary directory need not look into
-// what others have there. It decides nothing.
+// Prefix begins each name, so that a sweep of the temporary directory can skip what others
+// have there. It decides nothing.
 const Prefix = "ward-"
 
 // markName is the file of the mark, and maxMark how much of it is read.
@@ -41,7 +41,7 @@ type mark struct {
 	Inode uint64 `json:"inode"`
 }
 
-// Dir is a scratch directory that somebody works in.
+// Dir is a scratch directory in use.
 type Dir struct {
 	Path string
 	ID   string // that whatever points to it has to name
@@ -53,10 +53,9 @@ type Dir struct {
 // swept are the parents that this process has swept.
 var swept sync.Map
 
-// Make makes a directory in parent, the temporary directory if that is empty. The name says
-// to people what it is for. What killed makers left in parent is removed first, once a process,
-// as far as it goes: what does not go is no business of this maker, and `git ward doctor` tells
-// of it.
+// Make makes a directory in parent, by default the temporary directory. The name tells people
+// what it is for. Once a process, Make first removes what killed makers left in parent. It
+// ignores failures of that; `git ward doctor` reports what is left.
 func Make(parent, what string) (*Dir, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -89,18 +88,18 @@ func Make(parent, what string) (*Dir, error) {
 	return nil, err
 }
 
-// Inherit is a directory whose lock another process has handed down.
+// Inherit returns a directory whose lock this process inherited from another.
 func Inherit(path, id string, lock *os.File) *Dir { return &Dir{Path: path, ID: id, Lock: lock} }
 
-// Remove removes the directory, and lets go of it. One that is gone is no error.
+// Remove removes the directory and releases its lock. A missing directory is no error.
 func (d *Dir) Remove() error {
 	err := remove(d.Path, d.ID, d.Lock)
 	d.Lock.Close()
 	return err
 }
 
-// Keep gives the directory another name, under which it is scratch no longer. Where something has
-// that name, the directory is scratch still, and Remove removes it.
+// Keep renames the directory and makes it permanent. If the name is taken, it returns an
+// error, and the directory stays scratch.
 func (d *Dir) Keep(path string) error {
 	if err := os.Rename(d.Path, path); err != nil {
 		return err
@@ -110,8 +109,8 @@ func (d *Dir) Keep(path string) error {
 	return os.Remove(filepath.Join(path, markName))
 }
 
-// Reclaim removes a directory that a pointer names, if it has the pointer's identity and
-// its maker is gone. Anything else is somebody's, and stays.
+// Reclaim removes a directory that a pointer names, if it has the pointer's identity and its
+// maker is gone. Anything else stays.
 func Reclaim(path, id string) error {
 	if id == "" || !filepath.IsAbs(path) {
 		return nil
@@ -119,8 +118,8 @@ func Reclaim(path, id string) error {
 	return remove(path, id, nil)
 }
 
-// Sweep removes what makers who are gone left in a directory. What points to each is its
-// name there, with the identity of its mark. The error names each that does not go.
+// Sweep removes from a directory what dead makers left there. The error names each directory
+// that could not be removed.
 func Sweep(parent string) error {
 	dir, err := os.Open(parent)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Named are the paths that command lines name. Nothing of the shell is read: a word is what
-// stands between blanks and marks, and may mean what it does not.
+// Named has the paths that command lines name. It does not parse shell: a word is whatever
+// stands between blanks and punctuation, so it may find paths that the shell would not.
 type Named struct {
 	project  *Project
 	words    []string
@@ -26,7 +26,7 @@ func split(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&<>()=,", r) })
 }
 
-// Named reads lines for the shell, and those of the projects' manifests, as words.
+// Named splits command lines, and those of the projects' manifests, into words.
 func (p *Project) Named(lines []string) *Named {
 	n := &Named{project: p, programs: map[string]bool{}}
 	for _, line := range lines {

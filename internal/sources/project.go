@@ -12,13 +12,13 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Tree is a commit's files, links and submodules: "mode id" by path.
+// Tree maps the paths of a commit's files, links and submodules to "mode id".
 type Tree map[string]string
 
-// Blobs reads a blob by its id; false where it cannot be had, or has more than limit bytes.
+// Blobs reads a blob by its id; ok is false if it is missing or has more than limit bytes.
 type Blobs func(id string, limit int64) (string, bool)
 
-// Project is what a tree's manifests say are its sources.
+// Project has the sources that a tree's manifests declare.
 type Project struct {
 	tree  Tree
 	blobs Blobs
@@ -117,8 +117,8 @@ func (p *Project) scripts(text string) {
 	}
 }
 
-// IsWork reports whether a path is a source of the projects', and nothing else: nor one
-// that would be found before a source that is there.
+// IsWork reports whether a path is a source of the projects, and cannot be anything else, such
+// as a file that would shadow an existing source.
 func (p *Project) IsWork(name string) bool {
 	return !isApart(name) && !p.hides(name) && slices.ContainsFunc(p.globs, func(g string) bool {
 		ok, _ := doublestar.Match(g, name)

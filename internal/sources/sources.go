@@ -1,6 +1,6 @@
-// Package sources says by names what of a project is its sources and what its tests: one
-// small table, a row a language. It decides nothing alone: what a row leaves out needs a
-// word of the PM's, and what it takes for a test can be no work by itself (PROOF-1).
+// Package sources tells a project's sources from its tests by name: one small table, a row a
+// language. It decides nothing alone: a file that no row has needs the PM's word, and a file
+// that it takes for a test is never work by itself (PROOF-1).
 package sources
 
 import (
@@ -50,7 +50,7 @@ var languages = []language{
 	{exts: ".pl .pm .php .lua .cs .fs .swift .dart .ex .exs .erl .hs .ml .clj .jl .r .nim .zig .udc", tests: "*.t *.feature *.snap"},
 }
 
-// What each language has in common, in lower case.
+// Names that all languages share, in lower case.
 var (
 	// testDirs are directories of tests and of what they compare with.
 	testDirs = set(`test tests testing spec specs e2e testdata __tests__ __mocks__ __snapshots__ __fixtures__ step_definitions fixture fixtures golden goldens snapshots`)
@@ -73,8 +73,7 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// IsTest reports whether a path has the name of a test, of what tests are made with or of
-// what they compare with.
+// IsTest reports whether a path has the name of a test, a test helper, or test data.
 func IsTest(name string) bool {
 	parts := strings.Split(strings.ToLower(name), "/")
 	for _, part := range parts {
@@ -87,13 +86,13 @@ func IsTest(name string) bool {
 		slices.ContainsFunc(languages, func(l language) bool { return matches(strings.Fields(l.tests), base) })
 }
 
-// HasTests reports whether tests stand inside a source of that name.
+// HasTests reports whether sources of that name may contain tests.
 func HasTests(name, text string) bool {
 	l := of(name)
 	return l != nil && l.inside != nil && l.inside.MatchString(text)
 }
 
-// IsProgram reports whether a name is a program's text in a language that the table has.
+// IsProgram reports whether a name is that of a program's source in a language of the table.
 func IsProgram(name string) bool { return of(name) != nil }
 
 // of is the row of a source's language, nil for none.

@@ -1,5 +1,5 @@
-// Package token is the contract between a door and the hooks: how a push proves
-// that it came through a door, and whose it is (ID-1, ID-4).
+// Package token is the contract between a door and the hooks: how a push proves that it came
+// through a door, and who sent it (ID-1, ID-4).
 //
 // A door gives receive-pack a push id and the HMAC-SHA256 of it under the
 // repository's key, which only the owner can read. The plain form HMAC(key, id)
@@ -27,17 +27,17 @@ const (
 	NameVar      = "WARD_NAME"
 )
 
-// KeyFile is where a repository's key is, below its directory. Who can read it
-// can push as anybody.
+// KeyFile is a repository's key, relative to its directory. Whoever can read it can push as
+// anybody.
 const KeyFile = "ward/door.key"
 
-// The size of a key in bytes: SHA-256's output at least (RFC 2104, section 3).
+// The size of a key in bytes, at least that of SHA-256's output (RFC 2104, section 3).
 const MinKey, MaxKey = sha256.Size, 4096
 
 // Plain is the lower-case hex token of a push by the agent.
 func Plain(key []byte, id string) string { return sum(key, id) }
 
-// Bound is the lower-case hex token of a push by a principal's name.
+// Bound is the lower-case hex token of a push by a principal under a name.
 func Bound(key []byte, id, principal, name string) string {
 	return sum(key, id+"\x00"+principal+"\x00"+name)
 }
@@ -48,16 +48,15 @@ func sum(key []byte, text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Equal compares two tokens in constant time; what is not hex is equal to
-// nothing.
+// Equal compares two tokens in constant time. A token that is not hex equals nothing.
 func Equal(a, b string) bool {
 	x, err := hex.DecodeString(a)
 	y, err2 := hex.DecodeString(b)
 	return err == nil && err2 == nil && hmac.Equal(x, y)
 }
 
-// Environ is what a door adds to receive-pack's environment for one push; with
-// principal and name empty, the plain form's.
+// Environ returns what a door adds to receive-pack's environment for one push. Without
+// principal and name it is the plain form.
 func Environ(key []byte, id, principal, name string) []string {
 	if principal == "" {
 		return []string{IDVar + "=" + id, TokenVar + "=" + Plain(key, id)}
@@ -66,8 +65,8 @@ func Environ(key []byte, id, principal, name string) []string {
 		TokenVar + "=" + Bound(key, id, principal, name)}
 }
 
-// Proved is the name that an environment, by its variables, proves under a key; ok is false where it
-// proves nothing. The plain form has no name.
+// Proved returns the principal and name that the environment's variables prove under a key; ok
+// is false if they prove nothing. The plain form has no name.
 func Proved(key []byte, env map[string]string) (name string, ok bool) {
 	want := Plain(key, env[IDVar])
 	if env[PrincipalVar] != "" || env[NameVar] != "" {
@@ -84,7 +83,7 @@ func NewID(now time.Time) string {
 	return now.UTC().Format("20060102T150405Z-") + hex.EncodeToString(b[:])
 }
 
-// CheckID keeps a push id usable as a file name.
+// CheckID returns an error for a push id that cannot be a file name.
 func CheckID(id string) error {
 	if len(id) < 8 || len(id) > 80 || strings.ContainsFunc(id, func(r rune) bool { return !letter(r) && !digit(r) && r != '-' }) {
 		return errors.New("the push id is not one that the door makes")

@@ -21,7 +21,7 @@ const (
 	recordKey = "ward.record"
 )
 
-// RecordDir is that directory in the agent's working clone, and "" in a clone of a person's,
+// RecordDir is that directory in the agent's working clone. It is "" in a person's clone,
 // where plans, post-mortems and lessons lie at the top of the tree.
 func (t *Tree) RecordDir(ctx context.Context) (string, error) {
 	if t.record != nil {
@@ -57,8 +57,8 @@ func (t *Tree) RecordPath(ctx context.Context, name string) (string, error) {
 // InRecord reports whether a path of the tree is below RecordDir.
 func InRecord(name string) bool { return name == RecordDir || strings.HasPrefix(name, RecordDir+"/") }
 
-// Documents is the ref at which control's documents are read, "" where they are those of
-// the working tree itself: in a clone of a person's whose tree is of control's history.
+// Documents is the ref from which the control branch's documents are read. It is "" if the
+// working tree itself has them: in a person's clone that has the control branch checked out.
 func (t *Tree) Documents(ctx context.Context) (ref string, err error) {
 	if t.documents != nil {
 		return *t.documents, nil
@@ -102,8 +102,8 @@ func (t *Tree) Branches(ctx context.Context) (branches.Names, error) {
 	return branches.Of(ctx, repo)
 }
 
-// Document reads one of control's documents, of at most limit bytes; fs.ErrNotExist where
-// there is none.
+// Document reads one of the control branch's documents, of at most limit bytes. A missing one
+// is fs.ErrNotExist.
 func (t *Tree) Document(ctx context.Context, path string, limit int64) ([]byte, error) {
 	ref, err := t.Documents(ctx)
 	if err != nil {

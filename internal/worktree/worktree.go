@@ -1,5 +1,5 @@
-// Package worktree is a clone with its working tree as commands use it: its
-// files, confined to it, and git with the caller's own environment and identity.
+// Package worktree gives commands a clone with its working tree: file access that cannot leave
+// the tree, and git with the caller's environment and identity.
 package worktree
 
 import (
@@ -43,7 +43,7 @@ func (t *Tree) how(ctx context.Context) (_ *git.Checkout, err error) {
 	return t.checkout, err
 }
 
-// Find is the working tree around dir.
+// Find returns the working tree that contains dir.
 func Find(dir string) (*Tree, error) {
 	for top := dir; ; top = filepath.Dir(top) {
 		if _, err := os.Stat(filepath.Join(top, ".git")); err == nil {
@@ -72,8 +72,7 @@ func (t *Tree) Repo(ctx context.Context) (*git.Repo, error) {
 	return t.repo, nil
 }
 
-// Head is the full name of the branch that the tree is on, "" for none, and the commit that
-// HEAD is.
+// Head returns the full name of the current branch, "" for none, and the commit of HEAD.
 func (t *Tree) Head(ctx context.Context) (branch, commit string, err error) {
 	repo, err := t.Repo(ctx)
 	if err != nil {
@@ -92,8 +91,8 @@ func (t *Tree) Git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// GitInput runs git with more environment and bytes for its standard input. The
-// error is that of git.ChildError.
+// GitInput runs git with additional environment and bytes as standard input. The error is
+// ChildError's.
 func (t *Tree) GitInput(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
 	how, err := t.how(ctx)
 	if err != nil {
@@ -144,8 +143,8 @@ func (t *Tree) Read(path string, limit int64) ([]byte, error) {
 	return root.ReadFile(filepath.FromSlash(path))
 }
 
-// Write replaces a file, or makes it with its directories: whole or not at all. An
-// executable stays one.
+// Write replaces a file atomically, or creates it with its directories. An executable file
+// stays executable.
 func (t *Tree) Write(path string, data []byte) error {
 	name := filepath.Join(t.Dir, filepath.FromSlash(path))
 	root, err := os.OpenRoot(t.Dir)
@@ -200,8 +199,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Sweep removes what a killed Write or a killed index of the caller's left below
-// .git, once nobody can be at work on it any more.
+// Sweep removes temporary files below .git that a killed Write or a killed caller left, once
+// nobody can be using them.
 func (t *Tree) Sweep(prefixes ...string) {
 	for _, prefix := range append(prefixes, tempPrefix) {
 		old, _ := glob.Below(filepath.Join(t.Dir, ".git"), prefix+"*")
@@ -214,9 +213,9 @@ func (t *Tree) Sweep(prefixes ...string) {
 	}
 }
 
-// Walk lists the regular files below a directory, in order of their paths, with
-// forward slashes and from the top of the tree. It is empty where there is no
-// such directory; links are not followed.
+// Walk lists the regular files below a directory, in order of their paths, with forward
+// slashes and from the top of the tree. A missing directory gives none. Links are not
+// followed.
 func (t *Tree) Walk(dir string, keep func(path string) bool) (paths []string, err error) {
 	root, err := os.OpenRoot(t.Dir)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package attest words a verdict as an in-toto attestation: a test result about one commit
-// (PROOF-8). The host signs it, so that who has neither Ward nor the host can check it.
+// Package attest writes a verdict as an in-toto attestation: a test result about one commit
+// (PROOF-8). The host signs it, so that anybody can check it without Ward and without the
+// host.
 package attest
 
 import (
@@ -12,11 +13,11 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Ref is where attestations are: notes on judged commits, an envelope a line.
+// Ref is the notes ref of attestations on judged commits, one envelope a line.
 const Ref = "refs/notes/attestations"
 
-// KeyFile is where the key is that a host signs verdicts with, below the repository's
-// directory, and PublicFile its other half. Only the owner reads the first.
+// KeyFile is the private key for signing verdicts, relative to the repository's directory, and
+// PublicFile the public one. Only the owner can read KeyFile.
 const (
 	KeyFile    = "ward/verdict.key"
 	PublicFile = "ward/verdict.pub"
@@ -52,8 +53,8 @@ type Result struct {
 	Failed        []string   `json:"failedTests,omitempty"`
 }
 
-// Of is what a verdict attests. Its configuration names the verdict's own line by hash, so
-// that a verdict which was changed afterwards is not the one that was signed.
+// Of makes a verdict's statement. Its configuration has the hash of the verdict's line, so
+// that a verdict changed later no longer matches.
 func Of(v loop.Verdict) (*Statement, error) {
 	line, err := v.Line()
 	if err != nil {
@@ -88,7 +89,7 @@ func digest(line []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Parse reads what was signed.
+// Parse reads a signed statement.
 func Parse(payload []byte) (*Statement, error) {
 	var s Statement
 	if err := json.Unmarshal(payload, &s); err != nil {
@@ -111,7 +112,7 @@ func (s *Statement) Commit() string {
 // Claim is the hash of the claim that was judged.
 func (s *Statement) Claim() string { return s.verdict().Annotations["claim"] }
 
-// Attests reports whether a statement was made of exactly this verdict.
+// Attests reports whether a statement was made from exactly this verdict.
 func (s *Statement) Attests(v loop.Verdict) bool {
 	line, err := v.Line()
 	return err == nil && s.verdict().Digest["sha256"] == digest(line)

@@ -1,6 +1,6 @@
-// Package boot is what the watcher and the agent say to each other: the lines of
-// logs/bootstrap.log, the content of a signal file, and the names of the
-// variables by which an agent knows what it was started from (BOOT-1).
+// Package boot is the protocol between watcher and agent: the lines of logs/bootstrap.log, the
+// content of a signal file, and the environment variables that tell an agent what it was
+// started from (BOOT-1).
 package boot
 
 import (
@@ -35,10 +35,10 @@ const (
 	LeaseVar = "WARD_LEASE"
 )
 
-// AskVar is the number of the file descriptor, a stream socket that the process
-// inherits, on which the watcher asks whether it is up. The question is one line, a word
-// that nobody else knows; Answer is the answer. A line in bootstrap.log is none: who
-// answers is seen to live, and to be what was started (BOOT-3).
+// AskVar is the number of the file descriptor, a stream socket that the process inherits, on
+// which the watcher asks whether it is up. The question is one line with a secret word, and
+// Answer the answer. A line in bootstrap.log does not count: only an answer shows that the
+// started process is alive (BOOT-3).
 const AskVar = "WARD_BOOT_FD"
 
 // Answer is the line by which a process says that it is up; question is the word that
@@ -47,18 +47,18 @@ func Answer(branch, commit, question string) string {
 	return fmt.Sprintf("%s %s %s %s\n", Success, branch, commit, question)
 }
 
-// Words begins each line by which the watcher tells the host something.
+// Words is the prefix of every line from the watcher to the host.
 const Words = "ward-watcher: "
 
 // Booted begins the line on the watcher's standard output that tells the host which
 // commit of main has started; the commit's full id follows.
 const Booted = Words + "booted "
 
-// Lives is the line by which the watcher tells the host that it lives.
+// Lives is the watcher's sign of life for the host.
 const Lives = Words + "lives\n"
 
-// Main is the branch that is always started again: the project's. Signals, bootstrap.log
-// and the state directory call it so whatever its name is ([control] project).
+// Main stands for the project's branch, which is always started again. Signals, bootstrap.log
+// and the state directory use this name, whatever the branch is called ([control] project).
 const Main = "main"
 
 // Event is what happened to a start.
@@ -87,8 +87,8 @@ type Entry struct {
 	Reason string // may be ""
 }
 
-// String is the line, without its end: `time event branch commit reason`. What a
-// line cannot hold is made visible, and a long reason is cut.
+// String is the line without its line end: `time event branch commit reason`. Control
+// characters are escaped, and a long reason is cut.
 func (e Entry) String() string {
 	branch := e.Branch
 	if CheckName(branch) != "" {
@@ -138,8 +138,8 @@ func Parse(line string) (Entry, error) {
 	return e, nil
 }
 
-// MaxFailures is how often in a row a branch may fail to start before the agent
-// takes it that once more will not help.
+// MaxFailures is how often in a row a branch may fail to start before the agent gives up on
+// it.
 const MaxFailures = 3
 
 // Failures counts the starts of a branch that failed since it last succeeded, in
@@ -197,8 +197,8 @@ func ParseSignal(data []byte) (string, error) {
 	return name, nil
 }
 
-// CheckName says why a name cannot stand in a signal, "" when it can. It is one
-// word that git is given, and never an option or an expression.
+// CheckName says why a name cannot stand in a signal, "" when it can. The name is passed to
+// git as one word, and must be neither an option nor a revision expression.
 func CheckName(name string) string {
 	switch {
 	case name == "":

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// What the host counts of one program over containers, each as a list of refs: the commits that had
-// the program, 1 and further, as many as the count. Only the host moves them; a watcher that knows
-// nothing of a program goes on from there.
+// Counts that the host keeps of one program across containers. Each count is a list of refs,
+// numbered from 1, to commits that had the program; its length is the count. Only the host
+// moves them, and a new watcher continues from them.
 const (
 	// Deaths are ends of main's program that nobody asked for; one counts ADeath.
 	Deaths = "deaths"
@@ -28,7 +28,7 @@ const (
 // Counted are all that there is to count.
 func Counted() []string { return []string{Deaths, Idle, Trials, Hops, Ends} }
 
-// What a death and a good end count.
+// The weight of a death and of a good end.
 const (
 	ADeath   = 2
 	AGoodEnd = 1
@@ -54,7 +54,7 @@ func CountRef(prefix string, n int) string { return prefix + strconv.Itoa(n) }
 // count; a Count follows.
 const Counts = Words + "counts "
 
-// Count is what there is to count of the program of a commit.
+// Count is one event to count for the program of a commit.
 type Count struct {
 	Of     string // Deaths, Trials or Hops
 	By     int    // more, or less
@@ -63,7 +63,7 @@ type Count struct {
 
 func (c Count) String() string { return fmt.Sprintf("%s %d %s", c.Of, c.By, c.Commit) }
 
-// ParseCount reads what String writes. What counts more than a list has, or nothing, is none.
+// ParseCount reads what String writes. A count of zero, or above MaxCount, is refused.
 func ParseCount(said string) (c Count, err error) {
 	words := strings.Split(said, " ")
 	if len(words) == 3 && slices.Contains([]string{Deaths, Trials, Hops}, words[0]) {

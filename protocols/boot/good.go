@@ -33,7 +33,7 @@ const (
 // for each directive: what one tries takes nothing from another. Only the host moves them.
 const PassedPrefix = "refs/ward/boot/passed/"
 
-// PassedRef is that of a directive's worker; "" is one that has no directive's lease.
+// PassedRef is the ref of a directive's worker; "" means a worker without a lease.
 func PassedRef(directive string) string { return PassedPrefix + directiveOr(directive) }
 
 func directiveOr(name string) string { return cmp.Or(name, "none") }
@@ -48,7 +48,7 @@ func IsRef(ref string) bool {
 	return slices.Contains(GoodRefs(), ref) || ref == Fallen || ref == PinFrom || ref == PinTo || passedRef.MatchString(ref) || countRef.MatchString(ref)
 }
 
-// Before is the ref that a list has before one of its refs, "" for the first, and what is on none.
+// Before is the preceding ref in a list. It is "" for the first, and for a ref on no list.
 func Before(ref string) string {
 	if i := slices.Index(GoodRefs(), ref); i > 0 {
 		return GoodRef(i - 1)
@@ -60,7 +60,7 @@ func Before(ref string) string {
 	return ref[:place] + string(ref[place]-1)
 }
 
-// MaxGood bounds the list, LastGood with it.
+// MaxGood bounds the list, LastGood included.
 const MaxGood = 5
 
 // GoodRef is the ref of a program of the list: 0 is LastGood.
@@ -71,7 +71,7 @@ func GoodRef(i int) string {
 	return BeforePrefix + strconv.Itoa(i)
 }
 
-// GoodRefs are the refs of the list, there or not.
+// GoodRefs are all refs that the list can have.
 func GoodRefs() (refs []string) {
 	for i := range MaxGood {
 		refs = append(refs, GoodRef(i))

@@ -13,7 +13,7 @@ const header = "<!-- Compiled from protocols/ by `git ward protocol compile`. Do
 	"The protocols of this repository's agent: what they are about, then their rules as\n" +
 	"JSON. SYSTEM.md, COMMS.md and spec/ bind the agent as well.\n"
 
-// ErrTooLarge says that a tree has more protocols than Ward compiles.
+// ErrTooLarge means that a tree has more protocols than Ward compiles.
 var ErrTooLarge = errors.New("the protocols are too many or too large")
 
 // Compile makes AGENTS.md (PROT-2). It copies its sources and does not judge

@@ -31,7 +31,7 @@ const (
 	UpdateRule Op = "update-rule"
 )
 
-// ErrUnchanged says that the protocol is already as the edit wants it.
+// ErrUnchanged means that the protocol already is as the edit wants it.
 var ErrUnchanged = errors.New("nothing to change")
 
 // Apply makes the edit in a tree and returns the one file that changes. All

@@ -9,9 +9,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// CheckProse finds what would make AGENTS.md say something else than its
-// sources: text that cannot be read, and a code fence that is not closed, which
-// would swallow what stands below it.
+// CheckProse finds prose that would change the meaning of AGENTS.md: text that cannot be read,
+// and an unclosed code fence, which would swallow everything below it.
 func CheckProse(f File) []diag.Diagnostic {
 	r := &report{file: f}
 	if !r.sized() {

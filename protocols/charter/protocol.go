@@ -35,8 +35,8 @@ var (
 // titleMember is a title for people, which the sources' protocols may have.
 const titleMember = "protocol_name"
 
-// Parse reads a protocol. It finds all that is wrong with it, each with line and
-// column; with an error among the findings the protocol is not to be used.
+// Parse reads a protocol and reports every fault with line and column. With an error among the
+// findings, the protocol must not be used.
 func Parse(f File) (Protocol, []diag.Diagnostic) {
 	p := &parser{report: report{file: f}}
 	if !p.sized() {
@@ -156,7 +156,7 @@ func (p *parser) id(n *node, name string) string {
 	return m.text
 }
 
-// IsID reports whether a protocol or a rule may be called that.
+// IsID reports whether a text is a valid id of a protocol or rule.
 func IsID(s string) bool {
 	if s == "" || len(s) > maxID || !isLetter(s[0]) {
 		return false
@@ -193,13 +193,13 @@ func (p *parser) list(n *node, name string) (names []string) {
 // maxName bounds the name of a tool or artifact.
 const maxName = 200
 
-// IsName reports whether a tool or an artifact may be called that: one line of
-// printable text.
+// IsName reports whether a text is a valid name of a tool or artifact: one line of printable
+// text.
 func IsName(s string) bool {
 	return s != "" && len(s) <= maxName && strings.TrimSpace(s) == s && diag.Clean(s) == s
 }
 
-// IsText reports whether a description may say that.
+// IsText reports whether a text is a valid description.
 func IsText(s string) bool { return strings.TrimSpace(s) != "" && unprintable(s) == "" }
 
 // unprintable names the first character of text that a reader cannot see, a

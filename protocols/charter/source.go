@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Where protocols and what is made of them stand in a ward repository.
+// The paths of protocols, and of what is compiled from them, in a repository.
 const (
 	Dir      = "protocols/"
 	Compiled = "AGENTS.md"
@@ -42,7 +42,7 @@ func IsProse(path string) bool {
 	return strings.HasPrefix(path, Dir) && strings.HasSuffix(path, proseSuffix)
 }
 
-// IsSource reports whether AGENTS.md is made of the file at path, among others.
+// IsSource reports whether the file at path is a source of AGENTS.md.
 func IsSource(path string) bool { return IsProtocol(path) || IsProse(path) }
 
 // sources are the files that count, in file order: by path, byte by byte.

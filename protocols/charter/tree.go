@@ -6,9 +6,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Check finds all that is wrong with a tree of protocols: with each file, and ids
-// that stand twice. A double id is reported at each of its places, so that
-// whoever changed one of them sees it.
+// Check finds every fault in a tree of protocols: those of each file, and duplicate ids. A
+// duplicate id is reported at each of its places, so that whoever changed one of them sees it.
 func Check(files []File) []diag.Diagnostic {
 	var all []diag.Diagnostic
 	seen := map[string][]location{}

@@ -32,10 +32,10 @@ type dropDone struct {
 	Record        string   `json:"record"` // the ref that keeps what was claimed, "" for none
 }
 
-// Drop is `git ward drop` (REC-3): a report closes the directive as it stands, its units
-// are ended, its branch is deleted. Each of these is made where it is not made yet, so
-// that a drop that was cut short is made again; the report comes first, because with it
-// the agent takes the directive up no more.
+// Drop is `git ward drop` (REC-3): a report closes the directive as it stands, its units are
+// ended, its branch is deleted. Each step is skipped if already done, so a drop that was cut
+// short can be repeated. The report comes first: after it, the agent does not take up the
+// directive again.
 var Drop = cli.Command{Name: "drop", Doc: "close a directive without taking its work", Run: dropWork,
 	Long:     "A report says that it was dropped, its unit ends and its branch goes; what was claimed stays on the record.",
 	Examples: []cli.Example{{Line: `drop -m "solved otherwise" D-1`, Doc: "close it, with the reason"}}}

@@ -13,8 +13,8 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// Values are what a command line can name, for completion (GET-1): as the repository has
-// them at hand, with nothing fetched.
+// Values completes the names on a command line (GET-1) from the local repository, without a
+// fetch.
 func Values() map[string]cli.Values {
 	return map[string]cli.Values{
 		"DIRECTIVE": directiveNames,

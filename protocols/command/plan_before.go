@@ -143,7 +143,7 @@ func (h history) Oldest(text, commit, without string) (string, error) {
 // commitFiles is the tree of a commit, as plans are judged in it.
 type commitFiles struct{ git.Files }
 
-// Kind says what a path of the tree names.
+// Kind is the kind of what a path of the tree names.
 func (f *commitFiles) Kind(path string) (plan.Kind, error) {
 	if path == "." {
 		return plan.Folder, nil

@@ -1,5 +1,5 @@
-// Package command is the shell's face of the pure packages of protocols/: it
-// reads and writes the files of a working tree for them.
+// Package command has the git ward verbs of the pure packages of protocols/: it reads and
+// writes the files of a working tree for them.
 package command
 
 import (

@@ -26,9 +26,9 @@ type taking struct {
 	noWait   bool
 }
 
-// Take is `git ward take` (REC-3): the judged commit and no other becomes part of the
-// project. Until the push nothing moves, and the push moves one ref; what comes after
-// brings it to working trees that hold nothing else, and is made again by a second take.
+// Take is `git ward take` (REC-3): it makes the judged commit, and no other, part of the
+// project. Before the push nothing moves, and the push moves one ref. Afterwards it updates
+// clean working trees; a second take repeats that if it was cut short.
 var Take = cli.Command{Name: "take", Doc: "merge a directive's judged work into the project", Run: takeWork,
 	Long:     "Merges the commit that the host has judged, and pushes. Where the project went on meanwhile, the host judges the merged tree first: the command pushes it below refs/ward/take/, waits for the verdict, and takes what holds. --all does so with all that is proved, one after the other, each judged on the last; what does not hold stays, and so does what is doubted only since the merge.",
 	Examples: []cli.Example{{Line: `take D-1`, Doc: "a merge commit"}, {Line: `take --squash D-1`, Doc: "one commit"}, {Line: `take --all`, Doc: "all that is proved, one after the other"}}}

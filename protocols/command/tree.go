@@ -51,7 +51,7 @@ func OpenTree(ctx context.Context, dir string) (*Tree, error) {
 // Close closes it.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// Kind says what a path names.
+// Kind is the kind of what a path names.
 func (t *Tree) Kind(path string) (plan.Kind, error) {
 	info, err := t.root.Lstat(path)
 	switch {
@@ -82,8 +82,8 @@ func (t *Tree) ReadFile(path string, limit int64) ([]byte, error) {
 	return t.root.ReadFile(path)
 }
 
-// Machine reads a machine as the control branch has it, which is where plans take theirs
-// from: origin's, or else the local one.
+// Machine reads a machine from the control branch, as plans do: origin's, or else the local
+// one.
 func (t *Tree) Machine(ctx context.Context) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		if t.repo == nil {

@@ -13,8 +13,7 @@ const maxAfter = 32
 // maxPriority bounds `- priority: N` on both sides.
 const maxPriority = 1000
 
-// Compare orders directives by who is worked on first: the higher priority, then the
-// older one (MANY-1).
+// Compare orders directives by precedence: higher priority first, then the older one (MANY-1).
 func Compare(a, b Directive) int {
 	return cmp.Or(cmp.Compare(b.Options.Priority, a.Options.Priority), cmp.Compare(a.ID, b.ID))
 }

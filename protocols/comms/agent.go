@@ -52,8 +52,8 @@ func CheckAgentChange(old, new []byte, pruned []Range) []diag.Diagnostic {
 
 const ruleAgentStatus = "comms/agent-status"
 
-// CheckAgentStatus finds reports that an agent added in the watcher's words. What the watcher
-// says became of the agent's program, and that it is told, is believed because it is its own.
+// CheckAgentStatus finds reports that an agent added with statuses reserved for the watcher.
+// The watcher's reports on the agent's program are believed, so nobody else may write them.
 func CheckAgentStatus(old, new []byte) []diag.Diagnostic {
 	before, _ := Parse(old)
 	after, _ := Parse(new)

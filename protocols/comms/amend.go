@@ -2,28 +2,28 @@ package comms
 
 import "git-ward/internal/diag"
 
-// Empty is a document that says nothing yet, with each of its sections: who edits one by hand
-// finds them.
+// Empty is a document with all sections and no entries, so that people who edit it by hand
+// find every section.
 const Empty = "# COMMS\n\n## Directives\n\n## Reports\n\n## Questions\n"
 
-// Change is what COMMS.md is to have: a NewReport, a NewQuestion, a Message, an Addition or
-// an Edit.
+// Change is one change of COMMS.md: a NewReport, a NewQuestion, a Message, an Addition or an
+// Edit.
 type Change interface {
 	amend(data []byte, room Room) (Amended, error)
 }
 
-// Room is what a change may take of the document.
+// Room limits the space that a change may use in the document.
 type Room struct {
 	answers int    // what Reports and Questions may take together; 0 is all
 	share   bool   // and each directive of that
 	where   string // where all of a message lies that is cut to the share
 }
 
-// Whole is all that a document may have: the PM's, who knows what else is to come.
+// Whole allows the document's full size, for the PM.
 var Whole = Room{}
 
-// Answers is for who may only append: ErrFull where Reports and Questions would take more
-// than most, because a push of that would be refused.
+// Answers is for writers who may only append. The change is ErrFull if Reports and Questions
+// would exceed most, because such a push would be refused.
 func Answers(most int) Room { return Room{answers: most} }
 
 // Share is for the agent, and for the host that folds for it: where names the message, "" where
@@ -34,7 +34,7 @@ func Answers(most int) Room { return Room{answers: most} }
 // reports of those go that have most. ErrFull says that none may go.
 func Share(where string) Room { return Room{share: true, where: where} }
 
-// Amended is a document with a change.
+// Amended is a changed document.
 type Amended struct {
 	Data    []byte            // nil where errors are among Found
 	ID      int               // of the entry, R-, Q- or D-

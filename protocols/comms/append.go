@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// ErrFull says that the document has no room for the entry: prune first.
+// ErrFull means that the document has no room for the entry; prune it first.
 var ErrFull = errors.New("COMMS.md has no room for it; prune old reports")
 
-// ErrUnsound says that the document cannot be changed, because its sections do
-// not stand once and in order; Parse says where.
+// ErrUnsound means that the document cannot be changed, because a section is missing, repeated
+// or out of order. Parse says where.
 var ErrUnsound = errors.New("COMMS.md has no sound ## Directives and ## Reports; git ward lint says why")
 
 // NewReport is a report without its id, which Amend gives: it comes behind the last one under

@@ -1,6 +1,6 @@
-// Package comms reads and changes COMMS.md, the one document through which the
-// PM and the agent talk, and says what each of them may change in it (COMMS-1 to COMMS-4). It is pure: bytes in, values and findings
-// out; no git, no clock, no network.
+// Package comms reads and changes COMMS.md, the one document in which the PM and the agent
+// talk, and decides what each of them may change (COMMS-1 to COMMS-4). It is pure: bytes in,
+// values and findings out; no git, no clock, no network.
 //
 // # Grammar
 //

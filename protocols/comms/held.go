@@ -19,7 +19,7 @@ type Held struct {
 // keyHeld is the key by which a directive names them.
 const keyHeld = "held"
 
-// MaxHeld is how many criteria one directive holds out.
+// MaxHeld is how many criteria a PM may hold out of one directive.
 const MaxHeld = 100
 
 // held takes `COUNT SHA256`.
@@ -33,8 +33,7 @@ func (v *valueReader) held(to *Held) {
 	*to = Held{n, sum}
 }
 
-// CriteriaOf reads criteria that stand alone, each with a command; none where there is no
-// text.
+// CriteriaOf reads a text that has only criteria, each with a command. An empty text has none.
 func CriteriaOf(text string) ([]Criterion, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -58,8 +57,8 @@ func CriteriaOf(text string) ([]Criterion, error) {
 	return list, nil
 }
 
-// Holding is the PM's word on what is held out of a directive. It takes the place of an
-// earlier one, and is another text of the directive.
+// Holding is the change that records what the PM holds out of a directive. It replaces an
+// earlier one, and changes the directive's hash.
 type Holding struct {
 	Directive string // "D-1"
 	Held      Held   // zero: nothing any more

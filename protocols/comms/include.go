@@ -9,8 +9,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Included is a path that is work by the PM's word, with what it names of it: with another
-// blob or mode there, the path needs another word (PROOF-1).
+// Included is a path that the PM declared as work, with its mode and blob. With another mode
+// or blob, the path needs another include (PROOF-1).
 type Included struct {
 	Path string
 	Mode string // as git has it: 100644, 100755, 120000, 160000; 000000 for a path that goes
@@ -43,8 +43,8 @@ func (v *valueReader) include(to *[]Included) {
 	}
 }
 
-// QuotePath is a path as an option has it: in Go's quotes where it has a character that a
-// person would not see, or that could end it.
+// QuotePath writes a path for an option's value. It uses Go's quotes if the path has an
+// invisible character, or one that could end the value.
 func QuotePath(path string) string {
 	quoted := strconv.QuoteToASCII(path)
 	if quoted == `"`+path+`"` && strings.TrimSpace(path) == path && diag.Clean(path) == path && !strings.Contains(path, "`") {
@@ -90,8 +90,8 @@ func withoutLines(raw string, goes func(line string) bool) string {
 	return text
 }
 
-// Inclusion is the PM's word on a claim. It says of paths, with what the claim has there,
-// that they are a directive's work; of a path that it had before, the new word counts.
+// Inclusion is the change that declares paths of a claim as a directive's work, with their
+// modes and blobs. For a path that was included before, the new entry counts.
 type Inclusion struct {
 	Directive string // "D-1"
 	Paths     []Included
@@ -99,7 +99,7 @@ type Inclusion struct {
 	MayHold   bool // nothing had to be changed
 }
 
-// Said reports whether a directive has the word already.
+// Said reports whether a directive already has these includes.
 func (c Inclusion) Said(d *Directive) bool {
 	missing := func(i Included) bool { return !slices.Contains(d.Options.Included, i) }
 	return !slices.ContainsFunc(c.Paths, missing) && (!c.Guards || d.Options.Guards != "") && (!c.MayHold || d.Options.MayHold != "")

@@ -118,7 +118,7 @@ func (m Message) check() error {
 	return nil
 }
 
-// When is the message's time, by the clock of who wrote it.
+// When is the message's time, by its author's clock.
 func (m Message) When() time.Time {
 	t, _ := time.Parse(timeLayout, m.Time)
 	return t
@@ -199,9 +199,10 @@ func WithIncident(text, incident string) string {
 	return strings.TrimRight(text, "\n") + "\n\n" + incidentLine(incident) + "\n"
 }
 
-// HasIncident reports whether the incident of a report is told: by one on the same directive, of
-// the watcher where it is the watcher's. An agent may write any line into its own reports, and
-// says nothing by it for another directive or for the watcher.
+// HasIncident reports whether the document already has a report of the same incident on the
+// same directive, and for the watcher's incidents only by the watcher. An agent may write any
+// line into its own reports, and that counts neither for another directive nor for the
+// watcher.
 func (doc *Document) HasIncident(of NewReport, incident string) bool {
 	return slices.ContainsFunc(doc.Reports, func(r Report) bool {
 		return r.Directive == of.Directive && r.Status.watchers() == of.Status.watchers() && r.HasLine(incidentLine(incident))
@@ -210,7 +211,7 @@ func (doc *Document) HasIncident(of NewReport, incident string) bool {
 
 func incidentLine(incident string) string { return "Incident: " + diag.Clean(incident) }
 
-// HasLine reports whether a line of the report says just this, laid out or not.
+// HasLine reports whether the report has exactly this line, indented or not.
 func (r Report) HasLine(want string) bool {
 	for line := range strings.SplitSeq(r.Raw, "\n") {
 		if strings.TrimPrefix(line, codeIndent) == want {

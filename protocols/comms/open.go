@@ -38,8 +38,8 @@ func (r Report) DirectiveHash() string {
 // droppedKey begins the line of a report that drops its directive.
 const droppedKey = "Dropped: "
 
-// Dropped reports whether the report says that the PM wants no more of its directive as
-// it stood then: NewReport.Dropped wrote it.
+// Dropped reports whether the report drops its directive as it stood then; NewReport.Dropped
+// writes such a report.
 func (r Report) Dropped() bool {
 	first, rest, _ := strings.Cut(r.Text, "\n")
 	return r.Status == Done && strings.HasPrefix(first, "Directive:") && strings.HasPrefix(rest, droppedKey)
@@ -60,10 +60,10 @@ func validHash(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// State is what the reports say of a directive (COMMS-3).
+// State is a directive's state by its reports (COMMS-3).
 type State int
 
-// The states. Closed outweighs Suspended, whichever was reported last.
+// The states. Closed takes precedence over Suspended, whichever was reported last.
 const (
 	Open      State = iota
 	Suspended       // EXIT_BLOCKED, EXIT_NEED_INFO or EXIT_CANCELLED carries its present hash
@@ -99,7 +99,7 @@ func (t stateTable) of(d Directive) State { return t[version{d.Name(), d.Hash()}
 // package does not.
 func (doc *Document) State(d Directive) State { return doc.states().of(d) }
 
-// Said is what a document says of a directive besides its text.
+// Said is what a document records of a directive besides its text.
 type Said struct {
 	Hash    string // of its text; "" where it is not listed
 	State   State
@@ -108,8 +108,8 @@ type Said struct {
 	Newest  *Report  // of whatever text of it; nil for none
 }
 
-// Said is what the document says of every directive that is listed or has a report, by name,
-// for who asks of many: it reads the reports once.
+// Said returns this for every directive that is listed or has a report, by name. It reads the
+// reports once, for callers that ask about many.
 func (doc *Document) Said() map[string]Said {
 	states, waits := doc.states(), doc.waiting()
 	list := make(map[string]Said, len(doc.Directives))

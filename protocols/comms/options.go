@@ -55,9 +55,8 @@ type Options struct {
 
 func (o Options) declares(c Certificate) bool { return slices.Contains(o.Certificates, c) }
 
-// Applicable is what the directive may end by: what it declares, else EXACT when
-// a criterion has a command, else nothing, which is EXIT_NEED_INFO (COMMS-2,
-// LOOP-1).
+// Applicable lists the certificates that the directive may end with: those it declares, else
+// EXACT if a criterion has a command. None means EXIT_NEED_INFO (COMMS-2, LOOP-1).
 func (d Directive) Applicable() []Certificate {
 	if len(d.Options.Certificates) > 0 {
 		return slices.Clone(d.Options.Certificates)
@@ -98,8 +97,8 @@ var optionTable = []struct {
 	{keyUnknown, func(v *valueReader, o *Options) { v.unknown(&o.Unknowns) }},
 }
 
-// The keys of what a directive may use of the models. Where one is spent, its name says what
-// the PM may raise.
+// The keys of limits on a directive's use of models. When one is spent, its name tells the PM
+// what to raise.
 const (
 	KeyMaxTokens = "max_tokens"
 	KeyMaxCost   = "max_cost"
@@ -108,8 +107,8 @@ const (
 // keyAfter is the key by which a directive waits for others.
 const keyAfter = "after"
 
-// ExampleCriterion is one as messages show it: it fails before the work, as one of a
-// directive's must.
+// ExampleCriterion is the criterion that messages show. It fails before the work, as at least
+// one criterion of a directive must.
 const ExampleCriterion = "- [ ] it greets (`grep -q hello greeting.txt`)"
 
 // keyGuards is the key by which the PM says that a claim needs no criterion that the work

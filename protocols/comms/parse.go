@@ -2,10 +2,10 @@ package comms
 
 import "git-ward/internal/diag"
 
-// Parse reads COMMS.md and returns what it holds and all that is wrong with it
-// (COMMS-1, COMMS-2), sorted by place, in time linear in the size. The document
-// is never nil; with errors it is best effort. A file over MaxBytes is one
-// finding, comms/size, and is not read.
+// Parse reads COMMS.md and returns what it holds and all that is wrong with it (COMMS-1,
+// COMMS-2), sorted by place, in time linear in the size. The document is never nil; with
+// errors it holds what could be read. A file over MaxBytes is one finding, comms/size, and is
+// not read.
 func Parse(data []byte) (*Document, []diag.Diagnostic) {
 	doc, f := &Document{}, &findings{}
 	if len(data) > MaxBytes {

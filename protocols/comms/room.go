@@ -28,9 +28,9 @@ func (doc *Document) answers() int {
 	return size
 }
 
-// CheckRoom holds what an agent or the watcher made of COMMS.md to most, MaxAnswers or
-// MaxWatched. What was beyond it before may grow smaller, a push at a time. A document
-// whose sections do not stand once and in order is for CheckAgentChange to refuse.
+// CheckRoom refuses a change by an agent or the watcher that exceeds most, which is MaxAnswers
+// or MaxWatched. A document that already exceeded it may shrink step by step. CheckAgentChange
+// refuses a document with missing, repeated or misplaced sections.
 func CheckRoom(old, new []byte, most int) []diag.Diagnostic {
 	before, errOld := parseSound(old)
 	after, err := parseSound(new)

@@ -11,16 +11,16 @@ import (
 // one after the other, so a real set is a handful of spans.
 const maxSpans = 4096
 
-// Set is a set of ids from 1 to MaxID: the directives that were once listed. Its
-// zero value is empty.
+// Set is a set of ids from 1 to MaxID: the directives that were ever listed. Its zero value is
+// empty.
 type Set struct {
 	spans []span // ascending, neither touching nor overlapping
 }
 
 type span struct{ first, last int }
 
-// ParseSet reads what String writes: "1-4,7", ascending; "" is the empty set.
-// Blanks around the text are passed over; all else is an error.
+// ParseSet reads what String writes: "1-4,7", ascending; "" is the empty set. It ignores
+// blanks around the text; anything else is an error.
 func ParseSet(text string) (Set, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {

@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// MaxQuestionBytes bounds a question, Raw (COMMS-5): it is asked of a person, and what it is
-// about lies on the record.
+// MaxQuestionBytes bounds a question, Raw (COMMS-5): a person reads it, and the record has the
+// details.
 const MaxQuestionBytes = 2 << 10
 
 // minEntry is what an entry may take whatever a directive's share is: less says nothing.

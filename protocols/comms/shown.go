@@ -190,7 +190,7 @@ func emojiCode(s []rune) bool {
 	return n > 0 && s[n] == ':' && (n > 2 || slices.ContainsFunc(s[:n], func(c rune) bool { return !unicode.IsDigit(c) }))
 }
 
-// Unlaid is a text as it was before it was laid out for Markdown: for who shows it as text.
+// Unlaid reverses the indentation for Markdown, for callers that show the text as it was.
 func Unlaid(text string) string {
 	for line := range strings.SplitSeq(text, "\n") {
 		if !isBlank(line) && !strings.HasPrefix(line, codeIndent) {

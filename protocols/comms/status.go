@@ -50,7 +50,7 @@ func (s Status) final() bool { return s.Closes() || s.Suspends() }
 // watchers reports whether only the watcher says it: what became of the agent's program.
 func (s Status) watchers() bool { return s == Fallback || s == Rollback || s == Guard }
 
-// Words is a status for people. The letter-form is for programs: COMMS.md has it.
+// Words is a status in words for people. COMMS.md has the form for programs.
 func (s Status) Words() string {
 	if words := statusWords[s]; words != "" {
 		return words

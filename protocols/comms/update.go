@@ -6,10 +6,10 @@ import (
 	"git-ward/internal/diag"
 )
 
-// CheckUpdate judges what anybody made of COMMS.md between two versions
-// (COMMS-1): new reports have larger ids than all old ones, and a directive's id
-// is never used again. retired is every id that an earlier version listed and old
-// no longer does. Lines are those of new; old is empty when there was none.
+// CheckUpdate checks any change of COMMS.md between two versions (COMMS-1): new reports have
+// larger ids than all old ones, and a directive's id is never used again. retired is every id
+// that an earlier version listed and old no longer does. Lines are those of new; old is empty
+// when there was none.
 func CheckUpdate(old, new []byte, retired Set) []diag.Diagnostic {
 	before, _ := Parse(old)
 	after, _ := Parse(new)

@@ -8,12 +8,12 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Scissors is the line below which a text that a PM edits says nothing, as in git's own
-// (git-commit(1), --cleanup).
+// Scissors is the line below which an edited text is ignored, as in git (git-commit(1),
+// --cleanup).
 const Scissors = "# ------------------------ >8 ------------------------"
 
-// AboveScissors is what a person wrote in an editor, with LF line ends and without blank
-// lines around it; "" for nothing.
+// AboveScissors returns what a person wrote in an editor above Scissors, with LF line ends and
+// without blank lines around it.
 func AboveScissors(text string) string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if i := strings.Index("\n"+text, "\n"+Scissors); i >= 0 {
@@ -30,7 +30,7 @@ type Draft struct {
 	Body  string // blank lines around it trimmed, LF line ends
 }
 
-// ErrNoText says that a draft holds nothing.
+// ErrNoText means that a draft is empty.
 var ErrNoText = errors.New("the text is empty")
 
 // ParseDraft reads what a PM wrote, above Scissors. Errors: ErrNoText, or a first line
@@ -52,7 +52,7 @@ func ParseDraft(text string) (Draft, error) {
 	return d, nil
 }
 
-// Draft is a directive as a PM edits it.
+// Draft returns the directive as a draft.
 func (d Directive) Draft() Draft {
 	_, body, _ := strings.Cut(d.Raw, "\n")
 	return Draft{d.ID, d.Title.Raw(), trimBlankLines(body)}
@@ -98,8 +98,8 @@ func (c Addition) amend(data []byte, _ Room) (Amended, error) {
 	return doc.changed(data, out, draft, retired)
 }
 
-// Edit puts a draft in the place of the directive of its id, which must be there. For the
-// rest it is as Addition.
+// Edit replaces the directive of the draft's id, which must exist. Otherwise it is like
+// Addition.
 type Edit struct{ Draft Draft }
 
 func (c Edit) amend(data []byte, _ Room) (Amended, error) {

@@ -1,7 +1,6 @@
-// Package decimal reads and compares the decimal numbers of residuals,
-// tolerances, scores and confidences, exactly (seed 003, section 13). No float
-// ever stands on that path: 0.1 + 0.2 is 0.3 here, 1e400 is a number, and what is
-// not a plain decimal is no number at all, never zero.
+// Package decimal reads and compares the decimal numbers of residuals, tolerances, scores and
+// confidences, exactly (seed 003, section 13). It uses no floats: 0.1 + 0.2 is 0.3 here, 1e400
+// is a number, and a text that is not a plain decimal is an error, never zero.
 //
 // The arithmetic is math/big's rationals, which hold every decimal exactly; this
 // package adds the one grammar that Ward accepts, and its bounds. A decimal library
@@ -22,8 +21,8 @@ const (
 	maxExponent = 3  // digits
 )
 
-// Decimal is a number of at least zero. The zero Decimal is null: a number that
-// is not known, which compares with nothing.
+// Decimal is a number of at least zero. The zero Decimal is null: an unknown number, for which
+// every comparison is false.
 type Decimal struct {
 	text  string
 	value *big.Rat
@@ -91,8 +90,8 @@ func (d Decimal) Equal(e Decimal) bool {
 	return d.value != nil && e.value != nil && d.value.Cmp(e.value) == 0
 }
 
-// Portion is d as whole parts of max, from 0 to parts, rounded down; for
-// pictures only, never for a decision. It is 0 when either is null or max is 0.
+// Portion scales d to whole parts of max, from 0 to parts, rounded down. It is for pictures
+// only, never for a decision. It is 0 when either is null or max is 0.
 func (d Decimal) Portion(max Decimal, parts int64) int64 {
 	if d.value == nil || max.value == nil || max.Zero() {
 		return 0

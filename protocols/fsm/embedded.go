@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Research and the others are the names of the embedded machines (PLAN-3).
+// The names of the embedded machines (PLAN-3).
 const (
 	Orchestrator = "orchestrator" // the agent's own lifecycle
 	FDC          = "fdc"          // a plan
@@ -57,8 +57,8 @@ func Embedded(name string) (m *Machine, ok bool) {
 	return m, m != nil
 }
 
-// Once reads the embedded machine of that name when it is first asked for: most
-// pushes need none.
+// Once returns a function that parses the embedded machine of that name on its first call,
+// because most pushes need none.
 func Once(name string) func() *Machine {
 	return sync.OnceValue(func() *Machine {
 		m, ok := Embedded(name)

@@ -1,5 +1,5 @@
-// Package fsm is the one engine, and the one JSON format, of every lifecycle of
-// Ward: the orchestrator's, those of plans, and whatever a repository adds.
+// Package fsm is the engine and the JSON format of every state machine in Ward: the
+// orchestrator's, those of plans, and those that a repository adds.
 //
 // A machine is data:
 //
@@ -66,8 +66,8 @@ func (m *Machine) Knows(on string) bool {
 	return slices.ContainsFunc(m.Transitions, func(t Transition) bool { return t.On == on })
 }
 
-// Target is the one state that the symbol leads to wherever it leads anywhere,
-// "" when there are none or several. A check goes on from there after a fault.
+// Target is the one state that all transitions on the symbol lead to, "" when there is none or
+// several. A check continues from there after a fault.
 func (m *Machine) Target(on string) string {
 	target := ""
 	for _, t := range m.Transitions {

@@ -15,7 +15,7 @@ const (
 	maxName        = 64
 )
 
-// The rules that a machine is held to.
+// The rules of findings about a machine.
 const (
 	RuleSchema        = "fsm/schema"
 	RuleSize          = "fsm/size"

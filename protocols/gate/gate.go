@@ -1,5 +1,5 @@
-// Package gate is what the gate says of a push as JSON (HOOK-2): the form that the hook
-// writes, and the one reader of it in what git prints.
+// Package gate is the gate's answer to a push as JSON (HOOK-2): the format that the hook
+// writes, and its one reader, which finds it in git's output.
 package gate
 
 import (
@@ -23,8 +23,8 @@ const (
 	Refused  = "refused"
 )
 
-// Answer is a judgement as JSON: what -o ward.format=json and `git ward lint
-// --json` print on one line.
+// Answer is a verdict on a push as JSON, which -o ward.format=json and `git ward lint --json`
+// print on one line.
 type Answer struct {
 	Verdict   string            `json:"verdict"` // Admitted or Refused
 	Principal string            `json:"principal"`
@@ -34,7 +34,7 @@ type Answer struct {
 	Hint      string            `json:"hint,omitempty"`
 }
 
-// Rules are the rules of the findings, each once, fit to be printed.
+// Rules lists the rules of the findings, each once and cleaned for printing.
 func (a Answer) Rules() []string {
 	rules := []string{}
 	for _, d := range a.Findings {
@@ -45,10 +45,10 @@ func (a Answer) Rules() []string {
 	return rules
 }
 
-// Read finds the answer in what git printed of a push, where a line of the remote's begins
-// with "remote:". It is nil where the remote gave none: then said has the remote's lines, fit
-// to be printed, as another hook wrote them. A verdict that is neither Admitted nor Refused is
-// a host's that could not judge.
+// Read finds the answer in git's output of a push, on lines that begin with "remote:". It is
+// nil if the remote gave none; said then has the remote's lines, cleaned for printing, as
+// another hook wrote them. A verdict other than Admitted and Refused means that the host could
+// not judge.
 func Read(printed string) (a *Answer, said []string) {
 	for line := range strings.Lines(printed) {
 		text, ok := strings.CutPrefix(line, "remote:")

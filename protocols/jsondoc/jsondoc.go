@@ -18,9 +18,9 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Decode reads one JSON value into v, a pointer, strictly: no member twice, none
-// that v has not, no other letter case, valid UTF-8. A fault comes back as one
-// finding of that rule, whose line counts from firstLine.
+// Decode reads one JSON value into the pointer v, strictly: no duplicate or unknown member, no
+// other letter case, valid UTF-8. A fault is one finding of the given rule; lines count from
+// firstLine.
 func Decode(data []byte, v any, rule string, firstLine int) (diag.Diagnostic, bool) {
 	err := json.Unmarshal(data, v, json.RejectUnknownMembers(true))
 	if err == nil {
@@ -64,8 +64,7 @@ func Place(data []byte, offset int64, firstLine int) (line, col int) {
 	return firstLine + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// Text is a JSON string that knows where it stands, for findings that come after
-// the decoding.
+// Text is a JSON string with its position, for findings after decoding.
 type Text struct {
 	Value  string
 	Offset int64 // of its first quote

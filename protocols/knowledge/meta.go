@@ -1,5 +1,4 @@
-// Package knowledge reads the documents of knowledge_core/ that have no package
-// of their own.
+// Package knowledge reads those documents of knowledge_core/ that no other package reads.
 package knowledge
 
 import (
@@ -7,7 +6,7 @@ import (
 	"git-ward/protocols/jsondoc"
 )
 
-// Where they stand.
+// The paths of the documents.
 const (
 	Dir      = "knowledge_core/"
 	MetaPath = Dir + "agent_meta.json"

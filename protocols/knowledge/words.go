@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// MaxWords bounds the words of one question: more of them find everything.
+// MaxWords bounds the words of one question; more words would match everything.
 const MaxWords = 24
 
 // idle are English words that say nothing about a subject; longer texts are full of them.
@@ -15,10 +15,10 @@ could did do does doing done for from further get had has have having here how i
 need needs new no nor not now of off on once one only or other our out over own please same shall should so some such than that the their them
 then there these they this those through to too under until up use used uses using very was we were what when where which while who whom whose why will with would you your`)
 
-// Words are the words of a text that one would look for, in any script, each once and in
-// small letters, at most MaxWords. Where a script has no blanks between words they are
-// pairs of its letters, which is how such texts are found without a dictionary. A name of
-// a program, such as open_door, openDoor or Store.Get, is one word, and so are its parts.
+// Words returns the search words of a text in any script, each once and in lower case, at most
+// MaxWords. For a script without blanks between words it returns pairs of letters, which finds
+// such texts without a dictionary. An identifier, such as open_door, openDoor or Store.Get, is
+// one word, and so is each of its parts.
 func Words(text string) []string {
 	var list []string
 	add := func(word string) {
@@ -116,8 +116,8 @@ func pairs(run string, add func(string)) {
 	flush(len(letters), letters)
 }
 
-// Stem is a word without an English ending, as it stands at the beginning of the forms
-// that are to be found with it; other words are their own.
+// Stem removes an English ending, so that the result is a prefix of the word's other forms.
+// Other words are returned unchanged.
 func Stem(word string) string {
 	for _, end := range []string{"ations", "ation", "ings", "ing", "ers", "ies", "ed", "er", "es", "s", "y", "e"} {
 		if stem, ok := strings.CutSuffix(word, end); ok && len(stem) >= 4 && stem[len(stem)-1] < 0x80 {

@@ -1,5 +1,5 @@
-// Package lease says what a directive's lease is (MANY-2): which worker may work on it,
-// and until when. The host grants, renews and revokes it, and nobody else.
+// Package lease defines a directive's lease (MANY-2): which worker may work on it, and until
+// when. Only the host grants, renews and revokes it.
 //
 // # Form
 //
@@ -34,7 +34,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Version is of the form that this package reads and writes.
+// Version is the version of the format that this package reads and writes.
 const Version = 1
 
 // The bounds of a lease.
@@ -54,7 +54,7 @@ const (
 	MaxSkew = time.Hour
 )
 
-// Lease is who works on a directive, and until when. Its times are UTC, in whole seconds.
+// Lease says who works on a directive, and until when. Its times are UTC, in whole seconds.
 type Lease struct {
 	Version   int       `json:"version"`
 	Directive string    `json:"directive"` // "D-3"
@@ -65,13 +65,13 @@ type Lease struct {
 	Until     time.Time `json:"until"`     // when it ends unless it is renewed
 }
 
-// New is a lease taken now for a term. The id is IDBytes random bytes.
+// New makes a lease from now for a term. The id is IDBytes random bytes.
 func New(directive string, id [IDBytes]byte, holder, where string, now time.Time, term time.Duration) Lease {
 	now = now.UTC().Truncate(time.Second)
 	return Lease{Version: Version, Directive: directive, ID: fmt.Sprintf("%x", id), Holder: holder, Where: where, Since: now, Until: now.Add(term)}
 }
 
-// Renewed is the same taking with a new end.
+// Renewed is the same lease with a new end.
 func (l Lease) Renewed(now time.Time, term time.Duration) Lease {
 	l.Until = now.UTC().Truncate(time.Second).Add(term)
 	return l
@@ -85,8 +85,8 @@ func (l Lease) Free(now time.Time) bool {
 	return l.Doubt(now) == nil && !now.Before(l.Until.Add(Grace))
 }
 
-// Doubt says why a lease's times are none that the gate's clock can have written, nil for
-// nothing. Nobody works by such a lease, and nobody takes it over.
+// Doubt says why the gate's clock cannot have written a lease's times, nil if it can. Nobody
+// may work under a doubtful lease, and nobody takes it over.
 func (l Lease) Doubt(now time.Time) error {
 	switch {
 	case l.Since.After(now.Add(MaxSkew)):
@@ -99,8 +99,8 @@ func (l Lease) Doubt(now time.Time) error {
 	return nil
 }
 
-// Parse reads the lease of a directive. Its error says what is wrong with it; a lease that
-// cannot be read is nobody's, and is not free either.
+// Parse reads the lease of a directive. A lease that cannot be read belongs to nobody, and is
+// not free either.
 func Parse(directive string, data []byte) (Lease, error) {
 	var l Lease
 	if len(data) > MaxBytes {

@@ -32,8 +32,8 @@ func ParseName(name string) (directive, id string, ok bool) {
 	return directive, id, true
 }
 
-// Reserved reports whether a pusher's name is kept for leases: it is one, or a person takes
-// it for one. Nobody else is called so.
+// Reserved reports whether a pusher's name is reserved for leases, because it has the form of
+// one or looks like one. No other pusher may have such a name.
 func Reserved(name string) bool {
 	before, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	number, ok := strings.CutPrefix(before, "D-")

@@ -61,9 +61,9 @@ func Parse(data []byte) (list []Lesson, found []diag.Diagnostic) {
 	return list, found
 }
 
-// CheckUpdate holds a change of lessons.jsonl to LES-2: a lesson that was there
-// stays, and status and reason are all that changes in it. Both must have been
-// parsed without errors; data is the new file.
+// CheckUpdate checks a change of lessons.jsonl (LES-2): an existing lesson stays, and only its
+// status and reason may change. Both versions must have been parsed without errors; data is
+// the new file.
 func CheckUpdate(old, new []Lesson, data []byte) (found []diag.Diagnostic) {
 	now := make(map[string]Lesson, len(new))
 	for _, l := range new {
@@ -173,8 +173,8 @@ func Mark(data []byte, id string, status Status, reason string) ([]byte, error) 
 	return out.Bytes(), nil
 }
 
-// Add returns a file with the lessons at its end that it does not have yet, and
-// how many those are.
+// Add appends the lessons that a file does not have yet, and returns the new file and their
+// number.
 func Add(data []byte, list []Lesson) ([]byte, int, error) {
 	have, found := Parse(data)
 	if diag.HasErrors(found) {

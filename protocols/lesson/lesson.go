@@ -16,7 +16,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// Path is where lessons stand in a ward repository.
+// Path is the file of lessons in a repository.
 const Path = "knowledge_core/lessons.jsonl"
 
 // Limits: bytes of the file, and of one line.
@@ -74,7 +74,7 @@ type Parameters struct {
 	Text        string `json:"text,omitzero"` // of an action that nobody understands
 }
 
-// Status is how far a lesson has come.
+// Status is the state of a lesson.
 type Status string
 
 // The statuses.
@@ -85,7 +85,7 @@ const (
 	Noted   Status = "noted"
 )
 
-// Same reports whether two lines are the same lesson, whatever became of it.
+// Same reports whether two lines are the same lesson, whatever their status.
 func (l Lesson) Same(other Lesson) bool {
 	l.Status, l.Reason = other.Status, other.Reason
 	return l == other

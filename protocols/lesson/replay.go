@@ -22,8 +22,8 @@ type Tree struct {
 	File func(path string) ([]byte, error)
 }
 
-// CannotApply is why a lesson cannot be carried out on a tree. It is the reason of
-// a failed lesson.
+// CannotApply says why a lesson cannot be carried out on a tree. It becomes the reason of a
+// failed lesson.
 type CannotApply struct{ Reason string }
 
 func (e *CannotApply) Error() string { return e.Reason }
@@ -166,8 +166,8 @@ func badTarget(p string) string {
 	return ""
 }
 
-// Outcome is what becomes of a lesson that Replay answered so, and why. An error that does not
-// say that the lesson cannot be carried out is returned.
+// Outcome turns Replay's error into the lesson's new status and reason. An error other than
+// CannotApply is returned.
 func (l Lesson) Outcome(changed []charter.File, err error) (status Status, reason string, _ error) {
 	var cannot *CannotApply
 	switch {

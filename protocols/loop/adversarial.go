@@ -7,8 +7,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// MissingTool is a program that a command of the directive's wants and that is not
-// where commands run.
+// MissingTool is a program that a directive's command needs, and that is missing where
+// commands run.
 type MissingTool struct {
 	Tool    string `json:"tool"`
 	Command string `json:"command"` // the line that wants it
@@ -16,7 +16,7 @@ type MissingTool struct {
 	Remedy  string `json:"remedy"`  // what brings it there
 }
 
-// Words are the whole of it, for a person.
+// Words is the full sentence for a person.
 func (m MissingTool) Words() string {
 	return fmt.Sprintf("%s: not found in %s (`%s` needs it); %s", m.Tool, m.Place, m.Command, m.Remedy)
 }
@@ -38,9 +38,8 @@ func (v Verdict) Unproved(reason string) Verdict {
 	return v
 }
 
-// Lacks is the decision where a program that decides is missing, the one that was claimed
-// did not pass its probation, or the PM's word is: nothing that the loop does brings it
-// there. missing is false where nothing of that is so.
+// Lacks is the decision when something is missing that the loop cannot provide: a program that
+// decides, the claimed program's probation, or the PM's word. missing is false if nothing is.
 func (v Verdict) Lacks() (d Decision, missing bool) {
 	switch {
 	case v.MissingTool != nil:
@@ -63,7 +62,7 @@ const (
 	RunSecondImage = "second_image" // [verify] second_image
 )
 
-// What a control says of a command that held, with every test broken (PROOF-3).
+// What a control says about a command that passed with every test broken (PROOF-3).
 const (
 	ControlFails         = "fails" // as it should
 	ControlCannotFail    = "cannot_fail"
@@ -74,7 +73,7 @@ const (
 	ControlNotTried      = "not_tried"      // the work's own program decides it, and nothing could be broken
 )
 
-// Refuted reports whether a command was not met for what its control says.
+// Refuted reports whether a command counts as not met because of its control.
 func Refuted(says string) bool { return says == ControlCannotFail || says == ControlVaries }
 
 // ControlRuns is how often controls run a command at most: twice without the work, then with its
@@ -118,22 +117,22 @@ func ControlWords(says string, before bool) string {
 	return words
 }
 
-// RunEnd is how a run of all commands ended: with the first exit code that is not 0.
+// RunEnd is how a run of all commands ended: the first exit code that is not 0.
 type RunEnd struct {
 	Kind string `json:"kind"`
 	Exit int    `json:"exit"`
 }
 
-// Mutants is what became of changes that were made to the claim's own lines, one at a
-// time: those that the commands did not notice survived.
+// Mutants has the results of changing the claim's own lines, one at a time. A change that the
+// commands did not notice survived.
 type Mutants struct {
 	Made     int      `json:"made"`
 	Killed   int      `json:"killed"`
 	Survived []string `json:"survived"` // path:line: what was changed
 }
 
-// AgainstIt takes in the runs that rung 65537 asks for beside the plain ones (LOOP-11).
-// Each has to come to the plain runs' verdict.
+// AgainstIt adds the runs that rung 65537 requires besides the plain ones (LOOP-11). Each must
+// reach the verdict of the plain runs.
 func (v Verdict) AgainstIt(p Declaration, kind string, t Trial) Verdict {
 	v.Runs = append(v.Runs, EndOf(kind, t))
 	verdict, _ := p.judge(t)
@@ -150,7 +149,7 @@ func (v Verdict) AgainstIt(p Declaration, kind string, t Trial) Verdict {
 	return v
 }
 
-// EndOf is the end of a run.
+// EndOf returns how a run ended.
 func EndOf(kind string, t Trial) RunEnd {
 	for _, o := range append(slices.Clone(t.Criteria), outcomeOf(t.Residual), outcomeOf(t.Suite), outcomeOf(t.Validate)) {
 		if o.ExitCode != 0 {

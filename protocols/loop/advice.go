@@ -8,9 +8,9 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Cause is why a loop ended as it did, as far as what to do about it depends on it: an
-// exit alone does not say it. A tampered test and a spent budget both end
-// EXIT_BUDGET_EXCEEDED, and more iterations help only one of them (WORK-5).
+// Cause says why a loop ended, as far as the advice depends on it. The exit alone is not
+// enough: a tampered test and a spent budget both end EXIT_BUDGET_EXCEEDED, and more
+// iterations help only one of them (WORK-5).
 type Cause string
 
 // The causes.
@@ -41,7 +41,7 @@ const (
 // Advice is one thing that a PM can do: a command to type, and why.
 type Advice struct{ Type, Why string }
 
-// String is the advice in a line.
+// String is the advice on one line.
 func (a Advice) String() string { return a.Type + " (" + a.Why + ")" }
 
 // cause is read off what the loop came to. What the verdict saw comes before how the

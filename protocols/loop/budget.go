@@ -33,8 +33,8 @@ const (
 	clampSeconds    = 600 // an iteration
 )
 
-// Base is what config.toml says where a directive says nothing: config.Loop, field
-// by field.
+// Base has config.toml's defaults for what a directive leaves out: config.Loop, field by
+// field.
 type Base struct {
 	Profile                  string
 	Rp                       string // decimal
@@ -111,8 +111,8 @@ type Usage struct {
 	Model *ModelUsage `json:"model,omitempty"`
 }
 
-// ModelUsage is turns of a model and tokens, as a worker counts them, for people: what a
-// directive may use the gateway counts.
+// ModelUsage is a worker's own count of turns and tokens, for people. The gateway's count
+// decides what a directive may use.
 type ModelUsage struct {
 	Turns  int64 `json:"turns"`
 	Input  int64 `json:"input_tokens"`
@@ -128,8 +128,8 @@ func (m *ModelUsage) plus(n *ModelUsage) *ModelUsage {
 	return &ModelUsage{m.Turns + n.Turns, m.Input + n.Input, m.Cached + n.Cached, m.Output + n.Output}
 }
 
-// BudgetLog is budget_log.json: what an iteration took, and what all took so far. It is
-// what a restart reads, so that a restart refills nothing.
+// BudgetLog is budget_log.json: what an iteration used, and what all used so far. A restart
+// reads it, so that it refills no budget.
 type BudgetLog struct {
 	SchemaVersion string  `json:"schema_version"`
 	LoopID        string  `json:"loop_id"`
@@ -138,7 +138,7 @@ type BudgetLog struct {
 	Iterations    []Usage `json:"iterations"`      // this one's, alone
 }
 
-// Next is the log of an iteration that comes after this one's.
+// Next is the log of the iteration after this one.
 func (b BudgetLog) Next(u Usage) BudgetLog {
 	total := b.Used()
 	total.Iteration++
@@ -149,7 +149,7 @@ func (b BudgetLog) Next(u Usage) BudgetLog {
 	return b
 }
 
-// Used is what all iterations took.
+// Used is the use of all iterations.
 func (b BudgetLog) Used() Usage {
 	if b.Total != nil {
 		return *b.Total
@@ -176,7 +176,7 @@ type Remaining struct {
 	Seconds    int `json:"seconds_remaining"`
 }
 
-// Remaining is what is left after iterations and usage; never below zero.
+// Remaining is the budget left after iterations and usage, never below zero.
 func (l Limits) Remaining(iterations int, u Usage) Remaining {
 	return Remaining{max(0, l.MaxIterations-iterations), max(0, l.MaxTotalToolCalls-u.ToolCalls), max(0, l.MaxTotalSeconds-u.Seconds)}
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Role is who gets a capsule (LOOP-8): one after the other, each with a fresh
-// context.
+// Role is a receiver of capsules (LOOP-8). The roles take turns, each with a fresh context.
 type Role string
 
 // The roles of an iteration (003, section 7).
@@ -29,8 +28,7 @@ type StateSummary struct {
 	Open      []string `json:"criteria_still_open"`
 }
 
-// Capsule is the context normal form: all that a fresh subagent is told (003,
-// section 4). Its fields are exactly these.
+// Capsule is the context normal form: all that a fresh subagent is told (003, section 4).
 type Capsule struct {
 	Goal         string       `json:"goal_statement"`
 	Criteria     []string     `json:"acceptance_criteria"`

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Lane is how far a statement can be relied on (003, section 5.2). People read
-// its Words; the letters stay in evidence files.
+// Lane says how far a statement can be trusted (003, section 5.2). People read its Words; the
+// letters stay in evidence files.
 type Lane string
 
 // The lanes.
@@ -38,16 +38,16 @@ func laneOf(certificate string) Lane {
 	return LaneC
 }
 
-// Met says of one criterion whether it is met; nil is not evaluated, which is
-// never met (003, section 12).
+// Met says whether one criterion is met; nil means not evaluated, which never counts as met
+// (003, section 12).
 type Met struct {
 	Criterion string `json:"criterion"`
 	Met       *bool  `json:"met"`
 	Evidence  string `json:"evidence_link"`
 }
 
-// HistoryWindow is how many residuals a certificate lists: enough for all that is
-// decided on them, so that certificates do not grow. FullHistory has them all.
+// HistoryWindow is how many residuals a certificate lists: enough for every decision, so that
+// certificates do not grow. FullHistory has all of them.
 const HistoryWindow = 32
 
 // Certificate is certificate.json of an iteration.
@@ -69,7 +69,7 @@ type Certificate struct {
 	Left          []string   `json:"left,omitempty"` // what is no work; the verdict's
 }
 
-// Findings is all that a certificate is decided on.
+// Findings is everything that decides a certificate.
 type Findings struct {
 	Declaration Declaration
 	Limits      Limits
@@ -196,15 +196,15 @@ func (c Certificate) Problems() []string {
 	return list
 }
 
-// Decision is what a state comes to: the machine's event, and where that leads to an
-// exit why. Which exit it is says the machine alone.
+// Decision is the machine's next event, with the reason if it leads to an exit. Only the
+// machine says which exit it is.
 type Decision struct {
 	Event  Event
 	Reason StopReason
 	Words  string
 }
 
-// Budget is the decision by a spent budget.
+// Budget is the decision for a spent budget.
 func (f Findings) Budget() (d Decision, spent bool) {
 	reason, words, spent := f.exhausted()
 	return Decision{BudgetExhausted, reason, words}, spent

@@ -7,8 +7,8 @@ import (
 
 // What the controls of a verdict's criteria say, and what of it speaks against its own word.
 
-// HeldBefore reports whether every criterion was met before the work, so that none says
-// anything of it (PROOF-3).
+// HeldBefore reports whether every criterion was already met before the work, so that none
+// says anything about it (PROOF-3).
 func (v Verdict) HeldBefore() bool {
 	return len(v.Criteria) > 0 && !slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return !o.Before })
 }
@@ -34,8 +34,8 @@ func (v Verdict) NotSeen() []string {
 	return v.controlled(func(o Outcome) bool { return o.Control == ControlNotSeen && !o.Before })
 }
 
-// Hear is the verdict with what the host alone knows of the controls of what is held out, which
-// are its last criteria; "" where none was tried (PROOF-5).
+// Hear adds the controls' results for held-out criteria, which only the host knows, to the
+// verdict. Those criteria are its last ones; "" means that none was tried (PROOF-5).
 func (v Verdict) Hear(says []string) Verdict {
 	v.Criteria = slices.Clone(v.Criteria)
 	for i, o := range slices.Backward(v.Criteria) {
@@ -49,7 +49,7 @@ func (v Verdict) Hear(says []string) Verdict {
 	return v
 }
 
-// Doubt is something that a verdict names against its own word (PROOF-2 to PROOF-4).
+// Doubt is something that a verdict itself names against its result (PROOF-2 to PROOF-4).
 type Doubt struct {
 	One, Many string   // what it is, of one of Of, and of more
 	Of        []string // tests or criteria; none where One says all
@@ -68,8 +68,8 @@ func (d Doubt) Words() string {
 	}
 }
 
-// Against is all that the verdict names against its own word. Whoever takes work on that word,
-// or shows it, asks here, so that no reader leaves out what another has.
+// Against lists all doubts that the verdict names. Everyone who acts on a verdict or shows it
+// asks this function, so that no reader misses a doubt.
 func (v Verdict) Against() (list []Doubt) {
 	of := func(seen bool, one, many string, names []string) {
 		if len(names) > 0 {
@@ -97,7 +97,7 @@ func (v Verdict) Against() (list []Doubt) {
 	return list
 }
 
-// AgainstBeyond is what the verdict names against its own word, and another does not.
+// AgainstBeyond lists the doubts that this verdict names and another does not.
 func (v Verdict) AgainstBeyond(known Verdict) (list []Doubt) {
 	for _, d := range v.Against() {
 		i := slices.IndexFunc(known.Against(), func(k Doubt) bool { return k.One == d.One })

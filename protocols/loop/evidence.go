@@ -91,8 +91,8 @@ func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 	return at, true
 }
 
-// Frozen reports whether the file may not change once it is pushed: all of an
-// iteration's.
+// Frozen reports whether the file must not change once it is pushed. That holds for all files
+// of an iteration.
 func (p EvidencePath) Frozen() bool { return p.Iteration >= 0 }
 
 // Success is what a certificate or a halting report claims of the host: a verdict
@@ -198,7 +198,7 @@ func version(v, want string) []string {
 	return nil
 }
 
-// Encode is an evidence file's content: canonical JSON and a newline.
+// Encode returns an evidence file's content: canonical JSON and a newline.
 func Encode(v any) ([]byte, error) {
 	data, err := canonical(v)
 	return append(data, '\n'), err

@@ -23,8 +23,8 @@ func (f Forbidden) Words() string {
 	return fmt.Sprintf("%s: %s; %s", f.Name, f.Definition, f.Recovery.Words)
 }
 
-// Facts is what the detectors look at: what the agent's process, the journal and
-// the evidence as committed say of the present moment.
+// Facts is the input of the detectors: the present state of the agent's process, the journal
+// and the committed evidence.
 type Facts struct {
 	State       State        // entered just now, or about to be left for Status
 	Status      Status       // the exit that is about to be taken, "" while the loop runs

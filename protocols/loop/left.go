@@ -8,7 +8,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Left is a path that a claim has otherwise than main, and that is no work.
+// Left is a path that a claim changed against main, and that is not work.
 type Left struct {
 	Path string `json:"path"` // as comms.QuotePath writes it
 	Kind string `json:"kind"` // added, changed or deleted
@@ -16,10 +16,10 @@ type Left struct {
 	Blob string `json:"blob"`
 }
 
-// Words are path and kind.
+// Words is the path with its kind.
 func (l Left) Words() string { return l.Path + " (" + l.Kind + ")" }
 
-// Include is what the PM's word takes in by it.
+// Include is the entry with which the PM can include it.
 func (l Left) Include() (comms.Included, error) {
 	path, err := comms.UnquotePath(l.Path)
 	return comms.Included{Path: path, Mode: l.Mode, Blob: l.Blob}, err
@@ -66,11 +66,11 @@ func (v Verdict) LeftWords() []string {
 	return list
 }
 
-// With is the verdict on the run that decides, v, when all commands ran once more on all
-// of the claim (PROOF-1).
+// With combines the verdict v on the deciding run with that of one more run of all commands on
+// the whole claim (PROOF-1).
 //
-// Both must pass, and the weaker word holds. Where only the run on all of it passes,
-// nobody but the PM can say whether what was left out is the work or its judge: NONE.
+// Both must pass, and the weaker verdict holds. If only the run on the whole claim passes,
+// only the PM can say whether what was left out is work or judges it: NONE.
 func (v Verdict) With(all Verdict) Verdict {
 	left, included := v.Left, v.Included
 	switch {

@@ -20,7 +20,7 @@ func (a Artifacts) CheckManifest(read func(path string) ([]byte, error)) error {
 	return all
 }
 
-// Mismatch says that a file is not what a manifest says, or is missing.
+// Mismatch means that a file is missing, or differs from its manifest.
 type Mismatch struct {
 	Path    string
 	Missing bool

@@ -8,8 +8,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Overview is a unit for `git ward status`: where it stands, what its directive has
-// left, how the residual went, the host's last word, and what it waits for.
+// Overview is a unit for `git ward status`: its state, its directive's remaining budget, the
+// residual's history, the host's last verdict, and what it waits for.
 func Overview(last *uow.Record, verdicts []Verdict, waits uow.Waiting) string {
 	var b strings.Builder
 	left := last.Budget.Left()

@@ -7,9 +7,9 @@ import (
 	"git-ward/protocols/decimal"
 )
 
-// Residual is a distance to the goal, or a tolerance: an exact decimal, or null.
-// In JSON it is a string or null; a JSON number is refused, because its readers
-// would make a float of it (LOOP-2).
+// Residual is a distance to the goal, or a tolerance: an exact decimal, or null. In JSON it is
+// a string or null; a JSON number is refused, because readers would turn it into a float
+// (LOOP-2).
 type Residual struct{ decimal.Decimal }
 
 // ParseResidual reads what a residual command printed: one decimal, with blanks
@@ -120,5 +120,5 @@ func words(history []Residual) string {
 	return strings.Join(list, ", ")
 }
 
-// Residuals is the report's history for people, "" before the first iteration.
+// Residuals is the report's residual history for people, "" before the first iteration.
 func (r Report) Residuals() string { return words(r.History) }

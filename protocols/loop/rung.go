@@ -36,8 +36,8 @@ type RungEvidence struct {
 	Drift        *Link // behavioural drift, explained
 }
 
-// Rung is the highest rung whose requirements, and those below it, are all met,
-// with what is missing for the next one. 0 is none.
+// Rung returns the highest rung whose own and lower requirements are all met, and what the
+// next one lacks. 0 means none.
 func Rung(e RungEvidence) (rung int, missing []string) {
 	need := func(ok bool, what string) {
 		if !ok {

@@ -1,7 +1,6 @@
 package loop
 
-// Signal is backpressure: somebody or something says stop (003, section 6.1;
-// LOOP-9).
+// Signal is backpressure: a request to stop (003, section 6.1; LOOP-9).
 type Signal struct {
 	Kind   SignalKind `json:"kind"`
 	Detail string     `json:"detail"` // where it was seen

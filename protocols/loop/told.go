@@ -80,8 +80,8 @@ const (
 	maxPMLine = 2000 // of one; the journal has it in full
 )
 
-// TellPM puts what the PM said on a unit below a heading of its own, each once. Compaction
-// keeps it, and the next unit begins with it (WORK-1).
+// TellPM adds what the PM said about a unit below its own heading, each text once. Compaction
+// keeps it, and the next unit starts with it (WORK-1).
 func TellPM(file, unit string, words []string) string {
 	m := (*memory)(nil)
 	for _, text := range words {

@@ -52,9 +52,9 @@ type Trial struct {
 	Validate *Outcome  // [bootstrap] build and validate; nil when they do not apply
 }
 
-// Verdict is the host's word on a claimed commit (LOOP-5): one line of JSON in
-// its note. It says that these commands, in this image, ended like this on this
-// commit; code can still cheat its own tests.
+// Verdict is the host's decision on a claimed commit (LOOP-5): one line of JSON in its note.
+// It records how these commands, in this image, ended on this commit; code can still cheat its
+// own tests.
 type Verdict struct {
 	SchemaVersion string    `json:"schema_version"`
 	Unit          string    `json:"unit"`
@@ -130,14 +130,14 @@ type Verdict struct {
 	Caveat     string   `json:"caveat"`
 }
 
-// Caveat stands in every verdict.
+// Caveat is part of every verdict.
 const Caveat = "These commands, in this image, ended like this on this commit. Code can still cheat its own tests: read the change before you merge it."
 
 // FenceNone marks a verdict whose commands ran outside any fence.
 const FenceNone = "none"
 
-// Judge words the verdict on one or more trials of a declaration's commands. It
-// fills in what follows from them; the caller adds where and when.
+// Judge makes the verdict from one or more trials of a declaration's commands. It fills in
+// what follows from them; the caller adds place and time.
 //
 // EXACT: every criterion has a command and is met, and a declared residual is
 // zero. CONVERGED: the residual is known and below R_p. Either must be declared,
@@ -256,7 +256,7 @@ func (p Declaration) judge(t Trial) (verdict, reason string) {
 	return None, "the residual is " + r.Words()
 }
 
-// Tail is the end of a command's output as a verdict keeps it.
+// Tail cuts a command's output to the end that a verdict keeps.
 func Tail(output []byte) string {
 	return strings.ToValidUTF8(string(output[max(0, len(output)-maxTail):]), "?")
 }
@@ -287,7 +287,7 @@ func (v Verdict) Line() ([]byte, error) {
 	return line, err
 }
 
-// What a verdict lists of paths: so many, in so many bytes each.
+// The limits of a verdict's lists of paths: their number, and the bytes of each path.
 const (
 	maxListed     = 100
 	maxListedPath = 300
@@ -355,9 +355,9 @@ func parseVerdict(line []byte) (v Verdict, err error) {
 	return v, nil
 }
 
-// Sound reports whether the word of a verdict can follow from the outcomes that
-// stand beside it: EXACT has every criterion met and a residual of zero, CONVERGED
-// one below R_p, and both have runs that agree and nothing that failed.
+// Sound reports whether the result of a verdict can follow from its outcomes: EXACT has every
+// criterion met and a residual of zero, CONVERGED one below R_p, and both have runs that agree
+// and nothing that failed.
 func (v Verdict) Sound() bool {
 	if v.Verdict == None {
 		return true
@@ -372,7 +372,7 @@ func (v Verdict) Sound() bool {
 	return v.Residual.Less(v.Rp.Decimal)
 }
 
-// Unsaid is what a claim needs the PM's word on; nothing where it needs none.
+// Unsaid lists what a claim needs the PM's word on.
 func (v Verdict) Unsaid() []string {
 	switch {
 	case v.OnlyGuards && v.Unchanged:
@@ -383,7 +383,7 @@ func (v Verdict) Unsaid() []string {
 	return v.LeftWords()
 }
 
-// WantsWord reports whether the claim holds by a word of the PM's, and not without one.
+// WantsWord reports whether the claim would pass with the PM's word, and does not without it.
 func (v Verdict) WantsWord() bool { return v.NotIncluded || v.OnlyGuards }
 
 // Proves reports whether the verdict is EXACT or CONVERGED for this commit, unit

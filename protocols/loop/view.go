@@ -62,7 +62,7 @@ func cell(r, top Residual, row, height int) string {
 	return " "
 }
 
-// History is the residuals that verdicts say, in order.
+// History returns the verdicts' residuals, in order.
 func History(verdicts []Verdict) []Residual {
 	var list []Residual
 	for _, v := range verdicts {
@@ -71,7 +71,7 @@ func History(verdicts []Verdict) []Residual {
 	return list
 }
 
-// Words is a verdict for people: what it says, and what it does not.
+// Words describes a verdict for people: what it says, and what it does not say.
 func (v Verdict) Words() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %.12s: %s", v.Verdict, v.Commit, v.Reason)

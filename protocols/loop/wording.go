@@ -2,11 +2,12 @@ package loop
 
 import "git-ward/protocols/comms"
 
-// Words is how a loop ended, for people; reports, certificates and COMMS.md have the
-// letter-form.
+// Words says for people how a loop ended; reports, certificates and COMMS.md have the form for
+// programs.
 func (s Status) Words() string { return comms.Status(s).Words() }
 
-// VerdictWords is what a verdict says (EXACT, CONVERGED, NONE), for people; "" for none.
+// VerdictWords is a verdict's result (EXACT, CONVERGED, NONE) in words for people; "" for
+// none.
 func VerdictWords(verdict string) string {
 	switch verdict {
 	case Exact:

@@ -23,7 +23,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// The lines that divide a hunk.
+// The marker lines of a hunk.
 const (
 	searchMark  = "<<<<<<< SEARCH"
 	divideMark  = "======="
@@ -36,7 +36,7 @@ type Hunk struct {
 	Replace []string
 }
 
-// SyntaxError is where a merge diff is not one.
+// SyntaxError is a syntax error in a merge diff, with its line.
 type SyntaxError struct {
 	Line    int // from 1
 	Message string
@@ -82,7 +82,7 @@ func Parse(text string) ([]Hunk, error) {
 	return hunks, nil
 }
 
-// ErrNoChange says that all hunks put back what they found.
+// ErrNoChange means that no hunk changes anything.
 var ErrNoChange = errors.New("the diff changes nothing")
 
 // Apply returns the file with all hunks applied. Whether its last line has a

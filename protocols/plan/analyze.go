@@ -37,7 +37,8 @@ type Analysis struct {
 	Modality   Modality   `json:"modality"`
 }
 
-// Analyze classifies the plan at a path, one with findings as far as it could be read.
+// Analyze classifies the plan at a path. A plan with findings is classified as far as it could
+// be read.
 func (l *Linter) Analyze(path string) (Analysis, error) {
 	n, err := l.resolved(path)
 	if err != nil {

@@ -145,8 +145,7 @@ func (p *parser) inside(fault func(rule, message, hint string), name string) {
 	}
 }
 
-// BadPath says why a path does not name something inside the tree in the one way
-// that it can be named, or "".
+// BadPath says why a path is not the canonical name of something inside the tree, or "".
 func BadPath(p string) string {
 	switch {
 	case p == "":
@@ -225,8 +224,7 @@ func nextPlaceholder(text string) (at, n, width int) {
 	}
 }
 
-// Fill puts the files of the loops around a step in the place of {file1}, {file2}
-// and so on.
+// Fill replaces {file1}, {file2} and so on with the files of the surrounding loops.
 func Fill(text string, files []string) string {
 	var b strings.Builder
 	for {

@@ -10,11 +10,11 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Known reports whether there is a commit, by its id or the beginning of one, or a lesson
-// that a plan cites. Nil: they are not asked for.
+// Known reports whether a cited commit, by its id or an abbreviation, or lesson exists. Nil
+// means that citations are not checked.
 type Known func(id string) (bool, error)
 
-// Citations has the linter ask for the commits and lessons that steps cite.
+// Citations makes the linter check the commits and lessons that steps cite.
 func (l *Linter) Citations(known Known) { l.cited = known }
 
 var (

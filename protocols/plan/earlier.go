@@ -8,7 +8,7 @@ import (
 	"git-ward/protocols/record"
 )
 
-// History is what a repository says of the commits before a plan came.
+// History answers questions about the commits before a plan arrived.
 type History interface {
 	// Parents are a commit's, the first one first. ErrCut says that the repository has them not.
 	Parents(commit string) ([]string, error)
@@ -21,10 +21,10 @@ type History interface {
 	Oldest(text, commit, without string) (string, error)
 }
 
-// ErrCut is for a shallow clone, where the history that it has ends.
+// ErrCut means that a shallow clone's history ends here.
 var ErrCut = errors.New("the history ends here in a shallow clone")
 
-// The bounds of a look into the history of a plan.
+// The limits of a search in the history of a plan.
 const (
 	maxPast    = 2000 // commits along first parents
 	maxParents = 16   // of a commit, whose trees are read in step
@@ -129,8 +129,8 @@ func firstStep(h History, commit, without, path string) (string, error) {
 	return firstParent(h, oldest)
 }
 
-// AboutFiles reports whether a finding is about the files that steps use, make and cite, which
-// another tree may have or not.
+// AboutFiles reports whether a finding is about files that steps use, make or cite, so that it
+// may not hold in another tree.
 func AboutFiles(found []diag.Diagnostic) bool {
 	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
 		return d.Rule == RuleMissing || d.Rule == RuleExists || d.Rule == RuleCitation

@@ -49,8 +49,8 @@ func gathering(p *Plan, out *findings) {
 	}
 }
 
-// Relaxed has a plan that cites nothing, or what is not there, as a warning: for one that has come already, or shall
-// run. The lint asks for it as an error, of who can still write it.
+// Relaxed makes missing and unknown citations warnings, for a plan that has already arrived,
+// or is about to run. For its author, who can still add them, they are errors.
 func Relaxed(found []diag.Diagnostic) []diag.Diagnostic {
 	relaxed := slices.Clone(found)
 	for i := range relaxed {

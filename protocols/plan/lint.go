@@ -31,7 +31,7 @@ const (
 	RuleCitation  = "plan/citation"
 )
 
-// Kind is what a path of a tree names.
+// Kind is the kind of what a path of a tree names.
 type Kind int
 
 // The kinds. Other is a link or a submodule: no plan reads it.
@@ -42,7 +42,7 @@ const (
 	Other
 )
 
-// KindOf is what a tree has at a path: an entry of git's, or none.
+// KindOf is the kind of a tree's entry.
 func KindOf(e interface {
 	IsDir() bool
 	IsRegular() bool
@@ -129,7 +129,7 @@ func (l *Linter) LintText(path string, data []byte) ([]diag.Diagnostic, error) {
 	return l.Lint(path)
 }
 
-// Plan is the plan at a path as it was read, nil when there is none.
+// Plan returns the parsed plan at a path, nil when there is none.
 func (l *Linter) Plan(path string) (*Plan, error) {
 	n, err := l.node(path)
 	if err != nil {
@@ -158,7 +158,7 @@ func (l *Linter) Resolve(name string) (string, error) {
 	return name, nil
 }
 
-// ReadFile reads a file, such as a program, from where a call of its path finds it.
+// ReadFile reads a file, such as a program, from the place where a call of its path finds it.
 func (l *Linter) ReadFile(path string, limit int64) ([]byte, error) {
 	return l.sources.ReadFile(path, limit)
 }

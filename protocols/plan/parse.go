@@ -28,8 +28,8 @@ const (
 
 const separator = "---"
 
-// Parse reads a plan. The path is for the findings, all of which come back, by
-// position; a plan with errors is what could be made of it.
+// Parse reads a plan and returns all findings in the order of their positions; the path is for
+// them. A plan with errors holds what could be read.
 func Parse(data []byte, path string) (*Plan, []diag.Diagnostic) {
 	p := &parser{path: path, plan: &Plan{Form: LineForm}}
 	if len(data) > MaxBytes {

@@ -9,7 +9,7 @@ import (
 	"git-ward/protocols/fsm"
 )
 
-// Bounds of a plan. A file beyond them is refused, not read in part.
+// Limits of a plan. A larger file is refused, never read in part.
 const (
 	MaxBytes     = 8 << 20
 	MaxSteps     = 100_000
@@ -22,7 +22,7 @@ const (
 // included (002, rule max-recursion-depth).
 const MaxRecursionDepth = 10
 
-// Form is how a plan is written.
+// Form is the text form of a plan.
 type Form string
 
 // The two forms.

@@ -55,8 +55,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Set adds a name or changes where it leads. Its error says what is wrong with
-// name or path.
+// Set adds a name, or changes its path. The error says what is wrong with name or path.
 func (r *Registry) Set(name, path string) error {
 	if bad := badEntry(name, path); bad != "" {
 		return errors.New(bad)

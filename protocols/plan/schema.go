@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// RuleSchema is about a plan that is written as JSON.
+// RuleSchema is the rule of findings about a plan written as JSON.
 const RuleSchema = "plan/schema"
 
 // object is a JSON Schema, or a part of one.

@@ -2,8 +2,7 @@ package plan
 
 import "strings"
 
-// Action is the type of a step, the symbol that it is for its plan's machine
-// (PLAN-2).
+// Action is the type of a step: its symbol for the plan's machine (PLAN-2).
 type Action string
 
 // The types. loopOp and callOp are no symbols: they stand for their body's or
@@ -149,7 +148,7 @@ func (s *Step) Text() string {
 	return s.Args + "\n" + s.Block
 }
 
-// Command is what the step has a shell run, "" for a step that is another.
+// Command is the step's shell command, "" for a step of another kind.
 func (s *Step) Command() string {
 	if s.Tool != Bash || s.Closes() != "" {
 		return ""
@@ -169,7 +168,7 @@ func (s *Step) Closes() string {
 // maxClosing is more than any closing command has, in bytes.
 const maxClosing = 4 << 10
 
-// Evidence is what the comments before the step cite for it.
+// Evidence lists what the comments before the step cite.
 func (s *Step) Evidence() []string {
 	var list []string
 	for _, c := range s.Comments {

@@ -26,7 +26,7 @@ func ReadPending(unit uow.ID, number int, data []byte) (Pending, error) {
 	return Pending{unit, number, m, err != nil}, err
 }
 
-// Name is where the message is.
+// Name is the message's name, with its unit.
 func (p Pending) Name() string { return MessageName(p.Unit, p.Number) }
 
 // Folding is COMMS.md while messages of records are folded into it. The host pushes what it
@@ -38,7 +38,7 @@ type Folding struct {
 	Waits    map[uow.ID]error // why a unit's next message, and what the unit said after it, wait
 }
 
-// NewFolding begins with a document that has no errors.
+// NewFolding starts from a document without errors.
 func NewFolding(data []byte, doc *comms.Document) *Folding {
 	return &Folding{Data: data, Document: doc, Waits: map[uow.ID]error{}}
 }

@@ -19,13 +19,13 @@ import (
 // them into the document in that order.
 const Messages = "comms"
 
-// MaxMessages bounds how many a unit says.
+// MaxMessages is how many messages a unit may leave.
 const MaxMessages = 9999
 
 // MessagePath is the path of a message by its number, from 1.
 func MessagePath(number int) string { return fmt.Sprintf("%s/%04d.json", Messages, number) }
 
-// MessageName says where a message is.
+// MessageName names a message, with its unit.
 func MessageName(id uow.ID, number int) string { return MessagePath(number) + " of " + Ref(id) }
 
 // ParseMessagePath reads a message's path; 0 where it is none.
@@ -54,7 +54,7 @@ const FoldName = "ward-fold"
 // that it neither keeps what was redacted nor stands in the way of an expiry.
 const FoldedPrefix = "refs/ward/folded/"
 
-// Folded is what the host has folded of a unit.
+// Folded says how many of a unit's messages the host has folded.
 type Folded struct {
 	Version int    `json:"version"`
 	Unit    string `json:"unit"`

@@ -1,12 +1,12 @@
-// Package record says what a unit's record is: all that the unit leaves beside the
-// work (REC-2), on a ref of its own.
+// Package record defines a unit's record: everything that the unit leaves besides the work
+// (REC-2), on its own ref.
 //
 // # History
 //
-// A record is a chain of commits by their first parents, and moves by fast-forward
-// only. A commit may have a second parent, and never a third: the commit of the work
-// that it speaks of, such as a claim's or a step's, which is kept by that (REC-4). The
-// root has no parent at all.
+// A record is a chain of commits by their first parents, and moves by fast-forward only. A
+// commit may have a second parent, and never a third: the commit of the work that it is about,
+// such as a claim's or a step's. That keeps the work reachable (REC-4). The root has no
+// parent.
 package record
 
 import (
@@ -18,7 +18,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Prefix is where the records are.
+// Prefix is the ref prefix of records.
 const Prefix = "refs/ward/record/"
 
 // Trailers of commits (git-interpret-trailers(1)).

@@ -9,7 +9,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// Kind is what stands at a path: one of git's modes.
+// Kind is the kind of a path's entry, by git's mode.
 type Kind string
 
 // The kinds; "" is nothing.
@@ -63,7 +63,7 @@ type Change struct {
 	Target  diag.Untrusted `json:"target,omitempty"` // of a new link, of at most 4 KiB
 }
 
-// Touched are the changed paths that a reader looks at first.
+// Touched lists the changed paths that a reader should see first.
 type Touched struct {
 	Protected    []diag.Untrusted `json:"protected"`    // [rights] protected: they run code or steer tools
 	NewAtRoot    []diag.Untrusted `json:"new_at_root"`  // first parts of paths that the project's root does not have, or has as another kind

@@ -7,8 +7,7 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Review is all that there is to see of a directive's work, as `git ward review --json`
-// prints it.
+// Review is everything about a directive's work, as `git ward review --json` prints it.
 type Review struct {
 	Standing
 	Outcome string         `json:"outcome"` // one line
@@ -30,7 +29,7 @@ type Review struct {
 	Commands []string       `json:"commands"` // what to type next, the first first
 }
 
-// Merge is what taking the work would make of the project.
+// Merge describes the project after taking the work.
 type Merge struct {
 	Moved     bool             `json:"moved"`     // the project went on since the work left it
 	Judged    bool             `json:"judged"`    // the merged tree is what the verdict is about, but for words
@@ -39,7 +38,7 @@ type Merge struct {
 	Unrelated bool             `json:"unrelated"` // the work shares no history with the project
 }
 
-// Unjudged reports whether git merges the work by itself, and nobody has judged what that gives.
+// Unjudged reports whether git merges the work cleanly, and nobody has judged the result.
 func (m *Merge) Unjudged() bool { return m.Moved && !m.Judged && len(m.Conflicts) == 0 }
 
 // Criterion is one criterion of the directive and what the host saw of it.
@@ -59,7 +58,7 @@ type Criterion struct {
 	Separate bool `json:"separate"`
 }
 
-// Said is words of the agent.
+// Said is a text by the agent.
 type Said struct {
 	Where string         `json:"where"` // the end of an iteration, a report, a commit
 	Text  diag.Untrusted `json:"text"`

@@ -11,7 +11,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// State is where a directive stands, for a PM.
+// State is a directive's state for a PM.
 type State string
 
 // The states.
@@ -26,7 +26,7 @@ const (
 	Gone     State = "gone"     // COMMS.md has it no longer
 )
 
-// States are all of them, in the order in which a PM wants them.
+// States lists all of them, in the order in which a PM wants them.
 var States = []State{Waiting, Ready, Unproved, Working, Open, Taken, Dropped, Gone}
 
 // Words is a state for people: in a list, above one, and after "it is".
@@ -48,7 +48,7 @@ func (s State) Words() string {
 	return string(s)
 }
 
-// Over reports whether nothing is to be done about it.
+// Over reports whether nothing more is to be done about the directive.
 func (s State) Over() bool { return s == Taken || s == Dropped || s == Gone }
 
 // Position is what the refs say of a directive.
@@ -272,7 +272,7 @@ func (p Position) unitWaits() uow.Waiting {
 	return p.Unit.Stand(p.edited(), true).Waiting
 }
 
-// Outcome is the first line of a review: what came of the directive.
+// Outcome is the first line of a review: the directive's result.
 func (p Position) Outcome(s Standing) string {
 	words := []string{s.State.Words()}
 	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }

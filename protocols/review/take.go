@@ -11,8 +11,9 @@ import (
 // Obstacle says why work cannot be taken, "" when it can, and what to do then.
 type Obstacle struct{ Why, Hint string }
 
-// Obstacle holds work to its verdict: this commit, this text, and what can be merged
-// (REC-3). commit is the beginning of the id that it must have, "" for what was claimed last.
+// Obstacle checks work against its verdict: the commit, the directive's text, and whether it
+// can be merged (REC-3). commit abbreviates the id that the work must have; "" means the last
+// claim.
 func (r *Review) Obstacle(commit string) Obstacle {
 	if o := r.unproved(commit); o.Why != "" {
 		return o
@@ -27,8 +28,8 @@ func (r *Review) Obstacle(commit string) Obstacle {
 	return Obstacle{}
 }
 
-// Stays says why a merge is not taken that the host judged, or has not judged yet where v is
-// nil.
+// Stays says why a merge is not taken after the host's verdict v on it; a nil v means that
+// there is none yet.
 func (r *Review) Stays(v *loop.Verdict) Obstacle {
 	otherwise := fmt.Sprintf("git ward take --unjudged %s takes it all the same; git ward uow fork %s lets the agent go on from the project as it is", r.Unit, r.Unit)
 	if v == nil {

@@ -8,7 +8,7 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Look is how a line of text is to look.
+// Look is the style of a line of text.
 type Look int
 
 // The looks.
@@ -20,7 +20,7 @@ const (
 	Warn
 )
 
-// Line is a line of text, without its end; what the agent wrote in it is not cleaned.
+// Line is a line of text without its line end. The agent's words in it are not cleaned.
 type Line struct {
 	Look Look
 	Text string
@@ -197,7 +197,7 @@ func (r *Review) observed(p *page) {
 	}
 }
 
-// Below is what stands below the difference: the agent's words, the cost, the next step.
+// Below is the text below the diff: the agent's words, the cost, and the next step.
 func (r *Review) Below() []Line {
 	var p page
 	for _, said := range r.Heard() {

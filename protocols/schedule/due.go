@@ -7,7 +7,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Rules are what settings and the launch say of all directives.
+// Rules has the settings and the launch's rules for all directives.
 type Rules struct {
 	Now    time.Time
 	Only   string        // the only directive to work on; "" is any
@@ -21,7 +21,7 @@ type Rules struct {
 	seen time.Time // Unit.Seen of the unit at hand
 }
 
-// Directive is what refs say of one, and of the newest of its units.
+// Directive is one directive with its newest unit, by the refs.
 type Directive struct {
 	Name     string
 	ID       int
@@ -31,7 +31,7 @@ type Directive struct {
 	Unit Unit
 }
 
-// Unit is what a journal says.
+// Unit is a unit's state by its journal.
 type Unit struct {
 	Last   *uow.Record // nil where there is no unit, or where it is broken
 	Broken bool        // the newest record cannot be read
@@ -41,10 +41,10 @@ type Unit struct {
 	Seen   time.Time   // when the newest record was first read, by the reader's clock; zero where that has none
 }
 
-// Due is whether there is something to do on a directive.
+// Due says whether there is something to do on a directive.
 type Due int
 
-// What there may be to do.
+// The kinds of things to do.
 const (
 	Now   Due = iota
 	Later     // by the clock
@@ -132,7 +132,7 @@ func (r *Rules) after(u *uow.Record) (Due, time.Time) {
 	return Now, r.Now
 }
 
-// Outage is when the first unit is tried again whose model did not answer; zero for none.
+// Outage is the time of the next retry of a unit whose model did not answer; zero for none.
 func (r *Rules) Outage(list []Directive) (first time.Time) {
 	for i := range list {
 		d := &list[i]

@@ -14,8 +14,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Known is what refs say, kept up by what has moved: a document that is the same is not read
-// again, nor a unit whose journal is. The zero value knows nothing.
+// Known is the state by the refs, updated incrementally: an unchanged document or journal is
+// not read again. The zero value is empty.
 type Known struct {
 	Directives []Directive      // in the order of the document, and then those that are gone
 	Clock      func() time.Time // dates what is first read; nil where what is known does not last
@@ -26,7 +26,7 @@ type Known struct {
 	units  map[string]known // by directive
 }
 
-// Work is what stands before D-1 in the name of the branch that has the work on it.
+// Work is the prefix of work branches, before D-1.
 const Work = "refs/heads/agent/"
 
 // known is the newest unit of a directive.
@@ -36,7 +36,7 @@ type known struct {
 	unit Unit
 }
 
-// Control takes what the control branch says.
+// Control takes in the control branch's state.
 func (k *Known) Control(doc *comms.Document) {
 	all := doc.Said()
 	k.listed = k.listed[:0:0]
@@ -46,7 +46,7 @@ func (k *Known) Control(doc *comms.Document) {
 	k.join()
 }
 
-// Units takes what journals say; of only one directive, where there is one.
+// Units takes in the journals' state, of one directive if only is set.
 func (k *Known) Units(r state.Reader, only string) error {
 	list, _, err := state.Units(r)
 	if err != nil {
@@ -158,7 +158,7 @@ func (k *Known) Directive(name string) *Directive {
 // Tip is the newest commit of a directive's newest journal, "" for none.
 func (k *Known) Tip(name string) string { return k.units[name].tip }
 
-// Stop reports whether a revision has the file that stops, of whatever size.
+// Stop reports whether a revision has the stop file, of any size.
 func Stop(r state.Files, rev string) (bool, error) {
 	data, err := r.File(rev, loop.StopPath, 1<<20)
 	var large state.Oversize

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// State is all that a decision is made of.
+// State is the input of a decision.
 type State struct {
 	Rules
 	Directives []Directive
@@ -52,7 +52,7 @@ const (
 	EndGrace = time.Minute
 )
 
-// Plan is a decision.
+// Plan is the result of a decision.
 type Plan struct {
 	Start []Assignment
 	End   []string  // directives whose workers are to end, because there is nothing to do on them
@@ -60,7 +60,7 @@ type Plan struct {
 	Left  bool      // something is still to be done, or done again by itself
 }
 
-// Assignment is a directive and the place where it is to be worked on.
+// Assignment is a directive with the slot that will work on it.
 type Assignment struct {
 	Directive string
 	Slot      int

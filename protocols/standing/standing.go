@@ -20,14 +20,14 @@ import (
 // Taken begins the trailer by which a project's commit says that it took work.
 const Taken = record.TrailerTaken + ": "
 
-// Refs are where a repository keeps what is read: full ref names.
+// Refs has the full names of the refs that are read.
 type Refs struct {
 	Control string // the branch of COMMS.md
 	Project string // the project's branch
 	Work    string // what stands before D-1 in the name of its work branch: refs/heads/agent/
 }
 
-// Desk is a repository as it was when it was opened.
+// Desk is a repository's state when it was opened.
 type Desk struct {
 	Doc   state.Comms
 	Units []state.Unit // by directive and number
@@ -77,8 +77,8 @@ func Documents(r state.Files, control string) (state.Comms, error) {
 // UnitsOf are the units of a directive, oldest first.
 func (d *Desk) UnitsOf(directive string) []state.Unit { return d.by[directive] }
 
-// Gone are the directives that have units and that COMMS.md has no longer, in the order of
-// the units.
+// Gone lists the directives that have units but are no longer in COMMS.md, in the order of the
+// units.
 func (d *Desk) Gone() (list []string) {
 	seen := map[string]bool{}
 	for _, unit := range d.Units {

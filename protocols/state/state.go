@@ -1,6 +1,6 @@
-// Package state reads what a repository's refs say about the work: units and
-// their journals, the host's verdicts, COMMS.md and the policy. It is the one home
-// of where they lie, how much of each is read, and what a broken one means.
+// Package state reads what a repository's refs say about the work: units and their journals,
+// the host's verdicts, COMMS.md and the policy. Only this package knows where they are stored,
+// how much of each is read, and what a broken one means.
 //
 // It knows no git: a Reader answers for a repository. The host has git's children
 // behind it, a hook its quarantine, the agent its clone, a test objects in memory.
@@ -41,7 +41,7 @@ type Reader interface {
 	Note(ref, object string, limit int64) ([]byte, error)
 }
 
-// Oversize is the error for what is larger than its reader was asked to read.
+// Oversize is the error for a file above the reader's limit.
 type Oversize interface {
 	error
 	Oversize() (size, limit int64) // bytes

@@ -10,7 +10,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// MaxJournal bounds the records that are ever read of one journal.
+// MaxJournal is how many records of one journal are read at most.
 const MaxJournal = 100_000
 
 // Unit is a unit of work and the newest commit of its journal.
@@ -83,7 +83,7 @@ func (e *BrokenRecord) Reason() uow.Reason {
 	return uow.HashMismatch
 }
 
-// ErrFollows says that a record does not follow the one before it.
+// ErrFollows means that a record does not follow the one before it.
 var ErrFollows = errors.New("it does not follow the record before it")
 
 // Record reads the record of one commit of a journal. A broken one is a

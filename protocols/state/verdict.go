@@ -41,7 +41,7 @@ func VerdictsOf(r Reader, unit uow.ID, commits []string) ([]loop.Verdict, error)
 	return list, nil
 }
 
-// Answer is the host's last verdict on one claim, by the hash of the claim's record; nil
+// Answer returns the host's last verdict on one claim, by the hash of the claim's record; nil
 // while there is none.
 func Answer(r Reader, commit, claim string) (*loop.Verdict, error) {
 	list, err := VerdictsOn(r, commit)
@@ -99,7 +99,7 @@ type NoteReader interface {
 	Noted(ref string) ([]string, error)
 }
 
-// Noted is what the host's notes say on one object.
+// Noted has the host's notes on one object.
 type Noted struct {
 	Object   string
 	Verdicts []loop.Verdict // oldest first

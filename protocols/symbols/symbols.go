@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// Where the two files stand.
+// The paths of the two files.
 const (
 	SymbolsPath = "knowledge_core/symbols.json"
 	GraphPath   = "knowledge_core/dependency_graph.json"
@@ -67,7 +67,7 @@ type Coverage struct {
 	Cut       bool           `json:"cut,omitzero"` // there were more symbols or edges than are kept
 }
 
-// Language is one that was read.
+// Language is a language that was read.
 type Language struct {
 	Name  string `json:"name"`
 	Files int    `json:"files"`
@@ -80,7 +80,7 @@ type Skip struct {
 	Why  string `json:"why"`
 }
 
-// File is what one file was read for. It does not depend on where the file is, so that one
+// File is the result of reading one file. It does not depend on where the file is, so that one
 // reading serves wherever the same text is met again.
 type File struct {
 	Symbols []Symbol `json:"symbols,omitzero"` // without File
@@ -98,7 +98,7 @@ func (f *File) symbol(name, kind string, line int) {
 
 func (f *File) edge(to string) { f.Needs = append(f.Needs, to) }
 
-// Version changes when what Read makes of a text does.
+// Version changes whenever Read's result for a text does.
 const Version = 2
 
 // Read reads the text of a file at a path that Wants has.

@@ -38,8 +38,8 @@ type Main struct {
 	Spent Counts
 }
 
-// World is all that a step is judged against besides the record before it.
-// Where Verdict is nil, that question is skipped.
+// World is everything that a step is judged against besides the record before it. If Verdict
+// is nil, that check is skipped.
 type World struct {
 	Main *Main
 	// Last is the unit before this one: its last record, nil when there is none.

@@ -47,7 +47,7 @@ func (c Counts) within(low, high Counts) bool {
 	return in(c.Iterations, low.Iterations, high.Iterations) && in(c.Claims, low.Claims, high.Claims) && in(c.Pushes, low.Pushes, high.Pushes)
 }
 
-// Left is what a budget still allows; never below zero.
+// Left is the remaining budget, never below zero.
 func (b Budget) Left() Counts {
 	return Counts{
 		max(0, b.Total.Iterations-b.Spent.Iterations),

@@ -6,7 +6,7 @@ import "git-ward/protocols/fsm"
 // draws it.
 var Machine = fsm.Once(fsm.UOW)
 
-// State is where a unit stands.
+// State is a unit's state.
 type State string
 
 // The states of UOW-1.
@@ -39,7 +39,7 @@ func (s State) Ended() bool {
 	return false
 }
 
-// Actor is who makes a record. The host holds it to the principal of the push.
+// Actor is the author of a record. The host checks it against the principal of the push.
 type Actor string
 
 // The actors.
@@ -86,8 +86,8 @@ const (
 // opens reports whether the event makes a unit's first record.
 func (e Event) opens() bool { return e == Open || e == Fork }
 
-// Remark reports whether the record is a word of the PM's on a unit at work that leads
-// nowhere, such as a heartbeat: what was under way goes on. The machine says which.
+// Remark reports whether the record is the PM's remark on a running unit that changes no
+// state, such as a heartbeat. The machine decides which records are.
 func (r *Record) Remark() bool {
 	to, ok := Machine().Next(string(r.State), string(r.Event))
 	return ok && to == string(r.State) && len(reasons[r.Event][PM]) > 0

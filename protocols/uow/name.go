@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// RefPrefix is where the journals are.
+// RefPrefix is the ref prefix of journals.
 const RefPrefix = "refs/ward/uow/"
 
 // TakePrefix is where the PM puts the commit by which the project would take a unit's work,

@@ -12,7 +12,7 @@ import (
 	"git-ward/protocols/decimal"
 )
 
-// PolicyPath is where main has the policy (UOW-3).
+// PolicyPath is the policy's path on main (UOW-3).
 const PolicyPath = "protocols/uow/policy.toml"
 
 // MaxPolicy bounds the policy's file, in bytes.

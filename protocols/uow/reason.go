@@ -2,13 +2,13 @@ package uow
 
 import "slices"
 
-// Reason is a reason code: why a step was made, for statistics and for the eye.
-// Every record has one (UOW-4); words go into the record's note.
+// Reason is a reason code: it says why a step was made, for statistics and for people. Every
+// record has one (UOW-4); free text goes into the record's note.
 type Reason string
 
-// reasons says for each event who may make it and with which codes. A test holds
-// every code to whoever gives it: the agent's and the host's to a line of their code,
-// the PM's to a verb of git ward uow, whose default is the first.
+// reasons says for each event which actors may make it, with which codes. A test holds every
+// code to whoever gives it: the agent's and the host's to a line of their code, the PM's to a
+// verb of git ward uow, whose default is the first.
 var reasons = map[Event]map[Actor][]Reason{
 	Open:     {Agent: {"DIRECTIVE_OPEN", "DIRECTIVE_EDITED"}},
 	Fork:     {PM: {"NEW_ATTEMPT", "TEMPLATE_FIXED", "SCOPE_CHANGED", FreshStart}},
@@ -69,13 +69,12 @@ const (
 	PrevMismatch     Reason = "PREV_HASH_MISMATCH"
 )
 
-// Passes reports whether the reason may be gone after a while by itself: the agent
-// tries again then.
+// Passes reports whether the reason may pass by itself, so that the agent tries again later.
 func (r Reason) Passes() bool {
 	return r == Backpressure || r == VerdictTimeout || r == Trouble || r == TransientFailure || r == ProgramKilled || r.Free()
 }
 
-// Free reports whether the reason is no failure of the unit: going on after it spends no
+// Free reports whether the reason is not the unit's failure, so that continuing spends no
 // retry.
 func (r Reason) Free() bool { return r == Stopped || r == Stale }
 

@@ -67,7 +67,7 @@ type Claim struct {
 	Iteration int64  `json:"iteration"`        // the iteration that ends with it, from 1
 }
 
-// Expired says that the PM dropped the unit's record, and what it was (REC-5).
+// Expired says that the PM dropped the unit's record, and which one it was (REC-5).
 type Expired struct {
 	Record string `json:"record"` // object id of the record's last commit
 	// Manifest is the SHA-256 of the last manifest of its evidence, which names all the
@@ -93,7 +93,7 @@ type Counts struct {
 // Layout says that a unit's papers lie on refs/ward/record (REC-2).
 const Layout int64 = 2
 
-// ErrHash says that a record's own hash is not the hash of its content.
+// ErrHash means that a record's hash is not the hash of its content.
 var ErrHash = errors.New("the record's hash is not that of its content")
 
 // Seal computes the record's hash: SHA-256 over its canonical JSON without
@@ -125,7 +125,7 @@ func (r *Record) sum() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Marshal is the record as uow.json holds it: canonical JSON, no newline.
+// Marshal returns the record as in uow.json: canonical JSON, no newline.
 func (r *Record) Marshal() ([]byte, error) {
 	data, err := json.Marshal(r)
 	if err != nil {

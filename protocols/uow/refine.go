@@ -8,7 +8,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Summary is what the librarian keeps of a unit.
+// Summary is the librarian's summary of a unit.
 type Summary struct {
 	ID           string `json:"id"`
 	State        State  `json:"state"` // before refinement
@@ -25,7 +25,7 @@ type Summary struct {
 	Failures []Failure `json:"failures,omitempty"`
 }
 
-// Failure is one step of a journal that says that something went wrong.
+// Failure is one step of a journal that records a failure.
 type Failure struct {
 	State  State  `json:"state"` // that it led to
 	Reason Reason `json:"reason"`

@@ -8,7 +8,7 @@ import (
 // verbs are the PM's, in the order in which they are offered.
 var verbs = []Event{Approve, Reject, Clarify, Retry, Waive, Heartbeat, Resume, Pause, Cancel, Confirm, Fork, Archive}
 
-// Typed is what a PM types for an event, after `git ward uow`.
+// Typed is the PM's verb for an event, after `git ward uow`.
 func (e Event) Typed() string {
 	switch e {
 	case Reject:
@@ -33,7 +33,7 @@ var detours = map[Event]map[State][]Event{
 	Archive: {Completed: {Refine, Archive}, Failed: {Refine, Archive}, ZombiedDead: {Refine, Archive}, Breached: {Refine, Archive}},
 }
 
-// Path is the PM's steps that a verb takes from a state, in their order.
+// Path returns the PM's steps that a verb takes from a state, in order.
 func Path(verb Event, from State) []Event {
 	if path := detours[verb][from]; path != nil {
 		return path

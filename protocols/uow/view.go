@@ -7,8 +7,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Line is a unit in one line: where it stands, what is left, and what it waits for, as
-// review.Stand has it.
+// Line describes a unit on one line: its state, its remaining budget, and what it waits for by
+// review.Stand.
 func (r *Record) Line(w Waiting) string {
 	left := r.Budget.Left()
 	s := fmt.Sprintf("%s: %s, iteration %d, %d of %d iterations left", r.ID, r.Words(), r.Iteration, left.Iterations, r.Budget.Total.Iterations)

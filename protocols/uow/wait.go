@@ -9,7 +9,7 @@ type Waiting struct {
 	Cause   Cause  // the row of the table that the words are
 }
 
-// Party is who has the next move: one of these, or the directives that come before it.
+// Party has the next move: one of these, or the directives that come first.
 type Party string
 
 // The parties.
@@ -21,7 +21,7 @@ const (
 	ForNobody Party = "nobody"    // it is over
 )
 
-// String is the answer in one line.
+// String is the answer on one line.
 func (w Waiting) String() string {
 	s := string(w.For)
 	if w.Why != "" {
@@ -51,10 +51,10 @@ type Stand struct {
 	By   Input // the agent's step; one without an event where none is needed first
 }
 
-// When is when the agent goes on with a unit.
+// When says when the agent continues a unit.
 type When int
 
-// What has to come first.
+// The conditions for continuing.
 const (
 	AtOnce When = iota // nothing
 	Later              // some time since the last step

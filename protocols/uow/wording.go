@@ -1,6 +1,7 @@
 package uow
 
-// Words is a state for people. The letter-form is for journals, JSON and evidence.
+// Words is a state in words for people. Journals, JSON and evidence have the form for
+// programs.
 func (s State) Words() string { return or(stateWords[s], string(s)) }
 
 var stateWords = map[State]string{
@@ -57,8 +58,7 @@ var eventWords = map[Event]string{
 	Breach:          "found the journal changed",
 }
 
-// Words is why a step was made, for people; "" for a reason that says no more than its
-// event does.
+// Words says for people why a step was made; "" for a reason that adds nothing to its event.
 func (r Reason) Words() string { return reasonWords[r] }
 
 var reasonWords = map[Reason]string{
@@ -119,7 +119,7 @@ func or(words, otherwise string) string {
 	return words
 }
 
-// Words is who acts, for people.
+// Words names the actor for people.
 func (a Actor) Words() string {
 	return or(map[Actor]string{Agent: "the agent", PM: "the PM", Host: "the host"}[a], string(a))
 }

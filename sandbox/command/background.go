@@ -25,8 +25,8 @@ import (
 	"git-ward/sandbox/launch"
 )
 
-// launchLog is where a detached launcher writes, below the repository; beyond maxLog
-// bytes it becomes launch.log.1 and starts anew.
+// launchLog is a detached launcher's log, relative to the repository. Beyond maxLog bytes it
+// is renamed to launch.log.1 and starts anew.
 const (
 	launchLog = "ward/launch.log"
 	maxLog    = 16 << 20

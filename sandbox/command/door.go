@@ -51,7 +51,7 @@ func refusedBy[T error](env *cli.Env, err error) error {
 	return cli.ErrFindings
 }
 
-// The flags that name what a key is for, in place of who has it.
+// The flags that say what a key is for, instead of who holds it.
 const (
 	leaseFlag = "lease"
 	handFlag  = "hand"

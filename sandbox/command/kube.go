@@ -12,7 +12,7 @@ import (
 	"git-ward/sandbox/launch"
 )
 
-// The engines of a launch: containers of podman's on this host, or Jobs of a cluster's.
+// The engines of a launch: podman's containers on this host, or Jobs in a cluster.
 const (
 	podmanEngine = "podman"
 	kubeEngine   = "kube"

@@ -1,6 +1,6 @@
-// Package doctor looks at a machine and says what a fence needs that is not
-// there, each with the command that mends it (SBX-5). It changes nothing; what killed programs
-// of Ward's left in the temporary directory goes, as with any program of Ward's.
+// Package doctor examines a machine and says what a fence needs and lacks, each with the
+// command that mends it (SBX-5). It changes nothing, except that it removes leftovers of
+// killed Ward programs from the temporary directory, as every Ward program does.
 package doctor
 
 import (
@@ -25,8 +25,8 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// State says how a thing is: Fine, a Warning that something is weaker than it
-// could be, or Missing, without which no fence stands.
+// State is the result of a check: Fine, Warning (weaker than it could be), or Missing (no
+// fence is possible without it).
 type State string
 
 // The states.
@@ -36,7 +36,7 @@ const (
 	Missing State = "missing"
 )
 
-// Finding is one thing that was looked at.
+// Finding is one check with its result.
 type Finding struct {
 	Thing  string `json:"thing"`
 	State  State  `json:"state"`
@@ -44,7 +44,7 @@ type Finding struct {
 	Mend   string `json:"mend,omitempty"` // a command
 }
 
-// Examine looks at everything for the user who runs it.
+// Examine checks everything for the user who runs it.
 func Examine(ctx context.Context) []Finding {
 	e := &examiner{ctx: ctx, root: os.Geteuid() == 0, name: fmt.Sprint(os.Geteuid())}
 	if u, err := user.Current(); err == nil {
@@ -295,8 +295,8 @@ func (e *examiner) hasImage(name string) bool {
 	return err == nil
 }
 
-// Sandbox looks for what a repository's settings name for its containers: images and
-// programs. A machine without podman is told so by Examine.
+// Sandbox checks the images and programs that a repository's settings name for its containers.
+// Examine reports a missing podman.
 func Sandbox(ctx context.Context, c *config.Config) []Finding {
 	e := &examiner{ctx: ctx}
 	for _, i := range []struct{ key, name string }{{"[sandbox] image", c.Sandbox.Image}, {"[verify] second_image", c.Verify.SecondImage}} {

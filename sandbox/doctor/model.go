@@ -10,8 +10,8 @@ import (
 	"git-ward/sandbox/gateway"
 )
 
-// Model looks at what the configured worker needs of the host: its program, the
-// model's name, a key, and its way out.
+// Model checks what the configured worker needs from the host: its program, the model's name,
+// a key, and network access.
 func Model(c *config.Config, getenv func(string) string) []Finding {
 	e := &examiner{root: true}
 	name := c.Model.Name

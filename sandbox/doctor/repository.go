@@ -13,8 +13,8 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-// Repository looks at a bare repository: whether Ward's hooks judge its pushes,
-// who pushes as what, and who could go around them (AUD-2, ID-2, ID-3).
+// Repository checks a bare repository: whether Ward's hooks judge its pushes, who pushes as
+// which principal, and who could bypass the hooks (AUD-2, ID-2, ID-3).
 func Repository(ctx context.Context, bare string, settings *config.Config) []Finding {
 	e := &examiner{ctx: ctx}
 	e.hooks(bare)

@@ -11,8 +11,7 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// Runtime looks for what settings have make containers. No other runtime is needed, runc
-// neither.
+// Runtime checks the OCI runtime that the settings name. No other is needed, not even runc.
 func Runtime(ctx context.Context, c *config.Config) []Finding {
 	e := &examiner{root: os.Geteuid() == 0}
 	name := c.Sandbox.Runtime

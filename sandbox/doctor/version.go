@@ -12,9 +12,9 @@ import (
 	"git-ward/internal/runstate"
 )
 
-// Version says whether what works on a repository is of the Ward that asks, whose hook
-// binary is at a path: an upgrade replaces the programs, and neither the hooks, which are
-// the repository's own copies, nor a launcher that runs (GET-1).
+// Version checks whether a repository's hooks and launcher belong to this version of Ward,
+// whose hook binary is at a path. An upgrade replaces the programs, but neither the hooks,
+// which are the repository's own copies, nor a running launcher (GET-1).
 func Version(ctx context.Context, bare, hook string) []Finding {
 	e := &examiner{ctx: ctx}
 	e.hookVersion(bare, hook)

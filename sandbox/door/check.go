@@ -12,9 +12,9 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-// Check says why no door can be opened on a repository, with the remedy; nil
-// when one can. The repository must be bare and the caller's own, its hooks in
-// place and its key good: a push that no hook judges must not come in (SBX-4).
+// Check says why no door can be opened on a repository, with the remedy; nil when one can. The
+// repository must be bare and owned by the caller, with its hooks in place and a valid key,
+// because no push may enter that no hook has judged (SBX-4).
 func Check(ctx context.Context, bare string) error {
 	if err := CheckOwner(bare); err != nil {
 		return err
@@ -26,8 +26,8 @@ func Check(ctx context.Context, bare string) error {
 	return err
 }
 
-// CheckOwner refuses whoever does not own the repository, and root too: objects that root writes into a user's
-// repository are in directories that the user cannot add to.
+// CheckOwner refuses callers that do not own the repository, root included: root would create
+// object directories that the owner cannot write to.
 func CheckOwner(bare string) error {
 	info, err := os.Stat(bare)
 	if err != nil {

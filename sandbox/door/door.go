@@ -2,11 +2,10 @@
 // connection is one `git receive-pack` on one repository, run on the host as
 // the repository's owner, with principal agent (SBX-4, ID-1).
 //
-// There is no handshake, no verb and no path, so an agent has nothing to choose: bytes
-// go to git and come back. What they may do is decided by git and by the repository's
-// hooks, under the limits of GIT-6. Of what a client sends one thing is read here, the
-// head of its list of commands, for a push certificate, which git would store before any
-// hook runs (commandList).
+// There is no handshake, no verb and no path, so an agent has nothing to choose: bytes go to
+// git and back. Git and the repository's hooks decide about them, under the limits of GIT-6.
+// The door reads only the head of the client's command list, to refuse a push certificate,
+// which git would store before any hook runs (commandList).
 //
 // The same service is a forced command of ssh, for those whose key says who they are
 // (Session, ID-4).
@@ -43,7 +42,7 @@ const (
 	maxPath = 107
 )
 
-// Config is the whole wanted state of a door.
+// Config is the complete configuration of a door.
 type Config struct {
 	Bare     string         // the repository, absolute
 	Dir      string         // a short directory to make the socket's in; empty: os.TempDir
@@ -63,13 +62,13 @@ type Config struct {
 	Ended func(context.Context, Ended) error
 }
 
-// The principals that a door in the fence is for; push.Principal has the same words.
+// The principals that may use a door in the fence; push.Principal has the same words.
 const (
 	Agent   = "agent"
 	Watcher = "watcher"
 )
 
-// Door is an open door. Serve it.
+// Door is an open door, ready for Serve.
 type Door struct {
 	config    Config
 	principal string // "" is the agent
@@ -82,8 +81,8 @@ type Door struct {
 	pushes, cpu *bucket
 }
 
-// Listen opens a door on a repository that has passed Check. Until Serve is called
-// clients wait.
+// Listen opens a door on a repository that has passed Check. Clients wait until Serve is
+// called.
 //
 // The socket is `<outer>/door/sock`. The outer directory has mode 0700, so that
 // no other user of the host gets in; the inner one 0755 and the socket 0666, so
@@ -140,9 +139,9 @@ func listen(dir string) (*net.UnixListener, error) {
 // Socket is the path of the socket; its directory is the one to mount.
 func (d *Door) Socket() string { return d.listener.Addr().String() }
 
-// Serve answers until ctx is cancelled, which is its ordinary end and no error.
-// Then it takes no more connections, sends away those that still wait for their
-// turn, gives running pushes five seconds, ends the rest, and removes the socket.
+// Serve answers until ctx is cancelled, which is its normal end and no error. Then it accepts
+// no more connections, refuses those still waiting, gives running pushes five seconds, ends
+// the rest, and removes the socket.
 func (d *Door) Serve(ctx context.Context) error {
 	defer d.outer.Remove()
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))

@@ -37,7 +37,7 @@ func joinSocket(ctx context.Context, path string) error {
 	return joinConn(ctx, far.(*net.UnixConn))
 }
 
-// Conn is a connection of which one way can end before the other.
+// Conn is a connection whose two directions can be closed separately.
 type Conn interface {
 	io.ReadWriteCloser
 	CloseWrite() error

@@ -13,8 +13,8 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// Lost is that a lease does not hold, or holds no more: no other connection with this key
-// would fare better.
+// Lost means that a lease does not hold, or no longer holds. Another connection with this key
+// would fail as well.
 type Lost struct{ Err error }
 
 func (l *Lost) Error() string { return l.Err.Error() }
@@ -24,7 +24,7 @@ func (l *Lost) Unwrap() error { return l.Err }
 // stat, and a child of git only when the ref has moved.
 const leaseLook = time.Second
 
-// What a worker with a lease asks for besides git.
+// The services besides git for a worker with a lease.
 const (
 	watchRequest   = "ward watch"
 	gatewayRequest = "ward gateway"

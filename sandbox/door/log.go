@@ -9,8 +9,8 @@ import (
 // maxLog is the size in bytes at which the door's log starts anew.
 const maxLog = 16 << 20
 
-// OpenLog opens a repository's log of pushes through a door, ward/door.log, where a
-// launcher's other services write, too.
+// OpenLog opens a repository's log of pushes through a door, ward/door.log. A launcher's other
+// services write there, too.
 func OpenLog(bare string) (*logfile.File, error) {
 	return logfile.Open(filepath.Join(bare, "ward/door.log"), maxLog, 0o600)
 }

@@ -16,8 +16,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Ended is a push that was ended at a bound, and the rule that says which: limit/cpu,
-// limit/memory or limit/time. It may have come to no hook, so the door tells of it.
+// Ended is a push that hit a limit, with the limit's rule: limit/cpu, limit/memory or
+// limit/time. The door reports it, because the push may not have reached a hook.
 type Ended struct{ Push, Principal, Name, Rule string }
 
 // String is how `git ward maintain --ended` reads it.

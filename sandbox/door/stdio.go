@@ -21,8 +21,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// What a connection over the network may take: silence, input, and all in all. A
-// slow line is not the client's fault.
+// The limits of a connection over the network: idle time, input, and total time. They are
+// generous, because a slow line is not the client's fault.
 const (
 	stdioIdle  = time.Minute
 	stdioInput = 15 * time.Minute
@@ -212,7 +212,7 @@ func (e *ends) SetReadDeadline(t time.Time) error  { return e.in.SetReadDeadline
 func (e *ends) SetWriteDeadline(t time.Time) error { return e.out.SetWriteDeadline(t) }
 func (e *ends) CloseWrite() error                  { return e.out.Close() }
 
-// CloseRead wakes a reader, and lets what still comes be read by nobody.
+// CloseRead wakes a reader. Further input is discarded.
 func (e *ends) CloseRead() error {
 	if e.in.SetReadDeadline(time.Now()) == nil {
 		return nil

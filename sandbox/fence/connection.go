@@ -18,7 +18,7 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// Podman is where containers and sockets are made.
+// Podman says where containers and sockets are made.
 type Podman struct {
 	Storage string // for images and containers, for tests; empty: the user's own
 	Inside  string // the program that is the first process of every container (ward-inside)
@@ -27,8 +27,7 @@ type Podman struct {
 	Own *scratch.Dir // a launch's own, which is Scratch then; nil: none
 }
 
-// Disk is where podman keeps containers, as containers-storage.conf(5) has it where nobody
-// says otherwise.
+// Disk is podman's storage directory, by default that of containers-storage.conf(5).
 func (p Podman) Disk() string {
 	const below = "containers/storage"
 	if p.Storage != "" || os.Geteuid() == 0 {
@@ -41,9 +40,8 @@ func (p Podman) Disk() string {
 	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local/share")), below)
 }
 
-// Connection is podman as one launch has it, or one verification that no launch serves: one
-// engine for the agent's container, the judge's and the cache's, and the image, looked up
-// once.
+// Connection is podman for one launch, or for one verification outside a launch: one engine
+// for the agent's, the judge's and the cache's containers, and the image, looked up once.
 type Connection struct {
 	Engine *podman.Engine
 	Image  string
@@ -51,8 +49,9 @@ type Connection struct {
 	inside string // the program that runs first in every container, on the host
 }
 
-// OwnerOf names a repository's containers over restarts of its launcher. A copy in its place
-// is another repository: its launcher would end those of the original's.
+// OwnerOf is the owner's name of a repository's containers, stable across restarts of its
+// launcher. A copy of the repository gets another name, or its launcher would end the
+// original's containers.
 func OwnerOf(bare string) string {
 	var st unix.Stat_t
 	unix.Stat(bare, &st) // one that is not there has no containers
@@ -99,8 +98,8 @@ func imageName(name string) (string, error) {
 	return recipe.Name(), nil
 }
 
-// FindImage settles which image runs, and that it is there: launch pulls and
-// builds nothing.
+// FindImage decides which image runs, and checks that it exists: launch neither pulls nor
+// builds.
 func FindImage(ctx context.Context, engine *podman.Engine, set string) (string, error) {
 	name, err := imageName(set)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// Where things are inside the fence.
+// Paths inside the fence.
 const (
 	InsideBare    = "/mnt/remote" // the repository, read-only
 	InsideState   = "/bot"        // the agent's directory, the one volume
@@ -35,7 +35,7 @@ const (
 	SocketName = "sock" // of the door's and of the gateway's socket in its directory
 )
 
-// The names of Ward's programs in the directory of binaries.
+// The names of Ward's programs in the binary directory.
 const (
 	AgentProgram     = "ward-agent"
 	WatcherProgram   = "ward-watcher" // starts the agent
@@ -47,7 +47,7 @@ const (
 const StopGrace = 5 * time.Second
 
 // KillGrace is how much longer than its own time a container may run before podman itself
-// kills it: nobody of Ward's is there any more.
+// kills it, in case no process of Ward's is left to do so.
 const KillGrace = time.Minute
 
 // Container is one for a command of a user's, the watcher or the agent, with the
@@ -98,7 +98,7 @@ func (f *Fence) Container(bare string, settings *config.Config, user int) *podma
 	return s
 }
 
-// ReadOnly binds a directory of the host's into the fence.
+// ReadOnly binds a host directory read-only into the fence.
 func ReadOnly(source, target string) podman.Mount {
 	return podman.Mount{Kind: podman.Bind, Source: source, Target: target, ReadOnly: true}
 }
@@ -121,8 +121,8 @@ func otherHooks(bare string) (found []string) {
 	return found
 }
 
-// CheckReadable makes sure of what the user inside needs of the host's directories:
-// inside, it is nobody whom the host knows, so the bits for others count.
+// CheckReadable checks that the user inside can read the host's directories. The host does not
+// know that user, so the permission bits for others count.
 func CheckReadable(mounts []podman.Mount) error {
 	for _, m := range mounts {
 		if m.Kind != podman.Bind {

@@ -7,14 +7,13 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Exit is the end of a payload with an exit code of its own, or by a signal that the
-// launcher sent; 128 and the signal's number is the code then. The payload has said
-// what there was to say.
+// Exit is the end of a payload with its own exit code, or by a signal from the launcher, whose
+// code is 128 plus the signal's number. Nothing more needs to be printed.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// Killed is the end of a payload by a signal that nobody here sent.
+// Killed is the end of a payload by a signal that the launcher did not send.
 type Killed syscall.Signal
 
 func (k Killed) Error() string { return fmt.Sprintf("the agent died: %v", syscall.Signal(k)) }

@@ -1,6 +1,6 @@
-// Package fence makes the containers of Ward: a Spec becomes one whose network has its rules
-// before anything runs in it, and that is run to its end (SBX-1). It knows no launch and no
-// repository's content.
+// Package fence makes Ward's containers: it turns a Spec into a container whose network has
+// its rules before anything runs in it, and runs that to its end (SBX-1). It knows nothing of
+// launches or of a repository's content.
 package fence
 
 import (
@@ -21,8 +21,8 @@ import (
 // itself again inside its container's namespaces.
 const FirewallChild = "firewall-child"
 
-// Fence makes containers whose network has its rules before anything runs in them: the
-// agent's, and those of a verification.
+// Fence makes containers whose network has its rules before anything runs in them, for agents
+// and for verifications.
 type Fence struct {
 	Engine *podman.Engine
 	Policy firewall.Policy // of containers that are made from now on
@@ -39,8 +39,8 @@ type Fence struct {
 	log    zerolog.Logger
 }
 
-// New makes fences of a connection, with a directory of their own below scratch. What Close
-// leaves is the connection.
+// New makes a Fence on a connection, with its own directory below scratch. Close does not
+// close the connection.
 func (c *Connection) New(scratch string, policy firewall.Policy, log zerolog.Logger) (*Fence, error) {
 	cover, err := os.MkdirTemp(scratch, "ward-empty-")
 	if err != nil {
@@ -73,8 +73,8 @@ type Prepared struct {
 	pid       int
 }
 
-// Prepare initializes a created container, and gives its network namespace the rules. What fails
-// removes it.
+// Prepare initializes a created container, and gives its network namespace the rules. On an
+// error it removes the container.
 func (f *Fence) Prepare(ctx context.Context, c *podman.Container, streams podman.Streams) (_ *Prepared, err error) {
 	p := &Prepared{fence: f, container: c}
 	defer func() {
@@ -104,8 +104,8 @@ func (p *Prepared) Close(ctx context.Context) error {
 	return err
 }
 
-// Holds reports why a container that has waited is not to begin: its process is gone, or its rules,
-// read back, are not those of this moment.
+// Holds returns an error if a waiting container must not start: its process is gone, or its
+// rules, read back, are no longer those of the policy.
 func (p *Prepared) Holds(ctx context.Context) error {
 	select {
 	case err := <-p.rules.Broken():
@@ -139,9 +139,9 @@ const (
 	holdPause = 50 * time.Millisecond
 )
 
-// Run has the payload begin, takes the container to its end, and removes it, whatever fails. It is
-// started once: an end that nobody asked for needs a new container, fenced anew. An end with a code of
-// its own is an Exit.
+// Run starts the payload, waits for the container's end, and removes it in any case. A
+// container is started only once: after an unexpected end, a new one must be fenced. An end
+// with an exit code is an Exit.
 func (p *Prepared) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, p.Close(ctx)) }()
 	f, c := p.fence, p.container

@@ -10,8 +10,9 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// Key tells a container that was made ahead from one that would be made now: all of its spec, what
-// lies where its mounts name it, and what else its maker knows of it, such as the image's own hash.
+// Key identifies what a prepared container was made from: its whole spec, the files behind its
+// mounts, and what else its maker knows, such as the image's hash. If the key of a container
+// made now would differ, the prepared one cannot be used.
 func Key(s *podman.Spec, more ...string) string {
 	text, err := json.Marshal(s)
 	if err != nil {

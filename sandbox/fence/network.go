@@ -14,7 +14,7 @@ import (
 	"git-ward/sandbox/firewall"
 )
 
-// Policy is SBX-2 for this machine, as it is now. Warnings are for people.
+// Policy is the policy of SBX-2 for this machine at this moment. Warnings are for people.
 func Policy(ctx context.Context, settings *config.Config, warnings io.Writer) (firewall.Policy, error) {
 	p, err := HostPolicy(ctx, settings)
 	if err != nil {
@@ -81,8 +81,8 @@ func networks(texts []string) (all []netip.Prefix, err error) {
 	return all, nil
 }
 
-// Follow gives a policy as it is whenever it is asked: with the host's addresses and
-// routes of the moment and, in a thorough look, the translators of its network.
+// Follow returns a source of the current policy: with the host's present addresses and routes
+// and, in a thorough look, the NAT64 translators of its network.
 func Follow(p firewall.Policy) firewall.Source {
 	return func(ctx context.Context, thorough bool) (_ firewall.Policy, err error) {
 		if p.HostAddrs, p.HostRoutes, err = firewall.HostFacts(ctx); err != nil {

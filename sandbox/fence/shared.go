@@ -10,8 +10,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Shared is podman for all of a launch that use it: its processes are there while somebody does,
-// and for a while after. Whoever comes later has them started anew.
+// Shared is podman for all users within a launch. Its processes run while somebody uses it,
+// and for a while after; a later user starts them again.
 type Shared struct {
 	open   func(context.Context) (*Connection, error)
 	ctx    context.Context
@@ -32,15 +32,15 @@ type used struct {
 	closed bool
 }
 
-// Share makes a Shared that opens nothing yet. The context of what it opens ends with ctx, or
-// with Close.
+// Share makes a Shared that opens nothing yet. What it opens later ends with ctx, or with
+// Close.
 func Share(ctx context.Context, linger time.Duration, log zerolog.Logger, open func(context.Context) (*Connection, error)) *Shared {
 	s := &Shared{open: open, linger: linger, log: log}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	return s
 }
 
-// Use returns a connection, which stays until release is called.
+// Use returns a connection, which stays open until release is called.
 func (s *Shared) Use() (_ *Connection, release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

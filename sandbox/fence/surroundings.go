@@ -9,7 +9,7 @@ import (
 	"git-ward/sandbox/probe"
 )
 
-// Surroundings tells a probe what it cannot know from inside every container of a policy.
+// Surroundings tells a probe what it cannot find out from inside a container.
 func Surroundings(policy *firewall.Policy) *probe.Surroundings {
 	known := &probe.Surroundings{Bare: InsideBare, State: InsideState, Egress: string(policy.Mode), Connections: policy.Connections, Names: firewall.NameBurst}
 	for _, a := range policy.HostAddrs {

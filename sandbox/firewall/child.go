@@ -35,10 +35,9 @@ type reply struct {
 // maxRequest bounds what a child reads; a policy within maxHost is smaller.
 const maxRequest = 16 << 20
 
-// Child is the hidden command that Target.Child names. It runs inside the
-// container's user and network namespaces, puts the policy on stdin in place,
-// and writes to stdout what the kernel then has. It judges nothing: the caller
-// compares.
+// Child is the hidden command that Target.Child names. It runs inside the container's user and
+// network namespaces, installs the policy from stdin, and writes the kernel's resulting rules
+// to stdout. The caller compares them.
 func Child(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	var req request
 	dec := json.NewDecoder(io.LimitReader(stdin, maxRequest))

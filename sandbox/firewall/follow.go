@@ -23,8 +23,8 @@ const (
 	RenewAfter = time.Minute
 )
 
-// A Source gives the policy of the moment. A thorough look may take its time, for
-// questions over the network, where any other is awaited by a change.
+// A Source returns the current policy. A thorough look may ask over the network and take long;
+// any other must be quick, because a change waits for it.
 type Source func(ctx context.Context, thorough bool) (Policy, error)
 
 // A Follower keeps the rules of a target as the host is now. The nil Follower keeps none.

@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// Mode says what a container may reach beyond its own loopback.
+// Mode says what a container may reach besides its own loopback.
 type Mode string
 
 // The two modes of [egress] mode.
@@ -25,8 +25,8 @@ const (
 	Allowlist Mode = "allowlist"
 )
 
-// Policy is the whole wanted state of one container's firewall. It is a plain
-// value: JSON takes it to the child that programs a rootless container.
+// Policy is the complete configuration of one container's firewall. It is a plain value, which
+// goes as JSON to the child that programs a rootless container.
 type Policy struct {
 	Mode Mode `json:"mode"`
 	// Resolvers are open in mode public on port 53, UDP and TCP, wherever they
@@ -52,7 +52,7 @@ type Policy struct {
 	GateUser int              `json:"gate_user,omitempty"`
 }
 
-// The bounds of Policy.Connections and Policy.Packets: beyond these they bound nothing.
+// The largest values of Policy.Connections and Policy.Packets that still limit anything.
 const (
 	maxConnections = 1_000_000
 	maxPackets     = 10_000_000
@@ -62,7 +62,7 @@ const (
 // is one message, and the kernel refuses it beyond the socket's send buffer.
 const maxHost = 1000
 
-// Validate says why a policy cannot be put in place. Follow and Text ask it.
+// Validate says why a policy cannot be installed. Follow and Text call it.
 func (p Policy) Validate() error {
 	if p.Mode != Public && p.Mode != Allowlist {
 		return fmt.Errorf("unknown egress mode %q: it is %q or %q", p.Mode, Public, Allowlist)

@@ -45,8 +45,8 @@ var reservedPrefixes = []reserved{
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
-// Reserved says whether no container may reach an address, by whatever way: the gateway
-// refuses by the same table what the kernel's rules refuse.
+// Reserved reports whether an address is off limits to every container. The kernel's rules and
+// the gateway refuse by the same table.
 func Reserved(a netip.Addr) bool {
 	a = plain(a)
 	return isReserved(netip.PrefixFrom(a, a.BitLen()))

@@ -12,18 +12,17 @@ import (
 	"github.com/google/nftables/expr"
 )
 
-// Ruleset is what a network namespace has in nftables, as lines under headings:
-// one heading for each table, and for each set and chain of Ward's own. Two are
-// equal exactly when the rules are. The lines name the kernel's own fields; for
-// people there is Text.
+// Ruleset is the nftables content of a network namespace, as lines under headings: one heading
+// for each table, and for each of Ward's sets and chains. Two are equal exactly when the rules
+// are. The lines use the kernel's field names; Text is for people.
 type Ruleset map[string][]string
 
 // maxDifferences is how many of them one error tells.
 const maxDifferences = 5
 
-// Compare says how a ruleset differs from what a policy asks for; nil when it
-// does not. A table that is not Ward's is a difference too: address translation
-// after Ward's chains would lead round them.
+// Compare says how a ruleset differs from what a policy asks for; nil when it does not. A
+// table that is not Ward's is a difference, too, because address translation after Ward's
+// chains would bypass them.
 func Compare(p Policy, got Ruleset) error {
 	prog, err := compile(p)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Text gives a policy as input of `nft -f`, with the reasons as comments. The
-// same policy gives the same text, whatever the order of its lists.
+// Text formats a policy as input for `nft -f`, with reasons as comments. The text does not
+// depend on the order of the policy's lists.
 func Text(p Policy) (string, error) {
 	prog, err := compile(p)
 	if err != nil {

@@ -1,11 +1,10 @@
-// Package fold puts what workers say into COMMS.md (MANY-2). A worker leaves its reports
-// and questions as messages on its unit's record, where nobody else writes; the host takes
-// them from all records, in order, and pushes them to the control branch through the hooks,
-// with the rights of the agent and no more.
+// Package fold folds workers' messages into COMMS.md (MANY-2). A worker leaves its reports and
+// questions as messages on its unit's record, where nobody else writes; the host takes them
+// from all records, in order, and pushes them to the control branch through the hooks, with
+// the rights of the agent and no more.
 //
-// How far a record is folded stands in refs/ward/folded/D-1.1, which moves after the push.
-// A fold that was killed in between finds its entries in the document, and only moves the
-// mark then.
+// refs/ward/folded/D-1.1 says how far a record is folded, and moves after the push. After a
+// kill in between, the next fold finds its entries in the document and only moves the ref.
 package fold
 
 import (
@@ -39,9 +38,9 @@ type Fold struct {
 	done map[string]string // a record's ref -> the tip of which all is folded
 }
 
-// Once folds all that is pending, and says how many messages it put into COMMS.md. What
-// cannot be folded now is pending still, and the error names it: it keeps back no more than
-// what its own unit said after it.
+// Once folds all pending messages, and returns how many it put into COMMS.md. A message that
+// cannot be folded now stays pending, and the error names it. It holds back only later
+// messages of its own unit.
 func (f *Fold) Once(ctx context.Context) (folded int, err error) {
 	skip := map[uow.ID]error{}
 	for {

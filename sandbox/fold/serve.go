@@ -14,8 +14,8 @@ const (
 	firstWait, lastWait = time.Second, time.Minute
 )
 
-// Serve folds whatever comes, until ctx ends. Trouble is told to trouble, nil where there is
-// none any more, and ends nothing: what is pending lies on the records.
+// Serve folds messages as they arrive, until ctx ends. It passes an error to trouble, and nil
+// once it is over, and goes on: pending messages stay on the records.
 func (f *Fold) Serve(ctx context.Context, trouble func(error)) error {
 	watch := f.Repo.Watch(record.Prefix, f.Settings.Control.Ref())
 	wait, told := time.Duration(0), ""

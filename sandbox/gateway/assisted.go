@@ -35,8 +35,8 @@ func (a *Account) assisted(by string) {
 	a.Assisted[by]++
 }
 
-// Assisted are the programs and models that a directive's calls were billed for, each
-// "PROGRAM:MODEL" as the gateway saw them.
+// Assisted lists the programs and models that the gateway billed to a directive, each as
+// "PROGRAM:MODEL".
 func (m *Meter) Assisted(directive string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

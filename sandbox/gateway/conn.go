@@ -38,7 +38,7 @@ func newLimitListener(l net.Listener, n int) net.Listener {
 	return &limitListener{Listener: l, open: make(chan struct{}, n), closed: make(chan struct{})}
 }
 
-// Accept waits until there are fewer connections than the limit, then for one more.
+// Accept waits until there are fewer connections than the limit, and then accepts one.
 func (b *limitListener) Accept() (net.Conn, error) {
 	select {
 	case b.open <- struct{}{}:
@@ -53,7 +53,7 @@ func (b *limitListener) Accept() (net.Conn, error) {
 	return &client{Conn: conn, done: sync.OnceFunc(func() { <-b.open })}, nil
 }
 
-// Close also wakes an Accept that waits for the limit.
+// Close also wakes an Accept that waits because of the limit.
 func (b *limitListener) Close() error {
 	b.once.Do(func() { close(b.closed) })
 	return b.Listener.Close()

@@ -1,6 +1,6 @@
-// Package gateway is the fence's one way to the network on the host's side: a
-// unix socket that serves the models' APIs with the host's key (SBX-7) and, in
-// allow-list mode, a forward proxy for named hosts (SBX-2).
+// Package gateway is the host's side of the fence's only way to the network: a unix socket
+// that serves the models' APIs with the host's key (SBX-7) and, in allow-list mode, a forward
+// proxy for named hosts (SBX-2).
 //
 // Every client of the socket is untrusted. What it may call is decided by
 // tables (routes, fields, tools, names), what it has used is counted from what
@@ -33,7 +33,7 @@ import (
 // maxPath is what fits in sun_path with its final zero (unix(7)).
 const maxPath = 107
 
-// Config is the whole wanted state of a gateway.
+// Config is the complete configuration of a gateway.
 type Config struct {
 	Dir string // a short directory to make the socket's in; empty: os.TempDir
 	// Meter counts for all gateways of a launch; who opened it closes it, after they
@@ -93,7 +93,7 @@ type Provider struct {
 	Key     Key    // empty: calls are refused, unless BaseURL is on loopback
 }
 
-// Gateway is an open gateway. Serve it.
+// Gateway is an open gateway, ready for Serve.
 type Gateway struct {
 	config   Config
 	limits   Limits
@@ -107,7 +107,7 @@ type Gateway struct {
 	payments payments
 }
 
-// Listen opens a gateway's socket. Until Serve is called clients wait.
+// Listen opens a gateway's socket. Clients wait until Serve is called.
 //
 // The socket is `<outer>/gateway/sock`, with the modes of the door's: the outer
 // directory 0700, the inner one, which is to be mounted, 0755, the socket 0666.

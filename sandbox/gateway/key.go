@@ -42,8 +42,8 @@ func (k Key) Reveal() string { return k.value }
 // that work alone (claude setup-token).
 const subscription = "sk-ant-oat"
 
-// Subscription reports whether the key is such a token, whose calls are not paid for one by
-// one: tokens are the budget then, and money is none.
+// Subscription reports whether the key is a subscription token. Its calls are not billed one
+// by one, so the budget is in tokens, not in money.
 func (k Key) Subscription() bool { return strings.HasPrefix(k.value, subscription) }
 
 // anthropicAuth shows a key to Anthropic, in the way of its kind.

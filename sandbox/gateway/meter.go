@@ -25,8 +25,8 @@ const (
 	settleDelay = 200 * time.Millisecond
 )
 
-// Usage is tokens, as the provider counts them. Input excludes what the cache
-// gave or took.
+// Usage is tokens as the provider counts them. Input excludes tokens read from or written to
+// the cache.
 type Usage struct {
 	Input          int64 `json:"input"`
 	Output         int64 `json:"output"`
@@ -40,7 +40,7 @@ func (u Usage) Tokens() int64 {
 	return add(add(add(u.Input, u.Output), add(u.CacheRead, u.CacheWrite)), u.CacheWriteLong)
 }
 
-// Charge is calls and what they use.
+// Charge is a number of calls with their usage.
 type Charge struct {
 	Calls int64 `json:"calls"`
 	Usage Usage `json:"usage"`
@@ -75,8 +75,8 @@ type Account struct {
 	Assisted map[string]int64 `json:"assisted,omitempty"`
 }
 
-// Budget is a total: tokens of every kind together, and dollars. Zero is zero:
-// what nobody granted is refused. Unlimited grants all.
+// Budget is a total of tokens of every kind and of dollars. Zero grants nothing, and Unlimited
+// grants everything.
 type Budget struct {
 	Tokens int64
 	Cost   Money
@@ -164,7 +164,7 @@ func load(path string) (file, error) {
 	return s, nil
 }
 
-// Close writes what is not written yet and lets the file go.
+// Close writes what is not yet written and closes the file.
 func (m *Meter) Close() error {
 	m.mu.Lock()
 	if m.pending != nil {

@@ -6,7 +6,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// The settings that bound what a directive may use, or a launch, as people find them.
+// The names of settings that limit the usage of a directive or a launch, as people know them.
 const (
 	tokensSetting = "[budget] tokens"
 	costSetting   = "[budget] cost"

@@ -24,7 +24,7 @@ const (
 	maxMoney = 1_000_000 * dollar
 )
 
-// Unlimited is a budget that is never spent, as tokens and as money.
+// Unlimited is a budget of tokens or money that never runs out.
 const Unlimited = math.MaxInt64
 
 var decimalText = pattern.New(`^(\d{1,7})(?:\.(\d{1,12}))?$`)
@@ -83,8 +83,8 @@ type PriceSetting struct {
 	Model, Input, Output, CacheRead, CacheWrite, CacheWriteLong string
 }
 
-// Prices tells what a model costs. An unknown one costs the most that any known
-// one does: a name that nobody priced must not be the cheap one.
+// Prices knows what models cost. An unknown model has the highest known price, so that a name
+// without a price is never the cheap one.
 type Prices struct {
 	known   map[string]Price
 	unknown Price

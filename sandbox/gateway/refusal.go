@@ -27,8 +27,8 @@ func refusef(status int, format string, args ...any) *refusal {
 	return &refusal{status: status, message: fmt.Sprintf(format, args...)}
 }
 
-// HeldHeader is the code of a refusal of a unit that is not to be worked on now, for
-// clients that read no English (agent/gateway has it, too).
+// HeldHeader has the code of a refusal for a unit that must not be worked on now, for programs
+// (agent/gateway has it, too).
 const HeldHeader = "Ward-Held"
 
 // refusalOf makes an answer of what went wrong before a call went out.

@@ -37,7 +37,7 @@ func (e *spent) Error() string {
 	return fmt.Sprintf("the budget of %s has %s left and this call may take %s: ask for fewer output tokens; the limit is %s", e.directive, left, need, e.limit)
 }
 
-// Reservation is the charge of one call that runs. Settle it.
+// Reservation is the charge of one running call. The caller must settle it.
 type Reservation struct {
 	meter     *Meter
 	directive string

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Shared is what the gateways of one launch take together, of the launcher's memory and of
-// the providers' patience. Each worker has a part in both that no other takes (MANY-1).
+// Shared has the limits that all gateways of one launch share: on the launcher's memory, and
+// on the rate of calls to providers. Each worker has a part of both that no other can use
+// (MANY-1).
 type Shared struct {
 	pool   *semaphore.Weighted // bytes beyond the workers' own
 	unpaid rates

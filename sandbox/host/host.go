@@ -1,7 +1,7 @@
-// Package host has the directives of a repository worked on, for one launch (ONE-1): it
-// keeps up what refs say, asks protocols/schedule who is to work on what, writes that down as a
-// lease, and runs a worker for exactly that lease, which ends with it. It chooses nothing, and
-// knows no container: a worker is a function of the launch's.
+// Package host runs the workers of one launch (ONE-1): it follows the refs, asks
+// protocols/schedule who is to work on what, writes that as a lease, and runs a worker for
+// exactly that lease, which ends with it. It makes no choices of its own and knows nothing of
+// containers: a worker is a function that the launch passes in.
 package host
 
 import (
@@ -21,7 +21,8 @@ import (
 	"git-ward/sandbox/lease"
 )
 
-// Host is one launch's. Its fields are set before Serve, and not changed after.
+// Host is the host of one launch. Its fields must be set before Serve and not changed
+// afterwards.
 type Host struct {
 	Book     *lease.Book
 	Settings *config.Config
@@ -78,9 +79,8 @@ type Ends interface {
 // pollInterval is the time between two looks whether a ref has moved: it tells nobody.
 const pollInterval = 500 * time.Millisecond
 
-// Serve has directives worked on until ctx ends or, with Once, nothing is left. All workers
-// have ended then. The error of a worker that could not be made at all, before any other has
-// run, is the launch's.
+// Serve runs workers until ctx ends or, with Once, nothing is left. It returns after all
+// workers have ended. If the very first worker cannot be made, Serve returns that error.
 func (h *Host) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -368,7 +368,7 @@ func (h *Host) end(directive string, why error) *Job {
 	return j
 }
 
-// ErrNobody says that nobody of this launch works on a directive.
+// ErrNobody means that no worker of this launch works on a directive.
 var ErrNobody = errors.New("nobody of this launch works on it")
 
 // Stop ends who works on a directive, in good order, and keeps this launch from working on it

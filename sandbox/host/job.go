@@ -36,8 +36,8 @@ type Job struct {
 	err    error // how it has ended
 }
 
-// Ended is why the host ended a worker: its lease is lost, somebody stopped what it was at,
-// or there is nothing to do on it.
+// Ended says why the host ended a worker: its lease was lost, somebody stopped the directive,
+// or nothing is left to do on it.
 type Ended struct{ Why error }
 
 func (e *Ended) Error() string { return e.Why.Error() }
@@ -86,7 +86,7 @@ func (j *Job) run(ctx context.Context) {
 	j.err = How(ctx, run(ctx, j))
 }
 
-// Up says that the worker's payload runs.
+// Up records that the worker's payload runs.
 func (j *Job) Up() {
 	j.host.mu.Lock()
 	defer j.host.mu.Unlock()
@@ -102,7 +102,7 @@ type program struct {
 	held   bool      // the directive has moved since
 }
 
-// Runs says which commit of main the worker's agent runs, by its answer that it is up.
+// Runs records which commit of main the worker's agent runs, by its answer that it is up.
 func (j *Job) Runs(commit string) {
 	j.host.mu.Lock()
 	j.next, j.runs.answer, j.runs.sign = commit, time.Now(), false
@@ -110,7 +110,7 @@ func (j *Job) Runs(commit string) {
 	j.host.nudge()
 }
 
-// Sign says that the worker has given a sign of work.
+// Sign records that the worker gave a sign of work.
 func (j *Job) Sign() {
 	j.host.mu.Lock()
 	defer j.host.mu.Unlock()
@@ -122,7 +122,8 @@ func (p *program) silent(long time.Duration) bool {
 	return p.commit != "" && !p.sign && !p.held && time.Since(p.answer) > long
 }
 
-// Waits says whether the worker only waits for something, by its own word. It is a sign of work.
+// Waits records whether the worker, by its own word, only waits for something. It counts as a
+// sign of work.
 func (j *Job) Waits(yes bool) {
 	j.host.mu.Lock()
 	was := j.waits
@@ -133,7 +134,7 @@ func (j *Job) Waits(yes bool) {
 	}
 }
 
-// How is how a worker has ended: as the host ended it, where that was so.
+// How returns how a worker ended, or why the host ended it.
 func How(ctx context.Context, err error) error {
 	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
 		return ended
@@ -141,7 +142,7 @@ func How(ctx context.Context, err error) error {
 	return err
 }
 
-// Followed reports whether an end is a bad one, which another worker follows.
+// Followed reports whether an end was a failure, after which another worker starts.
 func Followed(ctx context.Context, err error) bool {
 	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
 		return !errors.Is(ended, errStopped) && !errors.Is(ended, errIdle)

@@ -33,14 +33,14 @@ func (h *Host) listen(since time.Duration) {
 	}
 }
 
-// Lives says that the worker's watcher does.
+// Lives records a sign of life of the worker's watcher.
 func (j *Job) Lives() {
 	j.host.mu.Lock()
 	defer j.host.mu.Unlock()
 	j.pulse.beats, j.pulse.mute = true, 0
 }
 
-// Passes is a writer for what the worker prints, by which the host knows that somebody reads on.
+// Passes is a writer for the worker's output. It tells the host that the output is still read.
 func (j *Job) Passes(out io.Writer) io.Writer { return passing{j, out} }
 
 // passing notes that what a worker prints is being passed on.

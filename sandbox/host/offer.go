@@ -15,7 +15,7 @@ const (
 	maxHands, firstHand = 200, 1001
 )
 
-// Offer is a place for one worker on another machine, which has asked for work (MANY-2).
+// Offer is a place for one worker on another machine that has asked for work (MANY-2).
 type Offer struct {
 	Name string // of the machine's key, a dot, and a number
 	Once bool   // it is for what can be begun now

@@ -34,7 +34,7 @@ type Store interface {
 	Sweep(ctx context.Context) (int, error)
 }
 
-// Options say how to build.
+// Options configure a build.
 type Options struct {
 	Recipe   Recipe
 	Force    bool      // again, with today's packages, although the image is there
@@ -63,9 +63,9 @@ func lockToBuild(ctx context.Context, store Store, name string, force bool) (*os
 	return nil, err
 }
 
-// Build makes the image if it is not there, and returns its name. Whoever finds
-// another at work waits and takes what that one made. A build that is killed
-// leaves nothing that passes for whole, and its leftovers go with the next.
+// Build makes the image if it does not exist, and returns its name. If another build is
+// running, it waits for it and uses its result. A killed build leaves nothing that passes for
+// complete, and the next build removes its leftovers.
 func Build(ctx context.Context, store Store, o Options) (name string, err error) {
 	if err := o.Recipe.Complete(); err != nil {
 		return "", err

@@ -20,7 +20,7 @@ import (
 //go:embed customize.sh
 var customize string
 
-// Recipe is what an image is made of.
+// Recipe describes what an image is made of.
 type Recipe struct {
 	Suite    string   // Debian's, as "bookworm"; empty: this machine's
 	Packages []string // beside Base
@@ -72,7 +72,7 @@ var (
 	imageName   = pattern.New(`^[a-zA-Z0-9][a-zA-Z0-9./_:@-]*$`)
 )
 
-// Complete fills what is empty from the machine and refuses what is no recipe.
+// Complete fills empty fields from the machine and refuses an invalid recipe.
 func (r *Recipe) Complete() error {
 	for _, p := range r.Packages {
 		if !packageName.MatchString(p) {

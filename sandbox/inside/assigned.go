@@ -9,8 +9,9 @@ import (
 	"git-ward/internal/atomicfile"
 )
 
-// Assignment is what a payload is for. A container is made before that is known, so it lies in a
-// file that the launcher writes before the start, in a directory that is read-only inside.
+// Assignment tells a payload what to work on. A container may be made before that is known, so
+// the launcher writes it before the start, into a file in a directory that is read-only
+// inside.
 type Assignment struct {
 	Args []string `json:"args"` // after the payload's others
 	Env  []string `json:"env"`  // NAME=value
@@ -19,7 +20,7 @@ type Assignment struct {
 // maxAssignment bounds it, in bytes.
 const maxAssignment = 1 << 16
 
-// Write writes it whole, for everybody to read.
+// Write writes it atomically, readable for everybody.
 func (a *Assignment) Write(path string) error {
 	text, err := json.Marshal(a)
 	if err != nil {

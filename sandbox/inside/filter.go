@@ -43,7 +43,7 @@ const (
 	arguments    = 16
 )
 
-// What a filter answers.
+// The return values of a filter.
 const (
 	allow     = unix.SECCOMP_RET_ALLOW
 	refuse    = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)

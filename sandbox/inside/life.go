@@ -81,7 +81,7 @@ func (l *life) follow() {
 // hears it from who runs the container.
 func (l *life) tellEnd(code int) { probe.TellEnd(l, code) }
 
-// Write writes to the launcher.
+// Write writes to the launcher's connection.
 func (l *life) Write(p []byte) (int, error) { return unix.Write(l.fd, p) }
 
 // read reads a little, again after a signal.

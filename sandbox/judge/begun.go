@@ -13,11 +13,10 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// NotBefore is a claim's base, or the project's commit as it stood when the unit became active,
-// where the base is older (PROOF-1): else an agent could choose, by the old commit that it begins
-// from, checks that the PM has long replaced. Both are known by the host's own logs of the refs,
-// which no push writes to. Where these say nothing it is the project as it stands, which holds a
-// claim to more, not less.
+// NotBefore returns a claim's base, but no commit older than the project's tip when the unit
+// became active (PROOF-1): otherwise an agent could start from an old commit and so choose
+// checks that the PM has long replaced. The host's own reflogs tell, which no push can write.
+// If they do not, it returns the project's present tip, which is at least as strict.
 func NotBefore(ctx context.Context, repo *git.Repo, control config.Control, c verifier.Claim, unit string) (string, error) {
 	if c.Base == c.Main {
 		return c.Base, nil

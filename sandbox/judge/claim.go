@@ -19,7 +19,7 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// Names of a claim's commands, by which a verdict reads their ends.
+// Names of a claim's commands, under which a verdict finds their results.
 const (
 	residualName = "residual"
 	suiteName    = "suite"

@@ -23,10 +23,9 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// Judge writes the host's verdict on every claim that stands at the tip of a
-// unit's journal, so many at once as it may, and never two on one directive. What it knows is in
-// refs: a claim whose note has a verdict on it is done, so a judge that was killed starts
-// over.
+// Judge writes the host's verdict on every claim at the tip of a unit's journal, several at
+// once up to its limit, but never two on one directive. All its state is in refs: a claim with
+// a verdict in its note is done, so a killed judge simply starts again.
 type Judge struct {
 	Repo     *git.Repo
 	Settings *config.Config

@@ -52,9 +52,8 @@ func (j *Judge) newRound() *round {
 	return &round{judge: j, running: map[string]bool{}, waiting: map[string]*waiting{}, turns: map[string]int{}, ended: make(chan end)}
 }
 
-// Serve judges until ctx ends. What goes wrong with one claim is logged and tried
-// again: no verdict is better than a wrong one, and how long the agent waits is
-// bounded by [verify] timeout.
+// Serve judges until ctx ends. An error with one claim is logged and the claim tried again: no
+// verdict is better than a wrong one, and [verify] timeout limits the agent's wait.
 func (j *Judge) Serve(ctx context.Context) error {
 	r := j.newRound()
 	defer r.wait(ctx)

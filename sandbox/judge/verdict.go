@@ -103,8 +103,8 @@ func (r reading) against(p loop.Declaration, f *verifier.Facts, v loop.Verdict) 
 	return v
 }
 
-// MissingTool is a program that was missed, with where and what to do about it. image is
-// "" without a fence.
+// MissingTool describes a missing program: where it is missing and what to do about it. image
+// is "" without a fence.
 func MissingTool(m *verifier.Missing, image string) loop.MissingTool {
 	t := loop.MissingTool{Tool: m.Tool, Command: diag.Clean(m.Shown()), Place: "the image " + diag.Clean(image),
 		Remedy: "bring it by [sandbox] programs or an image of your own ([sandbox] image); docs/admin.md says how"}

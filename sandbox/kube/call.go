@@ -15,13 +15,13 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Away is that the API server was not there to ask: to ask again is all that can be done.
+// Away means that the API server could not be reached. All that helps is to ask again.
 type Away struct{ Err error }
 
 func (a *Away) Error() string { return a.Err.Error() }
 func (a *Away) Unwrap() error { return a.Err }
 
-// Status is the API server's no: a Status object of Kubernetes.
+// Status is the API server's refusal: a Status object of Kubernetes.
 type Status struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason"`
@@ -43,7 +43,7 @@ const (
 	maxAnswer = 32 << 20
 )
 
-// The kinds that a launch has to do with, as paths of the API have them.
+// The kinds that a launch uses, as in the API's paths.
 const (
 	jobs            = "/apis/batch/v1/namespaces/%s/jobs"
 	pods            = "/api/v1/namespaces/%s/pods"
@@ -140,8 +140,8 @@ func (c *Cluster) refusal(answer *http.Response) error {
 	return s
 }
 
-// Denied is that the launcher's user of the cluster may not do it, or that what it asks for
-// may not be there: an admission of the cluster's says so with the same code.
+// Denied means that the launcher's cluster user may not do it, or that the cluster's admission
+// refuses the object; both have the same code.
 type Denied struct{ Err error }
 
 func (d *Denied) Error() string { return d.Err.Error() }

@@ -20,7 +20,7 @@ import (
 	"git-ward/sandbox/kube/manifest"
 )
 
-// Engine runs directives as Jobs. Its methods may be called side by side.
+// Engine runs directives as Jobs. It is safe for concurrent use.
 type Engine struct {
 	*Plan
 	Cluster *Cluster
@@ -31,7 +31,7 @@ type Engine struct {
 	Tell    func(why string) // what keeps a verification from going on, see Work.Told
 }
 
-// Work is one directive, of which a lease is held and kept by who calls.
+// Work is one directive. The caller holds and renews its lease.
 type Work struct {
 	Directive string
 	Lease     lease.Lease
@@ -41,13 +41,13 @@ type Work struct {
 	Up        func()           // called when the agent's container runs; may be nil
 }
 
-// Ended is the end of a Job that nobody asked for. To make a new one is right, after a pause.
+// Ended is the unexpected end of a Job. The caller should make a new one after a pause.
 type Ended struct{ Err error }
 
 func (e *Ended) Error() string { return e.Err.Error() }
 func (e *Ended) Unwrap() error { return e.Err }
 
-// Where says where a directive's work runs, for its lease.
+// Where describes the place of a directive's work for its lease.
 func (e *Engine) Where(directive string) string {
 	return fmt.Sprintf("kube %s/%s", e.Cluster.Namespace, e.name(context.Background(), directive))
 }

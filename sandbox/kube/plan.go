@@ -1,8 +1,7 @@
-// Package kube runs directives as Jobs of Kubernetes: it knows what a cluster has of a
-// repository's Jobs, makes what is missing, follows what runs, and takes away what has
-// ended or may not go on (MANY-3). Time, restarts, limits and lost nodes are the cluster's
-// own business; who may work on a directive is the lease's. All that it keeps is in refs
-// and in the cluster.
+// Package kube runs directives as Jobs of Kubernetes: it creates a repository's missing Jobs
+// in a cluster, follows those that run, and deletes those that have ended or must not go on
+// (MANY-3). The cluster handles time, restarts, limits and lost nodes; the lease decides who
+// may work on a directive. All state is in refs and in the cluster.
 package kube
 
 import (
@@ -24,7 +23,7 @@ import (
 	"git-ward/sandbox/kube/manifest"
 )
 
-// Plan is what all Jobs of one launch have in common.
+// Plan has what all Jobs of one launch share.
 type Plan struct {
 	Bare     string
 	Settings *config.Config
@@ -36,7 +35,7 @@ type Plan struct {
 	Config   string // the text of Settings
 }
 
-// Gate is the way from a pod to this host.
+// Gate says how a pod reaches this host.
 type Gate struct {
 	URL     string         // ssh://USER@ADDRESS:PORT/PATH
 	Address netip.AddrPort // the same, for the rules
@@ -91,7 +90,7 @@ func lookUp(ctx context.Context, host, port string) (at netip.AddrPort, err erro
 	return netip.AddrPortFrom(a, uint16(number)), nil
 }
 
-// ReadHostKey reads the public host key that near is to believe.
+// ReadHostKey reads the public host key that near must trust.
 func (g *Gate) ReadHostKey(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -105,7 +104,7 @@ func (g *Gate) ReadHostKey(path string) error {
 	return nil
 }
 
-// KnownHosts is what near believes, as sshd(8) has it.
+// KnownHosts has the host keys that near trusts, in the format of sshd(8).
 func (g *Gate) KnownHosts() []byte {
 	name := fmt.Sprintf("[%s]:%d", g.Address.Addr(), g.Address.Port())
 	if g.Address.Port() == 22 {

@@ -17,9 +17,9 @@ import (
 	"git-ward/internal/process"
 )
 
-// Cluster is the API server that kubectl knows. Kubectl does what is laborious, contexts,
-// certificates and the login programs of clouds, as `kubectl proxy` on a socket of ours; what
-// is said over that is the API's own JSON, so that no error is told by its words.
+// Cluster is the API server that kubectl is configured for. `kubectl proxy` on our socket
+// handles contexts, certificates and the clouds' login programs. The API's own JSON comes
+// through it, so no error is recognised by its text.
 type Cluster struct {
 	Namespace string
 	http      *http.Client
@@ -38,7 +38,7 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// Connect finds kubectl. Nothing is asked of the cluster before Serve runs.
+// Connect finds kubectl. It sends nothing to the cluster before Serve runs.
 func Connect(namespace, dir string) (*Cluster, error) {
 	program, err := exec.LookPath("kubectl")
 	if err != nil {

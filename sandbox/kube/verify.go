@@ -19,8 +19,8 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// Verify runs a claim's commands in a Job of their own, which has no way out but near's to
-// the gate, and no key of a model or of a lease. What it finds comes back through near.
+// Verify runs a claim's commands in their own Job, whose only way out is near's connection to
+// the gate, and which has no key of a model or lease. The result comes back through near.
 func (e *Engine) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
 	word := rand.Text()
 	limits := verifier.Limits{Time: e.Settings.Verify.Timeout.Duration, Output: e.Settings.Verify.OutputSize}

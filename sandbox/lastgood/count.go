@@ -8,8 +8,8 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// Counted counts what the watcher in a container of a directive's worker says that there is to count:
-// the next container goes on from there.
+// Counted records an event that the watcher in a worker's container reports, so that the next
+// container continues from the count.
 func (b Book) Counted(ctx context.Context, said, directive string) error {
 	c, err := boot.ParseCount(said)
 	if err != nil {

@@ -33,7 +33,7 @@ func NewWriter(out io.Writer, prefix string, do func(commit string) error) io.Wr
 	})
 }
 
-// Book is the list in a repository, whose branches are called so.
+// Book is this list in a repository with these branch names.
 type Book struct {
 	Bare    string
 	Control config.Control

@@ -20,8 +20,8 @@ import (
 	"git-ward/sandbox/near"
 )
 
-// Away is a launch on another machine than the repository's: its workers get directives from
-// the launcher at the gate, one at a time, each with a key of its own (MANY-2).
+// Away is a launch on another machine than the repository's. Its workers get directives from
+// the launcher at the gate, one at a time, each with its own key (MANY-2).
 type Away struct {
 	Gate     near.Config // Gate, Key and KnownHosts: of the standing key
 	Agents   int         // workers, each on a directive

@@ -76,7 +76,7 @@ func (p *pods) run(ctx context.Context, w *worker) error {
 	return p.cluster.Run(ctx, kube.Work{Directive: w.only, Lease: w.job.Hold.Lease(), Until: p.until, Stdout: w.payload.Stdout, Told: w.why, Up: w.up})
 }
 
-// Verify runs a claim's commands in a Job of their own.
+// Verify runs a claim's commands in their own Job.
 func (p *pods) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
 	if err := local.Room(p.spec.Settings, p.spec.Bare); err != nil {
 		return nil, err

@@ -12,14 +12,15 @@ import (
 	"git-ward/sandbox/kube/manifest"
 )
 
-// Kube is what a launch on Kubernetes has beside the settings (MANY-3). nil: none is.
+// Kube has what a launch on Kubernetes needs besides the settings (MANY-3). It is nil for any
+// other launch.
 type Kube struct {
 	GateAddress string // HOST:PORT of this host's sshd as pods reach it; "" for [kube] gate's own
 	Image       string // of the pods
 }
 
-// PlanKube is what the Jobs of a launch have in common. The host key is read where it is
-// needed: whoever prints a manifest has none.
+// PlanKube makes what the Jobs of a launch share. The host key is read only when needed,
+// because printing a manifest works without one.
 func PlanKube(ctx context.Context, s *Spec, k Kube) (*kube.Plan, error) {
 	gate, err := kube.NewGate(ctx, &s.Settings.Kube, k.GateAddress)
 	if err != nil {

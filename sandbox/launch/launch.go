@@ -30,7 +30,7 @@ import (
 	"git-ward/sandbox/verifier/local"
 )
 
-// Spec is the whole wanted state of one launch. Paths are absolute.
+// Spec is the complete configuration of one launch. Paths are absolute.
 type Spec struct {
 	Bare     string         // the repository; FindRepository has passed
 	Settings *config.Config // the repository's own
@@ -62,13 +62,14 @@ type Payload struct {
 	Stdout, Stderr io.Writer
 }
 
-// Script is the only model that may run without a fence (SBX-8): it does what its lines say.
+// Script is the only model that may run without a fence (SBX-8), because it does only what its
+// lines say.
 const Script = "script"
 
-// Only is the one model that may run where the launch's agents do, "" for any.
+// Only is the one model that may run in this launch's place for agents, "" for any.
 func (s *Spec) Only() string { return newLaunch(*s).engine.only() }
 
-// CheckModel refuses the models that may not run there.
+// CheckModel refuses models that may not run there.
 func (s *Spec) CheckModel(model string) error {
 	if only := s.Only(); only != "" && model != only {
 		return fmt.Errorf("the model %q needs the fence; unfenced runs the model %q only", model, only)
@@ -76,10 +77,10 @@ func (s *Spec) CheckModel(model string) error {
 	return nil
 }
 
-// Means are the lines that tell people what holds the agent.
+// Means returns the lines that tell people what contains the agent.
 func (s *Spec) Means() []string { return newLaunch(*s).engine.means() }
 
-// Verifier runs what is judged where the launch would, without a launch.
+// Verifier returns the verifier that this launch would use, without a launch.
 func (s *Spec) Verifier(ctx context.Context) (_ local.Runner, err error) {
 	l := newLaunch(*s)
 	if l.policy, err = l.engine.findPolicy(ctx); err != nil {

@@ -116,7 +116,7 @@ func (l *launch) words() io.Writer {
 	return logfile.Limit(l.spec.Messages, logfile.Share{Burst: wordsBurst, PerMinute: wordsPerMinute, Told: logfile.Text})
 }
 
-// AgentShare limits what an agent's output may take of a log; its Flush is for the end.
+// AgentShare limits the agent's part of a log. Call Flush at the end.
 func AgentShare(log io.Writer) *logfile.Limited {
 	return logfile.Limit(log, logfile.Share{Burst: agentBurst, PerMinute: agentPerMinute, Told: logfile.Text})
 }

@@ -90,7 +90,7 @@ func (w *worker) share(out io.Writer) *share {
 	return s
 }
 
-// LogMark is what begins a worker's lines in the launch log. Directive is the one whose lease the
+// LogMark begins a worker's lines in the launch log. Directive is the one whose lease the
 // worker holds, "" for none.
 func LogMark(directive string) string {
 	if directive == "" {

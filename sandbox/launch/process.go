@@ -41,7 +41,7 @@ func (p processes) runner() local.Runner {
 	return &local.Processes{Bare: p.spec.Bare, Settings: p.spec.Settings, Mark: p.tag}
 }
 
-// UnfencedMeans says what holds an unfenced agent.
+// UnfencedMeans says what contains an unfenced agent.
 func UnfencedMeans() string {
 	name := strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil {

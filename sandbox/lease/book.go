@@ -1,7 +1,7 @@
 // Package lease writes who works on which directive of a repository (MANY-1, MANY-2): one
 // worker at a time, whatever number of launchers, workers and hosts there are, because each
-// assignment is one compare-and-swap of a ref. What a lease is, protocols/lease says; who is
-// to get one, protocols/schedule.
+// assignment is one compare-and-swap of a ref. protocols/lease defines leases, and
+// protocols/schedule decides who gets one.
 package lease
 
 import (
@@ -15,7 +15,7 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// Book is what one process on the gate's host knows of a repository's leases. It is safe for
+// Book is one process's view of a repository's leases, on the gate's host. It is safe for
 // concurrent use.
 type Book struct {
 	Repo     *git.Repo
@@ -148,12 +148,12 @@ func (b *Book) swap(ctx context.Context, directive string, from entry, to *lease
 	return next, err
 }
 
-// ErrLost says that a lease is not its holder's any more: it was revoked, or has ended and
-// another has it.
+// ErrLost means that a holder has lost its lease: it was revoked, or has expired and another
+// has it.
 var ErrLost = errors.New("it was revoked, or another has it")
 
-// Renew gives a lease a new end. The error is ErrLost where it is gone; after any other it
-// holds until its end, and may be renewed again.
+// Renew extends a lease. ErrLost means that it is gone; after any other error it holds until
+// its present end, and may be renewed again.
 func (b *Book) Renew(ctx context.Context, l lease.Lease) (lease.Lease, error) {
 	next, err := b.change(ctx, l, func(now lease.Lease) *lease.Lease {
 		at := b.now()
@@ -169,7 +169,7 @@ func (b *Book) Renew(ctx context.Context, l lease.Lease) (lease.Lease, error) {
 	return next, err
 }
 
-// Release frees the directive of a lease. One that is gone is no error.
+// Release frees the directive of a lease. A lease that is gone is no error.
 func (b *Book) Release(ctx context.Context, l lease.Lease) error {
 	b.forget(l)
 	_, err := b.change(ctx, l, func(lease.Lease) *lease.Lease { return nil })

@@ -11,8 +11,7 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// Hold is the lease of one directive that a worker of this process has. It is safe for
-// concurrent use.
+// Hold is a lease held by a worker of this process. It is safe for concurrent use.
 type Hold struct {
 	book *Book
 
@@ -37,7 +36,7 @@ func (h *Hold) noted(l lease.Lease) {
 	h.renewed, h.wall = time.Now(), h.book.now()
 }
 
-// Lease is what was granted, with the end that it has now.
+// Lease returns the lease with its present end.
 func (h *Hold) Lease() lease.Lease {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,7 +54,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	return h.book.Release(ctx, h.lease)
 }
 
-// Current is the lease, while it is the worker's, by its ref; false when it is gone.
+// Current returns the lease if, by its ref, the worker still has it; ok is false otherwise.
 func (h *Hold) Current(ctx context.Context) (lease.Lease, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,8 +94,8 @@ const (
 	maxDrift = 20 * time.Second
 )
 
-// Keep renews the lease, each third of its term, until ctx ends. Where it is lost, lost is
-// called with why, and Keep returns: the worker is to end.
+// Keep renews the lease at each third of its term until ctx ends. If the lease is lost, it
+// calls lost with the reason and returns; the worker must then end.
 func (h *Hold) Keep(ctx context.Context, lost func(why error)) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()

@@ -40,7 +40,8 @@ func (b *Book) granted(holder, where, directive string) lease.Lease {
 	return lease.New(directive, id, holder, where, b.now(), b.term())
 }
 
-// Taken says that a directive is another's, or nobody's until a person has looked at it.
+// Taken means that another has the directive, or that nobody may take it until a person has
+// looked at it.
 type Taken struct {
 	Text  string
 	Until time.Time // when it is free, unless that is renewed; zero where no time says so

@@ -36,7 +36,7 @@ const (
 	maxKey     = 64 << 10 // bytes of a file with a key
 )
 
-// Refused is a gate's last word: nothing that is tried again would change it.
+// Refused is a gate's final refusal: trying again would not change it.
 type Refused struct{ Err error }
 
 func (r *Refused) Error() string { return r.Err.Error() }

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Host is a gate that is asked for something by its own command, with a key of its own.
+// Host is a connection to a gate for one command with its own key.
 type Host struct{ gate *gate }
 
 // NewHost reads the files; Gate, Key, KnownHosts and Log count.
@@ -14,17 +14,17 @@ func NewHost(c Config) (*Host, error) {
 	return &Host{g}, err
 }
 
-// Close cuts what there is.
+// Close cuts all connections.
 func (h *Host) Close() { h.gate.close() }
 
-// Stream is a command at the gate as it runs.
+// Stream is a running command at the gate.
 type Stream struct {
 	io.Reader
 	io.Writer
 	session *session
 }
 
-// Ask starts a command; the end of ctx cuts it.
+// Ask starts a command. The end of ctx cuts its connection.
 func (h *Host) Ask(ctx context.Context, command string) (*Stream, error) {
 	s, err := h.gate.open(ctx, command)
 	if err != nil {

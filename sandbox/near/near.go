@@ -1,7 +1,7 @@
-// Package near is the gate's repository beside an agent that is on another machine
-// (MANY-3): the door's socket, the gateway's, and a mirror to read, each the end of a
-// session of ssh with the gate's host. Who holds the key is near alone; the agent has a
-// user of its own and reaches the sockets.
+// Package near gives an agent on another machine access to the gate's repository (MANY-3): the
+// door's socket, the gateway's, and a mirror to read, each through an ssh session with the
+// gate's host. Only near holds the key; the agent runs as another user and reaches only the
+// sockets.
 //
 // The sessions are a forced command's there (package door), so all that near may ask for
 // is decided by the gate, and what the agent may ask for is decided here by which socket
@@ -23,7 +23,7 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// Config is the whole wanted state of a near. Paths are absolute.
+// Config is the complete configuration of a near. Paths are absolute.
 type Config struct {
 	Gate       string // ssh://[USER@]HOST[:PORT][/PATH]; what the path is, the key's line at the gate says
 	Key        string // file of the private key
@@ -54,9 +54,8 @@ type near struct {
 	ready  sync.Once
 }
 
-// Run serves until ctx ends, which is no error. The other end is a *Refused: the gate knows
-// the key no more or the lease has ended, and to ask again would change nothing. What a
-// cut network keeps from the gate is tried again for as long as it takes.
+// Run serves until ctx ends, which is no error. It returns a *Refused if the gate no longer
+// knows the key or the lease has ended. While the network is down, it keeps trying.
 func Run(ctx context.Context, c Config) (err error) {
 	g, err := newGate(c)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package notify tells a PM by a command of the host's own what waits for him, each thing
-// once (SEE-3): mail, a webhook, a desktop, whatever the command is.
+// Package notify tells a PM what waits, each thing once, by a command that the host's admin
+// chooses (SEE-3): mail, a webhook, a desktop notification.
 //
 // It is for people who do not look, and decides nothing. Each thing is told at least once:
 // it counts as told when the command has exited 0, so a launcher that is killed between the
@@ -32,7 +32,7 @@ type Settings struct {
 	PerHour int // runs an hour and directive; what comes beyond waits and is told together
 }
 
-// Notifier tells what waits on one repository.
+// Notifier sends the notifications of one repository.
 type Notifier struct {
 	Bare     string
 	Settings func() Settings                          // as they are now
@@ -63,8 +63,8 @@ const (
 	maxRuns = 10
 )
 
-// Serve tells until ctx ends, and then once more what the launch's end left waiting. What
-// goes wrong is logged, and never ends a launch.
+// Serve notifies until ctx ends, and then once more about what the launch's end left waiting.
+// Errors are logged, and never end a launch.
 func (n *Notifier) Serve(ctx context.Context) error {
 	var err error
 	if n.told, err = readTold(n.path()); err != nil {

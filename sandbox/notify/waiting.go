@@ -23,14 +23,14 @@ type Waiting struct {
 	Since     time.Time      `json:"since"`
 }
 
-// The kinds that are decided by here. What waits for a cause to pass is told only when it
-// has not passed for a while.
+// The kinds that this package treats differently. A wait for a temporary cause is reported
+// only if the cause has lasted for a while.
 const (
 	outage   = "outage"
 	patience = 10 * time.Minute
 )
 
-// Parse reads what waits out of what `git ward status --json` prints.
+// Parse reads what waits from the output of `git ward status --json`.
 func Parse(status []byte, now time.Time) ([]Waiting, error) {
 	var all struct {
 		Waiting []Waiting `json:"waiting"`
@@ -50,7 +50,7 @@ type message struct {
 	Things    []Waiting
 }
 
-// What a message holds: so many things, and of each so much of what others wrote, in bytes.
+// The limits of a message: the number of things, and the bytes of others' text for each.
 const (
 	maxThings = 50
 	maxWords  = 2000

@@ -1,6 +1,6 @@
-// Package pod is what the containers of one pod of Kubernetes tell each other without the
-// launcher: the first puts the rules in place in the network namespace that they all share,
-// and notes which that is and what it refuses; what runs later starts in no other (MANY-3).
+// Package pod is how the containers of one Kubernetes pod communicate without the launcher.
+// The first installs the rules in their shared network namespace, and notes which namespace
+// that is and what it refuses. Later containers refuse to start in any other (MANY-3).
 package pod
 
 import (
@@ -16,8 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Note is what the fence writes for those who start after it, in a directory that they may
-// only read.
+// Note is what the fence writes for later containers, in a directory that they may only read.
 type Note struct {
 	Namespace string   `json:"namespace"` // of the network, see Namespace
 	Hosts     []string `json:"hosts"`     // addresses of the node and of the API server
@@ -32,7 +31,7 @@ const NotHeld = 77
 // maxNote bounds a note, in bytes.
 const maxNote = 1 << 20
 
-// Write writes the note whole, for everybody to read.
+// Write writes the note atomically, readable for everybody.
 func (n *Note) Write(path string) error {
 	text, err := json.Marshal(n)
 	if err != nil {

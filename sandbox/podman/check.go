@@ -30,7 +30,7 @@ var writable = map[string][]MountKind{
 // leastProcesses is what runc takes to start anything.
 const leastProcesses = 32
 
-// Check refuses a container that would be no fence, with every reason (SBX-3).
+// Check refuses a container that would not be a fence, with every reason (SBX-3).
 func (s *Spec) Check() error {
 	return errors.Join(s.checkForm(), s.checkRights(), s.checkNamespaces(), s.checkMounts())
 }

@@ -186,7 +186,7 @@ func (c *Container) verify(ctx context.Context) error {
 	return err
 }
 
-// Alive reports whether the process that Init made is there.
+// Alive reports whether the process that Init made still exists.
 func (c *Container) Alive() bool {
 	now, err := netns(c.pid)
 	return err == nil && now == c.netns
@@ -284,7 +284,7 @@ func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
 	return c.engine.api.stop(ctx, c.ID, seconds)
 }
 
-// Inspect tells how the container is now.
+// Inspect returns the container's present state.
 func (c *Container) Inspect(ctx context.Context) (State, error) {
 	return c.engine.api.inspect(ctx, c.ID)
 }
@@ -299,9 +299,8 @@ func (c *Container) Logs(ctx context.Context, follow bool, stdout, stderr io.Wri
 // network taken down, its file systems unmounted.
 const removal = 30 * time.Second
 
-// Remove kills the container and removes it. It does so even when ctx is
-// cancelled: a fence that goes is gone with what it held. A second call does
-// nothing.
+// Remove kills and removes the container, even when ctx is cancelled, so that nothing outlives
+// its fence. A second call does nothing.
 func (c *Container) Remove(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -36,7 +36,7 @@ const (
 // namePrefix begins the name of every container; the run and a number follow.
 const namePrefix = "git-ward-"
 
-// Options say which podman to talk to.
+// Options say which podman to use.
 type Options struct {
 	Owner   string       // names what the containers are for; Sweep goes by it
 	Podman  string       // the program for the service; empty: from PATH
@@ -120,8 +120,8 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, nil
 }
 
-// TempDir is a directory of this engine's user alone, which goes with the engine, however it
-// ends.
+// TempDir is a private directory for this engine's user. It is removed with the engine,
+// however that ends.
 func (e *Engine) TempDir() string { return e.service.dir.Path }
 
 // endLives ends the containers of a service that is gone: nobody could, and the reaper, which
@@ -316,7 +316,7 @@ func (e *Engine) Dir(ctx context.Context) (string, error) {
 	return i.Storage, nil
 }
 
-// HasImage tells whether the image is there; nothing is pulled.
+// HasImage reports whether the image exists locally; it pulls nothing.
 func (e *Engine) HasImage(ctx context.Context, name string) (bool, error) {
 	return e.api.hasImage(ctx, name)
 }

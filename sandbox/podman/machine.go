@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Info is the machine as podman sees it.
+// Info is podman's information about the machine.
 type Info struct {
 	Version     string
 	Runtime     string

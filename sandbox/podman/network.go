@@ -69,7 +69,7 @@ func settingsFiles(getenv func(string) string) []string {
 	return files
 }
 
-// Where podman looks for its helpers and for CNI's plugins when nobody says.
+// The default directories of podman's helpers and of CNI plugins.
 var (
 	helperDirs = []string{"/usr/local/libexec/podman", "/usr/local/lib/podman", "/usr/libexec/podman", "/usr/lib/podman"}
 	pluginDirs = []string{"/usr/local/libexec/cni", "/usr/libexec/cni", "/usr/local/lib/cni", "/usr/lib/cni", "/opt/cni/bin"}

@@ -52,8 +52,8 @@ var ociRuntimes = []ociRuntime{
 	{name: "krun", mend: "install crun with libkrun (Fedora: dnf install crun-krun), on a machine with /dev/kvm"},
 }
 
-// FindRuntime is where the host has an OCI runtime: on the launcher's own PATH, which
-// nobody inside a fence can change. Its error tells how to install it.
+// FindRuntime finds an OCI runtime on the launcher's PATH, which nobody inside a fence can
+// change. The error says how to install it.
 func FindRuntime(name string) (path string, err error) {
 	r, err := runtimeNamed(name)
 	if err != nil {

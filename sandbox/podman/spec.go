@@ -48,7 +48,7 @@ type Spec struct {
 	Limits Limits
 }
 
-// Network is what a container's network namespace is joined to.
+// Network says what a container's network namespace is connected to.
 type Network string
 
 // NetworkPublic leads out; what may pass is the firewall's business. Rootless
@@ -58,8 +58,8 @@ const (
 	NetworkPublic Network = "public"
 )
 
-// Limits bound what a container takes of the machine; 0 is podman's default.
-// Create warns of those that the machine does not honour.
+// Limits bound a container's use of the machine; 0 is podman's default. Create warns about
+// limits that the machine cannot enforce.
 type Limits struct {
 	Processes int64
 	Memory    int64 // bytes; swap included
@@ -75,7 +75,7 @@ type IDs struct{ Base, Size uint32 }
 // assignments leave free (systemd's UIDS-GIDS.md).
 var DefaultIDs = IDs{Base: 0x70000000, Size: 1 << 16}
 
-// Mount is something at a path of the container.
+// Mount is a mount at a path of the container.
 type Mount struct {
 	Kind     MountKind
 	Source   string // Bind: the host's path; Disk: the image file
@@ -104,7 +104,7 @@ type Streams struct {
 	Stdout, Stderr io.Writer
 }
 
-// State is how a container is.
+// State is a container's state.
 type State struct {
 	Status   string // created, initialized, running, exited, ...
 	PID      int

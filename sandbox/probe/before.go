@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Patience is how long the promises may take that are tried before a start. A fence that
-// refuses does so at once, and one that does not is given up at the first.
+// Patience limits the checks before a start. A fence that refuses does so at once, and the
+// first failure ends the checks.
 const Patience = 20 * time.Second
 
 // Report is what a container's first process says of the fence around it, before anything
@@ -17,7 +17,7 @@ type Report struct {
 	Broken *Result `json:"broken,omitzero"` // the first; none was tried after it
 }
 
-// Before tries what must hold before anything else runs in a container.
+// Before checks what must hold before anything else runs in a container.
 func Before(ctx context.Context, p *Surroundings) (r Report) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -40,7 +40,7 @@ func Before(ctx context.Context, p *Surroundings) (r Report) {
 	return r
 }
 
-// Err is why nothing may start, or nil.
+// Err says why nothing may start, or is nil.
 func (r *Report) Err() error {
 	switch {
 	case r.Broken != nil:

@@ -13,11 +13,11 @@ import (
 // reportSize bounds what a first process says.
 const reportSize = 1 << 16
 
-// ErrSilent is of a first process that ended before it said anything.
+// ErrSilent means that a container's first process ended before it reported anything.
 var ErrSilent = errors.New("the fence's own trial ended before it said anything")
 
-// Heed reads what a container's first process says of its fence, before anything else runs
-// there, and gives leave to start where it holds.
+// Heed reads the report of a container's first process about its fence, before anything else
+// runs there, and allows the start if the fence holds.
 func Heed(conn io.ReadWriter) error {
 	line, err := bufio.NewReader(io.LimitReader(conn, reportSize)).ReadBytes('\n')
 	if err != nil {

@@ -67,7 +67,7 @@ type attempt struct {
 	try         func(context.Context, *Surroundings) (held bool, detail string)
 }
 
-// Run tries everything, one result an attempt.
+// Run tries everything and returns one result for each attempt.
 func Run(ctx context.Context, p *Surroundings) (results []Result) {
 	for _, g := range groups {
 		for _, a := range g.attempts(p) {

@@ -15,8 +15,8 @@ import (
 	"git-ward/sandbox/verifier/mutant"
 )
 
-// Against is what a claim's rung asks for beside plain runs (LOOP-11): runs that would
-// come out otherwise if the commands held by luck, or by what lies about.
+// Against says what a claim's rung requires besides plain runs (LOOP-11): runs whose result
+// would differ if the commands had passed by chance, or because of leftover files.
 type Against struct {
 	// Second, if any, runs commands in another image; else they run without what builds
 	// left.
@@ -31,7 +31,7 @@ type AgainstRun struct {
 	Runs []Run  `json:"runs"`
 }
 
-// Mutants is what became of changes to the claim's own lines.
+// Mutants has the results of changes to the claim's own lines.
 type Mutants struct {
 	Made     int      `json:"made"` // those that compile and were tried
 	Killed   int      `json:"killed"`

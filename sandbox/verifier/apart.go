@@ -14,7 +14,7 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// Apart is what of a verification was apart from what.
+// Apart says which parts of a verification were isolated from each other.
 type Apart struct {
 	// Separate are the commands that start the work from outside, or do not open it: no test of
 	// theirs shares a process with it (PROOF-1).

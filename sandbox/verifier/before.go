@@ -19,8 +19,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// BeforePath is where a repository's host keeps how commands ended without the work, below the
-// repository, where no container looks.
+// BeforePath is the host's file of commands' results without the work, relative to the
+// repository. No container can read it.
 const BeforePath = "ward/before"
 
 // Ends are how commands ended on the project as it was, for the verdicts that follow. Of a claim

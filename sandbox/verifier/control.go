@@ -18,8 +18,8 @@ const (
 	before = "before"
 )
 
-// Control is what became of a command that held: without the work, and once each test failed
-// at its end.
+// Control has the results of a passing command's controls: without the work, and with each
+// test failing at its end.
 type Control struct {
 	Name   string `json:"name"`   // of the command
 	Before bool   `json:"before"` // it held without the work, too, and with its tests

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Live is a command's output while it runs, for whoever looks.
+// Live is a running command's output, for people who watch.
 type Live struct{ out atomic.Pointer[output] }
 
 // show is the runner's part: from here on there is something to look at.

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Missing is a program that is not where commands run.
+// Missing is a program that does not exist where commands run.
 type Missing struct {
 	Command        // that wanted it
 	Tool    string `json:"tool"`

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Order is a claim as another machine gets it, with what bounds its commands there.
+// Order is a claim for another machine, with the limits of its commands there.
 type Order struct {
 	Commit   string         `json:"commit"`
 	Main     string         `json:"main"`
@@ -30,8 +30,8 @@ type Order struct {
 	Word string `json:"word"`
 }
 
-// NewOrder is a claim for another machine. Neither its Progress nor a second image goes along, nor
-// Alone: a pod runs one command at a time.
+// NewOrder makes an order of a claim. It leaves out Progress, a second image and Alone: a pod
+// runs one command at a time.
 func NewOrder(c *Claim, l Limits, image, word string) Order {
 	o := Order{Commit: c.Commit, Main: c.Main, Base: c.Base, Commands: c.Commands, Frozen: c.Frozen, Pinned: c.Pinned,
 		Work: c.Work, Included: c.Included, Replays: c.Replays, Controls: c.Controls, Breaks: c.Breaks, Held: c.Held, Bounds: c.Bounds, Limits: l, Image: image, Word: word}
@@ -41,7 +41,7 @@ func NewOrder(c *Claim, l Limits, image, word string) Order {
 	return o
 }
 
-// Claim is what was ordered.
+// Claim returns the order's claim.
 func (o *Order) Claim() Claim {
 	c := Claim{Commit: o.Commit, Main: o.Main, Base: o.Base, Commands: o.Commands, Frozen: o.Frozen, Pinned: o.Pinned,
 		Work: o.Work, Included: o.Included, Replays: o.Replays, Controls: o.Controls, Breaks: o.Breaks, Held: o.Held, Bounds: o.Bounds}
@@ -51,7 +51,7 @@ func (o *Order) Claim() Claim {
 	return c
 }
 
-// Answer is how an order ended: facts, or why there are none.
+// Answer is the result of an order: facts, or why there are none.
 type Answer struct {
 	Word    string `json:"word"`
 	Facts   *Facts `json:"facts,omitempty"`
@@ -69,7 +69,7 @@ type end struct {
 // maxAnswer bounds an answer, in bytes: tails of outputs, most of all.
 const maxAnswer = 64 << 20
 
-// NewAnswer is the answer to an order.
+// NewAnswer makes the answer to an order.
 func NewAnswer(word string, f *Facts, err error) Answer {
 	var unfit *Unfit
 	switch {
@@ -88,7 +88,7 @@ func NewAnswer(word string, f *Facts, err error) Answer {
 // Write writes an answer.
 func (a *Answer) Write(w io.Writer) error { return json.NewEncoder(w).Encode(a) }
 
-// ErrWord is that an answer is nobody's who has the order.
+// ErrWord means that the answer lacks the order's word, so it is not from who got the order.
 var ErrWord = errors.New("somebody answers who does not know the order's word")
 
 // ReadAnswer reads what came from another machine. It is believed no more than the commands

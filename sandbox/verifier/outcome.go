@@ -8,7 +8,7 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Run is one command's end.
+// Run is one command's result.
 type Run struct {
 	Command
 	Outcome
@@ -30,7 +30,7 @@ func (r *Run) zero() bool {
 	return err == nil && r.OK() && value.Zero()
 }
 
-// The ways a command ends.
+// The ways in which a command ends.
 const (
 	Exited   = "exit"    // by itself; see Exit
 	TimedOut = "timeout" // [verify] timeout
@@ -88,7 +88,7 @@ type Watched struct {
 	ChecksNot string   `json:"-"`
 }
 
-// Last is the end of the output, three lines in one, cleaned for people.
+// Last is the last three lines of the output, joined into one and cleaned for people.
 func (o *Outcome) Last() string {
 	lines := strings.Split(strings.TrimSpace(o.Tail), "\n")
 	return diag.Clean(strings.Join(lines[max(0, len(lines)-3):], "; "))

@@ -28,14 +28,14 @@ type Deviation struct {
 // way out: another encoding, other line ends, a filter.
 const attributes = "**/.gitattributes"
 
-// Entry is what a tree has at a path.
+// Entry is a tree's entry at a path.
 type Entry struct {
 	Path string `json:"path"`
 	Mode string `json:"mode"` // as git has it, 000000 for nothing
 	Blob string `json:"blob"` // id, all zeros for nothing
 }
 
-// NoMode is the mode of what is not there.
+// NoMode is the mode of a missing entry.
 const NoMode = "000000"
 
 // Left is a path that the claimed commit has otherwise than main, and that is not work: it

@@ -28,8 +28,8 @@ const (
 	maxTarget = 4095 // bytes that a symbolic link holds
 )
 
-// Unfit is why a claimed commit cannot be judged at all: what it holds, not what
-// went wrong here. Trying again would come to the same.
+// Unfit says why a claimed commit can never be judged: the reason is in its content, and
+// trying again would not help.
 type Unfit struct{ Why string }
 
 func (u *Unfit) Error() string { return u.Why }

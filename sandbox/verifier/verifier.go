@@ -1,7 +1,7 @@
-// Package verifier runs the commands of a claim elsewhere: on main with the claim's work,
-// and on all of the claim, each command on a clean checkout in a fresh container without
-// network, door or gateway (LOOP-5, PROOF-1). It says what happened; what that amounts to
-// is for protocols/loop.
+// Package verifier runs the commands of a claim elsewhere: on main with the claim's work, and
+// on all of the claim, each command on a clean checkout in a fresh container without network,
+// door or gateway (LOOP-5, PROOF-1). It reports what happened; protocols/loop decides what
+// that means.
 //
 // What it says is no more than this: these commands, in this image, ended so on
 // this commit. Code can still cheat its own tests, which is why the PM merges by
@@ -24,7 +24,7 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Claim is what somebody says is done.
+// Claim is work that somebody says is done.
 type Claim struct {
 	Commit   string    // the claimed commit, a full object id
 	Main     string    // the commit of main that it is held against
@@ -56,7 +56,7 @@ type Claim struct {
 	Scratch string
 }
 
-// Step is how far a verification is.
+// Step is a verification's progress.
 type Step struct {
 	Command
 	Run, Runs int           // which run of all commands this is, from 1, and how many there are
@@ -93,7 +93,7 @@ func (c Command) Shown() string {
 	return c.Line
 }
 
-// Facts are what running a claim showed.
+// Facts are the results of running a claim.
 type Facts struct {
 	Commit     string      `json:"commit"`
 	Main       string      `json:"main"`

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Opcode is what an instruction does.
+// Opcode is the operation of an instruction.
 type Opcode uint8
 
 // The opcodes, in the order of Table. LABEL never stands in

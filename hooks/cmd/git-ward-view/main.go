@@ -1,6 +1,6 @@
-// Git-ward-view is what shows a repository to people as it changes, `git ward watch` and
-// `git ward serve`, and as pages, `git ward report --html`. It is a binary of its own, so
-// that a terminal's and a server's libraries cost no other command its start.
+// Git-ward-view shows a repository to people: `git ward watch`, `git ward serve` and `git ward
+// report --html`. It is a binary of its own, so that the libraries of terminal and server slow
+// no other command's start.
 package main
 
 import (

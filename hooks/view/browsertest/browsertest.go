@@ -1,5 +1,5 @@
-// Package browsertest drives a real browser, headless Chromium, for tests of pages: what they
-// hold when it has read them, what it says of them, and how they look.
+// Package browsertest drives headless Chromium for tests of pages: their content once loaded,
+// the browser's complaints, and how they look.
 package browsertest
 
 import (
@@ -109,7 +109,7 @@ func (b *Browser) hear(t testing.TB, tab context.Context) {
 	}
 }
 
-// Complaints are what the browser said since the last call: none, where pages are sound.
+// Complaints returns the browser's complaints since the last call. Sound pages cause none.
 func (b *Browser) Complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -175,7 +175,7 @@ func File(t testing.TB, name string) string {
 	return (&url.URL{Scheme: "file", Path: abs}).String()
 }
 
-// Look sets the size of the window, and whether the user likes it dark.
+// Look sets the window's size, and whether the user prefers dark colours.
 func Look(t testing.TB, tab context.Context, width, height int64, dark bool) {
 	t.Helper()
 	scheme := "light"

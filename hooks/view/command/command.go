@@ -1,5 +1,5 @@
-// Package command is the commands by which people look at a repository for longer than one
-// answer: watch, serve, and report --html.
+// Package command has the verbs with which people watch a repository: watch, serve, and report
+// --html.
 package command
 
 import (

@@ -105,7 +105,7 @@ func (s *shown) Version(ctx context.Context) (string, error) {
 	return s.Server.Version(ctx)
 }
 
-// Page is fs.ErrNotExist of a directive that there is not, too.
+// Page returns fs.ErrNotExist for an unknown path or directive.
 func (s *shown) Page(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	page, err := s.Server.Page(ctx, path, query)
 	if errors.Is(err, view.ErrUnknown) {
@@ -117,5 +117,5 @@ func (s *shown) Page(ctx context.Context, path string, query url.Values) ([]byte
 // Name is the repository's, without the directories above it.
 func (s *shown) Name() string { return s.source.Name() }
 
-// Close ends the reading of the repository.
+// Close closes the repository.
 func (s *shown) Close() { s.source.Close() }

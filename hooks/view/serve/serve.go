@@ -46,8 +46,8 @@ type patience struct{ header, request, answer, idle time.Duration }
 
 var usual = patience{header: 5 * time.Second, request: 10 * time.Second, answer: 30 * time.Second, idle: 20 * time.Second}
 
-// What one server bears. Each stream is a connection of its own, because HTTP/1.1 is the one
-// protocol that is spoken: so one count of connections bounds all that clients can ask at once.
+// The limits of one server. It speaks only HTTP/1.1, so each stream is a connection of its
+// own, and the count of connections limits all that clients can ask at once.
 const (
 	maxConnections = 4096
 	maxOfPeer      = 2048 // one user's of this machine, or one address's
@@ -57,7 +57,7 @@ const (
 	stopping       = 700 * time.Millisecond // ^C ends within a second
 )
 
-// Server is one listener and what is behind it.
+// Server is one listener with its site.
 type Server struct {
 	cfg      Config
 	secure   bool
@@ -72,7 +72,7 @@ type Server struct {
 	done context.Context
 }
 
-// Listen opens the Site and the address, or says what is wrong with either.
+// Listen opens the Site and the address.
 func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.patience == (patience{}) {
 		cfg.patience = usual
@@ -97,10 +97,10 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 // URL is where a browser on this machine finds the server.
 func (s *Server) URL() string { return s.names.url }
 
-// Name is the repository's.
+// Name is the repository's name.
 func (s *Server) Name() string { return s.pages.name }
 
-// Serve answers until ctx ends, which is no error, and then within a second.
+// Serve answers until ctx ends, which is no error, and returns within a second after that.
 func (s *Server) Serve(ctx context.Context) error {
 	done, end := context.WithCancel(ctx)
 	defer end()

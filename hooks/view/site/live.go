@@ -15,7 +15,7 @@ import (
 	"git-ward/protocols/review"
 )
 
-// A Source is what pages are made of, as view.Source reads it.
+// A Source has the data of the pages; view.Source is one.
 type Source interface {
 	Version(ctx context.Context) (string, error)
 	Overview(ctx context.Context) (*view.Overview, error)
@@ -28,13 +28,13 @@ type Source interface {
 	Audit(ctx context.Context, f view.Filter) (*view.AuditPage, error)
 }
 
-// A Server answers for the pages by their paths, each made anew of what the source has.
+// A Server makes pages by path, each anew from the source.
 type Server struct{ source Source }
 
-// Live is the pages of a source, for a server.
+// Live returns the pages of a source, for a server.
 func Live(source Source) *Server { return &Server{source} }
 
-// Close does nothing: the source is its opener's.
+// Close does nothing, because whoever opened the source closes it.
 func (s *Server) Close() {}
 
 // Version changes when a page may.

@@ -19,7 +19,7 @@ const (
 	maxAudit   = 50 // pages of the audit
 )
 
-// A Report is what Write wrote.
+// A Report describes what Write wrote.
 type Report struct {
 	Pages int
 	// Omitted says what is not there, and why.

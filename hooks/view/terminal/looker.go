@@ -21,8 +21,8 @@ type Source interface {
 	Directive(ctx context.Context, name string) (*view.Directive, error)
 }
 
-// Looker looks at a repository again and again, and shows what has changed. What it could
-// not read stays as it was, with the trouble said, and is read again.
+// Looker polls a repository and shows what has changed. What it cannot read stays as it was,
+// with the error shown, and is read again later.
 type Looker struct {
 	Source   Source
 	Fetch    func(context.Context) error // brings a clone up to date; nil on the host
@@ -53,7 +53,7 @@ func NewLooker(source Source, name string, interval time.Duration) *Looker {
 		opens: make(chan string, 1), again: make(chan struct{}, 1)}
 }
 
-// Open says which directive is to be open from now on; it never waits.
+// Open selects the directive to show from now on. It never waits.
 func (l *Looker) Open(name string) {
 	select { // only the newest wish counts
 	case <-l.opens:
@@ -62,7 +62,7 @@ func (l *Looker) Open(name string) {
 	l.opens <- name
 }
 
-// Again asks for a look now; it never waits.
+// Again asks for a poll now. It never waits.
 func (l *Looker) Again() {
 	select {
 	case l.again <- struct{}{}:
@@ -70,7 +70,7 @@ func (l *Looker) Again() {
 	}
 }
 
-// Run looks until the context ends, and calls show for each scene that has something new.
+// Run polls until the context ends, and calls show for each scene with something new.
 func (l *Looker) Run(ctx context.Context, show func(Scene)) {
 	defer func() {
 		for name := range l.follows {

@@ -14,7 +14,7 @@ import (
 	"git-ward/internal/live"
 )
 
-// Scene is what is known at one time.
+// Scene is everything known at one moment.
 type Scene struct {
 	Now      time.Time
 	Over     *view.Overview  // nil until it was read

@@ -8,8 +8,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Role is what a piece of text is. It decides its colour and nothing else: whoever sees
-// none, or hears the screen read, loses nothing.
+// Role is the role of a piece of text. It decides only the colour, so that nobody needs
+// colours to understand the screen.
 type Role int
 
 // The roles.

@@ -1,6 +1,5 @@
-// Git-ward-launch is the host admin's commands of `git ward` that have to do with the
-// fence, as a program of its own, so that what a sandbox needs is linked into nothing
-// else.
+// Git-ward-launch has the host admin's commands of `git ward` that need the fence. It is a
+// program of its own, so that nothing else links what a sandbox needs.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Ward-inside runs in the fence in front of the payload. It is small and static,
-// because it is bound into every container.
+// Ward-inside is the first process of a fenced container and starts the payload. It is small
+// and static, because it is bound into every container.
 package main
 
 import (

@@ -1,7 +1,6 @@
-// Package keys is a repository's own authorized_keys(5), which its launcher writes: a line a
-// key, each made for one lease or one verification, with the one command that it may run
-// and the time at which sshd(8) forgets it (MANY-4). sshd reads the file where its
-// AuthorizedKeysFile names it.
+// Package keys manages a repository's own authorized_keys(5), which its launcher writes. Each
+// line is a key for one lease or one verification, with the one command that it may run and
+// its expiry for sshd(8) (MANY-4). sshd reads the file where its AuthorizedKeysFile names it.
 package keys
 
 import (
@@ -26,7 +25,7 @@ import (
 	"git-ward/internal/token"
 )
 
-// Path is the file's below a repository.
+// Path is the file, relative to a repository.
 const Path = "ward/" + keyline.File
 
 // maxFile bounds what is read, in bytes: some ten thousand keys.
@@ -44,8 +43,8 @@ type Key struct {
 	Until  time.Time // from then on sshd does not take it
 }
 
-// New makes a key: the private half as OpenSSH writes it, and the public one as a line of
-// authorized_keys has it. Whoever keeps the private one keeps it in memory or in a Secret.
+// New makes a key pair: the private key in OpenSSH's format, and the public key as in a line
+// of authorized_keys. The private key must stay in memory or in a Secret.
 func New(name string) (private []byte, public string, err error) {
 	open, secret, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -68,7 +67,7 @@ type File struct {
 	Program string // git-ward, absolute, as sshd runs it
 }
 
-// Add lets a key in, in place of one of that name. Keys whose time is over go.
+// Add adds a key, replacing one of the same name, and removes expired keys.
 func (f File) Add(k Key, now time.Time) error {
 	line, err := f.line(k)
 	if err != nil {
@@ -79,13 +78,13 @@ func (f File) Add(k Key, now time.Time) error {
 	})
 }
 
-// Remove takes a key back. A connection that it has made is the door's to end.
+// Remove revokes a key. The door ends connections that it has opened.
 func (f File) Remove(name string) error {
 	return f.Keep(func(other string) bool { return other != name })
 }
 
-// Keep takes back all keys but those of the names that still count, such as what a launcher
-// that was killed has left.
+// Keep revokes all keys except those whose names still count. It removes what a killed
+// launcher left.
 func (f File) Keep(counts func(name string) bool) error {
 	if _, err := os.Lstat(filepath.Join(f.Bare, Path)); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -45,7 +45,7 @@ type checks []string
 
 func (c *checks) String() string { return strings.Join(*c, "; ") }
 
-// Set takes one command.
+// Set adds one command.
 func (c *checks) Set(command string) error {
 	if command = strings.TrimSpace(command); command == "" || strings.ContainsAny(command, "`\n") {
 		return errors.New("a criterion's command is one line for the shell, without backticks")

@@ -1,8 +1,8 @@
-// Package cache keeps what verdicts need of the network and of earlier builds: modules,
-// packages and compiled dependencies, as the lockfiles of the PM's own branch name them
-// (LOOP-12). An entry is filled apart from any verdict, by tools that run no code of the
-// tree, sealed by a rename, and never written again; a verdict reads it below a layer of
-// its own that goes with it.
+// Package cache stores what verdicts need from the network and from earlier builds: modules,
+// packages and compiled dependencies, as named by the lockfiles of the PM's own branch
+// (LOOP-12). An entry is filled outside any verdict, by tools that run no code of the tree,
+// sealed by a rename, and never written again. A verdict reads it below its own writable
+// layer, which is removed afterwards.
 package cache
 
 import (
@@ -52,7 +52,7 @@ const (
 	lockFile = "fill.lock"
 )
 
-// Close lets go of the entry, if there is one.
+// Close releases the entry, if there is one.
 func (e *Entry) Close() error {
 	if e == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Kind is a way to name dependencies in a tree.
+// Kind is a format in which a tree names its dependencies.
 type Kind string
 
 // The kinds, as [verify] cache has them.
@@ -68,7 +68,7 @@ func (l Locks) Dirs(kind Kind) (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// Kinds are those that there is a lockfile of.
+// Kinds lists the kinds with a lockfile.
 func (l Locks) Kinds() (kinds []Kind) {
 	for _, k := range []Kind{Go, Npm, Pip} {
 		if n := len(l.Dirs(k)); n > 0 && n <= maxLocks {
@@ -89,7 +89,7 @@ func (l Locks) Key(place ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Differ are the lockfiles that two trees have otherwise.
+// Differ lists the lockfiles that differ between two trees.
 func (l Locks) Differ(other Locks) (names []string) {
 	both := maps.Clone(l)
 	maps.Copy(both, other)

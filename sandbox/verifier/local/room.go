@@ -19,9 +19,9 @@ func Repo(bare string, settings *config.Config) *git.Repo {
 
 func (v *Verifier) room() error { return Room(v.Settings, v.Bare, v.Podman.Disk()) }
 
-// Room reports why nothing is built or judged now: the disk of a directory, such as the
-// repository or that of podman's containers, has less left than [limits] disk_free. A claim
-// waits, and is tried again.
+// Room returns an error if nothing may be built or judged now: the disk of a directory, such
+// as the repository or podman's storage, has less free space than [limits] disk_free. A claim
+// waits and is tried again.
 func Room(s *config.Config, dirs ...string) error {
 	want := s.Limits.DiskFree
 	for _, dir := range dirs {

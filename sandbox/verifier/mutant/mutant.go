@@ -21,7 +21,7 @@ type Mutant struct {
 	with     string // what comes in its place
 }
 
-// Text is the whole file, changed.
+// Text is the changed file's whole content.
 func (m Mutant) Text() []byte {
 	return slices.Concat(m.src[:m.at], []byte(m.with), m.src[m.at+m.size:])
 }
@@ -37,8 +37,8 @@ var opposite = map[token.Token]token.Token{
 	token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN,
 }
 
-// Of are the mutants of the lines for which wanted says so, in the file's order. A file
-// that is no Go has none.
+// Of returns the mutants of the wanted lines, in the file's order. A file that is not Go has
+// none.
 func Of(src []byte, wanted func(line int) bool) []Mutant {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", src, parser.SkipObjectResolution)
@@ -110,7 +110,7 @@ func (m *maker) replace(at token.Pos, size int, with, words string) {
 	}
 }
 
-// Pick takes at most n of a list, evenly.
+// Pick takes at most n elements of a list, evenly spread.
 func Pick[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
