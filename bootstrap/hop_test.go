@@ -32,7 +32,7 @@ func TestHop(t *testing.T) {
 		t.Errorf("validate ran: %q", got)
 	}
 	want := boot.Booted + main + "\n"
-	s.until("main is said to have started, twice", func() bool { return s.out.String() == want+want })
+	s.until("main is said to have started, twice", func() bool { return s.told() == want+want })
 	if refs := s.Run(s.Bare, "git", "for-each-ref", "refs/heads/rescue"); refs != "" {
 		t.Errorf("what the build left was taken for work: %s", refs)
 	}
