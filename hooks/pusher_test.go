@@ -176,7 +176,7 @@ func TestMemberRights(t *testing.T) {
 func TestHostRefsAreHiddenFromPushes(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	for _, ref := range []string{"refs/ward/audit", "refs/ward/last-good", "refs/ward/boot/before/1", "refs/ward/boot/pin/to", "refs/ward/lease/D-1", "refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates", "refs/replace/" + strings.Repeat("1", 40)} {
+	for _, ref := range []string{"refs/ward/audit", "refs/ward/last-good", "refs/ward/boot/before/1", "refs/ward/boot/pin/to", "refs/ward/lease/D-1", "refs/ward/forge/issue/1", "refs/notes/audit", "refs/notes/lessons", "refs/notes/certificates", "refs/replace/" + strings.Repeat("1", 40)} {
 		out, err := p.Push("--force", "HEAD:"+ref)
 		if err == nil || !strings.Contains(out, "deny updating a hidden ref") {
 			t.Errorf("%s: %v\n%s", ref, err, out)
@@ -194,7 +194,7 @@ func TestHostRefsAreHiddenFromPushes(t *testing.T) {
 		}
 	}
 	out := p.Run("", "git-ward", "init", "--bare", p.Bare)
-	if !strings.Contains(out, "receive.hideRefs for 10 refs") || !strings.Contains(out, "closed ward to others") {
+	if !strings.Contains(out, "receive.hideRefs for 11 refs") || !strings.Contains(out, "closed ward to others") {
 		t.Error(out)
 	}
 	for name, mode := range map[string]os.FileMode{"ward": 0o700, "ward/pending": 0o700, "ward/door.key": 0o600, "hooks/pre-receive": 0o755} {
