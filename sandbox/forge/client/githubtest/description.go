@@ -49,7 +49,7 @@ var read = sync.OnceValues(func() (*description, error) {
 		if err != nil {
 			return nil, err
 		}
-		path = filepath.Join(cache, "ward/openapi/api.github.com.json")
+		path = filepath.Join(cache, "ward", "openapi", "api.github.com.json")
 	}
 	f, err := os.Open(path)
 	if err != nil {
