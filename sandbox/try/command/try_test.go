@@ -95,7 +95,7 @@ func TestTry(t *testing.T) {
 		t.Fatal(err, out)
 	} else {
 		gittest.InOrder(t, out, "A script works, on master", "$ git ward init", "$ git ward directive new", "$ git ward launch",
-			"$ git ward review D-1", "EXACT", "+hello", "try: type what is next in", "git ward take D-1")
+			"$ git ward review D-1", "proved: ", "+hello", "try: type what is next in", "git ward take D-1")
 	}
 	if after := p.all(); after != before {
 		t.Errorf("the clone was\n%s\nand is\n%s", before, after)
@@ -119,7 +119,7 @@ func TestTry(t *testing.T) {
 	}
 	p.commit("NEWS", "by the person\n")
 	next := "say bye\n\n- [ ] it does (`grep -q person NEWS && grep -q bye bye.txt`)\n- work: bye.txt\n"
-	if out, err := p.try("--unfenced", "--script", p.script, "-m", next); err != nil || !strings.Contains(out, "git ward review D-2") || !strings.Contains(out, "EXACT") {
+	if out, err := p.try("--unfenced", "--script", p.script, "-m", next); err != nil || !strings.Contains(out, "git ward review D-2") || !strings.Contains(out, "proved: ") {
 		t.Errorf("%v: %s", err, out)
 	}
 	before = p.all()
@@ -152,7 +152,7 @@ func TestKilledTry(t *testing.T) {
 	if out, err := p.try("--unfenced", "--script", p.script, "-m", "say bye\n\n- [ ] it does (`grep -q hello hello.txt`)\n- after: D-1\n"); err != nil {
 		t.Fatal(err, out)
 	}
-	if out := p.Run(p.clone+".try/work", "git-ward", "review", "D-1"); !strings.Contains(out, "EXACT") {
+	if out := p.Run(p.clone+".try/work", "git-ward", "review", "D-1"); !strings.Contains(out, "proved: ") {
 		t.Errorf("the directive of the try that was killed: %s", out)
 	}
 	p.Run(p.clone, "git-ward", "fsck", p.clone+".try/project.git")
