@@ -19,6 +19,7 @@ type critic struct {
 	runner    *planrun.Runner
 	activity  *activity.Log
 	advised   bool // that the plan cites nothing was said: once, and a plan does not fail for it
+	amends    bool // the plan is one after a failed step: some of its steps may be done and counted
 }
 
 // lint is what stands against the plan at a path of HEAD, as text; "" where it may
@@ -65,7 +66,8 @@ func (c *critic) task(path string, p *plan.Plan) []diag.Diagnostic {
 }
 
 // steps is a finding on a plan of more steps than the iteration may still take: it would end
-// amid them. What a loop comes to is not known before.
+// amid them. What a loop comes to is not known before. After a failed step it is advice: a plan
+// that goes on has the done steps at its beginning, and they are not taken again.
 func (c *critic) steps(path string, p *plan.Plan) []diag.Diagnostic {
 	left, bounded := c.runner.Gate.Left()
 	if p == nil || !bounded {
@@ -80,7 +82,11 @@ func (c *critic) steps(path string, p *plan.Plan) []diag.Diagnostic {
 	if n <= left {
 		return nil
 	}
-	return []diag.Diagnostic{{Pos: diag.Pos{Path: path}, Rule: "plan/calls", Severity: diag.Error,
+	severity := diag.Error
+	if c.amends {
+		severity = diag.Warning
+	}
+	return []diag.Diagnostic{{Pos: diag.Pos{Path: path}, Rule: "plan/calls", Severity: severity,
 		Message: fmt.Sprintf("the plan has %s, and %s of tools are left to this iteration (max_tool_calls_per_iteration)", diag.Count(n, "step"), diag.Count(left, "use")),
 		Hint:    "plan less: take steps together, and leave what can wait to the next iteration"}}
 }

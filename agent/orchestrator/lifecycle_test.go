@@ -12,6 +12,7 @@ import (
 	"git-ward/agent/activity"
 	"git-ward/agent/interaction"
 	"git-ward/agent/planrun"
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/plan"
 )
@@ -143,6 +144,14 @@ func TestCallsLeft(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q", text, got)
 		}
+	}
+	p, _ := plan.Parse([]byte("set_plan\nplan_step_complete x\nread_file a\nsubmit\n"), "p.txt")
+	if found := c.steps("p.txt", p); !diag.HasErrors(found) {
+		t.Errorf("%+v is no refusal", found)
+	}
+	// After a failed step two of these are done, and of the uses that are taken.
+	if c.amends = true; diag.HasErrors(c.steps("p.txt", p)) {
+		t.Error("the plan that goes on after a failed step is refused")
 	}
 	c.runner.Gate = nil
 	if p, _ := plan.Parse([]byte("set_plan\n"), "p.txt"); c.steps("p.txt", p) != nil {

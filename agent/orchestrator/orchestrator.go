@@ -113,6 +113,7 @@ type run struct {
 	start    string // the commit of the branch that it began at
 	head     string // of the branch, before the model's turns
 	from     string // the commit of the work that they began at
+	amends   bool   // the plan is one after a failed step
 }
 
 // paper is where a paper of the record lies in the working tree.
@@ -137,6 +138,7 @@ func (r *run) solve(ctx context.Context, refusal string) (words string, err erro
 				return "", err
 			}
 		}
+		r.amends = next.event == model.Failed
 		commit, err := r.planner().plan(ctx, next)
 		if stop.Is(err, stop.Blocked) && failed != nil {
 			return "", r.gaveUp(failed, tries) // which is why there is no other plan
@@ -319,7 +321,7 @@ func (r *run) planner() *planner {
 
 // critic lints plans of this run.
 func (r *run) critic() *critic {
-	return &critic{directive: r.deps.Directive.Name(), runner: r.runner(""), activity: r.activity}
+	return &critic{directive: r.deps.Directive.Name(), runner: r.runner(""), activity: r.activity, amends: r.amends}
 }
 
 // finalize asks the model for its last words. What it writes below .ward/
