@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,9 +55,9 @@ func (t *tried) exit(line string) int {
 
 // tryCriteria runs the criteria of a directive on the project as it is, behind the fence of the
 // host, and says what is wrong with them: it is pushed already, and a criterion that says
-// nothing is found now and not after an agent's work. Where there is no host or no fence here,
-// it says so and nothing else.
-func (u *units) tryCriteria(d *comms.Directive) {
+// nothing is found now and not after an agent's work. Where there is no host or no fence here, or
+// it takes longer than limit, it says so and nothing else.
+func (u *units) tryCriteria(d *comms.Directive, limit time.Duration) {
 	var lines []string
 	for _, c := range d.Criteria {
 		if c.Command != "" && !slices.Contains(lines, c.Command) {
@@ -67,7 +68,13 @@ func (u *units) tryCriteria(d *comms.Directive) {
 		diag.WriteText(u.env.Stderr, lackingCommand(d))
 		return
 	}
-	all, again, err := u.tryTwice(lines)
+	ctx, cancel := context.WithTimeout(u.ctx, limit)
+	defer cancel()
+	all, again, err := u.tryTwice(ctx, lines)
+	if errors.Is(err, context.DeadlineExceeded) {
+		fmt.Fprintf(u.env.Stderr, "the criteria were not tried to the end on %s: it takes longer than %s; `git ward verify %s %s` tries them\n", u.names.Project, limit, u.names.Project, d.Name())
+		return
+	}
 	if err != nil {
 		fmt.Fprintf(u.env.Stderr, "the criteria were not tried on %s: %s\n", u.names.Project, diag.OneLine(err.Error()))
 		return
@@ -79,15 +86,19 @@ func (u *units) tryCriteria(d *comms.Directive) {
 	}
 }
 
+// tryFor is how long a person waits for criteria to be tried: each that holds is run again and again
+// with what it runs broken, of which there may be any number.
+const tryFor = 2 * time.Minute
+
 // tryTwice runs lines, and those that held once more, with what they run broken: a verification
 // looks whether a command can fail only where all of its commands held.
-func (u *units) tryTwice(lines []string) (all, again *tried, err error) {
+func (u *units) tryTwice(ctx context.Context, lines []string) (all, again *tried, err error) {
 	bare, err := u.host()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer u.env.Slow("trying the criteria on " + u.names.Project + "; the directive is pushed, so ^C loses nothing")()
-	if all, err = u.verify(bare, lines); err != nil {
+	if all, err = u.verify(ctx, bare, lines); err != nil {
 		return nil, nil, err
 	}
 	held := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return all.exit(line) != 0 })
@@ -97,7 +108,7 @@ func (u *units) tryTwice(lines []string) (all, again *tried, err error) {
 	case len(held) == len(lines):
 		return all, all, nil
 	}
-	again, err = u.verify(bare, held)
+	again, err = u.verify(ctx, bare, held)
 	return all, again, err
 }
 
@@ -118,7 +129,7 @@ func (u *units) host() (string, error) {
 }
 
 // verify runs lines on the project's tip.
-func (u *units) verify(bare string, lines []string) (*tried, error) {
+func (u *units) verify(ctx context.Context, bare string, lines []string) (*tried, error) {
 	program, err := cli.Program("git-ward-launch")
 	if err != nil {
 		return nil, err
@@ -127,13 +138,15 @@ func (u *units) verify(bare string, lines []string) (*tried, error) {
 	for _, line := range lines {
 		args = append(args, "--run", line)
 	}
-	cmd := exec.CommandContext(u.ctx, program, append(args, "refs/heads/"+u.names.Project)...)
+	cmd := exec.CommandContext(ctx, program, append(args, "refs/heads/"+u.names.Project)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes its containers
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir, cmd.Env = bare, git.Elsewhere(os.Environ())
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
-	err = cmd.Run()
+	if err = cmd.Run(); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	t := new(tried)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 || err == nil {
 		if err = json.Unmarshal(out.Bytes(), t); err == nil && t.Unfit != "" {
@@ -195,7 +208,7 @@ func judgeTried(d *comms.Directive, project string, all, again *tried) (found []
 		case says[c.Command] == loop.ControlCannotFail:
 			found = append(found, criterionFinding(d, ruleCannotFail, "it cannot fail, for it holds with the tests broken that it runs: "+text, "see that the command ends with the tests' exit code: "+edit))
 		case d.Options.Guards != "": // that nothing broke is all that is asked
-		case says[c.Command] == loop.ControlNotApplicable || says[c.Command] == loop.ControlNotTried:
+		case d.Options.Breaks == "" && (says[c.Command] == loop.ControlNotApplicable || says[c.Command] == loop.ControlNotTried): // else a verification breaks more
 			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+", and no test decides it: "+text, "write one that fails until the work is done: "+edit))
 		default:
 			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+": "+text, "keep it to say that nothing broke, and add one that fails until the work is done: "+edit))

@@ -1,10 +1,18 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"git-ward/internal/branches"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 )
 
@@ -41,5 +49,42 @@ func TestJudgeTried(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || failing != 1 {
 		t.Errorf("%d are not met:\n%s", failing, strings.Join(got, "\n"))
+	}
+}
+
+// TestJudgeTriedBroken: a test decides a criterion where the directive says how the tests break, which
+// a try of lines alone does not know.
+func TestJudgeTriedBroken(t *testing.T) {
+	for option, want := range map[string]bool{"": true, "- breaks: `sh break.sh`\n": false} {
+		doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: the total\n" + option + "\n- [ ] it is there (`true`)\n\n## Reports\n"))
+		var all tried
+		if err := json.Unmarshal([]byte(`{"replays":[[{"line":"true","end":"exit"}]],"controls":[{"says":"not_applicable"}]}`), &all); err != nil {
+			t.Fatal(err)
+		}
+		found, _ := judgeTried(doc.Directive("D-1"), "main", &all, &all)
+		if len(found) != 1 || found[0].Rule != ruleHolds || strings.Contains(found[0].Message, "no test decides it") != want {
+			t.Errorf("%q: %+v", option, found)
+		}
+	}
+}
+
+// TestTriedForSoLong: a try that does not end is ended, and one line says so and what goes on.
+func TestTriedForSoLong(t *testing.T) {
+	programs, bare := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{filepath.Join(programs, "git-ward-launch"): "#!/bin/sh\nexec sleep 20\n", filepath.Join(bare, config.Path): ""} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: the total\n\n- [ ] it is there (`true`)\n\n## Reports\n"))
+	var out, words bytes.Buffer
+	u := &units{ctx: t.Context(), env: &cli.Env{Stdout: &out, Stderr: &words}, repo: git.Open(bare), remote: bare, names: branches.Names{Control: config.Default().Control}}
+	u.tryCriteria(doc.Directive("D-1"), 100*time.Millisecond)
+	if want := "the criteria were not tried to the end on main: it takes longer than 100ms; `git ward verify main D-1` tries them\n"; words.String() != want || out.Len() > 0 {
+		t.Errorf("%s%s", &out, &words)
 	}
 }
