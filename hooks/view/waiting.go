@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
 	"git-ward/protocols/review"
 	"git-ward/protocols/uow"
 )
@@ -48,7 +49,8 @@ func (w *Waiting) unit(p review.Position) {
 	r := p.Unit
 	w.Kind = unitKind(r, w.For)
 	w.Words, w.Since = diag.Untrusted(r.Note), parse(r.Time)
-	if w.Words == "" && w.Kind == Blocked && p.Report != nil && !p.Report.Time.Before(w.Since) {
+	// The note of an exit is of what happened beside it, as that another model went on.
+	if w.Kind == Blocked && p.Report != nil && !p.Report.Time.Before(w.Since) && (r.Note == "" || p.Report.Status == comms.ExitBlocked) {
 		w.Words = diag.Untrusted(review.Quoted(p.Report.Said())) // by what, in the agent's words
 	}
 	w.Key = r.ID + " " + string(r.State) + " " + r.Hash

@@ -92,9 +92,12 @@ func TestWaitsInWords(t *testing.T) {
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	report := &comms.Report{ID: 1, Time: at, Directive: "D-1", Status: comms.ExitBlocked, Text: "Directive: " + d.Hash() + "\n\nThe agent says:\n\n    No parser\n    is here.\n\nBlocked: it is."}
 	r := &uow.Record{ID: "D-1.1", Directive: "D-1", DirectiveHash: d.Hash(), State: uow.ZombiedSoft, ReasonCode: "LOOP_BLOCKED", Policy: uow.DefaultPolicy(), Time: at.Format(time.RFC3339)}
+	noted := *r
+	noted.Note = "Another model goes on: two, for one is away: busy"
 	for name, p := range map[string]review.Position{
-		"a unit":  {Name: "D-1", Directive: d, Unit: r, Report: report, Reported: comms.Suspended},
-		"no unit": {Name: "D-1", Directive: d, Report: report, Reported: comms.Suspended},
+		"a unit that another model took over": {Name: "D-1", Directive: d, Unit: &noted, Report: report, Reported: comms.Suspended},
+		"a unit":                              {Name: "D-1", Directive: d, Unit: r, Report: report, Reported: comms.Suspended},
+		"no unit":                             {Name: "D-1", Directive: d, Report: report, Reported: comms.Suspended},
 	} {
 		list := waits(p, (&Source{}).line(p, running{}), nil)
 		if len(list) != 1 {
@@ -103,6 +106,11 @@ func TestWaitsInWords(t *testing.T) {
 		if words := list[0].Words.OneLine(); words != "No parser is here." {
 			t.Errorf("%s: it says %q", name, words)
 		}
+	}
+	noted.Note, noted.Time = "I hold it.", at.Add(time.Second).Format(time.RFC3339)
+	p := review.Position{Name: "D-1", Directive: d, Unit: &noted, Report: report, Reported: comms.Suspended}
+	if list := waits(p, (&Source{}).line(p, running{}), nil); len(list) != 1 || list[0].Words.OneLine() != "I hold it." {
+		t.Errorf("a step after the report: %+v", list)
 	}
 }
 
