@@ -51,7 +51,7 @@ func (s *Source) Facts(ctx context.Context, name string) (f Facts, err error) {
 	if err := json.NewEncoder(sum).Encode(d); err != nil {
 		return f, err
 	}
-	fmt.Fprintf(sum, "%q %q %v\n", d.Title.Raw(), d.Text.Raw(), s.refs.broken[name])
+	fmt.Fprintf(sum, "%q %q %q %v\n", o.Repository, d.Title.Raw(), d.Text.Raw(), s.refs.broken[name])
 	for _, w := range d.Waiting { // JSON has one sign for all bytes that are no text
 		fmt.Fprintf(sum, "%v %q\n", w.For, w.Words.Raw())
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,6 +70,28 @@ func TestOverview(t *testing.T) {
 		data, err := json.Marshal(o)
 		if err != nil || strings.Contains(string(data), p.Bare) || !strings.Contains(string(data), `"tokens":null`) {
 			t.Errorf("%s: %v %s", name, err, data)
+		}
+	}
+}
+
+// TestFactsOfAName: pages name the repository, so those of one that was renamed are others.
+func TestFactsOfAName(t *testing.T) {
+	tier.First(t, "the built programs, real hooks and pushes")
+	p := gittest.New(t)
+	p.Run(p.Work, "git-ward", "directive", "new", "--untried", "-m", "it is one\n\n- [ ] it holds (`true`)\n")
+	facts := func(dir string) Facts {
+		t.Helper()
+		f, err := open(t, dir).Facts(t.Context(), "D-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	was, name := facts(p.Bare), filepath.Base(p.Bare)
+	for to, same := range map[string]bool{filepath.Join(t.TempDir(), name): true, filepath.Join(t.TempDir(), "other.git"): false} {
+		p.Run(p.Bare, "cp", "-a", p.Bare, to)
+		if is := facts(to); (is.Directive == was.Directive) != same || (is.Review == was.Review) != same {
+			t.Errorf("%s: %+v, and it was %+v", to, is, was)
 		}
 	}
 }
