@@ -39,7 +39,9 @@ func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) 
 	err = r.deps.Journal.Append(ctx, []uow.Input{r.input(in)}, world, with...)
 	if refused = stop.As(err, stop.Refused); refused == nil {
 		if err == nil {
-			r.calls, r.deps.Note = 0, ""
+			if r.calls = 0; in.Note == "" {
+				r.deps.Note = ""
+			}
 		}
 		return d, nil, err
 	}

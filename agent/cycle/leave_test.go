@@ -1,9 +1,11 @@
 package cycle
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"git-ward/agent/stop"
 	"git-ward/protocols/loop"
@@ -47,5 +49,22 @@ func TestLeft(t *testing.T) {
 				t.Error(found)
 			}
 		})
+	}
+}
+
+// TestNoteStays: what happened beside a step is said by the next one that has no words of its own.
+func TestNoteStays(t *testing.T) {
+	s := newSite(t, asked, 0)
+	l := &Loop{Work: s.work, Journal: s.journal, World: func(context.Context) (uow.World, error) { return s.world(), nil }, Now: time.Now, Note: "another model"}
+	r := &run{deps: l}
+	for _, note := range []string{"its own", ""} {
+		_, refused, err := r.offerWith(t.Context(), uow.Input{Event: uow.Block, Reason: uow.TransientFailure, Note: note})
+		if s.must(err); refused != nil {
+			t.Fatal(refused)
+		}
+		if want := cmp.Or(note, "another model"); s.journal.Last().Note != want || (l.Note == "") != (note == "") {
+			t.Errorf("it says %q, and %q is left", s.journal.Last().Note, l.Note)
+		}
+		s.step(uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"})
 	}
 }
