@@ -77,6 +77,9 @@ func (h *Host) note(ctx context.Context, directive string, well bool) {
 func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	h.unregister(j)
 	err := h.attend(ctx, j)
+	if ctx.Err() != nil { // whoever ended the launch ended it, too
+		return
+	}
 	moved := err != nil || h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before
 	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && err == nil && !j.runs.held && j.runs.commit != "" && h.Worked != nil {
 		h.Worked(ctx, j.runs.commit, false)

@@ -398,6 +398,23 @@ func TestPoisonedBefore(t *testing.T) {
 	r.over()
 }
 
+// TestEndsWithItsLaunch: a worker that ends as its launch does has not ended badly.
+func TestEndsWithItsLaunch(t *testing.T) {
+	tier.First(t, "a repository")
+	r := newRepository(t, "", "")
+	book := lastgood.Book{Bare: r.repo.Dir, Control: config.Default().Control}
+	h := r.host(1, nil)
+	h.Ends = book
+	h.start()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	h.workerEnded(ctx, &Job{Directive: "D-1", Number: 1, err: ctx.Err(), over: make(chan struct{}), began: time.Now()})
+	if ends, err := book.BadEnds(t.Context()); len(ends) != 0 || err != nil || len(h.backoffs) > 0 {
+		t.Errorf("%v %v %v", ends, err, h.backoffs)
+	}
+	r.over()
+}
+
 // TestLinger: a worker that only waits gives its place to a directive that can be worked on,
 // and not before; one that a person stopped begins again when the PM changes its text.
 func TestLinger(t *testing.T) {
