@@ -2,6 +2,7 @@ package lastgood
 
 import (
 	"context"
+	"errors"
 	"path"
 
 	"git-ward/internal/git"
@@ -50,8 +51,9 @@ func (b Book) Ended(ctx context.Context, directive string, well bool) error {
 	return err
 }
 
-// BadEnds are how many workers in a row have ended badly, by their directives: none of when the
-// project had another program.
+// BadEnds are how many workers in a row have ended badly, by their directives. Those of when the
+// project had another program say nothing any more, and go. With an error of some of them it returns
+// what it can read.
 func (b Book) BadEnds(ctx context.Context) (map[string]int, error) {
 	r, ends := git.Open(b.Bare), map[string]int{}
 	list, err := r.Refs(ctx, boot.Prefix+boot.Ends+"/")
@@ -62,16 +64,32 @@ func (b Book) BadEnds(ctx context.Context) (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	type program struct {
+		code string
+		err  error
+	}
+	programs := map[string]program{} // by commit: most often all are of one
+	var over []git.RefUpdate
 	for _, tip := range list {
-		was, err := b.program(ctx, r, tip.ID)
-		if err != nil {
-			return nil, err
+		p, known := programs[tip.ID]
+		if !known {
+			p.code, p.err = b.program(ctx, r, tip.ID)
+			programs[tip.ID] = p
+			err = errors.Join(err, p.err)
 		}
-		if directive := path.Base(path.Dir(tip.Name)); was == now {
-			ends[directive]++
+		switch {
+		case p.err != nil:
+		case p.code == now:
+			ends[path.Base(path.Dir(tip.Name))]++
+		default:
+			over = append(over, git.RefUpdate{Ref: tip.Name, Old: tip.ID, New: git.Zero})
 		}
 	}
-	return ends, nil
+	if len(over) > 0 { // where one has moved meanwhile, all of them stay for the next launch
+		_, lost := git.Swapped(r.UpdateRefs(ctx, "launch: reset", over...))
+		err = errors.Join(err, lost)
+	}
+	return ends, err
 }
 
 // inProject says why a commit is none that the project's branch leads to.

@@ -99,6 +99,15 @@ func TestCounted(t *testing.T) {
 	if got, err := book.BadEnds(t.Context()); len(got) != 0 || err != nil {
 		t.Errorf("of another program: %v, %v", got, err)
 	}
+	is(boot.Ends, "", 0)
+	if err := book.Ended(t.Context(), "D-1", false); err != nil {
+		t.Error(err)
+	}
+	broken := strings.TrimSpace(p.Run(p.Bare, "sh", "-c", "git cat-file commit "+next+" | sed '1s/.*/tree "+strings.Repeat("1", 40)+"/' | git hash-object -t commit -w --stdin"))
+	p.Run(p.Bare, "git", "update-ref", boot.CountRef(boot.CountPrefix(boot.Ends, "D-0"), 1), broken)
+	if got, err := book.BadEnds(t.Context()); !maps.Equal(got, map[string]int{"D-1": 1}) || err == nil {
+		t.Errorf("with one that cannot be read: %v, %v", got, err)
+	}
 	if err := book.Works(t.Context(), next); err != nil {
 		t.Error(err)
 	}
