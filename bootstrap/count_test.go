@@ -146,3 +146,19 @@ func TestHopInEachContainer(t *testing.T) {
 		t.Errorf("its attempts are counted still:\n%s", left)
 	}
 }
+
+// TestHopForgottenUncounted: a hop that fails before its attempt is counted ends the count of containers
+// before all the same.
+func TestHopForgottenUncounted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steadily)
+	tree := strings.Repeat("1", 40) // which the repository does not have
+	broken := strings.TrimSpace(s.Run(s.Bare, "sh", "-c", "git cat-file commit "+s.head()+" | sed '1s/.*/tree "+tree+"/' | git hash-object -t commit -w --stdin"))
+	s.Run(s.Bare, "git", "update-ref", "refs/heads/agent/x", broken)
+	s.start("--directive", "D-1")
+	s.await("BOOTSTRAPPING main", "SUCCESS main")
+	s.signal("bootstrap", "agent/x")
+	want := boot.Counts + boot.Count{Of: boot.Hops, By: -boot.MaxCount, Commit: broken}.String() + "\n"
+	s.until("the hop has failed", func() bool { return last(s.history(), boot.Failure).Branch == "agent/x" })
+	s.until("its count is forgotten", func() bool { return strings.Contains(s.out.String(), want) })
+}

@@ -114,6 +114,9 @@ func (w *watcher) fail(t *target, why string) {
 
 // fallen is the end of a signal's start that came to nothing, and tells the PM.
 func (w *watcher) fallen(t *target, why string) {
+	if h := t.hop; h.Attempts == 0 && h.Commit != "" { // what the host has counted was not taken up yet
+		h.Attempts = boot.MaxCount
+	}
 	w.tried(t.hop, -t.hop.Attempts)
 	w.state.Hop = nil
 	w.notices.Tell(fallbackNotice("start "+t.hop.Name, *t, fmt.Sprintf(

@@ -116,7 +116,6 @@ func (w *watcher) tries(ctx context.Context, h *hop, t *target) error {
 		w.takeCount(ctx, &before, boot.Hops, t)
 		h.Attempts = before.Count
 	}
-	h.Commit = t.commit
 	w.tried(h, 1)
 	w.state.save()
 	if h.Attempts > maxAttempts {
@@ -144,6 +143,7 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 	if t.commit, err = w.find(ctx, h); err != nil {
 		return nil, err
 	}
+	h.Commit = t.commit
 	if t.code, err = w.remote.Code(ctx, t.commit); err != nil {
 		return nil, err
 	}
