@@ -32,6 +32,7 @@ type Stopping struct {
 	Ref    string         `json:"ref"`
 	Commit string         `json:"commit"`
 	Why    diag.Untrusted `json:"why"`
+	Again  bool           `json:"again,omitempty"` // a fault, and no answer: each look tries it
 }
 
 // Lines says it to people, one line a thing; none where all is done.

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -19,6 +20,7 @@ import (
 
 const (
 	heads = "refs/heads/"
+	tags  = "refs/tags/"
 	// workPrefix begins the branches that are Ward's, and never come from the forge.
 	workPrefix = heads + "agent/"
 	// Principal is the name by which the forge's branches enter, with a member's rights.
@@ -31,7 +33,7 @@ const (
 func (p *pass) fetched() error {
 	from := p.Git(p.self.Login, p.project.Clone)
 	p.word.Stopped = nil
-	there, err := p.Repo.List(p.ctx, from, heads+"*", "refs/tags/*")
+	there, err := p.Repo.List(p.ctx, from, heads+"*", tags+"*")
 	if err != nil {
 		return err
 	}
@@ -39,20 +41,21 @@ func (p *pass) fetched() error {
 	if err != nil {
 		return err
 	}
+	here, err := p.here()
+	if err != nil {
+		return err
+	}
 	var wanted []string
-	here := map[string]string{}
 	for _, ref := range slices.Sorted(maps.Keys(there)) {
-		if !p.theirs(ref) {
+		if !p.theirs(ref) || here[ref] == there[ref] {
 			continue
 		}
-		if here[ref], err = p.Repo.Ref(p.ctx, ref); err != nil {
-			return err
-		}
-		if here[ref] == there[ref] {
+		if why := noRoom(ref, here); why != "" {
+			p.stop(forge.Stopping{Ref: ref, Commit: there[ref], Why: diag.Untrusted(why)})
 			continue
 		}
-		if i := slices.IndexFunc(before.Stopped, func(s forge.Stopping) bool { return s.Ref == ref && s.Commit == there[ref] }); i >= 0 {
-			p.word.Stopped = append(p.word.Stopped, before.Stopped[i]) // it was refused, and is no other since
+		if i := slices.IndexFunc(before.Stopped, func(s forge.Stopping) bool { return s.Ref == ref && s.Commit == there[ref] && !s.Again }); i >= 0 {
+			p.stop(before.Stopped[i]) // it was refused, and is no other since
 			continue
 		}
 		wanted = append(wanted, ref)
@@ -85,30 +88,85 @@ func (p *pass) bring(from git.Away, wanted []string, here, there map[string]stri
 	repo.Limits = p.Settings.ReceiveLimits()
 	var specs []string
 	for _, ref := range wanted {
-		specs = append(specs, "+"+ref+":"+incoming+strings.TrimPrefix(ref, "refs/"))
+		specs = append(specs, incomingOf(ref))
 	}
+	alone := false // each by itself, because one of them ends the fetch of all
 	if err := repo.FetchAway(p.ctx, from, specs...); err != nil {
-		return err
+		if _, away := p.Repo.List(p.ctx, from, heads+"*"); away != nil {
+			return err // it is the forge, and none of the refs
+		}
+		alone = true
 	}
 	for _, ref := range wanted {
-		tip, err := repo.Ref(p.ctx, incoming+strings.TrimPrefix(ref, "refs/"))
-		if err != nil {
-			return err
+		why, err := p.enter(repo, from, ref, here[ref], there[ref], alone)
+		if p.ctx.Err() != nil {
+			return p.ctx.Err()
 		}
-		why, err := p.enter(repo, ref, here[ref], tip)
-		if err != nil {
-			return err
+		again := err != nil // that one's trouble, and the rest goes on
+		if again {
+			why = diag.Cut(diag.Clean(err.Error()), 500)
 		}
 		if why != "" {
-			p.word.Stopped = append(p.word.Stopped, forge.Stopping{Ref: ref, Commit: tip, Why: diag.Untrusted(why)})
+			p.stop(forge.Stopping{Ref: ref, Commit: there[ref], Why: diag.Untrusted(why), Again: again})
 		}
 	}
 	return nil
 }
 
-// enter pushes one ref. Why says what keeps it out.
-func (p *pass) enter(repo *git.Repo, ref, here, tip string) (why string, err error) {
-	if here != git.Zero {
+// stop notes what keeps a ref out.
+func (p *pass) stop(s forge.Stopping) { p.word.Stopped = append(p.word.Stopped, s) }
+
+// incomingOf is the refspec that fetches a ref for what comes in.
+func incomingOf(ref string) string {
+	return "+" + ref + ":" + incoming + strings.TrimPrefix(ref, "refs/")
+}
+
+// here are the branches and tags that the repository has.
+func (p *pass) here() (map[string]string, error) {
+	refs := map[string]string{}
+	for _, prefix := range []string{heads, tags} {
+		list, err := p.Repo.Refs(p.ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range list {
+			refs[t.Name] = t.ID
+		}
+	}
+	return refs, nil
+}
+
+// noRoom says why git itself, which asks no gate, would keep a ref out.
+func noRoom(ref string, here map[string]string) string {
+	if here[ref] != "" {
+		if strings.HasPrefix(ref, tags) {
+			return "a tag that was here was moved on the forge; where that is right, delete it here as the PM"
+		}
+		return ""
+	}
+	for name := range here {
+		if strings.HasPrefix(name, ref+"/") || strings.HasPrefix(ref, name+"/") {
+			return name + " is here and leaves its name no room; delete that one here as the PM, if it is no more"
+		}
+	}
+	return ""
+}
+
+// enter pushes one ref, if the forge still has it at that commit. Why says what keeps it out.
+func (p *pass) enter(repo *git.Repo, from git.Away, ref, here, there string, alone bool) (why string, err error) {
+	if alone {
+		if err := repo.FetchAway(p.ctx, from, incomingOf(ref)); err != nil {
+			return "", err
+		}
+	}
+	tip, err := repo.Ref(p.ctx, incoming+strings.TrimPrefix(ref, "refs/"))
+	if err != nil {
+		return "", err
+	}
+	if tip != there {
+		return "", errors.New("it moved on the forge while it was fetched")
+	}
+	if here != "" {
 		reader := repo.Reader(p.ctx)
 		defer reader.Close()
 		switch forward, err := reader.Contains(tip, here); {

@@ -136,6 +136,27 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
+// TestRefused: a ref that git itself would refuse, and no gate, is named, and the rest goes on: a
+// tag that was moved, and a branch that has the name of a directory (FORGE-1).
+func TestRefused(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s := newScene(t)
+	s.Git("commit", "--quiet", "--allow-empty", "--message", "more")
+	s.Git("push", "--quiet", s.forge.clone(), "HEAD:refs/tags/v1", "HEAD:refs/heads/a", "HEAD:refs/heads/last")
+	s.once(0)
+	before := s.at("refs/tags/v1")
+	s.Git("commit", "--quiet", "--allow-empty", "--message", "and more")
+	s.Git("push", "--quiet", "--force", s.forge.clone(), "HEAD:refs/tags/v1", ":refs/heads/a", "HEAD:refs/heads/last")
+	s.Git("push", "--quiet", s.forge.clone(), "HEAD:refs/heads/a/b", "HEAD^{tree}:refs/tags/v2")
+	n := s.forge.issue("greet the user", body)
+	out := s.once(1)
+	gittest.InOrder(t, out, "refs/heads/a/b stays behind", "refs/heads/a is here", "refs/tags/v1 stays behind", "moved on the forge")
+	if last := strings.TrimSpace(s.Git("rev-parse", "HEAD")); s.at("refs/tags/v1") != before || s.at("last") != last {
+		t.Fatal(out)
+	}
+	s.says(n, 1, "/ward approve")
+}
+
 // points are where a pass is killed: before and after each of its calls.
 var points = []string{"forge/intended", "forge/looked", "forge/made", "forge/noted"}
 
