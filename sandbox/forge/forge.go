@@ -63,7 +63,7 @@ var ErrTrouble = errors.New("something waits")
 
 // Once makes one pass. What waits, and why, it leaves in forge.WordRef, and returns.
 func (k *Keeper) Once(ctx context.Context) (forge.Word, error) {
-	return k.look(ctx, func(p *pass) error {
+	return k.look(ctx, 0, func(p *pass) error {
 		for _, step := range []func() error{p.proposed, p.refresh, p.requested, p.sweep} {
 			if err := step(); err != nil {
 				return err
@@ -73,12 +73,13 @@ func (k *Keeper) Once(ctx context.Context) (forge.Word, error) {
 	})
 }
 
-// look fetches, does what is to be done, and tells.
-func (k *Keeper) look(ctx context.Context, do func(p *pass) error) (forge.Word, error) {
-	lock, err := flock.Within(ctx, filepath.Join(k.Repo.Dir, "refs"), flock.Exclusive, 0)
+// look fetches, does what is to be done, and tells. Patience is for another's look to end.
+func (k *Keeper) look(ctx context.Context, patience time.Duration, do func(p *pass) error) (forge.Word, error) {
+	lock, err := flock.Within(ctx, filepath.Join(k.Repo.Dir, "refs"), flock.Exclusive, patience)
 	if err != nil {
 		if errors.Is(err, flock.ErrHeld) {
-			err = diag.Hint(errors.New("another git ward forge is at work on this repository"), "let that one do it, or end it first")
+			lock.Close()
+			err = diag.Hint(fmt.Errorf("another git ward forge is at work on this repository: %w", err), "let that one do it, or end it first")
 		}
 		return forge.Word{}, err
 	}
@@ -186,10 +187,13 @@ func (k *Keeper) Serve(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
 		next := time.Now().Add(k.Settings.Forge.Poll.Duration)
+		switch {
+		case errors.Is(err, flock.ErrHeld): // a take, which is soon over
+			next = time.Now().Add(lookInterval)
+		case err != nil:
+			k.Log.Error().Msg(diag.Clean(err.Error()))
+		}
 		if word.Until.After(next) {
 			next = word.Until
 		}
@@ -204,6 +208,10 @@ func (k *Keeper) Serve(ctx context.Context) error {
 		}
 	}
 }
+
+// takePatience is how long a take waits for the look of one that serves, which is as long as the
+// forge takes to answer.
+const takePatience = 10 * time.Minute
 
 // lookInterval is the time between two looks at the refs.
 const lookInterval = time.Second

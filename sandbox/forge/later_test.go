@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/config"
+	"git-ward/internal/flock"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
@@ -83,4 +86,94 @@ func (b beside) Self(context.Context) (client.Person, error) {
 		b.t.Errorf("%v", err)
 	}
 	return client.Person{}, errors.New("that is all")
+}
+
+// asked is a forge that says when it is asked.
+type asked struct {
+	client.Forge
+	once chan struct{}
+}
+
+func (a asked) Self(context.Context) (client.Person, error) {
+	select {
+	case a.once <- struct{}{}:
+	default:
+	}
+	return client.Person{}, errors.New("that is all")
+}
+
+// waits is a context that says when somebody waits for a lock by it.
+type waits struct {
+	context.Context
+	once chan struct{}
+}
+
+func (w waits) Err() error {
+	select {
+	case w.once <- struct{}{}:
+	default:
+	}
+	return w.Context.Err()
+}
+
+// told says that something was logged.
+type told chan struct{}
+
+func (c told) Write(data []byte) (int, error) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+	return len(data), nil
+}
+
+// TestBeside: a take waits for the look of one that serves, and one that serves looks again after
+// a take.
+func TestBeside(t *testing.T) {
+	tier.First(t, "a guarded repository")
+	p := gittest.New(t)
+	hold := func() *os.File {
+		lock, err := flock.Within(t.Context(), filepath.Join(p.Bare, "refs"), flock.Exclusive, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lock
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	looks, said := make(chan struct{}, 1), make(told, 1)
+	k := &forge.Keeper{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop(), Forge: asked{once: looks}}
+	lock, at, ended := hold(), waits{ctx, make(chan struct{}, 1)}, make(chan error, 1)
+	go func() {
+		_, err := k.Take(at, "D-1", false)
+		ended <- err
+	}()
+	select {
+	case <-at.once:
+	case err := <-ended:
+		t.Fatalf("the take did not wait: %v", err)
+	}
+	lock.Close()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	<-looks
+	lock = hold()
+	k.Log = zerolog.New(said)
+	go func() { ended <- k.Serve(ctx) }()
+	select {
+	case <-said:
+	case err := <-ended:
+		t.Fatalf("it does not serve any more: %v", err)
+	}
+	lock.Close()
+	select {
+	case <-looks:
+	case err := <-ended:
+		t.Fatalf("it does not serve any more: %v", err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
 }

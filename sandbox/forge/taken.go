@@ -121,7 +121,7 @@ func (p *pass) sameTree(made, judged string) (bool, error) {
 // Take merges the request of a directive on the forge, with the judged commit as its head and no
 // other, and fetches what that made (FORGE-1). All is for every one that is ready.
 func (k *Keeper) Take(ctx context.Context, directive string, all bool) (forge.Word, error) {
-	return k.look(ctx, func(p *pass) error {
+	return k.look(ctx, takePatience, func(p *pass) error {
 		for _, at := range p.positions {
 			if at.Name == directive || all && review.Stand(at).State == review.Ready {
 				if err := p.each(at.Name, p.take(at)); err != nil {
