@@ -137,7 +137,7 @@ func (r *issue) approve(p *pass) approval {
 			what: fmt.Sprintf("make a directive of issue %d, as %s says", r.Number, who),
 			made: made,
 			make: func(i intent) error {
-				if _, err := p.Ward.as(p.ctx, who, i.Push, draft.Text(), "directive", "new", "--bare", p.Ward.Bare, "-F", "-"); err != nil {
+				if _, err := p.Ward.as(p.ctx, who, i.Push, draft.Text(), "directive", "new", "--untried", "--bare", p.Ward.Bare, "-F", "-"); err != nil {
 					return err
 				}
 				ok, err := made(i)
