@@ -67,7 +67,12 @@ func (p *pass) do(d deed) error {
 	failpoint.Reach("forge/looked")
 	if !made {
 		if err := d.make(i); err != nil {
-			return errors.Join(err, p.forget(ref, old, err))
+			if _, refused := errors.AsType[*refusal](err); refused { // such as for what it did itself, and did not see the end of
+				made, _ = d.made(i)
+			}
+			if !made {
+				return errors.Join(err, p.forget(ref, old, err))
+			}
 		}
 		failpoint.Reach("forge/made")
 	}
@@ -103,6 +108,12 @@ func (p *pass) unfinished(family string) (list []git.Tip, err error) {
 		}
 	}
 	return list, err
+}
+
+// begun reports whether there is an intent of a key, of a pass that was cut short.
+func (p *pass) begun(key string) (bool, error) {
+	tip, err := p.Repo.Ref(p.ctx, intentPrefix+key)
+	return err == nil && tip != git.Zero, err
 }
 
 // sweep takes back the intents that nobody wanted in a pass that did all: what they were for is

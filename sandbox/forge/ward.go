@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -27,10 +28,11 @@ type Verbs struct {
 	Lock    *os.File // of the pass: a command that outlives this process keeps it
 }
 
-// errUnknown is for a command of which nobody knows whether it did its work.
-var errUnknown = errors.New("the command did not end by itself")
+// errUnknown is for a command of which nobody knows whether it did its work: the host was in
+// trouble (exit 2), or ended it.
+var errUnknown = errors.New("it was not done, or not to its end")
 
-// refusal is what a command says that did not do what it was told (exit 1 or 2).
+// refusal is why a command did not do what it was told (exit 1), as anybody may read it.
 type refusal struct{ said string }
 
 func (r *refusal) Error() string { return r.said }
@@ -72,10 +74,35 @@ func (v Verbs) run(ctx context.Context, env []string, stdin string, args []strin
 	switch {
 	case err == nil:
 		return out.String(), nil
-	case ended && (exit.ExitCode() == 1 || exit.ExitCode() == 2):
-		return "", &refusal{strings.TrimSpace(said.String() + out.String())}
+	case ended && exit.ExitCode() == 1:
+		return "", &refusal{findings(said.String() + out.String())}
+	case ended && exit.ExitCode() == 2:
+		return "", fmt.Errorf("git ward %s: %w: %s", args[0], errUnknown, diag.Cut(strings.TrimSpace(said.String()), 300))
 	}
 	return "", fmt.Errorf("git ward %s: %w: %w", args[0], errUnknown, err)
+}
+
+var (
+	aFinding = regexp.MustCompile(`^.*?: ([a-z]+/[a-z0-9-]+: .*)$`)
+	hostPath = regexp.MustCompile(`(^|[\s'"(=])/[^\s/'"]+/[^\s'";,]*`)
+)
+
+// findings are the rules and messages of a refusal, and its errors. Hints, and what git said, are
+// for who is at the host: they name its paths.
+func findings(out string) string {
+	var list []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if text, ok := strings.CutPrefix(line, "git-ward: error: "); ok {
+			list = append(list, text)
+		} else if m := aFinding.FindStringSubmatch(line); m != nil {
+			list = append(list, m[1])
+		}
+	}
+	if len(list) == 0 {
+		return "the host has more on it"
+	}
+	return diag.CleanLines(hostPath.ReplaceAllString(strings.Join(list, "\n"), "$1(a path)"))
 }
 
 // bounded keeps the beginning of what is written.
