@@ -1,10 +1,9 @@
 package forge
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
-	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/forge"
 	"git-ward/protocols/review"
@@ -35,6 +34,9 @@ func (p *pass) adopt(now client.Request, r *request, who string) error {
 	if err != nil {
 		return err
 	}
+	if tip != now.Head.Commit {
+		return &refusal{fmt.Sprintf("people's commits on %s moved on while they were fetched. Look at them, and say it again.", r.Branch)}
+	}
 	why, err := p.push(repo, "pm", who, tip, heads+r.Branch)
 	if err == nil && why != "" {
 		err = &refusal{why}
@@ -50,40 +52,43 @@ func (p *pass) reviewed(at review.Position, r *request, b *book) error {
 		return err
 	}
 	for _, v := range list {
-		if v.ID <= r.Reviewed {
+		if v.State == "" || slices.Contains(r.Reviews, v.ID) { // begun, and not sent; or looked at
 			continue
 		}
-		before := r.Reviewed
-		r.Reviewed = v.ID
 		words := forge.Told(v.Body)
-		if v.State != client.Changes || words == "" {
-			continue
-		}
-		may, err := p.mayWrite(v.Author)
-		if err != nil {
-			r.Reviewed = before
-			return err
-		}
-		if !may {
-			continue
-		}
-		d, why := p.step(b, forge.Verb{Name: forge.Clarify, Argument: words}, v.Author.Login, func(text string) ([]git.RefUpdate, error) {
-			r.Owes = fmt.Sprintf("%s\n\n<sub>to review %d</sub>", text, v.ID)
-			return p.next(b)
-		})
-		d.key = fmt.Sprintf("review-%d", v.ID)
-		if why == "" {
-			err = p.do(d)
-			if said, ok := errors.AsType[*refusal](err); ok {
-				err, why = nil, said.said
+		told := v.State == client.Changes && words != ""
+		if told {
+			if told, err = p.mayWrite(v.Author); err != nil {
+				return err
 			}
 		}
+		if !told {
+			r.Reviews = append(r.Reviews, v.ID)
+			continue
+		}
+		done := func(text string) ([]git.RefUpdate, error) {
+			r.Reviews, r.Tries = append(r.Reviews, v.ID), 0
+			r.Owes = fmt.Sprintf("%s\n\n<sub>to review %d</sub>", text, v.ID)
+			return p.next(b)
+		}
+		d, why, err := p.step(b, forge.Verb{Name: forge.Clarify, Argument: words}, v.Author.Login, done)
+		if err == nil {
+			why, err = p.carry(b, fmt.Sprintf("review-%d", v.ID), d, why)
+		}
 		if err != nil {
-			r.Reviewed = before
 			return err
 		}
 		if why != "" {
-			r.Owes = fmt.Sprintf("What was requested is not told to the agent:\n\n%s\n\n<sub>to review %d</sub>", forge.Quote(diag.Untrusted(why), maxAnswer), v.ID)
+			if p.Dry != nil {
+				return errDry
+			}
+			updates, err := done("What was requested is not told to the agent. " + why)
+			if err == nil {
+				err = p.move(updates...)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		if err := p.pay(thread(r), b); err != nil {
 			return err

@@ -176,6 +176,50 @@ func (s *scene) killed() (kills int) {
 	}
 }
 
+// TestAgain: a unit that ended begins anew once, whatever is asked for in one look and wherever
+// that is killed (FORGE-5).
+func TestAgain(t *testing.T) {
+	tier.Full(t, "a real Gitea, and a kill at each call")
+	s, n, u := begun(t)
+	u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	u.verdict(loop.Exact)
+	u.step("LOOP_CONVERGED", uowComplete)
+	u.push()
+	s.once(0)
+	s.forge.comment(s.forge.lead, n, "/ward retry")
+	s.forge.comment(s.forge.lead, n, "/ward clarify in French, too")
+	s.killed()
+	var said []string
+	for _, c := range s.forge.comments(n) {
+		said = append(said, c.Body)
+	}
+	gittest.InOrder(t, strings.Join(said, "\n"), "retry D-1: done.", "clarify D-1: done.")
+	if refs := s.Run(s.Bare, "git", "for-each-ref", "--format=%(refname)", "refs/ward/uow/"); refs != "refs/ward/uow/D-1.1\nrefs/ward/uow/D-1.2\n" {
+		t.Fatal(refs)
+	}
+}
+
+// TestReviewed: each review that requests changes is told once, whichever was begun first.
+func TestReviewed(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s, _, u := begun(t)
+	commit := u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	s.once(0)
+	pull, mate := s.forge.pulls()[0].Number, s.forge.lab.User("mate")
+	s.forge.lead.Give("p", mate, "write")
+	reviews := fmt.Sprintf("/repos/%s/pulls/%d/reviews", s.forge.name, pull)
+	var first struct{ ID int64 }
+	s.forge.lead.Do("POST", reviews, map[string]any{"commit_id": commit, "event": "PENDING", "body": "not yet", "comments": []map[string]any{{"path": "greet.sh", "body": "here", "new_position": 1}}}, &first)
+	mate.Do("POST", reviews, map[string]any{"commit_id": commit, "event": "REQUEST_CHANGES", "body": "greet in French"}, nil)
+	s.once(0)
+	s.says(pull, 1, "clarify D-1: done.")
+	s.forge.lead.Do("POST", fmt.Sprintf("%s/%d", reviews, first.ID), map[string]any{"event": "REQUEST_CHANGES", "body": "greet in Welsh"}, nil)
+	s.once(0)
+	s.once(0)
+	s.says(pull, 2, fmt.Sprintf("to review %d<", first.ID))
+	gittest.InOrder(t, s.Run(s.Bare, "git", "log", "--reverse", "-p", "refs/ward/uow/D-1.1"), "greet in French", "greet in Welsh")
+}
+
 // TestKilled: kill -9 before and after each call leaves one proposal, one directive, one
 // request, and statuses of what was judged alone (FORGE-5).
 func TestKilled(t *testing.T) {

@@ -36,8 +36,9 @@ type issue struct {
 
 // hearing is how far the comments on something were heard.
 type hearing struct {
-	Seen int64  `json:"seen,omitempty"` // the last comment that was looked at
-	Owes string `json:"owes,omitempty"` // the answer to it, while it is not posted
+	Seen  int64  `json:"seen,omitempty"`  // the last comment that was looked at
+	Owes  string `json:"owes,omitempty"`  // the answer to it, while it is not posted
+	Tries int    `json:"tries,omitempty"` // how often the host was in trouble with the next
 }
 
 // book is a record that moves with what is done.
@@ -81,19 +82,19 @@ type proposal struct {
 
 // request is what is known of a directive's pull request.
 type request struct {
-	Directive string `json:"directive"`
-	Number    int64  `json:"number,omitempty"`
-	Page      string `json:"page,omitempty"`
-	Owner     string `json:"owner"` // of the repository that has the branch, and its name
-	Name      string `json:"name"`
-	Branch    string `json:"branch"`
-	Base      string `json:"base"`               // the project's branch that it is for
-	Commit    string `json:"commit,omitempty"`   // the claim that was sent last
-	Body      string `json:"body,omitempty"`     // a hash of what title, body and draft were made of
-	Status    string `json:"status,omitempty"`   // commit, state and description that were set last
-	Closed    bool   `json:"closed,omitempty"`   // somebody closed it, and the unit was paused for it
-	Merged    string `json:"merged,omitempty"`   // the commit that the project got
-	Reviewed  int64  `json:"reviewed,omitempty"` // the last review that was looked at
+	Directive string  `json:"directive"`
+	Number    int64   `json:"number,omitempty"`
+	Page      string  `json:"page,omitempty"`
+	Owner     string  `json:"owner"` // of the repository that has the branch, and its name
+	Name      string  `json:"name"`
+	Branch    string  `json:"branch"`
+	Base      string  `json:"base"`              // the project's branch that it is for
+	Commit    string  `json:"commit,omitempty"`  // the claim that was sent last
+	Body      string  `json:"body,omitempty"`    // a hash of what title, body and draft were made of
+	Status    string  `json:"status,omitempty"`  // commit, state and description that were set last
+	Closed    bool    `json:"closed,omitempty"`  // somebody closed it, and the unit was paused for it
+	Merged    string  `json:"merged,omitempty"`  // the commit that the project got
+	Reviews   []int64 `json:"reviews,omitempty"` // that were looked at: one begun earlier may be sent later
 	hearing
 }
 

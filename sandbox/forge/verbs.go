@@ -123,7 +123,7 @@ const unread = "?"
 // act does what a comment asks for, and leaves the answer with the record.
 func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve approval) error {
 	done := func(text string) ([]git.RefUpdate, error) {
-		b.Seen, b.Owes = c.ID, answer(c, text)
+		b.Seen, b.Owes, b.Tries = c.ID, answer(c, text), 0
 		return p.next(b)
 	}
 	d, why := deed{}, ""
@@ -133,16 +133,14 @@ func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve 
 	case v.Name == forge.Approve && v.Argument != "":
 		d, why = approve(v.Argument, who, done)
 	default:
-		d, why = p.step(b, v, who, done)
-	}
-	if why == "" {
-		d.key = fmt.Sprintf("comment-%d", c.ID)
-		err := p.do(d)
-		r, refused := errors.AsType[*refusal](err)
-		if !refused {
+		var err error
+		if d, why, err = p.step(b, v, who, done); err != nil {
 			return err
 		}
-		why = "It was refused:\n\n" + forge.Quote(diag.Untrusted(r.said), maxAnswer)
+	}
+	why, err := p.carry(b, fmt.Sprintf("comment-%d", c.ID), d, why)
+	if err != nil || why == "" {
+		return err
 	}
 	if p.Dry != nil {
 		return errDry
@@ -152,6 +150,39 @@ func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve 
 		return err
 	}
 	return p.move(updates...)
+}
+
+// maxTries bounds in how many looks the host may be in trouble with one thing that is asked for,
+// before what was said after it is heard.
+const maxTries = 3
+
+// carry does what somebody asks for. Why answers what lacks, or was refused; what a pass that was
+// cut short began may be done all the same.
+func (p *pass) carry(b *book, key string, d deed, why string) (string, error) {
+	if why != "" && d.make != nil {
+		switch begun, err := p.begun(key); {
+		case err != nil:
+			return "", err
+		case begun:
+			why = ""
+		}
+	}
+	if why != "" {
+		return why, nil
+	}
+	d.key = key
+	err := p.do(d)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return "It was refused:\n\n" + forge.Quote(diag.Untrusted(r.said), maxAnswer), nil
+	}
+	if err == nil || !errors.Is(err, errUnknown) || p.ctx.Err() != nil {
+		return "", err
+	}
+	if b.Tries++; b.Tries < maxTries {
+		return "", errors.Join(err, p.keep(b))
+	}
+	p.trouble(b.directive(), err)
+	return "The host could not do it, and its admin can read why. Say it again when that is mended.", nil
 }
 
 // command is what a person would type for a verb. Why says what it lacks.
@@ -174,7 +205,10 @@ func (p *pass) command(directive string, v forge.Verb) (args []string, why strin
 		}
 		return append([]string{"include"}, append(append(bare, "--", directive), paths...)...), ""
 	}
-	if !ok || at.Unit == nil {
+	switch {
+	case ok && at.Dropped:
+		return nil, directive + " was dropped."
+	case !ok || at.Unit == nil:
 		return nil, directive + " has no unit yet: nobody has begun."
 	}
 	args = append([]string{"uow", v.Name}, bare...)
@@ -189,13 +223,19 @@ func (p *pass) command(directive string, v forge.Verb) (args []string, why strin
 	return append(args, "--", at.Unit.ID), ""
 }
 
-// step is a command as a deed.
-func (p *pass) step(b *book, v forge.Verb, who string, done func(text string) ([]git.RefUpdate, error)) (d deed, why string) {
+// step is a command as a deed, by where the directive stands now: another verb may have moved it.
+func (p *pass) step(b *book, v forge.Verb, who string, done func(text string) ([]git.RefUpdate, error)) (d deed, why string, err error) {
+	if err := p.refresh(); err != nil {
+		return deed{}, "", err
+	}
 	directive := b.directive()
 	args, why := p.command(directive, v)
 	return deed{
 		what: fmt.Sprintf("%s %s, as %s says", v.Name, directive, who),
 		made: func(i intent) (bool, error) {
+			if err := p.refresh(); err != nil {
+				return false, err
+			}
 			at, ok := p.position(directive)
 			if !ok || at.Unit == nil || v.Name == forge.Drop || v.Name == forge.Include {
 				return false, nil // those two are made again, to their end
@@ -204,6 +244,9 @@ func (p *pass) step(b *book, v forge.Verb, who string, done func(text string) ([
 			return made, err
 		},
 		make: func(i intent) error {
+			if why != "" {
+				return &refusal{why}
+			}
 			if v.Name == forge.Retry && b.people != nil {
 				if err := b.people(who); err != nil {
 					return err
@@ -213,5 +256,5 @@ func (p *pass) step(b *book, v forge.Verb, who string, done func(text string) ([
 			return err
 		},
 		done: func() ([]git.RefUpdate, error) { return done(v.Name + " " + directive + ": done.") },
-	}, why
+	}, why, nil
 }
