@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -182,6 +183,10 @@ func next(h http.Header) url.Values {
 	return nil
 }
 
+// ofOne are the paths of one issue or request: trouble there may be that one's, and the others go
+// on. A forge that is away says so at the first call of a look.
+var ofOne = regexp.MustCompile(`/(issues|pulls|merge_requests)/[0-9]+(/|$)`)
+
 // refusal is the error of an answer that is no success.
 func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
 	var text struct {
@@ -202,6 +207,8 @@ func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
 	h := answer.Header
 	limited := h.Get("Retry-After") != "" || h.Get("X-Ratelimit-Remaining") == "0" || strings.Contains(text.Help, "rate-limit")
 	switch code := answer.StatusCode; {
+	case code >= 500 && !limited && ofOne.MatchString(q.path):
+		return &ErrAnswer{q.String(), fmt.Errorf("%d %s%s", code, http.StatusText(code), said(its))}
 	case code == http.StatusTooManyRequests, code >= 500, code == http.StatusForbidden && limited:
 		return &ErrLater{q.String(), c.later(h), fmt.Errorf("%d %s%s", code, http.StatusText(code), said(its))}
 	case code >= 300 && code < 400 && h.Get("Location") == "":

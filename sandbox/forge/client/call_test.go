@@ -113,7 +113,7 @@ var answers = []struct {
 	{"a second limit", "Retry-After: 30", 403, `{"message":"secondary rate limit"}`, "later: 30s"},
 	{"a second limit, by its page alone", "", 403, `{"message":"secondary","documentation_url":"https://docs.example/rest/rate-limits"}`, "later: 1m0s"},
 	{"all calls are used up", "X-RateLimit-Remaining: 0\nX-RateLimit-Reset: 1796041200", 403, "{}", "later: 20m0s"},
-	{"trouble", "Content-Type: text/html", 502, "<html>", "later: 1m0s"},
+	{"trouble", "Content-Type: text/html", 502, "<html>", "no answer"},
 	{"maintenance", "Retry-After: 600", 503, "", "later: 10m0s"},
 }
 
@@ -244,7 +244,7 @@ func TestPages(t *testing.T) {
 // TestFlood: strangers who write into an issue without end keep nobody from the others, and no
 // listing is read beyond its bound.
 func TestFlood(t *testing.T) {
-	for _, size := range []int{0, maxAnswer / 10} {
+	for _, size := range []int{0, maxAnswer / 10, -1} { // -1: the forge cannot even read it
 		calls := 0
 		f := asked(t, "gitea", func(w http.ResponseWriter, r *http.Request) {
 			calls++
@@ -255,8 +255,12 @@ func TestFlood(t *testing.T) {
 			case "/api/v1/repos/lead/box/issues":
 				fmt.Fprintf(w, "[%s,%s]", labelled, strings.Replace(labelled, "7", "8", 1))
 			case "/api/v1/repos/lead/box/issues/7/timeline":
+				if size < 0 {
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				}
 				w.Header().Set("Link", `<http://x/y?page=2>; rel="next"`)
-				fmt.Fprintf(w, `[%s,{"type":"comment","body":"%s"}]`, event, strings.Repeat("x", size))
+				fmt.Fprintf(w, `[%s,{"type":"comment","body":"%s"}]`, event, strings.Repeat("x", max(size, 0)))
 			default:
 				fmt.Fprintf(w, "[%s]", event)
 			}
@@ -271,7 +275,7 @@ func TestFlood(t *testing.T) {
 		if all[1].LabelledBy.Login != "ann" || all[1].Unread != nil {
 			t.Errorf("the other: %+v", all[1])
 		}
-		if want := map[int]int{0: maxPages + 2, maxAnswer / 10: 12}[size]; calls != want {
+		if want := map[int]int{0: maxPages + 2, maxAnswer / 10: 12, -1: 3}[size]; calls != want {
 			t.Errorf("%d calls, want %d", calls, want)
 		}
 	}

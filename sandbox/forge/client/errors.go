@@ -57,7 +57,8 @@ func (e *ErrMoved) Error() string {
 	return fmt.Sprintf("%s: it has moved to %q, and the token follows no redirect", e.Call, e.To)
 }
 
-// ErrAnswer is an answer that is none: HTML, half of one, a wrong type, or too much.
+// ErrAnswer is an answer that is none: HTML, half of one, a wrong type, or too much; or the forge's
+// own trouble with one issue or request. What was to be made may have been made.
 type ErrAnswer struct {
 	Call string
 	Err  error
