@@ -14,7 +14,11 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
-// maxProposals bounds how often an issue is proposed anew because its text changed.
+// maxTexts bounds how many texts of an issue are answered for one giving of the label: its author,
+// who may nothing, may change it as often.
+const maxTexts = 3
+
+// maxProposals bounds how many of the newest can be approved.
 const maxProposals = 10
 
 // proposed proposes the issues that have the label, and hears what is said on them.
@@ -85,22 +89,33 @@ func (p *pass) propose(i client.Issue, r *issue, b *book) error {
 	if err != nil || !may {
 		return err
 	}
-	thread := client.Thread{Number: i.Number}
 	next, findings := forge.Propose(forge.Issue{Number: i.Number, Title: i.Title, Body: i.Body})
+	body, what, refused := "", fmt.Sprintf("propose issue %d as a directive", i.Number), ""
 	if len(findings) > 0 {
-		body := forge.Refusal(findings)
-		mark := git.BlobID([]byte(body))
-		if r.Refused == mark {
-			return nil
-		}
-		r.Refused = mark
-		return p.say(thread, body, fmt.Sprintf("say on issue %d why no directive can be made of it", i.Number), b)
+		body, what = forge.Refusal(findings), fmt.Sprintf("say on issue %d why no directive can be made of it", i.Number)
+		refused = git.BlobID([]byte(body))
 	}
-	if len(r.Proposals) >= maxProposals || slices.ContainsFunc(r.Proposals, func(before proposal) bool { return before.Hash == next.Hash }) {
+	if refused != "" && r.Refused == refused || refused == "" && slices.ContainsFunc(r.Proposals, func(before proposal) bool { return before.Hash == next.Hash }) {
 		return nil
 	}
-	r.Proposals = append(r.Proposals, proposal{next.Title, next.Text, next.Hash})
-	return p.say(thread, next.Comment(), fmt.Sprintf("propose issue %d as a directive", i.Number), b)
+	if r.Label != i.Labelling {
+		r.Label, r.Texts = i.Labelling, 0
+	}
+	if r.Texts > maxTexts { // which is said
+		return nil
+	}
+	switch r.Texts++; {
+	case r.Texts > maxTexts:
+		body = fmt.Sprintf("%d texts of this issue were answered since it was given the label. The next one is read when somebody who may write takes the label off and gives it again.\n\n<sub>to label event %d</sub>", maxTexts, i.Labelling)
+		what = fmt.Sprintf("say on issue %d that its text was changed too often", i.Number)
+	case refused != "":
+		r.Refused = refused
+	default:
+		r.Proposals = append(r.Proposals, proposal{next.Title, next.Text, next.Hash})
+		r.Proposals = r.Proposals[max(0, len(r.Proposals)-maxProposals):]
+		body = next.Comment()
+	}
+	return p.say(client.Thread{Number: i.Number}, body, what, b)
 }
 
 // mayWrite looks up whether a person may write to the project, now.

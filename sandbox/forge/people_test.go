@@ -220,6 +220,31 @@ func TestReviewed(t *testing.T) {
 	gittest.InOrder(t, s.Run(s.Bare, "git", "log", "--reverse", "-p", "refs/ward/uow/D-1.1"), "greet in French", "greet in Welsh")
 }
 
+// TestEdited: who only wrote an issue, and may nothing, gets a few answers for each giving of the
+// label, and the text that counts is proposed when the label is given again (FORGE-2).
+func TestEdited(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s := newScene(t)
+	n := s.forge.issue("greet the user", body)
+	issue := fmt.Sprintf("/issues/%d", n)
+	s.once(0)
+	for i, text := range []string{"no criterion", body + "\nmore", "none", "none at all", body + "\nthe last"} {
+		s.forge.call("PATCH", issue, map[string]any{"body": fmt.Sprintf("%d. %s", i, text)}, nil)
+		s.once(0)
+	}
+	s.once(0)
+	var labels []label
+	s.forge.call("GET", "/labels", nil, &labels)
+	said := len(s.forge.comments(n))
+	if said > 5 || !strings.Contains(s.forge.comments(n)[said-1].Body, "gives it again") {
+		t.Fatalf("%+v", s.forge.comments(n))
+	}
+	s.forge.call("DELETE", fmt.Sprintf("%s/labels/%d", issue, labels[0].ID), nil, nil)
+	s.forge.call("POST", issue+"/labels", map[string]any{"labels": []int64{labels[0].ID}}, nil)
+	s.once(0)
+	s.says(n, said+1, "the last")
+}
+
 // TestKilled: kill -9 before and after each call leaves one proposal, one directive, one
 // request, and statuses of what was judged alone (FORGE-5).
 func TestKilled(t *testing.T) {

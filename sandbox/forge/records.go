@@ -31,6 +31,8 @@ type issue struct {
 	Directive string     `json:"directive,omitempty"` // that one of them became
 	By        string     `json:"by,omitempty"`        // who approved it
 	Refused   string     `json:"refused,omitempty"`   // the hash of a text that nothing could be made of
+	Label     int64      `json:"label,omitempty"`     // the event that gave the label
+	Texts     int        `json:"texts,omitempty"`     // how many of its texts were answered since
 	hearing
 }
 

@@ -74,6 +74,7 @@ type Issue struct {
 	Title, Body diag.Untrusted
 	Author      Person
 	LabelledBy  Person // of Labelled alone: who gave it the label last
+	Labelling   int64  // of Labelled alone: which event that was
 	Unread      error  // of Labelled alone: why that is not known of this one
 	Open        bool
 	Page        string

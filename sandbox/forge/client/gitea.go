@@ -28,6 +28,7 @@ func (g *gitea) Labelled(ctx context.Context, label string) ([]Issue, error) {
 // labelEvents reads an issue's timeline, in which a label that came has the text 1.
 func (g *gitea) labelEvents(ctx context.Context, number int64) ([]labelEvent, error) {
 	type event struct {
+		ID    int64     `json:"id"`
 		Type  string    `json:"type"`
 		Body  string    `json:"body"`
 		User  *wireUser `json:"user"`
@@ -43,7 +44,7 @@ func (g *gitea) labelEvents(ctx context.Context, number int64) ([]labelEvent, er
 		}
 		var n need
 		by := e.User.person(&n, "user")
-		return labelEvent{e.Label.Name, e.Body == "1", by}, n.err("the timeline")
+		return labelEvent{e.ID, e.Label.Name, e.Body == "1", by}, n.err("the timeline")
 	})
 }
 

@@ -37,6 +37,7 @@ func (g *github) Labelled(ctx context.Context, label string) ([]Issue, error) {
 
 func (g *github) labelEvents(ctx context.Context, number int64) ([]labelEvent, error) {
 	type event struct {
+		ID    int64     `json:"id"`
 		Event string    `json:"event"`
 		Actor *wireUser `json:"actor"`
 		App   *struct{} `json:"performed_via_github_app"`
@@ -51,7 +52,7 @@ func (g *github) labelEvents(ctx context.Context, number int64) ([]labelEvent, e
 		var n need
 		by := e.Actor.person(&n, "actor")
 		by.Bot = by.Bot || e.App != nil
-		return labelEvent{e.Label.Name, e.Event == "labeled", by}, n.err("the event")
+		return labelEvent{e.ID, e.Label.Name, e.Event == "labeled", by}, n.err("the event")
 	})
 }
 

@@ -140,7 +140,7 @@ func (g *gitlab) Labelled(ctx context.Context, label string) ([]Issue, error) {
 		if err != nil {
 			return nil, err
 		}
-		issue.LabelledBy, err = g.labelledBy(ctx, issue.Number, label)
+		issue.LabelledBy, issue.Labelling, err = g.labelledBy(ctx, issue.Number, label)
 		if issue.Unread = itsOwn(err); issue.Unread == nil && err != nil {
 			return nil, err
 		}
@@ -149,8 +149,9 @@ func (g *gitlab) Labelled(ctx context.Context, label string) ([]Issue, error) {
 	return all, nil
 }
 
-func (g *gitlab) labelledBy(ctx context.Context, number int64, label string) (Person, error) {
+func (g *gitlab) labelledBy(ctx context.Context, number int64, label string) (Person, int64, error) {
 	type event struct {
+		ID     int64    `json:"id"`
 		User   *labUser `json:"user"`
 		Action string   `json:"action"`
 		Label  *struct {
@@ -159,19 +160,21 @@ func (g *gitlab) labelledBy(ctx context.Context, number int64, label string) (Pe
 	}
 	events, err := list(ctx, g.conn, g.get("/issues/%d/resource_label_events", number), func(e event) (event, error) { return e, nil })
 	if err != nil {
-		return Person{}, err
+		return Person{}, 0, err
 	}
 	var by *labUser
+	var last int64
 	for _, e := range events {
 		if e.Label == nil || e.Label.Name != label {
 			continue
 		}
-		by = nil
+		by, last = nil, e.ID
 		if e.Action == "add" {
 			by = e.User
 		}
 	}
-	return g.person(ctx, by)
+	who, err := g.person(ctx, by)
+	return who, last, err
 }
 
 func (g *gitlab) issue(ctx context.Context, w labIssue) (Issue, error) {

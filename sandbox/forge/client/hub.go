@@ -76,6 +76,7 @@ func (h *hub) MayWrite(ctx context.Context, login string) (bool, error) {
 
 // labelEvent is that a label came or went.
 type labelEvent struct {
+	id    int64
 	label string
 	added bool
 	by    Person
@@ -106,7 +107,7 @@ func (h *hub) labelled(ctx context.Context, label string, query url.Values, even
 		}
 		for _, e := range story {
 			if strings.EqualFold(e.label, label) {
-				issue.LabelledBy = Person{}
+				issue.LabelledBy, issue.Labelling = Person{}, e.id
 				if e.added {
 					issue.LabelledBy = e.by
 				}
