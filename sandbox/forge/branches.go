@@ -37,7 +37,7 @@ func (p *pass) fetched() error {
 	if err != nil {
 		return err
 	}
-	before, _, err := load[forge.Word](p, forge.WordRef)
+	before, _, err := p.before()
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -157,8 +158,51 @@ func (p *pass) each(of string, err error) error {
 
 func (p *pass) trouble(of string, err error) {
 	why, remedy := diag.Cut(diag.Clean(err.Error()), 500), strings.Join(diag.Hints(err), "; ")
+	said := forge.Trouble{Of: of, Why: diag.Untrusted(why), Remedy: diag.Untrusted(diag.Cut(remedy, 500))}
+	if slices.Contains(p.word.Troubles, said) {
+		return
+	}
 	p.Log.Warn().Str("of", of).Msg(why)
-	p.word.Troubles = append(p.word.Troubles, forge.Trouble{Of: of, Why: diag.Untrusted(why), Remedy: diag.Untrusted(remedy)})
+	p.word.Troubles = append(p.word.Troubles, said)
+}
+
+// before is the word of the look before, none where it cannot be read, and its ref's old value.
+func (p *pass) before() (forge.Word, string, error) {
+	w, old, err := load[forge.Word](p, forge.WordRef)
+	if err != nil && old != git.Zero && p.ctx.Err() == nil {
+		p.Log.Warn().Msg(diag.Clean(err.Error()))
+		return forge.Word{}, old, nil
+	}
+	return w, old, err
+}
+
+// maxSaidOf bounds how many troubles, and how many refs, a word names, and maxSaidBytes what the
+// names and words of either take, so that load reads it.
+const (
+	maxSaidOf    = 500
+	maxSaidBytes = maxRecord / 8 // as JSON escapes it, and of two
+)
+
+// few is the beginning of a list that is not too much, and how many more there are.
+func few[T any](list []T, size func(T) int) ([]T, int) {
+	bytes := 0
+	for i, v := range list {
+		if bytes += size(v); i == maxSaidOf || bytes > maxSaidBytes {
+			return list[:i], len(list) - i
+		}
+	}
+	return list, 0
+}
+
+// bound leaves what status can show.
+func bound(w forge.Word) forge.Word {
+	var refs, more int
+	w.Stopped, refs = few(w.Stopped, func(s forge.Stopping) int { return len(s.Ref) + len(s.Why) })
+	w.Troubles, more = few(w.Troubles, func(t forge.Trouble) int { return len(t.Of) + len(t.Why) + len(t.Remedy) })
+	if refs+more > 0 {
+		w.Troubles = append(w.Troubles, forge.Trouble{Why: diag.Untrusted(fmt.Sprintf("and %d refs and %d troubles more", refs, more))})
+	}
+	return w
 }
 
 // tell leaves the pass's word where status reads it, if it is another than the one before.
@@ -166,7 +210,7 @@ func (p *pass) tell() error {
 	if p.Dry != nil || p.ctx.Err() != nil {
 		return nil
 	}
-	_, old, err := load[forge.Word](p, forge.WordRef)
+	_, old, err := p.before()
 	if err != nil {
 		return err
 	}
@@ -176,7 +220,7 @@ func (p *pass) tell() error {
 		}
 		return p.move(git.RefUpdate{Ref: forge.WordRef, Old: old, New: git.Zero})
 	}
-	return p.save(forge.WordRef, old, p.word)
+	return p.save(forge.WordRef, old, bound(p.word))
 }
 
 // Serve makes a pass whenever it is time, or a ref moved, until ctx ends.

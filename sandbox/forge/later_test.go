@@ -36,6 +36,11 @@ func TestLater(t *testing.T) {
 	tier.First(t, "a guarded repository")
 	p := gittest.New(t)
 	at := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	junk, err := p.Try(p.Bare, nil, "junk", "git", "hash-object", "-w", "--stdin") // a word that nobody can read is none
+	if err != nil {
+		t.Fatal(junk)
+	}
+	p.Run(p.Bare, "git", "update-ref", protocol.WordRef, strings.TrimSpace(junk))
 	k := &forge.Keeper{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop()}
 	for _, c := range []struct {
 		err   error

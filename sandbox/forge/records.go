@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"git-ward/internal/git"
 	"git-ward/protocols/forge"
@@ -127,7 +128,7 @@ func load[T any](p *pass, ref string) (v T, old string, err error) {
 
 // update is a ref's next value.
 func (p *pass) update(ref, old string, v any) (git.RefUpdate, error) {
-	data, err := json.Marshal(v, json.Deterministic(true))
+	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)) // a ref's name has any bytes
 	if err != nil {
 		return git.RefUpdate{}, err
 	}
