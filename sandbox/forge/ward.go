@@ -8,12 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 	"git-ward/internal/process"
 	"git-ward/internal/token"
 )
@@ -83,8 +83,8 @@ func (v Verbs) run(ctx context.Context, env []string, stdin string, args []strin
 }
 
 var (
-	aFinding = regexp.MustCompile(`^.*?: ([a-z]+/[a-z0-9-]+: .*)$`)
-	hostPath = regexp.MustCompile(`(^|[\s'"(=])/[^\s/'"]+/[^\s'";,]*`)
+	aFinding = pattern.New(`^.*?: ([a-z]+/[a-z0-9-]+: .*)$`)
+	hostPath = pattern.New(`(^|[\s'"(=])/[^\s/'"]+/[^\s'";,]*`)
 )
 
 // findings are the rules and messages of a refusal, and its errors. Hints, and what git said, are

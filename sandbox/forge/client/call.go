@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/pattern"
 )
 
 const (
@@ -185,7 +185,7 @@ func next(h http.Header) url.Values {
 
 // ofOne are the paths of one issue or request: trouble there may be that one's, and the others go
 // on. A forge that is away says so at the first call of a look.
-var ofOne = regexp.MustCompile(`/(issues|pulls|merge_requests)/[0-9]+(/|$)`)
+var ofOne = pattern.New(`/(issues|pulls|merge_requests)/[0-9]+(/|$)`)
 
 // refusal is the error of an answer that is no success.
 func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
