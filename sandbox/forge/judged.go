@@ -37,14 +37,19 @@ func (p *pass) page(at review.Position) (r forge.Request, err error) {
 // judged sets the status of the request's head (FORGE-3).
 func (p *pass) judged(at review.Position, now client.Request, r *request, b *book) error {
 	head := now.Head.Commit
-	j := forge.Judged{Head: head, Name: at.Name, Directive: at.Directive, Unit: at.Unit.ID, Claim: at.Unit.Claim.Commit, Verdict: at.Verdict}
+	j := forge.Judged{Head: head, Name: at.Name, Directive: at.Directive, Claim: claimed(at), Verdict: at.Verdict}
 	if at.Dropped {
 		j.Directive = nil
 	}
-	if at.Unit.State.Ended() && at.Verdict == nil {
-		j.Never = at.Unit.ID + " ended without one"
+	switch {
+	case at.Unit == nil:
+		j.Never = "its journal cannot be read"
+	case at.Unit.State.Ended() && at.Verdict == nil:
+		j.Unit, j.Never = at.Unit.ID, at.Unit.ID+" ended without one"
+	default:
+		j.Unit = at.Unit.ID
 	}
-	if head != j.Claim {
+	if j.Claim != "" && head != j.Claim {
 		ours, err := p.reader.Contains(j.Claim, head)
 		if err != nil {
 			return err

@@ -4,15 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/review"
+	"git-ward/protocols/standing"
+	"git-ward/protocols/state"
 	"git-ward/sandbox/forge/client"
 )
 
-// requested keeps a request for each directive with a claim.
+// requested keeps a request for each directive with a claim, and each request true for good.
 func (p *pass) requested() error {
+	if err := p.unlisted(); err != nil {
+		return err
+	}
 	stopped := p.stopped(p.Settings.Control.ProjectRef())
 	for _, at := range p.positions {
 		ref := requestPrefix + at.Name
@@ -48,13 +54,51 @@ func wanted(at review.Position) bool {
 	return s.Claimed && !s.State.Over()
 }
 
-// request brings one to where the refs are.
-func (p *pass) request(at review.Position, r *request, b *book) error {
-	if at.Unit == nil || at.Unit.Claim == nil {
-		return nil
-	}
-	if err := p.sent(at.Unit.Claim.Commit, r, b); err != nil {
+// unlisted adds the directives that have a request and stand in COMMS.md no more: what was said
+// there of a proof is to be taken back.
+func (p *pass) unlisted() error {
+	tips, err := p.Repo.Refs(p.ctx, requestPrefix)
+	if err != nil {
 		return err
+	}
+	c := p.Settings.Control
+	var desk *standing.Desk
+	for _, t := range tips {
+		name := strings.TrimPrefix(t.Name, requestPrefix)
+		if _, ok := p.position(name); ok {
+			continue
+		}
+		if desk == nil {
+			if desk, err = standing.Open(p.reader, standing.Refs{Control: c.Ref(), Project: c.ProjectRef(), Work: workPrefix}, nil); err != nil {
+				return err
+			}
+		}
+		at, err := desk.Position(name, 0)
+		if _, ok := errors.AsType[*state.BrokenRecord](err); ok {
+			p.trouble(name, err)
+		} else if err != nil {
+			return err
+		}
+		p.positions = append(p.positions, at)
+	}
+	return nil
+}
+
+// claimed is the commit that the newest unit claimed last, "" for none.
+func claimed(at review.Position) string {
+	if at.Unit == nil || at.Unit.Claim == nil {
+		return ""
+	}
+	return at.Unit.Claim.Commit
+}
+
+// request brings one to where the refs are. A unit that began after it was made has claimed
+// nothing yet, and is heard all the same.
+func (p *pass) request(at review.Position, r *request, b *book) error {
+	if claim := claimed(at); claim != "" {
+		if err := p.sent(claim, r, b); err != nil {
+			return err
+		}
 	}
 	now, err := p.opened(at, r, b)
 	if err != nil {

@@ -24,7 +24,7 @@ func (p *pass) closed(at review.Position, now client.Request, r *request, b *boo
 		r.Owes = fmt.Sprintf("%s is paused, because this request was closed. To go on, reopen it and comment `/ward resume`; `/ward drop` gives it up.", at.Unit.ID)
 		return p.next(b)
 	}
-	if at.Unit.State.Ended() {
+	if at.Unit == nil || at.Unit.State.Ended() {
 		r.Closed = true
 		return p.keep(b)
 	}
