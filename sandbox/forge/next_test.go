@@ -33,6 +33,22 @@ func (s *scene) stands(commit, word, says string) {
 	}
 }
 
+// edit changes COMMS.md as the PM.
+func (s *scene) edit(old, text string) {
+	s.T.Helper()
+	s.Run(s.control, "git", "pull", "--quiet")
+	file := filepath.Join(s.control, "COMMS.md")
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, regexp.MustCompile(old).ReplaceAll(data, []byte(text)), 0o600)
+	}
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.Run(s.control, "git", "commit", "--quiet", "--all", "--message", "another text")
+	s.Run(s.control, "git", "push", "--quiet")
+}
+
 // TestNextUnit: a unit that begins after a proof takes the success back while it has claimed
 // nothing, its request hears what is said there, and a directive that is gone from COMMS.md has no
 // success (FORGE-3, FORGE-4).
@@ -57,18 +73,80 @@ func TestNextUnit(t *testing.T) {
 	s.once(0)
 	s.says(pull, 7, "D-1.2 is paused, because this request was closed")
 	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", pull), map[string]any{"state": "open"}, nil)
-	s.Run(s.control, "git", "pull", "--quiet")
-	file := filepath.Join(s.control, "COMMS.md")
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := regexp.MustCompile(`(?s)### D-1: .*?(\n#|$)`).ReplaceAllString(string(data), "$1")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.Run(s.control, "git", "commit", "--quiet", "--all", "--message", "without D-1")
-	s.Run(s.control, "git", "push", "--quiet")
+	s.forge.comment(s.forge.lead, pull, "/ward resume")
+	s.once(0)
+	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", pull), map[string]any{"state": "closed"}, nil)
+	s.once(0)
+	s.says(pull, 10, "D-1.2 is paused, because this request was closed") // once more, and so said once more
+	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", pull), map[string]any{"state": "open"}, nil)
+	s.edit(`(?s)### D-1: .*?(\n#|$)`, "$1")
 	s.once(0)
 	s.stands(commit, "error", "no longer listed")
+}
+
+// people adds a commit to the request, as somebody else would.
+func (s *scene) people(on, name string) (head string) {
+	s.T.Helper()
+	s.Git("fetch", "--quiet", "origin")
+	s.Git("checkout", "--quiet", "-B", "more", on)
+	s.Write(name, "by people\n")
+	s.Git("add", name)
+	s.Git("commit", "--quiet", "--message", "more")
+	bot := strings.Replace(s.forge.url, "://", "://"+s.forge.bot.Login+":"+s.forge.bot.Token+"@", 1)
+	s.Git("push", "--quiet", bot+"/"+s.forge.bot.Login+"/p.git", "HEAD:agent/D-1")
+	return strings.TrimSpace(s.Git("rev-parse", "HEAD"))
+}
+
+// TestTakeTwice: after a merge, what is claimed next gets a request of its own, and take merges
+// that one and no other (FORGE-1, FORGE-4).
+func TestTakeTwice(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s, u, commit := ready(t)
+	refused := func(says string, args ...string) {
+		t.Helper()
+		out, err := s.Try(s.Bare, nil, "", "git-ward", append([]string{"take", "--bare", s.Bare}, args...)...)
+		if err == nil || !strings.Contains(out, says) {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+	}
+	refused("there is no such directive", "D-99")
+	s.Run(s.Bare, "git-ward", "take", "--bare", s.Bare, "D-1")
+	s.edit(`Say hello`, "Say hello, and salut,")
+	next := s.goOn("D-1", 2, u.last)
+	again := next.claims("salut.sh", "echo \"Salut, $1.\"\n")
+	next.verdict(loop.Exact)
+	next.step("LOOP_CONVERGED", uowComplete)
+	next.push()
+	refused("there is no request for it on the forge yet", "D-1")
+	s.once(0)
+	pulls := s.forge.pulls()
+	if len(pulls) != 2 || pulls[0].Head.Sha != again || again == commit {
+		t.Fatalf("%+v", pulls)
+	}
+	s.stands(again, "success", "EXACT")
+	s.Run(s.Bare, "git-ward", "take", "--bare", s.Bare, "D-1")
+	if p := s.forge.pulls()[0]; !p.Merged || p.MergeCommit != s.at("main") {
+		t.Fatalf("%+v", p)
+	}
+}
+
+// TestOtherTree: a squash of the judged commit with somebody's on top is no take; it is named in
+// each look (FORGE-4).
+func TestOtherTree(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s, _, commit := ready(t)
+	head := s.people(commit, "more")
+	s.once(0)
+	s.stands(head, "pending", "by people")
+	pull := s.forge.pulls()[0].Number
+	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", pull), map[string]any{"title": "D-1: greet the user"}, nil) // no draft
+	s.forge.call("POST", fmt.Sprintf("/pulls/%d/merge", pull), map[string]any{"Do": "squash", "head_commit_id": head}, nil)
+	for range 2 {
+		if out := s.once(1); !strings.Contains(out, "was merged as another tree than the judged one") {
+			t.Fatal(out)
+		}
+	}
+	if out, err := s.Try(s.Bare, nil, "", "git", "rev-parse", "--verify", "--quiet", "refs/ward/forge/taken/"+commit); err == nil {
+		t.Fatal(out)
+	}
 }

@@ -97,6 +97,7 @@ type request struct {
 	Status    string  `json:"status,omitempty"`  // commit, state and description that were set last
 	Closed    bool    `json:"closed,omitempty"`  // somebody closed it, and the unit was paused for it
 	Merged    string  `json:"merged,omitempty"`  // the commit that the project got
+	Other     bool    `json:"other,omitempty"`   // that is another tree than the judged one
 	Reviews   []int64 `json:"reviews,omitempty"` // that were looked at: one begun earlier may be sent later
 	hearing
 }

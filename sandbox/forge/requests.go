@@ -26,6 +26,14 @@ func (p *pass) requested() error {
 		if err != nil {
 			return err
 		}
+		if r.Merged != "" && wanted(at) && claimed(at) != r.Commit { // work after what was merged gets a request of its own
+			r = request{}
+		}
+		if r.Other {
+			if err := p.each(at.Name, p.doubted(at, &r)); err != nil {
+				return err
+			}
+		}
 		if r.Merged != "" || r.Number == 0 && !wanted(at) {
 			continue
 		}
@@ -96,6 +104,13 @@ func claimed(at review.Position) string {
 // nothing yet, and is heard all the same.
 func (p *pass) request(at review.Position, r *request, b *book) error {
 	if claim := claimed(at); claim != "" {
+		if r.Number != 0 && claim != r.Commit { // what was merged before it is the earlier claim
+			if now, err := p.known(r); err != nil {
+				return err
+			} else if now.State == client.Merged {
+				return p.merged(at, now, r, b)
+			}
+		}
 		if err := p.sent(claim, r, b); err != nil {
 			return err
 		}
@@ -106,7 +121,7 @@ func (p *pass) request(at review.Position, r *request, b *book) error {
 	}
 	switch now.State {
 	case client.Merged:
-		return p.merged(now, r, b)
+		return p.merged(at, now, r, b)
 	case client.Closed:
 		return errors.Join(p.closed(at, now, r, b), p.hear(thread(r), b, noProposal))
 	}
@@ -189,6 +204,9 @@ func (p *pass) sent(commit string, r *request, b *book) error {
 		if ours, err := p.reader.Contains(commit, tip); err != nil {
 			return err
 		} else if !ours {
+			if r.Number == 0 {
+				return p.foreign(tip, r)
+			}
 			p.trouble(r.Directive, p.foreign(tip, r))
 			return nil
 		}
@@ -211,21 +229,32 @@ func (p *pass) sent(commit string, r *request, b *book) error {
 // foreign is the error of a branch on the forge that has another history than the claim.
 func (p *pass) foreign(tip string, r *request) error {
 	return diag.Hint(fmt.Errorf("%s of %s/%s is at %s on the forge, which is not on the way to the claim", r.Branch, r.Owner, r.Name, diag.Short(tip)),
-		"nothing is forced: `/ward retry` on the request goes on from people's commits, else delete the branch on the forge")
+		"nothing is forced: `/ward retry` on the request goes on from people's commits, else delete the branch on the forge, as after a squash")
+}
+
+// known is the request of a record as it is, if it is that one still.
+func (p *pass) known(r *request) (client.Request, error) {
+	now, err := p.Forge.Request(p.ctx, r.Number)
+	if err == nil && (now.Author.Login != p.self.Login || now.Head.Owner != "" && now.Head.Branch != r.Branch) {
+		err = fmt.Errorf("request %d is not the one that was opened: it is by %q from %q", r.Number, now.Author.Login, now.Head.Branch)
+	}
+	return now, err
 }
 
 // opened is the request as it is, opened as a draft where there is none.
 func (p *pass) opened(at review.Position, r *request, b *book) (now client.Request, err error) {
 	if r.Number != 0 {
-		if now, err = p.Forge.Request(p.ctx, r.Number); err == nil && (now.Author.Login != p.self.Login || now.Head.Owner != "" && now.Head.Branch != r.Branch) {
-			err = fmt.Errorf("request %d is not the one that was opened: it is by %q from %q", r.Number, now.Author.Login, now.Head.Branch)
-		}
+		return p.known(r)
+	}
+	key := "open-" + r.Directive
+	begun, err := p.Repo.Ref(p.ctx, intentPrefix+key) // a pass that was cut short may have made one, which somebody closed since
+	if err != nil {
 		return now, err
 	}
 	find := func() (bool, error) {
 		list, err := p.Forge.Requests(p.ctx, r.Owner, r.Branch)
 		i := slices.IndexFunc(list, func(q client.Request) bool {
-			return q.Author.Login == p.self.Login && q.Base == r.Base && q.State == client.Open
+			return q.Author.Login == p.self.Login && q.Base == r.Base && (q.State == client.Open || begun != git.Zero && q.Head.Commit == r.Commit)
 		})
 		if i >= 0 {
 			now = list[i]
@@ -237,7 +266,7 @@ func (p *pass) opened(at review.Position, r *request, b *book) (now client.Reque
 		return now, err
 	}
 	err = p.do(deed{
-		key: "open-" + r.Directive, what: "open a draft request for " + r.Directive,
+		key: key, what: "open a draft request for " + r.Directive,
 		made: func(intent) (bool, error) { return find() },
 		make: func(intent) error {
 			made, err := p.Forge.Open(p.ctx, client.NewRequest{Head: client.Head{Owner: r.Owner, Name: r.Name, Branch: r.Branch}, Base: r.Base, Title: p.Redact(page.Title()), Body: p.Redact(page.Body()), Draft: true})

@@ -87,14 +87,19 @@ type unit struct {
 	d    *comms.Directive
 	last *uow.Record
 	tip  string
+
+	before *uow.Record // the last of the unit before it
 }
 
 // begin opens a unit of a directive.
-func (s *scene) begin(directive string) *unit {
+func (s *scene) begin(directive string) *unit { return s.goOn(directive, 1, nil) }
+
+// goOn opens a further one.
+func (s *scene) goOn(directive string, k int, before *uow.Record) *unit {
 	s.T.Helper()
 	data := []byte(s.Run(s.Bare, "git", "show", "ward:COMMS.md"))
 	doc, _ := comms.Parse(data)
-	u := &unit{s: s, id: uow.ID{Directive: directive, K: 1}, repo: git.Open(filepath.Join(s.Work, ".git")), d: doc.Directive(directive)}
+	u := &unit{s: s, id: uow.ID{Directive: directive, K: k}, repo: git.Open(filepath.Join(s.Work, ".git")), d: doc.Directive(directive), before: before}
 	if u.d == nil {
 		s.T.Fatalf("no %s in %s", directive, data)
 	}
@@ -113,7 +118,7 @@ func (s *scene) begin(directive string) *unit {
 func (u *unit) step(reason uow.Reason, in uow.Input) {
 	u.s.T.Helper()
 	in.Actor, in.Reason, in.Time = uow.Agent, reason, time.Now()
-	next, found := uow.Advance(u.id, u.last, in, uow.World{Main: u.main})
+	next, found := uow.Advance(u.id, u.last, in, uow.World{Main: u.main, Last: u.before})
 	if len(found) > 0 {
 		u.s.T.Fatal(found)
 	}

@@ -8,9 +8,11 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/comms"
 	"git-ward/protocols/forge"
 	"git-ward/protocols/review"
 	"git-ward/protocols/state"
+	"git-ward/protocols/uow"
 	"git-ward/sandbox/forge/client"
 )
 
@@ -21,7 +23,7 @@ func (p *pass) closed(at review.Position, now client.Request, r *request, b *boo
 	}
 	done := func() ([]git.RefUpdate, error) {
 		r.Closed = true
-		r.Owes = fmt.Sprintf("%s is paused, because this request was closed. To go on, reopen it and comment `/ward resume`; `/ward drop` gives it up.", at.Unit.ID)
+		r.Owes = fmt.Sprintf("%s is paused, because this request was closed. To go on, reopen it and comment `/ward resume`; `/ward drop` gives it up.\n\n<sub>at %s</sub>", at.Unit.ID, diag.Short(at.Unit.Hash))
 		return p.next(b)
 	}
 	if at.Unit == nil || at.Unit.State.Ended() {
@@ -48,7 +50,7 @@ func (p *pass) closed(at review.Position, now client.Request, r *request, b *boo
 }
 
 // merged notes what the project got by a request (FORGE-4).
-func (p *pass) merged(now client.Request, r *request, b *book) error {
+func (p *pass) merged(at review.Position, now client.Request, r *request, b *book) error {
 	project := p.Settings.Control.ProjectRef()
 	tip, err := p.reader.Tip(project)
 	if err != nil {
@@ -67,25 +69,39 @@ func (p *pass) merged(now client.Request, r *request, b *book) error {
 		return err
 	}
 	taken := git.RefUpdate{Ref: state.TakenPrefix + r.Commit, Old: git.Zero, New: now.MergeCommit}
-	same := true
-	if !merged {
+	same := now.Head.Commit == r.Commit // else somebody's commits came too, which are perhaps on the forge alone
+	if same && !merged {
 		if same, err = p.sameTree(now.MergeCommit, now.Head.Commit); err != nil {
 			return err
 		}
 	}
-	if now.Head.Commit != r.Commit || !same {
-		p.trouble(r.Directive, diag.Hint(fmt.Errorf("request %d was merged as another tree than the judged one", now.Number), "git ward verify --bare %s %s %s", p.Ward.Bare, diag.Short(now.MergeCommit), r.Directive))
-	}
-	r.Merged = now.MergeCommit
+	r.Merged, r.Other = now.MergeCommit, !same
 	updates, err := p.next(b)
 	if err != nil || p.Dry != nil {
 		return err
 	}
-	if !merged && same && now.Head.Commit == r.Commit {
+	if !merged && same {
 		updates = append(updates, taken)
 	}
 	p.Log.Info().Str("directive", r.Directive).Str("by", now.MergedBy.Login).Str("commit", now.MergeCommit).Msg("taken on the forge")
-	return p.move(updates...)
+	if err := p.move(updates...); err != nil || same {
+		return err
+	}
+	return p.doubted(at, r)
+}
+
+// doubted says in each look that what was merged is not what was judged, until the host judged it.
+func (p *pass) doubted(at review.Position, r *request) error {
+	list, err := state.VerdictsOn(p.reader, r.Merged)
+	if err != nil || len(list) > 0 {
+		return err
+	}
+	unit := r.Directive + ".1"
+	if at.Unit != nil {
+		unit = at.Unit.ID
+	}
+	return diag.Hint(fmt.Errorf("request %d was merged as another tree than the judged one", r.Number),
+		"look at it: git diff %s %s; the host judges it once the PM pushes it there: git push origin %s:%s%s", diag.Short(r.Commit), diag.Short(r.Merged), diag.Short(r.Merged), uow.TakePrefix, unit)
 }
 
 // maxRebased bounds how many commits a rebase is looked for.
@@ -119,12 +135,17 @@ func (p *pass) sameTree(made, judged string) (bool, error) {
 }
 
 // Take merges the request of a directive on the forge, with the judged commit as its head and no
-// other, and fetches what that made (FORGE-1). All is for every one that is ready.
-func (k *Keeper) Take(ctx context.Context, directive string, all bool) (forge.Word, error) {
+// other, and fetches what that made (FORGE-1). Which is D-n, or D-n@COMMIT where it must be that
+// one; all is for every one that is ready.
+func (k *Keeper) Take(ctx context.Context, which string, all bool) (forge.Word, error) {
 	return k.look(ctx, takePatience, func(p *pass) error {
+		directive, commit, _ := strings.Cut(which, "@")
+		if _, ok := p.position(directive); !ok && !all {
+			p.trouble(directive, fmt.Errorf("there is no such directive in %s", comms.Path))
+		}
 		for _, at := range p.positions {
 			if at.Name == directive || all && review.Stand(at).State == review.Ready {
-				if err := p.each(at.Name, p.take(at)); err != nil {
+				if err := p.each(at.Name, p.take(at, commit)); err != nil {
 					return err
 				}
 			}
@@ -139,25 +160,35 @@ func (k *Keeper) Take(ctx context.Context, directive string, all bool) (forge.Wo
 }
 
 // take is Take for one directive.
-func (p *pass) take(at review.Position) error {
+func (p *pass) take(at review.Position, wanted string) error {
 	s := review.Stand(at)
 	if s.State != review.Ready {
 		return fmt.Errorf("it is %s", at.Outcome(s))
+	}
+	if !strings.HasPrefix(s.Commit, strings.ToLower(wanted)) {
+		return diag.Hint(fmt.Errorf("what is proved is %s, and not %s", diag.Short(s.Commit), diag.Short(wanted)), "git ward review --bare %s %s", p.Ward.Bare, at.Name)
 	}
 	r, _, err := load[request](p, requestPrefix+at.Name)
 	if err != nil {
 		return err
 	}
-	if r.Number == 0 {
+	if r.Number == 0 || r.Merged != "" && r.Commit != s.Commit {
 		return diag.Hint(errors.New("there is no request for it on the forge yet"), "git ward forge --once --bare %s", p.Ward.Bare)
 	}
-	merged := func(intent) (bool, error) {
-		now, err := p.Forge.Request(p.ctx, r.Number)
-		return now.State == client.Merged, err
+	now, err := p.known(&r)
+	switch {
+	case err != nil:
+		return err
+	case now.Base != p.Settings.Control.Project:
+		return fmt.Errorf("request %d is for %s, which is not the project's branch", r.Number, diag.Untrusted(now.Base))
+	case now.Head.Commit != s.Commit:
+		return fmt.Errorf("request %d is at %s, and what is proved is %s", r.Number, diag.Short(now.Head.Commit), diag.Short(s.Commit))
+	case now.State == client.Closed:
+		return diag.Hint(fmt.Errorf("request %d is closed", r.Number), "open it again on the forge: %s", r.Page)
 	}
 	return p.do(deed{
 		key: "merge-" + at.Name + "-" + s.Commit, what: fmt.Sprintf("merge request %d, %s at %s", r.Number, at.Name, diag.Short(s.Commit)),
-		made: merged,
+		made: func(intent) (bool, error) { return now.State == client.Merged, nil },
 		make: func(i intent) error { return p.Forge.Merge(p.ctx, r.Number, s.Commit, client.MergeCommit) },
 		done: func() ([]git.RefUpdate, error) { return nil, nil },
 	})
