@@ -50,7 +50,7 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 		if len(args) > 0 {
 			return env.Usage(usage, "take --all takes all that is proved, and no directive by name")
 		}
-		return t.takeAll(ctx, env)
+		return t.takeAll(ctx, env, usage)
 	}
 	if len(args) < 1 || len(args) > 2 {
 		return env.Usage(usage, "take takes one directive, such as D-1, and perhaps the commit that it must be")
@@ -71,7 +71,14 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 	}
 	defer u.close()
 	if u.onForge() {
-		return u.takeOnForge(of.name)
+		which := of.name
+		if wanted != "" {
+			which += "@" + wanted
+		}
+		if of.unit != 0 {
+			return env.Usage(usage, "a forge merges what is proved of a directive, and no unit of it: git ward take %s", of.name)
+		}
+		return t.onForge(u, usage, which)
 	}
 	return said(u.lacking(t.take(u, of, wanted)))
 }
@@ -81,14 +88,14 @@ const takes = "+" + uow.TakePrefix + "*:" + uow.TakePrefix + "*"
 
 // takeAll takes what is proved, one directive after the other, each merged into and judged
 // on what the one before it left (PROOF-7).
-func (t *taking) takeAll(ctx context.Context, env *cli.Env) error {
+func (t *taking) takeAll(ctx context.Context, env *cli.Env, usage string) error {
 	u, err := openDesk(ctx, env, t.bare, t.config, "D-*", takes, record.Prefix+"*:"+record.Prefix+"*")
 	if err != nil {
 		return err
 	}
 	defer u.close()
 	if u.onForge() {
-		return u.takeOnForge("all")
+		return t.onForge(u, usage, "all")
 	}
 	desk, err := u.desk()
 	if err != nil {
@@ -131,8 +138,17 @@ func (t *taking) takeAll(ctx context.Context, env *cli.Env) error {
 // there (FORGE-1). The host's settings alone say it.
 func (u *units) onForge() bool { return u.bare() && u.settings.OnForge() }
 
-// takeOnForge has the program that speaks to the forge merge it.
-func (u *units) takeOnForge(which string) error {
+// onForge has the program that speaks to the forge merge it. It waits for nothing, and the forge
+// makes a merge commit: a switch that says otherwise is refused.
+func (t *taking) onForge(u *units, usage, which string) error {
+	for _, switched := range []struct {
+		name string
+		on   bool
+	}{{"squash", t.squash}, {"unjudged", t.unjudged}, {"no-wait", t.noWait}, {"json", t.json}} {
+		if switched.on {
+			return u.env.Usage(usage, "--%s is not for work that a forge merges ([forge] url); there a person may squash or rebase it", switched.name)
+		}
+	}
 	at := *u.env
 	at.Args = []string{"--take", which, "--bare", u.repo.Dir}
 	return cli.Exec("git-ward-forge", "forge")(u.ctx, &at)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 )
@@ -110,6 +111,7 @@ func TestTakeTwice(t *testing.T) {
 		}
 	}
 	refused("there is no such directive", "D-99")
+	refused("what is proved is "+commit[:12]+", and not abc1234", "D-1", "abc1234")
 	s.Run(s.Bare, "git-ward", "take", "--bare", s.Bare, "D-1")
 	s.edit(`Say hello`, "Say hello, and salut,")
 	next := s.goOn("D-1", 2, u.last)
@@ -124,6 +126,11 @@ func TestTakeTwice(t *testing.T) {
 		t.Fatalf("%+v", pulls)
 	}
 	s.stands(again, "success", "EXACT")
+	await.True(t, "the forge to know that it can merge", func() bool {
+		var p struct{ Mergeable bool }
+		s.forge.call("GET", fmt.Sprintf("/pulls/%d", pulls[0].Number), nil, &p)
+		return p.Mergeable
+	})
 	s.Run(s.Bare, "git-ward", "take", "--bare", s.Bare, "D-1")
 	if p := s.forge.pulls()[0]; !p.Merged || p.MergeCommit != s.at("main") {
 		t.Fatalf("%+v", p)
