@@ -103,6 +103,9 @@ func (p *pass) run(do func(p *pass) error) (err error) {
 	if p.self, err = p.Forge.Self(p.ctx); err != nil {
 		return err
 	}
+	if err = p.settled(); err != nil {
+		return err
+	}
 	if p.project, err = p.Forge.Project(p.ctx); err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/forge"
 	"git-ward/sandbox/forge/client"
@@ -20,6 +22,7 @@ const (
 	requestPrefix = forge.RefPrefix + "request/"
 	intentPrefix  = forge.RefPrefix + "intent/"
 	forkRef       = forge.RefPrefix + "fork"
+	placeRef      = forge.RefPrefix + "place"
 )
 
 // maxRecord bounds one of these blobs, in bytes.
@@ -172,3 +175,27 @@ type home struct {
 }
 
 func homeOf(p client.Project) home { return home{p.Owner, p.Name, p.Clone} }
+
+// place is where all records are of, and whose: on another forge their numbers are other things,
+// and for another user the fork is not his.
+type place struct {
+	URL   string `json:"url"`
+	Login string `json:"login"`
+}
+
+// settled refuses a look with records of another place.
+func (p *pass) settled() error {
+	now := place{p.Settings.Forge.URL, p.self.Login}
+	was, old, err := load[place](p, placeRef)
+	switch {
+	case err != nil:
+		return err
+	case old == git.Zero:
+		return p.save(placeRef, old, now)
+	case was == now:
+		return nil
+	}
+	refs := strings.Join([]string{placeRef, forkRef, strings.TrimSuffix(issuePrefix, "/"), strings.TrimSuffix(requestPrefix, "/"), strings.TrimSuffix(intentPrefix, "/")}, " ")
+	return diag.Hint(fmt.Errorf("what is known here is of %s on %s, and this is %s on %s", diag.Untrusted(was.Login), diag.Untrusted(was.URL), diag.Untrusted(now.Login), diag.Untrusted(now.URL)),
+		"set [forge] back, or begin anew: git -C %s for-each-ref --format='delete %%(refname)' %s | git -C %s update-ref --stdin", p.Ward.Bare, refs, p.Ward.Bare)
+}

@@ -3,6 +3,7 @@ package forge
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -162,6 +163,9 @@ func (p *pass) home() (h home, err error) {
 			`make a user of its own for Ward, or set [forge] branches = "project"`)
 	}
 	h, old, err := load[home](p, forkRef)
+	if err == nil && old != git.Zero && !sameSite(h.Clone, p.project.Clone) {
+		err = diag.Hint(fmt.Errorf("%s names a fork at %s, which is not where the project is", forkRef, diag.Untrusted(h.Clone)), "git -C %s update-ref -d %s", p.Ward.Bare, forkRef)
+	}
 	if err != nil || old != git.Zero {
 		return h, err
 	}
@@ -179,6 +183,13 @@ func (p *pass) home() (h home, err error) {
 		},
 	})
 	return h, err
+}
+
+// sameSite reports whether two URLs lead to one server: the token is for that one.
+func sameSite(a, b string) bool {
+	at, err := url.Parse(a)
+	to, wrong := url.Parse(b)
+	return err == nil && wrong == nil && at.User == nil && at.Scheme == to.Scheme && at.Host == to.Host
 }
 
 // sent has the claim on the branch of the forge's, by a push that forces nothing.
