@@ -17,11 +17,14 @@ var rightsCheck = Check{
 	Doc: "Holds the agent to its own branches, its units' journals and records and, on the control branch, to Reports and Questions of COMMS.md by " +
 		"fast-forward (HOOK-4), the watcher to Reports there, a member to branches that are not the control branch, tags and notes (ID-2). The agent's history " +
 		"does not come from nowhere: a branch without a merge base with main is not its to make. Where the control branch is apart from the " +
-		"project's, neither history enters the other (CTRL-1). That work was taken is people's to say (REC-3).",
-	Rules: []string{"rights/ref", "rights/rewrite", "rights/merge-base", "rights/main", "rights/branches", "rights/histories", "rights/taken"},
+		"project's, neither history enters the other (CTRL-1). That work was taken is people's to say (REC-3). Where a forge owns the project's branch, " +
+		"it alone moves it (FORGE-1).",
+	Rules: []string{"rights/ref", "rights/rewrite", "rights/merge-base", "rights/main", "rights/branches", "rights/histories", "rights/taken", "rights/forge"},
 	Ref: func(pass *Pass, u push.Update) {
 		if message, hint := badRight(pass.Push, u.Ref); message != "" {
 			pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "rights/ref", Message: message, Hint: hint})
+		} else if pass.Push.Config.OnForge() && pass.Push.Config.Control.Split() && pass.Push.isProject(u.Ref) {
+			forgeAlone(pass, u)
 		}
 	},
 	Commit: notTaken,

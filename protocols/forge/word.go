@@ -2,7 +2,10 @@ package forge
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
 )
@@ -12,6 +15,16 @@ const RefPrefix = "refs/ward/forge/"
 
 // WordRef has a blob with the Word of the last look, where it has something to say.
 const WordRef = RefPrefix + "word"
+
+// Principal is the name by which the forge's branches enter, with a member's rights.
+const Principal = "forge"
+
+// Admits reports whether a word, as its blob has it, names a commit that a ref of the forge's is at
+// and that did not come here: a PM may let exactly that one in.
+func Admits(word []byte, ref, commit string) bool {
+	var w Word
+	return json.Unmarshal(word, &w) == nil && slices.ContainsFunc(w.Stopped, func(s Stopping) bool { return s.Ref == ref && s.Commit == commit })
+}
 
 // Word is what a look at the forge left undone, and why.
 type Word struct {

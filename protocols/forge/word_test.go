@@ -19,3 +19,23 @@ func TestWord(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestAdmits: of what stays behind a PM lets in exactly the commit that was named, on that ref.
+func TestAdmits(t *testing.T) {
+	word := []byte(`{"stopped":[{"ref":"refs/heads/main","commit":"aaaa","why":"it was rewritten"}]}`)
+	for _, c := range []struct {
+		word        []byte
+		ref, commit string
+		want        bool
+	}{
+		{word, "refs/heads/main", "aaaa", true},
+		{word, "refs/heads/main", "bbbb", false},
+		{word, "refs/heads/other", "aaaa", false},
+		{word[:20], "refs/heads/main", "aaaa", false},
+		{[]byte(`{}`), "refs/heads/main", "aaaa", false},
+	} {
+		if got := Admits(c.word, c.ref, c.commit); got != c.want {
+			t.Errorf("%s at %s by %s: %v", c.ref, c.commit, c.word, got)
+		}
+	}
+}

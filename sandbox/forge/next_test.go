@@ -157,3 +157,29 @@ func TestOtherTree(t *testing.T) {
 		t.Fatal(out)
 	}
 }
+
+// TestForgeOwns: nobody but the forge moves the project's branch, but for a PM who lets in what
+// the last look stopped (FORGE-1).
+func TestForgeOwns(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s := newScene(t)
+	s.once(0)
+	s.Git("checkout", "--quiet", "main")
+	s.Commit("direct", "not by the forge\n")
+	if out, err := s.Push("HEAD:main"); err == nil || !strings.Contains(out, "a forge owns main") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.Git("push", "--quiet", s.forge.clone(), "HEAD:main")
+	s.once(0) // by the forge it comes
+	s.Git("checkout", "--quiet", "--orphan", "other")
+	s.Git("commit", "--quiet", "--message", "another history")
+	s.Git("push", "--quiet", "--force", s.forge.clone(), "HEAD:main")
+	s.once(1)
+	if out, err := s.Push("--force", "HEAD:main"); err != nil {
+		t.Fatal(out)
+	}
+	s.once(0)
+	if s.at("main") != strings.TrimSpace(s.Git("rev-parse", "HEAD")) {
+		t.Fatal(s.at("main"))
+	}
+}
