@@ -27,8 +27,7 @@ const MaxDescription = 140
 
 // Judged is what is known of a request's head.
 type Judged struct {
-	Head    string // the commit that the status is on
-	Foreign bool   // no commit of the request is an agent's: nobody's directive asks for it
+	Head string // the commit that the status is on
 	// People is how many commits of the request are by people, on top of what an agent claimed.
 	People    int
 	Name      string           // of the directive, D-1
@@ -40,8 +39,7 @@ type Judged struct {
 }
 
 // Status is the status of a request's head: the table of FORGE-3. What is not known to be
-// proved on exactly this commit, for the text as it stands, is never a success, but for a
-// request that Ward has no part in.
+// proved on exactly this commit, for the text as it stands, is never a success.
 func Status(j Judged) (state State, description string) {
 	state, description = j.status()
 	return state, Plain(diag.Untrusted(description), MaxDescription)
@@ -50,8 +48,6 @@ func Status(j Judged) (state State, description string) {
 func (j Judged) status() (State, string) {
 	v := j.Verdict
 	switch {
-	case j.Foreign:
-		return Success, "no directive: no commit of this request is an agent's"
 	case j.Directive == nil:
 		return Error, j.Name + " is dropped, or no longer listed: no verdict is to be had"
 	case j.People > 0:

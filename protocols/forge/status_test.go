@@ -84,7 +84,6 @@ func TestStatus(t *testing.T) {
 			"somebody gave his word since the verdict"},
 		"guards are enough":       {func(j *Judged) { no(j); j.Verdict.OnlyGuards, j.Directive = true, directive("- guards: enough\n") }, Pending, "somebody gave his word"},
 		"an include of something": {func(j *Judged) { j.Verdict.Included, j.Directive = []string{"a.txt"}, directive(include) }, Success, "EXACT: every criterion is met"},
-		"no agent's commits":      {func(j *Judged) { *j = Judged{Head: claimed, Foreign: true} }, Success, "no directive: no commit of this request is an agent's"},
 	} {
 		state, words := Status(judged(test.change))
 		if state != test.state || !strings.HasPrefix(words, test.words) || len(words) > MaxDescription {
