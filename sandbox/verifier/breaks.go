@@ -61,13 +61,16 @@ func (c *controlling) fileByFile(ctx context.Context, attempts []*tried) error {
 	return nil
 }
 
-// breaksOnly runs the PM's line and puts back all files but one. The copies stay in the run's own /tmp.
+// breaksOnly runs the PM's line and puts back all files but one, and fails where that one is as it
+// was: sed writes each file anew. The copies stay in the run's own /tmp.
 func (c *controlling) breaksOnly(files []string, only int) string {
 	var keep, back strings.Builder
 	at := `"${TMPDIR:-/tmp}/` + broken.File(c.word) + `.was"`
 	for i, name := range files {
-		if i != only {
-			fmt.Fprintf(&keep, "cp -p -- './%s' %s/%d || exit 1\n", name, at, i)
+		fmt.Fprintf(&keep, "cp -p -- './%s' %s/%d || exit 1\n", name, at, i)
+		if i == only {
+			fmt.Fprintf(&back, "cmp -s -- %s/%d './%s' && exit 1\n", at, i, name)
+		} else {
 			fmt.Fprintf(&back, "cp -p -- %s/%d './%s' || exit 1\n", at, i, name)
 		}
 	}
