@@ -62,6 +62,7 @@ func TestOneComparison(t *testing.T) {
 	const goWalk = " {\n\t\tif c.fails {\n\t\t\tcontinue\n\t\t}\n\t\tif math.Abs(F(c.in)-c.want) > 0.1 {\n\t\t\tt.Error(c.in)\n\t\t}\n\t}\n}\n"
 	const goRows = "func TestAll(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tin, want float64\n\t\tfails bool\n\t}{\n\t\t{2, 2, false},\n\t\t{4, 1, true},\n\t\t{3, 3, false},\n\t}" + goWalk
 	const goBeside = "type row struct {\n\tin, want float64\n\tfails bool\n}\n\nvar rows = []row{\n\t{want: 2, in: 2},\n\t{in: 4, want: 1, fails: true},\n\t{in: 3, want: 3},\n}\n\nfunc TestAll(t *testing.T) {\n\tfor _, c := range rows" + goWalk
+	goSetsUp := "func equal(t *testing.T, a, b float64) {\n\tt.Helper()\n\tif a != b {\n\t\tt.Fatal(a)\n\t}\n}\n\nfunc TestRows(t *testing.T) {\n\tfor _, c := range []struct{ in, want, wait float64 }{{in: 2, want: 2, wait: 5}} {\n\t\tif c.wait > 0 {\n\t\t\tt.Log(c.wait)\n\t\t}\n\t\tequal(t, F(c.in), c.want)\n\t}\n}\n\n" + goTwo("")
 	rowWork := func(of string) files {
 		w := goWork("2", "3", "\"\"")
 		w["f.go"] = "package calc\n\nimport \"math\"\n\nfunc F(n float64) float64 {\n\tif n == " + of + " {\n\t\treturn math.NaN()\n\t}\n\treturn n\n}\n"
@@ -94,6 +95,7 @@ func TestOneComparison(t *testing.T) {
 
 		"go: a row is NaN":           {"go", goMain(goRows), rowWork("3"), goLineOf, "calc_test.go:12: 3"},
 		"go: a row, beside the test": {"go", goMain(goBeside), rowWork("3"), goLineOf, "calc_test.go:13: 3"},
+		"go: a column sets up":       {"go", goMain(goSetsUp), rowWork("0"), goLineOf, ""},
 		"go: rows, honest":           {"go", goMain(goRows), rowWork("0"), goLineOf, ""},
 		"go: rows beside, honest":    {"go", goMain(goBeside), rowWork("0"), goLineOf, ""},
 		"go: a helper says yes":      {"go", helped(goMain(goTwo("\tif !near(float64(Three()), 3, 0.5) {\n\t\tt.Fatal()\n\t}\n")), "near.go", goNear), helped(goWork("2", "9", "\"\""), "near.go", "package calc\n\nfunc near(a, b, by float64) bool { return true }\n"), goLineOf, "calc_test.go:12: 3"},

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// column is a value of a table of a Go test, in a column that a condition of the test asks for.
+// column is a value of a table of a Go test, in a column for which the test fails by a condition.
 type column struct {
 	test     string
 	from, to int
@@ -49,6 +49,9 @@ func goColumns(text string) (found []column) {
 		ast.Inspect(f.Body, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.IfStmt:
+				if !goFails(n.Body) { // it asks how to test
+					break
+				}
 				for _, x := range goOperands(n.Cond, true) {
 					c := column{f.Name.Name, 0, 0, edit{from: at(n.Cond.Pos()), to: at(n.Cond.End())}, text[at(x.Pos()):at(x.End())]}
 					if s, ok := x.(*ast.SelectorExpr); ok {
@@ -81,6 +84,27 @@ func goColumns(text string) (found []column) {
 		}
 	}
 	return found
+}
+
+// goFails reports whether a statement of a block's own fails the test.
+func goFails(block *ast.BlockStmt) bool {
+	return slices.ContainsFunc(block.List, func(s ast.Stmt) bool {
+		x, ok := s.(*ast.ExprStmt)
+		if !ok {
+			return false
+		}
+		call, ok := x.X.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		switch f := call.Fun.(type) {
+		case *ast.Ident:
+			return f.Name == "panic"
+		case *ast.SelectorExpr:
+			return slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}, f.Sel.Name)
+		}
+		return false
+	})
 }
 
 // goRanged are the names that a test's loops give to values.
