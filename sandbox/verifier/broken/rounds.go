@@ -11,17 +11,21 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// A loop of a test's own body says its name as a row does, once, when it has ended a round and its
-// test has not failed by then: over a table that the work emptied it says nothing, and over what
-// should be empty each round fails. Loops that wait for something have no such round to count.
+// A loop of a test's own body says its name as a row does when it begins a round, and when it has
+// ended one and its test has not failed by then. Over a table that the work emptied it begins none;
+// one that finds at once what it looks for ends none. Over what should be empty each round fails.
+// Loops that wait for something have no such round to count.
+
+// Begins is what stands behind a loop's name where it begins a round.
+const Begins = " begins a round"
 
 // round is how a loop is named, by the line that it begins in.
 func round(test, text string, at int) string {
 	return fmt.Sprintf("%s: the loop in line %d", test, 1+strings.Count(text[:at], "\n"))
 }
 
-// goRounds are what a test's loops say behind their last statement. The test may have another thing
-// by its parameter's name where they stand, and run them side by side.
+// goRounds are what a test's loops say before their first statement and behind their last. The test
+// may have another thing by its parameter's name where they stand, and run them side by side.
 func goRounds(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m mark) (edits []edit) {
 	var names []string
 	ast.Inspect(f.Body, func(n ast.Node) bool {
@@ -37,9 +41,13 @@ func goRounds(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m
 		default:
 			return true
 		}
-		brace := at(body.Rbrace)
-		edits = append(edits, edit{brace, brace, fmt.Sprintf("\nwardRound(%d)\n", len(names))})
-		names = append(names, strconv.Quote(round(f.Name.Name, text, at(n.Pos()))))
+		name := round(f.Name.Name, text, at(n.Pos()))
+		says := func(what string, at int) {
+			edits = append(edits, edit{at, at, fmt.Sprintf("\nwardRound(%d)\n", len(names))})
+			names = append(names, strconv.Quote(name+what))
+		}
+		says(Begins, at(body.Lbrace)+1)
+		says("", at(body.Rbrace))
 		return true
 	})
 	if len(names) == 0 {
@@ -58,7 +66,7 @@ func goRounds(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m
 }
 
 // pythonRounds put something around what the loops of a test go through, in comprehensions, too, that
-// says so when a second round is asked for.
+// says so when a round is asked for, and a second one.
 func pythonRounds(name, text string, from, to int, m mark) (edits []edit) {
 	for at := from; at < to; {
 		next := skipText(text, at, '#')
@@ -158,11 +166,12 @@ var (
 // javaScriptRounds is what loops are given to.
 const javaScriptRounds = `
 function wardRounds(said) {
-	let told = false;
-	const tell = () => { if (!told) %[1]s(said); told = true; };
+	const told = {};
+	const tell = (what) => { if (!told[what]) %[1]s(said + what); told[what] = true; };
+	const begins = () => tell(%[2]q), ends = () => tell('');
 	return {
-		of: function* (all) { for (const one of all) { yield one; tell(); } },
-		each: (all, f, ...more) => all.forEach(function (...had) { const gives = f.apply(this, had); tell(); return gives; }, ...more),
+		of: function* (all) { for (const one of all) { begins(); yield one; ends(); } },
+		each: (all, f, ...more) => all.forEach(function (...had) { begins(); const gives = f.apply(this, had); ends(); return gives; }, ...more),
 	};
 }
 `

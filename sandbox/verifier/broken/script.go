@@ -93,11 +93,15 @@ const pythonWard = `def ward(id, how):
 
 
 def rounds(said):
+    def tell(n, what):
+        if n == 0:
+            exec(tells, dict(word=word, said=said + what))
+
     def loop(of):
         for n, one in enumerate(of):
+            tell(n, begins)
             yield one
-            if n == 0:
-                exec(tells, dict(word=word, said=said))
+            tell(n, "")
 
     return loop
 `
@@ -106,8 +110,8 @@ def rounds(said):
 // brings with it pytest shows for each failure.
 func pythonWith(_, text, word string) string {
 	first := pythonFirst.Regexp().FindString(text)
-	return first + fmt.Sprintf("wardControl = dict(word=%q, tells=%s); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
-		word, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonWard)) + text[len(first):]
+	return first + fmt.Sprintf("wardControl = dict(word=%q, begins=%q, tells=%s); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
+		word, Begins, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonWard)) + text[len(first):]
 }
 
 // pythonTests are decorated by one call of one name, which is all that Python had before 3.9.
@@ -299,7 +303,7 @@ function wardControl(declare, id, how) {
 
 func javaScriptWith(_, text, word string) string {
 	tells := fmt.Sprintf(javaScriptTells, word)
-	return text + fmt.Sprintf(javaScriptWard, word, tells) + fmt.Sprintf(javaScriptRounds, tells)
+	return text + fmt.Sprintf(javaScriptWard, word, tells) + fmt.Sprintf(javaScriptRounds, tells, Begins)
 }
 
 // typeScriptHead is what must stay before all else in a file: a comment in which runners read
