@@ -12,7 +12,7 @@ func TestWord(t *testing.T) {
 	if lines := (Word{}).Lines(); len(lines) != 0 {
 		t.Errorf("%q", lines)
 	}
-	w := Word{Until: time.Unix(0, 0).UTC(), Stopped: []Stopping{{"refs/heads/a\x1b[2J", strings.Repeat("c", 40), "rewritten"}},
+	w := Word{Until: time.Unix(0, 0).UTC(), Stopped: []Stopping{{Ref: "refs/heads/a\x1b[2J", Commit: strings.Repeat("c", 40), Why: "rewritten"}},
 		Troubles: []Trouble{{"D-1", "no right", "give it"}, {"", "away", ""}}}
 	want := "the forge is asked again at 1970-01-01T00:00:00Z|refs/heads/a\\x1b[2J stays behind the forge, which has it at cccccccccccc: rewritten|D-1: no right; give it|away"
 	if got := strings.Join(w.Lines(), "|"); got != want {
