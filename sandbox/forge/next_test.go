@@ -183,3 +183,22 @@ func TestForgeOwns(t *testing.T) {
 		t.Fatal(s.at("main"))
 	}
 }
+
+// TestClosedBetween: a request that a killed pass opened, and that somebody closed before the next
+// look, is that directive's, and no second one is opened (FORGE-5).
+func TestClosedBetween(t *testing.T) {
+	tier.Full(t, "a real Gitea, and a kill")
+	s, _, u := begun(t)
+	u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	// The fork, the push, and the request.
+	if out, err := s.Try(s.Bare, []string{"WARD_FAILPOINT=forge/made#3=kill"}, "", "git-ward", "forge", "--once", "--bare", s.Bare); err == nil || len(s.forge.pulls()) != 1 {
+		t.Fatal(out)
+	}
+	pull := s.forge.pulls()[0].Number
+	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", pull), map[string]any{"state": "closed"}, nil)
+	s.once(0)
+	s.says(pull, 1, "D-1.1 is paused, because this request was closed")
+	if list := s.forge.pulls(); len(list) != 1 {
+		t.Fatalf("%+v", list)
+	}
+}
