@@ -35,13 +35,13 @@ func Forge(redact func() func(string) string) cli.Command {
 }
 
 func run(ctx context.Context, env *cli.Env, redact func() func(string) string) error {
-	const usage = "forge [--once] [--dry-run] [--take D-n[@COMMIT]|all] [--bare DIR]"
+	const usage = "forge [--once] [--dry-run] [--take D-n|all] [--bare DIR]"
 	var bare, take string
 	var once, dry bool
 	args, err := env.Flags("forge", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		fs.BoolVar(&once, "once", false, "look once, and end")
-		fs.StringVar(&take, "take", "", "merge the request of a directive there, `D-n[@COMMIT]` or all that are proved, and end: git ward take on the host does it")
+		fs.StringVar(&take, "take", "", "merge the request of a directive there, `D-n`, perhaps with @COMMIT behind it, or all that are proved, and end: git ward take on the host does it")
 		fs.BoolVar(&dry, "dry-run", false, "with --once: say what it would do, and do nothing")
 	})
 	switch {
