@@ -69,7 +69,7 @@ func TestPilot(t *testing.T) {
 	b.uow("D-1.1: begun", "retry", "--waive", "--reason", "CAUSE_GONE", "D-1.1")
 	b.catchUp("D-1.1")
 	b.step("D-1.1", lock)
-	b.uow("a dead letter", "retry", "--waive", "--deny", "--reason", "NOT_WORTH_IT", "D-1.1")
+	b.uow("given up", "retry", "--waive", "--deny", "--reason", "NOT_WORTH_IT", "D-1.1")
 	b.uow("D-1.2: not begun", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
 	b.uow("! D-1.2 exists already", "fork", "--reason", "NEW_ATTEMPT", "D-1.1")
 	out := b.uow("NONE on "+work[:12], "show", "D-1.1")

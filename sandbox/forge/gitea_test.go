@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/sandbox/forge/client/giteatest"
 )
 
@@ -82,6 +83,22 @@ type pull struct {
 func (g *gitea) pulls() (list []pull) {
 	g.call("GET", "/pulls?state=all", nil, &list)
 	return list
+}
+
+// merge squashes a request as lead, once Gitea has found out whether that can be.
+func (g *gitea) merge(t *testing.T, number int64, head string) {
+	t.Helper()
+	g.mergeable(t, number)
+	g.call("POST", fmt.Sprintf("/pulls/%d/merge", number), map[string]any{"Do": "squash", "head_commit_id": head}, nil)
+}
+
+func (g *gitea) mergeable(t *testing.T, number int64) {
+	t.Helper()
+	await.True(t, "the forge to know that it can merge", func() bool {
+		var p struct{ Mergeable bool }
+		g.call("GET", fmt.Sprintf("/pulls/%d", number), nil, &p)
+		return p.Mergeable
+	})
 }
 
 type status struct {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"git-ward/internal/await"
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 )
@@ -126,11 +125,7 @@ func TestTakeTwice(t *testing.T) {
 		t.Fatalf("%+v", pulls)
 	}
 	s.stands(again, "success", "EXACT")
-	await.True(t, "the forge to know that it can merge", func() bool {
-		var p struct{ Mergeable bool }
-		s.forge.call("GET", fmt.Sprintf("/pulls/%d", pulls[0].Number), nil, &p)
-		return p.Mergeable
-	})
+	s.forge.mergeable(t, pulls[0].Number)
 	s.Run(s.Bare, "git-ward", "take", "--bare", s.Bare, "D-1")
 	if p := s.forge.pulls()[0]; !p.Merged || p.MergeCommit != s.at("main") {
 		t.Fatalf("%+v", p)
@@ -147,7 +142,7 @@ func TestOtherTree(t *testing.T) {
 	s.stands(head, "pending", "by people")
 	pull := s.forge.pulls()[0].Number
 	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", pull), map[string]any{"title": "D-1: greet the user"}, nil) // no draft
-	s.forge.call("POST", fmt.Sprintf("/pulls/%d/merge", pull), map[string]any{"Do": "squash", "head_commit_id": head}, nil)
+	s.forge.merge(t, pull, head)
 	for range 2 {
 		if out := s.once(1); !strings.Contains(out, "was merged as another tree than the judged one") {
 			t.Fatal(out)

@@ -100,7 +100,7 @@ func TestSquash(t *testing.T) {
 	u.step("LOOP_CONVERGED", uowComplete)
 	u.push()
 	s.once(0)
-	s.forge.call("POST", fmt.Sprintf("/pulls/%d/merge", s.forge.pulls()[0].Number), map[string]any{"Do": "squash", "head_commit_id": commit}, nil)
+	s.forge.merge(t, s.forge.pulls()[0].Number, commit)
 	s.once(0)
 	if main := s.at("main"); s.at("refs/ward/forge/taken/"+commit) != main || s.at("main^{tree}") != s.at(commit+"^{tree}") {
 		t.Fatal(main)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
@@ -45,6 +46,11 @@ func newScene(t *testing.T) *scene {
 	p.Git("add", "--all")
 	p.Git("commit", "--quiet", "--message", "the project as it was")
 	p.Git("push", "--quiet", g.clone(), "HEAD:main")
+	await.True(t, "the forge to know that the project is not empty", func() bool { // before that it knows no requests
+		var at struct{ Empty bool }
+		g.call("GET", "", nil, &at)
+		return !at.Empty
+	})
 	p.Run(dir, "git", "clone", "--quiet", "--bare", g.url+"/"+g.name+".git", p.Bare)
 	p.Run(dir, "rm", "-r", p.Work)
 	p.Run(dir, "git-ward", "init", "--bare", p.Bare)
