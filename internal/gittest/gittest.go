@@ -200,8 +200,9 @@ func (p *Pair) Git(args ...string) string {
 	return p.Run(p.Work, "git", args...)
 }
 
-// waiting is what who waits on a slow machine is told (cli.Env.Slow).
-var waiting = pattern.New(`(?m)^git-ward: .* \.\.\.\n`)
+// waiting is what a slow machine's user is told (cli.Env.Slow). It comes on standard error, so it
+// may stand amid a long line of the output.
+var waiting = pattern.New(`git-ward: [^\n:]* \.\.\.\n`)
 
 // Try runs a program with additional environment and input, and returns its output whether it
 // failed or not, without the lines that appear only on a slow machine.
