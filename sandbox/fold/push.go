@@ -3,18 +3,15 @@ package fold
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/token"
 	"git-ward/protocols/comms"
-	"git-ward/protocols/gate"
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
+	"git-ward/sandbox/door"
 )
 
 // batch is what one push brings: one commit, however many messages are in it.
@@ -92,19 +89,10 @@ func refused(p record.Pending, why *refusal) (comms.Message, error) {
 // send pushes a commit to a branch, as the agent of record.FoldName. The error is a
 // *refusal when the gate said that it does not take it; any other is trouble on the way.
 func (f *Fold) send(ctx context.Context, repo *git.Repo, commit, ref string) error {
-	key, err := os.ReadFile(filepath.Join(f.Repo.Dir, token.KeyFile))
-	if err != nil {
-		return diag.Hint(fmt.Errorf("the door's key cannot be read: %w", err), "git ward init --bare %s --update", f.Repo.Dir)
-	}
 	repo.Limits = f.Settings.ReceiveLimits()
-	ctx, cancel := context.WithTimeout(ctx, f.Settings.Door.Time.Duration)
-	defer cancel()
-	said, err := repo.PushAs(ctx, token.Environ(key, token.NewID(time.Now()), "agent", record.FoldName), []string{gate.AsJSON}, f.Repo.Dir, commit+":"+ref)
-	if err == nil {
-		return nil
-	}
-	if a, _ := gate.Read(string(said)); a != nil && a.Verdict == gate.Refused {
-		return &refusal{a.Rules(), err}
+	refused, err := door.Enter(ctx, repo, f.Repo.Dir, f.Settings.Door.Time.Duration, "agent", record.FoldName, commit, ref)
+	if refused != nil {
+		return &refusal{refused.Rules(), err}
 	}
 	return err
 }

@@ -1,21 +1,16 @@
 package forge
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/internal/token"
 	"git-ward/protocols/forge"
-	"git-ward/protocols/gate"
+	"git-ward/sandbox/door"
 )
 
 const (
@@ -23,8 +18,6 @@ const (
 	tags  = "refs/tags/"
 	// workPrefix begins the branches that are Ward's, and never come from the forge.
 	workPrefix = heads + "agent/"
-	// Principal is the name by which the forge's branches enter, with a member's rights.
-	Principal = "forge"
 	// incoming are refs of the repository that is made for what comes in.
 	incoming = "refs/in/"
 )
@@ -65,7 +58,7 @@ func (p *pass) fetched() error {
 	}
 	if p.Dry != nil {
 		for _, ref := range wanted {
-			fmt.Fprintf(p.Dry, "would fetch %s at %s, and push it through the gate as %s\n", diag.Clean(ref), diag.Short(there[ref]), Principal)
+			fmt.Fprintf(p.Dry, "would fetch %s at %s, and push it through the gate as %s\n", diag.Clean(ref), diag.Short(there[ref]), forge.Principal)
 		}
 		return nil
 	}
@@ -80,7 +73,7 @@ func (p *pass) theirs(ref string) bool {
 // bring fetches refs into a repository of their own, and pushes each from there as anybody
 // would: what the gate refuses never was here.
 func (p *pass) bring(from git.Away, wanted []string, here, there map[string]string) error {
-	repo, dir, err := p.Repo.Borrow(p.Dir)
+	repo, dir, err := p.Repo.Borrow("")
 	if err != nil {
 		return err
 	}
@@ -180,26 +173,20 @@ func (p *pass) enter(repo *git.Repo, from git.Away, ref, here, there string, alo
 			return "its history was rewritten on the forge", nil
 		}
 	}
-	return p.push(repo, "member", Principal, tip, ref)
+	return p.push(repo, "member", forge.Principal, tip, ref)
 }
 
 // push pushes a commit through the gate as somebody. Why is the gate's refusal.
 func (p *pass) push(repo *git.Repo, principal, name, commit, ref string) (why string, err error) {
-	key, err := os.ReadFile(filepath.Join(p.Repo.Dir, token.KeyFile))
-	if err != nil {
-		return "", diag.Hint(fmt.Errorf("the door's key cannot be read: %w", err), "git ward init --bare %s --update", p.Repo.Dir)
+	refused, err := door.Enter(p.ctx, repo, p.Repo.Dir, p.Settings.Door.Time.Duration, principal, name, commit, ref)
+	switch {
+	case refused != nil:
+		return "the gate refuses it for " + strings.Join(refused.Rules(), ", "), nil
+	case err != nil:
+		return "", err
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, p.Settings.Door.Time.Duration)
-	defer cancel()
-	said, err := repo.PushAs(ctx, token.Environ(key, token.NewID(time.Now()), principal, name), []string{gate.AsJSON}, p.Repo.Dir, commit+":"+ref)
-	if err == nil {
-		p.Log.Info().Str("ref", ref).Str("commit", commit).Msg("fetched")
-		return "", nil
-	}
-	if a, _ := gate.Read(string(said)); a != nil && a.Verdict == gate.Refused {
-		return "the gate refuses it for " + strings.Join(a.Rules(), ", "), nil
-	}
-	return "", err
+	p.Log.Info().Str("ref", ref).Str("commit", commit).Msg("fetched")
+	return "", nil
 }
 
 // stopped is why a ref does not follow the forge, "" where it does.

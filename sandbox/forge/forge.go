@@ -42,7 +42,6 @@ type Keeper struct {
 	Git      func(login, clone string) git.Away // how git gets to a repository of the forge's
 	Ward     Verbs
 	Redact   func(string) string // takes secrets out of what is posted
-	Dir      string              // where a repository is made for what comes in
 	Log      zerolog.Logger
 	Dry      io.Writer // not nil: nothing is done, and what would be is written there
 }
@@ -54,6 +53,7 @@ type pass struct {
 	reader    *git.Reader
 	self      client.Person
 	project   client.Project
+	desk      *standing.Desk
 	positions []review.Position
 	word      forge.Word
 	wanted    map[string]bool // the intents of this pass, by ref
@@ -123,7 +123,8 @@ func (p *pass) refresh() error {
 	p.reader.Close()
 	p.reader = p.Repo.Reader(p.ctx) // a new child surely sees the new refs and objects
 	c := p.Settings.Control
-	desk, err := standing.Open(p.reader, standing.Refs{Control: c.Ref(), Project: c.ProjectRef(), Work: workPrefix}, nil)
+	var err error
+	p.desk, err = standing.Open(p.reader, standing.Refs{Control: c.Ref(), Project: c.ProjectRef(), Work: workPrefix}, nil)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (p *pass) refresh() error {
 		return p.reader.Lineage(tip, commits, standing.Taken)
 	}
 	broken := func(name string, err error) error { p.trouble(name, err); return nil }
-	p.positions, err = desk.Positions(history, broken)
+	p.positions, err = p.desk.Positions(history, broken)
 	return err
 }
 

@@ -106,7 +106,7 @@ func (p *pass) propose(i client.Issue, r *issue, b *book) error {
 	}
 	switch r.Texts++; {
 	case r.Texts > maxTexts:
-		body = fmt.Sprintf("%d texts of this issue were answered since it was given the label. The next one is read when somebody who may write takes the label off and gives it again.\n\n<sub>to label event %d</sub>", maxTexts, i.Labelling)
+		body = marked(fmt.Sprintf("%d texts of this issue were answered since it was given the label. The next one is read when somebody who may write takes the label off and gives it again.", maxTexts), "to label event %d", i.Labelling)
 		what = fmt.Sprintf("say on issue %d that its text was changed too often", i.Number)
 	case refused != "":
 		r.Refused = refused

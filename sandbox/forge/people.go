@@ -20,7 +20,7 @@ func (p *pass) adopt(now client.Request, r *request, who string) error {
 	if err != nil {
 		return err
 	}
-	repo, dir, err := p.Repo.Borrow(p.Dir)
+	repo, dir, err := p.Repo.Borrow("")
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (p *pass) reviewed(at review.Position, r *request, b *book) error {
 		}
 		done := func(text string) ([]git.RefUpdate, error) {
 			r.Reviews, r.Tries = append(r.Reviews, v.ID), 0
-			r.Owes = fmt.Sprintf("%s\n\n<sub>to review %d</sub>", text, v.ID)
+			r.Owes = marked(text, "to review %d", v.ID)
 			return p.next(b)
 		}
 		d, why, err := p.step(b, forge.Verb{Name: forge.Clarify, Argument: words}, v.Author.Login, done)

@@ -10,7 +10,6 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/review"
-	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
 	"git-ward/sandbox/forge/client"
 )
@@ -70,19 +69,12 @@ func (p *pass) unlisted() error {
 	if err != nil {
 		return err
 	}
-	c := p.Settings.Control
-	var desk *standing.Desk
 	for _, t := range tips {
 		name := strings.TrimPrefix(t.Name, requestPrefix)
 		if _, ok := p.position(name); ok {
 			continue
 		}
-		if desk == nil {
-			if desk, err = standing.Open(p.reader, standing.Refs{Control: c.Ref(), Project: c.ProjectRef(), Work: workPrefix}, nil); err != nil {
-				return err
-			}
-		}
-		at, err := desk.Position(name, 0)
+		at, err := p.desk.Position(name, 0)
 		if _, ok := errors.AsType[*state.BrokenRecord](err); ok {
 			p.trouble(name, err)
 		} else if err != nil {
@@ -258,14 +250,14 @@ func (p *pass) opened(at review.Position, r *request, b *book) (now client.Reque
 		return p.known(r)
 	}
 	key := "open-" + r.Directive
-	begun, err := p.Repo.Ref(p.ctx, intentPrefix+key) // a pass that was cut short may have made one, which somebody closed since
+	begun, err := p.begun(key) // a pass that was cut short may have made one, which somebody closed since
 	if err != nil {
 		return now, err
 	}
 	find := func() (bool, error) {
 		list, err := p.Forge.Requests(p.ctx, r.Owner, r.Branch)
 		i := slices.IndexFunc(list, func(q client.Request) bool {
-			return q.Author.Login == p.self.Login && q.Base == r.Base && (q.State == client.Open || begun != git.Zero && q.Head.Commit == r.Commit)
+			return q.Author.Login == p.self.Login && q.Base == r.Base && (q.State == client.Open || begun && q.Head.Commit == r.Commit)
 		})
 		if i >= 0 {
 			now = list[i]

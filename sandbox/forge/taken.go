@@ -23,7 +23,7 @@ func (p *pass) closed(at review.Position, now client.Request, r *request, b *boo
 	}
 	done := func() ([]git.RefUpdate, error) {
 		r.Closed = true
-		r.Owes = fmt.Sprintf("%s is paused, because this request was closed. To go on, reopen it and comment `/ward resume`; `/ward drop` gives it up.\n\n<sub>at %s</sub>", at.Unit.ID, diag.Short(at.Unit.Hash))
+		r.Owes = marked(at.Unit.ID+" is paused, because this request was closed. To go on, reopen it and comment `/ward resume`; `/ward drop` gives it up.", "at %s", diag.Short(at.Unit.Hash))
 		return p.next(b)
 	}
 	if at.Unit == nil || at.Unit.State.Ended() {

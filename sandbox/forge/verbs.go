@@ -91,9 +91,9 @@ func sameWords(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// answer is what is said to a comment: it names it, so that two answers are two texts.
-func answer(c client.Comment, text string) string {
-	return fmt.Sprintf("%s\n\n<sub>to comment %d</sub>", text, c.ID)
+// marked is a text that names what it is about, so that two answers are two texts.
+func marked(text, format string, args ...any) string {
+	return text + "\n\n<sub>" + fmt.Sprintf(format, args...) + "</sub>"
 }
 
 // verb is what a comment asks for by whom, and "" where it asks for nothing: by its first
@@ -123,7 +123,7 @@ const unread = "?"
 // act does what a comment asks for, and leaves the answer with the record.
 func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve approval) error {
 	done := func(text string) ([]git.RefUpdate, error) {
-		b.Seen, b.Owes, b.Tries = c.ID, answer(c, text), 0
+		b.Seen, b.Owes, b.Tries = c.ID, marked(text, "to comment %d", c.ID), 0
 		return p.next(b)
 	}
 	d, why := deed{}, ""

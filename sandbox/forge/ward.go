@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"git-ward/internal/pattern"
 	"git-ward/internal/process"
 	"git-ward/internal/token"
+	"git-ward/sandbox/door"
 )
 
 // Verbs runs commands of `git ward` on the repository. It is the only way by which words of a
@@ -45,12 +45,12 @@ func (v Verbs) as(ctx context.Context, name, push, stdin string, args ...string)
 	if err := token.CheckName(name); err != nil {
 		return "", &refusal{err.Error()}
 	}
-	key, err := os.ReadFile(filepath.Join(v.Bare, token.KeyFile))
+	env, err := door.Environ(v.Bare, push, "pm", name)
 	if err != nil {
-		return "", diag.Hint(fmt.Errorf("the door's key cannot be read: %w", err), "git ward init --bare %s --update", v.Bare)
+		return "", err
 	}
 	mail := name + "@" + v.Host
-	env := append(token.Environ(key, push, "pm", name), "GIT_AUTHOR_NAME="+name, "GIT_AUTHOR_EMAIL="+mail, "GIT_COMMITTER_NAME="+name, "GIT_COMMITTER_EMAIL="+mail)
+	env = append(env, "GIT_AUTHOR_NAME="+name, "GIT_AUTHOR_EMAIL="+mail, "GIT_COMMITTER_NAME="+name, "GIT_COMMITTER_EMAIL="+mail)
 	return v.run(ctx, env, stdin, args)
 }
 

@@ -83,21 +83,22 @@ func baseURL(text, fallback string) (*url.URL, error) {
 		return nil, errors.New("not a URL") // url's error would quote a password
 	case u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("it needs a host, and has no place for a user, a query or a fragment")
-	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && IsLoopback(u.Hostname()):
 		u.Path = strings.TrimSuffix(u.Path, "/")
 		return u, nil
 	}
 	return nil, diag.Hint(fmt.Errorf("%s is neither https nor on loopback", u.Redacted()), "the key would cross the network in the clear")
 }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host is this machine by its very name.
+func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // usable reports whether calls can go out. A server of one's own on loopback
 // needs no key.
-func (p *provider) usable() bool { return !p.key.IsZero() || isLoopback(p.base.Hostname()) }
+func (p *provider) usable() bool { return !p.key.IsZero() || IsLoopback(p.base.Hostname()) }
 
 // newTransport takes no proxy from the environment, and its RoundTrip follows no
 // redirect. Answers come as they are, because a compressed one could be neither

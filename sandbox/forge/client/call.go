@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -36,6 +35,7 @@ const (
 // conn is a forge's API.
 type conn struct {
 	base  *url.URL // without a slash at its end
+	at    string   // the project's path in it
 	http  *http.Client
 	now   func() time.Time
 	auth  func(http.Header)
@@ -65,6 +65,16 @@ type call struct {
 	body         any
 	right        string // that the token needs for it
 	null         bool   // a listing may be null, which is an empty one
+}
+
+// get is a question about the project, at a path below its own.
+func (c *conn) get(format string, args ...any) call {
+	return call{method: http.MethodGet, path: c.at + fmt.Sprintf(format, args...)}
+}
+
+// send is a call that changes something of the project's.
+func (c *conn) send(method, right string, body any, format string, args ...any) call {
+	return call{method: method, path: c.at + fmt.Sprintf(format, args...), body: body, right: right}
 }
 
 // String names a call as a person looks it up in the forge's manual.
@@ -265,10 +275,4 @@ func (c *conn) later(h http.Header) time.Time {
 		at = last
 	}
 	return at
-}
-
-// loopback reports whether a host is this machine by its very name.
-func loopback(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
 }

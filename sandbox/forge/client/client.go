@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"git-ward/internal/diag"
@@ -188,7 +189,7 @@ func New(c Config) (Forge, error) {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("%q is no URL of a forge, as https://forge.example is", c.URL)
-	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !gateway.IsLoopback(u.Hostname())):
 		return nil, fmt.Errorf("the token would go to %s unencrypted: the URL of a forge begins with https://", u.Host)
 	case c.Owner == "" || c.Name == "":
 		return nil, fmt.Errorf("a project on a forge is OWNER/NAME, and this one is %q/%q", c.Owner, c.Name)
@@ -203,5 +204,5 @@ func New(c Config) (Forge, error) {
 	case "gitlab":
 		return newGitLab(c, u), nil
 	}
-	return nil, fmt.Errorf("%q is no kind of a forge: gitea, github, gitlab", c.Kind)
+	return nil, fmt.Errorf("%q is no kind of a forge: %s", c.Kind, strings.Join(Kinds, ", "))
 }

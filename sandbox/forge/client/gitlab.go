@@ -19,7 +19,6 @@ type gitlab struct {
 	*conn
 	forge *url.URL
 	path  string // of the project, with its groups
-	at    string // the same in a URL of the API
 
 	mu       sync.Mutex
 	bots     map[int64]bool // what each account is, for good
@@ -28,18 +27,10 @@ type gitlab struct {
 
 func newGitLab(c Config, forge *url.URL) Forge {
 	g := &gitlab{forge: forge, path: c.Owner + "/" + c.Name, bots: map[int64]bool{}, projects: map[int64]labProject{}}
-	g.at = "/projects/" + url.PathEscape(g.path)
 	g.conn = newConn(c, forge.JoinPath("/api/v4"), func(h http.Header) { h.Set("Private-Token", c.Token.Reveal()) })
+	g.at = "/projects/" + url.PathEscape(g.path)
 	g.more, g.size = "per_page", "100"
 	return g
-}
-
-func (g *gitlab) get(format string, args ...any) call {
-	return call{method: http.MethodGet, path: g.at + fmt.Sprintf(format, args...)}
-}
-
-func (g *gitlab) send(method, right string, body any, format string, args ...any) call {
-	return call{method: method, path: g.at + fmt.Sprintf(format, args...), body: body, right: right}
 }
 
 func (g *gitlab) me(ctx context.Context) (labUser, error) {

@@ -16,22 +16,14 @@ type hub struct {
 	*conn
 	forge       *url.URL // as a browser has it
 	owner, name string
-	at          string // the project's path
 	self        atomic.Pointer[Person]
 	writers     string // the right that MayWrite needs
 }
 
 func newHub(c Config, forge, api *url.URL, auth func(http.Header)) *hub {
-	return &hub{conn: newConn(c, api, auth), forge: forge, owner: c.Owner, name: c.Name,
-		at: "/repos/" + url.PathEscape(c.Owner) + "/" + url.PathEscape(c.Name)}
-}
-
-func (h *hub) get(format string, args ...any) call {
-	return call{method: http.MethodGet, path: h.at + fmt.Sprintf(format, args...)}
-}
-
-func (h *hub) send(method, right string, body any, format string, args ...any) call {
-	return call{method: method, path: h.at + fmt.Sprintf(format, args...), body: body, right: right}
+	h := &hub{conn: newConn(c, api, auth), forge: forge, owner: c.Owner, name: c.Name}
+	h.at = "/repos/" + url.PathEscape(c.Owner) + "/" + url.PathEscape(c.Name)
+	return h
 }
 
 // Self is asked for once: a token does not change hands.

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -57,7 +56,6 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 		return err
 	}
 	k.Redact = redact()
-	defer os.Remove(k.Dir) // empty: what is made in it goes with its use
 	if dry {
 		k.Dry, k.Log = env.Stdout, zerolog.Nop()
 	}
@@ -119,10 +117,7 @@ func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error)
 	k.Git = func(login, clone string) git.Away {
 		return git.Away{URL: clone, Header: "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login+":"+at.Token.Reveal()))}
 	}
-	if k.Ward.Program, err = cli.Program("git-ward"); err != nil {
-		return nil, err
-	}
-	k.Dir, err = os.MkdirTemp("", "ward-forge-")
+	k.Ward.Program, err = cli.Program("git-ward")
 	return k, err
 }
 

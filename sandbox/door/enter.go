@@ -1,0 +1,41 @@
+package door
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"git-ward/internal/git"
+	"git-ward/internal/token"
+	"git-ward/protocols/gate"
+)
+
+// Environ proves, by the repository's key, that a push of the host's own is a principal's under
+// a name (ID-1). The id names the push.
+func Environ(bare, id, principal, name string) ([]string, error) {
+	key, err := readKey(bare)
+	if err != nil {
+		return nil, fmt.Errorf("the door's key cannot be read: %w", err)
+	}
+	return token.Environ(key, id, principal, name), nil
+}
+
+// Enter pushes a commit that repo has to a ref of the bare repository, through its hooks, as a
+// principal under a name, and ends the push at limit. If the gate refuses the commit, refused is
+// its answer beside the error; any other error is trouble on the way.
+func Enter(ctx context.Context, repo *git.Repo, bare string, limit time.Duration, principal, name, commit, ref string) (refused *gate.Answer, err error) {
+	env, err := Environ(bare, token.NewID(time.Now()), principal, name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	said, err := repo.PushAs(ctx, env, []string{gate.AsJSON}, bare, commit+":"+ref)
+	if err == nil {
+		return nil, nil
+	}
+	if a, _ := gate.Read(string(said)); a != nil && a.Verdict == gate.Refused {
+		return a, err
+	}
+	return nil, err
+}
