@@ -94,7 +94,7 @@ func (b *Batch) Close() error {
 		return nil
 	}
 	if err := child.end(); err != nil {
-		return ChildError(b.ctx, "cat-file", err, child.errs.data)
+		return ChildError(b.ctx, "cat-file", err, child.errs.Bytes())
 	}
 	return nil
 }
@@ -385,6 +385,6 @@ func (b *Batch) fail(err error) error {
 			err = waitErr
 		}
 	}
-	b.broken = ChildError(b.ctx, "cat-file", err, b.child.errs.data)
+	b.broken = ChildError(b.ctx, "cat-file", err, b.child.errs.Bytes())
 	return b.broken
 }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"git-ward/internal/failpoint"
+	"git-ward/internal/lines"
 	"git-ward/internal/process"
 )
 
@@ -121,27 +121,14 @@ func (c *Child) Run() error {
 // words, where git ended with another exit code than 0.
 func (c *Child) Output() ([]byte, error) {
 	var out bytes.Buffer
-	errs := beginning{most: 64 << 10}
+	errs := lines.Head{Most: 64 << 10}
 	c.Stdout = &out
 	if c.Stderr == nil {
 		c.Stderr = &errs
 	}
 	err := c.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		exit.Stderr = errs.data
+		exit.Stderr = errs.Bytes()
 	}
 	return out.Bytes(), err
-}
-
-// beginning keeps the first bytes of a child's stderr.
-type beginning struct {
-	data []byte
-	most int // 0 is 2 KiB
-}
-
-func (b *beginning) Write(p []byte) (int, error) {
-	if room := cmp.Or(b.most, 2<<10) - len(b.data); room > 0 {
-		b.data = append(b.data, p[:min(room, len(p))]...)
-	}
-	return len(p), nil
 }

@@ -3,6 +3,8 @@ package git
 import (
 	"context"
 	"os"
+
+	"git-ward/internal/lines"
 )
 
 // Fetch fetches and prunes refspecs from the upload-pack at the other end of a socket
@@ -13,13 +15,13 @@ func (r *Repo) Fetch(ctx context.Context, from *os.File, refspecs ...string) err
 	cmd := r.writer(ctx, append(args, refspecs...)...)
 	cmd.Env = append(Harden(r.base()), "GIT_ALLOW_PROTOCOL=fd")
 	cmd.ExtraFiles = []*os.File{from} // which is 3 there
-	var errs beginning
+	var errs lines.Head
 	cmd.Stdout, cmd.Stderr = &errs, &errs
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	if err := cmd.Wait(); err != nil {
-		return ChildError(ctx, "fetch", err, errs.data)
+		return ChildError(ctx, "fetch", err, errs.Bytes())
 	}
 	return nil
 }

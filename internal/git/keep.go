@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"git-ward/internal/lines"
 )
 
 // Keep returns a context in which readers and movers reuse git children until done is called.
@@ -60,7 +62,7 @@ type reading struct {
 	cmd    *Child
 	in     io.WriteCloser
 	out    *bufio.Reader
-	errs   beginning
+	errs   lines.Head
 	owed   int    // answers that are still to come
 	of     string // the repository and the environment that it is started with
 	marks  []Mark // how that looked then

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"git-ward/internal/lines"
 )
 
 // mover is a `git update-ref --stdin` child for transactions one after the other.
@@ -15,7 +17,7 @@ type mover struct {
 	cmd    *Child
 	in     io.WriteCloser
 	out    *bufio.Reader
-	errs   beginning
+	errs   lines.Head
 	cancel context.CancelFunc
 }
 
@@ -36,7 +38,7 @@ func MoveRef(ctx context.Context, dir string, env []string, reflog string, updat
 		return nil
 	}
 	if ended := m.end(); err != nil {
-		err = ChildError(ctx, "update-ref", errors.Join(ended, err), m.errs.data)
+		err = ChildError(ctx, "update-ref", errors.Join(ended, err), m.errs.Bytes())
 	}
 	return err
 }

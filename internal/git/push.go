@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+
+	"git-ward/internal/lines"
 )
 
 // Push pushes refspecs to a repository on this machine, fast-forward only. via is a command
@@ -32,13 +34,13 @@ const maxSaid = 256 << 10
 func (r *Repo) push(ctx context.Context, environ, args []string) ([]byte, error) {
 	cmd := r.writer(ctx, append([]string{"push", "--no-verify", "--no-signed"}, args...)...)
 	cmd.Env = append(append(Harden(r.base()), "GIT_ALLOW_PROTOCOL=file"), environ...)
-	said := beginning{most: maxSaid}
+	said := lines.Head{Most: maxSaid}
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	if err := cmd.Wait(); err != nil {
-		return said.data, ChildError(ctx, "push", err, said.data)
+		return said.Bytes(), ChildError(ctx, "push", err, said.Bytes())
 	}
-	return said.data, nil
+	return said.Bytes(), nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"git-ward/internal/glob"
+	"git-ward/internal/lines"
 )
 
 // Arrived reports whether an object lies loose in the quarantine: then it came with this push,
@@ -69,7 +70,7 @@ func (r *Repo) Quarantined(ctx context.Context, visit func(id string) error) err
 func (r *Repo) quarantinedByGit(ctx context.Context, dir string, visit func(id string) error) error {
 	cmd := r.writer(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
 	cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+dir)
-	errs := new(beginning)
+	errs := new(lines.Head)
 	cmd.Stderr = errs
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -87,7 +88,7 @@ func (r *Repo) quarantinedByGit(ctx context.Context, dir string, visit func(id s
 		}
 	}
 	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
-		return ChildError(ctx, "cat-file", err, errs.data)
+		return ChildError(ctx, "cat-file", err, errs.Bytes())
 	}
 	return nil
 }

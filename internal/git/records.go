@@ -10,6 +10,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"git-ward/internal/lines"
 )
 
 // maxRecord bounds one record of Records, in bytes.
@@ -114,7 +116,7 @@ func (r *Repo) pieces(ctx context.Context, end byte, limit int, args []string) i
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		cmd := r.reader(ctx, args...)
-		var errs beginning
+		var errs lines.Head
 		cmd.Stderr = &errs
 		out, err := cmd.StdoutPipe()
 		if err == nil {
@@ -150,7 +152,7 @@ func (r *Repo) pieces(ctx context.Context, end byte, limit int, args []string) i
 			cancel() // it may have more to say, and nobody listens
 		}
 		if err := cmd.Wait(); err != nil && scanErr == nil {
-			yield("", ChildError(ctx, args[0], err, errs.data))
+			yield("", ChildError(ctx, args[0], err, errs.Bytes()))
 		} else if scanErr != nil {
 			yield("", fmt.Errorf("git %s: %w", args[0], scanErr))
 		}

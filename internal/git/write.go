@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"git-ward/internal/lines"
 )
 
 // WriteObject stores one loose object in the repository itself, never in a quarantine, and
@@ -162,7 +164,7 @@ type RefTx struct {
 		Write([]byte) (int, error)
 		Close() error
 	}
-	errs beginning
+	errs lines.Head
 }
 
 // BeginUpdate starts the child. The caller ends it with Commit or Abort. The text goes into
@@ -208,7 +210,7 @@ func (t *RefTx) Commit(updates []RefUpdate) error {
 	if err == nil {
 		return nil
 	}
-	err = ChildError(t.ctx, "update-ref", err, t.errs.data)
+	err = ChildError(t.ctx, "update-ref", err, t.errs.Bytes())
 	for _, u := range updates {
 		now, lookErr := t.repo.Ref(t.ctx, u.Ref)
 		if lookErr != nil {

@@ -72,13 +72,3 @@ func (p *push) answer(conn client, idle time.Duration) {
 		}
 	}
 }
-
-// head keeps the first bytes of a stream and lets the rest go.
-type head []byte
-
-func (h *head) Write(p []byte) (int, error) {
-	if room := 2048 - len(*h); room > 0 {
-		*h = append(*h, p[:min(room, len(p))]...)
-	}
-	return len(p), nil
-}

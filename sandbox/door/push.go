@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/lines"
 	"git-ward/internal/token"
 )
 
@@ -59,7 +60,7 @@ type push struct {
 	cmd    *git.Child
 	stdin  io.WriteCloser
 	stdout *os.File
-	stderr head
+	stderr lines.Head
 	list   *commandList
 	words  *words // nil where git's answer goes as it is
 	// refused is why the client's input was ended; to be read when feed is done.
@@ -229,6 +230,6 @@ func (s *service) record(p *push, err error) {
 		Int64("in", p.in).Int64("out", p.out).
 		Dur("cpu_ms", state.UserTime()+state.SystemTime()).
 		Int64("rss", state.SysUsage().(*syscall.Rusage).Maxrss<<10). // in KiB there
-		Str("stderr", diag.Clean(strings.TrimSpace(string(p.stderr)))).
+		Str("stderr", diag.Clean(strings.TrimSpace(p.stderr.String()))).
 		Msg("push")
 }

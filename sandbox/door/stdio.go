@@ -171,7 +171,7 @@ func (s *service) stdio(ctx context.Context, session *Session, may context.Conte
 
 // end tells the client how git ended, without naming the host's directories.
 func (s *service) end(stderr io.Writer, p *push, err error) (code int, _ error) {
-	for line := range strings.SplitSeq(strings.TrimSpace(string(p.stderr)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(p.stderr.String()), "\n") {
 		if line != "" {
 			fmt.Fprintf(stderr, "%s\n", s.outward(line))
 		}

@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/lines"
 	"git-ward/internal/pattern"
 	"git-ward/internal/process"
 	"git-ward/internal/token"
@@ -67,7 +67,7 @@ func (v Verbs) run(ctx context.Context, env []string, stdin string, args []strin
 		cmd.ExtraFiles = []*os.File{v.Lock}
 	}
 	cmd.Stdin = strings.NewReader(stdin)
-	var out, said bounded
+	out, said := lines.Head{Most: maxSaid}, lines.Head{Most: maxSaid}
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
 	exit, ended := errors.AsType[*exec.ExitError](err)
@@ -103,14 +103,4 @@ func findings(out string) string {
 		return "the host has more on it"
 	}
 	return diag.CleanLines(hostPath.ReplaceAllString(strings.Join(list, "\n"), "$1(a path)"))
-}
-
-// bounded keeps the beginning of what is written.
-type bounded struct{ bytes.Buffer }
-
-func (b *bounded) Write(data []byte) (int, error) {
-	if room := maxSaid - b.Len(); room > 0 {
-		b.Buffer.Write(data[:min(room, len(data))])
-	}
-	return len(data), nil
 }
