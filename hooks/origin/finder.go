@@ -14,7 +14,6 @@ import (
 	"git-ward/internal/branches"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
-	"git-ward/protocols/record"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -62,25 +61,6 @@ func (f *Finder) Close() error { return errors.Join(f.batch.Close(), f.reader.Cl
 
 // Project is the full ref of the project's branch here.
 func (f *Finder) Project() string { return f.names.ProjectRef() }
-
-// merged are the commits that a forge made of claimed ones, by squash or rebase (FORGE-4).
-func (f *Finder) merged() (map[string]string, error) {
-	refs, err := f.reader.Refs(state.TakenPrefix)
-	made := map[string]string{}
-	for ref, commit := range refs {
-		made[commit] = strings.TrimPrefix(ref, state.TakenPrefix)
-	}
-	return made, err
-}
-
-// squashOf is the claimed commit that a commit of the project was made of, "" for none: by the
-// commit's own trailer, or by what the host saw a forge do.
-func (f *Finder) squashOf(id string, c *git.Commit) string {
-	if of := git.Trailers(c.Message, record.TrailerTaken); len(c.Parents) == 1 && len(of) == 1 && git.IsID(of[0]) {
-		return of[0]
-	}
-	return f.made[id]
-}
 
 // begin is where branches stood when Ward was set up, which the first record of the audit
 // has; none where the audit is not here.

@@ -230,3 +230,22 @@ func (f *Finder) title(r *Reason) error {
 	}
 	return nil
 }
+
+// merged are the commits that a forge made of claimed ones, by squash or rebase (FORGE-4).
+func (f *Finder) merged() (map[string]string, error) {
+	refs, err := f.reader.Refs(state.TakenPrefix)
+	made := map[string]string{}
+	for ref, commit := range refs {
+		made[commit] = strings.TrimPrefix(ref, state.TakenPrefix)
+	}
+	return made, err
+}
+
+// squashOf is the claimed commit that a commit of the project was made of, "" for none: by the
+// commit's own trailer, or by what the host saw a forge do.
+func (f *Finder) squashOf(id string, c *git.Commit) string {
+	if of := git.Trailers(c.Message, record.TrailerTaken); len(c.Parents) == 1 && len(of) == 1 && git.IsID(of[0]) {
+		return of[0]
+	}
+	return f.made[id]
+}

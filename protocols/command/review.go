@@ -8,16 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"git-ward/internal/cli"
-	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/export"
 	"git-ward/internal/filename"
 	"git-ward/internal/git"
 	"git-ward/internal/held"
-	"git-ward/internal/runstate"
 	"git-ward/internal/sources"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
@@ -294,59 +290,6 @@ func (c *comparer) newest(commit, directive string) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// cost is what the work took, as far as somebody counted it who can be read here.
-func (c *comparer) cost(p review.Position) (cost review.Cost, err error) {
-	if p.Unit == nil {
-		return cost, nil
-	}
-	b := p.Unit.Budget
-	cost = review.Cost{Iterations: b.Spent.Iterations, Allowed: b.Total.Iterations, Claims: b.Spent.Claims}
-	rev := p.Branch
-	if id, err := uow.ParseID(p.Unit.ID); err == nil {
-		rev = record.Ref(id)
-	}
-	used, ok := c.used(rev, p.Name)
-	if ok {
-		calls, seconds := int64(used.ToolCalls), int64(used.Seconds)
-		cost.ToolCalls, cost.Seconds = &calls, &seconds
-	}
-	if p.Directive != nil {
-		cost.Bound(p.Directive.Options)
-	}
-	if err := c.metered(&cost, p.Name); err != nil || used.Model == nil {
-		return cost, err
-	}
-	cost.Count(used.Model.Input + used.Model.Output)
-	return cost, nil
-}
-
-// used is what the loop counted itself; a log that is not there, or broken, counts
-// nothing.
-func (c *comparer) used(rev, directive string) (loop.Usage, bool) {
-	if rev == "" {
-		return loop.Usage{}, false
-	}
-	data, err := c.reader.File(rev, loop.Dir(directive)+"/"+loop.BudgetFile, loop.MaxEvidence)
-	var log loop.BudgetLog
-	if err != nil || data == nil || json.Unmarshal(data, &log) != nil {
-		return loop.Usage{}, false
-	}
-	return log.Used(), true
-}
-
-// metered adds what the host's gateway counted; a clone cannot see it.
-func (c *comparer) metered(cost *review.Cost, directive string) error {
-	if !c.bare() {
-		return nil
-	}
-	costs, err := runstate.Costs(c.repo.Dir)
-	if used, ok := costs[directive]; ok {
-		cost.Tokens, cost.CountedBy, cost.Money, cost.Estimated = &used.Tokens, review.ByGateway, &used.Money, used.Estimated
-		cost.Prices = config.PricesOf(c.settings.Prices)
-	}
-	return err
 }
 
 // colours are those of a review's lines.

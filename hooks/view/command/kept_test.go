@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
@@ -71,7 +72,7 @@ func TestReportKeeps(t *testing.T) {
 		fresh := filepath.Join(top, string(rune('a'+i)))
 		p.Run(p.Work, "git-ward", "report", "--bare", p.Bare, "--html", dir)
 		p.Run(p.Work, "git-ward", "report", "--bare", p.Bare, "--html", fresh)
-		if got, want := files(t, dir), files(t, fresh); !maps.Equal(got, want) {
+		if got, want := gittest.Contents(t, dir), gittest.Contents(t, fresh); !maps.Equal(got, want) {
 			for name := range want {
 				if got[name] != want[name] {
 					t.Errorf("%s moved: %s is not as a new report has it", c.what, name)
@@ -86,22 +87,4 @@ func TestReportKeeps(t *testing.T) {
 			}
 		}
 	}
-}
-
-// files are a directory's files with their contents.
-func files(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[e.Name()] = string(data)
-	}
-	return all
 }

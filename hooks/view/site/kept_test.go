@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/hooks/view"
+	"git-ward/internal/gittest"
 )
 
 // facts is a fixture whose directives have facts of their own, and that says what was read.
@@ -76,7 +77,7 @@ func TestWriteKeeps(t *testing.T) {
 		if _, err := Write(t.Context(), fresh, f, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := snapshot(t, dir), snapshot(t, fresh); !maps.Equal(got, want) {
+		if got, want := gittest.Contents(t, dir), gittest.Contents(t, fresh); !maps.Equal(got, want) {
 			t.Errorf("%s: it is not as a new one", c.what)
 		}
 	}

@@ -14,26 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
-
-// snapshot is a directory's files with their contents.
-func snapshot(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()] = string(data)
-	}
-	return files
-}
 
 // TestWrite: a report has a page of everything, each link leads to a file of it, nothing
 // of it runs or asks the network, and it is the same when it is written again.
@@ -48,7 +31,7 @@ func TestWrite(t *testing.T) {
 	if len(r.Omitted) != 10 || !strings.Contains(r.Omitted[0]+r.Omitted[1]+strings.Join(r.Omitted, ""), `D-9, which cannot be read: its journal \x1b[2J is broken`) {
 		t.Errorf("left out: %q", r.Omitted)
 	}
-	files := snapshot(t, dir)
+	files := gittest.Contents(t, dir)
 	for name, page := range files {
 		if !strings.HasSuffix(name, ".html") {
 			continue
@@ -78,7 +61,7 @@ func TestWrite(t *testing.T) {
 	if _, err := Write(t.Context(), dir, f, nil); err != nil {
 		t.Fatal(err)
 	}
-	for name, page := range snapshot(t, dir) {
+	for name, page := range gittest.Contents(t, dir) {
 		if files[name] != page {
 			t.Errorf("%s is another one the next time", name)
 		}
@@ -158,7 +141,7 @@ func TestWriteReplacesOnlyItsOwn(t *testing.T) {
 		switch {
 		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(fmt.Sprint(err, diag.Hints(err)), c.want)):
 			t.Errorf("%s: %v, want %q", name, err, c.want)
-		case c.want == "" && snapshot(t, dir)["D-2.html"] == "":
+		case c.want == "" && gittest.Contents(t, dir)["D-2.html"] == "":
 			t.Errorf("%s: no report", name)
 		}
 		if beside, _ := os.ReadDir(filepath.Dir(dir)); len(beside) != 1 {
@@ -195,7 +178,7 @@ func TestWriteChangedMeanwhile(t *testing.T) {
 			os.WriteFile(dir+"/D-1.html", []byte("my notes"), 0o644)
 		}
 	})
-	if err == nil || snapshot(t, dir)["D-1.html"] != "my notes" {
+	if err == nil || gittest.Contents(t, dir)["D-1.html"] != "my notes" {
 		t.Error(err)
 	}
 }
@@ -206,7 +189,7 @@ func TestWriteStops(t *testing.T) {
 	if _, err := Write(t.Context(), dir, fixture{words: "old", n: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
-	before := snapshot(t, dir)
+	before := gittest.Contents(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Write(ctx, dir, fixture{words: "new", n: 50}, func(pages int) {
 		if pages == 20 {
@@ -216,7 +199,7 @@ func TestWriteStops(t *testing.T) {
 	if err == nil {
 		t.Fatal("it went on")
 	}
-	for name, page := range snapshot(t, dir) {
+	for name, page := range gittest.Contents(t, dir) {
 		if before[name] != page {
 			t.Errorf("%s was changed", name)
 		}
