@@ -1,9 +1,11 @@
 package cgroup
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,7 +46,7 @@ func launcher(args []string) int {
 		return 1
 	}
 	attack := exec.Command(os.Args[0], args[3])
-	attack.Stdout = os.Stdout
+	attack.Stdin, attack.Stdout = os.Stdin, os.Stdout
 	err = attack.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
@@ -72,7 +74,7 @@ func eat() {
 	os.Exit(0)
 }
 
-// multiply starts 150 processes and says whether all run.
+// multiply starts 150 processes, says whether all run, and ends them at the end of its input.
 func multiply() {
 	var all []*exec.Cmd
 	for range 150 {
@@ -87,6 +89,7 @@ func multiply() {
 	if len(all) == 150 {
 		fmt.Println("multiplied")
 	}
+	io.Copy(io.Discard, os.Stdin)
 	for _, c := range all {
 		c.Process.Kill()
 		c.Wait()
@@ -129,6 +132,11 @@ func TestKilled(t *testing.T) {
 	possible(t)
 	name := fmt.Sprintf("ward-test-killed-%d", os.Getpid())
 	cmd := exec.Command(os.Args[0], "launcher", name, fmt.Sprint(100*mib), "60", "multiply")
+	hold, err := cmd.StdinPipe() // the attack goes on until this closes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Close()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -136,15 +144,28 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out.Read(make([]byte, 1)) // its child has said something: the group is there
+	if line, err := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(line, "stopped by ") {
+		t.Fatalf("%v, %q: the group is not full, so nothing was tried", err, line)
+	}
 	cmd.Process.Kill()
-	cmd.Wait()
+	cmd.Process.Wait() // Wait of cmd would close hold
 	if len(groups(t, name)) == 0 {
 		t.Fatal("no group is left, so nothing was tried")
 	}
-	said, err := exec.Command(os.Args[0], "launcher", name, fmt.Sprint(400*mib), "0", "eat").CombinedOutput()
-	if err != nil || !strings.Contains(string(said), "ate 200") {
-		t.Errorf("%v\n%s", err, said)
+	next := exec.Command(os.Args[0], "launcher", name, fmt.Sprint(400*mib), "0", "eat")
+	said, err := next.StdoutPipe()
+	if err == nil {
+		err = next.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(said)
+	first, _ := lines.ReadString('\n') // with the bounds of the dead one it could not start its child
+	hold.Close()
+	rest, _ := io.ReadAll(lines)
+	if err := next.Wait(); err != nil || first != "ate 200\n" {
+		t.Errorf("%v\n%s%s", err, first, rest)
 	}
 	if left := groups(t, name); len(left) > 0 {
 		t.Errorf("left: %v", left)

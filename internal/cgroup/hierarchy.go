@@ -2,7 +2,6 @@ package cgroup
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,16 +137,24 @@ func (h *hierarchy) settings(l Limits) (all []setting) {
 			all = append(all, setting{file, value, optional})
 		}
 	}
-	if n := strconv.FormatInt(l.Memory, 10); l.Memory > 0 {
-		// A group that was left behind may have lower bounds: those first.
-		add("memory", "memory.memsw.limit_in_bytes", "", "-1", true)
+	// No limit is written too, because a group that was left behind has its launcher's limits.
+	// memory.memsw is lifted first: memory.limit may not exceed it.
+	add("memory", "memory.memsw.limit_in_bytes", "", "-1", true)
+	if l.Memory > 0 {
+		n := strconv.FormatInt(l.Memory, 10)
 		add("memory", "memory.limit_in_bytes", "memory.max", n, false)
 		add("memory", "memory.memsw.limit_in_bytes", "", n, true)
 		add("memory", "", "memory.swap.max", "0", true)
+	} else {
+		add("memory", "memory.limit_in_bytes", "", "-1", false)
+		add("memory", "", "memory.max", "max", false)
+		add("memory", "", "memory.swap.max", "max", true)
 	}
+	processes := "max"
 	if l.Processes > 0 {
-		add("pids", "pids.max", "pids.max", fmt.Sprint(l.Processes), false)
+		processes = strconv.FormatInt(l.Processes, 10)
 	}
+	add("pids", "pids.max", "pids.max", processes, false)
 	add("cpu", "cpu.shares", "cpu.weight", map[bool]string{false: "512", true: "50"}[h.v2], true)
 	return all
 }

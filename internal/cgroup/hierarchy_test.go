@@ -48,19 +48,23 @@ func TestParse(t *testing.T) {
 // Each version's own words for the same bounds.
 func TestSettings(t *testing.T) {
 	for _, c := range []struct {
-		h    hierarchy
-		want string
+		h         hierarchy
+		want, all string // with bounds, and without
 	}{
-		{hierarchy{controllers: []string{"memory"}}, "memory.memsw.limit_in_bytes=-1 memory.limit_in_bytes=5 memory.memsw.limit_in_bytes=5"},
-		{hierarchy{controllers: []string{"pids"}}, "pids.max=7"},
-		{hierarchy{v2: true, controllers: []string{"cpu", "io", "memory", "pids"}}, "memory.max=5 memory.swap.max=0 pids.max=7 cpu.weight=50"},
+		{hierarchy{controllers: []string{"memory"}}, "memory.memsw.limit_in_bytes=-1 memory.limit_in_bytes=5 memory.memsw.limit_in_bytes=5",
+			"memory.memsw.limit_in_bytes=-1 memory.limit_in_bytes=-1"},
+		{hierarchy{controllers: []string{"pids"}}, "pids.max=7", "pids.max=max"},
+		{hierarchy{v2: true, controllers: []string{"cpu", "io", "memory", "pids"}}, "memory.max=5 memory.swap.max=0 pids.max=7 cpu.weight=50",
+			"memory.max=max memory.swap.max=max pids.max=max cpu.weight=50"},
 	} {
-		var got []string
-		for _, s := range c.h.settings(Limits{5, 7}) {
-			got = append(got, s.file+"="+s.value)
-		}
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("%s, want %s", text, c.want)
+		for l, want := range map[Limits]string{{5, 7}: c.want, {}: c.all} {
+			var got []string
+			for _, s := range c.h.settings(l) {
+				got = append(got, s.file+"="+s.value)
+			}
+			if text := strings.Join(got, " "); text != want {
+				t.Errorf("%+v: %s, want %s", l, text, want)
+			}
 		}
 	}
 }
