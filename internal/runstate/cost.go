@@ -32,26 +32,49 @@ type Cost struct {
 	HeldMoney  string `json:"held_money"`  // the most that they may cost
 }
 
-// Costs returns what each directive has used, by name. A missing directive has no counted use.
-// The map is empty if nothing was ever counted, or the caller may not read the file.
-func Costs(bare string) (map[string]Cost, error) {
+// Refused is an address that the fence refused to a directive.
+type Refused struct {
+	Address string `json:"address"`
+	Setting string `json:"setting,omitempty"` // that would allow it; "" where none would
+}
+
+// meter is the meter's file.
+type meter struct {
+	Directives map[string]struct {
+		Used, Held charge
+		Estimated  int64
+		Millis     int64 `json:"ms"`
+	} `json:"directives"`
+	Refused map[string][]Refused `json:"refused"`
+}
+
+// readMeter reads it. It is empty if nothing was ever counted, or the caller may not read the file.
+func readMeter(bare string) (m meter, err error) {
 	f, err := os.Open(filepath.Join(bare, MeterPath))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil, nil
+		return m, nil
 	}
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	defer f.Close()
-	var m struct {
-		Directives map[string]struct {
-			Used, Held charge
-			Estimated  int64
-			Millis     int64 `json:"ms"`
-		} `json:"directives"`
-	}
 	if err := json.NewDecoder(io.LimitReader(f, maxMeter)).Decode(&m); err != nil {
-		return nil, fmt.Errorf("%s: %w", MeterPath, err)
+		return m, fmt.Errorf("%s: %w", MeterPath, err)
+	}
+	return m, nil
+}
+
+// RefusedTo are the addresses that the gateway refused to a directive in all its launches.
+func RefusedTo(bare, directive string) ([]Refused, error) {
+	m, err := readMeter(bare)
+	return m.Refused[directive], err
+}
+
+// Costs returns what each directive has used, by name. A missing directive has no counted use.
+func Costs(bare string) (map[string]Cost, error) {
+	m, err := readMeter(bare)
+	if err != nil {
+		return nil, err
 	}
 	costs := map[string]Cost{}
 	for name, a := range m.Directives {

@@ -3,13 +3,14 @@ package runstate
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
 // TestCosts: the meter's figures are told by directive, what runs now beside what was used.
 func TestCosts(t *testing.T) {
 	bare := t.TempDir()
-	if costs, err := Costs(bare); costs != nil || err != nil {
+	if costs, err := Costs(bare); len(costs) > 0 || err != nil {
 		t.Errorf("nothing was counted: %v, %v", costs, err)
 	}
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o755); err != nil {
@@ -21,11 +22,18 @@ func TestCosts(t *testing.T) {
 		}
 	}
 	put(`{"version":1,"directives":{"D-1":{"used":{"calls":3,"usage":{"input":100,"output":20,"cache_read":7,"cache_write":2,"cache_write_long":1},"cost":"0.50"},
-		"estimated":1,"ms":4500,"held":{"calls":1,"usage":{"input":9,"output":4},"cost":"0.01"}}}}`)
+		"estimated":1,"ms":4500,"held":{"calls":1,"usage":{"input":9,"output":4},"cost":"0.01"}}},
+		"refused":{"D-1":[{"address":"pkg.example.com","setting":"[egress] allow"},{"address":"10.0.0.1"}]}}`)
 	costs, err := Costs(bare)
 	want := Cost{Calls: 3, Tokens: 130, Input: 110, Output: 20, Money: "0.50", Estimated: 1, Millis: 4500, HeldCalls: 1, HeldTokens: 13, HeldMoney: "0.01"}
 	if err != nil || len(costs) != 1 || costs["D-1"] != want {
 		t.Errorf("%+v, %v", costs, err)
+	}
+	if got, err := RefusedTo(bare, "D-1"); err != nil || !slices.Equal(got, []Refused{{"pkg.example.com", "[egress] allow"}, {"10.0.0.1", ""}}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := RefusedTo(bare, "D-2"); err != nil || len(got) > 0 {
+		t.Errorf("another's: %+v, %v", got, err)
 	}
 	put(`{"version":1,"direc`)
 	if costs, err := Costs(bare); costs != nil || err == nil {

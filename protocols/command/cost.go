@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/runstate"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -49,6 +50,19 @@ func (c *comparer) used(rev, directive string) (loop.Usage, bool) {
 		return loop.Usage{}, false
 	}
 	return log.Used(), true
+}
+
+// refused is what the host's gateway refused to a directive; a clone cannot see it.
+func (c *comparer) refused(directive string) ([]review.Refused, error) {
+	list := []review.Refused{}
+	if !c.bare() {
+		return list, nil
+	}
+	all, err := runstate.RefusedTo(c.repo.Dir, directive)
+	for _, at := range all {
+		list = append(list, review.Refused{Address: diag.Untrusted(at.Address), Setting: at.Setting})
+	}
+	return list, err
 }
 
 // metered adds what the host's gateway counted; a clone cannot see it.

@@ -152,6 +152,9 @@ func (c *comparer) look(of subject) (*work, error) {
 	if r.Cost, err = c.cost(p); err != nil {
 		return nil, err
 	}
+	if r.Refused, err = c.refused(p.Name); err != nil {
+		return nil, err
+	}
 	if r.Commit != "" {
 		if err := c.compare(w, p); err != nil {
 			return nil, err

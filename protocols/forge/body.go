@@ -14,9 +14,8 @@ import (
 // Request is a request that Ward keeps on a forge for a directive: what its reader has to
 // see of it.
 type Request struct {
-	Review  *review.Review
-	Issue   int64     // that the directive is of, 0 for none
-	Refused []Refused // what the fence refused to the agent, once each
+	Review *review.Review
+	Issue  int64 // that the directive is of, 0 for none
 	// Redact takes secrets out of words, nil for none. It gets them as they were written: once
 	// they are parted and cut, nobody knows a secret for what it is.
 	Redact func(string) string
@@ -33,12 +32,6 @@ func (r Request) quote(words diag.Untrusted, most int) string { return Quote(r.r
 
 // span is for the words of a line.
 func (r Request) span(words diag.Untrusted) string { return Span(r.redacted(words), maxWords) }
-
-// Refused is an address that the agent asked for and did not get.
-type Refused struct {
-	Address diag.Untrusted
-	Setting string // that would allow it, in Ward's words; "" where none would
-}
 
 // What of a request stands above all else: a reader finds it within Top lines. Each list is
 // cut to so many lines, the worst first, and its rest comes below.
@@ -242,7 +235,7 @@ func (r Request) unread() (list []string) {
 }
 
 func (r Request) refused() (list []string) {
-	for _, at := range r.Refused {
+	for _, at := range r.Review.Refused {
 		line := r.span(at.Address)
 		if at.Setting != "" {
 			line += ": " + r.span(diag.Untrusted(at.Setting)) + " would allow it"

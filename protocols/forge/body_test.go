@@ -24,7 +24,8 @@ func hostileRequest(words diag.Untrusted) Request {
 	v.Reason, v.Image, v.Fence, v.NotObserved, v.NeverOpened, v.Lost, v.Assisted = text, text, text, text, []string{text}, []string{text}, []string{text}
 	v.Left = []loop.Left{{Path: text, Kind: "added"}}
 	one := 1
-	return Request{Issue: 7, Refused: []Refused{{words, "[egress] allow"}}, Review: &review.Review{
+	return Request{Issue: 7, Review: &review.Review{
+		Refused:  []review.Refused{{Address: words, Setting: "[egress] allow"}},
 		Standing: review.Standing{Directive: "D-1", Title: words, Unit: "D-1.1", Commit: claimed, Claimed: true, Current: true, Verdict: loop.Exact},
 		Record:   "refs/ward/record/D-1.1", Word: v,
 		Criteria: []review.Criterion{{Text: words, Command: words, Result: "not met", ExitCode: &one}, {Text: words, Command: "true", Result: "not run", Trouble: words}},
@@ -60,6 +61,7 @@ func requests() map[string]Request {
 	proved.State, proved.Verdict, proved.Current = review.Ready, loop.Exact, true
 	v := verdict(loop.Exact, "every criterion is met", loop.Outcome{Met: true, Control: loop.ControlNotApplicable})
 	exact := &review.Review{Standing: proved, Word: v, Criteria: criteria(v), Changes: changes, Said: said, Cost: cost, Record: "refs/ward/record/D-3.1",
+		Refused: []review.Refused{{Address: "pypi.example:443", Setting: "[egress] allow"}, {Address: "169.254.169.254:80"}},
 		Touched: review.Touched{NewAtRoot: []diag.Untrusted{"docs"}}}
 	failed := proved
 	failed.State, failed.Verdict = review.Unproved, loop.None
@@ -73,17 +75,16 @@ func requests() map[string]Request {
 	w.Lost, w.Rewritten, w.RewrittenNot, w.NotOpened, w.Deviations, w.Fence = []string{"TestA", "TestB"}, []string{"x"}, "no observer", []string{"y"}, []string{"z"}, loop.FenceNone
 	many := &review.Review{Standing: proved, Word: w, Changes: changes, Said: said, Cost: cost, Record: "refs/ward/record/D-3.1", Merge: review.Merge{Moved: true},
 		Touched: review.Touched{NewAtRoot: []diag.Untrusted{"docs"}, Instructions: []diag.Untrusted{"AGENTS.md"}, Protected: []diag.Untrusted{".github/workflows/x.yml"}}}
-	var refused []Refused
 	for i := range 30 {
 		w.NeverOpened = append(w.NeverOpened, fmt.Sprintf("docs/%d.md", i))
 		many.Criteria = append(many.Criteria, review.Criterion{Text: diag.Untrusted(fmt.Sprintf("criterion %d (`true`)", i)), Command: "true", Result: "met", ExitCode: &zero})
-		refused = append(refused, Refused{diag.Untrusted(fmt.Sprintf("host%d.example:443", i)), "[egress] allow"})
+		many.Refused = append(many.Refused, review.Refused{Address: diag.Untrusted(fmt.Sprintf("host%d.example:443", i)), Setting: "[egress] allow"})
 	}
 	many.Criteria[29].Result, many.Criteria[29].ExitCode = "not met", &seven
 
 	return map[string]Request{
-		"working": {Review: working, Issue: 12}, "claimed": {Review: waiting, Issue: 12}, "none": {Review: none}, "stale": {Review: stale}, "many": {Review: many, Refused: refused},
-		"exact": {Review: exact, Issue: 12, Refused: []Refused{{"pypi.example:443", "[egress] allow"}, {"169.254.169.254:80", ""}}},
+		"working": {Review: working, Issue: 12}, "claimed": {Review: waiting, Issue: 12}, "none": {Review: none}, "stale": {Review: stale}, "many": {Review: many},
+		"exact": {Review: exact, Issue: 12},
 	}
 }
 
@@ -153,7 +154,7 @@ func TestBodyBounded(t *testing.T) {
 		r.Review.Said = append(r.Review.Said, review.Said{Where: string(long), Text: long})
 		r.Review.Touched.Tests = append(r.Review.Touched.Tests, long)
 		r.Review.Word.NeverOpened = append(r.Review.Word.NeverOpened, long.Raw())
-		r.Refused = append(r.Refused, Refused{long, "[egress] allow"})
+		r.Review.Refused = append(r.Review.Refused, review.Refused{Address: long, Setting: "[egress] allow"})
 	}
 	if body := r.Body(); len(body) > 60_000 || !strings.HasSuffix(body, "\nWard-Directive: D-3\nWard-Record: refs/ward/record/D-3.1\n") {
 		t.Errorf("%d bytes, ending in %q", len(body), body[len(body)-200:])

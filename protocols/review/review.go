@@ -26,6 +26,7 @@ type Review struct {
 	Omitted  int64          `json:"patch_omitted"` // bytes of it that did not fit; 0 for none
 	Said     []Said         `json:"said"`          // by the agent, proved by nothing
 	Cost     Cost           `json:"cost"`
+	Refused  []Refused      `json:"refused"`  // what the fence refused to the agent, once each
 	Commands []string       `json:"commands"` // what to type next, the first first
 }
 
@@ -62,6 +63,12 @@ type Criterion struct {
 type Said struct {
 	Where string         `json:"where"` // the end of an iteration, a report, a commit
 	Text  diag.Untrusted `json:"text"`
+}
+
+// Refused is an address that the agent asked for and did not get.
+type Refused struct {
+	Address diag.Untrusted `json:"address"`
+	Setting string         `json:"setting"` // that would allow it, in Ward's words; "" where none would
 }
 
 // Criteria are a directive's criteria with what a verdict says of each, nil for none.

@@ -197,6 +197,9 @@ func (r *Review) observed(p *page) {
 	}
 }
 
+// maxRefused bounds the refused addresses that the text names.
+const maxRefused = 10
+
 // Below is the text below the diff: the agent's words, the cost, and the next step.
 func (r *Review) Below() []Line {
 	var p page
@@ -215,6 +218,17 @@ func (r *Review) Below() []Line {
 	if r.Unit != "" {
 		p.gap()
 		p.add(Plain, "cost: %s", r.Cost.Words())
+	}
+	for i, at := range r.Refused {
+		if i == maxRefused && len(r.Refused) > maxRefused+1 {
+			p.add(Plain, "  and %d more: git ward review --json %s", len(r.Refused)-i, r.Directive)
+			break
+		}
+		allowed := ""
+		if at.Setting != "" {
+			allowed = "; " + at.Setting + " would allow it"
+		}
+		p.add(Plain, "the fence refused %s%s", at.Address, allowed)
 	}
 	if len(r.Commands) > 0 {
 		p.gap()

@@ -14,6 +14,7 @@ import (
 
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
+	"git-ward/internal/runstate"
 )
 
 const (
@@ -86,6 +87,8 @@ type Budget struct {
 type file struct {
 	Version    int                 `json:"version"`
 	Directives map[string]*Account `json:"directives"`
+	// Refused are the addresses that the proxy refused to a directive, once each.
+	Refused map[string][]runstate.Refused `json:"refused,omitempty"`
 }
 
 // Meter counts what directives use, and keeps the count in a file. A

@@ -37,6 +37,7 @@ type proxy struct {
 	asked    *rate.Limiter // of name servers, in questions of firewall.NameBytes
 	dialer   dialer
 	idle     time.Duration
+	refused  func(*denial) // is told of each
 	log      zerolog.Logger
 	plain    http.Handler
 	// serving is Serve's context. A tunnel cannot use its request's, which also
@@ -53,6 +54,7 @@ func newProxy(c *Config, l Limits) (*proxy, error) {
 		on: c.Allowlist, names: allowed, refuses: c.Refuses, resolver: c.Resolver,
 		asked:  rate.NewLimiter(firewall.NameRate, firewall.NameBurst),
 		dialer: (&net.Dialer{Timeout: dialTime}).DialContext, idle: l.Idle, log: c.Log,
+		refused: func(d *denial) { c.Meter.refused(c.Directive(), d) },
 	}
 	if p.resolver == nil {
 		p.resolver = &net.Resolver{PreferGo: true, Dial: p.nameServer((&net.Dialer{}).DialContext)}
@@ -140,7 +142,7 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	}
 	if why := p.names.refuse(host); why != "" {
 		return nil, &denial{what: host, why: why,
-			setting: fmt.Sprintf("add %q to [egress] allow in <bare>/ward/config.toml and launch again", host)}
+			setting: fmt.Sprintf("add %q to %s in <bare>/ward/config.toml and launch again", host, allowSetting)}
 	}
 	addrs, err := p.public(ctx, host)
 	if err != nil {
@@ -196,6 +198,9 @@ func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.As(err, &d) {
 		status = http.StatusForbidden
 		event = event.Str("setting", d.setting)
+		if p.on {
+			p.refused(d)
+		}
 	}
 	event.Str("host", clip(r.Host)).Str("error", clip(err.Error())).Msg("egress refused")
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

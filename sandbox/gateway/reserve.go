@@ -135,9 +135,14 @@ func (r *Reservation) finish(record func(*Account)) {
 	a := m.state.Directives[r.directive]
 	a.Held.sub(r.held)
 	record(a)
-	m.changed++
 	close(m.settled)
 	m.settled = make(chan struct{})
+	m.later()
+}
+
+// later has a change written in a moment. The caller has the lock.
+func (m *Meter) later() {
+	m.changed++
 	if m.pending == nil {
 		m.pending = time.AfterFunc(settleDelay, m.storeSettled)
 	}
