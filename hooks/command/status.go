@@ -238,7 +238,7 @@ func (l *looked) waiting(w io.Writer) {
 		if one.Or != "" {
 			fmt.Fprintf(w, "    or: %s\n", l.command(one.Or))
 		}
-		if one.Words != "" && (one.Kind == view.Question || one.Kind == view.Blocked || one.Kind == view.Incident) {
+		if one.Words != "" && (one.Directive == "" || one.Kind == view.Question || one.Kind == view.Blocked || one.Kind == view.Incident) {
 			fmt.Fprintf(w, "    it says: %s\n", diag.Cut(one.Words.OneLine(), 300))
 		}
 	}
@@ -253,12 +253,9 @@ func (l *looked) told() map[string]bool {
 	return told
 }
 
-// name is the unit of what waits, or its directive.
+// name is the unit of what waits, or its directive; Ward's own where it is of none.
 func name(w view.Waiting) string {
-	if w.Unit != "" {
-		return w.Unit
-	}
-	return w.Directive
+	return cmp.Or(w.Unit, w.Directive, "Ward")
 }
 
 // maxLines is how many directives have a line of their own.

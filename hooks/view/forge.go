@@ -7,12 +7,14 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/protocols/forge"
+	"git-ward/protocols/uow"
 )
 
 // maxWord bounds what a look at a forge says, in bytes.
 const maxWord = 1 << 20
 
-// forgeWaits says what the last look at a forge left undone, where there is one (FORGE-5).
+// forgeWaits adds what the last look at a forge left undone, where there is one, and what somebody
+// is to approve there (FORGE-5).
 func forgeWaits(r *git.Reader, o *Overview) error {
 	tip, err := r.Tip(forge.WordRef)
 	if err != nil || tip == "" {
@@ -26,8 +28,13 @@ func forgeWaits(r *git.Reader, o *Overview) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", forge.WordRef, err)
 	}
-	for _, line := range word.Lines() {
-		o.Warnings = append(o.Warnings, "git ward forge: "+line)
+	kinds := map[uow.Cause]Kind{uow.ProposalWaits: Approval, uow.StaysBehind: Blocked, uow.ForgeIsAway: Outage, uow.NotAtForge: Outage}
+	for _, one := range word.Waits() {
+		w := Waiting{Key: one.Key, Kind: kinds[one.Cause], For: one.For, Title: one.Title, What: one.Why, Words: one.Words, Command: one.Command}
+		if w.Kind == Outage {
+			w.Since = word.Since
+		}
+		o.Waiting = append(o.Waiting, w)
 	}
 	return nil
 }

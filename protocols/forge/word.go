@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
+	"git-ward/protocols/uow"
 )
 
 // RefPrefix is where all is that the host knows of a forge from one look to the next.
@@ -28,9 +30,19 @@ func Admits(word []byte, ref, commit string) bool {
 
 // Word is what a look at the forge left undone, and why.
 type Word struct {
+	Since    time.Time  `json:"since,omitzero"` // when the first look ended so
 	Until    time.Time  `json:"until,omitzero"` // where the forge wants to be left alone
 	Troubles []Trouble  `json:"troubles,omitempty"`
 	Stopped  []Stopping `json:"stopped,omitempty"` // refs that do not follow the forge
+	Beyond   []string   `json:"beyond,omitempty"`  // marks of more of them than a word can name
+	Proposed []Offer    `json:"proposed,omitempty"`
+}
+
+// Offer is a proposal that nobody approved yet.
+type Offer struct {
+	Issue int64          `json:"issue"`
+	Title diag.Untrusted `json:"title"`
+	Hash  string         `json:"hash"`
 }
 
 // Trouble is one thing that waits.
@@ -48,21 +60,61 @@ type Stopping struct {
 	Again  bool           `json:"again,omitempty"` // a fault, and no answer: each look tries it
 }
 
-// Lines says it to people, one line a thing; none where all is done.
-func (w Word) Lines() (list []string) {
-	if !w.Until.IsZero() {
-		list = append(list, "the forge is asked again at "+w.Until.Format(time.RFC3339))
+// Wait is one of the things that a word says, as everything shows it that waits.
+type Wait struct {
+	uow.Waiting
+	Key          string // the same as long as it is the same thing
+	Title, Words diag.Untrusted
+}
+
+// Stuck reports whether the look left something undone. That a person is to approve something is
+// no fault of anything.
+func (w Word) Stuck() bool {
+	return !w.Until.IsZero() || len(w.Troubles)+len(w.Stopped)+len(w.Beyond) > 0
+}
+
+// Waits are the sentences of what a word says; none where all is done.
+func (w Word) Waits() (list []Wait) {
+	add := func(c uow.Cause, of, what, key string, title, words diag.Untrusted) {
+		list = append(list, Wait{c.Waiting(of, "", diag.OneLine(what)), "forge " + key, title, words})
+	}
+	for _, o := range w.Proposed {
+		add(uow.ProposalWaits, fmt.Sprintf("issue %d", o.Issue), o.Hash, o.Hash, o.Title, "")
+	}
+	away := !w.Until.IsZero()
+	for _, t := range w.Troubles {
+		words := t.Why
+		if t.Remedy != "" {
+			words += "; " + t.Remedy
+		}
+		if away && t.Of == "" { // why it is away
+			add(uow.ForgeIsAway, "", w.Until.Format(time.RFC3339), "away", "", words)
+			away = false
+			continue
+		}
+		add(uow.NotAtForge, "", cmp.Or(t.Of, "the rest"), diag.Cut(t.Of+" "+t.Why.String(), 200), "", words)
+	}
+	if away {
+		add(uow.ForgeIsAway, "", w.Until.Format(time.RFC3339), "away", "", "")
 	}
 	for _, s := range w.Stopped {
-		list = append(list, fmt.Sprintf("%s stays behind the forge, which has it at %s: %s", diag.Untrusted(s.Ref), diag.Short(s.Commit), s.Why))
+		add(uow.StaysBehind, "", diag.Untrusted(s.Ref).String(), s.Ref+" "+s.Commit, "", diag.Untrusted(fmt.Sprintf("at %s: ", diag.Short(s.Commit)))+s.Why)
 	}
-	for _, t := range w.Troubles {
-		line := t.Why.String()
-		if t.Of != "" {
-			line = t.Of + ": " + line
+	if n := len(w.Beyond); n > 0 {
+		add(uow.StaysBehind, "", fmt.Sprintf("a number of refs more (%d)", n), "beyond", "", "")
+	}
+	return list
+}
+
+// Lines says it to people, one line a thing.
+func (w Word) Lines() (list []string) {
+	for _, one := range w.Waits() {
+		line := one.Why
+		if one.Title != "" {
+			line += fmt.Sprintf(" (%s): %s", diag.CutWord(one.Title.String(), 80), one.Command)
 		}
-		if t.Remedy != "" {
-			line += "; " + t.Remedy.String()
+		if one.Words != "" {
+			line += ": " + one.Words.String()
 		}
 		list = append(list, line)
 	}

@@ -51,6 +51,10 @@ const (
 
 	JournalBroken Cause = "broken journal"
 	HooksGone     Cause = "hooks"
+	ProposalWaits Cause = "forge, a proposal"
+	StaysBehind   Cause = "forge, a ref behind"
+	ForgeIsAway   Cause = "forge, away"
+	NotAtForge    Cause = "forge, one thing"
 )
 
 // A sentence says who has the next move, why in one clause that goes on from there, and the
@@ -107,6 +111,10 @@ var sentences = map[Cause]sentence{
 
 	JournalBroken: {ForYou, "the journal of its unit cannot be read", "git ward fsck"},
 	HooksGone:     {ForYou, "the repository has lost its hooks, and accepts any push", "git ward init --update"},
+	ProposalWaits: {ForYou, "{d} is proposed as a directive, and a comment there starts it", "/ward approve {what}"},
+	StaysBehind:   {ForYou, "{what} stays behind the forge", "git ward forge --once --dry-run"},
+	ForgeIsAway:   {ForCause, "the forge is asked again by itself at {what}", "git ward forge --once"},
+	NotAtForge:    {ForCause, "{what} does not go on at the forge, and is tried again at each look", "git ward forge --once"},
 }
 
 // Waiting is the sentence of a cause about a directive ("D-1"), its unit ("D-1.1", "" for

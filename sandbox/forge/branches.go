@@ -25,12 +25,7 @@ const (
 // fetched brings the project's branches and tags here, through the gate.
 func (p *pass) fetched() error {
 	from := p.Git(p.self.Login, p.project.Clone)
-	p.word.Stopped = nil
 	there, err := p.Repo.List(p.ctx, from, heads+"*", tags+"*")
-	if err != nil {
-		return err
-	}
-	before, _, err := p.before()
 	if err != nil {
 		return err
 	}
@@ -38,21 +33,7 @@ func (p *pass) fetched() error {
 	if err != nil {
 		return err
 	}
-	var wanted []string
-	for _, ref := range slices.Sorted(maps.Keys(there)) {
-		if !p.theirs(ref) || here[ref] == there[ref] {
-			continue
-		}
-		if why := noRoom(ref, here); why != "" {
-			p.stop(forge.Stopping{Ref: ref, Commit: there[ref], Why: diag.Untrusted(why)})
-			continue
-		}
-		if i := slices.IndexFunc(before.Stopped, func(s forge.Stopping) bool { return s.Ref == ref && s.Commit == there[ref] && !s.Again }); i >= 0 {
-			p.stop(before.Stopped[i]) // it was refused, and is no other since
-			continue
-		}
-		wanted = append(wanted, ref)
-	}
+	wanted := p.due(here, there)
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -63,6 +44,44 @@ func (p *pass) fetched() error {
 		return nil
 	}
 	return p.bring(from, wanted, here, there)
+}
+
+// due are the refs to bring. What was refused, and is no other since, stays out unasked; as many
+// of those that the word could not name are asked about again as it has room for now.
+func (p *pass) due(here, there map[string]string) (wanted []string) {
+	before := p.word
+	p.word.Stopped, p.word.Beyond = nil, nil
+	was, marks := map[string]forge.Stopping{}, map[string]bool{}
+	for _, s := range before.Stopped {
+		if s.Commit == there[s.Ref] && s.Commit != here[s.Ref] && !s.Again {
+			was[s.Ref] = s
+		}
+	}
+	for _, m := range before.Beyond {
+		marks[m] = true
+	}
+	room := len(before.Stopped) - len(was)
+	for _, ref := range slices.Sorted(maps.Keys(there)) {
+		if !p.theirs(ref) || here[ref] == there[ref] {
+			continue
+		}
+		old, stopped := was[ref]
+		m := mark(ref, there[ref])
+		switch why := noRoom(ref, here); {
+		case stopped:
+			p.stop(old)
+		case marks[m] && room <= 0:
+			p.word.Beyond = append(p.word.Beyond, m)
+		case why != "":
+			p.stop(forge.Stopping{Ref: ref, Commit: there[ref], Why: diag.Untrusted(why)})
+		default:
+			wanted = append(wanted, ref)
+		}
+		if marks[m] {
+			room--
+		}
+	}
+	return wanted
 }
 
 // theirs reports whether a ref is the forge's to move.

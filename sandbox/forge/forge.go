@@ -88,6 +88,9 @@ func (k *Keeper) look(ctx context.Context, patience time.Duration, do func(p *pa
 	k.Ward.Lock = lock
 	p := &pass{Keeper: k, ctx: ctx, reader: k.Repo.Reader(ctx), wanted: map[string]bool{}}
 	defer func() { p.reader.Close() }()
+	if before, _, old := p.before(); old == nil { // what this look does not come to stays as it was
+		p.word = forge.Word{Stopped: before.Stopped, Beyond: before.Beyond, Proposed: before.Proposed}
+	}
 	err = p.run(do)
 	if later, ok := errors.AsType[*client.ErrLater](err); ok {
 		p.word.Until = later.At.UTC().Truncate(time.Second)
@@ -184,7 +187,7 @@ func (p *pass) before() (forge.Word, string, error) {
 // names and words of either take, so that load reads it.
 const (
 	maxSaidOf    = 500
-	maxSaidBytes = maxRecord / 8 // as JSON escapes it, and of two
+	maxSaidBytes = maxRecord / 12 // as JSON escapes it, of three, and with the marks
 )
 
 // few is the beginning of a list that is not too much, and how many more there are.
@@ -198,27 +201,45 @@ func few[T any](list []T, size func(T) int) ([]T, int) {
 	return list, 0
 }
 
-// bound leaves what status can show.
+// maxBeyond bounds how many refs more are known to have been refused.
+const maxBeyond = 20_000
+
+// bound leaves what status can show. Of the refs that it does not name there are marks, so that
+// they are not tried again as long as they are the same.
 func bound(w forge.Word) forge.Word {
-	var refs, more int
-	w.Stopped, refs = few(w.Stopped, func(s forge.Stopping) int { return len(s.Ref) + len(s.Why) })
+	named, _ := few(w.Stopped, func(s forge.Stopping) int { return len(s.Ref) + len(s.Why) })
+	for _, s := range w.Stopped[len(named):] {
+		if !s.Again {
+			w.Beyond = append(w.Beyond, mark(s.Ref, s.Commit))
+		}
+	}
+	w.Stopped, w.Beyond = named, w.Beyond[:min(len(w.Beyond), maxBeyond)]
+	w.Proposed, _ = few(w.Proposed, func(o forge.Offer) int { return len(o.Title) })
+	var more int
 	w.Troubles, more = few(w.Troubles, func(t forge.Trouble) int { return len(t.Of) + len(t.Why) + len(t.Remedy) })
-	if refs+more > 0 {
-		w.Troubles = append(w.Troubles, forge.Trouble{Why: diag.Untrusted(fmt.Sprintf("and %d refs and %d troubles more", refs, more))})
+	if more > 0 {
+		w.Troubles = append(w.Troubles, forge.Trouble{Why: diag.Untrusted(fmt.Sprintf("and %d troubles more", more))})
 	}
 	return w
 }
+
+// mark stands for a ref at a commit, in few bytes.
+func mark(ref, commit string) string { return git.BlobID([]byte(commit + " " + ref))[:16] }
 
 // tell leaves the pass's word where status reads it, if it is another than the one before.
 func (p *pass) tell() error {
 	if p.Dry != nil || p.ctx.Err() != nil {
 		return nil
 	}
-	_, old, err := p.before()
+	before, old, err := p.before()
 	if err != nil {
 		return err
 	}
-	if len(p.word.Troubles) == 0 && len(p.word.Stopped) == 0 {
+	if p.word.Stuck() {
+		if p.word.Since = before.Since; p.word.Since.IsZero() {
+			p.word.Since = time.Now().UTC().Truncate(time.Second)
+		}
+	} else if len(p.word.Proposed) == 0 {
 		if old == git.Zero {
 			return nil
 		}

@@ -23,9 +23,12 @@ const maxProposals = 10
 
 // proposed proposes the issues that have the label, and hears what is said on them.
 func (p *pass) proposed() error {
-	open, err := p.Forge.Labelled(p.ctx, p.Settings.Forge.Label)
-	if err := p.each("issues", err); err != nil {
+	open, failed := p.Forge.Labelled(p.ctx, p.Settings.Forge.Label)
+	if err := p.each("issues", failed); err != nil {
 		return err
+	}
+	if failed == nil {
+		p.word.Proposed = nil
 	}
 	known, err := p.issues()
 	if err != nil {
@@ -56,7 +59,11 @@ func (p *pass) labelled(i client.Issue) error {
 			return err
 		}
 	}
-	return p.hear(client.Thread{Number: i.Number}, b, r.approve(p))
+	err = p.hear(client.Thread{Number: i.Number}, b, r.approve(p))
+	if n := len(r.Proposals); r.Directive == "" && n > 0 {
+		p.word.Proposed = append(p.word.Proposed, forge.Offer{Issue: i.Number, Title: diag.Untrusted(r.Proposals[n-1].Title), Hash: r.Proposals[n-1].Hash})
+	}
+	return err
 }
 
 // heard is one that is closed, or has the label no longer. Of a directive that is over nothing

@@ -59,7 +59,7 @@ func TestLater(t *testing.T) {
 		if err := json.Unmarshal([]byte(p.Run(p.Bare, "git", "cat-file", "blob", protocol.WordRef)), &kept); err != nil || !kept.Until.Equal(c.until) {
 			t.Fatalf("%+v %v", kept, err)
 		}
-		if out := p.Run(p.Bare, "git-ward", "status", "--bare", p.Bare); !strings.Contains(out, "git ward forge: "+c.says) {
+		if out := p.Run(p.Bare, "git-ward", "status", "--bare", p.Bare); !strings.Contains(out, "it says: "+c.says) {
 			t.Fatal(out)
 		}
 	}

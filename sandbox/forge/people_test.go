@@ -128,7 +128,7 @@ func TestRewritten(t *testing.T) {
 	if again := s.once(1); !strings.Contains(again, "refs/heads/main stays behind the forge") {
 		t.Fatal(again)
 	}
-	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "status", "--bare", s.Bare), "git ward forge: refs/heads/main stays behind the forge")
+	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "status", "--bare", s.Bare), "waits for you: Ward", "refs/heads/main stays behind the forge")
 	s.Git("push", "--quiet", "--force", s.forge.clone(), before+":main")
 	s.once(0)
 	if out := s.Run(s.Bare, "git-ward", "status", "--bare", s.Bare); strings.Contains(out, "stays behind") {

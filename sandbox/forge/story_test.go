@@ -24,8 +24,13 @@ func begun(t *testing.T) (*scene, int64, *unit) {
 	if len(list) != 1 || list[0].User.Login != s.forge.bot.Login {
 		t.Fatalf("%+v", list)
 	}
-	s.forge.comment(s.forge.lead, n, approveLine.FindString(list[0].Body))
+	line := approveLine.FindString(list[0].Body)
+	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "status", "--bare", s.Bare), "waits for you: Ward greet the user: issue", "is proposed as a directive, and a comment there starts it", line)
+	s.forge.comment(s.forge.lead, n, line)
 	s.once(0)
+	if out := s.Run(s.Bare, "git-ward", "status", "--bare", s.Bare); strings.Contains(out, "proposed") {
+		t.Fatal(out)
+	}
 	return s, n, s.begin("D-1")
 }
 
@@ -62,7 +67,7 @@ func TestStory(t *testing.T) {
 	if len(s.forge.comments(n)) != 3 || len(s.forge.statuses(commit)) != 2 {
 		t.Fatal("something was done twice")
 	}
-	if out := s.Run(s.Bare, "git-ward", "forge", "--once", "--dry-run", "--bare", s.Bare); strings.Contains(out, "would") {
+	if out := s.Run(s.Bare, "git-ward", "forge", "--once", "--dry-run", "--bare", s.Bare); out != "nothing is to do\n" {
 		t.Fatal(out)
 	}
 	s.Run(s.Bare, "git-ward", "take", "--bare", s.Bare, "D-1")

@@ -10,6 +10,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
 	"git-ward/internal/runstate"
+	"git-ward/protocols/forge"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/notify"
@@ -38,7 +39,7 @@ func (l *launch) notifySettings() notify.Settings {
 // its note, and what a launch says in files.
 func (l *launch) version() string {
 	repo := git.Open(l.spec.Bare)
-	return fmt.Sprint(repo.Mark("refs/ward/audit"), repo.Mark(loop.VerdictsRef), runstate.Version(l.spec.Bare))
+	return fmt.Sprint(repo.Mark("refs/ward/audit"), repo.Mark(loop.VerdictsRef), repo.Mark(forge.WordRef), runstate.Version(l.spec.Bare))
 }
 
 // lookTime bounds one question about all that waits.

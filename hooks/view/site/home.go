@@ -110,8 +110,11 @@ func newHome(o *view.Overview, l links, a ask, works func(name string) bool) (h 
 func (h *home) cards(o *view.Overview, l links, works func(name string) bool) {
 	for _, w := range o.Waiting[:min(len(o.Waiting), maxWaiting)] {
 		c := card{Waiting: w, Class: kindClass[w.Kind], Name: w.Directive, Href: l.Directive(w.Directive)}
-		if w.Unit != "" {
+		switch {
+		case w.Unit != "":
 			c.Name = w.Unit
+		case w.Directive == "": // what is of no directive has no page
+			c.Name, c.Href = "Ward", ""
 		}
 		if w.Kind == view.Ready || w.Kind == view.Unproved {
 			c.Name = w.Directive

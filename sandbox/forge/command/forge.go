@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -56,8 +57,9 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 		return err
 	}
 	k.Redact = redact()
+	plan := &noted{Writer: env.Stdout}
 	if dry {
-		k.Dry, k.Log = env.Stdout, zerolog.Nop()
+		k.Dry, k.Log = plan, zerolog.Nop()
 	}
 	var word protocol.Word
 	switch {
@@ -74,15 +76,29 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 	if say(env, word) {
 		return cli.ErrFindings
 	}
+	if dry && !plan.any {
+		fmt.Fprintln(env.Stdout, "nothing is to do")
+	}
 	return nil
 }
 
-// say prints what waits, and whether anything does.
+// noted knows whether anything was written.
+type noted struct {
+	io.Writer
+	any bool
+}
+
+func (n *noted) Write(data []byte) (int, error) {
+	n.any = true
+	return n.Writer.Write(data)
+}
+
+// say prints what waits, and whether that is more than a person's approval.
 func say(env *cli.Env, w protocol.Word) bool {
 	for _, line := range w.Lines() {
 		fmt.Fprintln(env.Stdout, line)
 	}
-	return len(w.Lines()) > 0
+	return w.Stuck()
 }
 
 // open reads the settings of the repository, and makes what they name.

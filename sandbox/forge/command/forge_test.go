@@ -64,7 +64,7 @@ func TestArguments(t *testing.T) {
 func TestSay(t *testing.T) {
 	var out bytes.Buffer
 	env := &cli.Env{Stdout: &out}
-	if say(env, protocol.Word{}) || !say(env, protocol.Word{Until: time.Unix(0, 0)}) || !strings.Contains(out.String(), "asked again at") {
+	if say(env, protocol.Word{}) || !say(env, protocol.Word{Until: time.Unix(0, 0)}) || !strings.Contains(out.String(), "asked again by itself at") {
 		t.Error(out.String())
 	}
 }
