@@ -6,6 +6,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -108,6 +109,27 @@ func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	return boot.Program(r.repo.Tree(ctx, commit), r.Main != r.Control)
+}
+
+// Copied are the lines for git update-ref --stdin that give a new clone the branches and tags.
+func (r *Remote) Copied(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	var lines strings.Builder
+	for _, from := range []string{"refs/heads/", "refs/tags/"} {
+		tips, err := r.repo.Refs(ctx, from)
+		if err != nil {
+			return "", err
+		}
+		for _, tip := range tips {
+			name := tip.Name
+			if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
+				name = "refs/remotes/origin/" + branch
+			}
+			fmt.Fprintf(&lines, "create %s %s\n", name, tip.ID)
+		}
+	}
+	return lines.String(), nil
 }
 
 // Good are the commits of main whose programs held, the last one first (boot.LastGood). A

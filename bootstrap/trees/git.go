@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -85,29 +88,26 @@ func (t *Trees) disarm(ctx context.Context, dir string) (what string, err error)
 	return text[strings.LastIndex(text, "\n")+1:], nil
 }
 
-// status is how a tree is: the commit and a hash of what differs from it, "" when
-// nothing does.
-func (t *Trees) status(ctx context.Context, dir string) (head, status string, err error) {
+// status is how a tree differs from its commit, when its repository is made plain.
+func (t *Trees) status(ctx context.Context, dir string) (string, error) {
 	what, err := t.disarm(ctx, dir)
 	if err == nil && what != isPlain {
 		err = fmt.Errorf("the repository of %s: %s", dir, what)
 	}
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	return t.look(ctx, dir)
+	return t.differs(ctx, dir)
 }
 
-// look is status of a tree whose repository is plain.
-func (t *Trees) look(ctx context.Context, dir string) (head, status string, err error) {
-	if head, err = t.git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
-		return "", "", err
-	}
+// differs is a hash of what differs in a tree, whose repository is plain, from its commit, ""
+// when nothing does.
+func (t *Trees) differs(ctx context.Context, dir string) (string, error) {
 	text, err := t.git(ctx, dir, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
 	if err == nil && text != "" {
 		text = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 	}
-	return head, text, err
+	return text, err
 }
 
 // checkout makes the tree of a branch that of a commit. It stays as it is when it
@@ -118,6 +118,9 @@ func (t *Trees) look(ctx context.Context, dir string) (head, status string, err 
 // mend is made anew, and one that is not to be trusted: who owns its repository may
 // have bits in its index, or objects, that say another thing of the commit.
 func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh, anew bool) (bool, error) {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return true, t.update(ctx, dir, commit)
+	}
 	head, dirty := "", true
 	what, err := t.disarm(ctx, dir)
 	switch {
@@ -131,7 +134,9 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh, 
 		return true, t.renew(ctx, dir, commit)
 	case what == isPlain:
 		var status string
-		head, status, err = t.look(ctx, dir)
+		if head, err = t.git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err == nil {
+			status, err = t.differs(ctx, dir)
+		}
 		if dirty = err != nil || status != clean; dirty || head != commit {
 			t.rescue(ctx, dir, dirty)
 		}
@@ -162,14 +167,28 @@ func (t *Trees) renew(ctx context.Context, dir, commit string) error {
 	return t.update(ctx, dir, commit)
 }
 
-// lend makes a repository in $1 that reads the objects of the remote $2 where they lie, and
-// has its branches and tags: git fetch follows all that a repository has no ref to.
+// lend makes a repository in $1 that reads the objects of the remote $2 where they lie, with the
+// refs that it reads.
 const lend = `set -e
 git init --quiet --template= "$1"
-mkdir -p -- "$1/.git/objects/info"
 printf '%s/objects\n' "$2" >"$1/.git/objects/info/alternates"
-refs() { git --git-dir="$1" for-each-ref --format="create $2 %(objectname)" "$3"; }
-{ refs "$2" 'refs/remotes/origin/%(refname:lstrip=2)' refs/heads/; refs "$2" '%(refname)' refs/tags/; } | git -C "$1" update-ref --stdin`
+git -C "$1" update-ref --stdin`
+
+// lent has the branches and tags of the remote in a new tree. git fetch would follow all that it
+// has no ref to.
+func (t *Trees) lent(ctx context.Context, dir string) error {
+	refs, err := t.Remote.Copied(ctx)
+	if err != nil {
+		return err
+	}
+	var out supervisor.Tail
+	err = t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Env: t.GitEnv(), Time: treeTime, Stdin: refs, Output: &out,
+		Args: []string{"sh", "-c", lend, "sh", dir, t.Bare}})
+	if err != nil {
+		return fmt.Errorf("%s cannot borrow the remote's objects: %w: %s", dir, err, out.LastLines())
+	}
+	return nil
+}
 
 // update fetches and checks out. Objects are the remote's, and not copied: where it freed
 // one that the tree needs, git fails here, and the tree is made anew.
@@ -177,16 +196,12 @@ func (t *Trees) update(ctx context.Context, dir, commit string) error {
 	if err := t.removeLocks(ctx, dir); err != nil {
 		return err
 	}
-	if !statedir.Exists(filepath.Join(dir, ".git")) {
-		var out supervisor.Tail
-		err := t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Env: t.GitEnv(), Time: treeTime, Output: &out,
-			Args: []string{"sh", "-c", lend, "sh", dir, t.Bare}})
-		if err != nil {
-			return fmt.Errorf("%s cannot borrow the remote's objects: %w: %s", dir, err, out.LastLines())
-		}
-	}
 	fetch := []string{"fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"}
-	if _, err := t.git(ctx, dir, append(fetch, "--prune", t.Bare, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")...); err != nil {
+	if !statedir.Exists(filepath.Join(dir, ".git")) {
+		if err := t.lent(ctx, dir); err != nil {
+			return err
+		}
+	} else if _, err := t.git(ctx, dir, append(fetch, "--prune", t.Bare, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")...); err != nil {
 		return err
 	}
 	checkout := []string{"checkout", "--quiet", "--force", "--detach", commit, "--"}

@@ -101,7 +101,11 @@ func (t *Trees) build(ctx context.Context, dir string, want Want, command []stri
 	if err := t.try(ctx, "build", dir, command, t.Settings.Bootstrap.BuildTimeout.Duration); err != nil {
 		return err
 	}
-	_, status, err := t.status(ctx, dir)
+	look := t.status
+	if len(command) == 0 { // nothing that could arm the repository has run
+		look = t.differs
+	}
+	status, err := look(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -145,7 +149,7 @@ func (t *Trees) Leave(ctx context.Context, branch string) {
 	if err != nil || !statedir.Exists(dir) {
 		return
 	}
-	_, status, err := t.status(ctx, dir)
+	status, err := t.status(ctx, dir)
 	t.rescue(ctx, dir, err != nil || status != t.Record.Built[branch].Status)
 	if err := t.Remove(ctx, dir); err != nil {
 		t.Log.Error().Err(err).Msg("the old tree stays")
