@@ -155,7 +155,7 @@ func TestHoldsAlready(t *testing.T) {
 	}
 	launch()
 	report := ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED", "D-2": "EXIT_NEED_INFO", "D-3": "EXIT_BLOCKED", "D-4": "EXIT_NEED_INFO"})
-	for _, want := range []string{"Unit D-1.1, which changed nothing.", "a claim that changes nothing, for all holds already", "Blocked: iteration 1 changed nothing", "Cost: 2 of 10 iterations"} {
+	for _, want := range []string{"Unit D-1.1, which changed nothing.", "a claim that changes nothing, for all holds already", "Blocked: iteration 0 changed nothing", "Cost: 1 of 10 iterations"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("%q is not in\n%s", want, report)
 		}

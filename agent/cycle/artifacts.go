@@ -134,7 +134,11 @@ func (r *run) journaled() (calls, seconds int) {
 	if begun < 0 {
 		return 0, 0
 	}
-	for i := begun + 1; i < len(records) && records[i-1].Event != uow.MakeClaim; i++ {
+	end := len(records) - 1
+	for r.claimed() && records[end].Event != uow.MakeClaim {
+		end--
+	}
+	for i := begun + 1; i <= end; i++ {
 		calls += int(max(0, records[i].Interactions-records[i-1].Interactions)) // a clarification sets them back
 		from, err := time.Parse(time.RFC3339, records[i-1].Time)
 		to, err2 := time.Parse(time.RFC3339, records[i].Time)

@@ -22,6 +22,9 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 	if d, err := r.takeUp(ctx); err != nil || d.Event != "" {
 		return d, err
 	}
+	if claimed := r.deps.Journal.Claimed(); claimed != nil && !r.now.solved && r.mayHold() {
+		return loop.Decision{Event: loop.ArtifactsPresent}, nil // it holds without work
+	}
 	for refusals := 0; ; refusals++ {
 		d, err := r.claim(ctx)
 		refused := stop.As(err, stop.Refused)

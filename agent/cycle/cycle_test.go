@@ -86,6 +86,9 @@ func TestEnds(t *testing.T) {
 		"nobody pays, nothing was made":       {"", "1", func(s *site) { s.solve = spent }, "EXIT_BUDGET_EXCEEDED MAX_TOOL_CALLS", 1},
 		"nothing was made, and then it holds": {"", "1 0", func(s *site) { s.solve = idle }, "EXIT_CONVERGED EXACT_CERTIFICATE", 2},
 		"nobody comes to an end":              {"", "1", func(s *site) { s.solve = fails }, "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS", 1},
+		"it may hold, and does":               {asked + "- may-hold: yes\n", "0", func(s *site) { s.solve = fails }, "EXIT_CONVERGED EXACT_CERTIFICATE", 1},
+		"it may hold, and is made instead":    {asked + "- may-hold: yes\n- max_iterations: 1\n", "1 0", nil, "EXIT_CONVERGED EXACT_CERTIFICATE", 1},
+		"it may hold, and nothing was made":   {asked + "- may-hold: yes\n", "1", func(s *site) { s.solve = idle }, "EXIT_BLOCKED EVIDENCE_INCOMPLETE in BUDGET_CHECK", 1},
 		"no verdict":                          {"", "-", nil, "EXIT_BLOCKED VERDICT_UNAVAILABLE in CHECK_HALTING", 1},
 		"stopped before it began":             {"", "1", func(s *site) { s.signals = []loop.Signal{{Kind: loop.StopFile, Detail: "main"}} }, "EXIT_BLOCKED BACKPRESSURE_SIGNAL in SPAWN_SUBAGENT", 0},
 		"stopped at the budget check": {"", "1", func(s *site) {
@@ -231,13 +234,23 @@ func TestCapped(t *testing.T) {
 // it was, pays for no iteration twice, and comes to the same end with the same files.
 func TestKilled(t *testing.T) {
 	tier.Full(t, "a process killed at random moments")
-	whole := newSite(t, asked, 0)
+	for _, lines := range []string{asked, asked + "- may-hold: yes\n"} {
+		killedAnywhere(t, lines)
+	}
+}
+
+func killedAnywhere(t *testing.T, lines string) {
+	t.Helper()
+	whole := newSite(t, lines, 0)
 	whole.residuals = []string{"2", "0"}
+	if lines != asked { // what is there before is judged, too
+		whole.residuals = []string{"3", "2", "0"}
+	}
 	want, _ := whole.ends()
 	files := whole.git(whole.bare, "", "ls-tree", "-r", "--name-only", ref)
 	steps := strings.Fields(whole.way())
 	for n := 1; n < len(steps)-1; n++ {
-		s := newSite(t, asked, 0)
+		s := newSite(t, lines, 0)
 		s.residuals, s.kill = whole.residuals, n
 		if _, err := s.run(); err == nil {
 			t.Fatalf("it was not killed after %d transitions", n)

@@ -36,7 +36,7 @@ type site struct {
 	last    *uow.Record // of the unit before
 
 	earlier   int64       // iterations of other units
-	residuals []string    // what the host finds after each iteration; "-" for no verdict
+	residuals []string    // what the host finds after each claim; "-" for no verdict
 	left      []loop.Left // without which the commands do not pass, as the verdict has it
 	signals   []loop.Signal
 	over      string
@@ -248,7 +248,13 @@ func (s *site) world() uow.World {
 
 // verdict is the host's on the present claim.
 func (s *site) verdict(p loop.Declaration, commit, claim string) *loop.Verdict {
-	i := min(int(s.journal.Claimed().Iteration), len(s.residuals)) - 1
+	claims := 0
+	for _, rec := range s.journal.Records {
+		if rec.Event == uow.MakeClaim {
+			claims++
+		}
+	}
+	i := min(claims, len(s.residuals)) - 1
 	if s.residuals[i] == "-" {
 		return nil
 	}

@@ -143,10 +143,11 @@ func (r *run) certificate(ctx context.Context, n int) (*loop.Certificate, error)
 // certificate yet.
 func (r *run) inProgress() bool { return int(r.deps.Journal.Last().Iteration) > r.past.ended }
 
-// claimed reports whether the work of the iteration in progress is claimed.
+// claimed reports whether the work of the iteration in progress is claimed. A claim of what
+// was there before is of no work.
 func (r *run) claimed() bool {
 	last := r.deps.Journal.Last()
-	return last.Claim != nil && last.Claim.Iteration == last.Iteration
+	return last.Claim != nil && last.Claim.Iteration == last.Iteration && !r.mayHold()
 }
 
 // number is that of the first iteration without a certificate, in the evidence.

@@ -69,16 +69,52 @@ func (r *run) spawn(ctx context.Context) (loop.Decision, error) {
 	if err := r.deps.Work.Record.Show(ctx, r.now.brief.CapsulePath); err != nil {
 		return loop.Decision{}, err
 	}
-	if r.mayHold() { // the host says whether it does, before anybody works
-		return loop.Decision{Event: loop.SubagentOutput}, nil
+	if held, err := r.heldAlready(ctx); held || err != nil {
+		return loop.Decision{Event: loop.SubagentOutput}, err
 	}
 	return loop.Decision{Event: loop.SubagentOutput}, r.solve(ctx, "")
 }
 
-// mayHold reports whether the first iteration claims what there is, by the PM's word that it
-// may do; one that has no second iteration cannot.
+// mayHold reports whether the unit's first claim is, or will be, of what was there before
+// anybody worked: by the PM's word, given before the work, that all may hold already.
 func (r *run) mayHold() bool {
-	return r.deps.Work.Directive.Options.MayHold != "" && r.past.ended == 0 && r.deps.Limits.MaxIterations > 1 && r.deps.Journal.Claimed() == nil
+	if r.deps.Work.Directive.Options.MayHold == "" || r.past.ended > 0 {
+		return false
+	}
+	claims := 0
+	for _, rec := range r.deps.Journal.Records {
+		if rec.ReasonCode == uow.IncludedNow {
+			return false
+		}
+		if rec.Event == uow.MakeClaim {
+			claims++
+		}
+	}
+	return claims < 2
+}
+
+// heldAlready claims what is there where the PM says that all may hold, and reports whether
+// the verdict leaves nothing to work on. Otherwise the same iteration goes on with the work,
+// and the claim costs none.
+func (r *run) heldAlready(ctx context.Context) (bool, error) {
+	if !r.mayHold() {
+		return false, nil
+	}
+	if r.deps.Journal.Claimed() == nil {
+		d, err := r.claim(ctx)
+		if err != nil || d.Event != loop.ArtifactsPresent {
+			return false, err
+		}
+	}
+	d, err := r.await(ctx)
+	if err != nil || d.Event != "" {
+		return true, err
+	}
+	if v := r.now.result.Verdict; v.Verdict == loop.Exact || v.Verdict == loop.Converged {
+		return true, nil
+	}
+	r.now.result = Result{}
+	return false, nil
 }
 
 // begin begins an iteration in the journal, where nothing says stop. Before all but
