@@ -46,7 +46,7 @@ func join(near net.Conn, socket string) {
 	}
 	defer far.Close()
 	var both sync.WaitGroup
-	both.Go(func() { pump(far, near) })
+	both.Go(func() { pump(&rest{Conn: far}, near) })
 	both.Go(func() { pump(near, far) })
 	both.Wait()
 }
@@ -61,6 +61,23 @@ func unavailable(near net.Conn) {
 	}
 	io.Copy(io.Discard, near)
 }
+
+// rest is a gateway that may read less than a whole request. It refuses some requests before
+// their bodies, and closes; what it does not read is dropped, and its answer still arrives.
+type rest struct {
+	net.Conn
+	closed bool
+}
+
+func (r *rest) Write(b []byte) (int, error) {
+	if !r.closed {
+		_, err := r.Conn.Write(b)
+		r.closed = err != nil
+	}
+	return len(b), nil
+}
+
+func (r *rest) CloseWrite() error { return r.Conn.(*net.UnixConn).CloseWrite() }
 
 // pump copies one direction and passes its end on. When the receiver is gone
 // the sender is told by closing both.

@@ -74,6 +74,49 @@ cat <&3`
 	}
 }
 
+// A gateway that refuses a request before its body is heard, whatever the client still sends.
+func TestRefusedEarly(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "sock")
+	socket, err := net.Listen("unix", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	local, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	go forward(local, at)
+	body := bytes.Repeat([]byte("x"), 8<<20) // more than the kernel keeps for either side
+	deaf := make(chan error, 1)
+	go func() {
+		conn, err := socket.Accept()
+		if err == nil {
+			defer conn.Close()
+			err = conn.(*net.UnixConn).CloseRead()
+		}
+		deaf <- err
+		if err == nil {
+			conn.Write(body)
+		}
+	}()
+	client, err := net.Dial("tcp", local.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := <-deaf; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Write(body); err != nil {
+		t.Error(err)
+	}
+	if got, err := io.ReadAll(client); err != nil || len(got) != len(body) {
+		t.Errorf("%d bytes, %v; want %d", len(got), err, len(body))
+	}
+}
+
 func TestPayload(t *testing.T) {
 	for _, c := range []struct {
 		args []string
