@@ -318,7 +318,11 @@ func (c *Container) Remove(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	if c.ID != "" {
-		errs = append(errs, c.engine.api.remove(ctx, c.ID))
+		err := c.engine.api.remove(ctx, c.ID)
+		if err != nil { // it may have ended between podman's look and its signal: "container state improper"
+			err = c.engine.api.remove(ctx, c.ID)
+		}
+		errs = append(errs, err)
 	}
 	for _, v := range c.volumes {
 		errs = append(errs, c.engine.api.removeVolume(ctx, v))
