@@ -61,8 +61,9 @@ var (
 	camelNames = strings.Fields(`*Test.* *Tests.* *TestCase.* *Spec.* *IT.java *IT.kt Test[A-Z]*.* *Suite.scala`)
 	// helper is for the stem of what only tests are made with.
 	helper = pattern.New(`^(?:(?:test|mock|fake|stub)[^/]*|.*(?:helpers?|asserts?|assertions?|expects?|fakes?|mocks?|stubs?|checks?|matchers?|tests?|testing))$`)
-	// apartDirs are directories of what builds and checks a project, and of what is not its own.
-	apartDirs = set(`vendor node_modules bower_components third_party site-packages dist-packages __pycache__ tools scripts script hack ci build dist bench benches benchmarks examples cmake m4 meta-inf buildsrc magefiles`)
+	// apartDirs are directories of what builds and checks a project, vendoredDirs of what is not its own.
+	apartDirs    = set(`__pycache__ tools scripts script hack ci build dist bench benches benchmarks examples cmake m4 meta-inf buildsrc magefiles`)
+	vendoredDirs = set(`vendor node_modules bower_components third_party site-packages dist-packages`)
 )
 
 func set(words string) map[string]bool {
@@ -109,12 +110,17 @@ var byExt = sync.OnceValue(func() map[string]*language {
 	return rows
 })
 
+// IsVendored reports whether a path is where a project keeps what others made.
+func IsVendored(name string) bool {
+	return slices.ContainsFunc(strings.Split(strings.ToLower(name), "/"), func(part string) bool { return vendoredDirs[part] })
+}
+
 // isApart reports whether tools look for a path by themselves, or whether it is where a
 // project keeps what builds and checks it.
 func isApart(name string) bool {
 	parts := strings.Split(strings.ToLower(name), "/")
 	for _, part := range parts {
-		if apartDirs[part] || strings.HasPrefix(part, ".") {
+		if apartDirs[part] || vendoredDirs[part] || strings.HasPrefix(part, ".") {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/internal/sources"
 	"git-ward/sandbox/verifier/broken"
 )
 
@@ -216,7 +217,7 @@ func (c *controlling) silent(f *Facts, a *tried, said map[int]bool) map[int]bool
 	}
 	for id := range c.found {
 		file, _, _ := strings.Cut(c.names[id], ": ")
-		if slices.Contains(f.Included, file) && slices.Contains(f.Replays[0][i].Opened.Files, file) && !said[id] {
+		if slices.Contains(f.Included, file) && !sources.IsVendored(file) && slices.Contains(f.Replays[0][i].Opened.Files, file) && !said[id] {
 			silent[id] = true
 		}
 	}

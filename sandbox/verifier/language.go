@@ -24,9 +24,12 @@ const maxData = 6
 //   - it fails for one blank line more at the end, as cmp, diff and a checksum do: no language
 //     minds that;
 //   - the text is JSON, in which nothing is said but values, and it fails with others, as jq does.
+//
+// What the PM took in, with its blob, such as a manifest and the list of what is vendored, is not asked
+// where the command was seen to fail with it: where the work's programs end before they do anything.
 func (c *controlling) parses(ctx context.Context, attempts []*tried, opened map[*tried][]string) error {
 	for _, a := range attempts {
-		names := opened[a]
+		names := slices.DeleteFunc(slices.Clone(opened[a]), func(name string) bool { return a.silent && included(c.claim, name, c.work.do[name]) })
 		if len(names) == 0 || a.untried {
 			continue
 		}
@@ -121,7 +124,7 @@ func otherScalars(_, text string) (string, bool) {
 // once. Tests are not among them, nor what is known to be a program.
 func (c *controlling) unknown(programs sources.Tree) (names []string) {
 	for name, entry := range c.work.do {
-		if entry != "" && plain(entry) && programs[name] == "" && !sources.IsTest(name) {
+		if entry != "" && plain(entry) && programs[name] == "" && !isTest(name) {
 			names = append(names, name)
 		}
 	}

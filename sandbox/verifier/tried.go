@@ -23,6 +23,7 @@ type tried struct {
 	varies   bool         // a test fails that holds where nobody looks at it
 	any      bool         // a test holds with other values
 	untried  bool         // nobody saw it fail, and a program of the work's own decides it
+	silent   bool         // it fails where the work's programs end before they do anything
 }
 
 // maxRounds bounds how often a command is asked once more of tests that did not run: a runner

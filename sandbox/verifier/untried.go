@@ -61,10 +61,13 @@ func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) 
 func (c *controlling) programs() sources.Tree {
 	programs := maps.Clone(c.work.do)
 	maps.DeleteFunc(programs, func(name, entry string) bool {
-		return entry == "" || sources.IsTest(name) || !sources.IsProgram(name) && !strings.HasPrefix(entry, "100755 ")
+		return entry == "" || isTest(name) || !sources.IsProgram(name) && !strings.HasPrefix(entry, "100755 ")
 	})
 	return programs
 }
+
+// isTest reports whether a path has the name of a test, and is not what others made.
+func isTest(name string) bool { return sources.IsTest(name) && !sources.IsVendored(name) }
 
 // exits finds out of commands that opened a program of the work's whether that decides them: they
 // hold where it ends its process with 0 as it is loaded, and not where with 1.
@@ -86,17 +89,20 @@ func (c *controlling) exits(ctx context.Context, programs sources.Tree, may []*t
 			return err
 		}
 		may = slices.DeleteFunc(may, func(a *tried) bool {
-			a.untried = slices.Contains(holds, a.Command) == (code == 0)
+			held := slices.Contains(holds, a.Command)
+			a.silent = a.silent || !held && code == 0
+			a.untried = held == (code == 0)
 			return !a.untried
 		})
 	}
 	return nil
 }
 
-// unread are the work's tests in which none is found, though they declare some.
+// unread are the work's tests in which none is found, though they declare some. What the work
+// vendors is a program, whatever its name is.
 func (c *controlling) unread(ctx context.Context) (names []string, err error) {
 	tests := maps.Clone(c.work.do)
-	maps.DeleteFunc(tests, func(name, _ string) bool { return !sources.IsTest(name) })
+	maps.DeleteFunc(tests, func(name, _ string) bool { return !isTest(name) })
 	_, err = c.rewrite(ctx, c.work.tree, tests, func(name, text string) (string, bool) {
 		if broken.Unread(name, text) {
 			names = append(names, name)
