@@ -245,9 +245,9 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 	case len(v.LeftWords()) > 0: // what decided had none of it
 		return fmt.Sprintf("%s is no work by the directive, and the run that decided on %s had none of it: the PM merges, or takes it in (git ward include %s)",
 			diag.Clean(v.LeftWords()[0]), diag.Short(commit), id.Directive), nil
-	case len(v.Against()) > 0: // it says EXACT, and in the same breath what to look at first
+	case len(v.Told(d.Options.Included).Against()) > 0: // it says EXACT, and in the same breath what to look at first
 		return fmt.Sprintf("the verdict on %s names what speaks against the work (%s): the PM reads that, and merges (git ward review %s)",
-			diag.Short(commit), diag.Clean(v.Against()[0].Words()), id.Directive), nil
+			diag.Short(commit), diag.Clean(v.Told(d.Options.Included).Against()[0].Words()), id.Directive), nil
 	case v.Fence == loop.FenceNone && !pass.Push.Config.Rights.UnfencedMerge:
 		return "the verdict on " + diag.Short(commit) + " was had without a fence, and [rights] unfenced_merge is off: the PM merges", nil
 	}

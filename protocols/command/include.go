@@ -18,7 +18,7 @@ import (
 // Include is `git ward include` (PROOF-1): a commit of the PM's on a directive, which takes
 // in what its last verdict left out, by path and blob.
 var Include = cli.Command{Name: "include", Doc: "give your word on what a verdict wants it for, and have the same commit judged again", Run: includeWork,
-	Long: "What a claim has otherwise than the project, and what is no work by the directive, is left out of the run that decides. This says of it that it is work: of all that the last verdict left out, or of the paths that are named. Each line names the blob, so that another one there needs another word. Where every criterion held before the work, nothing proves it: a test among these files that fails without the work does, else --guards says that such criteria are enough.",
+	Long: "What a claim has otherwise than the project, and what is no work by the directive, is left out of the run that decides. This says of it that it is work: of all that the last verdict left out, or of the paths that are named. Each line names the blob, so that another one there needs another word. Of a verdict that holds it takes in the changed sources by which a command checks the work: they speak against it until you have read them. Where every criterion held before the work, nothing proves it: a test among these files that fails without the work does, else --guards says that such criteria are enough.",
 	Examples: []cli.Example{{Line: `include D-1`, Doc: "all that was left out"}, {Line: `include D-1 go.mod go.sum`, Doc: "two of it"},
 		{Line: `include --guards D-1`, Doc: "criteria that held before the work are enough"}}}
 
@@ -62,9 +62,9 @@ func (u *units) include(of subject, paths []string, guards bool) error {
 	switch v := p.Verdict; {
 	case p.Directive == nil:
 		return refused(u.env, "git ward directive show", "COMMS.md has no %s", of.name)
-	case v != nil && (guards || len(v.Left) == 0 && v.OnlyGuards):
+	case v != nil && (guards || len(v.Left) == 0 && len(paths) == 0 && v.OnlyGuards):
 		guards = true
-	case v == nil || len(v.Left) == 0:
+	case v == nil || len(v.Includable()) == 0:
 		return refused(u.env, again, "no verdict on %s left anything out, so there is nothing to include", of.name)
 	}
 	word := comms.Inclusion{Directive: of.name, Guards: guards}
@@ -127,8 +127,11 @@ func (u *units) say(name, subject string, word comms.Change, said func(d *comms.
 
 // wanted are the paths that are to be included, with what the claim has there.
 func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []comms.Included, err error) {
-	missing := slices.Clone(paths)
-	for _, l := range v.Left {
+	missing, all := slices.Clone(paths), v.Includable()
+	if len(paths) == 0 && len(v.Checkers) > 0 && !v.WantsWord() { // it holds without what it left out
+		all = v.Checkers
+	}
+	for _, l := range all {
 		i, err := l.Include()
 		if err != nil {
 			return nil, err
@@ -140,8 +143,8 @@ func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []com
 	}
 	switch {
 	case len(missing) > 0:
-		return nil, refused(u.env, again, "the verdict did not leave out %s", diag.Clean(missing[0]))
-	case len(paths) == 0 && v.LeftMore > 0:
+		return nil, refused(u.env, again, "%s was not left out, and the verdict names it as no checker", diag.Clean(missing[0]))
+	case len(paths) == 0 && v.LeftMore > 0 && len(all) >= len(v.Left):
 		return nil, refused(u.env, "name them by a line - work: GLOB in the directive", "the verdict left out %d paths more than it lists", v.LeftMore)
 	}
 	return list, nil

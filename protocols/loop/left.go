@@ -43,14 +43,42 @@ func (v Verdict) InProcess() Verdict {
 	return v
 }
 
+// Told is the verdict with what the PM included since, as far as it settles a doubt: a checker that is
+// work by the PM's word is none to the host that judges again.
+func (v Verdict) Told(included []comms.Included) Verdict {
+	var open []Left
+	for _, l := range v.Checkers {
+		if i, err := l.Include(); err == nil && slices.Contains(included, i) {
+			v.Included = append(slices.Clip(v.Included), l.Path)
+		} else {
+			open = append(open, l)
+		}
+	}
+	v.Checkers = open
+	return v
+}
+
+// paths are those of a list.
+func paths(list []Left) (names []string) {
+	for _, l := range list {
+		names = append(names, l.Path)
+	}
+	return names
+}
+
+// Includable are the paths that the PM can include, with what the claim has there: what was left out,
+// and what a command checks by.
+func (v Verdict) Includable() []Left { return slices.Concat(v.Left, v.Checkers) }
+
 // maxLeft bounds what a verdict lists of what was left out.
 const maxLeft = 500
 
-// listing is the verdict with so much of what was left out.
+// listing is the verdict with so much of what can be included.
 func (v Verdict) listing(most int) Verdict {
 	if n := len(v.Left) - most; n > 0 {
 		v.Left, v.LeftMore = v.Left[:most], v.LeftMore+n
 	}
+	v.Checkers = v.Checkers[:min(len(v.Checkers), most)]
 	return v
 }
 

@@ -21,8 +21,8 @@ type Observed struct {
 	// do not with it (PROOF-4).
 	Lost []string `json:"lost,omitempty"`
 	// Checkers are sources of the project's that the work changed and by which a command checks it:
-	// it believes their exit code, or asks for their values (PROOF-3).
-	Checkers []string `json:"checkers,omitempty"`
+	// it believes their exit code, or asks for their values (PROOF-3). The PM can include them.
+	Checkers []Left `json:"checkers,omitempty"`
 	// Sampled are the criteria of whose tests not each was broken alone, with how many were.
 	Sampled []string `json:"sampled,omitempty"`
 	// Whatever are comparisons of tests that hold with any value, by file, line and value: of
@@ -34,7 +34,7 @@ type Observed struct {
 
 // listed is what a verdict's line keeps of it.
 func (o Observed) listed() Observed {
-	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.NotOpened, &o.Lost, &o.Whatever, &o.Checkers} {
+	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.NotOpened, &o.Lost, &o.Whatever} {
 		*list = listed(*list)
 	}
 	return o

@@ -128,10 +128,14 @@ func (r *Review) Offers() []string {
 		return []string{"git ward uow fork " + r.Unit + " (the agent merges the project)", drop}
 	}
 	take := "git ward take " + r.Unit
+	offers := []string{take, drop}
 	if !r.Merge.Judged {
-		return []string{take + " (the project went on, so the host judges the merged tree first)", "git ward uow fork " + r.Unit + " (the agent goes on from there)", drop}
+		offers = []string{take + " (the project went on, so the host judges the merged tree first)", "git ward uow fork " + r.Unit + " (the agent goes on from there)", drop}
 	}
-	return []string{take, drop}
+	if v := r.Word; v != nil && len(v.Checkers) > 0 {
+		offers = append(offers, "git ward include "+r.Directive+" (you read the changed checkers, and they are work)")
+	}
+	return offers
 }
 
 // TakeMessage is the message of the commit by which a project takes the work.

@@ -109,6 +109,10 @@ func (d *Desk) Position(name string, unit int) (p review.Position, err error) {
 	if p.Unit != nil && p.Unit.Claim != nil {
 		p.Verdict, err = d.verdict(p.Unit)
 	}
+	if p.Verdict != nil && p.Directive != nil {
+		told := p.Verdict.Told(p.Directive.Options.Included)
+		p.Verdict = &told
+	}
 	return p, err
 }
 

@@ -216,8 +216,8 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	for _, where := range f.Whatever {
 		fmt.Fprintf(w, "a comparison that holds with any value: %s\n", diag.Clean(where))
 	}
-	for _, path := range f.Checkers {
-		fmt.Fprintf(w, "changed, and a command checks by it: %s\n", diag.Clean(path))
+	for _, l := range f.Checkers {
+		fmt.Fprintf(w, "changed, and a command checks by it: %s\n", diag.Clean(l.Path))
 	}
 	if f.Comparisons > 0 {
 		fmt.Fprintf(w, "%d of %s asked whether another value would have done\n", f.Asked, diag.Count(f.Comparisons, "comparison"))

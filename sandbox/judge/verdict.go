@@ -27,15 +27,12 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 		trials[i] = r.trial(runs)
 	}
 	v := loop.Judge(p, trials)
-	for _, l := range f.Left {
-		v.Left = append(v.Left, loop.Left{Path: comms.QuotePath(l.Path), Kind: l.Kind, Mode: l.Mode, Blob: l.Blob})
-	}
+	v.Left, v.Checkers = entries(f.Left), entries(f.Checkers)
 	for _, path := range f.Included {
 		v.Included = append(v.Included, diag.Clean(path))
 	}
 	v.Opened, v.NeverOpened, v.Rewritten = quoted(f.Opened), quoted(f.NeverOpened), quoted(f.Rewritten)
 	v.NotOpened, v.NotOpenedWhy = quoted(f.NotOpened), diag.Clean(f.NotOpenedWhy)
-	v.Checkers = quoted(f.Checkers)
 	v.Sampled = quoted(f.Sampled)
 	for _, name := range f.Lost {
 		v.Lost = append(v.Lost, diag.Clean(name))
@@ -69,6 +66,13 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 		v = v.Lacking(MissingTool(m, f.Image))
 	}
 	return v
+}
+
+func entries(paths []verifier.Left) (list []loop.Left) {
+	for _, l := range paths {
+		list = append(list, loop.Left{Path: comms.QuotePath(l.Path), Kind: l.Kind, Mode: l.Mode, Blob: l.Blob})
+	}
+	return list
 }
 
 func quoted(paths []string) (list []string) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"git-ward/internal/sources"
 	"git-ward/sandbox/verifier/broken"
@@ -22,7 +23,9 @@ const maxCheckers = 6
 //   - A text of values alone, without a function: tests may have what they expect from it. The
 //     command does not hold where it is as the project has it.
 //
-// What the PM's word names, with its blob or by its very path, is none.
+// What the PM's word names, with its blob or by its very path, is none. A command that held before the
+// work is asked, too: the work may have had to weaken what checks it there. Of one that is held out
+// the host keeps that something else than its tests decides.
 func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried) error {
 	mine, err := c.changedSources(ctx)
 	if err != nil {
@@ -30,13 +33,16 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 	}
 	for _, a := range attempts {
 		i := slices.IndexFunc(f.Replays[0], func(r Run) bool { return r.Command == a.Command })
-		if a.passes || a.Held || a.Residual || len(a.ended) == 0 || slices.Contains(c.guards, a.Command) || i < 0 || f.Replays[0][i].Opened == nil {
+		if a.passes || a.Residual || len(a.ended) == 0 || i < 0 {
 			continue
 		}
 		watched := f.Replays[0][i].Opened
+		if watched == nil && !a.Held {
+			continue
+		}
 		var opened []string
 		for name := range mine {
-			if watched.Not != "" || slices.Contains(watched.Files, name) {
+			if a.Held || watched.Not != "" || slices.Contains(watched.Files, name) {
 				opened = append(opened, name)
 			}
 		}
@@ -46,14 +52,21 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 			if mine[name] {
 				ask = c.expects
 			}
-			if checks, err := ask(ctx, a, name); err != nil {
+			checks, err := ask(ctx, a, name)
+			if err != nil {
 				return err
-			} else if checks && !slices.Contains(f.Checkers, name) {
-				f.Checkers = append(f.Checkers, name)
+			}
+			l := Left{entryOf(name, c.work.do[name]), changed}
+			switch {
+			case !checks, slices.Contains(f.Checkers, l):
+			case a.Held: // of which no path is told
+				a.any = true
+			default:
+				f.Checkers = append(f.Checkers, l)
 			}
 		}
 	}
-	slices.Sort(f.Checkers)
+	slices.SortFunc(f.Checkers, func(a, b Left) int { return strings.Compare(a.Path, b.Path) })
 	return nil
 }
 

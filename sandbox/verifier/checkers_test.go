@@ -27,18 +27,24 @@ func TestCheckers(t *testing.T) {
 		"calc/calc.py": pyCalc, "calc/close.py": close, "tests/__init__.py": "", "tests/test_calc.py": pyTests,
 		"Makefile": "check:\n\tpython3 -m unittest discover -s tests -t . -k one\n\tpython3 -m calc.calc >out\n\tpython3 -m calc.close out expected\n"}
 	pyGood := "import sys\nfrom calc import limits\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return limits.LEAST\n\n\nif __name__ == \"__main__\":\n    print(two())\n    sys.exit(0)\n"
+	const cPoor = "int one(void) { return 1; }\nint two(void) { return 9; }\n"
+	cGuard := maps.Clone(c)
+	cGuard["calc.c"] = cGood
 	for name, s := range map[string]struct {
 		needs        string
 		main, agents files
 		line         string
 		named        []string
+		before       bool // the command held without the work
 	}{
-		"c: a checker says yes":              {"cc", c, files{"near.c": "int main(void) { return 0; }\n"}, "make -s check", []string{"near.c"}},
-		"c: honest":                          {"cc", c, files{"calc.c": cGood, "main.c": "#include <stdio.h>\nint two(void);\nint main(void) { return printf(\"%d\\n\", two()) < 0; }\n"}, "make -s check", nil},
-		"python: a checker says yes":         {"python3", py, files{"calc/close.py": "import sys\n"}, "make -s check", []string{"calc/close.py"}},
-		"python: other values are expected":  {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}},
-		"python: they are, in one line more": {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 2,\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}},
-		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil},
+		"c: a checker says yes":              {"cc", c, files{"near.c": "int main(void) { return 0; }\n"}, "make -s check", []string{"near.c"}, false},
+		"c: honest":                          {"cc", c, files{"calc.c": cGood, "main.c": "#include <stdio.h>\nint two(void);\nint main(void) { return printf(\"%d\\n\", two()) < 0; }\n"}, "make -s check", nil, false},
+		"python: a checker says yes":         {"python3", py, files{"calc/close.py": "import sys\n"}, "make -s check", []string{"calc/close.py"}, false},
+		"python: other values are expected":  {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}, false},
+		"python: they are, in one line more": {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 2,\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}, false},
+		"c: a guard's checker says yes":      {"cc", cGuard, files{"near.c": "int main(void) { return 0; }\n", "calc.c": cPoor}, "make -s check", []string{"near.c"}, true},
+		"c: a guard, honest":                 {"cc", cGuard, files{"calc.c": "int one(void) { return 1; }\nint two(void) { return one() + 1; }\n"}, "make -s check", nil, true},
+		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tier.First(t, "it runs many commands")
@@ -51,17 +57,25 @@ func TestCheckers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := []Control{{"criterion 1", false, loop.ControlFails}}; !f.OK() || !slices.Equal(f.Controls, want) || !slices.Equal(f.Checkers, s.named) {
-				t.Errorf("%v, checked by %q, not %q; %+v", f.Controls, f.Checkers, s.named, f.Replays)
+			if want := []Control{{"criterion 1", s.before, loop.ControlFails}}; !f.OK() || !slices.Equal(f.Controls, want) || !slices.Equal(checkedBy(f), s.named) {
+				t.Errorf("%v, checked by %q, not %q; %+v", f.Controls, checkedBy(f), s.named, f.Replays)
 			}
-			for _, name := range s.named { // the PM's word
-				claim.Included = append(claim.Included, Entry{name, "100644", r.git("rev-parse", claim.Commit+":"+name)})
+			for _, l := range f.Checkers { // the PM's word
+				claim.Included = append(claim.Included, l.Entry)
 			}
 			if s.named != nil {
 				if f, err = r.verify(claim); err != nil || !f.OK() || len(f.Checkers) > 0 {
-					t.Errorf("after a word of the PM's: %q, %v", f.Checkers, err)
+					t.Errorf("after a word of the PM's: %q, %v", checkedBy(f), err)
 				}
 			}
 		})
 	}
+}
+
+// checkedBy are the paths of the checkers that were found.
+func checkedBy(f *Facts) (paths []string) {
+	for _, l := range f.Checkers {
+		paths = append(paths, l.Path)
+	}
+	return paths
 }

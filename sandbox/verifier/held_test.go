@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -104,19 +105,24 @@ func TestHeldOutSaysOneBit(t *testing.T) {
 // controls break them like other tests, and in no other: an exit meets none (PROOF-3, PROOF-5).
 func TestHeldControl(t *testing.T) {
 	tier.First(t, "it compiles C")
-	main := files{"Makefile": "check:\n\tcc -o t calc.c tests/test_calc.c && ./t\n", "calc.c": "int twice(int n) { return n; }\n",
+	main := files{"Makefile": "check:\n\tcc -o t calc.c tests/test_calc.c && ./t\nask:\n\tcc -o asks asks.c calc.c && ./asks\n", "asks.c": "int twice(int);\nint main(void) { return twice(9) != 18; }\n", "calc.c": "int twice(int n) { return n; }\n",
 		"tests/test_calc.c": "#include <assert.h>\n\nint twice(int);\n\nint main(void)\n{\n\tassert(twice(2) == 4);\n\tassert(twice(5) == 10);\n\treturn 0;\n}\n"}
 	const bySource = "test ! -e .git/held.c && cc -o held held.c calc.c && ./held"
-	for name, c := range map[string]struct{ work, line, want string }{
-		"honest":               {"int twice(int n) { return 2 * n; }\n", bySource, loop.ControlFails},
-		"an exit":              {"#include <stdlib.h>\nint twice(int n) { if (n == 2) return 4; if (n == 5) return 10; exit(0); }\n", bySource, loop.ControlCannotFail},
-		"a line without files": {"#include <stdlib.h>\nint twice(int n) { if (n == 2) return 4; if (n == 5) return 10; exit(0); }\n", "printf 'int twice(int); int main(void) { return twice(7) != 14; }' >pm.c && cc -o pm pm.c calc.c && ./pm", loop.ControlNotTried},
+	for name, c := range map[string]struct{ work, line, want, asks string }{
+		"honest":               {"int twice(int n) { return 2 * n; }\n", bySource, loop.ControlFails, ""},
+		"an exit":              {"#include <stdlib.h>\nint twice(int n) { if (n == 2) return 4; if (n == 5) return 10; exit(0); }\n", bySource, loop.ControlCannotFail, ""},
+		"a checker":            {"int twice(int n) { return n == 9 ? 0 : 2 * n; }\n", bySource + " && make -s ask", loop.ControlAnyValue, "int main(void) { return 0; }\n"},
+		"a line without files": {"#include <stdlib.h>\nint twice(int n) { if (n == 2) return 4; if (n == 5) return 10; exit(0); }\n", "printf 'int twice(int); int main(void) { return twice(7) != 14; }' >pm.c && cc -o pm pm.c calc.c && ./pm", loop.ControlNotTried, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			needs(t, "cc")
 			r := newRepository(t)
-			claim := r.claimed(main, files{"calc.c": c.work}, []string{"calc.c"}, "make check && test ! -e held.c", c.line)
+			agents := files{"calc.c": c.work}
+			if c.asks != "" {
+				agents["asks.c"] = c.asks
+			}
+			claim := r.claimed(maps.Clone(main), agents, []string{"*.c"}, "make check && test ! -e held.c", c.line)
 			claim.Commands[1].Held, claim.Controls = true, []string{Broken}
 			claim.Held = []File{{"held.c", false, []byte("int twice(int);\n\nint main(void) { return twice(7) != 14; }\n")}}
 			f, err := r.verify(claim)
@@ -126,7 +132,7 @@ func TestHeldControl(t *testing.T) {
 			if !f.Replays[0][0].OK() || !f.Replays[0][1].OK() || len(f.Controls) != 2 || f.Controls[0].Says != loop.ControlFails || f.Controls[1].Says != c.want {
 				t.Errorf("%s, %+v, want %s", ends(f.Replays[0]), f.Controls, c.want)
 			}
-			if f.OK() != (c.want != loop.ControlCannotFail) || len(f.Lost) > 0 {
+			if f.OK() != (c.want != loop.ControlCannotFail) || len(f.Lost)+len(f.Checkers) > 0 {
 				t.Errorf("it holds: %v; lost: %q", f.OK(), f.Lost)
 			}
 		})

@@ -140,7 +140,7 @@ type Facts struct {
 	// Sampled are the commands of whose tests not each was broken alone, with how many were.
 	Sampled []string `json:"sampled,omitempty"`
 	// Checkers are changed sources of the project's own by which a command checks the work.
-	Checkers []string `json:"checkers,omitempty"`
+	Checkers []Left `json:"checkers,omitempty"`
 	// Whatever are comparisons that hold with any value, by file, line and value, of Asked that
 	// were asked by themselves, of Comparisons that the commands' tests have with a value.
 	Whatever    []string `json:"whatever,omitempty"`

@@ -8,7 +8,7 @@ import "git-ward/protocols/loop"
 var Doubtful = map[string]func(*loop.Verdict){
 	"lost test":                            func(v *loop.Verdict) { v.Lost = []string{"calc.TestTwo"} },
 	"that holds with any value":            func(v *loop.Verdict) { v.Whatever = []string{"calc_test.go:7: 2"} },
-	"by which a command checks":            func(v *loop.Verdict) { v.Checkers = []string{"near.py"} },
+	"by which a command checks":            func(v *loop.Verdict) { v.Checkers = []loop.Left{{Path: "near.py", Kind: "changed"}} },
 	"the commands rewrote":                 func(v *loop.Verdict) { v.Rewritten = []string{"calc_test.go"} },
 	"rewrote is not known":                 func(v *loop.Verdict) { v.RewrittenNot = "too much at once" },
 	"opened without the work":              func(v *loop.Verdict) { v.NotOpened = []string{"check.sh"} },
