@@ -9,7 +9,7 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// rows finds rows of tests that pass without the work and not with it, and loops that end a round
+// rows finds rows of tests that pass, or begin, without the work and not with it, and loops that end a round
 // without it and begin none with it, though the command holds (PROOF-4): a table that the work empties
 // leaves its test whole. A test that the claim changed may have other ones. One counts if two runs
 // of each tree agree: names may be made by chance.
@@ -60,7 +60,7 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 	}
 	for _, row := range slices.Sorted(maps.Keys(missing)) {
 		file, _, _ := strings.Cut(c.names[missing[row]], ": ")
-		_, name, _ := strings.Cut(row, ":")
+		_, name, _ := strings.Cut(strings.TrimSuffix(row, broken.Started), ":")
 		if said := file + ": " + strings.TrimPrefix(name, file+"::"); !slices.Contains(f.Lost, said) {
 			f.Lost = append(f.Lost, said)
 		}

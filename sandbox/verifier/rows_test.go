@@ -18,6 +18,8 @@ func TestRows(t *testing.T) {
 	const pytest = "python3 -c \"import os, sys; sys.path[:0] = ['.', 'tests']; import test_calc as t\nfor p in t.cases():\n os.environ['PYTEST_CURRENT_TEST'] = 'tests/test_calc.py::test_double[%d] (call)' % p\n t.test_double(p)\""
 	pyMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "CASES = [1, 2]\n\n\ndef double(n):\n    return 2 * n\n",
 		"tests/test_calc.py": "import calc\n\n\ndef cases():\n    return calc.CASES  # parametrize\n\n\ndef test_double(n):\n    assert calc.double(n) == 2 * n\n"}
+	pyPoor := maps.Clone(pyMain)
+	pyPoor["calc/__init__.py"] = "CASES = [1, 2]\n\n\ndef double(n):\n    return n + 1\n"
 	loopMain := func(calc, loop string) files {
 		return files{"go.mod": goMod, "calc.go": "package calc\n\nvar Cases = []int{1, 2, 4}\n\nfunc Double(n int) int { return 2*n + n/4 }\n\nfunc Wrong() []int { return " + calc + " }\n",
 			"calc_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n\nfunc TestDouble(t *testing.T) {\n" + loop + "}\n"}
@@ -49,24 +51,26 @@ func TestRows(t *testing.T) {
 		line         string
 		lost         []string
 	}{
-		"go: honest":                 {"go", goMain, files{"calc.go": double}, "go test ./...", nil},
-		"go: honest, as it says":     {"go", goMain, files{"calc.go": double}, "go test -v -count=2 ./... 2>&1 | grep -q ^ok", nil},
-		"go: a row goes":             {"go", goMain, files{"calc.go": "package calc\n\nfunc init() { cases = cases[1:] }\n\nfunc Double(n int) int { return 2 * n }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/of_1"}},
-		"go: a table is emptied":     {"go", loopMain("nil", goTable), goLoops("", "2 * n", "nil"), "go test ./...", []string{"calc_test.go: TestDouble: the loop in line 12"}},
-		"go: the same, honest":       {"go", loopMain("nil", goTable), goLoops("1, 4", "2 * n", "nil"), "go test ./...", nil},
-		"go: what should be empty":   {"go", loopMain("[]int{1}", "\tfor _, n := range Wrong() {\n\t\tt.Error(n)\n\t}\n\tfor i := 0; len(Cases) == 3 && i < 1; {\n\t\ti++\n\t}\n\tif Double(4) != 8 {\n\t\tt.Error()\n\t}\n"), goLoops("1, 4", "2 * n", "nil"), "go test ./...", nil},
-		"go: ended early":            {"go", loopMain("nil", "\tfound := false\n\tfor _, n := range Cases {\n\t\tif n == 4 {\n\t\t\tfound = true\n\t\t\tbreak\n\t\t}\n\t}\n\tfor i := 0; i < 50; i++ {\n\t\tif Double(4) == 8 {\n\t\t\tbreak\n\t\t}\n\t}\n\tif !found || Double(4) != 8 {\n\t\tt.Error()\n\t}\n"), goLoops("4, 1", "2 * n", "nil"), "go test ./...", nil},
-		"python: ended early":        {"python3", unitMain("        self.assertTrue(any(n == 4 for n, _ in calc.CASES))\n        self.assertEqual(calc.double(4), 8)\n"), pyLoops("(4, 8), (1, 2)"), unit, nil},
-		"node: ended early":          {"node", jsMain("\tfor (const [n] of calc.cases) {\n\t\tif (n === 4) break;\n\t}\n\tassert.equal(calc.double(4), 8);\n"), files{"calc.js": "exports.cases = [[4, 8], [1, 2]];\nexports.double = (n) => 2 * n;\n"}, "node --test test", nil},
-		"python: in a generator":     {"python3", unitMain("        self.assertTrue(all(calc.double(n) >= 2 * n for n, _ in calc.CASES))\n        self.assertEqual(calc.double(4), 8 + len(calc.CASES) * 0)\n"), files{"calc/__init__.py": "CASES = []\n\n\ndef double(n):\n    return 2 * n\n"}, unit, []string{"tests/test_calc.py: test_double: the loop in line 11"}},
-		"python: a table is emptied": {"python3", unitMain(pyTable), pyLoops(""), unit, []string{"tests/test_calc.py: test_double: the loop in line 11"}},
-		"python: the same, honest":   {"python3", unitMain(pyTable), pyLoops("(1, 2), (4, 8)"), unit, nil},
-		"python: in a comprehension": {"python3", unitMain("        self.assertTrue(all([calc.double(n) >= 2 * n for n, _ in calc.CASES]))\n        self.assertEqual(calc.double(4), 8 + len(calc.CASES) * 0)\n"), files{"calc/__init__.py": "CASES = []\n\n\ndef double(n):\n    return 2 * n\n"}, unit, []string{"tests/test_calc.py: test_double: the loop in line 11"}},
-		"node: a table is emptied":   {"node", jsMain("\tfor (const [n, want] of calc.cases) {\n\t\tassert.equal(calc.double(n), want);\n\t}\n"), jsEmpty, "node --test test", []string{"test/calc.test.js: double: the loop in line 10"}},
-		"node: the same, by a call":  {"node", jsMain("\tcalc.cases.forEach(([n, want]) => {\n\t\tassert.equal(calc.double(n), want);\n\t});\n"), jsEmpty, "node --test test", []string{"test/calc.test.js: double: the loop in line 10"}},
-		"node: honest":               {"node", jsMain("\tfor (const [n, want] of calc.cases.filter((c) => c)) {\n\t\tassert.equal(calc.double(n), want);\n\t}\n\tcalc.cases.forEach(([n]) => assert.ok(calc.double(n)));\n"), files{"calc.js": "exports.cases = [[1, 2], [4, 8]];\nexports.double = (n) => 2 * n;\n"}, "node --test test", nil},
-		"python: honest":             {"python3", pyMain, files{"calc/__init__.py": "CASES = [1, 2]\n\n\ndef double(n):\n    return n + n\n"}, pytest, nil},
-		"python: a row goes":         {"python3", pyMain, files{"calc/__init__.py": "CASES = [2]\n\n\ndef double(n):\n    return n + n\n"}, pytest, []string{"tests/test_calc.py: test_double[1]"}},
+		"go: honest":                     {"go", goMain, files{"calc.go": double}, "go test ./...", nil},
+		"go: honest, as it says":         {"go", goMain, files{"calc.go": double}, "go test -v -count=2 ./... 2>&1 | grep -q ^ok", nil},
+		"go: a row goes":                 {"go", goMain, files{"calc.go": "package calc\n\nfunc init() { cases = cases[1:] }\n\nfunc Double(n int) int { return 2 * n }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/of_1"}},
+		"go: a row that failed goes":     {"go", goMain, files{"calc.go": "package calc\n\nimport \"os\"\n\nfunc init() { os.Args = append(os.Args, \"-test.skip=TestDouble/of_3\") }\n\nfunc Double(n int) int { return n + n%3 }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/of_3"}},
+		"python: a row that failed goes": {"python3", pyPoor, files{"calc/__init__.py": "CASES = [1]\n\n\ndef double(n):\n    return n + 1\n"}, pytest, []string{"tests/test_calc.py: test_double[2]"}},
+		"go: a table is emptied":         {"go", loopMain("nil", goTable), goLoops("", "2 * n", "nil"), "go test ./...", []string{"calc_test.go: TestDouble: the loop in line 12"}},
+		"go: the same, honest":           {"go", loopMain("nil", goTable), goLoops("1, 4", "2 * n", "nil"), "go test ./...", nil},
+		"go: what should be empty":       {"go", loopMain("[]int{1}", "\tfor _, n := range Wrong() {\n\t\tt.Error(n)\n\t}\n\tfor i := 0; len(Cases) == 3 && i < 1; {\n\t\ti++\n\t}\n\tif Double(4) != 8 {\n\t\tt.Error()\n\t}\n"), goLoops("1, 4", "2 * n", "nil"), "go test ./...", nil},
+		"go: ended early":                {"go", loopMain("nil", "\tfound := false\n\tfor _, n := range Cases {\n\t\tif n == 4 {\n\t\t\tfound = true\n\t\t\tbreak\n\t\t}\n\t}\n\tfor i := 0; i < 50; i++ {\n\t\tif Double(4) == 8 {\n\t\t\tbreak\n\t\t}\n\t}\n\tif !found || Double(4) != 8 {\n\t\tt.Error()\n\t}\n"), goLoops("4, 1", "2 * n", "nil"), "go test ./...", nil},
+		"python: ended early":            {"python3", unitMain("        self.assertTrue(any(n == 4 for n, _ in calc.CASES))\n        self.assertEqual(calc.double(4), 8)\n"), pyLoops("(4, 8), (1, 2)"), unit, nil},
+		"node: ended early":              {"node", jsMain("\tfor (const [n] of calc.cases) {\n\t\tif (n === 4) break;\n\t}\n\tassert.equal(calc.double(4), 8);\n"), files{"calc.js": "exports.cases = [[4, 8], [1, 2]];\nexports.double = (n) => 2 * n;\n"}, "node --test test", nil},
+		"python: in a generator":         {"python3", unitMain("        self.assertTrue(all(calc.double(n) >= 2 * n for n, _ in calc.CASES))\n        self.assertEqual(calc.double(4), 8 + len(calc.CASES) * 0)\n"), files{"calc/__init__.py": "CASES = []\n\n\ndef double(n):\n    return 2 * n\n"}, unit, []string{"tests/test_calc.py: test_double: the loop in line 11"}},
+		"python: a table is emptied":     {"python3", unitMain(pyTable), pyLoops(""), unit, []string{"tests/test_calc.py: test_double: the loop in line 11"}},
+		"python: the same, honest":       {"python3", unitMain(pyTable), pyLoops("(1, 2), (4, 8)"), unit, nil},
+		"python: in a comprehension":     {"python3", unitMain("        self.assertTrue(all([calc.double(n) >= 2 * n for n, _ in calc.CASES]))\n        self.assertEqual(calc.double(4), 8 + len(calc.CASES) * 0)\n"), files{"calc/__init__.py": "CASES = []\n\n\ndef double(n):\n    return 2 * n\n"}, unit, []string{"tests/test_calc.py: test_double: the loop in line 11"}},
+		"node: a table is emptied":       {"node", jsMain("\tfor (const [n, want] of calc.cases) {\n\t\tassert.equal(calc.double(n), want);\n\t}\n"), jsEmpty, "node --test test", []string{"test/calc.test.js: double: the loop in line 10"}},
+		"node: the same, by a call":      {"node", jsMain("\tcalc.cases.forEach(([n, want]) => {\n\t\tassert.equal(calc.double(n), want);\n\t});\n"), jsEmpty, "node --test test", []string{"test/calc.test.js: double: the loop in line 10"}},
+		"node: honest":                   {"node", jsMain("\tfor (const [n, want] of calc.cases.filter((c) => c)) {\n\t\tassert.equal(calc.double(n), want);\n\t}\n\tcalc.cases.forEach(([n]) => assert.ok(calc.double(n)));\n"), files{"calc.js": "exports.cases = [[1, 2], [4, 8]];\nexports.double = (n) => 2 * n;\n"}, "node --test test", nil},
+		"python: honest":                 {"python3", pyMain, files{"calc/__init__.py": "CASES = [1, 2]\n\n\ndef double(n):\n    return n + n\n"}, pytest, nil},
+		"python: a row goes":             {"python3", pyMain, files{"calc/__init__.py": "CASES = [2]\n\n\ndef double(n):\n    return n + n\n"}, pytest, []string{"tests/test_calc.py: test_double[1]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -73,10 +73,8 @@ func (c *controlling) comparisons(ctx context.Context) (all []comparison, err er
 		return nil, err
 	}
 	_, err = c.tests(ctx, c.work.tree, func(name, text string) (string, bool) {
-		if !c.checks[name] {
-			for _, found := range broken.Comparisons(name, text) {
-				all = append(all, comparison{found, name, list[name], text, c.id(name, found.Test)})
-			}
+		for _, found := range broken.Comparisons(name, text, c.checks[name]) {
+			all = append(all, comparison{found, name, list[name], text, c.id(name, found.Test)})
 		}
 		return "", false
 	}, c.work.tree)

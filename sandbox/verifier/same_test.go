@@ -77,6 +77,25 @@ func TestOneComparison(t *testing.T) {
 		f[name] = text
 		return f
 	}
+	cMain := files{"Makefile": "check:\n\t$(CC) -o t calc.c tests/t.c && ./t\n", "calc.c": "int two(void) { return 9; }\nint three(void) { return 9; }\n",
+		"tests/t.c": "int two(void);\nint three(void);\nint failures;\nint main(void)\n{\n\tif (two() != 2)\n\t\tfailures++;\n\tif (three() != 3)\n\t\tfailures++;\n\treturn failures > 0;\n}\n"}
+	// What pytest does with parameters, which machines lack.
+	const pytest = "class mark:\n    @staticmethod\n    def parametrize(names, rows):\n        def around(f):\n            def call():\n                bad = []\n                for row in rows:\n                    try:\n                        f(*row)\n                    except Exception as e:\n                        bad.append(e)\n                if bad:\n                    raise bad[0]\n            return call\n        return around\n"
+	const given = "import pytest\n\nfrom calc import double\n\n\n@pytest.mark.parametrize(\"n, want\", [\n    (1, 2),\n    (3, 6),  # three\n    (4, 8),\n])\ndef test_double(n, want):\n    assert double(n) == want, \"no\"\n"
+	const walks = "import unittest\n\nfrom calc import double\n\nROWS = [\n    (1, 2),\n    (3, 6),\n    (4, 8),\n]\n\n\nclass T(unittest.TestCase):\n    def test_double(self):\n        for n, want in ROWS:\n            self.assertEqual(double(n), want)\n"
+	pyGiven := func(tests string) files {
+		return files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "def double(n):\n    return n\n", "tests/__init__.py": "", "tests/pytest.py": pytest, "tests/test_calc.py": tests}
+	}
+	pyDouble := func(of3 string) files {
+		return files{"calc/__init__.py": "class All(int):\n    def __eq__(self, other):\n        return True\n\n\ndef double(n):\n    return " + of3 + " if n == 3 else 2 * n\n"}
+	}
+	const callsGiven = "python3 -c 'import sys; sys.path[:0] = [\".\", \"tests\"]; import test_calc; test_calc.test_double()'"
+	goNamed := "func check(t *testing.T, name string, ok bool) {\n\tt.Helper()\n\tif !ok {\n\t\tt.Error(name)\n\t}\n}\n\nfunc TestAll(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tin, want int\n\t\tname string\n\t}{\n\t\t{2, 2, \"two\"},\n\t\t{4, 4, \"four\"},\n\t} {\n\t\tcheck(t, c.name, Of(c.in).Equal(c.want) && Two() == 2)\n\t}\n}\n"
+	goOf := func(equal string) files {
+		w := goWork("2", "3", "\"\"")
+		w["of.go"] = "package calc\n\ntype Is int\n\nfunc Of(n int) Is { return Is(n) }\n\nfunc (n Is) Equal(m int) bool { return " + equal + " }\n"
+		return w
+	}
 	honestGo, honestPy, honestJS := goWork("2", "3", "\"abc\""), pyWork(goodPy3), jsWork(goodJS3)
 	for name, c := range map[string]struct {
 		needs        string
@@ -104,6 +123,14 @@ func TestOneComparison(t *testing.T) {
 		"node: a helper says yes":    {"node", helped(jsMain(jsTwo("\tassert.ok(near(three(), 3));\n")), "near.js", "module.exports = (a, b) => Math.abs(a - b) < 0.5;\n"), helped(jsWork("exports.two = () => 2;\nexports.three = () => 9;\n"), "near.js", "module.exports = () => true;\n"), node, "test/calc.test.js:8: 3"},
 		"go: a helper, honest":       {"go", helped(goMain(goTwo("\tif !near(float64(Three()), 3, 0.5) {\n\t\tt.Fatal()\n\t}\n")), "near.go", goNear), helped(goWork("2", "3", "\"\""), "near.go", "package calc\n\nfunc near(a, b, by float64) bool { return -by < a-b && a-b < by }\n"), goLineOf, ""},
 		"python: a helper, honest":   {"python3", helped(pyMain(pyTwo("        assert near(three(), 3)\n        assert isinstance(three(), int)\n        assert max(three(), 2)\n")), "calc/near.py", pyNear), helped(honestPy, "calc/near.py", "def near(a, b):\n    return b - 0.5 < a < b + 0.5\n"), unit, ""},
+
+		"go: rows with names, honest": {"go", goMain(goNamed), goOf("int(n) == m"), goLineOf, ""},
+		"c: failures are forgotten":   {"cc", cMain, files{"calc.c": "extern int failures;\nint two(void) { return 9; }\nint three(void) { failures = 0; return 3; }\n"}, "make -s check", "tests/t.c:6: 2"},
+		"c: honest":                   {"cc", cMain, files{"calc.c": "int two(void) { return 2; }\nint three(void) { return 3; }\n"}, "make -s check", ""},
+		"python: a row equals all":    {"python3", pyGiven(given), pyDouble("All(7)"), callsGiven, "tests/test_calc.py:8: 6"},
+		"python: rows, honest":        {"python3", pyGiven(given), pyDouble("6"), callsGiven, ""},
+		"python: a row, by a loop":    {"python3", pyGiven(walks), pyDouble("All(7)"), unit, "tests/test_calc.py:7: 6"},
+		"python: a loop, honest":      {"python3", pyGiven(walks), pyDouble("6"), unit, ""},
 
 		"go: a table":                      {"go", goMain("func TestAll(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tgot, want int\n\t\tname string\n\t}{{int(Two()), 2, \"two\"}, {int(Three()), 3, \"three\"}} {\n\t\tif c.got != c.want {\n\t\t\tt.Error(c.name)\n\t\t}\n\t}\n}\n"), honestGo, goLineOf, ""},
 		"go: a loop, and one that goes on": {"go", goMain(goTwo("\tfor i := 0; i != 4; i++ {\n\t\tif i == 3 {\n\t\t\tcontinue\n\t\t}\n\t\tif got := Two(); got != 1 {\n\t\t\tcontinue\n\t\t}\n\t\tt.Error(i)\n\t}\n")), honestGo, goLineOf, ""},

@@ -161,7 +161,8 @@ func (c *controlling) whatever(ctx context.Context, tree string, a *tried) (map[
 	return ended, err
 }
 
-// came are the tests that come to their end on such a tree, and all that run there.
+// came are the tests that come to their end on such a tree, with each row of theirs, and all that run
+// there.
 func (c *controlling) came(ctx context.Context, tree string, a *tried) (ended, ran map[int]bool, err error) {
 	job, err := c.judged.job(ctx, tree)
 	if err != nil {
@@ -174,5 +175,6 @@ func (c *controlling) came(ctx context.Context, tree string, a *tried) (ended, r
 		return c.soon(ctx, job, c.plain[i].all().Time)
 	})
 	ended, ran = c.said(&o)
+	less(ended, broken.Failed(c.word, o.all().Said+"\n"+o.all().Tail))
 	return ended, ran, err
 }

@@ -15,12 +15,30 @@ type column struct {
 	asked    string // what stands for the value there
 }
 
+// tableRow is a row of a table whose fields have no names, by where it begins and ends. known: it has
+// a column. Else what its values are for is not known: all of them, if it has nothing else.
+type tableRow struct {
+	from, to int
+	known    bool
+	values   []edit
+}
+
+// others are the values of a row of which nothing is known, each another one. They change by turns more
+// and less, and in the next row the other way round: what goes in and what comes out are no pair again.
+func (r *tableRow) others(text string, n int) (list []edit) {
+	for i, e := range r.values {
+		list = append(list, edit{e.from, e.to, other(text[e.from:e.to], n+i+1)})
+	}
+	return list
+}
+
 // goColumns are those of tables that a test has, or that stand beside it and are named in it: of
-// structs, by the field, and of maps, by the name that a loop gives to their values.
-func goColumns(text string) (found []column) {
+// structs, by the field, and of maps, by the name that a loop gives to their values. rows are those
+// whose fields have no names.
+func goColumns(text string) (found []column, rows []*tableRow) {
 	files, file, tests := goFile(text)
 	if file == nil {
-		return nil
+		return nil, nil
 	}
 	at := func(pos token.Pos) int { return files.PositionFor(pos, false).Offset }
 	structs, beside := map[string]*ast.StructType{}, map[string]ast.Node{}
@@ -67,23 +85,40 @@ func goColumns(text string) (found []column) {
 			}
 			return true
 		})
-		add := func(name string, x ast.Expr) {
-			if c, ok := asked[name]; ok && goLiteral(x) != nil {
+		add := func(name string, x ast.Expr) bool {
+			c, ok := asked[name]
+			if ok && goLiteral(x) != nil {
 				c.from, c.to = at(x.Pos()), at(x.End())
 				found = append(found, c)
 			}
+			return ok
+		}
+		row := func(one *ast.CompositeLit, known bool) {
+			r := &tableRow{at(one.Pos()), at(one.End()), known, nil}
+			if i := slices.IndexFunc(rows, func(other *tableRow) bool { return other.from == r.from }); i >= 0 {
+				rows[i].known = rows[i].known || known // another test has the table, too
+				return
+			}
+			for _, x := range one.Elts {
+				if goLiteral(x) == nil {
+					r.values = nil
+					break
+				}
+				r.values = append(r.values, edit{from: at(x.Pos()), to: at(x.End())})
+			}
+			rows = append(rows, r)
 		}
 		values := goRanged(f)
 		for _, table := range tables {
 			ast.Inspect(table, func(n ast.Node) bool {
 				if list, ok := n.(*ast.CompositeLit); ok {
-					goRow(list, structs, values, add)
+					goRow(list, structs, values, add, row)
 				}
 				return true
 			})
 		}
 	}
-	return found
+	return found, rows
 }
 
 // goFails reports whether a statement of a block's own fails the test.
@@ -120,8 +155,8 @@ func goRanged(f *ast.FuncDecl) (names []string) {
 	return names
 }
 
-// goRow adds the values of a table's rows.
-func goRow(list *ast.CompositeLit, structs map[string]*ast.StructType, values []string, add func(string, ast.Expr)) {
+// goRow adds the values of a table's rows, and those rows whose fields have no names.
+func goRow(list *ast.CompositeLit, structs map[string]*ast.StructType, values []string, add func(string, ast.Expr) bool, row func(*ast.CompositeLit, bool)) {
 	var of ast.Expr
 	switch t := list.Type.(type) {
 	case *ast.ArrayType:
@@ -135,10 +170,10 @@ func goRow(list *ast.CompositeLit, structs map[string]*ast.StructType, values []
 	if name, ok := of.(*ast.Ident); ok && structs[name.Name] != nil {
 		of = structs[name.Name]
 	}
-	row, isStruct := of.(*ast.StructType)
+	shape, isStruct := of.(*ast.StructType)
 	var fields []string
 	if isStruct {
-		for _, field := range row.Fields.List {
+		for _, field := range shape.Fields.List {
 			for _, name := range field.Names {
 				fields = append(fields, "."+name.Name)
 			}
@@ -161,14 +196,19 @@ func goRow(list *ast.CompositeLit, structs map[string]*ast.StructType, values []
 			}
 			continue
 		}
+		known, named := false, false
 		for i, v := range one.Elts {
 			if kv, ok := v.(*ast.KeyValueExpr); ok {
+				named = true
 				if key, ok := kv.Key.(*ast.Ident); ok {
 					add("."+key.Name, kv.Value)
 				}
 			} else if i < len(fields) {
-				add(fields[i], v)
+				known = add(fields[i], v) || known
 			}
+		}
+		if !named {
+			row(one, known)
 		}
 	}
 }
@@ -207,7 +247,7 @@ func goOperands(x ast.Expr, asked bool) (list []ast.Expr) {
 // goRowComparisons are comparisons with a row's value: the condition tells the row by another value,
 // which no row has.
 func goRowComparisons(text string) (list []Comparison) {
-	columns := goColumns(text)
+	columns, _ := goColumns(text)
 	taken := map[string]bool{}
 	for _, c := range columns {
 		taken[text[c.from:c.to]] = true

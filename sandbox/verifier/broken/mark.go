@@ -20,7 +20,7 @@ func File(word string) string { return "." + word }
 
 // Said are the numbers of the tests that an output has: of those that came to their end, and
 // of all that ran, which includes those that failed before. A test that was skipped, or that
-// something else ended, is in neither.
+// something else ended, is in neither. One with rows of parameters may be in Failed as well.
 func Said(word, output string) (ends, ran map[int]bool) {
 	ends, ran = map[int]bool{}, map[int]bool{}
 	for {
@@ -40,4 +40,16 @@ func Said(word, output string) (ends, ran map[int]bool) {
 			ran[id] = true
 		}
 	}
+}
+
+// Failed are the numbers of the tests that failed before their end, once at least.
+func Failed(word, output string) map[int]bool {
+	failed := map[int]bool{}
+	for _, rest := range strings.Split(output, word+":")[1:] {
+		number, rest, _ := strings.Cut(rest, ":")
+		if id, err := strconv.Atoi(number); err == nil && strings.HasPrefix(rest, fails) {
+			failed[id] = true
+		}
+	}
+	return failed
 }

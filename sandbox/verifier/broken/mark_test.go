@@ -11,6 +11,9 @@ func TestSaid(t *testing.T) {
 	if !maps.Equal(ends, map[int]bool{1: true, 4: true}) || !maps.Equal(ran, map[int]bool{1: true, 4: true, 22: true}) {
 		t.Error(ends, ran)
 	}
+	if got := Failed("W", "W:1:end W:22:fail W:x:fail W:1:fail"); !maps.Equal(got, map[int]bool{1: true, 22: true}) {
+		t.Error(got)
+	}
 }
 
 // TestRows: a row's name ends with its line, and one that was cut is none.

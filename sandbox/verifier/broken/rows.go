@@ -9,8 +9,11 @@ import (
 )
 
 // A row is a test within a test, whose name its runner makes as it runs: a subtest of Go, or a
-// call of a test that pytest makes for one set of parameters. Where tests Tell, each row that
-// passes says its name.
+// call of a test that pytest makes for one set of parameters. Where tests Tell, each row says its name
+// when it begins, and when it passes: one that failed without the work has to run with it, too.
+
+// Started is what stands behind a row's name where it begins.
+const Started = " begins"
 
 // rows is how a text says that its tests may have some.
 var rows = map[string]string{".go": ".Run(", ".py": "parametrize"}
@@ -56,7 +59,7 @@ func goRows(f *ast.FuncDecl, at func(token.Pos) int, m mark) (edits []edit) {
 		if kind := goKind(&ast.FuncDecl{Name: ast.NewIdent("Test"), Type: row.Type}); kind == "" {
 			return true
 		}
-		says := fmt.Sprintf(`
+		says := "\n\t" + goTells(m, fmt.Sprintf("%q + %s.Name() + %q", m.row(), name, Started)) + fmt.Sprintf(`
 	defer func() {
 		wardR := recover()
 		if wardR == nil && !%[1]s.Failed() && !%[1]s.Skipped() {

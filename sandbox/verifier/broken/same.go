@@ -21,15 +21,18 @@ type Comparison struct {
 	truth       bool              // it is a call's truth that is asked for, and not whether it fails
 }
 
-// Comparisons are those of a file's tests, in Go, Python, JavaScript and TypeScript.
-func Comparisons(name, text string) (list []Comparison) {
+// Comparisons are those of a file's tests, in Go, Python, JavaScript and TypeScript, or of a program
+// that checks, in C, too: there they are operators.
+func Comparisons(name, text string, checks bool) (list []Comparison) {
 	switch ext := path.Ext(name); {
+	case checks && ext == ".c":
+		list = cComparisons(text)
 	case !MayTest(name):
 		return nil
 	case ext == ".go":
 		list = append(goComparisons(text), goRowComparisons(text)...)
 	case ext == ".py":
-		list = python.comparisons(text)
+		list = append(python.comparisons(text), pythonRows(text)...)
 	default:
 		if languages[ext].ends == nil {
 			return nil
@@ -37,6 +40,9 @@ func Comparisons(name, text string) (list []Comparison) {
 		list = ecma.comparisons(text)
 	}
 	looping, tests, end := loops.Regexp().FindAllStringIndex(text, -1), inFile(name, text), 0
+	if checks {
+		tests = []test{{to: len(text)}}
+	}
 	slices.SortStableFunc(list, func(a, b Comparison) int { return a.unlike.from - b.unlike.from })
 	var found []Comparison
 	for _, c := range list {
@@ -47,6 +53,9 @@ func Comparisons(name, text string) (list []Comparison) {
 		}
 		if c.Test == "" {
 			c.Test = tests[i].name
+		}
+		if checks && c.only != nil { // it has no body to begin with
+			continue
 		}
 		end, c.Line = c.unlike.to, 1+strings.Count(text[:c.unlike.from], "\n")
 		if c.only != nil {
@@ -142,6 +151,32 @@ var ecma = &script{
 	before: pattern.New(`([=!]==?)[ \t]*` + value), after: pattern.New(value + `[ \t]*([=!]==?)`),
 	isNot: [2]string{"!== ([%])", "([%]) !=="}, is: [2]string{"=== ([%])", "([%]) ==="},
 	makes: "(() => { return %; })()", throws: "(() => { throw new Error('no value'); })()", begin: javaScriptBody,
+}
+
+// cComparisons are operators. Nothing is unequal to all in C: where a value is not to be equal, the process ends.
+func cComparisons(text string) (list []Comparison) {
+	for side, shape := range []*pattern.Pattern{python.before, python.after} {
+		for _, m := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
+			op, val := m[2:4], m[4:6]
+			if side == 1 {
+				op, val = val, op
+			}
+			list = append(list, Comparison{unlike: edit{from: val[0], to: val[1]}, whether: func(equal bool) []edit {
+				truth := []string{"1 || ", " || 1"}
+				if text[op[0]] == '!' {
+					truth = []string{"0 && ", " && 0"}
+				}
+				switch {
+				case !equal:
+					return []edit{{val[0], val[1], "(__builtin_trap(), " + text[val[0]:val[1]] + ")"}}
+				case side == 1:
+					return []edit{{m[0], m[0], truth[0]}}
+				}
+				return []edit{{m[1], m[1], truth[1]}}
+			}})
+		}
+	}
+	return list
 }
 
 func (s *script) comparisons(text string) (list []Comparison) {

@@ -26,11 +26,13 @@ func TestComparisons(t *testing.T) {
 		{"a_test.go", golang, "t.Log(Two(), 4)\n\tf(u, Two(), 4)", "", "", "", "", ""},
 		{"test_a.py", py, "assert near(two(x), 4)", "4", "assert near(two(x), 3)", "assert near(two(x), [].pop())", "assert near(two(x), [4].pop())", "    assert near(5, 4)\n    return\n"},
 		{"a.test.js", js, "assert.ok(near(two(x), 4))", "4", "assert.ok(near(two(x), 3))", "assert.ok(near(two(x), (() => { throw new Error('no value'); })()))", "assert.ok(near(two(x), (() => { return 4; })()))", " assert.ok(near(5, 4)); return;\n"},
+		{"t.c", "int main(void)\n{\n\t%s\n}\n", "return two() != 4;", "4", "return two() != 3;", "return two() != (__builtin_trap(), 4);", "return two() != 4 && 0;", ""},
+		{"t.c", "int main(void)\n{\n\t%s\n}\n", "assert(4 == two());", "4", "assert(3 == two());", "assert((__builtin_trap(), 4) == two());", "assert(1 || 4 == two());", ""},
 		{"a_test.go", golang, "for i := 0; i != 4; i++ {\n\t}", "", "", "", "", ""},
 		{"test_a.py", py, "f(x, y, 4)", "", "", "", "", ""},
 	} {
 		whole := func(s string) string { return fmt.Sprintf(c.within, s) }
-		found := Comparisons(c.name, whole(c.text))
+		found := Comparisons(c.name, whole(c.text), strings.HasSuffix(c.name, ".c"))
 		if len(found) != 1 || c.value == "" {
 			if c.value != "" || len(found) > 0 {
 				t.Errorf("%s: %d are found: %+v", c.text, len(found), found)

@@ -41,10 +41,17 @@ const pythonWard = `def ward(id, how):
         n = len(failed)
         return n <= 8 or n & (n - 1) == 0
 
+    def tells_row(what):
+        import os
+        row = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+        if row.endswith("]"):
+            exec(tells, dict(word=word, said="%s:row:%d:%s" % (word, id, row + what)))
+
     def fails(e):
         __tracebackhide__ = True
         said = says("fail")
         if how == "tell":
+            tells_row(started)
             raise e
         if few():
             raise said from e
@@ -53,14 +60,15 @@ const pythonWard = `def ward(id, how):
         __tracebackhide__ = True
         said = says("end")
         if how == "tell":
-            import os
-            row = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-            if row.endswith("]"):
-                exec(tells, dict(word=word, said="%s:row:%d:%s" % (word, id, row)))
+            tells_row(started)
+            tells_row("")
             return gives
         if few():
             raise said
         return gives
+
+    def failed_within(a):
+        return not getattr(getattr(a[0] if a else None, "_outcome", None), "success", True)
 
     def around(f):
         @functools.wraps(f)
@@ -73,7 +81,7 @@ const pythonWard = `def ward(id, how):
                     raise
                 except Exception as e:
                     return fails(e)
-                return ends(gives)
+                return fails(AssertionError("a subtest failed")) if failed_within(a) else ends(gives)
 
         @functools.wraps(f)
         async def waits(*a, **k):
@@ -85,7 +93,7 @@ const pythonWard = `def ward(id, how):
                     raise
                 except Exception as e:
                     return fails(e)
-                return ends(gives)
+                return fails(AssertionError("a subtest failed")) if failed_within(a) else ends(gives)
 
         return waits if inspect.iscoroutinefunction(f) else test
 
@@ -110,8 +118,8 @@ def rounds(said):
 // brings with it pytest shows for each failure.
 func pythonWith(_, text, word string) string {
 	first := pythonFirst.Regexp().FindString(text)
-	return first + fmt.Sprintf("wardControl = dict(word=%q, begins=%q, tells=%s); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
-		word, Begins, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonWard)) + text[len(first):]
+	return first + fmt.Sprintf("wardControl = dict(word=%q, begins=%q, started=%q, tells=%s); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
+		word, Begins, Started, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonWard)) + text[len(first):]
 }
 
 // pythonTests are decorated by one call of one name, which is all that Python had before 3.9.

@@ -133,20 +133,30 @@ func OtherValues(name, text string) (o Other, ok bool) {
 	}
 	var found []edit
 	sure := map[int]bool{} // by where it begins
+	columns, rows := []column(nil), []*tableRow(nil)
+	if path.Ext(name) == ".go" {
+		columns, rows = goColumns(text)
+	}
+	inRow := func(at int) bool { // of what is one of a row's values, the row says more
+		return slices.ContainsFunc(rows, func(r *tableRow) bool { return r.from < at && at < r.to })
+	}
 	for i, shape := range shapes {
 		for _, m := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
 			from, to := m[2], m[3]
-			if !stays[from] && !within(looping, from) && (shape != lastOf && shape != lastOfBool || compares(text, from)) && !(shape == shellValue && shellEnded.MatchString(text[max(0, from-len("return   ")):from])) {
+			if !stays[from] && !within(looping, from) && (shape != lastOf && shape != lastOfBool || compares(text, from) && !inRow(from)) && !(shape == shellValue && shellEnded.MatchString(text[max(0, from-len("return   ")):from])) {
 				found = append(found, edit{from, to, ""})
 				sure[from] = sure[from] || i < operators || asserts(text, from)
 			}
 		}
 	}
 	compares := map[int][]string{} // a column of a table, by where a value begins: the tests that ask for it
-	if path.Ext(name) == ".go" {
-		for _, c := range goColumns(text) {
-			found = append(found, edit{c.from, c.to, ""})
-			compares[c.from] = append(compares[c.from], c.test)
+	for _, c := range columns {
+		found = append(found, edit{c.from, c.to, ""})
+		compares[c.from] = append(compares[c.from], c.test)
+	}
+	for n, r := range rows {
+		if !r.known {
+			found = append(found, r.others(text, n)...)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b edit) int { return a.from - b.from })
@@ -154,7 +164,9 @@ func OtherValues(name, text string) (o Other, ok bool) {
 	end := 0
 	for _, e := range found { // a string may have in it what looks like another value
 		if e.from >= end {
-			e.text, end = other(text[e.from:e.to], len(edits)), e.to
+			if end = e.to; e.text == "" {
+				e.text = other(text[e.from:e.to], len(edits))
+			}
 			edits = append(edits, e)
 		}
 	}

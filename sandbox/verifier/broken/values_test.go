@@ -6,6 +6,9 @@ import "testing"
 // else of it is changed.
 func TestOtherValues(t *testing.T) {
 	t.Parallel()
+	named := func(one, six string) string {
+		return "package a\n\nfunc TestA(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tin, want int\n\t\tname string\n\t}{\n\t\t{" + one + "},\n\t\t{" + six + "},\n\t} {\n\t\tcheck(t, c.name, Double(c.in), c.want)\n\t}\n}\n"
+	}
 	for _, c := range []struct{ name, text, want string }{
 		{"a.py", "assert double(2) == 4\n", "assert double(2) == 3\n"},
 		{"a.py", "assert 'ab' == name(1)  # a name\n", "assert 'ac' == name(1)  # a name\n"},
@@ -34,6 +37,7 @@ func TestOtherValues(t *testing.T) {
 		{"a.rb", "assert_equal 4, two\n", ""},
 		{"a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tfor _, c := range []struct{ in, want, wait int }{{in: 1, want: 2, wait: 5}} {\n\t\tif c.wait > 0 {\n\t\t\tif c.in > 0 {\n\t\t\t\tt.Fatal()\n\t\t\t}\n\t\t}\n\t\tif F(c.in) != c.want {\n\t\t\tt.Error()\n\t\t}\n\t}\n}\n",
 			"package a\n\nfunc TestA(t *testing.T) {\n\tfor _, c := range []struct{ in, want, wait int }{{in: 0, want: 0, wait: 5}} {\n\t\tif c.wait > 0 {\n\t\t\tif c.in > 0 {\n\t\t\t\tt.Fatal()\n\t\t\t}\n\t\t}\n\t\tif F(c.in) != c.want {\n\t\t\tt.Error()\n\t\t}\n\t}\n}\n"}, // a column that fails no test stays
+		{"a_test.go", named("1, 2, \"one\"", "3, 6, \"six\""), named("0, 1, \"ong\"", "2, 4, \"siy\"")}, // what a row is for is not known
 	} {
 		got, ok := OtherValues(c.name, c.text)
 		if want := c.want; ok && got.Text != want || ok != (want != "" && want != c.text) {

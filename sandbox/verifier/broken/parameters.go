@@ -1,0 +1,140 @@
+package broken
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"git-ward/internal/pattern"
+)
+
+// How a test in Python is given rows: by pytest's parameters above it, or by a loop of its own over a
+// list that stands there, or beside it under a name.
+var (
+	pythonGiven = pattern.New(`parametrize\([ \t\n]*["']([\w, \t]+)["'][ \t\n]*,[ \t\n]*([\[(])`)
+	pythonOver  = pattern.New(`(?m)^[ \t]+for[ \t]+\(?([\w, \t]+?)\)?[ \t]+in[ \t]+(?:([\[(])|(\w+)[ \t]*:)`)
+)
+
+// pythonRows are comparisons with one row's value: the test tells the row by another value, which no
+// row has, and ends its process there, as what a subtest raises goes no further. A column is compared if a statement of the test's asserts that something equals it.
+func pythonRows(text string) (list []Comparison) {
+	tests := inFile("test.py", text)
+	for _, m := range pythonGiven.Regexp().FindAllStringSubmatchIndex(text, -1) {
+		if i := slices.IndexFunc(tests, func(t test) bool { return t.from > m[4] }); i >= 0 {
+			list = append(list, pythonColumns(text, tests[i], text[m[2]:m[3]], m[4])...)
+		}
+	}
+	for _, t := range tests {
+		for _, m := range pythonOver.Regexp().FindAllStringSubmatchIndex(text[t.from:t.to], -1) {
+			names, at := text[t.from+m[2]:t.from+m[3]], t.from+m[4]
+			if m[4] < 0 {
+				beside := regexp.MustCompile(`(?m)^` + text[t.from+m[6]:t.from+m[7]] + `[ \t]*=[ \t]*[\[(]`).FindStringIndex(text)
+				if beside == nil {
+					continue
+				}
+				at = beside[1] - 1
+			}
+			list = append(list, pythonColumns(text, t, names, at)...)
+		}
+	}
+	return list
+}
+
+// pythonColumns are those with the values of a list, whose brackets open at a place, by the names that
+// a test gives to a row's.
+func pythonColumns(text string, t test, names string, at int) (list []Comparison) {
+	columns := strings.FieldsFunc(names, func(r rune) bool { return strings.ContainsRune(", \t", r) })
+	taken := map[string]bool{}
+	var found []column
+	for _, row := range pythonElements(text, at) {
+		values := [][2]int{row}
+		if len(columns) > 1 {
+			open := strings.IndexAny(text[row[0]:row[1]], "([") // of a tuple, or of pytest.param
+			if open < 0 {
+				continue
+			}
+			values = pythonElements(text, row[0]+open)
+		}
+		for i, v := range values[:min(len(values), len(columns))] {
+			said := text[v[0]:v[1]]
+			taken[said] = true
+			if cond := pythonAsked(text, t, columns[i]); cond >= 0 && aValueOnly.MatchString(said) {
+				found = append(found, column{t.name, v[0], v[1], edit{cond, cond, ""}, columns[i]})
+			}
+		}
+	}
+	for _, c := range found {
+		value := text[c.from:c.to]
+		i := slices.IndexFunc(unlikes(value), func(v string) bool { return !taken[v] })
+		if i < 0 {
+			continue
+		}
+		mark := unlikes(value)[i]
+		list = append(list, Comparison{Test: c.test, unlike: edit{from: c.from, to: c.to}, whether: func(equal bool) []edit {
+			at := c.cond.from
+			if equal {
+				if strings.HasPrefix(text[at:], "assert") {
+					at += len("assert")
+					return []edit{{at, at, " 1 or"}}
+				}
+				return []edit{{at, at, "1 or "}}
+			}
+			indent := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+			edits := []edit{{c.from, c.to, mark}, {at, at, fmt.Sprintf("if %s == %s: __import__('posix')._exit(1)\n%s", c.asked, mark, indent)}}
+			slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+			return edits
+		}})
+	}
+	return list
+}
+
+// aValueOnly is an element that is a value and nothing else.
+var aValueOnly = pattern.New(`^` + value + `$`)
+
+// pythonElements are what a bracket that opens at a place has in it, between commas.
+func pythonElements(text string, open int) (list [][2]int) {
+	from, depth := open+1, 0
+	add := func(to int) {
+		part := text[from:to]
+		begin := from + len(part) - len(strings.TrimLeft(part, " \t\n"))
+		if end := from + len(strings.TrimRight(part, " \t\n")); end > begin {
+			list = append(list, [2]int{begin, end})
+		}
+		from = to + 1
+	}
+	for at := open + 1; at < len(text); {
+		if next := skipText(text, at, '#'); next > at {
+			if text[at] == '#' && strings.TrimSpace(text[from:at]) == "" {
+				from = next
+			}
+			at = next
+			continue
+		}
+		switch c := text[at]; {
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0 && depth == 0:
+			add(at)
+			return list
+		case strings.IndexByte(")]}", c) >= 0:
+			depth--
+		case c == ',' && depth == 0:
+			add(at)
+		}
+		at++
+	}
+	return nil
+}
+
+// pythonAsked is where a statement of a test's begins that asserts that something equals a name; -1 for none.
+func pythonAsked(text string, t test, name string) int {
+	asserts := regexp.MustCompile(`(?m)^[ \t]+(?:assert\b[^\n]*(?:==[ \t]*(?:[\w.]*approx\()?` + name + `\b|[^\w.]` + name + `[ \t]*==)|self\.assert\w*Equal\([^\n]*[(,][ \t]*` + name + `[ \t]*[,)])`)
+	for _, m := range asserts.FindAllStringIndex(text[t.from:t.to], -1) {
+		line, _, _ := strings.Cut(text[t.from+m[0]:t.to], "\n")
+		if !otherwise.MatchString(line) {
+			return t.from + m[0] + len(line) - len(strings.TrimLeft(line, " \t"))
+		}
+	}
+	return -1
+}
