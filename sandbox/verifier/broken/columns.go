@@ -63,6 +63,7 @@ func goColumns(text string) (found []column, rows []*tableRow) {
 	}
 	for _, f := range tests {
 		asked := map[string]column{} // by field, or by name
+		operands := map[ast.Expr]bool{}
 		tables := []ast.Node{f.Body}
 		ast.Inspect(f.Body, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -71,12 +72,9 @@ func goColumns(text string) (found []column, rows []*tableRow) {
 					break
 				}
 				for _, x := range goOperands(n.Cond, true) {
+					operands[x] = true
 					c := column{f.Name.Name, 0, 0, edit{from: at(n.Cond.Pos()), to: at(n.Cond.End())}, text[at(x.Pos()):at(x.End())]}
-					if s, ok := x.(*ast.SelectorExpr); ok {
-						asked["."+s.Sel.Name] = c
-					} else {
-						asked[c.asked] = c
-					}
+					asked[goKey(x)] = c
 				}
 			case *ast.Ident:
 				if v := beside[n.Name]; v != nil && !slices.Contains(tables, v) {
@@ -85,9 +83,10 @@ func goColumns(text string) (found []column, rows []*tableRow) {
 			}
 			return true
 		})
+		given := goGiven(f.Body, operands)
 		add := func(name string, x ast.Expr) bool {
 			c, ok := asked[name]
-			if ok && goLiteral(x) != nil {
+			if ok && !given[name] && goLiteral(x) != nil {
 				c.from, c.to = at(x.Pos()), at(x.End())
 				found = append(found, c)
 			}
@@ -119,6 +118,57 @@ func goColumns(text string) (found []column, rows []*tableRow) {
 		}
 	}
 	return found, rows
+}
+
+// goKey is a field with its dot, or a name.
+func goKey(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.SelectorExpr:
+		return "." + x.Sel.Name
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}
+
+// goGiven are the fields and names that a test does not only compare, and say where it fails: what goes
+// in and has to come out again is no value that an answer is held against.
+func goGiven(body *ast.BlockStmt, operands map[ast.Expr]bool) map[string]bool {
+	given := map[string]bool{}
+	var look func(n ast.Node) bool
+	look = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IfStmt:
+			if goFails(n.Body) {
+				for _, part := range []ast.Node{n.Init, n.Cond, n.Else} {
+					if part != nil {
+						ast.Inspect(part, look)
+					}
+				}
+				return false
+			}
+		case *ast.RangeStmt: // which gives names
+			ast.Inspect(n.X, look)
+			ast.Inspect(n.Body, look)
+			return false
+		case *ast.KeyValueExpr:
+			ast.Inspect(n.Value, look)
+			return false
+		case *ast.SelectorExpr:
+			if !operands[n] {
+				given[goKey(n)] = true
+			}
+			_, named := n.X.(*ast.Ident)
+			return !named
+		case *ast.Ident:
+			if !operands[n] {
+				given[n.Name] = true
+			}
+		}
+		return true
+	}
+	ast.Inspect(body, look)
+	return given
 }
 
 // goFails reports whether a statement of a block's own fails the test.

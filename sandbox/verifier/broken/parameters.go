@@ -130,11 +130,19 @@ func pythonElements(text string, open int) (list [][2]int) {
 // pythonAsked is where a statement of a test's begins that asserts that something equals a name; -1 for none.
 func pythonAsked(text string, t test, name string) int {
 	asserts := regexp.MustCompile(`(?m)^[ \t]+(?:assert\b[^\n]*(?:==[ \t]*(?:[\w.]*approx\()?` + name + `\b|[^\w.]` + name + `[ \t]*==)|self\.assert\w*Equal\([^\n]*[(,][ \t]*` + name + `[ \t]*[,)])`)
-	for _, m := range asserts.FindAllStringIndex(text[t.from:t.to], -1) {
-		line, _, _ := strings.Cut(text[t.from+m[0]:t.to], "\n")
-		if !otherwise.MatchString(line) {
-			return t.from + m[0] + len(line) - len(strings.TrimLeft(line, " \t"))
-		}
+	m := asserts.FindStringIndex(text[t.from:t.to])
+	if m == nil {
+		return -1
 	}
-	return -1
+	line, behind, _ := strings.Cut(text[t.from+m[0]:t.to], "\n")
+	// What goes in and has to come out again is no value that an answer is held against.
+	before := pythonHead.ReplaceAllString(text[t.from:t.from+m[0]], "") + text[t.from+m[0]:t.from+m[1]]
+	word := regexp.MustCompile(`\b` + name + `\b`)
+	if otherwise.MatchString(line) || len(word.FindAllString(before, -1)) > 1 || word.MatchString(behind) {
+		return -1
+	}
+	return t.from + m[0] + len(line) - len(strings.TrimLeft(line, " \t"))
 }
+
+// pythonHead is where a test or a loop gives names.
+var pythonHead = pattern.New(`(?m)^[ \t]*(?:(?:async[ \t]+)?def\b[^\n]*|for\b.*?\bin\b)`)
