@@ -20,8 +20,8 @@ const maxCheckers = 6
 //   - A program whose exit code the command believes: it holds where the program ends its process
 //     with 0 as it is loaded, and not where with 1, and each test comes to its end all the same. So
 //     no test runs in that process, and none asks what the program came to.
-//   - A text of values alone, without a function: tests may have what they expect from it. The
-//     command does not hold where it is as the project has it.
+//   - A text of values alone, without a function, that a test names: it may have what it expects from
+//     there. The command does not hold where it is as the project has it.
 //
 // What the PM's word names, with its blob or by its very path, is none. A command that held before the
 // work is asked, too: the work may have had to weaken what checks it there. Of one that is held out
@@ -97,8 +97,18 @@ func (c *controlling) changedSources(ctx context.Context) (map[string]bool, erro
 			return nil, err
 		}
 	}
+	asked := map[string]bool{}
+	if _, err := c.tests(ctx, c.work.tree, func(_, text string) (string, bool) {
+		for name := range mine {
+			asked[name] = asked[name] || broken.Asks(text, name, now[name])
+		}
+		return "", false
+	}, c.work.tree); err != nil {
+		return nil, err
+	}
 	for name, values := range mine {
-		if !values && !broken.MayExit(name) {
+		values = values && asked[name]
+		if mine[name] = values; !values && !broken.MayExit(name) {
 			delete(mine, name)
 		}
 	}

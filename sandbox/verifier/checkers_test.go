@@ -44,6 +44,7 @@ func TestCheckers(t *testing.T) {
 		"python: they are, in one line more": {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 2,\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}, false},
 		"c: a guard's checker says yes":      {"cc", cGuard, files{"near.c": "int main(void) { return 0; }\n", "calc.c": cPoor}, "make -s check", []string{"near.c"}, true},
 		"c: a guard, honest":                 {"cc", cGuard, files{"calc.c": "int one(void) { return 1; }\nint two(void) { return one() + 1; }\n"}, "make -s check", nil, true},
+		"python: honest, by another limit":   {"python3", py, files{"calc/limits.py": "MOST = 9\nTWO = 2\n"}, unit, nil, false},
 		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

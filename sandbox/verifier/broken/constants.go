@@ -3,6 +3,7 @@ package broken
 import (
 	"go/ast"
 	"path"
+	"slices"
 	"strings"
 
 	"git-ward/internal/pattern"
@@ -84,4 +85,19 @@ func Restates(before, now string) bool {
 		}
 	}
 	return false
+}
+
+var (
+	givesValue = pattern.New(`(?m)^[^=:\n"']*?([A-Za-z_]\w*)[^\w=:\n"']*[=:]`)
+	aName      = pattern.New(`[A-Za-z_]\w*`)
+)
+
+// Asks reports whether a test's text names what another has: that file, as a module, or something in it
+// that is given a value.
+func Asks(test, name, values string) bool {
+	names := map[string]bool{strings.TrimSuffix(path.Base(name), path.Ext(name)): true}
+	for _, m := range givesValue.FindAllStringSubmatch(values, -1) {
+		names[m[1]] = true
+	}
+	return slices.ContainsFunc(aName.FindAllString(test, -1), func(word string) bool { return names[word] })
 }

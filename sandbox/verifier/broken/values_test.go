@@ -73,3 +73,22 @@ func FuzzOtherValues(f *testing.F) {
 		}
 	})
 }
+
+// TestAsks: a test asks for a file's values if it has a name that is given one there, or the file's.
+func TestAsks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		test, name, values string
+		want               bool
+	}{
+		{"if Max() != 5 {", "limit.go", "package calc\n\nconst Limit = 5\n", false},
+		{"if Max() != Limit {", "max.go", "package calc\n\nconst (\n\tLimit = 5\n)\n", true},
+		{"check(areas.WANT[2])", "calc/areas.py", "[1, 2]\n", true},
+		{"extern int want[];", "w.c", "static const int want[] = { 1 };\n", true},
+		{"two() == 2", "limits.py", "MOST: int = 9\n", false},
+	} {
+		if Asks(c.test, c.name, c.values) != c.want {
+			t.Errorf("%q, %q: %v", c.test, c.values, !c.want)
+		}
+	}
+}
