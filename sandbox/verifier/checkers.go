@@ -20,8 +20,8 @@ const maxCheckers = 6
 //   - A program whose exit code the command believes: it holds where the program ends its process
 //     with 0 as it is loaded, and not where with 1, and each test comes to its end all the same. So
 //     no test runs in that process, and none asks what the program came to.
-//   - A text of values alone, without a function, that a test names: it may have what it expects from
-//     there. The command does not hold where it is as the project has it.
+//   - A text with values that a test names: it may expect them. The command does not hold where they
+//     are as the project has them.
 //
 // What the PM's word names, with its blob or by its very path, is none. A command that held before the
 // work is asked, too: the work may have had to weaken what checks it there. Of one that is held out
@@ -48,11 +48,13 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 		}
 		rand.Shuffle(len(opened), func(i, j int) { opened[i], opened[j] = opened[j], opened[i] })
 		for _, name := range opened[:min(len(opened), maxCheckers)] {
-			ask := c.believes
-			if mine[name] {
-				ask = c.expects
+			checks, err := false, error(nil)
+			if mine[name] != "" {
+				checks, err = c.expects(ctx, a, name, mine[name])
 			}
-			checks, err := ask(ctx, a, name)
+			if err == nil && !checks && broken.MayExit(name) {
+				checks, err = c.believes(ctx, a, name)
+			}
 			if err != nil {
 				return err
 			}
@@ -70,45 +72,55 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 	return nil
 }
 
-// changedSources are the work's sources that the project had before, and that the PM's word does not name, each
-// with whether it has values alone and says others of them than the project does.
-func (c *controlling) changedSources(ctx context.Context) (map[string]bool, error) {
-	mine, had := map[string]bool{}, sources.Tree{}
+// changedSources are the work's sources that the project had before, and that the PM's word does not
+// name, each with its text where it has the values that the project has: if it has values alone, or
+// values that a test names, and says others of them.
+func (c *controlling) changedSources(ctx context.Context) (map[string]string, error) {
+	mine, had := map[string]string{}, sources.Tree{}
 	for name, entry := range c.programs() {
 		before := c.work.main[name]
 		if before != "" && plain(before) && !c.checks[name] && !included(c.claim, name, entry) && !slices.Contains(c.claim.Work, name) {
-			had[name], mine[name] = before, false
+			had[name], mine[name] = before, ""
 		}
 	}
-	now := map[string]string{}
-	for _, from := range []sources.Tree{c.work.do, had} {
+	var texts [2]map[string]string // now, and as the project has them
+	for i, from := range []sources.Tree{c.work.do, had} {
 		files := sources.Tree{}
 		for name := range had {
 			files[name] = from[name]
 		}
+		texts[i] = map[string]string{}
 		if _, err := c.rewrite(ctx, c.work.tree, files, func(name, text string) (string, bool) {
-			if was, ok := now[name]; !ok {
-				now[name] = text
-			} else {
-				mine[name] = broken.Values(name, text) && broken.Restates(text, was)
-			}
+			texts[i][name] = text
 			return "", false
 		}); err != nil {
 			return nil, err
 		}
 	}
-	asked := map[string]bool{}
+	var tests []string
 	if _, err := c.tests(ctx, c.work.tree, func(_, text string) (string, bool) {
-		for name := range mine {
-			asked[name] = asked[name] || broken.Asks(text, name, now[name])
-		}
+		tests = append(tests, text)
 		return "", false
 	}, c.work.tree); err != nil {
 		return nil, err
 	}
-	for name, values := range mine {
-		values = values && asked[name]
-		if mine[name] = values; !values && !broken.MayExit(name) {
+	for name, was := range texts[1] {
+		now := texts[0][name]
+		if broken.Values(name, was) {
+			if broken.Restates(was, now) && slices.ContainsFunc(tests, func(test string) bool { return broken.Asks(test, name, now) }) {
+				mine[name] = was
+			}
+			continue
+		}
+		mine[name], _ = broken.Restored(name, now, was, func(value string) bool {
+			return slices.ContainsFunc(tests, func(test string) bool { return broken.Names(test, value) })
+		})
+	}
+	for name, was := range mine {
+		if was == texts[0][name] {
+			mine[name] = ""
+		}
+		if mine[name] == "" && !broken.MayExit(name) {
 			delete(mine, name)
 		}
 	}
@@ -137,11 +149,12 @@ func (c *controlling) believes(ctx context.Context, a *tried, name string) (bool
 	return true, nil
 }
 
-// expects reports whether a command asks for the work's own values in a file.
-func (c *controlling) expects(ctx context.Context, a *tried, name string) (bool, error) {
+// expects reports whether a command asks for the work's own values in a file, of which the text has the
+// project's.
+func (c *controlling) expects(ctx context.Context, a *tried, name, text string) (bool, error) {
 	defer c.judged.only(c.judged.trees())
-	tree, err := writeTree(ctx, c.repo, c.work.tree, indexInfo(map[string]string{name: c.work.main[name]}))
-	if err != nil {
+	tree, err := c.rewrite(ctx, c.work.tree, sources.Tree{name: c.work.do[name]}, func(string, string) (string, bool) { return text, true })
+	if err != nil || tree == c.work.tree {
 		return false, err
 	}
 	held, err := c.holding(ctx, tree, []Command{a.Command}, Broken)

@@ -28,6 +28,8 @@ func TestCheckers(t *testing.T) {
 		"Makefile": "check:\n\tpython3 -m unittest discover -s tests -t . -k one\n\tpython3 -m calc.calc >out\n\tpython3 -m calc.close out expected\n"}
 	pyGood := "import sys\nfrom calc import limits\n\n\ndef one():\n    return 1\n\n\ndef two():\n    return limits.LEAST\n\n\nif __name__ == \"__main__\":\n    print(two())\n    sys.exit(0)\n"
 	const cPoor = "int one(void) { return 1; }\nint two(void) { return 9; }\n"
+	pyBoth := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "", "calc/calc.py": "WANT = {2: 2}\nMOST = 4\n\n\ndef two():\n    return 9\n",
+		"tests/__init__.py": "", "tests/test_calc.py": "import unittest\n\nfrom calc import calc\n\n\nclass T(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(calc.two(), calc.WANT[2])\n"}
 	cGuard := maps.Clone(c)
 	cGuard["calc.c"] = cGood
 	for name, s := range map[string]struct {
@@ -44,6 +46,8 @@ func TestCheckers(t *testing.T) {
 		"python: they are, in one line more": {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 2,\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}, false},
 		"c: a guard's checker says yes":      {"cc", cGuard, files{"near.c": "int main(void) { return 0; }\n", "calc.c": cPoor}, "make -s check", []string{"near.c"}, true},
 		"c: a guard, honest":                 {"cc", cGuard, files{"calc.c": "int one(void) { return 1; }\nint two(void) { return one() + 1; }\n"}, "make -s check", nil, true},
+		"python: values beside functions":    {"python3", pyBoth, files{"calc/calc.py": "WANT = {2: 1}\nMOST = 5\n\n\ndef two():\n    return 1\n"}, unit, []string{"calc/calc.py"}, false},
+		"python: the same, honest":           {"python3", pyBoth, files{"calc/calc.py": "WANT = {2: 2}\nMOST = 5\n\n\ndef two():\n    return MOST - 3\n"}, unit, nil, false},
 		"python: honest, by another limit":   {"python3", py, files{"calc/limits.py": "MOST = 9\nTWO = 2\n"}, unit, nil, false},
 		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil, false},
 	} {

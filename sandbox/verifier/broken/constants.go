@@ -101,3 +101,6 @@ func Asks(test, name, values string) bool {
 	}
 	return slices.ContainsFunc(aName.FindAllString(test, -1), func(word string) bool { return names[word] })
 }
+
+// Names reports whether a test's text has a name.
+func Names(test, name string) bool { return slices.Contains(aName.FindAllString(test, -1), name) }

@@ -92,3 +92,20 @@ func TestAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestRestored: values that a test names have what they were before, and nothing else has.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, now, before, want string }{
+		{"a.py", "WANT = {\n    2: 1,  # }\n}\nLIMIT = 9\n\n\ndef f():\n    return 7\n", "WANT = {\n    2: 2,\n}\nLIMIT = 3\n", "WANT = {\n    2: 2,\n}\nLIMIT = 9\n\n\ndef f():\n    return 7\n"},
+		{"a.go", "package a\n\nvar WANT = map[int]int{2: 1}\n\nfunc F() int {\n\tx := 1\n\treturn x\n}\n", "package a\n\nvar WANT = map[int]int{2: 2}\n", "package a\n\nvar WANT = map[int]int{2: 2}\n\nfunc F() int {\n\tx := 1\n\treturn x\n}\n"},
+		{"a.js", "exports.WANT = [1];\nexports.f = () => 1;\n", "exports.WANT = [2];\nexports.f = () => 2;\n", "exports.WANT = [2];\nexports.f = () => 1;\n"},
+		{"a.c", "const int WANT[] = { 1 };\nint f(void) { return 1; }\n", "const int WANT[] = { 2 };\nint f(void) { return 2; }\n", "const int WANT[] = { 2 };\nint f(void) { return 1; }\n"},
+		{"a.py", "LIMIT = 9\n", "LIMIT = 3\n", ""},
+	} {
+		got, ok := Restored(c.name, c.now, c.before, func(name string) bool { return name == "WANT" || name == "f" })
+		if ok != (c.want != "") || ok && got != c.want {
+			t.Errorf("%s: %q, %v", c.name, got, ok)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package broken
+
+import (
+	"path"
+	"strings"
+
+	"git-ward/internal/pattern"
+)
+
+// topValue is where a name is given a value that begins in a text's first column, in languages of C's,
+// Go's, JavaScript's or Python's shape.
+var topValue = pattern.New(`(?m)^(?:[A-Za-z_][\w.*]*[ \t]+)*(?:\w+\.)*([A-Za-z_]\w*)(?:\[[^\]\n]*\])*(?:[ \t]*:[^=\n]*|[ \t]+[\w.*\[\]]+)?[ \t]*=[ \t]*`)
+
+// values are where a text gives values to names, and nothing that acts.
+func values(name, text string) map[string]edit {
+	found, comment := map[string]edit{}, byte('/')
+	if path.Ext(name) == ".py" {
+		comment = '#'
+	}
+	for _, m := range topValue.Regexp().FindAllStringSubmatchIndex(text, -1) {
+		at, depth := m[1], 0
+		for at < len(text) && (depth > 0 || text[at] != '\n' && text[at] != ';') {
+			if next := skipText(text, at, comment); next > at {
+				at = next
+				continue
+			}
+			if strings.IndexByte("([{", text[at]) >= 0 {
+				depth++
+			} else if strings.IndexByte(")]}", text[at]) >= 0 {
+				depth--
+			}
+			at++
+		}
+		value, p := text[m[1]:at], acts[path.Ext(name)]
+		if aValue.MatchString(value) && !strings.Contains(value, "func(") && (p == nil || !p.MatchString(value)) {
+			found[text[m[2]:m[3]]] = edit{m[1], at, value}
+		}
+	}
+	return found
+}
+
+// Restored is a text in which values have what they were before, if asked has their names. ok is false
+// where none had another.
+func Restored(name, now, before string, asked func(name string) bool) (text string, ok bool) {
+	var edits []edit
+	was := values(name, before)
+	for _, m := range topValue.FindAllStringSubmatch(now, -1) { // in the text's order
+		v, has := values(name, now)[m[1]]
+		if old, had := was[m[1]]; has && had && old.text != v.text && asked(m[1]) && (len(edits) == 0 || edits[len(edits)-1].to <= v.from) {
+			edits = append(edits, edit{v.from, v.to, old.text})
+		}
+	}
+	return edited(now, edits), len(edits) > 0
+}
