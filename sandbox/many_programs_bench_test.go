@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -13,11 +14,13 @@ import (
 )
 
 // TestBenchManyPrograms counts the programs that one agent's directive starts from its launch to
-// its end, and -v lists them
-// with who started whom.
+// its end, and lists them with who started whom.
 func TestBenchManyPrograms(t *testing.T) {
 	tier.Full(t, "it measures")
 	benchtest.Only(t)
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("SKIPPED: no strace")
+	}
 	p := gittest.New(t)
 	toWorkOn(t, p, 1)
 	p.Run(p.Work, "git-ward", "maintain", p.Bare) // or the launch does, on a busy machine

@@ -154,13 +154,12 @@ func Check(ctx context.Context, bare string) error {
 	if err != nil || len(answer) != 1+len(Names) || answer[0] != "true" {
 		return diag.Hint(fmt.Errorf("%s is not a bare git repository", bare), "`git ward init --bare DIR` makes one")
 	}
+	settings, err := repo.Settings(ctx)
+	if err != nil {
+		return err
+	}
 	for i, name := range Names {
-		out, err := repo.Output(ctx, "config", "--local", "--get", Key(name))
-		want := strings.TrimSuffix(string(out), "\n")
-		recorded := err == nil && want != ""
-		if !recorded {
-			want = "hooks/" + name
-		}
+		want, recorded := recordedIn(settings, name)
 		if err := check(within(bare, want), within(bare, answer[1+i]), name, recorded); err != nil {
 			return diag.Hint(err, "`git ward init --bare %s` mends it", bare)
 		}
@@ -171,15 +170,20 @@ func Check(ctx context.Context, bare string) error {
 // Installed lists the absolute paths where init put Ward's hooks, whether they still exist or
 // not. Without a record of that, they are the first version's.
 func Installed(ctx context.Context, bare string) (paths []string) {
+	settings, _ := git.Open(bare).Settings(ctx) // none is no record
 	for _, name := range Names {
-		out, err := git.Open(bare).Output(ctx, "config", "--local", "--get", Key(name))
-		path := strings.TrimSuffix(string(out), "\n")
-		if err != nil || path == "" {
-			path = "hooks/" + name
-		}
+		path, _ := recordedIn(settings, name)
 		paths = append(paths, within(bare, path))
 	}
 	return paths
+}
+
+// recordedIn is where the settings of a repository say that init put a hook, and whether they do.
+func recordedIn(settings map[string][]string, name string) (path string, recorded bool) {
+	if all := settings[strings.ToLower(Key(name))]; len(all) > 0 && all[len(all)-1] != "" {
+		return all[len(all)-1], true
+	}
+	return "hooks/" + name, false
 }
 
 // within makes a path absolute that is relative to the repository.
