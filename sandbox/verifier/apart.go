@@ -32,9 +32,15 @@ func sharedBy(r Runner) string {
 	return ""
 }
 
-// ownPlaces makes what a command has for /tmp and /var/tmp, below its directory. What was there before is
-// there by links, because PATH or a cache may lie below it; what is new there is the command's own.
+// ownPlaces makes what a command has for /tmp and /var/tmp, below its directory, and a list of its
+// mounts, in the form of fstab(5). What was there before is there by links, because PATH or a cache may
+// lie below it; what is new there is the command's own.
 func ownPlaces(dir string) error {
+	var mounts strings.Builder
+	field := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`)
+	mount := func(what, at, kind, options string) {
+		fmt.Fprintln(&mounts, field.Replace(what), field.Replace(at), kind, options)
+	}
 	for _, at := range []string{"/tmp", "/var/tmp"} {
 		if info, err := os.Lstat(at); err != nil || !info.IsDir() {
 			continue
@@ -44,37 +50,37 @@ func ownPlaces(dir string) error {
 		if err == nil {
 			err = os.Chmod(own, 0o777|os.ModeSticky)
 		}
+		mount(at, filepath.Join(own, ".host"), "none", "rbind")
 		if err == nil && filepath.Dir(dir) == at {
 			err = os.Mkdir(filepath.Join(own, filepath.Base(dir)), 0o755)
+			mount(dir, filepath.Join(own, filepath.Base(dir)), "none", "bind")
 		}
 		if err != nil {
 			return err
 		}
+		mount(own, at, "none", "rbind")
 		entries, _ := os.ReadDir(at)
 		for _, e := range entries { // its own directory is there already
 			_ = os.Symlink(filepath.Join(".host", e.Name()), filepath.Join(own, e.Name()))
 		}
 	}
-	return nil
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		// mount --all passes over what is mounted from the same source already.
+		mount(filepath.Base(dir), "/dev/shm", "tmpfs", "mode=1777")
+	}
+	return os.WriteFile(filepath.Join(dir, mountsFile), []byte(mounts.String()), 0o644)
 }
 
+// mountsFile is the list that ownPlaces makes, in a command's directory.
+const mountsFile = "mounts"
+
 // apartScript gives a command without a fence the file systems that it shares with no other, in
-// namespaces of its own (PROOF-6), of what ownPlaces made: $1 is its directory, $2 what drops the rights
-// to do so, and the rest is the command. This shell stays the first process.
+// namespaces of its own (PROOF-6), as ownPlaces listed them: $1 is its directory, $2 what drops the
+// rights to do so, and the rest is the command. This shell stays the first process.
 const apartScript = `set -e
 dir=$1 drop=$2
 shift 2
-for at in /tmp /var/tmp; do
-	own=$dir/apart$at
-	test -d "$own" || continue
-	mount --rbind "$at" "$own/.host"
-	case $dir in
-	"$at"/*/*) ;;
-	"$at"/*) mount --bind "$dir" "$own/${dir##*/}" ;;
-	esac
-	mount --rbind "$own" "$at"
-done
-if test -d /dev/shm; then mount -t tmpfs -o mode=1777 tmpfs /dev/shm; fi
+mount --all --fstab "$dir/` + mountsFile + `"
 cd "$dir/work"
 echo >&3
 exec 3>&-

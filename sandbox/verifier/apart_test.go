@@ -48,6 +48,14 @@ func TestApart(t *testing.T) {
 			t.Errorf("%s: %+v, %v", line, o, err)
 		}
 	}
+	odd := filepath.Join(t.TempDir(), "a b\\040\t#c")
+	if err := os.Mkdir(odd, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", odd)
+	if o, err := p.Run(t.Context(), Job{Repo: r.bare, Commit: c.Commit, Line: "test ! -e " + name + " && test -e " + was + "/a"}); err != nil || !o.OK() {
+		t.Errorf("in %q: %+v, %v", odd, o, err)
+	}
 	c.Commands, c.Main = []Command{{Name: "criterion 1", Line: "true"}}, c.Commit
 	if f, err := r.verify(c); err != nil || f.Shared != "" {
 		t.Errorf("%+v, %v", f, err)
