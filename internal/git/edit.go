@@ -10,10 +10,27 @@ import (
 )
 
 // EditTree stores the tree that another one, "" for an empty one, becomes by files put
-// in as regular ones or, with nil content, taken out, and returns its id. A directory
-// that loses its last file goes; what stood in a file's way goes, too. It costs a file
+// in as regular ones or, with nil content, taken out, and returns its id. It costs a file
 // an object and no child, and reads only the directories on the way.
 func (b *Batch) EditTree(tree string, files map[string][]byte) (string, error) {
+	entries := map[string]Entry{}
+	for name, data := range files {
+		entries[name] = Entry{}
+		if data != nil {
+			id, err := b.repo.WriteObject("blob", data)
+			if err != nil {
+				return "", err
+			}
+			entries[name] = Entry{Mode: ModeFile, ID: id}
+		}
+	}
+	return b.PutEntries(tree, entries)
+}
+
+// PutEntries is EditTree with objects that are there already, by their paths; the zero Entry takes
+// out what is no directory. A directory that loses its last file goes; what stood in a file's way
+// goes, too.
+func (b *Batch) PutEntries(tree string, files map[string]Entry) (string, error) {
 	for name := range files {
 		if name == "" || path.Clean(name) != name || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || name == ".." || name == "." {
 			return "", fmt.Errorf("%q is not the path of a file in a tree", name)
@@ -36,30 +53,26 @@ func (b *Batch) Commit(who, parent string, files map[string][]byte, when time.Ti
 	return b.repo.CommitTree(who, tree, parent, when, message)
 }
 
-// edit is EditTree for one directory, whose files' paths are relative to it; "" is one
+// edit is PutEntries for one directory, whose files' paths are relative to it; "" is one
 // without any.
-func (b *Batch) edit(tree string, files map[string][]byte) (string, error) {
+func (b *Batch) edit(tree string, files map[string]Entry) (string, error) {
 	entries, err := b.directory(tree)
 	if err != nil {
 		return "", err
 	}
-	below := map[string]map[string][]byte{}
-	for name, data := range files {
+	below := map[string]map[string]Entry{}
+	for name, file := range files {
 		first, rest, deeper := strings.Cut(name, "/")
 		switch {
 		case deeper:
 			if below[first] == nil {
-				below[first] = map[string][]byte{}
+				below[first] = map[string]Entry{}
 			}
-			below[first][rest] = data
-		case data == nil:
+			below[first][rest] = file
+		case file.ID == "":
 			entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Name == first && !e.IsDir() })
 		default:
-			id, err := b.repo.WriteObject("blob", data)
-			if err != nil {
-				return "", err
-			}
-			entries = place(entries, Entry{ModeFile, first, id})
+			entries = place(entries, Entry{file.Mode, first, file.ID})
 		}
 	}
 	for name, inside := range below {
@@ -79,7 +92,7 @@ func (b *Batch) edit(tree string, files map[string][]byte) (string, error) {
 }
 
 // editBelow edits the directory of a name.
-func (b *Batch) editBelow(entries []Entry, name string, files map[string][]byte) ([]Entry, error) {
+func (b *Batch) editBelow(entries []Entry, name string, files map[string]Entry) ([]Entry, error) {
 	old := ""
 	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name }); i >= 0 && entries[i].IsDir() {
 		old = entries[i].ID

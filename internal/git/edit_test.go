@@ -1,6 +1,8 @@
 package git
 
 import (
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,4 +70,67 @@ func TestEditTree(t *testing.T) {
 		t.Error(got)
 	}
 	run("", "fsck", "--strict", first)
+}
+
+// What PutEntries makes of a tree, git update-index --replace makes of it, too.
+func TestPutEntries(t *testing.T) {
+	dir, run := newBare(t)
+	repo := Open(dir)
+	batch := repo.Batch(t.Context())
+	defer batch.Close()
+	blob, err := repo.WriteObject("blob", []byte("text"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, _ := batch.EditTree("", map[string][]byte{"a": []byte("1"), "d/x": []byte("2"), "d/y/z": []byte("3"), "e.c": []byte("4")})
+	for _, changes := range []string{
+		"100755 a", "120000 d/l", "160000 m/sub", "0 a", "0 d/x,0 d/y/z", "0 d/x,0 d/y/z,100644 d", "100644 d", "0 a,100644 a/b", "100644 a/b/c", "0 gone,0 d", "100644 e,120000 e.d",
+	} {
+		entries, info := map[string]Entry{}, ""
+		for change := range strings.SplitSeq(changes, ",") {
+			mode, name, _ := strings.Cut(change, " ")
+			octal, err := strconv.ParseUint(mode, 8, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if entries[name] = (Entry{}); octal == 0 {
+				info += "0 " + Zero + "\t" + name + "\n"
+				continue
+			}
+			entries[name] = Entry{Mode: Mode(octal), ID: blob}
+			info += mode + " " + blob + "\t" + name + "\n"
+		}
+		got, err := batch.PutEntries(tree, entries)
+		run("", "read-tree", tree)
+		run(info, "update-index", "--replace", "--index-info")
+		if want := run("", "write-tree"); got != want || err != nil {
+			t.Errorf("%s: %v\n%s\nand git\n%s", changes, err, run("", "ls-tree", "-r", got), run("", "ls-tree", "-r", want))
+		}
+	}
+}
+
+// What is written beside a repository is read from there, and lies nowhere else.
+func TestBesideWrites(t *testing.T) {
+	dir, run := newBare(t)
+	made := t.TempDir()
+	repo := Open(dir).Beside(made)
+	batch := repo.Batch(t.Context())
+	defer batch.Close()
+	tree, err := batch.EditTree("", map[string][]byte{"a": []byte("1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, err := repo.CommitTree(Ward, tree, "", time.Unix(1, 0), "made")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, data, err := batch.Read(commit+":a", 10); string(data) != "1" || err != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+	if list, err := filepath.Glob(made + "/??/*"); len(list) != 3 || err != nil {
+		t.Errorf("%q, %v", list, err)
+	}
+	if have := run("", "count-objects"); !strings.HasPrefix(have, "0 objects") {
+		t.Error(have)
+	}
 }

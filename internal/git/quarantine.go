@@ -136,10 +136,11 @@ func (r *Repo) quarantineDir() string {
 	return ""
 }
 
-// Beside is the repository with an additional object directory, which receives what reading
-// commands write (hash-object, write-tree). The caller removes the directory with them.
+// Beside is the repository with an additional object directory, which receives what is written
+// (WriteObject), also by reading commands (hash-object). The caller removes the directory with them.
 func (r *Repo) Beside(dir string) *Repo {
 	other := *r
+	other.beside = dir
 	other.quarantine = []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.Dir, "objects")}
 	return &other
 }

@@ -40,6 +40,7 @@ type Repo struct {
 	quarantine []string // the three variables, inside pre-receive (GIT-4)
 	index      string   // an index file of one's own
 	objects    string   // another repository's objects; see Apart
+	beside     string   // where objects are written; see Beside
 }
 
 // Open names a repository by its git directory; it does not look at it.
@@ -164,6 +165,12 @@ func (r *Repo) Exits(ctx context.Context, args ...string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// spares reports whether a process with these limits has most of its time before it (clock_getcpuclockid(3)).
+func (l Limits) spares(pid int) bool {
+	var used unix.Timespec
+	return l.CPU == 0 || unix.ClockGettime(int32(^pid<<3|2), &used) == nil && time.Duration(used.Nano()) < l.CPU/2
 }
 
 // apply puts the limits on a running process and, by inheritance, on its future

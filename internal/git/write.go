@@ -19,7 +19,7 @@ import (
 	"git-ward/internal/lines"
 )
 
-// WriteObject stores one loose object in the repository itself, never in a quarantine, and
+// WriteObject stores one loose object in the repository itself, never in a push's quarantine, and
 // returns its id (gitrepository-layout(5)). It writes a file instead of starting a child,
 // because an audit record is eight objects.
 //
@@ -31,7 +31,7 @@ func (r *Repo) WriteObject(kind string, content []byte) (string, error) {
 	raw.Write(content)
 	sum := sha1.Sum(raw.Bytes())
 	id := hex.EncodeToString(sum[:])
-	dir := filepath.Join(r.Dir, "objects", id[:2])
+	dir := filepath.Join(cmp.Or(r.beside, r.Dir+"/objects"), id[:2])
 	path := filepath.Join(dir, id[2:])
 	if _, err := os.Stat(path); err == nil {
 		return id, nil

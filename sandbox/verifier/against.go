@@ -147,11 +147,11 @@ func (t *trying) mutate(ctx context.Context, f *Facts, tree string) error {
 
 // try runs the commands on one mutant until one of them notices it.
 func (t *trying) try(ctx context.Context, f *Facts, tree string, m mutation) error {
-	blob, err := t.repo.OutputFrom(ctx, m.Text(), "hash-object", "-w", "--stdin")
+	blob, err := t.repo.WriteObject("blob", m.Text())
 	if err != nil {
 		return err
 	}
-	changed, err := writeTree(ctx, t.repo, tree, indexInfo(map[string]string{m.path: m.mode + " " + strings.TrimSpace(string(blob))}))
+	changed, err := writeTree(ctx, t.repo, tree, map[string]string{m.path: m.mode + " " + blob})
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (c *controlling) withTests(ctx context.Context) ([]Command, error) {
 	if len(tests) == 0 || len(c.before) == 0 {
 		return c.before, nil
 	}
-	tree, err := writeTree(ctx, c.repo, c.base, indexInfo(tests))
+	tree, err := writeTree(ctx, c.repo, c.base, tests)
 	switch {
 	case err != nil:
 		return nil, err

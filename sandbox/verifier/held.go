@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 )
 
@@ -32,7 +31,7 @@ func split(commands []Command) (shown, held []Command) {
 func (t *trying) laid(ctx context.Context, tree string) (string, error) {
 	changes := map[string]string{}
 	for _, f := range t.claim.Held {
-		id, err := t.repo.OutputFrom(ctx, f.Data, "hash-object", "-w", "--no-filters", "--stdin")
+		id, err := t.repo.WriteObject("blob", f.Data)
 		if err != nil {
 			return "", fmt.Errorf("a file that is held out cannot be written: %w", err)
 		}
@@ -40,12 +39,12 @@ func (t *trying) laid(ctx context.Context, tree string) (string, error) {
 		if f.Executable {
 			mode = "100755 "
 		}
-		changes[f.Path] = mode + strings.TrimSpace(string(id))
+		changes[f.Path] = mode + id
 	}
 	if len(changes) == 0 {
 		return tree, nil
 	}
-	return writeTree(ctx, t.repo, tree, indexInfo(changes))
+	return writeTree(ctx, t.repo, tree, changes)
 }
 
 // controls are those of the commands, which held: of what is held out with its files in both trees.

@@ -2,12 +2,11 @@ package verifier
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"time"
 
 	"git-ward/internal/git"
 	"git-ward/internal/scratch"
@@ -31,16 +30,14 @@ type judgedTree struct {
 const judgedBranch = "refs/heads/main"
 
 // epoch is when a made-up commit was made: the same tree is the same commit.
-const epoch = "946684800 +0000"
+var epoch = time.Unix(946684800, 0)
 
 // job is what runs on a tree; it is made once.
 func (j *judged) job(ctx context.Context, tree string) (job Job, err error) {
 	if made := j.made[tree]; made != nil {
 		return made.job, nil
 	}
-	who := "Ward <ward@localhost> " + epoch
-	text := fmt.Sprintf("tree %s\nauthor %s\ncommitter %s\n\nwhat is judged\n", tree, who, who)
-	id, err := j.repo.OutputFrom(ctx, []byte(text), "hash-object", "-w", "-t", "commit", "--stdin")
+	id, err := j.repo.CommitTree(git.Ward, tree, "", epoch, "what is judged")
 	if err != nil {
 		return job, err
 	}
@@ -48,7 +45,7 @@ func (j *judged) job(ctx context.Context, tree string) (job Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	job = Job{Repo: made.Path, Commit: strings.TrimSpace(string(id)), Tree: tree}
+	job = Job{Repo: made.Path, Commit: id, Tree: tree}
 	j.made[tree] = &judgedTree{made, job}
 	for _, dir := range []string{"", "objects/pack", "refs/heads"} {
 		if err := os.MkdirAll(filepath.Join(made.Path, dir), 0o755); err != nil {

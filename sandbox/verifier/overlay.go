@@ -1,19 +1,17 @@
 package verifier
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"git-ward/internal/git"
-	"git-ward/internal/scratch"
 	"git-ward/internal/sources"
 )
 
@@ -89,8 +87,8 @@ func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err err
 		}
 	}
 	slices.Sort(o.others)
-	if o.tree, err = writeTree(ctx, repo, c.Base, indexInfo(o.do)); err == nil {
-		o.with, err = writeTree(ctx, repo, c.Commit, indexInfo(o.undo))
+	if o.tree, err = editTree(batch, c.Base, o.do); err == nil {
+		o.with, err = editTree(batch, c.Commit, o.undo)
 	}
 	return o, err
 }
@@ -294,48 +292,37 @@ func union(a, b sources.Tree) sources.Tree {
 	return all
 }
 
-// indexInfo is changes in the form of `git update-index -z --index-info`: deletions before
-// additions, so that a file can take a directory's place.
-func indexInfo(changes map[string]string) []byte {
-	var info bytes.Buffer
-	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if changes[name] == "" {
-			fmt.Fprintf(&info, "0 %s\t%s\x00", git.Zero, name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if changes[name] != "" {
-			fmt.Fprintf(&info, "%s\t%s\x00", changes[name], name)
-		}
-	}
-	return info.Bytes()
+// writeTree is the commit's tree with changes: "mode id", "" for what goes.
+func writeTree(ctx context.Context, repo *git.Repo, commit string, changes map[string]string) (string, error) {
+	batch := repo.Batch(ctx)
+	defer batch.Close()
+	return editTree(batch, commit, changes)
 }
 
-// writeTree is the commit's tree with changes in the form of `git update-index
-// --index-info`, by way of an index of its own.
-func writeTree(ctx context.Context, repo *git.Repo, commit string, changes []byte) (string, error) {
+func editTree(batch *git.Batch, commit string, changes map[string]string) (string, error) {
 	if len(changes) == 0 {
-		batch := repo.Batch(ctx)
-		defer batch.Close()
 		o, err := batch.Info(commit + "^{tree}")
 		return o.ID, err
 	}
-	dir, err := scratch.Make("", "verify-")
-	if err != nil {
-		return "", err
+	entries := map[string]git.Entry{}
+	for name, entry := range changes {
+		entries[name] = git.Entry{}
+		if mode, id, ok := strings.Cut(entry, " "); ok {
+			octal, err := strconv.ParseUint(mode, 8, 32)
+			if err != nil {
+				return "", err
+			}
+			e := git.Entry{Mode: git.Mode(octal), ID: id}
+			if strings.HasPrefix(mode, "100") && !e.IsRegular() { // of old: git writes no such mode any more
+				e.Mode = git.ModeFile
+				if octal&0o100 != 0 {
+					e.Mode = git.ModeExec
+				}
+			}
+			entries[name] = e
+		}
 	}
-	defer dir.Remove()
-	repo = repo.WithIndex(filepath.Join(dir.Path, "index"))
-	if _, err := repo.Output(ctx, "read-tree", commit); err != nil {
-		return "", err
-	}
-	// --replace: a file of main's takes the place of a directory, and the
-	// other way round.
-	if _, err := repo.OutputFrom(ctx, changes, "update-index", "-z", "--replace", "--index-info"); err != nil {
-		return "", err
-	}
-	out, err := repo.Output(ctx, "write-tree")
-	return strings.TrimSpace(string(out)), err
+	return batch.PutEntries(commit+"^{tree}", entries)
 }
 
 // matches tells whether a path, or a directory that it is in, matches a pattern.

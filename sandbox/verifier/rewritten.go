@@ -236,5 +236,5 @@ func (c *controlling) rewrite(ctx context.Context, onto string, files sources.Tr
 		mode, _, _ := strings.Cut(files[name], " ")
 		changes[name] = mode + " " + ids[i]
 	}
-	return writeTree(ctx, c.repo, onto, indexInfo(changes))
+	return writeTree(ctx, c.repo, onto, changes)
 }

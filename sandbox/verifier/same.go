@@ -240,7 +240,7 @@ func (q *asking) withMains(ctx context.Context, base, tree string) ([]string, er
 		if len(trees) > maxCheckers {
 			break
 		}
-		changed, err := writeTree(ctx, q.repo, tree, indexInfo(map[string]string{name: q.work.main[name]}))
+		changed, err := writeTree(ctx, q.repo, tree, map[string]string{name: q.work.main[name]})
 		if err != nil {
 			return nil, err
 		}
