@@ -12,7 +12,7 @@ import (
 	"git-ward/sandbox/near"
 )
 
-// awayOptions are those of a launch on another machine than the repository's.
+// awayOptions are the options of a launch on another machine than the repository's.
 type awayOptions struct{ gate, key, knownHosts string }
 
 func (a *awayOptions) flags(fs *flag.FlagSet) {

@@ -32,15 +32,15 @@ const (
 	maxLog    = 16 << 20
 )
 
-// backgroundFlag tells the launcher that detach starts what it is.
+// backgroundFlag tells a launcher that detach started it.
 const backgroundFlag = "background"
 
-// startPatience is how long a detached launcher may take until what it launches runs: an
-// image's first container on a slow disk takes some.
+// startPatience is how long a detached launcher may take to start its payload. An image's
+// first container on a slow disk takes long.
 const startPatience = time.Minute
 
-// detach starts the launcher again as a process of its own session, with its
-// output in the launch log, and returns when what it launches runs, or it ended.
+// detach starts the launcher again in a session of its own, with its output in the launch log.
+// It returns when the payload runs or the launcher has ended.
 func detach(ctx context.Context, env *cli.Env, bare string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -78,8 +78,8 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 	}
 }
 
-// logToFile makes a launcher in the background write to its repository's launch log, a
-// fault of the program's too.
+// logToFile sends a background launcher's output to its repository's launch log, the trace of
+// a panic included.
 func logToFile(env *cli.Env, bare string) (*logfile.File, error) {
 	log, err := logfile.Open(filepath.Join(env.Path(bare), launchLog), maxLog, 0o600)
 	if err != nil {
@@ -93,15 +93,15 @@ func logToFile(env *cli.Env, bare string) (*logfile.File, error) {
 	return log, nil
 }
 
-// withoutDetach are the arguments for the launcher in the background.
+// withoutDetach returns the arguments for the launcher in the background.
 func withoutDetach(args []string) []string {
 	return append([]string{"launch", "--" + backgroundFlag}, slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		return strings.TrimLeft(arg, "-") == "detach"
 	})...)
 }
 
-// stop is `git ward launch --stop`: it asks the launcher to end in good order and
-// waits for it; with a directive, the worker on that alone.
+// stop is `git ward launch --stop`: it asks the launcher to terminate and waits for it. With a
+// directive it stops only that one's worker.
 func stop(ctx context.Context, env *cli.Env) error {
 	bare, directive, err := bareAndDirective(ctx, env, "launch", "launch --stop [--bare DIR] [D-n]", nil)
 	if err != nil {
@@ -139,8 +139,8 @@ func stop(ctx context.Context, env *cli.Env) error {
 	return diag.Hint(fmt.Errorf("process %d did not end in 30 seconds", pid), "`kill -9 %d` ends it and everything of it", pid)
 }
 
-// bareAndDirective reads the flags of a verb that may be about one directive of a repository,
-// "" for all.
+// bareAndDirective parses the flags of a verb that takes a repository and perhaps one
+// directive, "" for all.
 func bareAndDirective(ctx context.Context, env *cli.Env, verb, usage string, more func(*flag.FlagSet)) (bare, directive string, err error) {
 	rest, err := env.Flags(verb, usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
@@ -162,8 +162,8 @@ func bareAndDirective(ctx context.Context, env *cli.Env, verb, usage string, mor
 	return bare, directive, err
 }
 
-// logs is `git ward launch --logs [-f]`: what a detached launcher and its agents
-// wrote, or the agent on one directive; -f goes on until interrupted.
+// logs is `git ward launch --logs [-f]`: what a detached launcher and its agents printed, or
+// the agent on one directive. -f follows until interrupted.
 func logs(ctx context.Context, env *cli.Env) error {
 	var follow bool
 	bare, directive, err := bareAndDirective(ctx, env, "launch", "launch --logs [--bare DIR] [-f] [D-n]", func(fs *flag.FlagSet) {
@@ -203,19 +203,19 @@ func logs(ctx context.Context, env *cli.Env) error {
 		if next, err := begunAnew(f, path); err != nil {
 			return err
 		} else if next != nil {
-			io.Copy(out, f) // what came before the new beginning
+			io.Copy(out, f) // output from before the log was renamed
 			f.Close()
 			f = next
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(200 * time.Millisecond): // a file tells nobody that it grows
+		case <-time.After(200 * time.Millisecond): // poll: the kernel does not say that a file grew
 		}
 	}
 }
 
-// marked passes on the whole lines that begin with a mark, without it.
+// marked passes on the whole lines that begin with a mark, without the mark.
 type marked struct {
 	out  io.Writer
 	mark []byte
@@ -241,7 +241,7 @@ func (m *marked) Write(p []byte) (int, error) {
 	}
 }
 
-// none says that there was no such line.
+// none reports that no such line was found.
 func (m *marked) none(bare, directive string) error {
 	if m.some {
 		return nil
@@ -250,8 +250,8 @@ func (m *marked) none(bare, directive string) error {
 		"`git ward launch --logs --bare %s` shows all, `git ward watch %s` what the agent said on it", bare, directive)
 }
 
-// begunAnew is the log at path where it is another file than f by now, from its start;
-// else nil.
+// begunAnew opens the log at path from its start if that is another file than f by now; else
+// it returns nil.
 func begunAnew(f *os.File, path string) (*os.File, error) {
 	now, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -24,12 +24,12 @@ func Main(redact func() func(string) string) cli.Func {
 
 func run(ctx context.Context, env *cli.Env, redact func() func(string) string) error {
 	if env.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // most of a launch is over before there is much to collect
+		debug.SetGCPercent(400) // most launches end before a collection would pay
 	}
 	return cli.Part(commands(redact)...)(ctx, env)
 }
 
-// commands are the program's; main.go's table says each in a line.
+// commands are the program's commands; the table in main.go has a line on each.
 func commands(redact func() func(string) string) []cli.Command {
 	return []cli.Command{
 		{Name: "launch", Run: launching(redact),
@@ -65,7 +65,7 @@ func commands(redact func() func(string) string) []cli.Command {
 	}
 }
 
-// bareFlag parses the arguments of a command that takes --bare and perhaps more.
+// bareFlag parses the arguments of a command that takes --bare and perhaps more flags.
 func bareFlag(ctx context.Context, env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
 	var bare string
 	rest, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
@@ -83,8 +83,8 @@ func bareFlag(ctx context.Context, env *cli.Env, name, usage string, more func(*
 	return findBare(ctx, env, bare)
 }
 
-// findBare is the repository on this host that --bare names, or the one around here, without
-// symbolic links.
+// findBare is the bare repository that --bare names, or the one around the working directory,
+// with symbolic links resolved.
 func findBare(ctx context.Context, env *cli.Env, bare string) (string, error) {
 	bare, err := hosted(ctx, env, bare)
 	if err != nil {
@@ -97,8 +97,8 @@ func findBare(ctx context.Context, env *cli.Env, bare string) (string, error) {
 	return path, nil
 }
 
-// hosted is the bare repository that --bare names, or the one around here. A clone is none:
-// what runs is on the host.
+// hosted is the bare repository that --bare names, or the one around the working directory. A
+// clone is refused, because what runs is on the host.
 func hosted(ctx context.Context, env *cli.Env, bare string) (string, error) {
 	if bare != "" {
 		return bare, nil
@@ -114,7 +114,7 @@ func hosted(ctx context.Context, env *cli.Env, bare string) (string, error) {
 	return repo.Dir, err
 }
 
-// foundIf is how a command ends that has printed what it found.
+// foundIf is the result of a command that has already printed its findings.
 func foundIf(trouble bool) error {
 	if trouble {
 		return cli.ErrFindings

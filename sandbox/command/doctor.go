@@ -37,7 +37,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 	found := append(doctor.Examine(ctx), doctor.Runtime(ctx, settings)...)
 	if bare != "" {
 		found = append(found, doctor.Repository(ctx, env.Path(bare), settings)...)
-		hook, _ := cli.Program("ward-hook") // Version says that it is missing
+		hook, _ := cli.Program("ward-hook") // Version reports that it is missing
 		found = append(found, doctor.Version(ctx, env.Path(bare), hook)...)
 		found = append(found, doctor.Sandbox(ctx, settings)...)
 		found = append(found, doctor.Model(settings, env.Getenv)...)
@@ -48,7 +48,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 	return writeFindings(env.Stdout, found)
 }
 
-// writeFindings writes each finding on a line of its own, and below it what mends it.
+// writeFindings writes each finding on a line of its own, and its remedy below it.
 func writeFindings(w io.Writer, found []doctor.Finding) error {
 	for _, f := range found {
 		fmt.Fprintf(w, "%-8s %-22s %s\n", f.State, f.Thing, diag.Clean(f.Detail))

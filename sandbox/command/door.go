@@ -38,8 +38,8 @@ func serveDoor(ctx context.Context, env *cli.Env) error {
 	return refusedBy[*door.Lost](env, err)
 }
 
-// refusedBy prints an error that is a last word and makes it exit 1, by which the other side
-// knows that to try again is of no use; all other trouble is exit 2.
+// refusedBy prints a final error and makes it exit 1, which tells the client not to try again.
+// All other trouble is exit 2.
 func refusedBy[T error](env *cli.Env, err error) error {
 	if _, last := errors.AsType[T](err); !last {
 		return err
@@ -57,8 +57,8 @@ const (
 	handFlag  = "hand"
 )
 
-// parseDoor makes a session of the arguments, which are the host's, and of the
-// variables that sshd sets, which are the client's.
+// parseDoor makes a session from the arguments, which come from the host, and the variables
+// that sshd sets, which come from the client.
 func parseDoor(env *cli.Env) (*door.Session, error) {
 	s := &door.Session{Command: env.Getenv("SSH_ORIGINAL_COMMAND"), Protocol: env.Getenv("GIT_PROTOCOL"), Stderr: env.Stderr}
 	var bare, verdict string
@@ -113,11 +113,10 @@ func parseDoor(env *cli.Env) (*door.Session, error) {
 	return s, nil
 }
 
-// verdictName is what verifiers' keys are called where turns are taken; it pushes nothing.
+// verdictName is the name that verifiers' keys share in the queue. It pushes nothing.
 const verdictName = "verifier"
 
-// gatewayOf is the socket of the gateway for a lease's holder, as the launcher that runs
-// says it.
+// gatewayOf is the socket of a lease holder's gateway, as the running launcher reports it.
 func gatewayOf(bare, name string) string {
 	directive, id, _ := lease.ParseName(name)
 	for _, w := range runstate.Workers(bare) {

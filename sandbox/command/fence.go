@@ -17,8 +17,8 @@ import (
 
 const fenceUsage = "fence --policy JSON --note FILE [--state DIR]"
 
-// fencePod is `git ward fence`: the init container of a pod that puts the rules in place for
-// all that run after it (MANY-3).
+// fencePod is `git ward fence`: a pod's init container, which installs the rules before
+// anything else runs in the pod (MANY-3).
 func fencePod(ctx context.Context, env *cli.Env) error {
 	var text, note, state string
 	rest, err := env.Flags("fence", fenceUsage, func(flags *flag.FlagSet) {
@@ -38,7 +38,7 @@ func fencePod(ctx context.Context, env *cli.Env) error {
 	if err := dec.Decode(&policy); err != nil {
 		return env.Usage(fenceUsage, "--policy is not what a launch writes: %v", err)
 	}
-	if state != "" { // an engine makes volumes that anybody may rename things in
+	if state != "" { // a Kubernetes volume may be writable by everybody
 		if err := os.Chmod(env.Path(state), fs.ModeSticky|fs.ModePerm); err != nil {
 			return err
 		}

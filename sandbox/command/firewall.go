@@ -11,8 +11,8 @@ import (
 	"git-ward/sandbox/firewall"
 )
 
-// showFirewall is `git ward probe --rules`: the rules of a launch on this machine,
-// now, as nft text.
+// showFirewall is `git ward probe --rules`: it prints the rules that a launch on this machine
+// would have now, as nft text.
 func showFirewall(ctx context.Context, env *cli.Env) error {
 	const usage = "probe --rules [--bare DIR]"
 	var bare string

@@ -14,7 +14,7 @@ import (
 
 const imageUsage = "image build [--pod] [--from IMAGE] [--force]"
 
-// buildImage is `git ward image build`: the container image, once (SBX-5).
+// buildImage is `git ward image build`: it builds the container image once (SBX-5).
 func buildImage(ctx context.Context, env *cli.Env) error {
 	o := image.Options{Progress: env.Stderr}
 	var pod bool
@@ -43,8 +43,8 @@ func buildImage(ctx context.Context, env *cli.Env) error {
 	return err
 }
 
-// podPrograms are what runs in pods: the fence and near are the launcher's program, and the
-// agent calls git ward.
+// podPrograms are the programs that run in pods. The fence and the gate are part of the
+// launcher's program, and the agent calls git ward.
 var podPrograms = []string{"git-ward", "git-ward-launch", "git-ward-mcp", fence.AgentProgram, fence.ForwarderProgram, fence.WatcherProgram}
 
 func buildPodImage(ctx context.Context, store image.Store, o image.Options) (string, error) {
@@ -55,8 +55,8 @@ func buildPodImage(ctx context.Context, store image.Store, o image.Options) (str
 	return image.BuildPod(ctx, store, o, paths)
 }
 
-// podImage is the image that pods run where [kube] image names none: what `git ward image
-// build --pod` makes of the programs beside this one.
+// podImage is the image for pods where [kube] image names none: `git ward image build --pod`
+// makes it from the programs in this one's directory.
 func podImage() (string, error) {
 	paths, err := podProgramPaths()
 	if err != nil {

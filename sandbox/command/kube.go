@@ -18,7 +18,7 @@ const (
 	kubeEngine   = "kube"
 )
 
-// kubeOptions are the words of a launch that are about Kubernetes.
+// kubeOptions are a launch's options for Kubernetes.
 type kubeOptions struct {
 	engine, namespace, gateAddress string
 	print, podman                  bool
@@ -32,7 +32,7 @@ func (k *kubeOptions) flags(fs *flag.FlagSet) {
 	fs.BoolVar(&k.podman, "podman", false, "with --print: the same pod for podman kube play")
 }
 
-// check says which words go together.
+// check reports options that exclude one another.
 func (k *kubeOptions) check(env *cli.Env, o *launchOptions) error {
 	switch {
 	case k.engine != podmanEngine && k.engine != kubeEngine:
@@ -49,7 +49,7 @@ func (k *kubeOptions) check(env *cli.Env, o *launchOptions) error {
 	return nil
 }
 
-// complete has a launch run on Kubernetes, where that is asked for.
+// complete makes a launch run on Kubernetes where the options ask for it.
 func (k *kubeOptions) complete(s *launch.Spec) (err error) {
 	if k.engine != kubeEngine {
 		return nil
@@ -64,7 +64,7 @@ func (k *kubeOptions) complete(s *launch.Spec) (err error) {
 	return err
 }
 
-// printed is what `--print` shows.
+// printed is the output of `--print`.
 func (k *kubeOptions) printed(ctx context.Context, env *cli.Env, s *launch.Spec, directive string) error {
 	if err := k.complete(s); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (k *kubeOptions) printed(ctx context.Context, env *cli.Env, s *launch.Spec,
 	return err
 }
 
-// verifyInPod is what a verifier's container runs; a launcher gives it its words.
+// verifyInPod is what a verifier's container runs; a launcher passes its arguments.
 func verifyInPod(ctx context.Context, env *cli.Env) error {
 	var p kube.InPod
 	const usage = "verify-in-pod --bare DIR --order FILE --note FILE --scratch DIR --result SOCKET"

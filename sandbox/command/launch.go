@@ -24,14 +24,14 @@ import (
 
 const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address ADDRESS] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
 
-// launching is launch with what takes secrets out of a text.
+// launching is launch with a filter that removes secrets from a text.
 func launching(redact func() func(string) string) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error { return runLaunch(ctx, env, redact) }
 }
 
-// runLaunch is `git ward launch` but for its verbs, logs and stop.
+// runLaunch is `git ward launch` without its verbs, logs and stop.
 func runLaunch(ctx context.Context, env *cli.Env, redact func() func(string) string) error {
-	if !signal.Ignored(syscall.SIGHUP) { // a closed terminal ends it in good order
+	if !signal.Ignored(syscall.SIGHUP) { // a closed terminal stops it gracefully
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
@@ -86,20 +86,20 @@ func runLaunch(ctx context.Context, env *cli.Env, redact func() func(string) str
 	return err
 }
 
-// launchOptions are the words after `git ward launch`.
+// launchOptions are the arguments of `git ward launch`.
 type launchOptions struct {
 	bare, state, model          string
 	directive                   string
 	once, detach, unfenced, raw bool
-	background                  bool // detach has started us
+	background                  bool // started by detach
 	reset                       bool
-	agents                      int // 0: as the settings say
+	agents                      int // 0: from the settings
 	command                     []string
 	kube                        kubeOptions
 	away                        awayOptions
 }
 
-// parseLaunch reads the arguments, or says what is wrong with them.
+// parseLaunch parses the arguments and reports errors in them.
 func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 	o.command, err = env.Flags("launch", launchUsage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &o.bare)
@@ -138,7 +138,7 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 	return o, o.kube.check(env, &o)
 }
 
-// spec is what is to be launched, or why it cannot be.
+// spec is the launch that the options ask for.
 func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s launch.Spec, err error) {
 	s = launch.Spec{Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
 	if s.Bare, s.Settings, err = launch.FindRepository(ctx, env.Path(o.bare)); err != nil {
@@ -149,7 +149,7 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s launch.Spec, 
 			return s, env.Usage(launchUsage, "--agents is %d, and may be 1 to %d", o.agents, config.MaxAgents)
 		}
 	}
-	if len(o.command) == 0 { // a command works on what it is given
+	if len(o.command) == 0 { // a command needs no directive
 		if _, err := judge.ReadHeads(ctx, git.Open(s.Bare), s.Settings.Control); err != nil {
 			return s, err
 		}
@@ -167,9 +167,9 @@ func (o *launchOptions) spec(ctx context.Context, env *cli.Env) (s launch.Spec, 
 	return s, err
 }
 
-// payload is the command, or the agent with the model that was chosen. A command's
-// own output arrives byte for byte in a pipe or a file, and cleaned on a terminal
-// unless its owner asks for all of it (GATE-7).
+// payload is the command, or the agent with the chosen model. In a pipe or a file a command's
+// output arrives byte for byte; on a terminal it is cleaned unless its owner asks for all of
+// it (GATE-7).
 func (o *launchOptions) payload(env *cli.Env, s *launch.Spec) (p launch.Payload, err error) {
 	if len(o.command) == 0 {
 		p = launch.Payload{Once: o.once || o.directive != "", Directive: o.directive, Reset: o.reset, Logged: o.background, Stdout: env.Stdout, Stderr: env.Stderr}
@@ -183,7 +183,7 @@ func (o *launchOptions) payload(env *cli.Env, s *launch.Spec) (p launch.Payload,
 	return launch.Payload{Command: o.command, Stdin: env.Stdin, Stdout: clean(env.Stdout), Stderr: clean(env.Stderr)}, nil
 }
 
-// programs finds Ward's own binaries.
+// programs finds Ward's binaries.
 func programs() (p launch.Programs, err error) {
 	if p.Agent, err = cli.Program(fence.AgentProgram); err != nil {
 		return p, err
@@ -198,12 +198,12 @@ func programs() (p launch.Programs, err error) {
 	return p, err
 }
 
-// warnOfOldHooks says that a repository's hooks are of another Ward than this launcher: what
-// its workers have learned to say since they may refuse, and the work waits then.
+// warnOfOldHooks warns that a repository's hooks are of another version of Ward than this
+// launcher. They may refuse what newer workers push, and that work then waits.
 func warnOfOldHooks(ctx context.Context, w io.Writer, bare string) {
 	hook, err := cli.Program("ward-hook")
 	if err != nil {
-		return // doctor says so; nothing here needs it
+		return // doctor reports it; nothing here needs it
 	}
 	for _, f := range doctor.Version(ctx, bare, hook) {
 		if f.State == doctor.Warning {
@@ -212,8 +212,8 @@ func warnOfOldHooks(ctx context.Context, w io.Writer, bare string) {
 	}
 }
 
-// chooseModel fails closed: nobody works by accident, and without a fence only
-// the script runs (SBX-8).
+// chooseModel fails closed: no model is chosen by accident, and without a fence only the
+// script runs (SBX-8).
 func chooseModel(s *launch.Spec, flagged string, stderr io.Writer) (string, error) {
 	path := filepath.Join(s.Bare, config.Path)
 	name := flagged
@@ -240,16 +240,16 @@ func chooseModel(s *launch.Spec, flagged string, stderr io.Writer) (string, erro
 
 // podmanOf is where a command makes containers.
 func podmanOf(env *cli.Env) fence.Podman {
-	inside, _ := cli.Program(fence.ForwarderProgram) // who makes a container says that it is missing
+	inside, _ := cli.Program(fence.ForwarderProgram) // the code that makes a container reports that podman is missing
 	return fence.Podman{Storage: env.Getenv(storageVar), Inside: inside, Scratch: runtimeDir(env.Getenv)}
 }
 
-// storageVar names a directory for podman's images and containers, in place of
-// the user's own: tests keep out of people's way with it.
+// storageVar names a directory for podman's images and containers instead of the user's own,
+// so that tests do not touch the user's.
 const storageVar = "WARD_PODMAN_STORAGE"
 
-// runtimeDir is where sockets go: the user's short-lived directory if the
-// session has one, else the temporary directory (empty).
+// runtimeDir is the directory for sockets: the session's runtime directory, or "" for the
+// temporary directory.
 func runtimeDir(getenv func(string) string) string {
 	dir := getenv("XDG_RUNTIME_DIR")
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() || !filepath.IsAbs(dir) {

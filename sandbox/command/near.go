@@ -14,10 +14,11 @@ import (
 
 const nearUsage = "near --gate URL --key FILE --known-hosts FILE --dir DIR [--mirror DIR] [--verdict] | near --ready --dir DIR"
 
-// agentID is the agent's user in a pod, who has nothing to ask of the container's life.
+// agentID is the agent's user in a pod. It may not ask for anything that controls the
+// container.
 const agentID = 1000
 
-// serveNear is `git ward near`: the gate beside an agent on another machine (MANY-3).
+// serveNear is `git ward near`: the gate in an agent's pod or on its machine (MANY-3).
 func serveNear(ctx context.Context, env *cli.Env) error {
 	c, ready, err := parseNear(env)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // probeVar carries probe.Surroundings as JSON into the fence.
 const probeVar = "WARD_PROBE"
 
-// tryFence is `git ward probe`: it launches itself into a fence and tries every
-// promise from inside (SBX-6).
+// tryFence is `git ward probe`: it launches itself in a fence and tries every promise from
+// inside (SBX-6).
 func tryFence(ctx context.Context, env *cli.Env) error {
 	if inside := env.Getenv(probeVar); inside != "" {
 		return tryFromInside(ctx, env, inside)
@@ -46,7 +46,7 @@ func tryFence(ctx context.Context, env *cli.Env) error {
 	return runLaunch(ctx, &sub, nil)
 }
 
-// tryFromInside is the probe in the fence; its only argument may be --json.
+// tryFromInside is the probe inside the fence; its only argument may be --json.
 func tryFromInside(ctx context.Context, env *cli.Env, text string) error {
 	var known probe.Surroundings
 	if err := json.Unmarshal([]byte(text), &known); err != nil {
@@ -59,7 +59,7 @@ func tryFromInside(ctx context.Context, env *cli.Env, text string) error {
 	return writeResults(env.Stdout, results)
 }
 
-// surroundings tells a probe what it cannot know from inside.
+// surroundings tells a probe what it cannot find out from inside.
 func surroundings(ctx context.Context, bare string, warnings io.Writer) (*probe.Surroundings, error) {
 	settings, err := config.Load(bare)
 	if err != nil {
@@ -74,7 +74,7 @@ func surroundings(ctx context.Context, bare string, warnings io.Writer) (*probe.
 	return known, nil
 }
 
-// writeResults writes a line for each attempt, and how many there were.
+// writeResults writes a line for each attempt and the totals.
 func writeResults(w io.Writer, results []probe.Result) error {
 	width := 0
 	for _, r := range results {

@@ -9,16 +9,15 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// progressDelay is how long a person looks at nothing before `git ward verify` says what
-// it does.
+// progressDelay is how long `git ward verify` runs silently before it reports progress.
 const progressDelay = 2 * time.Second
 
-// progress says on a person's stderr how far a verification is (LOOP-10): nothing
-// while it is quick, then what has happened and each step as it comes.
+// progress reports on stderr how far a verification is (LOOP-10). It prints nothing in the
+// first progressDelay, then all that has happened, and then each step.
 type progress struct {
 	mu    sync.Mutex
 	w     io.Writer
-	held  []string // until the time is over
+	held  []string // until the delay is over
 	timer *time.Timer
 	open  bool
 	done  bool
@@ -30,7 +29,7 @@ func newProgress(w io.Writer, after time.Duration) *progress {
 	return p
 }
 
-// show writes what was held, and lets the rest through.
+// show writes the held steps and passes on later ones at once.
 func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,8 +43,7 @@ func (p *progress) show() {
 	p.held = nil
 }
 
-// step is verifier.Claim's Progress, which tells of one command at most each 2 seconds
-// while it runs.
+// step is verifier.Claim's Progress. It reports a running command at most every 2 seconds.
 func (p *progress) step(s verifier.Step) {
 	line := s.Words()
 	p.mu.Lock()
@@ -57,7 +55,7 @@ func (p *progress) step(s verifier.Step) {
 	}
 }
 
-// end keeps silent from here on.
+// end stops all output.
 func (p *progress) end() {
 	p.timer.Stop()
 	p.mu.Lock()

@@ -25,19 +25,19 @@ import (
 
 const verifyUsage = "verify [--bare DIR] [--main REV] [--replays N] [--unfenced] [--json] [--format FORMAT] COMMIT (D-n | --run LINE ...)"
 
-// verifyOptions are the words after `git ward verify`.
+// verifyOptions are the arguments of `git ward verify`.
 type verifyOptions struct {
 	bare, main, commit string
 	directive          string   // its name, "" where there are lines
 	lines              []string // for the shell
-	replays            int      // 0: as the directive's rung wants
+	replays            int      // 0: by the directive's rung
 	unfenced           bool
 	format             export.Format
 }
 
-// verify is `git ward verify`: it runs a directive's commands, or any lines for
-// the shell, on a clean checkout of a commit, as a claim's are run, and says how
-// they ended. It records nothing: a verdict is the launcher's.
+// verify is `git ward verify`: it runs a directive's commands, or given shell lines, on a
+// clean checkout of a commit as the launcher does for a claim, and reports the results. It
+// records nothing, because only the launcher gives verdicts.
 func verify(ctx context.Context, env *cli.Env) error {
 	o, err := parseVerify(env)
 	if err != nil {
@@ -92,7 +92,7 @@ func parseVerify(env *cli.Env) (o verifyOptions, err error) {
 	return o, nil
 }
 
-// facts runs what is asked for. A commit that cannot be judged is a fact, too.
+// facts runs the commands. A commit that cannot be judged is a fact, too.
 func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Facts, error) {
 	bare, settings, err := launch.OpenRepository(ctx, env.Path(o.bare))
 	if err != nil {
@@ -107,7 +107,7 @@ func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Fact
 	var facts *verifier.Facts
 	if err == nil {
 		people := env.Stderr
-		if o.format != export.Text { // a program waits for the answer alone
+		if o.format != export.Text { // a program reads only the final answer
 			people = io.Discard
 		}
 		progress := newProgress(people, progressDelay)
@@ -122,8 +122,8 @@ func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Fact
 	return facts, err
 }
 
-// claim is what is to be run: a directive of the control branch by its name, or lines
-// for the shell. With a *verifier.Unfit it has its commits.
+// claim is what to run: a directive of the control branch by its name, or shell lines. With a
+// *verifier.Unfit its commits are set.
 func (o *verifyOptions) claim(ctx context.Context, repo *git.Repo, settings *config.Config) (c verifier.Claim, err error) {
 	commit, err := repo.Commit(ctx, o.commit)
 	if err != nil {
@@ -167,7 +167,8 @@ func (o *verifyOptions) claim(ctx context.Context, repo *git.Repo, settings *con
 	return c, nil
 }
 
-// directive is the one of a name in a commit's COMMS.md, if it has a command.
+// directive finds a directive by its name in a commit's COMMS.md, and wants it to have a
+// command.
 func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms.Directive, error) {
 	reader := repo.Reader(ctx)
 	defer reader.Close()
@@ -185,8 +186,7 @@ func directive(ctx context.Context, repo *git.Repo, commit, name string) (*comms
 	return d, nil
 }
 
-// printFacts shows each command with its end, and what failed with its last
-// words.
+// printFacts prints each command's result, and the last lines of those that failed.
 func printFacts(w io.Writer, f *verifier.Facts) {
 	if f.Unfit != "" {
 		fmt.Fprintf(w, "%.12s cannot be judged: %s\n", f.Commit, diag.Clean(f.Unfit))
@@ -257,8 +257,7 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	fmt.Fprintf(w, "these commands ended so on %.12s, %s; code can still cheat its own tests\n", f.Commit, fence)
 }
 
-// printAgainst shows what a rung asks for besides: more runs, and changes to the work that
-// no command noticed.
+// printAgainst prints a rung's further runs, and the mutants that no command noticed.
 func printAgainst(w io.Writer, f *verifier.Facts) {
 	for _, a := range f.Against {
 		printRuns(w, a.Kind, a.Runs)
@@ -274,7 +273,7 @@ func printAgainst(w io.Writer, f *verifier.Facts) {
 	}
 }
 
-// printRuns shows one run of all commands.
+// printRuns prints one run of all commands.
 func printRuns(w io.Writer, name string, runs []verifier.Run) {
 	for _, r := range runs {
 		word := "ok"
@@ -288,7 +287,7 @@ func printRuns(w io.Writer, name string, runs []verifier.Run) {
 	}
 }
 
-// shownLines is how much of a failed command's output people see.
+// shownLines is how many lines of a failed command's output are printed.
 const shownLines = 10
 
 func printTail(w io.Writer, tail string) {

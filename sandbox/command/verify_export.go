@@ -10,8 +10,8 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// writeFacts writes what was run for other programs: a case for each command of each run,
-// and what was put back as a finding in its place. What is an exit of 1 is none that passed.
+// writeFacts writes the results for other programs: a test case for each command of each run,
+// and a finding for each file that was put back. Whatever exits 1 did not pass.
 func writeFacts(w io.Writer, f *verifier.Facts, format export.Format) error {
 	r := export.Report{Name: "git ward verify", Version: cli.Version}
 	found := func(path, rule, message string) {

@@ -8,11 +8,11 @@ import (
 	"git-ward/internal/cgroup"
 )
 
-// hostWork makes a cgroup as a launch does for its own work, and removes it.
+// hostWork makes a cgroup as a launch does for its own processes, and removes it.
 func (e *examiner) hostWork() {
 	g, err := cgroup.Join(fmt.Sprintf("ward-doctor-%d", os.Getpid()), cgroup.Limits{})
 	if err != nil {
-		// systemd gives its users cgroups of their own; without it root alone has any.
+		// Only systemd gives ordinary users cgroups; without it only root has them.
 		mend := e.sudo("systemctl start user@" + fmt.Sprint(os.Getuid()))
 		if _, none := os.Stat("/run/systemd/system"); none != nil {
 			mend = "launch as root, or have root give this user a cgroup of version 2"

@@ -63,8 +63,8 @@ func Examine(ctx context.Context) []Finding {
 	return e.found
 }
 
-// leftovers tells of what killed programs of Ward's left in the temporary directory and no
-// other one of them can remove. It keeps none from its work.
+// leftovers reports files of killed Ward programs in the temporary directory that no Ward
+// program of this user can remove. They stop nothing.
 func (e *examiner) leftovers() {
 	if err := scratch.Sweep(os.TempDir()); err != nil {
 		e.add("temporary directory", Warning, "see what is in it, and remove it", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -98,8 +98,7 @@ func (e *examiner) sudo(command string) string {
 	return "sudo " + command
 }
 
-// output runs a short command and returns what it wrote to stdout; its error is
-// what it said on stderr.
+// output runs a short command and returns its stdout; the error has its stderr.
 func (e *examiner) output(name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(e.ctx, 15*time.Second)
 	defer cancel()
@@ -162,13 +161,13 @@ func (e *examiner) podman() {
 	} else {
 		e.add("storage", Fine, "", "%s", info.Store.Driver)
 	}
-	if e.root { // an ordinary user's containers have slirp4netns for a network
+	if e.root { // rootless containers use slirp4netns as their network
 		e.network(info.Host.Network, &networks)
 	}
 	e.image()
 }
 
-// podmanInfo is what is read of `podman info`.
+// podmanInfo is the part of `podman info` that is read.
 type podmanInfo struct {
 	Host struct {
 		Cgroups  string `json:"cgroupVersion"`
@@ -185,8 +184,8 @@ type podmanInfo struct {
 	} `json:"version"`
 }
 
-// cgroups says which limits will be honoured: podman without root, on cgroups of
-// version 1, ignores them in silence.
+// cgroups says which limits take effect: podman without root ignores them silently on cgroups
+// v1.
 func (e *examiner) cgroups() {
 	var fs unix.Statfs_t
 	err := unix.Statfs("/sys/fs/cgroup", &fs)
@@ -202,7 +201,7 @@ func (e *examiner) cgroups() {
 	}
 }
 
-// nftables asks the kernel, in a namespace of its own.
+// nftables tries the kernel's nftables in a network namespace of its own.
 func (e *examiner) nftables() {
 	args := []string{"--net"}
 	if !e.root {
@@ -220,7 +219,7 @@ func (e *examiner) nftables() {
 	e.add("nftables", Fine, "", "the kernel takes rules in a new namespace")
 }
 
-// rootless looks at what an ordinary user's containers need.
+// rootless checks what an ordinary user's containers need.
 func (e *examiner) rootless() {
 	e.program("slirp4netns", Missing, "apt-get install slirp4netns", "a rootless container's network")
 	e.program("newuidmap", Missing, "apt-get install uidmap", "a rootless container's users")
@@ -244,8 +243,8 @@ func (e *examiner) rootless() {
 	e.runtimeDir()
 }
 
-// freeIDs is where the next user's ids may begin: above all that others have
-// (subuid(5): name:first:count).
+// freeIDs is the first free subordinate id, above all ranges of others (subuid(5):
+// name:first:count).
 func freeIDs(table string) int {
 	free := 100_000 // SUB_UID_MIN of login.defs(5)
 	for line := range strings.Lines(table) {
@@ -262,7 +261,7 @@ func freeIDs(table string) int {
 	return free
 }
 
-// runtimeDir is where the sockets go, whose paths are short (unix(7)).
+// runtimeDir is the directory for sockets, whose paths must be short (unix(7)).
 func (e *examiner) runtimeDir() {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	var st unix.Stat_t
@@ -276,7 +275,7 @@ func (e *examiner) runtimeDir() {
 	}
 }
 
-// image looks for the image that launch takes when no other is set.
+// image checks the image that launch uses by default.
 func (e *examiner) image() {
 	var recipe image.Recipe
 	if err := recipe.Complete(); err != nil {

@@ -48,7 +48,8 @@ func Model(c *config.Config, getenv func(string) string) []Finding {
 	return e.found
 }
 
-// models says which calls the gateway refuses, or counts at the dearest price there is.
+// models says which models the gateway refuses, and which calls it counts at the highest
+// price.
 func (e *examiner) models(c *config.Config, w config.Worker) {
 	if w.Kind == config.Command && len(c.Models()) == 0 {
 		e.add("[model] also", Warning, "name the models that the command calls, if it calls any", "is empty, and so is id: the gateway calls no model")
@@ -65,7 +66,7 @@ func (e *examiner) models(c *config.Config, w config.Worker) {
 	}
 }
 
-// provided looks for a program where the fence will.
+// provided looks for a program in the directories that the fence has.
 func (e *examiner) provided(dir string, w config.Worker) {
 	mend := "npm install --prefix DIR " + w.Package + `, then [sandbox] programs = "DIR"`
 	if dir == "" {
@@ -83,7 +84,7 @@ func (e *examiner) provided(dir string, w config.Worker) {
 	e.add(w.Program, Missing, strings.Replace(mend, "DIR", dir, 2), "is neither in bin/ nor in node_modules/.bin/ of %s", dir)
 }
 
-// readable: inside the fence the host's users are strangers.
+// readable checks the permission bits for others: the fence's user is unknown to the host.
 func (e *examiner) readable(dir string) {
 	if info, err := os.Stat(dir); err == nil && info.Mode()&0o005 != 0o005 {
 		e.add("[sandbox] programs", Missing, "chmod -R o+rX "+dir, "cannot be read inside the fence (mode %04o)", info.Mode().Perm())

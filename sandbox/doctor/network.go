@@ -16,12 +16,12 @@ func packagesOf(backend string) string {
 	return "apt-get install netavark iptables"
 }
 
-// network looks at what a rootful container's bridge is made by. podman has
-// either of two backends for it, and stays with the one that it took first.
+// network checks the programs that make a rootful container's bridge. Podman has two backends
+// and keeps the one that it chose first.
 func (e *examiner) network(backend string, s *podman.NetworkSettings) {
 	const thing = "podman's network"
 	if backend == "" {
-		backend = podman.CNI // podman had no other before it could say so
+		backend = podman.CNI // older podman reports none and has only this one
 	}
 	if lacks := s.Lacks(backend); len(lacks) > 0 {
 		e.add(thing, Missing, packagesOf(backend), "the backend is %s, and these of it are not installed: %s", backend, strings.Join(lacks, ", "))
@@ -43,7 +43,7 @@ func (e *examiner) network(backend string, s *podman.NetworkSettings) {
 	e.add(thing, Fine, "", "%s", found[0].says(backend))
 }
 
-// podmanNetwork is what is read of `podman network inspect`.
+// podmanNetwork is the part of `podman network inspect` that is read.
 type podmanNetwork struct {
 	Name      string `json:"name"`
 	Interface string `json:"network_interface"`

@@ -35,7 +35,7 @@ func (e *examiner) hooks(bare string) {
 	e.add("hooks", Missing, "git ward init --bare "+diag.Word(bare), "pushes are not judged: %v", err)
 }
 
-// branches says where Ward's documents and the project are, and whether they are there
+// branches reports the control branch and the project's branch, and whether they exist
 // (CTRL-1).
 func (e *examiner) branches(bare string, c config.Control) {
 	repo := git.Open(bare)
@@ -52,7 +52,7 @@ func (e *examiner) branches(bare string, c config.Control) {
 	}
 }
 
-// pushers says which case of ID-2 the settings are, and what it lacks.
+// pushers says which case of ID-2 the settings are, and what is missing for it.
 func (e *examiner) pushers(bare string, i config.Identity) {
 	e.add("who pushes", Fine, "", "%s", i.Means())
 	on := map[string]string{}
@@ -80,8 +80,8 @@ func (e *examiner) pushers(bare string, i config.Identity) {
 	}
 }
 
-// writers says who besides the owner can write to the repository, and so is its
-// owner in effect: he can change the hooks that judge him.
+// writers reports who besides the owner can write to the repository. Whoever can is an owner
+// in effect, because he can change the hooks.
 func (e *examiner) writers(bare string) {
 	var st syscall.Stat_t
 	if err := syscall.Stat(bare, &st); err != nil {
@@ -99,7 +99,7 @@ func (e *examiner) writers(bare string) {
 	}
 }
 
-// mode says whether what the checks find is refused.
+// mode says whether pushes with findings are refused.
 func (e *examiner) mode(bare string, settings *config.Config) {
 	if settings.Hooks.Mode == config.Observe {
 		e.add("[hooks] mode", Warning, `set it to "enforce" in `+filepath.Join(bare, config.Path),
@@ -109,12 +109,12 @@ func (e *examiner) mode(bare string, settings *config.Config) {
 	e.add("[hooks] mode", Fine, "", "%s", settings.Hooks.Mode)
 }
 
-// defaults names settings that init of an earlier version wrote, and nobody chose.
+// defaults names settings that an earlier version's init wrote and that nobody chose.
 func (e *examiner) defaults(bare string) {
 	path := filepath.Join(bare, config.Path)
 	data, err := config.ReadFile(path)
 	if err != nil {
-		return // whoever loaded the settings has said so
+		return // the loader of the settings has reported it
 	}
 	stale, err := config.OldDefaults(data, path)
 	if err != nil {

@@ -37,8 +37,8 @@ func (e *examiner) hookVersion(bare, hook string) {
 	e.add("hooks' version", Fine, "", "this Ward's")
 }
 
-// launcherVersion tells of a launcher whose program was replaced: the kernel names its file
-// as deleted. Another user's is not told.
+// launcherVersion reports a running launcher whose program was replaced: the kernel calls its
+// file deleted. It is not visible for another user's launcher.
 func (e *examiner) launcherVersion(bare string) {
 	pid, running := runstate.Running(bare)
 	if !running {

@@ -6,27 +6,27 @@ import (
 	"strconv"
 )
 
-// errCertificate ends a push that brings a certificate.
+// errCertificate ends a push that has a push certificate.
 var errCertificate = errors.New("the push brings a certificate (git push --signed): the door proves who pushes by itself, push with --no-signed")
 
-// commandList reads the list of commands at the head of a push as it goes by, packet
-// by packet (gitprotocol-pack(5)), for a push certificate: git takes one whether it
-// asked for one or not, and stores its text, whatever that is, in the repository
-// itself before any hook runs, and keeps it when the push is refused (GATE-2).
+// commandList reads the command list at the head of a push as it passes, packet by packet
+// (gitprotocol-pack(5)), and looks for a push certificate. Git accepts an unrequested
+// certificate, stores its text in the repository before any hook runs, and keeps it when the
+// push is refused (GATE-2).
 type commandList struct {
-	head []byte // of the present packet: its length and the first of its bytes
-	skip int    // bytes of it that are still to come
-	done bool   // the list is over, or nothing that git reads
+	head []byte // of the current packet: its length and its first bytes
+	skip int    // bytes of the packet that are still to come
+	done bool   // the list has ended, or is malformed
 	size int    // bytes so far
 }
 
-// tokenBytes are how much of a list a token pays for. What is accepted stays in the
-// audit with the names of its refs, and no maintenance takes it away: pushes of long lists
-// come less often, so that what all of them leave is bounded by the bucket (GATE-6).
+// tokenBytes is how many bytes of a command list one token pays for. An accepted push stays in
+// the audit with the names of its refs, and no maintenance removes it. So pushes with long
+// lists are rarer, and the bucket bounds their sum (GATE-6).
 const tokenBytes = 4 << 10
 
-// tokens are what a list costs beside the one that its push has paid, at most as many as
-// there can be: one without end is refused, and does not keep its sender out for hours.
+// tokens is what a list costs besides the token that its push has paid. It is at most a full
+// bucket, so that an endless list is refused without shutting out its sender for hours.
 func (l *commandList) tokens(burst int) float64 {
 	if l == nil {
 		return 0
@@ -39,7 +39,7 @@ const (
 	certWord    = "push-cert"
 )
 
-// read looks at what comes next; a nil list looks at nothing. Its error is a refusal.
+// read looks at the next bytes; a nil list ignores them. Its error refuses the push.
 func (l *commandList) read(data []byte) error {
 	for l != nil && !l.done && len(data) > 0 {
 		if l.skip > 0 {
@@ -54,7 +54,7 @@ func (l *commandList) read(data []byte) error {
 			continue
 		}
 		size, err := strconv.ParseUint(string(l.head[:lengthBytes]), 16, 16)
-		if l.done = err != nil || size < lengthBytes; l.done { // a flush, or what git gives up on
+		if l.done = err != nil || size < lengthBytes; l.done { // a flush packet, or a malformed length
 			return nil
 		}
 		text := l.head[lengthBytes:]

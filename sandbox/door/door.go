@@ -30,35 +30,34 @@ import (
 )
 
 const (
-	// atOnce is how many pushes run at the same time. Refs move one push after
-	// the other anyway; more would only multiply the memory limit.
+	// atOnce is how many pushes run at the same time. Refs move one push after another anyway;
+	// more would only multiply the memory limit.
 	atOnce = 4
-	// maxOpen bounds the accepted connections, running and waiting. Further ones
-	// wait in the kernel's queue: delayed, not refused.
+	// maxOpen bounds the accepted connections, running and waiting. Further ones wait in the
+	// kernel's queue: they are delayed, not refused.
 	maxOpen = 64
-	// grace is how long running pushes may go on when the door closes.
+	// grace is how long running pushes may continue when the door closes.
 	grace = 5 * time.Second
-	// maxPath is what fits in sun_path with its final zero (unix(7)).
+	// maxPath is the longest path that fits in sun_path with its final NUL (unix(7)).
 	maxPath = 107
 )
 
 // Config is the complete configuration of a door.
 type Config struct {
 	Bare     string         // the repository, absolute
-	Dir      string         // a short directory to make the socket's in; empty: os.TempDir
-	Settings *config.Config // [limits] and [door] count
-	Log      zerolog.Logger // one line a push
-	// Principal is whose pushes these are: "" or Agent is the agent's plain token,
-	// Watcher a bound one of that name. Each door has a bucket of its own.
+	Dir      string         // short directory for the socket; empty: os.TempDir
+	Settings *config.Config // the door uses [limits] and [door]
+	Log      zerolog.Logger // one line per push
+	// Principal says whose pushes these are: "" or Agent is the agent's plain token, Watcher a
+	// bound token of that name. Each door has its own bucket.
 	Principal string
-	// Name, where there is one, is asked at each push for the name of the agent whose it is:
-	// that of the lease which its worker holds (MANY-2), in a bound token; "" is the agent's
-	// plain one.
+	// Name, if set, is asked at each push for the agent's name: that of its worker's lease
+	// (MANY-2), for a bound token. "" is the agent's plain token.
 	Name func() string
-	// Peer, where there is one, says the only user id, as this host sees it, that is
-	// answered now: who connects is asked of the kernel (SO_PEERCRED, unix(7)).
+	// Peer, if set, returns the only user id, as this host sees it, that may connect now. The
+	// kernel says who connects (SO_PEERCRED, unix(7)).
 	Peer func() int
-	// Ended, where there is one, records a push that was ended at a bound (GATE-6).
+	// Ended, if set, records a push that was ended at a limit (GATE-6).
 	Ended func(context.Context, Ended) error
 }
 
@@ -74,10 +73,10 @@ type Door struct {
 	principal string // "" is the agent
 	outer     *scratch.Dir
 	listener  *net.UnixListener
-	line      chan struct{} // the head of the line of clients; channels serve in order
+	line      chan struct{} // the clients' queue; a channel serves in order
 	slots     chan struct{}
-	// What all pushes may take together: connections, and seconds of processor time,
-	// which come to be owed while a push runs. Who owes waits.
+	// The shared limits of all pushes: connections, and seconds of processor time, which a
+	// push owes as it runs. A client with a debt waits.
 	pushes, cpu *bucket
 }
 
@@ -126,7 +125,7 @@ func listen(dir string) (*net.UnixListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The umask may have taken bits from both.
+	// Chmod, because the umask may have removed permission bits.
 	for name, mode := range map[string]os.FileMode{dir: 0o755, path: 0o666} {
 		if err := os.Chmod(name, mode); err != nil {
 			listener.Close()
@@ -162,8 +161,8 @@ func (d *Door) Serve(ctx context.Context) error {
 	return err
 }
 
-// accept hands out connections, maxOpen at a time, until ctx ends or the
-// listener is broken. The receiver calls done when it is through with one.
+// accept hands out connections, at most maxOpen at a time, until ctx ends or the listener
+// fails. The receiver calls done when it has finished one.
 func (d *Door) accept(ctx context.Context, handle func(conn *net.UnixConn, done func())) error {
 	open := make(chan struct{}, maxOpen)
 	for {
@@ -187,7 +186,7 @@ func (d *Door) accept(ctx context.Context, handle func(conn *net.UnixConn, done 
 			d.listener.Close()
 			return fmt.Errorf("the door does not open any more: %w", err)
 		}
-		// Out of descriptors or memory: they come back when pushes end.
+		// Out of descriptors or memory: they become free as pushes end.
 		d.config.Log.Warn().Err(err).Msg("cannot accept")
 		<-open
 		if sleep(ctx, 100*time.Millisecond) != nil {
@@ -196,7 +195,7 @@ func (d *Door) accept(ctx context.Context, handle func(conn *net.UnixConn, done 
 	}
 }
 
-// admits reports whether the process that connected is of the door's user.
+// admits reports whether the connecting process runs as the door's user.
 func (d *Door) admits(conn *net.UnixConn) bool {
 	if d.config.Peer == nil {
 		return true
@@ -205,9 +204,8 @@ func (d *Door) admits(conn *net.UnixConn) bool {
 	return err == nil && uid == d.config.Peer()
 }
 
-// queue makes a connection wait for its token, for a slot, and for what earlier pushes
-// owe, then runs it. The wait ends with ctx and with the client, the push itself only
-// with running.
+// queue makes a connection wait for its token, a slot, and the debt of earlier pushes; then it
+// runs it. The wait ends with ctx or the client, the push itself only with running.
 func (d *Door) queue(ctx, running context.Context, conn *net.UnixConn) {
 	if gone(conn) {
 		return
@@ -222,8 +220,8 @@ func (d *Door) queue(ctx, running context.Context, conn *net.UnixConn) {
 	d.receive(running, conn)
 }
 
-// begins waits, in the order in which clients come, for a slot, for what earlier pushes
-// owe, and for a token, and has taken slot and token when it is true.
+// begins waits in the clients' order for a slot, for earlier pushes' debt, and for a token. It
+// returns true if it has taken slot and token.
 func (d *Door) begins(ctx context.Context) bool {
 	for _, lock := range []chan struct{}{d.line, d.slots} {
 		select {

@@ -8,13 +8,13 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// workRequest is what a launcher on another machine asks for, for one of its workers.
+// workRequest asks for work for one worker of a launcher on another machine.
 var workRequest = pattern.New(`^ward work ([1-9][0-9]{0,2})( once)?$`)
 
 var errHand = errors.New("this key asks for work, and no more")
 
-// serveHand serves the standing key of a launcher on another machine: it asks the launcher
-// here for work, and no more. What it gets has a key of its own, for the lease of that work.
+// serveHand serves the permanent key of a launcher on another machine. The key may only ask
+// the launcher here for work; the work comes with a key for its own lease.
 func (s *Session) serveHand(ctx context.Context) error {
 	m := workRequest.FindStringSubmatch(s.Command)
 	if m == nil {

@@ -14,10 +14,10 @@ import (
 	"git-ward/internal/diag"
 )
 
-// stalled is how long a client may take nothing of what is on its way to it.
+// stalled is how long a client may leave pending output unread.
 const stalled = time.Minute
 
-// gateway is the socket of the way to the models that the lease's holder has.
+// gateway is the socket of the lease holder's gateway to the models.
 func (s *Session) gateway() (path string, err error) {
 	if s.Gateway != nil {
 		path = s.Gateway(s.Lease)
@@ -43,8 +43,8 @@ type Conn interface {
 	CloseWrite() error
 }
 
-// joinConn makes a connection and this process's standard input and output one stream, until
-// both ways have ended, the client is gone, or ctx ends.
+// joinConn joins a connection with this process's standard input and output until both
+// directions have ended, the client is gone, or ctx ends.
 func joinConn(ctx context.Context, conn Conn) error {
 	defer conn.Close()
 	ends := newEnds()
@@ -72,7 +72,7 @@ func joinConn(ctx context.Context, conn Conn) error {
 	return err
 }
 
-// plainly is a dial's error without the host's directories.
+// plainly returns a dial error without the host's directories.
 func plainly(err error) error {
 	if op, ok := err.(*net.OpError); ok {
 		return op.Err
@@ -80,11 +80,11 @@ func plainly(err error) error {
 	return err
 }
 
-// unhurried gives each write to the client its own time, so that one that takes nothing
-// holds nothing for ever.
+// unhurried gives each write to the client a deadline of its own, so that a client that reads
+// nothing does not block for ever.
 type unhurried struct{ *ends }
 
 func (u unhurried) Write(p []byte) (int, error) {
-	u.SetWriteDeadline(time.Now().Add(stalled)) // kept where the kernel can
+	u.SetWriteDeadline(time.Now().Add(stalled)) // honoured where the kernel supports it
 	return u.out.Write(p)
 }

@@ -10,11 +10,11 @@ import (
 	"git-ward/internal/token"
 )
 
-// readKey returns the key, which only its owner, the caller, may be able to
-// read or write. Every push reads it anew, so that a new key counts at once.
+// readKey reads the key, which must be readable and writable only by its owner, the caller.
+// Every push reads it again, so that a new key takes effect at once.
 func readKey(bare string) ([]byte, error) {
 	path := filepath.Join(bare, token.KeyFile)
-	// NONBLOCK: opening a FIFO would wait for its writer for ever.
+	// NONBLOCK, because opening a FIFO would wait for its writer for ever.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, initMends(bare, err)

@@ -20,8 +20,8 @@ type Lost struct{ Err error }
 func (l *Lost) Error() string { return l.Err.Error() }
 func (l *Lost) Unwrap() error { return l.Err }
 
-// leaseLook is the time between two looks at a lease while a connection lives: two calls of
-// stat, and a child of git only when the ref has moved.
+// leaseLook is the time between two checks of a lease while a connection lives: two stat
+// calls, and a git child only when the ref has moved.
 const leaseLook = time.Second
 
 // The services besides git for a worker with a lease.
@@ -31,7 +31,7 @@ const (
 	resultRequest  = "ward result"
 )
 
-// serveLeased serves a key that was made for one lease, as long as that is live.
+// serveLeased serves a key of one lease while the lease is live.
 func (s *Session) serveLeased(ctx context.Context, bare string) (code int, err error) {
 	directive, _, ok := lease.ParseName(s.Lease)
 	if !ok {
@@ -52,8 +52,8 @@ func (s *Session) serveLeased(ctx context.Context, bare string) (code int, err e
 	return code, err
 }
 
-// serveVerdict serves a key that was made for one verification, as long as the socket is
-// there that takes what it finds: such a key reads, and brings that.
+// serveVerdict serves a key of one verification while the socket for its result exists. Such a
+// key may only read, and deliver that result.
 func (s *Session) serveVerdict(ctx context.Context, bare string) (code int, err error) {
 	may, done, err := whileListening(ctx, s.Verdict)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Session) serveVerdict(ctx context.Context, bare string) (code int, err 
 	return code, err
 }
 
-// whileListening is ctx until a socket is gone, which is a *Lost.
+// whileListening is ctx until a socket is gone; the cause is a *Lost.
 func whileListening(ctx context.Context, socket string) (may context.Context, done func(), err error) {
 	gone := func() bool {
 		_, err := os.Stat(socket)
@@ -90,7 +90,7 @@ func whileListening(ctx context.Context, socket string) (may context.Context, do
 	}
 	may, cancel := context.WithCancelCause(ctx)
 	go func() {
-		for sleep(may, leaseLook) == nil { // a file tells nobody that it goes
+		for sleep(may, leaseLook) == nil { // poll: nothing tells that a file has gone
 			if gone() {
 				cancel(over)
 			}
@@ -115,12 +115,12 @@ func (s *Session) answerLeased(ctx, may context.Context, repo *git.Repo, directi
 		return 0, err
 	}
 	service := s.git(repo.Dir, verb)
-	service.turn = directive // another lease of it has no turns of its own
+	service.turn = directive // a later lease of it has the same queue
 	return service.stdio(ctx, s, may)
 }
 
-// holdsLease is ctx until a lease ends, which is a *Lost as it begins or as the cause of the
-// end. done ends the looking.
+// holdsLease is ctx until a lease ends. It returns a *Lost if the lease does not hold now, and
+// has one as its cause later. done ends the checks.
 func holdsLease(ctx context.Context, repo *git.Repo, directive, name string) (may context.Context, done func(), err error) {
 	watch := repo.Watch(lease.Ref(directive))
 	held, err := readLease(ctx, repo, directive, name)
@@ -155,7 +155,7 @@ func holdsLease(ctx context.Context, repo *git.Repo, directive, name string) (ma
 	}, nil
 }
 
-// readLease reads a directive's lease, which must be live and of that name.
+// readLease reads a directive's lease, which must be live and have that name.
 func readLease(ctx context.Context, repo *git.Repo, directive, name string) (l lease.Lease, err error) {
 	id, err := repo.Ref(ctx, lease.Ref(directive))
 	if err != nil {

@@ -25,13 +25,13 @@ func (e Ended) String() string {
 	return strings.Join([]string{e.Push, e.Principal, e.Name, e.Rule}, ":")
 }
 
-// tooMuch ends a push that takes more than one may.
+// tooMuch ends a push that uses more than a single push may.
 type tooMuch struct {
 	rule string
 	error
 }
 
-// ended says at which bound the push ended by that error; ok is false where at none.
+// ended says which limit ended a push with that error; ok is false if none did.
 func (s *service) ended(p *push, err error) (e Ended, ok bool) {
 	e = Ended{Push: p.id, Principal: cmp.Or(s.principal, Agent), Name: s.name}
 	var much tooMuch
@@ -46,12 +46,10 @@ func (s *service) ended(p *push, err error) (e Ended, ok bool) {
 	return e, e.Rule != ""
 }
 
-// look is the time between two looks at what a push takes. Most pushes end before the
-// first.
+// look is the time between two measurements of a push. Most pushes end before the first.
 const look = 250 * time.Millisecond
 
-// meter watches what a push takes with all its children, charges it, and ends the push
-// when it is more than one may take.
+// meter measures a push with all its children, charges its use, and ends it at a limit.
 type meter struct {
 	cpu     time.Duration // most for one push
 	memory  int64         // likewise, bytes at a time
@@ -63,9 +61,9 @@ func (s *service) newMeter(charge func(time.Duration)) *meter {
 	return &meter{cpu: s.settings.Door.CPU.Duration, memory: s.settings.Door.Memory, charge: charge}
 }
 
-// begin meters the session that leader begins; end is called, with the reason, when it
-// passes a bound. What it returns is to be called with the leader's end, which says all
-// that was taken. A nil meter counts nothing.
+// begin measures the session that leader started. It calls end, with the reason, when the
+// session passes a limit. The returned function is called with the leader's exit state, which
+// has the total. A nil meter measures nothing.
 func (m *meter) begin(leader int, end func(error)) (settled func(*os.ProcessState)) {
 	if m == nil {
 		return func(*os.ProcessState) {}
@@ -104,7 +102,7 @@ func (m *meter) watch(ctx context.Context, leader int, end func(error)) {
 	}
 }
 
-// settle charges what was taken since the last time.
+// settle charges the use since the last measurement.
 func (m *meter) settle(cpu time.Duration) {
 	if cpu > m.charged {
 		m.charge(cpu - m.charged)
@@ -112,18 +110,17 @@ func (m *meter) settle(cpu time.Duration) {
 	}
 }
 
-// nice is the niceness of a push of the agent's, a third of another's share: on a busy
-// machine more would end honest pushes at the deadline of their checks.
+// nice is the niceness of an agent's push, about a third of another process's share. With
+// more, honest pushes on a busy machine would miss their checks' deadline.
 const nice = 5
 
-// yield makes a process, and by inheritance its children, give way to everybody else on
-// this machine: to the processor and to the disk. Where the kernel has no such thing it
-// stays as it is.
+// yield lowers the CPU and disk priority of a process and, by inheritance, its children. Where
+// the kernel cannot, it does nothing.
 func yield(pid int) {
 	unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
 	const whoProcess, bestEffort, lowest = 1, 2 << 13, 7 // ioprio_set(2)
 	unix.Syscall(unix.SYS_IOPRIO_SET, whoProcess, uintptr(pid), bestEffort|lowest)
-	// A session is a scheduling group of its own where the kernel makes such (sched(7)),
-	// and its niceness is what counts then.
+	// Where the kernel has autogroups (sched(7)), a session is a scheduling group, and the
+	// group's niceness counts.
 	os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(nice)), 0)
 }

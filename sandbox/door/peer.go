@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gone reports whether the other end is closed in both directions. A client that has
-// sent all and waits for the answer has closed one.
+// gone reports whether the client has closed both directions. A client that has sent
+// everything and waits for the answer has closed only one.
 func gone(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -18,7 +18,7 @@ func gone(conn *net.UnixConn) bool {
 	return err != nil || !there
 }
 
-// hungUp reports whether nobody has the other end of a pipe or a socket any more.
+// hungUp reports whether nobody has the other end of a pipe or socket open any more.
 func hungUp(fd int) bool {
 	fds := []unix.PollFd{{Fd: int32(fd)}}
 	n, err := unix.Poll(fds, 0)

@@ -8,22 +8,21 @@ import (
 // chunk is the size of one read; a pipe holds as much.
 const chunk = 64 << 10
 
-// inputLimit is how much a client's input may take: silence, time, and bytes. Git
-// bounds the pack by itself (receive.maxInputSize), but not the list of refs or
-// the push options before it, which it keeps in memory.
+// inputLimit bounds a client's input: idle time, total time, and bytes. Git itself bounds the
+// pack (receive.maxInputSize), but not the ref list and push options before it, which it keeps
+// in memory.
 type inputLimit struct {
 	idle     time.Duration
 	deadline time.Time
 	bytes    int64
 }
 
-// feed copies the client's bytes to git until the client is done, gone or past
-// its limit, and then ends git's input. For a git that waits for the client
-// that is the end of the push; one that works on does not notice, so a client
-// may well be silent while hooks run.
+// feed copies the client's bytes to git until the client is done, gone or past its limit, and
+// then closes git's input. A git that still reads takes this as the end of the push; one that
+// already works does not notice, so a client may be silent while hooks run.
 //
-// Bytes that git does not take any more are read all the same, so that a client
-// that is still sending comes to read why it was refused.
+// feed reads on after git has stopped reading, so that a client that is still sending gets to
+// read why it was refused.
 func (p *push) feed(conn client, limit inputLimit) {
 	defer p.stdin.Close()
 	var git io.Writer = p.stdin
@@ -50,8 +49,8 @@ func (p *push) feed(conn client, limit inputLimit) {
 	}
 }
 
-// answer copies git's bytes to the client until git is done. A client that is
-// gone, or takes nothing for idle, gets no more; git is read all the same.
+// answer copies git's output to the client until git is done. A client that is gone, or reads
+// nothing for idle, gets no more, but git's output is still drained.
 func (p *push) answer(conn client, idle time.Duration) {
 	defer conn.CloseWrite()
 	var out io.Writer = conn

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// killDelay is the time between endChildren, on which git cleans up, and SIGKILL.
+	// killDelay is the time between endChildren, after which git cleans up, and SIGKILL.
 	killDelay = 2 * time.Second
-	// lastWords is how long receive-pack's output may stay open after its end.
+	// lastWords is how long receive-pack's output may stay open after its exit.
 	lastWords = time.Second
 )
 
-// client is the other end of a git: a unix socket, or the two ends that sshd gives
-// a forced command. Deadlines are kept where the kernel can.
+// client is git's peer: a unix socket, or the two pipes that sshd gives a forced command.
+// Deadlines hold where the kernel supports them.
 type client interface {
 	io.ReadWriter
 	SetReadDeadline(time.Time) error
@@ -36,7 +36,7 @@ type client interface {
 	CloseWrite() error
 }
 
-// service is what a door runs for a client: one git, on one repository.
+// service is what a door runs for a client: one git process on one repository.
 type service struct {
 	bare      string
 	settings  *config.Config
@@ -44,16 +44,16 @@ type service struct {
 	verb      string // receive-pack or upload-pack
 	principal string // whose pushes they are; "" is the agent's plain token
 	name      string
-	turn      string        // whose turns it takes: over ssh the name, or a lease's directive
+	turn      string        // the name of the queue: over ssh the key's name, or a lease's directive
 	protocol  string        // GIT_PROTOCOL
-	idle      time.Duration // silence of the client
+	idle      time.Duration // the client's idle time
 	input     time.Duration // its whole input
 	total     time.Duration // everything
-	meter     *meter        // what it may take of the machine; nil for people's
-	says      bool          // in git's answer, why a push is ended: there is no other way
+	meter     *meter        // its limits; nil for people's pushes
+	says      bool          // git's answer can say why a push was ended
 }
 
-// push is one git of a service and the ends of its pipes.
+// push is one git process of a service with its pipes.
 type push struct {
 	id     string
 	began  time.Time
@@ -62,10 +62,10 @@ type push struct {
 	stdout *os.File
 	stderr lines.Head
 	list   *commandList
-	words  *words // nil where git's answer goes as it is
-	// refused is why the client's input was ended; to be read when feed is done.
+	words  *words // nil where git's answer passes unchanged
+	// refused is why the client's input was ended; read it after feed is done.
 	refused error
-	// quarantines are those of its processes when it was ended, and who pushed.
+	// quarantines are those of the push's processes when it was ended, and who pushed.
 	quarantines map[string]string
 	in          int64 // bytes from the client
 	out         int64 // bytes from git
@@ -73,9 +73,9 @@ type push struct {
 
 // receive runs one push to its end and logs it.
 //
-// Time has two ends: after one [door] time the client's input is over,
-// after two the whole session is ended. What counts is the time from the
-// start, not from the connection: waiting for a turn is not the client's doing.
+// There are two deadlines: after one [door] time the client's input ends, after two the whole
+// session. Both count from the start of the push, not of the connection, because waiting in
+// the queue is not the client's fault.
 func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	deadline := d.config.Settings.Door.Time.Duration
 	s := &service{bare: d.config.Bare, settings: d.config.Settings, log: d.config.Log, verb: "receive-pack",
@@ -102,13 +102,12 @@ func (d *Door) receive(ctx context.Context, conn *net.UnixConn) {
 	}
 }
 
-// run runs one git to its end; push is nil when it did not start.
+// run runs one git process to its end; push is nil if it did not start.
 //
-// A client that vanishes ends its input and nothing else. Before the pack is
-// whole that makes git give up, with the refs where they were; after it, git
-// and the hooks go on to their end with nobody listening, because a push that
-// moves refs must also get its audit record from post-receive. (Left alone with
-// a closed pipe, receive-pack would die of SIGPIPE between the two.)
+// A client that vanishes only ends its input. Before the pack is complete git then gives up,
+// and refs stay as they were. After it git and the hooks finish with nobody listening, because
+// a push that moves refs must also get its audit record from post-receive. (With a closed
+// pipe, receive-pack would die of SIGPIPE between the two.)
 func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.total)
 	defer cancel()
@@ -139,9 +138,8 @@ func (s *service) run(ctx context.Context, conn client, held ...*os.File) (*push
 	return p, err
 }
 
-// start starts git with its limits on. No byte of the client's reaches it before,
-// because feed is not running yet. What is held stays open as long as git or a
-// child of it runs.
+// start starts git with its limits in place. No byte of the client reaches it before, because
+// feed is not running yet. held stays open as long as git or a child of it runs.
 func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	key, err := readKey(s.bare)
 	if err != nil {
@@ -183,8 +181,8 @@ func (s *service) start(ctx context.Context, held []*os.File) (*push, error) {
 	return p, nil
 }
 
-// pipes connects and starts the child. Its output is a pipe of our own, because
-// exec's would be closed by Wait with git's last words in it.
+// pipes connects and starts the child. Its output is a pipe of our own, because Wait would
+// close exec's pipe with git's last output in it.
 func (p *push) pipes() (err error) {
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return err
@@ -203,8 +201,8 @@ func (p *push) pipes() (err error) {
 	return err
 }
 
-// wait waits for receive-pack. When it had to be ended, what is left of its
-// session is ended too.
+// wait waits for receive-pack. If it had to be ended, wait also ends what remains of its
+// session.
 func (p *push) wait(ctx context.Context) error {
 	err := p.cmd.Wait()
 	if ctx.Err() != nil {
@@ -214,9 +212,9 @@ func (p *push) wait(ctx context.Context) error {
 	return err
 }
 
-// record writes the push's line in the log, sizes in bytes. What git said outside
-// the client's stream goes nowhere else. The memory is the largest child's, or
-// the launcher's own where that is larger (Linux counts from before the exec).
+// record writes the push's log line, sizes in bytes. Git's stderr outside the client's stream
+// is only kept here. The memory is the largest child's, or the launcher's own if that is
+// larger (Linux counts from before the exec).
 func (s *service) record(p *push, err error) {
 	event := s.log.Info()
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// room reports why no push may begin: receive-packs that a limit killed have left too much
-// in their quarantines, beside what runs. No hook saw it, so no ledger has it; what is silent
-// for half an hour goes (GATE-6). Each worker has a share, and one that fills its own is
+// room refuses a push while quarantines of receive-packs that a limit killed, and of running
+// ones, take too much disk. No hook saw those, so no ledger counts them; one that is idle for
+// half an hour is removed (GATE-6). Each worker has its share, and a worker that fills it is
 // refused alone (MANY-1).
 func (s *service) room(key []byte) error {
 	if s.meter == nil { // a person's
@@ -42,8 +42,8 @@ func (s *service) room(key []byte) error {
 	return nil
 }
 
-// pusher is who has a share, of the name of a push: a lease's directive, which the next
-// lease of it has, too.
+// pusher is whose share a push counts for: a lease's directive, whose next lease has the same
+// share.
 func pusher(name string) string {
 	if directive, _, ok := lease.ParseName(name); ok {
 		return directive
@@ -51,7 +51,7 @@ func pusher(name string) string {
 	return name
 }
 
-// left writes down, after a push was ended, that it is who left what it did.
+// left records, after a push was ended, whose quarantine it left.
 func (s *service) left(p *push) {
 	for name, who := range p.quarantines {
 		if err := growth.Left(s.bare, name, who); err != nil {
@@ -60,15 +60,15 @@ func (s *service) left(p *push) {
 	}
 }
 
-// quarantined are the quarantines of pushes whose processes run, by their directories' names,
-// and who pushes, as git and the door told those processes. What an agent starts can be seen here,
-// too, and says what it likes: only the door's token is believed.
+// quarantined are the quarantines of running pushes by directory name, with who pushes, as git
+// and the door put them in those processes' environment. An agent's own processes may be
+// visible here, too, and claim anything, so only the door's token is believed.
 func quarantined(all []process.Info, key []byte) map[string]string {
 	found := map[string]string{}
 	for _, p := range all {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 		if err != nil {
-			continue // it is gone, or somebody's
+			continue // it has ended, or is another user's
 		}
 		env := map[string]string{}
 		for v := range bytes.SplitSeq(data, []byte{0}) {

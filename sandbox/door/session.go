@@ -11,22 +11,22 @@ import (
 	"git-ward/internal/process"
 )
 
-// processes are this machine's processes by session. A push is a session, which its git
-// begins: hooks and their children may have groups of their own, but none leaves it.
+// processes are this machine's processes by session. Each push is a session that its git
+// starts. Hooks and their children may make process groups, but none leaves the session.
 type processes struct {
 	mu sync.Mutex
 	at time.Time
 	by map[int][]process.Info // by session
 }
 
-// machine is what all doors of this process look at.
+// machine is shared by all doors of this process.
 var machine processes
 
-// fresh is how old a look at all processes may be for the next one who asks: the pushes of
-// all doors look once.
+// fresh is how old a list of all processes may be to be reused, so that the pushes of all
+// doors share one reading of /proc.
 const fresh = 100 * time.Millisecond
 
-// of are the processes of the session that leader began.
+// of returns the processes of the session that leader started.
 func (p *processes) of(leader int) []process.Info {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,8 +45,8 @@ func sessions() map[int][]process.Info {
 	return all
 }
 
-// usage is what the processes of a session have taken: processor time so far, and
-// memory now, without what files hold, which many of them may share.
+// usage is what a session's processes use: processor time so far, and anonymous memory now,
+// because file pages may be shared.
 func (p *processes) usage(leader int) (cpu time.Duration, memory int64) {
 	for _, m := range p.of(leader) {
 		cpu += m.CPU + m.ChildrenCPU
@@ -55,8 +55,8 @@ func (p *processes) usage(leader int) (cpu time.Duration, memory int64) {
 	return cpu, memory
 }
 
-// anonymous is a process's resident memory without what is a file's or shared, in
-// bytes; 0 when it is gone (proc_pid_statm(5)).
+// anonymous is a process's resident memory without file-backed and shared pages, in bytes; 0
+// when it is gone (proc_pid_statm(5)).
 func anonymous(pid int) int64 {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	fields := strings.Fields(string(data))
@@ -68,11 +68,11 @@ func anonymous(pid int) int64 {
 	return (resident - shared) * int64(os.Getpagesize())
 }
 
-// endChildren asks every process of a session to end, but not its leader.
+// endChildren terminates every process of a session except its leader.
 //
-// Receive-pack must not be the one to die: since git 2.39 it leaves its
-// quarantine behind when a signal ends it (tmp-objdir.c). When its unpacker or
-// its hook dies instead, it refuses the push, tells the client, and cleans up.
+// Receive-pack must not die first: since git 2.39 it leaves its quarantine behind when a
+// signal ends it (tmp-objdir.c). If its unpacker or hook dies instead, it refuses the push,
+// tells the client, and cleans up.
 func endChildren(leader int) {
 	for _, m := range sessions()[leader] {
 		if m.PID != leader {
@@ -81,7 +81,7 @@ func endChildren(leader int) {
 	}
 }
 
-// killSession ends whatever is left of a session.
+// killSession kills what remains of a session.
 func killSession(leader int) {
 	for _, m := range sessions()[leader] {
 		syscall.Kill(m.PID, syscall.SIGKILL)

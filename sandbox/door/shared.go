@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shared is the turn of one name among all its connections, each a process of its
-// own: a token bucket, and locks for running and waiting ones, in files below the
-// repository. A process that is killed gives back its locks with its last breath.
+// shared is one name's quota over all its connections, each a process of its own: token
+// buckets, and locks for running and waiting connections, in files below the repository. The
+// kernel releases a killed process's locks.
 type shared struct {
 	dir      string // ward/door
 	name     string // of the files: verb, principal and name
@@ -40,11 +40,11 @@ func (s *shared) open(suffix string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(s.dir, s.name+suffix), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 }
 
-// errBusy is hold's answer when every lock is taken.
+// errBusy is hold's error when every lock is taken.
 var errBusy = errors.New("all are taken")
 
-// hold takes one of n locks. It is the lock's until the file, and what inherited
-// it, is closed.
+// hold takes one of n locks. The lock is held until the file, and every inherited descriptor
+// of it, is closed.
 func (s *shared) hold(kind string, n int) (*os.File, error) {
 	for i := range n {
 		f, err := s.open(fmt.Sprintf(".%s%d", kind, i))
@@ -63,8 +63,8 @@ func (s *shared) hold(kind string, n int) (*os.File, error) {
 	return nil, errBusy
 }
 
-// with changes one of the name's buckets, which is kept in a file. What cannot be read
-// there is an empty bucket.
+// with changes one of the name's buckets, which are files. An unreadable bucket counts as
+// empty.
 func (s *shared) with(b *bucket, suffix string, change func()) error {
 	f, err := s.open(suffix)
 	if err != nil {
@@ -84,20 +84,21 @@ func (s *shared) with(b *bucket, suffix string, change func()) error {
 		b.tokens, b.at = tokens, time.Unix(0, at)
 	}
 	change()
-	// One write of fixed size: whole or not there, also when we are killed.
+	// A single write of fixed size happens whole or not at all, even if this process is
+	// killed.
 	_, err = f.WriteAt(fmt.Appendf(nil, "%+030.6f %030d\n", b.tokens, b.at.UnixNano()), 0)
 	return err
 }
 
-// takeConnection takes a token for a connection, or returns how long it is until there
-// is one; takeTime is 0 when the name owes no processor time, and spendTime owes some.
+// takeConnection takes a token for a connection, or returns how long until there is one.
+// takeTime returns 0 if the name owes no processor time, and spendTime charges some.
 func (s *shared) takeConnection() (wait time.Duration, err error) {
 	b := newBucket(float64(s.settings.Door.Burst), float64(s.settings.Door.PerMinute))
 	err = s.with(b, ".bucket", func() { wait = b.take(1) })
 	return wait, err
 }
 
-// spendTokens takes tokens for what a connection has sent, whether they are there or not.
+// spendTokens charges tokens for what a connection has sent, even into debt.
 func (s *shared) spendTokens(n float64) error {
 	b := newBucket(float64(s.settings.Door.Burst), float64(s.settings.Door.PerMinute))
 	return s.with(b, ".bucket", func() { b.spend(n) })
@@ -121,9 +122,9 @@ func (s *shared) time() *bucket {
 	return newBucket(s.settings.Door.CPU.Seconds(), s.settings.Door.CPUPerMinute.Seconds())
 }
 
-// turn waits until the name has a token, one of its slots, and owes no processor time,
-// and returns the slot. Waiting ends with ctx or when gone says that nobody waits any
-// more. More than maxOpen connections of one name do not wait, but are sent away.
+// turn waits until the name has a token, a free slot and no debt of processor time, and
+// returns the slot. It ends with ctx, or when gone says that the client has left. A name's
+// connections beyond maxOpen are refused instead of waiting.
 func (s *shared) turn(ctx context.Context, gone func() bool) (*os.File, error) {
 	waiting, err := s.hold("wait", maxOpen)
 	if errors.Is(err, errBusy) {
@@ -142,7 +143,7 @@ func (s *shared) turn(ctx context.Context, gone func() bool) (*os.File, error) {
 	return slot, err
 }
 
-// wait takes a slot, then waits until nothing is owed, then takes a token.
+// wait takes a slot, waits until the debt is paid, and takes a token.
 func (s *shared) wait(ctx context.Context) (slot *os.File, err error) {
 	for {
 		slot, err = s.hold("slot", atOnce)
@@ -152,7 +153,7 @@ func (s *shared) wait(ctx context.Context) (slot *os.File, err error) {
 		if !errors.Is(err, errBusy) {
 			return nil, err
 		}
-		if err := sleep(ctx, askAgain); err != nil { // a lock tells nobody that it is free
+		if err := sleep(ctx, askAgain); err != nil { // poll: nothing tells that a lock is free
 			return nil, err
 		}
 	}
@@ -165,7 +166,7 @@ func (s *shared) wait(ctx context.Context) (slot *os.File, err error) {
 	return slot, nil
 }
 
-// until tries to take, and waits as long as it is told to in between.
+// until retries a take after each delay that it returns.
 func until(ctx context.Context, take func() (time.Duration, error)) error {
 	for {
 		wait, err := take()

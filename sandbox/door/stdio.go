@@ -36,24 +36,24 @@ const (
 // shell sees a word of it.
 type Session struct {
 	Bare            string // the repository, absolute
-	Principal, Name string // whose key it is: agent, pm or member, and a name of token.CheckName
+	Principal, Name string // the key's principal (agent, pm or member) and its name, as token.CheckName wants it
 	Command         string // what the client asked for (SSH_ORIGINAL_COMMAND)
 	Protocol        string // GIT_PROTOCOL, as the client sent it
 	Stderr          io.Writer
-	// Lease, where there is one, is the name of the lease that the key was made for, such
-	// as D-3.<id>: the key serves as long as that is live, and what a worker elsewhere needs
-	// besides git (MANY-3).
+	// Lease, if set, is the name of the key's lease, such as D-3.<id>. The key works while the
+	// lease is live, and serves what a worker elsewhere needs besides git (MANY-3).
 	Lease string
-	// Gateway is the socket of the launcher's gateway for a lease's holder, "" for none now.
+	// Gateway is the socket of the launcher's gateway for the lease holder, "" if there is
+	// none now.
 	Gateway func(lease string) string
-	// Verdict, where there is one, is the socket that takes what a verification finds: the key
-	// serves as long as it is there.
+	// Verdict, if set, is the socket for a verification's result; the key works while it
+	// exists.
 	Verdict string
-	// Hand, where there is one, is the name of a launcher on another machine, whose key asks
-	// for Work and no more: holder is Hand, a dot, and a worker's number.
+	// Hand, if set, is the name of a launcher on another machine, whose key may only ask for
+	// Work. holder is Hand, a dot, and a worker's number.
 	Hand string
 	Work func(ctx context.Context, holder string, once bool) (Conn, error)
-	// Ended, where there is one, records a push that was ended at a bound (GATE-6).
+	// Ended, if set, records a push that was ended at a limit (GATE-6).
 	Ended func(context.Context, Ended) error
 }
 
@@ -88,15 +88,14 @@ func (s *Session) git(bare, verb string) *service {
 	return git
 }
 
-// protocolVersion is what a client may say of git's protocol (git(1)); anything
-// else is ignored, as git does.
+// protocolVersion passes git's protocol versions (git(1)); anything else is ignored, as git
+// does.
 var protocolVersion = pattern.New(`^version=[012]$`)
 
-// request is what git sends: a service and one path, quoted for a shell.
+// request is git's command line: a service and one path, quoted for a shell.
 var request = pattern.New(`^git[ -](receive-pack|upload-pack) ('([^'\x00-\x1f\x7f]|'\\['!]')*'|[A-Za-z0-9._/~+:@%-]+)$`)
 
-// requestedService is the service that a client's command chooses; its path counts for
-// nothing.
+// requestedService is the service that a client asks for; its path is ignored.
 func requestedService(command string) (string, error) {
 	if m := request.FindStringSubmatch(command); m != nil && len(command) <= 4096 {
 		return m[1], nil
@@ -108,8 +107,8 @@ func requestedService(command string) (string, error) {
 	return "", diag.Hint(fmt.Errorf("this key is for git clone, fetch and push: %s", what), "git clone ssh://HOST/PATH")
 }
 
-// stdio serves the one connection as long as the client may: when that ends, a push hears
-// nothing more and git comes to its end by itself, as if the client had gone.
+// stdio serves the one connection while the client may use it. When that ends, a push sees the
+// end of its input and git finishes by itself, as if the client had gone.
 func (s *service) stdio(ctx context.Context, session *Session, may context.Context) (code int, err error) {
 	if err := Check(ctx, s.bare); err != nil {
 		return 0, err
@@ -123,8 +122,8 @@ func (s *service) stdio(ctx context.Context, session *Session, may context.Conte
 	}
 	defer log.Close()
 	s.log = zerolog.New(log).With().Timestamp().Logger()
-	// A client that goes must not take us along: git's last words are read in any
-	// case. Both signals have their default again in git.
+	// SIGPIPE and SIGHUP must not end this process when the client goes, because git's last
+	// output must be read. Git's child process has the default handling again.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	conn := newEnds()
 	defer conn.restore()
@@ -144,7 +143,7 @@ func (s *service) stdio(ctx context.Context, session *Session, may context.Conte
 		return 0, err
 	}
 	defer slot.Close()
-	// Git has the slot, too, and keeps it when we are killed.
+	// Git inherits the slot's lock, and holds it if we are killed.
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, kill) })()
@@ -169,7 +168,7 @@ func (s *service) stdio(ctx context.Context, session *Session, may context.Conte
 	return s.end(session.Stderr, p, err)
 }
 
-// end tells the client how git ended, without naming the host's directories.
+// end tells the client git's exit, without naming the host's directories.
 func (s *service) end(stderr io.Writer, p *push, err error) (code int, _ error) {
 	for line := range strings.SplitSeq(strings.TrimSpace(p.stderr.String()), "\n") {
 		if line != "" {
@@ -186,11 +185,10 @@ func (s *service) end(stderr io.Writer, p *push, err error) (code int, _ error) 
 	return 0, nil
 }
 
-// ends are the standard input and output of this process as one client.
+// ends makes one client of this process's standard input and output.
 type ends struct{ in, out *os.File }
 
-// newEnds makes the ends such that deadlines hold, where they are pipes or
-// sockets.
+// newEnds makes deadlines work on them where they are pipes or sockets.
 func newEnds() *ends {
 	open := func(fd int, name string) *os.File {
 		unix.SetNonblock(fd, true)
@@ -199,7 +197,7 @@ func newEnds() *ends {
 	return &ends{open(0, "stdin"), open(1, "stdout")}
 }
 
-// restore leaves a terminal as it was.
+// restore resets a terminal's mode.
 func (e *ends) restore() {
 	for fd := range 2 {
 		unix.SetNonblock(fd, false)
@@ -220,6 +218,6 @@ func (e *ends) CloseRead() error {
 	return e.in.Close()
 }
 
-// gone reports whether nobody reads us any more. That the client has no more to
-// say would not mean that.
+// gone reports whether nobody reads our output any more. The end of the client's input would
+// not mean that.
 func (e *ends) gone() bool { return hungUp(1) }

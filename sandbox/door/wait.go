@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bucket is a token bucket that delays and never refuses (SBX-4). Nobody books ahead: who
-// goes away while he waits has taken nothing, and makes nobody wait longer.
+// bucket is a token bucket that delays and never refuses (SBX-4). It has no reservations: a
+// client that leaves while it waits has taken nothing and delays nobody.
 type bucket struct {
 	burst     float64
 	perSecond float64
 
 	mu     sync.Mutex
-	tokens float64 // negative: so many are owed
+	tokens float64 // negative: a debt
 	at     time.Time
 }
 
@@ -24,8 +24,8 @@ func newBucket(burst, perMinute float64) *bucket {
 	return &bucket{burst: burst, perSecond: perMinute / 60, tokens: burst, at: time.Now()}
 }
 
-// take takes n tokens if they are there; else it takes none and returns how long it is
-// until they are, if nobody else takes them.
+// take takes n tokens if they are there; else it takes none and returns how long until they
+// are, if no other client takes them.
 func (b *bucket) take(n float64) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -37,7 +37,7 @@ func (b *bucket) take(n float64) time.Duration {
 	return 0
 }
 
-// spend takes n tokens, whether they are there or not.
+// spend takes n tokens, even into debt.
 func (b *bucket) spend(n float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,13 +47,12 @@ func (b *bucket) spend(n float64) {
 
 func (b *bucket) fill() {
 	now := time.Now()
-	// A clock that went back takes nothing away.
+	// A clock that was put back takes nothing away.
 	b.tokens = min(b.burst, b.tokens+max(0, now.Sub(b.at).Seconds())*b.perSecond)
 	b.at = now
 }
 
-// await takes n tokens as soon as they are there, or returns ctx's error and has taken
-// none.
+// await takes n tokens as soon as they are there, or returns ctx's error and takes none.
 func (b *bucket) await(ctx context.Context, n float64) error {
 	for wait := b.take(n); wait > 0; wait = b.take(n) {
 		if err := sleep(ctx, wait); err != nil {
@@ -63,12 +62,12 @@ func (b *bucket) await(ctx context.Context, n float64) error {
 	return ctx.Err()
 }
 
-// whileThere is ctx until gone, asked so often, says that nobody waits any more; stop ends
-// the asking.
+// whileThere is ctx until gone, which it polls, says that the client has left; stop ends the
+// polling.
 func whileThere(ctx context.Context, gone func() bool, often time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		for sleep(ctx, often) == nil { // nothing but asking tells that a client has gone
+		for sleep(ctx, often) == nil { // only polling tells that a client has left
 			if gone() {
 				cancel(errGone)
 			}
@@ -77,10 +76,10 @@ func whileThere(ctx context.Context, gone func() bool, often time.Duration) (_ c
 	return ctx, func() { cancel(nil) }
 }
 
-// askAgain is the time between two questions whether a client is still there.
+// askAgain is the polling interval for clients that leave.
 const askAgain = 100 * time.Millisecond
 
-// errGone ends the wait of a client that does not wait.
+// errGone ends the wait of a client that has left.
 var errGone = errors.New("the client is gone")
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -97,7 +96,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// isTemporary tells a shortage from a broken listener (accept(2)).
+// isTemporary tells a shortage from a failed listener (accept(2)).
 func isTemporary(err error) bool {
 	for _, e := range []error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED} {
 		if errors.Is(err, e) {

@@ -23,18 +23,18 @@ import (
 )
 
 const (
-	// heartbeat is how often a stream says that it is up to date when nothing moves.
+	// heartbeat is how often a stream reports that it is up to date.
 	heartbeat = 30 * time.Second
-	// gather is how long what moves together is let come together.
+	// gather is how long events are collected before they are reported together.
 	gather = 200 * time.Millisecond
-	// maxHeard is how much may be told by the kernel meanwhile.
+	// maxHeard bounds the kernel's events in one read.
 	maxHeard = 1024
-	// polling is the time between two looks where the kernel tells nothing: an account may
-	// have only so many who listen (fs.inotify.max_user_instances).
+	// polling is the interval of checks without inotify: an account may have only so many
+	// instances (fs.inotify.max_user_instances).
 	polling = 500 * time.Millisecond
 )
 
-// anyRef stands for a ref of which it is not known which.
+// anyRef stands for an unknown ref.
 const anyRef = "refs/"
 
 // refStream is a repository's refs as they move, for one client.
@@ -43,16 +43,16 @@ type refStream struct {
 	concerns func(ref string) bool
 	out      *bufio.Writer
 	known    map[string]string
-	touched  map[string]bool   // since the last `.`: refs that the kernel told of
+	touched  map[string]bool   // since the last `.`: refs with kernel events
 	said     map[string]bool   // and those that were written
-	unsure   bool              // something was touched since the last heartbeat, nobody knows what
-	watch    *git.Watch        // of the directories of refs, from when each was listed
+	unsure   bool              // something unknown was touched since the last heartbeat
+	watch    *git.Watch        // directories of refs, with their time when listed
 	followed map[string]bool   // every directory that ever was among them
-	notify   *fsnotify.Watcher // nil: the kernel tells nothing
+	notify   *fsnotify.Watcher // nil: no inotify
 }
 
-// concerning says which refs matter to who works on a directive: not the audit's, which
-// each push of anybody moves, and not what others work on.
+// concerning says which refs matter to a directive's worker: neither the audit, which every
+// push moves, nor other directives' refs.
 func concerning(directive string) func(ref string) bool {
 	return func(ref string) bool {
 		if ref == "refs/ward/audit" || ref == "refs/notes/audit" {
@@ -68,19 +68,19 @@ func concerning(directive string) func(ref string) bool {
 	}
 }
 
-// serveWatch writes the stream of moved refs to standard output: `HEAD REF`, a line `OLD
-// NEW REF` for each ref that there is, OLD being zeros, and a line `.`; then a line for each
-// that moves, NEW being zeros for one that is gone, and `.` each half minute. A ref that moved
-// and moved back unseen is a line of zeros for `refs/`: a client that fetched in between must
-// fetch again. Where the kernel does not say which ref moved, that line comes with the next
-// heartbeat. The stream ends with ctx, or with the client.
+// serveWatch writes the stream of moved refs to standard output: `HEAD REF`, a line `OLD NEW
+// REF` for each existing ref with OLD being zeros, and a line `.`; then a line for each ref
+// that moves, NEW being zeros for a deleted one, and `.` each half minute. A ref that moved
+// there and back unseen is a line of zeros for `refs/`: a client that fetched in between must
+// fetch again. If the kernel does not say which ref moved, that line comes with the next
+// heartbeat. The stream ends with ctx or the client.
 func serveWatch(ctx context.Context, repo *git.Repo, concerns func(string) bool) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	ends := newEnds()
 	defer ends.restore()
 	ctx, done := whileThere(ctx, ends.gone, leaseLook)
 	defer done()
-	defer context.AfterFunc(ctx, func() { ends.out.Close() })() // a write that waits, too
+	defer context.AfterFunc(ctx, func() { ends.out.Close() })() // also ends a blocked write
 	s, stop := newRefStream(repo, concerns, unhurried{ends})
 	defer stop()
 	err := s.run(ctx)
@@ -100,7 +100,7 @@ func newRefStream(repo *git.Repo, concerns func(string) bool, out io.Writer) (s 
 	return s, func() { n.Close() }
 }
 
-// run says all, and then what moves.
+// run writes all refs, then each that moves.
 func (s *refStream) run(ctx context.Context) error {
 	head, err := s.repo.Output(ctx, "symbolic-ref", "HEAD")
 	if err != nil {
@@ -125,14 +125,14 @@ func (s *refStream) run(ctx context.Context) error {
 	}
 }
 
-// follow asks to be told of every directory of refs, and of the one with packed-refs.
+// follow watches every directory of refs, and the one with packed-refs.
 func (s *refStream) follow() {
 	s.watch = s.repo.Watch()
 	add := func(dir string) {
 		s.followed[dir] = true
 		if s.notify != nil && s.notify.Add(filepath.Join(s.repo.Dir, dir)) != nil {
 			s.notify.Close()
-			s.notify = nil // no room for one more; from now on it is looked
+			s.notify = nil // out of watches: poll from now on
 		}
 	}
 	add(".")
@@ -146,7 +146,7 @@ func (s *refStream) follow() {
 	})
 }
 
-// list reads all refs and says which have moved.
+// list reads all refs and reports which have moved.
 func (s *refStream) list(ctx context.Context) error {
 	tips, err := s.repo.Refs(ctx, "refs/")
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *refStream) say(ref, id string) {
 	}
 }
 
-// back says that something which was touched is as it was.
+// back reports a touched ref whose value is unchanged.
 func (s *refStream) back() {
 	for ref := range s.touched {
 		if !s.said[ref] {
@@ -193,7 +193,7 @@ func (s *refStream) back() {
 	clear(s.said)
 }
 
-// beat says that the stream lives, and what nobody was sure of.
+// beat writes a heartbeat, and before it the line for unknown changes.
 func (s *refStream) beat() error {
 	if s.unsure {
 		s.unsure = false
@@ -203,8 +203,8 @@ func (s *refStream) beat() error {
 	return s.out.Flush()
 }
 
-// wait waits until something has moved, and says it, or for the time to say that nothing
-// has; all is true when all refs have to be read.
+// wait waits until something has moved and writes it, or for the next heartbeat. all is true
+// when all refs have to be read.
 func (s *refStream) wait(ctx context.Context) (all bool, err error) {
 	if s.notify == nil {
 		return s.poll(ctx)
@@ -217,7 +217,7 @@ func (s *refStream) wait(ctx context.Context) (all bool, err error) {
 			return false, ctx.Err()
 		case <-beat.C:
 			return false, s.beat()
-		case <-s.notify.Errors: // too much at once
+		case <-s.notify.Errors: // the kernel's queue overflowed
 			s.unsure = true
 			return true, nil
 		case event := <-s.notify.Events:
@@ -232,8 +232,9 @@ func (s *refStream) wait(ctx context.Context) (all bool, err error) {
 	}
 }
 
-// more hears what follows an event, and reports whether all has to be read. It is slept for,
-// not waited for: of a hundred streams each would wake for every file that git touches.
+// more collects the events that follow the first, and reports whether all refs have to be
+// read. It sleeps instead of waiting for events, or each of a hundred streams would wake for
+// every file that git touches.
 func (s *refStream) more(ctx context.Context) (all bool) {
 	if sleep(ctx, gather) != nil {
 		return false
@@ -250,8 +251,8 @@ func (s *refStream) more(ctx context.Context) (all bool) {
 	}
 }
 
-// heard says what became of a ref whose file was touched. Where that is not told by a loose
-// ref's file, all has to be read: a ref that is packed or gone, and a new directory.
+// heard reads a ref whose file was touched. If its loose file does not tell, all refs have to
+// be read: a packed or deleted ref, and a new directory.
 func (s *refStream) heard(path string) (all bool) {
 	ref, err := filepath.Rel(s.repo.Dir, path)
 	if err != nil || ref == "packed-refs" {
@@ -271,7 +272,7 @@ func (s *refStream) heard(path string) (all bool) {
 		if s.known[ref] == "" {
 			s.touched[ref] = true // it came and went
 		} else {
-			s.unsure = true // it is gone, which list says, or packed
+			s.unsure = true // deleted, which list reports, or packed
 		}
 		return true
 	}
@@ -280,7 +281,7 @@ func (s *refStream) heard(path string) (all bool) {
 	return false
 }
 
-// poll is wait where the kernel tells nothing.
+// poll is wait without inotify.
 func (s *refStream) poll(ctx context.Context) (all bool, err error) {
 	moved, err := s.watch.Wait(ctx, polling, time.Now().Add(heartbeat), nil)
 	if moved || err != nil {

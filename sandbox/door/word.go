@@ -10,21 +10,21 @@ import (
 	"git-ward/internal/diag"
 )
 
-// words follow git's answer to a push packet by packet (gitprotocol-common(5)), so that the
-// door can put one of its own between two: git itself knows only that its unpacker or its
+// words follows git's answer to a push packet by packet (gitprotocol-common(5)), so that the
+// door can insert a packet of its own between two. Git itself only knows that its unpacker or
 // hook has ended.
 type words struct {
 	why  func() string // what the door has to say, "" for nothing yet
 	said bool
 
-	head   []byte // of the present packet: its length and its first byte
+	head   []byte // of the current packet: its length and its first byte
 	rest   int    // bytes of it that are still to come
-	listed bool   // the list of refs is over: what comes may be on side bands
-	lost   bool   // nothing that can be followed
+	listed bool   // the ref list is over: side bands may follow
+	lost   bool   // malformed: no longer followed
 }
 
-// pass is what goes to the client for what git said. The door's word comes before a packet
-// of a side band, as a client has them that asked for side bands; others get none.
+// pass returns what the client gets for git's output. The door's message comes before a
+// side-band packet; clients without side bands get none.
 func (w *words) pass(data []byte) (out []byte) {
 	for len(data) > 0 {
 		if w.lost || w.rest > 0 {
@@ -59,7 +59,7 @@ func (w *words) pass(data []byte) (out []byte) {
 	return out
 }
 
-// word is the packet of the door's word, once.
+// word is the packet with the door's message, sent once.
 func (w *words) word() []byte {
 	if w.said {
 		return nil
@@ -76,7 +76,7 @@ func (w *words) word() []byte {
 // packet is a text as git's packet.
 func packet(text string) []byte { return fmt.Appendf(nil, "%04x%s", len(text)+lengthBytes, text) }
 
-// whyEnded is what a client is told of the end of a push that did not end by itself.
+// whyEnded tells a client why its push was ended.
 func (s *service) whyEnded(cause error) string {
 	var much tooMuch
 	switch {

@@ -20,11 +20,11 @@ import (
 
 // Podman says where containers and sockets are made.
 type Podman struct {
-	Storage string // for images and containers, for tests; empty: the user's own
-	Inside  string // the program that is the first process of every container (ward-inside)
-	Scratch string // a directory in which to make one for sockets; empty: the temporary directory
+	Storage string // podman's storage, for tests; empty: the user's own
+	Inside  string // ward-inside, the first process of every container
+	Scratch string // where to make a directory for sockets; empty: the temporary directory
 
-	Own *scratch.Dir // a launch's own, which is Scratch then; nil: none
+	Own *scratch.Dir // the launch's own directory, which is Scratch then; nil: none
 }
 
 // Disk is podman's storage directory, by default that of containers-storage.conf(5).
@@ -46,7 +46,7 @@ type Connection struct {
 	Engine *podman.Engine
 	Image  string
 	GoRoot string // the host's Go toolchain; "" for none
-	inside string // the program that runs first in every container, on the host
+	inside string // path of ward-inside on the host
 }
 
 // OwnerOf is the owner's name of a repository's containers, stable across restarts of its
@@ -54,7 +54,7 @@ type Connection struct {
 // original's containers.
 func OwnerOf(bare string) string {
 	var st unix.Stat_t
-	unix.Stat(bare, &st) // one that is not there has no containers
+	unix.Stat(bare, &st) // a missing directory has no containers
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", bare, st.Ino))
 	return fmt.Sprintf("%x", sum[:8])
 }
@@ -86,7 +86,7 @@ func Connect(ctx context.Context, owner string, at Podman, settings *config.Conf
 	return &Connection{engine, image, <-goRoot, at.Inside}, nil
 }
 
-// imageName is the image that settings name, which is the default one for "".
+// imageName is the image of the settings, or the default one for "".
 func imageName(name string) (string, error) {
 	if name != "" {
 		return name, nil

@@ -40,7 +40,7 @@ const (
 	AgentProgram     = "ward-agent"
 	WatcherProgram   = "ward-watcher" // starts the agent
 	WardProgram      = "git-ward"     // on the host only
-	ForwarderProgram = "ward-inside"  // runs in front of both
+	ForwarderProgram = "ward-inside"  // is the first process of both
 )
 
 // StopGrace is how long a payload may take to end after SIGTERM.
@@ -59,8 +59,9 @@ func (f *Fence) Container(bare string, settings *config.Config, user int) *podma
 	s := &podman.Spec{
 		First: []string{InsideBin + "/" + ForwarderProgram},
 		Image: f.image, Dir: InsideState, User: userID(image.WatcherID), Hostname: "ward",
-		// What the first process needs to start a command as another user and to end it, and
-		// the watcher the agent; nothing that they start so has them (SBX-3).
+		// The capabilities that the first process needs to start and end a command as another
+		// user, and the watcher to do the same with the agent. Nothing that they start keeps
+		// them (SBX-3).
 		Caps: []string{"SETUID", "SETGID", "KILL"},
 		Env: map[string]string{
 			"PATH": InsideBin + ":" + insideGo + "/bin:/usr/local/bin:/usr/bin:/bin", "HOME": InsideState, "LANG": "C.UTF-8",
@@ -103,11 +104,11 @@ func ReadOnly(source, target string) podman.Mount {
 	return podman.Mount{Kind: podman.Bind, Source: source, Target: target, ReadOnly: true}
 }
 
-// userID is a user with a group of the same number.
+// userID is a user and a group of the same number.
 func userID(id int) string { return fmt.Sprintf("%d:%d", id, id) }
 
-// otherHooks are a repository's directories of hooks besides hooks/: a server's,
-// and the chained ones. Scripts of the host's may hold what nobody inside may read.
+// otherHooks are a repository's hook directories besides hooks/: a server's, and the chained
+// ones. The host's scripts may hold what nobody inside may read.
 func otherHooks(bare string) (found []string) {
 	entries, err := os.ReadDir(bare)
 	if err != nil {
@@ -142,9 +143,9 @@ func CheckReadable(mounts []podman.Mount) error {
 	return nil
 }
 
-// findGo is the host's Go toolchain, bound in where there is one: the installed
-// one, whatever the directory that this runs in would like to fetch. It is where the
-// program go lies; one that lies elsewhere, or somebody's own GOROOT, is asked for.
+// findGo is the host's Go toolchain, which is bound in if there is one: the installed one, not
+// one that the current directory's go.mod would download. It is the directory of the program
+// go; another GOROOT must be configured.
 func findGo() string {
 	if at, err := exec.LookPath("go"); err == nil && os.Getenv("GOROOT") == "" {
 		if at, err = filepath.EvalSymlinks(at); err == nil {

@@ -25,14 +25,14 @@ const FirewallChild = "firewall-child"
 // and for verifications.
 type Fence struct {
 	Engine *podman.Engine
-	Policy firewall.Policy // of containers that are made from now on
-	// Initialized is what else has to be done before a start, when the container's first
-	// process has an id on the host; may be nil.
+	Policy firewall.Policy // for containers made from now on
+	// Initialized, if set, is called before a start, when the container's first process has a
+	// process id on the host.
 	Initialized func(pid int) error
 	Up          func() // called when the payload runs; may be nil
 
 	image  string
-	inside string // the program that runs first in every container
+	inside string // the first program in every container
 	goRoot string // the host's Go toolchain; "" for none
 	prove  bool   // in every container, before anything else runs there
 	cover  string // an empty directory, to cover others with
@@ -50,8 +50,8 @@ func (c *Connection) New(scratch string, policy firewall.Policy, log zerolog.Log
 		return nil, errors.Join(err, os.Remove(cover))
 	}
 	f := &Fence{Engine: c.Engine, Policy: policy, image: c.Image, inside: c.inside, goRoot: c.GoRoot, cover: cover, log: log}
-	// What the default runtime's containers do is known; another's may go round the rules
-	// and look as if it did not.
+	// The default runtime's network is known to obey the rules. Another runtime may bypass
+	// them unnoticed.
 	f.prove = c.Engine.Runtime() != podman.DefaultRuntime
 	return f, nil
 }
@@ -85,7 +85,7 @@ func (f *Fence) Prepare(ctx context.Context, c *podman.Container, streams podman
 	if p.pid, err = c.Init(ctx); err != nil {
 		return nil, err
 	}
-	p.output = c.Attach(context.WithoutCancel(ctx), streams) // beside the rules; Start waits for both
+	p.output = c.Attach(context.WithoutCancel(ctx), streams) // runs while the rules are made; Start waits for both
 	if p.rules, err = f.Enforce(ctx, p.pid); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (f *Fence) Prepare(ctx context.Context, c *podman.Container, streams podman
 // Close removes the container.
 func (p *Prepared) Close(ctx context.Context) error {
 	err := p.container.Remove(context.WithoutCancel(ctx))
-	p.rules.Close() // last: what still runs when its wait failed is fenced to its end
+	p.rules.Close() // closed last, so that what still runs after a failed wait stays fenced
 	return err
 }
 
@@ -163,20 +163,20 @@ func (p *Prepared) Run(ctx context.Context) (err error) {
 	if code != 0 {
 		return Exit(code)
 	}
-	// podman says 0 of a container that somebody removes while it waits.
+	// Podman reports 0 for a container that was removed while it waits.
 	if _, err := c.Inspect(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("the container is gone before its end was seen: %w", err)
 	}
 	return nil
 }
 
-// start starts it.
+// start starts the container.
 func (p *Prepared) start(ctx context.Context) error {
 	if err := p.container.Start(ctx); err != nil {
 		return err
 	}
-	// A second start, by whomever, would have a network without rules. Now it has
-	// a mount without a source, and fails.
+	// A second start would have a network without rules. Removing a mount's source makes it
+	// fail.
 	if err := os.Remove(p.fence.cover); err != nil {
 		return err
 	}
@@ -201,11 +201,11 @@ func (f *Fence) Enforce(ctx context.Context, pid int) (*firewall.Follower, error
 	return rules, nil
 }
 
-// stopWith ends the container when the launch's context ends. When podman's service
-// has ended, nobody could: then the wait for the container ends, too, and the
-// connection's end removes it.
+// stopWith terminates the container when the launch's context ends. If podman's service has
+// ended, nothing can terminate it; the wait ends as well, and closing the connection removes
+// the container.
 //
-// Rules that no longer follow the host end it at once, and are what it returns.
+// Rules that no longer match the host end it at once, and are the returned error.
 func (f *Fence) stopWith(ctx context.Context, c *podman.Container, rules *firewall.Follower, ended <-chan struct{}) (broken error) {
 	grace := StopGrace
 	select {

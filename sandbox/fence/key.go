@@ -23,7 +23,7 @@ func Key(s *podman.Spec, more ...string) string {
 	for _, m := range s.Mounts {
 		if m.Kind == podman.Bind {
 			var st unix.Stat_t
-			err := unix.Stat(m.Source, &st) // another directory of the same name is not what is mounted
+			err := unix.Stat(m.Source, &st) // another directory of the same path is not the mounted one
 			fmt.Fprintf(sum, " %d:%d %v", st.Dev, st.Ino, err)
 		}
 	}

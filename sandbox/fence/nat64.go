@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// translatorName has IPv4 addresses only: who answers with IPv6 ones tells a NAT64's
-	// prefix (RFC 7050).
+	// translatorName has only IPv4 addresses, so an IPv6 answer for it reveals a NAT64 prefix
+	// (RFC 7050).
 	translatorName = "ipv4only.arpa."
-	// translatorTime is how long name servers may take: a launch waits for them.
+	// translatorTime is how long name servers may take, because a launch waits for them.
 	translatorTime = 500 * time.Millisecond
 )
 
-// findTranslators asks the name servers of the policy and of the host for the NAT64
-// prefixes of the network. A host without a public IPv6 address is behind none, and asks
-// nobody. On an error, when no server answered, the policy stays as it is.
+// findTranslators asks the policy's and the host's name servers for the network's NAT64
+// prefixes. A host without a public IPv6 address is behind none and asks nobody. If no server
+// answers, it returns an error and leaves the policy unchanged.
 func findTranslators(ctx context.Context, p *firewall.Policy, servers []netip.Addr) error {
 	if !slices.ContainsFunc(p.HostAddrs, func(a netip.Addr) bool { return a.Is6() && !firewall.Reserved(a) }) {
 		p.Translators = nil
@@ -40,9 +40,9 @@ func findTranslators(ctx context.Context, p *firewall.Policy, servers []netip.Ad
 	return err
 }
 
-// translators asks all servers at a time, and takes what any of them says. What is known
-// stays until all of them answer: the one that told it may be the one that is silent. An
-// error is of all of them.
+// translators asks all servers at the same time and joins their answers. Known prefixes stay
+// until all servers answer, because the silent one may be their source. It fails only if all
+// servers fail.
 func translators(ctx context.Context, servers []netip.Addr, known []netip.Prefix, ask func(context.Context, netip.Addr) ([]netip.Addr, error)) ([]netip.Prefix, error) {
 	ctx, cancel := context.WithTimeout(ctx, translatorTime)
 	defer cancel()
@@ -81,7 +81,7 @@ func translators(ctx context.Context, servers []netip.Addr, known []netip.Prefix
 	return found, nil
 }
 
-// askTranslator asks one name server. That there is no such address is an answer.
+// askTranslator asks one name server. A missing address is an answer, too.
 func askTranslator(ctx context.Context, server netip.Addr) ([]netip.Addr, error) {
 	r := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, netip.AddrPortFrom(server, 53).String())

@@ -57,7 +57,7 @@ func PodPolicy(ctx context.Context, settings *config.Config) (firewall.Policy, e
 	if err != nil {
 		return p, err
 	}
-	p.HostRoutes = nil // of a pod's network they say nothing
+	p.HostRoutes = nil // they say nothing about a pod's network
 	p.HostAddrs = slices.DeleteFunc(p.HostAddrs, func(a netip.Addr) bool { return a.IsLoopback() || a.IsLinkLocalUnicast() })
 	if p.Mode == firewall.Public && len(settings.Sandbox.Resolvers) > 0 {
 		p.Resolvers, err = resolvers(settings.Sandbox.Resolvers)
@@ -89,14 +89,14 @@ func Follow(p firewall.Policy) firewall.Source {
 			return p, fmt.Errorf("the host's own addresses cannot be read: %w", err)
 		}
 		if thorough {
-			_ = findTranslators(ctx, &p, p.Resolvers) // unanswered, what is known stays
+			_ = findTranslators(ctx, &p, p.Resolvers) // without an answer, the known ones stay
 		}
 		return p, nil
 	}
 }
 
-// resolvers are the configured name servers, or the host's own where a container
-// can reach them: one on the host's loopback it cannot.
+// resolvers are the configured name servers, or those of the host that a container can reach,
+// which excludes the host's loopback.
 func resolvers(names []string) (list []netip.Addr, err error) {
 	configured := len(names) > 0
 	if !configured {
@@ -117,7 +117,7 @@ func resolvers(names []string) (list []netip.Addr, err error) {
 	return list, nil
 }
 
-// hostResolvers are the name servers of resolv.conf(5).
+// hostResolvers reads the name servers of resolv.conf(5).
 func hostResolvers() (names []string, err error) {
 	data, err := os.ReadFile("/etc/resolv.conf")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -22,7 +22,7 @@ const (
 	apiPortVar = "KUBERNETES_SERVICE_PORT"
 )
 
-// kubeletPort is where a kubelet serves.
+// kubeletPort is the kubelet's port.
 const kubeletPort = 10250
 
 // EnterPod puts a launcher's policy in place in the network namespace that this process
@@ -42,7 +42,7 @@ func EnterPod(ctx context.Context, p firewall.Policy, getenv func(string) string
 		refused = append(refused[:len(refused):len(refused)], netip.AddrPortFrom(a, kubeletPort))
 	}
 	p.HostAddrs = append(p.HostAddrs, nodes...)
-	if host := getenv(apiHostVar); host != "" { // podman's pods have none
+	if host := getenv(apiHostVar); host != "" { // empty for podman
 		api, err := apiServer(host, getenv(apiPortVar))
 		if err != nil {
 			return note, err
@@ -69,8 +69,8 @@ func EnterPod(ctx context.Context, p firewall.Policy, getenv func(string) string
 	return note, err
 }
 
-// podNodes are the addresses of the machine around the pod. Where there are none, as with
-// podman, nobody can tell the machine's own namespace from a pod's but the pod's spec.
+// podNodes are the addresses of a pod's node. Without them, as with podman, only the pod's
+// spec tells the node's network namespace from a pod's.
 func podNodes(text string) (all []netip.Addr, err error) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		a, err := netip.ParseAddr(word)
@@ -94,8 +94,8 @@ func apiServer(host, port string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(a, uint16(n)), nil
 }
 
-// podNames fills in the pod's own name servers where the launcher names none, and finds the
-// NAT64 of its network; the launcher's machine may be in another.
+// podNames adds the pod's own name servers if the launcher names none, and finds the NAT64 of
+// the pod's network, which may differ from the launcher's.
 func podNames(ctx context.Context, p *firewall.Policy, warnings io.Writer) (err error) {
 	if p.Mode != firewall.Public {
 		return nil
@@ -105,7 +105,7 @@ func podNames(ctx context.Context, p *firewall.Policy, warnings io.Writer) (err 
 			return err
 		}
 	}
-	// Before there are rules: afterwards only the agent may ask.
+	// Before the rules exist: afterwards only the agent may ask.
 	own, _, err := firewall.HostFacts(ctx)
 	if err != nil {
 		return err

@@ -19,16 +19,16 @@ type Shared struct {
 	linger time.Duration
 	log    zerolog.Logger
 
-	mu  sync.Mutex // held, too, while a connection is opened or closed
-	now *used      // who comes now gets this one; nil: a new one
-	old []*used    // whose service died, and that somebody uses still
+	mu  sync.Mutex // also held while a connection is opened or closed
+	now *used      // the connection for new users; nil: open a new one
+	old []*used    // connections whose service died, with users left
 }
 
-// used is a connection with those who use it.
+// used is a connection with its number of users.
 type used struct {
 	*Connection
 	users  int
-	idle   *time.Timer // nil before the first one's end
+	idle   *time.Timer // nil before its first user has ended
 	closed bool
 }
 
@@ -64,8 +64,8 @@ func (s *Shared) Use() (_ *Connection, release func(), err error) {
 	return u.Connection, sync.OnceFunc(func() { s.release(u) }), nil
 }
 
-// release counts one user less. A while after the last one's end it goes, and one whose service
-// has died goes at once.
+// release counts one user less. The connection is closed some time after its last user's end,
+// or at once if its service has died.
 func (s *Shared) release(u *used) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Shared) release(u *used) {
 	})
 }
 
-// closeIdle closes a connection that nobody uses. Who comes while it does waits for a new one.
+// closeIdle closes a connection without users. New users wait for a new one meanwhile.
 func (s *Shared) closeIdle(u *used) error {
 	if u.users > 0 || u.closed {
 		return nil
@@ -97,7 +97,7 @@ func (s *Shared) closeIdle(u *used) error {
 	return u.Engine.Close()
 }
 
-// dead reports whether podman's service has ended by itself.
+// dead reports whether podman's service has ended unexpectedly.
 func (u *used) dead() bool {
 	select {
 	case <-u.Engine.Done():

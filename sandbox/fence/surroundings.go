@@ -23,7 +23,7 @@ func Surroundings(policy *firewall.Policy) *probe.Surroundings {
 	return known
 }
 
-// proveFirst has a container try its fence before anything else runs in it.
+// proveFirst makes a container try its fence before anything else runs in it.
 func (f *Fence) proveFirst(s *podman.Spec) {
 	if !f.prove {
 		return

@@ -15,16 +15,15 @@ type Target struct {
 	// NetNS is its file: `/proc/PID/ns/net` of the container's first process, or
 	// a bind mount like those in /run/netns.
 	NetNS string
-	// Child is the command line after this program's own name that runs Child.
-	// An ordinary user needs it: a program with threads cannot join the user
-	// namespace that owns the target, so another process does the work there.
+	// Child is the command line after this program's own name that runs Child. Ordinary users
+	// need it: a program with threads cannot join the target's user namespace, so another
+	// process does the work there.
 	Child []string
 }
 
-// place makes a policy the whole of Ward's rules in the target, in one batch: what was
-// there before is replaced, or on an error stays. Then it reads the rules back from the
-// kernel; a difference is an error, and the container must not start. It returns the
-// target's namespace.
+// place replaces all of Ward's rules in the target by a policy, in one batch; on an error the
+// old rules stay. Then it reads the rules back from the kernel. A difference is an error, and
+// the container must not start. It returns the target's namespace.
 func (t Target) place(ctx context.Context, p Policy) (*os.File, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -56,16 +55,16 @@ func (t Target) ReadBack(ctx context.Context, p Policy) error {
 	return nil
 }
 
-// extent is how much of a policy goes in.
+// extent is how much of a policy is written.
 type extent string
 
 const (
-	nothing extent = ""        // what is there is only read
-	whole   extent = "whole"   // everything, in place of all that was there
-	changed extent = "changed" // the sets that follow the host; all else must be there
+	nothing extent = ""        // only read back
+	whole   extent = "whole"   // replace everything
+	changed extent = "changed" // only the sets that follow the host; the rest must match
 )
 
-// put puts a policy in place, reads back and compares.
+// put writes a policy, reads it back and compares.
 func (t Target) put(ctx context.Context, ns *os.File, p Policy, how extent) error {
 	got, err := t.run(ctx, ns, &p, how)
 	if err != nil {
@@ -74,7 +73,7 @@ func (t Target) put(ctx context.Context, ns *os.File, p Policy, how extent) erro
 	return Compare(p, got)
 }
 
-// run puts as much of the policy in place, and reads back.
+// run writes that extent of the policy and reads it back.
 func (t Target) run(ctx context.Context, ns *os.File, p *Policy, how extent) (Ruleset, error) {
 	if os.Geteuid() != 0 {
 		return t.viaChild(ctx, ns, p, how)
@@ -82,7 +81,7 @@ func (t Target) run(ctx context.Context, ns *os.File, p *Policy, how extent) (Ru
 	return work(ctx, int(ns.Fd()), p, how)
 }
 
-// work is run where the caller has the rights: netns 0 is its own namespace.
+// work runs where the caller has the rights; netns 0 is its own namespace.
 func work(ctx context.Context, netns int, p *Policy, how extent) (Ruleset, error) {
 	if how != nothing {
 		prog, err := compile(*p)
@@ -103,8 +102,8 @@ func work(ctx context.Context, netns int, p *Policy, how extent) (Ruleset, error
 // nsGetType is ioctl_ns(2)'s NS_GET_NSTYPE, which x/sys does not have.
 const nsGetType = 0xb703
 
-// open opens the namespace once, so that all steps are about the same one even
-// when the process ends and its number is used again.
+// open opens the namespace once, so that all steps use the same one even if the process ends
+// and its number is used again.
 func (t Target) open() (*os.File, error) {
 	ns, err := os.Open(t.NetNS)
 	if err != nil {

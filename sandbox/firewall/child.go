@@ -17,17 +17,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// request is what a child is told on its standard input.
+// request is a child's standard input.
 type request struct {
 	Policy *Policy `json:"policy,omitempty"`
 	Extent extent  `json:"extent,omitempty"`
-	// Outside is the caller's own network namespace. A child that is still there
-	// has not been taken into the container's, and must not touch it.
+	// Outside is the caller's own network namespace. A child that finds itself still there has
+	// not entered the container's, and must not change anything.
 	Outside string `json:"outside"`
 }
 
-// reply is what a child says on its standard output. A program that ran but
-// says nothing has done nothing.
+// reply is a child's standard output. A child without a reply has done nothing.
 type reply struct {
 	Ruleset Ruleset `json:"ruleset"`
 }
@@ -77,7 +76,8 @@ func (t Target) viaChild(ctx context.Context, ns *os.File, p *Policy, how extent
 	}
 	owner := os.NewFile(uintptr(fd), "user namespace")
 	defer owner.Close()
-	// By descriptor: the file may have been replaced since this program started.
+	// Passed as a descriptor, because the file may have been replaced since this program
+	// started.
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return nil, err
@@ -96,8 +96,8 @@ func (t Target) viaChild(ctx context.Context, ns *os.File, p *Policy, how extent
 
 // nsenter starts the third file in the namespaces of the first two.
 func nsenter(ctx context.Context, files []*os.File, args []string, input []byte) (Ruleset, error) {
-	// Descriptors 3, 4 and 5 are the files. The credentials stay: a mapped root
-	// is not needed, the right comes from owning the namespace.
+	// Descriptors 3, 4 and 5 are the files. The credentials stay, because the right comes from
+	// owning the namespace, not from being a mapped root.
 	line := append([]string{"--user=/proc/self/fd/3", "--net=/proc/self/fd/4", "--preserve-credentials", "--", "/proc/self/fd/5"}, args...)
 	ctx, cancel := context.WithDeadline(ctx, deadline(ctx))
 	defer cancel()

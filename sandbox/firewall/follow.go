@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// settle is how long a change may draw others after it before they are looked at
-	// together, and pause how long a look waits for the next: a flood of changes costs a
-	// few looks a second.
+	// settle is how long changes are collected before they are handled together, and pause the
+	// least time between two handlings, so that a flood of changes costs a few of them a
+	// second.
 	settle = 10 * time.Millisecond
 	pause  = 50 * time.Millisecond
-	// tries is how often a look may fail one after the other: a dump of routes that change
-	// all the while is no answer, and not yet a reason to end a container.
+	// tries is how many handlings may fail in a row. A route table that changes during the
+	// dump gives no answer, which alone is no reason to end a container.
 	tries = 5
-	// RenewAfter is how often a thorough look is taken: what a policy is made of besides
-	// the host's own facts tells nobody when it changes.
+	// RenewAfter is the interval of complete renewals: apart from the host's own addresses and
+	// routes, nothing reports when a policy's inputs change.
 	RenewAfter = time.Minute
 )
 
@@ -61,7 +61,7 @@ func (f *Follower) Close() {
 //
 // A policy that no longer changes with the host, mode allowlist, is put in place once.
 func Follow(ctx context.Context, t Target, current Source) (*Follower, error) {
-	// Before the first look: what changes after it is told.
+	// Before the first reading, so that later changes are reported.
 	changes, err := watchHost()
 	if err != nil {
 		return nil, fmt.Errorf("firewall: the host's network cannot be watched: %w", err)
@@ -89,7 +89,7 @@ func Follow(ctx context.Context, t Target, current Source) (*Follower, error) {
 	return f, nil
 }
 
-// follow looks at what changed until ctx ends.
+// follow handles changes until ctx ends.
 func (t Target) follow(ctx context.Context, ns *os.File, first Policy, changes *hostChanges, current Source) error {
 	there := &first
 	again := time.NewTicker(RenewAfter)
@@ -124,9 +124,9 @@ func (t Target) follow(ctx context.Context, ns *os.File, first Policy, changes *
 	}
 }
 
-// renew puts in place what the policy has become since the one that is there, and gives it.
-// After a change that did not read back nobody knows what is there: then it gives nil, and
-// with nil puts in place whatever the policy is.
+// renew writes what has changed since the policy that is in place, and returns the new one.
+// After a change that did not read back, the state is unknown: it returns nil, and with nil as
+// the old policy it writes everything.
 func (t Target) renew(ctx context.Context, ns *os.File, there *Policy, current Source, thorough bool) (*Policy, error) {
 	next, err := current(ctx, thorough)
 	if err == nil {
@@ -141,7 +141,7 @@ func (t Target) renew(ctx context.Context, ns *os.File, there *Policy, current S
 	return &next, nil
 }
 
-// sleep says whether ctx has not ended meanwhile.
+// sleep returns false if ctx ended meanwhile.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

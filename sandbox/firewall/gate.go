@@ -12,14 +12,13 @@ import (
 	"github.com/google/nftables/expr"
 )
 
-// nodePorts are those of a node of Kubernetes that answer whoever comes: the kubelet's two.
-// In a pod they are refused wherever they are, since nobody tells a pod the addresses of
-// all nodes.
+// nodePorts are ports on which a Kubernetes node answers everybody: the kubelet's two. A pod
+// may use them nowhere, because it does not know all nodes' addresses.
 var nodePorts = []element{
 	{"10250", "kubelet", []byte{0x28, 0x0a}, nil}, {"10255", "kubelet, without asking who", []byte{0x28, 0x0f}, nil},
 }
 
-// validateGates is Validate for the way to Ward's host.
+// validateGates is Validate for the gates.
 func (p Policy) validateGates() error {
 	if len(p.Gates) == 0 {
 		if p.GateUser != 0 {
@@ -41,8 +40,8 @@ func (p Policy) validateGates() error {
 	return nil
 }
 
-// openGates puts the gate's rules before all others but loopback's: a flood of somebody
-// else's in the same namespace does not count against the gate's user.
+// openGates puts the gate's rules before all others except loopback's, so that a flood by
+// others in the same namespace does not count against the gate's user.
 func (p *program) openGates(policy Policy) {
 	if policy.Mode == Allowlist {
 		p.sets = discoverySets()
@@ -79,9 +78,8 @@ func gateSets(p Policy) []set {
 	}
 }
 
-// gateOutput: who has no socket any more, as what a closed one still sends, has no user,
-// hence the second pair. It opens nothing: it takes no packet that begins a connection, and
-// a connection has begun by the first pair only.
+// gateOutput: packets without a socket, such as a closed one's last, have no user, hence the
+// second pair. It lets no SYN through, so connections begin only by the first pair.
 func gateOutput(p Policy) []rule {
 	port, user := p.Gates[0].Port(), skuid(p.GateUser)
 	return []rule{
@@ -97,7 +95,7 @@ func gateOutput(p Policy) []rule {
 	}
 }
 
-// gateInput lets the gate's answers in, whatever range it stands in.
+// gateInput lets the gate's answers in, whatever range its address is in.
 func gateInput(p Policy) []rule {
 	port := p.Gates[0].Port()
 	return []rule{
@@ -107,12 +105,12 @@ func gateInput(p Policy) []rule {
 	}
 }
 
-// skuid matches packets of a user's sockets, as the namespace's owner counts users.
+// skuid matches packets of a user's sockets, by the user id in the namespace's owner.
 func skuid(user int) part {
 	return part{fmt.Sprintf("meta skuid %d", user), metaIs(expr.MetaKeySKUID, binaryutil.NativeEndian.PutUint32(uint32(user)))}
 }
 
-// noSyn matches packets of TCP that begin no connection.
+// noSyn matches TCP packets that open no connection.
 var noSyn = part{"tcp flags & syn == 0x0", []expr.Any{load(expr.PayloadBaseTransportHeader, 13, 1), masked([]byte{0x02}), is(0)}}
 
 func tcpDport(port uint16) part { return tcpPort("dport", 2, port) }

@@ -44,7 +44,7 @@ func hostAddrs(ctx context.Context) ([]netip.Addr, error) {
 			return nil, err
 		}
 		for ad.Next() {
-			// Between two points LOCAL is the host's own and ADDRESS the other end.
+			// On a point-to-point link LOCAL is the host's own address and ADDRESS the peer's.
 			switch ad.Type() {
 			case unix.IFA_LOCAL, unix.IFA_ADDRESS, unix.IFA_BROADCAST, unix.IFA_ANYCAST:
 				if a, ok := netip.AddrFromSlice(ad.Bytes()); ok {
@@ -77,8 +77,8 @@ func hostRoutes(ctx context.Context) ([]netip.Prefix, error) {
 	return routes, nil
 }
 
-// route gives the destination of a struct rtmsg; none for what is no route: a
-// cached exception, another family.
+// route gives the destination of a struct rtmsg, and none for cached exceptions and other
+// families.
 func route(data []byte) (netip.Prefix, error) {
 	if len(data) < unix.SizeofRtMsg {
 		return netip.Prefix{}, fmt.Errorf("a message of %d bytes", len(data))

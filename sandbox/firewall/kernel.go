@@ -28,8 +28,8 @@ func connect(ctx context.Context, netns int) (*nftables.Conn, error) {
 	}))
 }
 
-// queue puts a program into the connection's batch. It replaces what Ward had
-// there as a whole: delete fails where there is nothing, hence add first.
+// queue puts a program into the connection's batch. It replaces Ward's whole table: add comes
+// before delete, because delete fails for a missing table.
 func queue(c *nftables.Conn, p program) error {
 	table := &nftables.Table{Name: tableName, Family: nftables.TableFamilyINet}
 	c.AddTable(table)
@@ -37,7 +37,7 @@ func queue(c *nftables.Conn, p program) error {
 	c.AddTable(table)
 	for i, s := range p.sets {
 		k := s.definition(table)
-		k.ID = uint32(i + 1) // of our own: the library counts its ids without a lock
+		k.ID = uint32(i + 1) // our own id: the library counts without a lock
 		if err := c.AddSet(k, nil); err != nil {
 			return fmt.Errorf("set %s: %w", s.name, err)
 		}
@@ -55,8 +55,8 @@ func queue(c *nftables.Conn, p program) error {
 	return nil
 }
 
-// queueChanges puts into the batch what a program has in sets that follow the host, and
-// leaves all else as it is: what is counted stays counted.
+// queueChanges puts only the sets that follow the host into the batch, so that counters keep
+// their values.
 func queueChanges(c *nftables.Conn, p program) error {
 	table := &nftables.Table{Name: tableName, Family: nftables.TableFamilyINet}
 	for _, s := range p.sets {
@@ -86,9 +86,8 @@ func (s set) queue(c *nftables.Conn, k *nftables.Set) error {
 	return nil
 }
 
-// kernel gives the elements as the kernel has them: a range is its first key and,
-// marked as an end, the key after its last one. What reaches to the end of the
-// address space has no end.
+// kernel gives the elements in the kernel's form: a range is its first key and, marked as an
+// end, the key after its last one. A range up to the end of the address space has no end.
 func (s set) kernel() []nftables.SetElement {
 	var all []nftables.SetElement
 	for _, e := range s.elements {
@@ -112,8 +111,7 @@ func (ch chain) kernel(table *nftables.Table) *nftables.Chain {
 	return k
 }
 
-// enforce puts a program in place by queue or by queueChanges: all of it, or nothing
-// changes.
+// enforce applies a program by queue or queueChanges: completely, or nothing changes.
 func enforce(ctx context.Context, netns int, p program, queue func(*nftables.Conn, program) error) error {
 	c, err := connect(ctx, netns)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 // translatorLengths are those of NAT64 prefixes (RFC 6052, section 2.2).
 var translatorLengths = []int{32, 40, 48, 56, 64, 96}
 
-// zeroOctet is the byte of an address that a NAT64 prefix below 96 bits jumps over, and
-// that must be 0. A translator may well read past another value.
+// zeroOctet is the byte that a NAT64 prefix shorter than 96 bits skips, and that must be 0.
+// Some translators ignore its value.
 const zeroOctet = 8
 
 func isTranslator(p netip.Prefix) bool {
 	return p.IsValid() && p.Addr().Is6() && slices.Contains(translatorLengths, p.Bits())
 }
 
-// short gives the translators that have a zero octet, as far as the fixed table does
-// not refuse them as a whole, in order.
+// short gives the prefixes that have a zero octet and that the fixed table does not refuse
+// completely, in order.
 func (p Policy) short() (all []netip.Prefix) {
 	for _, t := range merge(p.Translators) {
 		if t.Bits() < 96 && !isReserved(t) {
@@ -28,8 +28,7 @@ func (p Policy) short() (all []netip.Prefix) {
 	return all
 }
 
-// translated gives how each translator names the IPv4 addresses of the fixed table and
-// of a list.
+// translated gives the translators' forms of the fixed table's and a list's IPv4 addresses.
 func (p Policy) translated(list []netip.Prefix) (all []netip.Prefix) {
 	for _, t := range p.Translators {
 		for _, r := range reservedPrefixes {
@@ -46,7 +45,7 @@ func (p Policy) translated(list []netip.Prefix) (all []netip.Prefix) {
 	return all
 }
 
-// translate writes an IPv4 prefix behind a translator's.
+// translate maps an IPv4 prefix into a translator's.
 func translate(t, four netip.Prefix) netip.Prefix {
 	a, begin := t.Masked().Addr().As16(), t.Bits()/8
 	bits := t.Bits() + four.Bits()
@@ -63,8 +62,8 @@ func translate(t, four netip.Prefix) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom16(a), bits).Masked()
 }
 
-// wellKnown are the IPv4 addresses of ipv4only.arpa (RFC 7050): where an IPv6 address
-// of that name has one of them, what stands before it is a translator's prefix.
+// wellKnown are the IPv4 addresses of ipv4only.arpa (RFC 7050). If an IPv6 address of that
+// name ends in one, the rest is a translator's prefix.
 var wellKnown = [][]byte{{192, 0, 0, 170}, {192, 0, 0, 171}}
 
 // Translators gives the NAT64 prefixes that IPv6 addresses of ipv4only.arpa tell. An

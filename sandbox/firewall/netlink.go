@@ -8,8 +8,7 @@ import (
 	"github.com/mdlayher/netlink"
 )
 
-// kernelTimeout is how long the kernel may take to answer, where the context has no
-// deadline of its own.
+// kernelTimeout is how long the kernel may take to answer if the context has no deadline.
 const kernelTimeout = 10 * time.Second
 
 func deadline(ctx context.Context) time.Time {
@@ -19,8 +18,8 @@ func deadline(ctx context.Context) time.Time {
 	return time.Now().Add(kernelTimeout)
 }
 
-// dump asks the kernel for all of something. Where a change interrupted the
-// answer it asks again: half an answer is none.
+// dump lists all objects of a kind. It repeats a dump that a change interrupted, because that
+// is incomplete.
 func dump(ctx context.Context, protocol, netns int, kind netlink.HeaderType, data []byte) ([]netlink.Message, error) {
 	c, err := netlink.Dial(protocol, &netlink.Config{NetNS: netns})
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rule is a row of matches that ends in a verdict, and why it is there.
+// rule is a list of matches with a verdict, and its reason.
 type rule struct {
 	why   string
 	parts []part
 }
 
-// part is one match or verdict: nft's words, and the expressions that nft makes
-// of them. A test loads both and compares what the kernel then has.
+// part is one match or verdict: its nft text, and nft's expressions for it. A test loads both
+// and compares the results in the kernel.
 type part struct {
 	text  string
 	exprs []expr.Any
 }
 
-// exprs are the expressions of all parts, in order.
+// exprs are all parts' expressions, in order.
 func (r rule) exprs() []expr.Any {
 	var all []expr.Any
 	for _, p := range r.parts {
@@ -35,8 +35,8 @@ func (r rule) exprs() []expr.Any {
 // reg is the register that every match loads and compares.
 const reg = 1
 
-// loopbackIndex is lo's in every network namespace. The index is matched and
-// not the name, which can be changed.
+// loopbackIndex is lo's index in every network namespace. The rules match it, because the name
+// can be changed.
 const loopbackIndex = 1
 
 // The verdicts. A drop without an answer is the policy of base chains only.
@@ -60,11 +60,11 @@ var (
 	oifLoopback = part{`oif "lo"`, metaIs(expr.MetaKeyOIF, binaryutil.NativeEndian.PutUint32(loopbackIndex))}
 	iifLoopback = part{`iif "lo"`, metaIs(expr.MetaKeyIIF, binaryutil.NativeEndian.PutUint32(loopbackIndex))}
 	hopLimit255 = part{"ip6 hoplimit 255", append(family("ip6"), load(expr.PayloadBaseNetworkHeader, 7, 1), is(255))}
-	// 5 words are a header without options.
+	// 5 words: a header without options.
 	ipOptions = part{"ip hdrlength != 5", append(family("ip"), load(expr.PayloadBaseNetworkHeader, 0, 1), masked([]byte{0x0f}), isNot(5))}
 	// Byte 8 of the destination, see zeroOctet.
 	notZeroOctet = part{"@nh,256,8 != 0x0", []expr.Any{load(expr.PayloadBaseNetworkHeader, 24+zeroOctet, 1), isNot(0)}}
-	// The source is none of the addresses that the interface has, as they are now.
+	// The source is none of the interface's current addresses.
 	foreignSource = part{"fib saddr . oif type != local", []expr.Any{
 		&expr.Fib{Register: reg, ResultADDRTYPE: true, FlagSADDR: true, FlagOIF: true},
 		isNot(binaryutil.NativeEndian.PutUint32(unix.RTN_LOCAL)...),
@@ -73,7 +73,7 @@ var (
 	ping6 = part{"icmpv6 type echo-request", slices.Concat(family("ip6"), l4proto("ipv6-icmp").exprs, []expr.Any{load(expr.PayloadBaseTransportHeader, 0, 1), is(128)})}
 )
 
-// ctState matches what the kernel knows of a packet's connection.
+// ctState matches a connection's state.
 func ctState(name string) part {
 	bit := map[string]uint32{"established": expr.CtStateBitESTABLISHED, "related": expr.CtStateBitRELATED}[name]
 	return part{"ct state " + name, []expr.Any{
@@ -81,8 +81,8 @@ func ctState(name string) part {
 	}}
 }
 
-// ctFirst matches the packet that makes an entry of the table of connections: one that is
-// sent again for want of an answer is still "new", and no new entry.
+// ctFirst matches the packet that creates a connection table entry. A retransmission is still
+// "new" but creates none.
 var ctFirst = part{"ct status ! confirmed", []expr.Any{
 	&expr.Ct{Key: expr.CtKeySTATUS, Register: reg}, masked(binaryutil.NativeEndian.PutUint32(ctConfirmed)), is(0, 0, 0, 0),
 }}
@@ -90,12 +90,12 @@ var ctFirst = part{"ct status ! confirmed", []expr.Any{
 // ctConfirmed is the kernel's IPS_CONFIRMED, which x/sys does not have.
 const ctConfirmed = 1 << 3
 
-// openOver matches when more connections than so many have come here and are still open.
+// openOver matches when more than so many connections are open.
 func openOver(count int) part {
 	return part{fmt.Sprintf("ct count over %d", count), []expr.Any{&expr.Connlimit{Count: uint32(count), Flags: expr.NFT_CONNLIMIT_F_INV}}}
 }
 
-// moreThan matches what is beyond a rate and a burst.
+// moreThan matches packets beyond a rate and a burst.
 func moreThan(rate int, unit expr.LimitTime, burst int) part {
 	per := map[expr.LimitTime]string{expr.LimitTimeSecond: "second", expr.LimitTimeMinute: "minute"}[unit]
 	return part{fmt.Sprintf("limit rate over %d/%s burst %d packets", rate, per, burst), []expr.Any{
@@ -103,15 +103,15 @@ func moreThan(rate int, unit expr.LimitTime, burst int) part {
 	}}
 }
 
-// moreBytesThan is moreThan for bytes a second; the kernel adds the rate to its burst.
+// moreBytesThan is moreThan for bytes a second; the kernel adds the rate to the burst.
 func moreBytesThan(rate, atOnce int) part {
 	return part{fmt.Sprintf("limit rate over %d bytes/second burst %d bytes", rate, atOnce-rate), []expr.Any{
 		&expr.Limit{Type: expr.LimitTypePktBytes, Rate: uint64(rate), Unit: expr.LimitTimeSecond, Burst: uint32(atOnce - rate), Over: true},
 	}}
 }
 
-// daddr and saddr match an address in a set. A family ("ip", "ip6") comes first: in
-// an inet table the same offset means another thing in the other family.
+// daddr and saddr match an address in a set. The family ("ip", "ip6") is matched first,
+// because in an inet table the same offset means something else in the other family.
 func daddr(fam, set string) part {
 	offset, size := uint32(16), uint32(4)
 	if fam == "ip6" {
@@ -128,8 +128,8 @@ func saddr(fam, set string) part {
 	return part{fam + " saddr @" + set, append(family(fam), load(expr.PayloadBaseNetworkHeader, offset, size), in(set))}
 }
 
-// nextHeaderNotIn matches IPv6 packets by what stands right behind their header, where
-// `meta l4proto` jumps over headers in between.
+// nextHeaderNotIn matches IPv6 packets by the header right after theirs. `meta l4proto` would
+// skip extension headers.
 func nextHeaderNotIn(set string) part {
 	return part{"ip6 nexthdr != @" + set, append(family("ip6"), load(expr.PayloadBaseNetworkHeader, 6, 1),
 		&expr.Lookup{SourceRegister: reg, SetName: set, Invert: true})}
@@ -182,10 +182,10 @@ func isNot(data ...byte) expr.Any {
 	return &expr.Cmp{Op: expr.CmpOpNeq, Register: reg, Data: data}
 }
 
-// masked keeps some bits of what is loaded.
+// masked keeps some bits of the loaded value.
 func masked(mask []byte) expr.Any {
 	return &expr.Bitwise{SourceRegister: reg, DestRegister: reg, Len: uint32(len(mask)), Mask: mask, Xor: make([]byte, len(mask))}
 }
 
-// in looks up in a set by its name: the kernel finds it in the same batch.
+// in looks up in a set by its name, which the kernel finds in the same batch.
 func in(set string) expr.Any { return &expr.Lookup{SourceRegister: reg, SetName: set} }

@@ -21,7 +21,7 @@ type Mode string
 const (
 	// Public opens the public Internet, and the resolvers for names.
 	Public Mode = "public"
-	// Allowlist opens nothing: names go through the gateway's unix socket.
+	// Allowlist opens nothing: allowed names are reached through the gateway's unix socket.
 	Allowlist Mode = "allowlist"
 )
 
@@ -29,25 +29,24 @@ const (
 // goes as JSON to the child that programs a rootless container.
 type Policy struct {
 	Mode Mode `json:"mode"`
-	// Resolvers are open in mode public on port 53, UDP and TCP, wherever they
-	// are, and on no other port when their address is refused otherwise. No
-	// other server is asked.
+	// Resolvers are open in mode public on port 53, UDP and TCP, wherever they are; on other
+	// ports the usual refusals apply to them. No other name server is reachable.
 	Resolvers []netip.Addr `json:"resolvers,omitempty"`
 	// HostAddrs and HostRoutes are the host's, see HostFacts.
 	HostAddrs  []netip.Addr   `json:"host_addrs,omitempty"`
 	HostRoutes []netip.Prefix `json:"host_routes,omitempty"`
-	// Refuse is what the admin refuses besides ([egress] refuse): an address that leads
-	// back to the host by a router's translation is none of the host's own.
+	// Refuse is what the admin refuses in addition ([egress] refuse). An address that a router
+	// translates back to the host is not among the host's own.
 	Refuse []netip.Prefix `json:"refuse,omitempty"`
-	// Translators are the NAT64 prefixes of the host's network, see Translators: what is
-	// refused as an IPv4 address is refused behind them.
+	// Translators are the NAT64 prefixes of the host's network: an address that is refused in
+	// IPv4 is also refused behind them.
 	Translators []netip.Prefix `json:"translators,omitempty"`
-	// Connections is how many may be open at a time, and how many new ones there may be
-	// a minute; Packets is how many may leave a second. Mode public needs both.
+	// Connections is how many may be open and how many may be opened a minute; Packets is how
+	// many packets may leave a second. Mode public needs both.
 	Connections int `json:"connections,omitempty"`
 	Packets     int `json:"packets,omitempty"`
-	// Gates are where a pod's way to Ward's host ends, all with one port. GateUser alone
-	// reaches them, and nothing else; none else reaches them (MANY-3).
+	// Gates are the ends of a pod's way to Ward's host, all on one port. Only GateUser reaches
+	// them, and it reaches nothing else (MANY-3).
 	Gates    []netip.AddrPort `json:"gates,omitempty"`
 	GateUser int              `json:"gate_user,omitempty"`
 }
@@ -58,8 +57,8 @@ const (
 	maxPackets     = 10_000_000
 )
 
-// maxHost bounds the prefixes of the host that are left after merging: a batch
-// is one message, and the kernel refuses it beyond the socket's send buffer.
+// maxHost bounds the host's prefixes after merging: a batch is one message, and the kernel
+// refuses it beyond the socket's send buffer.
 const maxHost = 1000
 
 // Validate says why a policy cannot be installed. Follow and Text call it.
@@ -92,7 +91,7 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// validateEgress is Validate for the settings of [egress] and what they lead to.
+// validateEgress is Validate for the [egress] settings and what they lead to.
 func (p Policy) validateEgress() error {
 	for _, r := range p.Refuse {
 		if !r.IsValid() || unmapPrefix(r).Bits() == 0 {
@@ -104,7 +103,7 @@ func (p Policy) validateEgress() error {
 			return fmt.Errorf("%v is not the prefix of a NAT64", t)
 		}
 	}
-	if p.Mode == Allowlist { // nothing leaves that could be counted
+	if p.Mode == Allowlist { // no traffic leaves that could be counted
 		return nil
 	}
 	if p.Connections < 1 || p.Connections > maxConnections {
@@ -116,8 +115,8 @@ func (p Policy) validateEgress() error {
 	return nil
 }
 
-// host gives what of the host's addresses and routes, and of what the admin refuses, the
-// fixed table does not refuse already, behind translators too, disjoint, in order.
+// host gives those of the host's addresses and routes, and of the admin's refusals, that the
+// fixed table does not refuse already, behind translators too, disjoint and in order.
 func (p Policy) host() (four, six []netip.Prefix) {
 	all := make([]netip.Prefix, 0, len(p.HostAddrs)+len(p.HostRoutes)+len(p.Refuse))
 	for _, a := range p.HostAddrs {
@@ -174,6 +173,6 @@ func (p Policy) resolvers() (four, six []netip.Prefix) {
 	return four, six
 }
 
-// plain is the address as it stands in a packet: a zone stays on the host, and
-// a mapped address is an IPv4 address.
+// plain is the address as in a packet: without a zone, and a mapped address as an IPv4
+// address.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }

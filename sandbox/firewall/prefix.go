@@ -57,7 +57,7 @@ func isReserved(p netip.Prefix) bool {
 	return slices.ContainsFunc(reservedPrefixes, func(r reserved) bool { return contains(r.prefix, p) })
 }
 
-// contains says whether inner lies in outer. Two prefixes nest or are disjoint.
+// contains reports whether inner lies in outer. Two prefixes nest or are disjoint.
 func contains(outer, inner netip.Prefix) bool {
 	return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
 }
@@ -72,7 +72,7 @@ func merge(prefixes []netip.Prefix) []netip.Prefix {
 		if c := a.Addr().Compare(b.Addr()); c != 0 {
 			return c
 		}
-		return a.Bits() - b.Bits() // the wider one first: it swallows the other
+		return a.Bits() - b.Bits() // shorter prefixes first, because they contain the others
 	})
 	var merged []netip.Prefix
 	for _, p := range sorted {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/nftables/expr"
 )
 
-// A program is a policy as sets, chains and rules. The kernel's messages, the
-// text for people and what read-back must find are three renderings of it.
+// A program is a policy as sets, chains and rules. It is rendered three ways: as messages to
+// the kernel, as text for people, and as the result that read-back must find.
 type program struct {
 	mode   Mode
 	sets   []set
@@ -28,18 +28,18 @@ type set struct {
 type kind int
 
 const (
-	constant kind = 1 << iota // nothing changes it while rules use it; the others follow the host
-	interval                  // elements are prefixes; if not, single values
+	constant kind = 1 << iota // constant while rules use it; the others follow the host
+	interval                  // elements are prefixes, else single values
 )
 
-// element is a value or a range of a set: text for people, keys for the kernel.
+// element is a value or range of a set: text for people, keys for the kernel.
 type element struct {
 	text        string
 	why         string
 	first, last []byte
 }
 
-// chain is a base chain with policy drop, or without a hook one to go to.
+// chain is a base chain with policy drop, or a chain without a hook to jump to.
 type chain struct {
 	name  string
 	why   string
@@ -77,8 +77,8 @@ var (
 	}}
 )
 
-// publicOutput is in this order because the first match decides: the resolver
-// may stand in a refused range, and refusals go to the sender over lo.
+// publicOutput has this order because the first match decides: the resolver may lie in a
+// refused range, and rejects go to the sender over lo.
 func publicOutput(p Policy) chain {
 	return chain{name: "output", why: "What leaves. No packet leaves because its connection is an old one.", hook: nftables.ChainHookOutput, rules: []rule{
 		{"Loopback is the container's own; refusals come back on it.", []part{oifLoopback, accept}},
@@ -129,8 +129,8 @@ const (
 	longestPacket = 1 << 16
 )
 
-// publicConnections bounds what a fence takes of the host's table of connections. What
-// is closed stays there for up to two minutes and does not count as open, hence the rate.
+// publicConnections bounds a fence's share of the host's connection table. Closed connections
+// stay there for up to two minutes without counting as open, hence the rate.
 func publicConnections(p Policy) chain {
 	return chain{name: "connections", why: "Each connection is an entry in the host's table, and stays there for a while when it is closed.", rules: []rule{
 		{"", []part{ctFirst, moreThan(p.Connections, expr.LimitTimeMinute, p.Connections), gotoRefuse}},
@@ -139,8 +139,8 @@ func publicConnections(p Policy) chain {
 	}}
 }
 
-// publicInput lets no answer in from where nothing may go: a connection may be older than
-// the refusal of its other end.
+// publicInput refuses answers from where nothing may go, because a connection may be older
+// than the refusal of its other end.
 var publicInput = chain{name: "input", why: "What comes in: answers. New connections are dropped, and learn nothing.", hook: nftables.ChainHookInput, rules: []rule{
 	{"", []part{iifLoopback, accept}},
 	{"", []part{hopLimit255, icmp6Type("discovery_in"), accept}},

@@ -64,8 +64,8 @@ func (r Ruleset) readChains(c *nftables.Conn, t *nftables.Table) error {
 	return nil
 }
 
-// readRules asks for the rules without the library: it leaves out expressions
-// that it does not know, and then a narrowed rule would look whole.
+// readRules asks for the rules without the library, which silently skips unknown expressions:
+// a narrowed rule would look whole.
 func (r Ruleset) readRules(ctx context.Context, netns int) error {
 	name, err := netlink.MarshalAttributes([]netlink.Attribute{{Type: unix.NFTA_RULE_TABLE, Data: []byte(tableName + "\x00")}})
 	if err != nil {
@@ -114,7 +114,7 @@ func (r Ruleset) readRule(data []byte) error {
 	return ad.Err()
 }
 
-// decode gives one expression; it fails on one that Ward does not write.
+// decode decodes one expression and fails on any that Ward does not write.
 func decode(ad *netlink.AttributeDecoder) (expr.Any, error) {
 	var name string
 	var data []byte
@@ -136,7 +136,7 @@ func decode(ad *netlink.AttributeDecoder) (expr.Any, error) {
 	return e, expr.Unmarshal(byte(nftables.TableFamilyINet), data, e)
 }
 
-// expression gives an empty one of the kinds that part.go writes.
+// expression gives an empty expression of a kind that part.go writes.
 func expression(name string) expr.Any {
 	switch name {
 	case "bitwise":
@@ -149,7 +149,7 @@ func expression(name string) expr.Any {
 		return &expr.Ct{}
 	case "fib":
 		return &expr.Fib{}
-	case "immediate": // the policies' rules load verdicts only
+	case "immediate": // Ward's rules only load verdicts
 		return &expr.Verdict{}
 	case "limit":
 		return &expr.Limit{}

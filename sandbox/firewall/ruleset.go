@@ -17,7 +17,7 @@ import (
 // are. The lines use the kernel's field names; Text is for people.
 type Ruleset map[string][]string
 
-// maxDifferences is how many of them one error tells.
+// maxDifferences is how many differences one error lists.
 const maxDifferences = 5
 
 // Compare says how a ruleset differs from what a policy asks for; nil when it does not. A
@@ -53,13 +53,13 @@ func Compare(p Policy, got Ruleset) error {
 	return errors.New("the kernel's rules are not what was asked for: " + strings.Join(differences, "; "))
 }
 
-// sameRules says whether two policies ask for the same.
+// sameRules reports whether two policies have the same rules.
 func sameRules(a, b Policy) bool {
 	prog, err := compile(a)
 	return err == nil && Compare(b, prog.ruleset()) == nil
 }
 
-// difference tells the first one.
+// difference describes the first difference.
 func difference(want, got []string) string {
 	for i := range max(len(want), len(got)) {
 		switch {
@@ -74,7 +74,7 @@ func difference(want, got []string) string {
 	return ""
 }
 
-// ruleset is what must be read back after a program was put in place.
+// ruleset is the expected result of reading a program back.
 func (p program) ruleset() Ruleset {
 	table := &nftables.Table{Name: tableName, Family: nftables.TableFamilyINet}
 	r := Ruleset{}
@@ -133,9 +133,8 @@ func values(elements []nftables.SetElement) []string {
 	return all
 }
 
-// ranges reads the boundaries of an interval set. nft writes some differently
-// for the same meaning: an end below the first range, no end where the next
-// range begins.
+// ranges reads an interval set's boundaries. nft writes some differently for the same meaning:
+// an end below the first range, no end where the next range begins.
 func ranges(elements []nftables.SetElement) []string {
 	sorted := slices.Clone(elements)
 	slices.SortFunc(sorted, func(a, b nftables.SetElement) int {

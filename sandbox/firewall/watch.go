@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostChanges tells that addresses or routes of the caller's network namespace have
-// changed; which ones, HostFacts knows.
+// hostChanges reports that addresses or routes of the caller's network namespace have changed.
+// HostFacts says which.
 type hostChanges struct {
 	conn *netlink.Conn
-	seen chan struct{} // something has, once for all since the last look
+	seen chan struct{} // has room for one: all changes since the last reading
 
 	mu     sync.Mutex
 	broken error
 }
 
-// watchHost sees what changes from now on. Rules of routing are not watched: HostFacts
-// reads the tables of all of them.
+// watchHost reports changes from now on. Policy rules are not watched, because HostFacts reads
+// all tables.
 func watchHost() (*hostChanges, error) {
 	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{
 		Groups: unix.RTMGRP_IPV4_IFADDR | unix.RTMGRP_IPV6_IFADDR | unix.RTMGRP_IPV4_ROUTE | unix.RTMGRP_IPV6_ROUTE,
@@ -32,7 +32,7 @@ func watchHost() (*hostChanges, error) {
 	return h, nil
 }
 
-// receive runs until Close. That messages were lost in a flood is one more change.
+// receive runs until Close. Lost messages count as a change.
 func (h *hostChanges) receive() {
 	for {
 		_, err := h.conn.Receive()
@@ -49,7 +49,7 @@ func (h *hostChanges) receive() {
 	}
 }
 
-// tell says that the host is to be looked at.
+// tell reports a change.
 func (h *hostChanges) tell() {
 	select {
 	case h.seen <- struct{}{}:
@@ -57,7 +57,7 @@ func (h *hostChanges) tell() {
 	}
 }
 
-// forget is called before a look at the host: what it sees need not be told.
+// forget is called before a reading of the host, which covers all changes so far.
 func (h *hostChanges) forget() {
 	select {
 	case <-h.seen:
@@ -65,7 +65,7 @@ func (h *hostChanges) forget() {
 	}
 }
 
-// err is why no change is told any more.
+// err is why changes are no longer reported.
 func (h *hostChanges) err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -25,17 +25,17 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxBatch bounds what one push brings.
+// maxBatch bounds one push.
 const maxBatch = 50
 
 // Fold folds the messages of one repository.
 type Fold struct {
-	Repo     *git.Repo // the bare one, by its common directory
+	Repo     *git.Repo // the bare repository, by its common directory
 	Settings *config.Config
-	Dir      string // where a repository is made for each push
+	Dir      string // where each push's own repository is made
 	Log      zerolog.Logger
 
-	done map[string]string // a record's ref -> the tip of which all is folded
+	done map[string]string // a record's ref -> the tip up to which it is folded
 }
 
 // Once folds all pending messages, and returns how many it put into COMMS.md. A message that
@@ -58,7 +58,7 @@ func (f *Fold) Once(ctx context.Context) (folded int, err error) {
 	}
 }
 
-// skipped is the error that names what waits, nil for nothing.
+// skipped is the error that names the skipped units, nil for none.
 func skipped(skip map[uow.ID]error) error {
 	var list []error
 	for _, unit := range slices.SortedFunc(maps.Keys(skip), compareUnits) {
@@ -67,8 +67,8 @@ func skipped(skip map[uow.ID]error) error {
 	return errors.Join(list...)
 }
 
-// fold pushes messages, and moves the marks behind them. Where the gate refuses them together,
-// each is tried alone. What does not enter is in skip then, by its unit.
+// fold pushes messages and moves their marks. If the gate refuses them together, it tries each
+// alone. It adds the units whose messages do not enter to skip.
 func (f *Fold) fold(ctx context.Context, list []record.Pending, skip map[uow.ID]error) (int, error) {
 	b, err := f.push(ctx, list, nil)
 	if why, refused := errors.AsType[*refusal](err); refused {
@@ -88,7 +88,7 @@ func (f *Fold) fold(ctx context.Context, list []record.Pending, skip map[uow.ID]
 	return b.n, f.note(ctx, b.done)
 }
 
-// singly folds messages one by one, and passes over what a unit said after one that waits.
+// singly folds messages one by one, and skips a unit's later messages once one of them waits.
 func (f *Fold) singly(ctx context.Context, list []record.Pending, skip map[uow.ID]error) (total int, err error) {
 	for _, one := range list {
 		if skip[one.Unit] != nil {
@@ -102,8 +102,8 @@ func (f *Fold) singly(ctx context.Context, list []record.Pending, skip map[uow.I
 	return total, nil
 }
 
-// push puts the messages into control's document, but for those that are there, and pushes
-// that. instead is why the gate refused the one message: that is put in then.
+// push adds the messages that are missing to control's document and pushes it. instead is the
+// gate's reason to refuse the one message, which is then entered in the message's place.
 func (f *Fold) push(ctx context.Context, list []record.Pending, instead *refusal) (b batch, err error) {
 	control := f.Settings.Control.Ref()
 	repo, dir, err := f.Repo.Borrow(f.Dir)
@@ -130,13 +130,13 @@ func (f *Fold) push(ctx context.Context, list []record.Pending, instead *refusal
 		if err != nil || now == tip {
 			return false, errors.Join(pushErr, err)
 		}
-		return now == b.commit, nil // it may have entered, and its end was not seen
+		return now == b.commit, nil // the push may have entered although its end was lost
 	})
 	return b, err
 }
 
-// order lists what is pending unit by unit, in the order of directives: nobody's clock decides
-// who comes first. Each unit has as many places in a push as each other.
+// order lists the pending messages unit by unit in the order of directives, so that no clock
+// decides. Each unit has the same number of places in a push.
 func order(units [][]record.Pending) (list []record.Pending) {
 	for _, unit := range units {
 		list = append(list, unit[:min(len(unit), max(1, maxBatch/len(units)))]...)
@@ -178,11 +178,11 @@ func (f *Fold) note(ctx context.Context, list []record.Pending) error {
 		return nil
 	}
 	err = f.Repo.UpdateRefs(ctx, "ward: folded", updates...)
-	if errors.Is(err, git.ErrLostRace) { // another fold noted it; the next look sees how far
+	if errors.Is(err, git.ErrLostRace) { // another fold noted it; the next turn reads how far
 		return nil
 	}
 	for _, u := range updates {
-		f.Repo.LockedOut(u.Ref) // a fold that was killed left it: the next try has its way
+		f.Repo.LockedOut(u.Ref) // left by a killed fold; the next try succeeds
 	}
 	return err
 }

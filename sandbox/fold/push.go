@@ -14,16 +14,16 @@ import (
 	"git-ward/sandbox/door"
 )
 
-// batch is what one push brings: one commit, however many messages are in it.
+// batch is the content of one push: one commit with any number of messages.
 type batch struct {
 	commit string
-	n      int              // messages that are put into the document
-	done   []record.Pending // those, and what needs not be
-	left   map[uow.ID]error // why a unit's next one, and what it said after it, wait
+	n      int              // messages that are added to the document
+	done   []record.Pending // those, and those that need not be added
+	left   map[uow.ID]error // why a unit's next message, and those after it, wait
 }
 
-// batch makes a commit, in repo, a repository of their own, with each message that control's
-// document does not have.
+// batch makes a commit, in a repository of its own, that adds each missing message to
+// control's document.
 func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []record.Pending, instead *refusal) (b batch, err error) {
 	objects := repo.Batch(ctx)
 	defer objects.Close()
@@ -66,7 +66,7 @@ func (f *Fold) batch(ctx context.Context, repo *git.Repo, tip string, list []rec
 	return b, err
 }
 
-// subject says what a message is.
+// subject describes a message in the commit's subject.
 func subject(m comms.Message) string {
 	if m.Kind == comms.KindQuestion {
 		return "question on " + m.Directive
@@ -74,8 +74,7 @@ func subject(m comms.Message) string {
 	return fmt.Sprintf("report %s %s", m.Directive, m.Status)
 }
 
-// refused is what stands in the document for a message that the gate does not take, without
-// a word of it.
+// refused is the entry for a message that the gate refuses. It has none of the message's text.
 func refused(p record.Pending, why *refusal) (comms.Message, error) {
 	what := string(p.Message.Kind)
 	if s := p.Message.Status; s != "" {
@@ -86,8 +85,8 @@ func refused(p record.Pending, why *refusal) (comms.Message, error) {
 	return comms.NewReport{Time: p.Message.When(), Directive: p.Unit.Directive, Status: comms.Info, Text: text}.Message()
 }
 
-// send pushes a commit to a branch, as the agent of record.FoldName. The error is a
-// *refusal when the gate said that it does not take it; any other is trouble on the way.
+// send pushes a commit to a branch as the agent of record.FoldName. A refusal by the gate is a
+// *refusal; any other error is trouble on the way.
 func (f *Fold) send(ctx context.Context, repo *git.Repo, commit, ref string) error {
 	repo.Limits = f.Settings.ReceiveLimits()
 	refused, err := door.Enter(ctx, repo, f.Repo.Dir, f.Settings.Door.Time.Duration, "agent", record.FoldName, commit, ref)
@@ -97,7 +96,7 @@ func (f *Fold) send(ctx context.Context, repo *git.Repo, commit, ref string) err
 	return err
 }
 
-// refusal is the gate's word that a push may not enter.
+// refusal is the gate's refusal of a push.
 type refusal struct {
 	rules []string
 	err   error

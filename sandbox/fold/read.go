@@ -11,7 +11,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// look is the repository as one reading finds it.
+// look is the repository as one turn reads it.
 type look struct {
 	reader *git.Reader
 	tips   map[string]string // of the records, by ref
@@ -29,8 +29,8 @@ func (f *Fold) look(ctx context.Context) (l *look, err error) {
 	return l, err
 }
 
-// read lists what is pending, in the order in which it is folded, but for units in skip, and
-// the records of which nothing is, by their tips.
+// read lists the pending messages in folding order, without units in skip, and the tips of the
+// records that have none.
 func (f *Fold) read(ctx context.Context, skip map[uow.ID]error) (list []record.Pending, done map[string]string, err error) {
 	l, err := f.look(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *Fold) read(ctx context.Context, skip map[uow.ID]error) (list []record.P
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		if err != nil { // it keeps no other record's from being folded
+		if err != nil { // other units' messages are still folded
 			f.Log.Error().Str("unit", unit.String()).Err(err).Msg("what a record says cannot be folded")
 			skip[unit] = fmt.Errorf("what %s says cannot be folded: %w", ref, err)
 			continue
@@ -66,7 +66,8 @@ func (f *Fold) read(ctx context.Context, skip map[uow.ID]error) (list []record.P
 	return order(units), done, nil
 }
 
-// units are those that have a record, in the host's order; fsck names what is no record.
+// units are those with a record, in the host's order. A malformed ref among them is for fsck
+// to report.
 func (l *look) units() (list []uow.ID) {
 	for ref := range l.tips {
 		if unit, err := record.ParseRef(ref); err == nil {
@@ -77,7 +78,7 @@ func (l *look) units() (list []uow.ID) {
 	return list
 }
 
-// pending lists what is pending of one record. A void message is passed over.
+// pending lists one record's pending messages, without void ones.
 func (f *Fold) pending(l *look, unit uow.ID, tip string) ([]record.Pending, error) {
 	entries, err := l.reader.Entries(tip, record.Messages)
 	if err != nil || len(entries) == 0 {

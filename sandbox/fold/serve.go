@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// lookInterval is the time between two looks at the refs.
+	// lookInterval is the interval between readings of the refs.
 	lookInterval = 250 * time.Millisecond
-	// A fold that meets trouble is tried again after firstWait, and then later and later.
+	// After trouble a fold is tried again after firstWait, and then after ever longer waits.
 	firstWait, lastWait = time.Second, time.Minute
 )
 

@@ -16,13 +16,13 @@ import (
 const (
 	heads = "refs/heads/"
 	tags  = "refs/tags/"
-	// workPrefix begins the branches that are Ward's, and never come from the forge.
+	// workPrefix begins Ward's branches, which are never fetched from the forge.
 	workPrefix = heads + "agent/"
-	// incoming are refs of the repository that is made for what comes in.
+	// incoming is the prefix of fetched refs in the repository that is made for one fetch.
 	incoming = "refs/in/"
 )
 
-// fetched brings the project's branches and tags here, through the gate.
+// fetched brings the project's branches and tags from the forge through the gate.
 func (p *pass) fetched() error {
 	from := p.Git(p.self.Login, p.project.Clone)
 	there, err := p.Repo.List(p.ctx, from, heads+"*", tags+"*")
@@ -89,8 +89,8 @@ func (p *pass) theirs(ref string) bool {
 	return ref != p.Settings.Control.Ref() && !strings.HasPrefix(ref, workPrefix) && !strings.HasPrefix(ref, heads+"rescue/")
 }
 
-// bring fetches refs into a repository of their own, and pushes each from there as anybody
-// would: what the gate refuses never was here.
+// bring fetches refs into a repository of their own and pushes each from there, so that
+// objects of refused refs never enter this one.
 func (p *pass) bring(from git.Away, wanted []string, here, there map[string]string) error {
 	repo, dir, err := p.Repo.Borrow("")
 	if err != nil {
@@ -102,10 +102,10 @@ func (p *pass) bring(from git.Away, wanted []string, here, there map[string]stri
 	for _, ref := range wanted {
 		specs = append(specs, incomingOf(ref))
 	}
-	alone := false // each by itself, because one of them ends the fetch of all
+	alone := false // one by one, because one bad ref fails a whole fetch
 	if err := repo.FetchAway(p.ctx, from, specs...); err != nil {
 		if _, away := p.Repo.List(p.ctx, from, heads+"*"); away != nil {
-			return err // it is the forge, and none of the refs
+			return err // the forge fails, not one of the refs
 		}
 		alone = true
 	}
@@ -114,7 +114,7 @@ func (p *pass) bring(from git.Away, wanted []string, here, there map[string]stri
 		if p.ctx.Err() != nil {
 			return p.ctx.Err()
 		}
-		again := err != nil // that one's trouble, and the rest goes on
+		again := err != nil // trouble with one ref does not stop the others
 		if again {
 			why = diag.Cut(diag.Clean(err.Error()), 500)
 		}
@@ -125,15 +125,15 @@ func (p *pass) bring(from git.Away, wanted []string, here, there map[string]stri
 	return nil
 }
 
-// stop notes what keeps a ref out.
+// stop records why a ref is kept out.
 func (p *pass) stop(s forge.Stopping) { p.word.Stopped = append(p.word.Stopped, s) }
 
-// incomingOf is the refspec that fetches a ref for what comes in.
+// incomingOf is the refspec for fetching a ref.
 func incomingOf(ref string) string {
 	return "+" + ref + ":" + incoming + strings.TrimPrefix(ref, "refs/")
 }
 
-// here are the branches and tags that the repository has.
+// here lists the repository's branches and tags.
 func (p *pass) here() (map[string]string, error) {
 	refs := map[string]string{}
 	for _, prefix := range []string{heads, tags} {
@@ -148,7 +148,7 @@ func (p *pass) here() (map[string]string, error) {
 	return refs, nil
 }
 
-// noRoom says why git itself, which asks no gate, would keep a ref out.
+// noRoom says why git's own rules for ref names would keep a ref out.
 func noRoom(ref string, here map[string]string) string {
 	if here[ref] != "" {
 		if strings.HasPrefix(ref, tags) {
@@ -164,7 +164,8 @@ func noRoom(ref string, here map[string]string) string {
 	return ""
 }
 
-// enter pushes one ref, if the forge still has it at that commit. Why says what keeps it out.
+// enter pushes one ref if the forge still has it at that commit. why is the reason if it is
+// kept out.
 func (p *pass) enter(repo *git.Repo, from git.Away, ref, here, there string, alone bool) (why string, err error) {
 	if alone {
 		if err := repo.FetchAway(p.ctx, from, incomingOf(ref)); err != nil {
@@ -195,7 +196,7 @@ func (p *pass) enter(repo *git.Repo, from git.Away, ref, here, there string, alo
 	return p.push(repo, "member", forge.Principal, tip, ref)
 }
 
-// push pushes a commit through the gate as somebody. Why is the gate's refusal.
+// push pushes a commit through the gate as a principal. why is the gate's refusal.
 func (p *pass) push(repo *git.Repo, principal, name, commit, ref string) (why string, err error) {
 	refused, err := door.Enter(p.ctx, repo, p.Repo.Dir, p.Settings.Door.Time.Duration, principal, name, commit, ref)
 	switch {
@@ -208,7 +209,7 @@ func (p *pass) push(repo *git.Repo, principal, name, commit, ref string) (why st
 	return "", nil
 }
 
-// stopped is why a ref does not follow the forge, "" where it does.
+// stopped is why a ref does not follow the forge, "" if it does.
 func (p *pass) stopped(ref string) string {
 	for _, s := range p.word.Stopped {
 		if s.Ref == ref {

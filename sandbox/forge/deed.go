@@ -15,24 +15,24 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
-// deed is one call that changes something: on the forge, or here by a command of a PM's.
+// deed is one change: a call to the forge, or a command of a PM's here.
 type deed struct {
-	key string // of its intent: the same for the same deed in each pass
-	// family begins the keys of deeds that this one is instead of, "" for none.
+	key string // the intent's key, equal for the same deed in each pass
+	// family is the prefix of the keys that this deed replaces, "" for none.
 	family string
 	what   string // for people
-	// made reads back whether it is done already. It sees what the intent says of when it was
-	// first to be done.
+	// made checks whether the deed is already done. It gets the intent as of the first
+	// attempt.
 	made func(i intent) (bool, error)
 	make func(i intent) error
-	// done is the refs' next values when it is.
+	// done gives the refs' next values for that case.
 	done func() ([]git.RefUpdate, error)
 }
 
-// errDry is for what is not done because nothing is.
+// errDry says that a dry run did not do something.
 var errDry = errors.New("not done: a dry run")
 
-// do does a deed once, whatever ends this process and when (FORGE-5).
+// do does a deed exactly once, whenever this process is killed (FORGE-5).
 func (p *pass) do(d deed) error {
 	if p.Dry != nil {
 		fmt.Fprintf(p.Dry, "would %s\n", diag.Clean(d.what))
@@ -67,7 +67,7 @@ func (p *pass) do(d deed) error {
 	failpoint.Reach("forge/looked")
 	if !made {
 		if err := d.make(i); err != nil {
-			if _, refused := errors.AsType[*refusal](err); refused { // such as for what it did itself, and did not see the end of
+			if _, refused := errors.AsType[*refusal](err); refused { // for instance what it did itself without getting an answer
 				made, _ = d.made(i)
 			}
 			if !made {
@@ -95,8 +95,8 @@ func (p *pass) do(d deed) error {
 	return err
 }
 
-// unfinished are the intents of a family, of a pass that was cut short: what they were for may
-// have been made, whatever is noted.
+// unfinished are a family's intents of an interrupted pass. Their deeds may have been done,
+// whatever the records say.
 func (p *pass) unfinished(family string) (list []git.Tip, err error) {
 	if family == "" {
 		return nil, nil
@@ -110,14 +110,13 @@ func (p *pass) unfinished(family string) (list []git.Tip, err error) {
 	return list, err
 }
 
-// begun reports whether there is an intent of a key, of a pass that was cut short.
+// begun reports whether an interrupted pass left an intent with that key.
 func (p *pass) begun(key string) (bool, error) {
 	tip, err := p.Repo.Ref(p.ctx, intentPrefix+key)
 	return err == nil && tip != git.Zero, err
 }
 
-// sweep takes back the intents that nobody wanted in a pass that did all: what they were for is
-// no more.
+// sweep removes intents that a complete pass did not need: their reason has gone.
 func (p *pass) sweep() error {
 	if p.Dry != nil || len(p.word.Troubles) > 0 {
 		return nil
@@ -135,8 +134,8 @@ func (p *pass) sweep() error {
 	return p.move(updates...)
 }
 
-// forget takes an intent back whose call was refused: nothing was made. One that got no answer
-// stays, because something may have been.
+// forget removes the intent of a refused call, which changed nothing. The intent of a call
+// without an answer stays, because it may have taken effect.
 func (p *pass) forget(ref, old string, err error) error {
 	var later *client.ErrLater
 	var answer *client.ErrAnswer
@@ -146,16 +145,16 @@ func (p *pass) forget(ref, old string, err error) error {
 	return p.move(git.RefUpdate{Ref: ref, Old: old, New: git.Zero})
 }
 
-// auditRef is the chain of records of every push (git ward log).
+// auditRef is the chain of push records (git ward log).
 const auditRef = "refs/ward/audit"
 
-// maxPushes bounds how far back a push is looked for.
+// maxPushes bounds how far back a push is searched.
 const maxPushes = 10_000
 
-// entered reports whether the push of an intent came through the gate, and the commit that a
-// ref got by it.
+// entered reports whether the push of an intent came through the gate, and which commit it set
+// the ref to.
 func (p *pass) entered(i intent, ref string) (commit string, ok bool, err error) {
-	reader := p.Repo.Reader(p.ctx) // the pass's own does not see what came meanwhile
+	reader := p.Repo.Reader(p.ctx) // the pass's own view lacks what came meanwhile
 	defer reader.Close()
 	at, err := reader.Tip(auditRef)
 	for range maxPushes {

@@ -36,17 +36,17 @@ import (
 
 // Keeper keeps one repository and one project in step.
 type Keeper struct {
-	Repo     *git.Repo // the bare one, by its common directory
+	Repo     *git.Repo // the bare repository, by its common directory
 	Settings *config.Config
 	Forge    client.Forge
-	Git      func(login, clone string) git.Away // how git gets to a repository of the forge's
+	Git      func(login, clone string) git.Away // how git reaches a repository on the forge
 	Ward     Verbs
-	Redact   func(string) string // takes secrets out of what is posted
+	Redact   func(string) string // removes secrets from posted texts
 	Log      zerolog.Logger
-	Dry      io.Writer // not nil: nothing is done, and what would be is written there
+	Dry      io.Writer // if set: a dry run, which writes here what it would do
 }
 
-// pass is one look at both sides, and what follows of it.
+// pass is one reading of both sides and the actions that follow.
 type pass struct {
 	*Keeper
 	ctx       context.Context
@@ -74,7 +74,8 @@ func (k *Keeper) Once(ctx context.Context) (forge.Word, error) {
 	})
 }
 
-// look fetches, does what is to be done, and tells. Patience is for another's look to end.
+// look fetches, acts, and reports. It waits at most patience for another process's pass to
+// end.
 func (k *Keeper) look(ctx context.Context, patience time.Duration, do func(p *pass) error) (forge.Word, error) {
 	lock, err := flock.Within(ctx, filepath.Join(k.Repo.Dir, "refs"), flock.Exclusive, patience)
 	if err != nil {
@@ -121,10 +122,10 @@ func (p *pass) run(do func(p *pass) error) (err error) {
 	return do(p)
 }
 
-// refresh reads the refs anew.
+// refresh reads the refs again.
 func (p *pass) refresh() error {
 	p.reader.Close()
-	p.reader = p.Repo.Reader(p.ctx) // a new child surely sees the new refs and objects
+	p.reader = p.Repo.Reader(p.ctx) // a new child is sure to see the new refs and objects
 	c := p.Settings.Control
 	var err error
 	p.desk, err = standing.Open(p.reader, standing.Refs{Control: c.Ref(), Project: c.ProjectRef(), Work: workPrefix}, nil)
@@ -139,7 +140,7 @@ func (p *pass) refresh() error {
 	return err
 }
 
-// position is where a directive stands; ok is false where there is none of that name.
+// position is a directive's state; ok is false if there is no such directive.
 func (p *pass) position(name string) (review.Position, bool) {
 	for _, at := range p.positions {
 		if at.Name == name {
@@ -149,7 +150,7 @@ func (p *pass) position(name string) (review.Position, bool) {
 	return review.Position{}, false
 }
 
-// each goes on with the next after an error that is about one thing, which it notes. An error
+// each continues with the next after an error about a single thing, which it records. An error
 // of the forge as a whole ends the pass.
 func (p *pass) each(of string, err error) error {
 	var later *client.ErrLater
@@ -173,7 +174,7 @@ func (p *pass) trouble(of string, err error) {
 	p.word.Troubles = append(p.word.Troubles, said)
 }
 
-// before is the word of the look before, none where it cannot be read, and its ref's old value.
+// before is the last pass's report and its ref's old value; an unreadable report is empty.
 func (p *pass) before() (forge.Word, string, error) {
 	w, old, err := load[forge.Word](p, forge.WordRef)
 	if err != nil && old != git.Zero && p.ctx.Err() == nil {
@@ -190,7 +191,7 @@ const (
 	maxSaidBytes = maxRecord / 12 // as JSON escapes it, of three, and with the marks
 )
 
-// few is the beginning of a list that is not too much, and how many more there are.
+// few is the beginning of a list and how many more there are.
 func few[T any](list []T, size func(T) int) ([]T, int) {
 	bytes := 0
 	for i, v := range list {
@@ -258,7 +259,7 @@ func (k *Keeper) Serve(ctx context.Context) error {
 		}
 		next := time.Now().Add(k.Settings.Forge.Poll.Duration)
 		switch {
-		case errors.Is(err, flock.ErrHeld): // a take, which is soon over
+		case errors.Is(err, flock.ErrHeld): // a take, which is short
 			next = time.Now().Add(lookInterval)
 		case err != nil:
 			k.Log.Error().Msg(diag.Clean(err.Error()))
@@ -270,7 +271,7 @@ func (k *Keeper) Serve(ctx context.Context) error {
 		if _, err := watch.Wait(ctx, lookInterval, next, nil); err != nil {
 			return nil
 		}
-		if now := time.Now(); word.Until.After(now) { // a ref that moved does not open a forge that is closed
+		if now := time.Now(); word.Until.After(now) { // a moved ref does not shorten a back-off
 			if err := wait(ctx, word.Until.Sub(now)); err != nil {
 				return nil
 			}
@@ -278,11 +279,11 @@ func (k *Keeper) Serve(ctx context.Context) error {
 	}
 }
 
-// takePatience is how long a take waits for the look of one that serves, which is as long as the
-// forge takes to answer.
+// takePatience is how long a take waits for a serving process's pass, which may take as long
+// as the forge's answers.
 const takePatience = 10 * time.Minute
 
-// lookInterval is the time between two looks at the refs.
+// lookInterval is the interval between readings of the refs.
 const lookInterval = time.Second
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -14,14 +14,14 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
-// maxTexts bounds how many texts of an issue are answered for one giving of the label: its author,
-// who may nothing, may change it as often.
+// maxTexts bounds how many versions of an issue's text are answered per setting of the label.
+// Its author needs no rights and may change it often.
 const maxTexts = 3
 
-// maxProposals bounds how many of the newest can be approved.
+// maxProposals is how many of the newest proposals can be approved.
 const maxProposals = 10
 
-// proposed proposes the issues that have the label, and hears what is said on them.
+// proposed proposes issues that have the label, and reads comments on them.
 func (p *pass) proposed() error {
 	open, failed := p.Forge.Labelled(p.ctx, p.Settings.Forge.Label)
 	if err := p.each("issues", failed); err != nil {
@@ -40,7 +40,7 @@ func (p *pass) proposed() error {
 			return err
 		}
 	}
-	for _, number := range known { // closed since, or without the label: what became of it is heard all the same
+	for _, number := range known { // closed, or the label was removed: comments are still read
 		if err := p.each(fmt.Sprintf("issue %d", number), p.heard(number)); err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ func (p *pass) labelled(i client.Issue) error {
 	return err
 }
 
-// heard is one that is closed, or has the label no longer. Of a directive that is over nothing
-// is heard but what is owed.
+// heard handles an issue that is closed or has lost the label. Once its directive is over,
+// only owed answers are posted.
 func (p *pass) heard(number int64) error {
 	r, b, err := p.issue(number)
 	if err != nil {
@@ -87,7 +87,8 @@ func (p *pass) issue(number int64) (*issue, *book, error) {
 	return &r, &book{ref: ref, old: old, record: &r, hearing: &r.hearing, directive: func() string { return r.Directive }}, err
 }
 
-// propose posts what would be the directive, where a person who may write wants it.
+// propose posts the directive that an issue would become, if a person with write access wants
+// it.
 func (p *pass) propose(i client.Issue, r *issue, b *book) error {
 	if i.Unread != nil {
 		return i.Unread
@@ -125,7 +126,7 @@ func (p *pass) propose(i client.Issue, r *issue, b *book) error {
 	return p.say(client.Thread{Number: i.Number}, body, what, b)
 }
 
-// mayWrite looks up whether a person may write to the project, now.
+// mayWrite looks up whether a person may write to the project now.
 func (p *pass) mayWrite(who client.Person) (bool, error) {
 	if who.Bot || who.Login == "" || who.Login == p.self.Login {
 		return false, nil
@@ -137,7 +138,7 @@ func (p *pass) mayWrite(who client.Person) (bool, error) {
 	return may, err
 }
 
-// approve makes a directive of a proposal, of exactly its text.
+// approve makes a directive from exactly a proposal's text.
 func (r *issue) approve(p *pass) approval {
 	return func(hash, who string, done func(text string) ([]git.RefUpdate, error)) (d deed, why string) {
 		at := slices.IndexFunc(r.Proposals, func(q proposal) bool { return q.Hash == hash })
@@ -176,7 +177,7 @@ func (r *issue) approve(p *pass) approval {
 	}
 }
 
-// directiveOf is the directive of a text in COMMS.md at a commit: the newest of that text.
+// directiveOf finds the newest directive with a text in COMMS.md at a commit.
 func (p *pass) directiveOf(commit string, draft comms.Draft) (string, error) {
 	reader := p.Repo.Reader(p.ctx)
 	defer reader.Close()

@@ -15,7 +15,7 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
-// page is what a request says: the review, as `git ward review` gives it.
+// page is a request's text: the review, as `git ward review` gives it.
 func (p *pass) page(at review.Position) (r forge.Request, err error) {
 	out, err := p.Ward.run(p.ctx, nil, "", []string{"review", "--json", "--bare", p.Ward.Bare, at.Name})
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *pass) judged(at review.Position, now client.Request, r *request, b *boo
 	})
 }
 
-// shown brings title, body and draft to what the refs say: ready where the head is proved.
+// shown updates title, body and draft from the refs: ready if the head is proved.
 func (p *pass) shown(at review.Position, now client.Request, r *request, b *book) error {
 	s := review.Stand(at)
 	draft := !(s.Verdict == loop.Exact && s.Current && at.Verdict.Commit == now.Head.Commit)

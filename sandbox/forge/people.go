@@ -10,8 +10,8 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
-// adopt brings what people made on the request onto the directive's work, as the PM who says
-// so, through the gate.
+// adopt pushes people's commits on the request to the directive's work branch, through the
+// gate and in the name of the PM who ordered it.
 func (p *pass) adopt(now client.Request, r *request, who string) error {
 	if now.Head.Commit == r.Commit {
 		return nil
@@ -44,15 +44,15 @@ func (p *pass) adopt(now client.Request, r *request, who string) error {
 	return err
 }
 
-// reviewed takes changes that a person who may write requests as what the unit is told: it goes
-// on with them, or the next one begins.
+// reviewed hands a writer's requested changes to the unit, which continues with them, or the
+// next one begins.
 func (p *pass) reviewed(at review.Position, r *request, b *book) error {
 	list, err := p.Forge.Reviews(p.ctx, r.Number)
 	if err != nil {
 		return err
 	}
 	for _, v := range list {
-		if v.State == "" || slices.Contains(r.Reviews, v.ID) { // begun, and not sent; or looked at
+		if v.State == "" || slices.Contains(r.Reviews, v.ID) { // not submitted yet, or already handled
 			continue
 		}
 		words := forge.Told(v.Body)

@@ -28,33 +28,33 @@ const (
 // maxRecord bounds one of these blobs, in bytes.
 const maxRecord = 1 << 20
 
-// issue is what is known of an issue with the label.
+// issue is the record of an issue with the label.
 type issue struct {
 	Number    int64      `json:"number"`
 	Proposals []proposal `json:"proposals,omitempty"` // oldest first
 	Directive string     `json:"directive,omitempty"` // that one of them became
 	By        string     `json:"by,omitempty"`        // who approved it
-	Refused   string     `json:"refused,omitempty"`   // the hash of a text that nothing could be made of
+	Refused   string     `json:"refused,omitempty"`   // hash of a text that could not be used
 	Label     int64      `json:"label,omitempty"`     // the event that gave the label
 	Texts     int        `json:"texts,omitempty"`     // how many of its texts were answered since
 	hearing
 }
 
-// hearing is how far the comments on something were heard.
+// hearing is how far the comments on something were read.
 type hearing struct {
-	Seen  int64  `json:"seen,omitempty"`  // the last comment that was looked at
-	Owes  string `json:"owes,omitempty"`  // the answer to it, while it is not posted
-	Tries int    `json:"tries,omitempty"` // how often the host was in trouble with the next
+	Seen  int64  `json:"seen,omitempty"`  // the last comment that was handled
+	Owes  string `json:"owes,omitempty"`  // the answer to it, until it is posted
+	Tries int    `json:"tries,omitempty"` // how often the host had trouble with the next one
 }
 
-// book is a record that moves with what is done.
+// book is a record that is updated by deeds.
 type book struct {
 	ref, old string
 	record   any
 	*hearing
 	directive func() string
-	// people brings commits that people made on the request onto the work, in the name of who
-	// says so; nil where there can be none.
+	// people pushes people's commits on the request to the work branch in the name of who
+	// ordered it; nil where that is impossible.
 	people func(who string) error
 }
 
@@ -79,42 +79,42 @@ func (p *pass) keep(b *book) error {
 	return p.move(updates...)
 }
 
-// proposal is a text that was posted for approval.
+// proposal is a text posted for approval.
 type proposal struct {
 	Title string `json:"title"`
 	Text  string `json:"text"`
 	Hash  string `json:"hash"`
 }
 
-// request is what is known of a directive's pull request.
+// request is the record of a directive's pull request.
 type request struct {
 	Directive string  `json:"directive"`
 	Number    int64   `json:"number,omitempty"`
 	Page      string  `json:"page,omitempty"`
-	Owner     string  `json:"owner"` // of the repository that has the branch, and its name
+	Owner     string  `json:"owner"` // owner and name of the head's repository
 	Name      string  `json:"name"`
 	Branch    string  `json:"branch"`
-	Base      string  `json:"base"`              // the project's branch that it is for
-	Commit    string  `json:"commit,omitempty"`  // the claim that was sent last
-	Body      string  `json:"body,omitempty"`    // a hash of what title, body and draft were made of
+	Base      string  `json:"base"`              // the project's branch that it targets
+	Commit    string  `json:"commit,omitempty"`  // the claim that was pushed last
+	Body      string  `json:"body,omitempty"`    // hash of the sources of title, body and draft
 	Status    string  `json:"status,omitempty"`  // commit, state and description that were set last
-	Closed    bool    `json:"closed,omitempty"`  // somebody closed it, and the unit was paused for it
-	Merged    string  `json:"merged,omitempty"`  // the commit that the project got
-	Other     bool    `json:"other,omitempty"`   // that is another tree than the judged one
-	Reviews   []int64 `json:"reviews,omitempty"` // that were looked at: one begun earlier may be sent later
+	Closed    bool    `json:"closed,omitempty"`  // somebody closed it, so the unit was paused
+	Merged    string  `json:"merged,omitempty"`  // the merge's commit on the base
+	Other     bool    `json:"other,omitempty"`   // its tree differs from the judged one
+	Reviews   []int64 `json:"reviews,omitempty"` // handled reviews: an earlier one may be submitted later
 	hearing
 }
 
-// intent is what is about to be done, written before it is.
+// intent is written before the deed that it announces.
 type intent struct {
 	What  string `json:"what"`
-	Push  string `json:"push,omitempty"`  // the id of the push that a command makes
-	Audit string `json:"audit,omitempty"` // where the record of all pushes stood
+	Push  string `json:"push,omitempty"`  // id of the command's push
+	Audit string `json:"audit,omitempty"` // where the audit stood
 }
 
 func issueRef(number int64) string { return issuePrefix + strconv.FormatInt(number, 10) }
 
-// load reads a record; the zero one where there is none, with the ref's old value.
+// load reads a record and its ref's old value; without one it returns the zero record.
 func load[T any](p *pass, ref string) (v T, old string, err error) {
 	tip, err := p.Repo.Ref(p.ctx, ref)
 	if err != nil || tip == git.Zero {
@@ -132,7 +132,7 @@ func load[T any](p *pass, ref string) (v T, old string, err error) {
 
 // update is a ref's next value.
 func (p *pass) update(ref, old string, v any) (git.RefUpdate, error) {
-	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)) // a ref's name has any bytes
+	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)) // a ref name may have arbitrary bytes
 	if err != nil {
 		return git.RefUpdate{}, err
 	}
@@ -156,7 +156,7 @@ func (p *pass) move(updates ...git.RefUpdate) error {
 	return p.Repo.UpdateRefs(p.ctx, "", updates...)
 }
 
-// issues are the ones that there are records of.
+// issues lists the issues that have records.
 func (p *pass) issues() (list []int64, err error) {
 	tips, err := p.Repo.Refs(p.ctx, issuePrefix)
 	for _, t := range tips {
@@ -167,7 +167,7 @@ func (p *pass) issues() (list []int64, err error) {
 	return list, err
 }
 
-// home is where branches are sent to.
+// home is where branches are pushed.
 type home struct {
 	Owner string `json:"owner"`
 	Name  string `json:"name"`
@@ -176,14 +176,14 @@ type home struct {
 
 func homeOf(p client.Project) home { return home{p.Owner, p.Name, p.Clone} }
 
-// place is where all records are of, and whose: on another forge their numbers are other things,
-// and for another user the fork is not his.
+// place names the forge and user of all records. On another forge numbers mean other things,
+// and another user has another fork.
 type place struct {
 	URL   string `json:"url"`
 	Login string `json:"login"`
 }
 
-// settled refuses a look with records of another place.
+// settled refuses to run with records of another place.
 func (p *pass) settled() error {
 	now := place{p.Settings.Forge.URL, p.self.Login}
 	was, old, err := load[place](p, placeRef)

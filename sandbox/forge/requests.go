@@ -14,7 +14,8 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
-// requested keeps a request for each directive with a claim, and each request true for good.
+// requested keeps a request for each directive with a claim, and keeps each request up to
+// date.
 func (p *pass) requested() error {
 	if err := p.unlisted(); err != nil {
 		return err
@@ -26,7 +27,7 @@ func (p *pass) requested() error {
 		if err != nil {
 			return err
 		}
-		if r.Merged != "" && wanted(at) && claimed(at) != r.Commit { // work after what was merged gets a request of its own
+		if r.Merged != "" && wanted(at) && claimed(at) != r.Commit { // work after a merge gets a request of its own
 			r = request{}
 		}
 		if r.Other {
@@ -50,20 +51,20 @@ func (p *pass) requested() error {
 	return nil
 }
 
-// admit says how a PM lets in what stopped.
+// admit says how a PM lets a stopped ref in.
 func admit(branch string) string {
 	return fmt.Sprintf("look at it in a clone (git fetch FORGE %s), and push it here as the PM; git ward forge goes on by itself then", branch)
 }
 
-// wanted reports whether a directive is to have a request: its work is claimed, and nobody has
-// taken or dropped it.
+// wanted reports whether a directive needs a request: its work is claimed, and it was neither
+// taken nor dropped.
 func wanted(at review.Position) bool {
 	s := review.Stand(at)
 	return s.Claimed && !s.State.Over()
 }
 
-// unlisted adds the directives that have a request and stand in COMMS.md no more: what was said
-// there of a proof is to be taken back.
+// unlisted adds directives that have a request but are no longer in COMMS.md, so that their
+// status can be withdrawn.
 func (p *pass) unlisted() error {
 	tips, err := p.Repo.Refs(p.ctx, requestPrefix)
 	if err != nil {
@@ -85,7 +86,7 @@ func (p *pass) unlisted() error {
 	return nil
 }
 
-// claimed is the commit that the newest unit claimed last, "" for none.
+// claimed is the newest unit's last claimed commit, "" for none.
 func claimed(at review.Position) string {
 	if at.Unit == nil || at.Unit.Claim == nil {
 		return ""
@@ -93,11 +94,11 @@ func claimed(at review.Position) string {
 	return at.Unit.Claim.Commit
 }
 
-// request brings one to where the refs are. A unit that began after it was made has claimed
-// nothing yet, and is heard all the same.
+// request brings a request up to date with the refs. A unit that began after it has no claim
+// yet, but comments are read all the same.
 func (p *pass) request(at review.Position, r *request, b *book) error {
 	if claim := claimed(at); claim != "" {
-		if r.Number != 0 && claim != r.Commit { // what was merged before it is the earlier claim
+		if r.Number != 0 && claim != r.Commit { // the earlier claim was already merged
 			if now, err := p.known(r); err != nil {
 				return err
 			} else if now.State == client.Merged {
@@ -139,13 +140,13 @@ func (p *pass) request(at review.Position, r *request, b *book) error {
 
 func thread(r *request) client.Thread { return client.Thread{Request: true, Number: r.Number} }
 
-// noProposal answers who approves a hash where nothing was proposed.
+// noProposal answers an approval of an unknown hash.
 func noProposal(string, string, func(string) ([]git.RefUpdate, error)) (deed, string) {
 	return deed{}, "This is a request: approve a proposal on its issue. `/ward approve` alone answers a question of the unit's."
 }
 
-// home is the repository that gets the branches: the user's own fork, or the project where the
-// admin says so.
+// home is the repository for the branches: the user's fork, or the project if the admin says
+// so.
 func (p *pass) home() (h home, err error) {
 	if p.Settings.Forge.Branches == "project" {
 		return homeOf(p.project), nil
@@ -163,7 +164,7 @@ func (p *pass) home() (h home, err error) {
 	}
 	err = p.do(deed{
 		key: "fork", what: "make a fork of the project for " + p.self.Login,
-		made: func(intent) (bool, error) { return false, nil }, // Fork reads back itself
+		made: func(intent) (bool, error) { return false, nil }, // Fork checks its own result
 		make: func(intent) error {
 			fork, err := p.Forge.Fork(p.ctx)
 			h = homeOf(fork)
@@ -177,21 +178,21 @@ func (p *pass) home() (h home, err error) {
 	return h, err
 }
 
-// sameSite reports whether two URLs lead to one server: the token is for that one.
+// sameSite reports whether two URLs are on one server, for which the token is meant.
 func sameSite(a, b string) bool {
 	at, err := url.Parse(a)
 	to, wrong := url.Parse(b)
 	return err == nil && wrong == nil && at.User == nil && at.Scheme == to.Scheme && at.Host == to.Host
 }
 
-// sent has the claim on the branch of the forge's, by a push that forces nothing.
+// sent pushes the claim to the forge's branch, without force.
 func (p *pass) sent(commit string, r *request, b *book) error {
 	h, err := p.home()
 	if err != nil {
 		return err
 	}
 	r.Owner, r.Name, r.Branch, r.Base = h.Owner, h.Name, "agent/"+r.Directive, p.Settings.Control.Project
-	if r.Commit == commit && r.Number != 0 { // the request says where its head is
+	if r.Commit == commit && r.Number != 0 { // the request names its head
 		return nil
 	}
 	at, ref := p.Git(p.self.Login, h.Clone), heads+r.Branch
@@ -229,13 +230,13 @@ func (p *pass) sent(commit string, r *request, b *book) error {
 	})
 }
 
-// foreign is the error of a branch on the forge that has another history than the claim.
+// foreign is the error for a branch on the forge whose history is not the claim's.
 func (p *pass) foreign(tip string, r *request) error {
 	return diag.Hint(fmt.Errorf("%s of %s/%s is at %s on the forge, which is not on the way to the claim", r.Branch, r.Owner, r.Name, diag.Short(tip)),
 		"nothing is forced: `/ward retry` on the request goes on from people's commits, else delete the branch on the forge, as after a squash")
 }
 
-// known is the request of a record as it is, if it is that one still.
+// known is a recorded request as it is now, if it is still the same one.
 func (p *pass) known(r *request) (client.Request, error) {
 	now, err := p.Forge.Request(p.ctx, r.Number)
 	if err == nil && (now.Author.Login != p.self.Login || now.Head.Owner != "" && now.Head.Branch != r.Branch) {
@@ -244,13 +245,13 @@ func (p *pass) known(r *request) (client.Request, error) {
 	return now, err
 }
 
-// opened is the request as it is, opened as a draft where there is none.
+// opened is the request as it is now; if there is none, it opens a draft.
 func (p *pass) opened(at review.Position, r *request, b *book) (now client.Request, err error) {
 	if r.Number != 0 {
 		return p.known(r)
 	}
 	key := "open-" + r.Directive
-	begun, err := p.begun(key) // a pass that was cut short may have made one, which somebody closed since
+	begun, err := p.begun(key) // an interrupted pass may have opened one that was closed since
 	if err != nil {
 		return now, err
 	}
@@ -273,7 +274,7 @@ func (p *pass) opened(at review.Position, r *request, b *book) (now client.Reque
 		made: func(intent) (bool, error) { return find() },
 		make: func(intent) error {
 			made, err := p.Forge.Open(p.ctx, client.NewRequest{Head: client.Head{Owner: r.Owner, Name: r.Name, Branch: r.Branch}, Base: r.Base, Title: p.Redact(page.Title()), Body: p.Redact(page.Body()), Draft: true})
-			if _, ok := errors.AsType[*client.ErrConflict](err); ok { // a listing lags behind
+			if _, ok := errors.AsType[*client.ErrConflict](err); ok { // listings are delayed
 				if found, again := find(); found && again == nil {
 					return nil
 				}

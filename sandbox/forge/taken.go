@@ -16,7 +16,7 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
-// closed pauses the unit of a request that somebody closed (FORGE-4).
+// closed pauses the unit of a closed request (FORGE-4).
 func (p *pass) closed(at review.Position, now client.Request, r *request, b *book) error {
 	if r.Closed {
 		return nil
@@ -42,14 +42,14 @@ func (p *pass) closed(at review.Position, now client.Request, r *request, b *boo
 		},
 		done: done,
 	})
-	if _, ok := errors.AsType[*refusal](err); ok { // such as one that is paused already
+	if _, ok := errors.AsType[*refusal](err); ok { // it is paused already, for instance
 		r.Closed = true
 		return p.keep(b)
 	}
 	return err
 }
 
-// merged notes what the project got by a request (FORGE-4).
+// merged records the commit that a merge gave the project (FORGE-4).
 func (p *pass) merged(at review.Position, now client.Request, r *request, b *book) error {
 	project := p.Settings.Control.ProjectRef()
 	tip, err := p.reader.Tip(project)
@@ -61,7 +61,7 @@ func (p *pass) merged(at review.Position, now client.Request, r *request, b *boo
 		return err
 	case now.Base != p.Settings.Control.Project:
 		return fmt.Errorf("request %d was merged into %s, which is not the project's branch: nothing was taken", now.Number, diag.Untrusted(now.Base))
-	case !there: // the next look fetches it
+	case !there: // the next pass fetches it
 		return fmt.Errorf("request %d was merged as %s, which is not here: it waits for %s", now.Number, diag.Short(now.MergeCommit), p.Settings.Control.Project)
 	}
 	merged, err := p.reader.Contains(tip, now.Head.Commit)
@@ -69,7 +69,7 @@ func (p *pass) merged(at review.Position, now client.Request, r *request, b *boo
 		return err
 	}
 	taken := git.RefUpdate{Ref: state.TakenPrefix + r.Commit, Old: git.Zero, New: now.MergeCommit}
-	same := now.Head.Commit == r.Commit // else somebody's commits came too, which are perhaps on the forge alone
+	same := now.Head.Commit == r.Commit // otherwise other commits came with it, perhaps only on the forge
 	if same && !merged {
 		if same, err = p.sameTree(now.MergeCommit, now.Head.Commit); err != nil {
 			return err
@@ -90,7 +90,8 @@ func (p *pass) merged(at review.Position, now client.Request, r *request, b *boo
 	return p.doubted(at, r)
 }
 
-// doubted says in each look that what was merged is not what was judged, until the host judged it.
+// doubted reports in each pass that the merged tree was not judged, until the host has judged
+// it.
 func (p *pass) doubted(at review.Position, r *request) error {
 	list, err := state.VerdictsOn(p.reader, r.Merged)
 	if err != nil || len(list) > 0 {
@@ -104,11 +105,11 @@ func (p *pass) doubted(at review.Position, r *request) error {
 		"look at it: git diff %s %s; the host judges it once the PM pushes it there: git push origin %s:%s%s", diag.Short(r.Commit), diag.Short(r.Merged), diag.Short(r.Merged), uow.TakePrefix, unit)
 }
 
-// maxRebased bounds how many commits a rebase is looked for.
+// maxRebased bounds the commits searched for a rebased one.
 const maxRebased = 100
 
-// sameTree reports whether a commit of the project has the tree of the judged one, or what
-// merging that into the project before it makes: a squash, or a rebase.
+// sameTree reports whether a commit of the project has the judged tree, or the tree of merging
+// it into the commit before: a squash or a rebase.
 func (p *pass) sameTree(made, judged string) (bool, error) {
 	tree := func(commit string) (string, error) {
 		out, err := p.Repo.Output(p.ctx, "rev-parse", "--verify", "--end-of-options", commit+"^{tree}")

@@ -13,15 +13,15 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
-// maxAnswer bounds what an answer shows of a command's words, in bytes.
+// maxAnswer bounds a command's output in an answer, in bytes.
 const maxAnswer = 2000
 
-// approval is the deed by which a proposal of a hash becomes a directive, as somebody says. Why
-// says what it lacks. done takes what is to be answered.
+// approval is the deed that makes a directive of a proposal's hash in a person's name. why is
+// what is missing. done gets the answer to post.
 type approval func(hash, who string, done func(text string) ([]git.RefUpdate, error)) (d deed, why string)
 
-// hear hears the comments on an issue or a request, each once. A record of the comment moves
-// with what it asked for, and the answer follows.
+// hear handles each comment on an issue or request once. The comment's record is updated
+// together with its effect, and the answer is posted after it.
 func (p *pass) hear(on client.Thread, b *book, approve approval) error {
 	if b.old == git.Zero {
 		return nil
@@ -54,7 +54,7 @@ func (p *pass) hear(on client.Thread, b *book, approve approval) error {
 	return p.keep(b)
 }
 
-// pay posts the answer that is owed.
+// pay posts an owed answer.
 func (p *pass) pay(on client.Thread, b *book) error {
 	if b.Owes == "" {
 		return nil
@@ -64,7 +64,7 @@ func (p *pass) pay(on client.Thread, b *book) error {
 	return p.say(on, body, fmt.Sprintf("answer on %d", on.Number), b)
 }
 
-// say posts a comment once, and moves a record with it.
+// say posts a comment once and updates its record.
 func (p *pass) say(on client.Thread, body, what string, b *book) error {
 	body = p.Redact(body)
 	return p.do(deed{
@@ -84,21 +84,20 @@ func (p *pass) say(on client.Thread, body, what string, b *book) error {
 	})
 }
 
-// sameWords compares what was posted with what a forge made of it: some trim, some change
-// line ends.
+// sameWords compares a posted text with the forge's copy: some forges trim, some change line
+// ends.
 func sameWords(a, b string) bool {
 	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	return plain(a) == plain(b)
 }
 
-// marked is a text that names what it is about, so that two answers are two texts.
+// marked names a text's subject, so that two answers are never equal.
 func marked(text, format string, args ...any) string {
 	return text + "\n\n<sub>" + fmt.Sprintf(format, args...) + "</sub>"
 }
 
-// verb is what a comment asks for by whom, and "" where it asks for nothing: by its first
-// line, as it was created, by a person who may write as of now (FORGE-2). Of all other
-// comments no word is read.
+// verb is the verb of a comment, "" for none: its first line, as first written, by a person
+// with write access now (FORGE-2). The rest is ignored.
 func (p *pass) verb(c client.Comment) (v forge.Verb, who string, err error) {
 	if c.Author.Login == p.self.Login {
 		return v, "", nil
@@ -117,10 +116,10 @@ func (p *pass) verb(c client.Comment) (v forge.Verb, who string, err error) {
 	return v, c.Author.Login, nil
 }
 
-// unread is a comment that was meant as a verb and is none; its Argument says why.
+// unread is an attempted verb that is malformed; its Argument says why.
 const unread = "?"
 
-// act does what a comment asks for, and leaves the answer with the record.
+// act does what a comment asks for, and records the answer.
 func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve approval) error {
 	done := func(text string) ([]git.RefUpdate, error) {
 		b.Seen, b.Owes, b.Tries = c.ID, marked(text, "to comment %d", c.ID), 0
@@ -152,12 +151,12 @@ func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve 
 	return p.move(updates...)
 }
 
-// maxTries bounds in how many looks the host may be in trouble with one thing that is asked for,
-// before what was said after it is heard.
+// maxTries is in how many passes the host may fail at one request before later comments are
+// handled.
 const maxTries = 3
 
-// carry does what somebody asks for. Why answers what lacks, or was refused; what a pass that was
-// cut short began may be done all the same.
+// carry does what a person asks for. why is the answer if something is missing or refused.
+// What an interrupted pass began may still be done.
 func (p *pass) carry(b *book, key string, d deed, why string) (string, error) {
 	if why != "" && d.make != nil {
 		switch begun, err := p.begun(key); {
@@ -185,7 +184,7 @@ func (p *pass) carry(b *book, key string, d deed, why string) (string, error) {
 	return "The host could not do it, and its admin can read why. Say it again when that is mended.", nil
 }
 
-// command is what a person would type for a verb. Why says what it lacks.
+// command is the command line for a verb. why is what is missing.
 func (p *pass) command(directive string, v forge.Verb) (args []string, why string) {
 	if directive == "" {
 		return nil, "There is no directive here yet: approve a proposal first."
@@ -212,7 +211,7 @@ func (p *pass) command(directive string, v forge.Verb) (args []string, why strin
 		return nil, directive + " has no unit yet: nobody has begun."
 	}
 	args = append([]string{"uow", v.Name}, bare...)
-	if at.Unit.State.Ended() && (v.Name == forge.Retry || v.Name == forge.Clarify) { // it goes on as the next unit
+	if at.Unit.State.Ended() && (v.Name == forge.Retry || v.Name == forge.Clarify) { // it continues as the next unit
 		args[1] = "fork"
 	} else if v.Name == forge.Retry && !slices.Contains(at.Unit.Possible(), uow.Retry) {
 		return nil, at.Unit.ID + " is not blocked: " + at.Unit.Words() + "."
@@ -223,7 +222,8 @@ func (p *pass) command(directive string, v forge.Verb) (args []string, why strin
 	return append(args, "--", at.Unit.ID), ""
 }
 
-// step is a command as a deed, by where the directive stands now: another verb may have moved it.
+// step is a command as a deed for the directive's current state, which another verb may have
+// changed.
 func (p *pass) step(b *book, v forge.Verb, who string, done func(text string) ([]git.RefUpdate, error)) (d deed, why string, err error) {
 	if err := p.refresh(); err != nil {
 		return deed{}, "", err
@@ -238,7 +238,7 @@ func (p *pass) step(b *book, v forge.Verb, who string, done func(text string) ([
 			}
 			at, ok := p.position(directive)
 			if !ok || at.Unit == nil || v.Name == forge.Drop || v.Name == forge.Include {
-				return false, nil // those two are made again, to their end
+				return false, nil // these two are repeated until they succeed
 			}
 			_, made, err := p.entered(i, "refs/ward/uow/"+at.Unit.ID)
 			return made, err

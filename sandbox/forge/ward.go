@@ -24,23 +24,22 @@ import (
 type Verbs struct {
 	Program string // git-ward
 	Bare    string
-	Host    string   // the forge's, for addresses in commits
-	Lock    *os.File // of the pass: a command that outlives this process keeps it
+	Host    string   // the forge's host, for addresses in commits
+	Lock    *os.File // the pass's lock; a command that outlives this process keeps it
 }
 
-// errUnknown is for a command of which nobody knows whether it did its work: the host was in
-// trouble (exit 2), or ended it.
+// errUnknown is a command whose effect is unknown: the host had trouble (exit 2) or killed it.
 var errUnknown = errors.New("it was not done, or not to its end")
 
-// refusal is why a command did not do what it was told (exit 1), as anybody may read it.
+// refusal is why a command refused (exit 1), in words for the public.
 type refusal struct{ said string }
 
 func (r *refusal) Error() string { return r.said }
 
-// maxSaid bounds what is kept of a command's output, in bytes: a review has its patch.
+// maxSaid bounds a command's kept output, in bytes; a review contains its patch.
 const maxSaid = 24 << 20
 
-// as runs a command as the PM of a name, by a token that is good for one push id.
+// as runs a command as the PM of that name, with a token for a single push id.
 func (v Verbs) as(ctx context.Context, name, push, stdin string, args ...string) (out string, err error) {
 	if err := token.CheckName(name); err != nil {
 		return "", &refusal{err.Error()}
@@ -54,7 +53,7 @@ func (v Verbs) as(ctx context.Context, name, push, stdin string, args ...string)
 	return v.run(ctx, env, stdin, args)
 }
 
-// run runs a command; its flags come first, so that no word of anybody's is taken for one.
+// run runs a command. Flags come first, so that no user's text is taken for one.
 func (v Verbs) run(ctx context.Context, env []string, stdin string, args []string) (string, error) {
 	cmd := exec.CommandContext(ctx, v.Program, args...)
 	cmd.Dir = v.Bare
@@ -87,8 +86,8 @@ var (
 	hostPath = pattern.New(`(^|[\s'"(=])/[^\s/'"]+/[^\s'";,]*`)
 )
 
-// findings are the rules and messages of a refusal, and its errors. Hints, and what git said, are
-// for who is at the host: they name its paths.
+// findings are a refusal's rules, messages and errors. Hints and git's output stay on the
+// host, because they name its paths.
 func findings(out string) string {
 	var list []string
 	for line := range strings.Lines(out) {

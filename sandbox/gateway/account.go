@@ -12,34 +12,33 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// accountPath is where a client asks what became of its calls. A program that makes the
-// calls itself tells its own story of a refusal or an outage, in words that nobody else
-// can decide by.
+// accountPath is where a client asks what became of its calls. A program that calls the models
+// itself describes a refusal or an outage in words that nothing else can rely on.
 const accountPath = "/ward/account"
 
-// payment is the answer: of the directive that pays for calls now, in this launch.
+// payment is the answer for the directive that pays now, in this launch.
 type payment struct {
 	Directive string `json:"directive"` // "" while none is open
 	Unpaid    int    `json:"unpaid"`    // calls that were refused with 402
 	Why       string `json:"why"`       // of the newest call; "" where it was paid for
 	Limit     string `json:"limit"`     // that the newest call met: a key of the directive's, or a setting; "" where it was paid for
-	Held      int    `json:"held"`      // calls that were refused because the unit is not to be worked on
-	Answered  int    `json:"answered"`  // calls that came to their end
+	Held      int    `json:"held"`      // calls refused because the unit is not to be worked on
+	Answered  int    `json:"answered"`  // calls that completed
 	Failed    int    `json:"failed"`    // calls that the provider failed
 	Barred    int    `json:"barred"`    // calls that were refused for their model
-	Unlisted  string `json:"unlisted"`  // of the newest call: the model that it asked for, where the settings do not name it
+	Unlisted  string `json:"unlisted"`  // the newest call's model, if the settings do not name it
 	Trouble   string `json:"trouble"`   // of the newest call: its code, see runstate.Trouble; "" where it was answered
 }
 
-// payments are what became of the calls, refused and paid ones. It is safe for concurrent use.
+// payments counts the outcomes of calls. It is safe for concurrent use.
 type payments struct {
 	mu          sync.Mutex
 	byDirective map[string]payment
 	troubles    map[string]runstate.Trouble
-	tell        func(map[string]runstate.Trouble) // of each change of the troubles; nil: nobody
+	tell        func(map[string]runstate.Trouble) // called when the troubles change; nil: none
 }
 
-// change takes something down of a directive.
+// change records something about a directive.
 func (p *payments) change(directive string, f func(*payment)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +50,7 @@ func (p *payments) change(directive string, f func(*payment)) {
 	p.byDirective[directive] = now
 }
 
-// note takes down whether a call is paid for: a refusal, nil when it is.
+// note records whether a call is paid for: its refusal, or nil.
 func (p *payments) note(directive string, r *refusal) {
 	p.change(directive, func(now *payment) {
 		switch {
@@ -65,12 +64,12 @@ func (p *payments) note(directive string, r *refusal) {
 	})
 }
 
-// unlisted takes down a call that was refused for its model.
+// unlisted records a call refused for its model.
 func (p *payments) unlisted(directive, model string) {
 	p.change(directive, func(now *payment) { now.Barred, now.Unlisted = now.Barred+1, model })
 }
 
-// ended takes down how a call ended that went out: the code of its trouble, "" for none.
+// ended records the end of a sent call: the code of its trouble, "" for none.
 func (p *payments) ended(directive, code string) {
 	p.change(directive, func(now *payment) {
 		now.Unlisted = ""
@@ -83,7 +82,7 @@ func (p *payments) ended(directive, code string) {
 	})
 }
 
-// trouble goes on with the directive's troubles, or ends them. The caller has the lock.
+// trouble adds to the directive's troubles or ends them. The caller holds the lock.
 func (p *payments) trouble(directive, code string) {
 	t, had := p.troubles[directive]
 	if code == "" && !had {
@@ -125,13 +124,13 @@ func (g *Gateway) serveAccount(w http.ResponseWriter, r *http.Request) {
 	w.Write(append(data, '\n'))
 }
 
-// troubleOf is the code of what the provider did to a call that went out, "" where it
-// answered. It is not known where the client left.
+// troubleOf is the code of a provider's failure of a sent call, "" if it answered. It is
+// unknown if the client left.
 func (x *exchange) troubleOf(err error) (code string, known bool) {
 	switch s := x.answered; {
 	case x.failed != "":
 		return x.failed, true
-	case s == http.StatusUnauthorized, s == http.StatusForbidden: // the key's fault, which the host has put there
+	case s == http.StatusUnauthorized, s == http.StatusForbidden: // the key is wrong, and the host supplies it
 		return fmt.Sprint(s), true
 	case s >= 500, s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusConflict:
 		return fmt.Sprint(s), true

@@ -1,8 +1,8 @@
 package gateway
 
-// What the Messages API may carry. Tools that run in the client are in; tools
-// that the provider runs (web_search, web_fetch, code_execution, tool search,
-// MCP) are not, nor is a source that it would fetch or a file that it keeps.
+// The accepted content of the Messages API. It has tools that run in the client. It excludes
+// tools that the provider runs (web_search, web_fetch, code_execution, tool search, MCP),
+// sources that it would fetch, and files that it stores.
 
 var anthropicText = map[string]check{"text": words("text", "citations")}
 
@@ -24,7 +24,7 @@ var anthropicResults = map[string]check{
 	"tool_reference": words("tool_name"),
 }
 
-// anthropicFound is the client's own; its source is a label.
+// anthropicFound comes from the client; its source is only a label.
 var anthropicFound = open(with(map[string]check{"content": each(byType("", anthropicText))}, "source", "title"))
 
 var anthropicBlocks = map[string]check{
@@ -67,9 +67,8 @@ var anthropicMessages = merge(anthropicCount, with(map[string]check{
 	"service_tier": only(`"auto"`, `"standard_only"`),
 }, "max_tokens", "metadata", "stop_sequences", "stream", "temperature", "top_k", "top_p"))
 
-// anthropicBetas are the features, without their dates, that a client may switch
-// on by header. Others are dropped: they are for what is refused anyway, or
-// change the price (context-1m).
+// anthropicBetas are the features, without dates, that a client may enable by header. Others
+// are dropped: they are for refused content anyway, or change the price (context-1m).
 var anthropicBetas = []string{
 	"interleaved-thinking", "fine-grained-tool-streaming", "prompt-caching", "extended-cache-ttl",
 	"token-efficient-tools", "output-128k", "max-tokens-3-5-sonnet", "claude-code", "context-management",

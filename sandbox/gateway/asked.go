@@ -11,21 +11,21 @@ import (
 	"git-ward/sandbox/firewall"
 )
 
-// errTooOften bounds what the fence asks of the host's name servers, as the rules do where
-// it asks itself.
+// errTooOften limits the fence's questions to the host's name servers, as the rules do for
+// direct ones.
 var errTooOften = errors.New("too many names are asked for at a time: ask again in a second")
 
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
-// nameServer counts what is asked of name servers, in questions of firewall.NameBytes: a resolver
-// asks each server for both families, and again where one fails, and a name carries data out.
+// nameServer counts name server questions in units of firewall.NameBytes. A resolver asks each
+// server for both families, repeats failed questions, and a name can carry data out.
 func (p *proxy) nameServer(dial dialer) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		if packets, ok := conn.(*net.UDPConn); ok { // by which the resolver knows how to ask
+		if packets, ok := conn.(*net.UDPConn); ok { // lets the resolver know the transport
 			return &countedPackets{packets, p.asked}, nil
 		}
 		return &countedStream{conn, p.asked}, nil

@@ -9,14 +9,14 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// maxAssisted bounds how many programs and models a directive's account names.
+// maxAssisted bounds the programs and models in a directive's account.
 const maxAssisted = 8
 
 // product is how a program names itself in User-Agent (RFC 9110, section 10.1.5), and a
-// provider's model its own. The worker chooses both.
+// provider's model itself. The worker chooses both.
 var product = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._/+-]{0,59}`)
 
-// assistant is who asked which model, as the gateway saw it: "codex_cli_rs/0.46.0:gpt-5".
+// assistant is a program and its model as the gateway saw them: "codex_cli_rs/0.46.0:gpt-5".
 func assistant(userAgent, model string) string {
 	if model = product.Regexp().FindString(model); model == "" {
 		return ""
@@ -24,7 +24,7 @@ func assistant(userAgent, model string) string {
 	return cmp.Or(product.Regexp().FindString(userAgent), "unknown") + ":" + model
 }
 
-// assisted notes whose call an account paid for.
+// assisted records who made a paid call.
 func (a *Account) assisted(by string) {
 	if by == "" || len(a.Assisted) >= maxAssisted && a.Assisted[by] == 0 {
 		return

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// receive reads a request's body, once, into memory that the loan has.
+// receive reads a request's body once, into memory that the loan accounts for.
 func (x *exchange) receive(ctx context.Context, w http.ResponseWriter, r *http.Request) (body []byte, err error) {
-	// A deadline that stayed would end the call when it passes, because the
-	// server goes on reading to see whether the client is still there.
+	// A read deadline left in place would end the call, because the server keeps reading to
+	// notice a client that leaves.
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(bodyTime))
 	defer control.SetReadDeadline(time.Time{})
@@ -40,8 +40,8 @@ func (x *exchange) receive(ctx context.Context, w http.ResponseWriter, r *http.R
 	return body, nil
 }
 
-// grow reads a body that does not say how long it is, and borrows as it grows: one that is
-// small needs no more than its worker's own part.
+// grow reads a body of unknown length and borrows as it grows, so that a small one fits in its
+// worker's own part.
 func (x *exchange) grow(ctx context.Context, from io.Reader) (body []byte, err error) {
 	for size := int64(smallEvent); ; size *= 2 {
 		size = min(size, x.g.limits.Body+1)
@@ -64,7 +64,7 @@ func (x *exchange) grow(ctx context.Context, from io.Reader) (body []byte, err e
 	}
 }
 
-// body reads and checks the request's body; the call has what is to go out.
+// body reads and checks the request's body; call has what will be sent.
 func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Content-Encoding") != "" {
 		return refusef(http.StatusBadRequest, "an encoded body cannot be checked: send it plain")
@@ -84,7 +84,7 @@ func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	return nil
 }
 
-// forget lets the body go, which is not needed any more once the provider has answered.
+// forget frees the body, which is not needed once the provider has answered.
 func (x *exchange) forget() {
 	if x.call != nil {
 		x.call.parts = nil
@@ -92,8 +92,8 @@ func (x *exchange) forget() {
 	x.loan.shrink(0)
 }
 
-// outgoing is the body of a call as net/http sends it. Closed, it holds nothing: the request
-// stays until the answer has ended, which may take an hour.
+// outgoing is a call's body for net/http. After Close it holds no memory, because the request
+// lives until the answer ends, perhaps for an hour.
 type outgoing struct {
 	mu   sync.Mutex
 	from io.Reader // nil when closed

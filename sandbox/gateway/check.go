@@ -13,11 +13,10 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// A check admits a JSON value or says what is wrong with it; nil admits all. The
-// checks below combine into tables that list what a protocol may carry. Tools and
-// sources that no table names are refused; a part or a member that no table names is
-// admitted where it only carries text (unknown). What a check meets on its way that
-// costs more than its text goes into seen.
+// A check accepts a JSON value or says what is wrong with it; nil accepts everything. The
+// checks below combine into tables of what a protocol may carry. Tools and sources in no table
+// are refused. An unknown part or member is accepted if it only carries text (unknown). A
+// check records in seen what costs more than its text.
 type check func(v jsontext.Value, s *seen) error
 
 func (c check) run(v jsontext.Value, s *seen, at string) error {
@@ -30,7 +29,7 @@ func (c check) run(v jsontext.Value, s *seen, at string) error {
 	return nil
 }
 
-// closed admits an object with no other members than those named.
+// closed accepts an object that has only the named members.
 func closed(members map[string]check) check {
 	return func(v jsontext.Value, s *seen) error {
 		f, err := decodeFields(v)
@@ -54,8 +53,7 @@ func (f fields) only(members map[string]check, s *seen) error {
 	return nil
 }
 
-// open admits an object whose named members pass, where they are there, and whose
-// others carry text.
+// open accepts an object whose named members pass and whose other members carry text.
 func open(members map[string]check) check {
 	return func(v jsontext.Value, s *seen) error {
 		f, err := decodeFields(v)
@@ -82,7 +80,7 @@ func (f fields) open(members map[string]check, s *seen) error {
 	return nil
 }
 
-// words admits an object whose named members are somebody's words, whatever they say.
+// words accepts an object whose named members are free text.
 func words(names ...string) check { return open(free(names...)) }
 
 // free is members with names that may have any value.
@@ -94,7 +92,7 @@ func free(names ...string) map[string]check {
 	return m
 }
 
-// with is checked members and free ones.
+// with is checked and free members together.
 func with(members map[string]check, names ...string) map[string]check {
 	return merge(members, free(names...))
 }
@@ -106,7 +104,7 @@ func merge(a, b map[string]check) map[string]check {
 	return m
 }
 
-// each admits null and an array whose elements pass.
+// each accepts null and an array whose elements pass.
 func each(c check) check {
 	return func(v jsontext.Value, s *seen) error {
 		if v.Kind() == 'n' {
@@ -118,12 +116,12 @@ func each(c check) check {
 	}
 }
 
-// refused admits nothing.
+// refused accepts nothing.
 func refused(jsontext.Value, *seen) error {
 	return errors.New("the gateway does not admit this member: it makes the provider act, or costs more than the price table says")
 }
 
-// textOr admits null, a string, and what passes.
+// textOr accepts null, a string, and what passes.
 func textOr(c check) check {
 	return func(v jsontext.Value, s *seen) error {
 		if k := v.Kind(); k == 'n' || k == '"' {
@@ -133,7 +131,7 @@ func textOr(c check) check {
 	}
 }
 
-// only admits values that are written like one of these.
+// only accepts values spelled like one of these.
 func only(texts ...string) check {
 	return func(v jsontext.Value, _ *seen) error {
 		if slices.Contains(texts, string(v)) {
@@ -143,19 +141,18 @@ func only(texts ...string) check {
 	}
 }
 
-// dated is the version at the end of a tool's type.
+// dated is the version suffix of a tool's type.
 var dated = pattern.New(`_\d{8}$`)
 
-// byType admits an object whose "type" is in the table and that passes there. An
-// object without a type is taken for one of type missing; a type that ends in a
-// date is looked up with _DATE instead.
+// byType accepts an object whose "type" is in the table and whose check passes. An object
+// without a type has type missing; a type that ends in a date is looked up with _DATE instead.
 func byType(missing string, types map[string]check) check {
 	return typed(missing, types, func(_ fields, name string, _ *seen) error {
 		return fmt.Errorf("the gateway does not admit the type %q here: what makes the provider fetch, run or remember is a way around the fence", clip(name))
 	})
 }
 
-// partOf is byType for what carries text: a type that is not in the table is looked at.
+// partOf is byType for text parts: an unknown type is checked for being text.
 func partOf(missing string, types map[string]check) check {
 	return typed(missing, types, unknownPart)
 }

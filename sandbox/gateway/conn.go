@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// headerTime and bodyTime bound a client that sends slowly, stallTime one
-	// that does not read what it asked for.
+	// headerTime and bodyTime limit a client that sends slowly, stallTime one that does not
+	// read.
 	headerTime = 10 * time.Second
 	bodyTime   = time.Minute
 	stallTime  = time.Minute
-	// grace is how long cancelled calls may take to be settled when the gateway
-	// closes. What is later stays charged in full.
+	// grace is how long cancelled calls may take to be settled when the gateway closes. Later
+	// ones stay charged in full.
 	grace = 2 * time.Second
 	// maxHeader is the size in bytes of a request's or an answer's headers.
 	maxHeader = 64 << 10
 )
 
-// limitListener accepts so many connections at a time; further ones wait in the
-// kernel's queue: delayed, not refused.
+// limitListener accepts a number of connections at a time; further ones wait in the kernel's
+// queue: delayed, not refused.
 type limitListener struct {
 	net.Listener
 	open   chan struct{}
@@ -59,8 +59,8 @@ func (b *limitListener) Close() error {
 	return b.Listener.Close()
 }
 
-// client is an accepted connection. Each write has its own deadline, so that a
-// client that stops reading holds nothing for ever while a slow one may go on.
+// client is an accepted connection. Each write has its own deadline, so that a slow client may
+// continue but one that stops reading holds nothing for ever.
 type client struct {
 	net.Conn
 	done func()
@@ -87,18 +87,18 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// quietLog drops what net/http has to say about its clients: it quotes them,
-// and a hostile one could fill the log with it.
+// quietLog drops net/http's messages about clients: they quote the client, which could fill
+// the log.
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // clip makes a client's text fit for one log line.
 func clip(s string) string { return diag.Clean(diag.Cut(s, maxShown)) }
 
-// maxShown bounds what a log and an answer have of a client's own words, in bytes.
+// maxShown bounds a client's text in a log line or an answer, in bytes.
 const maxShown = 200
 
-// shown is an address as a log and an answer have it: scheme, host and path. A user's name and a
-// query hold tokens. Who asks for a path may write a user's name into that, too: //TOKEN@HOST/.
+// shown is an address for logs and answers: scheme, host and path. User info and query may
+// hold tokens. A requested path may contain user info as well: //TOKEN@HOST/.
 func shown(u *url.URL) string {
 	path, _, _ := strings.Cut(u.Path, "?")
 	if at := strings.LastIndexByte(path, '@'); at >= 0 {

@@ -6,19 +6,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// costPath is where a client asks what a directive has cost so far, for its report:
+// costPath is where a client asks for a directive's cost so far, for its report:
 // costPath?directive=D-1.
 const costPath = "/ward/cost"
 
-// cost is the answer. What nobody counted is not there, and never 0.
+// cost is the answer. An uncounted value is absent, never 0.
 type cost struct {
 	Tokens    *int64 `json:"tokens,omitempty"`
 	Money     string `json:"money,omitempty"`    // dollars, a decimal
-	Estimated int64  `json:"estimated,omitzero"` // calls whose usage the provider did not tell
+	Estimated int64  `json:"estimated,omitzero"` // calls without a reported usage
 	Prices    string `json:"prices,omitempty"`   // day of the price table
 }
 
-// costOf is what a directive has used in all its launches.
+// costOf is a directive's total over all launches.
 func (g *Gateway) costOf(directive string) cost {
 	g.config.Meter.mu.Lock()
 	defer g.config.Meter.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// fields are the members of an object in their order. Their values are parts of the text
-// that they were read from, not copies: a body is in memory once.
+// fields are an object's members in order. Values are slices of the source text, so that a
+// body is in memory only once.
 type fields []member
 
 type member struct {
@@ -19,10 +19,9 @@ type member struct {
 	value jsontext.Value
 }
 
-// wellFormed goes once through a request, token by token, and keeps none. It refuses what is
-// not one JSON value, what is deeper or has more in it than the limits say, and an object
-// that has a member twice, at any depth, so that the provider cannot read another value
-// than the one that is checked here.
+// wellFormed reads a request once, token by token, without keeping it. It refuses invalid
+// JSON, bodies beyond the limits, and duplicate members at any depth, because the provider
+// might read another value than the one checked here.
 func wellFormed(body []byte, l Limits) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 	for n := 0; ; n++ {
@@ -45,8 +44,7 @@ func wellFormed(body []byte, l Limits) error {
 	}
 }
 
-// longName reports whether a string comes next that does not end soon. A decoder would
-// copy it.
+// longName reports whether the next string is too long for a name. A decoder would copy it.
 func longName(text []byte) bool {
 	if text = bytes.TrimLeft(text, " \t\r\n,"); len(text) == 0 || text[0] != '"' {
 		return false
@@ -64,7 +62,7 @@ func longName(text []byte) bool {
 	return false
 }
 
-// decodeFields reads the members of an object. That none is there twice is not looked at.
+// decodeFields reads an object's members, without checking for duplicates.
 func decodeFields(v jsontext.Value) (fields, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
@@ -88,7 +86,7 @@ func decodeFields(v jsontext.Value) (fields, error) {
 	return f, err
 }
 
-// elements goes through an array's, up to the first error.
+// elements visits an array's elements up to the first error.
 func elements(v jsontext.Value, each func(i int, element jsontext.Value) error) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
@@ -106,8 +104,8 @@ func elements(v jsontext.Value, each func(i int, element jsontext.Value) error) 
 	return nil
 }
 
-// keep takes out the members that a table does not have, and lists them. It refuses those
-// that a lenient reader takes for one of the table.
+// keep removes members that the table lacks, and lists them. It refuses those that a lenient
+// reader would take for one of the table.
 func (f *fields) keep(members map[string]check) (dropped []string, err error) {
 	kept := (*f)[:0]
 	for _, m := range *f {
@@ -157,11 +155,11 @@ func (f fields) into(name string, v any) error {
 	return nil
 }
 
-// parts is the object as text again, in pieces of the text that it was read from.
+// parts is the object as text again, in slices of its source.
 func (f fields) parts() [][]byte {
 	list := [][]byte{[]byte("{")}
 	for i, m := range f {
-		name, _ := jsontext.AppendQuote(nil, m.name) // read as valid: cannot fail
+		name, _ := jsontext.AppendQuote(nil, m.name) // parsed before: cannot fail
 		if i > 0 {
 			list = append(list, []byte(","))
 		}

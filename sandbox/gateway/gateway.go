@@ -36,35 +36,33 @@ const maxPath = 107
 // Config is the complete configuration of a gateway.
 type Config struct {
 	Dir string // a short directory to make the socket's in; empty: os.TempDir
-	// Meter counts for all gateways of a launch; who opened it closes it, after they
-	// have ended.
+	// Meter counts for all of a launch's gateways; its opener closes it after they have ended.
 	Meter *Meter
-	// Shared is what all gateways of a launch share.
+	// Shared is common to a launch's gateways.
 	Shared *Shared
 
-	// Directive names who pays for a call that starts now; empty refuses it. It
-	// is called once a call, on its critical path.
+	// Directive names who pays for a call that starts now; "" refuses it. It is called once
+	// per call and delays it.
 	Directive func() string
-	// Leased says that the worker behind this gateway is there for a lease: Directive is
-	// "" when that is gone (MANY-1).
+	// Leased says that this gateway's worker needs a lease: Directive is "" when it is gone
+	// (MANY-1).
 	Leased bool
-	// Budget is the total of a directive, from main and the settings (LOOP-4).
+	// Budget is a directive's total, from main and the settings (LOOP-4).
 	Budget func(directive string) Budget
-	// Own is what a directive's own text allows of its budget, Unlimited where it says nothing:
-	// the smaller number holds. An error is that nobody can tell. Nil: no text says anything.
+	// Own is what a directive's own text allows, Unlimited without a limit; the smaller number
+	// holds. An error means that it cannot be read. Nil: no text sets a limit.
 	Own func(directive string) (Budget, error)
-	// Held is why a directive's unit is not to be worked on now, such as "paused"; "" where
-	// it is. It is called once a call, too. Nil is never.
+	// Held is why a directive's unit may not be worked on now, such as "paused", or "". It is
+	// called once per call. Nil: always "".
 	Held func(directive string) string
-	// Troubles is told of what the provider fails, by directive, whenever that changes. It
-	// may not keep the map. Nil is nobody.
+	// Troubles is called with the provider's failures by directive when they change. It may
+	// not keep the map. It may be nil.
 	Troubles func(map[string]runstate.Trouble)
-	// Until is when the launch's time is spent: from then on no call is paid for.
-	// Zero is never.
+	// Until is when the launch's time is spent: no later call is paid for. Zero: never.
 	Until time.Time
 
-	// Models may be called, by their exact names, or by how they begin where an entry ends
-	// in *, and no other; empty admits none.
+	// Models are the only callable models: exact names, or prefixes that end in *. Empty
+	// allows none.
 	Models []string
 
 	Anthropic Provider
@@ -72,19 +70,18 @@ type Config struct {
 	Prices    Prices
 	PricesOf  string // day of the price table, for reports; "" for unknown
 
-	// Allowlist opens the forward proxy, for the names in Allow: exact ones, or
-	// *.suffix for every name below suffix. Without it ([egress] mode =
-	// "public") the proxy refuses: the fence has a route of its own then, and a
-	// second way out would only be one more to watch.
+	// Allowlist opens the forward proxy for the names in Allow: exact names, or *.suffix for
+	// all names below suffix. Without it ([egress] mode = "public") the proxy refuses, because
+	// the fence has a route of its own and a second way out would have to be watched as well.
 	Allowlist bool
 	Allow     []string
-	// Refuses makes what says of an address that the proxy never dials it, as things are now: the
-	// rules' own word (firewall.Policy.Refuses). Nil: special addresses, and the host's networks.
+	// Refuses returns a test for addresses that the proxy may not dial now: the firewall's own
+	// rule (firewall.Policy.Refuses). Nil: special addresses and the host's networks.
 	Refuses  func(context.Context) (func(netip.Addr) bool, error)
-	Resolver Resolver // nil: the host's own, whose questions are counted
+	Resolver Resolver // nil: the host's own, with questions counted
 
 	Limits Limits
-	Log    zerolog.Logger // one line a model call, a proxied connection or a refusal
+	Log    zerolog.Logger // one line per model call, proxied connection or refusal
 }
 
 // Provider is where one protocol's calls go, and with which key.
@@ -99,11 +96,11 @@ type Gateway struct {
 	limits   Limits
 	outer    *scratch.Dir
 	listener net.Listener
-	models   map[config.Provider]*provider // by the first part of the path
+	models   map[config.Provider]*provider // by the path's first element
 	proxy    *proxy
 	slots    chan struct{}       // of model calls
 	own      *semaphore.Weighted // bytes of requests and answers that are in memory
-	bodies   *semaphore.Weighted // of them, those of what all gateways share
+	bodies   *semaphore.Weighted // the part of them that all gateways share
 	payments payments
 }
 
@@ -179,7 +176,7 @@ func (g *Gateway) Serve(ctx context.Context) error {
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ErrorLog:          quietLog(),
-		// Without this net/http answers `OPTIONS *` by itself.
+		// Otherwise net/http itself answers `OPTIONS *`.
 		DisableGeneralOptionsHandler: true,
 	}
 	done := make(chan struct{})
@@ -204,8 +201,8 @@ func (g *Gateway) Serve(ctx context.Context) error {
 	return err
 }
 
-// route tells the two jobs apart by the form of the request target (RFC 9112,
-// section 3.2): a proxy is asked in authority or absolute form.
+// route tells the two functions apart by the form of the request target (RFC 9112, section
+// 3.2): a proxy gets the authority or absolute form.
 func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect:

@@ -15,8 +15,8 @@ func inAny(ip netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// hostNetworks are the host's addresses with the networks that they are in. They
-// are asked for anew each time, because a laptop's change.
+// hostNetworks are the host's addresses with their networks, read each time because a laptop's
+// change.
 func hostNetworks() ([]netip.Prefix, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {

@@ -38,15 +38,15 @@ func (k Key) IsZero() bool { return k.value == "" }
 // Reveal is the key itself, for whoever shows it to the provider that gave it.
 func (k Key) Reveal() string { return k.value }
 
-// subscription is how the tokens begin that Anthropic gives to subscribers for programs
-// that work alone (claude setup-token).
+// subscription is the prefix of tokens that Anthropic gives subscribers for unattended
+// programs (claude setup-token).
 const subscription = "sk-ant-oat"
 
 // Subscription reports whether the key is a subscription token. Its calls are not billed one
 // by one, so the budget is in tokens, not in money.
 func (k Key) Subscription() bool { return strings.HasPrefix(k.value, subscription) }
 
-// anthropicAuth shows a key to Anthropic, in the way of its kind.
+// anthropicAuth sends a key to Anthropic in the form for its kind.
 func anthropicAuth(h http.Header, k Key) {
 	if !k.Subscription() {
 		h.Set("X-Api-Key", k.value)
@@ -73,7 +73,7 @@ func NewKey(text string) (Key, error) {
 		return Key{}, errors.New("a key is one word of printable ASCII, and this one is not")
 	}
 	if text != "" && len(text) < 8 {
-		// Taking so short a text out of answers would tear them apart.
+		// Redacting so short a text would damage answers.
 		return Key{}, fmt.Errorf("a key has at least 8 characters, and this one has %d", len(text))
 	}
 	return Key{text}, nil
@@ -115,15 +115,15 @@ func ReadKey(path string) (Key, error) {
 	return key, nil
 }
 
-// scrubber takes a key out of a stream, across the borders of its chunks. It
-// holds back only what could be the beginning of the key, so a stream of events
-// is not delayed: an event ends in a line feed, which no key holds.
+// scrubber removes a key from a stream, across chunk boundaries. It holds back only a possible
+// beginning of the key, so it does not delay events: an event ends in a line feed, which no
+// key contains.
 type scrubber struct {
 	key  []byte
 	kept []byte
 }
 
-// next gives what may go out now. The result is valid until the next call.
+// next returns what may be sent now. The result is valid until the next call.
 func (s *scrubber) next(chunk []byte) []byte {
 	if len(s.key) == 0 {
 		return chunk
@@ -140,12 +140,12 @@ func (s *scrubber) next(chunk []byte) []byte {
 	return chunk[:len(chunk)-n]
 }
 
-// telling is how much of a key may be seen: the first letters of all keys of a
-// provider are the same.
+// telling is how much of a key may be shown: the first letters of a provider's keys are all
+// the same.
 const telling = 12
 
-// rest gives what was held back, at the end of the stream: a few letters, unless
-// the stream was cut in the middle of a key.
+// rest returns what was held back at the end of the stream: a few letters, unless the stream
+// was cut inside a key.
 func (s *scrubber) rest() []byte {
 	if len(s.kept) > telling {
 		return []byte(redacted)

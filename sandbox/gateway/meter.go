@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// heldWait is how long a call waits for others that hold the rest of its
-	// budget: most give back nearly all of what they reserved.
+	// heldWait is how long a call waits for calls that hold the rest of its budget, because
+	// most return nearly all that they reserved.
 	heldWait = 15 * time.Second
-	// settleDelay is how long what a call gave back may stay unwritten. A kill
-	// within it leaves the call charged in full, never less.
+	// settleDelay is how long a settlement may stay unwritten. A kill within it leaves the
+	// call charged in full, never less.
 	settleDelay = 200 * time.Millisecond
 )
 
@@ -69,8 +69,8 @@ func (c *Charge) sub(d Charge) {
 // use at most; after a kill it is charged.
 type Account struct {
 	Used      Charge `json:"used"`
-	Estimated int64  `json:"estimated"` // calls among Used.Calls whose usage nobody told
-	Millis    int64  `json:"ms"`        // of model time, summed over calls
+	Estimated int64  `json:"estimated"` // calls in Used.Calls without a reported usage
+	Millis    int64  `json:"ms"`        // model time, summed over calls
 	Held      Charge `json:"held"`
 	// Assisted counts the billed calls by program and model.
 	Assisted map[string]int64 `json:"assisted,omitempty"`
@@ -83,7 +83,7 @@ type Budget struct {
 	Cost   Money
 }
 
-// file is the meter as it is stored.
+// file is the meter's stored form.
 type file struct {
 	Version    int                 `json:"version"`
 	Directives map[string]*Account `json:"directives"`
@@ -100,13 +100,13 @@ type Meter struct {
 
 	mu      sync.Mutex
 	state   file
-	changed uint64        // counts changes of state
+	changed uint64        // number of the last change
 	settled chan struct{} // closed and replaced when something is given back
-	pending *time.Timer   // a write that is due
+	pending *time.Timer   // a write is scheduled
 
 	writing sync.Mutex
-	stored  uint64 // the change that the file has
-	closed  bool   // the file may be another process's by now
+	stored  uint64 // the last change that the file has
+	closed  bool   // another process may have the file by now
 }
 
 // OpenMeter opens or makes the meter at path. What an earlier process had in
@@ -182,8 +182,7 @@ func (m *Meter) Close() error {
 	return errors.Join(err, m.lock.Close())
 }
 
-// store returns when the file has the given change. Those who wait for the disk
-// at the same time share one write.
+// store returns when the file has the given change. Concurrent callers share one write.
 func (m *Meter) store(change uint64) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
@@ -207,7 +206,7 @@ func (m *Meter) store(change uint64) error {
 	return nil
 }
 
-// waitSettled returns when something was given back or ctx ends.
+// waitSettled returns when a reservation was given back or ctx ends.
 func waitSettled(ctx context.Context, settled <-chan struct{}) bool {
 	select {
 	case <-settled:

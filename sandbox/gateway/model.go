@@ -17,12 +17,12 @@ type exchange struct {
 	directive string
 	program   string // the client's User-Agent
 	began     time.Time
-	sent      time.Time // when the call went out, which may have waited for others before
+	sent      time.Time // when the call was sent, perhaps after waiting for others
 	call      *call     // nil for the list of models
 	endpoint  *endpoint
-	loan      *loan // the memory of its body; nil for none
+	loan      *loan // the loan for its body; nil for none
 	tap       tap
-	reached   atomic.Bool // there was a connection to send on
+	reached   atomic.Bool // a connection was established
 	answered  int         // the provider's status; 0 before it answers
 	status    int         // the client's
 	used      Charge
@@ -30,7 +30,7 @@ type exchange struct {
 	failed    string // the code of why the provider did not answer at all; "" for nothing
 }
 
-// serveModel is one model call from check to settlement.
+// serveModel handles one model call from check to settlement.
 func (g *Gateway) serveModel(w http.ResponseWriter, r *http.Request, p *provider, path string) {
 	x := &exchange{g: g, p: p, path: path, program: r.UserAgent(), began: time.Now()}
 	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Call)
@@ -45,8 +45,8 @@ func (g *Gateway) serveModel(w http.ResponseWriter, r *http.Request, p *provider
 		x.log(err)
 	}
 	if err != nil && own == nil {
-		// The answer has begun: only a broken connection tells the client that
-		// it is not whole.
+		// The answer has begun: only a broken connection can tell the client that it is
+		// incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -73,8 +73,8 @@ func (x *exchange) run(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return x.charged(ctx, func() error { return x.send(ctx, w, r) })
 }
 
-// admit decides by method and path alone. What is not an inference path has no
-// business here: files, batches, fine-tuning and administration keep or fetch.
+// admit decides by method and path alone. Everything but inference is refused: files, batches,
+// fine-tuning and administration store or fetch data.
 func (x *exchange) admit(r *http.Request) error {
 	x.endpoint = x.p.endpoints[x.path]
 	known := r.Method == http.MethodPost && x.endpoint != nil || r.Method == http.MethodGet && modelsPath.MatchString(x.path)
@@ -96,8 +96,8 @@ func (x *exchange) admit(r *http.Request) error {
 	return x.counted()
 }
 
-// unleased is the refusal of a call that no directive pays for. Without a lease there is
-// nothing to be worked on, so it is as for a unit that is held.
+// unleased is the refusal of a call that no directive pays for. Without a lease there is no
+// work, as with a held unit.
 func (x *exchange) unleased() *refusal {
 	if !x.g.config.Leased {
 		return refusef(http.StatusForbidden, "no directive is open, so nobody pays for a call")
@@ -108,8 +108,8 @@ func (x *exchange) unleased() *refusal {
 	return r
 }
 
-// held is the refusal of a call of a unit that is not to be worked on now; nil where it is.
-// A call that waited has to find the lease that it began with.
+// held is the refusal of a call for a held unit, or nil. A call that waited must still have
+// its initial lease.
 func (x *exchange) held() *refusal {
 	if x.g.config.Leased && x.g.config.Directive() != x.directive {
 		return x.unleased()
@@ -127,9 +127,9 @@ func (x *exchange) held() *refusal {
 	return r
 }
 
-// charged runs send with the most that it can cost reserved, and settles what it
-// did cost. Calls that are not billed reserve nothing, and are still refused when
-// the budget is spent; the list of models is free to all.
+// charged reserves the highest possible cost, runs send, and settles the real cost. Free calls
+// reserve nothing but are also refused when the budget is spent; the list of models is always
+// free.
 func (x *exchange) charged(ctx context.Context, send func() error) error {
 	if x.call == nil {
 		return send()
@@ -165,7 +165,7 @@ func (x *exchange) charged(ctx context.Context, send func() error) error {
 	return err
 }
 
-// reserve holds the most that the call can cost, of the directive's budget.
+// reserve reserves the call's highest possible cost in the directive's budget.
 func (x *exchange) reserve(ctx context.Context, price Price) (*Reservation, error) {
 	b, err := x.g.config.bounds(x.directive)
 	if err != nil {
@@ -179,20 +179,20 @@ func (x *exchange) reserve(ctx context.Context, price Price) (*Reservation, erro
 	return r, err
 }
 
-// refuseUnpaid is the refusal of a call that nobody pays for, which the account notes.
+// refuseUnpaid refuses a call that nobody pays for, and records it.
 func (x *exchange) refuseUnpaid(err error) *refusal {
 	r := refusalOf(err)
 	x.g.payments.note(x.directive, r)
 	return r
 }
 
-// slowError is how long an error of the provider's may take that is believed to have cost
-// nothing. What stands between may answer with one while the model works on, so a client
-// that asks for much, without a stream, would have its errors for nothing.
+// slowError is how long a provider's error may take and still count as free. A proxy may
+// answer with an error while the model works, so a client with a large unstreamed request
+// could otherwise work for free by causing errors.
 const slowError = 10 * time.Second
 
-// use works out the charge. A call that could not be sent, or that the provider
-// answered with an error and nothing else, costs nothing unless the answer says so.
+// use computes the charge. A call that was not sent, or was answered with nothing but an
+// error, is free unless the answer says otherwise.
 func (x *exchange) use(reserved Charge, price Price) {
 	x.used.Calls = 1
 	quick := x.answered < http.StatusInternalServerError || time.Since(x.sent) < slowError
@@ -204,7 +204,7 @@ func (x *exchange) use(reserved Charge, price Price) {
 	x.used.Calls = 1
 }
 
-// most is what a call may cost at most, and thought what it is thought to cost.
+// most is a call's highest possible cost, and thought its expected cost.
 func (c *call) most(p Price) Charge {
 	if c.free() {
 		return Charge{}
@@ -218,14 +218,14 @@ func (c *call) thought(p Price) Charge {
 	return Charge{Calls: 1, Usage: u, Cost: p.cost(u)}
 }
 
-// free reports whether nothing is billed: then nothing was worked out.
+// free reports that nothing is billed, because nothing was computed.
 func (c *call) free() bool { return c.output == 0 }
 
 // send makes the call and relays its answer.
 func (x *exchange) send(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Not WroteRequest: over HTTP/2 it may come after the answer, or never.
+	// Not WroteRequest, which over HTTP/2 may come after the answer or never.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.reached.Store(true) }}
 	req, err := x.p.request(httptrace.WithClientTrace(ctx, trace), r, x.path, x.call)
 	if err != nil {
@@ -245,7 +245,7 @@ func (x *exchange) send(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	return x.relay(ctx, w, resp, cancel)
 }
 
-// unreachable says what kept the provider from answering, on whose side it was.
+// unreachable says why the provider could not be reached, and on whose side.
 func (x *exchange) unreachable(err error) error {
 	x.g.config.Log.Warn().Str("provider", string(x.p.name)).Str("error", clip(x.p.key.Scrub(err.Error()))).Msg("no answer")
 	var timeout interface{ Timeout() bool }
@@ -256,9 +256,8 @@ func (x *exchange) unreachable(err error) error {
 	return refusef(http.StatusBadGateway, "%s cannot be reached from the host", x.p.name)
 }
 
-// unfit refuses answers that must not pass: to the client a redirect would name
-// a place that it cannot reach, and an encoded answer could hide the key. On 401
-// providers quote parts of the key.
+// unfit refuses answers that must not pass: the client cannot follow a redirect, and an
+// encoded answer could hide the key. On 401 providers quote parts of the key.
 func (x *exchange) unfit(resp *http.Response) *refusal {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
@@ -271,8 +270,7 @@ func (x *exchange) unfit(resp *http.Response) *refusal {
 	return nil
 }
 
-// log writes the call's line. Nothing in it is the client's but the model's
-// name, which was checked.
+// log writes the call's line. The only client text in it is the checked model name.
 func (x *exchange) log(err error) {
 	event := x.g.config.Log.Info()
 	if err != nil {

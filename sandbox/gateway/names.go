@@ -18,8 +18,8 @@ type names struct {
 	suffixes []string // ".suffix"
 }
 
-// hostName is a name in lower case, as the DNS has it. An address is none: its
-// last label would have a digit at its beginning.
+// hostName matches a lower-case DNS name. It matches no IP address: the last label may not
+// begin with a digit.
 var hostName = pattern.New(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
 // CheckNames says which entry of [egress] allow a fence would not start with.
@@ -28,8 +28,8 @@ func CheckNames(list []string) error {
 	return err
 }
 
-// newNames reads [egress] allow. A name is exact; *.suffix is every name below
-// suffix, but not suffix itself. Below a public suffix are everybody's names.
+// newNames reads [egress] allow. A name is exact; *.suffix is every name below suffix, but not
+// suffix itself. It refuses public suffixes, below which anybody can have a name.
 func newNames(list []string) (names, error) {
 	n := names{exact: map[string]bool{}}
 	for _, entry := range list {
@@ -51,8 +51,8 @@ func newNames(list []string) (names, error) {
 	return n, nil
 }
 
-// refuse says why a name is not allowed; "" when it is. A suffix opens the names of who has
-// it: a public one below it (s3.amazonaws.com below amazonaws.com) begins others'.
+// refuse says why a name is not allowed, or "". A suffix covers its owner's names: a public
+// suffix below it (s3.amazonaws.com below amazonaws.com) begins other people's.
 func (n names) refuse(host string) string {
 	if n.exact[host] {
 		return ""
@@ -71,7 +71,7 @@ func (n names) refuse(host string) string {
 	return why
 }
 
-// target splits host:port into a name and a port, both checked for their form.
+// target splits and checks host:port.
 func target(hostport string) (host, port string, err error) {
 	host, port, err = net.SplitHostPort(hostport)
 	if err != nil || len(hostport) > 300 {

@@ -6,15 +6,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What Chat Completions and Responses may carry: functions and custom tools,
-// which the client runs, and content that is in the request itself. State that
-// the provider keeps (stored answers, files, prompts, conversations, background
-// work) is out: it is a place to leave things, and its use escapes the meter.
+// The accepted content of Chat Completions and Responses: functions and custom tools, which
+// the client runs, and content in the request itself. State at the provider (stored answers,
+// files, prompts, conversations, background work) is excluded: it could carry data out, and
+// its use bypasses the meter.
 
-// no is the value of a switch that must stay off.
+// no is a switch that must be off.
 var no = only("false", "null")
 
-// none is the value of a member that clients send empty.
+// none is a member that clients send empty.
 var none = only("null")
 
 // Priority processing costs more than the price table says.
@@ -27,13 +27,13 @@ var chatParts = map[string]check{
 	"file":      open(map[string]check{"file": closed(map[string]check{"filename": nil, "file_data": fileData})}),
 }
 
-// n multiplies the output, and sound has prices of its own.
+// n multiplies the output, and audio has its own prices.
 var chatFields = with(map[string]check{
 	"model": model,
 	"messages": each(open(with(map[string]check{
 		"content": textOr(each(partOf("", chatParts))),
-		"audio":   none, // the id of an answer that is stored
-		"images":  none, // of some servers' answers: a picture that no part names
+		"audio":   none, // id of a stored answer
+		"images":  none, // in some servers' answers: a picture in no part
 	}, "name", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details"))),
 	"tools": each(byType("", map[string]check{
 		"function": closed(free("type", "function")),
@@ -47,7 +47,7 @@ var chatFields = with(map[string]check{
 	"prompt_cache_retention": retention,
 	"prediction":             predicted,
 
-	// These make the provider, or a server that passes calls on, search or choose.
+	// These make the provider, or a routing server, search or choose.
 	"web_search_options": refused, "plugins": refused, "models": refused, "best_of": refused,
 }, "max_tokens", "max_completion_tokens", "temperature", "top_p", "stream", "stream_options", "stop",
 	"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format",
@@ -69,8 +69,8 @@ var responseContent = textOr(each(partOf("", responseParts)))
 
 var responseOutput = open(map[string]check{"output": responseContent})
 
-// item_reference is out, and so is every item that a provider's tool makes or
-// that brings tools of its own.
+// item_reference is excluded, and so are items that a provider's tool makes or that bring
+// tools of their own.
 var responseItems = map[string]check{
 	"message":                 responseMessage,
 	"function_call":           words("name", "arguments"),
@@ -82,13 +82,13 @@ var responseItems = map[string]check{
 	"local_shell_call_output": words("output"),
 	"apply_patch_call":        words("operation"),
 	"apply_patch_call_output": words("output"),
-	// Codex brings its tools as an item, and searches among them itself.
+	// Codex sends its tools as an item and searches them itself.
 	"additional_tools":   open(map[string]check{"tools": responseTools}),
 	"tool_search_call":   open(with(map[string]check{"execution": byClient}, "arguments")),
 	"tool_search_output": open(map[string]check{"execution": byClient, "tools": responseTools}),
 }
 
-// byClient is where a search among tools has to run.
+// byClient is where a tool search must run.
 var byClient = only(`"client"`)
 
 // responseTools run in the client.
@@ -98,12 +98,11 @@ var responseTools = each(byType("", map[string]check{
 	"local_shell": closed(free("type")),
 	"apply_patch": closed(free("type")),
 	"tool_search": closed(with(map[string]check{"execution": byClient}, "type", "description", "parameters")),
-	// A group of the client's own, such as those of one MCP server.
+	// A group of the client's own tools, such as one MCP server's.
 	"namespace": closed(with(map[string]check{"tools": each(byType("", responseClientTools))}, "type", "name", "description")),
 }))
 
-// responseMessage insists on a role: an item of an id alone, without a type, is
-// a reference to a stored one.
+// responseMessage requires a role: an item with only an id is a reference to a stored one.
 func responseMessage(v jsontext.Value, s *seen) error {
 	f, err := decodeFields(v)
 	if err != nil {

@@ -13,14 +13,14 @@ const (
 	timeSetting   = "[budget] time"
 )
 
-// bounds are a directive's budget, and what sets each of its two numbers.
+// bounds are a directive's budget, and the setting behind each of its two numbers.
 type bounds struct {
 	Budget
 	tokensBy, costBy string
 }
 
-// bounds are the smaller ones of what the host grants and what the directive's own text
-// allows: a directive never raises what the host's settings say.
+// bounds takes the smaller of the host's grant and the limit in the directive's text: a
+// directive can never raise the host's.
 func (c *Config) bounds(directive string) (bounds, error) {
 	b := bounds{c.Budget(directive), tokensSetting, costSetting}
 	if c.Own == nil {
@@ -40,7 +40,7 @@ func (c *Config) bounds(directive string) (bounds, error) {
 	return b, nil
 }
 
-// names is what sets the number that a call met.
+// names is the setting behind the number that a call exceeded.
 func (b bounds) names(s *spent) string {
 	if s.money() {
 		return b.costBy

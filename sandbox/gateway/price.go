@@ -183,7 +183,7 @@ func (p Prices) find(model string) (price Price, ok bool) {
 	return Price{}, false
 }
 
-// cost of a use, exact as long as it fits; then the largest amount there is.
+// cost is a use's price; it saturates at the largest amount.
 func (p Price) cost(u Usage) Money {
 	var sum Money
 	for i, n := range []int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWriteLong} {
@@ -196,8 +196,7 @@ func (p Price) cost(u Usage) Money {
 	return sum
 }
 
-// add is the sum of two amounts that are not negative; it stays at the largest
-// number instead of turning round.
+// add adds two non-negative amounts and saturates.
 func add[T ~int64](a, b T) T {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

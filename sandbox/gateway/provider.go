@@ -24,7 +24,7 @@ type provider struct {
 	base      *url.URL
 	official  bool // it is the provider's own server
 	key       Key
-	setting   string // how to give it a key
+	setting   string // sets the key on a request
 	authorize func(http.Header, Key)
 	endpoints map[string]*endpoint // POST, by path
 	transport *http.Transport
@@ -33,7 +33,7 @@ type provider struct {
 // modelsPath is the list of models, or one model.
 var modelsPath = pattern.New(`^/v1/models(/[A-Za-z0-9][A-Za-z0-9._:@-]{0,127})?$`)
 
-// queries are the parameters that an inference path may have.
+// queries are the allowed query parameters of an inference path.
 var queries = []string{"beta", "limit", "after_id", "before_id"}
 
 func (g *Gateway) providers() (map[config.Provider]*provider, error) {
@@ -71,8 +71,8 @@ func (g *Gateway) providers() (map[config.Provider]*provider, error) {
 	return all, nil
 }
 
-// baseURL reads a provider's address. The key goes there, so it must be TLS;
-// only loopback needs none.
+// baseURL parses a provider's address. The key is sent there, so it must be TLS, except on
+// loopback.
 func baseURL(text, fallback string) (*url.URL, error) {
 	if text == "" {
 		text = fallback
@@ -96,13 +96,11 @@ func IsLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// usable reports whether calls can go out. A server of one's own on loopback
-// needs no key.
+// usable reports whether calls can be sent. A server on loopback needs no key.
 func (p *provider) usable() bool { return !p.key.IsZero() || IsLoopback(p.base.Hostname()) }
 
-// newTransport takes no proxy from the environment, and its RoundTrip follows no
-// redirect. Answers come as they are, because a compressed one could be neither
-// metered nor searched for the key.
+// newTransport uses no proxy from the environment, follows no redirects, and requests no
+// compression, because a compressed answer could be neither metered nor searched for the key.
 func newTransport(l Limits) *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
@@ -116,9 +114,8 @@ func newTransport(l Limits) *http.Transport {
 	}
 }
 
-// request is the client's, made anew: of its headers only those pass that say
-// which version and form of the API it wants. Credentials, cookies, organization
-// and proxy headers have no way through.
+// request rebuilds the client's request with only the headers for the API's version and form.
+// Credentials, cookies, organization and proxy headers are dropped.
 func (p *provider) request(ctx context.Context, r *http.Request, path string, c *call) (*http.Request, error) {
 	u := *p.base
 	u.Path += path
@@ -159,7 +156,7 @@ func admittedBetas(values []string) string {
 	return strings.Join(admitted, ",")
 }
 
-// badQuery names a query parameter that must not pass, or is empty.
+// badQuery names a forbidden or empty query parameter.
 func badQuery(u *url.URL) string {
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

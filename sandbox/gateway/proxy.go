@@ -19,7 +19,7 @@ import (
 const (
 	lookupTime = 5 * time.Second
 	dialTime   = 5 * time.Second // for each address
-	maxAddrs   = 4               // of a name that are tried
+	maxAddrs   = 4               // addresses tried per name
 	uploadTime = 10 * time.Minute
 )
 
@@ -40,8 +40,8 @@ type proxy struct {
 	refused  func(*denial) // is told of each
 	log      zerolog.Logger
 	plain    http.Handler
-	// serving is Serve's context. A tunnel cannot use its request's, which also
-	// ends when the client ends its half of the connection.
+	// serving is Serve's context. A tunnel cannot use its request's, which also ends when the
+	// client half-closes.
 	serving context.Context
 }
 
@@ -63,13 +63,13 @@ func newProxy(c *Config, l Limits) (*proxy, error) {
 	return p, nil
 }
 
-// newPlain forwards http:// requests. ReverseProxy drops the hop-by-hop headers
-// (RFC 9110, section 7.6.1) and streams. Connections are not kept: each request
-// is checked by its own dial.
+// newPlain forwards http:// requests. ReverseProxy drops hop-by-hop headers (RFC 9110, section
+// 7.6.1) and streams. Connections are not reused, because each request is checked by its own
+// dial.
 func (p *proxy) newPlain() http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			// A protocol upgrade would be a tunnel; CONNECT is there for those.
+			// A protocol upgrade would be a tunnel, for which CONNECT exists.
 			r.Out.Header.Del("Upgrade")
 			r.Out.Header.Del("Connection")
 		},
@@ -128,9 +128,8 @@ func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
 		Dur("took_ms", time.Since(began)).Msg("tunnel")
 }
 
-// dial connects to a name that is allowed, at an address that was looked at.
-// The address goes to the dialer as it is, so there is no second look-up whose
-// answer could be another (DNS rebinding).
+// dial connects to an allowed name at a checked address. It dials that address itself, so that
+// no second look-up can return another (DNS rebinding).
 func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	if !p.on {
 		return nil, &denial{what: clip(hostport), why: "the proxy serves allow-list mode only; connect directly",
@@ -157,15 +156,15 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	return nil, fmt.Errorf("%s does not answer: %w", host, err)
 }
 
-// public are the addresses of a name that may be dialled. The forbidden ones are
-// left out; a name that has no others is denied.
+// public are a name's addresses that may be dialled. A name with only forbidden ones is
+// denied.
 func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
 	if p.asked.Tokens() < 1 {
 		return nil, errTooOften
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
-	// The dot makes the name absolute: the host's search list is not for guests.
+	// The dot makes the name absolute, so that the host's search list does not apply.
 	all, err := p.resolver.LookupNetIP(ctx, "ip", host+".")
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be resolved: %w", host, err)
@@ -191,7 +190,7 @@ func (p *proxy) public(ctx context.Context, host string) ([]netip.Addr, error) {
 	return fit, nil
 }
 
-// fail answers and logs. The log has the setting that would allow it.
+// fail answers and logs. The log names the setting that would allow the connection.
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, event := http.StatusBadGateway, p.log.Warn()
 	var d *denial

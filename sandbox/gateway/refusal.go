@@ -11,13 +11,13 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// refusal is an answer of the gateway's own, in place of the provider's.
+// refusal is the gateway's own answer in place of the provider's.
 type refusal struct {
 	status  int
 	message string
-	held    bool          // the unit is not to be worked on now
-	after   time.Duration // when it passes by itself; 0: nobody knows
-	told    bool          // the log has it already
+	held    bool          // the unit is held
+	after   time.Duration // when it passes by itself; 0: unknown
+	told    bool          // already logged
 	limit   string        // of a spent budget, see spent
 }
 
@@ -31,12 +31,11 @@ func refusef(status int, format string, args ...any) *refusal {
 // (agent/gateway has it, too).
 const HeldHeader = "Ward-Held"
 
-// refusalOf makes an answer of what went wrong before a call went out.
+// refusalOf makes an answer for an error before a call was sent.
 //
-// A spent budget is 402: the status of Anthropic's billing_error, and one that
-// neither SDK retries. OpenAI's own answer would be 429 insufficient_quota, on
-// which its SDKs back off and try again; its code is kept, its status is not.
-// Only what will pass by itself is 429.
+// A spent budget is 402: the status of Anthropic's billing_error, which neither SDK retries.
+// OpenAI's own answer would be 429 insufficient_quota, which its SDKs retry; we use its code
+// but not its status. Only what passes by itself is 429.
 func refusalOf(err error) *refusal {
 	var r *refusal
 	var s *spent
@@ -53,8 +52,8 @@ func refusalOf(err error) *refusal {
 	return refusef(http.StatusServiceUnavailable, "the host cannot write down what the call costs")
 }
 
-// kinds are the types of error of the two APIs, by status, so that each client's
-// library raises its own exception.
+// kinds are the two APIs' error types by status, so that each client library raises its own
+// exception.
 var kinds = map[int]struct{ anthropic, openAI, code string }{
 	http.StatusBadRequest:            {"invalid_request_error", "invalid_request_error", "unsupported_value"},
 	http.StatusUnauthorized:          {"authentication_error", "authentication_error", "invalid_api_key"},
@@ -67,8 +66,8 @@ var kinds = map[int]struct{ anthropic, openAI, code string }{
 	http.StatusGatewayTimeout:        {"timeout_error", "server_error", "timeout"},
 }
 
-// write answers in the client's protocol. The header is the one by which both
-// official SDKs let a server decide about retries.
+// write answers in the client's protocol. The header tells both official SDKs whether to
+// retry.
 func (e *refusal) write(w http.ResponseWriter, protocol config.Provider) {
 	kind := kinds[e.status]
 	message := "ward: " + e.message

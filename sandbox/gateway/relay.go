@@ -18,13 +18,12 @@ var (
 	errLong   = errors.New("the answer has far more tokens than were asked for")
 )
 
-// answerHeader is what passes of an answer's headers. Cookies and the names of
-// the host's organization do not.
+// answerHeader are the answer's headers that pass. Cookies and the host organization's names
+// do not.
 var answerHeader = pattern.New(`^(Content-Type|Cache-Control|Retry-After(-Ms)?|X-Should-Retry|(X-)?Request-Id|` +
 	`(Anthropic|X)-Ratelimit-.*|Openai-(Processing-Ms|Version|Model))$`)
 
-// relay passes the answer on, chunk by chunk as it comes, with its usage read
-// and the key taken out.
+// relay passes the answer on chunk by chunk, reads its usage and removes the key.
 func (x *exchange) relay(ctx context.Context, w http.ResponseWriter, resp *http.Response, cancel context.CancelCauseFunc) error {
 	for name, values := range resp.Header {
 		if answerHeader.MatchString(name) {
@@ -43,7 +42,7 @@ func (x *exchange) relay(ctx context.Context, w http.ResponseWriter, resp *http.
 	}
 	w.WriteHeader(x.status)
 	if x.tap.stream {
-		http.NewResponseController(w).Flush() // its first event may be long in coming
+		http.NewResponseController(w).Flush() // the first event may take long
 	}
 	err := x.copy(ctx, w, resp.Body, cancel)
 	if err == nil || x.tap.stream {
@@ -52,7 +51,7 @@ func (x *exchange) relay(ctx context.Context, w http.ResponseWriter, resp *http.
 	return err
 }
 
-// copy ends with the answer, or with why it is not whole.
+// copy returns at the answer's end, or with the reason why it is incomplete.
 func (x *exchange) copy(ctx context.Context, w http.ResponseWriter, from io.Reader, cancel context.CancelCauseFunc) error {
 	silence := x.g.limits.Silence
 	alarm := time.AfterFunc(silence, func() { cancel(errSilent) })
@@ -67,8 +66,8 @@ func (x *exchange) copy(ctx context.Context, w http.ResponseWriter, from io.Read
 		if err != nil {
 			out = append(out, scrub.rest()...)
 		}
-		// The alarm is the provider's: a client that reads slowly has a deadline
-		// of its own for each write.
+		// The timer is for the provider: a client that reads slowly has a deadline for each
+		// write.
 		alarm.Stop()
 		if e := write(w, out, flush); e != nil {
 			return fmt.Errorf("the client left: %w", e)
@@ -84,7 +83,7 @@ func (x *exchange) copy(ctx context.Context, w http.ResponseWriter, from io.Read
 		case x.tap.bytes > x.g.limits.Answer:
 			return errors.New("the answer is too large")
 		case x.call != nil && x.tap.streamed() > x.call.output+x.g.limits.MaxOutput:
-			return errLong // nobody reserved what it would cost
+			return errLong // its cost was not reserved
 		}
 	}
 }

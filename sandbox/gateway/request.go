@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// call is a request that may go out.
+// call is a request that may be sent.
 type call struct {
 	model  string
 	stream bool
-	parts  [][]byte // what goes out, in pieces of what came
-	left   []string // the names of members that do not
+	parts  [][]byte // the body to send, in slices of the received one
+	left   []string // names of dropped members
 	seen   seen
-	input  int64 // tokens that it may take in, at most
-	likely int64 // and is thought to take in
-	output int64 // tokens that it may give, which the provider is told too
+	input  int64 // upper bound of input tokens
+	likely int64 // expected input tokens
+	output int64 // upper bound of output tokens, also sent to the provider
 }
 
-// endpoint is one inference path that takes a body.
+// endpoint is an inference path with a body.
 type endpoint struct {
 	fields map[string]check
 	answer answer // reads an answer
-	// limits are the members that bound the output; the last one is added to a
-	// request that has none, so that the reservation is true.
+	// limits are the members that bound the output; the last is added to a request without
+	// any, so that the reservation is true.
 	limits []string
 	adjust func(f *fields, s *seen) error
 	free   bool // not billed
 }
 
-// read checks a body, by the rules that s brings, and works out what its call can cost.
+// read checks a body by the rules in s, and computes its highest cost.
 func (e *endpoint) read(body []byte, l Limits, s seen) (*call, error) {
 	if err := wellFormed(body, l); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func (e *endpoint) read(body []byte, l Limits, s seen) (*call, error) {
 	if f.get("model") == nil {
 		return nil, errors.New("model: missing")
 	}
-	// What the table does not have changes how the provider works, and nobody has looked at
-	// it. The call does without, so that a new release of a program works.
+	// Unknown members change how the provider works in unknown ways. They are dropped, so that
+	// a new release of a client still works.
 	if c.left, err = f.keep(e.fields); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (e *endpoint) read(body []byte, l Limits, s seen) (*call, error) {
 	if err = e.limit(&f, c, l.MaxOutput); err == nil && e.adjust != nil {
 		err = e.adjust(&f, &c.seen)
 	}
-	c.parts = f.parts() // written anew: the provider reads what was read here
+	c.parts = f.parts() // rewritten: the provider reads exactly what was checked
 	c.input, c.likely = c.seen.input(spelledOut(body), c.model)
 	if c.output += c.seen.output; c.seen.thinking >= c.output {
 		c.output += c.seen.thinking
@@ -67,12 +67,11 @@ func (e *endpoint) read(body []byte, l Limits, s seen) (*call, error) {
 	return c, err
 }
 
-// maxAsked is the most output tokens that a call may ask for, far above what any
-// model gives; it keeps sums of reservations within 64 bits.
+// maxAsked is the most output tokens that a call may ask for, far above any model's limit, so
+// that sums of reservations fit in 64 bits.
 const maxAsked = 10_000_000
 
-// limit finds the bound on the output: the largest that is set. Where none is,
-// maxOutput is added to the request.
+// limit is the largest bound on the output in the request. Without one it adds maxOutput.
 func (e *endpoint) limit(f *fields, c *call, maxOutput int64) error {
 	for _, name := range e.limits {
 		var n *int64
@@ -94,8 +93,8 @@ func (e *endpoint) limit(f *fields, c *call, maxOutput int64) error {
 	return nil
 }
 
-// tellUsage makes a streamed chat completion end with its usage, which the
-// provider leaves out unless asked. The client sees that last chunk too.
+// tellUsage makes a streamed chat completion end with its usage, which is opt-in. The client
+// sees that last chunk too.
 func tellUsage(f *fields, s *seen) error {
 	ownTier(f, s)
 	var stream bool
@@ -114,15 +113,15 @@ func tellUsage(f *fields, s *seen) error {
 	return nil
 }
 
-// keepNothing switches off the storing that Responses does unless told not to.
+// keepNothing disables storage, which Responses does by default.
 func keepNothing(f *fields, s *seen) error {
 	ownTier(f, s)
 	f.set("store", "false")
 	return nil
 }
 
-// ownTier asks OpenAI for the ordinary processing where a client leaves that to the
-// project's settings, which may say a dearer one than the price table does.
+// ownTier asks OpenAI for the standard tier if the client sets none, because the project's
+// default may be dearer than the price table.
 func ownTier(f *fields, s *seen) {
 	if tier := string(f.get("service_tier")); s.official && tier != `"default"` && tier != `"flex"` {
 		f.set("service_tier", `"default"`)

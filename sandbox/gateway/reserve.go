@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// spent says that a directive's budget, or the launch's time, does not hold a call.
+// spent says that a directive's budget, or the launch's time, is too small for a call.
 type spent struct {
-	late      bool // it is the time; nothing else is known then
+	late      bool // time is spent; the other fields are unset
 	directive string
 	left      Budget
 	need      Charge
-	held      bool   // others hold it now and will give some back
-	limit     string // what sets the number that it meets: a key of the directive's, or a setting
+	held      bool   // other calls hold it now and will return some
+	limit     string // the limit that was hit: the directive's key, or a setting
 }
 
-// money reports whether it is money that is short, and not tokens.
+// money reports whether money is short, not tokens.
 func (e *spent) money() bool {
 	return e.left.Tokens > 0 && e.need.Usage.Tokens() <= e.left.Tokens
 }
@@ -73,7 +73,7 @@ func (m *Meter) Reserve(ctx context.Context, directive string, total Budget, mos
 	}
 }
 
-// hold adds a reservation to the account if the budget has room for it.
+// hold reserves an amount if the budget has room for it.
 func (m *Meter) hold(directive string, total Budget, most, thought Charge) (held Charge, change uint64, settled <-chan struct{}, refused *spent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,8 +104,8 @@ func (b Budget) all(c Charge) Charge {
 	return c
 }
 
-// holds is also false for a budget that is spent to the last token, so that it
-// refuses calls that reserve nothing.
+// holds is also false for a budget spent to the last token, so that it refuses calls that
+// reserve nothing.
 func (b Budget) holds(c Charge) bool {
 	return b.Tokens > 0 && b.Cost > 0 && c.Usage.Tokens() <= b.Tokens && c.Cost <= b.Cost
 }
@@ -125,7 +125,7 @@ func (r *Reservation) Settle(used Charge, took time.Duration, estimated bool) {
 	})
 }
 
-// cancel takes the reservation back, for a call that never went out.
+// cancel returns the reservation of a call that was never sent.
 func (r *Reservation) cancel() { r.finish(func(*Account) {}) }
 
 func (r *Reservation) finish(record func(*Account)) {
@@ -148,8 +148,8 @@ func (m *Meter) later() {
 	}
 }
 
-// storeSettled writes what was settled, unless a reservation did so meanwhile. If the
-// disk refuses, the next reservation meets the same error and is refused.
+// storeSettled writes settlements unless a reservation already did. If the disk fails, the
+// next reservation fails as well and is refused.
 func (m *Meter) storeSettled() {
 	m.mu.Lock()
 	m.pending = nil

@@ -11,43 +11,42 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// seen is what a request holds that its text does not tell the price of, and by which rules
-// it is looked at.
+// seen is what affects a request's price besides its text, and the rules for checking it.
 type seen struct {
-	models   []string // that may be called, an entry with * at its end by its beginning
-	tool     check    // what a list of tools may hold
-	official bool     // the server is the provider's own, whose prices and rules are known
+	models   []string // callable models; a trailing * marks a prefix
+	tool     check    // what a list of tools may contain
+	official bool     // the provider's own server, whose prices and rules are known
 
-	media     int64 // bytes of the text that are pictures and documents, which count otherwise
+	media     int64 // bytes of pictures and documents in the text, which count differently
 	pictures  int64
 	documents int64
-	tools     int64 // of the provider's own making, each with a prompt of its own
-	output    int64 // tokens that are billed beyond the bound on the output
-	thinking  int64 // tokens of a bound of its own
+	tools     int64 // the provider's own tools, each with a hidden prompt
+	output    int64 // tokens billed beyond the output limit
+	thinking  int64 // tokens with a limit of their own
 	cached    bool  // the input may be written to the cache
 	long      bool  // for an hour
 }
 
 const (
-	// hidden are tokens that providers add to a request: the prompt that tells of tools, the
-	// marks between messages; and toolPrompt those for one tool of their own.
+	// hidden is how many tokens providers add to a request: the tool prompt and the marks
+	// between messages; toolPrompt those for each provider tool.
 	hidden     = 1024
 	toolPrompt = 1024
 	// picture is the most tokens that a picture counts for: 2,576 pixels a side at Anthropic
-	// (4,784 tokens), 10,000 patches at OpenAI with what a model's table adds; dearPicture is
-	// for the small model there that counts eight tiles and a base at 5,667 and 2,833.
+	// (4,784 tokens), 10,000 patches at OpenAI plus a model's surcharge; dearPicture is for
+	// OpenAI's small model that counts eight tiles at 5,667 and a base of 2,833.
 	picture     = 12_500
 	dearPicture = 48_200
-	// window is the most that a model takes in, of any on sale. A document of a few hundred
-	// bytes may have as many pages as fit in, so nothing less bounds it; likelyDocument is
-	// what one is thought to have.
+	// window is the largest context of any model on sale. A document of a few hundred bytes
+	// may have any number of pages, so nothing less bounds it; likelyDocument is the expected
+	// size.
 	window         = 1_100_000
 	likelyDocument = 100_000
 )
 
-// input is how many tokens a request of so many bytes of text and media takes in at most, and how many it is
-// thought to take in: tokenizers that work on bytes make no more tokens than there are, and
-// of no natural text half as many.
+// input is the upper bound and the expected number of input tokens for so many bytes of text
+// and media: byte tokenizers make at most one token per byte, and at most half of that for
+// natural text.
 func (s *seen) input(bytes int64, model string) (most, likely int64) {
 	each := int64(picture)
 	if strings.Contains(model, "4o-mini") {
@@ -62,8 +61,8 @@ func (s *seen) input(bytes int64, model string) (most, likely int64) {
 	return most, likely
 }
 
-// dear is the price at which a request's input is reserved: where all of it may turn out to
-// be written to the cache, that of writing.
+// dear is the price to reserve for input: the cache write price if all of it may be written
+// there.
 func (s *seen) dear(p Price) Price {
 	switch {
 	case !s.official || s.long:
@@ -74,7 +73,7 @@ func (s *seen) dear(p Price) Price {
 	return p
 }
 
-// pictured admits base64 of a picture, documented that of a document.
+// pictured accepts a picture's base64, documented a document's.
 func pictured(v jsontext.Value, s *seen) error {
 	s.pictures++
 	return media(v, s)
@@ -93,8 +92,8 @@ var media = open(map[string]check{"media_type": nil, "data": func(v jsontext.Val
 	return nil
 }})
 
-// dataURL admits data: URLs, and null: the provider would fetch from any other. Some servers
-// read what is not a picture as a document.
+// dataURL accepts data: URLs and null: the provider would fetch any other. Some servers read
+// what is not a picture as a document.
 func dataURL(v jsontext.Value, s *seen) error {
 	if v.Kind() == 'n' {
 		return nil
@@ -111,7 +110,7 @@ func dataURL(v jsontext.Value, s *seen) error {
 	return nil
 }
 
-// fileData admits the content of a file, which may be a document: base64, or a data: URL.
+// fileData accepts a file's content, perhaps a document: base64 or a data: URL.
 func fileData(v jsontext.Value, s *seen) error {
 	if v.Kind() == '"' && !strings.HasPrefix(string(v[:min(len(v), 6)]), `"data:`) && !base64Only(v) {
 		return errors.New("the gateway admits base64 and data: URLs only, because the provider would fetch from any other address")
@@ -125,7 +124,7 @@ func fileData(v jsontext.Value, s *seen) error {
 	return nil
 }
 
-// ownTool counts a tool with a prompt of the provider's.
+// ownTool counts a provider tool with its prompt.
 func ownTool(c check) check {
 	return func(v jsontext.Value, s *seen) error {
 		s.tools++
@@ -133,14 +132,14 @@ func ownTool(c check) check {
 	}
 }
 
-// predicted admits a prediction, of which each token that the answer does not take is billed
-// like one of the answer.
+// predicted accepts a prediction. Each predicted token that the answer does not use is billed
+// as output.
 func predicted(v jsontext.Value, s *seen) error {
 	s.output += int64(len(v))
 	return nil
 }
 
-// thoughts may go beyond the bound on the output, where it is between the uses of tools.
+// thoughts may exceed the output limit between tool uses.
 func thoughts(v jsontext.Value, s *seen) error {
 	if v.Kind() != '{' {
 		return nil
@@ -162,8 +161,8 @@ func thoughts(v jsontext.Value, s *seen) error {
 	return nil
 }
 
-// cacheControl admits a mark up to which the input is kept. For an hour it is dearer, and
-// what other servers than the provider's own make of that nobody has priced.
+// cacheControl accepts a cache mark. One hour costs more, and what other servers than the
+// provider's charge for it is unknown.
 func cacheControl(v jsontext.Value, s *seen) error {
 	if v.Kind() != '{' {
 		return nil
@@ -183,7 +182,7 @@ func cacheControl(v jsontext.Value, s *seen) error {
 	return fmt.Errorf("ttl: the gateway admits %q, and %q where the server is the provider's own", "5m", "1h")
 }
 
-// retention admits how long OpenAI keeps what a prompt begins with.
+// retention accepts how long OpenAI caches a prompt's beginning.
 func retention(v jsontext.Value, s *seen) error {
 	if slices.Contains([]string{"null", `"in_memory"`, `"in-memory"`}, string(v)) || s.official && string(v) == `"24h"` {
 		return nil
@@ -191,12 +190,11 @@ func retention(v jsontext.Value, s *seen) error {
 	return fmt.Errorf("the gateway admits %q, and %q where the server is the provider's own", "in_memory", "24h")
 }
 
-// modelName is what a model may be called: also what ends in a log line and is
-// looked up in the price table.
+// modelName is a valid model name, safe to log and to look up in the price table.
 var modelName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}$`)
 
-// routed are ends of names by which servers that pass calls on search the web, or choose
-// who is asked, at another price.
+// routed are name suffixes by which routing servers search the web or choose a provider, at
+// another price.
 var routed = []string{":online", ":nitro", ":floor", ":exacto"}
 
 // unlisted is a model that the host's settings do not name.
@@ -206,9 +204,9 @@ func (e *unlisted) Error() string {
 	return fmt.Sprintf("%q is not a model of this launch: [model] id and [model] also name those that may be called", e.name)
 }
 
-// model admits the models of the settings. Those with "search" in them
-// (gpt-4o-search-preview, o3-deep-research) search the web without any tool in the request,
-// whoever named them.
+// model accepts the settings' models, but none with "search" in its name
+// (gpt-4o-search-preview, o3-deep-research), because these search the web without any tool in
+// the request.
 func model(v jsontext.Value, s *seen) error {
 	name, err := shortText(v)
 	if err != nil || !modelName.MatchString(name) {

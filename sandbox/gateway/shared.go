@@ -15,12 +15,13 @@ import (
 // on the rate of calls to providers. Each worker has a part of both that no other can use
 // (MANY-1).
 type Shared struct {
-	pool   *semaphore.Weighted // bytes beyond the workers' own
+	pool   *semaphore.Weighted // bytes beyond each worker's own
 	unpaid rates
 	paid   rates
 }
 
-// poolBytes is what all gateways hold of requests and answers, beyond Limits.Own of each.
+// poolBytes is the memory for requests and answers that gateways share beyond each one's
+// Limits.Own.
 const poolBytes = 128 << 20
 
 // NewShared makes it. A directive may make so many calls a minute, and so many that cost nothing.
@@ -33,28 +34,29 @@ func NewShared(calls, freeCalls int) *Shared {
 	}
 }
 
-// rates count the calls of a kind: of each directive so many a minute, and ten times as many at once.
+// rates limits calls of a kind: so many a minute per directive, with bursts of ten times as
+// many.
 type rates struct {
 	perMinute int
-	what      string // says of a directive that it made too many
+	what      string // logs that a directive made too many
 	mu        sync.Mutex
 	counts    map[string]*tally
 }
 
-// tally is one directive's.
+// tally is one directive's count.
 type tally struct {
 	*rate.Limiter
-	said atomic.Bool // that it made too many
+	said atomic.Bool // the excess was logged
 }
 
-// loan is the place that a request's body, or an event of an answer, takes in memory.
+// loan is memory for a request's body or an answer's event.
 type loan struct {
 	g     *Gateway
-	own   bool // of what no other gateway takes
+	own   bool // from the gateway's own part
 	bytes int64
 }
 
-// shrink gives back what is not needed. A nil loan is none.
+// shrink returns what is not needed. It accepts nil.
 func (l *loan) shrink(to int64) {
 	if l == nil || to >= l.bytes {
 		return
@@ -69,7 +71,7 @@ func (l *loan) shrink(to int64) {
 	l.g.config.Shared.pool.Release(back)
 }
 
-// tryLend is a loan where there is room now, nil where there is none.
+// tryLend lends if there is room now, else returns nil.
 func (g *Gateway) tryLend(bytes int64) *loan {
 	switch {
 	case g.own.TryAcquire(bytes):
@@ -83,7 +85,7 @@ func (g *Gateway) tryLend(bytes int64) *loan {
 	return &loan{g, false, bytes}
 }
 
-// lend waits for the place that so much of a request's body needs.
+// lend waits for memory for a request's body.
 func (g *Gateway) lend(ctx context.Context, bytes int64) (*loan, error) {
 	bytes = min(bytes, g.limits.Bodies)
 	if l := g.tryLend(bytes); l != nil {
@@ -117,8 +119,8 @@ func (r *rates) of(directive string) *tally {
 	return c
 }
 
-// take counts so many calls of a directive, or refuses. The log is told of a directive's first
-// refusal only: who makes too many calls makes too many lines.
+// take counts a directive's calls, or refuses. Only a directive's first refusal is logged,
+// because a flood of calls would be a flood of lines.
 func (r *rates) take(directive string, calls int) error {
 	c := r.of(directive)
 	if c.Tokens() >= 1 && c.AllowN(time.Now(), calls) {
@@ -129,9 +131,9 @@ func (r *rates) take(directive string, calls int) error {
 	return e
 }
 
-// counted refuses a call of a directive that made too many: the provider's patience with the
-// host's key is everybody's. A call that costs nothing by its kind counts as such; another one
-// as that it is, and when it has ended so.
+// counted refuses a directive's excess calls, because all share the provider's rate limit of
+// the host's key. Free calls count as their own kind; others count as calls, and as their kind
+// when they have ended.
 func (x *exchange) counted() error {
 	shared := x.g.config.Shared
 	if x.endpoint == nil || x.endpoint.free {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// spelledOut is how many bytes a text has where each letter that Unicode has for others
-// only stands as those. Some models' tokenizers write it so first (NFKC): of U+FDFA, three
-// bytes, they make 33. A text of JSON may have a letter as an escape, too.
+// spelledOut is a text's length in bytes after Unicode compatibility decomposition. Some
+// models' tokenizers normalise first (NFKC): U+FDFA, three bytes, becomes 33. JSON text may
+// also have letters as escapes.
 func spelledOut(text []byte) int64 {
 	n := int64(len(text))
 	for i := 0; i < len(text); {
@@ -33,8 +33,8 @@ func spelledOut(text []byte) int64 {
 	return n
 }
 
-// next is where the next letter is that may be more than it looks like. Long texts, such as
-// those of pictures, are gone through quickly.
+// next is the position of the next letter that may grow. Long ASCII texts, such as pictures',
+// are skipped quickly.
 func next(text []byte) int {
 	const step = 64
 	n := 1
@@ -55,7 +55,7 @@ func plain(text []byte) bool {
 	return all < utf8.RuneSelf && bytes.IndexByte(text, '\\') < 0
 }
 
-// longer is by how many bytes a letter is longer spelled out than as it is written.
+// longer is by how many bytes a letter grows.
 func longer(letter rune, written int) int64 {
 	if letter >= lastLonger {
 		return 0
@@ -63,11 +63,11 @@ func longer(letter rune, written int) int64 {
 	return max(int64(lengths()[letter])-int64(written), 0)
 }
 
-// lastLonger is after the last letter that is longer spelled out.
+// lastLonger is after the last letter that grows.
 const lastLonger = 0x1F300
 
-// lengths are those of all letters, spelled out, in bytes: a look-up for each letter of a
-// body of 30 MiB would take half a second.
+// lengths are all letters' decomposed lengths in bytes, precomputed because a look-up for each
+// letter of a 30 MiB body would take half a second.
 var lengths = sync.OnceValue(func() *[lastLonger]uint8 {
 	var all [lastLonger]uint8
 	for letter := range all {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// tunnel joins two connections until both directions have ended or neither has
-// moved for the idle time.
+// tunnel joins two connections until both directions have ended, or neither has moved for the
+// idle time.
 type tunnel struct {
 	near     net.Conn
 	nearRead io.Reader // with what the server had read ahead
 	far      net.Conn
 	idle     time.Duration
 	alarm    *time.Timer
-	up, down atomic.Int64 // bytes to and from the far side
+	up, down atomic.Int64 // bytes to and from the target
 }
 
 func newTunnel(near net.Conn, nearRead io.Reader, far net.Conn, idle time.Duration) *tunnel {
@@ -38,8 +38,8 @@ func (t *tunnel) run() {
 	both.Wait()
 }
 
-// pump copies one direction and passes its end on: a client may end its side
-// and still wait for the answer.
+// pump copies one direction and passes its end on, because a client may half-close and still
+// wait for the answer.
 func (t *tunnel) pump(to net.Conn, from io.Reader, count *atomic.Int64) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -60,7 +60,7 @@ func (t *tunnel) pump(to net.Conn, from io.Reader, count *atomic.Int64) {
 	}
 }
 
-// idler is a connection on which each read and write has the idle time.
+// idler is a connection whose every read and write has the idle time as deadline.
 type idler struct {
 	net.Conn
 	idle time.Duration

@@ -14,16 +14,15 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Releases of programs send parts that no table here has. A part that only carries text is
-// let through, and metered as text. What makes a provider act is a tool, and tools are
-// listed; what makes it fetch is an address, and what makes it look something up that it
-// keeps is an id. Both are told by how they look, wherever they are.
+// New releases of clients send parts that no table here has. A part that only carries text
+// passes and is metered as text. What could do more is recognised by its form wherever it is:
+// a tool makes the provider act (tools are listed), an address makes it fetch, and an id makes
+// it look up stored data.
 
-// acting are types of parts that stand for work of the provider's own, or for what has
-// a price of its own.
+// acting are part types that stand for the provider's own actions, or have their own price.
 var acting = pattern.New(`search|fetch|mcp|container|execution|interpreter|computer|generation|reference|upload|audio|video|compact|server`)
 
-// unknownPart admits a part of a type that no table has, where it carries text.
+// unknownPart accepts a part of unknown type that carries text.
 func unknownPart(f fields, name string, s *seen) error {
 	if acting.MatchString(fold(name)) {
 		return fmt.Errorf("the gateway does not admit the type %q here: what makes the provider fetch, run or remember is a way around the fence", clip(name))
@@ -41,7 +40,7 @@ func unknownPart(f fields, name string, s *seen) error {
 	return nil
 }
 
-// unknown admits the value of a member that no table has.
+// unknown accepts an unknown member's value.
 func unknown(name string, v jsontext.Value, s *seen) error {
 	switch v.Kind() {
 	case '"':
@@ -71,8 +70,8 @@ func unknown(name string, v jsontext.Value, s *seen) error {
 	return nil
 }
 
-// ownIDs are ids of what is in the request itself, or of its sender. Any other is one of
-// what the provider keeps.
+// ownIDs are prefixes of ids of things in the request itself or of its sender. Any other id is
+// of stored data.
 var ownIDs = []string{"id", "callid", "toolcallid", "tooluseid", "itemid", "userid", "parentid"}
 
 func unknownText(name string, v jsontext.Value) error {
@@ -86,8 +85,8 @@ func unknownText(name string, v jsontext.Value) error {
 	return nil
 }
 
-// address reports whether a string is an address and nothing else. Words with an address
-// among them are words.
+// address reports whether a string is nothing but an address. Text that contains an address is
+// text.
 func address(v jsontext.Value) bool {
 	var text string
 	if json.Unmarshal(v, &text, jsontext.AllowInvalidUTF8(true)) != nil {
@@ -100,8 +99,7 @@ func address(v jsontext.Value) bool {
 	return strings.Contains(text, "//") || strings.HasPrefix(head, "data:") || strings.HasPrefix(head, "www.")
 }
 
-// fold is a name as lenient readers compare it: without case, and without the marks between
-// words.
+// fold is a name as lenient readers compare it: without case and separators.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' {
@@ -115,7 +113,7 @@ func fold(name string) string {
 	}, name)
 }
 
-// distinct refuses members that a lenient reader takes for one.
+// distinct refuses members that a lenient reader would take for a known one.
 func (f fields) distinct() error {
 	names := make(map[string]bool, len(f))
 	for _, m := range f {
@@ -128,7 +126,7 @@ func (f fields) distinct() error {
 	return nil
 }
 
-// disguised reports whether a name is one of the members' in another spelling.
+// disguised reports whether a name is a known member in another spelling.
 func disguised[T any](name string, members map[string]T) bool {
 	folded := fold(name)
 	for known := range members {
@@ -139,8 +137,7 @@ func disguised[T any](name string, members map[string]T) bool {
 	return false
 }
 
-// base64Only reports whether a string holds nothing but base64, so that nobody takes it for
-// an address.
+// base64Only reports whether a string is only base64, which is no address.
 func base64Only(v jsontext.Value) bool {
 	for _, c := range bytes.Trim(v, `"`) {
 		if c != '+' && c != '/' && c != '=' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {

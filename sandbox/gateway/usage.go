@@ -13,35 +13,35 @@ import (
 // maxCount is the most tokens of one kind that a call is believed to use.
 const maxCount = 1_000_000_000
 
-// reading is what an answer has told of its usage so far.
+// reading is the usage that an answer has reported so far.
 type reading struct {
 	Usage
-	// Input as OpenAI tells it, what of it came from the cache and went there, and the sum
-	// of input and output.
+	// Input as OpenAI reports it, its parts read from and written to the cache, and the sum of
+	// input and output.
 	taken, cached, written, total int64
 
-	odd     bool  // a count was there that is none
-	asked   bool  // Anthropic's input was told, besides what the cache gave or took
-	started bool  // the input side is known
+	odd     bool  // a malformed count was seen
+	asked   bool  // Anthropic's uncached input was reported
+	started bool  // the input side is complete
 	told    bool  // the output, too, so far
 	final   bool  // to the end
-	begun   bool  // something came that is no error
-	failed  bool  // the answer has an error in it
-	pieces  int64 // of words that were streamed, each at least a token
-	letters int64 // of words, without spaces
+	begun   bool  // something other than an error came
+	failed  bool  // the answer contains an error
+	pieces  int64 // streamed pieces of text, at least a token each
+	letters int64 // letters of text, without spaces
 }
 
 // answer reads a part of an answer, an event's object or a whole one, by its protocol.
 type answer func(f fields, r *reading)
 
-// tap reads the usage out of an answer that passes by.
+// tap reads the usage from an answer that passes through.
 type tap struct {
 	reading
 	parse  answer
 	stream bool // events, else one JSON text
 	bytes  int64
 	line   []byte
-	long   bool         // the line is not read: over maxEvent, or there is no memory for it
+	long   bool         // the line is skipped: over maxEvent, or no memory for it
 	lend   func() *loan // of maxEvent bytes, nil where there are none
 	loan   *loan        // of the line
 }
@@ -74,7 +74,7 @@ func (t *tap) keep(part []byte) {
 	t.line = append(t.line, part...)
 }
 
-// end is the end of a line, or of an answer that is no stream.
+// end handles the end of a line, or of an unstreamed answer.
 func (t *tap) end() {
 	event := t.line
 	if t.stream {
@@ -82,7 +82,7 @@ func (t *tap) end() {
 		event, _ = bytes.CutPrefix(event, []byte("data:"))
 	}
 	event = bytes.TrimSpace(event)
-	t.final = t.final || t.stream && t.told && string(event) == "[DONE]" // of servers whose last counts are not alone
+	t.final = t.final || t.stream && t.told && string(event) == "[DONE]" // from servers that report more than the last counts
 	if !t.long && len(event) > 0 && event[0] == '{' {
 		if f, err := decodeFields(event); err == nil {
 			t.event(f)
@@ -111,10 +111,10 @@ func (t *tap) event(f fields) {
 	t.parse(f, &t.reading)
 }
 
-// used is what a call is charged, and whether that is more than the answer told to its end.
-// Where it told of the input only, the output is what was reserved: a client that hangs up
-// in time would think for nothing, because thinking is billed and not shown. Where it told
-// nothing, all that was reserved is charged. What was streamed is charged in any case.
+// used is a call's charge, and whether it exceeds a complete report. If only the input was
+// reported, the reserved output is charged: otherwise a client that hangs up in time would get
+// thinking, which is billed but not shown, for free. If nothing was reported, the whole
+// reservation is charged. Streamed text is charged in any case.
 func (t *tap) used(reserved Charge, price Price) (c Charge, estimated bool) {
 	streamed := t.streamed()
 	c = Charge{Usage: t.Usage}
@@ -134,8 +134,8 @@ func (t *tap) used(reserved Charge, price Price) (c Charge, estimated bool) {
 	return c, estimated
 }
 
-// streamed is how many tokens the words that came have at least: a piece has one, and in no
-// language do five letters make less than one on average.
+// streamed is the least number of tokens in the streamed text: at least one a piece, and on
+// average at least one for five letters in any language.
 func (r *reading) streamed() int64 { return max(r.pieces, r.letters/5) }
 
 // isError reports whether an event, or an answer, is an error of one of the APIs.
@@ -144,13 +144,13 @@ func isError(f fields) bool {
 	return kind == "error" || kind == "response.failed" || f.get("error").Kind() == '{'
 }
 
-// text is a member's value where that is a short string, "" where it is none.
+// text is a member's value if it is a short string, else "".
 func (f fields) text(name string) string {
 	text, _ := shortText(f.get(name))
 	return text
 }
 
-// within are the members of a member that is an object; none where it is not one.
+// within is the members of an object member, else none.
 func (f fields) within(name string) fields {
 	if f.get(name).Kind() != '{' {
 		return nil
@@ -159,7 +159,7 @@ func (f fields) within(name string) fields {
 	return in
 }
 
-// tokens is a count: a number that is not negative, rounded up. Anything else tells nothing.
+// tokens is a count: a non-negative number, rounded up. Anything else counts as absent.
 func tokens(v jsontext.Value) (n int64, ok bool) {
 	if v.Kind() != '0' {
 		return 0, false
@@ -171,8 +171,8 @@ func tokens(v jsontext.Value) (n int64, ok bool) {
 	return int64(math.Ceil(min(f, maxCount))), true
 }
 
-// raise takes a count over if it is larger: totals so far only grow, and a
-// server that leaves one out in an event may write 0 for it.
+// raise sets a count if the new one is larger: totals only grow, and servers that omit one in
+// an event may write 0.
 func (r *reading) raise(to *int64, v jsontext.Value) (told bool) {
 	n, ok := tokens(v)
 	*to = max(*to, n)
@@ -180,11 +180,11 @@ func (r *reading) raise(to *int64, v jsontext.Value) (told bool) {
 	return ok
 }
 
-// worded are the members of an answer whose texts are the model's.
+// worded are an answer's members with the model's text.
 var worded = map[string]bool{"text": true, "partial_json": true, "thinking": true, "content": true, "reasoning_content": true,
 	"arguments": true, "refusal": true, "delta": true, "input": true}
 
-// words counts the model's words in a part of an answer, in one pass.
+// words counts the model's text in a part of an answer, in one pass.
 func (r *reading) words(v jsontext.Value, streamed bool) {
 	if v == nil {
 		return
@@ -208,7 +208,7 @@ func (r *reading) words(v jsontext.Value, streamed bool) {
 func (r *reading) count(text string, streamed bool) {
 	if text != "" && streamed {
 		r.pieces++
-		r.final = false // counts that words follow were of no end
+		r.final = false // counts followed by text are not final
 	}
 	for _, letter := range text {
 		if !unicode.IsSpace(letter) {
@@ -217,9 +217,8 @@ func (r *reading) count(text string, streamed bool) {
 	}
 }
 
-// anthropicAnswer reads message_start, message_delta, whose counts are totals so
-// far, a piece of a message, and a whole message. A message_delta without a reason to stop
-// is of no end.
+// anthropicAnswer reads message_start, message_delta (running totals), pieces of a message,
+// and whole messages. A message_delta without a stop reason is not final.
 func anthropicAnswer(f fields, r *reading) {
 	switch f.text("type") {
 	case "message_start":
@@ -234,25 +233,25 @@ func anthropicAnswer(f fields, r *reading) {
 	}
 }
 
-// anthropic takes counts over, and reports whether all that a message's end tells is known.
+// anthropic reads counts, and reports whether they are all that a message's end has.
 func (r *reading) anthropic(u fields) (whole bool) {
 	r.asked = r.raise(&r.Input, u.get("input_tokens")) || r.asked
 	output := r.raise(&r.Output, u.get("output_tokens"))
 	r.raise(&r.CacheRead, u.get("cache_read_input_tokens"))
-	// The last event has the sum again but not always what of it is for an hour.
+	// The last event repeats the sum, but not always the one-hour part of it.
 	write := r.CacheWrite + r.CacheWriteLong
 	r.raise(&write, u.get("cache_creation_input_tokens"))
 	r.raise(&r.CacheWriteLong, u.within("cache_creation").get("ephemeral_1h_input_tokens"))
 	r.CacheWriteLong = min(r.CacheWriteLong, write)
 	r.CacheWrite = write - r.CacheWriteLong
-	// A request takes in something: a server that says 0 does not know it yet.
+	// A request has input: a server that says 0 does not know it yet.
 	r.started = r.asked && r.Input+r.CacheRead+write > 0
 	return output && r.started && !r.odd
 }
 
-// openAI takes counts over. Both APIs' names differ, their meaning does not: the input
-// includes what came from the cache and, at servers that bill it, what was written there.
-// Some servers leave thoughts out of the output, and have them in the sum alone.
+// openAI reads counts. The two APIs' names differ but not their meaning: input includes cache
+// reads and, on servers that bill them, cache writes. Some servers omit thinking from the
+// output and include it only in the sum.
 func (r *reading) openAI(u fields) {
 	r.odd = false
 	r.raise(&r.taken, u.get("input_tokens"))
@@ -275,9 +274,8 @@ func (r *reading) openAI(u fields) {
 	r.told = (answered || r.told) && r.started && !r.odd
 }
 
-// chatAnswer reads a completion, or a chunk; the one without choices ends a stream.
-// Some servers send counts with every chunk: those are of no end, nor is one of an answer
-// in which there is nothing yet.
+// chatAnswer reads a completion or a chunk; a chunk without choices ends a stream. Some
+// servers send counts in every chunk: those are not final, nor are those of an empty answer.
 func chatAnswer(f fields, r *reading) {
 	chunk := f.text("object") == "chat.completion.chunk"
 	r.words(f.get("choices"), chunk)
@@ -287,12 +285,11 @@ func chatAnswer(f fields, r *reading) {
 	}
 }
 
-// responseAnswer reads a response, or an event; one that says how the response ended has it
-// in it.
+// responseAnswer reads a response or an event; the event that ends a response contains it.
 func responseAnswer(f fields, r *reading) {
 	kind := f.text("type")
 	switch {
-	case strings.HasSuffix(kind, ".delta") && !strings.Contains(kind, "summary"): // a summary of thoughts is not billed
+	case strings.HasSuffix(kind, ".delta") && !strings.Contains(kind, "summary"): // a summary of thinking is not billed
 		r.words(f.get("delta"), true)
 	case kind == "response.completed", kind == "response.incomplete", kind == "response.failed":
 		r.openAI(f.within("response").within("usage"))

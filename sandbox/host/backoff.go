@@ -19,19 +19,19 @@ const (
 // backoff is the pause before the next worker of a directive.
 type backoff struct {
 	schedule.Backoff
-	before int // bad ends under launches before this one
+	before int // failures under earlier launches
 	pause  time.Duration
 	last   error
 }
 
-// fail notes a bad end, and doubles the pause.
+// fail notes a failure and doubles the pause.
 func (r *backoff) fail(why error) {
 	r.Failures, r.last = r.Failures+1, why
 	r.pause = min(max(2*r.pause, firstPause), longestPause)
 	r.Until = time.Now().Add(r.pause)
 }
 
-// backoff is a directive's.
+// backoff returns a directive's back-off.
 func (h *Host) backoff(directive string) *backoff {
 	if h.backoffs[directive] == nil {
 		h.backoffs[directive] = &backoff{}
@@ -39,9 +39,9 @@ func (h *Host) backoff(directive string) *backoff {
 	return h.backoffs[directive]
 }
 
-// takeBackoffs has directives whose workers ended badly under launches before this one come behind all
-// others, and rest for longer after the next such end. Their first workers wait for nothing: a launch is
-// begun again when somebody has mended something.
+// takeBackoffs puts directives whose workers failed under earlier launches last, with a longer
+// pause after their next failure. Their first workers start at once, because a launch is often
+// restarted after a fix.
 func (h *Host) takeBackoffs(ctx context.Context) {
 	if h.Ends == nil {
 		return
@@ -57,7 +57,7 @@ func (h *Host) takeBackoffs(ctx context.Context) {
 	}
 }
 
-// endsWell forgets the bad ends of a directive's workers.
+// endsWell forgets the failures of a directive's workers.
 func (h *Host) endsWell(ctx context.Context, directive string) {
 	delete(h.backoffs, directive)
 	h.note(ctx, directive, true)
@@ -72,12 +72,12 @@ func (h *Host) note(ctx context.Context, directive string, well bool) {
 	}
 }
 
-// workerEnded takes down that a worker has ended. One that ended badly, or did nothing, is followed
-// by another after a pause of its directive's, and touches no other.
+// workerEnded records a worker's end. After a failure, or without progress, the directive's
+// next worker waits; no other directive is delayed.
 func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	h.unregister(j)
 	err := h.attend(ctx, j)
-	if ctx.Err() != nil { // whoever ended the launch ended it, too
+	if ctx.Err() != nil { // the end was caused by the launch's own
 		return
 	}
 	moved := err != nil || h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before
@@ -109,9 +109,9 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	}
 }
 
-// attend looks what has come of the program that a worker's agent runs: whether the directive has
-// moved since it answered. One that did nothing since is ended with its worker: what hangs would
-// keep its directive, and a slot, for as long as the launch has time.
+// attend checks whether a worker's directive has moved since its agent's program answered. A
+// worker without progress is ended, because a hanging one would keep its directive and slot
+// for the whole launch.
 func (h *Host) attend(ctx context.Context, j *Job) error {
 	if _, err := h.look(ctx); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (h *Host) attend(ctx context.Context, j *Job) error {
 	return nil
 }
 
-// attendAll attends to the workers of which there may be something new.
+// attendAll attends to the workers whose refs may have moved.
 func (h *Host) attendAll(ctx context.Context) {
 	h.mu.Lock()
 	var list []*Job

@@ -9,11 +9,11 @@ func (h *Host) now() time.Time {
 	return time.Now()
 }
 
-// maxBack is by how much the wall clock may be put back until the plan is made anew.
+// maxBack is how far the wall clock may be put back before the plan is made again.
 const maxBack = time.Second
 
-// putBack reports whether the wall clock was put back since the last plan: what that waits for, by
-// a time that a record or a lease names, is further away by the whole jump.
+// putBack reports whether the wall clock was put back since the last plan. Waits until a time
+// in a record or lease are longer by the whole jump then.
 func (h *Host) putBack(now time.Time) bool {
 	back := h.wall.Add(time.Since(h.planned)).Sub(now.Round(0))
 	if back <= maxBack {

@@ -27,47 +27,46 @@ type Host struct {
 	Book     *lease.Book
 	Settings *config.Config
 	Log      zerolog.Logger
-	Name     string // the launcher's, which begins its workers' names
-	Slots    int    // how many workers there may be at once, besides those of Offers
+	Name     string // the launcher's name, the prefix of its workers' names
+	Slots    int    // the most workers at once, besides those of Offers
 	Only     string // the only directive to work on; "" is any
 	Once     bool   // end when nothing is left to do
 	Until    time.Time
 	Now      func() time.Time // the wall clock; nil: this host's
-	// Where says where a directive would be worked on, for people.
+	// Where describes where a directive would be worked on.
 	Where func(directive string) string
-	// Run runs a worker to its end. When ctx ends, so does it, and nothing of it runs any
-	// more when Run returns.
+	// Run runs a worker to its end, or until ctx ends. When it returns, nothing of the worker
+	// runs any more.
 	Run func(ctx context.Context, j *Job) error
-	// Worked is told which commit of main a worker's agent runs when the directive has moved by it,
-	// and when the worker has ended and it has not: without a sign of work; nil: nobody.
+	// Worked gets the commit of main that a worker's agent ran: with true when the directive
+	// has moved by it, and with false when the worker ended without progress. It may be nil.
 	Worked func(ctx context.Context, commit string, moved bool)
-	// Ends is what the repository keeps of workers that ended badly, for the next launch; nil: nothing.
+	// Ends stores workers' failures for the next launch; nil: they are not stored.
 	Ends Ends
-	// Idle is called each time that the last worker has ended, and when there is nobody to begin
-	// with; nil: nobody.
+	// Idle is called when the last worker has ended, and when there is nobody to start; it may
+	// be nil.
 	Idle func()
-	// More reports whether something else is to be done before a launch with Once ends; nil:
-	// nothing.
+	// More reports whether a launch with Once still has something else to do; nil: no.
 	More func(context.Context) bool
 
 	mu      sync.Mutex
 	running map[string]*Job // by directive
-	offers  map[int]*offer  // by their slots' numbers
+	offers  map[int]*offer  // by slot number
 	stops   map[string]string
 	closed  bool
-	moved   chan struct{} // something but a ref has
+	moved   chan struct{} // something other than a ref has moved
 	ended   chan *Job
 
-	turned   bool // a ref has moved since the workers were attended to
+	turned   bool // a ref has moved since workers were attended to
 	refs     refs
 	backoffs map[string]*backoff
 	began    map[int]bool // slots that have had a worker
 	everUp   bool         // a worker of this launch has run
 	rests    bool         // nobody worked when the plan was last made
 	turn     time.Time    // when the loop's last turn ended
-	planned  time.Time    // when the last plan was made, by the clock that nobody sets
+	planned  time.Time    // when the last plan was made, by the monotonic clock
 	wall     time.Time    // and by the wall clock
-	followed time.Time    // the time when the plan is made anew, though nothing has moved
+	followed time.Time    // when the plan is made again even if nothing has moved
 }
 
 // Ends are the bad ends in a row of directives' workers.
@@ -76,7 +75,7 @@ type Ends interface {
 	Ended(ctx context.Context, directive string, well bool) error
 }
 
-// pollInterval is the time between two looks whether a ref has moved: it tells nobody.
+// pollInterval is how often refs are checked for moves, which nothing announces.
 const pollInterval = 500 * time.Millisecond
 
 // Serve runs workers until ctx ends or, with Once, nothing is left. It returns after all
@@ -98,8 +97,8 @@ func (h *Host) Serve(ctx context.Context) error {
 	for range left {
 		j := <-h.ended
 		h.unregister(j)
-		h.attend(context.WithoutCancel(ctx), j) // what cannot be read now says nothing of its program
-		if j.Number == 1 {                      // as where it is the only one
+		h.attend(context.WithoutCancel(ctx), j) // an unreadable ref says nothing against its program
+		if j.Number == 1 {                      // counts as the only one
 			err = errors.Join(err, j.err)
 		}
 	}
@@ -114,7 +113,7 @@ func (h *Host) start() {
 	h.refs.known.Clock = h.now
 }
 
-// init makes what callers from outside need, too.
+// init makes what external callers need as well.
 func (h *Host) init() {
 	if h.moved == nil {
 		h.running, h.offers, h.stops = map[string]*Job{}, map[int]*offer{}, map[string]string{}
@@ -135,7 +134,7 @@ func (h *Host) loop(ctx context.Context) error {
 			if err != nil || h.More == nil || !h.More(ctx) {
 				return errors.Join(err, h.undone())
 			}
-			h.followed = time.Time{} // until there is no more, too
+			h.followed = time.Time{} // including what is added meanwhile
 		}
 		if idle := h.idle(); err == nil {
 			if idle && !h.rests && h.Idle != nil {
@@ -147,7 +146,7 @@ func (h *Host) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case j := <-h.ended:
-			if h.workerEnded(ctx, j); h.unmade(j) { // which is the admin's
+			if h.workerEnded(ctx, j); h.unmade(j) { // a setting, which is the admin's to correct
 				return j.err
 			}
 			h.followed = time.Time{}
@@ -161,7 +160,7 @@ func (h *Host) loop(ctx context.Context) error {
 	}
 }
 
-// unmade reports whether no worker could be made at all.
+// unmade reports whether no worker at all could be made.
 func (h *Host) unmade(j *Job) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,14 +168,14 @@ func (h *Host) unmade(j *Job) bool {
 	return !h.everUp && j.err != nil && j.offer == nil
 }
 
-// idle reports whether nobody works, nor is about to.
+// idle reports whether nobody works or is about to.
 func (h *Host) idle() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.running) == 0
 }
 
-// undone is why a launch that is over has left something undone.
+// undone is why a finished launch left something undone.
 func (h *Host) undone() (err error) {
 	for _, r := range h.backoffs {
 		if r.GivenUp {
@@ -194,7 +193,7 @@ func (h *Host) undone() (err error) {
 
 func (h *Host) spent() bool { return !h.Until.IsZero() && !time.Now().Before(h.Until) }
 
-// nudge has the plan made anew.
+// nudge causes a new plan.
 func (h *Host) nudge() {
 	select {
 	case h.moved <- struct{}{}:
@@ -202,7 +201,7 @@ func (h *Host) nudge() {
 	}
 }
 
-// plan makes the plan, and carries it out, where something has moved or it is time.
+// plan makes and executes a plan if something has moved or it is time.
 func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 	moved, err := h.look(ctx)
 	if err != nil {
@@ -233,7 +232,7 @@ func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 	return p, nil
 }
 
-// state is what there is to decide on.
+// state is the input of a plan.
 func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -248,21 +247,21 @@ func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 		if d := h.refs.known.Directive(directive); d == nil && text == "" || d != nil && d.Hash == text {
 			s.Stopped[directive] = true
 		} else {
-			delete(h.stops, directive) // the PM has changed it
+			delete(h.stops, directive) // the PM has changed the directive
 		}
 	}
 	for directive, r := range h.backoffs {
 		s.Backoffs[directive] = r.Backoff
 	}
 	for directive, j := range h.running {
-		delete(held, directive) // its worker hears of it when the lease is lost
+		delete(held, directive) // the worker learns it from the lost lease
 		j.look(&s.Rules, h.refs.known.Directive(directive), now)
 		s.Running = append(s.Running, schedule.Running{Directive: directive, Slot: j.Number, Idle: j.idle, Waits: j.waits})
 	}
 	return s
 }
 
-// rules are the launch's own.
+// rules are the launch's own limits.
 func (h *Host) rules(now time.Time) schedule.Rules {
 	a := h.Settings.Agent
 	r := schedule.Rules{Now: now, Only: h.Only, Loop: a.Loop, Retry: a.RetryPause.Duration, Poll: a.Poll.Duration, Stop: h.refs.stop, Spent: h.spent()}
@@ -272,13 +271,13 @@ func (h *Host) rules(now time.Time) schedule.Rules {
 	return r
 }
 
-// due reports whether there is something to do on a directive, by what refs say now.
+// due reports whether a directive has work to do, by the current refs.
 func (h *Host) due(ctx context.Context, directive string) (bool, error) {
 	moved, err := h.look(ctx)
 	if err != nil {
 		return false, err
 	}
-	if moved { // which the plan does not know of
+	if moved { // unknown to the plan
 		h.nudge()
 	}
 	d := h.refs.known.Directive(directive)
@@ -290,8 +289,8 @@ func (h *Host) due(ctx context.Context, directive string) (bool, error) {
 	return due == schedule.Now, nil
 }
 
-// assign writes an assignment down, and begins it. Where somebody else was faster, or the
-// lease cannot be written, the directive is looked at again in the next plan.
+// assign writes a lease and starts its worker. If another launcher was faster, or the lease
+// cannot be written, the next plan looks at the directive again.
 func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	j := &Job{Directive: a.Directive, Number: a.Slot, Holder: fmt.Sprintf("%s.%d", h.Name, a.Slot), Where: h.Where(a.Directive),
 		host: h, over: make(chan struct{}), began: time.Now(), First: !h.began[a.Slot]}
@@ -309,14 +308,15 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 		h.nudge()
 		return
 	}
-	// Between the plan and the lease another launcher may have had it, and ended it.
+	// Another launcher may have had the directive, and finished it, between the plan and the
+	// lease.
 	due, err := h.due(ctx, j.Directive)
 	if err != nil {
 		h.Log.Error().Err(err).Str("directive", j.Directive).Msg("whether there is something to do on it cannot be read")
 	}
 	j.before = h.refs.trace(ctx, h.Book.Repo, j.Directive)
 	j.text = j.before.hash
-	if !due || !h.register(j) { // or its machine has gone meanwhile
+	if !due || !h.register(j) { // or its machine has disconnected meanwhile
 		h.giveBack(ctx, j)
 		h.nudge()
 		return
@@ -328,7 +328,7 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	go j.run(work)
 }
 
-// register notes that a job begins; false where the place that it is for is gone.
+// register records the start of a job; it returns false if the job's place is gone.
 func (h *Host) register(j *Job) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,26 +14,26 @@ import (
 // Job is one assignment.
 type Job struct {
 	Directive string
-	Number    int    // of the worker, from 1
+	Number    int    // the worker's number, from 1
 	Holder    string // its name
 	Where     string
 	Hold      *lease.Hold
-	First     bool // the first one of its number in this launch
+	First     bool // the first job in this slot in this launch
 
 	host   *Host
 	offer  *offer // nil for a slot of the launch's own
 	cancel context.CancelCauseFunc
-	over   chan struct{} // closed when it has ended, its lease is given back, and the host knows
+	over   chan struct{} // closed after its end, when its lease is released and the host knows
 	up     bool          // its payload has run
 	runs   program       // what its agent runs
 	next   string        // the commit that its agent said last that it runs, until the host has seen to it; "" for none
-	text   string        // the hash of the directive's, as it was seen last
-	waits  bool          // it says that it only waits
-	idle   time.Time     // since when there is nothing to do; zero where there is
+	text   string        // hash of the directive's text, as last read
+	waits  bool          // it reported that it is waiting
+	idle   time.Time     // since when there is nothing to do; zero if there is
 	began  time.Time
 	pulse  pulse // of its watcher
 	before trace
-	err    error // how it has ended
+	err    error // how it ended
 }
 
 // Ended says why the host ended a worker: its lease was lost, somebody stopped the directive,
@@ -51,7 +51,7 @@ var (
 	errNoWord  = errors.New("it ended without a word")
 )
 
-// look notes since when there is nothing to do.
+// look records since when there is nothing to do.
 func (j *Job) look(r *schedule.Rules, d *schedule.Directive, now time.Time) {
 	due := schedule.Over
 	if j.text = ""; d != nil {
@@ -66,7 +66,7 @@ func (j *Job) look(r *schedule.Rules, d *schedule.Directive, now time.Time) {
 	}
 }
 
-// run runs the worker, with its lease kept, and gives the lease back.
+// run runs the worker, keeps its lease alive, and releases it.
 func (j *Job) run(ctx context.Context) {
 	keeping, enough := context.WithCancel(context.WithoutCancel(ctx))
 	go j.Hold.Keep(keeping, func(why error) {
@@ -93,12 +93,12 @@ func (j *Job) Up() {
 	j.up = true
 }
 
-// program is what a worker's agent runs, and what has come of it.
+// program is the program of a worker's agent, and its progress.
 type program struct {
 	commit string    // of main, by the agent's answer that it is up; "" before
 	answer time.Time // when it came
-	from   trace     // of the directive then
-	sign   bool      // it has given a sign of work
+	from   trace     // the directive's trace at that time
+	sign   bool      // it has shown a sign of work
 	held   bool      // the directive has moved since
 }
 
@@ -117,7 +117,7 @@ func (j *Job) Sign() {
 	j.runs.sign = true
 }
 
-// silent reports whether the worker's agent has answered, and has not shown any work for so long.
+// silent reports whether the agent has answered but has shown no work for so long.
 func (p *program) silent(long time.Duration) bool {
 	return p.commit != "" && !p.sign && !p.held && time.Since(p.answer) > long
 }
@@ -147,5 +147,5 @@ func Followed(ctx context.Context, err error) bool {
 	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
 		return !errors.Is(ended, errStopped) && !errors.Is(ended, errIdle)
 	}
-	return err != nil && ctx.Err() == nil // else the launch ends
+	return err != nil && ctx.Err() == nil // otherwise the launch ends
 }

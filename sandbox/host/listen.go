@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// pulse is what is heard of a worker's watcher. The host's lock guards it.
+// pulse is the state of a watcher's signs of life. The host's lock guards it.
 type pulse struct {
-	beats  bool          // it has given a sign of life
-	mute   time.Duration // that the host has listened since the last one
-	passes int           // how much of what the worker prints is being passed on
+	beats  bool          // it has ever given a sign of life
+	mute   time.Duration // how long the host has listened since the last one
+	passes int           // how many pieces of the worker's output are being passed on
 	passed int           // how much was, by a count
-	before int           // passed, a turn ago
+	before int           // its value one turn ago
 }
 
-// listen ends the workers whose watchers are silent for [launch] silence: one that is stopped keeps its directive, and a
-// slot, for as long as the launch has time. Time that the host did not live through counts for
-// nothing: of a turn that took long, since the host was stopped, the machine slept or is busy, no more
-// than a turn counts. Nor does one in which what a worker prints waits for who reads the launch's
-// output: its signs wait behind that. A watcher that never gave a sign is an older one, and stays.
+// listen ends workers whose watchers are silent for [launch] silence: a stopped watcher would
+// keep its directive and slot for the whole launch. Time in which the host did not run does
+// not count: a long turn (the host was stopped, the machine slept or is busy) counts as one
+// turn. A turn in which the worker's output is blocked by a slow reader does not count either,
+// because signs of life wait behind that output. A watcher that never gave a sign is of an
+// older version and is left alone.
 func (h *Host) listen(since time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +44,7 @@ func (j *Job) Lives() {
 // Passes is a writer for the worker's output. It tells the host that the output is still read.
 func (j *Job) Passes(out io.Writer) io.Writer { return passing{j, out} }
 
-// passing notes that what a worker prints is being passed on.
+// passing records that a worker's output is being passed on.
 type passing struct {
 	job *Job
 	out io.Writer

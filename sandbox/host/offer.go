@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// maxHands is how many workers other machines may have, and firstHand the number of the first.
+	// maxHands bounds the workers of other machines, and firstHand is the first one's number.
 	maxHands, firstHand = 200, 1001
 )
 
 // Offer is a place for one worker on another machine that has asked for work (MANY-2).
 type Offer struct {
-	Name string // of the machine's key, a dot, and a number
-	Once bool   // it is for what can be begun now
+	Name string // name of the machine's key, a dot, and a number
+	Once bool   // only for what can begin now
 	Run  func(ctx context.Context, j *Job) error
 }
 
-// machine is the name of the machine in an offer's, NAME.K.
+// machine is the machine's name in an offer NAME.K.
 func machine(name string) string { return name[:max(strings.LastIndexByte(name, '.'), 0)] }
 
-// offer is one that waits, or works.
+// offer is a machine's offer of one worker: it waits or works.
 type offer struct {
 	machine, holder, where string
 
 	once  bool
 	run   func(ctx context.Context, j *Job) error
 	given bool          // it has got a directive
-	left  bool          // nobody waits for it any more
+	left  bool          // withdrawn
 	none  chan struct{} // closed when there is nothing for it
-	ended chan error    // how its worker has
+	ended chan error    // how its worker has ended
 }
 
-// dismiss says that there is nothing for an offer that waits.
+// dismiss tells a waiting offer that there is nothing for it.
 func (o *offer) dismiss() {
 	if !o.given && !o.left {
 		o.left = true
@@ -46,9 +46,9 @@ func (o *offer) dismiss() {
 }
 
 var (
-	// ErrAtWork is that a machine offers one place a second time.
+	// ErrAtWork means that a machine offers the same place twice.
 	ErrAtWork = errors.New("this worker is at it already")
-	// ErrFull is that a machine, or all of them, offer more than they may.
+	// ErrFull means that a machine, or all together, offer more than they may.
 	ErrFull = errors.New("no more")
 )
 
@@ -72,7 +72,7 @@ func (h *Host) Offer(o Offer, most int) (wait func(context.Context) (did bool, e
 	return func(ctx context.Context) (bool, error) { return h.wait(ctx, number, of) }, nil
 }
 
-// place is a free number for an offer.
+// place is a free slot number for an offer.
 func (h *Host) place(o *offer, most int) (number int, err error) {
 	own := 0
 	for _, other := range h.offers {
@@ -112,8 +112,8 @@ func (h *Host) wait(ctx context.Context, number int, o *offer) (did bool, err er
 	return false, nil
 }
 
-// refuse dismisses the offers for which there was nothing in a plan, where they wait for no
-// other. One that came after the plan was made waits for the next.
+// refuse dismisses offers that got nothing in a plan and do not want to wait. One that came
+// after the plan waits for the next.
 func (h *Host) refuse(planned []schedule.Slot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// refs is what a launch knows of refs. Of what has not moved nothing is read again.
+// refs caches what a launch reads from refs. Only moved refs are read again.
 type refs struct {
-	marks [4]git.Mark // of units, control, leases and work branches, when they were read as
+	marks [4]git.Mark // of units, control, leases and work branches, when they were read
 	known schedule.Known
 	stop  bool // scratch/STOP is on control
 	held  map[string]time.Time
 }
 
-// look brings up what is known, where something has moved.
+// look updates the cache if something has moved.
 func (h *Host) look(ctx context.Context) (moved bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,8 +56,8 @@ func (h *Host) look(ctx context.Context) (moved bool, err error) {
 	return true, nil
 }
 
-// obstacle is what keeps anybody from a directive that alone was to be worked on, nil where
-// it is done, or says itself what it waits for.
+// obstacle is why nobody can work on the launch's only directive; nil if it is done, or itself
+// says what it waits for.
 func (r *refs) obstacle(directive string) error {
 	d := r.known.Directive(directive)
 	switch {
@@ -84,16 +84,16 @@ func (r *refs) open(only string) (names []string) {
 	return names
 }
 
-// trace is what work on a directive moves.
+// trace is the refs that work on a directive moves.
 type trace struct {
-	tip    string // of its newest journal
+	tip    string // tip of its newest journal
 	branch string // of its branch
 	state  comms.State
 	hash   string
 }
 
-// trace is a directive's as it is known now. A branch that cannot be read has not moved; nor does
-// maintenance, which packs refs, move one.
+// trace is a directive's trace now. An unreadable branch counts as unmoved; so does a branch
+// that maintenance packs.
 func (r *refs) trace(ctx context.Context, repo *git.Repo, directive string) trace {
 	branch, _ := repo.Ref(ctx, schedule.Work+directive)
 	t := trace{tip: r.known.Tip(directive), branch: branch}

@@ -24,26 +24,26 @@ import (
 
 // Store keeps images; podman.Engine is one.
 type Store interface {
-	// Dir is the directory where images lie: whoever builds locks it, so that two
-	// who build at once end with one image.
+	// Dir is the images' directory. A builder locks it, so that two concurrent builders make
+	// one image.
 	Dir(ctx context.Context) (string, error)
 	HasImage(ctx context.Context, name string) (bool, error)
 	ImportImage(ctx context.Context, name string, tar *os.File, changes []string) error
 	BuildImage(ctx context.Context, name, from, containerfile string, progress io.Writer) error
-	// Sweep removes what builders that were killed left in the store; who calls it has the lock.
+	// Sweep removes what killed builders left in the store; the caller holds the lock.
 	Sweep(ctx context.Context) (int, error)
 }
 
 // Options configure a build.
 type Options struct {
 	Recipe   Recipe
-	Force    bool      // again, with today's packages, although the image is there
-	Cache    string    // a directory for finished archives; empty: none is kept
-	Progress io.Writer // one line a stage
+	Force    bool      // rebuild with today's packages even if the image exists
+	Cache    string    // directory for finished archives; empty: none is kept
+	Progress io.Writer // one line per stage
 }
 
-// lockToBuild locks the images to build one of a name, and removes what builders that were killed
-// left. The lock is nil where another one has built it meanwhile and force is not set.
+// lockToBuild locks the images to build one, and removes what killed builders left. The lock
+// is nil if another process has built it meanwhile and force is not set.
 func lockToBuild(ctx context.Context, store Store, name string, force bool) (*os.File, error) {
 	where, err := store.Dir(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func Build(ctx context.Context, store Store, o Options) (name string, err error)
 	}
 	defer func() {
 		err = errors.Join(err, work.Remove())
-		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; what does not go, doctor tells
+		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; doctor reports leftovers
 	}()
 	dir := work.Path
 	start := time.Now()
@@ -129,12 +129,11 @@ func (o *Options) fromDebian(ctx context.Context, store Store, name, dir string,
 	return store.ImportImage(ctx, name, f, changes)
 }
 
-// newArchive begins the name of an archive that is not whole yet.
+// newArchive is the prefix of an unfinished archive.
 const newArchive = ".new-"
 
-// cached makes an archive that others look for under its name, if it is not
-// there: one of them at a time, under a name of its own, renamed when it is whole
-// and on disk.
+// cached makes an archive if it is missing: one process at a time, under a temporary name that
+// is renamed when it is complete and synced.
 func (o *Options) cached(ctx context.Context, archive, dir string, lock *os.File) error {
 	cache, err := flock.Dir(o.Cache)
 	if err != nil {
@@ -144,7 +143,7 @@ func (o *Options) cached(ctx context.Context, archive, dir string, lock *os.File
 	if _, err := os.Stat(archive); err == nil && !o.Force {
 		return nil
 	}
-	// With the lock in our hands these are of builds that were killed.
+	// We hold the lock, so these are left from killed builds.
 	left, err := glob.Below(o.Cache, newArchive+"*")
 	for _, path := range left {
 		err = errors.Join(err, os.Remove(path))
@@ -167,8 +166,8 @@ func (o *Options) cached(ctx context.Context, archive, dir string, lock *os.File
 	return atomicfile.SyncDir(o.Cache)
 }
 
-// bootstrap writes the archive. Its programs inherit the locks and work below
-// dir: where they are killed, that is swept, and not before they have ended.
+// bootstrap writes the archive. Its programs inherit the locks and work below dir. If they are
+// killed, it is swept, but not before they have ended.
 func (o *Options) bootstrap(ctx context.Context, archive, dir string, locks ...*os.File) error {
 	mmdebstrap, err := exec.LookPath("mmdebstrap")
 	if err != nil {
@@ -184,7 +183,7 @@ func (o *Options) bootstrap(ctx context.Context, archive, dir string, locks ...*
 	cmd.Stdin = nil
 	cmd.ExtraFiles = locks
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-	// It tidies up when it is asked to end, and it ends with us.
+	// mmdebstrap tidies up on SIGTERM, and is terminated when we end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
@@ -201,7 +200,8 @@ func (o *Options) arguments(archive string, sources []string) []string {
 	}
 	args := []string{"--mode=" + mode, "--variant=minbase", "--format=tar",
 		"--include=" + strings.Join(o.Recipe.packages(), ","),
-		// As text: an ordinary user's namespace may not read the user's own files.
+		// As text, because an ordinary user's namespace may not be able to read the user's
+		// files.
 		"--customize-hook=" + customize}
 	for _, dir := range []string{"doc", "man", "info", "locale"} {
 		args = append(args, "--dpkgopt=path-exclude=/usr/share/"+dir+"/*")
@@ -209,8 +209,8 @@ func (o *Options) arguments(archive string, sources []string) []string {
 	return append(append(args, o.Recipe.Suite, archive), sources...)
 }
 
-// sourceFiles are the machine's package sources. They are handed over by name:
-// an address in them may hold a password, and is nobody else's business.
+// sourceFiles are the machine's package sources, passed as file names, because an address in
+// them may hold a password.
 func sourceFiles(apt string) ([]string, error) {
 	var files []string
 	for _, pattern := range []string{"sources.list", "sources.list.d/*.list", "sources.list.d/*.sources"} {
@@ -234,14 +234,14 @@ func sourceFiles(apt string) ([]string, error) {
 	return files, nil
 }
 
-// stages runs mmdebstrap and passes on what it says of its progress; when it
-// fails, also the last of what else it said.
+// stages runs mmdebstrap and passes on its progress messages; on failure also the last of its
+// other output.
 func (o *Options) stages(cmd *exec.Cmd) error {
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		return err
 	}
-	// The signal of our death follows the thread that starts it (prctl(2)).
+	// The parent-death signal follows the thread that starts the child (prctl(2)).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {

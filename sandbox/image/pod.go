@@ -17,13 +17,13 @@ import (
 // NearID is the user of a pod that alone holds the key to Ward's host.
 const NearID = 1002
 
-// podRepository is the name of all images for pods; their content's hash is the tag.
+// podRepository is the name of all pod images; the tag is their content's hash.
 const podRepository = "localhost/git-ward-pod"
 
-// podPackages are what a pod's way to the host needs besides.
+// podPackages are additional packages for a pod's connection to the host.
 var podPackages = []string{"openssh-client"}
 
-// podLines make an image for pods of another, with the programs in bin. ssh and git want
+// podLines make a pod image from another image, with the programs in bin. ssh and git need
 // their user to have a name.
 var podLines = []string{
 	"USER 0:0",
@@ -57,7 +57,7 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 	}
 	defer func() {
 		err = errors.Join(err, work.Remove())
-		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; what does not go, doctor tells
+		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; doctor reports leftovers
 	}()
 	dir := work.Path
 	bin := filepath.Join(dir, "bin")
@@ -78,7 +78,7 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 	return name, store.BuildImage(ctx, name, base, containerfile, o.Progress)
 }
 
-// podBase is the recipe of what an image for pods stands on.
+// podBase is the recipe of a pod image's base.
 func podBase(r Recipe) Recipe {
 	r.Packages = append(slices.Clone(r.Packages), podPackages...)
 	return r
@@ -119,5 +119,5 @@ func copyProgram(to, from string) error {
 		return err
 	}
 	_, err = io.Copy(f, source)
-	return errors.Join(err, f.Chmod(0o755), f.Close()) // whatever this process's umask is
+	return errors.Join(err, f.Chmod(0o755), f.Close()) // whatever the umask is
 }

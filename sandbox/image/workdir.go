@@ -7,14 +7,13 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// newWork makes a directory for a build, which anything of the build works in for as long
-// as it runs.
+// newWork makes a build's directory, which holds everything of the build while it runs.
 func newWork() (*scratch.Dir, error) {
 	dir, err := scratch.Make("", "image-")
 	if err != nil {
 		return nil, err
 	}
-	// A builder of an ordinary user works in it under other ids of that user.
+	// In an ordinary user's namespace a builder works under that user's subordinate ids.
 	if err := os.Chmod(dir.Path, 0o711); err != nil {
 		return nil, errors.Join(err, dir.Remove())
 	}

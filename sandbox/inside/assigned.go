@@ -13,7 +13,7 @@ import (
 // the launcher writes it before the start, into a file in a directory that is read-only
 // inside.
 type Assignment struct {
-	Args []string `json:"args"` // after the payload's others
+	Args []string `json:"args"` // appended to the payload's arguments
 	Env  []string `json:"env"`  // NAME=value
 }
 
@@ -29,7 +29,7 @@ func (a *Assignment) Write(path string) error {
 	return atomicfile.WritePrivate(path, append(text, '\n'), 0o644)
 }
 
-// readAssignment reads it; without it nothing starts.
+// readAssignment reads the assignment; without it nothing starts.
 func readAssignment(path string) (a Assignment, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,31 +8,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shut are the system calls that are not there for whoever runs in a pod. The engine's own
-// filter differs from one engine and version to the next: some let a program speak to the
-// hypervisor (AF_VSOCK), make rings that ask the kernel past any filter (io_uring), or ask
-// for what only other filters refuse. This one comes on top and can only narrow.
+// shut are the system calls that fail in a pod. The engines' own filters differ by version:
+// some allow sockets to the hypervisor (AF_VSOCK), rings that bypass any filter (io_uring), or
+// calls that only other filters refuse. This filter is added to the engine's and can only
+// narrow it.
 var shut = []uint32{
-	unix.SYS_CLONE3, // so that programs make threads by clone, whose flags a filter sees
+	unix.SYS_CLONE3, // so that programs use clone for threads, whose flags a filter sees
 	unix.SYS_SETNS, unix.SYS_UNSHARE,
 	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_MOUNT, unix.SYS_MOUNT_SETATTR,
 	unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_PIVOT_ROOT, unix.SYS_UMOUNT2,
-	unix.SYS_MQ_OPEN, // a queue outlives who made it, and no file system shows it
+	unix.SYS_MQ_OPEN, // a queue outlives its creator, and no file system shows it
 	unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_REQUEST_KEY,
 	unix.SYS_IO_URING_SETUP, unix.SYS_MEMFD_SECRET, unix.SYS_PIDFD_GETFD, unix.SYS_USERFAULTFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
 }
 
-// transports are the protocols of Internet sockets that a fence has a use for.
+// transports are the Internet protocols that a fence allows.
 var transports = []uint32{0, unix.IPPROTO_ICMP, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMPV6, unix.IPPROTO_MPTCP}
 
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// architectures are the kernel's names for those that Ward runs on. A program of another one
-// has other numbers for the same calls.
+// architectures are the kernel's names of Ward's platforms. Programs of another architecture
+// use other numbers for the same calls.
 var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// otherNumbers begin where amd64 has the same calls under other numbers again (x32).
+// otherNumbers is where amd64's second set of numbers begins (x32).
 const otherNumbers = 0x40000000
 
 // Offsets in what a filter sees (seccomp(2)): the call's number, the architecture, and the
@@ -55,7 +55,7 @@ const (
 	answerNow = unix.BPF_RET | unix.BPF_K
 )
 
-// narrow puts the filter on this thread and on all that it starts, for good.
+// narrow installs the filter on this thread and on everything that it starts, for good.
 func narrow() error {
 	arch, known := architectures[runtime.GOARCH]
 	if !known {
@@ -72,7 +72,7 @@ func narrow() error {
 	return nil
 }
 
-// filter is the program (bpf(4)); a jump counts what it leaves out.
+// filter is the program (bpf(4)); a jump's offset counts the skipped instructions.
 func filter(arch uint32) []unix.SockFilter {
 	f := []unix.SockFilter{
 		{Code: loadWord, K: architecture},
@@ -91,13 +91,13 @@ func filter(arch uint32) []unix.SockFilter {
 	return append(f, unix.SockFilter{Code: answerNow, K: allow})
 }
 
-// call has steps for one system call, which end with an answer.
+// call checks one system call and ends with a result.
 func call(nr uint32, steps ...unix.SockFilter) []unix.SockFilter {
 	return append([]unix.SockFilter{{Code: equal, K: nr, Jf: uint8(len(steps))}}, steps...)
 }
 
-// sockets are those that may be made: unix ones, the kernel's list of addresses, and
-// Internet ones of the transports.
+// sockets allows unix sockets, netlink for the kernel's addresses, and Internet sockets of the
+// allowed transports.
 func sockets() []unix.SockFilter {
 	f := []unix.SockFilter{
 		{Code: loadWord, K: arguments},

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxConns is below the gateway's own bound, so that a payload that floods the
-// forwarder leaves the socket room for others. Further ones wait.
+// maxConns is below the gateway's own limit, so that a flood through the forwarder leaves
+// connections for others. Further ones wait.
 const maxConns = 200
 
 const noGateway = "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" +
@@ -25,9 +25,9 @@ func forward(listener net.Listener, socket string) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of descriptors or memory: they come back
+		if err != nil { // out of descriptors or memory: they will be freed
 			<-open
-			time.Sleep(100 * time.Millisecond) // the kernel does not tell when it has some again
+			time.Sleep(100 * time.Millisecond) // the kernel does not announce that some are free
 			continue
 		}
 		go func() {
@@ -51,8 +51,8 @@ func join(near net.Conn, socket string) {
 	both.Wait()
 }
 
-// unavailable answers in the place of a gateway that cannot be dialled. What the client sent is read, because to
-// close on it would reset the connection, and the answer with it.
+// unavailable answers in place of an unreachable gateway. It reads the request first, because
+// closing with unread input resets the connection and loses the answer.
 func unavailable(near net.Conn) {
 	near.SetDeadline(time.Now().Add(2 * time.Second))
 	io.WriteString(near, noGateway)

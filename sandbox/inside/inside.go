@@ -20,31 +20,30 @@ import (
 	"git-ward/sandbox/probe"
 )
 
-// dummyKey is the key that clients insist on; the gateway drops it.
+// dummyKey satisfies clients that require a key; the gateway drops it.
 const dummyKey = "ward"
 
-// notProved is the exit code of a container in which nothing started because its fence
-// does not hold. The launcher has been told why, and says so.
+// notProved is the exit code of a container whose fence does not hold, so that nothing
+// started. The launcher was told why and reports it.
 const notProved = 2
 
 // Payload is a command and the way to the gateway in front of it.
 type Payload struct {
 	Life string // socket of the launcher's, with which all of this ends; "" for none
-	// Probe is what is known of the fence, when it is to be tried before the payload
-	// starts; needs Life. nil: it is not tried.
+	// Probe, if set, describes the fence to try before the payload starts; needs Life.
 	Probe *probe.Surroundings
-	// Note is the file of a pod's fence, see package pod; nothing starts in another network
-	// namespace than its own, and the probe tries what it refuses. "" where the launcher
-	// fences.
+	// Note is the file that describes a pod's fence, see package pod. Nothing starts in a
+	// network namespace other than the note's, and the probe tries what it refuses. "" where
+	// the launcher makes the fence.
 	Note    string
 	Gateway string   // socket; "" for none, and then no forwarder
 	Listen  string   // host:port of the forwarder, on loopback
-	Proxy   bool     // set the proxy variables too, for allow-list mode
+	Proxy   bool     // also set the proxy variables, for allow-list mode
 	Args    []string // the command
-	// Assigned is a file of the launcher's that says what the command is for, which was not known
+	// Assigned is a file from the launcher with the command's assignment, which was unknown
 	// when the container was made; "" for none.
 	Assigned string
-	User     int    // its user and group; 0: this process's own, with all rights of it
+	User     int    // the payload's user and group; 0: this process's own, with all its capabilities
 	Dir      string // where it runs
 	Stdin    io.Reader
 	Stdout   io.Writer
@@ -74,7 +73,7 @@ func Run(p Payload) (code int, err error) {
 		}()
 		if p.Probe != nil {
 			if broken, err := life.prove(p.Probe); err != nil || broken != nil {
-				if p.Note != "" { // the engine's log of a pod is where people look
+				if p.Note != "" { // a pod's log is where people look
 					fmt.Fprintln(p.Stderr, "ward-inside: error:", errors.Join(broken, err))
 					if broken != nil {
 						return pod.NotHeld, nil
@@ -138,7 +137,7 @@ func Environ(env []string, address string, proxy bool) []string {
 		case proxy && name != "ALL_PROXY":
 			value = base
 		}
-		// Some clients read one case, some the other.
+		// Some clients read upper case, some lower.
 		set[name], set[strings.ToLower(name)] = value, value
 	}
 	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {

@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lifePatience is how long the launcher may take to take up a connection, in seconds.
+// lifePatience is how long the launcher may take to accept a connection, in seconds.
 const lifePatience = 20
 
-// life is this process's end of the connection to its launcher.
+// life is this process's end of its connection to the launcher.
 type life struct {
 	fd    int
-	leave chan struct{} // the launcher says that the payload may start
+	leave chan struct{} // the launcher allows the payload to start
 }
 
-// hold ties this process to the launcher, which holds the other end of a connection to
-// the socket. Where that ends, however it does, this process ends at once, and with the
-// first process of a container the kernel ends all of the container.
+// hold ties this process to the launcher, which holds the other end of a socket connection.
+// When the connection ends, for whatever reason, this process exits, and with the container's
+// first process the kernel ends the whole container.
 //
-// Nothing inside can keep it: what runs beside this process can neither trace it nor
-// reach its descriptors (it is not dumpable), the first process of a namespace hears
-// no SIGSTOP and no SIGKILL from inside of it, and the launcher takes one connection only.
+// Nothing inside can prevent it: other processes can neither trace this one nor reach its
+// descriptors (it is not dumpable), a namespace's first process ignores SIGSTOP and SIGKILL
+// from inside, and the launcher accepts one connection only.
 func hold(socket string) (*life, error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("this process stays traceable: %w", err)
@@ -44,7 +44,8 @@ func hold(socket string) (*life, error) {
 	return l, nil
 }
 
-// greet connects, and waits for the byte that says that the launcher has the other end.
+// greet connects and waits for the byte by which the launcher confirms that it has the other
+// end.
 func greet(fd int, socket string) error {
 	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: socket}); err != nil {
 		return err
@@ -62,8 +63,8 @@ func greet(fd int, socket string) error {
 	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{})
 }
 
-// follow has a thread of its own and as few steps as there can be between the end of the
-// connection and that of the process: all else inside may be spinning.
+// follow has a thread of its own and as few steps as possible between the connection's end and
+// the exit, because everything else inside may be spinning.
 func (l *life) follow() {
 	runtime.LockOSThread()
 	for {
@@ -72,19 +73,19 @@ func (l *life) follow() {
 		}
 		select {
 		case l.leave <- struct{}{}:
-		default: // it has been given
+		default: // the launcher has allowed the start
 		}
 	}
 }
 
-// tellEnd tells the launcher the code of the payload's end. Where it cannot be told, the launcher
-// hears it from who runs the container.
+// tellEnd tells the launcher the payload's exit code. If it cannot, the launcher learns it
+// from the container engine.
 func (l *life) tellEnd(code int) { probe.TellEnd(l, code) }
 
 // Write writes to the launcher's connection.
 func (l *life) Write(p []byte) (int, error) { return unix.Write(l.fd, p) }
 
-// read reads a little, again after a signal.
+// read reads a few bytes, and retries after a signal.
 func read(fd int) (int, error) {
 	var buf [64]byte
 	for {

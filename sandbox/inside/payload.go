@@ -14,16 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run runs the payload to its end. Signals go on to it, and not to its group: it
-// decides what its children hear.
+// run runs the payload to its end. Signals are passed to it alone, not to its group: it
+// decides what its children get.
 func (p *Payload) run(environ []string) (code int, err error) {
 	cmd := exec.Command(p.Args[0], p.Args[1:]...)
 	cmd.Env, cmd.Dir = environ, p.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
-	// A payload does not outlive its forwarder. The death signal follows the
-	// thread (prctl(2)), so the thread stays.
-	// On a terminal it is in the foreground alone: the terminal's signals reach
-	// it once, not a second time by way of this process.
+	// A payload does not outlive its forwarder. The parent-death signal follows the thread
+	// (prctl(2)), so the thread stays. On a terminal the payload alone is in the foreground,
+	// so that the terminal's signals reach it once and not again through this process.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Foreground: p.onTerminal()}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -42,7 +41,7 @@ func (p *Payload) run(environ []string) (code int, err error) {
 	go pass(cmd.Process, signals, done)
 
 	status, err := reap(cmd.Process.Pid)
-	cmd.Wait() // its process is reaped; this ends what copies its output
+	cmd.Wait() // its process is reaped; this ends the output's copying
 	if err != nil {
 		return 0, err
 	}
@@ -57,8 +56,8 @@ func (p *Payload) onTerminal() bool {
 	return err == nil
 }
 
-// notStarted ends as a shell does: 127 for what is not there, 126 for what
-// cannot run.
+// notStarted returns a shell's exit codes: 127 if the program is missing, 126 if it cannot
+// run.
 func (p *Payload) notStarted(err error) (code int) {
 	fmt.Fprintln(p.Stderr, "ward-inside: error:", err)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
@@ -67,8 +66,8 @@ func (p *Payload) notStarted(err error) (code int) {
 	return 126
 }
 
-// pass hands signals on, without those that are about this process: its
-// children's, its writes', the runtime's own, and the terminal's stops.
+// pass forwards signals, except those about this process: its children's, its writes', the
+// runtime's, and the terminal's stops.
 func pass(child *os.Process, signals <-chan os.Signal, done <-chan struct{}) {
 	for {
 		select {
@@ -84,8 +83,8 @@ func pass(child *os.Process, signals <-chan os.Signal, done <-chan struct{}) {
 	}
 }
 
-// reap waits for the payload. The first process of a container also inherits
-// every orphan of it, and nobody else would bury them.
+// reap waits for the payload. A container's first process also inherits every orphan, and must
+// reap it.
 func reap(child int) (unix.WaitStatus, error) {
 	who := child
 	if os.Getpid() == 1 {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heed reads the fence's note of a pod, and has the probe try what the fence refuses.
+// heed reads the note on a pod's fence and has the probe try what the fence refuses.
 func (p *Payload) heed() error {
 	note, err := pod.Read(p.Note)
 	if err != nil || p.Probe == nil {
@@ -35,7 +35,7 @@ func Become(id int, args []string) error {
 		return err
 	}
 	toOwners(string(data))
-	runtime.LockOSThread() // rights and filters are a thread's, and exec ends all others
+	runtime.LockOSThread() // capabilities and filters belong to a thread, and exec ends all others
 	if err := keepRights(id); err != nil {
 		return fmt.Errorf("cannot become user %d with this user's rights: %w", id, err)
 	}
@@ -45,9 +45,9 @@ func Become(id int, args []string) error {
 	return unix.Exec("/proc/self/exe", append(os.Args[:1:1], args...), os.Environ())
 }
 
-// toOwners lets only their owner write to files that are mounted one by one. The engine makes
-// such a file on the node's disk, as for a container's termination message, and nothing bounds
-// its size. Where the mode cannot be changed, the probe finds the file.
+// toOwners makes individually mounted files writable only by their owner. The engine makes
+// such a file, for instance for a container's termination message, on the node's disk without
+// a size limit. If the mode cannot be changed, the probe reports the file.
 func toOwners(mountinfo string) {
 	for _, at := range probe.Mounts(mountinfo) {
 		if info, err := os.Lstat(at); err == nil && info.Mode().IsRegular() {
@@ -56,7 +56,7 @@ func toOwners(mountinfo string) {
 	}
 }
 
-// keepRights makes this thread another user's. Its rights stay, as ambient ones over an
+// keepRights changes this thread's user and keeps its capabilities, as ambient ones over an
 // exec (capabilities(7)).
 func keepRights(id int) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -70,7 +70,8 @@ func keepRights(id int) error {
 	if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	// Of this thread alone, which the system calls themselves are; the library's are of all.
+	// For this thread only, so it uses raw system calls; the library's wrappers change all
+	// threads.
 	for _, set := range [][2]uintptr{{unix.SYS_SETGROUPS, 0}, {unix.SYS_SETRESGID, uintptr(id)}, {unix.SYS_SETRESUID, uintptr(id)}} {
 		if _, _, errno := unix.RawSyscall(set[0], set[1], set[1], set[1]); errno != 0 {
 			return errno

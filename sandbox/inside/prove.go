@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prove tries the fence around this process, tells the launcher how that ended, and waits
-// for its leave. Without it nothing starts: a launcher that is not content lets go.
+// prove tries the fence around this process, reports the result to the launcher, and waits for
+// its permission. Without it nothing starts: a dissatisfied launcher closes the connection.
 func (l *life) prove(s *probe.Surroundings) (broken, err error) {
 	report := probe.Before(context.Background(), s)
 	line, err := json.Marshal(report)

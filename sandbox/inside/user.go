@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// become makes what this thread starts another user's, without any of this process's
-// rights. That user can then neither stop this process, nor take its time on a processor
-// away, nor its limits: the kernel asks no more for these than to be the same user. Who calls it
-// keeps its thread.
+// become makes this thread start programs as another user, without any of this process's
+// capabilities. Otherwise they could signal this process, lower its priority and change its
+// limits, for which the kernel only requires the same user. The caller keeps its thread
+// locked.
 func (p *Payload) become(attr *syscall.SysProcAttr) error {
 	if p.User == 0 {
 		return nil
@@ -20,15 +20,15 @@ func (p *Payload) become(attr *syscall.SysProcAttr) error {
 		return fmt.Errorf("this process's rights cannot be kept from the command: %w", err)
 	}
 	for fd := range 3 {
-		// A command may open its streams again (/dev/stdout), which are pipes or a terminal
-		// of the first process's user. Anything else is not ours to change.
+		// A command may reopen its streams (/dev/stdout), which are pipes or a terminal of the
+		// first process's user. Other files are not ours to change.
 		unix.Fchmod(fd, 0o666)
 	}
 	return nil
 }
 
-// inheritNothing keeps this thread's capabilities from what it starts: the ambient ones go
-// with the inheritable ones (capabilities(7)).
+// inheritNothing keeps this thread's capabilities from programs that it starts: clearing the
+// inheritable set clears the ambient one (capabilities(7)).
 func inheritNothing() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData

@@ -9,17 +9,17 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// errPutOff ends the verdict on a claim that its unit no longer stands at: the PM has
-// paused or cancelled it, or it went on. A unit that is resumed is judged afresh.
+// errPutOff ends the verdict on a claim that is no longer its unit's state: the PM has paused
+// or cancelled the unit, or it went on. A resumed unit is judged again.
 var errPutOff = errors.New("the unit does not wait for a verdict now")
 
-// attend is ctx until a unit leaves a claim: then what runs for the verdict is ended
-// (WORK-3). done ends the watching.
+// attend is ctx until a unit leaves a claim; then what runs for the verdict is ended (WORK-3).
+// done ends the watching.
 func (j *Judge) attend(ctx context.Context, claim request) (attended context.Context, done func()) {
 	attended, cancel := context.WithCancelCause(ctx)
 	over := make(chan struct{})
 	watch := j.Repo.Watch(uow.RefPrefix+claim.ID, uow.TakePrefix+claim.ID)
-	if !j.standsAt(ctx, claim) { // the list of claims is as old as the verdicts before this one took
+	if !j.standsAt(ctx, claim) { // the list of claims may be as old as the previous verdicts took
 		cancel(errPutOff)
 	}
 	go func() {
@@ -39,8 +39,8 @@ func (j *Judge) attend(ctx context.Context, claim request) (attended context.Con
 	}
 }
 
-// standsAt reports whether a unit is still at a claim. What cannot be read is no reason
-// to end anything.
+// standsAt reports whether a unit's state is still that claim. A read error is no reason to
+// end anything.
 func (j *Judge) standsAt(ctx context.Context, claim request) bool {
 	reader := j.Repo.Reader(ctx)
 	defer reader.Close()

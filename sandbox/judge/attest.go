@@ -20,8 +20,9 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// attest signs a verdict and notes the envelope. It comes before the verdict, which ends the
-// claim: one that is killed between the two judges again, and signs that verdict, too.
+// attest signs a verdict and notes the envelope. It does so before writing the verdict, which
+// ends the claim: a judge that was killed in between judges again, and signs that verdict,
+// too.
 func (j *Judge) attest(ctx context.Context, v loop.Verdict) error {
 	if j.key == nil {
 		key, err := signingKey(j.Repo.Dir)
@@ -45,8 +46,8 @@ func (j *Judge) attest(ctx context.Context, v loop.Verdict) error {
 	return j.add(ctx, attest.Ref, v.Commit, line)
 }
 
-// signingKey is the host's key for verdicts in a repository, which is made where there is
-// none. The launch lock keeps a second judge from making another.
+// signingKey is the host's signing key for verdicts in a repository, made if missing. The
+// launch lock keeps a second judge from making another.
 func signingKey(bare string) (ssh.Signer, error) {
 	path, public := filepath.Join(bare, attest.KeyFile), filepath.Join(bare, attest.PublicFile)
 	data, err := os.ReadFile(path)
@@ -70,7 +71,7 @@ func signingKey(bare string) (ssh.Signer, error) {
 	if err != nil {
 		return nil, diag.Hint(fmt.Errorf("%s: %w", path, err), "put back the key, or make one without a passphrase: ssh-keygen -t ed25519 -N '' -f %s", path)
 	}
-	// The keys before this one stay, for what they signed.
+	// Earlier keys stay, for what they signed.
 	known, err := os.ReadFile(public)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

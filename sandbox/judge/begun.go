@@ -49,8 +49,8 @@ func NotBefore(ctx context.Context, repo *git.Repo, control config.Control, c ve
 	return c.Main, nil // which was reset since
 }
 
-// firstBegun is begun of a directive's first unit of the same text: a unit that was forked goes on
-// from the branch of the one before.
+// firstBegun is begun for a directive's first unit of the same text: a forked unit continues
+// from its predecessor's branch.
 func firstBegun(ctx context.Context, repo *git.Repo, unit string) (at int64, err error) {
 	id, err := uow.ParseID(unit)
 	if err != nil {
@@ -77,14 +77,14 @@ func firstBegun(ctx context.Context, repo *git.Repo, unit string) (at int64, err
 			return 0, err
 		}
 		if earlier == 0 && at == 0 {
-			break // of the unit itself no log says so
+			break // no log has the unit's own start
 		}
 		at = cmp.Or(earlier, at)
 	}
 	return at, nil
 }
 
-// begun is when a unit's journal came to a record that it was at work, 0 where no log says so.
+// begun is when a unit's journal first recorded that it was at work, 0 if no log says so.
 func begun(ctx context.Context, repo *git.Repo, ref string) (at int64, err error) {
 	reader := repo.Reader(ctx)
 	defer reader.Close()
@@ -104,13 +104,13 @@ func begun(ctx context.Context, repo *git.Repo, ref string) (at int64, err error
 	return at, nil
 }
 
-// move is a value of a ref, and when the ref came to it, in seconds of the host's clock.
+// move is a value of a ref with the time when it was set, in seconds of the host's clock.
 type move struct {
 	commit string
 	at     int64
 }
 
-// moves are those of a ref that the host's log has, the newest first.
+// moves are a ref's moves in the host's reflog, newest first.
 func moves(ctx context.Context, repo *git.Repo, ref string) func(yield func(move, error) bool) {
 	return func(yield func(move, error) bool) {
 		for line, err := range repo.Lines(ctx, "log", "--walk-reflogs", "--format=%H %gd", "--date=raw", ref, "--") {

@@ -26,16 +26,16 @@ const (
 	validateName = "validate"
 )
 
-// criterionName is that of a directive's criterion, counted from 0.
+// criterionName is a criterion's name, counted from 0.
 func criterionName(i int) string { return fmt.Sprintf("criterion %d", i+1) }
 
-// heldOut is the n-th criterion that the PM holds out, from 0, as a verdict has it.
+// heldOut is the name of the n-th held out criterion, from 0, in a verdict.
 func heldOut(d *comms.Directive, n int) loop.Criterion {
 	c := verifier.Command{Held: true}
 	return loop.Criterion{Text: fmt.Sprintf("held out, %d of %d", n+1, d.Options.Held.Count), Command: c.Shown()}
 }
 
-// holdOut adds to a claim what the PM holds out of its directive.
+// holdOut adds the directive's held out criteria and files to a claim.
 func holdOut(bare string, d *comms.Directive, claim *verifier.Claim) error {
 	if d.Options.Held.Count == 0 {
 		return nil
@@ -56,7 +56,7 @@ func holdOut(bare string, d *comms.Directive, claim *verifier.Claim) error {
 	return nil
 }
 
-// sayHeld keeps on the host what the controls came to of what is held out.
+// sayHeld stores the controls' results for held out criteria, on the host only.
 func sayHeld(bare string, d *comms.Directive, commit string, f *verifier.Facts) error {
 	if d.Options.Held.Count == 0 {
 		return nil
@@ -108,7 +108,7 @@ func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	return c
 }
 
-// below is R_p, under which a residual will do, "" where only zero does.
+// below is R_p, under which a residual is accepted, "" if only zero is.
 func below(d *comms.Directive, settings *config.Config) string {
 	p, _, _ := loop.Declare("", *d, loop.Base(settings.Loop))
 	if !slices.Contains(p.Certificates, loop.Converged) || p.Rp.IsNull() {
@@ -123,8 +123,8 @@ func Bounds(settings *config.Config) verifier.Bounds {
 	return verifier.Bounds{Entries: v.CheckoutEntries, Depth: v.CheckoutDepth, Bytes: v.CheckoutSize}
 }
 
-// validation is what a tree must pass to become the agent's program, as one line
-// for the shell (BOOT-3); "" where the program does not come from the tree.
+// validation is what a tree must pass to become the agent's program, as one shell line
+// (BOOT-3); "" where the program does not come from the tree.
 func validation(settings *config.Config) string {
 	b := settings.Bootstrap
 	if len(b.Run) == 0 || len(b.Validate) == 0 {
@@ -137,9 +137,8 @@ func validation(settings *config.Config) string {
 	return line
 }
 
-// untried says why a commit's program does not pass yet where programs come from the tree
-// and have to pass a validation, "" where it does: one that says SUCCESS and cannot work
-// holds no claim (BOOT-3).
+// untried says why a commit's program has not yet passed its validation where one is required,
+// "" if it has. A program that reports SUCCESS but cannot work holds no claim (BOOT-3).
 func (j *Judge) untried(ctx context.Context, commit string) (why string, err error) {
 	c, err := boot.Commands(j.Settings.Commands()).OrWard(func() (bool, error) {
 		return j.Repo.Has(ctx, j.Settings.Control.ProjectRef(), boot.WardFiles...)
@@ -155,12 +154,12 @@ func (j *Judge) untried(ctx context.Context, commit string) (why string, err err
 		"logs/bootstrap.log says why one that was tried failed", nil
 }
 
-// shellLine is a command, word by word, as a line for the shell.
+// shellLine quotes a command's words as one shell line.
 func shellLine(words []string) string {
 	var quoted []string
 	for _, w := range words {
 		q, err := syntax.Quote(w, syntax.LangPOSIX)
-		if err != nil { // a byte that sh cannot be given; this fails, and shows it
+		if err != nil { // a NUL byte: sh fails, and shows it
 			q = strconv.Quote(w)
 		}
 		quoted = append(quoted, q)

@@ -74,10 +74,10 @@ func says(reader state.Files, commit string, d *comms.Directive) (bool, error) {
 	return then != nil && then.Hash() == d.Hash(), nil
 }
 
-// leftSince reports whether the project's branch left a commit behind after the
-// directive had its present text. The branches share no history, so dates tell: those
-// that the committers of the PM's branches wrote, in seconds. A commit that was made
-// before and pushed after makes the answer no, which holds a claim to more, not less.
+// leftSince reports whether the project's branch left a commit behind after the directive got
+// its present text. The branches share no history, so it compares committer dates of the PM's
+// branches, in seconds. For a commit made before and pushed after, the answer is no, which
+// demands more of a claim, not less.
 func leftSince(ctx context.Context, repo *git.Repo, reader state.Files, base string, h Heads, d *comms.Directive) (bool, error) {
 	since, ok, err := writtenAt(ctx, repo, reader, h.Control, d)
 	if err != nil || !ok {
@@ -95,12 +95,12 @@ func leftSince(ctx context.Context, repo *git.Repo, reader state.Files, base str
 	return true, nil
 }
 
-// maxTexts bounds how many versions of COMMS.md are read for that. Most of them are
-// reports, of which a long unit brings a few.
+// maxTexts bounds the versions of COMMS.md that are read for it. Most versions are reports, a
+// few for each long unit.
 const maxTexts = 1000
 
-// writtenAt is when a directive got its present text, as the commit of the control
-// branch says that brought it; ok is false where that is longer ago than is looked at.
+// writtenAt is the date of the control branch's commit that introduced a directive's present
+// text; ok is false if it is further back than is searched.
 func writtenAt(ctx context.Context, repo *git.Repo, reader state.Files, control string, d *comms.Directive) (at int64, ok bool, err error) {
 	n := 0
 	for line, err := range repo.Lines(ctx, "rev-list", "--first-parent", "--no-commit-header", "--format=%H %ct", control, "--", comms.Path) {

@@ -30,33 +30,32 @@ type Judge struct {
 	Repo     *git.Repo
 	Settings *config.Config
 	Log      zerolog.Logger
-	// Verify runs a claim's commands. A claim that cannot be judged, today or
-	// tomorrow, is a *verifier.Unfit.
+	// Verify runs a claim's commands. A claim that can never be judged is a *verifier.Unfit.
 	Verify func(context.Context, verifier.Claim) (*verifier.Facts, error)
-	// AtOnce is how many verdicts run at the same time; 0 is one. Verify and Progress are
-	// called by all of them.
+	// AtOnce is how many verdicts run concurrently; 0 is one. They all call Verify and
+	// Progress.
 	AtOnce int
-	// Progress, if any, is told how far a unit's verdict is (LOOP-10), and Judged that
-	// nothing runs for it any more.
+	// Progress, if set, is told how far a unit's verdict is (LOOP-10), and Judged that nothing
+	// runs for it any more.
 	Progress func(unit string, s verifier.Step)
 	Judged   func(unit string)
-	// Redact, if any, makes what takes secrets out of what commands print, for one verdict: its
-	// note is read by everybody.
+	// Redact, if set, returns a filter that removes secrets from the commands' output for one
+	// verdict, because everybody can read its note.
 	Redact func() func(string) string
-	// Assisted, if any, are the programs and models that worked on a directive.
+	// Assisted, if set, lists the programs and models that worked on a directive.
 	Assisted func(directive string) []string
 
-	Every  time.Duration     // between two looks at the refs; 0 is half a second
-	turned func(looked bool) // of a test: told of each turn
+	Every  time.Duration     // between readings of the refs; 0 is half a second
+	turned func(looked bool) // for a test: called each turn
 
-	calm map[uow.ID]string // units' tips that stand at no claim: of them nothing is read again
+	calm map[uow.ID]string // units' tips without an open claim, which are not read again
 
 	noting sync.Mutex // of key, too
 	key    ssh.Signer // nil before the first verdict
 }
 
-// open lists the claims that have no verdict, by their units, and the merges. What is broken
-// in one journal does not keep the others from their verdicts.
+// open lists the claims and merges without a verdict, by their units. An error in one journal
+// does not delay the others' verdicts.
 func (j *Judge) open(ctx context.Context) (list []request, all error) {
 	reader := j.Repo.Reader(ctx)
 	defer reader.Close()
@@ -92,12 +91,12 @@ func (j *Judge) open(ctx context.Context) (list []request, all error) {
 	return append(list, merges...), errors.Join(all, err)
 }
 
-// errNoClaim is that a unit stands at no claim.
+// errNoClaim means that a unit's state is no claim.
 var errNoClaim = errors.New("it stands at no claim")
 
-// openClaim is the record of the claim that a unit stands at, nil when that has its verdict;
-// errNoClaim where it stands at none. again says that it is to be judged again when its
-// program has passed a probation.
+// openClaim is the record of a unit's current claim, nil if it has its verdict; errNoClaim
+// without one. again says that it must be judged again once its program has passed a
+// probation.
 func openClaim(reader state.Reader, u state.Unit) (claim *uow.Record, again bool, err error) {
 	last, err := state.Record(reader, u.Tip)
 	if err != nil {
@@ -117,7 +116,7 @@ func openClaim(reader state.Reader, u state.Unit) (claim *uow.Record, again bool
 	return claim, again, nil
 }
 
-// judge runs a claim and writes the verdict as a note.
+// judge runs a claim's commands and writes the verdict as a note.
 func (j *Judge) judge(ctx context.Context, r request) error {
 	start := time.Now()
 	ctx, kept := git.Keep(ctx)
@@ -162,8 +161,8 @@ func (j *Judge) judge(ctx context.Context, r request) error {
 	return nil
 }
 
-// verdict is what the claim's commands come to. The PM's branches decide what is run:
-// the directive, as the claim's record names it, and what is not work.
+// verdict computes a claim's verdict. The PM's branches decide what is run: the directive, as
+// named in the claim's record, and everything that is not work.
 func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err error) {
 	heads, err := ReadHeads(ctx, j.Repo, j.Settings.Control)
 	if err != nil {
@@ -220,7 +219,7 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 		facts, err = j.Verify(ctx, claim)
 	}
 	var unfit *verifier.Unfit
-	if errors.As(err, &unfit) { // the commit's own fault: it would be the same tomorrow
+	if errors.As(err, &unfit) { // the commit's own fault, and permanent
 		return unjudged(claim.Redacted(unfit.Why)), nil
 	}
 	if err != nil {
@@ -237,8 +236,7 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	return v.Unproved(why), nil
 }
 
-// logStep logs how far a claim's verification is (LOOP-10). That a command goes on is for
-// who waits, and not for the log.
+// logStep logs a claim's progress (LOOP-10), without the messages that a command still runs.
 func (j *Judge) logStep(unit string, s verifier.Step) {
 	if s.Ended == nil && s.Elapsed > 0 {
 		return

@@ -13,14 +13,13 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// request is what a verdict is asked for: a claim, or the merge by which the project would
-// take it.
+// request asks for a verdict on a claim, or on the merge by which the project would take it.
 type request struct {
 	*uow.Record
 	merge string // a commit; "" for the claim itself
 }
 
-// commit is what is judged.
+// commit is the commit to judge.
 func (a request) commit() string {
 	if a.merge != "" {
 		return a.merge
@@ -36,8 +35,8 @@ func (j *Judge) Asked(ctx context.Context) bool {
 	return err == nil && len(merges) > 0
 }
 
-// merges lists the merges that the PM wants judged before the project's branch moves to them
-// (PROOF-7), and that have no verdict.
+// merges lists merges without a verdict that the PM wants judged before the project's branch
+// moves to them (PROOF-7).
 func (j *Judge) merges(ctx context.Context, reader *git.Reader) (list []request, all error) {
 	refs, err := reader.Refs(uow.TakePrefix)
 	if err != nil || len(refs) == 0 {
@@ -58,8 +57,8 @@ func (j *Judge) merges(ctx context.Context, reader *git.Reader) (list []request,
 	return list, all
 }
 
-// merged is the claim that a merge takes, nil where the merge has its verdict, or begins
-// where the project's branch never was.
+// merged is the claim that a merge takes; nil if the merge has its verdict, or its base was
+// never on the project's branch.
 func merged(reader *git.Reader, project, unit, merge string) (*uow.Record, error) {
 	id, err := uow.ParseID(unit)
 	if err != nil {

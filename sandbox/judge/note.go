@@ -7,13 +7,13 @@ import (
 	"git-ward/protocols/state"
 )
 
-// maxNote is where the oldest verdicts on a commit go, in bytes: far below what readers
-// take, or a commit that is claimed again and again would have verdicts that nobody reads,
-// and be judged for ever (GATE-6). The history of the ref keeps them.
+// maxNote is the size in bytes beyond which a commit's oldest verdicts are dropped. It is far
+// below what readers accept; otherwise a commit that is claimed again and again would have
+// unreadable verdicts and be judged for ever (GATE-6). The ref's history keeps the old ones.
 const maxNote = state.MaxNote / 4
 
-// add adds a line to a commit's note. Who calls it has noting: git notes writes the ref
-// whatever it was when it was read.
+// add adds a line to a commit's note. The caller holds noting, because git notes overwrites
+// concurrent changes.
 func (j *Judge) add(ctx context.Context, ref, commit string, line []byte) error {
 	note, err := j.Repo.Note(ctx, ref, commit)
 	if err != nil {
@@ -25,7 +25,7 @@ func (j *Judge) add(ctx context.Context, ref, commit string, line []byte) error 
 	return j.Repo.ReplaceNote(ctx, ref, commit, append(newest(note, maxNote/2), line...))
 }
 
-// newest are the last whole lines of a note, so many bytes at most.
+// newest are a note's last whole lines, at most so many bytes.
 func newest(note []byte, most int) []byte {
 	if len(note) <= most {
 		return note

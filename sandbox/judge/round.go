@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	// lookInterval is the time between two looks at the refs, unless the Judge has another.
+	// lookInterval is the default interval between readings of the refs.
 	lookInterval = 500 * time.Millisecond
-	// retryPause is how long a claim that could not be run waits for the next try.
+	// retryPause is how long a claim that could not be run waits for its next try.
 	retryPause = 30 * time.Second
-	// restAfter is how many looks in a row find nothing before the next waits for a
-	// ref to move. One that moves within one tick of the file system's clock leaves
-	// the mark as it was; the second look, one interval later, still sees it.
+	// restAfter is how many turns in a row must find nothing before the next waits for a ref
+	// to move. A move within one tick of the file system's clock is invisible to the first
+	// turn; the second, an interval later, sees it.
 	restAfter = 2
 )
 
-// round is the verdicts that run, and the claims that wait. Each directive has one place at
-// most, and the claim that waited longest has the next: who claims again and again keeps
-// nobody waiting (MANY-1).
+// round is the running verdicts and the waiting claims. Each directive has at most one place,
+// and the next goes to the directive whose last verdict is oldest, so that repeated claims
+// delay nobody else (MANY-1).
 type round struct {
 	judge   *Judge
 	running map[string]bool     // by directive
 	waiting map[string]*waiting // by the hash of the claim's record
-	turns   map[string]int      // by directive: which look gave it its last place
+	turns   map[string]int      // by directive: the turn in which it last got a place
 	looks   int
 	ended   chan end
 }
 
 // waiting is a claim without a verdict.
 type waiting struct {
-	since   int       // the look that saw it first
-	retryAt time.Time // its next try is put off until then
+	since   int       // the turn that saw it first
+	retryAt time.Time // its next try is not before then
 }
 
-// end is how a verdict ended, nil where the claim has it or does not stand any more.
+// end is how a verdict ended; nil if it was written or the claim is withdrawn.
 type end struct {
 	claim request
 	err   error
@@ -83,10 +83,9 @@ func (j *Judge) Serve(ctx context.Context) error {
 	}
 }
 
-// look starts the verdicts on open claims for which there is room, but for those whose
-// directive has one that runs, or whose next try is put off. It reports whether there was
-// none that could be started before one that runs has ended, and no trouble on the way: then
-// that end, or a ref that moves, is what the next look waits for.
+// look starts verdicts on open claims while there is room, except for directives whose verdict
+// runs or whose next try is later. It reports whether nothing more can be started before a
+// running verdict ends or a ref moves, and no error occurred.
 func (r *round) look(ctx context.Context) (none bool) {
 	claims, err := r.judge.open(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -97,7 +96,7 @@ func (r *round) look(ctx context.Context) (none bool) {
 	none = err == nil
 	for _, c := range claims {
 		switch {
-		case r.running[c.Directive]: // its end is waited for
+		case r.running[c.Directive]: // wait for its end
 		case len(r.running) >= most:
 			return none
 		default:
@@ -111,8 +110,8 @@ func (r *round) look(ctx context.Context) (none bool) {
 	return none
 }
 
-// queue puts the claims that were seen first in front, and of those that were seen together
-// those of whom a verdict is longest ago.
+// queue puts the claims first that were seen first, and among equals those of directives whose
+// last verdict is oldest.
 func (r *round) queue(claims []request) {
 	r.looks++
 	there := map[string]*waiting{}
@@ -129,7 +128,7 @@ func (r *round) queue(claims []request) {
 	})
 }
 
-// took takes down how a verdict ended.
+// took records a verdict's end.
 func (r *round) took(ctx context.Context, e end) {
 	delete(r.running, e.claim.Directive)
 	if r.judge.Judged != nil {
@@ -141,7 +140,7 @@ func (r *round) took(ctx context.Context, e end) {
 	}
 }
 
-// wait waits for the verdicts that run.
+// wait waits for the running verdicts.
 func (r *round) wait(ctx context.Context) {
 	for len(r.running) > 0 {
 		r.took(ctx, <-r.ended)

@@ -10,9 +10,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// unheld says why a claim is none to judge, "" where it is one: its commit must be
-// there, and where the unit has a record, a commit of the record's own line must speak
-// of it by its second parent, which keeps it (REC-4). The hooks hold a push to the same.
+// unheld says why a claim cannot be judged, or "". Its commit must exist, and if the unit has
+// a record, a commit of that record must have it as second parent, which keeps it (REC-4). The
+// hooks check the same in a push.
 func unheld(ctx context.Context, repo *git.Repo, r *uow.Record) (why string, err error) {
 	reader := repo.Batch(ctx)
 	defer reader.Close()
@@ -52,8 +52,8 @@ func unheld(ctx context.Context, repo *git.Repo, r *uow.Record) (why string, err
 	return fmt.Sprintf("%s does not hold the commit that the claim names", ref), nil
 }
 
-// missing says why what was to be read is none that a claim can name. Any other error is
-// trouble: a verdict is for good, and the claim may be judged when the trouble is over.
+// missing says why a claim may not name what was to be read. Any other error is trouble: a
+// verdict is final, and the claim can be judged after the trouble is over.
 func missing(what string, err error) (why string, trouble error) {
 	var large *git.TooLarge
 	switch {

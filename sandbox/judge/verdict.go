@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// unjudged is a verdict on a claim of which nothing was run.
+// unjudged is a verdict on a claim whose commands did not run.
 func unjudged(reason string) loop.Verdict {
 	v := loop.Judge(loop.Declaration{}, nil)
 	v.Reason = reason
 	return v
 }
 
-// verdictOf puts the facts into the words of the loop and lets it judge them. Redact takes secrets
-// out of what commands printed.
+// verdictOf translates the facts into package loop's terms and lets it judge them. Redact
+// removes secrets from the commands' output.
 func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact func(string) string) loop.Verdict {
 	for n := range d.Options.Held.Count {
 		p.Commands = append(slices.Clone(p.Commands), heldOut(d, n))
@@ -59,7 +59,7 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 	case mayHold && v.Verdict == loop.Exact:
 		v.Reason = "every criterion holds already, and nothing was changed"
 	case mayHold && v.Verdict == loop.Converged:
-	case f.Same || d.Options.Guards == "": // that guards are enough is said of work
+	case f.Same || d.Options.Guards == "": // "guards are enough" only applies to work
 		v = v.Guarded()
 	}
 	if m := f.Missing; m != nil {
@@ -82,7 +82,7 @@ func quoted(paths []string) (list []string) {
 	return list
 }
 
-// against adds what the runs against the work came to.
+// against adds the results of the runs against the work.
 func (r reading) against(p loop.Declaration, f *verifier.Facts, v loop.Verdict) loop.Verdict {
 	for i, runs := range f.Replays {
 		kind := loop.RunPlain
@@ -118,20 +118,20 @@ func MissingTool(m *verifier.Missing, image string) loop.MissingTool {
 	return t
 }
 
-// withKind is a path and what became of it. Names are the agent's, and a note is JSON:
-// bytes that are no text are escaped, or the verdict could not be written.
+// withKind is a path and its kind of change. The agent chooses the names and a note is JSON,
+// so invalid UTF-8 is escaped, or the verdict could not be written.
 func withKind(path, kind string) string { return diag.Clean(path) + " (" + kind + ")" }
 
-// reading reads the facts of one directive's claim.
+// reading interprets the facts of one directive's claim.
 type reading struct {
 	directive *comms.Directive
 	controls  []verifier.Control
 	separate  []string // the commands that start the work from outside
-	same      bool     // nothing is changed, so what holds held before
+	same      bool     // nothing was changed, so what holds held before
 	redact    func(string) string
 }
 
-// trial reads one replay's ends by the names that ClaimOf gave.
+// trial reads one run's results by ClaimOf's names.
 func (r reading) trial(runs []verifier.Run) (t loop.Trial) {
 	for i, c := range r.directive.Criteria {
 		for _, run := range runs {
@@ -153,7 +153,7 @@ func (r reading) trial(runs []verifier.Run) (t loop.Trial) {
 		switch run.Name {
 		case residualName:
 			t.Residual = &o
-			t.Value, _ = loop.ParseResidual(run.LastLine) // what is no decimal is not known
+			t.Value, _ = loop.ParseResidual(run.LastLine) // not a decimal: unknown
 		case suiteName:
 			t.Suite = &o
 		case validateName:
@@ -163,8 +163,8 @@ func (r reading) trial(runs []verifier.Run) (t loop.Trial) {
 	return t
 }
 
-// bit is an outcome of what is held out: whether it is met, and was before the work. The agent
-// reads the note, so neither a control nor a reason stands in it.
+// bit is a held out criterion's outcome: whether it is met, and was before the work. The agent
+// reads the note, so it has neither a control nor a reason.
 func bit(o loop.Outcome) loop.Outcome {
 	b := loop.Outcome{Criterion: o.Criterion, Command: o.Command, Met: o.Met, Before: o.Before, Process: loop.SeparateProcess}
 	if !o.Met {
@@ -173,7 +173,7 @@ func bit(o loop.Outcome) loop.Outcome {
 	return b
 }
 
-// outcome is a command's end in the loop's words. One that its control shows cannot fail was
+// outcome translates a command's end. A criterion whose control shows that it cannot fail is
 // not met.
 func (r reading) outcome(criterion string, run verifier.Run) loop.Outcome {
 	o := loop.Outcome{Criterion: criterion, Command: run.Shown(), ExitCode: run.Exit, Met: run.OK(), OutputSHA256: run.SHA256, Tail: loop.Tail([]byte(r.redact(run.Tail)))}

@@ -30,16 +30,16 @@ type Status struct {
 
 func (s *Status) Error() string { return fmt.Sprintf("%s (%d %s)", s.Message, s.Code, s.Reason) }
 
-// is reports whether an error is the API server's, with that code.
+// is reports whether an error is the API server's with that code.
 func is(err error, code int) bool {
 	var s *Status
 	return errors.As(err, &s) && s.Code == code
 }
 
 const (
-	// callTime is how long one question may take; a watch says for itself how long.
+	// callTime bounds one request; a watch sets its own time.
 	callTime = 30 * time.Second
-	// maxAnswer bounds what is read of an answer, in bytes.
+	// maxAnswer bounds an answer, in bytes.
 	maxAnswer = 32 << 20
 )
 
@@ -53,10 +53,10 @@ const (
 	networkPolicies = "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies"
 )
 
-// collections are where an object of a kind is made.
+// collections are the API paths of the kinds.
 var collections = map[string]string{"Job": jobs, "Secret": secrets, "ConfigMap": configMaps, "NetworkPolicy": networkPolicies}
 
-// path is where a kind's objects, or the one of a name, are in this namespace.
+// path is the API path of a kind, or of one object of it, in this namespace.
 func (c *Cluster) path(kind, name string, query url.Values) string {
 	p := fmt.Sprintf(kind, url.PathEscape(c.Namespace))
 	if name != "" {
@@ -68,8 +68,8 @@ func (c *Cluster) path(kind, name string, query url.Values) string {
 	return p
 }
 
-// call asks and decodes the answer into out, which may be nil. The error is a *Status or an
-// *Away.
+// call sends a request and decodes the answer into out, which may be nil. The error is a
+// *Status or an *Away.
 func (c *Cluster) call(ctx context.Context, method, path string, body, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -93,7 +93,7 @@ func (c *Cluster) call(ctx context.Context, method, path string, body, out any) 
 	return nil
 }
 
-// send asks, and returns the body of an answer that is no refusal.
+// send sends a request and returns a successful answer's body.
 func (c *Cluster) send(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	var text io.Reader
 	if body != nil {
@@ -122,8 +122,8 @@ func (c *Cluster) send(ctx context.Context, method, path string, body any) (io.R
 	return nil, c.refusal(answer)
 }
 
-// refusal is the error of an answer that is no success: of the API server, or of a kubectl
-// that does not reach it.
+// refusal is the error for an unsuccessful answer, by the API server or by a kubectl that
+// cannot reach it.
 func (c *Cluster) refusal(answer *http.Response) error {
 	data, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
 	s := &Status{}

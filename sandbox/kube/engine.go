@@ -28,7 +28,7 @@ type Engine struct {
 	Keys    keys.File
 	Log     zerolog.Logger
 	Scratch string           // a directory for sockets
-	Tell    func(why string) // what keeps a verification from going on, see Work.Told
+	Tell    func(why string) // why a verification is delayed, see Work.Told
 }
 
 // Work is one directive. The caller holds and renews its lease.
@@ -36,7 +36,7 @@ type Work struct {
 	Directive string
 	Lease     lease.Lease
 	Until     time.Time        // [budget] time is spent
-	Stdout    io.Writer        // what the agent's container says
+	Stdout    io.Writer        // gets the agent's container output
 	Told      func(why string) // one line, with the remedy, of what keeps the work from going on; "" when it goes on
 	Up        func()           // called when the agent's container runs; may be nil
 }
@@ -52,8 +52,8 @@ func (e *Engine) Where(directive string) string {
 	return fmt.Sprintf("kube %s/%s", e.Cluster.Namespace, e.name(context.Background(), directive))
 }
 
-// name is the Job's of a directive: it has the number of the unit that is at work or, where
-// there is none, will be the first. Whoever works on the unit makes the same one.
+// name is a directive's Job name. It contains the number of the unit at work or, without one,
+// of the first, so that all that work on the unit use the same name.
 func (e *Engine) name(ctx context.Context, directive string) string {
 	return manifest.Name(e.Repository(), directive, e.unit(ctx, directive))
 }
@@ -93,20 +93,20 @@ func (e *Engine) Run(ctx context.Context, w Work) (err error) {
 	if err := r.whole(ctx); err != nil {
 		return err
 	}
-	if before == e.left(ctx, w.Directive) { // the next one would do no more
+	if before == e.left(ctx, w.Directive) { // the next one would fail, too
 		return &Ended{diag.Hint(fmt.Errorf("the Job of %s ended in good order and left nothing", w.Directive), "git ward uow show says where the unit stands; it is tried again, after longer and longer pauses")}
 	}
 	return nil
 }
 
-// left is what work on a directive leaves, as far as it can be read.
+// left lists what work on a directive left, as far as it can be read.
 func (e *Engine) left(ctx context.Context, directive string) string {
 	out, _ := e.Repo.Output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/ward/uow/"+directive+".*", "refs/ward/record/"+directive+".*", "refs/heads/agent/"+directive+"*", e.Settings.Control.Ref())
 	return string(out)
 }
 
-// giveKey makes the key of a pod, which the gate takes until the Job's time is over or take
-// is called, and puts it into the Job's Secret. It is nowhere else.
+// giveKey makes a pod's key, which the gate accepts until the Job's time is over or take is
+// called, and stores it only in the Job's Secret.
 func (e *Engine) giveKey(spec *manifest.Spec, name string, door []string) (take func() error, err error) {
 	private, public, err := keys.New(name)
 	if err != nil {
@@ -148,7 +148,7 @@ func (e *Engine) Check(ctx context.Context) error {
 		if err == nil || !errors.As(err, &away) || time.Now().After(end) {
 			return err
 		}
-		if err := sleep(ctx, 200*time.Millisecond); err != nil { // kubectl tells nobody that it listens
+		if err := sleep(ctx, 200*time.Millisecond); err != nil { // kubectl does not announce that it listens
 			return err
 		}
 	}
@@ -157,8 +157,8 @@ func (e *Engine) Check(ctx context.Context) error {
 // connectPatience is how long kubectl may take to start.
 const connectPatience = 10 * time.Second
 
-// remove deletes a Job with its pod and all else that goes with it; one that is gone, or is
-// another one by now, is no error.
+// remove deletes a Job with its pod and companions. It is no error if it is gone or has been
+// replaced.
 func (c *Cluster) remove(ctx context.Context, name, uid string) error {
 	how := map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
 	if uid != "" {
@@ -180,7 +180,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// taken is the error of a Job's name that somebody else has.
+// taken is the error for a Job name that is in use.
 func (e *Engine) taken(name string) error {
 	return &Ended{diag.Hint(fmt.Errorf("the Job %s/%s is somebody else's, and nothing of it is touched", e.Cluster.Namespace, name),
 		"if nobody needs it: `kubectl -n %s delete job %s`; two gates with repositories of one name need a [kube] namespace each", e.Cluster.Namespace, name)}

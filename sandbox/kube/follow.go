@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	// lookTime is the longest between two looks at a Job whose pods tell nothing new, and
-	// restlessTime where something is to happen soon.
+	// lookTime is the longest time between two readings of a Job without events, and
+	// restlessTime the same when a change is near.
 	lookTime     = 30 * time.Second
 	restlessTime = 2 * time.Second
-	// maxNears is how often near may end before this Job is given up: a new one has a new key.
+	// maxNears is how often the gate's container may end before the Job is given up: a new Job
+	// has a new key.
 	maxNears = 6
-	// nearRefused is near's exit code when the gate knows its key no more.
+	// nearRefused is the exit code of `git ward near` when the gate no longer accepts the key.
 	nearRefused = 1
 )
 
-// follow looks at the Job until it has ended. An API server that is away is waited for.
+// follow follows the Job to its end, and waits for an unreachable API server.
 func (r *run) follow(ctx context.Context) error {
 	for pause := firstPause; ; {
 		wait, err := r.look(ctx)
@@ -51,7 +52,8 @@ func (r *run) follow(ctx context.Context) error {
 	}
 }
 
-// look looks once, and waits for the next reason to look again; a wait of 0 is the end.
+// look reads the Job and its pod once and returns how long to wait for the next event; 0 means
+// that the Job has ended.
 func (r *run) look(ctx context.Context) (wait time.Duration, err error) {
 	var now job
 	if err := r.Cluster.call(ctx, http.MethodGet, r.Cluster.path(jobs, r.spec.Name, nil), nil, &now); err != nil {
@@ -87,7 +89,7 @@ func (r *run) look(ctx context.Context) (wait time.Duration, err error) {
 	return wait, r.Cluster.watch(ctx, pods, r.spec.Name, all.Metadata.Version, wait)
 }
 
-// newestPod is the one that was made last.
+// newestPod is the youngest pod.
 func newestPod(all []pod) *pod {
 	if len(all) == 0 {
 		return nil
@@ -96,7 +98,7 @@ func newestPod(all []pod) *pod {
 	return &newest
 }
 
-// listen follows what the pod's container says, once it runs or has run.
+// listen follows the output of the pod's container, once it runs or has run.
 func (r *run) listen(ctx context.Context, p *pod) {
 	c := p.container(r.name)
 	if c == nil || c.State.Running == nil && c.State.Terminated == nil {
@@ -112,7 +114,7 @@ func (r *run) listen(ctx context.Context, p *pod) {
 	}
 }
 
-// waits is why the work does not go on, with the remedy; "" where it does, or is about to.
+// waits is why the work does not proceed, with the remedy; "" if it does or is about to.
 func (r *run) waits(ctx context.Context, p *pod) (string, error) {
 	if p == nil {
 		if time.Since(r.made) < 2*restlessTime {
@@ -129,7 +131,7 @@ func (r *run) waits(ctx context.Context, p *pod) (string, error) {
 	return r.why(p, time.Now()), nil
 }
 
-// noPod is why a Job has no pod: the cluster says so in an event of it.
+// noPod is why a Job has no pod, from the cluster's events.
 func (r *run) noPod(ctx context.Context) string {
 	var all list[event]
 	of := url.Values{"fieldSelector": {"involvedObject.uid=" + r.uid + ",reason=FailedCreate"}}
@@ -141,7 +143,7 @@ func (r *run) noPod(ctx context.Context) string {
 		fmt.Sprintf("the fence needs NET_ADMIN: `kubectl label namespace %s pod-security.kubernetes.io/enforce=privileged --overwrite`; a quota or another admission may forbid it, too (docs/cluster.md)", r.Cluster.Namespace))
 }
 
-// end is nil for a Job that completed, else how it failed.
+// end is nil for a completed Job, or the reason of its failure.
 func (r *run) end(c *condition, p *pod) error {
 	if c.Type == "Complete" {
 		return nil
@@ -153,8 +155,8 @@ func (r *run) end(c *condition, p *pod) error {
 	return &Ended{fmt.Errorf("the Job %s failed: %s", r.spec.Name, how)}
 }
 
-// watch returns when something happens to the pods of a Job after a version, at the latest
-// after a time. What happened is not looked at: the next look sees it.
+// watch returns when a Job's pods have an event after a version, or after a timeout. It does
+// not read the event; the caller reads the state.
 func (c *Cluster) watch(ctx context.Context, kind, job, version string, longest time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, longest+callTime)
 	defer cancel()
@@ -162,7 +164,7 @@ func (c *Cluster) watch(ctx context.Context, kind, job, version string, longest 
 		"watch": {"1"}, "labelSelector": {"ward/job=" + job}, "resourceVersion": {version},
 		"timeoutSeconds": {strconv.Itoa(int(longest.Seconds()))},
 	}), nil)
-	if is(err, http.StatusGone) { // the version is too old to go on from
+	if is(err, http.StatusGone) { // the version has expired
 		return nil
 	}
 	if err != nil {
@@ -170,7 +172,7 @@ func (c *Cluster) watch(ctx context.Context, kind, job, version string, longest 
 	}
 	defer stream.Close()
 	if _, err := bufio.NewReader(stream).ReadByte(); err == nil {
-		return sleep(ctx, 100*time.Millisecond) // what happens to a pod happens in several steps
+		return sleep(ctx, 100*time.Millisecond) // an event on a pod is often followed by more
 	} else if !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		return c.away(err)
 	}

@@ -22,8 +22,8 @@ import (
 // to near's socket. What the order's commands are, and what they leave, has another user.
 type InPod struct {
 	Bare    string // the mirror
-	Order   string // a file that the commands' user cannot read: the order's word is in it
-	Note    string // the fence's, of this pod
+	Order   string // unreadable for the commands' user: it has the order's secret
+	Note    string // the pod fence's note
 	Scratch string // a directory for objects
 	Result  string // near's socket
 }
@@ -33,8 +33,8 @@ const maxOrder = 4 << 20
 
 // Run carries the order out. Its error is one of the way to the gate: all else is an answer.
 func (p *InPod) Run(ctx context.Context) error {
-	// Between two commands all processes and files of their user go: on a host that would be
-	// somebody's. Only in a pod has anybody noted this namespace.
+	// All processes and files of the commands' user are removed between two commands; on a
+	// host that could hit another program. Only in a pod does the note name this namespace.
 	if _, err := noted.Read(p.Note); err != nil {
 		return fmt.Errorf("this runs in a verifier's pod, and nowhere else: %w", err)
 	}
@@ -47,7 +47,7 @@ func (p *InPod) Run(ctx context.Context) error {
 	if err := json.NewDecoder(io.LimitReader(f, maxOrder)).Decode(&order); err != nil {
 		return fmt.Errorf("the order cannot be read: %w", err)
 	}
-	// What this process starts has none of its rights.
+	// Programs that this process starts have none of its capabilities.
 	if _, _, errno := syscall.AllThreadsSyscall6(syscall.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0); errno != 0 {
 		return fmt.Errorf("this process's rights cannot be kept from the commands: %w", errno)
 	}
@@ -62,7 +62,7 @@ func (p *InPod) Run(ctx context.Context) error {
 	return p.bring(ctx, &answer)
 }
 
-// bring brings the answer to the gate, and waits until it has been taken.
+// bring delivers the answer to the gate and waits for its confirmation.
 func (p *InPod) bring(ctx context.Context, a *verifier.Answer) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", p.Result)
 	if err != nil {
@@ -82,5 +82,5 @@ func (p *InPod) bring(ctx context.Context, a *verifier.Answer) error {
 	return err
 }
 
-// taken is what the gate says of an answer that it has.
+// taken is the gate's confirmation of an answer.
 const taken = "taken\n"

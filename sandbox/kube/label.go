@@ -8,13 +8,13 @@ import (
 // The labels of all objects of a launch, beside the manifest's own. By them a launcher finds
 // again what it, or one that was killed, has in a cluster.
 const (
-	gateLabel      = "ward/gate"      // which repository of which gate
+	gateLabel      = "ward/gate"      // the repository and its gate
 	directiveLabel = "ward/directive" // D-n
 	leaseLabel     = "ward/lease"     // the lease's id
 )
 
-// mark tells the Jobs of this repository from those of another one of the same name, on this
-// gate or on another that uses the namespace, too.
+// mark tells this repository's Jobs from those of another of the same name, on this or another
+// gate, in the same namespace.
 func (p *Plan) mark() string {
 	sum := sha256.Sum256([]byte(p.Gate.HostKey + "\x00" + p.Bare))
 	return fmt.Sprintf("%x", sum[:8])

@@ -13,10 +13,10 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// maxLogLine bounds a line of a container's, in bytes; a longer one is cut into several.
+// maxLogLine bounds a container's log line, in bytes; a longer one is split.
 const maxLogLine = 1 << 20
 
-// follower copies what a container says, as the cluster has it.
+// follower copies a container's output as the cluster logs it.
 type follower struct {
 	pod   string
 	ended chan struct{}
@@ -24,8 +24,8 @@ type follower struct {
 	last  time.Time // of the last line
 }
 
-// listen begins to follow a container's output. Where the connection is cut it goes on with
-// the line after the last; a cluster that shows no logs is said once, and stops nothing.
+// listen starts to follow a container's output. After a lost connection it continues after the
+// last line. If a cluster gives no logs, it says so once and stops nothing.
 func (c *Cluster) listen(ctx context.Context, pod, container string, out io.Writer, log zerolog.Logger) *follower {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	f := &follower{pod: pod, ended: make(chan struct{}), stop: stop}
@@ -41,7 +41,7 @@ func (c *Cluster) listen(ctx context.Context, pod, container string, out io.Writ
 				said = true
 				log.Warn().Err(err).Str("pod", pod).Msg("the pod's output is not to be had now; what is pushed is whole")
 			}
-			if sleep(ctx, 5*time.Second) != nil { // a node's kubelet that does not answer is not asked at once again
+			if sleep(ctx, 5*time.Second) != nil { // back-off for a kubelet that does not answer
 				return
 			}
 		}
@@ -49,7 +49,7 @@ func (c *Cluster) listen(ctx context.Context, pod, container string, out io.Writ
 	return f
 }
 
-// copy copies until the connection ends; whole: the container has no more to say.
+// copy copies until the connection ends; whole: the output is complete.
 func (f *follower) copy(ctx context.Context, c *Cluster, container string, out io.Writer) (whole bool, err error) {
 	q := url.Values{"container": {container}, "follow": {"true"}, "timestamps": {"true"}}
 	if !f.last.IsZero() {
@@ -78,12 +78,12 @@ func (f *follower) copy(ctx context.Context, c *Cluster, container string, out i
 	}
 }
 
-// pass writes a line without its time, unless it has been written.
+// pass writes a line without its timestamp, unless it was written before.
 func (f *follower) pass(line []byte, out io.Writer) {
 	stamp, rest, ok := strings.Cut(string(line), " ")
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	switch {
-	case !ok || err != nil: // the rest of a very long one
+	case !ok || err != nil: // the rest of a very long line
 		rest = string(line)
 	case !at.After(f.last):
 		return
@@ -93,10 +93,10 @@ func (f *follower) pass(line []byte, out io.Writer) {
 	io.WriteString(out, rest)
 }
 
-// finishTime is how long the last words of a container that has ended are waited for.
+// finishTime is how long to wait for a finished container's last output.
 const finishTime = 5 * time.Second
 
-// finish waits for the container's last words.
+// finish waits for the container's last output.
 func (f *follower) finish() {
 	if f == nil {
 		return
@@ -107,7 +107,7 @@ func (f *follower) finish() {
 	}
 }
 
-// close stops following; nobody writes to the output when it returns.
+// close stops following; after it nothing is written.
 func (f *follower) close() {
 	if f != nil {
 		f.stop()

@@ -27,7 +27,7 @@ import (
 type Plan struct {
 	Bare     string
 	Settings *config.Config
-	Policy   firewall.Policy // of an agent's pod, but for the gate
+	Policy   firewall.Policy // of an agent's pod, without the gate
 	Image    string
 	Model    string
 	Once     bool // the launch ends when nothing is left to do
@@ -70,7 +70,7 @@ func NewGate(ctx context.Context, k *config.Kube, address string) (g Gate, err e
 	return g, nil
 }
 
-// lookUp is the address and port that pods connect to.
+// lookUp is the address and port to which pods connect.
 func lookUp(ctx context.Context, host, port string) (at netip.AddrPort, err error) {
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || number == 0 {
@@ -113,8 +113,8 @@ func (g *Gate) KnownHosts() []byte {
 	return fmt.Appendf(nil, "%s %s\n", name, g.HostKey)
 }
 
-// slack is how much longer than its time and grace a Job may run before the cluster ends it:
-// no launcher is there any more.
+// slack is how much longer than its time and grace a Job may run before the cluster ends it,
+// in case no launcher is left.
 const slack = time.Minute
 
 // Spec is a directive's pod, of its kth unit, whose work is to end at until.

@@ -29,7 +29,7 @@ type Cluster struct {
 // child is `kubectl proxy`.
 type child struct {
 	program, socket string
-	said            atomic.Pointer[string] // the last that it complained of
+	said            atomic.Pointer[string] // its last complaint
 }
 
 // The pauses before another kubectl, doubled from the first to the longest.
@@ -48,7 +48,7 @@ func Connect(namespace, dir string) (*Cluster, error) {
 	return &Cluster{Namespace: namespace, http: client(c.socket), child: c}, nil
 }
 
-// client speaks to a socket. There is no time limit here: a watch has its own.
+// client uses a socket. It has no timeout, because a watch sets its own.
 func client(socket string) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -80,8 +80,8 @@ func (c *Cluster) Serve(ctx context.Context) error {
 	}
 }
 
-// run is one kubectl to its end. It gets this process's environment, where its kubeconfig
-// and the login programs of clouds are configured, without what is a model's.
+// run runs one kubectl to its end. It gets this process's environment, which configures
+// kubeconfig and cloud logins, but not a model's variables.
 func (c *child) run(ctx context.Context) error {
 	if err := os.Remove(c.socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -104,7 +104,7 @@ func withoutModels(env []string) (rest []string) {
 	return rest
 }
 
-// complaints keeps the last line that kubectl writes to its standard error.
+// complaints keeps the last line of kubectl's stderr.
 type complaints struct{ *child }
 
 func (c complaints) Write(p []byte) (int, error) {
@@ -119,7 +119,7 @@ func (c *child) complain(text []byte) {
 	}
 }
 
-// away is a call that got no answer.
+// away is the error of a call without an answer.
 func (c *Cluster) away(err error) error {
 	text := "the cluster's API server does not answer"
 	if c.child != nil {

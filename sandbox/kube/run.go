@@ -12,24 +12,24 @@ import (
 	"git-ward/sandbox/kube/manifest"
 )
 
-// run is one Job from before it is made until it is gone.
+// run is one Job from before its creation to its deletion.
 type run struct {
 	*Engine
 	spec *manifest.Spec
-	name string // of the container that matters
+	name string // name of the followed container
 	told func(why string)
 	out  io.Writer // nil: nobody listens
 	up   func()
 
-	uid    string // the Job's, once it is made
+	uid    string // the Job's uid, once created
 	last   string // what was told
 	upped  bool
 	made   time.Time
-	output *follower // of the pod that is followed
+	output *follower // name of the followed pod
 }
 
 // whole makes the Job and follows it. What it leaves, if anything, is a Job that the API
-// server could not be asked to delete: that ends by itself, and the next launch deletes it.
+// server could not be asked to delete; that ends by itself, and the next launch deletes it.
 func (r *run) whole(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.gone(ctx)) }()
 	defer func() { r.output.close() }()
@@ -40,8 +40,8 @@ func (r *run) whole(ctx context.Context) (err error) {
 	return r.follow(ctx)
 }
 
-// persist does what an API server that is away, or a launcher's missing right, keeps from
-// being done, again and again, with pauses; both are told meanwhile.
+// persist repeats what an unreachable API server or a missing right prevents, with pauses, and
+// reports it.
 func (r *run) persist(ctx context.Context, do func(context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := do(ctx)
@@ -60,7 +60,7 @@ func (r *run) persist(ctx context.Context, do func(context.Context) error) error
 	}
 }
 
-// tell passes a line on when it is another than the last.
+// tell passes a line on if it differs from the last.
 func (r *run) tell(why string) {
 	if why == r.last {
 		return
@@ -73,8 +73,8 @@ func (r *run) tell(why string) {
 	}
 }
 
-// make makes the Job, which waits, then what goes with it, and lets it begin. The name is
-// taken first: of two who make one Job, one is refused here and has left nothing.
+// make creates the suspended Job, then its companions, and resumes it. Creating the Job first
+// reserves the name: of two creators one is refused before it has left anything.
 func (r *run) make(ctx context.Context) error {
 	c := r.Cluster
 	r.spec.Suspend = true
@@ -89,7 +89,7 @@ func (r *run) make(ctx context.Context) error {
 	return r.begin(ctx, made.Metadata.UID)
 }
 
-// begin makes what goes with a Job that waits, and lets it begin.
+// begin creates a suspended Job's companions and resumes it.
 func (r *run) begin(ctx context.Context, uid string) error {
 	c := r.Cluster
 	r.uid, r.made = uid, time.Now()
@@ -97,8 +97,8 @@ func (r *run) begin(ctx context.Context, uid string) error {
 	for _, o := range r.spec.Besides() {
 		kind := collections[o.Kind]
 		err := c.call(ctx, http.MethodPost, c.path(kind, "", nil), o, nil)
-		// Its name ends in the lease's id, or in a random word for a verifier, so this launcher made
-		// it, for this Job or an earlier one. It may have another key.
+		// Its name ends in the lease's id, or in a random word for a verifier, so it is this
+		// launcher's, for this Job or an earlier one. It may have another key.
 		if is(err, http.StatusConflict) {
 			if err = c.call(ctx, http.MethodDelete, c.path(kind, o.Metadata.Name, nil), nil, nil); err == nil || is(err, http.StatusNotFound) {
 				err = c.call(ctx, http.MethodPost, c.path(kind, "", nil), o, nil)
@@ -112,9 +112,9 @@ func (r *run) begin(ctx context.Context, uid string) error {
 	return c.call(ctx, http.MethodPatch, c.path(jobs, r.spec.Name, nil), begin, nil)
 }
 
-// occupied looks at the Job that has the name. One of this lease is a Job that was made
-// without our hearing of it; one of an earlier lease goes, because who has the lease is we;
-// anybody else's stays.
+// occupied handles a Job of the same name. One of this lease was created by a call whose
+// answer was lost; one of an earlier lease is deleted, because we hold the lease; any other
+// stays.
 func (r *run) occupied(ctx context.Context) error {
 	c := r.Cluster
 	var there job
@@ -135,7 +135,7 @@ func (r *run) occupied(ctx context.Context) error {
 	return r.podsGone(ctx)
 }
 
-// podsGone waits until no pod of the name is left, and has make try again.
+// podsGone waits until no pod of that name is left, and has make try again.
 func (r *run) podsGone(ctx context.Context) error {
 	for end := time.Now().Add(goneTime); ; {
 		all, err := r.pods(ctx)
@@ -148,13 +148,13 @@ func (r *run) podsGone(ctx context.Context) error {
 		if time.Now().After(end) {
 			return r.Cluster.away(fmt.Errorf("a pod of an earlier %s does not end", r.spec.Name))
 		}
-		if err := sleep(ctx, time.Second); err != nil { // a pod has its time to end
+		if err := sleep(ctx, time.Second); err != nil { // a pod has its grace period
 			return err
 		}
 	}
 }
 
-// goneTime is how long a pod that is deleted may take: its own time to end, and some.
+// goneTime is how long a deleted pod may take: its grace period and a margin.
 const goneTime = time.Minute
 
 func (r *run) pods(ctx context.Context) (all list[pod], err error) {
@@ -162,8 +162,8 @@ func (r *run) pods(ctx context.Context) (all list[pod], err error) {
 	return all, r.Cluster.call(ctx, http.MethodGet, r.Cluster.path(pods, "", of), nil, &all)
 }
 
-// gone deletes the Job and waits until its pod has ended: then nobody works on the directive
-// by this lease. It has a time of its own, whatever ended the run.
+// gone deletes the Job and waits until its pod has ended, so that nobody works under this
+// lease. It has its own deadline, whatever ended the run.
 func (r *run) gone(ctx context.Context) error {
 	if r.uid == "" {
 		return nil
@@ -177,7 +177,7 @@ func (r *run) gone(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err = sleep(ctx, 500*time.Millisecond) // a pod has its time to end
+			err = sleep(ctx, 500*time.Millisecond) // a pod has its grace period
 		}
 	}
 	r.Log.Warn().Err(err).Str("job", r.spec.Name).Msg("the Job may still be there; the gate takes its key no more, and the next launch deletes it")

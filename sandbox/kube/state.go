@@ -2,7 +2,7 @@ package kube
 
 import "time"
 
-// What is read of the API's objects.
+// The parts of the API's objects that are read.
 
 type meta struct {
 	Name        string            `json:"name"`
@@ -33,7 +33,7 @@ type condition struct {
 	Message string `json:"message"`
 }
 
-// ended is how a Job ended: "Complete" or "Failed"; nil while it goes on.
+// ended is how a Job ended: "Complete" or "Failed"; nil while it runs.
 func (j *job) ended() *condition {
 	for i, c := range j.Status.Conditions {
 		if c.Status == "True" && (c.Type == "Complete" || c.Type == "Failed") {
@@ -63,7 +63,7 @@ type pod struct {
 	} `json:"status"`
 }
 
-// status is a container's.
+// status is a container's status.
 type status struct {
 	Name     string `json:"name"`
 	Started  *bool  `json:"started"`
@@ -90,10 +90,10 @@ type running struct {
 type terminated struct {
 	Code    int    `json:"exitCode"`
 	Reason  string `json:"reason"`
-	Message string `json:"message"` // the end of what it said, see manifest
+	Message string `json:"message"` // the end of its output, see manifest
 }
 
-// container is one of the pod's, nil while nothing is known of it.
+// container is one of the pod's container statuses, nil if unknown.
 func (p *pod) container(name string) *status {
 	for _, all := range [][]status{p.Status.Init, p.Status.Containers} {
 		for i := range all {

@@ -62,10 +62,10 @@ func (e *Engine) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Fa
 	}
 }
 
-// ignore is for the end of a Job that was asked for.
+// ignore is for the end of a Job that was requested.
 func ignore(error) error { return nil }
 
-// verifierSpec is the pod that carries an order out.
+// verifierSpec is the pod that runs an order.
 func (e *Engine) verifierSpec(claim *verifier.Claim, order, word string) *manifest.Spec {
 	runs := claim.Replays + 1 + loop.ControlRuns // with what the claim adds
 	longest := time.Duration(len(claim.Commands)*runs) * e.Settings.Verify.Timeout.Duration
@@ -77,15 +77,15 @@ func (e *Engine) verifierSpec(claim *verifier.Claim, order, word string) *manife
 	delete(spec.Labels, directiveLabel)
 	spec.Verify = &manifest.Verify{Order: order}
 	if e.Settings.Verify.Network == "none" {
-		spec.Policy.Mode, spec.Policy.Resolvers = firewall.Allowlist, nil // of nothing: no gateway is there
+		spec.Policy.Mode, spec.Policy.Resolvers = firewall.Allowlist, nil // no gateway there
 	}
 	return spec
 }
 
-// longestVerify bounds a verification, in the cluster.
+// longestVerify bounds a verification in the cluster.
 const longestVerify = 24 * time.Hour
 
-// answers takes the answer of one verification, on a socket to which its key leads.
+// answers receives one verification's answer on a socket, which its key reaches.
 type answers struct {
 	dir      *scratch.Dir
 	socket   string
@@ -98,7 +98,7 @@ type answer struct {
 	err   error
 }
 
-// answerTime is how long one who answers may take to say it.
+// answerTime is how long a client may take to deliver an answer.
 const answerTime = 5 * time.Minute
 
 func (e *Engine) listen(word string) (*answers, error) {
@@ -122,7 +122,7 @@ func (e *Engine) listen(word string) (*answers, error) {
 	return v, nil
 }
 
-// take reads one answer. One that does not know the word is nobody's.
+// take reads one answer. It ignores one without the order's secret.
 func (v *answers) take(conn net.Conn, word string, e *Engine) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(answerTime))

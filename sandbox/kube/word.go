@@ -12,16 +12,16 @@ import (
 // nearPatience is how long near may take to reach the gate before people are told.
 const nearPatience = 20 * time.Second
 
-// maxWords bounds what is told of the cluster's own words, in bytes.
+// maxWords bounds the quoted messages of the cluster, in bytes.
 const maxWords = 400
 
-// pulled are the reasons why a container waits for its image, besides pulling it.
+// pulled are the waiting reasons of a container whose image cannot be pulled.
 var pulled = []string{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable"}
 
-// starting are the reasons why a container waits that pass by themselves.
+// starting are the waiting reasons that pass by themselves.
 var starting = []string{"", "ContainerCreating", "PodInitializing"}
 
-// why says in one line, with the remedy, what keeps a pod from working; "" when nothing does.
+// why says in one line, with the remedy, why a pod does not work; "" if nothing is wrong.
 func (p *Plan) why(o *pod, now time.Time) string {
 	for _, c := range o.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
@@ -61,13 +61,13 @@ func (p *Plan) whyContainer(c *status, now time.Time) string {
 	return ""
 }
 
-// whyNear words the end of a near, whose last words are the best that there is.
+// whyNear words the end of near; its last output is the best explanation.
 func (p *Plan) whyNear(t *terminated) string {
 	return p.line(fmt.Sprintf("near ended (exit %d) and is started again", t.Code), t.Message,
 		"it is the pod's way to the gate "+p.Gate.Address.String()+": host key, key and lease have to hold (git ward lease, [kube] host_key_file)")
 }
 
-// line is what happened, the cluster's own words, and the remedy.
+// line joins the event, the cluster's message, and the remedy.
 func (p *Plan) line(what, words, remedy string) string {
 	words = strings.TrimSpace(diag.Clean(diag.CutWord(lastLines(words), maxWords)))
 	if words != "" {
@@ -76,13 +76,13 @@ func (p *Plan) line(what, words, remedy string) string {
 	return what + ": " + remedy
 }
 
-// lastLines is the end of a text of several lines, as one.
+// lastLines is the end of a text, as one line.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-3):], " / ")
 }
 
-// how words the end of a pod that failed.
+// how words the end of a failed pod.
 func (o *pod) how(main string) string {
 	said := strings.TrimSpace(o.Status.Reason + " " + o.Status.Message)
 	for _, name := range []string{"fence", "near", main} {
@@ -96,7 +96,7 @@ func (o *pod) how(main string) string {
 	return diag.Clean(diag.CutWord(said, maxWords))
 }
 
-// oneLine is an error in one line, cleaned, with what can be done.
+// oneLine is an error in one cleaned line with its remedy.
 func oneLine(err error) string {
 	words, _, _ := strings.Cut(diag.Clean(diag.CutWord(err.Error(), 2*maxWords)), "\n")
 	if hints := diag.Hints(err); len(hints) > 0 {

@@ -68,7 +68,7 @@ func (b Book) BadEnds(ctx context.Context) (map[string]int, error) {
 		code string
 		err  error
 	}
-	programs := map[string]program{} // by commit: most often all are of one
+	programs := map[string]program{} // by commit: usually all have the same
 	var over []git.RefUpdate
 	for _, tip := range list {
 		p, known := programs[tip.ID]
@@ -85,23 +85,23 @@ func (b Book) BadEnds(ctx context.Context) (map[string]int, error) {
 			over = append(over, git.RefUpdate{Ref: tip.Name, Old: tip.ID, New: git.Zero})
 		}
 	}
-	if len(over) > 0 { // where one has moved meanwhile, all of them stay for the next launch
+	if len(over) > 0 { // if one has moved meanwhile, all stay for the next launch
 		_, lost := git.Swapped(r.UpdateRefs(ctx, "launch: reset", over...))
 		err = errors.Join(err, lost)
 	}
 	return ends, err
 }
 
-// inProject says why a commit is none that the project's branch leads to.
+// inProject says why a commit is not in the project's branch.
 func (b Book) inProject(ctx context.Context, r *git.Repo, commit string) error {
 	return leadsTo(ctx, r, b.Control.ProjectRef(), commit)
 }
 
-// count makes a list longer or shorter, and returns its new length. Of two that do so at once, one
-// finds that the ref is there already, or gone, and counts again. Another program's list gives way to
-// what is counted, and what another program did is taken off none.
+// count makes a list longer or shorter, and returns its new length. If two do so at once, one
+// finds the ref already created or deleted, and counts again. A list of another program is
+// replaced; another program's result is not subtracted from it.
 func (b Book) count(ctx context.Context, prefix, commit string, by int, is func(context.Context, *git.Repo, string) error) (n int, err error) {
-	if by < 0 { // most often there is none, which costs nothing to see
+	if by < 0 { // usually there is none
 		if list, err := git.Open(b.Bare).Refs(ctx, prefix); err != nil || len(list) == 0 {
 			return 0, err
 		}

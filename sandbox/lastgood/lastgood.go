@@ -102,8 +102,8 @@ func (b Book) Earlier(ctx context.Context, program string) (bool, error) {
 	return false, nil
 }
 
-// fallen names the program of a commit, "" where it is the one that gave way, and the commit
-// that the ref of that one holds.
+// fallen is the name of a commit's program, "" if it is the one that was given up, and the
+// commit of that one's ref.
 func (b Book) fallen(ctx context.Context, r *git.Repo, commit string) (program, fallen string, err error) {
 	if fallen, err = r.Ref(ctx, boot.Fallen); err != nil {
 		return "", "", err
@@ -139,7 +139,7 @@ func (b Book) Tried(ctx context.Context, commit string) (bool, error) {
 	return false, nil
 }
 
-// listed reports whether a program is on the list.
+// listed reports whether a program is in the list.
 func (b Book) listed(ctx context.Context, r *git.Repo, program string) (bool, error) {
 	for _, ref := range boot.GoodRefs() {
 		id, err := r.Ref(ctx, ref)
@@ -153,8 +153,8 @@ func (b Book) listed(ctx context.Context, r *git.Repo, program string) (bool, er
 	return false, nil
 }
 
-// list takes a program out of the list, and puts commits before it. What the project's
-// branch no longer has, somebody took back: it leaves the list, too.
+// list removes a program from the list and puts commits before it. Commits that the project's
+// branch no longer contains were reverted by a person, and are removed, too.
 func (b Book) list(ctx context.Context, r *git.Repo, program string, list ...string) (moves []git.RefUpdate, err error) {
 	refs, old := boot.GoodRefs(), map[string]string{}
 	for _, ref := range refs {
@@ -204,7 +204,7 @@ func (b Book) FellBack(ctx context.Context, commit string) error {
 				moves = append(moves, git.RefUpdate{Ref: tip.Name, Old: tip.ID, New: git.Zero})
 			}
 		}
-		// Of an earlier main it says nothing of the one that is tried now.
+		// It says nothing about the earlier main that is tried now.
 		tip, err := b.program(ctx, r, b.Control.ProjectRef())
 		if err != nil || tip != program {
 			return moves, err
@@ -248,7 +248,7 @@ func (b Book) Forget(ctx context.Context) error {
 	})
 }
 
-// program names a revision's; "" is that of none, or of one that is gone.
+// program names a revision's program; "" is none, or a missing revision.
 func (b Book) program(ctx context.Context, r *git.Repo, rev string) (string, error) {
 	commit, err := r.Commit(ctx, rev)
 	if err != nil {
@@ -257,7 +257,7 @@ func (b Book) program(ctx context.Context, r *git.Repo, rev string) (string, err
 	return boot.Program(r.Tree(ctx, commit), b.Control.Split())
 }
 
-// onProject says why a commit is none that the project's branch's own line of history holds.
+// onProject says why a commit is not on the project branch's first-parent history.
 func (b Book) onProject(ctx context.Context, r *git.Repo, commit string) error {
 	line, err := r.Output(ctx, "rev-list", "--first-parent", "--max-count=1000000", "--end-of-options", b.Control.ProjectRef(), "--")
 	if err == nil && !bytes.Contains(line, []byte(commit+"\n")) {
@@ -266,8 +266,8 @@ func (b Book) onProject(ctx context.Context, r *git.Repo, commit string) error {
 	return err
 }
 
-// leadsTo says why a ref, or a set of them such as --branches, does not lead to a commit. Main's own
-// line may go by another way than it did: a merge that main is moved forward to has main as its
+// leadsTo says why a ref, or a set such as --branches, does not lead to a commit. It follows
+// all parents, because fast-forwarding main to a merge of main makes main's old line the
 // second parent.
 func leadsTo(ctx context.Context, r *git.Repo, refs, commit string) error {
 	beyond, err := r.Output(ctx, "rev-list", "--max-count=1", commit, "--not", refs, "--")
@@ -282,8 +282,8 @@ func onBranch(ctx context.Context, r *git.Repo, commit string) error {
 	return leadsTo(ctx, r, "--branches", commit)
 }
 
-// move moves refs for what is said of a commit. What comes out of the fence is not
-// believed: it must be a commit that is where such a one has to be (BOOT-2).
+// move moves refs after a report about a commit. Reports from inside the fence are not
+// believed: the commit must be where it is required to be (BOOT-2).
 func (b Book) move(ctx context.Context, commit, reflog string, is func(context.Context, *git.Repo, string) error, moves func(context.Context, *git.Repo) ([]git.RefUpdate, error)) error {
 	if !git.IsID(commit) || commit == git.Zero {
 		return fmt.Errorf("%.80q is no commit", commit)

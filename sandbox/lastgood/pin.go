@@ -38,7 +38,7 @@ func (b Book) RolledBack(ctx context.Context, said string) error {
 	})
 }
 
-// pins are both, git.Zero where there is none.
+// pins are both pins' values, git.Zero for none.
 func pins(ctx context.Context, r *git.Repo) (from, to string, err error) {
 	if from, err = r.Ref(ctx, boot.PinFrom); err == nil {
 		to, err = r.Ref(ctx, boot.PinTo)
@@ -63,7 +63,7 @@ func (b Book) Moved(ctx context.Context) error {
 	})
 }
 
-// unpin takes both pins away, where that is so of them.
+// unpin removes both pins if that holds for them.
 func (b Book) unpin(ctx context.Context, reflog string, is func(r *git.Repo, from, to string) (bool, error)) error {
 	r := git.Open(b.Bare)
 	return git.Update(ctx, git.Race{What: boot.PinTo}, func() (bool, error) {
@@ -78,7 +78,7 @@ func (b Book) unpin(ctx context.Context, reflog string, is func(r *git.Repo, fro
 	})
 }
 
-// moved is both pins' way, each from its old place to its new one.
+// moved updates both pins from their old values to new ones.
 func moved(from, newFrom, to, newTo string) (moves []git.RefUpdate) {
 	for _, m := range []git.RefUpdate{{Ref: boot.PinFrom, Old: from, New: newFrom}, {Ref: boot.PinTo, Old: to, New: newTo}} {
 		if m.Old != m.New {

@@ -23,16 +23,16 @@ import (
 // Away is a launch on another machine than the repository's. Its workers get directives from
 // the launcher at the gate, one at a time, each with its own key (MANY-2).
 type Away struct {
-	Gate     near.Config // Gate, Key and KnownHosts: of the standing key
+	Gate     near.Config // Gate, Key and KnownHosts: with the permanent key
 	Agents   int         // workers, each on a directive
 	Once     bool        // end when nothing is free
-	State    string      // this machine's directory for it; made when missing
+	State    string      // state directory on this machine; made if missing
 	OwnState bool        // as Spec's
 	Programs Programs
 	Podman   fence.Podman
 	Unfenced bool
 	Getenv   func(string) string
-	Messages io.Writer // what happens, for people
+	Messages io.Writer // messages for people
 }
 
 // The pauses of a worker whose gate is away, or whose work ended badly, doubled from the
@@ -42,7 +42,7 @@ const (
 	longestPause = time.Minute
 )
 
-// away is one as it runs.
+// away is a running launch for another machine's repository.
 type away struct {
 	Away
 	host    *near.Host
@@ -99,7 +99,7 @@ func RunAway(ctx context.Context, spec Away) (err error) {
 	return nil
 }
 
-// locked is a writer for several at once.
+// locked makes a writer safe for concurrent use.
 type locked struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -112,7 +112,7 @@ func (l *locked) Write(p []byte) (int, error) {
 }
 
 // keepWorking is one worker: it asks, works, and asks again, with pauses while the gate is
-// away or what it does ends badly.
+// unreachable or its work fails.
 func (a *away) keepWorking(ctx context.Context, number int) error {
 	pause := firstPause
 	for {
@@ -140,8 +140,7 @@ func (a *away) keepWorking(ctx context.Context, number int) error {
 	}
 }
 
-// work asks the gate for a directive and works on it to its end; did is false where it got
-// none.
+// work asks the gate for a directive and works on it to its end; did is false without one.
 func (a *away) work(ctx context.Context, number int) (did bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -165,7 +164,7 @@ func (a *away) work(ctx context.Context, number int) (did bool, err error) {
 	if err := json.Unmarshal(line, &o); err != nil {
 		return false, fmt.Errorf("the gate's order cannot be read: %w", err)
 	}
-	go func() { // the gate says no more; when it goes, so does the work
+	go func() { // when the gate disconnects, the work ends
 		io.Copy(io.Discard, reader)
 		cancel()
 	}()
@@ -180,7 +179,7 @@ func (a *away) work(ctx context.Context, number int) (did bool, err error) {
 	return true, err
 }
 
-// answers are what the gate is told.
+// answers writes messages to the gate.
 type answers struct {
 	mu sync.Mutex
 	to *json.Encoder
@@ -192,12 +191,12 @@ func (a *answers) say(s said) error {
 	return a.to.Encode(s)
 }
 
-// printed tells what the watcher prints, in pieces.
+// printed sends the watcher's output to the gate in pieces.
 type printed struct{ say func(piece string) error }
 
 func (to *printed) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
-		n := min(len(rest), maxSaid/16) // as JSON it may be six times as long
+		n := min(len(rest), maxSaid/16) // JSON may make it six times as long
 		if err := to.say(string(rest[:n])); err != nil {
 			return 0, err
 		}
@@ -219,7 +218,7 @@ func (a *answers) beat(ctx context.Context) {
 	}
 }
 
-// errand is an order as a worker here carries it out.
+// errand is an order while a worker here executes it.
 type errand struct {
 	order
 	number  int // of the worker
@@ -229,7 +228,7 @@ type errand struct {
 	answers *answers
 }
 
-// carryOut runs an order's payload with a near of its own beside it.
+// carryOut runs an order's payload with its own near process.
 func (a *away) carryOut(ctx context.Context, number int, o order, answers *answers) error {
 	made, err := scratch.Make(a.scratch.Path, "")
 	if err != nil {
@@ -248,7 +247,7 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 	go func() {
 		c := near.Config{Gate: a.Gate.Gate, KnownHosts: a.Gate.KnownHosts, Key: e.key(), Dir: made.Path, Mirror: e.mirror, Own: true, Log: a.Gate.Log, Ready: func() { close(ready) }}
 		err := near.Run(ctx, c)
-		cancel(err) // without it the agent is of no use
+		cancel(err) // without it the agent is useless
 		ended <- err
 	}()
 	select {
@@ -262,12 +261,12 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 	return errors.Join(err, <-ended)
 }
 
-// workerState is the directory of a worker's agent, from 1.
+// workerState is the state directory of a worker's agent, from 1.
 func (a *Away) workerState(number int) string {
 	return filepath.Join(a.State, fmt.Sprintf("w%d", number))
 }
 
-// key is where the lease's key lies.
+// key is the path of the lease's key.
 func (e *errand) key() string { return filepath.Join(e.dir.Path, "key") }
 
 // prepare makes the worker's directories, with the lease's key and the repository's settings.
@@ -290,7 +289,7 @@ func (e *errand) prepare() (*config.Config, error) {
 	return settings, prepareState(e.state, e.mirror)
 }
 
-// payload runs the watcher and the agent on one directive, behind this machine's fence.
+// payload runs the watcher and the agent on one directive in this machine's fence.
 func (a *away) payload(ctx context.Context, e errand, settings *config.Config) (err error) {
 	l := newLaunch(Spec{Bare: e.mirror, Settings: settings, State: e.state,
 		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,

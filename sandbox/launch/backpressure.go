@@ -8,14 +8,14 @@ import (
 	"git-ward/internal/runstate"
 )
 
-// troubles are what providers fail, by the number of the worker whose calls they are.
+// troubles are providers' failures, by the number of the worker whose calls failed.
 type troubles struct {
 	mu sync.Mutex
 	by map[int]map[string]runstate.Trouble
 }
 
-// tell writes down what providers fail of a worker's calls, with the others'; nothing takes
-// the file away.
+// tell writes the provider failures of one worker into the file with the others'; the file is
+// never deleted.
 func (t *troubles) tell(bare string, number int, now map[string]runstate.Trouble) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,7 +34,7 @@ func (t *troubles) tell(bare string, number int, now map[string]runstate.Trouble
 	return runstate.TellTroubles(bare, all)
 }
 
-// tellTroubles tells what providers fail of the worker's calls.
+// tellTroubles reports the provider failures of the worker's calls.
 func (w *worker) tellTroubles(troubles map[string]runstate.Trouble) {
 	if err := w.launch.troubles.tell(w.launch.spec.Bare, w.number, troubles); err != nil {
 		w.launch.log.Warn().Err(err).Msg("the backpressure is not written down")

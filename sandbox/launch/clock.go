@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// startClock ends a launch after [budget] time and grace. When the time is spent the
-// gateway pays for no more calls, and who works inside knows it by a variable: the
-// grace is for reports, evidence and closing steps (UOW-3).
+// startClock ends a launch after [budget] time and grace. Once the time is spent the gateway
+// pays for no more calls, and processes inside learn it from a variable. The grace is for
+// reports, evidence and closing steps (UOW-3).
 func (l *launch) startClock(ctx context.Context) (context.Context, context.CancelFunc) {
 	b := l.spec.Settings.Budget
 	l.until = time.Now().Add(b.Time.Duration)
@@ -20,5 +20,5 @@ func (l *launch) startClock(ctx context.Context) (context.Context, context.Cance
 	return ctx, func() { spent.Stop(); cancel() }
 }
 
-// untilText is when [budget] time is spent, for who works inside.
+// untilText is when [budget] time is spent, for processes inside.
 func (l *launch) untilText() string { return l.until.UTC().Format(time.RFC3339Nano) }

@@ -17,15 +17,15 @@ import (
 type pods struct {
 	fenced
 	there
-	cluster *kube.Engine // as open has made it
+	cluster *kube.Engine // as prepared by open
 }
 
 func (p *pods) where(directive string) string { return p.cluster.Where(directive) }
-func (*pods) steady() bool                    { return false } // it stops where the cluster does not answer, and the pod works on
+func (*pods) steady() bool                    { return false } // it stops if the cluster does not answer, while the pod works on
 func (p *pods) runner() local.Runner          { return p }
 func (*pods) Warm(context.Context) error      { return nil }
 
-// open asks the cluster whether it may be used, and keeps kubectl running until end is called.
+// open checks that the cluster may be used, and keeps kubectl running until end is called.
 func (p *pods) open(ctx context.Context) (end func() error, err error) {
 	s := &p.spec
 	plan, err := PlanKube(ctx, s, *s.Kube)
@@ -45,7 +45,7 @@ func (p *pods) open(ctx context.Context) (end func() error, err error) {
 				fmt.Fprintln(p.words(), "a verdict waits:", why)
 			}
 		}}
-	serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what runs is taken away after ctx
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what runs is deleted after ctx
 	var served sync.WaitGroup
 	served.Go(func() { cluster.Serve(serving) })
 	end = func() error {

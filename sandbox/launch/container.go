@@ -37,14 +37,14 @@ type containers struct {
 	judge  *local.Verifier // what verdicts made
 }
 
-// linger is how long podman's processes stay when nothing runs and nothing is judged: a directive
-// after the other starts none anew.
+// linger is how long podman's processes stay without containers or verdicts, so that
+// consecutive directives reuse them.
 const linger = 30 * time.Second
 
 func (*containers) where(string) string { return "podman" }
 
-// open connects with podman, which takes as long as all that comes before the first container,
-// beside it.
+// open connects to podman, which takes as long as everything else before the first container,
+// and runs concurrently with it.
 func (c *containers) open(ctx context.Context) (end func() error, err error) {
 	c.podman = fence.Share(ctx, linger, c.log, func(ctx context.Context) (*fence.Connection, error) {
 		return fence.Connect(ctx, fence.OwnerOf(c.spec.Bare), c.spec.Podman, c.spec.Settings)
@@ -69,8 +69,8 @@ func (c *containers) open(ctx context.Context) (end func() error, err error) {
 
 func (c *containers) ready() error { return <-c.opened }
 
-// verdicts runs what is judged by the launch's connection, where it has begun: one for all, as it
-// counts its containers. findPolicy comes before.
+// verdicts judges over the launch's connection once it is open, because one connection counts
+// all containers. findPolicy comes before.
 func (c *containers) verdicts() *local.Verifier {
 	c.judges.Do(func() {
 		c.judge = &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Shared: c.podman,
@@ -81,13 +81,13 @@ func (c *containers) verdicts() *local.Verifier {
 
 func (c *containers) runner() local.Runner { return c.verdicts() }
 
-// egressMeans says in one line what the egress mode means (SBX-2).
+// egressMeans describes the egress mode in one line (SBX-2).
 var egressMeans = map[string]string{
 	"public":    "fenced: the public internet is open to the agent, private networks and this host are not; [egress] mode = \"allowlist\" closes it",
 	"allowlist": "fenced: no route out; the gateway opens the names of [egress] allow only",
 }
 
-// made is a worker's container, whose payload has not begun.
+// made is a worker's container whose payload has not begun.
 type made struct {
 	*fence.Prepared
 	conn    *fence.Connection
@@ -96,7 +96,7 @@ type made struct {
 	release func()
 }
 
-// close removes it, with what was there for it.
+// close removes the container and everything made for it.
 func (m *made) close(ctx context.Context) error {
 	var err error
 	if m.Prepared != nil {
@@ -109,10 +109,10 @@ func (m *made) close(ctx context.Context) error {
 	return err
 }
 
-// run runs the payload in a container that was prepared or in a new one: created, initialized, its
-// network namespace given its rules and read back, and only then started
-// (SBX-1). Whatever fails, the container is removed. It is started once: an end
-// that nobody asked for needs a new launch, fenced anew.
+// run runs the payload in a prepared or a new container: it is created, initialized, its
+// network namespace gets its rules, which are read back, and only then it is started (SBX-1).
+// After any error the container is removed. It starts only once: after an unexpected end a new
+// launch makes a new fence.
 func (c *containers) run(ctx context.Context, w *worker) (err error) {
 	var m *made
 	err = w.ownDisk()
@@ -149,7 +149,7 @@ func (c *containers) run(ctx context.Context, w *worker) (err error) {
 	return m.Run(ctx)
 }
 
-// make makes a worker's container, up to where its payload could begin.
+// make makes a worker's container up to the point where its payload could begin.
 func (c *containers) make(ctx context.Context, w *worker, streams podman.Streams) (_ *made, err error) {
 	m := &made{release: func() {}}
 	defer func() {
@@ -168,7 +168,7 @@ func (c *containers) make(ctx context.Context, w *worker, streams podman.Streams
 	if err := fence.CheckReadable(spec.Mounts); err != nil {
 		return nil, err
 	}
-	if len(w.payload.Command) == 0 && w.watcher != nil && knowsWatcher(w.launch.spec.Settings) { // the one mount that not everybody inside may read
+	if len(w.payload.Command) == 0 && w.watcher != nil && knowsWatcher(w.launch.spec.Settings) { // the only mount that not everybody inside may read
 		m.fence.Initialized = func(pid int) error { return w.watcher.admit(pid, w.launch.spec.Settings.Sandbox.Runtime) }
 		spec.Mounts = append(spec.Mounts, fence.ReadOnly(w.watcher.dir(), fence.InsideWatcherDir))
 	}
@@ -186,11 +186,11 @@ func (c *containers) make(ctx context.Context, w *worker, streams podman.Streams
 	return m, nil
 }
 
-// container is the whole of the container that a launch wants (SBX-3, SBX-4).
+// container is the complete container of a launch (SBX-3, SBX-4).
 func (w *worker) container(f *fence.Fence) *podman.Spec {
 	size := w.launch.spec.Settings.Sandbox.StateSize
 	state := podman.Mount{Kind: podman.Disk, Source: w.disk(), Target: fence.InsideState, Size: size, Owner: image.WatcherID}
-	if f.Engine.Rootless() { // an ordinary user cannot mount a file system
+	if f.Engine.Rootless() { // ordinary users cannot mount a file system
 		state = podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: sizeInMemory(w.launch.spec.Settings)}
 	}
 	user := image.AgentID
@@ -214,11 +214,11 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 	return s
 }
 
-// ownDisk removes the disk that another directive's worker left in this place: what lies in its
-// HOME would run for the next one, behind that one's door. Beside the disk stands whose it is; one
-// without that, of an earlier Ward or of a person, is moved aside.
+// ownDisk removes another directive's disk from this slot, because the files in its HOME would
+// run for the next directive, behind that one's door. A file next to the disk names its owner.
+// A disk without one, from an earlier Ward or a person, is moved aside.
 func (w *worker) ownDisk() error {
-	if len(w.payload.Command) > 0 { // it has its own
+	if len(w.payload.Command) > 0 { // the disk is its own
 		return nil
 	}
 	disk := w.launch.spec.disk(w.state)
@@ -245,27 +245,27 @@ func (w *worker) ownDisk() error {
 	return atomicfile.Write(of, []byte(w.only+"\n"), 0o600)
 }
 
-// ownsDisk reports whether a disk is there, and a directive's.
+// ownsDisk reports whether a disk exists and belongs to a directive.
 func (s *Spec) ownsDisk(disk, directive string) bool {
 	was, err := os.ReadFile(disk + ".directive")
 	_, there := os.Stat(disk)
 	return err == nil && there == nil && string(was) == directive+"\n"
 }
 
-// stateInMemory says where an ordinary user's /bot is: a file system of limited size needs
-// root, to mount it or to set a quota for a directory.
+// stateInMemory says where an ordinary user's /bot is: a size-limited file system needs root,
+// to mount it or to set a directory quota.
 func stateInMemory(size int64) string {
 	return fmt.Sprintf("rootless: /bot is in memory, up to %.1f GiB ([sandbox] state_size, and half of memory), and goes with the container; what is pushed stays", float64(size)/(1<<30))
 }
 
-// sizeInMemory is how large /bot may be, in bytes, where it is in the container's memory: at
-// most half of that memory. A process that fills /bot then meets a full file system. It does not
-// end the container, and with it the watcher and all that the watcher knows.
+// sizeInMemory is the size in bytes of a /bot in the container's memory: at most half of that
+// memory. So a process that fills /bot gets ENOSPC, instead of ending the container with the
+// watcher and its state.
 func sizeInMemory(s *config.Config) int64 {
 	return min(s.Sandbox.StateSize, s.Sandbox.Memory/2)
 }
 
-// gatewayFlags lead the first process to the gateway.
+// gatewayFlags tell the first process where the gateway is.
 func (w *worker) gatewayFlags() []string {
 	flags := []string{"--gateway", fence.InsideGateway}
 	if w.launch.policy.Mode == firewall.Allowlist {
@@ -274,7 +274,7 @@ func (w *worker) gatewayFlags() []string {
 	return flags
 }
 
-// commandLine is what runs inside: the watcher or the user's own command.
+// commandLine runs inside: the watcher or the user's command.
 func (w *worker) commandLine() []string {
 	if command := w.payload.Command; len(command) > 0 {
 		return command
@@ -288,15 +288,15 @@ func (w *worker) commandLine() []string {
 	return args
 }
 
-// assigned is the file of a worker's assignment, beside its door's socket.
+// assigned is the path of a worker's assignment, in its door socket's directory.
 const assigned = "assigned"
 
-// assignment is what the watcher is told when its container is there: on what it works.
+// assignment tells the watcher its directive once its container exists.
 func (w *worker) assignment() *inside.Assignment {
 	return &inside.Assignment{Args: w.whatFor(), Env: []string{boot.LeaseVar + "=" + w.only}}
 }
 
-// whatFor is what the watcher is told of how long it works, and on what.
+// whatFor tells the watcher its directive and its time.
 func (w *worker) whatFor() (args []string) {
 	if w.payload.Once {
 		args = append(args, "--once")

@@ -16,14 +16,13 @@ import (
 	"git-ward/sandbox/host"
 )
 
-// controlPath is the socket by which a launch is asked for something, below its directory,
-// which is its user's alone.
+// controlPath is a running launch's control socket, in its private directory.
 const controlPath = "control/sock"
 
-// stopPatience is how long one waits for a worker's payload to end.
+// stopPatience is how long to wait for a worker's payload to end.
 const stopPatience = 30 * time.Second
 
-// openControl answers who asks the launch for something: POST /stop/D-3.
+// openControl serves requests to the launch: POST /stop/D-3.
 func (l *launch) openControl() (s service, err error) {
 	path := filepath.Join(l.scratch.Path, controlPath)
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
@@ -48,8 +47,8 @@ func (l *launch) openControl() (s service, err error) {
 	}}, nil
 }
 
-// serveStop ends who works on a directive, in good order, and keeps this launch from working
-// on it until the PM changes its text.
+// serveStop terminates a directive's worker, and keeps this launch from working on the
+// directive until the PM changes its text.
 func (l *launch) serveStop(w http.ResponseWriter, r *http.Request) {
 	directive := r.PathValue("directive")
 	if !lease.IsDirective(directive) {
@@ -97,7 +96,7 @@ func StopDirective(ctx context.Context, bare, directive string) (holder string, 
 	}
 	defer answer.Body.Close()
 	var said string
-	fmt.Fscanln(answer.Body, &said) // one word where it went well
+	fmt.Fscanln(answer.Body, &said) // one word on success
 	switch answer.StatusCode {
 	case http.StatusOK:
 		return said, nil

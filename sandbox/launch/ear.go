@@ -11,25 +11,25 @@ import (
 	"git-ward/internal/live"
 )
 
-// ear is what is heard of one worker. A worker that tells more than anybody can write down
-// loses its own words alone.
+// ear receives one worker's events. A worker that sends more than can be written loses only
+// its own.
 type ear struct {
 	v         *lives
-	redact    func(string) string // its own: what one worker's words cost to search, no other waits for
-	directive string              // that it works on
-	holds     func() bool         // reports whether it has that still, by its lease
-	waits     func(bool)          // is told when the worker only waits, by its own word, and when it works
+	redact    func(string) string // its own filter, so that no other worker waits for a costly search
+	directive string              // the directive that it works on
+	holds     func() bool         // reports whether it still has the lease for it
+	waits     func(bool)          // told when the worker reports that it waits or works
 
-	queue chan []byte  // lines of the agent's
-	full  atomic.Int64 // how many had no room in it
+	queue chan []byte  // lines from the agent
+	full  atomic.Int64 // how many lines were dropped
 	enough,
 	ended chan struct{}
 
-	before string // the end of the words that were told last
-	left   int    // lines that were no events, or too many, since they were told of
+	before string // the end of the last written text
+	left   int    // dropped and malformed lines since the last report
 }
 
-// listen begins to hear a worker on a directive. Close it.
+// listen starts to receive a worker's events about a directive. Close it.
 func (v *lives) listen(directive string, holds func() bool, waits func(bool)) *ear {
 	e := &ear{v: v, directive: directive, holds: holds, waits: waits, queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{})}
 	if v.redact != nil {
@@ -42,7 +42,7 @@ func (v *lives) listen(directive string, holds func() bool, waits func(bool)) *e
 	return e
 }
 
-// heard takes a line of the agent's, and never waits.
+// heard accepts a line from the agent and never blocks.
 func (e *ear) heard(line []byte) []byte {
 	select {
 	case e.queue <- slices.Clone(line):
@@ -52,7 +52,7 @@ func (e *ear) heard(line []byte) []byte {
 	return nil
 }
 
-// tell takes an event of the host's on what the worker works on.
+// tell accepts an event of the host's about the worker's directive.
 func (e *ear) tell(event live.Event) {
 	event.Unit = e.directive
 	e.v.tell(event)
@@ -77,7 +77,7 @@ func (e *ear) run() {
 	}
 }
 
-// close writes down what waits, and hears no more.
+// close writes what is queued and stops.
 func (e *ear) close() {
 	close(e.enough)
 	<-e.ended
@@ -87,7 +87,7 @@ func (e *ear) close() {
 	e.v.ears = slices.DeleteFunc(e.v.ears, func(other *ear) bool { return other == e })
 }
 
-// take takes what an agent tells, where it is an event of what is worked on.
+// take accepts an agent's line if it is an event about its directive.
 func (e *ear) take(line []byte) {
 	event, err := live.FromAgent(line)
 	if e.note(event, err) {
@@ -95,7 +95,7 @@ func (e *ear) take(line []byte) {
 	}
 }
 
-// note writes an event down; false where it is none of what is worked on, or only a sign of life.
+// note writes an event; false if it is about another directive or only a sign of life.
 func (e *ear) note(event live.Event, err error) bool {
 	if !e.heeds(&event, err) || event.Kind == live.Beat {
 		return false
@@ -109,9 +109,9 @@ func (e *ear) note(event live.Event, err error) bool {
 	return true
 }
 
-// heeds notes a sign of life for the event's directive; false where that is not worked on.
+// heeds notes a sign of life for the event's directive; false if that is another one.
 func (e *ear) heeds(event *live.Event, err error) bool {
-	works := err == nil && event.Directive() == e.directive && e.holds() // before the lock: it may read the lease
+	works := err == nil && event.Directive() == e.directive && e.holds() // before the lock, because it may read the lease
 	e.v.mu.Lock()
 	defer e.v.mu.Unlock()
 	if !works {
@@ -119,7 +119,7 @@ func (e *ear) heeds(event *live.Event, err error) bool {
 		return false
 	}
 	now := time.Now()
-	if event.Time.Sub(now).Abs() > time.Minute { // its clock is its own
+	if event.Time.Sub(now).Abs() > time.Minute { // the agent's clock is not trusted
 		event.Time = now
 	}
 	v, name := e.v, event.Directive()
@@ -132,12 +132,12 @@ func (e *ear) heeds(event *live.Event, err error) bool {
 	return true
 }
 
-// maxBefore is how much of the words before is looked at with the next ones, in bytes: more
-// than half of any secret that is told by its form.
+// maxBefore is how much of the previous text is searched together with the next, in bytes:
+// more than half of any secret with a known form.
 const maxBefore = 256
 
-// redactJoined takes secrets out of an event's text, and the rest of one that began in the
-// words before it: an agent that is not ours may tell it by halves.
+// redactJoined removes secrets from an event's text, also the rest of one that began in the
+// previous text, because a foreign agent may send it in two halves.
 func (e *ear) redactJoined(event live.Event) string {
 	before, clean := e.before, e.redact(event.Text)
 	if event.Kind != live.Said {
@@ -156,7 +156,7 @@ func (e *ear) redactJoined(event live.Event) string {
 	return strings.ToValidUTF8(both[same:], "")
 }
 
-// look tells what was left out.
+// look reports dropped lines.
 func (e *ear) look() {
 	leftOut := func(words string) {
 		e.v.write(live.Event{Time: time.Now(), Unit: e.directive, Role: live.Host, Kind: live.LeftOut, Text: words})

@@ -13,53 +13,52 @@ import (
 
 // site is where a worker works.
 type site interface {
-	// where names it for people, and for the directive's lease.
+	// where describes it for people and for the directive's lease.
 	where(directive string) string
-	// opens are the services that a worker there needs of this host; it makes the worker's
-	// directory, if that is on this host.
+	// opens are the host services for a worker there; it makes the worker's directory if that
+	// is on this host.
 	opens(w *worker) ([]opener, error)
-	// run runs the worker's payload to its end: nil is a good one, all else is tried again after
-	// a pause. When ctx ends, so does the payload, and run returns when nothing of it runs any
+	// run runs the worker's payload to its end: nil is success, any error is tried again after
+	// a pause. When ctx ends, so does the payload; run returns when nothing of it runs any
 	// more.
 	run(ctx context.Context, w *worker) error
-	// steady reports whether a worker's output comes for as long as it works, so that silence says
-	// something of it.
+	// steady reports whether a worker there produces output all the time, so that silence
+	// means something.
 	steady() bool
 }
 
-// engine is where a launch's own workers work, and where claims are judged: containers of
-// podman's, plain processes, or a cluster's pods. All that differs by it is behind it.
+// engine is where a launch's own workers work and where claims are judged: podman's
+// containers, plain processes, or a cluster's pods. All differences between them are behind
+// this interface.
 type engine interface {
 	site
-	// only is the one model that may run, "" for any.
+	// only is the only allowed model, "" for any.
 	only() string
-	// means are the lines that tell people what holds the agent.
+	// means are the lines that tell people what confines the agent.
 	means() []string
 	// visible says why the repository cannot be shown there.
 	visible(ctx context.Context) error
-	// prepare begins to make containers before there is a job for them.
+	// prepare starts to make containers before there is a job for them.
 	prepare()
-	// prepared is a worker whose container was made before there was a job for it, such as this one;
-	// nil: there is none.
+	// prepared is a worker whose container was made in advance and fits this job; nil: none.
 	prepared(ctx context.Context, j *host.Job) *worker
-	// room says why so many agents do not fit on the disk of their directories, by their number.
+	// room says why the directories of so many agents do not fit on their disk.
 	room(agents int, directory func(number int) string) error
-	// bound bounds what the host does for the launch, and says how.
+	// bound limits the host's work for the launch, and says how.
 	bound() (words string, leave func())
-	// open begins, and returns what ends it.
+	// open starts, and returns what ends it.
 	open(ctx context.Context) (end func() error, err error)
-	// findPolicy is what the agents' network may be.
+	// findPolicy is the agents' network policy.
 	findPolicy(ctx context.Context) (firewall.Policy, error)
 	// ready returns when work can begin, after open.
 	ready() error
-	// sweep ends what goes on without the earlier launcher of this name that began it, and
-	// releases the leases of it.
+	// sweep ends what a dead launcher of this name left running, and releases its leases.
 	sweep(ctx context.Context, goesOn []lease.Lease) error
 	// runner runs what is judged.
 	runner() local.Runner
 }
 
-// engineOf is the engine that is asked for. Nothing else decides where anything runs.
+// engineOf is the requested engine. Nothing else decides where anything runs.
 func engineOf(l *launch) engine {
 	switch {
 	case l.spec.Kube != nil:
@@ -70,14 +69,14 @@ func engineOf(l *launch) engine {
 	return &containers{fenced: fenced{l}}
 }
 
-// newLaunch is a launch that has not begun.
+// newLaunch is a launch that has not started.
 func newLaunch(s Spec) *launch {
 	l := &launch{spec: s}
 	l.engine = engineOf(l)
 	return l
 }
 
-// here is what a worker on this host needs: nothing of it goes on without its launcher.
+// here is what a worker on this host needs: nothing of it survives its launcher.
 type here struct{}
 
 func (here) opens(w *worker) ([]opener, error) {
@@ -92,8 +91,8 @@ func (here) prepared(context.Context, *host.Job) *worker { return nil }
 
 func (here) sweep(context.Context, []lease.Lease) error { return nil }
 
-// there is what a worker on another machine needs of this one: it has a directory and a door
-// of its own.
+// there is what a worker on another machine needs from this one: a directory and a door of its
+// own.
 type there struct{}
 
 func (there) opens(w *worker) ([]opener, error)           { return []opener{w.openGateway}, nil }
@@ -103,7 +102,7 @@ func (there) prepared(context.Context, *host.Job) *worker { return nil }
 func (there) room(int, func(int) string) error { return nil }
 func (there) ready() error                     { return nil }
 
-// fenced is a launch whose agents are behind a fence, wherever that is.
+// fenced is a launch whose agents are fenced, wherever they run.
 type fenced struct{ *launch }
 
 func (fenced) only() string                        { return "" }

@@ -11,8 +11,8 @@ import (
 	"git-ward/sandbox/verifier/local"
 )
 
-// openFold puts into COMMS.md what workers leave on their records (MANY-2): one for the
-// launch, wherever they run.
+// openFold folds messages from workers' records into COMMS.md (MANY-2): one for the launch,
+// wherever workers run.
 func (l *launch) openFold() (service, error) {
 	f := &fold.Fold{Repo: local.Repo(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Dir: l.scratch.Path, Log: l.logOf("fold")}
 	tell := func(err error) {

@@ -19,8 +19,8 @@ import (
 	"git-ward/sandbox/gateway"
 )
 
-// openMeter opens the count of what directives use, and makes what else all gateways of the
-// launch share.
+// openMeter opens the meter of directives' use, and makes what all gateways of the launch
+// share.
 func (l *launch) openMeter() (s service, err error) {
 	budget := l.spec.Settings.Budget
 	l.shared = gateway.NewShared(budget.Calls, budget.FreeCalls)
@@ -28,12 +28,12 @@ func (l *launch) openMeter() (s service, err error) {
 		return s, err
 	}
 	return service{"the meter", func(ctx context.Context) error {
-		<-ctx.Done() // which is after the gateways' end
+		<-ctx.Done() // after the gateways have ended
 		return l.meter.Close()
 	}}, nil
 }
 
-// openGateway opens a worker's way out to the models.
+// openGateway opens a worker's gateway to the models.
 func (w *worker) openGateway() (s service, err error) {
 	l, settings := w.launch, w.launch.spec.Settings
 	w.tellTroubles(nil) // those of an earlier one
@@ -76,7 +76,7 @@ func (w *worker) openGateway() (s service, err error) {
 	return service{"the gateway", g.Serve}, nil
 }
 
-// calls names who pays for a call that the worker makes.
+// calls names who pays for a worker's calls.
 func (w *worker) calls() string {
 	if w.job != nil {
 		w.job.Sign()
@@ -84,7 +84,7 @@ func (w *worker) calls() string {
 	return w.payer()
 }
 
-// refuses makes what the firewall refuses, as it is whenever that is asked.
+// refuses returns a test for addresses that the firewall refuses now.
 func (l *launch) refuses() func(context.Context) (func(netip.Addr) bool, error) {
 	var mu sync.Mutex
 	var looked time.Time
@@ -93,7 +93,7 @@ func (l *launch) refuses() func(context.Context) (func(netip.Addr) bool, error) 
 		mu.Lock()
 		defer mu.Unlock()
 		thorough := time.Since(looked) > firewall.RenewAfter
-		// Whoever asks cannot end a thorough look, which bounds itself.
+		// The caller cannot cancel a complete renewal, which has its own deadline.
 		p, err := source(context.WithoutCancel(ctx), thorough)
 		if err != nil {
 			return nil, err
@@ -105,8 +105,8 @@ func (l *launch) refuses() func(context.Context) (func(netip.Addr) bool, error) 
 	}
 }
 
-// provider has its key from where only the host can read: a file, else the
-// launcher's own environment.
+// provider takes its key from a place that only the host can read: a file, or the launcher's
+// environment.
 func provider(url, keyFile, fromEnv string) (p gateway.Provider, err error) {
 	p.BaseURL = url
 	if keyFile != "" {
@@ -117,8 +117,8 @@ func provider(url, keyFile, fromEnv string) (p gateway.Provider, err error) {
 	return p, err
 }
 
-// payer names who pays for a call of a user's own command: the directive of the ACTIVE unit,
-// else the oldest open directive of main, or "shell" when none is open.
+// payer names who pays for a user's own command: the directive of the ACTIVE unit, else main's
+// oldest open directive, or "shell" if none is open.
 func (l *launch) payer() string {
 	repo := git.Open(l.spec.Bare)
 	if name := activeDirective(repo); name != "" {
@@ -127,11 +127,11 @@ func (l *launch) payer() string {
 	return cmp.Or(openDirective(repo, l.spec.Settings.Control.Ref()), "shell")
 }
 
-// unreadable is why nothing is spent where nobody can tell whether something may be.
+// unreadable refuses all calls while it cannot be read whether they may be paid for.
 const unreadable = "of a state that cannot be read"
 
-// held is why the newest unit of a directive is not to be worked on now: nothing is spent
-// for it then, whoever still runs (WORK-3).
+// held is why a directive's newest unit may not be worked on now: nothing is spent for it
+// then, whatever still runs (WORK-3).
 func (l *launch) held(directive string) string {
 	reader := git.Open(l.spec.Bare).Reader(context.Background())
 	defer reader.Close()

@@ -25,45 +25,45 @@ import (
 )
 
 const (
-	// handBeat is how often a machine that works says so, and handAway how long it may say
-	// nothing: then its lease is given to another, and what it still pushes is refused.
+	// handBeat is the heartbeat interval of a working machine, and handAway how long it may be
+	// silent: after that its lease goes to another, and its late pushes are refused.
 	handBeat = 10 * time.Second
 	handAway = 45 * time.Second
-	// maxSaid bounds a line of what a machine says, in bytes.
+	// maxSaid bounds a line from a machine, in bytes.
 	maxSaid = 256 << 10
 )
 
-// order is one directive to work on, as the gate sends it to another machine: one line.
+// order is one directive to work on, one line from the gate to another machine.
 type order struct {
 	Directive string    `json:"directive"`
 	Key       string    `json:"key"` // the private key of the lease
 	Model     string    `json:"model"`
 	Until     time.Time `json:"until"`
-	Settings  string    `json:"settings"` // what the machine is shown of config.toml
+	Settings  string    `json:"settings"` // the part of config.toml that the machine may see
 }
 
-// said is what the machine answers, a line each.
+// said is one line of the machine's answer.
 type said struct {
 	Up    bool   `json:"up,omitempty"`    // the payload runs
-	Out   string `json:"out,omitempty"`   // what the watcher printed
-	Err   string `json:"err,omitempty"`   // what it printed as trouble, and the agent
-	Ended bool   `json:"ended,omitempty"` // it has ended, in good order where Why is empty
+	Out   string `json:"out,omitempty"`   // the watcher's stdout
+	Err   string `json:"err,omitempty"`   // the watcher's and the agent's stderr
+	Ended bool   `json:"ended,omitempty"` // the work has ended, successfully if Why is empty
 	Why   string `json:"why,omitempty"`
 }
 
-// hand is a machine that has asked for a worker's work, and stays connected while it works.
+// hand is a machine that has asked for one worker's work and stays connected while it works.
 type hand struct {
 	*launch
 	there
 	name  string // for people
 	conn  net.Conn
 	said  chan said
-	alive chan struct{} // the machine has said that it is
-	gone  chan struct{} // closed when it is gone
+	alive chan struct{} // the machine has reported it
+	gone  chan struct{} // closed when it disconnects
 }
 
 // serveWork offers a machine's place for a worker, and has a directive worked on there while
-// it stays: POST /work/NAME.K, whose connection is the machine's from then on.
+// it stays connected: POST /work/NAME.K, whose connection is the machine's from then on.
 func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("holder")
 	if l.host == nil || token.CheckName(l.name+"."+name) != nil {
@@ -101,7 +101,7 @@ func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 	wait(ctx)
 }
 
-// keys are those that the repository lets in for leases.
+// keys are the repository's keys for leases.
 func (l *launch) keys() keys.File {
 	return keys.File{Bare: l.spec.Bare, Program: l.spec.Programs.Ward}
 }
@@ -109,7 +109,7 @@ func (l *launch) keys() keys.File {
 func (h *hand) where(string) string { return h.name }
 func (*hand) steady() bool          { return true }
 
-// run sends the machine its order, with a key for the lease, and hears it to the end.
+// run sends the machine its order with a key for the lease, and reads its answers to the end.
 func (h *hand) run(ctx context.Context, w *worker) error {
 	name := w.job.Hold.Lease().Name()
 	private, public, err := keys.New(name)
@@ -140,9 +140,9 @@ func (h *hand) order(w *worker, key []byte) (o order, err error) {
 	return order{w.only, string(key), w.payload.Model, h.until, string(settings.Copy(config.ByHand))}, nil
 }
 
-// hear follows what the machine says.
+// hear reads the machine's answers.
 func (h *hand) hear(ctx context.Context, w *worker) error {
-	defer h.conn.Close() // which ends what it still does
+	defer h.conn.Close() // which ends its work
 	for {
 		select {
 		case <-ctx.Done():
@@ -169,7 +169,7 @@ func (h *hand) hear(ctx context.Context, w *worker) error {
 	}
 }
 
-// read hands on what the machine says, until it is gone.
+// read passes on the machine's answers until it disconnects.
 func (h *hand) read(ctx context.Context, from *bufio.Reader) {
 	defer close(h.gone)
 	lines := bufio.NewScanner(from)
@@ -194,7 +194,7 @@ func (h *hand) read(ctx context.Context, from *bufio.Reader) {
 	}
 }
 
-// asked is a connection to a launcher after the head of its answer.
+// asked is a connection to a launcher after its answer's header.
 type asked struct {
 	*net.UnixConn
 	rest *bufio.Reader

@@ -12,19 +12,19 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// teller says how far verdicts are: in a file for status, and to people in the
-// launcher's own words. All verdicts that run call it.
+// teller reports verdicts' progress: in a file for status, and in the launcher's output for
+// people. All running verdicts call it.
 type teller struct {
 	bare     string
 	messages io.Writer
-	live     func(live.Event) // is told, too; nil: nobody
+	live     func(live.Event) // is told as well; may be nil
 
 	mu   sync.Mutex
-	last map[string]time.Time // by unit: of the last line for people about a command that runs
+	last map[string]time.Time // by unit: time of the last line about a running command
 }
 
-// toldInterval is the time between two lines for people about one command that runs:
-// a launcher's words lie in a file, most often.
+// toldInterval is the least time between two lines about one running command, because a
+// launcher's output usually goes to a file.
 const toldInterval = 10 * time.Second
 
 func (t *teller) tell(unit string, s verifier.Step) {
@@ -46,7 +46,7 @@ func (t *teller) tell(unit string, s verifier.Step) {
 	fmt.Fprintf(t.messages, "verdict on %s: %s\n", diag.Clean(unit), words)
 }
 
-// forget takes a unit's file away: no verdict on it runs.
+// forget removes the file of a unit whose verdict no longer runs.
 func (t *teller) forget(unit string) {
 	runstate.NotJudging(t.bare, unit)
 	t.mu.Lock()

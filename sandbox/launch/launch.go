@@ -32,19 +32,19 @@ import (
 
 // Spec is the complete configuration of one launch. Paths are absolute.
 type Spec struct {
-	Bare     string         // the repository; FindRepository has passed
+	Bare     string         // the repository; FindRepository has accepted it
 	Settings *config.Config // the repository's own
 	Payload  Payload        // what runs
 	Programs Programs       // Ward's own
-	State    string         // the agent's directory; made when missing
-	OwnState bool           // State is where Ward has it by itself: one that an earlier Ward made has no mark
-	Podman   fence.Podman   // where containers are made; not used when Unfenced
+	State    string         // the agent's state directory; made if missing
+	OwnState bool           // State is Ward's default directory: one of an earlier Ward has no mark
+	Podman   fence.Podman   // where containers are made; unused if Unfenced
 	Unfenced bool           // plain processes with the user's rights (SBX-8)
-	Kube     *Kube          // what runs are Jobs of Kubernetes; nil: not
+	Kube     *Kube          // run as Jobs on Kubernetes; nil: no
 	Getenv   func(string) string
-	Messages io.Writer                  // the launcher's own warnings and errors, for people
-	Announce func()                     // called once nothing speaks against the launch; nil: nobody
-	Redact   func() func(string) string // makes what takes secrets out of an agent's words, for one caller; nil takes none
+	Messages io.Writer                  // the launcher's warnings and errors, for people
+	Announce func()                     // called once the launch has passed its checks; may be nil
+	Redact   func() func(string) string // returns a filter that removes secrets from an agent's text, for one caller; nil: none
 }
 
 // Payload is what runs: the watcher with its agent or, fenced only, a command in
@@ -52,10 +52,10 @@ type Spec struct {
 type Payload struct {
 	Model string // who works; "" with a Command
 	Once  bool   // end when no directive is open
-	// Directive is the only one to work on, "" for any; with Once.
+	// Directive is the only directive to work on, "" for any; needs Once.
 	Directive string
-	Logged    bool     // Stdout and Stderr are a log, of which each worker has a share
-	Reset     bool     // let the watcher forget first what it knows beyond refs
+	Logged    bool     // Stdout and Stderr are a log, shared among the workers
+	Reset     bool     // the watcher first discards its state that is not in refs
 	Command   []string // empty: the watcher and the agent
 	Stdin     io.Reader
 	// Stdout and Stderr get a command's output byte for byte, and an agent's cleaned.
@@ -94,32 +94,32 @@ func (s *Spec) Verifier(ctx context.Context) (_ local.Runner, err error) {
 type Programs struct {
 	Agent     string
 	Watcher   string // starts the agent
-	Forwarder string // runs in front of both, and leads to the gateway
-	Ward      string // git-ward, whose maintenance of the repository runs beside; on the host, always
+	Forwarder string // runs as the first process of both, and connects to the gateway
+	Ward      string // git-ward, which runs the repository's maintenance; always on the host
 }
 
-// launch is one launch as it runs: what was asked for, and what was found or made
-// for it. Each fact is held here once.
+// launch is a running launch: the request, and what was found or made for it. Each fact is
+// stored once, here.
 type launch struct {
 	spec    Spec
-	log     zerolog.Logger  // the launcher's own; a service has logOf
+	log     zerolog.Logger  // the launcher's own; services use logOf
 	file    io.Writer       // where both go
 	lock    *os.File        // the launch lock
-	gate    *os.File        // the repository's directory that it is in
-	scratch *scratch.Dir    // the launch's own directory, for sockets
-	tag     string          // NAME=value, in the environment of all unfenced processes
+	gate    *os.File        // the repository directory that contains it
+	scratch *scratch.Dir    // the launch's private directory, for sockets
+	tag     string          // NAME=value, set for all unfenced processes
 	until   time.Time       // when [budget] time is spent
 	policy  firewall.Policy // SBX-2 for this machine
-	lives   *lives          // what is told of the work as it goes on; nil with a command
-	stdout  io.Writer       // of all workers, for who may stop reading
+	lives   *lives          // the live events of the work; nil with a command
+	stdout  io.Writer       // for all workers, because the reader may stop reading
 	stderr  io.Writer
-	shares  sync.Map // of the outputs, by place: a place's next worker has what the one before left
-	newest  sync.Map // the number of the newest unit that was seen, by directive
+	shares  sync.Map // outputs by slot: the slot's next worker continues its predecessor's quota
+	newest  sync.Map // by directive: number of the newest unit seen
 	owns    owns
 	meter   *gateway.Meter
 	shared  *gateway.Shared
-	book    *lease.Book    // nil with a command, of which nobody else is to know
-	name    string         // of the launcher, which begins its workers' names
+	book    *lease.Book    // nil with a command, which is not reported
+	name    string         // the launcher's name, the prefix of its workers' names
 	host    *host.Host     // has directives worked on; nil with a command
 	asking  sync.WaitGroup // other machines' requests
 
@@ -127,13 +127,13 @@ type launch struct {
 	engine   engine
 }
 
-// ownScratch gives a launch a directory of its own, in which it makes containers and sockets.
+// ownScratch makes the launch's own directory for containers and sockets.
 func (l *launch) ownScratch(dir *scratch.Dir) {
 	l.scratch = dir
 	l.spec.Podman.Scratch, l.spec.Podman.Own = dir.Path, dir
 }
 
-// agents is how many workers there may be at once.
+// agents is the most workers at once.
 func (s *Spec) agents() int {
 	if len(s.Payload.Command) > 0 || s.Payload.Directive != "" {
 		return 1
@@ -141,7 +141,7 @@ func (s *Spec) agents() int {
 	return max(s.Settings.Launch.Agents, 1)
 }
 
-// workerState is the directory of a worker's agent, from 1.
+// workerState is the state directory of a worker's agent, from 1.
 func (s *Spec) workerState(number int) string {
 	if number == 1 {
 		return s.State
@@ -149,9 +149,9 @@ func (s *Spec) workerState(number int) string {
 	return filepath.Join(s.State, fmt.Sprintf("w%d", number))
 }
 
-// disk is the file, below a worker's state directory, that /bot is in the fence. A user's command
-// has another than the agent: what an agent left would run in the command, and what a command
-// leaves is not the next directive's to read or to remove.
+// disk is the image file of the fence's /bot, in a worker's state directory. A user's command
+// has another one than the agent: an agent's leftovers would run in the command, and a
+// command's files are not for the next directive to read or remove.
 func (s *Spec) disk(state string) string {
 	if len(s.Payload.Command) > 0 {
 		return filepath.Join(state, "command.img")
@@ -237,8 +237,8 @@ func Run(ctx context.Context, s Spec) (err error) {
 	return l.serve(ctx)
 }
 
-// listen begins to write down what is told of the work as it goes on (SEE-1). Whoever has the
-// terminal may stop it: no agent waits for that. What it returns ends both.
+// listen starts to record the work's events (SEE-1). The terminal's reader may stop reading
+// without delaying an agent. The returned function ends both.
 func (l *launch) listen(ctx context.Context) (end func()) {
 	p := &l.spec.Payload
 	stdout, stderr := lines.NewQueue(p.Stdout, maxUnread), lines.NewQueue(p.Stderr, maxUnread)
@@ -254,8 +254,8 @@ func (l *launch) listen(ctx context.Context) (end func()) {
 	}
 }
 
-// openBook is the launch's part in the leases of directives: those of its workers that a
-// killed launcher left are free again.
+// openBook opens the leases of directives and frees those of workers that a killed launcher
+// left.
 func (l *launch) openBook(ctx context.Context) (err error) {
 	var former string
 	if l.name, former, err = lease.LauncherName(l.spec.Bare); err != nil {
@@ -267,15 +267,15 @@ func (l *launch) openBook(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := l.keys().Keep(func(string) bool { return false }); err != nil { // those of other machines' workers, who ask anew
+	if err := l.keys().Keep(func(string) bool { return false }); err != nil { // those of other machines' workers, which will ask again
 		return err
 	}
 	return l.engine.sweep(ctx, goesOn)
 }
 
 const (
-	// maxUnread is how much of an agent's output waits for who reads it, in bytes, and
-	// unreadPatience how long the end of a launch waits for him.
+	// maxUnread is how many bytes of an agent's output may wait for its reader, and
+	// unreadPatience how long a launch's end waits for it.
 	maxUnread      = 1 << 20
 	unreadPatience = 2 * time.Second
 )

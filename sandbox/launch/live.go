@@ -20,36 +20,36 @@ import (
 )
 
 const (
-	// livesQueue is how many lines of one agent's wait to be written down; more are left
-	// out, so that nobody waits for a disk.
+	// livesQueue is how many lines of one agent may wait to be written; more are dropped, so
+	// that nobody waits for a disk.
 	livesQueue = 1024
-	// livesBurst and livesPerMinute bound what is written down of one directive, in bytes.
+	// livesBurst and livesPerMinute limit what is written about one directive, in bytes.
 	livesBurst, livesPerMinute = 1 << 20, 512 << 10
-	// livesEvery is the time between two looks at what is told by nobody: figures, signs.
+	// livesEvery is the polling interval for usage figures and signs of life.
 	livesEvery = 500 * time.Millisecond
 )
 
-// lives writes down what is told of the work as it goes on, by directive, for those who
-// look (SEE-1). What the agent tells is cut, cleaned, redacted by the gate's rules, and
-// taken of the directive alone that the host knows to be worked on.
+// lives writes the work's events by directive, for people who watch (SEE-1). An agent's events
+// are cut, cleaned, redacted by the gate's rules, and accepted only for the directive that the
+// host knows it works on.
 type lives struct {
 	bare   string
-	inside string                     // likewise, for an agent that takes up what another one left: beside the settings' copy
-	redact func() func(string) string // makes an ear's own; nil takes nothing out
+	inside string                     // a second copy for the agent that continues another's work, beside the settings' copy
+	redact func() func(string) string // returns an ear's own filter; nil removes nothing
 
 	own   chan live.Event // the host's
 	ended chan struct{}
 
-	mu    sync.Mutex // of all that follows, the ears' own included
+	mu    sync.Mutex // everything below, the ears' state included
 	ears  []*ear
 	files map[string]*liveFile
 	signs map[string]runstate.Sign
 	costs map[string]runstate.Cost
-	meter time.Time // of the meter's file, as it was read last
-	told  bool      // the signs are written down
+	meter time.Time // as the meter's file was read last
+	told  bool      // signs of life have been written
 }
 
-// newLives begins to write down. Close it.
+// newLives starts to write. Close it.
 func (l *launch) newLives() *lives {
 	v := &lives{
 		bare: l.spec.Bare, inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact,
@@ -64,7 +64,7 @@ func (l *launch) newLives() *lives {
 	return v
 }
 
-// tidy makes the directory, and removes the files that were written longest ago of too many.
+// tidy makes the directory, and removes the oldest files of too many.
 func (v *lives) tidy() error {
 	return errors.Join(tidy(filepath.Join(v.bare, runstate.LiveDir)), tidy(filepath.Join(v.inside, runstate.LiveDir)))
 }
@@ -75,7 +75,7 @@ func tidy(dir string) error {
 	}
 	entries, err := os.ReadDir(dir)
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !strings.HasSuffix(strings.TrimSuffix(e.Name(), ".1"), ".jsonl") }) // somebody's
-	if err != nil || len(entries) <= 2*runstate.MaxLiveFiles {                                                                                 // each has one before it
+	if err != nil || len(entries) <= 2*runstate.MaxLiveFiles {                                                                                 // each has a predecessor's file as well
 		return err
 	}
 	age := func(e os.DirEntry) (t time.Time) {
@@ -86,14 +86,14 @@ func tidy(dir string) error {
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
 	for _, e := range entries[:len(entries)-2*runstate.MaxLiveFiles] {
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil { // a file, or not Ward's
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil { // a regular file, or not Ward's
 			return err
 		}
 	}
 	return nil
 }
 
-// tell takes an event of the host's, and never waits.
+// tell queues an event of the host's and never blocks.
 func (v *lives) tell(e live.Event) {
 	e.Time, e.Role = time.Now(), live.Host
 	select {
@@ -102,7 +102,7 @@ func (v *lives) tell(e live.Event) {
 	}
 }
 
-// run writes down until ctx ends, and then what waits still.
+// run writes events until ctx ends, and then the queued ones.
 func (v *lives) run(ctx context.Context) {
 	defer close(v.ended)
 	tick := time.NewTicker(livesEvery)
@@ -126,7 +126,7 @@ func (v *lives) writeOwn(e live.Event) {
 	v.write(e)
 }
 
-// close writes what waits; the ears are closed by their owners.
+// close writes what is queued; ears are closed by their owners.
 func (v *lives) close() {
 	for {
 		select {
@@ -144,7 +144,7 @@ func (v *lives) close() {
 	}
 }
 
-// look tells the figures that are new, and what was left out.
+// look writes changed usage figures and the number of dropped lines.
 func (v *lives) look() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -180,7 +180,7 @@ func (v *lives) lookCosts() {
 	v.costs = costs
 }
 
-// write appends an event to its directive's file. That it cannot is nobody's trouble.
+// write appends an event to its directive's file. Errors are ignored.
 func (v *lives) write(e live.Event) {
 	name := e.Directive()
 	if name == "" {
@@ -201,12 +201,11 @@ func (v *lives) write(e live.Event) {
 	file.limited.Write(e.Line())
 }
 
-// maxOpen is how many directives have their files open: each worker is at one, and a launch
-// may see any number of them.
+// maxOpen is how many directives' files are open at once: one per worker would do, but a
+// launch may see any number of directives.
 const maxOpen = 128
 
-// liveFile is what a directive's events are written to: a file for those who look, and one
-// for the agent.
+// liveFile has a directive's events: one file for people, and one for the agent.
 type liveFile struct {
 	limited *logfile.Limited
 	files   []*logfile.File
@@ -220,15 +219,15 @@ func (f *liveFile) close() {
 	}
 }
 
-// closeOldest closes what was written to longest ago, and removes the files that are too many.
+// closeOldest closes the file that was written to least recently, and removes surplus files.
 func (v *lives) closeOldest() {
 	oldest := slices.MinFunc(slices.Collect(maps.Keys(v.files)), func(a, b string) int { return v.files[a].used.Compare(v.files[b].used) })
 	v.files[oldest].close()
 	delete(v.files, oldest)
-	v.tidy() // what cannot be removed now is at the next launch
+	v.tidy() // the next launch tries again
 }
 
-// begin opens the files of a directive.
+// begin opens a directive's files.
 func (v *lives) begin(name string) (*liveFile, error) {
 	f := &liveFile{}
 	var both []io.Writer
@@ -251,7 +250,7 @@ func (v *lives) begin(name string) (*liveFile, error) {
 	return f, nil
 }
 
-// tellLive tells an event of the host's on a unit or a directive.
+// tellLive writes an event of the host's about a unit or directive.
 func (l *launch) tellLive(e live.Event) {
 	if l.lives != nil {
 		l.lives.tell(e)

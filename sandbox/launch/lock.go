@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockGate takes the directory of a repository in which its state is, for one launch at a time,
-// whatever their own directories and users are. It is the directory itself, which only its owner
-// can open: the launch lock's file has an inode of its own where somebody removed it as stale, or
-// put a backup's in its place. A copy of the repository has another directory.
+// lockGate locks the directory of a repository's state for one launch at a time, across users
+// and state directories. The lock is on the directory itself, which only its owner can open;
+// the launch lock's file could have been removed as stale or replaced from a backup. A copy of
+// the repository has another directory.
 func lockGate(bare string) (*os.File, error) {
 	f, err := os.Open(filepath.Dir(filepath.Join(bare, runstate.LockPath)))
 	if err != nil {
@@ -36,13 +36,13 @@ func lockGate(bare string) (*os.File, error) {
 	return nil, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
 }
 
-// placeEvery is how often a launch looks whether its repository is where it was. The kernel tells
-// nobody that a directory far above was renamed, and two looks cost two system calls.
+// placeEvery is how often a launch checks that its repository has not moved. Nothing reports
+// that a directory far above was renamed; a check costs two system calls.
 const placeEvery = time.Second
 
-// stays ends where the directory that a launch holds is not at its path any more, such as when a
-// backup was put there: all that a launch starts works by the path, and another launch may have
-// that one.
+// stays ends when the directory that a launch has locked is no longer at its path, for
+// instance because a backup was restored there. Everything that a launch starts uses the path,
+// which may then be another launch's.
 func stays(ctx context.Context, gate *os.File) error {
 	held, err := gate.Stat()
 	if err != nil {
@@ -57,15 +57,14 @@ func stays(ctx context.Context, gate *os.File) error {
 		case <-look.C:
 		}
 		now, err := os.Stat(gate.Name())
-		if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(held, now) { // any other error may pass
+		if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(held, now) { // other errors may pass
 			return diag.Hint(fmt.Errorf("%s is not the directory any more that this launch began with", gate.Name()),
 				"the repository was moved or replaced: launch again")
 		}
 	}
 }
 
-// another is the error of a launcher that has what a second one wants; its process is 0 where it
-// cannot be seen.
+// another is the error for a second launcher; its process is 0 if it cannot be found out.
 func another(bare, path string, pid int) error {
 	if pid == 0 {
 		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, or end what else holds %s", path)
@@ -73,11 +72,10 @@ func another(bare, path string, pid int) error {
 	return diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch --stop --bare %s` ends it and its agent", bare)
 }
 
-// acquire takes the repository's launch lock, which the kernel frees with the
-// launcher. It is not inherited by children (O_CLOEXEC). In it stand the process
-// and the directory of its sockets, with its identity; that of a launcher that was killed is
-// removed, if it has that and nobody works in it: in a copy of the repository stands the
-// original's.
+// acquire takes the repository's launch lock, which the kernel releases with the launcher.
+// Children do not inherit it (O_CLOEXEC). The file names the process and its socket directory
+// with that one's identity. A killed launcher's directory is removed if it has that identity
+// and nobody uses it: in a copy of the repository the file names the original's.
 func acquire(bare string) (*os.File, error) {
 	path := filepath.Join(bare, runstate.LockPath)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
@@ -107,24 +105,23 @@ func acquire(bare string) (*os.File, error) {
 	return f, nil
 }
 
-// lockPatience is how long acquire tries: whoever asks whether a launcher works on the
-// repository (runstate.Running) has the lock for a moment, too.
+// lockPatience is how long acquire tries, because runstate.Running also takes the lock for a
+// moment.
 const lockPatience = 200 * time.Millisecond
 
-// tryLock takes a file's lock; somebody else's is EWOULDBLOCK. The file is its owner's
-// alone (0600), because who can open it can lock it.
+// tryLock takes a file's lock; if another process has it, the error is EWOULDBLOCK. The file
+// is private to its owner (0600), because whoever can open it can lock it.
 func tryLock(f *os.File) error {
 	for end := time.Now().Add(lockPatience); ; {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
 			return err
 		}
-		time.Sleep(5 * time.Millisecond) // the kernel tells nobody who does not block for it
+		time.Sleep(5 * time.Millisecond) // a non-blocking lock is not announced when free
 	}
 }
 
-// tellUp writes down that the payload runs; nothing is decided by it but when a launcher in
-// the background is said to be launched.
+// tellUp records that the payload runs; only a detaching launcher reads it, to report success.
 func (l *launch) tellUp() {
 	if l.lock == nil { // the repository is on another machine
 		return
@@ -136,14 +133,14 @@ func (l *launch) tellUp() {
 	}
 }
 
-// removeScratch removes a launch's directory, and its name from the lock, where that of a
-// killed launcher stays.
+// removeScratch removes a launch's directory and its name in the lock file, where a killed
+// launcher's would remain.
 func removeScratch(lock *os.File, dir *scratch.Dir) error {
 	return errors.Join(dir.Remove(), lock.Truncate(int64(len(fmt.Appendln(nil, os.Getpid())))))
 }
 
-// makeScratch makes a directory for the sockets of one launch below dir, which may be
-// empty for the temporary directory, and writes it down in the lock.
+// makeScratch makes a directory for one launch's sockets below dir, or below the temporary
+// directory if dir is empty, and records it in the lock file.
 func makeScratch(lock *os.File, dir string) (*scratch.Dir, error) {
 	made, err := scratch.Make(dir, "")
 	if err != nil {

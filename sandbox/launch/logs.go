@@ -21,15 +21,16 @@ const (
 	agentBurst, agentPerMinute   = 1 << 20, 8 << 10
 )
 
-// openLog is the launch's log and its way to people. Whatever is written there, such as the last
-// words of a pod that failed, loses the secrets that the gate knows, after floods were cut.
+// openLog is the launch's log and its output for people. Both are redacted by the gate's rules
+// after floods were cut, because anything may be written there, such as a failed pod's last
+// output.
 func (l *launch) openLog(file, messages io.Writer) {
 	l.file, l.spec.Messages = redacting(file, l.spec.Redact, cleanJSON), redacting(messages, l.spec.Redact, nil)
 	l.log = logger(l.file, l.spec.Messages)
 }
 
-// redacting is a stream that loses secrets. Each piece written to it is a whole text, or, with
-// clean, a whole line of JSON.
+// redacting is a redacted stream. Each write to it is a whole text or, with clean, a whole
+// line of JSON.
 func redacting(out io.Writer, redact func() func(string) string, clean func(piece string, redact func(string) string) string) io.Writer {
 	if redact == nil || out == nil {
 		return out
@@ -59,8 +60,7 @@ func (c *cleaned) Write(p []byte) (int, error) {
 // jsonText is a string in a line of JSON.
 var jsonText = pattern.New(`"(?:[^"\\]|\\.)*"`)
 
-// cleanJSON takes secrets out of the strings of a line of JSON, each by itself: what stands in one
-// is a text, and the line stays one.
+// cleanJSON redacts each string of a line of JSON by itself, so that the line stays valid.
 func cleanJSON(line string, redact func(string) string) string {
 	return jsonText.ReplaceAllStringFunc(line, func(quoted string) string {
 		var text string
@@ -71,12 +71,12 @@ func cleanJSON(line string, redact func(string) string) string {
 		if clean == text {
 			return quoted
 		}
-		again, _ := json.Marshal(clean) // a string can be
+		again, _ := json.Marshal(clean) // a string always encodes
 		return string(diag.EscapeJSON(again))
 	})
 }
 
-// without is an error of the launch as it may be told: it ends in the log of one in the background.
+// without redacts an error of the launch, which a background launch writes to its log.
 func (s *Spec) without(err error) error {
 	if err == nil {
 		return err
@@ -88,7 +88,7 @@ func (s *Spec) without(err error) error {
 	return &cleanError{err, words}
 }
 
-// words is a text without the secrets that the gate knows.
+// words redacts a text by the gate's rules.
 func (s *Spec) words(text string) string {
 	if s.Redact == nil {
 		return text
@@ -104,14 +104,14 @@ type cleanError struct {
 func (e *cleanError) Error() string { return e.words }
 func (e *cleanError) Unwrap() error { return e.err }
 
-// logOf is the log of one source, with a share of its own: what the agent makes one
-// service say drives out nothing that another said.
+// logOf is the log for one source, with its own quota, so that an agent that makes one service
+// log a lot displaces no other's lines.
 func (l *launch) logOf(source string) zerolog.Logger {
 	file := logfile.Limit(l.file, logfile.Share{Burst: sourceBurst, PerMinute: sourcePerMinute, Told: logfile.JSON(source)})
 	return logger(file, l.words())
 }
 
-// words is a way to people with a share of its own.
+// words is an output for people with a quota of its own.
 func (l *launch) words() io.Writer {
 	return logfile.Limit(l.spec.Messages, logfile.Share{Burst: wordsBurst, PerMinute: wordsPerMinute, Told: logfile.Text})
 }
@@ -121,7 +121,7 @@ func AgentShare(log io.Writer) *logfile.Limited {
 	return logfile.Limit(log, logfile.Share{Burst: agentBurst, PerMinute: agentPerMinute, Told: logfile.Text})
 }
 
-// logger writes JSON lines to the file, and errors for people to messages.
+// logger writes JSON lines to the file, and errors to messages for people.
 func logger(file, messages io.Writer) zerolog.Logger {
 	console := zerolog.ConsoleWriter{Out: diag.NewScreen(messages), NoColor: true}
 	errorsOnly := &zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: console}, Level: zerolog.ErrorLevel}

@@ -12,13 +12,13 @@ import (
 	"git-ward/sandbox/verifier/local"
 )
 
-// mainInterval is the time between two looks at the project's branch.
+// mainInterval is how often the project's branch is checked.
 const mainInterval = 2 * time.Second
 
-// followMain does what each new tip of the project's branch wants, until ctx ends: the
-// cache is filled, and the suite is run (LOOP-12). Neither going wrong ends a launch.
+// followMain handles each new tip of the project's branch until ctx ends: it fills the cache
+// and runs the suite (LOOP-12). Failures of these do not end a launch.
 func (l *launch) followMain(ctx context.Context) error {
-	if len(l.spec.Payload.Command) > 0 { // somebody's command, and no verdict will come
+	if len(l.spec.Payload.Command) > 0 { // a user's command gets no verdict
 		<-ctx.Done()
 		return nil
 	}
@@ -42,7 +42,7 @@ func (l *launch) followMain(ctx context.Context) error {
 	}
 }
 
-// runSuite runs [verify] suite on a commit of the project's branch, once.
+// runSuite runs [verify] suite once on a commit of the project's branch.
 func (l *launch) runSuite(ctx context.Context, v local.Runner, main string) {
 	line := l.spec.Settings.Verify.Suite
 	if last, ok := runstate.LastSuite(l.spec.Bare); line == "" || ctx.Err() != nil || ok && last.Commit == main {

@@ -16,17 +16,17 @@ import (
 	"git-ward/sandbox/notify"
 )
 
-// openNotifier tells a PM who does not look what waits for him (SEE-3).
+// openNotifier tells an absent PM what waits for him (SEE-3).
 func (l *launch) openNotifier() (service, error) {
 	n := &notify.Notifier{Bare: l.spec.Bare, Settings: l.notifySettings, Version: l.version, Look: l.waiting, Log: l.logOf("notify")}
-	if len(l.spec.Payload.Command) > 0 { // somebody's command, of which nobody is to be told
+	if len(l.spec.Payload.Command) > 0 { // a user's command is not reported
 		n.Settings = func() notify.Settings { return notify.Settings{} }
 	}
 	return service{"the notifier", n.Serve}, nil
 }
 
-// notifySettings are [notify] as they are now: what is written there while a launch runs
-// counts from the next look on. Settings that cannot be read leave those of the launch.
+// notifySettings are the current [notify] settings, so that changes during a launch take
+// effect. If they are unreadable, the launch's apply.
 func (l *launch) notifySettings() notify.Settings {
 	now, err := config.Load(l.spec.Bare)
 	if err != nil {
@@ -35,18 +35,18 @@ func (l *launch) notifySettings() notify.Settings {
 	return notify.Settings{Command: now.Notify.Command, Timeout: now.Notify.Timeout.Duration, PerHour: now.Notify.PerHour}
 }
 
-// version changes with what people may wait for: each push is in the audit, a verdict in
-// its note, and what a launch says in files.
+// version changes with what people may wait for: pushes are in the audit, verdicts in notes,
+// and a launch's messages in files.
 func (l *launch) version() string {
 	repo := git.Open(l.spec.Bare)
 	return fmt.Sprint(repo.Mark("refs/ward/audit"), repo.Mark(loop.VerdictsRef), repo.Mark(forge.WordRef), runstate.Version(l.spec.Bare))
 }
 
-// lookTime bounds one question about all that waits.
+// lookTime bounds one reading of everything that waits.
 const lookTime = time.Minute
 
-// waiting asks git-ward, which has the one reading of what waits, and adds that the gate is
-// gone, of which no record could say anything.
+// waiting asks git-ward, so that there is a single definition of what waits, and adds a
+// missing gate, which no record can report.
 func (l *launch) waiting(ctx context.Context) ([]notify.Waiting, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -12,11 +12,10 @@ import (
 	"git-ward/sandbox/lastgood"
 )
 
-// screen leads what a worker's agent prints to the launch's output. It is untrusted wherever
-// it ends, in the launch log too, so it is cleaned (GATE-7), and loses the secrets that the gate
-// knows, line by line. The watcher's lines about
-// what became of a commit of main are taken out of it (BOOT-2), its signs of life, and what is told
-// of the work as it goes on (SEE-1). What it returns passes on what waits still.
+// screen filters a worker's output on its way to the launch's. The output is untrusted even in
+// the launch log, so it is cleaned (GATE-7) and redacted by the gate's rules, line by line.
+// The watcher's lines about commits of main (BOOT-2), signs of life and events of the work
+// (SEE-1) are taken out and handled. The returned function flushes what is left.
 func (w *worker) screen(ctx context.Context) (end func()) {
 	var flush []func()
 	out := func(to io.Writer) io.Writer {
@@ -35,7 +34,7 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	book := w.launch.lastGood()
 	p.Stdout = events
 	held := func(ctx context.Context, commit string) error {
-		if w.job != nil { // an answer is no work: what becomes of the directive says whether it stays
+		if w.job != nil { // an answer is no work: the directive's progress decides whether the program stays
 			w.job.Runs(commit)
 		}
 		return book.Held(ctx, commit)
@@ -63,14 +62,14 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	}
 }
 
-// place names what the workers of one place write to one output.
+// place names the shared output of a slot's workers.
 type place struct {
 	number int
 	to     io.Writer
 }
 
-// share is how they write there: bounded where it is a log, and then without secrets, so that a
-// flood is not searched.
+// share is a slot's writer: with a quota if it writes to a log, and redacted after the quota,
+// so that a flood is not searched.
 type share struct {
 	to    io.Writer
 	flush func()

@@ -11,11 +11,11 @@ import (
 	"git-ward/sandbox/gateway"
 )
 
-// owns knows what directives allow of their budgets by their own text: as it stands on the
-// control branch when a call is made, so that the PM's edit holds for what runs.
+// owns knows what directives' texts allow of their budgets, as on the control branch when a
+// call is made, so that a PM's edit applies to running work.
 type owns struct {
 	mu  sync.Mutex
-	tip string // of the control branch, as it was read
+	tip string // the version of the control branch that was read
 	doc state.Comms
 }
 
@@ -37,8 +37,8 @@ func (l *launch) own(directive string) (gateway.Budget, error) {
 	return budget, nil
 }
 
-// find is a directive of the control branch, nil where there is none of its name. COMMS.md is
-// read once for each of its versions.
+// find is a directive of the control branch, nil if it has none of that name. Each version of
+// COMMS.md is read once.
 func (o *owns) find(repo *git.Repo, control, directive string) (*comms.Directive, error) {
 	reader := repo.Reader(context.Background())
 	defer reader.Close()

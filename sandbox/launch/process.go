@@ -16,7 +16,7 @@ import (
 	"git-ward/sandbox/verifier/local"
 )
 
-// processes is the engine of an unfenced launch, which contains nothing (SBX-8).
+// processes is the engine of an unfenced launch, which confines nothing (SBX-8).
 type processes struct {
 	*launch
 	here
@@ -50,17 +50,17 @@ func UnfencedMeans() string {
 	return fmt.Sprintf("unfenced: the agent runs as you (user %s) with your rights; nothing is contained", name)
 }
 
-// run runs the watcher, and by it the agent, as processes of their own and
-// waits for their end. When ctx is cancelled first they get SIGTERM and, after
-// fence.StopGrace, SIGKILL. They do not outlive a launcher that is killed itself.
+// run runs the watcher, which runs the agent, as ordinary processes, and waits for their end.
+// If ctx is cancelled they get SIGTERM and, after fence.StopGrace, SIGKILL. They do not
+// outlive a killed launcher.
 //
-// The forwarder to the gateway runs in front of them, as in the fence (SBX-8).
+// The forwarder to the gateway is their first process, as in the fence (SBX-8).
 func (processes) run(ctx context.Context, w *worker) error {
 	s, p := &w.launch.spec, &w.payload
 	args := []string{s.Programs.Forwarder, "--gateway", w.gateway, "--", s.Programs.Watcher, "--agent", s.Programs.Agent,
 		"--bare", s.Bare, "--state", w.state, "--door", w.door, "--config", configCopy(s.State), "--model", p.Model}
 	if w.watcher != nil {
-		w.watcher.user.Store(int64(os.Geteuid())) // the watcher is the launcher's own user
+		w.watcher.user.Store(int64(os.Geteuid())) // the watcher runs as the launcher's user
 		args = append(args, "--report-door", w.watcher.socket())
 	}
 	args = append(args, w.whatFor()...)
@@ -79,8 +79,8 @@ func (processes) run(ctx context.Context, w *worker) error {
 	return processEnd(syscall.WaitStatus(status), ctx.Err() != nil)
 }
 
-// processEnv is all that an unfenced agent sees of the launcher's environment: keys
-// and tokens of the user's session are not its business.
+// processEnv is the part of the launcher's environment that an unfenced agent gets, without
+// the session's keys and tokens.
 func (w *worker) processEnv() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home(w.state), "LANG=C.UTF-8", boot.UntilVar + "=" + w.launch.untilText(), boot.LiveVar + "=1", boot.LeaseVar + "=" + w.only}
 	if w.launch.tag != "" {
@@ -92,12 +92,12 @@ func (w *worker) processEnv() []string {
 	return env
 }
 
-// launchVar is in the environment of all that an unfenced launch starts, and inherited.
+// launchVar marks all processes of an unfenced launch, which inherit it.
 const launchVar = "WARD_LAUNCH"
 
-// tagOf marks the processes of unfenced launches by what they have for themselves alone: a
-// repository's gate, or the state of a machine that works for one, by inode and path. A copy has
-// another of both, and whoever holds it knows that what carries its mark is nobody's.
+// tagOf marks the processes of an unfenced launch by what it has locked: a repository's gate,
+// or the state of a machine that works for one, by inode and path. A copy has other ones. The
+// lock's holder knows that processes with its mark are orphans.
 func tagOf(held *os.File, path string) (string, error) {
 	var stat syscall.Stat_t
 	if err := syscall.Fstat(int(held.Fd()), &stat); err != nil {
@@ -106,19 +106,18 @@ func tagOf(held *os.File, path string) (string, error) {
 	return launchVar + "=" + strconv.FormatUint(stat.Dev, 16) + "." + strconv.FormatUint(stat.Ino, 16) + ":" + path, nil
 }
 
-// endLeft ends what an unfenced launch that was killed left running, or one that ends by itself,
-// as far as it kept the mark: nothing contains it.
+// endLeft ends processes that an unfenced launch left running, as far as they kept the mark.
 func endLeft(tag string) int { return process.EndTagged(tag, time.Second) }
 
-// processEnd is a launch's end for its processes'. Death by a signal that nobody
-// here sent is trouble; where it was asked for, the shell's code for it is enough.
+// processEnd is the result of a launch's processes. Death by an unrequested signal is an
+// error; a requested one gets the shell's code for it.
 func processEnd(status syscall.WaitStatus, asked bool) error {
 	switch {
 	case status.Signaled() && asked:
 		return fence.Exit(128 + int(status.Signal()))
 	case status.Signaled():
 		return fence.KilledBy(status.Signal())
-	case status.ExitStatus() > 128 && !asked: // how the forwarder says that a signal ended the watcher
+	case status.ExitStatus() > 128 && !asked: // the forwarder's code for a watcher that died of a signal
 		return fence.KilledBy(syscall.Signal(status.ExitStatus() - 128))
 	case status.ExitStatus() != 0:
 		return fence.Exit(status.ExitStatus())

@@ -35,7 +35,7 @@ func FindRepository(ctx context.Context, dir string) (bare string, settings *con
 	}
 	if settings, err = config.Load(bare); err != nil {
 		if checkErr := door.Check(ctx, bare); checkErr != nil {
-			err = checkErr // the reason behind: this is no repository of Ward's
+			err = checkErr // the cause: this is no Ward repository
 		}
 	}
 	return bare, settings, err
@@ -56,7 +56,7 @@ func (s *Spec) Check(ctx context.Context) error {
 	visible := make(chan error, 1)
 	go func() { visible <- at.visible(ctx) }()
 	if err := door.Check(ctx, s.Bare); err != nil {
-		return err // a repository that is none has no settings to look at
+		return err // such a repository has no settings to check
 	}
 	if err := <-visible; err != nil {
 		return err
@@ -64,9 +64,9 @@ func (s *Spec) Check(ctx context.Context) error {
 	return at.room(s.agents(), s.workerState)
 }
 
-// checkVisible says why a repository cannot be shown in a fence, as a whole and
-// read-only (SBX-4), with every reason: secrets in its config, which anybody
-// inside can read, and objects that are kept elsewhere, which nobody inside can.
+// checkVisible lists all reasons why a repository cannot be shown read-only in a fence
+// (SBX-4): secrets in its config, which everybody inside can read, and objects stored
+// elsewhere, which nobody inside can.
 func checkVisible(ctx context.Context, bare string) error {
 	out, err := git.Open(bare).Output(ctx, "config", "--file", filepath.Join(bare, "config"), "--null", "--list")
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"git-ward/internal/growth"
 )
 
-// room reports why the directories of all of a launch's workers do not fit on their
-// disk, as large as they may become and beside [limits] disk_free and what is mounted of
-// other launches': then one worker that fills its own would take the others' room, and the
-// repository's (MANY-1). An ordinary user's are in memory.
+// room says why the full-size directories of all of a launch's workers do not fit on their
+// disk beside [limits] disk_free and other launches' mounted ones. One worker that fills its
+// own would otherwise take the others' space, and the repository's (MANY-1). An ordinary
+// user's are in memory.
 func (c *containers) room(agents int, directory func(number int) string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -24,7 +24,7 @@ func (c *containers) room(agents int, directory func(number int) string) error {
 	return c.spec.fits(c.spec.allTake(agents, directory)+warm, agents)
 }
 
-// allTake is how much more of the disk so many workers may take, each in a directory of its own.
+// allTake is how much more disk space so many workers' directories may take.
 func (s *Spec) allTake(agents int, directory func(number int) string) (bytes int64) {
 	for n := range agents {
 		bytes += stillTakes(s.disk(directory(n+1)), s.Settings.Sandbox.StateSize)
@@ -32,8 +32,8 @@ func (s *Spec) allTake(agents int, directory func(number int) string) (bytes int
 	return bytes
 }
 
-// mountedTakes is how much more of the disk of a directory the file systems in files may take
-// that the kernel has mounted now, for any launch.
+// mountedTakes is how much more of a directory's disk all currently mounted image files may
+// take, of any launch.
 func mountedTakes(dir string) (bytes int64) {
 	var disk unix.Stat_t
 	if unix.Stat(dir, &disk) != nil {
@@ -51,7 +51,7 @@ func mountedTakes(dir string) (bytes int64) {
 	return bytes
 }
 
-// existing is the part of a path that is there.
+// existing is a path's longest existing prefix.
 func existing(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
@@ -61,11 +61,11 @@ func existing(path string) string {
 	}
 }
 
-// fits holds what so many workers may still take to what is free.
+// fits compares what so many workers may still take with the free space.
 func (s *Spec) fits(wanted int64, agents int) error {
 	there := existing(s.State)
 	free, err := growth.Free(there)
-	mounted := mountedTakes(there) // none of it this launch's, which has not begun
+	mounted := mountedTakes(there) // none of this launch's, which has not begun
 	if keep := s.Settings.Limits.DiskFree; err == nil && wanted+mounted > free-keep {
 		const gib = 1 << 30
 		others := ""
@@ -79,8 +79,8 @@ func (s *Spec) fits(wanted int64, agents int) error {
 	return nil
 }
 
-// stillTakes is how much more of the host's disk a file system in a file may take: all of
-// its size where it is not there yet, which later settings do not change.
+// stillTakes is how much more disk space an image file may take: its whole size if it does not
+// exist yet. Later settings do not change an existing one.
 func stillTakes(file string, size int64) int64 {
 	var st unix.Stat_t
 	if unix.Stat(file, &st) != nil {

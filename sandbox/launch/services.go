@@ -9,8 +9,8 @@ import (
 	"git-ward/sandbox/verifier/local"
 )
 
-// serve starts the judge and what else a launch has once, and runs the workers while all of
-// it serves them.
+// serve starts the judge and the launch's other services, and runs the workers while all of
+// them serve.
 func (l *launch) serve(ctx context.Context) error {
 	var err error
 	if l.policy, err = l.engine.findPolicy(ctx); err != nil {
@@ -19,12 +19,12 @@ func (l *launch) serve(ctx context.Context) error {
 	return whileServing(ctx, []opener{l.openPlace, l.openFold, l.openMeter, l.openJudge, l.openBranch, l.openNotifier, l.openControl}, l.runWorkers)
 }
 
-// openPlace watches that the repository stays where it is.
+// openPlace checks that the repository stays at its path.
 func (l *launch) openPlace() (service, error) {
 	return service{"the repository", func(ctx context.Context) error { return stays(ctx, l.gate) }}, nil
 }
 
-// openDoor opens a worker's way to push, in the name of the lease that it has at each push.
+// openDoor opens a worker's door, which pushes under the name of its current lease.
 func (w *worker) openDoor() (service, error) {
 	d, err := door.Listen(door.Config{Bare: w.launch.spec.Bare, Dir: w.launch.scratch.Path, Settings: w.launch.spec.Settings, Log: w.launch.logOf("door"), Ended: w.launch.recordEnded, Name: w.token})
 	if err != nil {
@@ -34,7 +34,7 @@ func (w *worker) openDoor() (service, error) {
 	return service{"the git door", d.Serve}, nil
 }
 
-// openJudge waits for the engine, in which what is judged runs.
+// openJudge waits for the engine, which runs what is judged.
 func (l *launch) openJudge() (service, error) {
 	return service{"the judge", l.judge().Serve}, l.engine.ready()
 }
@@ -43,7 +43,7 @@ func (l *launch) openBranch() (service, error) {
 	return service{"the project's branch", l.followMain}, nil
 }
 
-// judge writes the verdicts on what this launch's agent claims.
+// judge writes verdicts on what this launch's agents claim.
 func (l *launch) judge() *judge.Judge {
 	t := &teller{bare: l.spec.Bare, messages: l.words(), live: l.tellLive}
 	return &judge.Judge{Repo: local.Repo(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Log: l.logOf("judge"),
@@ -59,10 +59,9 @@ type (
 	opener func() (service, error)
 )
 
-// whileServing opens services one after the other, each while those before it serve, and
-// runs f while all of them serve it. They end after f, the last one first, not with ctx: an
-// agent that is told to end may still push what it has. A service that breaks ends f,
-// because an agent without it is of no use.
+// whileServing opens services in order, each while the earlier ones serve, and runs f while
+// all of them serve. They close after f, last first, not with ctx, so that a terminated agent
+// may still push. A service that fails ends f, because an agent without it is useless.
 func whileServing(ctx context.Context, open []opener, f func(context.Context) error) error {
 	if len(open) == 0 {
 		return f(ctx)

@@ -35,13 +35,13 @@ func DefaultState(bare string, getenv func(string) string) (string, error) {
 // home is the unfenced agent's HOME below a state directory.
 func home(state string) string { return filepath.Join(state, "home") }
 
-// configCopy is the copy of the settings below a state directory. It stands in a
-// directory of its own, which is bound into the fence.
+// configCopy is the path of the settings' copy in a state directory. It has a directory of its
+// own, which is bound into the fence.
 func configCopy(state string) string { return filepath.Join(state, "config", "config.toml") }
 
-// claim takes an agent's directory for this launch. Another launch's, on whatever repository
-// or gate and under whatever name, is known by its lock. The path is without links: what is in
-// the directory, and what runs for it, is found again by its path.
+// claim locks an agent's state directory for this launch, against launches for any repository,
+// gate or name. It resolves symbolic links, because the directory's contents and processes are
+// identified by path.
 func claim(state string, own bool) (held *os.File, path string, err error) {
 	held, err = scratch.Claim(state, own)
 	if err != nil {
@@ -53,9 +53,8 @@ func claim(state string, own bool) (held *os.File, path string, err error) {
 	return held, path, err
 }
 
-// prepareState makes the agent's directory, with a copy of what the agent is shown of the
-// repository's settings. The copy decides nothing: the hooks read the original. The caller
-// has claimed the directory.
+// prepareState makes the agent's directory with a copy of the settings that the agent may see.
+// The copy decides nothing: hooks read the original. The caller has claimed the directory.
 func prepareState(state, bare string) error {
 	if err := os.MkdirAll(home(state), 0o700); err != nil {
 		return err

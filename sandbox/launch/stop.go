@@ -17,7 +17,7 @@ func End(bare string, pid int) error {
 	if pid == 0 {
 		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, such as in its container, or end what else holds %s", filepath.Join(bare, runstate.LockPath))
 	}
-	p, err := os.FindProcess(pid) // a handle: the number cannot pass to a stranger any more
+	p, err := os.FindProcess(pid) // a pidfd, so that a reused number cannot hit another process
 	if err != nil {
 		return err
 	}

@@ -23,13 +23,12 @@ import (
 	"git-ward/sandbox/verifier/local"
 )
 
-// recordsTime bounds what the end of a launch waits for the records of pushes.
+// recordsTime is how long the end of a launch waits for push records.
 const recordsTime = 20 * time.Second
 
-// keepUp looks after the repository beside the launch: it writes the records of pushes
-// that an earlier launcher's end left without one (AUD-2), and has git ward maintain run
-// when it is due (GATE-6). What it returns ends that, and writes the records that this
-// launch leaves.
+// keepUp maintains the repository during the launch: it writes push records that an earlier
+// launcher left unwritten (AUD-2), and runs git ward maintain when it is due (GATE-6). The
+// returned function ends that and writes the records that this launch leaves.
 func (l *launch) keepUp(ctx context.Context) (finish func()) {
 	l.warn()
 	ctx, cancel := context.WithCancel(ctx)
@@ -47,8 +46,8 @@ func (l *launch) keepUp(ctx context.Context) (finish func()) {
 	}
 }
 
-// sweepCache removes what a killed verification left of a fill of the cache, whether this launch
-// fills it or not: twice [verify] cache_size of the disk.
+// sweepCache removes leftovers of a cache fill by a killed verification, even if this launch
+// does not use the cache: up to twice [verify] cache_size of the disk.
 func (l *launch) sweepCache() {
 	if err := scratch.Sweep(filepath.Join(l.spec.Bare, local.CachePath)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.log.Warn().Err(err).Msg("what is left of a fill of the cache stays")
@@ -63,8 +62,8 @@ func (l *launch) warn() {
 }
 
 const (
-	// maintainAfter keeps maintenance out of a launch's first seconds, and of commands that
-	// take no longer.
+	// maintainAfter keeps maintenance out of a launch's first seconds, and out of short
+	// commands.
 	maintainAfter    = 3 * time.Second
 	maintainInterval = 5 * time.Second
 )
@@ -76,7 +75,7 @@ func (l *launch) maintain(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(wait): // a ledger tells nobody that it grows
+		case <-time.After(wait): // nothing announces that a ledger grew
 		}
 		if !due.now(time.Now()) {
 			continue
@@ -90,34 +89,35 @@ func (l *launch) maintain(ctx context.Context) {
 	}
 }
 
-// due tells when a repository wants maintenance: each hour; as soon as the agent's pushes
-// take half of what they may and there is something new; and when git keeps many objects
-// in a file each, which is what pushes make, the refused ones' records too.
+// due decides when maintenance is due: hourly; as soon as the agent's pushes fill half of
+// their quota and something is new; and when there are many loose objects, which pushes make,
+// and refused ones' records too.
 type due struct {
 	bare    string
 	limit   int64
-	last    time.Time     // of a run here; zero before the first
-	pause   time.Duration // after it, whatever is asked for
+	last    time.Time     // when this launch last ran it; zero before that
+	pause   time.Duration // the earliest next run
 	failed  bool          // that one
-	brought int64         // by the agent's pushes, then
-	refs    git.Mark      // of its branches, then
+	brought int64         // size of the agent's pushes at that time
+	refs    git.Mark      // size of its branches at that time
 }
 
 const (
 	hourly = time.Hour
-	// rest is the least time between two runs that nothing but a deletion asks for.
+	// rest is the least time between two runs, except for deletions.
 	rest = 2 * time.Minute
-	// pauses is how many times as long as a run the pause after it is: what the agent has
-	// pushed makes runs long, and asks for them.
+	// pauses is the pause after a run as a multiple of its duration, because the agent's
+	// pushes cause runs and make them long.
 	pauses = 4
-	// manyLoose are so many loose objects in one of 256 directories: as git's gc.auto, 6,700.
+	// manyLoose is the number of loose objects in one of 256 directories that counts as many:
+	// git's gc.auto, 6,700, divided.
 	manyLoose = 27
 )
 
 func (d *due) now(now time.Time) bool {
 	l, err := growth.Read(d.bare)
 	switch since := now.Sub(d.last); {
-	case since < 0: // the clock was set back
+	case since < 0: // the clock was put back
 		return true
 	case since < d.pause:
 		return false
@@ -142,7 +142,7 @@ func (d *due) ran(began, now time.Time, ok bool) {
 
 func (d *due) mark() git.Mark { return git.Open(d.bare).Mark("refs/heads/agent/") }
 
-// loose is a sample of how many objects have a file each.
+// loose estimates the number of loose objects from one directory.
 func (d *due) loose() int {
 	files, err := os.ReadDir(filepath.Join(d.bare, "objects/17"))
 	if err != nil {
@@ -151,14 +151,13 @@ func (d *due) loose() int {
 	return len(files)
 }
 
-// writeRecords starts git-ward only where a push waits for its record: most launches
-// start none.
+// writeRecords starts git-ward only if a push lacks its record; most launches start none.
 func (l *launch) writeRecords(ctx context.Context) {
 	files, err := os.ReadDir(filepath.Join(l.spec.Bare, "ward/pending"))
 	if err != nil || !slices.ContainsFunc(files, func(f os.DirEntry) bool { return strings.HasSuffix(f.Name(), ".json") }) {
 		return
 	}
-	// The launch's own end must not end it: it is what the end waits for.
+	// The launch's end must not cancel it, because that end waits for it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTime)
 	defer cancel()
 	if err := l.runWard(ctx, "maintain", "--records", l.spec.Bare); err != nil {
@@ -166,7 +165,7 @@ func (l *launch) writeRecords(ctx context.Context) {
 	}
 }
 
-// runWard runs a verb of git-ward's and logs what it says.
+// runWard runs a git-ward verb and logs its output.
 func (l *launch) runWard(ctx context.Context, args ...string) error {
 	said, err := RunWard(ctx, l.spec.Programs.Ward, l.spec.Bare, args...)
 	if said != "" {
@@ -181,7 +180,7 @@ func RunWard(ctx context.Context, program, bare string, args ...string) (said st
 	return strings.TrimSpace(string(out)), err
 }
 
-// wardCommand is a verb of git-ward's, with as much of the environment as git wants.
+// wardCommand is a git-ward verb with the environment that git needs.
 func wardCommand(ctx context.Context, program, bare string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = bare, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
@@ -189,7 +188,7 @@ func wardCommand(ctx context.Context, program, bare string, args ...string) *exe
 	return cmd
 }
 
-// recordEnded records a push that a door has ended at a bound (GATE-6).
+// recordEnded records a push that a door ended at a limit (GATE-6).
 func (l *launch) recordEnded(ctx context.Context, e door.Ended) error {
 	ctx, cancel := context.WithTimeout(ctx, recordsTime)
 	defer cancel()

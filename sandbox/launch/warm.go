@@ -20,10 +20,10 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// warm are the containers that a launch keeps prepared for its next directives (ONE-2): created,
-// initialized, with their rules in place and their sockets made. Nothing of Ward's or of an agent's
-// has begun in them, and nobody serves their sockets. What hangs on the directive comes when one is
-// bound: the file of its assignment, its place's disk, and who serves in whose name.
+// warm are containers that a launch prepares for its next directives (ONE-2): created,
+// initialized, with rules installed and sockets made. Nothing of Ward's or an agent's runs in
+// them, and their sockets are not served. Binding one to a directive adds what depends on it:
+// the assignment's file, the slot's disk, and the services under its name.
 type warm struct {
 	engine *containers
 	size   int
@@ -36,24 +36,24 @@ type warm struct {
 	ending sync.WaitGroup
 }
 
-// ahead is one that is made, or will be once done is closed.
+// ahead is a prepared container, complete when done is closed.
 type ahead struct {
 	*made
 	worker   *worker
-	services []service // open, and served from when it is bound
-	disk     string    // a new file; its place's from when it is bound
+	services []service // open, and served once bound
+	disk     string    // a new file, which becomes the slot's once bound
 	key      string
 	done     chan struct{}
 	err      error
 }
 
-// warmName is a name of warmDisk's.
+// warmName matches warmDisk's names.
 var warmName = pattern.New(`^warm[0-9]+\.img$`)
 
-// newWarm removes what a launch that was killed has left, and makes none yet. Only the default
-// runtime's containers see at once what the host puts into a directory that they have.
+// newWarm removes what a killed launch left and makes none yet. Only the default runtime's
+// containers see files that the host adds to a mounted directory at once.
 func (c *containers) newWarm(ctx context.Context) *warm {
-	left, _ := os.ReadDir(c.spec.State) // nothing is left where there is none
+	left, _ := os.ReadDir(c.spec.State) // a missing directory has no leftovers
 	for _, file := range left {
 		if warmName.MatchString(file.Name()) {
 			os.Remove(filepath.Join(c.spec.State, file.Name()))
@@ -68,12 +68,12 @@ func (c *containers) newWarm(ctx context.Context) *warm {
 	return k
 }
 
-// warmDisk is the file that /bot is in a prepared container.
+// warmDisk is the /bot file of a prepared container.
 func (s *Spec) warmDisk(number string) string {
 	return filepath.Join(s.State, "warm"+number+".img")
 }
 
-// fill begins to make what is missing.
+// fill starts to make missing ones.
 func (k *warm) fill() {
 	if k == nil || k.engine.host == nil {
 		return
@@ -114,18 +114,18 @@ func (k *warm) make(a *ahead) (err error) {
 	return err
 }
 
-// later is a stream that is known when it is written to.
+// later is a writer whose target is set before the first write.
 type later func() io.Writer
 
 func (l later) Write(p []byte) (int, error) { return l().Write(p) }
 
-// keyOf tells a prepared container from one that would be made now: by its spec, the image, the
-// host's routes, and the programs that main and the list of those that held have. Of main its program
-// counts, which an agent's start reads: each new directive moves the branch.
+// keyOf identifies what a prepared container was made from: its spec, the image, the host's
+// routes, and the programs of main and of the last good list. Of main it only has the program,
+// because each new directive moves the branch.
 func (k *warm) keyOf(a *ahead) (string, error) {
 	w, l := a.worker, k.engine.launch
 	spec := w.container(a.fence)
-	spec.Timeout = 0 // until the end of the launch, whenever that was counted
+	spec.Timeout = 0 // until the launch's end, whenever that was computed
 	image, err := a.conn.Engine.ImageID(k.ctx, a.conn.Image)
 	if err != nil {
 		return "", err
@@ -134,7 +134,7 @@ func (k *warm) keyOf(a *ahead) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	routes = slices.DeleteFunc(routes, func(p netip.Prefix) bool { return p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() }) // a container's wire has such
+	routes = slices.DeleteFunc(routes, func(p netip.Prefix) bool { return p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() }) // a container's virtual interface has such
 	slices.SortFunc(routes, func(a, b netip.Prefix) int { return a.Compare(b) })
 	program, err := l.lastGood().Program(k.ctx, l.spec.Settings.Control.ProjectRef())
 	if err != nil {
@@ -154,8 +154,8 @@ func (k *warm) keyOf(a *ahead) (string, error) {
 
 func (c *containers) prepare() { c.warm.fill() }
 
-// prepared is a worker whose container is made already, where it is as one would be made now, its
-// rules, read back, are those of this moment, and the directive has no disk of its own there, which
+// prepared is a worker with a prepared container, if one matches what would be made now, its
+// rules still read back as this moment's, and the directive has no disk of its own, which
 // cannot be mounted later.
 func (c *containers) prepared(ctx context.Context, j *host.Job) *worker {
 	k := c.warm
@@ -195,8 +195,7 @@ func (c *containers) prepared(ctx context.Context, j *host.Job) *worker {
 	return a.worker
 }
 
-// opens are the services that a worker needs of this host: with a prepared container those that are
-// open.
+// opens are a worker's host services: with a prepared container, those that are open already.
 func (c *containers) opens(w *worker) (all []opener, err error) {
 	if all, err = c.here.opens(w); w.ahead == nil {
 		return all, err
@@ -206,14 +205,14 @@ func (c *containers) opens(w *worker) (all []opener, err error) {
 		return nil, err
 	}
 	w.said.Gateway = w.gateway
-	w.tellTroubles(nil) // those of an earlier one in its place
+	w.tellTroubles(nil) // the slot's earlier ones
 	for i, s := range w.ahead.services {
 		all[i] = func() (service, error) { return s, nil }
 	}
 	return all, nil
 }
 
-// giveDisk has the new disk lie where the worker's place has its own.
+// giveDisk moves the new disk to the slot's path.
 func (a *ahead) giveDisk() error {
 	if a.fence.Engine.Rootless() { // it is in memory
 		return nil
@@ -222,7 +221,7 @@ func (a *ahead) giveDisk() error {
 	return os.Rename(a.disk, w.launch.spec.disk(w.state))
 }
 
-// disk is the file that /bot is.
+// disk is the path of the /bot file.
 func (w *worker) disk() string {
 	if w.ahead != nil {
 		return w.ahead.disk
@@ -230,7 +229,7 @@ func (w *worker) disk() string {
 	return w.launch.spec.disk(w.state)
 }
 
-// discard removes one that nobody will use, beside the rest.
+// discard removes an unused one in the background.
 func (k *warm) discard(a *ahead) {
 	k.ending.Go(func() {
 		if <-a.done; a.err != nil {
@@ -242,7 +241,7 @@ func (k *warm) discard(a *ahead) {
 	})
 }
 
-// discard removes it, its disk and its sockets, which nobody has served.
+// discard removes it with its disk and its unserved sockets.
 func (a *ahead) discard(ctx context.Context) (err error) {
 	if a.made != nil {
 		err = a.made.close(ctx)
@@ -258,12 +257,12 @@ func (a *ahead) discard(ctx context.Context) (err error) {
 	return err
 }
 
-// close removes all that are left, and waits for it.
+// close removes all that are left, and waits for that.
 func (k *warm) close() {
 	if k == nil {
 		return
 	}
-	k.cancel() // of what is being made
+	k.cancel() // of one being made
 	k.mu.Lock()
 	all := k.all
 	k.all = nil

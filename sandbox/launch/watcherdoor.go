@@ -13,17 +13,17 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// watcherDoor is the watcher's own way to report (HOOK-4b): a socket beside the agent's,
-// with a bucket and turns of its own, that answers the watcher's user and nobody else.
+// watcherDoor is the watcher's own door (HOOK-4b): a socket next to the agent's, with its own
+// bucket and queue, that serves only the watcher's user.
 type watcherDoor struct {
 	door *door.Door
-	user atomic.Int64 // the watcher's id as this host sees it, nobody's before a container is there
+	user atomic.Int64 // the watcher's user id on this host; invalid before a container exists
 }
 
 // nobody is no user's id.
 const nobody = -1
 
-// openWatcherDoor opens it. Who runs the watcher says which user it answers.
+// openWatcherDoor opens it. The code that runs the watcher sets the user that it serves.
 func (w *worker) openWatcherDoor() (s service, err error) {
 	d := &watcherDoor{}
 	d.user.Store(nobody)
@@ -42,21 +42,21 @@ func (w *worker) openWatcherDoor() (s service, err error) {
 func (w *watcherDoor) socket() string { return w.door.Socket() }
 func (w *watcherDoor) dir() string    { return filepath.Dir(w.door.Socket()) }
 
-// kernels are the runtimes whose processes the host's kernel sees one by one. gVisor's own
-// process makes the connections of all that run in it, as the user who asks for them; whether
-// it does so for an ordinary user's containers is not tried.
+// kernels are the runtimes whose processes are ordinary processes of the host's kernel.
+// gVisor's own process makes the connections of everything in it, as the requesting user;
+// whether rootless, is untested.
 var kernels = []string{podman.DefaultRuntime, "crun"}
 
-// knowsWatcher reports whether the watcher's door can tell it from the agent: by who
-// connects, and by a directory that only root can give away. Elsewhere the watcher reports
+// knowsWatcher reports whether the watcher's door can tell it from the agent: by the peer's
+// credentials, and by a directory that only root can give away. Elsewhere the watcher reports
 // through the agent's door.
 func knowsWatcher(settings *config.Config) bool {
 	return slices.Contains(kernels, settings.Sandbox.Runtime) || os.Geteuid() == 0
 }
 
-// admit answers the watcher of a container from now on, whose first process is pid, and
-// gives it the directory. An ordinary user's launcher cannot; then the socket alone knows
-// its own.
+// admit serves the watcher of a container whose first process is pid, and gives it the
+// directory. A rootless launcher cannot change the owner; then only the socket's check
+// protects it.
 func (w *watcherDoor) admit(pid int, runtime string) error {
 	watcher, err := hostID(pid, image.WatcherID)
 	if err != nil {
@@ -71,13 +71,12 @@ func (w *watcherDoor) admit(pid int, runtime string) error {
 	}
 	mode := os.FileMode(0o700)
 	if !slices.Contains(kernels, runtime) {
-		mode = 0o711 // gVisor's process walks there as neither; who connects is told apart all the same
+		mode = 0o711 // gVisor's process is neither user; the peer's credentials still tell them apart
 	}
 	return os.Chmod(w.dir(), mode)
 }
 
-// hostID is a user of a container as this host sees it, from the map of the user namespace
-// of its first process.
+// hostID maps a container's user id to this host's by the user namespace of its first process.
 func hostID(pid, id int) (int, error) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/uid_map", pid))
 	if err != nil {

@@ -16,22 +16,21 @@ import (
 	"git-ward/sandbox/lastgood"
 )
 
-// worker is one of those who work for a launch, each behind a door and a gateway of its own,
-// for one directive's lease (ONE-2), or for a user's command. What breaks of one touches no
-// other.
+// worker is one of a launch's workers, with its own door and gateway, for one directive's
+// lease (ONE-2) or a user's command. Its failure affects no other worker.
 type worker struct {
 	launch  *launch
 	number  int
 	only    string    // the directive that it is there for; "" with a command
-	job     *host.Job // nil with a command, and on another machine than the gate's
+	job     *host.Job // nil with a command, and for another machine's gate
 	state   string    // the agent's directory; "" on another machine
-	payload Payload   // with the worker's own output
+	payload Payload   // includes the worker's own output
 	ear     *ear      // nil with a command
 	door    string    // socket
 	watcher *watcherDoor
 	gateway string // socket
 	site    site
-	ahead   *ahead // the container that it has already; nil: none
+	ahead   *ahead // its prepared container; nil: none
 	began   time.Time
 
 	mu   sync.Mutex
@@ -39,7 +38,7 @@ type worker struct {
 	gone bool // it has ended
 }
 
-// openHost has directives worked on: by the launch's own workers, and by other machines'.
+// openHost has directives worked on by the launch's own workers and by other machines'.
 func (l *launch) openHost() {
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
 		Once: l.spec.Payload.Once, Until: l.until, Where: l.engine.where, Worked: l.worked(), Ends: l.lastGood(), Idle: l.rest, More: func(ctx context.Context) bool { return l.judge().Asked(ctx) }, Run: func(ctx context.Context, j *host.Job) error {
@@ -55,27 +54,27 @@ func (l *launch) openHost() {
 		}}
 }
 
-// rest is what a launch does when nobody works: it is up, and gives back what the work took.
+// rest runs when nobody works: the launch reports itself up and returns memory.
 func (l *launch) rest() {
 	l.tellUp()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(100) // from now on there is time to collect
+		debug.SetGCPercent(100) // from now on there is time for garbage collection
 	}
 	debug.FreeOSMemory()
 }
 
-// maxIdle is how many workers in a row may answer with a program, and leave nothing of their
-// directives, before it gives way.
+// maxIdle is how many consecutive workers may answer with a program but make no progress
+// before the program is given up.
 const maxIdle = 3
 
-// lastGood is the book of what held.
+// lastGood is the list of programs that held.
 func (l *launch) lastGood() lastgood.Book {
 	return lastgood.Book{Bare: l.spec.Bare, Control: l.spec.Settings.Control}
 }
 
-// worked counts the workers that end without any sign of work, by the program that they ran: an
-// answer made it the one that held last, and after some of them, of this launch or of one before it
-// that was killed, it gives way again (BOOT-2).
+// worked counts workers that end without progress by their program. Its answer made a program
+// the last good one; after some such workers, also under a killed launch before, it is given
+// up again (BOOT-2).
 func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
 	book := l.lastGood()
 	return func(ctx context.Context, commit string, moved bool) {
@@ -134,7 +133,7 @@ func (w *worker) assign(j *host.Job) {
 	w.said = runstate.Worker{Holder: j.Holder, Directive: j.Directive, Lease: j.Hold.Lease().ID, Where: j.Where, PID: os.Getpid()}
 }
 
-// run serves the worker and runs its payload until it ends, or ctx does.
+// run opens the worker's services and runs its payload until it ends or ctx does.
 func (w *worker) run(ctx context.Context) (err error) {
 	open, err := w.site.opens(w)
 	w.said.State = w.state
@@ -155,8 +154,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	})
 }
 
-// begins tells that the worker does, in place of one that rests, on its directive or of its
-// name.
+// begins replaces an idle worker's status by this one's, with its directive or name.
 func (w *worker) begins() {
 	if w.job == nil {
 		return
@@ -169,8 +167,8 @@ func (w *worker) begins() {
 	w.tell(func(now *runstate.Worker) { now.Doing, now.Why = runstate.Starts, "" })
 }
 
-// leaves ends what the worker says of itself. Of a bad end the words stay, until another
-// worker has its place.
+// leaves ends the worker's status. After a failure its text stays until another worker takes
+// the slot.
 func (w *worker) leaves(ctx context.Context, err error) {
 	if w.job != nil && host.Followed(ctx, err) {
 		w.tell(func(now *runstate.Worker) {
@@ -184,7 +182,7 @@ func (w *worker) leaves(ctx context.Context, err error) {
 	w.said.Forget(w.launch.spec.Bare)
 }
 
-// token is the name that the worker pushes under now, "" for the agent's own.
+// token is the name under which the worker pushes now, "" for the agent's own.
 func (w *worker) token() string {
 	if w.job == nil {
 		return ""
@@ -192,13 +190,13 @@ func (w *worker) token() string {
 	return w.job.Hold.Token(context.Background())
 }
 
-// holds reports whether the worker has its lease still.
+// holds reports whether the worker still has its lease.
 func (w *worker) holds() bool {
 	_, ok := w.job.Hold.Current(context.Background())
 	return ok
 }
 
-// payer names who pays for what the worker does now.
+// payer names who pays for the worker's calls now.
 func (w *worker) payer() string {
 	if w.job == nil {
 		return w.launch.payer()
@@ -207,7 +205,7 @@ func (w *worker) payer() string {
 	return now.Directive
 }
 
-// up is told that the payload runs.
+// up handles the payload's start.
 func (w *worker) up() {
 	w.tell(func(now *runstate.Worker) { now.Doing, now.Why = runstate.Works, "" })
 	if w.job != nil {
@@ -216,13 +214,13 @@ func (w *worker) up() {
 	w.launch.tellUp()
 }
 
-// why tells what keeps the payload from running, with the remedy, or "" when that is over.
+// why reports what keeps the payload from running, with the remedy, or "" when that is over.
 func (w *worker) why(line string) {
 	line = w.launch.spec.words(line)
 	w.tell(func(now *runstate.Worker) { now.Why = line })
 }
 
-// tell changes what the worker says of itself, and writes it down.
+// tell changes the worker's status and writes it.
 func (w *worker) tell(change func(*runstate.Worker)) {
 	if w.job == nil {
 		return
@@ -242,7 +240,7 @@ func (w *worker) tell(change func(*runstate.Worker)) {
 	}
 }
 
-// tellEnd tells how what worked has ended.
+// tellEnd reports how the payload ended.
 func (w *worker) tellEnd(err error) {
 	words := "it ended in good order"
 	if err != nil {
@@ -253,8 +251,8 @@ func (w *worker) tellEnd(err error) {
 	}
 }
 
-// firstLine is an error in one line, cleaned, with what can be done. An error of a pod has what the
-// agent said last.
+// firstLine is an error in one cleaned line with its remedy. A pod's error ends with the
+// agent's last output.
 func firstLine(err error, redact func() func(string) string) string {
 	words, _, _ := strings.Cut(diag.Clean(err.Error()), "\n")
 	if hints := diag.Hints(err); len(hints) > 0 {

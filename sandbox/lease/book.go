@@ -21,32 +21,32 @@ type Book struct {
 	Repo     *git.Repo
 	Settings *config.Config
 	Now      func() time.Time // the wall clock; nil: this host's
-	// Launcher is the name of the launcher that this process is, who has the launch lock: a
-	// lease under it that this process does not know was a killed one's, and is free. "" for
-	// a process that is none.
+	// Launcher is this process's launcher name, if it holds the launch lock: a lease under
+	// that name that this process did not grant is a killed launcher's, and is free. "" for
+	// other processes.
 	Launcher string
 	Former   string // LauncherName's
 
 	mu   sync.Mutex
-	kept map[string]kept // by directive: what this process granted or renewed
+	kept map[string]kept // by directive: granted or renewed by this process
 
-	seen    git.Mark         // of the leases' refs, when they were read as
-	entries map[string]entry // for Others, which one goroutine asks
+	seen    git.Mark         // read when the leases' refs had this mark
+	entries map[string]entry // for Others, which one goroutine calls
 }
 
-// kept is a lease that a worker of this process has. That it holds is counted by the clock
-// that no setting of the date moves, so such a setting gives nobody's work to another.
+// kept is a lease of this process's worker. Its end is measured by the monotonic clock, so
+// that setting the date gives nobody's work away.
 type kept struct {
 	id    string
 	until time.Time
 }
 
-// entry is a lease's ref as it is.
+// entry is a lease's ref as read.
 type entry struct {
 	lease lease.Lease
 	blob  string // object id, git.Zero for no ref
-	err   error  // why the lease cannot be read
-	other bool   // because it is none that Ward wrote for this directive
+	err   error  // why the lease is unreadable
+	other bool   // because Ward did not write it for this directive
 }
 
 func (b *Book) now() time.Time {
@@ -58,7 +58,7 @@ func (b *Book) now() time.Time {
 
 func (b *Book) term() time.Duration { return b.Settings.Launch.Lease.Duration }
 
-// keep notes a lease that was granted or renewed just now.
+// keep notes a lease that was just granted or renewed.
 func (b *Book) keep(l lease.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *Book) keep(l lease.Lease) {
 	b.kept[l.Directive] = kept{id: l.ID, until: time.Now().Add(b.term())}
 }
 
-// forget ends what keep noted.
+// forget removes keep's note.
 func (b *Book) forget(l lease.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +77,7 @@ func (b *Book) forget(l lease.Lease) {
 	}
 }
 
-// keeps reports whether a lease is one of this process's that still holds.
+// keeps reports whether a lease is this process's and still holds.
 func (b *Book) keeps(l lease.Lease) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +85,7 @@ func (b *Book) keeps(l lease.Lease) bool {
 	return ok && k.id == l.ID && time.Now().Before(k.until)
 }
 
-// read is one directive's lease.
+// read reads one directive's lease.
 func (b *Book) read(ctx context.Context, directive string) (entry, error) {
 	blob, err := b.Repo.Ref(ctx, lease.Ref(directive))
 	if err != nil || blob == git.Zero {
@@ -107,7 +107,7 @@ func readBlob(batch *git.Batch, directive, blob string) entry {
 	return e
 }
 
-// all are the leases by directive.
+// all reads the leases by directive.
 func (b *Book) all(ctx context.Context) (map[string]entry, error) {
 	tips, err := b.Repo.Refs(ctx, lease.Prefix)
 	if err != nil || len(tips) == 0 {
@@ -124,8 +124,8 @@ func (b *Book) all(ctx context.Context) (map[string]entry, error) {
 	return entries, nil
 }
 
-// swap moves a lease's ref from one entry to a lease, or away. Nothing has
-// changed where somebody else was faster, which is an error like any other.
+// swap moves a lease's ref from one entry to a lease, or deletes it. If another process was
+// faster, nothing changes and it returns an error.
 func (b *Book) swap(ctx context.Context, directive string, from entry, to *lease.Lease) (entry, error) {
 	next := entry{blob: git.Zero}
 	if to != nil {
@@ -139,11 +139,11 @@ func (b *Book) swap(ctx context.Context, directive string, from entry, to *lease
 		next.lease = *to
 	}
 	ref := lease.Ref(directive)
-	// No reflog: it would keep every blob for months. What a lease was before is nobody's, and
-	// maintenance frees it, which alone can tell that nothing else leads to it.
+	// No reflog, which would keep every blob for months. Nobody needs a lease's earlier
+	// values; maintenance, which knows that nothing else refers to them, frees them.
 	err := b.Repo.UpdateRefs(ctx, "", git.RefUpdate{Ref: ref, Old: from.blob, New: next.blob})
 	if err != nil {
-		b.Repo.LockedOut(ref) // one that was killed left it: the next try has its way
+		b.Repo.LockedOut(ref) // left by a killed process: the next try succeeds
 	}
 	return next, err
 }
@@ -179,7 +179,7 @@ func (b *Book) Release(ctx context.Context, l lease.Lease) error {
 	return err
 }
 
-// change moves the ref of a lease while it is still that one, whatever its end is now.
+// change changes a lease's ref while it is still the same lease, whatever its expiry is now.
 func (b *Book) change(ctx context.Context, l lease.Lease, to func(lease.Lease) *lease.Lease) (lease.Lease, error) {
 	now := l
 	err := b.move(ctx, l.Directive, func(e entry) (*lease.Lease, error) {
@@ -201,9 +201,8 @@ func (b *Book) change(ctx context.Context, l lease.Lease, to func(lease.Lease) *
 	return now, nil
 }
 
-// move moves a lease's ref from where it is to where that leads, nil for nowhere. Git may
-// refuse for a ref that is back where it was by the time that one looks, so whatever it says
-// it is asked again.
+// move moves a lease's ref to its next value, nil for deletion. Git may have reported an error
+// for a ref that has its old value again, so the ref is read after any error.
 func (b *Book) move(ctx context.Context, directive string, to func(entry) (*lease.Lease, error)) error {
 	var last error
 	err := git.Update(ctx, git.Race{What: lease.Ref(directive), While: "it was written", Tries: 11}, func() (bool, error) {

@@ -17,20 +17,20 @@ type Hold struct {
 
 	mu    sync.Mutex
 	lease lease.Lease
-	gone  bool     // given back, or lost
-	mark  git.Mark // of its ref, when it was seen to be this one's
+	gone  bool     // released or lost
+	mark  git.Mark // the ref's mark when it was last seen to be this lease's
 
 	renewed, wall time.Time // when it was granted or renewed, by both clocks
 }
 
-// hold is what was granted just now.
+// hold is a lease that was just granted.
 func (b *Book) hold(l lease.Lease) *Hold {
 	h := &Hold{book: b}
 	h.noted(l)
 	return h
 }
 
-// noted notes what was granted or renewed just now.
+// noted records a grant or renewal.
 func (h *Hold) noted(l lease.Lease) {
 	h.lease, h.mark = l, git.Mark{}
 	h.renewed, h.wall = time.Now(), h.book.now()
@@ -64,10 +64,10 @@ func (h *Hold) Current(ctx context.Context) (lease.Lease, bool) {
 	return h.lease, true
 }
 
-// stands reports whether the lease's ref is its own still.
+// stands reports whether the ref still has the lease.
 func (h *Hold) stands(ctx context.Context) bool {
 	mark := h.book.Repo.Mark(lease.Ref(h.lease.Directive))
-	if mark == h.mark && mark != (git.Mark{}) { // which is the mark of no ref, too
+	if mark == h.mark && mark != (git.Mark{}) { // also the mark of a missing ref
 		return true
 	}
 	e, err := h.book.read(ctx, h.lease.Directive)
@@ -88,9 +88,10 @@ func (h *Hold) Token(ctx context.Context) string {
 }
 
 const (
-	// lookEvery is how often Keep looks whether the lease is still there, which costs a stat.
+	// lookEvery is how often Keep checks that the lease is still there, which costs a stat.
 	lookEvery = time.Second
-	// maxDrift is by how much the wall clock may be moved until the lease is written anew by it.
+	// maxDrift is how far the wall clock may be moved before the lease is rewritten with new
+	// times.
 	maxDrift = 20 * time.Second
 )
 
@@ -112,15 +113,14 @@ func (h *Hold) Keep(ctx context.Context, lost func(why error)) {
 	}
 }
 
-// due reports whether the lease is to be renewed: a third of its term is over, or the wall
-// clock was set.
+// due reports whether to renew: a third of the term is over, or the wall clock was set.
 func (h *Hold) due() bool {
 	since := time.Since(h.renewed)
 	drift := (h.book.now().Round(0).Sub(h.wall.Round(0)) - since).Abs()
 	return since >= h.book.term()/3 || drift > maxDrift
 }
 
-// keep looks after the lease once.
+// keep checks and renews the lease once.
 func (h *Hold) keep(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,13 +19,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launcherPath is where a repository's launcher keeps its name.
+// launcherPath is the file with the name of a repository's launcher.
 const launcherPath = "ward/launcher.json"
 
-// launcher is that file. A repository may lie on a disk that several machines see, and a
-// lock of one of them says nothing of another's processes: the name is of one machine, known
-// by what its system or its kernel calls itself. A copy of the repository is another one, too:
-// its directory has another inode.
+// launcher is that file's content. Several machines may share the repository's disk, and one
+// machine's lock says nothing about another's processes, so the name belongs to one machine,
+// identified by its machine id. It also belongs to one copy of the repository, identified by
+// its directory's inode.
 type launcher struct {
 	Name    string `json:"name"`
 	Machine string `json:"machine"` // "" where the system has no name
@@ -69,7 +69,7 @@ func inode(dir string) uint64 {
 	return st.Ino
 }
 
-// newName is the host's name for people, and a random rest that makes it this one's.
+// newName is the host name, for people, and a random part.
 func newName() string {
 	host, _ := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")
@@ -87,8 +87,8 @@ func newName() string {
 	return fmt.Sprintf("%s-%x", host, rest)
 }
 
-// identity is the digest of what a file calls this machine, "" for nothing: machine-id(5)
-// asks not to be told to others.
+// identity is a hash of the id in a file, "" for none: machine-id(5) asks not to disclose the
+// id itself.
 func identity(path string) string {
 	data, err := os.ReadFile(path)
 	text := strings.TrimSpace(string(data))
@@ -99,22 +99,22 @@ func identity(path string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// kube begins the place of a worker that does not end with its launcher.
+// kube is the prefix of places whose workers outlive their launcher.
 const kube = "kube "
 
-// left reports whether a lease is one that a killed launcher of this name left. The launch
-// lock says that it is dead, and with it are the sockets by which its workers reached this
-// host; a Job goes on without its launcher.
+// left reports whether a lease is a dead launcher's of this name. The launch lock proves that
+// it is dead, and its workers have lost the sockets to this host. A Job, however, continues
+// without its launcher.
 func (b *Book) left(l lease.Lease) bool {
 	return b.own(l) && (!strings.HasPrefix(l.Where, kube) || b.original(l))
 }
 
-// original reports whether a lease is one of the original's, in a copy.
+// original reports whether, in a copy, a lease is the original's.
 func (b *Book) original(l lease.Lease) bool {
 	return b.Former != "" && strings.HasPrefix(l.Holder, b.Former+".")
 }
 
-// own reports whether a lease has this launcher's name, and is none that it keeps.
+// own reports whether a lease has this launcher's name but is not kept by it.
 func (b *Book) own(l lease.Lease) bool {
 	return (b.original(l) || b.Launcher != "" && strings.HasPrefix(l.Holder, b.Launcher+".")) && !b.keeps(l)
 }

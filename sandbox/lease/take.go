@@ -44,12 +44,12 @@ func (b *Book) granted(holder, where, directive string) lease.Lease {
 // looked at it.
 type Taken struct {
 	Text  string
-	Until time.Time // when it is free, unless that is renewed; zero where no time says so
+	Until time.Time // when it becomes free unless renewed; zero if unknown
 }
 
 func (t *Taken) Error() string { return t.Text }
 
-// free says who keeps a directive from another holder, nil for nobody.
+// free says who keeps a directive from another holder; nil if nobody does.
 func (b *Book) free(e entry, directive string) error {
 	if e.blob == git.Zero {
 		return nil

@@ -25,15 +25,16 @@ import (
 
 const (
 	dialTime = 15 * time.Second
-	// A line that says nothing to aliveAsk for aliveTime is cut, whatever TCP hopes.
+	// A connection that does not answer aliveAsk within aliveTime is closed, without waiting
+	// for TCP's timeout.
 	aliveAsk  = 10 * time.Second
 	aliveTime = 20 * time.Second
 	// perLine is how many sessions share a connection; sshd's MaxSessions is 10.
 	perLine = 8
-	// maxRefused is how often in a row a gate must not know the key before that is believed: an
-	// account or a directory there may be away for a moment.
+	// maxRefused is how many refusals of the key in a row are needed to believe them, because
+	// an account or directory at the gate may be unavailable for a moment.
 	maxRefused = 3
-	maxKey     = 64 << 10 // bytes of a file with a key
+	maxKey     = 64 << 10 // bytes of a key file
 )
 
 // Refused is a gate's final refusal: trying again would not change it.
@@ -42,7 +43,7 @@ type Refused struct{ Err error }
 func (r *Refused) Error() string { return r.Err.Error() }
 func (r *Refused) Unwrap() error { return r.Err }
 
-// gate is the repository's host, by ssh.
+// gate is the repository's host, reached by ssh.
 type gate struct {
 	address string // host:port
 	config  ssh.ClientConfig
@@ -54,14 +55,14 @@ type gate struct {
 	closed  bool
 }
 
-// line is one connection with its sessions.
+// line is one ssh connection with its sessions.
 type line struct {
 	client   *ssh.Client
 	gone     chan struct{} // closed: the connection has ended
 	sessions int
 }
 
-// gateURL reads the gate's address.
+// gateURL parses the gate's address.
 func (c Config) gateURL() (*url.URL, error) {
 	address, err := url.Parse(c.Gate)
 	if err != nil || address.Scheme != "ssh" || address.Hostname() == "" || address.RawQuery != "" || address.Fragment != "" {
@@ -116,11 +117,11 @@ func newGate(c Config) (*gate, error) {
 	return g, nil
 }
 
-// errKey is that the gate does not take the key.
+// errKey means that the gate refuses the key.
 var errKey = errors.New("the gate does not take the key")
 
-// readKey reads a private key that not everybody can read. A Secret's file may be its
-// group's, too: kubelet makes it so for a user who is not root.
+// readKey reads a private key that not everybody can read. Group-readable is allowed, because
+// kubelet makes Secrets so for an ordinary user.
 func readKey(path string) (ssh.Signer, error) {
 	data, err := readBounded(path)
 	if err != nil {
@@ -145,8 +146,8 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxKey))
 }
 
-// readHost reads which keys the gate's host may have, and of which kinds, so that it is
-// asked for one of these and not for one that nobody knows.
+// readHost reads the gate's known host keys and their types, so that the gate is asked for one
+// of these.
 func (g *gate) readHost(path string) (checked ssh.HostKeyCallback, algorithms []string, err error) {
 	known, err := knownhosts.New(path)
 	if err != nil {
@@ -175,14 +176,14 @@ func (g *gate) readHost(path string) (checked ssh.HostKeyCallback, algorithms []
 	return checked, algorithms, nil
 }
 
-// noKey is a host key that nobody has, to be told which are known.
+// noKey is a host key that matches nothing; it makes the callback list the known ones.
 type noKey struct{}
 
 func (noKey) Type() string                        { return "none" }
 func (noKey) Marshal() []byte                     { return []byte("none") }
 func (noKey) Verify([]byte, *ssh.Signature) error { return errors.ErrUnsupported }
 
-// connect makes a connection and keeps asking whether it lives.
+// connect opens a connection and keeps checking that it is alive.
 func (g *gate) connect(ctx context.Context) (*line, error) {
 	conn, err := (&net.Dialer{Timeout: dialTime}).DialContext(ctx, "tcp", g.address)
 	if err != nil {
@@ -212,7 +213,7 @@ func (g *gate) connect(ctx context.Context) (*line, error) {
 	return l, nil
 }
 
-// handshakeError tells a gate's no from a line that broke.
+// handshakeError tells a refusal by the gate from a broken connection.
 func (g *gate) handshakeError(err error) error {
 	var refused *Refused
 	if errors.As(err, &refused) {
@@ -230,7 +231,7 @@ func (g *gate) handshakeError(err error) error {
 	return err
 }
 
-// watchOver asks a line whether it lives, until it does not, and then forgets it.
+// watchOver checks a connection until it is dead, and then drops it.
 func (g *gate) watchOver(l *line) {
 	for alive := true; alive; {
 		select {
@@ -248,7 +249,7 @@ func (g *gate) watchOver(l *line) {
 	g.lines = slices.DeleteFunc(g.lines, func(other *line) bool { return other == l })
 }
 
-// take is a line with room for one more session, a new one where there is none.
+// take is a connection with a free session, opened if necessary.
 func (g *gate) take(ctx context.Context) (l *line, release func(), err error) {
 	g.mu.Lock()
 	for _, l = range g.lines {
@@ -272,7 +273,7 @@ func (g *gate) take(ctx context.Context) (l *line, release func(), err error) {
 	return l, sync.OnceFunc(func() { g.release(l) }), nil
 }
 
-// release gives a session's place back; a line that nobody needs is closed, but the first.
+// release frees a session; it closes an unused connection, except for the first.
 func (g *gate) release(l *line) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -281,7 +282,7 @@ func (g *gate) release(l *line) {
 	}
 }
 
-// close cuts every line.
+// close closes every connection.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -291,8 +292,8 @@ func (g *gate) close() {
 	}
 }
 
-// pause waits before try number n: longer each time, to ten seconds, and never in step
-// with others that lost the same gate.
+// pause waits before try number n: longer each time, up to ten seconds, with jitter, because
+// many clients lose a gate at the same time.
 func pause(ctx context.Context, n int) error {
 	limit := min(10*time.Second, 250*time.Millisecond<<min(n, 10))
 	timer := time.NewTimer(limit/2 + rand.N(limit/2))
@@ -305,7 +306,7 @@ func pause(ctx context.Context, n int) error {
 	}
 }
 
-// oneLine is what a gate's program said beside its stream.
+// oneLine is a gate program's stderr as one line.
 func oneLine(words string) string {
 	return diag.Clean(strings.ReplaceAll(strings.TrimSpace(words), "\n", "; "))
 }

@@ -19,8 +19,8 @@ import (
 // (package inside): an agent without its near has no way to say anything. That somebody
 // listens there is how others see that near is ready.
 type Life struct {
-	Dir   string // for the socket, Dir/life/sock; absolute
-	Agent int    // the user id that is not the first process's
+	Dir   string // directory of the socket Dir/life/sock; absolute
+	Agent int    // a user id other than the first process's
 	Log   zerolog.Logger
 
 	mu   sync.Mutex
@@ -62,10 +62,10 @@ func (l *Life) Serve(ctx context.Context) error {
 	}
 }
 
-// take holds a container's first process to its end.
+// take ties itself to a container's first process until that ends.
 func (l *Life) take(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
-	// Near's own user asks whether it is ready, and the agent has nothing to ask here.
+	// Near's own user checks readiness here; the agent must not.
 	if uid, err := process.PeerID(conn); err != nil || uid == l.Agent || uid == os.Geteuid() && uid != 0 || !l.begin() {
 		return
 	}

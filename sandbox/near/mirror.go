@@ -18,33 +18,33 @@ import (
 )
 
 const (
-	// fetchTime ends a fetch that hangs; what came of it is asked for again.
+	// fetchTime ends a hanging fetch; a new one asks for what is missing.
 	fetchTime = 10 * time.Minute
-	// settle is how long moved refs are let come together before the next fetch for them.
+	// settle is how long ref moves are collected before a fetch.
 	settle = 200 * time.Millisecond
 )
 
-// mirror is the repository as the gate has it, to read.
+// mirror is a read-only copy of the gate's repository.
 type mirror struct {
 	repo  *git.Repo
-	claim *os.File // held while the directory is this near's
+	claim *os.File // held while this near uses the directory
 	gate  *gate
 	log   zerolog.Logger
-	moved chan struct{} // something is not as the gate has it
+	moved chan struct{} // something differs from the gate
 
 	mu      sync.Mutex
-	next    *round // the fetch that begins when the present one ends
+	next    *round // the fetch after the current one
 	running bool
 }
 
-// round is one fetch, for all who asked before it began.
+// round is one fetch for everybody who asked before it began.
 type round struct {
 	done chan struct{}
 	err  error
 }
 
-// fetch brings the mirror up to all that the gate has when it is called. Who asks while one
-// runs shares the next.
+// fetch updates the mirror to the gate's state at the time of the call. Callers during a fetch
+// share the next one.
 func (m *mirror) fetch(ctx context.Context) error {
 	m.mu.Lock()
 	if m.next == nil {
@@ -108,7 +108,7 @@ func (m *mirror) once(ctx context.Context) (err error) {
 		unix.Shutdown(int(ours.Fd()), unix.SHUT_WR)
 	})
 	err = <-fetched
-	s.session.Close() // git has all that it wants, or gave up
+	s.session.Close() // git has everything it needs, or gave up
 	ours.Close()
 	pumps.Wait()
 	var refused *Refused
@@ -118,7 +118,7 @@ func (m *mirror) once(ctx context.Context) (err error) {
 	return err
 }
 
-// socketPair is a connection with itself, for a child that takes a descriptor.
+// socketPair is a connected pair, for a child that takes a descriptor.
 func socketPair() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -127,18 +127,18 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "fetch"), os.NewFile(uintptr(fds[1]), "fetch"), nil
 }
 
-// tell says that the gate has moved a ref to a value, which the mirror may have by now.
+// tell reports that the gate has moved a ref; the mirror may already have the value.
 func (m *mirror) tell(ref, id string) {
 	if data, err := os.ReadFile(filepath.Join(m.repo.Dir, filepath.FromSlash(ref))); err == nil && strings.TrimSpace(string(data)) == id {
 		return
 	}
 	select {
 	case m.moved <- struct{}{}:
-	default: // it is known already
+	default: // already known
 	}
 }
 
-// keepUp fetches what moves at the gate, until ctx ends.
+// keepUp fetches what moves at the gate until ctx ends.
 func (m *mirror) keepUp(ctx context.Context) {
 	for tries := 0; ; {
 		if tries == 0 {
@@ -164,8 +164,8 @@ func (m *mirror) keepUp(ctx context.Context) {
 	}
 }
 
-// dropUnfinished removes the objects that a near which was killed in a fetch had not written
-// whole: nobody else writes here, and nobody maintains it.
+// dropUnfinished removes temporary object files that a near left when it was killed during a
+// fetch. Nobody else writes to the mirror, and nothing maintains it.
 func (m *mirror) dropUnfinished() {
 	unfinished, _ := glob.Below(m.repo.Dir, "objects/*/tmp_*")
 	for _, path := range unfinished {

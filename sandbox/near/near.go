@@ -25,15 +25,15 @@ import (
 
 // Config is the complete configuration of a near. Paths are absolute.
 type Config struct {
-	Gate       string // ssh://[USER@]HOST[:PORT][/PATH]; what the path is, the key's line at the gate says
+	Gate       string // ssh://[USER@]HOST[:PORT][/PATH]; the path is decided by the key's line at the gate
 	Key        string // file of the private key
-	KnownHosts string // file with the gate's host key, the only one that is believed (sshd(8))
-	Dir        string // for the sockets: Dir/door/sock, Dir/gateway/sock, or Dir/result/sock
-	Mirror     string // the mirror's directory, made when missing; what else is there is refused
-	Own        bool   // Ward chose the mirror's path: what is there is Ward's, with or without a mark
-	Verdict    bool   // for a verifier: the result's socket in place of the door's and the gateway's
+	KnownHosts string // file with the gate's only accepted host key (sshd(8))
+	Dir        string // for the sockets Dir/door/sock, Dir/gateway/sock or Dir/result/sock
+	Mirror     string // the mirror's directory, made if missing; refused if it has foreign files
+	Own        bool   // Ward chose the mirror's path: its content is Ward's even without a mark
+	Verdict    bool   // for a verifier: the result's socket instead of the door's and the gateway's
 	Log        zerolog.Logger
-	Ready      func() // called once the mirror is whole and the sockets answer; nil: nobody
+	Ready      func() // called when the mirror is complete and the sockets serve; may be nil
 }
 
 // The services that a gate has beside git's own, as ssh commands (package door).
@@ -41,12 +41,12 @@ const (
 	gatewayCommand = "ward gateway"
 	watchCommand   = "ward watch"
 	resultCommand  = "ward result"
-	// Git's take a path, which counts for nothing there.
+	// Git's commands take a path, which is ignored there.
 	pushCommand  = "git-receive-pack '/'"
 	fetchCommand = "git-upload-pack '/'"
 )
 
-// near is one as it runs.
+// near is a running Near.
 type near struct {
 	config Config
 	gate   *gate
@@ -75,7 +75,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer cancel(nil) // before the wait for those who serve
+	defer cancel(nil) // before waiting for the servers
 	for _, s := range sockets {
 		defer s.listener.Close()
 	}
@@ -94,8 +94,8 @@ func Run(ctx context.Context, c Config) (err error) {
 	return err
 }
 
-// follow keeps the gate's stream of moved refs open, and the mirror as it says, until ctx
-// ends or the gate refuses.
+// follow keeps the gate's stream of moved refs open and the mirror up to date, until ctx ends
+// or the gate refuses.
 func (n *near) follow(ctx context.Context, whole func()) error {
 	for tries := 0; ; tries++ {
 		err := n.watch(ctx, func() { tries = 0; whole() })
@@ -113,7 +113,7 @@ func (n *near) follow(ctx context.Context, whole func()) error {
 	}
 }
 
-// sockets makes the directories and their sockets. Nobody is answered yet.
+// sockets makes the directories and their sockets, which are not served yet.
 func (n *near) sockets() (all []*socket, err error) {
 	services := []*socket{
 		{name: "door", command: pushCommand, atOnce: pushesAtOnce, after: n.mirror.fetch, excuse: gitExcuse},
@@ -132,8 +132,8 @@ func (n *near) sockets() (all []*socket, err error) {
 	return all, nil
 }
 
-// newMirror makes the mirror where it is missing; one that an earlier near left is taken. A
-// fetch removes what the gate does not have, so nothing else may be there.
+// newMirror makes the mirror, or takes over an earlier near's. A fetch deletes what the gate
+// does not have, so the directory may hold nothing else.
 func newMirror(ctx context.Context, c Config, g *gate) (*mirror, error) {
 	if err := os.MkdirAll(c.Mirror, 0o755); err != nil {
 		return nil, err
@@ -143,14 +143,14 @@ func newMirror(ctx context.Context, c Config, g *gate) (*mirror, error) {
 		return nil, diag.Hint(fmt.Errorf("the mirror: %w", err), "name an empty directory, or one that is not there: git ward near --mirror DIR")
 	}
 	m := &mirror{repo: git.Open(c.Mirror), claim: claim, gate: g, log: c.Log, moved: make(chan struct{}, 1)}
-	// No template: nothing of this machine's goes into it, and nobody's hooks run there.
+	// No template: nothing of this machine's enters it, and no hooks run there.
 	args := []string{"init", "--quiet", "--bare", "--template=", "--initial-branch=main"}
-	if c.Verdict { // the commands are another user of no group, and find the claim in no mirror (PROOF-6)
+	if c.Verdict { // the commands run as another user without a group, and cannot read the mirror and the claim in it (PROOF-6)
 		args = append(args, "--shared=0640")
 	}
 	_, err = m.repo.Output(ctx, append(args, c.Mirror)...)
 	if err == nil {
-		_, err = m.repo.UnlockAll(ctx) // those of a near that was killed in a fetch
+		_, err = m.repo.UnlockAll(ctx) // those of a near that was killed during a fetch
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the mirror: %w", err), claim.Close())

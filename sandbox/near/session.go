@@ -13,14 +13,14 @@ import (
 	"git-ward/internal/diag"
 )
 
-// maxWords is how much of what a gate's program says beside its stream is kept, in bytes.
+// maxWords is how much stderr of a gate program is kept, in bytes.
 const maxWords = 2 << 10
 
-// refusedCode is how a gate's forced command ends that refuses: its lease has ended, or the
-// key is for something else. Any other is trouble, which may pass.
+// refusedCode is the exit code of a refusal by the gate's forced command: its lease has ended,
+// or the key is for something else. Any other code is trouble, which may pass.
 const refusedCode = 1
 
-// session is one command at the gate.
+// session is one command running at the gate.
 type session struct {
 	command string
 	session *ssh.Session
@@ -30,14 +30,14 @@ type session struct {
 	release func()
 }
 
-// open starts a command at the gate, once; the end of ctx cuts it.
+// open starts a command at the gate, once; it ends with ctx.
 func (g *gate) open(ctx context.Context, command string) (*session, error) {
 	l, release, err := g.take(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{command: command, release: release}
-	// What is asked of a line that hangs is given up with ctx, or in the time that a dial has.
+	// A request on a hanging connection ends with ctx or the dial timeout.
 	late, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	stop := context.AfterFunc(late, func() { l.client.Close() })
@@ -54,12 +54,12 @@ func (g *gate) open(ctx context.Context, command string) (*session, error) {
 	return s, nil
 }
 
-// errGone is that a line ended while a session was asked for.
+// errGone means that a connection ended while a session was requested.
 var errGone = errors.New("the line has ended")
 
-// newSession asks the line for a session. An ending ssh.Client lets go of the channels that
-// it has and closes the connection after that: one that is asked for in between is answered
-// by nobody, and NewSession waits for ever. So the line's end is watched beside it.
+// newSession requests a session. A closing ssh.Client drops its channels before it closes the
+// connection: a request in between gets no answer, and NewSession waits for ever. So the
+// connection's end is watched as well.
 func (l *line) newSession() (*ssh.Session, error) {
 	type answer struct {
 		session *ssh.Session
@@ -78,7 +78,7 @@ func (l *line) newSession() (*ssh.Session, error) {
 	}
 }
 
-// start starts the command. A gate that takes no variable answers in git's old protocol.
+// start starts the command. A gate that refuses the variable answers in git's old protocol.
 func (s *session) start() (err error) {
 	s.session.Stderr = &s.words
 	if s.in, err = s.session.StdinPipe(); err != nil {
@@ -100,7 +100,7 @@ func (s *session) close() {
 	s.release()
 }
 
-// wait waits for the command's end, when its output has been read. A refusal is a *Refused.
+// wait waits for the command's end, after its output was read. A refusal is a *Refused.
 func (s *session) wait() error {
 	err := s.session.Wait()
 	var exit *ssh.ExitError
@@ -121,7 +121,7 @@ func (s *session) wait() error {
 	return fmt.Errorf("the line to the gate broke: %w", err)
 }
 
-// reach is open that tries again while the network is away, as long as patience.
+// reach is open with retries while the network is down, for as long as patience.
 func (g *gate) reach(ctx context.Context, command string, patience time.Duration) (s *session, err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -134,7 +134,7 @@ func (g *gate) reach(ctx context.Context, command string, patience time.Duration
 	}
 }
 
-// words keeps the first of what is written.
+// words keeps the beginning of what is written.
 type words struct {
 	mu   sync.Mutex
 	data []byte

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// Sessions at a time. The gate bounds a name's pushes by itself; what is over waits in the
-	// kernel's queue: delayed, not refused. A gateway's connection may be kept open by who uses
-	// it again, so there are more of them.
+	// The concurrent sessions. The gate limits a name's pushes itself; more connections wait
+	// in the kernel's queue: delayed, not refused. Gateway connections may be kept alive, so
+	// there are more of them.
 	pushesAtOnce = 4
 	callsAtOnce  = 16
-	// patience is how long a client waits for a gate that is away.
+	// patience is how long a client waits for an unreachable gate.
 	patience = 2 * time.Minute
-	// stall ends a client that does not read what it asked for.
+	// stall ends a client that does not read.
 	stall = time.Minute
 	// maxPath is what fits in sun_path with its final zero (unix(7)).
 	maxPath = 107
@@ -38,16 +38,16 @@ type socket struct {
 	name     string
 	command  string
 	atOnce   int
-	after    func(context.Context) error // what comes before the client hears the end; may be nil
-	excuse   func(string) []byte         // what a client is told that the gate cannot be; may be nil
+	after    func(context.Context) error // runs before the client sees the end; may be nil
+	excuse   func(string) []byte         // sent to the client if the gate is unreachable; may be nil
 	gate     *gate
 	log      zerolog.Logger
 	listener *net.UnixListener
 }
 
-// listen makes a directory's socket anew: one that an earlier near left answers nobody. Who
-// has the directory mounted read-only connects, and changes nothing. A directory that has
-// anything else in it is a person's, and is refused as it is.
+// listen makes a directory's socket again; an earlier near's is dead. A client that mounts the
+// directory read-only can connect but change nothing. If the directory contains anything else,
+// it is a person's and is refused unchanged.
 func listen(dir string) (*net.UnixListener, error) {
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {
@@ -69,7 +69,7 @@ func listen(dir string) (*net.UnixListener, error) {
 	case err == nil:
 		other.Close()
 		return nil, diag.Hint(fmt.Errorf("somebody answers at %s already", path), "name another directory: git ward near --dir DIR; each near has its own")
-	case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist): // such as a queue that is full
+	case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist): // such as a full queue
 		return nil, fmt.Errorf("it cannot be seen whether somebody answers at %s: %w", path, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func listen(dir string) (*net.UnixListener, error) {
 	return listener, nil
 }
 
-// serve answers until ctx ends.
+// serve serves until ctx ends.
 func (s *socket) serve(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { s.listener.Close() })()
 	var running sync.WaitGroup
@@ -111,17 +111,17 @@ func (s *socket) serve(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.Warn().Err(err).Msg("cannot accept") // out of descriptors, which come back
+		s.log.Warn().Err(err).Msg("cannot accept") // out of descriptors, which will be freed
 		if pause(ctx, 0) != nil {
 			return
 		}
 	}
 }
 
-// join makes a client and a command at the gate one stream.
+// join connects a client with a command at the gate.
 func (s *socket) join(ctx context.Context, conn *net.UnixConn) {
 	began := time.Now()
-	if gone(conn) { // while it waited in the kernel's queue; a session would cost the others one
+	if gone(conn) { // in the kernel's queue; a session for it would be wasted
 		return
 	}
 	far, err := s.gate.reach(ctx, s.command, patience)
@@ -134,10 +134,10 @@ func (s *socket) join(ctx context.Context, conn *net.UnixConn) {
 	defer context.AfterFunc(ctx, func() { far.session.Close() })()
 	go func() {
 		io.Copy(far.in, conn)
-		far.in.Close() // the client has said all; the answer may still come
+		far.in.Close() // the client has sent everything; the answer may still come
 	}()
 	out, in := io.Copy(&patient{conn}, far.out)
-	if in != nil { // the client takes no more
+	if in != nil { // the client reads no more
 		io.Copy(io.Discard, far.out)
 	}
 	err = far.wait()
@@ -150,8 +150,8 @@ func (s *socket) join(ctx context.Context, conn *net.UnixConn) {
 	s.log.Info().Err(err).Int64("out", out).Dur("took_ms", time.Since(began)).Msg("session")
 }
 
-// settle has what the session did in the mirror before the client hears its end, whatever
-// that was: a client that was cut off finds out there what came of it.
+// settle updates the mirror before the client sees its session's end, however it ended: a
+// client that was cut off reads there what its push did.
 func (s *socket) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -172,7 +172,8 @@ func (s *socket) excuseTo(conn net.Conn, err error) {
 	conn.Write(s.excuse(diag.Clean(err.Error())))
 }
 
-// gitExcuse is a line of git's that ends a push (gitprotocol-pack(5)), httpExcuse an answer.
+// gitExcuse is a git error line that ends a push (gitprotocol-pack(5)), httpExcuse an HTTP
+// answer.
 func gitExcuse(why string) []byte {
 	text := "ERR " + why + "\n"
 	return fmt.Appendf(nil, "%04x%s", len(text)+4, text)
@@ -182,8 +183,8 @@ func httpExcuse(why string) []byte {
 	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: %d\r\n\r\nward: %s", len(why)+len("ward: "), why)
 }
 
-// gone reports whether nobody has the other end any more. A client that has sent all and
-// waits for the answer has closed one way.
+// gone reports whether the peer is closed in both directions. A client that waits for an
+// answer has closed only one.
 func gone(conn *net.UnixConn) (is bool) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -197,7 +198,7 @@ func gone(conn *net.UnixConn) (is bool) {
 	return is || err != nil
 }
 
-// patient gives each write to a client its own time.
+// patient gives each write to a client its own deadline.
 type patient struct{ *net.UnixConn }
 
 func (p *patient) Write(data []byte) (int, error) {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// silence is how long the stream may say nothing; the gate says something each half minute.
+	// silence is the stream's timeout; the gate sends something each half minute.
 	silence = 90 * time.Second
 	maxLine = 4 << 10
 )
 
-// watch opens the gate's stream once and follows it to its end, which is an error unless
-// ctx ended it. The mirror is whole each time that whole is called.
+// watch opens the gate's stream once and follows it to its end, which is an error unless ctx
+// ended it. Each time whole is called, the mirror is complete.
 func (n *near) watch(ctx context.Context, whole func()) error {
 	s, err := n.gate.open(ctx, watchCommand)
 	if err != nil {
@@ -82,7 +82,7 @@ func parseLine(line string) (old, now, ref string, err error) {
 	return "", "", "", fmt.Errorf("the gate's stream of refs has a line of %d bytes that is none", len(line))
 }
 
-// isRef reports whether a word is a ref's name below a directory, and no path out of it.
+// isRef reports whether a word is a valid ref name that cannot leave its directory.
 func isRef(word, below string) bool {
 	return strings.HasPrefix(word, below) && !strings.Contains(word, "..")
 }

@@ -29,37 +29,37 @@ import (
 type Settings struct {
 	Command []string // none: nobody is told
 	Timeout time.Duration
-	PerHour int // runs an hour and directive; what comes beyond waits and is told together
+	PerHour int // runs per hour and directive; further messages wait and are sent together
 }
 
 // Notifier sends the notifications of one repository.
 type Notifier struct {
 	Bare     string
-	Settings func() Settings                          // as they are now
-	Version  func() string                            // cheap; where it is equal, nothing is to be looked at
+	Settings func() Settings                          // the current settings
+	Version  func() string                            // cheap; if unchanged, there is nothing to read
 	Look     func(context.Context) ([]Waiting, error) // what waits now
 	Log      zerolog.Logger
 
 	told   *ledger
-	seen   string        // Version of the last look
+	seen   string        // Version at the last reading
 	looked time.Time     // its end
 	took   time.Duration // its time
-	cut    bool          // the end of the launch ended a run
+	cut    bool          // the launch's end ended a run
 }
 
 const (
-	interval = 2 * time.Second // between two looks at Version, which tells nobody that it changes
-	// idle is how long nothing is looked at where nothing moves: some things wait only by
-	// the time that goes by.
+	interval = 2 * time.Second // how often Version is checked, which nothing announces
+	// idle is how often everything is read although nothing moved, because some things begin
+	// to wait by the clock.
 	idle = time.Minute
-	// easy keeps what looking costs to a small part of the time.
+	// easy bounds the share of time that reading takes.
 	easy = 10
-	// atEnd bounds what the launch's end waits for the last words, all together.
+	// atEnd is how long the launch's end waits for the last messages, all together.
 	atEnd = 5 * time.Second
-	// maxOutput bounds what a command may print, in bytes; its end goes to the log.
+	// maxOutput bounds a command's output, in bytes; the log gets its end.
 	maxOutput = 64 << 10
 	maxSaid   = 500
-	// maxRuns bounds the runs of one look; what is beyond is told together, in one more.
+	// maxRuns bounds the runs of one turn; the rest is sent together in one more.
 	maxRuns = 10
 )
 
@@ -74,7 +74,7 @@ func (n *Notifier) Serve(ctx context.Context) error {
 		n.pass(ctx, false)
 		select {
 		case <-ctx.Done():
-			if n.cut { // the command is slow, and the next launch tells it
+			if n.cut { // the command is slow; the next launch sends it
 				return nil
 			}
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), atEnd)
@@ -88,7 +88,7 @@ func (n *Notifier) Serve(ctx context.Context) error {
 
 func (n *Notifier) path() string { return filepath.Join(n.Bare, runstate.NotifiedPath) }
 
-// pass looks and tells, where somebody is to be told and something may have changed.
+// pass reads and sends, if a recipient is set and something may have changed.
 func (n *Notifier) pass(ctx context.Context, last bool) {
 	s := n.Settings()
 	if len(s.Command) == 0 || ctx.Err() != nil {
@@ -111,7 +111,7 @@ func (n *Notifier) pass(ctx context.Context, last bool) {
 	n.tell(ctx, s, list)
 }
 
-// tell runs the command for what was not told yet, a directive at a time.
+// tell runs the command for new messages, one directive at a time.
 func (n *Notifier) tell(ctx context.Context, s Settings, list []Waiting) {
 	n.told.keep(list)
 	if !n.told.retry(time.Now()) {
@@ -128,7 +128,7 @@ func (n *Notifier) tell(ctx context.Context, s Settings, list []Waiting) {
 	for _, g := range groups {
 		err := n.run(ctx, s, g)
 		if n.cut = ctx.Err() != nil && err != nil; n.cut {
-			return // nobody knows whether it was told: it is told again
+			return // it is unknown whether it was sent: send it again
 		}
 		n.told.ran(g, err, time.Now())
 		if saveErr := n.told.save(n.path()); saveErr != nil {
@@ -142,8 +142,8 @@ func (n *Notifier) tell(ctx context.Context, s Settings, list []Waiting) {
 	}
 }
 
-// run runs the command once, with a message on its standard input. Nothing of it is left
-// when run returns.
+// run runs the command once with a message on its standard input. Nothing of it is left when
+// run returns.
 func (n *Notifier) run(ctx context.Context, s Settings, m message) error {
 	var out tail
 	c := process.Command{
@@ -167,7 +167,7 @@ func (n *Notifier) run(ctx context.Context, s Settings, m message) error {
 	return nil
 }
 
-// word is a word of Ward's own for the environment: a directive's name, a kind.
+// word is a fixed word of Ward's for the environment: a directive's name, a kind.
 func word(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {

@@ -23,11 +23,11 @@ const (
 	kept    = time.Hour
 )
 
-// ledger is what was told, and how the command fares.
+// ledger is what was sent, and the command's success.
 type ledger struct {
-	Keys map[string]time.Time   `json:"keys"` // when each was told, or last seen since
+	Keys map[string]time.Time   `json:"keys"` // when each was sent or last seen
 	Runs map[string][]time.Time `json:"runs"` // in the last hour, by directive
-	// Failing says that the command fails, nil while it does not.
+	// Failing describes the command's failure, nil if it works.
 	Failing *runstate.NotifyFailing `json:"failing"`
 }
 
@@ -62,14 +62,14 @@ func (t *ledger) save(path string) error {
 	return atomicfile.WritePrivate(path, append(data, '\n'), 0o600)
 }
 
-// key is a thing's key in a form of bounded size that nobody else's text is in.
+// key is a message's key in bounded form, without text of others.
 func key(w Waiting) string {
 	sum := sha256.Sum256([]byte(w.Key))
 	return hex.EncodeToString(sum[:16])
 }
 
-// keep marks what still waits as seen and forgets what has not for long; the oldest go
-// first where there is too much.
+// keep marks what still waits as seen, and forgets what has not been seen for long; if there
+// is too much, the oldest first.
 func (t *ledger) keep(list []Waiting) {
 	now := time.Now()
 	for _, w := range list {
@@ -102,8 +102,8 @@ func (t *ledger) keep(list []Waiting) {
 	}
 }
 
-// untold are messages of what was not told yet, a directive each, in the order of the list;
-// those of a directive that had its share of this hour wait.
+// untold are new messages, one per directive, in list order. A directive that has used its
+// share of this hour waits.
 func (t *ledger) untold(list []Waiting, perHour int, now time.Time) (groups []message) {
 	at := map[string]int{}
 	for _, w := range list {
@@ -129,15 +129,15 @@ const (
 	longestPause = time.Hour
 )
 
-// retry reports whether the command may be run: it did not fail, or long enough ago.
+// retry reports whether the command may run: it has not failed, or long enough ago.
 func (t *ledger) retry(now time.Time) bool {
-	return t.Failing == nil || !now.Before(t.Failing.Next) || t.Failing.Next.Sub(now) > longestPause // the clock was set back
+	return t.Failing == nil || !now.Before(t.Failing.Next) || t.Failing.Next.Sub(now) > longestPause // the clock was put back
 }
 
-// due reports whether something waits for the clock only: a command that failed.
+// due reports whether something only waits for time: after a failed command.
 func (t *ledger) due(now time.Time) bool { return t.Failing != nil && t.retry(now) }
 
-// ran notes how a run went.
+// ran records a run's result.
 func (t *ledger) ran(m message, err error, now time.Time) {
 	if err != nil {
 		f := runstate.NotifyFailing{Since: now}
@@ -150,7 +150,7 @@ func (t *ledger) ran(m message, err error, now time.Time) {
 		return
 	}
 	t.Failing = nil
-	had := map[string]bool{} // of several told together each has had a run of its share
+	had := map[string]bool{} // a combined run counts for each directive in it
 	for _, w := range m.Things {
 		t.Keys[key(w)] = now
 		if !had[w.Directive] {

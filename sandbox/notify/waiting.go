@@ -12,7 +12,7 @@ import (
 
 // Waiting is one thing that waits for a PM, as `git ward status --json` has it.
 type Waiting struct {
-	Key       string         `json:"key"` // stable as long as it is the same thing
+	Key       string         `json:"key"` // constant while it is the same thing
 	Kind      string         `json:"kind"`
 	Directive string         `json:"directive"`
 	Title     diag.Untrusted `json:"title"`
@@ -43,7 +43,7 @@ func Parse(status []byte, now time.Time) ([]Waiting, error) {
 	}), nil
 }
 
-// message is what one run of the command tells: things of one directive, or of several.
+// message is what one run sends: about one directive or several.
 type message struct {
 	Directive string // "" for what is of none, or of several
 	Kind      string // of the thing, "several" where there are more
@@ -57,8 +57,9 @@ const (
 	maxLine   = 200
 )
 
-// text is the message. Ward's own words begin lines; what others wrote is behind four
-// spaces, cleaned, so that no line of it is taken for a header, an end or an option.
+// text is the message. Ward's own text begins at the line's start; other people's is cleaned
+// and indented by four spaces, so that no line of it is taken for a header, an end or an
+// option.
 func (m message) text() string {
 	var b strings.Builder
 	first := m.Things[0]
@@ -102,7 +103,7 @@ func name(w Waiting) string {
 	return line(w.Directive)
 }
 
-// line is one line of Ward's own words, which may hold somebody's.
+// line is one line of Ward's, which may quote somebody.
 func line(text string) string { return diag.Clean(diag.Cut(text, maxLine*4)) }
 
 func quote(b *strings.Builder, text string) {

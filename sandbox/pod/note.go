@@ -20,7 +20,7 @@ import (
 type Note struct {
 	Namespace string   `json:"namespace"` // of the network, see Namespace
 	Hosts     []string `json:"hosts"`     // addresses of the node and of the API server
-	Refused   []string `json:"refused"`   // HOST:PORT, by TCP, that the agent may not reach: the gate, the kubelet, the API server
+	Refused   []string `json:"refused"`   // HOST:PORT over TCP that the agent may not reach: the gate, the kubelet, the API server
 	Resolver  string   `json:"resolver"`  // address; "" for none
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
-// attach has a connection of its own, because the bindings change its transport,
-// and reads the socket below it, so that only closing the socket ends it.
+// attach uses a connection of its own, because the bindings change its transport, and reads
+// the socket below it, so that only closing the socket ends it.
 func (c *client) attach(ctx context.Context, id string, s Streams, ready func()) error {
 	bound, err := bindings.NewConnection(ctx, c.uri)
 	if err != nil {
@@ -47,8 +47,8 @@ func (c *client) attach(ctx context.Context, id string, s Streams, ready func())
 	return err
 }
 
-// reader and writer hide what a stream is: the bindings panic on one that is not
-// a pointer. A file stays one, because with a TTY they set its mode.
+// reader and writer hide a stream's type: the bindings panic on one that is not a pointer. A
+// file stays a file, because with a TTY they set its mode.
 func reader(r io.Reader) io.Reader {
 	if _, ok := r.(*os.File); ok || r == nil {
 		return r
@@ -63,7 +63,7 @@ func writer(w io.Writer) io.Writer {
 	return &struct{ io.Writer }{w}
 }
 
-// sockets are the connections that one attach has open.
+// sockets are one attach's open connections.
 type sockets struct {
 	mu     sync.Mutex
 	all    []net.Conn

@@ -22,15 +22,15 @@ import (
 	buildah "github.com/containers/buildah/define"
 )
 
-// client speaks through the bindings, which keep their connection in a context.
+// client uses podman's bindings, which keep their connection in a context.
 type client struct {
 	uri  string
 	conn context.Context
 }
 
 func dial(ctx context.Context, socket string) (api, error) {
-	// The bindings log to stderr what they also return, or what is usual: that a
-	// command ended before it had read all of its stdin.
+	// The bindings log to stderr what they also return, and normal events, such as a command
+	// that ended before it had read its stdin.
 	logrus.SetOutput(io.Discard)
 	c := &client{uri: "unix://" + socket}
 	conn, err := bindings.NewConnection(ctx, c.uri)
@@ -41,7 +41,7 @@ func dial(ctx context.Context, socket string) (api, error) {
 	return c, nil
 }
 
-// joined has the values of the connection and the end of the caller's context.
+// joined combines the connection's values with the end of the caller's context.
 type joined struct {
 	context.Context
 	conn context.Context
@@ -95,15 +95,15 @@ func (c *client) wait(ctx context.Context, id string) (int, error) {
 	for {
 		// podman looks four times a second by default.
 		code, err := containers.Wait(c.with(ctx), id, new(containers.WaitOptions).WithInterval("10ms"))
-		// Its cleanup takes the network namespace away before it writes down that the
-		// container has ended. Whoever asks in between is told of a fault of the server's.
+		// Podman's cleanup removes the network namespace before it records the container's
+		// end. A request in between returns a server error.
 		if status, known := bindings.CheckResponseCode(err); err == nil || known != nil || status != http.StatusInternalServerError {
 			return int(code), err
 		}
 		select {
 		case <-ctx.Done():
 			return 0, err
-		case <-time.After(20 * time.Millisecond): // podman tells nobody when it has written it
+		case <-time.After(20 * time.Millisecond): // podman does not announce that it has recorded it
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (c *client) logs(ctx context.Context, id string, follow bool, stdout, stder
 	go func() { done <- containers.Logs(c.with(ctx), id, options, out, errs) }()
 	var broken error
 	write := func(w io.Writer, s string) {
-		if broken == nil { // the bindings block until every line is taken
+		if broken == nil { // the bindings block until every line is read
 			if _, broken = io.WriteString(w, s); broken != nil {
 				cancel()
 			}
@@ -162,7 +162,7 @@ func (c *client) inspect(ctx context.Context, id string) (State, error) {
 }
 
 func (c *client) list(ctx context.Context, label string, is func(names []string) bool) (ids []string, err error) {
-	// Without the filter podman looks at everybody's containers, and fails at a broken one.
+	// Without the filter podman looks at all users' containers, and fails at a damaged one.
 	options := new(containers.ListOptions).WithAll(true).WithExternal(is != nil).WithFilters(map[string][]string{"label": {label}})
 	all, err := containers.List(c.with(ctx), options)
 	for _, l := range all {
@@ -176,7 +176,7 @@ func (c *client) list(ctx context.Context, label string, is func(names []string)
 func (c *client) makeVolume(ctx context.Context, name, label string, options map[string]string) error {
 	if there, err := volumes.Exists(c.with(ctx), name, nil); err != nil {
 		return err
-	} else if there { // of a launcher that died
+	} else if there { // of a dead launcher
 		if err := c.removeVolume(ctx, name); err != nil {
 			return err
 		}
@@ -199,8 +199,8 @@ func (c *client) removeVolume(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	// podman 4.3 mounts a volume twice for a container in a user namespace, and
-	// unmounts it once.
+	// podman 4.3 mounts a volume twice for a container in a user namespace, and unmounts it
+	// once.
 	for unix.Unmount(v.Mountpoint, unix.MNT_DETACH) == nil {
 	}
 	return volumes.Remove(c.with(ctx), name, nil)

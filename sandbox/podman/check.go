@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// allowedCaps are what the watcher needs: to become the agent's user, and to
-// end its processes. Everything else is dropped.
+// allowedCaps are what the watcher needs to become the agent's user and to end its processes.
+// All others are dropped.
 var allowedCaps = []string{"SETUID", "SETGID", "KILL"}
 
-// capReasons say why the capabilities that people ask for are refused.
+// capReasons explain why other requested capabilities are refused.
 var capReasons = map[string]string{
 	"NET_ADMIN": "its holder rewrites the firewall from inside",
 	"NET_RAW":   "its holder sends packets that the firewall's chains do not see",
 	"ALL":       "it includes NET_ADMIN, which rewrites the firewall from inside",
 }
 
-// writable are the only places that a container can write, and by which means.
+// writable are the only writable paths in a container, with the kinds of mounts allowed there.
 var writable = map[string][]MountKind{
 	"/tmp": {Tmpfs},
 	"/bot": {Tmpfs, Disk},
 }
 
-// leastProcesses is what runc takes to start anything.
+// leastProcesses is what runc needs to start anything.
 const leastProcesses = 32
 
 // Check refuses a container that would not be a fence, with every reason (SBX-3).
@@ -147,8 +147,8 @@ func (m *Mount) check() error {
 	return nil
 }
 
-// checkSource refuses directories of the host that are or hold a way to rule it,
-// under whatever name: the path is taken with its links followed.
+// checkSource refuses host directories that contain or are a control interface of the host,
+// under any name: symbolic links are resolved first.
 func checkSource(source string) error {
 	if !filepath.IsAbs(source) || strings.ContainsAny(source, ",\n") {
 		return refuse(fmt.Sprintf("a bind of %q", source), "it is not an absolute path")
@@ -173,7 +173,7 @@ func checkSource(source string) error {
 	return nil
 }
 
-// engineSockets are where container engines listen.
+// engineSockets are the sockets of container engines.
 func engineSockets() []string {
 	run := os.Getenv("XDG_RUNTIME_DIR")
 	if run == "" {

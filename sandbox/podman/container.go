@@ -24,22 +24,22 @@ import (
 // would give a second start a fresh network namespace, without rules.
 type Container struct {
 	ID       string
-	Warnings []string // what of the Spec the machine does not honour
+	Warnings []string // parts of the Spec that the machine cannot enforce
 
 	engine  *Engine
 	volumes []string
 	life    *life        // nil without Spec.First
 	pid     int          // of Init; 0 before
 	netns   string       // its network namespace
-	conmon  string       // the file in which podman says which process its conmon is
-	joined  func() error // waits for Attach's streams; nil without
+	conmon  string       // the file in which podman records its conmon's process
+	joined  func() error // waits for Attach's streams; nil if there are none
 
 	mu      sync.Mutex
 	started bool
 	removed bool
 }
 
-// errOnce is the answer to a second start.
+// errOnce is the error of a second start.
 var errOnce = errors.New("a container is started once: a second start has a network namespace without rules; create a new one")
 
 // Create makes a container and starts nothing.
@@ -52,7 +52,7 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 		return nil, err
 	}
 	c := &Container{engine: e}
-	c.mu.Lock() // who removes it waits for all that is to be removed
+	c.mu.Lock() // the remover waits for everything to be removed
 	e.mu.Lock()
 	e.containers[c] = true
 	e.made++
@@ -68,7 +68,7 @@ func (e *Engine) Create(ctx context.Context, s *Spec) (*Container, error) {
 	return c, nil
 }
 
-// make makes what a container is of, and says what failed.
+// make makes what a container consists of, and says what failed.
 func (c *Container) make(ctx context.Context, r *request) (doing string, err error) {
 	e := c.engine
 	if c.life, err = e.giveLife(r); err != nil {
@@ -80,8 +80,8 @@ func (c *Container) make(ctx context.Context, r *request) (doing string, err err
 		}
 		c.volumes = append(c.volumes, d.volume)
 	}
-	// Podman makes what it was asked for, also where nobody waits for the answer any more; without
-	// it nobody could remove that.
+	// Podman completes a request even if the caller has gone; without the answer nothing could
+	// remove the result.
 	making, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 	defer cancel()
 	var warnings []string
@@ -109,8 +109,8 @@ func (c *Container) Init(ctx context.Context) (pid int, err error) {
 	return c.pid, nil
 }
 
-// first is the process that an initialized container has: its conmon's only child, where the
-// default runtime made it, which podman takes some milliseconds to say.
+// first is an initialized container's first process: conmon's only child with the default
+// runtime, which podman takes some milliseconds to report.
 func (c *Container) first(ctx context.Context) (pid int, err error) {
 	if data, err := os.ReadFile(c.conmon); err == nil && c.engine.Runtime() == DefaultRuntime {
 		conmon, _ := strconv.Atoi(strings.TrimSpace(string(data)))
@@ -165,20 +165,20 @@ func (c *Container) Start(ctx context.Context) error {
 	return nil
 }
 
-// verify tells whether the command runs, or ran, as the process that Init made.
+// verify reports whether the command runs, or ran, as the process that Init made.
 func (c *Container) verify(ctx context.Context) error {
 	if now, err := netns(c.pid); err == nil && now == c.netns {
 		return nil
 	}
-	// It has ended already, or it is another one. podman fails to inspect a
-	// container whose command is ending just now.
+	// It has ended already, or is another one. podman cannot inspect a container whose command
+	// is just ending.
 	var state State
 	var err error
 	for range 10 {
 		if state, err = c.Inspect(ctx); err == nil {
 			break
 		}
-		time.Sleep(20 * time.Millisecond) // podman tells nobody that it can inspect again
+		time.Sleep(20 * time.Millisecond) // podman does not announce that it can inspect again
 	}
 	if err == nil && state.PID != 0 && state.PID != c.pid {
 		err = fmt.Errorf("it runs as process %d, not %d, outside its rules", state.PID, c.pid)
@@ -220,7 +220,7 @@ func Drain(wait func() error) {
 	go func() { wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(2 * time.Second): // stdin of a terminal is still being read
+	case <-time.After(2 * time.Second): // a terminal's stdin is still being read
 	}
 }
 
@@ -243,10 +243,10 @@ func (c *Container) Wait(ctx context.Context) (int, error) {
 	return code, nil
 }
 
-// awaitProcess returns when the first process has ended, which the kernel tells: podman looks
-// for it a hundred times a second, for the whole of a launch. It returns, too, when there
-// is nobody left who could end it. False is for one that cannot be watched, on an old kernel
-// or without a file descriptor left: it may run on.
+// awaitProcess returns when the first process has ended, which the kernel reports; podman
+// would poll a hundred times a second for the whole launch. It also returns when nothing is
+// left that could end the process. It returns false if the process cannot be watched, on an
+// old kernel or without a free descriptor: it may still run.
 func (c *Container) awaitProcess(ctx context.Context) bool {
 	fd, err := unix.PidfdOpen(c.pid, 0)
 	if err != nil {
@@ -254,7 +254,7 @@ func (c *Container) awaitProcess(ctx context.Context) bool {
 	}
 	if now, err := netns(c.pid); err != nil || now != c.netns {
 		unix.Close(fd)
-		return err == nil || errors.Is(err, fs.ErrNotExist) // another process has got its number since, or none
+		return err == nil || errors.Is(err, fs.ErrNotExist) // its number was reused, or is free
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -295,8 +295,8 @@ func (c *Container) Logs(ctx context.Context, follow bool, stdout, stderr io.Wri
 	return c.engine.api.logs(ctx, c.ID, follow, stdout, stderr)
 }
 
-// removal is how long the removal of a container may take: it is killed, its
-// network taken down, its file systems unmounted.
+// removal is how long removing a container may take: killing it, and removing its network and
+// mounts.
 const removal = 30 * time.Second
 
 // Remove kills and removes the container, even when ctx is cancelled, so that nothing outlives
@@ -309,7 +309,7 @@ func (c *Container) Remove(ctx context.Context) error {
 	}
 	if s := c.engine.service; s != nil && s.ended() != nil {
 		c.life.end()
-		return nil // nobody answers; the reaper removes it when the engine closes
+		return nil // no service answers; the reaper removes it when the engine closes
 	}
 	defer c.life.end()
 	defer os.Remove(c.conmon)
@@ -337,14 +337,14 @@ func (c *Container) Remove(ctx context.Context) error {
 	return nil
 }
 
-// fail removes the container: what is not known to be fenced must not stay.
+// fail removes the container, because one that may be unfenced must not stay.
 func (c *Container) fail(doing string, err error) error {
 	err = fmt.Errorf("podman cannot %s the container: %w", doing, c.engine.explain(err))
 	err = c.engine.blame(err)
 	return errors.Join(err, c.Remove(context.Background()))
 }
 
-// blame says what is to be done where a runtime starts nothing that the default one would.
+// blame suggests a remedy where another runtime starts nothing but the default one would.
 func (e *Engine) blame(err error) error {
 	if e.service == nil || e.opts.Runtime == DefaultRuntime {
 		return err

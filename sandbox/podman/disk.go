@@ -15,22 +15,22 @@ import (
 	"git-ward/internal/glob"
 )
 
-// disk is a file system in a file, which podman mounts as a volume. It is the
-// only limit on a volume's size that needs no quota on the host's file system.
+// disk is a file system in a file, which podman mounts as a volume. It is the only size limit
+// for a volume that needs no quota on the host.
 type disk struct {
 	mount  Mount
 	volume string
 	owner  uint32 // on the host
 }
 
-// newDisk names the volume after the file, so that two launchers have no two volumes of one
-// file. What one that was killed leaves, its reaper removes, or the next Sweep.
+// newDisk names the volume after the file, so that two launchers never have two volumes of one
+// file. What a killed launcher leaves is removed by its reaper or the next Sweep.
 func newDisk(m Mount, ids IDs) disk {
 	sum := sha256.Sum256([]byte(m.Source))
 	return disk{mount: m, volume: fmt.Sprintf("git-ward-%x", sum[:10]), owner: ids.Base + m.Owner}
 }
 
-// makeDisk makes the file when it is missing, sparse, and the volume.
+// makeDisk makes the sparse file if it is missing, and the volume.
 func (e *Engine) makeDisk(ctx context.Context, d *disk) error {
 	if err := d.makeFile(ctx); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (e *Engine) makeDisk(ctx context.Context, d *disk) error {
 	})
 }
 
-// makeFile formats the file when it is missing: one process at a time, so that
-// what is unfinished beside it is of one that was killed.
+// makeFile formats a missing file: one process at a time, so that other unfinished files are a
+// killed process's.
 func (d *disk) makeFile(ctx context.Context) error {
 	lock, err := flock.Dir(filepath.Dir(d.mount.Source))
 	if err != nil {
@@ -61,11 +61,10 @@ func (d *disk) makeFile(ctx context.Context) error {
 	return d.format(ctx)
 }
 
-// unfinished are the names of files that are being formatted.
+// unfinished are the temporary names of files being formatted.
 const unfinished = ".disk.*"
 
-// format writes beside the file and renames, so that a file that is there is
-// whole.
+// format writes a temporary file and renames it, so that an existing file is complete.
 func (d *disk) format(ctx context.Context) error {
 	f, err := os.CreateTemp(filepath.Dir(d.mount.Source), unfinished)
 	if err != nil {
@@ -76,10 +75,10 @@ func (d *disk) format(ctx context.Context) error {
 	if err := f.Truncate(d.mount.Size); err != nil {
 		return err
 	}
-	// As /tmp: whoever works inside may write, and nobody removes what is another's.
+	// As /tmp: everybody inside may write, and remove only his own files.
 	owner := fmt.Sprintf("root_owner=%d:%d,nodiscard", d.owner, d.owner)
-	// No journal and no blocks kept for root: what is in it can be had again
-	// from refs, and the limit is the agent's.
+	// No journal and no blocks reserved for root: its content can be restored from refs, and
+	// the limit is the agent's.
 	out, err := exec.CommandContext(ctx, sbin("mkfs.ext4"), "-q", "-F", "-m", "0", "-O", "^has_journal", "-E", owner, f.Name()).CombinedOutput()
 	if err != nil {
 		return diag.Hint(fmt.Errorf("mkfs.ext4: %w: %s", err, out), "on Debian: apt-get install e2fsprogs")
@@ -94,7 +93,7 @@ func (d *disk) format(ctx context.Context) error {
 	return atomicfile.SyncDir(filepath.Dir(d.mount.Source))
 }
 
-// sbin is a program in a directory that an ordinary PATH may lack.
+// sbin finds a program in directories that a user's PATH may lack.
 func sbin(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

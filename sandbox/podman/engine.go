@@ -33,17 +33,17 @@ const (
 	labelRun   = "git-ward.run"
 )
 
-// namePrefix begins the name of every container; the run and a number follow.
+// namePrefix begins every container's name; the run and a number follow.
 const namePrefix = "git-ward-"
 
 // Options say which podman to use.
 type Options struct {
-	Owner   string       // names what the containers are for; Sweep goes by it
+	Owner   string       // the containers' owner, which Sweep uses
 	Podman  string       // the program for the service; empty: from PATH
 	Runtime string       // of [sandbox] runtime's; empty: DefaultRuntime
 	Storage string       // a directory for images and containers; empty: the user's own
 	Log     io.Writer    // what the private service says; nil: nowhere
-	Scratch *scratch.Dir // to remove should this process be killed; nil: none
+	Scratch *scratch.Dir // directory to remove if this process is killed; nil: none
 	Builds  bool         // it may build images
 }
 
@@ -52,16 +52,16 @@ type Engine struct {
 	api     api
 	machine machine
 	opts    Options
-	run     string // this engine's own name, which begins with the owner
+	run     string // this engine's name, which begins with the owner
 	service *service
 
 	mu         sync.Mutex
-	containers map[*Container]bool // made and not removed
+	containers map[*Container]bool // made and not yet removed
 	made       int
-	half       bool // an image was begun and is not whole
+	half       bool // an image build has begun and not finished
 }
 
-// api is what Ward asks of podman.
+// api is the part of podman's API that Ward uses.
 type api interface {
 	info(context.Context) (Info, error)
 	create(context.Context, *request) (id string, warnings []string, err error)
@@ -73,19 +73,19 @@ type api interface {
 	remove(ctx context.Context, id string) error
 	logs(ctx context.Context, id string, follow bool, stdout, stderr io.Writer) error
 	inspect(ctx context.Context, id string) (State, error)
-	// list lists the containers with a label and, where is is not nil, those in the storage
-	// alone, which have none, with one of the names.
+	// list lists the containers with a label and, if is is not nil, those known only to the
+	// storage, which have no labels, by name.
 	list(ctx context.Context, label string, is func(names []string) bool) (ids []string, err error)
 
 	makeVolume(ctx context.Context, name, label string, options map[string]string) error
-	// volumes are the runs that made them, by their names.
+	// volumes are by name the runs that made them.
 	volumes(ctx context.Context) (map[string]string, error)
 	removeVolume(ctx context.Context, name string) error
 
 	hasImage(ctx context.Context, name string) (bool, error)
 	imageID(ctx context.Context, name string) (string, error)
 	importImage(ctx context.Context, name string, tar io.Reader, changes []string) error
-	// buildImage builds on an image, which it pulls if it is not there, by a second name.
+	// buildImage builds on an image, which it pulls if missing, under a second name.
 	buildImage(ctx context.Context, name, from, by, containerfile string, progress io.Writer) error
 	imageNames(ctx context.Context) ([]string, error)
 	untagImage(ctx context.Context, name string) error
@@ -124,8 +124,8 @@ func Connect(ctx context.Context, o Options) (_ *Engine, err error) {
 // however that ends.
 func (e *Engine) TempDir() string { return e.service.dir.Path }
 
-// endLives ends the containers of a service that is gone: nobody could, and the reaper, which
-// removes them, may be gone, too.
+// endLives ends the containers of a dead service: nothing else can, and the reaper that would
+// remove them may be dead, too.
 func (e *Engine) endLives() {
 	<-e.Done()
 	for _, c := range e.live() {
@@ -133,7 +133,7 @@ func (e *Engine) endLives() {
 	}
 }
 
-// dial connects; a private service that ended says why itself.
+// dial connects; if a private service ended, the error says why.
 func (e *Engine) dial(ctx context.Context, socket string) (api, error) {
 	a, err := dial(ctx, socket)
 	if err != nil && e.service != nil {
@@ -159,8 +159,8 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 		if e.owns(id) {
 			continue
 		}
-		// Where launcher, reaper and service were killed while the runtime made it, podman does
-		// not know that there is a process.
+		// If launcher, reaper and service were killed while the runtime made it, podman does
+		// not know that it has a process.
 		e.service.what.inUserNS(e.service.what.Runtime, "delete", "--force", id)
 		removeCgroups(id)
 		if rmErr := e.api.remove(ctx, id); rmErr != nil {
@@ -169,7 +169,7 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 		}
 		n++
 	}
-	if err == nil { // podman 4.3 waits for ever for itself when it removes a volume that is in use
+	if err == nil { // podman 4.3 deadlocks when it removes a volume in use
 		err = e.sweepVolumes(ctx)
 	}
 	if err == nil && e.opts.Builds {
@@ -179,11 +179,11 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// buildName is a second name of the image that a run builds on. Of it buildah makes that of the
-// container in which it builds, which has no label; so that begins as the run's others do.
+// buildName is a second name of a build's base image. buildah derives the build container's
+// name from it, which has no labels; so it begins like the run's other names.
 func buildName(run string) string { return "localhost/" + namePrefix + run + "-build:from" }
 
-// sweepBuilds takes such names away that are left.
+// sweepBuilds removes such names that are left.
 func (e *Engine) sweepBuilds(ctx context.Context) error {
 	names, err := e.api.imageNames(ctx)
 	for _, name := range names {
@@ -194,12 +194,12 @@ func (e *Engine) sweepBuilds(ctx context.Context) error {
 	return err
 }
 
-// earlier is how runs of this owner are named, which another owner's may begin like.
+// earlier matches names of this owner's runs, not those of an owner with a longer name.
 func (e *Engine) earlier(before, after string) *regexp.Regexp {
 	return regexp.MustCompile("^" + regexp.QuoteMeta(before+e.opts.Owner) + "-[A-Za-z2-7]+" + after + "$")
 }
 
-// sweepVolumes removes the volumes of earlier launchers.
+// sweepVolumes removes earlier launchers' volumes.
 func (e *Engine) sweepVolumes(ctx context.Context) error {
 	names, err := e.leftVolumes(ctx)
 	for _, name := range names {
@@ -211,7 +211,7 @@ func (e *Engine) sweepVolumes(ctx context.Context) error {
 		return nil
 	}
 	if names, again := e.leftVolumes(ctx); again == nil && len(names) == 0 {
-		return nil // the reaper of a launcher that was killed was faster
+		return nil // a killed launcher's reaper was faster
 	}
 	return err
 }
@@ -233,13 +233,13 @@ func (e *Engine) leftVolumes(ctx context.Context) (names []string, err error) {
 // broken is the container that podman cannot list.
 var broken = pattern.New(`\b[0-9a-f]{64}\b`)
 
-// left lists the containers of earlier launchers. Where one's network namespace has gone
-// after everything of its launch was killed, podman lists none of this owner's until that one
-// is removed, and removes it at the second try.
+// left lists earlier launchers' containers. If one's network namespace is gone because its
+// whole launch was killed, podman lists none of this owner's until that one is removed, which
+// succeeds at the second try.
 func (e *Engine) left(ctx context.Context) (ids []string, err error) {
 	mine, tried := labelOwner+"="+e.opts.Owner, map[string]int{}
 	for {
-		// Of these alone, or the one that is named could be somebody else's.
+		// Only these, or the named container could be another owner's.
 		_, err := e.api.list(ctx, mine, nil)
 		if err == nil {
 			break
@@ -250,12 +250,13 @@ func (e *Engine) left(ctx context.Context) (ids []string, err error) {
 		}
 		e.api.remove(ctx, id)
 	}
-	// Where podman was killed while it made one, that is in the storage alone, without labels.
+	// If podman was killed while it made one, that is known only to the storage, without
+	// labels.
 	run := e.earlier(namePrefix, "-([0-9]+|build-working-container(-[0-9]+)?)")
 	ids, err = e.api.list(ctx, mine, func(names []string) bool { return slices.ContainsFunc(names, run.MatchString) })
 	ids = append(ids, slices.Collect(maps.Keys(tried))...)
 	slices.Sort(ids)
-	return slices.Compact(ids), err // one that was removed by half is in the storage, too
+	return slices.Compact(ids), err // half-removed ones are in the storage, too
 }
 
 func (e *Engine) owns(id string) bool {
@@ -293,8 +294,8 @@ func (e *Engine) Close() error {
 	return errors.Join(err, e.service.stop(!half && err == nil && e.service.ended() == nil))
 }
 
-// explain says what is behind an error of the API: a private service that ended.
-// The connection breaks a moment before the end is known.
+// explain gives the cause of an API error: the end of a private service. The connection breaks
+// a moment before that is known.
 func (e *Engine) explain(err error) error {
 	if err == nil || e.service == nil {
 		return err

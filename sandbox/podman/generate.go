@@ -14,8 +14,8 @@ import (
 	spec "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// generate says the request in podman's words. Everything is said: a default of
-// podman's or of the image's is not ours.
+// generate translates the request into podman's terms. It sets everything, so that no default
+// of podman's or the image's applies.
 func (r *request) generate() *specgen.SpecGenerator {
 	g := specgen.NewSpecGenerator(r.Image, false)
 	r.basic(&g.ContainerBasicConfig)
@@ -34,7 +34,7 @@ func (r *request) basic(c *specgen.ContainerBasicConfig) {
 	c.Stdin, c.Terminal = &r.Stdin, &r.TTY
 	c.Hostname = r.Hostname
 	c.Systemd, c.SdNotifyMode = "false", "ignore"
-	c.RestartPolicy = "no" // a restart has no rules
+	c.RestartPolicy = "no" // a restarted container has no rules
 	c.HTTPProxy, c.EnvHost = new(false), new(false)
 	c.PidNS = specgen.Namespace{NSMode: specgen.Private}
 	c.UtsNS = specgen.Namespace{NSMode: specgen.Private}
@@ -52,7 +52,7 @@ func (r *request) storage(c *specgen.ContainerStorageConfig) {
 	for _, m := range r.Mounts {
 		switch m.Kind {
 		case Bind:
-			// Not rbind: a mount below the source would come along writable.
+			// Not rbind: a mount below the source would be writable.
 			c.Mounts = append(c.Mounts, spec.Mount{Type: "bind", Source: m.Source, Destination: m.Target,
 				Options: []string{"bind", "ro", "nosuid", "nodev", "private"}})
 		case Tmpfs:
@@ -82,10 +82,10 @@ func (r *request) security(c *specgen.ContainerSecurityConfig) {
 	}
 	c.Privileged, c.NoNewPrivileges = new(false), &r.NoNewPrivileges
 	c.Mask = r.masked
-	// podman's own tmpfs on /tmp, /run and /var/tmp would be writable, without a size.
+	// podman's own tmpfs on /tmp, /run and /var/tmp would be writable and unlimited.
 	c.ReadOnlyFilesystem, c.ReadWriteTmpfs = &r.ReadOnlyRoot, new(false)
 	if r.rootless {
-		return // in the user's own namespace already
+		return // rootless, it is in the user's namespace already
 	}
 	c.UserNS = specgen.Namespace{NSMode: specgen.Private}
 	ids := []idtools.IDMap{{ContainerID: 0, HostID: int(r.IDs.Base), Size: int(r.IDs.Size)}}
@@ -101,7 +101,7 @@ func (r *request) network(c *specgen.ContainerNetworkConfig) {
 	default:
 		c.NetNS = specgen.Namespace{NSMode: specgen.Bridge}
 	}
-	// podman's would tell the host's names and addresses.
+	// podman's would disclose the host's names and addresses.
 	c.UseImageHosts = new(true)
 	if r.Network != NetworkPublic {
 		c.UseImageResolvConf = new(true) // the image's is empty
@@ -115,11 +115,11 @@ func (r *request) network(c *specgen.ContainerNetworkConfig) {
 
 func (r *request) resources(c *specgen.ContainerResourceConfig) {
 	limit := func(name string, n uint64) {
-		// Soft and hard equal: podman 4.3 swaps them on the way through its API.
+		// Soft and hard equal: podman 4.3 swaps them in its API.
 		c.Rlimits = append(c.Rlimits, spec.POSIXRlimit{Type: name, Soft: n, Hard: n})
 	}
 	limit("nofile", r.files)
-	limit("nproc", r.processes) // where no cgroup counts, the only limit there is
+	limit("nproc", r.processes) // the only limit where no cgroup applies
 	l := &spec.LinuxResources{}
 	if n := r.Limits.Processes; n > 0 && r.pids {
 		l.Pids = &spec.LinuxPids{Limit: n}
@@ -131,7 +131,7 @@ func (r *request) resources(c *specgen.ContainerResourceConfig) {
 		period := uint64(100_000)
 		l.CPU = &spec.LinuxCPU{Period: &period, Quota: new(int64(r.Limits.CPUs * float64(period)))}
 	}
-	if r.pids || r.memory || r.cpus { // podman warns of limits where it has none
+	if r.pids || r.memory || r.cpus { // podman warns about limits that it cannot enforce
 		c.ResourceLimits = l
 	}
 }

@@ -7,17 +7,16 @@ import (
 	"syscall"
 )
 
-// guard is a second reaper, for the moment in which launcher and reaper are killed both: a
-// container that was made and not started has nothing in it yet that would end it, nor has
-// the service. It reads a pipe whose other end both of them hold, and does nothing while
-// one of them lives, which then does its work.
+// guard is a second reaper, for the case that launcher and reaper are both killed: a container
+// that was made but not started, and the service, would not end by themselves. It reads a pipe
+// whose other end both of them hold, and acts only after both are dead.
 type guard struct {
 	cmd  *exec.Cmd
 	word *os.File // this process's end of the guard's pipe
 }
 
-// openGuard gives a reaper that is about to start both ends of the guard's pipe. This
-// process keeps one, and closes theirs once the reaper has it.
+// openGuard passes both ends of the guard's pipe to a reaper that is about to start. This
+// process keeps one, and closes the reaper's copies once it has them.
 func (r *reaper) openGuard() (theirs *os.File, err error) {
 	if theirs, r.guard, err = os.Pipe(); err != nil {
 		return nil, err
@@ -26,12 +25,12 @@ func (r *reaper) openGuard() (theirs *os.File, err error) {
 	return theirs, nil
 }
 
-// startGuard starts the reaper's guard. A launch goes on without one: it is the second
-// that is there to do the work, and a later launch is the third.
+// startGuard starts the reaper's guard. A launch continues without one, because a later launch
+// also cleans up.
 func (r *reaping) startGuard() {
 	word, in := os.NewFile(guardWordFD, "the guard's word"), os.NewFile(guardFD, "the guard's input")
 	defer in.Close()
-	r.guard.word = word // or it was closed as garbage
+	r.guard.word = word // or it was closed by the garbage collector
 	rest := *r
 	rest.Socket = ""
 	line, err := json.Marshal(rest)
@@ -58,7 +57,7 @@ func (g *guard) pid() int {
 	return g.cmd.Process.Pid
 }
 
-// dismiss ends the guard of a reaper that has done the work.
+// dismiss ends the guard after the reaper has done the work.
 func (g *guard) dismiss() {
 	if g.cmd != nil {
 		g.cmd.Process.Kill()

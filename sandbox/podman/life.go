@@ -11,12 +11,12 @@ import (
 	"git-ward/sandbox/probe"
 )
 
-// insideLife is where a container finds the socket of its life.
+// insideLife is the path of the life socket in a container.
 const insideLife = "/ward/life"
 
 // life is the launcher's end of a connection that a container's first process holds
-// (Spec.First). The kernel closes it with the launcher, however that ends, and then the
-// first process ends, and with it all of the container: nobody has to be there to do it.
+// (Spec.First). The kernel closes it with the launcher, however that ends; then the first
+// process exits, and with it the whole container. No other process is needed for that.
 type life struct {
 	listener net.Listener
 	dir      string
@@ -25,20 +25,19 @@ type life struct {
 	conn net.Conn
 	over bool
 
-	proof chan error // with Spec.Proof: what came of it, once
+	proof chan error // with Spec.Proof: its result, once
 
-	heard chan struct{} // closed when there is nothing more to hear of the first process
-	code  int           // of the command's end, where ended says that it was told
+	heard chan struct{} // closed when the first process sends nothing more
+	code  int           // the command's exit code, valid if ended says so
 	ended bool
 }
 
-// giveLife opens the socket for a container and mounts its directory, which is the
-// container's alone.
+// giveLife opens a container's socket and mounts its directory, which no other container has.
 func (e *Engine) giveLife(r *request) (*life, error) {
 	if len(r.First) == 0 {
 		return nil, nil
 	}
-	// Short, as a socket's path must be: the number that ends the name.
+	// Short, as a socket's path must be: the number at the end of the name.
 	dir := filepath.Join(e.service.dir.Path, r.name[strings.LastIndexByte(r.name, '-')+1:])
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func (e *Engine) giveLife(r *request) (*life, error) {
 	if r.Proof {
 		l.proof = make(chan error, 1)
 	}
-	if err := os.Chmod(path, 0o666); err != nil { // whoever the first process is on the host
+	if err := os.Chmod(path, 0o666); err != nil { // whatever user the first process is on the host
 		l.end()
 		return nil, err
 	}
@@ -61,9 +60,9 @@ func (e *Engine) giveLife(r *request) (*life, error) {
 	return l, nil
 }
 
-// accept takes the one connection that there may be, the first process's, which makes it
-// before anything else runs. Then nobody listens: a second start of the container does not
-// find it, and what runs inside has nothing to fill. The command's end is all that it says then.
+// accept accepts a single connection, the first process's, which it makes before anything else
+// runs. Then the listener closes: a second start of the container fails, and processes inside
+// have no queue to fill. After that the connection only carries the command's end.
 func (l *life) accept() {
 	defer close(l.heard)
 	conn, err := l.listener.Accept()
@@ -78,7 +77,7 @@ func (l *life) accept() {
 	l.code, l.ended = code, err == nil
 }
 
-// told is the code of the command's end, once the first process is gone, where it said so.
+// told is the command's exit code, after the first process has ended, if it reported one.
 func (l *life) told(ctx context.Context) (code int, ok bool) {
 	if l == nil || !l.met() {
 		return 0, false
@@ -91,7 +90,7 @@ func (l *life) told(ctx context.Context) (code int, ok bool) {
 	}
 }
 
-// take keeps the connection, and says so to the first process, which waits for it.
+// take keeps the connection, and confirms it to the waiting first process.
 func (l *life) take(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,14 +103,14 @@ func (l *life) take(conn net.Conn) bool {
 	return true
 }
 
-// met reports whether the first process has had the connection.
+// met reports whether the first process has connected.
 func (l *life) met() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.conn != nil
 }
 
-// end lets go of the container, whose first process ends then. It may be called again.
+// end closes the connection, which ends the first process. It may be called again.
 func (l *life) end() {
 	if l == nil {
 		return
@@ -127,7 +126,7 @@ func (l *life) end() {
 	os.Remove(l.dir)
 }
 
-// commandLine is what runs in the container: its first process, and by it the command.
+// commandLine is the container's first process followed by the command.
 func (r *request) commandLine() []string {
 	if len(r.First) == 0 {
 		return r.Command

@@ -28,7 +28,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	return e.api.info(ctx)
 }
 
-// machine is what of it Create needs to know.
+// machine is what Create needs to know about it.
 type machine struct {
 	rootless    bool
 	cgroupV2    bool
@@ -42,7 +42,7 @@ func (e *Engine) Rootless() bool { return e.machine.rootless }
 var errNoSeccomp = diag.Hint(errors.New("there is no seccomp here, so a container is no fence"),
 	"use a kernel and a podman with seccomp; `podman info` tells")
 
-// inspectHost finds that out without podman, because the answer is part of every launch.
+// inspectHost finds that out without podman, because every launch waits for it.
 func inspectHost() (machine, error) {
 	if _, err := os.Stat("/proc/sys/kernel/seccomp/actions_avail"); err != nil {
 		return machine{}, errNoSeccomp
@@ -53,8 +53,7 @@ func inspectHost() (machine, error) {
 		return m, nil
 	}
 	m.cgroupV2 = true
-	// What systemd has delegated to the user's own manager; without one there is
-	// nothing.
+	// What systemd has delegated to the user's own manager; nothing without one.
 	uid := os.Geteuid()
 	path := fmt.Sprintf("%s/user.slice/user-%d.slice/user@%d.service/cgroup.controllers", root, uid, uid)
 	data, err := os.ReadFile(path)

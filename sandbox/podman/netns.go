@@ -15,18 +15,17 @@ import (
 	"git-ward/internal/flock"
 )
 
-// networks is where root's podman mounts its containers' network namespaces. An ordinary user's
-// are in podman's own mount namespace, and go with it.
+// networks is where root's podman mounts network namespaces. An ordinary user's are in
+// podman's own mount namespace and vanish with it.
 const networks = "/run/netns/netns-*"
 
-// unusedFor is how long a network namespace has nobody in it before it is nobody's: podman
-// takes one down when its container has ended.
+// unusedFor is how long a network namespace must be empty before it counts as abandoned,
+// because podman removes one after its container's end.
 const unusedFor = 3 * time.Second
 
-// removeNetworks removes the network of a container whose podman was killed before it wrote that
-// down, so that no podman removes it, and its bridge is never empty: a mount that is of Ward's
-// making, and in which nobody is, now and in a while. A file that podman was to mount one on, and
-// did not live to, does not say whose it is, and stays.
+// removeNetworks removes the network of a container whose podman was killed before it recorded
+// it, so that no podman removes it and its bridge is never empty. It removes mounts of Ward's
+// that stay empty for a while. A file without a mount does not show its owner, and stays.
 func removeNetworks() {
 	first := unusedNetworks()
 	if len(first) == 0 {
@@ -38,7 +37,7 @@ func removeNetworks() {
 		defer lock.Close()
 	}
 	if err != nil {
-		return // one is filled or cleared now, by whatever launch: which, nobody can tell
+		return // some launch is filling or removing one now; which one is unknown
 	}
 	for path, id := range unusedNetworks() {
 		if first[path] == id && unix.Unmount(path, unix.MNT_DETACH) == nil {
@@ -47,18 +46,18 @@ func removeNetworks() {
 	}
 }
 
-// busy keeps every launch of the machine from removing a network until over is called: while
-// podman makes one, or takes one down, nobody is in it. Where the directory is not there yet,
-// there is no network to remove, and no lock to hold.
+// busy keeps all launches on the machine from removing a network until over is called, because
+// one that podman is making or removing is empty. Without the directory there is no network
+// and no lock.
 func busy(ctx context.Context) (over func()) {
 	if os.Geteuid() != 0 {
 		return func() {}
 	}
 	lock, _ := flock.Within(ctx, filepath.Dir(networks), flock.Shared, unusedFor)
-	return func() { lock.Close() } // Close does nothing to a nil file
+	return func() { lock.Close() } // Close accepts a nil file
 }
 
-// unusedNetworks are Ward's network namespaces without a process, their inodes by their paths.
+// unusedNetworks are the inodes, by path, of Ward's network namespaces without a process.
 func unusedNetworks() map[string]uint64 {
 	found, _ := filepath.Glob(networks)
 	if os.Geteuid() != 0 || len(found) == 0 {
@@ -82,8 +81,8 @@ func unusedNetworks() map[string]uint64 {
 // nsGetOwner is ioctl_ns(2)'s NS_GET_USERNS, which x/sys does not have.
 const nsGetOwner = 0xb701
 
-// made reports whether a network namespace is of Ward's making. The kernel knows the user
-// namespace that it was made in, and no other program gives one Ward's part of the ids.
+// made reports whether Ward made a network namespace. Its user namespace maps Ward's range of
+// ids, which no other program uses.
 func made(network *os.File) bool {
 	fd, err := unix.IoctlRetInt(int(network.Fd()), nsGetOwner)
 	if err != nil {
@@ -97,7 +96,7 @@ func made(network *os.File) bool {
 	return err == nil && slices.Equal(strings.Fields(string(ids)), strings.Fields(fmt.Sprint(0, DefaultIDs.Base, DefaultIDs.Size)))
 }
 
-// networksInUse are the inodes of the network namespaces that processes are in.
+// networksInUse are the inodes of all processes' network namespaces.
 func networksInUse() map[uint64]bool {
 	links, _ := filepath.Glob("/proc/[0-9]*/ns/net")
 	used := map[uint64]bool{}

@@ -81,7 +81,7 @@ const (
 	CNI      = "cni"
 )
 
-// plugins are what podman's default network is made of under CNI.
+// plugins are the plugins of podman's default network under CNI.
 var plugins = []string{"bridge", "firewall", "host-local", "portmap", "tuning"}
 
 // Lacks names the programs of a backend that are not on this machine; a rootful
@@ -102,7 +102,7 @@ func (s *NetworkSettings) Lacks(backend string) (lacks []string) {
 			lacks = append(lacks, program)
 		}
 	}
-	// Both ask it for the translation of addresses, netavark unless told of nftables.
+	// Both need it for NAT, except a netavark that is configured for nftables.
 	if !executable(sbin("iptables")) && (backend == CNI || s.Network.Firewall != "nftables") {
 		lacks = append(lacks, "iptables")
 	}

@@ -12,11 +12,11 @@ import (
 	"git-ward/internal/process"
 )
 
-// making is how long a runtime may take for what it has begun.
+// making is how long a runtime may take to finish what it has begun.
 const making = 2 * time.Second
 
-// awaitRuntime lets the runtime finish a container that it is just making: it would leave
-// one that it does not know whole.
+// awaitRuntime lets the runtime finish a container, because it would leave one that it does
+// not know completely.
 func (r *reaping) awaitRuntime() {
 	for end := time.Now().Add(making); time.Now().Before(end); {
 		busy := false
@@ -26,16 +26,16 @@ func (r *reaping) awaitRuntime() {
 		if !busy {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // it is nobody's child of ours yet
+		time.Sleep(10 * time.Millisecond) // it has not become our child yet
 	}
 }
 
-// endOrphans kills what is left of the run and tells whether there was anything. All of it
-// descends from this process: the kernel gives it the conmons that the service has left, and
-// what a conmon held when that is killed. Only own children are killed, whose numbers are
-// nobody else's until they are reaped here; theirs come here then. Podman's own processes end
-// by themselves: one that cleans up after a container, which is waited for if patient, and the
-// one that holds an ordinary user's namespaces, for other containers, too.
+// endOrphans kills the run's remaining processes and reports whether there were any. All of
+// them become this process's children: the kernel reparents the conmons that the service left,
+// and a killed conmon's children. It kills only its own children, whose numbers cannot be
+// reused before it reaps them. Podman's own processes end by themselves: a container's
+// cleanup, for which it waits if patient, and the process that holds an ordinary user's
+// namespaces, also for other containers.
 func (r *reaping) endOrphans(patient bool) (found bool) {
 	patient = patient || os.Geteuid() != 0
 	for range 100 {
@@ -55,32 +55,32 @@ func (r *reaping) endOrphans(patient bool) (found bool) {
 			return found
 		}
 		found = true
-		time.Sleep(5 * time.Millisecond) // the killed need it to end
+		time.Sleep(5 * time.Millisecond) // the killed processes need it to end
 	}
 	return found
 }
 
-// hasLost tells whether a container has lost its conmon: the kernel made it this process's child
-// then, as it does with nothing else of another PID namespace. One that is just ending is not
-// meant, so it is looked at again.
+// hasLost reports whether a container has lost its conmon: only then does the kernel make a
+// process of another PID namespace this one's child. It looks twice, because the container may
+// just be ending.
 func hasLost() bool {
 	for range 2 {
 		i := slices.IndexFunc(process.Children(), func(p process.Info) bool { return !p.Dead && elsewhere(p.PID) })
 		if i < 0 {
 			return false
 		}
-		time.Sleep(100 * time.Millisecond) // one whose end is under way needs it to end
+		time.Sleep(100 * time.Millisecond) // a process whose end is under way needs it
 	}
 	return true
 }
 
-// isPodman tells whether a process runs podman, or the program by which podman holds an
-// ordinary user's namespaces. One that cannot be looked at runs what is not podman's.
+// isPodman reports whether a process runs podman, or the program by which podman holds an
+// ordinary user's namespaces. An unreadable process counts as not podman's.
 func (r *reaping) isPodman(pid int) bool {
 	return !elsewhere(pid) && (runs(pid, r.Podman[0]) || runs(pid, "/usr/libexec/podman/catatonit") || runs(pid, "/usr/bin/catatonit"))
 }
 
-// runs tells whether a process runs a file, by the kernel's own link to it.
+// runs reports whether a process runs a file, by /proc/PID/exe.
 func runs(pid int, path string) bool {
 	of, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {
@@ -90,7 +90,7 @@ func runs(pid int, path string) bool {
 	return err == nil && os.SameFile(of, want)
 }
 
-// elsewhere tells whether a process is in another PID namespace: a container's.
+// elsewhere reports whether a process is in another PID namespace: a container's.
 func elsewhere(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
@@ -100,8 +100,8 @@ func elsewhere(pid int) bool {
 	return err == nil && its != own
 }
 
-// findExits adds the directories where the conmons that run tell podman of their containers'
-// ends, by the containers' ids.
+// findExits adds the directories in which the running conmons report their containers' exits,
+// by container id.
 func findExits(exits map[string]string) {
 	for _, p := range process.All() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
@@ -113,13 +113,13 @@ func findExits(exits map[string]string) {
 	}
 }
 
-// removeExits removes what a conmon said of a container's end after podman had removed that:
-// podman looks for it no more. Only a container that podman had under the run's names counts,
-// whose id is of podman's making.
+// removeExits removes exit files that a conmon wrote after podman had removed the container,
+// because podman will not read them. It only handles containers that podman had under the
+// run's names.
 func removeExits(ids map[string]bool, exits map[string]string) {
 	for id := range ids {
 		if dir := exits[id]; filepath.IsAbs(dir) && filepath.Base(id) == id {
-			os.Remove(filepath.Join(dir, id)) // mostly there is none
+			os.Remove(filepath.Join(dir, id)) // usually there is none
 		}
 	}
 }

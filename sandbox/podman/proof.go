@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// proofPatience is how long a container may take to start and to try its fence.
+	// proofPatience is how long a container may take to start and try its fence.
 	proofPatience = probe.Patience + 20*time.Second
-	// lastWord is how long what a first process said as it ended may be on its way.
+	// lastWord is how long an ending first process's last message may take to arrive.
 	lastWord = time.Second
 )
 
-// proved waits until a started container has said that its fence holds. An error is that
-// it has not, or does not in time.
+// proved waits until a started container reports that its fence holds. It fails if it does
+// not, or not in time.
 func (c *Container) proved(ctx context.Context, patience time.Duration) error {
 	if c.life == nil || c.life.proof == nil {
 		return nil

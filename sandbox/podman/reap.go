@@ -44,7 +44,7 @@ func Reap(in io.Reader, out io.Writer) error {
 	for fd := lockFD; fd <= guardFD; fd++ {
 		unix.CloseOnExec(fd)
 	}
-	// It ends when its launcher does, not with what a terminal or a shutdown sends to all.
+	// It ends when its launcher does, so it ignores signals from a terminal or a shutdown.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("what podman leaves would be nobody's: %w", err)
@@ -61,13 +61,13 @@ func Reap(in io.Reader, out io.Writer) error {
 	r.lock = os.NewFile(lockFD, "the lock")
 	word := make(chan string, 1)
 	go func() {
-		w, _ := words.ReadString('\n') // its end is the launcher's
+		w, _ := words.ReadString('\n') // it is ended by its launcher's end
 		word <- w
 	}()
 	return r.reap(word, out)
 }
 
-// reap serves, and then removes.
+// reap runs the service, and then removes.
 func (r *reaping) reap(word <-chan string, out io.Writer) error {
 	last, abrupt := r.serve(word, out)
 	defer r.guard.dismiss()
@@ -84,8 +84,8 @@ func (r *reaping) reap(word <-chan string, out io.Writer) error {
 	return scratch.Inherit(r.Dir.Path, r.Dir.ID, r.lock).Remove()
 }
 
-// serve runs the service, and returns the launcher's last word, "" for a dead one's, and
-// whether the service ended before it.
+// serve runs the service, and returns the launcher's last message, "" for a dead one's, and
+// whether the service ended first.
 func (r *reaping) serve(word <-chan string, out io.Writer) (last string, abrupt bool) {
 	if r.Socket == "" {
 		return <-word, false
@@ -108,7 +108,7 @@ func (r *reaping) serve(word <-chan string, out io.Writer) (last string, abrupt 
 		select {
 		case <-orphans:
 			process.ReapOrphans(cmd.Process.Pid)
-			if hasLost() { // podman would not know of its end
+			if hasLost() { // podman would not learn of its end
 				syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 				fmt.Fprintln(out, "a container lost its conmon")
 				<-ended
@@ -117,7 +117,7 @@ func (r *reaping) serve(word <-chan string, out io.Writer) (last string, abrupt 
 			}
 		case how := <-ended:
 			fmt.Fprintln(out, how)
-			// What runs is not the launcher's any more. It is told, and says its word.
+			// The launcher has lost its service. It is told, and answers.
 			r.removeAll()
 			return <-word, true
 		case last = <-word:
@@ -127,8 +127,8 @@ func (r *reaping) serve(word <-chan string, out io.Writer) (last string, abrupt 
 	}
 }
 
-// run runs the service. The death signal follows the thread that started the child, not the
-// process (prctl(2)): the thread is kept for as long as it lives.
+// run runs the service. The parent-death signal follows the thread that started the child
+// (prctl(2)), so the thread stays locked for the child's life.
 func run(cmd *exec.Cmd, started chan<- error, ended chan<- string) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -139,16 +139,15 @@ func run(cmd *exec.Cmd, started chan<- error, ended chan<- string) {
 	}
 }
 
-// ending waits for a program and says how it ended.
+// ending waits for a program and describes its end.
 func ending(cmd *exec.Cmd) string {
 	cmd.Wait() // its state says more
 	return cmd.ProcessState.String()
 }
 
-// endService lets the service finish what it is making, so that podman knows all of it; it
-// would wait for the end of a container that was made and not started for ever, too. One
-// with no container left does nothing, and is not given the second that it takes to say
-// goodbye.
+// endService lets the service finish what it is making, so that podman knows all of it. The
+// service would also wait for ever for a container that was made but not started. Without
+// containers it is ended at once, without its second for a graceful end.
 func (r *reaping) endService(cmd *exec.Cmd, ended <-chan string, last string) {
 	if last != nothing {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
@@ -176,30 +175,31 @@ func (r *reaping) removeAll() {
 	ids, exits := map[string]bool{}, map[string]string{}
 	defer removeExits(ids, exits)
 	if r.Builds {
-		defer r.podman("untag", buildName(r.Run), buildName(r.Run)) // mostly it is not there
+		defer r.podman("untag", buildName(r.Run), buildName(r.Run)) // usually it does not exist
 	}
 	for i := range rounds {
 		findExits(exits)
 		left := r.removeContainers(ids)
 		for id := range ids {
-			// podman does not know of a container whose init it did not live to see.
+			// podman does not know a container if it was killed before it saw the container's
+			// first process.
 			r.inUserNS(r.Runtime, "delete", "--force", id)
 			removeCgroups(id)
 		}
 		left = r.endOrphans(i+1 < rounds/2) || left
-		// podman 4.3 waits for ever for itself when it removes a volume that is in use.
+		// podman 4.3 deadlocks when it removes a volume in use.
 		left = left || r.removeVolumes()
 		if !left && i+1 >= leastRounds {
 			return
 		}
-		time.Sleep(roundPause) // what ends now is seen in the next round
+		time.Sleep(roundPause) // the next round sees what ends now
 	}
 }
 
-// patience is how long podman may take for one thing: the next round tries again.
+// patience is how long a podman command may take; the next round tries again.
 const patience = 5 * time.Second
 
-// podman runs podman to its end and returns what it printed.
+// podman runs podman to its end and returns its output.
 func (r *reaping) podman(args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -208,7 +208,7 @@ func (r *reaping) podman(args ...string) string {
 	return string(out)
 }
 
-// inUserNS runs a program where an ordinary user's podman has its containers.
+// inUserNS runs a program in the user namespace of an ordinary user's podman.
 func (r *reaping) inUserNS(args ...string) error {
 	if os.Geteuid() != 0 {
 		args = append(append(slices.Clone(r.Podman), "unshare"), args...)
@@ -218,8 +218,8 @@ func (r *reaping) inUserNS(args ...string) error {
 	return exec.CommandContext(ctx, args[0], args[1:]...).Run()
 }
 
-// removeContainers removes what podman has under the run's names, adds their ids, and tells
-// whether there were any. One that was not yet written down is in the storage alone
+// removeContainers removes podman's containers with the run's names, adds their ids, and
+// reports whether there were any. One that was not recorded yet is only in the storage
 // (--external).
 func (r *reaping) removeContainers(ids map[string]bool) bool {
 	remove := []string{"rm", "--force", "--time", "0", "--volumes"}
@@ -237,7 +237,7 @@ func (r *reaping) removeContainers(ids map[string]bool) bool {
 	return true
 }
 
-// removeCgroups removes what a runtime that was killed left of a container's cgroups.
+// removeCgroups removes container cgroups that a killed runtime left.
 func removeCgroups(id string) {
 	for _, pattern := range []string{"/sys/fs/cgroup/*libpod*", "/sys/fs/cgroup/*/*libpod*", "/sys/fs/cgroup/*/*/*libpod*"} {
 		found, _ := filepath.Glob(filepath.Join(pattern, "*"+id+"*"))
@@ -249,15 +249,15 @@ func removeCgroups(id string) {
 	}
 }
 
-// globAll are the directories below a directory, deepest first, two levels of them.
+// globAll lists a directory's subdirectories in two levels, deepest first.
 func globAll(dir string) []string {
 	deep, _ := filepath.Glob(dir + "/*/*/")
 	flat, _ := filepath.Glob(dir + "/*/")
 	return append(deep, flat...)
 }
 
-// removeVolumes removes the run's volumes and tells whether there were any. podman 4.3 mounts
-// one twice for a container in a user namespace, and unmounts it once.
+// removeVolumes removes the run's volumes and reports whether there were any. podman 4.3
+// mounts one twice for a container in a user namespace, and unmounts it once.
 func (r *reaping) removeVolumes() bool {
 	names := strings.Fields(r.podman("volume", "ls", "--quiet", "--filter", "label="+labelRun+"="+r.Run))
 	for _, name := range names {

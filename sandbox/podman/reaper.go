@@ -25,21 +25,21 @@ import (
 // which is Reap.
 const ReaperVerb = "launch-reaper"
 
-// reaping is what a reaper is told, as a line of JSON on its standard input.
+// reaping is a reaper's instructions, a line of JSON on its standard input.
 type reaping struct {
 	Podman  []string // the program with its global arguments
 	Runtime string   // the OCI runtime's path
 	Run     string   // the engine's name, in the names and labels of what it makes
-	Dir     pointer  // to the engine's directory, which goes last
+	Dir     pointer  // path of the engine's directory, which is removed last
 	Socket  string   // where the service is to listen; "" for none, and then only what is there is removed
-	Scratch pointer  // to a directory that goes when the launcher died, if there is one
+	Scratch pointer  // path of a directory to remove if the launcher died; may be empty
 	Builds  bool     // the run may have begun an image
 
-	guard guard    // of the reaper that serves
+	guard guard    // of the serving reaper
 	lock  *os.File // of Dir, inherited
 }
 
-// pointer is what a reaper is told of a scratch directory.
+// pointer tells a reaper about a scratch directory.
 type pointer struct{ Path, ID string }
 
 func pointTo(d *scratch.Dir) pointer {
@@ -49,26 +49,26 @@ func pointTo(d *scratch.Dir) pointer {
 	return pointer{d.Path, d.ID}
 }
 
-// reaper outlives the launcher for a moment. A container is no child of ours, so it could
-// go on after a SIGKILL of the launcher: behind its rules still, but with no door, no
-// gateway and nobody to end it. The reaper reads a pipe whose other end only we hold, and
-// when that closes removes what the engine has made. It is the service's parent, and the
-// kernel makes it that of every conmon and container that the service leaves, so it needs
-// to ask no process what it is.
+// reaper briefly outlives the launcher. A container is no child of the launcher's, so it could
+// continue after a SIGKILL: behind its rules, but without door or gateway and with nothing to
+// end it. The reaper reads a pipe whose other end only the launcher holds, and when that
+// closes it removes what the engine has made. It is the service's parent, and the kernel makes
+// it the parent of every conmon and container that the service leaves, so it knows which
+// processes to end.
 type reaper struct {
 	cmd    *exec.Cmd
 	pipe   io.WriteCloser
 	guard  *os.File      // the guard reads its other end; nil for none
-	told   chan struct{} // closed when the service has ended, or the reaper
+	told   chan struct{} // closed when the service or the reaper has ended
 	ended  chan struct{} // closed when the reaper has ended
 	how    string        // how the service ended; valid after told
 	err    error         // how the reaper ended; valid after ended
-	child  *os.Process   // the service, by a handle of the kernel's; nil for none
+	child  *os.Process   // pidfd of the service; nil for none
 	stderr said          // of the service
 }
 
-// startReaper returns when the service has started, which says nothing of its socket. lock
-// is the open lock of the engine's directory, log gets what the service says.
+// startReaper returns when the service process has started; its socket may not exist yet. lock
+// is the engine directory's open lock; log gets the service's output.
 func startReaper(what *reaping, env []string, lock *os.File, log io.Writer) (*reaper, error) {
 	r := &reaper{told: make(chan struct{}), ended: make(chan struct{})}
 	r.cmd = exec.Command("/proc/self/exe", ReaperVerb, what.Run)
@@ -80,7 +80,7 @@ func startReaper(what *reaping, env []string, lock *os.File, log io.Writer) (*re
 		r.cmd.Stderr = io.MultiWriter(&r.stderr, log)
 	}
 	r.cmd.WaitDelay = time.Second // conmons inherit its stderr
-	// A session of its own: what kills the launcher's group must not kill it.
+	// A session of its own, so that a kill of the launcher's group does not reach it.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := r.cmd.StdinPipe()
 	if err != nil {
@@ -101,7 +101,7 @@ func startReaper(what *reaping, env []string, lock *os.File, log io.Writer) (*re
 		r.guard.Close()
 		return nil, fmt.Errorf("the reaper does not start: %w", err)
 	}
-	r.pipe = in // closed by the kernel with this process: nobody else has it
+	r.pipe = in // the kernel closes it with this process, the only holder
 	line, err := json.Marshal(what)
 	if err == nil {
 		_, err = in.Write(append(line, '\n'))
@@ -120,8 +120,7 @@ func startReaper(what *reaping, env []string, lock *os.File, log io.Writer) (*re
 	return r, nil
 }
 
-// serviceOf reads which process the service is: the reaper's child, or nobody's that we
-// would end.
+// serviceOf finds the service's process, which must be the reaper's child.
 func (r *reaper) serviceOf(answers *bufio.Reader) (*os.Process, error) {
 	line, err := answers.ReadString('\n')
 	if err != nil {
@@ -160,9 +159,9 @@ const (
 	all     = "all\n"
 )
 
-// stop lets the reaper end the service and do its work, which is nothing when the caller has
-// removed every container itself, and waits for it. Where the reaper was killed, the service
-// is ended here, and the work is done when again, which starts another one, returns.
+// stop makes the reaper end the service, clean up, and exit; if the caller has removed every
+// container, nothing is left to clean up. If the reaper was killed, stop ends the service
+// itself, and the work is done when again, which starts another reaper, returns.
 func (r *reaper) stop(clean bool, again func() (*reaper, error)) error {
 	word := all
 	if clean {
@@ -171,7 +170,7 @@ func (r *reaper) stop(clean bool, again func() (*reaper, error)) error {
 	io.WriteString(r.pipe, word)
 	r.pipe.Close()
 	<-r.ended
-	defer r.guard.Close() // a nil one is no matter
+	defer r.guard.Close() // closing nil is harmless
 	if r.err == nil || again == nil {
 		return r.failed()
 	}
@@ -190,9 +189,9 @@ func (r *reaper) failed() error {
 	return fmt.Errorf("the reaper: %w: %s", r.err, r.stderr.text())
 }
 
-// endService ends a service that has lost its reaper, and was told so by the kernel: it
-// may finish what it is making. Where nobody reaps orphans, as the first process of many a
-// container, what is dead can be signalled for ever.
+// endService ends a service whose reaper died; the kernel has notified the service, which may
+// finish what it is making. Where no process reaps orphans, as in many containers, a zombie
+// can be signalled for ever.
 func (r *reaper) endService() {
 	if r.child == nil {
 		return
@@ -206,12 +205,11 @@ func (r *reaper) endService() {
 			signal = syscall.SIGKILL
 		}
 		r.child.Signal(signal)
-		time.Sleep(20 * time.Millisecond) // it is nobody's child here, so its end cannot be waited for
+		time.Sleep(20 * time.Millisecond) // not our child here, so its end cannot be waited for
 	}
 }
 
-// said is the end of what a program says, for an error. Its methods may be called at the same
-// time.
+// said is the end of a program's output, for an error. It is safe for concurrent use.
 type said struct {
 	mu   sync.Mutex
 	tail []byte
@@ -220,7 +218,7 @@ type said struct {
 // maxSaid is how much of it is kept, in bytes.
 const maxSaid = 8 << 10
 
-// maxShown is how much of that an error shows: a program that panics says pages.
+// maxShown is how much of that an error shows, because a panic prints pages.
 const maxShown = 600
 
 func (s *said) Write(p []byte) (int, error) {
@@ -231,7 +229,7 @@ func (s *said) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is what was said but for podman's lesser remarks, for people.
+// text is the output without podman's minor messages, for people.
 func (s *said) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// request is a Spec that has passed Check, with what it becomes on this machine.
+// request is a checked Spec with its translation for this machine.
 type request struct {
 	Spec
 	name     string
 	labels   map[string]string
-	conmon   string // a file for its conmon's process
+	conmon   string // conmon's pid file
 	rootless bool
-	masked   []string // paths that the container does not see
+	masked   []string // masked paths in the container
 	memory   bool     // whether the machine honours these limits
 	cpus     bool
 	pids     bool
@@ -32,7 +32,7 @@ func (e *Engine) newRequest(s *Spec) (*request, error) {
 		Spec:     *s,
 		labels:   map[string]string{labelOwner: e.opts.Owner, labelRun: e.run},
 		rootless: e.machine.rootless,
-		masked:   []string{"/dev/mqueue"}, // a file system in memory that anybody inside can write
+		masked:   []string{"/dev/mqueue"}, // a tmpfs that anybody inside can write
 	}
 	if r.IDs == (IDs{}) {
 		r.IDs = DefaultIDs
@@ -48,23 +48,23 @@ func (e *Engine) newRequest(s *Spec) (*request, error) {
 		r.disks = append(r.disks, newDisk(m, r.IDs))
 	}
 	if e.opts.Runtime == "crun" && !e.machine.cgroupV2 {
-		// Its mount of version 1 is a file system in memory that anybody inside can write.
+		// Its cgroup v1 mount is a tmpfs that anybody inside can write.
 		r.masked = append(r.masked, "/sys/fs/cgroup")
 	}
 	r.limits(&e.machine)
-	// Not all of root's processes may raise a limit, and podman's own defaults
-	// are high ones; so each is said, and none is above ours.
+	// Not every root process may raise a limit, and podman's defaults are high; so each is set
+	// explicitly, none above ours.
 	r.processes = own(unix.RLIMIT_NPROC, r.processRlimit())
 	r.files = own(unix.RLIMIT_NOFILE, s.Limits.Files)
 	return r, nil
 }
 
-// headroom is how many threads podman and conmon may have beside the payload.
+// headroom is how many threads podman and conmon may have besides the payload.
 const headroom = 512
 
-// processRlimit: rootless, the container is in podman's own user namespace, and
-// for the moment before it takes its user its threads count with podman's. With
-// too low a limit the runtime dies between init and start, now and then.
+// processRlimit: rootless, the container runs in podman's user namespace, and until it
+// switches its user, its threads count with podman's. With a limit that is too low the runtime
+// sometimes dies between init and start.
 func (r *request) processRlimit() uint64 {
 	n := uint64(r.Limits.Processes)
 	if n > 0 && r.rootless {
@@ -82,8 +82,8 @@ func own(resource int, wanted uint64) uint64 {
 	return have.Max
 }
 
-// limits decides which limits to ask for. Those that the machine would ignore
-// or fail on are left out, and said.
+// limits decides which limits to request. It leaves out, and reports, those that the machine
+// would ignore or fail on.
 func (r *request) limits(m *machine) {
 	can := func(controller string) bool {
 		if !m.rootless {

@@ -17,16 +17,15 @@ import (
 // containers are what Ward's promises were first tried in.
 const DefaultRuntime = "runc"
 
-// ociRuntime is what makes containers' processes for podman, and what it has to be told
-// so that the fence holds it too.
+// ociRuntime is an OCI runtime with the options that the fence needs.
 type ociRuntime struct {
 	name  string
-	flags []string // global ones, without the leading dashes
+	flags []string // global options, without the leading dashes
 	mend  string   // how it is installed
-	// onlyEPERM: whatever number a filter's refusal has, it becomes that one.
+	// onlyEPERM: it turns every filter refusal into EPERM.
 	onlyEPERM bool
-	// tooOld is the day of the newest version that is known to start nothing in a user
-	// namespace, in which all of Ward's containers are: Debian 12's package.
+	// tooOld is the date of the newest version known to start nothing in a user namespace,
+	// which all of Ward's containers use: Debian 12's package.
 	tooOld int
 }
 
@@ -36,14 +35,14 @@ var ociRuntimes = []ociRuntime{
 	{name: "crun", mend: "apt-get install crun"},
 	{
 		name: "runsc",
-		// Its own network stack takes the interface's addresses for itself and speaks past
-		// the namespace's rules, which read back as if they held. With the host's, a call
-		// of a socket is one of the namespace's, and meets them.
+		// Its own network stack would take over the interface's addresses and bypass the
+		// namespace's rules, which would read back as if they held. With the host's stack,
+		// sockets are the namespace's and obey them.
 		flags: []string{
 			"network=host",
-			"host-uds=open", // the door's and the gateway's sockets, in mounts that are read-only
-			"oci-seccomp",   // Ward's profile, which gVisor leaves out otherwise
-			"overlay2=none", // nothing is written but what the Spec says
+			"host-uds=open", // the door's and gateway's sockets, in read-only mounts
+			"oci-seccomp",   // Ward's profile, which gVisor otherwise skips
+			"overlay2=none", // only what the Spec says is writable
 		},
 		onlyEPERM: true,
 		mend:      "CGO_ENABLED=0 GOBIN=/usr/local/bin go install gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237",
@@ -68,7 +67,7 @@ func FindRuntime(name string) (path string, err error) {
 	return path, nil
 }
 
-// versionDay is the day in a version, as of "runsc version 0.0~20221219.0" or
+// versionDay is the date in a version like "runsc version 0.0~20221219.0" or
 // "release-20230102.0".
 var versionDay = pattern.New(`\b20[0-9]{6}\b`)
 
@@ -108,12 +107,12 @@ func runtimeNamed(name string) (*ociRuntime, error) {
 	return &ociRuntimes[i], nil
 }
 
-// args are podman's global arguments that lead a runtime's flags to it on a machine.
+// args are podman's global arguments that pass a runtime's flags on a machine.
 func (r *ociRuntime) args(m *machine) (args []string) {
 	flags := r.flags
 	if r.name == "runsc" && m.rootless && !m.cgroupV2 {
-		// It would make cgroups of its own, which an ordinary user may not, though podman asks
-		// for none; that limits are not in force is said (request.limits).
+		// It would make cgroups of its own, which an ordinary user may not, even if podman
+		// requests none. request.limits reports limits that are not in force.
 		flags = append(flags[:len(flags):len(flags)], "ignore-cgroups")
 	}
 	for _, f := range flags {

@@ -9,31 +9,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shut are calls that podman's default profile admits, because they are safe as
-// long as the kernel is, and that nobody in a fence needs. In a user namespace of
-// its own any program is root over mounts, interfaces and rules of packets, which
-// is where most of the kernel's holes of the last years were; keyrings are shared
-// with the host's users; secret memory, segments of 16 bits and other processes' files
-// are more of the kernel for nobody's good; and socketcall hides its arguments from a filter.
+// shut are calls that podman's default profile allows, because they are safe on a flawless
+// kernel, but that nobody in a fence needs. In its own user namespace any program is root over
+// mounts, interfaces and packet rules, where most recent kernel vulnerabilities were. Keyrings
+// are shared with the host's users; secret memory, 16-bit segments and other processes' files
+// only widen the kernel's attack surface; socketcall hides its arguments from a filter.
 var shut = []string{
 	"clone3", "setns", "unshare",
 	"fsconfig", "fsmount", "fsopen", "fspick", "mount", "mount_setattr", "move_mount", "open_tree", "pivot_root", "umount", "umount2",
 	"add_key", "keyctl", "request_key",
 	"memfd_secret", "modify_ldt", "pidfd_getfd",
 	"socketcall",
-	"clone", "socket", // come back, with conditions
+	"clone", "socket", // allowed again, with conditions
 }
 
-// families are those of sockets that the fence's rules see, and netlink's
-// part for looking at addresses. Others lead round them: vsock to the hypervisor,
-// packet and XDP sockets under the rules.
+// families are the socket families that the fence's rules see, and netlink's part for reading
+// addresses. Others bypass the rules: vsock reaches the hypervisor, and packet and XDP sockets
+// work below them.
 var families = []uint64{unix.AF_INET, unix.AF_INET6}
 
-// transports are the protocols of their sockets: 0 is the kind's own. The rules pass no
-// others, and a kernel that is not asked for UDP-Lite or SCTP loads no module for it.
+// transports are their protocols: 0 is the socket type's default. The rules pass no others,
+// and a kernel that is not asked for UDP-Lite or SCTP loads no module for them.
 var transports = []uint64{0, unix.IPPROTO_ICMP, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMPV6, unix.IPPROTO_MPTCP}
 
-// namespaces are clone's flags for new ones (clone(2)).
+// namespaces are clone's flags for new namespaces (clone(2)).
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
@@ -69,10 +68,10 @@ func seccompProfile(oci *ociRuntime) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// notThere makes a call fail with ENOSYS: C libraries try clone, whose flags a filter can
-// see, when clone3 is not there. A runtime that says EPERM in every refusal says ENOSYS of
-// a call that a tracer is to look at, where there is no tracer, and without ptrace there
-// is none (seccomp(2), SECCOMP_RET_TRACE).
+// notThere makes a call fail with ENOSYS, because C libraries fall back from clone3 to clone,
+// whose flags a filter can see. A runtime that turns all refusals into EPERM still returns
+// ENOSYS for a call that is to be traced while there is no tracer (seccomp(2),
+// SECCOMP_RET_TRACE), and without ptrace there never is one.
 func notThere(name string, onlyEPERM bool) *seccomp.Syscall {
 	if onlyEPERM {
 		return &seccomp.Syscall{Names: []string{name}, Action: seccomp.ActTrace}

@@ -16,18 +16,18 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// serviceTimeout is how long the service may take to answer at all.
+// serviceTimeout is how long the service may take to answer for the first time.
 const serviceTimeout = 20 * time.Second
 
-// service is a `podman system service` of our own, by a reaper that is its parent. It ends
-// with the launcher: the reaper lets it finish what it is making, so that it knows all of it,
-// and removes its containers.
+// service is our own `podman system service`, a child of a reaper. When the launcher ends, the
+// reaper lets the service finish what it is making, so that podman knows all of it, and
+// removes its containers.
 type service struct {
-	dir    *scratch.Dir // private: socket, settings, lives
+	dir    *scratch.Dir // private directory: socket, settings, lives
 	socket string
 	reaper *reaper
-	what   reaping                 // as the reaper was told
-	again  func() (*reaper, error) // starts another reaper, for one that was killed
+	what   reaping                 // the reaper's instructions
+	again  func() (*reaper, error) // starts another reaper in place of a killed one
 }
 
 // startService returns when the socket answers.
@@ -89,7 +89,7 @@ func (s *service) start(ctx context.Context, podman string, o *Options, m *machi
 	return s.ready(ctx)
 }
 
-// configure writes the service's own settings, and returns their path.
+// configure writes the service's own configuration and returns its path.
 func (s *service) configure(oci *ociRuntime, path string) (string, error) {
 	conf, seccomp := filepath.Join(s.dir.Path, "containers.conf"), filepath.Join(s.dir.Path, "seccomp.json")
 	profile, err := seccompProfile(oci)
@@ -129,7 +129,7 @@ func (s *service) ready(ctx context.Context) error {
 	}
 }
 
-// ended says why the service is gone, or nil while it runs.
+// ended says why the service ended, or nil while it runs.
 func (s *service) ended() error {
 	select {
 	case <-s.reaper.told:
@@ -179,11 +179,11 @@ func DriverArgs() []string {
 
 var driverLine = pattern.New(`(?m)^\s*driver\s*=\s*"[^"]`)
 
-// serviceEnv is the user's environment, without what would lead podman to
-// another service or other settings.
+// serviceEnv is the user's environment without variables that would lead podman to another
+// service or configuration.
 func serviceEnv(environ []string, conf string) []string {
-	// What podman and the runtime do for a launch is over before there is much to collect:
-	// Go's own 100 takes an eighth of a launch's processor time. Whoever set it keeps it.
+	// Podman and the runtime mostly end before a garbage collection pays: Go's default of 100
+	// costs an eighth of a launch's processor time. An explicit setting stays.
 	env := []string{"GOGC=400", "CONTAINERS_CONF=" + conf}
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")

@@ -13,19 +13,20 @@ import (
 type Spec struct {
 	Image   string
 	Command []string
-	// First is the program that runs as the first process, in front of Command, with its
-	// arguments (ward-inside); Create adds the socket with whose other end it ends, and
-	// "--". None: only the reaper, and Timeout, end what a killed launcher leaves.
+	// First is the container's first process, which runs Command, with its arguments
+	// (ward-inside). Create adds the life socket, whose end ends it, and "--". Without it,
+	// only the reaper and Timeout end what a killed launcher leaves.
 	First []string
-	// Proof: First tries the fence before anything else runs and says how that ended, and
-	// Start waits for it (ward-inside --probe). Whatever is not said to hold is not started.
+	// Proof: First tries the fence before anything else runs and reports the result
+	// (ward-inside --probe), for which Start waits. A container without a positive result is
+	// not started.
 	Proof    bool
-	Timeout  time.Duration     // podman kills what runs longer, whoever else is there; 0: never
-	Env      map[string]string // nothing of the host's environment comes along
+	Timeout  time.Duration     // podman kills it after this time, even without Ward; 0: never
+	Env      map[string]string // complete: nothing of the host's environment is added
 	Dir      string            // empty: the image's
 	User     string            // inside: "1000" or "1000:1000"; empty: the image's
 	Hostname string
-	Stdin    bool // whether there will be one; Attach gives it
+	Stdin    bool // whether Attach will provide one
 	TTY      bool
 
 	Mounts []Mount
@@ -43,7 +44,7 @@ type Spec struct {
 	PID     string       // namespace; refused unless empty or "private"
 	IPC     string       // the same
 	UserNS  string       // the same
-	IDs     IDs          // the user namespace's mapping, rootful
+	IDs     IDs          // the user namespace's mapping, if rootful
 
 	Limits Limits
 }
@@ -64,7 +65,7 @@ type Limits struct {
 	Processes int64
 	Memory    int64 // bytes; swap included
 	CPUs      float64
-	Files     uint64 // open ones, of one process
+	Files     uint64 // open files of one process
 }
 
 // IDs map the container's user and group ids 0 to Size-1 to the host's Base and
@@ -82,7 +83,7 @@ type Mount struct {
 	Target   string
 	ReadOnly bool
 	Size     int64  // Tmpfs and Disk: bytes
-	Owner    uint32 // Disk: the user inside who owns it when it is new
+	Owner    uint32 // Disk: the owner inside when it is new
 }
 
 // MountKind is what is mounted.

@@ -14,7 +14,7 @@ const Patience = 20 * time.Second
 // else runs there.
 type Report struct {
 	Tried  int     `json:"tried"`
-	Broken *Result `json:"broken,omitzero"` // the first; none was tried after it
+	Broken *Result `json:"broken,omitzero"` // the first failure; no more was tried after it
 }
 
 // Before checks what must hold before anything else runs in a container.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// endSize bounds what is read of an end.
+// endSize bounds the bytes read of a message.
 const endSize = 16
 
 // TellEnd says with which code a container's command has ended, to the launcher: podman says it

@@ -57,7 +57,7 @@ func notWritable(dirs ...string) func(context.Context, *Surroundings) (bool, str
 	}
 }
 
-// writable looks for what can be written to besides what is declared.
+// writable looks for writable paths that are not declared.
 func writable(_ context.Context, p *Surroundings) (bool, string) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -69,9 +69,9 @@ func writable(_ context.Context, p *Surroundings) (bool, string) {
 	return true, "each directory of each mount was tried"
 }
 
-// writableBeside are the places that can be written to, but for those declared: the topmost
-// directories of every mount of proc_pid_mountinfo(5) in which a file can be made, and mounted
-// files. No kind of file system and no path is passed over by its name.
+// writableBeside lists writable paths except the declared ones: the topmost directories of
+// every mount in proc_pid_mountinfo(5) in which a file can be made, and mounted files. It
+// skips no file system type and no path by name.
 func writableBeside(mountinfo string, declared []string) (open []string) {
 	mounts := mountsOf(mountinfo)
 	for _, at := range writableOf(mounts) {
@@ -81,7 +81,7 @@ func writableBeside(mountinfo string, declared []string) (open []string) {
 		filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
 			_, mount := mounts[path]
 			switch {
-			case err != nil: // it may not be read, or is gone by now
+			case err != nil: // unreadable, or gone by now
 				return fs.SkipDir
 			case path != at && (mount || slices.Contains(declared, path)):
 				if d.IsDir() {
@@ -110,23 +110,23 @@ func writableOf(mounts map[string]bool) (list []string) {
 	return list
 }
 
-// mountsOf are whether it may be written to what is mounted, by its path.
+// mountsOf says by path whether a mount is writable.
 func mountsOf(mountinfo string) map[string]bool {
 	mounts := map[string]bool{}
 	for line := range strings.Lines(mountinfo) {
 		if fields := strings.Fields(line); len(fields) > 5 {
-			mounts[unescape(fields[4])] = slices.Contains(strings.Split(fields[5], ","), "rw") // of several at one point the last is seen
+			mounts[unescape(fields[4])] = slices.Contains(strings.Split(fields[5], ","), "rw") // of several mounts at one point the last is visible
 		}
 	}
 	return mounts
 }
 
-// unescape is a path as proc_pid_mountinfo(5) writes it.
+// unescape decodes a path of proc_pid_mountinfo(5).
 func unescape(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
-// covered looks for what must not be seen: the door's key, the settings, hooks.
+// covered looks for what must be hidden: the door's key, the settings, hooks.
 func covered(_ context.Context, p *Surroundings) (bool, string) {
 	for _, dir := range []string{"ward", "hooks", "custom_hooks", "hooks.chained", "custom_hooks.chained"} {
 		entries, err := os.ReadDir(filepath.Join(p.Bare, dir))

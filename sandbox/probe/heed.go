@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// reportSize bounds what a first process says.
+// reportSize bounds a first process's report.
 const reportSize = 1 << 16
 
 // ErrSilent means that a container's first process ended before it reported anything.

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// life is what the end of a container hangs on (SBX-1).
+// life tries what a container's end depends on (SBX-1).
 func life(*Surroundings) []attempt {
-	const launcher, watcher = "/ward/life/sock", "/ward/watcher/sock" // where every container and the watcher's have them
+	const launcher, watcher = "/ward/life/sock", "/ward/watcher/sock" // the sockets' paths in every container and in the watcher's
 	return []attempt{
 		{"SBX-1", "another connection to the launcher that the first process holds on to", denied(func() error { return connect(launcher) })},
 		{"SBX-1", "read the first process's memory", denied(func() error { return open("/proc/1/mem") })},
@@ -26,7 +26,7 @@ func life(*Surroundings) []attempt {
 			if err := unix.SchedGetaffinity(1, &all); err != nil {
 				return err
 			}
-			return unix.SchedSetaffinity(1, &all) // who may set what is set may set less
+			return unix.SchedSetaffinity(1, &all) // a process that may set it can lower it
 		})},
 		{"SBX-1", "the first process's limits", denied(func() error { return unix.Prlimit(1, unix.RLIMIT_NOFILE, nil, new(unix.Rlimit)) })},
 		{"HOOK-4b", "the watcher's way to report", denied(func() error { return connect(watcher) })},
@@ -49,13 +49,13 @@ func open(path string) error {
 	return err
 }
 
-// stops sends the first process what stops any other; the kernel keeps it from the first
-// one of a namespace, for whoever is inside.
+// stops sends the first process signals that would stop any other; the kernel protects a
+// namespace's first process from signals from inside.
 func stops(context.Context, *Surroundings) (bool, string) {
 	if err := unix.Kill(1, unix.SIGSTOP); err != nil {
 		return true, err.Error()
 	}
-	defer unix.Kill(1, unix.SIGCONT) // where it does stop, it would not bury this process
+	defer unix.Kill(1, unix.SIGCONT) // if it stops, it would not reap this process
 	stat, err := os.ReadFile("/proc/1/stat")
 	if err != nil {
 		return false, err.Error()

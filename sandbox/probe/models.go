@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// models tries what a launch must not pay for, and what must not cost the host its memory
-// (SBX-7). No call of these goes out where the promise holds; the model that it names does
-// not exist, so that one would cost nothing where it does not.
+// models tries calls that a launch must not pay for or that would use up the host's memory
+// (SBX-7). If the promise holds, no call is sent; the named model does not exist, so that a
+// sent call would cost nothing.
 func models(p *Surroundings) []attempt {
 	if p.Gateway == "" {
 		return nil
@@ -27,7 +27,7 @@ func models(p *Surroundings) []attempt {
 	}
 }
 
-// asks posts a body that says to have a length, and looks at the answer's status.
+// asks posts a body with a declared length, and checks the answer's status.
 func asks(path string, length int, body string, want []int) func(context.Context, *Surroundings) (bool, string) {
 	return func(_ context.Context, p *Surroundings) (bool, string) {
 		conn, err := dial(p.Gateway)

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// atOnce is the time within which a refusal must be seen: an agent that waits
-// for a timeout cannot tell a fence from a slow network.
+// atOnce is how fast a refusal must be: an agent that runs into a timeout cannot tell a fence
+// from a slow network.
 const atOnce = time.Second
 
-// forbidden are addresses out of every range that SBX-2 blocks.
+// forbidden is an address from each range that SBX-2 blocks.
 var forbidden = []struct{ what, addr string }{
 	{"private 10/8", "10.0.0.1"}, {"private 172.16/12", "172.16.0.1"}, {"private 192.168/16", "192.168.0.1"},
 	{"link-local, cloud metadata", "169.254.169.254"}, {"shared 100.64/10", "100.64.0.1"},
@@ -43,7 +43,7 @@ func network(p *Surroundings) []attempt {
 	}
 	for _, at := range p.Refused {
 		to, err := netip.ParseAddrPort(at)
-		if err != nil { // then the attempt says so, and does not hold
+		if err != nil { // the attempt reports it and fails
 			list = append(list, refusedTCP("the pod's surroundings", at, 0))
 			continue
 		}
@@ -80,8 +80,8 @@ func refusedTCP(what, addr string, port uint16) attempt {
 	}}
 }
 
-// refusedMapped tries an IPv4 address through an IPv6 socket; the net package
-// would make an IPv4 socket for it.
+// refusedMapped tries an IPv4 address over an IPv6 socket; the net package would use an IPv4
+// socket.
 func refusedMapped(what, addr string, port uint16) attempt {
 	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, [%s] tcp %d", what, addr, port), func(context.Context, *Surroundings) (bool, string) {
 		fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -102,7 +102,7 @@ func refusedMapped(what, addr string, port uint16) attempt {
 	}}
 }
 
-// outward is the interface that leads out, "" for none.
+// outward is the interface of the default route, "" for none.
 func outward() string {
 	all, _ := net.Interfaces()
 	for _, i := range all {
@@ -113,7 +113,7 @@ func outward() string {
 	return ""
 }
 
-// refusal says whether an error is one of those that a fence gives, in time.
+// refusal reports whether an error is a fence's refusal, and fast enough.
 func refusal(err error, took time.Duration) (bool, string) {
 	for _, errno := range []syscall.Errno{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES,
 		syscall.EPERM, syscall.EINVAL, syscall.EADDRNOTAVAIL, syscall.ECONNRESET} {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// packets are those that hide where they go, say that they come from somebody else, or
-// speak what no program in a fence has a use for. Their destinations are documentation's.
+// packets hide their destination, fake their source, or use a protocol that no program in a
+// fence needs. They go to documentation addresses.
 func packets(*Surroundings) []attempt {
 	const four, six = "203.0.113.80", "2001:db8::80"
 	list := []attempt{
@@ -41,8 +41,8 @@ func packets(*Surroundings) []attempt {
 	return list
 }
 
-// keep sets an option of a socket's headers. A kernel of the sandbox's own may take it and
-// have none of it: then no packet would carry it.
+// keep sets an option in a socket's headers. A sandbox's own kernel may accept the call but
+// ignore the option: then no packet would carry it.
 func keep(fd, level, name int, value string) error {
 	if err := unix.SetsockoptString(fd, level, name, value); err != nil {
 		return err
@@ -53,8 +53,8 @@ func keep(fd, level, name int, value string) error {
 	return nil
 }
 
-// refusedPacket sends one packet from a socket that is made ready first. That there is no
-// such socket is a refusal, too.
+// refusedPacket sends one packet from a prepared socket. A socket that cannot be made is a
+// refusal, too.
 func refusedPacket(what, addr string, kind, protocol int, ready func(fd int) error) attempt {
 	return attempt{"SBX-2", fmt.Sprintf("refused at once: %s, to %s", what, addr), func(context.Context, *Surroundings) (bool, string) {
 		to := netip.MustParseAddr(addr)
@@ -83,10 +83,9 @@ func refusedPacket(what, addr string, kind, protocol int, ready func(fd int) err
 	}}
 }
 
-// connections fills what a fence may have open, with packets to the ports of an address
-// that nobody has.
+// connections fills a fence's connection limit with packets to an unused address.
 func connections(p *Surroundings) []attempt {
-	const more = 64 // beyond the bound: a few may have been closed meanwhile
+	const more = 64 // beyond the limit: a few may have closed meanwhile
 	what := fmt.Sprintf("refused at once: more than %d connections", p.Connections)
 	return []attempt{{"SBX-2", what, func(context.Context, *Surroundings) (bool, string) {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -104,8 +103,8 @@ func connections(p *Surroundings) []attempt {
 	}}}
 }
 
-// names asks the resolver for more names than a fence may at once, many with one call: each
-// way, a rule that counts packets sees few.
+// names asks the resolver for more names at once than a fence may, many with one call: a rule
+// that counts packets would see only a few.
 func names(p *Surroundings) []attempt {
 	resolver, err := netip.ParseAddr(p.Resolver)
 	if err != nil || p.Names == 0 {
@@ -127,15 +126,15 @@ func names(p *Surroundings) []attempt {
 }
 
 const (
-	// together is how many questions go into one call: as many as older kernels part.
+	// together is how many questions one call carries: as many as older kernels split.
 	together = 64
 	// questionBytes is the length of each.
 	questionBytes = 12 + 1 + 18 + 1 + 7 + 1 + 4
 )
 
-// askMany sends ten times as many questions as a fence may ask at once, each with frame
-// before it; those of the attempt before this one count, too. That a resolver is not there
-// refuses nothing. A stream is refused by a reset.
+// askMany sends ten times as many questions as a fence may ask at once, each preceded by
+// frame; those of the previous attempt count, too. A missing resolver is not a refusal. A
+// stream is refused by a reset.
 func askMany(kind int, to netip.AddrPort, burst int, frame []byte, ready func(fd int) error) (bool, string) {
 	family, address := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()})
 	if to.Addr().Is4() {
@@ -177,7 +176,7 @@ func askMany(kind int, to netip.AddrPort, burst int, frame []byte, ready func(fd
 	return false, fmt.Sprintf("NOT REFUSED: %d sent, %v", sent, err)
 }
 
-// question asks for a name that nobody has, and that no name server passes on (RFC 6761).
+// question asks for a name that nobody has and no name server forwards (RFC 6761).
 func question(n int) []byte {
 	q := append([]byte{byte(n >> 8), byte(n), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 18}, fmt.Sprintf("%018d", n)...)
 	return append(append(q, 7), "invalid\x00\x00\x01\x00\x01"...)

@@ -35,7 +35,7 @@ func privileges(*Surroundings) []attempt {
 	}
 }
 
-// denied wants the kernel to refuse; success is a hole.
+// denied expects the kernel to refuse; success is a hole.
 func denied(try func() error) func(context.Context, *Surroundings) (bool, string) {
 	return func(context.Context, *Surroundings) (bool, string) {
 		err := try()
@@ -46,8 +46,8 @@ func denied(try func() error) func(context.Context, *Surroundings) (bool, string
 	}
 }
 
-// child starts a process in new namespaces. A program with threads, such as this
-// one, cannot make a user namespace for itself: it would be refused everywhere.
+// child starts a process in new namespaces. A program with threads, such as this one, cannot
+// make a user namespace for itself, so its own refusal would prove nothing.
 func child(namespaces uintptr) error {
 	cmd := exec.Command("/proc/self/exe", "--help")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces}
@@ -67,8 +67,8 @@ func socket(domain, kind, protocol int) error {
 	return err
 }
 
-// changeRules asks nfnetlink to begin a batch that deletes every table; without
-// CAP_NET_ADMIN the kernel answers EPERM before it looks at it.
+// changeRules asks nfnetlink to begin a batch that deletes every table; without CAP_NET_ADMIN
+// the kernel answers EPERM without reading it.
 func changeRules() error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER)
 	if err != nil {

@@ -19,9 +19,9 @@ type Surroundings struct {
 	Egress   string   `json:"egress"`   // public or allowlist
 
 	Connections int `json:"connections"`     // [egress] connections
-	Names       int `json:"names,omitempty"` // how many names it may ask for at once
+	Names       int `json:"names,omitempty"` // how many names may be asked for at once
 
-	// Refused are HOST:PORT that a pod's agent may not reach by TCP besides: the gate, the
+	// Refused are further HOST:PORT that a pod's agent may not reach over TCP: the gate, the
 	// kubelet, the API server.
 	Refused []string `json:"refused,omitempty"`
 }
@@ -36,17 +36,16 @@ type Result struct {
 	Took    time.Duration `json:"took_ns"`
 }
 
-// group is what is promised about one thing, in a file of its name.
+// group has the promises about one subject, in a file of that name.
 type group struct {
 	name string
-	// before: tried in a container before anything else runs in it, where the runtime is
-	// not the one that the promises were first tried with. Such an attempt changes nothing
-	// and needs neither door nor gateway.
+	// before: tried in a container before anything else runs there, if the runtime is not the
+	// default. Such an attempt changes nothing and needs neither door nor gateway.
 	before   bool
 	attempts func(*Surroundings) []attempt
 }
 
-// groups are all of what is promised. Whoever promises more adds a line, and a file.
+// groups has all promises. A new promise needs a line here, and a file.
 var groups = []group{
 	{"network", true, network},
 	{"packets", true, packets},
@@ -55,13 +54,13 @@ var groups = []group{
 	{"life", false, life},
 	{"services", false, services},
 	{"names", false, names},
-	{"connections", false, connections}, // after it none is left for a while
+	{"connections", false, connections}, // it uses up a limit for a while
 	{"models", false, models},
 	{"watcher", false, watcher},
 }
 
-// attempt is a promise and the way to try it. It returns what happened and
-// whether that is what was promised.
+// attempt is a promise and how to try it. It returns what happened and whether the promise
+// holds.
 type attempt struct {
 	id, promise string
 	try         func(context.Context, *Surroundings) (held bool, detail string)

@@ -37,8 +37,8 @@ func dial(socket string) (net.Conn, error) {
 	return conn, err
 }
 
-// doorAnswers reads the first pkt-line of receive-pack's advertisement
-// (gitprotocol-pack(5)): four hex digits, an object id, a ref.
+// doorAnswers reads the first pkt-line of receive-pack's advertisement (gitprotocol-pack(5)):
+// four hex digits, an object id, a ref.
 func doorAnswers(_ context.Context, p *Surroundings) (bool, string) {
 	conn, err := dial(p.Door)
 	if err != nil {
@@ -52,9 +52,8 @@ func doorAnswers(_ context.Context, p *Surroundings) (bool, string) {
 	return bytes.HasPrefix(line[45:], []byte("refs/")), "it advertises refs"
 }
 
-// doorIgnoresVerbs asks for another service of another repository, as git's own
-// daemon would be asked; the door must answer with its advertisement and refuse
-// what is not a push.
+// doorIgnoresVerbs asks for another service and repository, as one would ask git's daemon; the
+// door must send its own advertisement, and refuse what is not a push.
 func doorIgnoresVerbs(_ context.Context, p *Surroundings) (bool, string) {
 	conn, err := dial(p.Door)
 	if err != nil {
@@ -71,8 +70,8 @@ func doorIgnoresVerbs(_ context.Context, p *Surroundings) (bool, string) {
 	return true, fmt.Sprintf("%d bytes: the advertisement, then the end", len(answer))
 }
 
-// noKeys looks through every environment that this user can read: a
-// process reads those of all others of its user, its parent's, too.
+// noKeys searches every environment that this user can read: those of all its processes, and
+// the parent's.
 func noKeys(context.Context, *Surroundings) (bool, string) {
 	found, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {

@@ -22,7 +22,7 @@ func watcher(p *Surroundings) []attempt {
 	}
 }
 
-// watchersDoorShut connects, which fails, or is hung up on without a word.
+// watchersDoorShut connects; that must fail, or be closed without an answer.
 func watchersDoorShut(context.Context, *Surroundings) (bool, string) {
 	conn, err := dial(watcherDoor)
 	if err != nil {

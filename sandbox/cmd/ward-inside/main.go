@@ -16,7 +16,7 @@ func main() { cli.Main("ward-inside", run) }
 
 const usage = "ward-inside [--life SOCKET [--probe JSON]] [--as ID] [--netns FILE] [--user ID] [--assigned FILE] [--gateway SOCKET [--proxy] [--listen HOST:PORT]] -- CMD [ARG ...]"
 
-// run is the whole program; it ends as CMD does.
+// run is the whole program; its exit code is CMD's.
 func run(_ context.Context, env *cli.Env) (err error) {
 	p := inside.Payload{Dir: env.Dir, Stdin: env.Stdin, Stdout: cli.Raw(env.Stdout), Stderr: cli.Raw(env.Stderr)}
 	var surroundings string

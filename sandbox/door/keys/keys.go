@@ -28,19 +28,18 @@ import (
 // Path is the file, relative to a repository.
 const Path = "ward/" + keyline.File
 
-// maxFile bounds what is read, in bytes: some ten thousand keys.
+// maxFile bounds the file, in bytes: some ten thousand keys.
 const maxFile = 8 << 20
 
-// expiry is how a line says when it ends; sshd before OpenSSH 9.1 takes no Z and then lets
-// nobody in.
+// expiry is the time format of a line. OpenSSH before 9.1 takes no Z and then refuses the key.
 const expiry = "20060102150405Z"
 
 // Key is one line.
 type Key struct {
-	Name   string    // of token.CheckName; no two lines have one
+	Name   string    // as token.CheckName wants it; unique in the file
 	Public string    // as New returns it
 	Door   []string  // what follows `door --stdio --bare BARE`, such as --lease D-3.0123456789abcdef
-	Until  time.Time // from then on sshd does not take it
+	Until  time.Time // sshd refuses it from then on
 }
 
 // New makes a key pair: the private key in OpenSSH's format, and the public key as in a line
@@ -64,7 +63,7 @@ func New(name string) (private []byte, public string, err error) {
 // File is a repository's keys.
 type File struct {
 	Bare    string // the repository, absolute
-	Program string // git-ward, absolute, as sshd runs it
+	Program string // absolute path of git-ward, for sshd
 }
 
 // Add adds a key, replacing one of the same name, and removes expired keys.
@@ -94,7 +93,7 @@ func (f File) Keep(counts func(name string) bool) error {
 	})
 }
 
-// line is a key as sshd(8) reads it.
+// line formats a key for sshd(8).
 func (f File) line(k Key) (string, error) {
 	if err := token.CheckName(k.Name); err != nil {
 		return "", err
@@ -113,7 +112,7 @@ func (f File) line(k Key) (string, error) {
 	return fmt.Sprintf(keyline.Begin+`%s",command="%s" %s %s`, k.Until.UTC().Format(expiry), quoted, k.Public, keyline.Comment(k.Name)), nil
 }
 
-// over reports whether a launcher's line has had its time.
+// over reports whether a line of the launcher's has expired.
 func over(line string, now time.Time) bool {
 	_, rest, _ := strings.Cut(line, `expiry-time="`)
 	text, _, _ := strings.Cut(rest, `"`)
@@ -121,7 +120,7 @@ func over(line string, now time.Time) bool {
 	return keyline.Name(line) != "" && err == nil && now.After(until)
 }
 
-// change rewrites the file, one writer after the other; a reader sees the old or the new one.
+// change rewrites the file under a lock; a reader sees the old or the new file.
 func (f File) change(to func(lines []string) []string) error {
 	path := filepath.Join(f.Bare, Path)
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
@@ -133,7 +132,7 @@ func (f File) change(to func(lines []string) []string) error {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return notWritten(path) // reading a pipe would wait for good
+		return notWritten(path) // reading a pipe would block
 	}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +146,7 @@ func (f File) change(to func(lines []string) []string) error {
 	if lines = to(lines); slices.Equal(lines, before) {
 		return nil
 	}
-	// A link that an admin made is his: a launch that has no key to write starts all the same.
+	// A symbolic link belongs to the admin. A launch that has no key to write still starts.
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return notWritten(path)
 	}

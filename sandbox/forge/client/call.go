@@ -24,24 +24,24 @@ const (
 	callTime = 30 * time.Second
 	// maxAnswer bounds what is read of an answer, in bytes: Gitea lists all comments at once.
 	maxAnswer = 32 << 20
-	// maxPages bounds a listing. One that is longer is an error, never a part.
+	// maxPages bounds a listing. A longer one is an error; no partial listing is returned.
 	maxPages = 100
-	// pause is how long a forge is left alone that does not say how long.
+	// pause is the back-off after an error for which the forge names no time.
 	pause = time.Minute
-	// maxPause is the longest that it is left alone, whatever it says.
+	// maxPause is the longest back-off, whatever the forge says.
 	maxPause = 6 * time.Hour
 )
 
 // conn is a forge's API.
 type conn struct {
-	base  *url.URL // without a slash at its end
+	base  *url.URL // without a trailing slash
 	at    string   // the project's path in it
 	http  *http.Client
 	now   func() time.Time
 	auth  func(http.Header)
 	scrub func(string) string
 	kept  kept
-	// more names the query parameter that says how many are on a page, and how many.
+	// more names the query parameter for the page size, and its value.
 	more, size string
 }
 
@@ -50,7 +50,7 @@ func newConn(c Config, base *url.URL, auth func(http.Header)) *conn {
 	if c.HTTP != nil {
 		out.http.Transport = c.HTTP.Transport
 	}
-	// The client's own answer to a redirect would take headers along, the token too.
+	// On a redirect the standard client would send headers along, the token too.
 	out.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if out.now == nil {
 		out.now = time.Now
@@ -58,21 +58,21 @@ func newConn(c Config, base *url.URL, auth func(http.Header)) *conn {
 	return out
 }
 
-// call is one question: its method and its path, which is escaped already.
+// call is one request: its method and its escaped path.
 type call struct {
 	method, path string
 	query        url.Values
 	body         any
-	right        string // that the token needs for it
-	null         bool   // a listing may be null, which is an empty one
+	right        string // the right that the token needs
+	null         bool   // null is an empty listing
 }
 
-// get is a question about the project, at a path below its own.
+// get reads something of the project, by a path relative to it.
 func (c *conn) get(format string, args ...any) call {
 	return call{method: http.MethodGet, path: c.at + fmt.Sprintf(format, args...)}
 }
 
-// send is a call that changes something of the project's.
+// send changes something of the project.
 func (c *conn) send(method, right string, body any, format string, args ...any) call {
 	return call{method: method, path: c.at + fmt.Sprintf(format, args...), body: body, right: right}
 }
@@ -80,13 +80,13 @@ func (c *conn) send(method, right string, body any, format string, args ...any) 
 // String names a call as a person looks it up in the forge's manual.
 func (c call) String() string { return c.method + " " + c.path }
 
-// answered is an answer that is no refusal.
+// answered is a successful answer.
 type answered struct {
 	body []byte
-	next url.Values // the query of the listing's next page, nil at its end
+	next url.Values // the query of the listing's next page, "" at its end
 }
 
-// ask asks once.
+// ask sends one request.
 func (c *conn) ask(ctx context.Context, q call) (answered, error) {
 	bound, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -155,19 +155,19 @@ func (c *conn) request(ctx context.Context, q call) (*http.Request, error) {
 	return request, nil
 }
 
-// away is the error of a forge that was not there. That the caller gave up is the caller's.
+// away is the error for an unreachable forge. If the caller cancelled, it returns the caller's
+// error.
 func (c *conn) away(ctx context.Context, q call, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", q, ctx.Err())
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // whose URL the call names already
+		err = u.Err // the call names the URL already
 	}
 	return &ErrLater{q.String(), c.now().Add(pause), err}
 }
 
-// isJSON holds an answer's type against what was asked for: a page for a browser, by a proxy
-// or a portal on the way, is no answer.
+// isJSON checks an answer's type: a web page from a proxy or portal on the way is no answer.
 func isJSON(h http.Header) error {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
@@ -176,8 +176,8 @@ func isJSON(h http.Header) error {
 	return nil
 }
 
-// next is the query of the next page, by the answer's links. The host and the path that the
-// link has are not looked at, so that no forge sends the token elsewhere.
+// next is the query of the next page, from the answer's links. The link's host and path are
+// ignored, so that a forge cannot redirect the token.
 func next(h http.Header) url.Values {
 	for _, line := range h.Values("Link") {
 		for _, link := range strings.Split(line, ",") {
@@ -193,14 +193,14 @@ func next(h http.Header) url.Values {
 	return nil
 }
 
-// ofOne are the paths of one issue or request: trouble there may be that one's, and the others go
-// on. A forge that is away says so at the first call of a look.
+// ofOne are the paths of a single issue or request. Trouble there may concern it alone, and
+// the others continue. An unreachable forge is noticed at a turn's first call.
 var ofOne = pattern.New(`/(issues|pulls|merge_requests)/[0-9]+(/|$)`)
 
-// refusal is the error of an answer that is no success.
+// refusal is the error for an unsuccessful answer.
 func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
 	var text struct {
-		Message any    `json:"message"` // GitLab has objects there, too
+		Message any    `json:"message"` // in GitLab these may be objects
 		Error   any    `json:"error"`
 		Errors  any    `json:"errors"`
 		Help    string `json:"documentation_url"`
@@ -236,12 +236,12 @@ func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
 	}
 }
 
-// words are a forge's own, without the token that it may have repeated.
+// words is the forge's own text, without the token in case it repeats that.
 func (c *conn) words(text string) diag.Untrusted {
 	return diag.Untrusted(diag.CutWord(c.scrub(text), 1000))
 }
 
-// right is what a call would have needed: GitHub says it in its own words.
+// right is the right that a call lacked, in GitHub's words.
 func right(q call, h http.Header) string {
 	for _, name := range []string{"X-Accepted-Github-Permissions", "X-Accepted-Oauth-Scopes"} {
 		if v := h.Get(name); v != "" {
@@ -254,8 +254,8 @@ func right(q call, h http.Header) string {
 	return q.right
 }
 
-// later is when the forge may be asked again, by what it says: a number of seconds or a date,
-// or when its count begins anew.
+// later is when the forge may be called again by its answer: seconds, a date, or the reset of
+// its rate limit.
 func (c *conn) later(h http.Header) time.Time {
 	now := c.now()
 	at := now.Add(pause)

@@ -22,36 +22,36 @@ import (
 // Forge is one project on a forge, as the user of a token sees it. Each error is one of
 // errors.go, or the context's, and names the call.
 type Forge interface {
-	// Self is whose token it is.
+	// Self is the token's user.
 	Self(ctx context.Context) (Person, error)
 	Project(ctx context.Context) (Project, error)
-	// MayWrite looks up now whether a person may write to the project's code.
+	// MayWrite looks up whether a person may write to the project's code now.
 	MayWrite(ctx context.Context, login string) (bool, error)
-	// Labelled are the open issues with a label, and who gave it to them.
+	// Labelled lists the open issues with a label, and who set it.
 	Labelled(ctx context.Context, label string) ([]Issue, error)
 	Issue(ctx context.Context, number int64) (Issue, error)
-	// Comments are oldest first.
+	// Comments lists the oldest first.
 	Comments(ctx context.Context, of Thread) ([]Comment, error)
 	Comment(ctx context.Context, on Thread, body string) (Comment, error)
-	// Fork is the user's own, made where it is missing.
+	// Fork returns the user's fork and makes it if it is missing.
 	Fork(ctx context.Context) (Project, error)
-	// Requests are those that the token's user made from a branch, in any state.
+	// Requests lists those of the token's user from a branch, in any state.
 	Requests(ctx context.Context, owner, branch string) ([]Request, error)
 	Request(ctx context.Context, number int64) (Request, error)
 	Open(ctx context.Context, r NewRequest) (Request, error)
 	Edit(ctx context.Context, number int64, e Edit) (Request, error)
 	Reviews(ctx context.Context, number int64) ([]Review, error)
-	// Statuses are newest first.
+	// Statuses lists the newest first.
 	Statuses(ctx context.Context, commit string) ([]Status, error)
 	SetStatus(ctx context.Context, commit string, s Status) error
-	// Merge merges a request whose head is that commit, and no other.
+	// Merge merges a request if its head is that commit.
 	Merge(ctx context.Context, number int64, head string, method Method) error
 }
 
 // Person is an account. The login of one that is gone is empty.
 type Person struct {
 	Login string
-	Bot   bool // a machine's account, or a machine that spoke for the person
+	Bot   bool // a machine account, or a program that acted for the person
 }
 
 // Project is a repository on the forge.
@@ -60,12 +60,12 @@ type Project struct {
 	Branch        string // the default one
 	Clone, Page   string // URLs
 	Read, Write   bool   // what the token may
-	Admin, Closed bool   // Closed: archived, so that nothing can be written
+	Admin, Closed bool   // archived: read-only
 }
 
 // Thread is an issue or a request, as what can be commented on.
 type Thread struct {
-	Request bool // GitLab counts issues and requests apart
+	Request bool // GitLab numbers issues and requests separately
 	Number  int64
 }
 
@@ -74,9 +74,9 @@ type Issue struct {
 	Number      int64
 	Title, Body diag.Untrusted
 	Author      Person
-	LabelledBy  Person // of Labelled alone: who gave it the label last
-	Labelling   int64  // of Labelled alone: which event that was
-	Unread      error  // of Labelled alone: why that is not known of this one
+	LabelledBy  Person // Labelled only: who set the label last
+	Labelling   int64  // Labelled only: the event that set the label
+	Unread      error  // Labelled only: why that is unknown for this issue
 	Open        bool
 	Page        string
 	Updated     time.Time
@@ -110,15 +110,15 @@ type Request struct {
 	Number      int64
 	Author      Person
 	Head        Head
-	Base        string // the branch that it is to be merged into
+	Base        string // the target branch
 	Draft       bool
 	State       string
-	MergeCommit string // where merged: the commit that the base got
-	MergedBy    Person // where merged, and not of Requests on GitHub
+	MergeCommit string // if merged: the resulting commit of the base
+	MergedBy    Person // if merged; not set by Requests on GitHub
 	Title, Body diag.Untrusted
 	Page        string
 
-	node string // GitHub's other name of it
+	node string // GitHub's GraphQL id
 }
 
 // NewRequest is a request to be made.
@@ -149,7 +149,7 @@ type Review struct {
 	Author Person
 	State  string
 	Body   diag.Untrusted
-	Commit string // that was looked at, where the forge says it
+	Commit string // the reviewed commit, if the forge reports it
 }
 
 // The states of a Status are pending, success, failure and error.
@@ -176,10 +176,10 @@ var Kinds = []string{"gitea", "github", "gitlab"}
 // Config says which project, and who asks. Forgejo is a "gitea".
 type Config struct {
 	Kind        string
-	URL         string // of the forge, as a browser has it: https://forge.example
+	URL         string // of the forge as in a browser: https://forge.example
 	Owner, Name string // GitLab's Owner may be a path of groups
 	Token       gateway.Key
-	HTTP        *http.Client     // nil: Go's own transport
+	HTTP        *http.Client     // nil: http.DefaultTransport
 	Now         func() time.Time // nil: time.Now
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// one asks and makes of the answer, whose form on the wire is W, what the caller wants. An
-// answer that lacks what is needed is an error of make's.
+// one requests one object of wire form W and converts it. make returns an error for missing
+// members.
 func one[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)) (out T, err error) {
 	a, err := c.ask(ctx, q)
 	if err != nil {
@@ -28,7 +28,7 @@ func one[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)
 	return out, nil
 }
 
-// list asks for all pages of a listing.
+// list reads all pages of a listing.
 func list[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)) ([]T, error) {
 	q.method = http.MethodGet
 	query := url.Values{c.more: {c.size}}
@@ -68,13 +68,13 @@ func list[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error
 	return nil, &ErrAnswer{q.String(), fmt.Errorf("the listing has more than %d pages", maxPages)}
 }
 
-// do asks where the answer says nothing.
+// do sends a request whose answer has no content.
 func (c *conn) do(ctx context.Context, q call) error {
 	_, err := c.ask(ctx, q)
 	return err
 }
 
-// need collects what an answer lacks.
+// need collects the members that an answer lacks.
 type need []string
 
 func (n *need) have(ok bool, name string) {
@@ -90,13 +90,13 @@ func (n need) err(of string) error {
 	return fmt.Errorf("%s in it has no usable %s", of, strings.Join(n, ", "))
 }
 
-// isCommit reports whether a text is a commit's whole name.
+// isCommit reports whether a text is a full commit id.
 func isCommit(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// isLogin reports whether a text can be an account's name or a repository's on any of the
-// forges: it is printed, compared and put into paths.
+// isLogin reports whether a text can be an account or repository name on any of the forges. It
+// is printed, compared and put into paths.
 func isLogin(s string) bool {
 	return s != "" && len(s) <= 255 && s != "." && s != ".." && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("-_.[]", r)

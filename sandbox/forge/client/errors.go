@@ -67,7 +67,7 @@ type ErrAnswer struct {
 func (e *ErrAnswer) Error() string { return fmt.Sprintf("%s: the answer is none: %v", e.Call, e.Err) }
 func (e *ErrAnswer) Unwrap() error { return e.Err }
 
-// said is what a forge said, as the end of an error.
+// said appends the forge's own text to an error.
 func said(words diag.Untrusted) string {
 	if words == "" {
 		return ""

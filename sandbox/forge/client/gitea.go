@@ -9,7 +9,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// gitea is Gitea, and Forgejo, which has the same calls.
+// gitea is Gitea, and Forgejo, which has the same API.
 type gitea struct{ *hub }
 
 func newGitea(c Config, forge *url.URL) Forge {
@@ -25,7 +25,7 @@ func (g *gitea) Labelled(ctx context.Context, label string) ([]Issue, error) {
 	return g.labelled(ctx, label, url.Values{"labels": {label}, "state": {Open}, "type": {"issues"}}, g.labelEvents)
 }
 
-// labelEvents reads an issue's timeline, in which a label that came has the text 1.
+// labelEvents reads an issue's timeline. The event of a set label has the text 1.
 func (g *gitea) labelEvents(ctx context.Context, number int64) ([]labelEvent, error) {
 	type event struct {
 		ID    int64     `json:"id"`
@@ -37,7 +37,7 @@ func (g *gitea) labelEvents(ctx context.Context, number int64) ([]labelEvent, er
 		} `json:"label"`
 	}
 	q := g.get("/issues/%d/timeline", number)
-	q.null = true // of an issue that nothing has happened to
+	q.null = true // an issue without events
 	return list(ctx, g.conn, q, func(e event) (labelEvent, error) {
 		if e.Type != "label" || e.Label == nil {
 			return labelEvent{}, nil
@@ -85,10 +85,10 @@ func (g *gitea) Merge(ctx context.Context, number int64, head string, method Met
 	return g.do(ctx, g.send(http.MethodPost, "to merge into the branch", body, "/pulls/%d/merge", number))
 }
 
-// drafts are the beginnings of a title by which Gitea and GitLab know a draft.
+// drafts are the title prefixes by which Gitea and GitLab mark a draft.
 var drafts = []string{"WIP:", "[WIP]", "Draft:", "[Draft]", "(Draft)"}
 
-// plainTitle is a request with its title as it was given, without the mark of a draft.
+// plainTitle is a request with its title without the draft mark.
 func plainTitle(r Request) Request {
 	if !r.Draft {
 		return r
@@ -111,8 +111,8 @@ func draftTitle(mark, title string, draft bool) string {
 	return title
 }
 
-// titled is the body of an edit where the title says whether it is a draft: what the edit
-// leaves open of the two is read first.
+// titled is an edit's body where the title marks a draft. If the edit sets only one of the
+// two, the other is read first.
 func (e Edit) titled(ctx context.Context, mark, words string, number int64, read func(context.Context, int64) (Request, error)) (map[string]string, error) {
 	body := map[string]string{}
 	if e.Body != nil {

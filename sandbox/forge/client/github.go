@@ -11,7 +11,7 @@ import (
 // github is GitHub, and GitHub Enterprise Server.
 type github struct {
 	*hub
-	graph *conn // drafts can be changed by GraphQL alone
+	graph *conn // only GraphQL can change a draft
 }
 
 func newGitHub(c Config, forge *url.URL) Forge {
@@ -127,7 +127,7 @@ func (g *github) setDraft(ctx context.Context, node string, draft bool) error {
 	if err != nil || len(got.Errors) == 0 {
 		return err
 	}
-	// GraphQL refuses with the code of success.
+	// GraphQL reports errors with status 200.
 	why := got.Errors[0]
 	switch its := g.words(why.Message); why.Type {
 	case "NOT_FOUND":

@@ -12,16 +12,17 @@ import (
 	"sync"
 )
 
-// gitlab is GitLab, by its published contract alone: it has never run against one. It counts
-// issues and merge requests apart, knows a draft by its title, tells a machine's account by
-// another call, and leaves to the project how a request is merged.
+// gitlab is GitLab, written from its documentation only: it has never run against a real one.
+// GitLab numbers issues and merge requests separately, marks a draft in its title, identifies
+// a machine account by another call, and lets the project's settings decide how a request is
+// merged.
 type gitlab struct {
 	*conn
 	forge *url.URL
 	path  string // of the project, with its groups
 
 	mu       sync.Mutex
-	bots     map[int64]bool // what each account is, for good
+	bots     map[int64]bool // by account, cached for good
 	projects map[int64]labProject
 }
 
@@ -42,7 +43,7 @@ func (g *gitlab) Self(ctx context.Context) (Person, error) {
 	return Person{u.Username, u.Bot}, err
 }
 
-// person looks up whether an account is a machine's, once.
+// person looks up once whether an account is a machine's.
 func (g *gitlab) person(ctx context.Context, u *labUser) (Person, error) {
 	if u == nil || u.ID == 0 {
 		return Person{}, nil
@@ -84,7 +85,7 @@ func (g *gitlab) Project(ctx context.Context) (Project, error) {
 	return one(ctx, g.conn, g.get(""), func(p labProject) (Project, error) { return p.into(g.forge) })
 }
 
-// developer is the lowest of GitLab's levels that may push.
+// developer is the lowest GitLab access level that may push.
 const developer, maintainer = 30, 40
 
 func (g *gitlab) MayWrite(ctx context.Context, login string) (bool, error) {
@@ -183,7 +184,7 @@ func (g *gitlab) Issue(ctx context.Context, number int64) (Issue, error) {
 	return g.issue(ctx, w)
 }
 
-// notes is where a thread's comments are.
+// notes is the path of a thread's comments.
 func notes(of Thread) string {
 	if of.Request {
 		return "/merge_requests/" + strconv.FormatInt(of.Number, 10) + "/notes"
@@ -200,7 +201,7 @@ func (g *gitlab) Comments(ctx context.Context, of Thread) ([]Comment, error) {
 	}
 	var all []Comment
 	for _, w := range wires {
-		if w.System { // GitLab's own lines of what happened
+		if w.System { // GitLab's own event lines
 			continue
 		}
 		c := w.into()

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// request is a merge request with what other calls say of it: where it is from, and who is
-// who.
+// request is a merge request completed by other calls: its source, and its people.
 func (g *gitlab) request(ctx context.Context, w labRequest) (Request, error) {
 	out, err := w.into()
 	if err != nil {
@@ -25,7 +24,7 @@ func (g *gitlab) request(ctx context.Context, w labRequest) (Request, error) {
 			return out, err
 		}
 	}
-	if w.Source == 0 { // the fork is gone
+	if w.Source == 0 { // the fork was deleted
 		return out, nil
 	}
 	from, err := g.projectOf(ctx, w.Source)
@@ -63,7 +62,7 @@ func (g *gitlab) Requests(ctx context.Context, owner, branch string) ([]Request,
 	return all, nil
 }
 
-// whole asks for a merge request and completes it.
+// whole reads and completes a merge request.
 func (g *gitlab) whole(ctx context.Context, q call) (Request, error) {
 	w, err := one(ctx, g.conn, q, labRequest.checked)
 	if err != nil {
@@ -131,8 +130,8 @@ func (g *gitlab) Reviews(ctx context.Context, number int64) ([]Review, error) {
 	return all, nil
 }
 
-// labStates are a status's states in GitLab's words. It has none for trouble; canceled keeps
-// a request from being merged as failed does.
+// labStates are GitLab's status states. It has none for errors; canceled blocks a merge as
+// failed does.
 var labStates = map[string]string{"success": "success", "pending": "pending", "failure": "failed", "error": "canceled"}
 
 func (g *gitlab) Statuses(ctx context.Context, commit string) ([]Status, error) {

@@ -8,12 +8,12 @@ import (
 	"git-ward/internal/diag"
 )
 
-// What GitLab sends.
+// The wire form of GitLab's answers.
 
 type labUser struct {
 	ID       int64  `json:"id"`
 	Username string `json:"username"`
-	Bot      bool   `json:"bot"` // said where one account is asked for
+	Bot      bool   `json:"bot"` // only if a single account is read
 }
 
 func (u labUser) checked() (labUser, error) {
@@ -141,8 +141,8 @@ func (r labRequest) checked() (labRequest, error) {
 	return r, err
 }
 
-// into leaves open who is who. Where a request was merged without a commit of its own, the
-// base got the head.
+// into leaves the people unset. If a request was merged without a merge commit, the base got
+// its head.
 func (r labRequest) into() (Request, error) {
 	var n need
 	n.have(r.Number > 0, "iid")
@@ -152,7 +152,7 @@ func (r labRequest) into() (Request, error) {
 	out := Request{Number: r.Number, Draft: r.Draft, Title: diag.Untrusted(r.Title), Body: diag.Untrusted(r.Body), Page: r.Page,
 		Base: r.Base, Head: Head{Branch: r.Branch, Commit: r.Head}}
 	switch r.State {
-	case "opened", "locked": // locked while it is being merged
+	case "opened", "locked": // locked during a merge
 		out.State = Open
 	case "closed":
 		out.State = Closed

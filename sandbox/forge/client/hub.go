@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// hub is what GitHub and Gitea have in common, which has its calls from GitHub.
+// hub is what GitHub and Gitea share; Gitea copied GitHub's API.
 type hub struct {
 	*conn
 	forge       *url.URL // as a browser has it
@@ -46,7 +46,7 @@ func (h *hub) Project(ctx context.Context) (Project, error) {
 
 func (h *hub) MayWrite(ctx context.Context, login string) (bool, error) {
 	if !isLogin(login) {
-		return false, nil // an account that is gone
+		return false, nil // a deleted account
 	}
 	type answer struct {
 		Permission string    `json:"permission"`
@@ -66,7 +66,7 @@ func (h *hub) MayWrite(ctx context.Context, login string) (bool, error) {
 	return may, err
 }
 
-// labelEvent is that a label came or went.
+// labelEvent says that a label was set or removed.
 type labelEvent struct {
 	id    int64
 	label string
@@ -74,7 +74,7 @@ type labelEvent struct {
 	by    Person
 }
 
-// labelled are the open issues with a label; events are where an issue's are read.
+// labelled lists the open issues with a label; events is where an issue's events are read.
 func (h *hub) labelled(ctx context.Context, label string, query url.Values, events func(context.Context, int64) ([]labelEvent, error)) ([]Issue, error) {
 	q := h.get("/issues")
 	q.query = query
@@ -87,8 +87,7 @@ func (h *hub) labelled(ctx context.Context, label string, query url.Values, even
 	}
 	var all []Issue
 	for _, w := range wires {
-		// What was asked for is looked at again: a filter that a forge does not understand
-		// lets all through.
+		// The filter is checked again, because a forge ignores filters that it does not know.
 		if w.Request != nil || w.State != Open || !w.labelled(label) {
 			continue
 		}
@@ -110,8 +109,8 @@ func (h *hub) labelled(ctx context.Context, label string, query url.Values, even
 	return all, nil
 }
 
-// itsOwn is an error that is one issue's alone: strangers can make its story longer than it is
-// read, and the others go on.
+// itsOwn is an error about one issue only. Strangers can make its history longer than is read;
+// the other issues continue.
 func itsOwn(err error) error {
 	if _, ok := errors.AsType[*ErrAnswer](err); ok {
 		return err
@@ -132,7 +131,7 @@ func (h *hub) Comment(ctx context.Context, on Thread, body string) (Comment, err
 	return one(ctx, h.conn, q, wireComment.into)
 }
 
-// isFork is the fork of the project that an answer has, or none.
+// isFork is the answer if it is a fork of the project, else nil.
 func (h *hub) isFork(w wireProject) (*Project, error) {
 	if !w.Fork || w.Parent == nil || !strings.EqualFold(w.Parent.FullName, h.owner+"/"+h.name) {
 		return nil, nil
@@ -159,7 +158,7 @@ func (h *hub) Fork(ctx context.Context) (Project, error) {
 	if _, there := errors.AsType[*ErrConflict](err); !there {
 		return made, err
 	}
-	// There is one under another name, or the name is another project's.
+	// The fork has another name, or the name belongs to another project.
 	forks, listed := list(ctx, h.conn, h.get("/forks"), func(w wireProject) (wireProject, error) { return w, nil })
 	for _, f := range forks {
 		if f.Owner != nil && strings.EqualFold(f.Owner.Login, self.Login) {
@@ -170,7 +169,7 @@ func (h *hub) Fork(ctx context.Context) (Project, error) {
 	return Project{}, errors.Join(err, listed)
 }
 
-// requests are those of the token's user that were made from a branch.
+// requests lists the token user's requests from a branch.
 func (h *hub) requests(ctx context.Context, query url.Values, owner, branch string) ([]Request, error) {
 	self, err := h.Self(ctx)
 	if err != nil {

@@ -2,17 +2,17 @@ package client
 
 import "sync"
 
-// maxKept bounds what is kept of answers, in bytes.
+// maxKept bounds the cached answers, in bytes.
 const maxKept = 16 << 20
 
-// known is an answer with the tag by which the forge says that it is still good.
+// known is a cached answer with its ETag.
 type known struct {
 	tag string
 	answered
 }
 
-// kept are the answers to what is asked again and again: where one is still good the forge
-// sends nothing, and GitHub counts no call.
+// kept caches the answers of repeated requests. For an unchanged one the forge sends no body,
+// and GitHub does not count the call.
 type kept struct {
 	mu    sync.Mutex
 	by    map[string]*known
@@ -25,8 +25,8 @@ func (k *kept) get(at string) *known {
 	return k.by[at]
 }
 
-// put keeps an answer that has a tag. When there are too many, all go: what is still asked for
-// comes again by itself.
+// put caches an answer with an ETag. If the cache is full it is emptied; what is still used
+// comes back.
 func (k *kept) put(at, tag string, a answered) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

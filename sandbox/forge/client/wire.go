@@ -11,8 +11,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// What GitHub sends, and Gitea in GitHub's likeness. Each `into` says what an answer must have
-// to be one.
+// The wire form of GitHub's answers, which Gitea imitates. Each `into` checks that an answer
+// has what is needed.
 
 type wireUser struct {
 	ID    int64  `json:"id"`
@@ -20,8 +20,8 @@ type wireUser struct {
 	Type  string `json:"type"` // GitHub's alone
 }
 
-// person is an account, or nobody where it is gone. Gitea tells a machine's account from a
-// person's only where it is the forge's own, by a number below zero.
+// person is an account, or nobody if it was deleted. Gitea marks only its own built-in
+// accounts as machines, by a negative id.
 func (u *wireUser) person(n *need, name string) Person {
 	if u == nil || u.Login == "" && u.ID == 0 {
 		return Person{}
@@ -54,8 +54,8 @@ type wireProject struct {
 	} `json:"permissions"`
 }
 
-// into makes a project whose pages and whose repository are at the forge itself: the token
-// goes with what is pushed there.
+// into makes a project whose pages and repository must be on the forge itself, because pushes
+// carry the token.
 func (p wireProject) into(forge *url.URL) (Project, error) {
 	var n need
 	owner := p.Owner.person(&n, "owner")
@@ -68,7 +68,7 @@ func (p wireProject) into(forge *url.URL) (Project, error) {
 		p.Permissions.Pull, p.Permissions.Push, p.Permissions.Admin, p.Archived}, n.err("the project")
 }
 
-// isAt reports whether a URL leads to the same forge.
+// isAt reports whether a URL is on the same forge.
 func isAt(forge *url.URL, text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Scheme == forge.Scheme && u.Host == forge.Host && u.User == nil
@@ -86,7 +86,7 @@ type wireIssue struct {
 	Labels  []wireLabel `json:"labels"`
 }
 
-// wireLabel is an object or, as GitHub reserves for itself, its name alone.
+// wireLabel is an object or, as GitHub's schema also allows, a name.
 type wireLabel struct{ Name string }
 
 func (l *wireLabel) UnmarshalJSON(data []byte) error {
@@ -111,7 +111,7 @@ func (i wireIssue) into() (Issue, error) {
 		Open: i.State == "open", Page: i.Page, Updated: i.Updated}, n.err("the issue")
 }
 
-// labelled reports whether an issue has a label, which GitHub compares without regard to case.
+// labelled reports whether an issue has a label, ignoring case as GitHub does.
 func (i wireIssue) labelled(label string) bool {
 	for _, l := range i.Labels {
 		if strings.EqualFold(l.Name, label) {
@@ -127,7 +127,7 @@ type wireComment struct {
 	Body    string    `json:"body"`
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at"`
-	App     *struct{} `json:"performed_via_github_app"` // that spoke in the user's name
+	App     *struct{} `json:"performed_via_github_app"` // the program that acted for the user
 }
 
 func (c wireComment) into() (Comment, error) {
@@ -148,8 +148,8 @@ type wireBranch struct {
 	Repo   *wireProject `json:"repo"`
 }
 
-// branch is its name: of one that was deleted Gitea has the request's own ref, and the name in
-// the label.
+// branch is the branch's name. For a deleted one Gitea has the request's own ref, and the name
+// in the label.
 func (b wireBranch) branch() string {
 	if strings.HasPrefix(b.Ref, "refs/pull/") && b.Label != "" {
 		return b.Label
@@ -168,7 +168,7 @@ type wireRequest struct {
 	Head        *wireBranch `json:"head"`
 	Base        *wireBranch `json:"base"`
 	MergedAt    *time.Time  `json:"merged_at"`
-	MergeCommit string      `json:"merge_commit_sha"` // GitHub has one of a trial before
+	MergeCommit string      `json:"merge_commit_sha"` // GitHub also sets one of a trial merge
 	MergedBy    *wireUser   `json:"merged_by"`
 	Page        string      `json:"html_url"`
 }
@@ -206,10 +206,10 @@ type wireReview struct {
 	State     string    `json:"state"`
 	Body      string    `json:"body"`
 	Commit    string    `json:"commit_id"`
-	Dismissed bool      `json:"dismissed"` // Gitea's, whose state stays
+	Dismissed bool      `json:"dismissed"` // Gitea's: the state of a dismissed review does not change
 }
 
-// reviewStates are GitHub's words and Gitea's; what is not here decides nothing.
+// reviewStates are GitHub's and Gitea's words; others decide nothing.
 var reviewStates = map[string]string{
 	"APPROVED": Approved, "CHANGES_REQUESTED": Changes, "REQUEST_CHANGES": Changes,
 	"COMMENTED": Commented, "COMMENT": Commented, "DISMISSED": Dismissed,
@@ -237,7 +237,7 @@ type wireStatus struct {
 	Creator     *wireUser `json:"creator"`
 }
 
-// numbered is a status with its number, by which it is newer than another.
+// numbered is a status with its number, by which the newer one is known.
 type numbered struct {
 	id int64
 	Status
@@ -252,7 +252,7 @@ func (s wireStatus) into() (numbered, error) {
 	return numbered{s.ID, Status{s.Context, state, diag.Untrusted(s.Description), s.URL, s.Creator.person(&n, "creator")}}, n.err("the status")
 }
 
-// is says that what the forge answers to a status is the one that it was given.
+// is checks that the forge answers with the status that was sent.
 func (s wireStatus) is(want Status) (numbered, error) {
 	got, err := s.into()
 	if err == nil && (got.Context != want.Context || got.State != want.State) {

@@ -101,7 +101,7 @@ func say(env *cli.Env, w protocol.Word) bool {
 	return w.Stuck()
 }
 
-// open reads the settings of the repository, and makes what they name.
+// open reads the repository's settings and makes what they name.
 func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error) {
 	repo, err := env.Repository(ctx, bare)
 	if err != nil {
@@ -137,7 +137,7 @@ func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error)
 	return k, err
 }
 
-// settingsOf is where the forge is, and who asks there.
+// settingsOf is the forge's address and the user there.
 func settingsOf(dir string, settings *config.Config, v *forge.Verbs) (c client.Config, err error) {
 	f, file := settings.Forge, filepath.Join(dir, config.Path)
 	if f.URL == "" {
@@ -156,7 +156,7 @@ func settingsOf(dir string, settings *config.Config, v *forge.Verbs) (c client.C
 		return c, fmt.Errorf("[forge] url in %s is %q, and names no project, as https://forge.example.org/owner/project does", file, f.URL)
 	}
 	c = client.Config{Kind: f.Kind, Owner: path[:cut], Name: path[cut+1:]}
-	if f.Kind != "gitlab" && strings.Contains(c.Owner, "/") { // a forge below a path
+	if f.Kind != "gitlab" && strings.Contains(c.Owner, "/") { // a forge with a path prefix
 		deep := strings.LastIndexByte(c.Owner, '/')
 		u.Path, c.Owner = "/"+c.Owner[:deep], c.Owner[deep+1:]
 	} else {

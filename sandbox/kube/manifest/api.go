@@ -6,7 +6,7 @@ type Object struct {
 	APIVersion string `yaml:"apiVersion" json:"apiVersion"`
 	Kind       string `yaml:"kind" json:"kind"`
 	Metadata   Meta   `yaml:"metadata" json:"metadata"`
-	// Of the kinds that there are, one has a spec, the other data.
+	// Some kinds have a spec, the others data.
 	Spec       any               `yaml:"spec,omitempty" json:"spec,omitempty"`
 	Data       map[string]string `yaml:"data,omitempty" json:"data,omitempty"`
 	StringData map[string]string `yaml:"stringData,omitempty" json:"stringData,omitempty"`

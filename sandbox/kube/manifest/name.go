@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxName is how long a Job's name may be: it becomes a label of its pods.
+// maxName bounds a Job's name, which becomes a label of its pods.
 const maxName = 63
 
 // Name is the Job's of a directive's kth unit, ward-REPOSITORY-d-N-K. It is the same
@@ -20,8 +20,8 @@ func VerifierName(repository, commit, word string) string {
 	return fit("ward-", repository, strings.ToLower(fmt.Sprintf("-v-%.10s-%.6s", commit, word)))
 }
 
-// fit makes a name of what Kubernetes admits in one. Where the repository's has to be
-// changed, some digits of its hash tell it from another that would be changed to the same.
+// fit makes a valid Kubernetes name. If the repository's name must be changed, some digits of
+// its hash keep names distinct.
 func fit(before, repository, after string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {

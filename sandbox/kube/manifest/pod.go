@@ -31,10 +31,11 @@ const (
 	orderFile  = "order.json"
 )
 
-// pod is the Job's: the fence first, near beside it to the end, and then who works.
+// pod is the Job's pod: first the fence, then the gate's container for the whole time, then
+// the worker.
 func (s *Spec) pod() podSpec {
 	return podSpec{
-		RestartPolicy: "Never", // a pod that failed is made anew, with a network that is fenced anew
+		RestartPolicy: "Never", // a failed pod is replaced, with a newly fenced network
 		Hostname:      "ward", ServiceAccount: s.Settings.Kube.ServiceAccount, GraceSeconds: graceSeconds,
 		NodeSelector: s.Settings.Kube.Selector(), RuntimeClass: s.Settings.Kube.RuntimeClass,
 		SecurityContext: podSecurity{FSGroup: image.WatcherID, Seccomp: seccomp{"RuntimeDefault"}},
@@ -44,11 +45,11 @@ func (s *Spec) pod() podSpec {
 	}
 }
 
-// graceSeconds is how long a pod that is told to end has for the last push.
+// graceSeconds is how long a terminated pod has for its last push.
 const graceSeconds = 30
 
-// fence puts the rules in place, reads them back, and notes which namespace they hold in. It
-// alone may do so.
+// fence installs the rules, reads them back, and notes their namespace. Only this container
+// may do so.
 func (s *Spec) fence() container {
 	c := s.container("fence", 0, "NET_ADMIN")
 	c.Command = []string{bin + "/git-ward-launch", "fence", "--policy", text(s.Policy), "--note", note}
@@ -63,7 +64,7 @@ func (s *Spec) fence() container {
 	return c
 }
 
-// near holds the key, and is the way to the gate.
+// near holds the key and connects to the gate.
 func (s *Spec) near() container {
 	c := s.container("near", GateUser)
 	c.RestartPolicy = "Always"
@@ -81,16 +82,16 @@ func (s *Spec) near() container {
 	return c
 }
 
-// nearPatience is how often, once a second, near is asked whether the mirror is whole.
+// nearPatience is how often, once a second, near is asked whether the mirror is complete.
 const nearPatience = 600
 
-// worker is the container of the agent, or of what judges it.
+// worker is the container of the agent or its judge.
 func (s *Spec) worker() container {
 	if s.Verify != nil {
 		return s.verifier()
 	}
-	// Root for a moment: a pod's containers get no ambient rights, and the watcher needs to
-	// start the agent as another user and to end it. What it begins with are these three.
+	// Root at first: a pod's containers get no ambient capabilities, and the watcher must
+	// start and end the agent as another user. It starts with these three.
 	c := s.container("agent", 0, "SETUID", "SETGID", "KILL")
 	c.WorkingDir = state
 	c.Command = append(s.first(), bin+"/ward-watcher", "--agent", bin+"/ward-agent", "--agent-user", strconv.Itoa(image.AgentID),
@@ -105,13 +106,13 @@ func (s *Spec) worker() container {
 	return c
 }
 
-// places are what the containers of an agent and of a verifier have: two that they write to.
+// places are the two writable volumes of an agent's or verifier's container.
 func places() []mount {
 	return []mount{{"mirror", mirror, true}, {"near", nearDir, true}, {"net", noteDir, true},
 		{"config", configDir, true}, {"state", state, false}, {"tmp", "/tmp", false}}
 }
 
-// first is what runs in front of the watcher: it starts nothing where the fence does not
+// first is the first process, which runs the watcher: it starts nothing if the fence does not
 // hold, and ends when near does.
 func (s *Spec) first() []string {
 	known := probe.Surroundings{Bare: mirror, State: state, Egress: string(s.Policy.Mode), Connections: s.Policy.Connections}
@@ -136,8 +137,8 @@ func (s *Spec) environment() []variable {
 	}
 }
 
-// container is one with the rights that it is given and no other. Every engine gives it two
-// file systems in memory that anybody inside can write; an empty directory covers each.
+// container is one with exactly these capabilities. Each engine mounts two file systems in
+// memory that anybody inside can write; an empty directory covers each.
 func (s *Spec) container(name string, user int, rights ...string) container {
 	return container{
 		Name: name, Image: s.Image, ImagePullPolicy: "IfNotPresent", LastWords: "FallbackToLogsOnError",
@@ -148,8 +149,8 @@ func (s *Spec) container(name string, user int, rights ...string) container {
 	}
 }
 
-// bounds are [sandbox] memory and cpus. What a pod has is what it asks for: a scheduler that
-// promises more than a node has would end a directive in the middle.
+// bounds are [sandbox] memory and cpus. Requests equal limits, because an overcommitted node
+// would end a directive in the middle.
 func (s *Spec) bounds() resources {
 	b := s.Settings.Sandbox
 	return resources{Limits: map[string]string{"cpu": fmt.Sprintf("%dm", int64(b.CPUs*1000)), "memory": strconv.FormatInt(b.Memory, 10)}}
@@ -159,7 +160,7 @@ func (s *Spec) volumes() []volume {
 	b := s.Settings.Sandbox
 	readers := 0o444
 	if s.Verify != nil {
-		readers = 0o440 // the order's word is no command's
+		readers = 0o440 // the order's secret is not for the commands
 	}
 	return []volume{
 		{Name: "covered", EmptyDir: &emptyDir{}},
@@ -174,7 +175,7 @@ func (s *Spec) volumes() []volume {
 	}
 }
 
-// text is a value as one argument of a command.
+// text is a value as one argument.
 func text(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -183,5 +184,5 @@ func text(v any) string {
 	return escape(string(data))
 }
 
-// escape keeps the engine from reading $(NAME) in an argument as a variable of its own.
+// escape keeps the engine from expanding $(NAME) in an argument.
 func escape(s string) string { return strings.ReplaceAll(s, "$(", "$$(") }

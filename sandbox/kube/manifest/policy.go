@@ -35,10 +35,9 @@ type port struct {
 	Port     uint16 `yaml:"port" json:"port"`
 }
 
-// network says to the cluster what the fence holds by itself: nobody connects to the pod,
-// and it reaches the gate and, where the policy is public, what is no private network. Many
-// network plugins enforce none of it, in silence, and none of it can tell near from the
-// agent; it is made besides and believed by nobody.
+// network repeats the fence's rules as a NetworkPolicy: nobody connects to the pod, and it
+// reaches only the gate and, if the policy is public, public addresses. Many network plugins
+// silently enforce nothing, and none can tell near from the agent, so nothing relies on it.
 func (s *Spec) network() Object {
 	spec := networkPolicy{
 		PodSelector: selector{map[string]string{"ward/job": s.Name}},
@@ -56,7 +55,7 @@ func (s *Spec) network() Object {
 			block := peer{ipBlock{CIDR: r.String() + hostBits(r)}}
 			spec.Egress = append(spec.Egress, egressRule{[]peer{block}, []port{{"UDP", 53}, {"TCP", 53}}})
 		}
-		if len(s.Policy.Resolvers) == 0 { // the pod's own, wherever they are: mostly a service of the cluster
+		if len(s.Policy.Resolvers) == 0 { // the pod's own name servers, usually a service in the cluster
 			all := []peer{{ipBlock{CIDR: "0.0.0.0/0"}}, {ipBlock{CIDR: "::/0"}}}
 			spec.Egress = append(spec.Egress, egressRule{all, []port{{"UDP", 53}, {"TCP", 53}}})
 		}

@@ -11,36 +11,36 @@ import (
 
 // Spec is all that is known of one pod before it is made.
 type Spec struct {
-	Name      string // of the Job, see Name
+	Name      string // the Job's name, see Name
 	Only      string // ends the names of what goes with the Job; who deletes one by it deletes nobody else's. "" in what people read
 	Namespace string
-	Labels    map[string]string // of every object, beside those that this package sets
+	Labels    map[string]string // labels of every object, besides this package's own
 	Notes     map[string]string // annotations of the Job
 	Image     string
 	Settings  *config.Config
 	Config    string          // the text of Settings, for the agent's checks before a push
-	Gate      string          // ssh://USER@ADDRESS:PORT/PATH, as near takes it
-	Policy    firewall.Policy // of the pod's network; its Gates are where near goes
+	Gate      string          // ssh://USER@ADDRESS:PORT/PATH, for near
+	Policy    firewall.Policy // of the pod's network; its Gates are near's targets
 	Model     string
 	Directive string
-	Once      bool          // the worker stays for no word: its launch ends when nothing is left
+	Once      bool          // the worker does not wait for a person's word: the launch ends when nothing is left
 	Until     time.Time     // [budget] time is spent
-	Time      time.Duration // the longest that the Job may take
+	Time      time.Duration // the Job's deadline
 	Secret    *Secret       // nil: a placeholder, for people to read
-	Owner     *Owner        // what Secret, settings and NetworkPolicy go with; nil: nothing
-	Suspend   bool          // the Job waits until it is told to begin
-	Verify    *Verify       // a verifier's pod in place of an agent's
+	Owner     *Owner        // owner of the Secret, settings and NetworkPolicy; nil: none
+	Suspend   bool          // the Job is created suspended
+	Verify    *Verify       // a verifier's pod instead of an agent's
 }
 
 // Secret is what near alone gets.
 type Secret struct {
-	Key        []byte // private, as ssh-keygen writes it
-	KnownHosts []byte // the gate's host key, as sshd(8) has it
+	Key        []byte // private key, as ssh-keygen writes it
+	KnownHosts []byte // the gate's host key, as in known_hosts (sshd(8))
 }
 
 // Verify is what a verifier's pod is to find out.
 type Verify struct {
-	Order string // JSON, as `git ward verify-in-pod` takes it; commands cannot read it
+	Order string // JSON for `git ward verify-in-pod`; commands cannot read it
 }
 
 // GateUser is the user and group of near, whom alone the rules let through to the gate.
@@ -79,10 +79,10 @@ func (s *Spec) secret() Object {
 	return o
 }
 
-// placeholder stands for what is never printed.
+// placeholder replaces secrets in printed manifests.
 const placeholder = "(made for each launch, and never shown)\n"
 
-// object is one of the Job's, but for the Job itself.
+// object is one of the Job's objects, but not the Job.
 func (s *Spec) object(version, kind string, spec any) Object {
 	o := Object{APIVersion: version, Kind: kind, Metadata: Meta{Name: s.Name, Namespace: s.Namespace, Labels: s.labels()}, Spec: spec}
 	if s.Owner != nil {
@@ -91,15 +91,15 @@ func (s *Spec) object(version, kind string, spec any) Object {
 	return o
 }
 
-// companion is one that goes with the Job.
+// companion is an object that is deleted with the Job.
 func (s *Spec) companion(version, kind string, spec any) Object {
 	o := s.object(version, kind, spec)
 	o.Metadata.Name = s.companions()
 	return o
 }
 
-// companions is the name of all that goes with the Job. Nobody may read these objects, so
-// that the name alone says whose they are.
+// companions is the name of all objects of the Job. Nobody may read these objects, so the name
+// alone must identify them.
 func (s *Spec) companions() string {
 	if s.Only == "" {
 		return s.Name
@@ -122,10 +122,10 @@ func (s *Spec) Job() Object {
 		Suspend: s.Suspend, BackoffLimit: tries, TTLSeconds: int64(keep.Seconds()),
 		ActiveDeadlineSeconds: int64(s.Time.Seconds()),
 		PodFailurePolicy: &failurePolicy{[]failureRule{
-			// A node that is drained or lost is no fault of the pod's.
+			// A drained or lost node is not the pod's fault.
 			{Action: "Ignore", OnPod: []podCondition{{"DisruptionTarget", "True"}}},
-			// A fence that does not hold now will not hold at the next try. Who is told to end
-			// has other codes, and is tried again.
+			// A fence that does not hold will not hold at the next try either. A terminated
+			// pod has other codes, and is tried again.
 			{Action: "FailJob", OnExitCodes: &exitCodes{s.main(), "In", []int{pod.NotHeld}}},
 		}},
 		Template: podTemplate{Meta{Labels: s.labels()}, s.pod()},
@@ -135,13 +135,13 @@ func (s *Spec) Job() Object {
 }
 
 const (
-	// tries is how often the engine makes a pod anew that failed, with pauses of its own.
+	// tries is how often the engine replaces a failed pod, with its own pauses.
 	tries = 3
-	// keep is how long a Job that ended is kept when no launcher is there to take it away.
+	// keep is how long a finished Job stays if no launcher deletes it.
 	keep = time.Hour
 )
 
-// main is the container with whose end the pod's work ends.
+// main is the container whose end is the pod's.
 func (s *Spec) main() string {
 	if s.Verify != nil {
 		return "verifier"

@@ -1,8 +1,8 @@
 package manifest
 
-// verifier is the container that runs a claim's commands: no key, no gateway, and no network
-// but the pod's own loopback; what it finds goes to near's socket. Its first process is the
-// watcher's user, as an agent's is, and the commands are the agent's.
+// verifier is the container that runs a claim's commands: without key, gateway, or network
+// except the pod's loopback; its result goes to near's socket. Its first process runs as the
+// watcher's user, and the commands as the agent's.
 func (s *Spec) verifier() container {
 	c := s.container("verifier", 0, "SETUID", "SETGID", "KILL")
 	c.WorkingDir = state

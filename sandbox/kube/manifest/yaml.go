@@ -34,7 +34,7 @@ func (s *Spec) Podman() []Object {
 	}
 	worker.Command = append([]string{"/bin/sh", "-c", wait, socket}, worker.Command...)
 	pod.InitContainers, pod.Containers = pod.InitContainers[:1], []container{near, *worker}
-	pod.InitContainers[0].Env = nil // no node tells its address
+	pod.InitContainers[0].Env = nil // a node's address is unknown
 	o := s.object("v1", "Pod", pod)
 	return append(s.Besides()[:2], o)
 }

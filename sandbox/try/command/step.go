@@ -24,7 +24,7 @@ func (t *trial) say(format string, args ...any) {
 	fmt.Fprintf(t.env.Stdout, "try: "+format+"\n", args...)
 }
 
-// ward is a command of git ward, as a person would type it.
+// ward runs a git ward command, as a person would type it.
 func (t *trial) ward(dir string, args ...string) error {
 	self, err := cli.Program("git-ward")
 	if err != nil {
@@ -38,14 +38,14 @@ func (t *trial) ward(dir string, args ...string) error {
 	return t.run(dir, self, args...)
 }
 
-// run is a program in a directory, at the person's terminal. It says itself why it fails.
+// run runs a program in a directory, at the person's terminal. It prints its own errors.
 func (t *trial) run(dir, program string, args ...string) error {
 	cmd := t.command(dir, program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.env.Stdin, cli.Raw(t.env.Stdout), cli.Raw(t.env.Stderr)
 	return ended(cmd.Run())
 }
 
-// quietly is run with what the command of git ward prints in a file.
+// quietly is run with the git ward command's output in a file.
 func (t *trial) quietly(file string, args ...string) error {
 	self, err := cli.Program("git-ward")
 	if err != nil {
@@ -64,12 +64,12 @@ func (t *trial) quietly(file string, args ...string) error {
 
 func (t *trial) command(dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.ctx, program, args...)
-	process.EndGently(cmd, 30*time.Second) // a launch puts its container away first
+	process.EndGently(cmd, 30*time.Second) // a launch removes its container first
 	cmd.Dir, cmd.Env = dir, append(git.Elsewhere(os.Environ()), t.worker.key...)
 	return cmd
 }
 
-// ended passes on the exit code of a program that has said why.
+// ended passes on the exit code of a program that has printed why.
 func ended(err error) error {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return cli.ExitCode(max(exit.ExitCode(), 1))
@@ -77,7 +77,7 @@ func ended(err error) error {
 	return err
 }
 
-// git is git for the person; its words are shown.
+// git runs git for the person and shows its output.
 func (t *trial) git(dir string, args ...string) error {
 	defer t.env.Slow("git " + args[0])()
 	child := git.Command(t.ctx, dir, append(git.Elsewhere(os.Environ()), "GIT_ALLOW_PROTOCOL=file"), args...)
@@ -98,7 +98,7 @@ func (t *trial) direct() error {
 		text += fmt.Sprintf("- [ ] this succeeds (`%s`)\n", c)
 	}
 	args := []string{"directive", "new", "-m", text}
-	if len(t.checks) > 0 && !decided(t.text) { // the project's own tests, which hold
+	if len(t.checks) > 0 && !decided(t.text) { // the project's own tests, which pass
 		args = append(args, "--untried")
 	}
 	return t.ward(t.work(), args...)
@@ -107,7 +107,7 @@ func (t *trial) direct() error {
 // decided reports whether a text has a criterion.
 func decided(text string) bool { return strings.Contains("\n"+text, "\n- [ ] ") }
 
-// newest is the id of the directive that was written last.
+// newest is the id of the most recent directive.
 func (t *trial) newest() (string, error) {
 	repo := git.Open(t.bare())
 	names, err := branches.Of(t.ctx, repo)
@@ -166,8 +166,8 @@ func (t *trial) interactive() bool {
 	return err == nil
 }
 
-// guess is the command that a project's own manifest has for its tests. It only saves
-// typing: the person sees it in the directive, and --criterion says another.
+// guess is the project's test command by its manifest. It only saves typing: the person sees
+// it in the directive, and can give another by --criterion.
 func guess(dir string) checks {
 	has := func(name, text string) bool {
 		data, err := os.ReadFile(filepath.Join(dir, name))
@@ -175,7 +175,7 @@ func guess(dir string) checks {
 	}
 	var manifest struct{ Scripts map[string]string }
 	if data, err := os.ReadFile(filepath.Join(dir, "package.json")); err == nil {
-		json.Unmarshal(data, &manifest) // one that npm cannot read has no tests either
+		json.Unmarshal(data, &manifest) // an unreadable package.json has no tests either
 	}
 	switch {
 	case has("go.mod", ""):

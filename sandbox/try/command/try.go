@@ -33,14 +33,14 @@ var Try = cli.Command{Name: "try", Doc: "try Ward on your clone, in a directory 
 
 const usage = "try [-m TEXT] [--criterion COMMAND]... [--model NAME] [--id MODEL] [--script FILE] [--dir DIR] [--unfenced]"
 
-// options are what a person said.
+// options are the person's options.
 type options struct {
 	text, model, id, script, dir string
 	checks                       checks
 	unfenced, remove             bool
 }
 
-// checks are the values of a flag that may be given more than once.
+// checks are the values of a repeatable flag.
 type checks []string
 
 func (c *checks) String() string { return strings.Join(*c, "; ") }
@@ -108,7 +108,7 @@ func project(ctx context.Context, dir string) (string, error) {
 	return top, nil
 }
 
-// ask is what git prints for a person in a directory.
+// ask is git's output for a person in a directory.
 func ask(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := git.Command(ctx, dir, git.Local(git.Elsewhere(os.Environ())), args...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -130,20 +130,20 @@ type trial struct {
 	clone, dir string // absolute
 	branch     string
 	worker     worker
-	ident      string // of the person: NAME <MAIL> and perhaps more
+	ident      string // the person's identity: NAME <MAIL> and perhaps more
 }
 
-// made is all that a try makes in its directory, beside the mark of the directory.
+// made are the files that a try makes in its directory, besides the directory's mark.
 var made = []string{".ward-own", "project.git", "work", "work.ward", "state", "programs", "doctor.txt"}
 
 func (t *trial) bare() string { return filepath.Join(t.dir, "project.git") }
 func (t *trial) work() string { return filepath.Join(t.dir, "work") }
 
-// control is the working tree of the control branch, where that is one of its own.
+// control is the control branch's working tree, if it has one of its own.
 func (t *trial) control() string { return t.work() + ".ward" }
 
-// do is the whole way. Each step finds out whether it has been done, so that a try that was
-// killed goes on.
+// do does all steps. Each finds out whether it is already done, so that a killed try
+// continues.
 func (t *trial) do() error {
 	if err := t.look(); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (t *trial) do() error {
 	return t.review()
 }
 
-// look finds out all that can stop a try, before anything is made.
+// look finds everything that could stop a try, before anything is made.
 func (t *trial) look() (err error) {
 	if t.branch, err = ask(t.ctx, t.clone, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
 		return diag.Hint(errors.New("HEAD is on no branch, so there is none to work for"), "git switch BRANCH")
@@ -192,7 +192,7 @@ func (t *trial) look() (err error) {
 	return nil
 }
 
-// guard makes the bare clone, or brings it what is new in the person's own.
+// guard makes the bare clone, or updates it from the person's clone.
 func (t *trial) guard() error {
 	refspec := "refs/heads/" + t.branch + ":refs/heads/" + t.branch
 	if _, err := os.Stat(filepath.Join(t.bare(), "ward", "config.toml")); err == nil {
@@ -205,8 +205,8 @@ func (t *trial) guard() error {
 		}
 		defer room.Remove()
 		made := filepath.Join(room.Path, "project.git")
-		// Through git's transport, so that only what the branch has gets there: a copy of the
-		// objects would also have what was stashed, reset or never committed.
+		// Through git's transport, so that only reachable objects get there: a copy would
+		// include what was stashed, reset or never committed.
 		if err := t.git(t.dir, "clone", "--quiet", "--bare", "--no-local", "--single-branch", "--branch", t.branch, "--", t.clone, made); err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (t *trial) guard() error {
 	return t.ward(t.dir, "init", "--bare", t.bare())
 }
 
-// bringNew brings the guarded repository what is new in the person's clone.
+// bringNew updates the guarded repository from the person's clone.
 func (t *trial) bringNew(refspec string) error {
 	on, err := ask(t.ctx, t.dir, "--git-dir="+t.bare(), "symbolic-ref", "--short", "HEAD")
 	if err != nil {
@@ -242,7 +242,7 @@ func (t *trial) bringNew(refspec string) error {
 	return nil
 }
 
-// place makes the PM's clone, or the half of it that a kill left out.
+// place makes the PM's clone, or the rest of one after a kill.
 func (t *trial) place() error {
 	if _, err := os.Stat(t.work()); errors.Is(err, os.ErrNotExist) {
 		return cmp.Or(t.ward(t.dir, "clone", t.bare(), t.work()), t.introduce())
@@ -262,15 +262,15 @@ func (t *trial) place() error {
 	return t.introduce()
 }
 
-// introduce tells the clone who the person is: the name may stand in the settings of the person's
-// own clone alone.
+// introduce sets the person's identity in the clone; it may be set only in the person's own
+// clone.
 func (t *trial) introduce() error {
 	name, rest, _ := strings.Cut(t.ident, " <")
 	mail, _, _ := strings.Cut(rest, ">")
 	return cmp.Or(t.git(t.work(), "config", "user.name", name), t.git(t.work(), "config", "user.email", mail))
 }
 
-// choose sets who works. Every push of the try is by the person who tries.
+// choose sets the worker. The person who tries makes every push of the try.
 func (t *trial) choose() error {
 	set := []string{"identity.from=account", "model.name=" + t.worker.Name, "model.id=" + t.id}
 	if t.worker.Program != "" && !t.unfenced {
@@ -288,7 +288,7 @@ func (t *trial) choose() error {
 	return t.ward(t.dir, append([]string{"config", "--bare", t.bare()}, set...)...)
 }
 
-// fence looks whether there is one, and builds the image once.
+// fence checks that there is a fence, and builds the image once.
 func (t *trial) fence() error {
 	if t.unfenced {
 		return nil
@@ -315,7 +315,7 @@ func (t *trial) launch() error {
 	return t.ward(t.dir, args...)
 }
 
-// review shows the newest directive's work, and how to have it.
+// review shows the newest directive's work, and how to take it.
 func (t *trial) review() error {
 	if err := t.git(t.work(), "fetch", "--quiet"); err != nil {
 		return err
@@ -336,7 +336,7 @@ try: type what is next in %s. After git ward take %s,
 	return nil
 }
 
-// removeAll takes away what a try has made, and nothing else.
+// removeAll removes what a try has made, and nothing else.
 func (t *trial) removeAll() error {
 	if _, err := os.Lstat(t.dir); errors.Is(err, os.ErrNotExist) {
 		fmt.Fprintf(t.env.Stdout, "there is no %s: nothing to remove\n", diag.Clean(t.dir))
@@ -353,15 +353,15 @@ func (t *trial) removeAll() error {
 	return nil
 }
 
-// ours reports whether a directory is of a try that nobody works in: what else Ward has made for
-// itself has the same mark.
+// ours reports whether a directory belongs to a try that nobody works in; other directories
+// that Ward makes have the same mark.
 func (t *trial) ours() error {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !slices.Contains(made, e.Name()) && !strings.HasPrefix(e.Name(), scratch.Prefix) { // what a killed clone leaves
+		if !slices.Contains(made, e.Name()) && !strings.HasPrefix(e.Name(), scratch.Prefix) { // a killed clone's leftovers
 			return fmt.Errorf("%s in %s is not of a try, so all of it stays", diag.Word(e.Name()), diag.Word(t.dir))
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// worker is who works, with the key that the launch gets in its environment and in no file.
+// worker is the program or model that works, with the key that the launch gets in its
+// environment, never in a file.
 type worker struct {
 	config.Worker
 	path string // of a Program: where PATH has it; "" where npm brings it
@@ -31,14 +32,14 @@ func (w worker) String() string {
 	return w.Name
 }
 
-// keys are the variables that may hold a provider's key, and the one that a launch reads.
-// A token of `claude setup-token` stands where a key does.
+// keys are the variables that may hold a provider's key, and the one that a launch reads. A
+// `claude setup-token` token counts as a key.
 var keys = map[config.Provider][]string{
 	config.Anthropic: {"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"},
 	config.OpenAI:    {"OPENAI_API_KEY"},
 }
 
-// keyOf is a provider's key, as an environment for the launch.
+// keyOf is a provider's key as a launch's environment.
 func keyOf(p config.Provider, getenv func(string) string) []string {
 	for _, name := range keys[p] {
 		if value := getenv(name); value != "" {
@@ -48,8 +49,8 @@ func keyOf(p config.Provider, getenv func(string) string) []string {
 	return nil
 }
 
-// find is who works: whom the person named, or a program whose key is here, one on PATH
-// first. What is missing is said with what brings it.
+// find finds the worker: the one that the person named, or a program with a key here, one on
+// PATH first. If something is missing, the error says how to get it.
 func find(o options, getenv func(string) string) (worker, error) {
 	if o.script != "" {
 		o.model = "script"
@@ -82,7 +83,7 @@ func find(o options, getenv func(string) string) (worker, error) {
 		"set the key, or let a file play the model: --script FILE (docs/quickstart.md has one)")
 }
 
-// examine is a worker as it is here, and what it lacks.
+// examine is a worker as found here, and what it lacks.
 func examine(w config.Worker, o options, getenv func(string) string) (found worker, lack string) {
 	found = worker{Worker: w}
 	provider := w.ProviderOf(o.id)
@@ -107,8 +108,8 @@ func examine(w config.Worker, o options, getenv func(string) string) (found work
 	return found, lack
 }
 
-// bring puts the worker's program into a directory of its own, which the fence binds: the
-// directory that it is installed in may hold anything of the person's.
+// bring copies the worker's program into a directory of its own, which the fence binds: the
+// directory where it is installed may hold personal files.
 func (t *trial) bring() (dir string, err error) {
 	dir = filepath.Join(t.dir, "programs")
 	for _, bin := range []string{"bin", "node_modules/.bin"} {
@@ -130,7 +131,7 @@ func (t *trial) bring() (dir string, err error) {
 	return dir, t.run("", npm, "install", "--no-fund", "--no-audit", "--loglevel=error", "--prefix", dir, t.worker.Package)
 }
 
-// native reports whether a file is a program of the kernel's own format.
+// native reports whether a file is a native executable.
 func native(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -142,8 +143,8 @@ func native(path string) bool {
 	return err == nil && bytes.Equal(magic, []byte("\x7fELF"))
 }
 
-// copyProgram copies a program to a place where every user can start it. A copy that was
-// killed has another name.
+// copyProgram copies a program to where every user can start it, under a temporary name until
+// it is complete.
 func copyProgram(from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
