@@ -33,17 +33,17 @@ var Schema []byte
 const Name = "activity.log.jsonl"
 
 const (
-	maxLine = 64 << 10 // of a line; longer texts are cut
+	maxLine = 64 << 10 // bytes of a line; longer texts are cut
 	maxText = 4 << 10  // of one text in it
-	maxFile = 64 << 20 // before it goes to activity.log.jsonl.1
-	tail    = 1 << 20  // that Has looks at
+	maxFile = 64 << 20 // at which the file is renamed to activity.log.jsonl.1
+	tail    = 1 << 20  // entries that Has searches
 )
 
 // Log is an open log. It is not for concurrent use.
 type Log struct {
 	path    string
 	session string
-	// Redact takes secrets out of a text before it is written; nil takes none.
+	// Redact removes secrets from a text before it is written; may be nil.
 	Redact func(string) string
 }
 
@@ -100,8 +100,8 @@ func (l *Log) Append(e Entry) error {
 	return errors.Join(err, f.Sync())
 }
 
-// open opens the file. Whoever works here may have removed it, and all around it: that
-// loses what it had, and stops nobody.
+// open opens the file. A worker may have deleted it with its directories; then its contents
+// are lost, and writing goes on.
 func (l *Log) open() (*os.File, error) {
 	const flags = os.O_RDWR | os.O_CREATE | os.O_APPEND
 	f, err := os.OpenFile(l.path, flags, 0o644)
@@ -140,7 +140,7 @@ func (l *Log) format(e Entry) ([]byte, error) {
 }
 
 func (l *Log) cleanAll(list []string) []string {
-	out := make([]string, len(list)) // [] and not null
+	out := make([]string, len(list)) // [], not null
 	for i, s := range list {
 		out[i] = l.clean(s)
 	}
@@ -157,7 +157,7 @@ func (l *Log) cleanValue(v any) any {
 	return v
 }
 
-// clean takes secrets out of a text and cuts it.
+// clean removes secrets from a text and cuts it.
 func (l *Log) clean(s string) string {
 	if l.Redact != nil {
 		s = l.Redact(s)
@@ -205,7 +205,7 @@ func (l *Log) Tells(task string, kind Type) (bool, error) {
 			Action struct{ Type Type }
 		}
 		if !bytes.Contains(lines.Bytes(), []byte(task)) || json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue // of another, or cut by a crash
+			continue // another program's line, or one cut by a crash
 		}
 		if e.Task.ID == task && (kind == "" || e.Action.Type == kind) {
 			return true, nil

@@ -33,9 +33,9 @@ const (
 // Entry is a line. Append fills in id, session and time where they are empty.
 type Entry struct {
 	ID        string    `json:"log_id"`     // a UUID
-	Session   string    `json:"session_id"` // one run of a program
+	Session   string    `json:"session_id"` // id of one run of a program
 	Time      time.Time `json:"timestamp"`
-	Phase     string    `json:"phase"` // a state of a machine, such as EXECUTING
+	Phase     string    `json:"phase"` // a machine's state, such as EXECUTING
 	Task      Task      `json:"task"`
 	Action    Action    `json:"action"`
 	Outcome   Outcome   `json:"outcome"`

@@ -27,8 +27,8 @@ var Knowledge = cli.Command{Name: "knowledge", Doc: "build the symbols and the d
 	{Name: "find", Doc: "search the symbols, the documents, the history and the lessons", Run: find},
 }}
 
-// build is `git ward knowledge build`: it writes the symbols and the dependency
-// graph of the tracked files, as the working tree has them.
+// build is `git ward knowledge build`: it writes the symbols and the dependency graph of the
+// tracked files in the working tree.
 func build(ctx context.Context, env *cli.Env) error {
 	var check bool
 	args, err := env.Flags("knowledge build", buildUsage, func(fs *flag.FlagSet) {
@@ -71,7 +71,7 @@ func build(ctx context.Context, env *cli.Env) error {
 	return nil
 }
 
-// describe says what was covered, and what was not.
+// describe says what was indexed, and what was not.
 func describe(env *cli.Env, index *survey.Index, list []survey.Document) {
 	s, g := index.Symbols, index.Graph
 	fmt.Fprintf(env.Stdout, "%d symbols in %s, %d dependencies in %s\n", len(s.Symbols), list[0].Path, len(g.Edges), list[1].Path)
@@ -85,8 +85,8 @@ func describe(env *cli.Env, index *survey.Index, list []survey.Document) {
 	fmt.Fprintf(env.Stdout, "  not read: %d files of other kinds, %d that could not be\n", unread, len(s.Coverage.Skipped))
 }
 
-// find is `git ward knowledge find`: where the repository says something about words.
-// Exit 1: nowhere.
+// find is `git ward knowledge find`: it searches the repository for words. Exit 1: nothing
+// found.
 func find(ctx context.Context, env *cli.Env) error {
 	var asJSON bool
 	var f plan.Find

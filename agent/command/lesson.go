@@ -33,8 +33,8 @@ var Lesson = cli.Command{Name: "lesson", Doc: "turn post-mortems into lessons, a
 	{Name: "merge", Doc: "merge two versions of lessons.jsonl, as git's merge driver", Hidden: true, Run: merge},
 }}
 
-// extract is `git ward lesson extract`: it records the lessons of post-mortems by
-// a commit of lessons.jsonl.
+// extract is `git ward lesson extract`: it commits the lessons of post-mortems to
+// lessons.jsonl.
 func extract(ctx context.Context, env *cli.Env) error {
 	var asJSON, dry bool
 	args, err := env.Flags("lesson extract", extractUsage, func(fs *flag.FlagSet) {
@@ -80,7 +80,8 @@ func extract(ctx context.Context, env *cli.Env) error {
 	return recordLessons(ctx, env, tree, all, strings.Join(args, " "), asJSON)
 }
 
-// recordLessons keeps lessons by a commit of a person's branch, or among an agent's papers.
+// recordLessons commits lessons to a person's branch, or writes them to an agent's .ward
+// directory.
 func recordLessons(ctx context.Context, env *cli.Env, tree *worktree.Tree, all []lesson.Lesson, from string, asJSON bool) error {
 	where, err := tree.RecordPath(ctx, lesson.Path)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// inform puts an INFO report at the end of COMMS.md of origin's control branch, once for
-// each key: on the directive whose lease the worker has, "" for none. Working tree and index are
-// left alone.
+// inform appends an INFO report to COMMS.md of origin's control branch, once for each key,
+// about the directive of the worker's lease, "" for none. Working tree and index stay as they
+// are.
 func inform(ctx context.Context, tree *worktree.Tree, lease, text, key string) error {
 	names, err := tree.Branches(ctx)
 	if err != nil {
@@ -52,7 +52,8 @@ func inform(ctx context.Context, tree *worktree.Tree, lease, text, key string) e
 	})
 }
 
-// commitFile makes a commit on another one that replaces COMMS.md. Its author is git's committer.
+// commitFile makes a commit that replaces COMMS.md in its parent. Its author is git's
+// committer.
 func commitFile(ctx context.Context, tree *worktree.Tree, parent string, data []byte) (string, error) {
 	who, err := tree.Git(ctx, "var", "GIT_COMMITTER_IDENT")
 	if err != nil {

@@ -30,11 +30,11 @@ import (
 
 const planRunUsage = "plan run [--task-id ID] [--again] [--config FILE] PLAN"
 
-// planOptions are what `plan run` and `research run` take.
+// planOptions are the options of `plan run` and `research run`.
 type planOptions struct {
 	task, config string
 	again        bool
-	search       string // [search] url, where it is not the settings' own
+	search       string // [search] url, if it differs from the settings
 }
 
 func (o *planOptions) fill(fs *flag.FlagSet) {
@@ -49,8 +49,8 @@ func PlanRun(redact func(string) string) cli.Command {
 	return cli.Command{Name: "run", Doc: "execute a plan, a commit a step, or go on with it", Run: runOf("plan run", planRunUsage, redact, "")}
 }
 
-// runOf is a verb that executes one plan; machine, when it is not "", is the one that the
-// plan must have.
+// runOf makes a verb that executes one plan. If machine is set, the plan must be of that
+// machine.
 func runOf(name, usage string, redact func(string) string, machine string) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error {
 		o := new(planOptions)
@@ -65,7 +65,7 @@ func runOf(name, usage string, redact func(string) string, machine string) cli.F
 	}
 }
 
-// run executes a plan; machine, when it is not "", is the one that it must have.
+// run executes a plan. If machine is set, the plan must be of that machine.
 func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact func(string) string, machine string) error {
 	tree, err := worktree.Find(env.Dir)
 	if err != nil {
@@ -120,8 +120,8 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 	return err
 }
 
-// warn says so where the plan's task was not begun: what the plan rests on was not looked at.
-// Research looks for itself.
+// warn warns if the plan's task was not started, because then nobody checked its
+// preconditions. A research plan checks them itself.
 func (o *planOptions) warn(ctx context.Context, env *cli.Env, r *planrun.Runner) error {
 	if r.Task == "" || strings.HasPrefix(r.Task, "research-") {
 		return nil
@@ -133,8 +133,8 @@ func (o *planOptions) warn(ctx context.Context, env *cli.Env, r *planrun.Runner)
 	return err
 }
 
-// place says where the steps go: in an agent's clone beside the branch, in a person's on
-// it.
+// place says where steps are committed: in an agent's clone apart from the branch, in a
+// person's clone on it.
 func (o *planOptions) place(ctx context.Context, r *planrun.Runner, path string, text []byte) (err error) {
 	if r.Control, err = r.Tree.Documents(ctx); err != nil {
 		return err
@@ -152,8 +152,8 @@ func (o *planOptions) place(ctx context.Context, r *planrun.Runner, path string,
 	return err
 }
 
-// findPlan is a registered plan, or the one in a file; its path is the record's where it
-// is one of its papers.
+// findPlan is a registered plan or one in a file. The path is the one on the record if the
+// plan is below .ward.
 func findPlan(ctx context.Context, tree *worktree.Tree, env *cli.Env, name string) (path string, text []byte, err error) {
 	data, err := tree.Document(ctx, plan.RegistryPath, plan.MaxRegistryBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +176,7 @@ func findPlan(ctx context.Context, tree *worktree.Tree, env *cli.Env, name strin
 	return strings.TrimPrefix(path, worktree.RecordDir+"/"), text, err
 }
 
-// inTree is a file's path from the top of the working tree.
+// inTree is a file's path relative to the top of the working tree.
 func inTree(tree *worktree.Tree, file string) (string, error) {
 	rel, err := filepath.Rel(tree.Dir, file)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -185,7 +185,7 @@ func inTree(tree *worktree.Tree, file string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// readPlan reads a plan of the working tree, or of the papers in it.
+// readPlan reads a plan from the working tree or its .ward directory.
 func readPlan(ctx context.Context, tree *worktree.Tree, path string) ([]byte, error) {
 	text, err := tree.Read(path, plan.MaxBytes)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -236,8 +236,8 @@ func ended(text string) string {
 	return text + "\n"
 }
 
-// submit pushes a person's branch. In an agent's clone the work is not committed yet: its
-// push comes when the iteration ends.
+// submit pushes a person's branch. In an agent's clone the work is not committed yet; it is
+// pushed at the iteration's end.
 func submit(ctx context.Context, tree *worktree.Tree) error {
 	if dir, err := tree.RecordDir(ctx); err != nil || dir != "" {
 		return err
@@ -246,9 +246,9 @@ func submit(ctx context.Context, tree *worktree.Tree) error {
 	return err
 }
 
-// stateDir has logs/: the working tree, where git leaves logs/ out, or a directory of
-// .git's where the tree is that of a project which knows nothing of Ward: a file there would
-// stop the next plan, whose steps are commits.
+// stateDir is the directory for logs/: the working tree if git ignores logs/ there, else a
+// directory in .git, because in a project that does not use Ward a file in the tree would
+// block the next plan, whose steps are commits.
 func stateDir(ctx context.Context, tree *worktree.Tree) (string, error) {
 	papers, err := tree.RecordDir(ctx)
 	if err != nil {

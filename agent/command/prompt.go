@@ -31,7 +31,7 @@ import (
 
 const promptUsage = "agent prompt [--kind model|program|scout] D-n"
 
-// maxPaper bounds a document that is read for a prompt, in bytes.
+// maxPaper bounds a document read for a prompt, in bytes.
 const maxPaper = 1 << 20
 
 // Agent is `git ward agent`: it shows what the agent would be told.
@@ -40,8 +40,7 @@ var Agent = cli.Command{Name: "agent", Doc: "show what the agent would be told o
 }}
 
 // showPrompt prints what would be sent for a directive: a model's system prompt and first
-// messages, or all of a command's input (PLAN-9, WORK-1). The code that makes them is the
-// worker's.
+// messages, or a command's complete input (PLAN-9, WORK-1). It uses the worker's own code.
 func showPrompt(ctx context.Context, env *cli.Env) error {
 	kind := string(prompt.Model)
 	args, err := env.Flags("agent prompt", promptUsage, func(fs *flag.FlagSet) {
@@ -73,7 +72,7 @@ func showPrompt(ctx context.Context, env *cli.Env) error {
 	return g.show(p, begun)
 }
 
-// gatherer finds in a clone what a prompt is made from.
+// gatherer finds a prompt's parts in a clone.
 type gatherer struct {
 	ctx  context.Context
 	env  *cli.Env
@@ -82,7 +81,7 @@ type gatherer struct {
 	iteration int // of the capsule
 }
 
-// gather reads what is known of a directive before and by its orientation.
+// gather reads what is known of a directive before its orientation, and runs that.
 func (g *gatherer) gather(name string, kind prompt.Kind) (p *prompt.Prompt, orientation string, err error) {
 	system, err := g.tree.Document(g.ctx, "SYSTEM.md", maxPaper)
 	if err != nil {
@@ -121,7 +120,7 @@ func (g *gatherer) gather(name string, kind prompt.Kind) (p *prompt.Prompt, orie
 	return p, begun.Text(), err
 }
 
-// skills are those that control has (003, skill_pack).
+// skills are those on the control branch (003, skill_pack).
 func (g *gatherer) skills() ([]prompt.Skill, error) {
 	ref, err := g.tree.Documents(g.ctx)
 	if err != nil {
@@ -142,7 +141,7 @@ func (g *gatherer) skills() ([]prompt.Skill, error) {
 	return list, nil
 }
 
-// unit adds what the directive's newest unit has: the PM's words, and the newest capsule.
+// unit adds the directive's newest unit: the PM's messages, and the newest capsule.
 func (g *gatherer) unit(p *prompt.Prompt) (id string, err error) {
 	dir, err := g.tree.Git(g.ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
@@ -168,13 +167,12 @@ func (g *gatherer) unit(p *prompt.Prompt) (id string, err error) {
 	return "", nil
 }
 
-// capsule is the newest on the unit's record. The one of an iteration that has not begun
-// is made when it begins.
+// capsule is the newest on the unit's record. An iteration's capsule is made when it begins.
 func (g *gatherer) capsule(id uow.ID, p *prompt.Prompt) error {
 	top := loop.Dir(id.Directive)
 	out, err := g.tree.Git(g.ctx, "ls-tree", "--name-only", "-z", record.Ref(id)+":"+top)
 	if err != nil {
-		return nil // it has none yet, or was not fetched
+		return nil // it has none yet, or it was not fetched
 	}
 	g.iteration = -1
 	for name := range strings.SplitSeq(out, "\x00") {
@@ -195,7 +193,7 @@ func (g *gatherer) capsule(id uow.ID, p *prompt.Prompt) error {
 	return nil
 }
 
-// show prints a conversation as it begins.
+// show prints the beginning of a conversation.
 func (g *gatherer) show(p *prompt.Prompt, orientation string) error {
 	if p.Kind == prompt.Model {
 		at := orchestrator.PlanPath(p.Directive.Name())

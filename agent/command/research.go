@@ -29,7 +29,7 @@ func Research(redact func(string) string) cli.Command {
 	}}
 }
 
-// researchPath is a topic's short name and the path of its plan.
+// researchPath is a topic's short name, and its plan's path.
 func researchPath(topic string) (slug, path string) {
 	slug = plan.Slug(topic)
 	return slug, "plans/research/" + slug + ".txt"
@@ -75,8 +75,8 @@ func researchPlan(ctx context.Context, env *cli.Env) error {
 	return err
 }
 
-// research is level 4 of the orientation: a plan of the machine research, committed
-// and executed. search is [search] url, "" for none. It returns where the report is.
+// research is level 4 of the orientation: it commits and executes a plan of the machine
+// research. search is [search] url, "" for none. It returns the report's path.
 func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic, search string, redact func(string) string) (string, error) {
 	sub := *env
 	var said bytes.Buffer
@@ -110,7 +110,7 @@ func research(ctx context.Context, env *cli.Env, tree *worktree.Tree, topic, sea
 	return report, nil
 }
 
-// commitPlan commits a plan on a person's branch, where it is not there yet.
+// commitPlan commits a plan to a person's branch if it is not there yet.
 func commitPlan(ctx context.Context, tree *worktree.Tree, path, slug string) error {
 	if _, err := tree.Git(ctx, "add", "--", path); err != nil {
 		return err

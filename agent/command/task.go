@@ -30,7 +30,7 @@ func Task(redact func(string) string) cli.Command {
 	}}
 }
 
-// taskID reads the flags of a verb.
+// taskID parses a verb's flags.
 func taskID(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
 	var id string
 	args, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
@@ -48,7 +48,7 @@ func taskID(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string,
 	return id, nil
 }
 
-// taskStart runs orientation and logs TASK_START. Exit 1: work may not begin.
+// taskStart runs the orientation and logs TASK_START. Exit 1: work may not begin.
 func taskStart(ctx context.Context, env *cli.Env, redact func(string) string) error {
 	var asJSON bool
 	id, err := taskID(env, "task start", startUsage, func(fs *flag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "JSON on one line") })
@@ -90,7 +90,7 @@ func taskStart(ctx context.Context, env *cli.Env, redact func(string) string) er
 	return err
 }
 
-// taskClose writes the template of the post-mortem and logs the end.
+// taskClose writes the post-mortem's template and logs the task's end.
 func taskClose(ctx context.Context, env *cli.Env, redact func(string) string) error {
 	id, err := taskID(env, "task close", closeUsage, func(*flag.FlagSet) {})
 	if err != nil {
@@ -119,8 +119,8 @@ func taskClose(ctx context.Context, env *cli.Env, redact func(string) string) er
 	return err
 }
 
-// begun reports whether a task began, by the log of this clone: an action of that type, or any
-// for "". In an agent's clone the worker began it, whose log is not here.
+// begun reports whether this clone's log has an action of a type, or any action for "". In an
+// agent's clone the worker began the task, and its log is elsewhere.
 func begun(ctx context.Context, tree *worktree.Tree, log *activity.Log, id string, kind activity.Type) (bool, error) {
 	if dir, err := tree.RecordDir(ctx); err != nil || dir != "" {
 		return err == nil, err
@@ -128,7 +128,7 @@ func begun(ctx context.Context, tree *worktree.Tree, log *activity.Log, id strin
 	return log.Tells(id, kind)
 }
 
-// notBegun is the finding of a task that did not begin.
+// notBegun is the finding for a task that was not started.
 func notBegun(id string, severity diag.Severity, message string) diag.Diagnostic {
 	return diag.Diagnostic{Rule: "task/begin", Severity: severity, Message: message, Hint: "begin it by its orientation: git ward task start --task-id " + id}
 }

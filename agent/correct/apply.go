@@ -15,7 +15,7 @@ import (
 type Done struct {
 	Lesson lesson.Lesson // with its new status and reason
 	Commit string
-	Files  []string // that changed, lessons.jsonl among them
+	Files  []string // changed files, lessons.jsonl among them
 }
 
 // Apply makes one commit of each pending lesson of the branch that is checked
@@ -31,7 +31,7 @@ func Apply(ctx context.Context, t *worktree.Tree, done func(Done)) error {
 	}
 }
 
-// applyNext carries out the first pending lesson; nil when there is none.
+// applyNext applies the first pending lesson and returns it, nil for none.
 func applyNext(ctx context.Context, t *worktree.Tree) (*Done, error) {
 	b, err := open(ctx, t)
 	if err != nil {
@@ -50,7 +50,7 @@ func applyNext(ctx context.Context, t *worktree.Tree) (*Done, error) {
 	return nil, nil
 }
 
-// lessons reads the lessons of the commit.
+// lessons reads the commit's lessons.
 func (b *base) lessons(ctx context.Context) ([]byte, []lesson.Lesson, error) {
 	data, err := b.file(ctx, lesson.Path)
 	if err != nil {
@@ -87,11 +87,11 @@ func (b *base) apply(ctx context.Context, data []byte, l lesson.Lesson) (*Done, 
 	return d, err
 }
 
-// maxWords bounds the lesson's own words in a commit message.
+// maxWords bounds the lesson's text in a commit message.
 const maxWords = 4 << 10
 
-// message is the commit's: what was done, why, and the trailer that makes the
-// hook replay it.
+// message is the commit's message: the change, its reason, and the trailer by which the hook
+// verifies it.
 func message(l lesson.Lesson) string {
 	subject := "lesson: " + Summary(l.Action)
 	if l.Status != lesson.Applied {

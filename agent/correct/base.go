@@ -20,10 +20,10 @@ import (
 // maxFile bounds a file that a lesson changes.
 const maxFile = 10 << 20
 
-// indexPrefix begins the name of the index that a commit is made with.
+// indexPrefix begins the name of the temporary index for a commit.
 const indexPrefix = "ward-lesson-index-"
 
-// base is the commit that the next one is made on.
+// base is the parent of the next commit.
 type base struct {
 	tree   *worktree.Tree
 	gitDir string
@@ -31,7 +31,7 @@ type base struct {
 	id     string
 }
 
-// open reads the tip of the branch that is checked out.
+// open reads the checked out branch's tip.
 func open(ctx context.Context, t *worktree.Tree) (*base, error) {
 	repo, err := t.Repo(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *base) file(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// protocols reads all sources of AGENTS.md of the commit.
+// protocols reads all of the commit's sources of AGENTS.md.
 func (b *base) protocols(ctx context.Context) (files []charter.File, err error) {
 	list, err := b.entries(ctx, strings.TrimSuffix(charter.Dir, "/"))
 	if err != nil {
@@ -105,15 +105,14 @@ func (b *base) protocols(ctx context.Context) (files []charter.File, err error) 
 	return files, nil
 }
 
-// lessonTree is the commit as a lesson is carried out on it.
+// lessonTree is the commit as a lesson sees it.
 func (b *base) lessonTree(ctx context.Context) (lesson.Tree, error) {
 	sources, err := b.protocols(ctx)
 	return lesson.Tree{Protocols: sources, File: func(path string) ([]byte, error) { return b.file(ctx, path) }}, err
 }
 
-// commit makes a commit of the files on top of the base, and moves the branch,
-// the index and the working tree to it. Other changes that are under way in them
-// stay as they are.
+// commit commits files on top of the base, and updates the branch, the index and the working
+// tree. Other uncommitted changes stay.
 func (b *base) commit(ctx context.Context, files []charter.File, message string) (string, error) {
 	var info bytes.Buffer
 	for _, f := range files {
@@ -155,8 +154,8 @@ func (b *base) commit(ctx context.Context, files []charter.File, message string)
 	return id, nil
 }
 
-// settled refuses to write over what somebody is working on: a file is as the
-// commit has it, or as a killed run has left it.
+// settled refuses to overwrite uncommitted work: a file must be as in the commit, or as a
+// killed run wrote it.
 func (b *base) settled(ctx context.Context, f charter.File, e entry) error {
 	busy := diag.Hint(fmt.Errorf("%s has changes that are not committed", f.Path), "commit or stash them first: git stash push -- %s", f.Path)
 	data, err := b.tree.Read(f.Path, maxFile)
@@ -182,14 +181,14 @@ func (b *base) settled(ctx context.Context, f charter.File, e entry) error {
 	return busy
 }
 
-// write stores the tree and the commit, by an index of its own.
+// write stores the tree and the commit by a temporary index.
 func (b *base) write(ctx context.Context, info []byte, message string) (string, error) {
 	index, err := os.CreateTemp(b.gitDir, indexPrefix)
 	if err != nil {
 		return "", err
 	}
 	index.Close()
-	os.Remove(index.Name()) // git makes it; an empty one is broken to it
+	os.Remove(index.Name()) // git creates it; it rejects an empty file
 	defer os.Remove(index.Name())
 	env := []string{"GIT_INDEX_FILE=" + index.Name()}
 	for _, step := range []struct {

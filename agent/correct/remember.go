@@ -77,7 +77,7 @@ func Remember(ctx context.Context, t *worktree.Tree) (list []lesson.Lesson, left
 		var large *git.TooLarge
 		if errors.As(err, &large) || errors.Is(err, git.ErrMissing) {
 			left[n.directive]++
-			continue // what cannot be remembered stops nobody from working
+			continue // an unreadable memory must not stop the work
 		}
 		if err != nil {
 			return nil, nil, err
@@ -90,17 +90,17 @@ func Remember(ctx context.Context, t *worktree.Tree) (list []lesson.Lesson, left
 	return list, left, nil
 }
 
-// note is one of refs/notes/lessons, as the newest push that brought some of it left it.
+// note is one blob of refs/notes/lessons as its newest push left it.
 type note struct{ directive, path, blob string }
 
-// notesInTurn are the notes that there is room to look at: the newest of each directive, then the
-// one before it. The host says in the message of each commit of notes whose it brings.
+// notesInTurn are the notes that fit: the newest of each directive, then the second newest,
+// and so on. The host's commit message on a note names its directive.
 func notesInTurn(ctx context.Context, t *worktree.Tree, left Left) ([]note, error) {
 	out, err := t.Git(ctx, "rev-list", "--no-commit-header", "--format=%H %(trailers:key="+lesson.TrailerOf+",valueonly,separator=%x20)", NotesRef)
 	if err != nil {
 		return nil, err
 	}
-	var pushes []note // newest first; the blob is the commit
+	var pushes []note // newest first, with the blob of that commit
 	for line := range strings.Lines(out) {
 		commit, directive, _ := strings.Cut(strings.TrimSpace(line), " ")
 		pushes = append(pushes, note{directive: directive, blob: commit})
@@ -123,7 +123,7 @@ func notesInTurn(ctx context.Context, t *worktree.Tree, left Left) ([]note, erro
 	if err != nil {
 		return nil, err
 	}
-	now := map[string]string{} // blobs by path: the history says only whose turn it is
+	now := map[string]string{} // blobs by path: the history only gives the order
 	for line := range strings.Lines(tree) {
 		entry, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if words := strings.Fields(entry); len(words) == 3 {
@@ -147,8 +147,8 @@ func notesInTurn(ctx context.Context, t *worktree.Tree, left Left) ([]note, erro
 	return takeTurns(notes, func(n note) string { return n.directive }), nil
 }
 
-// memory merges lessons by id, each directive's for itself: an id has 48 bits, and who looks for
-// one that some lesson of some directive has finds it.
+// memory merges lessons by id within each directive. An id has only 48 bits, so somebody could
+// craft one that equals another directive's.
 type memory struct {
 	list []lesson.Lesson
 	at   map[ownID]int
@@ -156,8 +156,8 @@ type memory struct {
 
 type ownID struct{ task, id string }
 
-// note takes in a note's lessons. One that says something else under an id that
-// is known of its directive is left out: somebody wrote it by hand.
+// note adds a note's lessons. It drops one whose id is known for its directive with another
+// content: it was written by hand.
 func (m *memory) note(text []byte) {
 	for line := range bytes.Lines(text) {
 		list, _ := lesson.Parse(line)
@@ -283,14 +283,14 @@ func Text(list []lesson.Lesson, left Left) (text string, told int) {
 	return "# Lessons of earlier directives\n\nThe newest of each directive first; those of branches that are not merged are among them.\n\n" + b.String() + left.line(), told
 }
 
-// inTurn are the lessons, the newest of each directive first, then the one before it.
+// inTurn are the lessons, the newest of each directive first, then the second newest.
 func inTurn(list []lesson.Lesson) []lesson.Lesson {
 	list = slices.Clone(list)
 	slices.Reverse(list)
 	return takeTurns(list, func(l lesson.Lesson) string { return l.TaskID })
 }
 
-// line says in a prompt what was left, "" for nothing.
+// line says in a prompt what was left out, "" for nothing.
 func (l Left) line() string {
 	if len(l) == 0 {
 		return ""
@@ -298,9 +298,9 @@ func (l Left) line() string {
 	return "\nOlder lessons that were not read for want of room, by pushes or notes: " + diag.Cut(diag.Clean(l.String()), maxLesson) + ".\n"
 }
 
-// takeTurns orders a list so that those whose parts it has take turns, each in its own order.
+// takeTurns orders a list round-robin among its owners, each in its own order.
 func takeTurns[T any](list []T, of func(T) string) []T {
-	round := map[string]int{} // by whose, how many there are
+	round := map[string]int{} // how many there are, by owner
 	var rounds [][]T
 	for _, x := range list {
 		n := round[of(x)]

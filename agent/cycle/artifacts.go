@@ -20,15 +20,15 @@ import (
 
 // Files of an iteration besides those of 003.
 const (
-	changesFile = "changes.txt"  // what the work changed, a path a line; the record's below .ward/
+	changesFile = "changes.txt"  // changed paths, one a line; the record's are below .ward/
 	verdictFile = "verdict.json" // a copy of the host's note
 )
 
-const maxArtifacts = 200 // files of an iteration that are listed one by one
+const maxArtifacts = 200 // at most this many of an iteration's files are listed one by one
 
-// list is artifacts.json of what changed, and the files that carry it, those of the record among
-// them. Those, and what was deleted, is no file, or is too much to list, are named in
-// changes.txt.
+// list returns artifacts.json for the changes, and the files that it covers, those of the
+// record included. It names in changes.txt those files, deletions, submodules and links, and
+// what is too much to list.
 func (r *run) list(ctx context.Context, changes []store.Change, uncommitted map[string][]byte) (list loop.Artifacts, files map[string][]byte, err error) {
 	n := r.now.brief.Iteration
 	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: r.deps.Declaration.LoopID, Artifacts: []loop.Artifact{}}
@@ -45,7 +45,7 @@ func (r *run) list(ctx context.Context, changes []store.Change, uncommitted map[
 			continue
 		}
 		data, err := read(c.Path)
-		var large *git.TooLarge // whether there may be such a file the remote says, and the Solver mends it
+		var large *git.TooLarge // the remote decides whether the file is allowed, and the Solver fixes it
 		if err != nil && !errors.As(err, &large) {
 			return list, nil, err
 		}
@@ -53,8 +53,8 @@ func (r *run) list(ctx context.Context, changes []store.Change, uncommitted map[
 			add(c.Path, "artifact", data)
 		}
 	}
-	made := log.Len() > 0                                        // what tells of the work, as Ward itself writes it, is none
-	for _, path := range slices.Sorted(maps.Keys(uncommitted)) { // they are none of the work's files, which artifacts.json lists
+	made := log.Len() > 0                                        // Ward's own accounts of the work are not part of it
+	for _, path := range slices.Sorted(maps.Keys(uncommitted)) { // not among the work's files, which artifacts.json lists
 		files[path] = uncommitted[path]
 		made = made || !strings.HasPrefix(path, record.PostMortems+"/")
 		fmt.Fprintf(&log, "A\t%s/%s\n", record.Dir, path)
@@ -74,8 +74,8 @@ func (r *run) list(ctx context.Context, changes []store.Change, uncommitted map[
 	return list, files, err
 }
 
-// postMortems is how many of these files are post-mortems: they say how work went, and are none
-// (003, section 1, step 3).
+// postMortems counts the post-mortems among these files: they describe the work and do not
+// count as artifacts (003, section 1, step 3).
 func postMortems(uncommitted map[string][]byte) (n int) {
 	for path := range uncommitted {
 		if strings.HasPrefix(path, record.PostMortems+"/") {
@@ -85,12 +85,12 @@ func postMortems(uncommitted map[string][]byte) (n int) {
 	return n
 }
 
-// recall is what runs before this one had of the iteration in progress: what it took is
-// not forgotten, and the review of work that is claimed is no other for it.
+// recall restores what an earlier run knew of the iteration in progress: its use of the
+// budget, and its review if the work is claimed.
 func (r *run) recall(ctx context.Context) error {
 	r.now.calls, r.now.seconds = r.journaled()
 	if lost := r.deps.Lost; !r.claimed() && lost.Iteration == r.deps.Journal.Last().Iteration {
-		r.count(lost.Calls) // the journal's next step says them
+		r.count(lost.Calls) // the journal's next step reports it
 		r.now.seconds = min(r.now.seconds+lost.Seconds, r.deps.Limits.MaxSecondsPerIteration)
 		r.deps.Lost = interaction.Sign{}
 	}
@@ -119,9 +119,8 @@ func (r *run) recall(ctx context.Context) error {
 	return nil
 }
 
-// journaled is what the iteration in progress took up to its claim, or to the newest
-// step, by the journal: the interactions, and the seconds in which the unit was ACTIVE. An
-// iteration takes no more of these than it may, whatever stood still in between.
+// journaled is what the iteration in progress has used up to its claim, or to the newest step:
+// interactions, and the seconds in which the unit was ACTIVE. Pauses in between do not count.
 func (r *run) journaled() (calls, seconds int) {
 	records := r.deps.Journal.Records
 	begun := -1

@@ -9,9 +9,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// checkBudget is BUDGET_CHECK: what the last certificate comes to. After an
-// iteration of this run the policy may lead the unit elsewhere; on resuming that is done
-// with, and the directive may be another.
+// checkBudget is BUDGET_CHECK: it evaluates the last certificate. After an iteration of this
+// run the policy may lead the unit elsewhere; when resuming, that has happened already, and
+// the directive may have changed.
 func (r *run) checkBudget(ctx context.Context) (loop.Decision, error) {
 	last := *r.past.last
 	if r.now.cert != nil {
@@ -25,8 +25,8 @@ func (r *run) checkBudget(ctx context.Context) (loop.Decision, error) {
 	return loop.Decide(r.findings(last.Iteration, nil, r.deps.Signals(ctx)), last), nil
 }
 
-// decideRepeated ends a loop whose Solver changed nothing, and whose claim fails as the one
-// before it did.
+// decideRepeated ends a loop whose Solver changed nothing and whose claim failed like the one
+// before.
 func (r *run) decideRepeated(last loop.Certificate) (d loop.Decision, ends bool) {
 	if last.Type == loop.Exact || last.Type == loop.Converged || last.Type == loop.Diverged || !r.repeated() {
 		return d, false
@@ -38,8 +38,8 @@ func (r *run) decideRepeated(last loop.Certificate) (d loop.Decision, ends bool)
 	return loop.Decision{Event: loop.InvariantBroken, Reason: loop.EvidenceIncomplete, Words: why}, true
 }
 
-// branch follows the policy where the review's outcome, or its lack of confidence,
-// leads out of ACTIVE; a verdict that ends the loop comes first.
+// branch follows the policy if the review's outcome, or its low confidence, leads out of
+// ACTIVE. A verdict that ends the loop has priority.
 func (r *run) branch(ctx context.Context, last loop.Certificate) (loop.Decision, error) {
 	review := r.now.review
 	event, leads := r.deps.Journal.Last().Policy.Branch(review.Outcome, review.Confidence)

@@ -15,9 +15,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// collect is COLLECT_ARTIFACTS: the Solver's work is committed, listed, and pushed with
-// the claim on it, at once. The findings of a refused push go back to the Solver, a
-// bounded number of times.
+// collect is COLLECT_ARTIFACTS: it commits the Solver's work, lists it, and pushes it together
+// with the claim. A refused push's findings go back to the Solver, a bounded number of times.
 func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 	if d, err := r.takeUp(ctx); err != nil || d.Event != "" {
 		return d, err
@@ -39,7 +38,7 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 		if refusals == r.deps.Refusals || r.now.stopped {
 			why := fmt.Sprintf("the work of iteration %d was refused %s: %s", r.now.brief.Iteration, diag.Count(refusals+1, "time"), refused.Output)
 			r.refused = r.setAside(ctx)
-			// The remote does not take it, and would not take the report on top of it.
+			// The remote refuses it, and would refuse the report on top of it as well.
 			return r.fruitless(why), r.deps.Work.Restart(ctx)
 		}
 		if err := r.solve(ctx, refused.Output); err != nil {
@@ -48,9 +47,8 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 	}
 }
 
-// claim commits what the working tree holds and claims it, or decides that there is
-// nothing to be claimed. The error is stop.Refused where the tree cannot be committed,
-// or the remote does not take it.
+// claim commits the working tree and claims it, or decides that there is nothing to claim. The
+// error is stop.Refused if the tree cannot be committed or the remote refuses it.
 func (r *run) claim(ctx context.Context) (d loop.Decision, err error) {
 	err = git.Update(ctx, git.Race{What: r.deps.Work.Branch + " on the remote", While: "it was claimed", Tries: 5}, func() (bool, error) {
 		made, files, err := r.collected(ctx)
@@ -70,7 +68,7 @@ func (r *run) claim(ctx context.Context) (d loop.Decision, err error) {
 	return d, err
 }
 
-// pushClaim claims the branch's newest commit, with the files that say what it is.
+// pushClaim claims the branch's newest commit, with the files that describe it.
 func (r *run) pushClaim(ctx context.Context, files map[string][]byte) (loop.Decision, error) {
 	w, n := r.deps.Work, r.now.brief.Iteration
 	commit, err := w.Head(ctx)
@@ -92,8 +90,8 @@ func (r *run) pushClaim(ctx context.Context, files map[string][]byte) (loop.Deci
 	return d, err
 }
 
-// collected commits the work, and lists what the iteration made, with the files that
-// carry the list.
+// collected commits the work, and lists what the iteration made with the files that carry the
+// list.
 func (r *run) collected(ctx context.Context) (list loop.Artifacts, files map[string][]byte, err error) {
 	w, n := r.deps.Work, r.now.brief.Iteration
 	if _, err := w.Iterate(ctx, r.counted(n), r.now.result.Words); err != nil {
@@ -109,9 +107,9 @@ func (r *run) collected(ctx context.Context) (list loop.Artifacts, files map[str
 	return r.list(ctx, r.now.result.Changes, uncommitted)
 }
 
-// changed is what the iteration changed. Where a unit's first changes nothing, it is the
-// work of the units before it that the project lacks: the PM has edited the text, and
-// what is there may be what he asks for now.
+// changed is what the iteration changed. If a unit's first iteration changes nothing, it is
+// the earlier units' work that the project lacks: the PM has edited the text, and may now want
+// exactly that.
 func (r *run) changed(ctx context.Context) ([]store.Change, error) {
 	w := r.deps.Work
 	list, err := w.Changes(ctx, w.Base())
@@ -121,19 +119,19 @@ func (r *run) changed(ctx context.Context) ([]store.Change, error) {
 	return w.Carried(ctx)
 }
 
-// edited reports whether the text was edited since the last claim: the work may be done as
-// it is, and is judged anew.
+// edited reports whether the text was edited since the last claim, so that unchanged work
+// needs a new verdict.
 func (r *run) edited() bool {
 	claimed := r.deps.Journal.Claimed()
 	return claimed != nil && claimed.DirectiveHash != r.deps.Declaration.DirectiveHash
 }
 
-// ownEnd reports whether the Solver came to an end of its own. Without a change it claims what
-// there is, be it once more: the criteria may hold as it is, which the host says.
+// ownEnd reports whether the Solver finished by itself. Then it claims even without a change,
+// because the criteria may already hold; the host decides.
 func (r *run) ownEnd() bool { return !r.now.stopped && r.overspent() == "" }
 
-// repeated reports whether the last claim is of the commit of the claim before it, and nobody
-// has said anything since: another iteration would not come further.
+// repeated reports whether the last two claims have the same commit and nobody has said
+// anything since: another iteration would achieve nothing.
 func (r *run) repeated() bool {
 	records := r.deps.Journal.Records
 	last := r.deps.Journal.Last()
@@ -148,7 +146,7 @@ func (r *run) repeated() bool {
 	return false
 }
 
-// setAside keeps work that was refused where the PM can look at it, and says where.
+// setAside pushes refused work to where the PM can see it, and says where.
 func (r *run) setAside(ctx context.Context) string {
 	branch, without, err := r.deps.Work.SetAside(ctx)
 	if err != nil {
@@ -163,8 +161,8 @@ func (r *run) setAside(ctx context.Context) string {
 	return branch + " holds it"
 }
 
-// nothing ends the loop after an iteration without artifacts, with the learning
-// that 003 wants of it (sections 1 and 14).
+// nothing ends the loop after an iteration without artifacts, with the learning that 003
+// requires (sections 1 and 14).
 func (r *run) nothing(ctx context.Context, files map[string][]byte) (loop.Decision, error) {
 	n := r.now.brief.Iteration
 	path := r.path(n, loop.ArtifactsFile)
@@ -183,8 +181,8 @@ func (r *run) nothing(ctx context.Context, files map[string][]byte) (loop.Decisi
 	return r.fruitless(why), nil
 }
 
-// fruitless is the end of a loop whose iteration brought nothing to be judged:
-// blocked, unless it was the budget that kept it from its work.
+// fruitless ends a loop after an iteration with nothing to judge: blocked, unless the budget
+// prevented its work.
 func (r *run) fruitless(why string) loop.Decision {
 	if r.overspent() != "" {
 		return loop.Decision{Event: loop.BudgetExhausted, Reason: loop.MaxToolCalls, Words: why}

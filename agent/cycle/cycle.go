@@ -38,23 +38,23 @@ type Loop struct {
 	Limits      loop.Limits
 	Refusals    int // how often a refused push goes back to the Solver
 
-	Team      func(ctx context.Context) (Team, error) // asked for once, when the first subagent is wanted
-	Subagents *Subagents                              // where the Team says whom it begins; nil where nobody looks
+	Team      func(ctx context.Context) (Team, error) // called once, before the first subagent
+	Subagents *Subagents                              // told of each subagent by the Team; may be nil
 	World     func(ctx context.Context) (uow.World, error)
-	Verdict   func(ctx context.Context, commit, claim string) (*loop.Verdict, error) // waits for the host's; nil when none comes in time
+	Verdict   func(ctx context.Context, commit, claim string) (*loop.Verdict, error) // waits for the host's verdict; nil if none comes in time
 	Signals   func(ctx context.Context) []loop.Signal
 	Over      func() string // why no more work may be done in this run, "" while it may
 
-	// Limit is what sets the budget that is spent, a key of the directive's or a setting of
-	// the host's; "" where nobody knows. Nil: nobody does.
+	// Limit names the limit of the spent budget, a key of the directive or a host setting; ""
+	// if unknown. It may be nil.
 	Limit func(ctx context.Context) string
 
-	Note  string           // for the next step of the journal that has none of its own
-	Words func() string    // what such a run said of it, for its transcript; nil: nobody knows
-	Lost  interaction.Sign // what a run that was killed has used of the iteration in progress
+	Note  string           // for the journal's next step without a transcript of its own
+	Words func() string    // the transcript of an earlier, killed run; may be nil
+	Lost  interaction.Sign // what a killed run has used of the iteration in progress
 
 	Activity *activity.Log     // gets every transition; nil for none
-	Live     *interaction.Live // likewise, and which iteration is at hand
+	Live     *interaction.Live // likewise, and the current iteration
 	Log      zerolog.Logger
 	Now      func() time.Time
 }
@@ -62,11 +62,11 @@ type Loop struct {
 // End is the end of a loop.
 type End struct {
 	Report *loop.Report // on the record by then
-	Calls  int          // uses of tools that no step of the journal has yet
+	Calls  int          // calls of tools that are in no journal step yet
 	Note   string       // that none has yet
 	Block  uow.Reason   // of an EXIT_BLOCKED where the journal's rules name one, "" for the plain one
-	// Again writes the evidence of the end anew, and without the words of models, where the
-	// remote refuses it with the journal's step; nil where a run before this one has pushed it.
+	// Again rewrites the evidence of the end without the models' text, if the remote refuses
+	// it with the journal's step; nil if an earlier run has pushed it.
 	Again func(ctx context.Context) error
 }
 

@@ -9,9 +9,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// exit writes the halting report and the final learnings (003, section 16), for the
-// journal's step to take along. A loop that did not begin leaves them, too, but no
-// declaration: there is nothing to declare.
+// exit writes the halting report and the final learnings (003, section 16) for the journal's
+// step. A loop that did not begin leaves both, but no declaration.
 func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (End, error) {
 	report, err := r.halt(ctx, status, d)
 	if err != nil {
@@ -30,7 +29,7 @@ func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (En
 	return End{Report: report, Calls: r.calls, Note: r.deps.Note, Block: r.block, Again: again}, nil
 }
 
-// halt commits the halting report, with what goes beside it.
+// halt commits the halting report and the files that go with it.
 func (r *run) halt(ctx context.Context, status loop.Status, d loop.Decision) (*loop.Report, error) {
 	files, err := r.final(ctx, status)
 	if err != nil {
@@ -56,7 +55,7 @@ func (r *run) halt(ctx context.Context, status loop.Status, d loop.Decision) (*l
 	return &report, r.commit(ctx, fmt.Sprintf("loop: %s halts: %s", r.deps.Declaration.LoopID, status), files)
 }
 
-// outcomes is what the report is made from, and what is missing for the next rung.
+// outcomes is the report's content, and what is missing for the next rung.
 func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision) (out loop.Outcomes, missing []string, err error) {
 	out = loop.Outcomes{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Status: status, Decision: d, State: r.state,
 		Last: r.past.last, Used: r.used(), Over: r.unpaid, Refused: r.refused, Diagnosis: r.now.review.Diagnosis, Manifest: r.left()}
@@ -75,7 +74,7 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 			return out, nil, err
 		}
 	}
-	if r.state != loop.BudgetCheck { // where nothing fails: it is decided on what ended well
+	if r.state != loop.BudgetCheck { // if nothing fails: the decision rests on the last good end
 		out.Failed = d.Words
 	}
 	if status == loop.ExitNeedInfo {
@@ -97,15 +96,15 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 	return out, missing, nil
 }
 
-// left is the manifest of the last iteration that ended, with the hash of itself.
+// left is the last completed iteration's manifest with its own hash.
 func (r *run) left() loop.Artifacts {
 	m := r.past.manifest
 	m.Previous = r.past.newest
 	return m
 }
 
-// final is what the record gets beside the report. A divergence that no certificate
-// says is a learning all the same.
+// final is what the record gets with the report. A divergence without a certificate is still a
+// learning.
 func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte, error) {
 	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
 	if err != nil {
@@ -129,8 +128,7 @@ func (r *run) final(ctx context.Context, status loop.Status) (map[string][]byte,
 	return files, nil
 }
 
-// close adds the manifest that the loop ends with: what the exit leaves, and the hash of
-// all before it.
+// close adds the loop's last manifest: the exit's files, and the hash of everything before.
 func (r *run) close(files map[string][]byte) (err error) {
 	n := 0
 	if r.past.last != nil {
@@ -148,8 +146,7 @@ func (r *run) close(files map[string][]byte) (err error) {
 	return err
 }
 
-// pressing is the backpressure that a report tells of: what says stop now, or what
-// the decision was made on.
+// pressing is the backpressure for the report: the current signal, or the one that decided.
 func (r *run) pressing(ctx context.Context, d loop.Decision) []loop.Signal {
 	if signals := r.deps.Signals(ctx); len(signals) > 0 {
 		return signals
@@ -157,8 +154,8 @@ func (r *run) pressing(ctx context.Context, d loop.Decision) []loop.Signal {
 	return []loop.Signal{{Kind: loop.UserInterrupt, Detail: d.Words}}
 }
 
-// lastVerdict is the host's on the last claim, nil for none: also on one that the loop did
-// not wait for to its end.
+// lastVerdict is the host's verdict on the last claim, nil for none, even if the loop did not
+// wait for it.
 func (r *run) lastVerdict(ctx context.Context) *loop.Verdict {
 	if v := r.now.result.Verdict; v != nil {
 		return v
@@ -174,8 +171,8 @@ func (r *run) lastVerdict(ctx context.Context) *loop.Verdict {
 	return v
 }
 
-// rung is what the evidence reaches, computed and never copied from the target, and
-// what is missing for the next one.
+// rung is the rung that the evidence reaches, computed and never copied from the target, and
+// what is missing for the next.
 func (r *run) rung(ctx context.Context, v *loop.Verdict, history []loop.Residual) (int, []string) {
 	if r.past.last == nil {
 		return 0, nil

@@ -7,9 +7,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// forbidden looks for 003's forbidden states (section 2.5), on entering a state or
-// before taking an exit. It returns the recovery of the first one, by which the
-// loop ends, or no decision.
+// forbidden checks 003's forbidden states (section 2.5) on entering a state or before an exit.
+// It returns the first one's recovery, which ends the loop, or no decision.
 func (r *run) forbidden(ctx context.Context, state loop.State, exit loop.Status) (loop.Decision, error) {
 	facts, err := r.facts(ctx, state, exit)
 	if err != nil {
@@ -27,8 +26,8 @@ func (r *run) forbidden(ctx context.Context, state loop.State, exit loop.Status)
 	return d, nil
 }
 
-// facts collects what is really there: of the evidence what the record's newest
-// commit says, whatever this process remembers.
+// facts collects what really exists: the evidence in the record's newest commit, whatever this
+// process remembers.
 func (r *run) facts(ctx context.Context, state loop.State, exit loop.Status) (loop.Facts, error) {
 	last, files := r.deps.Journal.Last(), r.evidence(ctx)
 	f := loop.Facts{State: state, Status: exit, Loop: r.deps.Declaration.LoopID, Limits: r.deps.Limits, Begun: int(last.Iteration) - r.past.ended}
@@ -36,7 +35,7 @@ func (r *run) facts(ctx context.Context, state loop.State, exit loop.Status) (lo
 	f.Prompts, f.Subagents = r.deps.Subagents.sinceLast()
 	f.PM = append(uow.Words(r.deps.Journal.Records), r.deps.Work.Directive.Raw)
 
-	plan := r.deps.Declaration // at DREAM_GOAL it is not written yet
+	plan := r.deps.Declaration // not written yet in DREAM_GOAL
 	if state != loop.DreamGoal {
 		plan = loop.Declaration{}
 		if _, err := files.decode(r.top(loop.PlanFile), &plan); err != nil {

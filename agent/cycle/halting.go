@@ -8,8 +8,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// checkHalting is CHECK_HALTING: the host's verdict on the claim comes, the Skeptic
-// types what was learned, and both give the iteration's certificate.
+// checkHalting is CHECK_HALTING: it waits for the host's verdict on the claim, lets the
+// Skeptic formulate what was learned, and makes the iteration's certificate from both.
 func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 	if d, err := r.takeUp(ctx); err != nil || d.Event != "" {
 		return d, err
@@ -37,9 +37,9 @@ func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 	return loop.Decision{Event: loop.Certified}, nil
 }
 
-// await waits for the host's verdict on the journal's claim. One that could not run what
-// decides says nothing of the work: the iteration stays as it is, claimed, and costs no
-// other once what was missing is there.
+// await waits for the host's verdict on the journal's claim. If the verifier lacked a program,
+// the verdict says nothing about the work: the iteration stays claimed and costs no other once
+// the program is there.
 func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	record := r.deps.Journal.Claimed()
 	r.deps.Log.Info().Str("commit", diag.Short(record.Claim.Commit)).Msg("claimed; waiting for the verdict")
@@ -56,8 +56,8 @@ func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	}
 	r.deps.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
 	r.now.result.Verdict = v
-	// What the PM included may not be all that the claim wants his word on: he is asked again.
-	if v.WantsWord() && record.Event != uow.MakeClaim && record.ReasonCode != uow.IncludedNow { // he has answered, and goes on without it
+	// The claim may need the PM's word on more than he has included: he is asked again.
+	if v.WantsWord() && record.Event != uow.MakeClaim && record.ReasonCode != uow.IncludedNow { // he has answered, and the unit continues without it
 		return loop.Decision{}, nil
 	}
 	d, _ := v.Lacks()

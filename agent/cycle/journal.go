@@ -13,9 +13,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// step appends to the journal, with the calls since the last record, and pushes with it
-// what branch and record hold. What the rules do not admit ends the loop, by the
-// decision, or suspends it where that is for somebody else to change.
+// step appends to the journal, with the tool calls since the last record, and pushes it with
+// the branch and the record. A refusal by the rules ends the loop by the decision, or suspends
+// it if somebody else can change that.
 func (r *run) step(ctx context.Context, in uow.Input) (loop.Decision, error) {
 	d, refused, err := r.offer(ctx, in)
 	if refused != nil {
@@ -24,13 +24,13 @@ func (r *run) step(ctx context.Context, in uow.Input) (loop.Decision, error) {
 	return d, err
 }
 
-// offer is step for those who can mend what the remote refuses of branch and record:
-// refused is why, and then nothing has moved.
+// offer is step for callers who can fix what the remote refuses of branch and record: refused
+// is the reason, and then nothing has moved.
 func (r *run) offer(ctx context.Context, in uow.Input) (d loop.Decision, refused *stop.Stop, err error) {
 	return r.offerWith(ctx, in, r.deps.Work)
 }
 
-// offerWith is offer with that Work, or with none.
+// offerWith is offer with that Work, or none.
 func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) (d loop.Decision, refused *stop.Stop, err error) {
 	world, err := r.deps.World(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) 
 	return d, refused, nil
 }
 
-// admits asks the rules about a step before anything is made for it.
+// admits checks a step against the rules before anything is made for it.
 func (r *run) admits(ctx context.Context, in uow.Input) (loop.Decision, error) {
 	world, err := r.deps.World(ctx)
 	if err != nil {
@@ -89,16 +89,16 @@ func (r *run) inadmissible(event uow.Event, refused *stop.Stop) (loop.Decision, 
 	return loop.Decision{}, stop.New(stop.Suspended, "%s", why)
 }
 
-// broken ends a loop that cannot go on as 003 wants it.
+// broken ends a loop that cannot continue by 003's rules.
 func broken(why string) loop.Decision {
 	return loop.Decision{Event: loop.InvariantBroken, Reason: loop.InvariantViolation, Words: why}
 }
 
-// spent is how many iterations the directive's text has used, in all its units.
+// spent is how many iterations all units of the directive's text have used.
 func (r *run) spent() int { return int(r.deps.Journal.Last().Budget.Spent.Iterations) }
 
-// overspent is why the budget is spent where Limits do not say so: a Solver was
-// not paid for any more, or the run's time is over.
+// overspent is why the budget is spent although Limits do not show it: a Solver's calls are no
+// longer paid for, or the run's time is over.
 func (r *run) overspent() string {
 	if r.unpaid == "" {
 		r.unpaid = r.deps.Over()
@@ -106,7 +106,7 @@ func (r *run) overspent() string {
 	return r.unpaid
 }
 
-// spend makes the budget log that of the iteration, once.
+// spend writes the iteration to the budget log, once.
 func (r *run) spend(iteration int) {
 	if r.now.paid {
 		return
@@ -116,7 +116,7 @@ func (r *run) spend(iteration int) {
 	r.past.budget.Limits = r.deps.Limits
 }
 
-// used is what the loop used, with an iteration that is not at its end.
+// used is what the loop has used, the unfinished iteration included.
 func (r *run) used() loop.Usage {
 	if r.now.taken && !r.now.paid && r.inProgress() {
 		return r.past.budget.Next(r.usage(r.now.brief.Iteration)).Used()
@@ -124,7 +124,7 @@ func (r *run) used() loop.Usage {
 	return r.past.budget.Used()
 }
 
-// usage is what the iteration at hand used so far.
+// usage is what the current iteration has used so far.
 func (r *run) usage(iteration int) loop.Usage {
 	u := loop.Usage{Iteration: iteration, ToolCalls: r.now.calls, Seconds: r.now.seconds + int(r.deps.Now().Sub(r.now.began).Seconds())}
 	if t := r.now.tally; t.Usage.Input+t.Usage.Output > 0 {
@@ -133,7 +133,7 @@ func (r *run) usage(iteration int) loop.Usage {
 	return u
 }
 
-// findings is what a certificate of the iteration is decided on.
+// findings are what an iteration's certificate is decided on.
 func (r *run) findings(iteration int, v *loop.Verdict, signals []loop.Signal) loop.Findings {
 	f := loop.Findings{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Iteration: iteration, Spent: r.spent(), Used: r.past.budget.Used(),
 		Verdict: v, Signals: signals, Over: r.overspent()}

@@ -12,21 +12,21 @@ import (
 	"git-ward/protocols/record"
 )
 
-// accumulate is ACCUMULATE_LEARNINGS: all that the iteration leaves in one commit,
-// learnings before the budget check, always.
+// accumulate is ACCUMULATE_LEARNINGS: it commits everything that the iteration leaves at once,
+// always before the budget check.
 func (r *run) accumulate(ctx context.Context) (loop.Decision, error) {
 	r.now.before = r.past
 	return loop.Decision{Event: loop.LearningsWritten}, r.conclude(ctx)
 }
 
-// conclude writes what the iteration at hand ends with.
+// conclude writes the end of the current iteration.
 func (r *run) conclude(ctx context.Context) error {
 	n, cert := r.now.brief.Iteration, *r.now.cert
 	line, err := r.now.result.Verdict.Line()
 	if err != nil {
 		return err
 	}
-	// A copy, so that learnings can link it. What counts is the host's note.
+	// A copy, so that learnings can link it. The host's note is what counts.
 	path := r.path(n, verdictFile)
 	files := map[string][]byte{path: append(line, '\n')}
 	link := loop.Link{Path: path, SHA256: loop.Digest(files[path]), Role: "proof"}
@@ -37,7 +37,7 @@ func (r *run) conclude(ctx context.Context) error {
 }
 
 // tellPostMortem adds the verdict to the directive's newest post-mortem, which was written
-// before the host had judged.
+// before the verdict.
 func (r *run) tellPostMortem(ctx context.Context, files map[string][]byte) error {
 	names, err := r.deps.Work.Record.List(ctx, record.PostMortems)
 	if err != nil {
@@ -66,19 +66,19 @@ func (r *run) tellPostMortem(ctx context.Context, files map[string][]byte) error
 	return nil
 }
 
-// again writes the end of an iteration anew without what a model said, which is all
-// that the remote may have refused of it.
+// again rewrites the end of an iteration without the model's text, the only part that the
+// remote can have refused.
 func (r *run) again(ctx context.Context, ended iteration) error {
 	r.past, r.now = ended.before, ended
 	r.now.review, r.now.result.Words = Review{}, ""
-	if _, err := r.declare(ctx); err != nil { // of the first iteration it was refused, too
+	if _, err := r.declare(ctx); err != nil { // for the first iteration, it was refused as well
 		return err
 	}
 	return r.conclude(ctx)
 }
 
-// write commits what an iteration ends with: learnings, certificate, budget and
-// manifest at once, so that none is ever there without the others.
+// write commits the end of an iteration: learnings, certificate, budget and manifest in one
+// commit, so that none exists without the others.
 func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate, subject string, files map[string][]byte) (err error) {
 	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
 	if err != nil {
@@ -115,14 +115,14 @@ func (r *run) write(ctx context.Context, entry loop.Entry, cert loop.Certificate
 	return nil
 }
 
-// roles are what an iteration's files are, in their order in its manifest.
+// roles are the kinds of an iteration's files, in the order of its manifest.
 var roles = []struct{ file, role string }{
 	{loop.CapsuleFile, "snapshot"}, {loop.ArtifactsFile, "log"}, {changesFile, "log"}, {loop.WordsFile, "log"}, {loop.TranscriptFile, "log"}, {verdictFile, "proof"},
 	{loop.CertificateFile, "proof"}, {loop.EntryFile, "log"}, {loop.BudgetFile, "log"},
 }
 
-// sum adds the manifest of an iteration: its files by their hashes, those that the record
-// has already and those to come, and the hash of the manifest before it.
+// sum adds an iteration's manifest: the hashes of its files, on the record and to come, and of
+// the manifest before it.
 func (r *run) sum(ctx context.Context, n int, files map[string][]byte) (loop.Artifacts, error) {
 	m := loop.Artifacts{SchemaVersion: loop.LinearVersion, LoopID: r.deps.Declaration.LoopID, Previous: r.past.newest, Artifacts: []loop.Artifact{}}
 	for _, f := range roles {
@@ -143,8 +143,8 @@ func (r *run) sum(ctx context.Context, n int, files map[string][]byte) (loop.Art
 	return m, err
 }
 
-// entry is the iteration's entry in LEARNINGS.md. The verdict's facts come first:
-// they are verified. What the Skeptic adds is kept where it obeys the lanes.
+// entry is the iteration's entry in LEARNINGS.md. The verdict's facts come first, because they
+// are verified. The Skeptic's additions are kept if they obey the lanes.
 func (r *run) entry(cert loop.Certificate, link loop.Link) loop.Entry {
 	e := r.verified(cert, link)
 	review, words := r.now.review, r.now.result.Words
@@ -169,7 +169,7 @@ func (r *run) entry(cert loop.Certificate, link loop.Link) loop.Entry {
 	return e
 }
 
-// verified is the part of the entry that the host's verdict says.
+// verified is the entry's part from the host's verdict.
 func (r *run) verified(cert loop.Certificate, link loop.Link) loop.Entry {
 	e := loop.Entry{Loop: r.deps.Declaration.LoopID, Iteration: cert.Iteration, Metric: r.deps.Declaration.ResidualMetric,
 		Residual: cert.Residual, Direction: cert.Direction, Certificate: cert.Type}
@@ -196,7 +196,7 @@ func (r *run) verified(cert loop.Certificate, link loop.Link) loop.Entry {
 	return e
 }
 
-// try adds to an entry what the entry may say, and leaves out the rest.
+// try adds what the entry may contain, and drops the rest.
 func (r *run) try(e *loop.Entry, add func(*loop.Entry)) {
 	with := *e
 	add(&with)
@@ -207,7 +207,7 @@ func (r *run) try(e *loop.Entry, add func(*loop.Entry)) {
 	*e = with
 }
 
-// short is a statement on one line of bounded length.
+// short is a statement as one line of bounded length.
 func short(s string) string {
 	const size = 300 // bytes
 	return diag.Cut(strings.Join(strings.Fields(s), " "), size)

@@ -9,7 +9,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// waits are the steps of the journal for what a worker may wait for.
+// waits are the journal's events for what a worker may wait for.
 var waits = map[stop.Kind]uow.Input{
 	stop.Asked:  {Event: uow.RequestApproval, Reason: uow.Question},
 	stop.Outage: {Event: uow.Block, Reason: uow.TransientFailure},
@@ -17,13 +17,14 @@ var waits = map[stop.Kind]uow.Input{
 	stop.Killed: {Event: uow.Block, Reason: uow.ProgramKilled},
 }
 
-// maxNote bounds what the journal says of what is waited for, in bytes.
+// maxNote bounds the journal's description of a wait, in bytes.
 const maxNote = 2 << 10
 
-// leave puts down an iteration that its worker cannot end now, which is no exit of the
-// loop. What it changed is pushed as work of the iteration, without a claim (of a plan that
-// is executed it stays in the clone), and the journal says what the unit waits for. Once it is ACTIVE again the iteration is gone on
-// with. The error is the stop; Suspended where the rules have something against the step.
+// leave interrupts an iteration that its worker cannot finish now; it is no exit of the loop.
+// Its changes are pushed as work of the iteration without a claim (the state of a running plan
+// stays in the clone), and the journal says what the unit waits for. When the unit is ACTIVE
+// again, the iteration continues. The error is the stop; Suspended if the rules refuse the
+// step.
 func (r *run) leave(ctx context.Context, waiting *stop.Stop) error {
 	in := waits[waiting.Kind]
 	in.Note = diag.CleanLines(diag.Cut(r.deps.Work.Redact(waiting.Why), maxNote))
@@ -31,7 +32,7 @@ func (r *run) leave(ctx context.Context, waiting *stop.Stop) error {
 	if refused != nil && r.forget(refused) {
 		d, refused, err = r.put(ctx, in)
 	}
-	if refused != nil { // nothing of it moved: the step goes without what is not taken
+	if refused != nil { // nothing moved: send the step without the refused part
 		r.deps.Log.Warn().Str("findings", refused.Output).Msg("what the worker has so far was refused; it is not kept")
 		if err := r.deps.Work.Restart(ctx); err != nil {
 			return err
@@ -49,8 +50,8 @@ func (r *run) leave(ctx context.Context, waiting *stop.Stop) error {
 	return waiting
 }
 
-// put commits what a Solver has so far, where it was one that worked, and makes the step.
-// A plan that is executed stays as it is, in the clone: the next run goes on with it.
+// put commits what a Solver has so far, if one worked, and makes the step. A running plan
+// stays in the clone, and the next run continues it.
 func (r *run) put(ctx context.Context, in uow.Input) (loop.Decision, *stop.Stop, error) {
 	planning, err := r.deps.Work.Planning(ctx)
 	if err != nil {

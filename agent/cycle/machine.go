@@ -16,15 +16,15 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// run is one run of the loop. What it holds beside its dependencies is read from
-// refs when it begins, and kept in step with them.
+// run is one run of the loop. Apart from its dependencies, its state is read from refs at the
+// start and kept equal to them.
 type run struct {
 	deps  *Loop
 	state loop.State
 	past  past
 	now   iteration
-	team  Team // nil until the first subagent is wanted
-	calls int  // uses of tools since the journal's last record
+	team  Team // nil before the first subagent
+	calls int  // tool calls since the journal's last record
 
 	unpaid string     // why nobody pays for more work, where Limits do not say so; "" while somebody does
 	block  uow.Reason // see End
@@ -32,37 +32,36 @@ type run struct {
 	refused string // what became of work that the remote refused; "" where it refused none
 }
 
-// iteration is the iteration at hand, and after its end the last one of this run.
+// iteration is the current iteration or, after its end, the last of this run.
 type iteration struct {
-	taken   bool // it was begun, or taken up again, in this run
+	taken   bool // it was begun or resumed in this run
 	brief   Brief
 	began   time.Time
 	calls   int  // uses of tools
-	seconds int  // that it took before it was taken up
-	paid    bool // its line is in the budget log
-	solved  bool // a Solver was asked in this run
+	seconds int  // used before it was resumed
+	paid    bool // it was written to the budget log
+	solved  bool // a Solver was called in this run
 	result  Result
-	tally   model.Tally // of the model, where somebody counted
+	tally   model.Tally // the model's tokens, if counted
 
 	transcript string // so far
 	forgotten  bool   // the remote refused it
-	left       bool   // the iteration is not at its end
-	stopped    bool   // the Solver came to no end of its own
+	left       bool   // the iteration is unfinished
+	stopped    bool   // the Solver did not finish by itself
 	review     Review
-	cert       *loop.Certificate // nil until it is decided
-	before     past              // as it was when the iteration ended
+	cert       *loop.Certificate // nil until decided
+	before     past              // at the iteration's end
 }
 
-// handler does what a state is there for. What it decides has an event of the
-// machine; no event where a part of a handler leaves the decision to the rest.
+// handler does a state's work. It returns a decision whose event is one of the machine's; a
+// part of a handler returns no event to leave the decision to the rest.
 type handler func(ctx context.Context) (loop.Decision, error)
 
-// handlers is the table by which the machine is driven: one for each state that is
-// no exit.
+// handlers is the table that drives the machine: one for each state that is no exit.
 func (r *run) handlers() map[loop.State]handler {
 	return map[loop.State]handler{
 		loop.Init:                passes(loop.GoalRequest), // the directive on main
-		loop.IntakeGoal:          passes(loop.IntakeDone),  // Declaration holds its text
+		loop.IntakeGoal:          passes(loop.IntakeDone),  // Declaration contains its text
 		loop.NullCheck:           r.checkNull,
 		loop.DreamGoal:           r.declare,
 		loop.SpawnSubagent:       r.spawn,
@@ -80,7 +79,7 @@ func passes(on loop.Event) handler {
 // drive goes from state to state until an exit.
 func (r *run) drive(ctx context.Context) (End, error) {
 	handlers := r.handlers()
-	recovery, err := r.forbidden(ctx, r.state, "") // where refs say that it stands
+	recovery, err := r.forbidden(ctx, r.state, "") // the state according to refs
 	for err == nil && recovery.Event == "" {
 		var d loop.Decision
 		if d, err = handlers[r.state](ctx); err != nil {
@@ -97,14 +96,13 @@ func (r *run) drive(ctx context.Context) (End, error) {
 	return r.recover(ctx, recovery)
 }
 
-// suspend pushes what is written of an iteration that ended, where the loop is not to go
-// on now: the next run need not ask anybody about it again. An iteration whose worker
-// waits for something is left.
+// suspend pushes the evidence of a completed iteration when the loop must not continue now, so
+// that the next run need not compute it again. An iteration whose worker waits is left.
 func (r *run) suspend(ctx context.Context, err error) error {
 	if waiting := stop.As(err, slices.Collect(maps.Keys(waits))...); waiting != nil {
 		return r.leave(ctx, waiting)
 	}
-	if stop.Is(err, stop.Suspended) && !r.deps.Journal.Holds() && r.deps.Journal.Last() != nil { // what is held takes it along
+	if stop.Is(err, stop.Suspended) && !r.deps.Journal.Holds() && r.deps.Journal.Last() != nil { // held steps take it along
 		if planning, bad := r.deps.Work.Planning(ctx); planning || bad != nil {
 			return errors.Join(err, bad)
 		}
@@ -115,16 +113,15 @@ func (r *run) suspend(ctx context.Context, err error) error {
 	return err
 }
 
-// fire makes the transition that a decision leads to. It returns the exit that the
-// loop takes by it, or the recovery of a forbidden state that the loop is in by it,
-// or neither.
+// fire makes a decision's transition. It returns the exit that the loop takes, or the recovery
+// of a forbidden state, or neither.
 func (r *run) fire(ctx context.Context, d loop.Decision) (exit loop.Status, recovery loop.Decision, err error) {
 	to, err := loop.Next(r.state, d.Event)
 	if err != nil {
 		return "", recovery, err
 	}
 	exit, ends := to.Exit()
-	if ends { // nothing leads out of it again: it is looked at before it is taken
+	if ends { // nothing leads out of an exit: check before taking it
 		if recovery, err = r.forbidden(ctx, r.state, exit); err != nil || recovery.Event != "" {
 			return "", recovery, err
 		}
@@ -138,7 +135,7 @@ func (r *run) fire(ctx context.Context, d loop.Decision) (exit loop.Status, reco
 	return "", recovery, err
 }
 
-// recover ends the loop by the recovery of a forbidden state.
+// recover ends the loop by a forbidden state's recovery.
 func (r *run) recover(ctx context.Context, recovery loop.Decision) (End, error) {
 	to, err := loop.Next(r.state, recovery.Event)
 	if err != nil {
@@ -151,7 +148,7 @@ func (r *run) recover(ctx context.Context, recovery loop.Decision) (End, error) 
 	if err := r.logTransition(recovery, to); err != nil {
 		return End{}, err
 	}
-	if r.state == loop.CollectArtifacts { // what was made in a forbidden state is not taken
+	if r.state == loop.CollectArtifacts { // what was made in a forbidden state is discarded
 		if err := r.deps.Work.Restart(ctx); err != nil {
 			return End{}, err
 		}
@@ -159,8 +156,7 @@ func (r *run) recover(ctx context.Context, recovery loop.Decision) (End, error) 
 	return r.exit(ctx, exit, recovery)
 }
 
-// logTransition tells the log and the activity log of a transition, and why the
-// loop ends by it.
+// logTransition logs a transition, also in the activity log, and why the loop ends by it.
 func (r *run) logTransition(d loop.Decision, to loop.State) error {
 	event := r.deps.Log.Info().Str("from", string(r.state)).Str("on", string(d.Event)).Str("to", string(to))
 	if d.Words != "" {

@@ -11,23 +11,23 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// past is what the record says of the loop so far. It is read from few files, however
-// long the loop is: each names what came before it.
+// past is what the record says of the loop so far. However long the loop is, few files are
+// read: each names its predecessor.
 type past struct {
-	ended    int               // iterations of this unit that have ended
-	last     *loop.Certificate // of the last one of them, nil before the first
+	ended    int               // completed iterations of this unit
+	last     *loop.Certificate // the last one's certificate, nil before the first
 	budget   loop.BudgetLog
-	manifest loop.Artifacts // what that iteration left
-	newest   *loop.Link     // that manifest's; nil before the first
+	manifest loop.Artifacts // the last one's manifest
+	newest   *loop.Link     // that manifest's hash; nil before the first
 }
 
-// evidence reads the files of a record's newest commit.
+// evidence reads files of a record's newest commit.
 type evidence struct {
 	read   func(path string) ([]byte, error) // nil where there is none
 	record string
 }
 
-// evidenceOf reads a record as it stands now.
+// evidenceOf reads a record's current state.
 func evidenceOf(ctx context.Context, w *store.Work) evidence {
 	read, _ := w.Record.Files(ctx)
 	return evidence{read, w.Record.Ref()}
@@ -35,7 +35,7 @@ func evidenceOf(ctx context.Context, w *store.Work) evidence {
 
 func (r *run) evidence(ctx context.Context) evidence { return evidenceOf(ctx, r.deps.Work) }
 
-// decode reads one file; false where there is none.
+// decode reads one file; false if it is missing.
 func (e evidence) decode(path string, into any) (bool, error) {
 	data, err := e.read(path)
 	if err != nil || data == nil {
@@ -47,8 +47,8 @@ func (e evidence) decode(path string, into any) (bool, error) {
 	return true, nil
 }
 
-// enter reads the record and the journal, and the state that they say the loop is in. A
-// loop that has begun is declared again: main or the settings may say more by now.
+// enter reads the record and the journal, and the loop's state from them. A running loop is
+// declared again, because main or the settings may have changed.
 func (r *run) enter(ctx context.Context) error {
 	files := r.evidence(ctx)
 	if err := r.restore(ctx, files); err != nil {
@@ -57,7 +57,7 @@ func (r *run) enter(ctx context.Context) error {
 	var plan loop.Declaration
 	declared, err := files.decode(r.top(loop.PlanFile), &plan)
 	if err != nil || !declared || plan.LoopID != r.deps.Declaration.LoopID || len(r.deps.Declaration.Missing()) > 0 {
-		r.state = loop.Init // what cannot be read is written anew
+		r.state = loop.Init // unreadable: rewritten
 		return nil
 	}
 	if r.state = r.stands(); r.state == loop.Init {
@@ -67,7 +67,7 @@ func (r *run) enter(ctx context.Context) error {
 	return err
 }
 
-// stands is the state that the journal says.
+// stands is the state according to the journal.
 func (r *run) stands() loop.State {
 	switch {
 	case r.inProgress() && r.claimed():
@@ -80,7 +80,7 @@ func (r *run) stands() loop.State {
 	return loop.Init
 }
 
-// restore reads which iterations are done, and what they took.
+// restore reads which iterations are complete, and what they used.
 func (r *run) restore(ctx context.Context, files evidence) error {
 	id := r.deps.Declaration.LoopID
 	r.past = past{budget: loop.BudgetLog{SchemaVersion: loop.LinearVersion, LoopID: id, Limits: r.deps.Limits, Iterations: []loop.Usage{}}}
@@ -100,7 +100,7 @@ func (r *run) restore(ctx context.Context, files evidence) error {
 	return r.restoreFrom(files, manifest.Artifacts[0].Iteration)
 }
 
-// restoreFrom takes an iteration for the last one that ended, if it did.
+// restoreFrom takes an iteration as the last completed one, if it is complete.
 func (r *run) restoreFrom(files evidence, n int) error {
 	var cert loop.Certificate
 	if ok, err := files.decode(r.path(n, loop.CertificateFile), &cert); !ok || err != nil {
@@ -116,12 +116,12 @@ func (r *run) restoreFrom(files evidence, n int) error {
 	return err
 }
 
-// ends makes a certificate that of the last iteration that ended.
+// ends makes a certificate that of the last completed iteration.
 func (r *run) ends(cert loop.Certificate) {
 	r.past.last, r.past.ended = &cert, cert.Ended()
 }
 
-// history is the residuals of all iterations that ended.
+// history is the residuals of all completed iterations.
 func (r *run) history(ctx context.Context) ([]loop.Residual, error) {
 	if r.past.last == nil {
 		return nil, nil
@@ -129,7 +129,7 @@ func (r *run) history(ctx context.Context) ([]loop.Residual, error) {
 	return loop.FullHistory(*r.past.last, func(n int) (*loop.Certificate, error) { return r.certificate(ctx, n) })
 }
 
-// certificate is that of an iteration, nil for none.
+// certificate is an iteration's certificate, nil for none.
 func (r *run) certificate(ctx context.Context, n int) (*loop.Certificate, error) {
 	var c loop.Certificate
 	ok, err := r.evidence(ctx).decode(r.path(n, loop.CertificateFile), &c)
@@ -139,8 +139,7 @@ func (r *run) certificate(ctx context.Context, n int) (*loop.Certificate, error)
 	return &c, nil
 }
 
-// inProgress reports whether an iteration was begun in the journal and has no
-// certificate yet.
+// inProgress reports whether the journal has begun an iteration that has no certificate yet.
 func (r *run) inProgress() bool { return int(r.deps.Journal.Last().Iteration) > r.past.ended }
 
 // claimed reports whether the work of the iteration in progress is claimed. A claim of what
@@ -150,13 +149,13 @@ func (r *run) claimed() bool {
 	return last.Claim != nil && last.Claim.Iteration == last.Iteration && !r.mayHold()
 }
 
-// number is that of the first iteration without a certificate, in the evidence.
+// number is the evidence's number of the first iteration without a certificate.
 func (r *run) number() int { return r.past.ended }
 
-// counted is an iteration's number in the journal, from 1, by that in the evidence.
+// counted is the journal's number of an iteration, from 1, for the evidence's.
 func (r *run) counted(n int) int { return n + 1 }
 
-// path is that of an iteration's file.
+// path is the path of an iteration's file.
 func (r *run) path(iteration int, name string) string {
 	return loop.IterationDir(r.deps.Work.Directive.Name(), iteration) + "/" + name
 }

@@ -12,8 +12,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// checkNull is NULL_CHECK: a loop without a goal, a criterion or a declared
-// certificate does not begin (LOOP-1).
+// checkNull is NULL_CHECK: a loop without a goal, a criterion or a declared certificate does
+// not begin (LOOP-1).
 func (r *run) checkNull(context.Context) (loop.Decision, error) {
 	if missing := r.deps.Declaration.Missing(); len(missing) > 0 {
 		return loop.Decision{Event: loop.NullDetected, Reason: loop.NeedReason(missing), Words: "something is missing"}, nil
@@ -21,8 +21,8 @@ func (r *run) checkNull(context.Context) (loop.Decision, error) {
 	return loop.Decision{Event: loop.InputsDefined}, nil
 }
 
-// declare is DREAM_GOAL: it writes plan.json and the loop's section of LEARNINGS.md,
-// once. They are pushed with the first iteration's capsule.
+// declare is DREAM_GOAL: it writes plan.json and the loop's section of LEARNINGS.md, once.
+// They are pushed with the first iteration's capsule.
 func (r *run) declare(ctx context.Context) (loop.Decision, error) {
 	plan, err := loop.Encode(r.deps.Declaration)
 	if err != nil {
@@ -43,20 +43,19 @@ func (r *run) declare(ctx context.Context) (loop.Decision, error) {
 	return loop.Decision{Event: loop.PlanWritten}, err
 }
 
-// commit puts evidence on the record. It moves to the remote with the next step of the
-// journal.
+// commit commits evidence to the record. It is pushed with the journal's next step.
 func (r *run) commit(ctx context.Context, subject string, files map[string][]byte, trailers ...string) error {
 	_, err := r.deps.Work.Record.Commit(ctx, r.deps.Work.Record.Message(subject, "", trailers...), "", files)
 	return err
 }
 
-// iterationTrailer says in a commit of the record which iteration it belongs to.
+// iterationTrailer names the iteration in a commit of the record.
 func (r *run) iterationTrailer(n int) string {
 	return fmt.Sprintf("%s: %d", record.TrailerIteration, r.counted(n))
 }
 
-// spawn is SPAWN_SUBAGENT: the iteration begins in the journal, its capsule is
-// built, and the Solver works on it.
+// spawn is SPAWN_SUBAGENT: it begins the iteration in the journal, builds its capsule, and has
+// the Solver work on it.
 func (r *run) spawn(ctx context.Context) (loop.Decision, error) {
 	if !r.inProgress() {
 		if d, err := r.begin(ctx); err != nil || d.Event != "" {
@@ -117,15 +116,15 @@ func (r *run) heldAlready(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// begin begins an iteration in the journal, where nothing says stop. Before all but
-// the first one BUDGET_CHECK has looked. One push has the step, the end of the
-// iteration before, and the capsule.
+// begin begins an iteration in the journal unless a signal says stop. BUDGET_CHECK precedes
+// all but the first. One push has the step, the end of the previous iteration, and the
+// capsule.
 func (r *run) begin(ctx context.Context) (loop.Decision, error) {
 	if r.past.ended == 0 {
 		if signals := r.deps.Signals(ctx); len(signals) > 0 {
 			return loop.Decision{Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: signals[0].Words()}, nil
 		}
-		if over := r.overspent(); over != "" { // nothing is begun, so nothing has to end
+		if over := r.overspent(); over != "" { // nothing began, so nothing has to end
 			return loop.Decision{}, stop.New(stop.Suspended, "%s", over)
 		}
 	}
@@ -144,7 +143,8 @@ func (r *run) begin(ctx context.Context) (loop.Decision, error) {
 	if ended.cert == nil {
 		return broken("the evidence was refused: " + refused.Output), nil
 	}
-	// It may be for a model's words, such as a secret in them: the facts are the verdict's.
+	// The refusal may be for a model's text, such as a secret in it; the facts are in the
+	// verdict.
 	r.deps.Log.Warn().Str("findings", refused.Output).Msg("the learnings were refused; once more without the model's words")
 	if err := r.again(ctx, ended); err != nil {
 		return loop.Decision{}, err
@@ -158,8 +158,7 @@ func (r *run) begin(ctx context.Context) (loop.Decision, error) {
 	return d, err
 }
 
-// takeUp makes the iteration in progress the one at hand, with its capsule from
-// what is committed (LOOP-3).
+// takeUp resumes the iteration in progress, with its capsule from committed data (LOOP-3).
 func (r *run) takeUp(ctx context.Context) (loop.Decision, error) {
 	n := r.number()
 	if r.now.taken && r.now.brief.Iteration == n {
@@ -176,14 +175,14 @@ func (r *run) takeUp(ctx context.Context) (loop.Decision, error) {
 	if err != nil {
 		return loop.Decision{}, err
 	}
-	if have != nil { // a run that was killed has pushed it: it may not change
+	if have != nil { // a killed run has pushed it: it must not change
 		r.now.brief.Capsule = have
 		return loop.Decision{}, nil
 	}
 	return r.writeCapsule(ctx)
 }
 
-// writeCapsule builds the capsule from what the record says.
+// writeCapsule builds the capsule from the record.
 func (r *run) writeCapsule(ctx context.Context) (loop.Decision, error) {
 	learnings, err := r.deps.Work.Record.File(ctx, loop.LearningsPath)
 	if err != nil {
@@ -219,8 +218,8 @@ func (r *run) said() (list []string) {
 	return list
 }
 
-// solve lets the Solver work, where somebody pays for it. That it was stopped, or
-// failed, is a result like any other: what it has so far is collected.
+// solve runs the Solver if it is paid for. Its interruption or failure is a result like any
+// other: what it has so far is collected.
 func (r *run) solve(ctx context.Context, refusal string) error {
 	r.now.solved = true
 	done, err := r.askSolver(ctx, refusal)
@@ -250,7 +249,7 @@ func (r *run) askSolver(ctx context.Context, refusal string) (interaction.Done, 
 	return team.Solve(ctx, brief, refusal)
 }
 
-// assemble is the team, made when it is first wanted.
+// assemble makes the team when it is first needed.
 func (r *run) assemble(ctx context.Context) (Team, error) {
 	if r.team != nil {
 		return r.team, nil
@@ -260,7 +259,7 @@ func (r *run) assemble(ctx context.Context) (Team, error) {
 	return r.team, err
 }
 
-// count notes uses of tools.
+// count counts tool calls.
 func (r *run) count(calls int) {
 	r.calls += calls
 	r.now.calls += calls

@@ -13,8 +13,8 @@ import (
 type Subagents struct {
 	mu      sync.Mutex
 	active  int
-	most    int      // that were active at one time since the last look
-	prompts []string // told since the last look
+	most    int      // most active at the same time since the last call
+	prompts []string // reported since the last call
 }
 
 var errStacked = errors.New("another subagent is at work: all but the oldest are cancelled")
@@ -46,8 +46,7 @@ func (s *Subagents) Begin(ctx context.Context, told string) (subagent context.Co
 	})
 }
 
-// sinceLast is what was told, and how many were active at most at one time, since
-// it was asked last.
+// sinceLast is what was reported, and the most active at the same time, since the last call.
 func (s *Subagents) sinceLast() (prompts []string, most int) {
 	if s == nil {
 		return nil, 0

@@ -11,12 +11,12 @@ import (
 // Team is the subagents of an iteration. They work one after the other, each with a fresh
 // context, and know only the brief (LOOP-8).
 type Team interface {
-	// Solve does the iteration's work in the branch's working tree. The refusal is
-	// "" at first, and later why the push of the work was refused. The error is stop.Unfinished,
-	// Spent or Blocked when it did not come to an end of its own.
+	// Solve does the iteration's work in the branch's working tree. The refusal is "" at
+	// first, and later the reason why the push of the work was refused. The error is
+	// stop.Unfinished, Spent or Blocked if it did not finish by itself.
 	Solve(ctx context.Context, b Brief, refusal string) (interaction.Done, error)
-	// Review is the Skeptic: it types what the iteration taught. What it returns is
-	// checked before anything is written.
+	// Review is the Skeptic: it formulates what the iteration taught. Its result is checked
+	// before anything is written.
 	Review(ctx context.Context, b Brief, r Result) (review Review, calls int, err error)
 }
 
@@ -26,7 +26,7 @@ type Brief struct {
 	Capsule     []byte // canonical JSON
 	CapsulePath string // on the record
 
-	// What runs before this one have used of the iteration: calls of tools, and seconds.
+	// What earlier runs have used of the iteration: tool calls, and seconds.
 	Calls, Seconds int
 
 	Left loop.Remaining // of the whole loop's budget; its iterations do not count here
@@ -34,7 +34,7 @@ type Brief struct {
 
 // Result is an iteration's result, for its review.
 type Result struct {
-	Words   string // the Solver's last ones: a guess until verified
+	Words   string // the Solver's last text: a guess until verified
 	Changes []store.Change
 	Verdict *loop.Verdict // nil when there is none
 }
@@ -46,13 +46,13 @@ type Review struct {
 	Failed    []loop.Learning `json:"failed"`
 	Open      []string        `json:"open"`
 	Diagnosis string          `json:"diagnosis"`
-	// What the policy's branches look at (UOW-3); "" for nothing.
+	// The inputs of the policy's branches (UOW-3); "" for none.
 	Outcome    string `json:"outcome"`
 	Confidence string `json:"confidence"` // decimal
 }
 
-// redacted is the review without the secrets that a model has put into it. What goes into
-// evidence is named by its hash there, so it is cleaned before.
+// redacted is the review without secrets that a model put into it. Evidence is identified by
+// its hash, so it is cleaned before it is written.
 func (v Review) redacted(redact func(string) string) Review {
 	each := func(list []string) (out []string) {
 		for _, text := range list {

@@ -14,7 +14,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// took takes down what a Solver came to.
+// took records a Solver's result.
 func (r *run) took(done interaction.Done) {
 	r.count(done.Tally.Calls)
 	r.now.tally.Turns += done.Tally.Turns
@@ -25,8 +25,8 @@ func (r *run) took(done interaction.Done) {
 	r.now.result.Words = r.deps.Work.Redact(done.Words)
 }
 
-// transcript is what the record gets of what was said and done in the iteration at hand,
-// by the name of its file; nothing where there is none. It is cleaned on its final bytes.
+// transcript is the current iteration's transcript for the record, by file name; nothing
+// without one. The final bytes are redacted.
 func (r *run) transcript() map[string][]byte {
 	n := r.counted(r.now.brief.Iteration)
 	if r.now.transcript == "" {
@@ -43,7 +43,7 @@ func (r *run) transcript() map[string][]byte {
 	return map[string][]byte{r.path(r.now.brief.Iteration, name): []byte(strings.TrimRight(text, "\n") + "\n")}
 }
 
-// times is how often the iteration in progress was left before, by the journal.
+// times is how often the iteration in progress was interrupted, by the journal.
 func (r *run) times() (n int) {
 	for _, rec := range slices.Backward(r.deps.Journal.Records) {
 		if rec.Event == uow.Iterate {
@@ -68,7 +68,7 @@ func KeepWords(ctx context.Context, w *store.Work, j *store.Journal, words strin
 	return r.commit(ctx, fmt.Sprintf("loop: what was said in iteration %d until its end", n), r.transcript(), r.iterationTrailer(n))
 }
 
-// putTranscript commits the transcript of an iteration that is left.
+// putTranscript commits an interrupted iteration's transcript.
 func (r *run) putTranscript(ctx context.Context) error {
 	r.now.left = true
 	n := r.now.brief.Iteration
@@ -79,8 +79,8 @@ func (r *run) putTranscript(ctx context.Context) error {
 	return r.commit(ctx, fmt.Sprintf("loop: iteration %d is left for now", n), files, r.iterationTrailer(n))
 }
 
-// forget drops the transcript where the remote refuses it, and nothing else: what nobody
-// needs does not keep the work from its claim. It is named in its place.
+// forget drops the transcript if the remote refuses it, because it must not keep the work from
+// its claim. A note replaces it.
 func (r *run) forget(refused *stop.Stop) bool {
 	if r.now.transcript == "" || r.now.forgotten || len(refused.Findings) == 0 {
 		return false

@@ -40,14 +40,13 @@ func Find(text string) (data []byte, ok bool) {
 	return found[0], true
 }
 
-// isPlan reports whether a text is a plan as plans begin: with set_plan, and more than that
-// one step.
+// isPlan reports whether a text is a plan: it begins with set_plan and has more steps.
 func isPlan(text string) bool {
 	p, _ := plan.Parse([]byte(text), "plan")
 	return p != nil && len(p.Steps) > 1 && p.Steps[0].Tool == plan.SetPlan
 }
 
-// fromJSON is the text of a plan that is written as JSON, nil where the text is no such.
+// fromJSON is the text of a plan given as JSON, nil for other texts.
 func fromJSON(text string) []byte {
 	trimmed := strings.TrimSpace(text)
 	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
@@ -63,10 +62,10 @@ func fromJSON(text string) []byte {
 // fence is a fenced block of Markdown.
 type fence struct {
 	text        string
-	first, last int // its lines, the fences included, from 0
+	first, last int // its lines, fences included, from 0
 }
 
-// fences are the fenced blocks of a text that are not inside another one.
+// fences are a text's outermost fenced blocks.
 func fences(text string) (list []fence) {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
@@ -77,7 +76,7 @@ func fences(text string) (list []fence) {
 		var b strings.Builder
 		end := i + 1
 		for ; end < len(lines) && !closes(lines[end], mark); end++ {
-			if end < len(lines)-1 || lines[end] != "" { // behind the last line's end is no line
+			if end < len(lines)-1 || lines[end] != "" { // after the last newline there is no line
 				b.WriteString(unindent(lines[end], indent) + "\n")
 			}
 		}
@@ -87,7 +86,7 @@ func fences(text string) (list []fence) {
 	return list
 }
 
-// opening is the mark that opens a fence, such as "```", and how far it is indented.
+// opening is the mark that opens a fence, such as "```", and its indentation.
 func opening(line string) (mark string, indent int) {
 	trimmed := strings.TrimLeft(line, " \t")
 	for _, c := range []string{"`", "~"} {
@@ -103,7 +102,7 @@ func closes(line, mark string) bool {
 	return len(trimmed) >= len(mark) && strings.Trim(trimmed, mark[:1]) == ""
 }
 
-// unindent takes at most n blanks from the beginning of a line.
+// unindent removes at most n leading blanks of a line.
 func unindent(line string, n int) string {
 	for ; n > 0 && line != "" && (line[0] == ' ' || line[0] == '\t'); n-- {
 		line = line[1:]

@@ -7,13 +7,13 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// item is a line that may be a step: one of a list, or a heading, with what people put
-// around a word of code.
+// item is a line that may be a step: a list item or a heading, without the decoration around
+// code.
 var item = pattern.New(`^(\s*)(?:[-*+]|[0-9]+[.)]|#{1,6}(?: *[0-9]+[.)])?|(?:\*\*)?Step [0-9]+[:.)]?(?:\*\*)?:?)\s+(?:\[[ xX]\]\s+)?(.*)$`)
 
-// fromList is the text of a plan whose steps are the items of a list; what is fenced, or
-// indented, below an item is its block. Other lines are prose. It is nil where the list has
-// no step, or does not begin as a plan does.
+// fromList is the text of a plan given as list items; a fenced or indented block below an item
+// is its block. Other lines are prose. It is nil if the list has no step, or does not begin
+// like a plan.
 func fromList(text string) []byte {
 	p := &plan.Plan{Form: plan.BlockForm}
 	blocks := map[int]fence{}
@@ -21,7 +21,7 @@ func fromList(text string) []byte {
 		blocks[f.first] = f
 	}
 	lines := strings.Split(text, "\n")
-	indent := -1 // of the item whose block may follow; -1: none
+	indent := -1 // the item whose block may follow; -1: none
 	for i := 0; i < len(lines); i++ {
 		if f, ok := blocks[i]; ok {
 			if last := len(p.Steps) - 1; last >= 0 {
@@ -48,7 +48,7 @@ func fromList(text string) []byte {
 	return []byte(p.String())
 }
 
-// stepOf is the step that an item names, and how far the item is indented.
+// stepOf is an item's step and its indentation.
 func stepOf(line string) (s plan.Step, indent int, ok bool) {
 	m := item.FindStringSubmatch(strings.TrimRight(line, "\r"))
 	if m == nil {
@@ -62,7 +62,7 @@ func stepOf(line string) (s plan.Step, indent int, ok bool) {
 	tool = strings.Trim(tool, "`*:_")
 	args = strings.TrimLeft(strings.TrimSpace(args), ":-– ")
 	if bare, found := strings.CutSuffix(args, ":"); found && (strings.HasSuffix(bare, "`") || !strings.Contains(bare, " ")) {
-		args = bare // it leads over to the block
+		args = bare // it introduces the block
 	}
 	if strings.HasPrefix(args, "`") && strings.Count(args, "`") == 2 && strings.HasSuffix(args, "`") {
 		args = strings.Trim(args, "`")

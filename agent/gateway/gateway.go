@@ -17,7 +17,7 @@ import (
 
 const (
 	accountPath = "/ward/account"
-	// timeout bounds one question; the gateway is on this host, behind a socket.
+	// timeout bounds one request; the gateway is on this host, behind a socket.
 	timeout = 10 * time.Second
 	// maxBytes bounds the answer.
 	maxBytes = 64 << 10
@@ -46,11 +46,11 @@ type Account struct {
 	Unpaid   int    `json:"unpaid"`   // calls of this launch that were not paid for
 	Why      string `json:"why"`      // of the newest call; "" where it was paid for
 	Limit    string `json:"limit"`    // that the newest call met, a key of the directive's or a setting; "" where it was paid for
-	Held     int    `json:"held"`     // calls that were refused because the unit is not to be worked on
-	Answered int    `json:"answered"` // calls that came to their end
-	Failed   int    `json:"failed"`   // calls that the provider failed
-	Barred   int    `json:"barred"`   // calls that were refused for their model
-	Unlisted string `json:"unlisted"` // the model that the newest call asked for, where the host's settings do not name it
+	Held     int    `json:"held"`     // calls refused because the unit may not be worked on
+	Answered int    `json:"answered"` // calls that completed
+	Failed   int    `json:"failed"`   // calls that failed at the provider
+	Barred   int    `json:"barred"`   // calls refused for their model
+	Unlisted string `json:"unlisted"` // the newest call's model, if the host's settings do not name it
 	Trouble  string `json:"trouble"`  // the code of the newest call's trouble; "" where it was answered
 }
 
@@ -61,7 +61,7 @@ func ReadAccount(ctx context.Context, base string) (a Account, err error) {
 	return a, err
 }
 
-// ask reads one of the gateway's own answers.
+// ask reads one of the gateway's own resources.
 func ask(ctx context.Context, base string, path *url.URL, into any) error {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -83,9 +83,9 @@ func ask(ctx context.Context, base string, path *url.URL, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// answer is what the gateway says to a request, cut at maxBytes.
+// answer is the gateway's answer to a request, cut at maxBytes.
 func answer(request *http.Request) (data []byte, status int, err error) {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy stands before the gateway
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // never through a proxy
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, 0, err

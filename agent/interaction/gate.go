@@ -13,7 +13,7 @@ import (
 
 // Done counts what a worker did.
 type Done struct {
-	Words      string // the last ones; a guess until verified
+	Words      string // the last text; a guess until verified
 	Tally      model.Tally
 	Transcript string // what was said and done, for people; "" where nobody kept it
 }
@@ -21,9 +21,9 @@ type Done struct {
 // Gate admits interactions and counts them. Set its fields before the first use; it may
 // be used concurrently then. A nil Gate admits everything and counts nothing.
 type Gate struct {
-	MaxCalls int                             // of tools, in all; 0 is no bound
-	Guard    *uow.Guard                      // holds the order of tools (UOW-3); nil allows any
-	Hold     func(ctx context.Context) error // why nothing may be done now, as a stop.Stop; nil: never
+	MaxCalls int                             // of tools, in total; 0 is no bound
+	Guard    *uow.Guard                      // checks the order of tools (UOW-3); nil allows any
+	Hold     func(ctx context.Context) error // why nothing may be done now, as a stop.Stop; may be nil
 
 	mu    sync.Mutex
 	calls int

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// liveBurst and livePerMinute bound what one process tells, in bytes.
+	// liveBurst and livePerMinute limit one process's events, in bytes.
 	liveBurst, livePerMinute = 512 << 10, 256 << 10
-	// liveQueue is how many events wait for a reader who is slow.
+	// liveQueue is how many events wait for a slow reader.
 	liveQueue = 256
-	// beatEvery is how long nothing is said before a sign of life.
+	// beatEvery is the silence after which a sign of life is sent.
 	beatEvery = 5 * time.Second
-	// liveEnd is how long the end of a process waits for the last events to go.
+	// liveEnd is how long a process's end waits for its last events.
 	liveEnd = time.Second
 )
 
@@ -26,13 +26,13 @@ const (
 // that a reader does not take in time, or that are too many, are dropped and counted. It is
 // safe for concurrent use; nil sends nothing.
 type Live struct {
-	redact func(string) string // takes secrets out; nil takes none
+	redact func(string) string // removes secrets; may be nil
 	queue  chan live.Event
 	ended  chan struct{}
 
 	mu   sync.Mutex
-	at   live.Event // unit, iteration and role of what is told now
-	left int        // events left out since the last one that went
+	at   live.Event // the current unit, iteration and role
+	left int        // dropped events since the last one sent
 	over bool       // it is closed
 }
 
@@ -44,17 +44,17 @@ func NewLive(out io.Writer, redact func(string) string) *Live {
 	return l
 }
 
-// tooMuch is the line that says how many events were beyond the share.
+// tooMuch reports how many events were dropped.
 func (l *Live) tooMuch(lines int) []byte { return wire(l.here(leftOut(lines))) }
 
 func leftOut(n int) live.Event {
 	return live.Event{Kind: live.State, Text: fmt.Sprintf("(%d events left out)", n)}
 }
 
-// wire is an event as a line of the process's output.
+// wire is an event as an output line of the process.
 func wire(e live.Event) []byte { return append([]byte(live.Prefix), e.Line()...) }
 
-// here is an event of what is worked on now.
+// here is an event about the current work.
 func (l *Live) here(e live.Event) live.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +124,7 @@ func (l *Live) Tell(e live.Event) {
 	if l.left > 0 && len(l.queue) < cap(l.queue)-1 {
 		told := leftOut(l.left)
 		told.Time, told.Unit, told.Iteration = e.Time, e.Unit, e.Iteration
-		l.queue <- told // there is room, and nobody else fills it
+		l.queue <- told // there is room, and nobody else adds to it
 		l.left = 0
 	}
 	select {
@@ -153,6 +153,6 @@ func (l *Live) Close() {
 	l.mu.Unlock()
 	select {
 	case <-l.ended:
-	case <-time.After(liveEnd): // somebody has stopped reading, and nobody waits for him
+	case <-time.After(liveEnd): // the reader has stopped, and nobody waits for it
 	}
 }

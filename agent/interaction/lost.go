@@ -9,7 +9,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxLost is how many events of an iteration are read again at most.
+// maxLost is the most events of an iteration that are read again.
 const maxLost = 4000
 
 // LostWords is the transcript of what was told of a journal's iteration in progress by runs
@@ -54,8 +54,8 @@ func LostWords(dir string, journal []*uow.Record) string {
 	return fmt.Sprintf("[the work was interrupted, and who worked could leave no transcript: this is what the host heard until then]\n%s\n[here it was interrupted]", t.Text())
 }
 
-// silent reports whether an agent's step leaves no transcript beside it: it takes an iteration
-// up again or puts one down as it is, so that what was said in it before still counts.
+// silent reports whether an agent's step has no transcript: it resumes or interrupts an
+// iteration as it is, so that earlier text still counts.
 func silent(r *uow.Record) bool {
 	switch r.Event {
 	case uow.Retry, uow.Clarify, uow.Approve, uow.Exhaust, uow.Refine, uow.Archive:
@@ -68,7 +68,7 @@ func silent(r *uow.Record) bool {
 	return false
 }
 
-// again takes an event that was told before; false for one that is no part of a transcript.
+// again adds an event that was reported before; false if it is no part of a transcript.
 func (t *Transcript) again(e live.Event) bool {
 	switch e.Kind {
 	case live.Told:

@@ -17,13 +17,13 @@ import (
 // it: calls and seconds of killed runs count (PLAN-10).
 type Sign struct {
 	Unit      string `json:"unit"`
-	Iteration int64  `json:"iteration"` // in the journal, from 1
+	Iteration int64  `json:"iteration"` // number in the journal, from 1
 	Record    string `json:"record"`    // hash of the journal's newest record when it began
 	Calls     int    `json:"calls"`
-	Seconds   int    `json:"seconds"` // of work, none in between
+	Seconds   int    `json:"seconds"` // of uninterrupted work
 }
 
-// signFile is the sign's name in the agent's own directory.
+// signFile is the sign's name in the agent's state directory.
 const signFile = "iteration.json"
 
 // maxSign bounds the file, in bytes.

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// speechDelay is how long words wait for more of them, so that they come in pieces
-	// which somebody can read, and within a second.
+	// speechDelay is how long text waits for more, so that it comes in readable pieces, within
+	// a second.
 	speechDelay = 400 * time.Millisecond
-	// maxPart is how long a part of a word may be that goes before its end is there, in
-	// bytes: no secret is as short.
+	// maxPart is how long a part of a word may be that is sent before the word's end, in
+	// bytes: secrets are longer.
 	maxPart = 15
-	// maxHeld bounds what waits for its end, in bytes.
+	// maxHeld bounds the text that waits for its end, in bytes.
 	maxHeld = 4 * maxEvent
 )
 
@@ -23,12 +23,12 @@ const (
 // never fails and never waits. Close it.
 type Speech struct {
 	say    func(text string)
-	redact func(string) string // nil takes nothing out
+	redact func(string) string // may be nil
 	delay  time.Duration
 
 	mu    sync.Mutex
 	held  []byte
-	part  string // what was told already of a word that has no end yet, maxHeld bytes at most
+	part  string // the sent part of an unfinished word, at most maxHeld bytes
 	timer *time.Timer
 }
 
@@ -62,7 +62,7 @@ func (s *Speech) due() {
 	s.tell(s.whole())
 }
 
-// whole is how much of what is held can be told now.
+// whole is how much of the held text can be sent now.
 func (s *Speech) whole() int {
 	n := len(s.held)
 	if i := bytes.LastIndex(s.held, []byte("-----BEGIN")); i >= 0 && !bytes.Contains(s.held[i:], []byte("-----END")) {
@@ -74,7 +74,7 @@ func (s *Speech) whole() int {
 	return n
 }
 
-// tell tells the first n bytes of what is held. The caller has the lock.
+// tell sends the first n held bytes. The caller has the lock.
 func (s *Speech) tell(n int) {
 	text, before := string(s.held[:n]), s.part
 	s.held = append(s.held[:0], s.held[n:]...)
@@ -82,8 +82,8 @@ func (s *Speech) tell(n int) {
 		return
 	}
 	s.part = (before + text)[strings.LastIndexAny(before+text, " \t\n\r")+1:]
-	// Of a word without an end its last bytes: with all of it, each piece would be read
-	// together with everything before it.
+	// For an unfinished word only its last bytes; otherwise each piece would be searched with
+	// everything before it.
 	s.part = s.part[max(0, len(s.part)-maxHeld):]
 	if s.redact != nil {
 		clean := s.redact(before + text)

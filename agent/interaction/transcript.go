@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxEvent  = 2 << 10 // bytes of one event that are kept
-	maxFailed = 50      // uses of tools that failed, the newest
+	maxEvent  = 2 << 10 // kept bytes of one event
+	maxFailed = 50      // failed tool calls, the newest
 	half      = loop.MaxTranscript/2 - 128
 )
 
@@ -20,11 +20,11 @@ const (
 // cleaned and cut, and a long transcript leaves out its middle and says so. It is not safe for
 // concurrent use; a nil Transcript records nothing.
 type Transcript struct {
-	Redact func(string) string // takes secrets out, before anything is cut through; nil takes none
-	Live   *Live               // is told of each event as it comes; nil: nobody
+	Redact func(string) string // removes secrets, before anything is cut; may be nil
+	Live   *Live               // gets each event; may be nil
 
 	head   strings.Builder
-	tail   []byte // at most twice as long as is kept
+	tail   []byte // at most twice the kept length
 	lost   int
 	failed []string
 	used   model.Usage // so far
@@ -107,8 +107,8 @@ func (t *Transcript) Failed() []string {
 	return t.failed
 }
 
-// event is the text of one event as it is kept. What follows behind the part that is kept
-// is redacted with it, so that no secret is cut in two and only half of it known for one.
+// event is an event's kept text. Redaction sees more than the kept part, so that a secret
+// across the cut is recognised.
 func (t *Transcript) event(text string) string {
 	whole := len(text)
 	text = diag.CleanLines(strings.ToValidUTF8(text[:min(whole, 4*maxEvent)], ""))
@@ -147,7 +147,7 @@ func (t *Transcript) Text() string {
 	if lost == 0 {
 		return t.head.String() + string(tail)
 	}
-	// The rest of a line that was cut says nothing.
+	// The rest of a cut line is meaningless.
 	cut, lines, _ := strings.Cut(strings.ToValidUTF8(string(tail), ""), "\n")
 	return fmt.Sprintf("%s\n[%d bytes left out]\n\n%s", t.head.String(), lost+len(cut), lines)
 }

@@ -25,18 +25,18 @@ const TimeSpent = "the time of this launch, [budget] time, is spent"
 // Launch is one start of the process. The zero value has no watcher and no time limit.
 type Launch struct {
 	Log    string    // the path of bootstrap.log, "" where nobody watches
-	Ask    int       // the descriptor of the watcher's question, 0 for none
-	Branch string    // what was started: main, or a branch that has to prove itself
+	Ask    int       // descriptor of the watcher's question, 0 for none
+	Branch string    // what was started: main, or a branch on probation
 	Commit string    // its commit
 	Main   string    // main's commit then; "" unless the program comes from the tree
-	Until  time.Time // when the time is over; zero where no launcher said so
-	Leased bool      // a launcher has given it a directive, and folds what it says
+	Until  time.Time // the deadline; zero if no launcher set one
+	Leased bool      // a launcher assigned the directive, and folds messages
 }
 
 // From reads a launch from the environment.
 func From(getenv func(string) string) Launch {
-	until, _ := time.Parse(time.RFC3339Nano, getenv(boot.UntilVar)) // the launcher wrote it, or nobody did
-	ask, _ := strconv.Atoi(getenv(boot.AskVar))                     // so did the watcher
+	until, _ := time.Parse(time.RFC3339Nano, getenv(boot.UntilVar)) // written by the launcher, or by nobody
+	ask, _ := strconv.Atoi(getenv(boot.AskVar))                     // likewise by the watcher
 	return Launch{Log: getenv(boot.LogVar), Ask: ask, Branch: getenv(boot.BranchVar), Commit: getenv(boot.CommitVar),
 		Main: getenv(boot.MainVar), Until: until, Leased: getenv(boot.LeaseVar) != ""}
 }

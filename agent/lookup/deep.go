@@ -43,7 +43,7 @@ func (f *Finder) Deep(ctx context.Context, text string) (Result, error) {
 	return r, nil
 }
 
-// shared are the words, beside the question's own, that most of the best places have.
+// shared are the words, besides the question's own, that most of the best hits have.
 func shared(r Result) []string {
 	count := map[string]int{}
 	for _, h := range r.Hits {
@@ -63,7 +63,7 @@ func shared(r Result) []string {
 	return list[:min(len(list), maxLearnt)]
 }
 
-// around is what stands around a place: the lines of a file, the files of a commit.
+// around is a hit's context: the lines of a file, the files of a commit.
 func (f *Finder) around(ctx context.Context, h Hit) string {
 	if id, ok := strings.CutPrefix(h.Place, "commit "); ok {
 		out, err := f.Tree.Git(ctx, "show", "--no-show-signature", "--no-notes", "--no-ext-diff", "--no-textconv", "--stat=80", "--stat-count=12", "--format=%B", id, "--")
@@ -109,7 +109,7 @@ func Rank(text string, hits []Hit) []Hit {
 	seen := map[string]bool{}
 	for _, h := range hits {
 		key := h.Place
-		if h.Source == Web || h.Source == Output { // one place has many
+		if h.Source == Web || h.Source == Output { // one hit may have many
 			key += " " + diag.Cut(strings.Join(strings.Fields(h.Text), " "), 40)
 		}
 		if h.Text == "" || seen[key] {
@@ -159,7 +159,7 @@ func Passages(question, text string, source Source, place func(line int) string,
 	return ranked[:min(len(ranked), most)]
 }
 
-// maxParagraph divides what has no blank lines, in lines.
+// maxParagraph splits text without blank lines, in lines.
 const maxParagraph = 12
 
 // WriteText says what was found, a line for each place.

@@ -50,9 +50,9 @@ func Sources() []Source {
 // Hit is one search result.
 type Hit struct {
 	Source Source  `json:"source"`
-	Place  string  `json:"place"` // to be cited: path:line, a commit's id, a lesson's id, unit and path of a paper
+	Place  string  `json:"place"` // for citing: path:line, a commit id, a lesson id, or a unit and path of a record
 	Text   string  `json:"text"`  // text of others
-	Weight float64 `json:"-"`     // of the words that it has
+	Weight float64 `json:"-"`     // how many of the words it has
 }
 
 // Result has one question's hits, the best first.
@@ -61,7 +61,7 @@ type Result struct {
 	Words    []string `json:"words"`
 	Searched []Source `json:"searched"`
 	Hits     []Hit    `json:"hits"`
-	Cut      []string `json:"cut,omitempty"` // what was not looked at, and why
+	Cut      []string `json:"cut,omitempty"` // what was not searched, and why
 }
 
 // Text is a text of earlier work, such as a post-mortem or a unit's learnings.
@@ -74,11 +74,11 @@ type Text struct {
 // Bounds of one search.
 const (
 	maxHits    = 12        // of a question
-	maxPerFile = 2         // of a file, that no file crowds out the others
-	maxOf      = 5         // of a source, likewise
+	maxPerFile = 2         // per file, so that no file displaces the others
+	maxOf      = 5         // per source, likewise
 	maxExcerpt = 400       // bytes of a hit's text
 	maxBytes   = 128 << 20 // of files that are read
-	maxFile    = 1 << 20   // of one of them
+	maxFile    = 1 << 20   // bytes of one of them
 	maxCommits = 5_000     // of the history
 	maxTime    = 10 * time.Second
 )
@@ -98,22 +98,22 @@ func newQuestion(text string, sources []Source) *question {
 	return q
 }
 
-// question is one that is being looked for.
+// question is a question during its search.
 type question struct {
 	text  string
 	in    []Source
-	words []string // as they are cited
+	words []string // in citable form
 	stems []string
-	count []int // of places that have each stem
+	count []int // how many texts have each stem
 	seen  int   // places looked at
 	found []candidate
 }
 
-// candidate is a place that has some of the words.
+// candidate is a text that has some of the words.
 type candidate struct {
 	hit  Hit
-	file string // places of one file share it
-	has  uint32 // bit i: the question's word i; MaxWords fit
+	file string // shared by texts of one file
+	has  uint32 // bit i: has the question's word i; MaxWords fit
 }
 
 // Find looks for all questions at once, which reads each file once. The error is the
@@ -155,8 +155,8 @@ func (f *Finder) In(ctx context.Context, sources []Source, questions ...string) 
 	return results, nil
 }
 
-// offer looks at a text of a place for each question. What stands in the hit may be less
-// than the text, or more readable.
+// offer matches a text against each question. The hit may show less than the text, or a more
+// readable form.
 func offer(list []*question, hit Hit, file, text string) {
 	small := strings.ToLower(text)
 	for _, q := range list {
@@ -165,13 +165,13 @@ func offer(list []*question, hit Hit, file, text string) {
 		}
 		q.seen++
 		if has := q.holds(small); has != 0 {
-			hit.Text = strings.Clone(diag.Cut(hit.Text, 4*maxExcerpt)) // and not all of the file
+			hit.Text = strings.Clone(diag.Cut(hit.Text, 4*maxExcerpt)) // and not the whole file
 			q.note(candidate{hit, file, has})
 		}
 	}
 }
 
-// holds is which of the words a text in small letters has.
+// holds says which of the words a lower-case text has.
 func (q *question) holds(small string) (has uint32) {
 	for i, stem := range q.stems {
 		if at := strings.Index(small, stem); at >= 0 && begins(small, at, stem) {
@@ -181,8 +181,8 @@ func (q *question) holds(small string) (has uint32) {
 	return has
 }
 
-// begins reports whether a word begins where a stem was found, there or later. Letters
-// of scripts without blanks begin one anywhere.
+// begins reports whether a word begins at a stem's occurrence or a later one. In scripts
+// without blanks any letter may begin a word.
 func begins(text string, at int, stem string) bool {
 	if stem[0] >= 0x80 {
 		return true
@@ -201,7 +201,7 @@ func begins(text string, at int, stem string) bool {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || c >= 0x80 }
 
-// maxCandidates bounds what is kept of one question before it is weighed.
+// maxCandidates bounds a question's candidates before ranking.
 const maxCandidates = 20_000
 
 func (q *question) note(c candidate) {
@@ -215,8 +215,8 @@ func (q *question) note(c candidate) {
 	}
 }
 
-// result weighs what was found: a word weighs by how few places have it. A question of
-// several words wants two of them in one place, or a rare one.
+// result ranks the candidates: a word's weight falls with the number of texts that have it. A
+// question of several words needs two of them in one text, or a rare one.
 func (q *question) result(cut []string) Result {
 	r := Result{Question: q.text, Words: q.words, Searched: q.in, Hits: []Hit{}, Cut: cut}
 	q.weigh()
@@ -235,7 +235,7 @@ func (q *question) result(cut []string) Result {
 	return r
 }
 
-// weigh orders what was found.
+// weigh orders the hits.
 func (q *question) weigh() {
 	weights := make([]float64, len(q.stems))
 	for i, n := range q.count {
@@ -252,14 +252,13 @@ func (q *question) weigh() {
 		}
 		c.hit.Weight *= of(c.hit.Source) / (1 + math.Log2(1+float64(len(c.hit.Text))/200)/6) // a long text has many words
 		if strings.Contains(c.hit.Place, "test") {
-			c.hit.Weight *= 0.7 // what is tried there is said elsewhere
+			c.hit.Weight *= 0.7 // what a test tries is documented elsewhere
 		}
 	}
 	slices.SortStableFunc(q.found, func(a, b candidate) int { return cmp.Compare(b.hit.Weight, a.hit.Weight) })
 }
 
-// of is how much a source tells: what people wrote to be read, and what is declared, tells
-// more than a line of a program.
+// of is a source's weight: prose for readers and declarations tell more than a line of code.
 func of(s Source) float64 {
 	switch s {
 	case Symbols, Documents:
@@ -272,8 +271,8 @@ func of(s Source) float64 {
 	return 1
 }
 
-// focus is a text from its line with the most of the words on, where it is too long to be
-// cited in full.
+// focus is a text from its line with the most of the words on, if it is too long to be cited
+// completely.
 func (q *question) focus(text string) string {
 	if len(text) <= maxExcerpt {
 		return text
@@ -288,7 +287,7 @@ func (q *question) focus(text string) string {
 	return text[from:]
 }
 
-// excerpt is a text as it is cited: one line, clean, bounded.
+// excerpt is a text for citing: one line, clean, bounded.
 func excerpt(text string) string {
 	return diag.Clean(diag.Cut(strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " "), maxExcerpt))
 }

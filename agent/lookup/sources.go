@@ -23,7 +23,7 @@ func (f *Finder) texts(_ context.Context, list []*question) string {
 	return ""
 }
 
-// symbols are those of the index, and what depends on the files that have them.
+// symbols searches the index's symbols, and adds the files that depend on theirs.
 func (f *Finder) symbols(ctx context.Context, list []*question) string {
 	index, err := survey.Survey(ctx, f.Tree)
 	if err != nil {
@@ -55,10 +55,10 @@ func parts(name string) string {
 	return b.String()
 }
 
-// documents are the suffixes of files that people wrote for people.
+// documents are the suffixes of prose files.
 var documents = map[string]bool{".md": true, ".rst": true, ".txt": true, ".adoc": true, ".org": true, ".html": true, ".tex": true}
 
-// files are those that git has: documents by paragraph, others by line.
+// files searches the tracked files: documents by paragraph, others by line.
 func (f *Finder) files(ctx context.Context, list []*question) string {
 	paths, err := survey.Tracked(ctx, f.Tree)
 	if err != nil {
@@ -70,7 +70,7 @@ func (f *Finder) files(ctx context.Context, list []*question) string {
 			return fmt.Sprintf("files: %d of %d were not looked at: there was no more time, or too much to read", len(paths)-i, len(paths))
 		}
 		if survey.Made(name) || strings.HasPrefix(name, "plans/") {
-			continue // made of the rest; what is asked, and no answer
+			continue // derived from the rest; a question, not an answer
 		}
 		data, err := f.Tree.Read(name, maxFile)
 		if err != nil || strings.ContainsRune(string(data[:min(len(data), 8000)]), 0) {
@@ -86,8 +86,8 @@ func (f *Finder) files(ctx context.Context, list []*question) string {
 	return ""
 }
 
-// paragraphs offers each paragraph of a document, with the heading that it stands under:
-// what a section is about is often said there alone.
+// paragraphs offers a document's paragraphs, each with its heading, which often alone names
+// the subject.
 func paragraphs(list []*question, name, text string) {
 	source := Documents
 	if strings.HasPrefix(name, "postmortems/") || strings.HasPrefix(name, worktree.RecordDir+"/postmortems/") {
@@ -114,7 +114,7 @@ func paragraphs(list []*question, name, text string) {
 			heading = trimmed
 			continue
 		case strings.HasPrefix(trimmed, "|") || strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* "):
-			flush() // a row, an item
+			flush() // a table row, a list item
 			begin = line
 		case len(part) == 0:
 			begin = line
@@ -124,7 +124,7 @@ func paragraphs(list []*question, name, text string) {
 	flush()
 }
 
-// linesOf offers each line of a program or of data.
+// linesOf offers each line of code or data.
 func linesOf(list []*question, name, text string) {
 	line := 0
 	for text := range strings.Lines(text) {
@@ -135,7 +135,7 @@ func linesOf(list []*question, name, text string) {
 	}
 }
 
-// history are the newest commits of the branch, by what they say.
+// history searches the messages of the branch's newest commits.
 func (f *Finder) history(ctx context.Context, list []*question) string {
 	out, err := f.Tree.Git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", maxCommits), "--no-show-signature", "--no-notes", "--format=%H%n%cs%n%B", "HEAD", "--")
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *Finder) history(ctx context.Context, list []*question) string {
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		lines := strings.SplitN(entry, "\n", 3)
-		if len(lines) == 3 && !strings.Contains(lines[2], "\n"+record.TrailerStep+": ") { // a step's says what was asked
+		if len(lines) == 3 && !strings.Contains(lines[2], "\n"+record.TrailerStep+": ") { // a step's message says what was asked
 			offer(list, Hit{Source: History, Place: "commit " + diag.Short(lines[0]), Text: lines[1] + " " + lines[2]}, lines[0], lines[2])
 		}
 	}

@@ -22,8 +22,8 @@ type askOutput struct {
 	Text  string `json:"text"`
 }
 
-// addAsk offers a question to the PM (WORK-1). It is answered by a person, hours later:
-// whoever asks has to end, and its next run is told.
+// addAsk offers a question to the PM (WORK-1). A person answers it hours later, so the worker
+// has to end; its next run gets the answer.
 func (o *Options) addAsk(s *sdk.Server) {
 	t := &sdk.Tool{Name: "ask", Description: "Ask the PM what only the PM can know. Then end your turn: the unit of work waits, and the answer comes with the next run."}
 	sdk.AddTool(s, t, func(_ context.Context, _ *sdk.CallToolRequest, in askInput) (*sdk.CallToolResult, askOutput, error) {
@@ -38,7 +38,7 @@ func (o *Options) addAsk(s *sdk.Server) {
 	})
 }
 
-// writeQuestion puts a question into a file where none is yet.
+// writeQuestion writes a question to a file that does not exist yet.
 func writeQuestion(path, question string) error {
 	question = strings.TrimSpace(diag.CleanLines(diag.Cut(strings.ToValidUTF8(question, ""), interaction.MaxQuestion-4)))
 	if question == "" {

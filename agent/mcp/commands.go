@@ -14,14 +14,14 @@ import (
 	"git-ward/internal/diag"
 )
 
-// answer is what a command said.
+// answer is a command's output.
 type answer struct {
 	Exit    int    `json:"exit" jsonschema:"0: clean; 1: findings, or refused; 2: usage or trouble"`
 	Results []any  `json:"results" jsonschema:"what the command printed as JSON, one object a line"`
 	Text    string `json:"text" jsonschema:"what else it said, errors with their remedies"`
 }
 
-// maxAnswer bounds what a command may say to a model, in bytes.
+// maxAnswer bounds a command's output for a model, in bytes.
 const maxAnswer = 256 << 10
 
 type filesInput struct {
@@ -90,7 +90,7 @@ type reportInput struct {
 	Text      string `json:"text" jsonschema:"any words"`
 }
 
-// addCommands adds those of git ward's commands that are there.
+// addCommands adds those of git ward's commands that exist here.
 func (o *Options) addCommands(s *sdk.Server) {
 	add(o, s, "plan", "plan_lint", "Check plans: grammar, machine, files, calls. Every finding comes at once, each with its remedy.", true,
 		func(in filesInput) []string { return files([]string{"lint", "--json"}, in.Files) })
@@ -178,7 +178,7 @@ func runArgs(in udcRunInput) []string {
 	return files(args, in.Files)
 }
 
-// forTask adds the task, where one is named or at hand, and names that are no options.
+// forTask adds the task, if one is given or checked out, and names that are not options.
 func (o *Options) forTask(args []string, task string, names ...string) []string {
 	if task = cmp.Or(task, o.Task); task != "" {
 		args = append(args, "--task-id="+task)
@@ -189,11 +189,11 @@ func (o *Options) forTask(args []string, task string, names ...string) []string 
 	return files(args, names)
 }
 
-// files adds arguments that are no options, whatever they look like.
+// files adds arguments that are not options, whatever they look like.
 func files(args, names []string) []string { return append(append(args, "--"), names...) }
 
-// add offers a command as a tool with typed arguments, where the command is there.
-// reads says that it changes nothing, for clients that ask before others.
+// add offers a command as a tool with typed arguments, if it exists here. reads says that it
+// changes nothing, for clients that ask before changes.
 func add[In any](o *Options, s *sdk.Server, word, name, doc string, reads bool, args func(In) []string) {
 	command := o.Commands[word]
 	if command == nil {
@@ -212,7 +212,7 @@ func add[In any](o *Options, s *sdk.Server, word, name, doc string, reads bool, 
 func (a answer) String() string {
 	var b strings.Builder
 	for _, object := range a.Results {
-		diag.WriteJSON(&b, object) // it came from JSON: cannot fail
+		diag.WriteJSON(&b, object) // decoded from JSON: cannot fail
 	}
 	b.WriteString(a.Text)
 	if a.Exit != 0 {
@@ -224,7 +224,7 @@ func (a answer) String() string {
 	return b.String()
 }
 
-// run runs a command and takes apart what it printed.
+// run runs a command and parses its output.
 func run(ctx context.Context, command Command, args []string) answer {
 	var out, errs bytes.Buffer
 	a := answer{Exit: command(ctx, args, &out, &errs), Results: []any{}}

@@ -45,10 +45,10 @@ type entry struct {
 	Text      string `json:"text"`
 }
 
-// commsFile is COMMS.md of the working tree, or control's beside a project's.
+// commsFile is COMMS.md of the working tree or, in an adopted project, of the control branch.
 func (o *Options) commsFile(ctx context.Context) ([]byte, error) {
 	if _, err := os.Stat(filepath.Join(o.Box.Dir, ".git")); err != nil {
-		return o.read(comms.Path) // no repository says otherwise
+		return o.read(comms.Path) // unless the repository says otherwise
 	}
 	return (&worktree.Tree{Dir: o.Box.Dir}).Document(ctx, comms.Path, maxResource)
 }

@@ -21,13 +21,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// scheme begins the addresses of resources.
+// scheme begins resources' URIs.
 const scheme = "ward:///"
 
 // maxResource bounds a resource, in bytes.
 const maxResource = 1 << 20
 
-// specName is what a specification is called in spec/.
+// specName matches specifications' file names in spec/.
 var specName = pattern.New(`^SPEC_[A-Za-z0-9._-]+\.md$`)
 
 // addResources offers COMMS.md, the specifications, and the newest capsule.
@@ -37,7 +37,7 @@ func (o *Options) addResources(s *sdk.Server) {
 		Description: "The directives, and what was reported on them"}, o.resource("text/markdown", o.commsFile))
 	s.AddResource(&sdk.Resource{URI: scheme + "capsule", Name: "capsule", MIMEType: "application/json",
 		Description: "The newest capsule: all that an iteration of the loop begins with"}, o.file("application/json", o.capsule))
-	// Those that are there now are listed; the template reads those of later, too.
+	// The present ones are listed; the template also reads later ones.
 	specs, _ := glob.Below(o.Box.Dir, "spec/SPEC_*.md")
 	for _, p := range specs {
 		if name := filepath.Base(p); specName.MatchString(name) {
@@ -58,7 +58,7 @@ func (o *Options) spec(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Re
 	})(ctx, r)
 }
 
-// file reads a file of the working tree. Links that lead out lead nowhere.
+// file reads a file of the working tree. Links cannot lead out of it.
 func (o *Options) file(kind string, find func() (string, error)) sdk.ResourceHandler {
 	return o.resource(kind, func(context.Context) ([]byte, error) {
 		name, err := find()
@@ -69,7 +69,7 @@ func (o *Options) file(kind string, find func() (string, error)) sdk.ResourceHan
 	})
 }
 
-// resource answers with what load reads.
+// resource answers with load's result.
 func (o *Options) resource(kind string, load func(context.Context) ([]byte, error)) sdk.ResourceHandler {
 	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		data, err := load(ctx)
@@ -89,7 +89,7 @@ func (o *Options) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
-	// Without O_NONBLOCK a named pipe would hold the server until somebody writes.
+	// Without O_NONBLOCK a named pipe would block the server until somebody writes.
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -105,9 +105,8 @@ func (o *Options) read(name string) ([]byte, error) {
 	return data, err
 }
 
-// capsule is the path of the newest one, of the directive with the highest number
-// (LOOP-7: evidence/D-n/loop/iter_k/cnf_capsule.json). In an agent's clone it is among the
-// papers.
+// capsule is the path of the newest capsule, of the directive with the highest number (LOOP-7:
+// evidence/D-n/loop/iter_k/cnf_capsule.json). In an agent's clone it is below .ward.
 func (o *Options) capsule() (string, error) {
 	var found []string
 	for _, dir := range []string{worktree.RecordDir, "."} {
@@ -126,7 +125,7 @@ func (o *Options) capsule() (string, error) {
 	return filepath.Rel(o.Box.Dir, newest)
 }
 
-// iteration is the numbers of the directive and the iteration in a capsule's path.
+// iteration gives the numbers of directive and iteration in a capsule's path.
 func iteration(p string) []int {
 	parts := strings.Split(p, "/")
 	n := len(parts)

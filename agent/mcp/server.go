@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Version  string
 	Box      *tool.Box          // the five tools
-	Commands map[string]Command // git ward's, by their first word; what is missing is not offered
+	Commands map[string]Command // git ward's commands, by their first word; missing ones are not offered
 	Task     string             // the directive at hand, "" for none
 	Ask      string             // the file that takes a question to the PM, "" where nobody waits for one
 }
@@ -28,7 +28,7 @@ type Options struct {
 // and returns its exit code; errors are on stderr, with their remedies.
 type Command func(ctx context.Context, args []string, stdout, stderr io.Writer) (exit int)
 
-// instructions are what a client may tell its model of the server.
+// instructions describe the server for the client's model.
 const instructions = "Ward guards this repository: git push goes through its checks, and COMMS.md is how its people and agents talk. " +
 	"task_start says what is known before you begin, plan_grammar how a plan is written. Lint plans before you follow them; reports are appended with comms_report and count when they are pushed."
 
@@ -51,7 +51,7 @@ func (o *Options) own(name string) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		result, err := tool.Call(ctx, o.Box.Tools(), name, json.RawMessage(r.Params.Arguments))
 		if stop.Is(err, stop.Restart) {
-			// The signal is written; whoever drives this server has to end.
+			// The signal is written; the program that uses this server must end.
 			result.Text += ": the signal is written. End your work now; the watcher does the rest."
 			err = nil
 		}

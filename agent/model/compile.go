@@ -8,7 +8,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// split divides lines into those that become steps of a plan, and the rest.
+// split separates the lines that become steps of a plan from the rest.
 func split(lines []scriptLine) (steps, rest []scriptLine) {
 	for i, line := range lines {
 		if len(line.Calls) == 0 {
@@ -23,8 +23,8 @@ func split(lines []scriptLine) (steps, rest []scriptLine) {
 	return lines, nil
 }
 
-// compile makes the turn in which a script writes its plan: what its lines say
-// and do, one step each, and the end that every plan has.
+// compile makes the turn in which a script writes its plan: one step for each text and call in
+// its lines, and a plan's usual end.
 func compile(lines []scriptLine, c *Conversation) (Reply, error) {
 	p := &plan.Plan{Form: plan.BlockForm}
 	add := func(tool, args, block string) {
@@ -53,11 +53,10 @@ func compile(lines []scriptLine, c *Conversation) (Reply, error) {
 	return Reply{Calls: []Call{{ID: fmt.Sprintf("call-%d-plan", c.Turns()+1), Name: "write_file", Args: args}}}, err
 }
 
-// stepOf is the step that does what a call of a tool would have done; ok is false
-// for a tool that plans do not have.
+// stepOf is the step equivalent to a tool call; ok is false for a tool that plans do not have.
 func stepOf(name string, raw json.RawMessage) (s plan.Step, ok bool) {
 	var args struct{ Path, Content, Command string }
-	json.Unmarshal(raw, &args) // what does not fit is empty, and the lint says so
+	json.Unmarshal(raw, &args) // malformed arguments are empty, and the lint reports that
 	switch name {
 	case "write_file":
 		return plan.Step{Tool: plan.OverwriteFile, Args: args.Path, Block: ended(args.Content)}, true
@@ -69,7 +68,7 @@ func stepOf(name string, raw json.RawMessage) (s plan.Step, ok bool) {
 	return plan.Step{}, false
 }
 
-// ended is a text whose last line ends.
+// ended is a text that ends in a newline.
 func ended(s string) string {
 	if s == "" || strings.HasSuffix(s, "\n") {
 		return s

@@ -19,17 +19,17 @@ type Model interface {
 
 // Conversation is a model's input.
 type Conversation struct {
-	System    string // SYSTEM.md and COMMS.md of main (AGT-2)
+	System    string // SYSTEM.md and COMMS.md from main (AGT-2)
 	Directive string // "D-1", the one that is worked on
 	Title     string // its title
-	Iteration int    // of the bounded loop, from 0
+	Iteration int    // number in the bounded loop, from 0
 	Role      string // who is asked; "" is the one who does the work
-	Plan      string // the path that a plan is expected at
+	Plan      string // path where a plan is expected
 	Tools     []tool.Tool
-	Messages  []Message // the user and the model in turn, the user first
+	Messages  []Message // alternating, the user first
 
-	dropped int     // turns of the model that gave way to the context window
-	density float64 // bytes a token, as the provider counted last; 0: not known
+	dropped int     // turns dropped to fit the context window
+	density float64 // bytes a token, by the provider's last count; 0: unknown
 }
 
 // Role says whose a message is.
@@ -46,13 +46,13 @@ type Message struct {
 	Role    Role
 	Text    string
 	Calls   []Call   // of the model
-	Results []Result // of the user: one for each call of the message before
-	On      Event    // of the user: what the text is about
-	// Briefing marks a call that was put into the model's mouth: its capsule.
+	Results []Result // user: one result for each call of the previous message
+	On      Event    // user: the text's subject
+	// Briefing marks a call that the model did not make itself: its capsule.
 	Briefing bool
 
-	// Native is a turn of the model as its provider wrote it, with what only the
-	// provider understands, such as signed thinking. It goes back unchanged.
+	// Native is a turn in the provider's own form, with parts that only the provider
+	// understands, such as signed thinking. It is sent back unchanged.
 	Native json.RawMessage
 }
 
@@ -61,10 +61,10 @@ type Event string
 
 // The events. The first messages of a conversation have none: they ask for a plan.
 const (
-	Refused  Event = "refused"  // a push was refused; what was done is undone, and a new plan is asked for
+	Refused  Event = "refused"  // the push was refused and undone; a new plan is requested
 	Findings Event = "findings" // the plan has findings, or there is none
-	Failed   Event = "failed"   // a step of the plan failed; a new plan is asked for
-	Done     Event = "done"     // all steps are done; last words are asked for
+	Failed   Event = "failed"   // a step of the plan failed; a new plan is requested
+	Done     Event = "done"     // all steps are done; the final text is requested
 )
 
 // Asked is the last event of a conversation, and how many turns the model took
@@ -102,12 +102,12 @@ type Reply struct {
 	Native json.RawMessage // see Message
 }
 
-// empty reports whether the turn says and does nothing.
+// empty reports whether the turn has neither text nor calls.
 func (r *Reply) empty() bool {
 	return r.Stop == Ended && len(r.Calls) == 0 && strings.TrimSpace(r.Text) == ""
 }
 
-// worked reports whether the model has called a tool, or was asked for its last words.
+// worked reports whether the model has called a tool, or was asked for its final text.
 func (c *Conversation) worked() bool {
 	for _, m := range c.Messages {
 		if m.On == Done || len(m.Calls) > 0 && !m.Briefing {
@@ -149,10 +149,10 @@ func (u *Usage) Add(v Usage) {
 
 // Call is a tool call.
 type Call struct {
-	ID    string // names its result; unique in a conversation
+	ID    string // identifies its result; unique in a conversation
 	Name  string
 	Args  json.RawMessage // a JSON object
-	Fault string          // why it cannot run, such as arguments that are no JSON; then Args is {}
+	Fault string          // why it cannot run, such as invalid JSON; then Args is {}
 }
 
 // Result is a tool call's result.

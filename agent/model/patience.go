@@ -13,20 +13,20 @@ import (
 // and becomes a failure only when the time for it is over.
 type Patience struct {
 	Model Model
-	Tries int           // of one turn that breaks, the first included
-	Busy  time.Duration // to wait, in sum, in one turn for a provider that is busy
-	Base  time.Duration // of the back-off; 0: a second
-	Note  func(Wait)    // is told of each wait, and by the zero Wait that it is over
+	Tries int           // of one turn after broken answers, the first included
+	Busy  time.Duration // total waiting time in one turn for a busy provider
+	Base  time.Duration // the first back-off; 0: a second
+	Note  func(Wait)    // called with each wait, and with the zero Wait when it is over
 }
 
 // Wait wraps a model with retries.
 type Wait struct {
-	Since time.Time // the first try that failed
+	Since time.Time // when the first failed try began
 	Err   error     // of the newest
-	Next  time.Time // when it is asked again
+	Next  time.Time // when the next try is due
 }
 
-// longest is the most that a back-off waits; a provider's own word may be longer.
+// longest bounds our own back-off; the provider may ask for more.
 const longest = time.Minute
 
 // Turn returns the model's turn after any retries.
@@ -46,7 +46,7 @@ func (p *Patience) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 		if gaveUp := p.counts(&w, t, wait, err); gaveUp != nil {
 			p.over(w)
 			if errors.Is(err, ErrEmpty) && c.worked() {
-				return reply, nil // it has done something, and says nothing of it
+				return reply, nil // it has done something without saying so
 			}
 			return Reply{}, gaveUp
 		}
@@ -66,14 +66,14 @@ func (p *Patience) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 	}
 }
 
-// waiting is how often one turn was tried, and for how long.
+// waiting counts a turn's tries and waiting time.
 type waiting struct {
 	broken, waits int
 	waited        time.Duration
 	since         time.Time
 }
 
-// counts takes down a try that failed. The error is for one that is not tried again.
+// counts records a failed try. It returns an error that is not to be retried.
 func (p *Patience) counts(w *waiting, t *Trouble, wait time.Duration, err error) error {
 	switch t.Kind {
 	case Broken:
@@ -90,16 +90,15 @@ func (p *Patience) counts(w *waiting, t *Trouble, wait time.Duration, err error)
 	return nil
 }
 
-// over tells that nobody waits any more.
+// over reports that the wait has ended.
 func (p *Patience) over(w waiting) {
 	if w.waits > 0 && p.Note != nil {
 		p.Note(Wait{})
 	}
 }
 
-// pause is exponential back-off with equal jitter: half of it is chance, so that
-// agents which were refused together do not come back together. What the
-// provider said is the least.
+// pause is exponential back-off with equal jitter: half of it is random, so that agents that
+// were refused together do not return together. The provider's own time is the minimum.
 func (p *Patience) pause(n int, after time.Duration) time.Duration {
 	base := p.Base
 	if base == 0 {

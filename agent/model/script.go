@@ -126,7 +126,7 @@ func parseLine(raw []byte) (scriptLine, error) {
 // in the conversation and kept nowhere.
 func (s *Script) Turn(_ context.Context, c *Conversation) (Reply, error) {
 	event, turns := c.Asked()
-	if c.Role != "" { // nobody asks that one for a plan
+	if c.Role != "" { // no plan is requested from that one
 		return line(s.pick(c, ""), turns, c)
 	}
 	own := s.pick(c, onPlan)
@@ -148,7 +148,7 @@ func (s *Script) Turn(_ context.Context, c *Conversation) (Reply, error) {
 	return compile(steps, c)
 }
 
-// line is the reply of a line; Reply{} after the last.
+// line is a line's reply; Reply{} after the last.
 func line(lines []scriptLine, position int, c *Conversation) (Reply, error) {
 	if position >= len(lines) {
 		return Reply{}, nil
@@ -156,7 +156,7 @@ func line(lines []scriptLine, position int, c *Conversation) (Reply, error) {
 	return lines[position].reply(c)
 }
 
-// planning counts the turns that were taken for plans.
+// planning counts the turns used for plans.
 func planning(c *Conversation) (turns int) {
 	var event Event
 	for _, m := range c.Messages {
@@ -170,7 +170,7 @@ func planning(c *Conversation) (turns int) {
 	return turns
 }
 
-// pick lists the lines of one kind for the directive.
+// pick lists the directive's lines of one kind.
 func (s *Script) pick(c *Conversation, on string) (list []scriptLine) {
 	for _, line := range s.lines {
 		if line.On == on && (line.Directive == "" || line.Directive == c.Directive) &&
@@ -181,8 +181,8 @@ func (s *Script) pick(c *Conversation, on string) (list []scriptLine) {
 	return list
 }
 
-// chunk is the lines for what is asked now: the first ones, or after a refusal
-// those that the refusals before it have left, up to the first without calls.
+// chunk is the lines for this request: the first ones or, after a refusal, the remaining ones
+// up to the first without calls.
 func (s *Script) chunk(c *Conversation) []scriptLine {
 	refusals := c.Count(Refused)
 	if refusals == 0 {
@@ -195,7 +195,7 @@ func (s *Script) chunk(c *Conversation) []scriptLine {
 	return lines[:end(lines)]
 }
 
-// end is behind the first line without calls.
+// end is the index after the first line without calls.
 func end(lines []scriptLine) int {
 	for i, line := range lines {
 		if len(line.Calls) == 0 {
@@ -205,7 +205,7 @@ func end(lines []scriptLine) int {
 	return len(lines)
 }
 
-// reply fills the placeholders in.
+// reply substitutes the placeholders.
 func (l scriptLine) reply(c *Conversation) (Reply, error) {
 	fill := strings.NewReplacer("{directive}", c.Directive, "{title}", c.Title).Replace
 	r := Reply{Text: fill(l.Text)}
@@ -219,8 +219,7 @@ func (l scriptLine) reply(c *Conversation) (Reply, error) {
 	return r, nil
 }
 
-// fillJSON applies fill to every string value, not to names, and leaves numbers
-// as they are written.
+// fillJSON applies fill to every string value, not to names, and keeps numbers as written.
 func fillJSON(raw json.RawMessage, fill func(string) string) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return json.RawMessage("{}"), nil

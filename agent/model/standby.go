@@ -18,9 +18,9 @@ const Instead = "Another model goes on: "
 type Standby struct {
 	Models []Named
 	Pause  time.Duration
-	Note   func(text string) // is told of each change
+	Note   func(text string) // called at each change
 
-	at    int       // of who is asked
+	at    int       // index of the model in use
 	since time.Time // when it took over
 }
 
@@ -43,7 +43,7 @@ func (s *Standby) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 		from, to := s.Models[s.at].Name, s.Models[s.at+1].Name
 		s.at, s.since = s.at+1, time.Now()
 		s.Note(fmt.Sprintf("%s%s, for %s is away: %s", Instead, diag.Clean(to), diag.Clean(from), diag.Clean(diag.Cut(err.Error(), 300))))
-		for i := range c.Messages { // which only the model understands that wrote them
+		for i := range c.Messages { // which only the model that wrote them understands
 			c.Messages[i].Native = nil
 		}
 	}
@@ -59,8 +59,8 @@ func (c *Conversation) begins() bool {
 	return c.dropped == 0
 }
 
-// away reports whether another model may do what this one cannot now. A key that is refused, a
-// budget that is spent and a conversation that is too long are the same for all.
+// away reports whether another model may succeed where this one fails. A refused key, a spent
+// budget and a conversation that is too long are the same for all.
 func away(err error) bool {
 	var t *Trouble
 	return errors.As(err, &t) && (t.Kind == Busy || t.Kind == Absent)

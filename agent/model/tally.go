@@ -33,7 +33,7 @@ func (t *Tally) Sentence() string {
 		cached = fmt.Sprintf(" (%s from the cache)", thousands(t.Usage.Cached))
 	}
 	turns := ""
-	if t.Turns > 0 { // Codex does not tell
+	if t.Turns > 0 { // Codex does not report it
 		turns = diag.Count(t.Turns, "turn") + ", "
 	}
 	return fmt.Sprintf("\n\n(%s%s of tools, %s tokens in%s, %s out.)", turns, diag.Count(t.Calls, "call"),

@@ -18,7 +18,7 @@ import (
 type Trouble struct {
 	Kind  Kind
 	Err   error
-	After time.Duration // the provider's word on when to try again; 0: none
+	After time.Duration // the provider's time for the next try; 0: none
 }
 
 // Kind says what can be done about a failed turn.
@@ -26,24 +26,24 @@ type Kind int
 
 // The kinds of trouble.
 const (
-	// Fatal is no use to try again: a bad key.
+	// Fatal is useless to retry: a bad key.
 	Fatal Kind = iota
-	// Absent is a model that is not there: no use to try it again, but another may be.
+	// Absent is a model that does not exist: useless to retry, but another model may work.
 	Absent
-	// Rejected is a request that the provider does not take as it is. Where it has no
-	// code for a conversation that is too long, this is all that it says of one.
+	// Rejected is a request that the provider does not accept. Providers without an error code
+	// for a conversation that is too long answer with this as well.
 	Rejected
-	// Broken may work if it is tried again: a stream that was cut, fell silent, made no
-	// sense or said nothing. It is tried a few times, for such answers may be billed.
+	// Broken may succeed if retried: a stream that was cut, fell silent, was malformed or
+	// empty. It is retried a few times only, because such answers may be billed.
 	Broken
-	// Busy is a provider that is to be asked later: a rate limit, overload, an error of
-	// the server, nobody there. It is waited for.
+	// Busy is a provider to be asked again later: rate limit, overload, server error, no
+	// connection.
 	Busy
-	// TooLong is a conversation that the context window does not hold.
+	// TooLong is a conversation that exceeds the context window.
 	TooLong
-	// Spent is a budget, the gateway's or the account's, without anything left.
+	// Spent is an exhausted budget, the gateway's or the account's.
 	Spent
-	// Held is the gateway's word that the unit is not to be worked on now.
+	// Held means that the gateway refuses work on the unit now.
 	Held
 )
 
@@ -59,7 +59,7 @@ var ErrEmpty = errors.New("the answer was empty")
 // ErrCut is a stream that ended before its turn did.
 var ErrCut = errors.New("the answer was cut off in the middle")
 
-// errorSize bounds what an error repeats of a provider's answer.
+// errorSize bounds the quoted part of a provider's answer.
 const errorSize = 1000
 
 // HTTP classifies an error response by its codes only. kind is the provider's name for the
@@ -73,8 +73,8 @@ func HTTP(status int, kind, message string, header http.Header) *Trouble {
 	return &Trouble{Kind: kindOf(status, kind, header), Err: fmt.Errorf("%s: %s", text, message), After: retryAfter(header)}
 }
 
-// byName sorts errors by the provider's own names for them, which are surer than the
-// status: one may come after a status of 200.
+// byName classifies errors by the provider's own error types, which are more reliable than the
+// status: an error may follow a status of 200.
 var byName = map[string]Kind{
 	"context_length_exceeded": TooLong, "request_too_large": TooLong,
 	"not_found_error": Absent, "model_not_found": Absent,
@@ -105,7 +105,7 @@ func kindOf(status int, name string, header http.Header) Kind {
 	return Fatal
 }
 
-// retryAfter reads RFC 9110's header in both forms, and the finer one in
+// retryAfter reads the Retry-After header of RFC 9110 in both forms, and the one in
 // milliseconds that OpenAI's servers send.
 func retryAfter(header http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {

@@ -12,18 +12,18 @@ import (
 // turn.
 type Window struct {
 	Model  Model
-	Tokens int64 // the context window; less once the provider has shown that it is
-	Output int64 // what of it an answer may take
+	Tokens int64 // tokens of the context window; lowered when the provider refuses earlier
+	Output int64 // tokens of it that an answer may take
 }
 
 const (
-	// guess is bytes a token before the provider has counted: fewer than any text
-	// has on average, so that the guess errs on the safe side.
+	// guess is bytes a token before the provider has counted: lower than any text's average,
+	// to be safe.
 	guess = 3.0
-	// keep is how much of the window stays when room is made. Room is made rarely
-	// and in one go, because each time the provider's prompt cache is lost.
+	// keep is the share of the window that remains after shrinking. It shrinks rarely and a
+	// lot at once, because each time the provider's prompt cache is lost.
 	keep = 0.6
-	// small results are not worth leaving out.
+	// small results are not worth removing.
 	small = 200
 )
 
@@ -39,7 +39,7 @@ func (w *Window) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 		reply, err := w.Model.Turn(ctx, c)
 		var t *Trouble
 		if errors.As(err, &t) && (t.Kind == TooLong || t.Kind == Rejected && w.mayBeTooLong(before, c)) {
-			// The provider counts more than was thought, or has less room.
+			// The provider counts more than was estimated, or its window is smaller.
 			learned = min(learned, w.Output+int64(0.9*float64(before)/c.bytesPerToken()))
 			if c.shrink(int(float64(before) * keep)); c.size() < before {
 				continue
@@ -56,11 +56,11 @@ func (w *Window) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 	}
 }
 
-// mayBeTooLong reports whether a request that the provider rejected, without a code that
-// says why, is large enough for its length to be the reason. Where it was another, the
-// shorter conversations are rejected, too, until they are too short for this.
+// mayBeTooLong reports whether a rejected request without a specific error code is long enough
+// to be too long. If the reason was another, shorter conversations are rejected as well, until
+// they are too short for this.
 func (w *Window) mayBeTooLong(size int, c *Conversation) bool {
-	const some = 0.25 // of the window: how much a wrong setting is off at most
+	const some = 0.25 // share of the window: the largest assumed error of the setting
 	return float64(size) > some*float64(w.Tokens-w.Output)*c.bytesPerToken()
 }
 
@@ -71,7 +71,7 @@ func (c *Conversation) bytesPerToken() float64 {
 	return guess
 }
 
-// size is about how many bytes a request takes.
+// size is a request's approximate size in bytes.
 func (c *Conversation) size() int {
 	n := len(c.System)
 	for _, t := range c.Tools {
@@ -96,8 +96,7 @@ func (m *Message) size() int {
 	return n
 }
 
-// shrink leaves out until the size is at most target, or nothing is left that may
-// go.
+// shrink removes old content until the size is at most target, or nothing more may go.
 func (c *Conversation) shrink(target int) {
 	left := c.size()
 	for i := 0; i < len(c.Messages)-1 && left > target; i++ {
@@ -116,9 +115,8 @@ func (c *Conversation) shrink(target int) {
 	}
 }
 
-// dropTurn removes the oldest turn of the model with the results of its calls. A
-// turn whose next message has words, such as why a push was refused, stays, as
-// does the last one.
+// dropTurn removes the model's oldest turn with its calls' results. It keeps the last turn,
+// and one whose next message has text, such as why a push was refused.
 func (c *Conversation) dropTurn() bool {
 	for i := range max(0, len(c.Messages)-2) {
 		results := c.Messages[i+1]

@@ -9,12 +9,12 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// maxNamed bounds the changes that a plan made afterwards names one by one.
+// maxNamed bounds the changes that a retrospective plan names one by one.
 const maxNamed = 200
 
-// afterwards is the plan of work that was done before there was one (PLAN-9): it says what
-// was changed, in the model's words and by name, and runs what decides. The changes are in
-// the tree that it runs on.
+// afterwards is the plan of work that was done without one (PLAN-9): it says what was changed,
+// in the model's words and by name, and runs the criteria's commands. The changes are in the
+// tree that it runs on.
 func afterwards(d comms.Directive, said string, changes []string) *plan.Plan {
 	p := &plan.Plan{Form: plan.BlockForm}
 	add := func(s plan.Step) { p.Steps = append(p.Steps, s) }

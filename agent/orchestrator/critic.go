@@ -13,17 +13,16 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// critic lints plans, and leaves a CRITIC_FEEDBACK in the activity log.
+// critic lints plans and writes a CRITIC_FEEDBACK to the activity log.
 type critic struct {
 	directive string
 	runner    *planrun.Runner
 	activity  *activity.Log
-	advised   bool // that the plan cites nothing was said: once, and a plan does not fail for it
-	amends    bool // the plan is one after a failed step: some of its steps may be done and counted
+	advised   bool // the missing citations were reported: only once, because a plan does not fail for them
+	amends    bool // the plan follows a failed step: some of its steps may be done and counted
 }
 
-// lint is what stands against the plan at a path of HEAD, as text; "" where it may
-// be executed.
+// lint returns the findings on a plan at a path of HEAD as text; "" if it may be executed.
 func (c *critic) lint(ctx context.Context, path string, data []byte) (string, error) {
 	found, analysis, err := c.runner.Lint(ctx, path)
 	if err != nil {
@@ -49,14 +48,14 @@ func (c *critic) lint(ctx context.Context, path string, data []byte) (string, er
 	return text, err
 }
 
-// look is lint of a text that is not committed yet, in a tree of the work. Nothing is logged.
+// look lints an uncommitted text in a tree of the work, without logging.
 func (c *critic) look(ctx context.Context, path string, p *plan.Plan, tree string) (text string, ok bool, err error) {
 	found, err := c.runner.LintText(ctx, path, []byte(p.String()), tree)
 	found = append(append(plan.Relaxed(found), c.task(path, p)...), c.steps(path, p)...)
 	return withLines(found, []byte(p.String())), err == nil && !diag.HasErrors(found), err
 }
 
-// task is a finding on a plan that closes another task than its own.
+// task is the finding that a plan closes another task.
 func (c *critic) task(path string, p *plan.Plan) []diag.Diagnostic {
 	if p == nil || p.Machine() != fsm.FDC || p.Task() == "" || p.Task() == c.directive {
 		return nil
@@ -65,9 +64,9 @@ func (c *critic) task(path string, p *plan.Plan) []diag.Diagnostic {
 		Message: fmt.Sprintf("the plan closes %s, and is for %s", p.Task(), c.directive), Hint: "close the directive that it is for"}}
 }
 
-// steps is a finding on a plan of more steps than the iteration may still take: it would end
-// amid them. What a loop comes to is not known before. After a failed step it is advice: a plan
-// that goes on has the done steps at its beginning, and they are not taken again.
+// steps is the finding that a plan has more steps than the iteration may still use, so that it
+// would be cut off. A loop's number of turns is unknown in advance. After a failed step it is
+// only advice: a continued plan begins with the done steps, which are not executed again.
 func (c *critic) steps(path string, p *plan.Plan) []diag.Diagnostic {
 	left, bounded := c.runner.Gate.Left()
 	if p == nil || !bounded {
@@ -91,7 +90,7 @@ func (c *critic) steps(path string, p *plan.Plan) []diag.Diagnostic {
 		Hint:    "plan less: take steps together, and leave what can wait to the next iteration"}}
 }
 
-// withLines is findings as text, each with the line of the plan that it is about.
+// withLines is findings as text, each with its line of the plan.
 func withLines(found []diag.Diagnostic, data []byte) string {
 	lines := strings.Split(string(data), "\n")
 	var b strings.Builder

@@ -29,8 +29,8 @@ const (
 	stateError      = "ERROR"
 )
 
-// lifecycle is where the work on a directive is in the machine ORCHESTRATOR (002).
-// Every transition is a line of the activity log.
+// lifecycle is the directive's state in the machine ORCHESTRATOR (002). Every transition is a
+// line of the activity log.
 type lifecycle struct {
 	machine   *fsm.Machine
 	state     string
@@ -44,7 +44,7 @@ func newLifecycle(d comms.Directive, a *activity.Log, log zerolog.Logger) *lifec
 	return &lifecycle{machine: m, state: m.Start, directive: d, activity: a, log: log}
 }
 
-// fire makes a transition and logs it; why is the reason of a failure, nil for none.
+// fire makes and logs a transition; why is a failure's reason, nil for none.
 func (l *lifecycle) fire(on string, why error) error {
 	from := l.state
 	to, ok := l.machine.Next(from, on)
@@ -53,7 +53,7 @@ func (l *lifecycle) fire(on string, why error) error {
 	}
 	l.state = to
 	if from == to {
-		return nil // a step, which has a line of its own
+		return nil // a step, which logs its own line
 	}
 	e := activity.Transition(l.directive.Name(), l.machine.Name, from, on, to)
 	if why != nil {
@@ -66,7 +66,7 @@ func (l *lifecycle) fire(on string, why error) error {
 	return l.activity.Append(e)
 }
 
-// stepBegins makes the transition that a step of the plan begins with.
+// stepBegins makes the transition at a plan step's begin.
 func (l *lifecycle) stepBegins(s planrun.Next) error {
 	switch {
 	case l.state == stateExecuting && s.Action == plan.WriteOp && slices.ContainsFunc(s.Ahead, func(s plan.Step) bool { return l.decides(s.Command()) }):
@@ -77,7 +77,7 @@ func (l *lifecycle) stepBegins(s planrun.Next) error {
 	return nil
 }
 
-// stepEnds makes the transition that a step ends with.
+// stepEnds makes the transition at its end.
 func (l *lifecycle) stepEnds() error {
 	switch l.state {
 	case stateGenerating:
@@ -88,7 +88,7 @@ func (l *lifecycle) stepEnds() error {
 	return l.fire("step_op", nil)
 }
 
-// stepFails makes the transition that a failed step leads to.
+// stepFails makes the transition at its failure.
 func (l *lifecycle) stepFails(why error) error {
 	if l.state == stateTesting {
 		return l.fire("tests_failed", why)
@@ -96,7 +96,7 @@ func (l *lifecycle) stepFails(why error) error {
 	return l.fire(l.toError(), why)
 }
 
-// planned makes the transition that a plan to execute leads to.
+// planned makes the transition to executing a plan.
 func (l *lifecycle) planned() error {
 	if l.state == stateDebugging {
 		return l.fire("debugging_completed", nil)
@@ -104,7 +104,7 @@ func (l *lifecycle) planned() error {
 	return l.fire("plan_op", nil)
 }
 
-// fail makes the transition to ERROR, where the state has one, and returns why.
+// fail makes the transition to ERROR if the state has one, and returns why.
 func (l *lifecycle) fail(why error) error {
 	if on := l.toError(); on != "" {
 		return errors.Join(why, l.fire(on, why))
@@ -112,7 +112,7 @@ func (l *lifecycle) fail(why error) error {
 	return why
 }
 
-// toError is the event that leads from the state to ERROR, "" where there is none.
+// toError is the event from the state to ERROR, "" if there is none.
 func (l *lifecycle) toError() string {
 	for _, t := range l.machine.Transitions {
 		if t.From == l.state && t.To == stateError {

@@ -37,18 +37,18 @@ import (
 // Orchestrator is what the work on one directive, or on one iteration of it, needs.
 type Orchestrator struct {
 	Directive comms.Directive
-	Prompt    prompt.Prompt // what is known before orientation: who asks, the PM's words, skills
-	Scout     bool          // somebody looks around before the work, in a conversation of its own
+	Prompt    prompt.Prompt // known before orientation: principal, the PM's messages, skills
+	Scout     bool          // explore before the work, in a separate conversation
 	Work      *store.Work
-	Session   *session.Session // with the model; its Talk.Plan is where the plan is looked for
-	Box       *tool.Box        // for the commands of steps
+	Session   *session.Session // with the model; its Talk.Plan is the plan's path
+	Box       *tool.Box        // for steps' commands
 	Config    *config.Config
-	Bare      string // the remote, whose knowledge the model is told
-	Logs      string // the directory of the activity log
+	Bare      string // the remote, whose knowledge goes to the model
+	Logs      string // the activity log's directory
 	Getenv    func(name string) string
-	Message   func(ctx context.Context, text string) error // tells the PM, as message_user does
-	Redact    func(string) string                          // takes secrets out; nil takes none
-	Live      *interaction.Live                            // is told of the work as it goes on; nil: nobody
+	Message   func(ctx context.Context, text string) error // sends a message to the PM, as message_user does
+	Redact    func(string) string                          // removes secrets; may be nil
+	Live      *interaction.Live                            // gets the work's events; may be nil
 	Log       zerolog.Logger
 }
 
@@ -57,7 +57,7 @@ type Orchestrator struct {
 // tools. The error is stop.Unfinished, Spent, Blocked or Asked when the work did not come to
 // an end of its own.
 func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interaction.Done, err error) {
-	if refusal != "" { // of what was pushed last, after the plan
+	if refusal != "" { // of the last push, after the plan
 		if err := o.Work.Restart(ctx); err != nil {
 			return done, err
 		}
@@ -89,7 +89,7 @@ func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interact
 		r.endsEarly(ctx, err)
 	}
 	done.Tally, done.Transcript = o.Session.Tally.Since(before), o.Session.Transcript.Text()
-	if o.Session.Gate != nil { // which the steps of plans pass, too
+	if o.Session.Gate != nil { // also checks the steps of plans
 		done.Tally.Calls = o.Session.Gate.Calls() - steps
 	}
 	return done, err
@@ -105,24 +105,24 @@ type run struct {
 	states   *lifecycle
 	activity *activity.Log
 	tree     *worktree.Tree
-	path     string // of the plan, on the record
-	results  string // what the last steps of the plan gave
-	control  string // the ref that says what is registered
+	path     string // path on the record
+	results  string // output of the plan's last steps
+	control  string // the ref with the registry
 	question string // that the model asked the PM, "" for none
 	began    time.Time
-	start    string // the commit of the branch that it began at
-	head     string // of the branch, before the model's turns
-	from     string // the commit of the work that they began at
-	amends   bool   // the plan is one after a failed step
+	start    string // the commit where the branch began
+	head     string // the branch's commit before the model's turns
+	from     string // the work's commit where they began
+	amends   bool   // the plan follows a failed step
 }
 
-// paper is where a paper of the record lies in the working tree.
+// paper is where a file of the record lies in the working tree.
 func (r *run) paper(path string) string {
 	return worktree.RecordDir + "/" + path
 }
 
-// solve plans and executes until all steps of a plan are done. A plan that fails
-// leads to another one, a bounded number of times.
+// solve plans and executes until all steps of a plan are done. A failed plan is followed by
+// another, a bounded number of times.
 func (r *run) solve(ctx context.Context, refusal string) (words string, err error) {
 	next := request{text: refusal}
 	if refusal != "" {
@@ -131,7 +131,7 @@ func (r *run) solve(ctx context.Context, refusal string) (words string, err erro
 	if err := r.states.fire("begin_task", nil); err != nil {
 		return "", err
 	}
-	var failed *stop.Stop // the last step that did
+	var failed *stop.Stop // the last step that failed
 	for tries := 0; ; tries++ {
 		if r.states.state != stateDebugging {
 			if err := r.orient(ctx, tries == 0 && refusal == ""); err != nil {
@@ -141,7 +141,7 @@ func (r *run) solve(ctx context.Context, refusal string) (words string, err erro
 		r.amends = next.event == model.Failed
 		commit, err := r.planner().plan(ctx, next)
 		if stop.Is(err, stop.Blocked) && failed != nil {
-			return "", r.gaveUp(failed, tries) // which is why there is no other plan
+			return "", r.gaveUp(failed, tries) // so there is no other plan
 		}
 		if stop.Is(err, stop.Blocked) && refusal != "" {
 			return "", r.deps.Work.NotPushed(1, refusal)
@@ -162,23 +162,23 @@ func (r *run) solve(ctx context.Context, refusal string) (words string, err erro
 	}
 }
 
-// request is why the model is asked for another plan. The zero value asks for the
-// first one, or goes on with the one that is there.
+// request is the reason for asking the model for another plan. The zero value asks for the
+// first one, or continues the existing one.
 type request struct {
 	event  model.Event
-	text   string     // findings, or what happened
-	failed *stop.Stop // the step that did, nil for none
+	text   string     // findings, or the failure
+	failed *stop.Stop // the failed step, nil for none
 }
 
-// recover decides what follows a plan that was not executed to its end: another
-// request, or the error that ends the work.
+// recover decides what follows an unfinished plan: another request, or the error that ends the
+// work.
 func (r *run) recover(ctx context.Context, err error, tries int) (request, error) {
 	again := tries < r.deps.Config.Agent.Refusals
 	switch stopped := stop.As(err, stop.Findings, stop.StepFailed); {
 	case stopped == nil:
 		return request{}, err
 	case stopped.Kind == stop.Findings && again:
-		// A run that was killed has left a draft: it is committed before its lint.
+		// A killed run has left a draft: it is committed before it is linted.
 		return request{event: model.Findings, text: tellFindings(stopped.Error(), r.paper(r.path))},
 			errors.Join(r.states.stepFails(err), r.states.fire("reorient", nil))
 	case stopped.Kind == stop.Findings:
@@ -198,7 +198,7 @@ func (r *run) recover(ctx context.Context, err error, tries int) (request, error
 	}
 }
 
-// gaveUp is the end after too many plans that failed.
+// gaveUp is the end after too many failed plans.
 func (r *run) gaveUp(failed *stop.Stop, plans int) error {
 	if refused := stop.As(failed, stop.Refused); refused != nil {
 		return r.deps.Work.NotPushed(plans, refused.Output)
@@ -211,10 +211,10 @@ func (r *run) gaveUp(failed *stop.Stop, plans int) error {
 		Output: diag.Indent(diag.CleanLines(failed.Err.Error()))}
 }
 
-// mend makes the tree ready for another plan after a failed step.
+// mend cleans the tree for another plan after a failed step.
 func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 	if refused := stop.As(failed, stop.Refused); refused != nil {
-		// A commit that is refused cannot be mended by one on top of it.
+		// A refused commit cannot be fixed by another on top of it.
 		r.deps.Log.Warn().Str("findings", refused.Output).Msg("the push was refused")
 		return request{event: model.Refused, text: refused.Output, failed: failed}, r.deps.Work.Restart(ctx)
 	}
@@ -222,8 +222,8 @@ func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 	return request{event: model.Failed, text: tellStepFailed(failed, r.paper(r.path)), failed: failed}, nil
 }
 
-// orient runs the orientation cascade (PLAN-7); the first time it also tells the
-// model what the repository knows.
+// orient runs the orientation (PLAN-7); the first time it also tells the model what the
+// repository knows.
 func (r *run) orient(ctx context.Context, first bool) error {
 	begun, err := task.Begin(ctx, r.deps.Directive, orient.Options{
 		Tree: r.tree, Getenv: r.deps.Getenv, Unit: r.deps.Work.Record.Unit().String(), Bare: r.deps.Bare,
@@ -255,10 +255,9 @@ func (r *run) orient(ctx context.Context, first bool) error {
 	return nil
 }
 
-// execute runs the plan, or goes on with it. Runs from before the commit do not
-// count.
+// execute runs or resumes the plan. Runs from before the commit do not count.
 func (r *run) execute(ctx context.Context, commit string) error {
-	const kept = 20 // steps whose output the model is shown at the end
+	const kept = 20 // steps whose output the model sees at the end
 	runner := r.runner(commit)
 	var last []string
 	runner.Output = func(step, text string) {
@@ -284,8 +283,8 @@ func (r *run) execute(ctx context.Context, commit string) error {
 	return r.states.fire("all_steps_completed", nil)
 }
 
-// runner runs plans of the directive in its working clone; runs from before the
-// commit do not count, "" counts all.
+// runner runs the directive's plans in its working clone; runs from before the commit do not
+// count, "" counts all.
 func (r *run) runner(since string) *planrun.Runner {
 	o, c := r.deps, r.deps.Config
 	own, outside := c.CallTools()
@@ -298,7 +297,7 @@ func (r *run) runner(since string) *planrun.Runner {
 		Message: func(ctx context.Context, text, key string) error {
 			return o.Message(ctx, key+"\n\n"+text)
 		},
-		Submit: func(context.Context, string) error { return nil }, // the push that ends the iteration takes it all
+		Submit: func(context.Context, string) error { return nil }, // the push at the iteration's end sends it all
 		Close: func(_ context.Context, id string) (string, error) {
 			now := time.Now()
 			path := r.paper(task.PostMortemPath(now, id))
@@ -307,7 +306,7 @@ func (r *run) runner(since string) *planrun.Runner {
 	}
 }
 
-// planner gets plans for this run.
+// planner makes this run's planner.
 func (r *run) planner() *planner {
 	o := r.deps
 	return &planner{
@@ -319,13 +318,13 @@ func (r *run) planner() *planner {
 	}
 }
 
-// critic lints plans of this run.
+// critic makes this run's critic.
 func (r *run) critic() *critic {
 	return &critic{directive: r.deps.Directive.Name(), runner: r.runner(""), activity: r.activity, amends: r.amends}
 }
 
-// finalize asks the model for its last words. What it writes below .ward/
-// stays, for 002 wants it completed; anything else is work that no plan holds.
+// finalize asks the model for its final text. It keeps what the model writes below .ward/,
+// which 002 wants completed; anything else is work outside the plan.
 func (r *run) finalize(ctx context.Context) (string, error) {
 	s := r.deps.Session
 	s.Tell(model.Done, askForWords(r.results, r.paper(record.PostMortems)))

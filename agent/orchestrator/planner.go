@@ -24,12 +24,12 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// planner gets a plan that the lint has nothing against, committed.
+// planner gets a committed plan that passes the lint.
 type planner struct {
 	run        *run
 	directive  string
-	path       string                   // of the plan, on the record
-	paper      func(path string) string // where it lies in the working tree
+	path       string                   // path on the record
+	paper      func(path string) string // path in the working tree
 	work       *store.Work
 	tree       *worktree.Tree
 	session    *session.Session
@@ -37,14 +37,13 @@ type planner struct {
 	critic     *critic
 	runner     func(since string) *planrun.Runner // for research
 	reorient   func(context.Context) error
-	researches int // how often research was asked for
+	researches int // how often research was requested
 	refusals   int // how often findings go back to the model
 	log        zerolog.Logger
 }
 
-// plan returns the commit of the plan that a run before has left, or of one of the
-// model's, whose findings go back to it a bounded number of times. A plan that fails
-// lint halts the process (002).
+// plan returns the commit of an earlier run's plan, or of one by the model, which gets
+// findings back a bounded number of times. A plan that fails lint halts the process (002).
 func (p *planner) plan(ctx context.Context, r request) (commit string, err error) {
 	from, err := p.work.PlanHead(ctx)
 	if err != nil {
@@ -57,7 +56,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 			if from, err = p.takeUpResearch(ctx, from); err != nil {
 				return "", p.states.fail(err)
 			}
-			break // the model is asked for the first one already
+			break // the model was asked for the first one already
 		}
 		if commit != "" {
 			p.log.Info().Str("commit", diag.Short(commit)).Msg("the plan is there; it goes on")
@@ -90,7 +89,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 	}
 }
 
-// none is the end after too many tries. What the model said and did is kept.
+// none is the end after too many attempts. The model's text and changes are kept.
 func (p *planner) none(tries int, d attempt) *stop.Stop {
 	none := stop.New(stop.Blocked, "There was no plan to execute after %d tries. The last findings:\n\n%s", tries, diag.Indent(d.findings))
 	if said := p.session.Said(); said != "" {
@@ -99,23 +98,23 @@ func (p *planner) none(tries int, d attempt) *stop.Stop {
 	return none
 }
 
-// attempt is what the model wrote.
+// attempt is the result of one attempt.
 type attempt struct {
 	findings   string // against it, "" for none
-	commit     string // of the plan, where there is one
-	from       string // the commit of the work that it is for: with what was changed before it
-	researched bool   // it was research, which is done: the model is asked again
+	commit     string // the plan's commit, if there is one
+	from       string // the commit of the work that it is for, including what was changed before it
+	researched bool   // it was research, which is done: ask the model again
 }
 
-// attempt lets the model write a plan and lints it. What it changed besides is kept, and the
-// plan goes on from there (PLAN-9).
+// attempt lets the model write a plan, and lints it. Other changes of the model are kept, and
+// the plan starts from them (PLAN-9).
 func (p *planner) attempt(ctx context.Context, from string, failed bool) (attempt, error) {
 	before, _ := p.read(ctx, p.path)
 	if err := p.run.takesTurns(ctx, from); err != nil {
 		return attempt{}, err
 	}
 	data, err := p.read(ctx, p.path)
-	if p.run.question != "" { // what there is so far is kept in the tree
+	if p.run.question != "" { // the present state is kept in the tree
 		return attempt{}, stop.New(stop.Asked, "%s", p.run.question)
 	}
 	switch {
@@ -129,7 +128,7 @@ func (p *planner) attempt(ctx context.Context, from string, failed bool) (attemp
 	return p.commit(ctx, from, p.path, unwrapped(data))
 }
 
-// unwrapped is the plan in what was written to its path.
+// unwrapped is the plan in the file that was written.
 func unwrapped(data []byte) []byte {
 	if found, ok := draft.Find(string(data)); ok {
 		return found
@@ -137,8 +136,8 @@ func unwrapped(data []byte) []byte {
 	return data
 }
 
-// goOn goes on with a plan that failed and is left as it is, at the step that failed, on
-// what the model changed.
+// goOn continues a failed and unchanged plan at the step that failed, on top of the model's
+// changes.
 func (p *planner) goOn(ctx context.Context, from string, data []byte) (attempt, error) {
 	commit, err := p.work.Planned(ctx, p.path)
 	if err != nil || commit == "" {
@@ -154,8 +153,8 @@ func (p *planner) goOn(ctx context.Context, from string, data []byte) (attempt, 
 	return attempt{commit: commit, from: kept}, errors.Join(err, p.work.Restore(ctx, kept))
 }
 
-// read reads a plan as the model wrote it. One that it wrote to where the record has it,
-// and not to where the working tree does, counts as well.
+// read reads the plan as the model wrote it, also if it used the record's path instead of the
+// working tree's.
 func (p *planner) read(ctx context.Context, path string) ([]byte, error) {
 	data, err := p.tree.Read(path, plan.MaxBytes)
 	if paper := p.paper(path); paper != path && (errors.Is(err, fs.ErrNotExist) || p.isWork(ctx, path)) {
@@ -164,16 +163,16 @@ func (p *planner) read(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// isWork reports whether a file is one of the project's own.
+// isWork reports whether a file belongs to the project.
 func (p *planner) isWork(ctx context.Context, path string) bool {
 	names, err := p.tree.Git(ctx, "ls-files", "--cached", "--", ":(top,literal)"+path)
 	return err == nil && names != ""
 }
 
-// commit commits a plan on what was changed before it, and lints it there. The files that
-// the plan itself makes are not among that.
+// commit commits a plan on top of the earlier changes, and lints it there. The changes exclude
+// files that the plan itself makes.
 func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d attempt, err error) {
-	without := []string{p.path, researchPath(p.directive)} // where a model may have written it to
+	without := []string{p.path, researchPath(p.directive)} // another path that a model may use
 	if parsed, _ := plan.Parse(data, path); parsed != nil {
 		without = append(without, makes(parsed)...)
 	}
@@ -195,7 +194,7 @@ func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d
 	return d, err
 }
 
-// makes are the files that a plan makes by itself.
+// makes are the files that a plan makes.
 func makes(p *plan.Plan) (paths []string) {
 	for _, s := range p.Steps {
 		switch s.Tool {
@@ -210,8 +209,8 @@ func makes(p *plan.Plan) (paths []string) {
 	return paths
 }
 
-// without is an attempt where no plan is where one is expected: research, a plan in the
-// model's words, work without one, a question, or nothing.
+// without handles an attempt without a plan at the expected path: research, a plan in the
+// model's text, work without a plan, a question, or nothing.
 func (p *planner) without(ctx context.Context, from string) (attempt, error) {
 	path := researchPath(p.directive)
 	data, err := p.read(ctx, path)
@@ -241,8 +240,7 @@ func (p *planner) without(ctx context.Context, from string) (attempt, error) {
 	return attempt{findings: p.paper(p.path) + ": there is no plan at this path, and nothing was changed\n", from: from}, p.work.Restore(ctx, from)
 }
 
-// research runs a research plan as a cycle of its own (PLAN-8), and asks the model
-// again.
+// research runs a research plan as its own cycle (PLAN-8), and asks the model again.
 func (p *planner) research(ctx context.Context, from, path string, data []byte) (attempt, error) {
 	if p.states.state == stateDebugging {
 		if err := p.replan(ctx, errors.New("the tests fail for a reason that wants research")); err != nil {
@@ -276,8 +274,7 @@ func (p *planner) research(ctx context.Context, from, path string, data []byte) 
 	return attempt{researched: true}, nil
 }
 
-// replan comes back to PLANNING from a state that has no other way to it than by
-// ERROR.
+// replan returns to PLANNING from a state that can reach it only through ERROR.
 func (p *planner) replan(ctx context.Context, why error) error {
 	if err := p.states.fire(p.states.toError(), why); err != nil {
 		return err

@@ -10,16 +10,16 @@ import (
 	"git-ward/internal/diag"
 )
 
-// settleTime is how long the last words on the work may take when its context has ended.
+// settleTime is how long the model's final text may take after the work's context has ended.
 const settleTime = 10 * time.Second
 
-// endsEarly closes the task of work that did not come to an end of its own, and is not to
-// be gone on with where it is, as that of a program is closed (WORK-1).
+// endsEarly closes the task of work that did not finish and will not be continued in this
+// clone, as is done for a program (WORK-1).
 func (r *run) endsEarly(ctx context.Context, end error) {
-	if over := stop.Of(context.Cause(ctx)); over != nil { // which is more than what came of it
+	if over := stop.Of(context.Cause(ctx)); over != nil { // more than only its result
 		end = over
 	}
-	// What stopped the work does not stop the last words on it.
+	// The reason that stopped the work does not stop the post-mortem.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if task.Closes(end) {
@@ -27,9 +27,9 @@ func (r *run) endsEarly(ctx context.Context, end error) {
 	}
 }
 
-// postMortem makes the post-mortem of facts where the model has left it as the plan made
-// it, or there is none. The words are the model's last ones; end is why the work did not come
-// to its own end, nil where it did.
+// postMortem writes the post-mortem from facts if the model left the template, or there is
+// none. words are the model's final text; end is why the work did not finish by itself, nil if
+// it did.
 func (r *run) postMortem(ctx context.Context, words string, end error) {
 	s := r.deps.Session
 	f := task.Facts{Worker: s.Name, Began: r.began, Took: time.Since(r.began), Used: " in " + diag.Count(s.Talk.Turns(), "turn"),

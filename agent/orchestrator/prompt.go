@@ -10,7 +10,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// This file is what the model is told after the first prompt (agent/prompt).
+// This file has the model's later prompts, after the first (agent/prompt).
 
 // PlanPath is where the plan of a directive is, on the record.
 func PlanPath(directive string) string { return "plans/" + directive + ".plan.txt" }
@@ -50,8 +50,8 @@ func tellResearch(outputs, path string) string {
 	return "The research is done. What its steps gave:\n\n" + outputs + "\nNow plan the work, by the tool `plan` or in " + path + "."
 }
 
-// askForWords asks for the last words, with what the last steps gave. The post-mortem is
-// in a directory of the working tree.
+// askForWords asks for the final text, with the last steps' output. The post-mortem is in a
+// directory of the working tree.
 func askForWords(results, postMortems string) string {
 	text := "All steps of the plan are done. Complete the post-mortem in " + postMortems + "/ if there is something to be learnt, and end with your last words, which become the report."
 	if results != "" {
@@ -60,7 +60,7 @@ func askForWords(results, postMortems string) string {
 	return text
 }
 
-// stepOutput shows what a step gave, of a bounded size.
+// stepOutput is a step's output, bounded.
 func stepOutput(step, text string) string {
 	const size = 16 << 10 // bytes
 	if len(text) > size {

@@ -22,7 +22,7 @@ const (
 	maxResearchTime  = 15 * time.Minute
 	maxResearchSteps = 200
 	maxResearchTold  = 48 << 10
-	researchPoll     = time.Second // how often AWAITING_RESULT looks whether it is done
+	researchPoll     = time.Second // polling interval of AWAITING_RESULT
 )
 
 // errResearchTime and errResearchSteps end research that goes on for too long.
@@ -31,8 +31,8 @@ var (
 	errResearchSteps = fmt.Errorf("the research has more than %d steps", maxResearchSteps)
 )
 
-// runResearch executes a research plan beside the planning, which waits for it in
-// AWAITING_RESULT. A step that fails is a finding, and so is a limit that it reaches.
+// runResearch executes a research plan while planning waits in AWAITING_RESULT. A failed step
+// is a finding, and so is a limit that it hits.
 func (p *planner) runResearch(ctx context.Context, path, commit string) (outputs, findings string, err error) {
 	if err := p.states.fire("research_started", nil); err != nil {
 		return "", "", err
@@ -52,14 +52,14 @@ func (p *planner) runResearch(ctx context.Context, path, commit string) (outputs
 		}
 		return nil
 	}
-	// Nothing but the run touches outputs and the log until it is over.
+	// Only the run uses outputs and the log until it is over.
 	over := make(chan error, 1)
 	go func() {
 		_, err := runner.Run(limited, path)
 		over <- err
 	}()
 	if err = p.await(over); ctx.Err() != nil {
-		return "", "", cmp.Or(err, context.Cause(ctx)) // the steps that are done stay on the record
+		return "", "", cmp.Or(err, context.Cause(ctx)) // done steps stay on the record
 	}
 	failed := stop.As(err, stop.StepFailed, stop.Findings)
 	switch {
@@ -71,7 +71,7 @@ func (p *planner) runResearch(ctx context.Context, path, commit string) (outputs
 	return outputs, "", err
 }
 
-// await is AWAITING_RESULT: it looks whether the run is over, and waits on.
+// await is AWAITING_RESULT: it polls until the run is over.
 func (p *planner) await(over <-chan error) error {
 	poll := time.NewTicker(researchPoll)
 	defer poll.Stop()
@@ -87,8 +87,8 @@ func (p *planner) await(over <-chan error) error {
 	}
 }
 
-// takeUpResearch goes on with research that a run before has begun, and gives the model
-// what it came to; without any it does nothing. It returns the work that goes on.
+// takeUpResearch continues research that an earlier run began, and gives its result to the
+// model; without any it does nothing. It returns the work to continue.
 func (p *planner) takeUpResearch(ctx context.Context, from string) (string, error) {
 	path := researchPath(p.directive)
 	commit, err := p.work.Planned(ctx, path)
@@ -113,7 +113,7 @@ func (p *planner) takeUpResearch(ctx context.Context, from string) (string, erro
 	return p.work.PlanHead(ctx)
 }
 
-// told is what the model is told of research: its reports first, then what the steps gave.
+// told is research's result for the model: its reports first, then the steps' output.
 func (p *planner) told(outputs string) string {
 	var b strings.Builder
 	paths, err := p.tree.Walk(p.paper(record.Research), func(path string) bool { return strings.HasSuffix(path, ".md") })

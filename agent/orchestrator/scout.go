@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	scoutTurns = 20      // of the Scout, in all
-	maxScouted = 8 << 10 // bytes of its last words
+	scoutTurns = 20      // tokens of the Scout in total
+	maxScouted = 8 << 10 // bytes of its final text
 )
 
-// scout lets the model look around in a conversation of its own, before the work (LOOP-8),
-// and returns its last words. It changes nothing: the tree is made what it was. A Scout
-// that comes to no end is no reason not to work.
+// scout lets the model explore in a separate conversation before the work (LOOP-8), and
+// returns its final text. The tree is restored afterwards. The work goes on without a result
+// if the Scout fails.
 func (r *run) scout(ctx context.Context, orientation string) (string, error) {
 	o := r.deps
 	from, err := o.Work.PlanHead(ctx)
@@ -47,7 +47,7 @@ func (r *run) scout(ctx context.Context, orientation string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, changes, err := o.Work.Keep(ctx, from, head) // which also puts the branch back
+	_, changes, err := o.Work.Keep(ctx, from, head) // which also resets the branch
 	if refused := stop.As(err, stop.Refused); refused != nil {
 		err = nil
 	}
@@ -57,8 +57,8 @@ func (r *run) scout(ctx context.Context, orientation string) (string, error) {
 	return diag.CleanLines(diag.Cut(s.Said(), maxScouted)), errors.Join(err, o.Work.Restore(ctx, from))
 }
 
-// scoutSession is a fresh conversation with the same model, the same budgets and no tool
-// that is for changes.
+// scoutSession is a new conversation with the same model and budgets, without tools that
+// change anything.
 func (o *Orchestrator) scoutSession() *session.Session {
 	talk := o.Session.Talk
 	s := &session.Session{Model: o.Session.Model, Name: o.Session.Name, MaxTurns: min(scoutTurns, o.Session.MaxTurns), Gate: o.Session.Gate,

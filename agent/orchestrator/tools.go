@@ -21,7 +21,7 @@ const (
 	askTool  = "ask"
 )
 
-// tools are the plan and the question to the PM as tools (PLAN-9, WORK-1).
+// tools has the plan and the question to the PM as tools (PLAN-9, WORK-1).
 func (r *run) tools() []tool.Tool {
 	return []tool.Tool{
 		tool.New(planTool, "Write your plan: what is to be done, step by step. It answers at once with what is wrong with it; call it again to mend it. "+
@@ -33,7 +33,7 @@ func (r *run) tools() []tool.Tool {
 	}
 }
 
-// writePlan takes a plan as JSON, writes its text to where plans go, and lints it there.
+// writePlan takes a plan as JSON, writes its text to the plan's path, and lints it there.
 func (r *run) writePlan(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	p, err := plan.FromJSON(args)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *run) writePlan(ctx context.Context, args json.RawMessage) (tool.Result,
 	return tool.Result{Text: text}, nil
 }
 
-// refusal is an error as a model is told it, with its remedy.
+// refusal is an error with its remedy, for a model.
 func refusal(err error) tool.Result {
 	text := err.Error()
 	var hinted *diag.Hinted
@@ -77,7 +77,7 @@ func refusal(err error) tool.Result {
 	return tool.Result{Text: text, IsError: true}
 }
 
-// ask notes a question. Only the first counts.
+// ask records a question. Only the first counts.
 func (r *run) ask(_ context.Context, args json.RawMessage) (tool.Result, error) {
 	var asked struct{ Question string }
 	if err := json.Unmarshal(args, &asked); err != nil || strings.TrimSpace(asked.Question) == "" {
@@ -89,7 +89,7 @@ func (r *run) ask(_ context.Context, args json.RawMessage) (tool.Result, error) 
 	return tool.Result{Text: "It is asked. End your turn now: the answer reaches the next run."}, nil
 }
 
-// takesTurns lets the model take turns, from a commit of the work.
+// takesTurns lets the model take turns, starting from a commit of the work.
 func (r *run) takesTurns(ctx context.Context, from string) (err error) {
 	if r.head, err = r.deps.Work.Head(ctx); err != nil {
 		return err

@@ -31,14 +31,14 @@ const (
 	maxTaken   = 2_000
 )
 
-// records is where records are read.
+// records reads records from one repository.
 type records struct {
 	repo    *git.Repo
-	project string // the ref with the work that was taken
+	project string // the ref with the taken work
 }
 
-// recordsOf are the remote's, where that is on this machine; else those that the clone
-// has fetched (git ward clone).
+// recordsOf reads from the remote if it is on this machine, else from what the clone has
+// fetched (git ward clone).
 func recordsOf(ctx context.Context, o Options) (records, error) {
 	names, err := o.Tree.Branches(ctx)
 	if err != nil {
@@ -51,8 +51,8 @@ func recordsOf(ctx context.Context, o Options) (records, error) {
 	return records{repo, names.ProjectRef()}, err
 }
 
-// earlier reads the records of the task's earlier units, and of other units whose work is
-// in the project, the newest first. What cannot be read is left out: it stops nobody.
+// earlier reads the records of the task's earlier units, and of other units whose work is in
+// the project, newest first. It skips unreadable ones.
 func earlier(ctx context.Context, o Options) ([]Earlier, error) {
 	r, err := recordsOf(ctx, o)
 	if err != nil {
@@ -78,7 +78,7 @@ func earlier(ctx context.Context, o Options) ([]Earlier, error) {
 	slices.SortFunc(own, func(a, b unitTip) int { return cmp.Compare(b.id.K, a.id.K) })
 	slices.SortFunc(others, func(a, b unitTip) int { return cmp.Compare(a.age, b.age) })
 	if len(own) > 0 && o.Unit == "" {
-		o.Unit = own[0].id.String() // the newest is the one at hand
+		o.Unit = own[0].id.String() // the newest is the current unit
 	}
 	own = slices.DeleteFunc(own, func(u unitTip) bool { return u.id.String() == o.Unit })
 	batch := r.repo.Batch(ctx)
@@ -89,7 +89,7 @@ func earlier(ctx context.Context, o Options) ([]Earlier, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err != nil { // a unit's broken record is no trouble of another directive's
+		if err != nil { // a broken record must not affect another directive
 			continue
 		}
 		if e.Learnings != "" || e.PostMortem != "" {
@@ -99,15 +99,15 @@ func earlier(ctx context.Context, o Options) ([]Earlier, error) {
 	return list, nil
 }
 
-// unitTip is a unit's record; age is how far back its work lies in the project.
+// unitTip is a unit's record; age is the position of its work in the project's history.
 type unitTip struct {
 	id  uow.ID
 	tip string
 	age int
 }
 
-// taken are the records whose work is in the project, by the trailers of its commits, and
-// how far back.
+// taken finds, by the trailers of the project's commits, records whose work is in it, and
+// their age.
 func (r records) taken(ctx context.Context) map[string]int {
 	list := map[string]int{}
 	out, err := r.repo.Output(ctx, "log", fmt.Sprintf("--max-count=%d", maxTaken), "--no-show-signature", "--no-notes",
@@ -127,7 +127,7 @@ func (r records) taken(ctx context.Context) map[string]int {
 	return list
 }
 
-// read reads the learnings and the post-mortem of a record.
+// read reads a record's learnings and post-mortem.
 func read(batch *git.Batch, u unitTip) (e Earlier, err error) {
 	e.Unit = u.id.String()
 	if e.Learnings, err = text(batch, u.tip+":"+record.Learnings); err != nil {
@@ -154,7 +154,7 @@ func read(batch *git.Batch, u unitTip) (e Earlier, err error) {
 	return e, err
 }
 
-// text is the beginning of a file, "" where there is none, or one too large to be read.
+// text is the beginning of a file, "" if it is missing or too large.
 func text(batch *git.Batch, name string) (string, error) {
 	o, data, err := batch.Read(name, lesson.MaxPostMortem)
 	var large *git.TooLarge
@@ -164,7 +164,7 @@ func text(batch *git.Batch, name string) (string, error) {
 	return strings.ToValidUTF8(string(data[:min(len(data), maxText)]), "?"), err
 }
 
-// ownPostMortem is the newest post-mortem in the tree, "" for none.
+// ownPostMortem is the tree's newest post-mortem, "" for none.
 func ownPostMortem(ctx context.Context, t *worktree.Tree) (string, error) {
 	dir, err := t.RecordPath(ctx, record.PostMortems)
 	if err != nil {

@@ -29,7 +29,7 @@ type Probe struct {
 	OK     bool          `json:"ok"`
 	Detail string        `json:"detail"`
 	Took   time.Duration `json:"took_ns"`
-	needed bool          // without it there is no work
+	needed bool          // work is impossible without it
 }
 
 // The areas.
@@ -52,7 +52,7 @@ func environment(ctx context.Context, o Options) *Environment {
 	return e
 }
 
-// try runs an attempt with a limit and records how it ended.
+// try runs an attempt with a time limit and records its result.
 func (e *Environment) try(ctx context.Context, area, what string, needed bool, f func(context.Context) (string, error)) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -65,7 +65,7 @@ func (e *Environment) try(ctx context.Context, area, what string, needed bool, f
 	return err == nil
 }
 
-// problems are the attempts without which there is no work.
+// problems are the failed attempts that rule out work.
 func (e *Environment) problems() (list []string) {
 	for _, p := range e.Results {
 		if p.needed && !p.OK {
@@ -75,8 +75,8 @@ func (e *Environment) problems() (list []string) {
 	return list
 }
 
-// files writes, reads and removes a file beside the clone's objects: the same
-// disk as the working tree, and never committed.
+// files writes, reads and removes a file in the clone's git directory: on the working tree's
+// disk, and never committed.
 func (e *Environment) files(ctx context.Context, t *worktree.Tree) {
 	dir := t.Dir
 	if repo, err := t.Repo(ctx); err == nil {
@@ -102,7 +102,7 @@ func (e *Environment) files(ctx context.Context, t *worktree.Tree) {
 	e.try(ctx, fileSystem, "remove it", true, func(context.Context) (string, error) { return "", os.Remove(path) })
 }
 
-// network reaches the one channel that there is, git, and what the caller names.
+// network reaches git, the only channel, and the caller's addresses.
 func (e *Environment) network(ctx context.Context, o Options) {
 	e.try(ctx, network, "the remote answers git", true, func(ctx context.Context) (string, error) {
 		names, err := o.Tree.Branches(ctx)
@@ -127,8 +127,7 @@ func (e *Environment) network(ctx context.Context, o Options) {
 	}
 }
 
-// variables and programs that most work needs. Values are not shown: some hold
-// keys.
+// Variables and programs that most work needs. Values are hidden, because some are keys.
 func (e *Environment) variables(o Options) {
 	for _, name := range []string{"PATH", "HOME"} {
 		p := Probe{Area: variables, What: name + " is set", OK: o.Getenv(name) != "", needed: true}
@@ -147,9 +146,8 @@ func (e *Environment) variables(o Options) {
 	}
 }
 
-// sandbox tries the promises of the fence that one process can try: git ward probe
-// tries all of them. Outside a fence they do not hold, and that is no problem, but
-// is said.
+// sandbox tries the promises of the fence that a single process can try; git ward probe tries
+// all of them. Outside a fence they do not hold, which is reported but no problem.
 func (e *Environment) sandbox(ctx context.Context, t *worktree.Tree) {
 	held := e.try(ctx, sandbox, "no privileges can be gained", false, func(context.Context) (string, error) {
 		return status("NoNewPrivs", "1")
@@ -199,7 +197,7 @@ func status(name, want string) (string, error) {
 	return "", fmt.Errorf("the kernel does not say %s", name)
 }
 
-// refuses is nil when nothing can be written into a directory.
+// refuses returns nil if nothing can be written to a directory.
 func refuses(dir string) error {
 	f, err := os.CreateTemp(dir, ".ward-probe-")
 	if err != nil {

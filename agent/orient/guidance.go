@@ -11,8 +11,7 @@ import (
 	"git-ward/internal/worktree"
 )
 
-// guides are the files in which a project says how it wants to be worked on, the most
-// telling first.
+// guides are the files in which a project instructs its contributors, the most specific first.
 var guides = []string{"AGENTS.md", "CLAUDE.md", "README.md", "README.rst", "README"}
 
 // maxGuide bounds what is told of one of them, and maxGuides of all, in bytes.
@@ -33,7 +32,7 @@ func Guidance(ctx context.Context, t *worktree.Tree) (string, error) {
 	for _, name := range guides {
 		data, err := t.At(ctx, names.ProjectRef(), name, 1<<20)
 		if errors.Is(err, fs.ErrNotExist) || slices.Contains(guides, strings.TrimSpace(string(data))) {
-			continue // the latter is a link to another one
+			continue // the latter is a link to another of them
 		}
 		if err != nil {
 			return "", err

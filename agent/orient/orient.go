@@ -20,22 +20,20 @@ import (
 type Options struct {
 	Tree   *worktree.Tree
 	Getenv func(string) string
-	// Task is the directive that is begun, Unit its present unit, "" for the newest. Bare
-	// is the remote on this machine, "" where it is elsewhere.
+	// Task is the directive to begin, Unit its current unit, "" for the newest. Bare is the
+	// remote if it is on this machine, else "".
 	Task, Unit, Bare string
-	// Connect are addresses, HOST:PORT, outside that must be reachable. None is
-	// tried that is not named here.
+	// Connect are external addresses, HOST:PORT, that must be reachable. Only these are tried.
 	Connect []string
-	// About is what the task is about, in its own words: what is here about it is looked
-	// for. "" for nothing.
+	// About is the task's description, which is searched for in the repository; "" for
+	// nothing.
 	About string
-	// Unknowns are what the task does not know and knows that it does not. They are looked
-	// for here first.
+	// Unknowns are the task's open questions. They are searched for in the repository first.
 	Unknowns []Question
-	// Search asks the web about an unknown; nil when no search is set up.
+	// Search searches the web for a question; nil if no search is configured.
 	Search func(ctx context.Context, query string) (string, error)
-	// Topic is what level 4 investigates, "" for nothing. Research does it and
-	// returns where the report is; nil when this program cannot.
+	// Topic is what level 4 investigates, "" for nothing. Research investigates it and returns
+	// the report's path; nil if this program cannot.
 	Topic    string
 	Research func(ctx context.Context, topic string) (string, error)
 }
@@ -49,8 +47,7 @@ type Report struct {
 	About       *lookup.Result `json:"l3_about,omitempty"`
 	Unknowns    []Unknown      `json:"l3_unknowns,omitempty"`
 	Research    *Research      `json:"l4_research,omitempty"`
-	// Problems are what stands in the way of work. With one of them orientation
-	// has failed.
+	// Problems prevent work: with any of them orientation has failed.
 	Problems []string `json:"problems"`
 }
 

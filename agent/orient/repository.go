@@ -23,7 +23,7 @@ type Repository struct {
 	PostMortem string     `json:"post_mortem,omitempty"`
 	LastWords  string     `json:"last_words,omitempty"` // the post-mortem's text
 	Earlier    []Earlier  `json:"earlier,omitempty"`
-	// Lessons are the branch's own and those of every other branch, by id.
+	// Lessons are the branch's own and those of all other branches, by id.
 	Lessons []lesson.Lesson `json:"lessons"`
 }
 
@@ -36,7 +36,7 @@ type Artifact struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// wanted are artifacts whose absence is worth a line.
+// wanted are artifacts whose absence is reported.
 var wanted = []string{"symbols.json", "dependency_graph.json", "plan_registry.json", "lessons.jsonl"}
 
 // maxArtifact bounds what is read of one, maxWords what is kept of the
@@ -71,7 +71,7 @@ func repository(ctx context.Context, o Options) (*Repository, error) {
 	return r, err
 }
 
-// artifacts are those of the tree, or of control beside the project's.
+// artifacts are the tree's or, in an adopted project, the control branch's.
 func artifacts(ctx context.Context, t *worktree.Tree) (list []Artifact, err error) {
 	control, err := t.Documents(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func artifacts(ctx context.Context, t *worktree.Tree) (list []Artifact, err erro
 	return list, nil
 }
 
-// besides are control's artifacts, and those that are made of the work.
+// besides are the control branch's artifacts, and those computed from the work.
 func besides(ctx context.Context, t *worktree.Tree, control string, seen map[string]bool) (list []Artifact, err error) {
 	out, err := t.Git(ctx, "ls-tree", "-r", "-l", "-z", "--full-tree", control, "--", knowledge.Dir)
 	if err != nil {
@@ -119,10 +119,10 @@ func besides(ctx context.Context, t *worktree.Tree, control string, seen map[str
 	return list, nil
 }
 
-// made reports whether an artifact is made of the work.
+// made reports whether an artifact is computed from the work.
 func made(path string) bool { return path == symbols.SymbolsPath || path == symbols.GraphPath }
 
-// committed are those of the tree, and how old they are.
+// committed are the tree's artifacts, and how old they are.
 func committed(ctx context.Context, t *worktree.Tree, seen map[string]bool) (list []Artifact, err error) {
 	have, err := t.Walk(knowledge.Dir, func(string) bool { return true })
 	if err != nil {
@@ -151,8 +151,7 @@ func missing(name string) string {
 	return "missing"
 }
 
-// behind counts the commits since the one that last wrote a file; 0 for a file
-// that is not committed.
+// behind counts the commits since the last one that changed a file; 0 for an uncommitted file.
 func behind(ctx context.Context, t *worktree.Tree, path string) (int, error) {
 	id, err := t.Git(ctx, "--literal-pathspecs", "log", "-1", "--format=%H", "--", path)
 	if err != nil || id == "" {

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// maxListed is how many lessons the text names before it only counts.
+// maxListed is how many lessons are named before the rest is only counted.
 const maxListed = 50
 
 // MaxText bounds the text that a prompt holds, in bytes.
@@ -78,7 +78,7 @@ func (u *Unknown) writeText(w io.Writer) {
 	}
 }
 
-// writeHits writes what was found, each with its place.
+// writeHits writes each hit with its place.
 func writeHits(w io.Writer, hits []lookup.Hit, cut []string) {
 	for _, h := range hits {
 		fmt.Fprintf(w, "    %s %s: %s\n", h.Source, h.Place, diag.Clean(h.Text))
@@ -124,7 +124,7 @@ func (r *Repository) writeText(w io.Writer) {
 	}
 }
 
-// quote writes others' text as such.
+// quote marks others' text as such.
 func quote(w io.Writer, text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(w, "    | %s\n", diag.Clean(strings.TrimRight(line, "\r\n")))

@@ -23,9 +23,9 @@ type Question struct {
 type Unknown struct {
 	Question
 	Hits   []lookup.Hit `json:"hits"`
-	Cut    []string     `json:"cut,omitempty"`    // what was not looked at
+	Cut    []string     `json:"cut,omitempty"`    // what was not searched
 	Asked  bool         `json:"asked,omitempty"`  // the search was
-	Answer string       `json:"answer,omitempty"` // text from outside: not to be trusted
+	Answer string       `json:"answer,omitempty"` // external text: untrusted
 	Error  string       `json:"error,omitempty"`  // of the search
 }
 
@@ -38,8 +38,8 @@ const (
 	maxQuestion = 500
 )
 
-// search is the second half of level 3: what is here about the task and about what it does
-// not know, and then what the web has.
+// search is the second half of level 3: it searches the repository for the task and its open
+// questions, and then the web.
 func (r *Report) search(ctx context.Context, o Options) error {
 	questions := append([]Question(nil), o.Unknowns...)
 	if o.Task != "" {
@@ -77,7 +77,7 @@ func (r *Report) search(ctx context.Context, o Options) error {
 	return nil
 }
 
-// ask asks the web, where a search is set up.
+// ask searches the web, if a search is configured.
 func (u *Unknown) ask(ctx context.Context, o Options, may bool) {
 	if o.Search == nil || !may {
 		return
@@ -101,8 +101,8 @@ func Finder(ctx context.Context, o Options) (*lookup.Finder, error) {
 	return f, context.Cause(ctx)
 }
 
-// ownTexts are the post-mortems and learnings of an agent's clone, which git does not
-// have; those of a person's are files of the tree.
+// ownTexts are the untracked post-mortems and learnings of an agent's clone; a person's are
+// tracked files.
 func ownTexts(ctx context.Context, t *worktree.Tree) (list []lookup.Text) {
 	dir, err := t.RecordDir(ctx)
 	if err != nil || dir == "" {
@@ -128,7 +128,7 @@ func ownTexts(ctx context.Context, t *worktree.Tree) (list []lookup.Text) {
 	return list
 }
 
-// texts are the lessons, learnings and post-mortems that level 2 has read.
+// texts are the lessons, learnings and post-mortems read in level 2.
 func (r *Repository) texts() (list []lookup.Text) {
 	for _, l := range r.Lessons {
 		list = append(list, lookup.Text{Source: lookup.Lessons, Place: "lesson " + l.ID, Body: l.Lesson.String() + reason(l)})
@@ -144,7 +144,7 @@ func (r *Repository) texts() (list []lookup.Text) {
 	return list
 }
 
-// reason is what became of a lesson, where that says more.
+// reason is what became of a lesson, if that says more.
 func reason(l lesson.Lesson) string {
 	if l.Reason == "" {
 		return ""

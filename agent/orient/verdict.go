@@ -14,12 +14,12 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxTailLines is how many of the last lines of a failed command's output are looked for:
-// there it says what is wrong.
+// maxTailLines is how many of the last lines of a failed command's output are searched for;
+// they say what is wrong.
 const maxTailLines = 6
 
-// verdicts are what the newest verdict on the task's work says is not met: what whoever goes
-// on does not know yet. None is no trouble.
+// verdicts are the unmet criteria of the newest verdict on the task's work, which a new worker
+// does not know yet.
 func verdicts(ctx context.Context, o Options) ([]Question, error) {
 	r, err := recordsOf(ctx, o)
 	if err != nil {
@@ -71,7 +71,7 @@ func newestVerdict(batch *git.Batch, u unitTip) (*loop.Verdict, error) {
 	for _, n := range slices.Backward(iterations) {
 		_, data, err := batch.Read(fmt.Sprintf("%s/iter_%d/verdict.json", dir, n), loop.MaxVerdict)
 		if errors.Is(err, git.ErrMissing) {
-			continue // it was given up before there was one
+			continue // it was abandoned before the verdict
 		}
 		if err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func newestVerdict(batch *git.Batch, u unitTip) (*loop.Verdict, error) {
 	return nil, nil
 }
 
-// failures are the commands of a verdict that failed, with the end of what they said.
+// failures are a verdict's failed commands with the end of their output.
 func failures(unit uow.ID, v *loop.Verdict) (list []Question) {
 	outcomes := append([]loop.Outcome(nil), v.Criteria...)
 	for _, o := range []*loop.Outcome{v.ResidualRun, v.Suite, v.Validate} {

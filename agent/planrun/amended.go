@@ -9,8 +9,8 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// takenUp is what a run has done that began at a commit; resumed is false where the plan is
-// another now.
+// takenUp is what a run that began at a commit has done; resumed is false if the plan has
+// changed since.
 func (u *run) takenUp(ctx context.Context, base string) (steps []done, resumed bool, err error) {
 	u.base = base
 	if u.lint, err = u.deps.lintOf(u.batch, trees{work: base}, ""); err != nil {
@@ -27,15 +27,15 @@ func (u *run) takenUp(ctx context.Context, base string) (steps []done, resumed b
 	if err != nil || amended == nil {
 		return nil, false, err
 	}
-	if u.lint, err = u.deps.lintOf(u.batch, trees{work: base}, ""); err == nil { // anew: it has read the plan as it was
+	if u.lint, err = u.deps.lintOf(u.batch, trees{work: base}, ""); err == nil { // again: the first reading predates it
 		_, err = u.lint.LintText(u.path, amended)
 	}
 	return steps, true, err
 }
 
-// amended is the plan's text of HEAD where the steps that are done stand unchanged at its
-// beginning, so that its run goes on; nil where it is another plan. Only plain steps are
-// compared: how often a loop or a call ran is not in the text.
+// amended is the plan's text in HEAD if it begins with the unchanged done steps, so that the
+// run continues; nil for another plan. Only plain steps are compared, because the text does
+// not say how often a loop or call ran.
 func (u *run) amended(steps []done) ([]byte, error) {
 	if len(steps) == 0 {
 		return nil, nil

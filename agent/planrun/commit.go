@@ -11,12 +11,11 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// maxMessage bounds what a step says in its commit.
+// maxMessage bounds a step's text in its commit.
 const maxMessage = 2 << 10
 
-// commit makes the commit of a step: the tree as it is now, on the head that the
-// run knows. The branch moves by compare-and-swap, so that of two runs that know
-// the same head one wins.
+// commit commits a step: the current tree, on top of the head that the run knows. The branch
+// moves by compare-and-swap, so that of two runs one wins.
 func (u *run) commit(ctx context.Context, p point, message string) error {
 	if u.deps.Record != nil {
 		return u.commitApart(ctx, p, message)
@@ -24,7 +23,7 @@ func (u *run) commit(ctx context.Context, p point, message string) error {
 	if err := u.sameBranch(ctx); err != nil {
 		return err
 	}
-	tree := u.head + "^{tree}" // what the step led the branch to, where it pushed or committed
+	tree := u.head + "^{tree}" // where the step moved the branch by its own push or commit
 	if writes(p) {
 		if err := u.stage(ctx, p); err != nil {
 			return err
@@ -47,8 +46,8 @@ func (u *run) commit(ctx context.Context, p point, message string) error {
 	return nil
 }
 
-// sameBranch refuses to go on where a command has led HEAD elsewhere. Commits that
-// a command made on the branch are taken over.
+// sameBranch refuses to continue if a command moved HEAD to another branch. It accepts commits
+// that a command made on the branch.
 func (u *run) sameBranch(ctx context.Context) error {
 	branch, head, err := u.deps.Tree.Head(ctx)
 	if err != nil || branch != u.branch {
@@ -101,8 +100,7 @@ func (u *run) redact(s string) string {
 	return s
 }
 
-// plainText makes what a step says fit for a commit message and for the log, the
-// same for both.
+// plainText makes a step's text fit for a commit message and the log, the same for both.
 func (u *run) plainText(s string) string {
 	lines := strings.Split(u.redact(diag.Cut(s, maxMessage)), "\n")
 	for i, line := range lines {
@@ -111,11 +109,11 @@ func (u *run) plainText(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// undo takes back what a failed step did to the tree. The run began at a clean tree, but somebody
-// may work in it meanwhile. So all that is there is put aside first.
+// undo reverts a failed step's changes to the tree. The run began with a clean tree, but
+// others may work in it meanwhile, so everything is set aside first.
 func (u *run) undo(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return nil // the next run finds the intent, and puts it aside
+		return nil // the next run finds the intent, and sets it aside
 	}
 	if u.deps.Record != nil {
 		defer u.clearIntent()
@@ -129,12 +127,12 @@ func (u *run) undo(ctx context.Context) error {
 	if err := u.putAside(ctx, "a failed", u.head); err != nil {
 		return err
 	}
-	_, err := u.deps.Tree.Git(ctx, "clean", "-fdq", "--exclude=/logs/") // directories that are empty now, and no repository
+	_, err := u.deps.Tree.Git(ctx, "clean", "-fdq", "--exclude=/logs/") // empty directories that are no repository
 	u.clearIntent()
 	return err
 }
 
-// logID is the id of a step's line: the same however often it is written.
+// logID is the id of a step's line, the same however often it is written.
 func (u *run) logID(n int, what string) string {
 	return activity.UUID(u.base + " " + u.name(n) + " " + what)
 }
@@ -142,7 +140,7 @@ func (u *run) logID(n int, what string) string {
 // ends reports whether the step closes the task.
 func (u *run) ends(p point) bool { return p.Action() == plan.CloseOp }
 
-// record logs a step that is done.
+// record logs a completed step.
 func (u *run) record(p point, message string, at time.Time) error {
 	e := u.entry(p, message, at)
 	if has, err := u.deps.Log.Has(e.ID); err != nil {
@@ -198,7 +196,7 @@ func (u *run) kind(p point) activity.Type {
 	case plan.SetPlan, plan.StepComplete, plan.ForEachFile:
 		return activity.PlanUpdate
 	case plan.CallPlan:
-		// A registered name may lead to a program, too.
+		// A registered name may also be a program's.
 		if path, err := u.lint.Resolve(p.Args); err == nil && strings.HasSuffix(path, ".udc") {
 			return activity.ToolExec
 		}

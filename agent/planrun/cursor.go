@@ -8,12 +8,12 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// maxExecuted bounds the steps of one run, each turn of a loop counted.
+// maxExecuted bounds a run's steps, counting each turn of a loop.
 const maxExecuted = 100_000
 
-// cursor walks the steps of a plan in the order of their execution, on a stack of
-// its own (002: the plan execution stack). It depends on nothing but the plans and
-// the files of loops, so walking again leads to the same steps.
+// cursor walks a plan's steps in execution order, on a stack of its own (002: the plan
+// execution stack). It depends only on the plans and the loops' files, so that another walk
+// gives the same steps.
 type cursor struct {
 	plans func(name string) (path string, p *plan.Plan, err error)
 	files func(glob string) ([]string, error)
@@ -21,7 +21,7 @@ type cursor struct {
 	n     int
 }
 
-// scope is a plan or the body of a loop in progress.
+// scope is a plan or a loop's body in progress.
 type scope struct {
 	path    string // of the plan
 	machine string
@@ -32,12 +32,12 @@ type scope struct {
 	turn    int
 }
 
-// point is a step whose turn it is.
+// point is a step to execute.
 type point struct {
 	*plan.Step
 	n       int      // from 1, in the order of execution
-	files   []string // of the loops around it, the outermost first
-	stack   []string // plans with the step that each is at
+	files   []string // turns of the enclosing loops, the outermost first
+	stack   []string // the plans, each with its current step
 	machine string
 }
 
@@ -46,7 +46,7 @@ func (c *cursor) start(path string, p *plan.Plan) {
 	c.stack = []scope{{path: path, machine: p.Machine(), steps: p.Steps}}
 }
 
-// next is the step to execute now; ok is false at the end.
+// next is the step to execute; ok is false at the end.
 func (c *cursor) next() (p point, ok bool) {
 	for len(c.stack) > 0 {
 		top := &c.stack[len(c.stack)-1]
@@ -72,14 +72,14 @@ func (c *cursor) point(s *plan.Step) point {
 			p.files = append(p.files, sc.files[sc.turn])
 			continue
 		}
-		p.files, p.machine = nil, sc.machine // loops of a caller are not the callee's
+		p.files, p.machine = nil, sc.machine // the caller's loops do not apply to the callee
 		p.stack = append(p.stack, fmt.Sprintf("%s#%d", sc.path, sc.next))
 	}
 	return p
 }
 
-// enter puts the body of a loop or a called plan on the stack, and does nothing
-// for other steps. The error says why it cannot.
+// enter pushes a loop's body or a called plan on the stack, and does nothing for other steps.
+// The error says why it cannot.
 func (c *cursor) enter(p point) error {
 	switch {
 	case c.n > maxExecuted:
@@ -114,7 +114,7 @@ func (c *cursor) enter(p point) error {
 // research reports whether the step belongs to a research plan.
 func (p point) research() bool { return p.machine == fsm.Research }
 
-// match picks the files that a glob names, in order.
+// match lists the files that a glob matches, in order.
 func match(glob string, files []string) []string {
 	var list []string
 	for _, f := range files {

@@ -16,7 +16,7 @@ import (
 	"git-ward/protocols/record"
 )
 
-// inTree refuses a path that, with the files of loops in it, leaves the tree.
+// inTree refuses a path that, or whose loop variables, could leave the tree.
 func inTree(path string) error {
 	if bad := plan.BadPath(path); bad != "" {
 		return fmt.Errorf("the path %q %s", path, bad)
@@ -24,8 +24,7 @@ func inTree(path string) error {
 	return nil
 }
 
-// place is where a path of a step lies in the working tree: what research gathers is
-// among the files of the record.
+// place is a step's path in the working tree: research results are among the record's files.
 func (u *run) place(p point, path string) string {
 	if u.deps.Record != nil && p.research() && strings.HasPrefix(path, record.Research+"/") {
 		return worktree.RecordDir + "/" + path
@@ -41,7 +40,7 @@ func (u *run) readFile(path string) (string, error) {
 	return strings.ToValidUTF8(string(data), "\ufffd"), err
 }
 
-// openRoot opens the working tree for paths that a step may name.
+// openRoot opens the working tree for a step's paths.
 func (u *run) openRoot(paths ...string) (*os.Root, error) {
 	var found error
 	for _, path := range paths {
@@ -77,7 +76,7 @@ func (u *run) listFiles(path string) (string, error) {
 	return b.String(), err
 }
 
-// grep searches the files that git has, so that it gives the same again.
+// grep searches the tracked files, so that the result is reproducible.
 func (u *run) grep(ctx context.Context, p point) (string, error) {
 	pattern, in := p.GrepArgs()
 	expression, err := regexp.Compile(plan.Fill(pattern, p.files))
@@ -110,7 +109,7 @@ func (u *run) grep(ctx context.Context, p point) (string, error) {
 	return b.String(), nil
 }
 
-// searched are the files that grep looks into: those of the record only where they are named.
+// searched are the files that grep searches: the record's only if they are named.
 func (u *run) searched(ctx context.Context, in string) ([]string, error) {
 	list := []string{"ls-files", "-z", "--cached"}
 	if in != "" {
@@ -126,7 +125,7 @@ func (u *run) searched(ctx context.Context, in string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(names, "\x00"), "\x00"), err
 }
 
-// change does what a step says to a file.
+// change applies a step to a file.
 func (u *run) change(p point, path string) (string, error) {
 	if p.Tool == plan.RenameFile {
 		return u.rename(p)

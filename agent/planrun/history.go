@@ -22,12 +22,12 @@ const (
 	TrailerRun   = "Ward-Run"
 	trailerAgain = "Ward-Step-Again"
 
-	// TrailerControl is of a plan's commit on a record: the commit that says what is
-	// registered, for as long as the plan runs.
+	// TrailerControl is in the commit of a plan on a record: it names the commit with the
+	// registry that the plan uses while it runs.
 	TrailerControl = "Ward-Control"
 )
 
-// done is a step's commit.
+// done is a completed step's commit.
 type done struct {
 	id      string
 	message string
@@ -35,8 +35,8 @@ type done struct {
 	trees   trees // after the step
 }
 
-// resume finds the newest run of the plan, and what it has done; a run of another
-// text of the plan, or one from before Since, does not count.
+// resume finds the plan's newest run, and what it has done. Runs of another text, or from
+// before Since, do not count.
 func (u *run) resume(ctx context.Context) ([]done, error) {
 	var err error
 	if u.head, err = u.deps.Tree.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
@@ -60,7 +60,7 @@ func (u *run) resume(ctx context.Context) ([]done, error) {
 	return nil, err
 }
 
-// lastRun is the base of the newest run of the plan, "" when there is none.
+// lastRun is the base of the plan's newest run, "" for none.
 func (u *run) lastRun(ctx context.Context) (string, error) {
 	if u.deps.Again && !u.intended() {
 		return "", nil
@@ -69,7 +69,7 @@ func (u *run) lastRun(ctx context.Context) (string, error) {
 	if u.deps.Since != "" {
 		revision = u.deps.Since + "..HEAD"
 	}
-	// Other commits may speak of a step in their text; only trailers count.
+	// Other commits may mention a step in their text; only trailers count.
 	for skip := 0; ; skip += pageSize {
 		out, err := u.deps.Tree.Git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", pageSize), fmt.Sprintf("--skip=%d", skip), "--no-show-signature", "--no-notes",
 			"--fixed-strings", "--grep="+TrailerStep+": "+u.path+"#", "--format=%B", revision, "--")
@@ -87,7 +87,7 @@ func (u *run) lastRun(ctx context.Context) (string, error) {
 // pageSize is how many commits are asked for at once.
 const pageSize = 20
 
-// stepOf reads which step of the plan a commit is of, and where its run began.
+// stepOf reads from a commit which step it is of, and where its run began.
 func (u *run) stepOf(message string) (n int, base string, ok bool) {
 	names, runs := git.Trailers(message, TrailerStep), git.Trailers(message, TrailerRun)
 	if len(names) != 1 || len(runs) != 1 || !git.IsID(runs[0]) {
@@ -98,7 +98,7 @@ func (u *run) stepOf(message string) (n int, base string, ok bool) {
 	return n, runs[0], ok && err == nil
 }
 
-// sameText reports whether the plan is still the one of a run.
+// sameText reports whether the plan is unchanged since a run.
 func (u *run) sameText(ctx context.Context, base string) (bool, error) {
 	batch := u.repo.Batch(ctx)
 	defer batch.Close()
@@ -116,7 +116,7 @@ func (u *run) sameText(ctx context.Context, base string) (bool, error) {
 	return ids[0] == ids[1] && ids[0] != "", nil
 }
 
-// steps are the commits of the run, in order.
+// steps are the run's commits, in order.
 func (u *run) steps(ctx context.Context) ([]done, error) {
 	out, err := u.deps.Tree.Git(ctx, "log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%ct%n%B", u.base+"..HEAD", "--")
 	if err != nil {
@@ -136,7 +136,7 @@ func (u *run) steps(ctx context.Context) ([]done, error) {
 	return u.inOrder(byNumber)
 }
 
-// inOrder are the steps by their numbers, none of which may be missing.
+// inOrder is the steps by number; none may be missing.
 func (u *run) inOrder(byNumber map[int]done) ([]done, error) {
 	u.fillPhases(byNumber)
 	list := make([]done, len(byNumber))
@@ -149,7 +149,7 @@ func (u *run) inOrder(byNumber map[int]done) ([]done, error) {
 	return list, nil
 }
 
-// fillPhases gives the steps of research that share a commit with a later one that commit.
+// fillPhases gives a research phase's steps the commit of the phase's last step.
 func (u *run) fillPhases(byNumber map[int]done) {
 	if p, err := u.lint.Plan(u.path); err != nil || p == nil || p.Machine() != fsm.Research {
 		return
@@ -175,8 +175,8 @@ func body(message string) string {
 	return strings.TrimSpace(("\n\n" + rest)[:at])
 }
 
-// replay walks the cursor over the steps that are done, and writes the log line of
-// the last one if the crash came before it.
+// replay walks the cursor over the done steps, and writes the last one's log line if a crash
+// prevented it.
 func (u *run) replay(ctx context.Context, steps []done) error {
 	p, err := u.lint.Plan(u.path)
 	if err != nil {
@@ -213,7 +213,7 @@ func (u *run) replay(ctx context.Context, steps []done) error {
 	return nil
 }
 
-// now are the trees after the last step.
+// now is the trees after the last step.
 func (u *run) now() trees {
 	if r := u.deps.Record; r != nil {
 		return trees{work: u.head, record: r.Tip()}
@@ -221,7 +221,7 @@ func (u *run) now() trees {
 	return trees{work: u.head}
 }
 
-// complete logs a step that was committed and not logged.
+// complete logs a step that was committed but not logged.
 func (u *run) complete(p point, d done) error {
 	has, err := u.deps.Log.Has(u.logID(p.n, ""))
 	if err == nil && has {
@@ -234,8 +234,8 @@ func (u *run) complete(p point, d done) error {
 	return u.record(p, d.message, d.time)
 }
 
-// matching lists the files of a commit that a glob names, those of the record only where it
-// names them. Links and submodules are none: no step can read or write one.
+// matching lists a commit's files that a glob matches, the record's only if it names them.
+// Links and submodules are excluded, because no step can read or write one.
 func (u *run) matching(ctx context.Context, t trees, glob string) ([]string, error) {
 	commit, prefix := t.work, ""
 	if worktree.InRecord(glob) {
@@ -256,7 +256,7 @@ func (u *run) matching(ctx context.Context, t trees, glob string) ([]string, err
 	return match(glob, files), nil
 }
 
-// callee is the plan that a name stands for; nil for a program.
+// callee is the plan of a registered name; nil for a program.
 func (u *run) callee(name string) (string, *plan.Plan, error) {
 	path, err := u.lint.Resolve(name)
 	if err != nil || strings.HasSuffix(path, ".udc") {

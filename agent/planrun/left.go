@@ -16,8 +16,8 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// intentPath holds the step that is under way: whatever changes there are in the
-// tree are its own, and it may have run when the next run begins.
+// intentPath has the current step: changes in the tree are its own, and it may have run
+// already when the next run begins.
 func (u *run) intentPath() string { return intentPath(u.repo.Dir) }
 
 func intentPath(gitDir string) string { return filepath.Join(gitDir, "ward-step") }
@@ -33,7 +33,7 @@ func (u *run) intend(p point) error {
 
 func (u *run) clearIntent() { os.Remove(u.intentPath()) }
 
-// intended reports whether a step of this plan was under way.
+// intended reports whether a step of this plan was interrupted.
 func (u *run) intended() bool { return intended(u.repo.Dir, u.path) }
 
 func intended(gitDir, plan string) bool {
@@ -41,8 +41,8 @@ func intended(gitDir, plan string) bool {
 	return strings.HasPrefix(string(data), plan+"#")
 }
 
-// clean makes sure that the working tree is its commit: what an interrupted step
-// left is put aside, what somebody else left is not touched.
+// clean resets the working tree to its commit: it sets aside what an interrupted step left,
+// and does not touch changes by others.
 func (u *run) clean(ctx context.Context) error {
 	_, err := os.Stat(u.intentPath())
 	interrupted := err == nil
@@ -52,7 +52,7 @@ func (u *run) clean(ctx context.Context) error {
 		}
 	}
 	status, err := u.deps.Tree.Git(ctx, "status", "--porcelain", "--untracked-files=all", "--", ".", ":(exclude)logs")
-	if err == nil && status == "" { // of logs/, what git tracks is the person's
+	if err == nil && status == "" { // tracked files below logs/ are the person's
 		status, err = u.deps.Tree.Git(ctx, "status", "--porcelain", "--untracked-files=no", "--", "logs")
 	}
 	if !interrupted && err != nil || err == nil && status == "" {
@@ -66,12 +66,12 @@ func (u *run) clean(ctx context.Context) error {
 	return u.putAside(ctx, "an interrupted", "HEAD")
 }
 
-// leftRef is where a local commit keeps what a step left that failed or was interrupted; its
-// reflog has the older ones.
+// leftRef is a local ref to the state that a failed or interrupted step left; its reflog has
+// earlier ones.
 const leftRef = "refs/ward-left"
 
-// putAside commits what is in the working tree to leftRef, and moves branch and tree to a
-// commit. It can itself be interrupted at any point.
+// putAside commits the working tree to leftRef, and resets branch and tree to a commit. It can
+// itself be interrupted at any point.
 func (u *run) putAside(ctx context.Context, which, to string) error {
 	if err := u.stageLeft(ctx); err != nil {
 		return err
@@ -97,16 +97,16 @@ func (u *run) putAside(ctx context.Context, which, to string) error {
 	return err
 }
 
-// stageLeft stages all that a hard reset would overwrite: also what git tracks below logs/, and
-// what it was told to assume unchanged.
+// stageLeft stages everything that a hard reset would overwrite, including tracked files below
+// logs/ and files marked assume-unchanged.
 func (u *run) stageLeft(ctx context.Context) error {
 	index := filepath.Join(u.repo.Dir, "index")
 	if _, err := os.Lstat(index); errors.Is(err, fs.ErrNotExist) {
-		os.Rename(index+".ward", index) // of a run that was killed in here
+		os.Rename(index+".ward", index) // left by a run that was killed here
 	}
 	stage := func() error {
 		if u.deps.Record == nil {
-			// It says that files differ, which is why they are put aside.
+			// It reports that files differ, which is why they are set aside.
 			u.deps.Tree.Git(ctx, "update-index", "-q", "--really-refresh")
 		}
 		err := u.stageAll(ctx)
@@ -119,8 +119,8 @@ func (u *run) stageLeft(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// The index may be cut off; it is made anew from HEAD and the tree, and stays where that
-	// does not help.
+	// The index may be truncated; it is rebuilt from HEAD and the tree, and kept if that does
+	// not help.
 	if os.Rename(index, index+".ward") != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func (u *run) stageLeft(ctx context.Context) error {
 	return os.Remove(index + ".ward")
 }
 
-// clearLocks removes the lock files of a git that was killed with the last run, and no lock
-// that a git at work may hold. It waits first: a child may still be at its last breath.
+// clearLocks removes the lock files of a git that was killed with the last run, but no lock of
+// a running git. It waits first, because a child may still be ending.
 func (u *run) clearLocks(ctx context.Context) error {
 	names := []string{"index.lock", "HEAD.lock", localRef + ".lock"}
 	if ref, err := u.deps.Tree.Git(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {

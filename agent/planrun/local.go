@@ -14,9 +14,9 @@ import (
 	"git-ward/protocols/record"
 )
 
-// localRef has the steps of plans that a program runs by itself in an agent's working
-// clone. It is not pushed: what counts is what they did, which the iteration's end
-// commits, and the files below .ward/.
+// localRef has the steps of plans that a program runs by itself in an agent's working clone.
+// It is not pushed: what counts is the result, which the iteration's end commits, and the
+// files below .ward/.
 const localRef = "refs/ward-steps"
 
 // LocalRecord is a Record in the clone alone (git ward plan run in an agent's clone).
@@ -79,7 +79,7 @@ func (r *LocalRecord) Plan(ctx context.Context, path string, data []byte, again 
 	return r.Commit(ctx, fmt.Sprintf("plan: %s\n\n%s: %s\n%s: %s\n", path, record.TrailerPlan, path, TrailerRun, git.BlobID([]byte(rand.Text()))), work, files)
 }
 
-// newest is the commit of the newest plan of a path, "" where its text is another.
+// newest is the commit of a path's newest plan, "" if its text differs.
 func (r *LocalRecord) newest(ctx context.Context, path string, data []byte) (string, error) {
 	if r.tip == "" {
 		return "", nil
@@ -98,8 +98,7 @@ func (r *LocalRecord) newest(ctx context.Context, path string, data []byte) (str
 	return out, nil
 }
 
-// work is a commit of the working tree as it is on top of another one, "" where they are
-// the same.
+// work is a commit of the working tree on top of another one, "" if the trees are equal.
 func (r *LocalRecord) work(ctx context.Context, onto string) (string, error) {
 	if _, err := r.tree.Git(ctx, "add", "--all"); err != nil {
 		return "", err
@@ -127,7 +126,7 @@ func (r *LocalRecord) Commit(ctx context.Context, message, second string, files 
 			args = append(args, "-p", parent)
 		}
 	}
-	if r.tip == "" { // the second parent is the second
+	if r.tip == "" { // so that the second parent has its position
 		root, err := r.tree.Git(ctx, "commit-tree", tree, "-m", "plan: begin")
 		if err != nil {
 			return "", err
@@ -149,7 +148,7 @@ func (r *LocalRecord) Commit(ctx context.Context, message, second string, files 
 	return id, nil
 }
 
-// treeWith is the tree of the tip with files, made in an index of its own.
+// treeWith is the tip's tree with added files, by a temporary index.
 func (r *LocalRecord) treeWith(ctx context.Context, files map[string][]byte) (string, error) {
 	if len(files) == 0 && r.tip != "" {
 		return r.tree.Git(ctx, "rev-parse", "--verify", r.tip+"^{tree}")

@@ -14,12 +14,12 @@ import (
 
 const (
 	maxFile    = 10 << 20  // that a step reads or writes
-	maxOutput  = 256 << 10 // of a step, for its reader
+	maxOutput  = 256 << 10 // a step's output, for its reader
 	maxMatches = 1000      // of grep
 )
 
-// perform does what a step says. The message is for its commit and its log line:
-// it says what happened, never what was read.
+// perform executes a step. The message is for its commit and log line: what happened, never
+// what was read.
 func (u *run) perform(ctx context.Context, p point) (message string, err error) {
 	args := u.place(p, plan.Fill(p.Args, p.files))
 	output := ""
@@ -102,7 +102,7 @@ func (u *run) bash(ctx context.Context, p point) (message, output string, err er
 	return last, result.Text, nil
 }
 
-// lastLines is the end of a text, whole lines where that goes.
+// lastLines is a text's end, in whole lines if possible.
 func lastLines(s string, size int) string {
 	if len(s) <= size {
 		return s

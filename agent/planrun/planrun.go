@@ -48,9 +48,8 @@ type Runner struct {
 	Tree *worktree.Tree
 	Box  *tool.Box // for commands
 
-	// Record takes the steps of an agent; nil: the branch does. With it Since is the
-	// commit of the record that brought the plan (Ward-Plan), whose second parent is
-	// where the run begins.
+	// Record takes an agent's steps; nil: the branch does. With it Since is the record's
+	// commit with the plan (Ward-Plan), whose second parent is where the run begins.
 	Record   Record
 	Control  string   // the commit or ref that says what is registered; "" is origin's control branch
 	Trailers []string // more of them for each step's commit, "Key: value"
@@ -58,45 +57,45 @@ type Runner struct {
 	Log  *activity.Log
 	Task string // "D-1", or "-"
 
-	// Message delivers message_user; key is unique for the step, so that it can be
-	// told whether it was delivered before. Submit pushes the branch. Close ends the
-	// task, and leaves its post-mortem in the tree.
+	// Message sends message_user; key is unique for the step, so that a second delivery is
+	// recognised. Submit pushes the branch. Close ends the task, and leaves its post-mortem in
+	// the tree.
 	Message func(ctx context.Context, text, key string) error
 	Submit  func(ctx context.Context, text string) error
 	Close   func(ctx context.Context, task string) (string, error)
 
-	// Advised says that whoever wrote the plans was told that they cite nothing, or what is not
-	// there: they run all the same. Else a plan runs only where Lint has nothing against it.
+	// Advised says that the plans' author was told about missing or wrong citations, so that
+	// the plans run anyway. Otherwise a plan runs only without lint findings.
 	Advised bool
 
 	Search string // [search] url, "" for none
 	Bare   string // the remote on this machine, whose records research reads; "" for none
 	Limits vm.Limits
-	Calls  []string            // [vm] calls, of the machine's own
-	Tools  map[string][]string // likewise, command lines by their names
+	Calls  []string            // [vm] calls: tools of the machine
+	Tools  map[string][]string // likewise, command lines by name
 
-	Redact func(string) string              // takes secrets out; nil takes none
-	Output func(step string, result string) // what a step gave, for a reader; may be nil
-	Next   func(Next) error                 // before each step; may be nil
-	Done   func(step string)                // after each step's commit; may be nil
-	Gate   *interaction.Gate                // is asked before each step, by its tool; nil admits all
+	Redact func(string) string              // removes secrets; may be nil
+	Output func(step string, result string) // gets a step's output; may be nil
+	Next   func(Next) error                 // called before each step; may be nil
+	Done   func(step string)                // called after each step's commit; may be nil
+	Gate   *interaction.Gate                // called before each step with its tool; nil allows all
 
-	Since string // runs that began before this commit do not count; see Record
-	Again bool   // begin anew even where a run has ended
+	Since string // ignore runs that began before this commit; see Record
+	Again bool   // start again even after a completed run
 }
 
 // Next is the next step to execute.
 type Next struct {
 	Action  plan.Action
 	Command string      // what a shell will run, "" for none
-	Ahead   []plan.Step // of the plan that is run, behind the step; callees' are not among them
+	Ahead   []plan.Step // number of the plan's next step, without callees' steps
 }
 
 // Result is how a run ended without an error.
 type Result struct {
-	Steps    int  // of the run, all of them done now
+	Steps    int  // steps of the run, all done now
 	Executed int  // by this call
-	Before   bool // all of them were done before
+	Before   bool // all were done before
 }
 
 // run is one call of Run.
@@ -107,15 +106,15 @@ type run struct {
 	base     string // where the run began
 	head     string // the commit with the tree after the last step
 	branch   string // ref of HEAD, "" when detached
-	tip      string // with a record: of the branch
+	tip      string // with a record: name of the branch
 	lint     *plan.Linter
 	batch    *git.Batch // reads plans for the lint
 	cursor   *cursor
 	research research
-	phased   bool     // a phase is one commit: the plan is research itself, and does not call it
-	pending  []string // what the steps of a phase of research say that have no commit yet
-	last     point    // the last of them
-	repeated bool     // the step at hand may have run before
+	phased   bool     // a phase is one commit: the plan itself is research
+	pending  []string // messages of the current phase's uncommitted steps
+	last     point    // its last step
+	repeated bool     // the current step may have run before
 }
 
 // Run executes the plan at a path of the tree, or goes on with it. The error is
@@ -159,8 +158,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	return u.execute(ctx, len(done))
 }
 
-// begin makes the working tree that of the last step that is done, and returns those
-// that are.
+// begin resets the working tree to the last done step, and returns the done steps.
 func (u *run) begin(ctx context.Context) (done []done, err error) {
 	if u.deps.Record != nil {
 		return u.takeUp(ctx)
@@ -227,13 +225,13 @@ func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, f
 	return l, func() { batch.Close() }, err
 }
 
-// tag marks commands of a run, so that the next run ends what is left of them.
+// tag marks a run's commands, so that the next run can end orphans.
 func (u *run) tag() string { return "WARD_PLAN_RUN=" + u.repo.Dir }
 
-// lockPatience is how long the end of another run is waited for.
+// lockPatience is how long to wait for another run's end.
 const lockPatience = 10 * time.Second
 
-// lock keeps a second run out; it ends with the process.
+// lock excludes a second run; the kernel releases it with the process.
 func lock(ctx context.Context, path string) (release func(), err error) {
 	f, err := flock.File(ctx, path, lockPatience)
 	if errors.Is(err, flock.ErrHeld) {
@@ -246,7 +244,7 @@ func lock(ctx context.Context, path string) (release func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// execute executes what is left, after done steps.
+// execute executes the remaining steps.
 func (u *run) execute(ctx context.Context, done int) (*Result, error) {
 	for executed := 0; ; executed++ {
 		p, ok := u.cursor.next()
@@ -268,10 +266,10 @@ func (u *run) execute(ctx context.Context, done int) (*Result, error) {
 	}
 }
 
-// step executes one step, commits it, logs it.
+// step executes, commits and logs one step.
 func (u *run) step(ctx context.Context, p point) error {
 	blocked := u.deps.Gate.Next(ctx, p.Tool)
-	if stop.Of(blocked) != nil { // the step's turn has not come, which is no failure of it
+	if stop.Of(blocked) != nil { // not executed yet, so it has not failed
 		return blocked
 	}
 	if err := u.intend(p); err != nil {
@@ -310,7 +308,7 @@ func (u *run) step(ctx context.Context, p point) error {
 	return nil
 }
 
-// failed logs the failure of a step and undoes what it did to the tree.
+// failed logs a step's failure and reverts its changes.
 func (u *run) failed(ctx context.Context, p point, cause error) error {
 	e := u.entry(p, "", time.Now())
 	e.ID = "" // a step may fail more than once
@@ -321,12 +319,12 @@ func (u *run) failed(ctx context.Context, p point, cause error) error {
 	return errors.Join(err, u.deps.Log.Append(e), u.undo(ctx))
 }
 
-// withFindings is the end of a plan that is not executed.
+// withFindings is the end of a plan that was not executed.
 func withFindings(found []diag.Diagnostic) error {
 	var b strings.Builder
 	diag.WriteText(&b, found)
 	return &stop.Stop{Kind: stop.Findings, Why: "the plan has findings, and is not run", Output: b.String(), Findings: found}
 }
 
-// name is how a step is called in trailers and in the log.
+// name is a step's name in trailers and the log.
 func (u *run) name(n int) string { return fmt.Sprintf("%s#%d", u.path, n) }

@@ -12,7 +12,7 @@ import (
 	"git-ward/vm/asm"
 )
 
-// call runs a program in the vm; a called plan is the cursor's to enter.
+// call runs a program in the vm; a called plan is executed by the cursor.
 func (u *run) call(ctx context.Context, p point) (message, output string, err error) {
 	path, callee, err := u.callee(p.Args)
 	if err != nil || callee != nil {
@@ -46,7 +46,7 @@ func (u *run) call(ctx context.Context, p point) (message, output string, err er
 	return fmt.Sprintf("%s: %s after %d instructions", path, result.State, result.Instructions), string(text), err
 }
 
-// because is a reason behind a sentence, "" for none.
+// because appends a reason to a sentence, "" for none.
 func because(reason string) string {
 	if reason == "" {
 		return ""
@@ -54,7 +54,7 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// program reads a .udc from the tree that was linted.
+// program reads a .udc file from the linted tree.
 func (u *run) program(path string) (*asm.Program, error) {
 	data, err := u.lint.ReadFile(path, maxFile)
 	if err != nil {
@@ -67,7 +67,7 @@ func (u *run) program(path string) (*asm.Program, error) {
 	return program, nil
 }
 
-// library finds the programs that a program calls by their registered names.
+// library finds programs called by their registered names.
 type library struct{ run *run }
 
 // Plan implements vm.Library.

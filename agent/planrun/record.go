@@ -19,18 +19,18 @@ import (
 // one.
 type Record interface {
 	Tip() string // its newest commit
-	// Commit adds a commit; second is the commit of the work that it speaks of, files are
-	// contents by their paths of the record, nil leaves the tree as it is.
+	// Commit adds a commit; second is the work's commit that it describes, files are contents
+	// by path on the record, nil leaves the tree unchanged.
 	Commit(ctx context.Context, message, second string, files map[string][]byte) (id string, err error)
-	// Uncommitted is what was written below .ward/ and is not on the record yet.
+	// Uncommitted is what is below .ward/ but not on the record yet.
 	Uncommitted(ctx context.Context) (map[string][]byte, error)
 }
 
-// trees is what a step is performed in: a commit of the work, and one of the record,
-// "" for none, whose files are below .ward/.
+// trees is what a step works on: a commit of the work, and one of the record, "" for none,
+// whose files are below .ward/.
 type trees struct{ work, record string }
 
-// newest is what a plan is linted in that is to run next.
+// newest is what the next plan is linted in.
 func (r *Runner) newest() trees {
 	if r.Record == nil {
 		return trees{work: "HEAD"}
@@ -38,7 +38,7 @@ func (r *Runner) newest() trees {
 	return trees{work: r.Record.Tip() + "^2", record: r.Record.Tip()}
 }
 
-// controlled finds out which branch says what is registered, where nobody has said it.
+// controlled finds the branch with the registry if it was not given.
 func (r *Runner) controlled(ctx context.Context) error {
 	if r.Control != "" {
 		return nil
@@ -48,9 +48,9 @@ func (r *Runner) controlled(ctx context.Context) error {
 	return err
 }
 
-// lintOf lints plans that run in trees. What is registered, and machines, are control's
-// (CONF-1), as of a commit or as the Runner says; on the branch of a person who has no
-// registry of his own the same.
+// lintOf lints plans that run in trees. The registry and the machines are the control branch's
+// (CONF-1), at a commit or as given in the Runner; a person's branch without its own registry
+// uses the same.
 func (r *Runner) lintOf(batch *git.Batch, t trees, at string) (*plan.Linter, error) {
 	control := newCommitTree(cmp.Or(at, r.Control), batch)
 	work := newCommitTree(t.work, batch)
@@ -64,7 +64,7 @@ func (r *Runner) lintOf(batch *git.Batch, t trees, at string) (*plan.Linter, err
 	return plan.NewLinter(work, func(path string) ([]byte, error) { return control.ReadFile(path, plan.MaxBytes) }), err
 }
 
-// noRecord is the record of a person's clone.
+// noRecord stands for the record in a person's clone.
 type noRecord struct{}
 
 func (noRecord) Kind(string) (plan.Kind, error) { return plan.Missing, nil }
@@ -73,8 +73,7 @@ func (noRecord) ReadFile(path string, _ int64) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 }
 
-// takeUp finds the steps that the record has of the plan, and makes the working tree
-// that of the last of them.
+// takeUp finds the plan's steps on the record, and resets the working tree to the last one.
 func (u *run) takeUp(ctx context.Context) ([]done, error) {
 	if _, err := os.Stat(u.intentPath()); err == nil {
 		if err := u.clearLocks(ctx); err != nil {
@@ -99,8 +98,8 @@ func (u *run) takeUp(ctx context.Context) ([]done, error) {
 	return steps, u.restore(ctx)
 }
 
-// brought reads the commit that brought the plan: where the run begins, its name, and the
-// control commit that says what is registered, "" where it does not name one.
+// brought reads the commit of the plan: where the run begins, its name, and the control commit
+// with the registry, "" if it names none.
 func (u *run) brought(id string) (control string, err error) {
 	_, data, err := u.batch.Read(id, maxTree)
 	if err != nil {
@@ -126,8 +125,7 @@ func (u *run) brought(id string) (control string, err error) {
 	return control, nil
 }
 
-// recorded are the steps of the run on the record; the head is the work that the newest
-// of its commits leaves.
+// recorded are the run's steps on the record; the head is the work after the newest.
 func (u *run) recorded(ctx context.Context) ([]done, error) {
 	out, err := u.deps.Tree.Git(ctx, "log", "-z", "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%n%P%n%ct%n%B",
 		u.deps.Since+".."+u.deps.Record.Tip(), "--")
@@ -156,8 +154,8 @@ func (u *run) recorded(ctx context.Context) ([]done, error) {
 	return u.inOrder(byNumber)
 }
 
-// restore makes the index and the working tree those of the last step, and the branch
-// what it was after it.
+// restore resets the index and the working tree to the last step, and the branch to its value
+// after it.
 func (u *run) restore(ctx context.Context) error {
 	branch, tip, err := u.deps.Tree.Head(ctx)
 	if u.branch != "" && (err != nil || branch != u.branch) {
@@ -184,8 +182,8 @@ func Restore(ctx context.Context, t *worktree.Tree, commit string) error {
 	return err
 }
 
-// commitApart makes the commits of a step beside the branch: one of the work where the
-// step changed it, and one of the record.
+// commitApart commits a step apart from the branch: one commit of the work if the step changed
+// it, and one of the record.
 func (u *run) commitApart(ctx context.Context, p point, message string) error {
 	if err := u.commitWork(ctx, p); err != nil {
 		return err
@@ -201,11 +199,11 @@ func (u *run) commitApart(ctx context.Context, p point, message string) error {
 	return err
 }
 
-// commitWork commits the tree after a step on that of the step before. What a command
-// committed on the branch is a second parent: it is kept by that.
+// commitWork commits the tree after a step, on top of the previous step. A commit that a
+// command made on the branch becomes a second parent, which keeps it.
 func (u *run) commitWork(ctx context.Context, p point) error {
 	if !writes(p) {
-		return nil // the tree is the same
+		return nil // the tree is unchanged
 	}
 	tip := u.tip
 	if runs(p) {

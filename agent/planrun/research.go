@@ -26,27 +26,27 @@ const (
 	maxPerStep  = 12 // findings that one step brings
 )
 
-// research is what a research plan's steps have gathered (PLAN-8): its report is made of
-// that, and of nothing else.
+// research is what a research plan's steps have gathered (PLAN-8), the only source of its
+// report.
 type research struct {
 	topic    string
 	phases   []phase
 	hits     []lookup.Hit
-	pages    []string // that the searches named, the best first
+	pages    []string // found by the searches, the best first
 	written  bool     // a report was
 	findings int      // in it
-	came     int      // places that the last step brought
+	came     int      // places found by the last step
 	finder   *lookup.Finder
 }
 
-// phase is a part of the research, and what came of it.
+// phase is a part of the research, and its result.
 type phase struct {
 	name string
 	did  []string
 	hits int
 }
 
-// begins notes the topic and the phases, as the steps have them.
+// begins notes the topic and the phases from the steps.
 func (r *research) begins(p point) {
 	if p.Tool == plan.SetPlan && r.topic == "" {
 		first, _, _ := strings.Cut(strings.TrimSpace(p.Text()), "\n")
@@ -57,7 +57,7 @@ func (r *research) begins(p point) {
 	}
 }
 
-// gathered takes what a step gave.
+// gathered adds a step's result.
 func (r *research) gathered(p point, args, output string, hits []lookup.Hit) {
 	if hits == nil {
 		hits = r.read(p, args, output)
@@ -78,7 +78,7 @@ var (
 	pageLink = pattern.New(`<?(https?://[^\s<>"]+)>?`)
 )
 
-// read makes places of what a step gave.
+// read extracts the places from a step's output.
 func (r *research) read(p point, args, output string) (list []lookup.Hit) {
 	if strings.TrimSpace(output) == "" {
 		return nil
@@ -102,7 +102,7 @@ func (r *research) read(p point, args, output string) (list []lookup.Hit) {
 	return list
 }
 
-// results are the pages that a search names, each with what it says of it.
+// results are a search's pages, each with its excerpt.
 func (r *research) results(words, output string) (list []lookup.Hit) {
 	lines := strings.Split(output, "\n")
 	for i, line := range lines {
@@ -123,7 +123,7 @@ func (r *research) results(words, output string) (list []lookup.Hit) {
 	return list
 }
 
-// page is the page that a step's {found1} stands for, "" for none.
+// page is the page for the step's {found1}, "" for none.
 func (r *research) page(args string) (url string, field bool) {
 	number, ok := strings.CutPrefix(args, plan.FieldFound)
 	n, err := strconv.Atoi(strings.TrimSuffix(number, "}"))
@@ -136,14 +136,14 @@ func (r *research) page(args string) (url string, field bool) {
 	return r.pages[n-1], true
 }
 
-// best are the places that were found, as lines of a report that cite them.
+// best are the found places, as cited lines for a report.
 func (r *research) best() []lookup.Hit {
 	ranked := lookup.Rank(r.topic, r.hits)
 	return ranked[:min(len(ranked), maxFindings)]
 }
 
-// report is a report's text with what was gathered in its places; one that leaves no
-// place for findings has them at its end.
+// report fills the gathered findings into a report's text; without a placeholder they are
+// appended.
 func (r *research) report(text string) string {
 	if !strings.Contains(text, plan.FieldFindings) {
 		text = strings.TrimRight(text, "\n") + "\n\n## What was gathered, each with its source\n\n" + plan.FieldFindings + "\n"
@@ -171,7 +171,7 @@ func (r *research) report(text string) string {
 		plan.FieldUnknown, r.unknown(best)).Replace(text)
 }
 
-// unknown are the words of the topic that nothing has.
+// unknown are the topic's words that were not found anywhere.
 func (r *research) unknown(best []lookup.Hit) string {
 	var all strings.Builder
 	for _, h := range best {
@@ -189,7 +189,7 @@ func (r *research) unknown(best []lookup.Hit) string {
 	return "No finding has these words: " + diag.Clean(strings.Join(missing, ", ")) + "."
 }
 
-// closes refuses the end of research that has found nothing (PLAN-8).
+// closes refuses the end of research without findings (PLAN-8).
 func (r *research) closes() error {
 	switch {
 	case !r.written:
@@ -201,13 +201,13 @@ func (r *research) closes() error {
 	return nil
 }
 
-// gathers reports whether a step only looks: the steps of a phase that do have one commit.
+// gathers reports whether a step only reads: a phase's reading steps share one commit.
 func (r *research) gathers(p point) bool {
 	_, find := p.Find()
 	return find || p.Action() == plan.ReadOp || p.Tool == plan.ForEachFile
 }
 
-// gather performs a step that looks, and remembers what it saw.
+// gather performs a reading step, and keeps its result.
 func (u *run) gather(ctx context.Context, p point, args string) (message string, err error) {
 	output := ""
 	var hits []lookup.Hit
@@ -238,7 +238,7 @@ func (u *run) gather(ctx context.Context, p point, args string) (message string,
 	return u.plainText(message), err
 }
 
-// commitPhase commits the steps of a phase that have no commit yet, as one.
+// commitPhase commits a phase's uncommitted steps as one commit.
 func (u *run) commitPhase(ctx context.Context) error {
 	if len(u.pending) == 0 {
 		return nil
@@ -251,8 +251,8 @@ func (u *run) commitPhase(ctx context.Context) error {
 	return u.commit(ctx, at, u.plainText(text))
 }
 
-// again gathers once more what steps gathered that are done: what they saw is nowhere but
-// in the report that is to be made of it.
+// again repeats the reading of done steps, because their results are stored only in the report
+// to be made.
 func (u *run) again(ctx context.Context, p point) error {
 	switch {
 	case !p.research():
@@ -263,7 +263,7 @@ func (u *run) again(ctx context.Context, p point) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		return nil // a page that is gone since is none
+		return nil // skip a page that has gone
 	case p.Action() == plan.WriteOp:
 		u.research.report(p.Block)
 	default:
@@ -304,15 +304,15 @@ func Find(ctx context.Context, finder *lookup.Finder, f plan.Find) (lookup.Resul
 	return list[0], nil
 }
 
-// view reads a page: one that a plan names, or one that its searches have named.
+// view reads a page that the plan names or its searches found.
 func (u *run) view(ctx context.Context, args string) (page, output string, err error) {
 	page, field := u.research.page(args)
 	if field && page == "" {
-		return args, "", nil // the searches named fewer
+		return args, "", nil // the searches found fewer
 	}
 	output, err = web.View(ctx, u.deps.Search, page)
 	if err != nil && field {
-		return page, "", nil // one of several, and nobody's wish
+		return page, "", nil // one of several, not requested by name
 	}
 	return page, output, err
 }

@@ -7,7 +7,7 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// runs reports whether a step is a command, which may have done anything.
+// runs reports whether a step is a command, which may have changed anything.
 func runs(p point) bool { return p.Action() == plan.ToolExec || p.Action() == plan.CloseOp }
 
 // writes reports whether a step may have changed files.
@@ -19,7 +19,7 @@ func writes(p point) bool {
 	return runs(p)
 }
 
-// stage puts what a step changed into the index.
+// stage puts a step's changes into the index.
 func (u *run) stage(ctx context.Context, p point) error {
 	if runs(p) {
 		return u.stageAll(ctx)
@@ -38,18 +38,18 @@ func (u *run) stage(ctx context.Context, p point) error {
 	return u.stageOnly(ctx, paths)
 }
 
-// stageAll puts all of the tree into the index. On a person's branch logs/ are left out,
-// which are of this machine; an agent has its own elsewhere.
+// stageAll puts the whole tree into the index. On a person's branch logs/ is left out, which
+// belongs to this machine; an agent's is elsewhere.
 func (u *run) stageAll(ctx context.Context) error {
 	if _, err := u.deps.Tree.Git(ctx, "add", "--all"); err != nil || u.deps.Record != nil {
 		return err
 	}
-	_, err := u.deps.Tree.Git(ctx, "reset", "--quiet", "HEAD", "--", "logs", ".signal") // git add has no way to leave out what may be ignored
+	_, err := u.deps.Tree.Git(ctx, "reset", "--quiet", "HEAD", "--", "logs", ".signal") // git add cannot exclude a path that may be ignored
 	return err
 }
 
-// stageOnly is stageAll for what lies at paths: in a large tree looking at all files
-// takes longer than the step. What git ignores stays out.
+// stageOnly is stageAll for some paths, because in a large tree scanning all files takes
+// longer than the step. Ignored files stay out.
 func (u *run) stageOnly(ctx context.Context, paths []string) error {
 	list := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--"}
 	for _, path := range paths {

@@ -7,26 +7,25 @@ import (
 	"git-ward/agent/model"
 )
 
-// setupClaude is Claude Code in print mode, which asks nobody. Its leave to do
-// all is the fence's business; as root it insists to be told that there is one.
+// setupClaude is Claude Code in print mode without permission prompts, because the fence
+// confines it; as root it refuses that unless told that it is in a sandbox.
 func setupClaude(s Setup) invocation {
 	v := invocation{
-		// WebSearch is the provider's, and a way around the fence that the gateway
-		// refuses.
+		// WebSearch runs at the provider, bypasses the fence, and is refused by the gateway.
 		args: []string{"--print", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions",
 			"--disallowedTools=WebSearch", "--strict-mcp-config"},
 		env: map[string]string{
 			"ANTHROPIC_BASE_URL": s.Anthropic, "IS_SANDBOX": "1", "DISABLE_AUTOUPDATER": "1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-			// What a beta adds to a request the gateway would drop or refuse.
+			// The gateway would drop or refuse what a beta adds to a request.
 			"CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1",
-			// Tools of an MCP server are offered at once, not by a search for them.
+			// MCP tools are offered directly, not through a tool search.
 			"ENABLE_TOOL_SEARCH": "false",
 		},
 	}
 	if s.ID != "" {
 		v.args = append(v.args, "--model", s.ID)
-		// Side jobs, too, are done by the model that was chosen and priced.
+		// Background requests use the chosen, priced model, too.
 		v.env["ANTHROPIC_DEFAULT_HAIKU_MODEL"], v.env["CLAUDE_CODE_SUBAGENT_MODEL"] = s.ID, s.ID
 	}
 	if len(s.Server) > 0 {
@@ -72,7 +71,7 @@ type claudeBlock struct {
 	IsError              bool `json:"is_error"`
 }
 
-// readClaude reads stream-json: the messages of the conversation, then a result.
+// readClaude reads stream-json: the conversation's messages, then a result.
 func readClaude(line []byte, r *Reading) {
 	var e claudeEvent
 	if !decode(line, &e) {
@@ -81,7 +80,7 @@ func readClaude(line []byte, r *Reading) {
 	switch e.Type {
 	case "assistant", "user":
 		var blocks []claudeBlock
-		json.Unmarshal(e.Message.Content, &blocks) // of a user it may be a string, which says nothing of tools
+		json.Unmarshal(e.Message.Content, &blocks) // a user's may be a string, without tool results
 		for _, b := range blocks {
 			r.block(b, e.Type == "assistant" && e.Parent == nil)
 		}
@@ -105,7 +104,7 @@ func readClaude(line []byte, r *Reading) {
 	}
 }
 
-// block takes a part of a message; own says that it is the model's whose words count.
+// block reads a part of a message; own says that it is the main model's text.
 func (r *Reading) block(b claudeBlock, own bool) {
 	switch {
 	case b.Type == "tool_use":
@@ -117,9 +116,9 @@ func (r *Reading) block(b claudeBlock, own bool) {
 	}
 }
 
-// spends notes the usage of a message. The stream repeats a message for each of its
-// parts, with what it had used by then, so the last one counts. The result at the end
-// has the sum; this is for a run that never comes to it.
+// spends records a message's usage. The stream repeats a message for each part with its usage
+// so far, so the last one counts. The final result has the total; this is for a run without
+// one.
 func (r *Reading) spends(id string, u model.Usage) {
 	if r.spent == nil {
 		r.spent = map[string]model.Usage{}

@@ -8,8 +8,8 @@ import (
 	"git-ward/agent/model"
 )
 
-// setupCodex is `codex exec`. Its own sandbox is off: the fence is stronger, and
-// a sandbox does not start inside one.
+// setupCodex is `codex exec`. Its own sandbox is off: the fence is stronger, and a nested
+// sandbox does not start.
 func setupCodex(s Setup) invocation {
 	v := invocation{
 		args: []string{"exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"},
@@ -18,7 +18,7 @@ func setupCodex(s Setup) invocation {
 	set := func(key, value string) { v.args = append(v.args, "-c", key+"="+value) }
 	set("model_provider", quote("ward"))
 	set("model_providers.ward", fmt.Sprintf(`{name="ward", base_url=%s, env_key="OPENAI_API_KEY", wire_api="responses"}`, quote(s.OpenAI)))
-	// The provider's search is a way around the fence that the gateway refuses.
+	// The provider's search bypasses the fence, and the gateway refuses it.
 	set("web_search", quote("disabled"))
 	set("analytics.enabled", "false")
 	set("check_for_update_on_startup", "false")
@@ -38,8 +38,7 @@ func setupCodex(s Setup) invocation {
 	return v
 }
 
-// quote writes a string of TOML, whose escapes are those of JSON for all that
-// stands in a path or a URL.
+// quote writes a TOML string; for paths and URLs JSON's escapes are the same.
 func quote(s string) string {
 	data, _ := json.Marshal(s) // a string: cannot fail
 	return string(data)
@@ -70,11 +69,11 @@ type codexItem struct {
 	Error     json.RawMessage
 }
 
-// codexCalls are the items that are uses of tools.
+// codexCalls are the items that are tool calls.
 var codexCalls = map[string]bool{"command_execution": true, "file_change": true, "mcp_tool_call": true, "web_search": true}
 
-// readCodex reads the events of `codex exec --json`. Its turn is the whole
-// conversation, so the number of the model's turns is not known.
+// readCodex reads the events of `codex exec --json`. Its turn is the whole conversation, so
+// the number of model turns is unknown.
 func readCodex(line []byte, r *Reading) {
 	var e codexEvent
 	if !decode(line, &e) {
@@ -88,12 +87,12 @@ func readCodex(line []byte, r *Reading) {
 		r.Usage.Add(model.Usage{Input: e.Usage.Input, Cached: e.Usage.Cached, Output: e.Usage.Output})
 	case "turn.failed":
 		r.Ended, r.Failed = false, message(e.Error)
-	case "error": // also while it tries again
+	case "error": // also while it retries
 		r.Failed = e.Message
 	}
 }
 
-// item takes words or a use of a tool, when it begins and when it has ended.
+// item reads text or a tool call, at its begin and end.
 func (r *Reading) item(i codexItem, ended bool) {
 	switch {
 	case i.Type == "agent_message" && ended:
@@ -119,7 +118,7 @@ func (i codexItem) args() json.RawMessage {
 			return raw
 		}
 	}
-	return json.RawMessage(i.Command + i.Query) // words, and no JSON
+	return json.RawMessage(i.Command + i.Query) // text, not JSON
 }
 
 func (i codexItem) answer() string {

@@ -23,13 +23,12 @@ const (
 type Event struct {
 	Kind   Kind
 	ID     string // of a call and its answer; "" where the program gives none
-	Tool   string // of a call and its answer, as the program names it
-	Text   string // what was said, a call's arguments, a tool's answer
-	Failed bool   // of an answer: the tool says that it failed
+	Tool   string // pairs a call with its result
+	Text   string // text, a call's arguments, or a result
+	Failed bool   // the tool reported failure
 }
 
-// actions are what the programs' own tools do, by their names in lower case. Any other
-// tool is one that was executed.
+// actions are the programs' own tools by lower-case name. Any other tool counts as execution.
 var actions = map[string]activity.Type{
 	"read": activity.FileRead, "glob": activity.FileRead, "grep": activity.FileRead, "ls": activity.FileRead, "list": activity.FileRead,
 	"notebookread": activity.FileRead, "read_file": activity.FileRead,
@@ -42,7 +41,7 @@ var actions = map[string]activity.Type{
 // Action is the type of the activity log's line for a use of a tool.
 func Action(tool string) activity.Type {
 	name := strings.ToLower(tool)
-	for _, server := range []string{"mcp__ward__", "ward_", "ward."} { // how each program names the tools of Ward's server
+	for _, server := range []string{"mcp__ward__", "ward_", "ward."} { // each program's prefix for the tools of Ward's server
 		name = strings.TrimPrefix(name, server)
 	}
 	if action, known := actions[name]; known {
@@ -51,14 +50,14 @@ func Action(tool string) activity.Type {
 	return activity.ToolExec
 }
 
-// said notes the model's words.
+// said records the model's text.
 func (r *Reading) said(text string) {
 	r.Words = text
 	r.tell(Event{Kind: Said, Text: text})
 }
 
-// called counts a use of a tool once, however often the stream tells of it. A program
-// names each use; one without a name is counted as it comes.
+// called counts a tool call once, however often the stream reports it. Calls have ids; one
+// without an id is counted as it comes.
 func (r *Reading) called(id, tool string, args json.RawMessage) {
 	if _, again := r.tools[id]; again && id != "" {
 		return
@@ -71,7 +70,7 @@ func (r *Reading) called(id, tool string, args json.RawMessage) {
 	r.tell(Event{Kind: Called, ID: id, Tool: tool, Text: compact(args)})
 }
 
-// answered notes what a use of a tool came to.
+// answered records a tool call's result.
 func (r *Reading) answered(id, text string, failed bool) {
 	r.tell(Event{Kind: Answered, ID: id, Tool: r.tools[id], Text: text, Failed: failed})
 }
@@ -82,7 +81,7 @@ func (r *Reading) tell(e Event) {
 	}
 }
 
-// compact is JSON on one line; what is none is left as it is.
+// compact is JSON on one line; other text is unchanged.
 func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -91,8 +90,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// content is the text of a tool's answer: a string, or a list of parts of which those
-// with text count.
+// content is a tool result's text: a string, or a list whose text parts count.
 func content(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -9,8 +9,8 @@ import (
 	"git-ward/internal/config"
 )
 
-// setupOpencode is `opencode run`. The model is named provider/model there; one
-// without a provider is Anthropic's by its name, else OpenAI's.
+// setupOpencode is `opencode run`. Its model names have the form provider/model; one without a
+// provider is Anthropic's by its name, else OpenAI's.
 func setupOpencode(s Setup) invocation {
 	provider, id, found := strings.Cut(s.ID, "/")
 	if !found {
@@ -25,7 +25,7 @@ func setupOpencode(s Setup) invocation {
 		"models":  map[string]any{id: map[string]any{"name": id}},
 		"options": map[string]any{"baseURL": url, "apiKey": "ward"},
 	}
-	if p := config.Provider(provider); p != config.Anthropic && p != config.OpenAI { // a name of the user's own: Chat Completions
+	if p := config.Provider(provider); p != config.Anthropic && p != config.OpenAI { // the user's own name: Chat Completions
 		settings["npm"] = "@ai-sdk/openai-compatible"
 	}
 	config := map[string]any{
@@ -65,8 +65,8 @@ type opencodeEvent struct {
 	}
 }
 
-// readOpencode reads the events of `opencode run --format json`: parts of
-// messages, each step ended by what it used.
+// readOpencode reads the events of `opencode run --format json`: message parts, and usage at
+// each step's end.
 func readOpencode(line []byte, r *Reading) {
 	var e opencodeEvent
 	if !decode(line, &e) {
@@ -75,7 +75,7 @@ func readOpencode(line []byte, r *Reading) {
 	switch e.Type {
 	case "text":
 		r.said(e.Part.Text)
-	case "tool_use": // told when it has ended
+	case "tool_use": // reported at its end
 		state := e.Part.State
 		r.called(e.Part.Call, e.Part.Tool, state.Input)
 		if state.Status == "error" {

@@ -21,7 +21,7 @@ import (
 type Preset struct {
 	config.Worker
 
-	native string // where, below node_modules, the program is that Program only starts
+	native string // path below node_modules of the native program that Program starts
 	setup  func(s Setup) invocation
 	read   func(line []byte, r *Reading)
 }
@@ -32,12 +32,12 @@ type Setup struct {
 	ID        string   // the model; "" is the program's choice
 	Anthropic string   // base URL of the gateway, without /v1
 	OpenAI    string   // the same, with /v1
-	Server    []string // the command line of Ward's MCP server; empty: none
+	Server    []string // command line of Ward's MCP server; empty: none
 
-	provider config.Provider // whose API the program speaks for the model
+	provider config.Provider // the API that the program uses for the model
 }
 
-// invocation is how a program is started. Its prompt is its stdin.
+// invocation is how a program is started. It reads the prompt from stdin.
 type invocation struct {
 	args  []string // without the program
 	env   map[string]string
@@ -46,21 +46,21 @@ type invocation struct {
 
 // Reading has what was read from a program's stream so far.
 type Reading struct {
-	Words  string // the last ones, for the report
-	Turns  int    // 0: the program does not tell
+	Words  string // the last text, for the report
+	Turns  int    // 0: not reported
 	Calls  int    // of tools
 	Usage  model.Usage
-	Known  bool   // the stream has told of tokens; else Usage says nothing
-	Ended  bool   // it came to its own end
-	Failed string // why it did not, in its words
+	Known  bool   // the stream reported tokens; else Usage is unset
+	Ended  bool   // it finished by itself
+	Failed string // why it did not, in its own words
 
-	Told func(Event) // is told of each event; may be nil
+	Told func(Event) // gets each event; may be nil
 
-	tools map[string]string      // the tools of the uses that were told of, by their names
-	spent map[string]model.Usage // of messages that may be told of again, by their ids
+	tools map[string]string      // tool names by call id
+	spent map[string]model.Usage // usage by message id, for messages reported repeatedly
 }
 
-// presets are what Ward knows of the programs of config's table, by name.
+// presets is what Ward knows of the programs in the settings' table, by name.
 var presets = map[string]Preset{
 	"claude-code": {setup: setupClaude, read: readClaude},
 	"codex":       {setup: setupCodex, read: readCodex, native: "@openai/codex-linux-*/vendor/*/bin/codex"},
@@ -106,7 +106,7 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// A home of an earlier run would bring that one's memory along.
+	// An earlier run's home would bring its memory along.
 	if err := makeAnew(s.Home); err != nil {
 		return nil, nil, err
 	}
@@ -127,7 +127,7 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 	return append([]string{path}, v.args...), env, nil
 }
 
-// makeAnew makes a directory of the agent's state, whatever stood there.
+// makeAnew recreates a directory of the agent's state.
 func makeAnew(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err

@@ -9,15 +9,14 @@ import (
 	"git-ward/internal/diag"
 )
 
-// maxLine is the size of an event that is still read; programs repeat the
-// results of tools in their streams.
+// maxLine bounds an event; programs repeat tool results in their streams.
 const maxLine = 16 << 20
 
 // Stream is a writer that reads a program's stdout, line by line.
 type Stream struct {
 	Preset  *Preset
 	Reading Reading
-	Spent   func(total model.Usage) // is told of the usage whenever it is another; may be nil
+	Spent   func(total model.Usage) // called when the usage changes; may be nil
 	line    []byte
 	long    bool
 }
@@ -44,13 +43,13 @@ func (s *Stream) Write(p []byte) (int, error) {
 	}
 }
 
-// decode reads an event; what is no JSON object is none.
+// decode reads an event; anything but a JSON object is skipped.
 func decode(line []byte, v any) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) > 0 && line[0] == '{' && json.Unmarshal(line, v) == nil
 }
 
-// message is the text of an error, whatever its form.
+// message is an error's text in any form.
 func message(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

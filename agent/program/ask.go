@@ -18,17 +18,17 @@ import (
 // who calls no tools can ask by one line of a shell.
 const AskVariable = "WARD_ASK"
 
-// askPoll is the time between two looks at the file.
+// askPoll is how often the file is checked.
 const askPoll = 250 * time.Millisecond
 
-// askPath is that file. It is outside of the working tree, so that no question becomes
-// work.
+// askPath is the question's file. It is outside the working tree, so that a question never
+// becomes work.
 func (p *Program) askPath() string {
 	return filepath.Join(p.State, "ask", p.Prompt.Directive.Name()+".md")
 }
 
-// listen makes room for a question, and ends the command by its cause some time after it
-// has asked one. The function that it returns stops that.
+// listen watches for a question, and ends the command some time after one. The returned
+// function stops watching.
 func (p *Program) listen(ctx context.Context, end context.CancelCauseFunc) (quiet func(), err error) {
 	path := p.askPath()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -58,15 +58,15 @@ func (p *Program) listen(ctx context.Context, end context.CancelCauseFunc) (quie
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(askPoll): // another process writes the file, and tells nobody
+			case <-time.After(askPoll): // poll: another process writes the file
 			}
 		}
 	}()
 	return cancel, nil
 }
 
-// question is what the command asked, "" for nothing. The file is written by whoever
-// works, so only a plain file of a bounded size is read.
+// question is the command's question, "" for none. The worker writes the file, so only a
+// regular file of bounded size is read.
 func (p *Program) question() string {
 	f, err := os.OpenFile(p.askPath(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

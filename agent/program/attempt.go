@@ -21,7 +21,7 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// settleTime is how long the end of an attempt may take when its context has ended.
+// settleTime is how long an attempt's end may take after its context has ended.
 const settleTime = 10 * time.Second
 
 // attempt is one run of a command.
@@ -34,14 +34,14 @@ type attempt struct {
 
 	watch   *watch
 	steps   *steps
-	reading *preset.Reading // nil where the stream is not known
+	reading *preset.Reading // nil for an unknown stream format
 	outcome *tool.Outcome
-	over    error // why it was ended before its time, nil where it was not
+	over    error // why it was ended early, else nil
 	took    time.Duration
 }
 
-// run runs the command with the prompt as its stdin, or with nothing. That it was ended,
-// or failed, is no error.
+// run runs the command with the prompt, or nothing, as stdin. A failed or ended command is no
+// error.
 func (a *attempt) run(parent context.Context, prompt string) error {
 	ctx, end := context.WithCancelCause(parent)
 	defer end(nil)
@@ -94,8 +94,8 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	return nil
 }
 
-// countSteps holds each step of a plan that the command runs against what the iteration
-// may. The function that it returns ends that, when all are counted.
+// countSteps checks each step of plans that the command runs against the iteration's limits.
+// The returned function counts the rest and stops.
 func (a *attempt) countSteps(ctx context.Context, end context.CancelCauseFunc) (counted func()) {
 	p := a.program
 	a.steps = newSteps(p.Dir, func(tool string) {
@@ -115,13 +115,13 @@ func (a *attempt) countSteps(ctx context.Context, end context.CancelCauseFunc) (
 	}
 }
 
-// end is what the attempt came to, with its post-mortem written.
+// end is the attempt's result, with its post-mortem written.
 func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
-	// What stopped the command does not stop the last words on it.
+	// The reason that stopped the command does not stop the post-mortem.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	done := interaction.Done{Words: a.words(), Tally: a.tally(), Transcript: a.transcript()}
-	if a.from != "" && a.program.head(ctx) == "" { // then there is nothing to commit from, and nothing to push
+	if a.from != "" && a.program.head(ctx) == "" { // there is nothing to commit or push then
 		return done, fmt.Errorf("%s left no repository behind: its .git is gone or broken. What it made there is lost; the work begins again from what was pushed", a.program.name())
 	}
 	a.bringHome(ctx)
@@ -137,9 +137,9 @@ func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
 	return done, err
 }
 
-// refused is what the gateway's account says of a command whose calls came to nothing, by
-// codes: its unit is not to be worked on, or the provider fails (WORK-3, WORK-4). What the
-// command itself says of that is its own words. failed is nil where it ended well.
+// refused is the gateway's account, by codes, of why the command's calls failed: its unit may
+// not be worked on, or the provider fails (WORK-3, WORK-4). The command's own account is not
+// relied on. failed is nil if it ended well.
 func (a *attempt) refused(account gateway.Account, failed *stop.Stop) error {
 	if account.HeldSince(a.before) {
 		return stop.New(stop.Suspended, "the unit is not to be worked on now")
@@ -162,7 +162,7 @@ func (a *attempt) refused(account gateway.Account, failed *stop.Stop) error {
 	return stop.New(stop.Outage, "%s", why)
 }
 
-// verdict is nil where the command came to an end of its own, and else why it did not.
+// verdict is nil if the command finished by itself, else the reason.
 func (a *attempt) verdict(ctx context.Context, done interaction.Done, changes int) error {
 	if over := stop.Of(a.over); over != nil {
 		return over
@@ -193,8 +193,8 @@ func (a *attempt) verdict(ctx context.Context, done interaction.Done, changes in
 	return failed
 }
 
-// failure is why the command failed by itself, read from its stream where that is known,
-// and else from its exit code. An exit code alone is not believed of a known program.
+// failure is why the command failed, from its stream if its format is known, else from its
+// exit code. A known program's exit code alone is not relied on.
 func (a *attempt) failure() *stop.Stop {
 	log, out := filepath.Base(a.outcome.Log()), a.outcome
 	if a.reading == nil {
@@ -217,7 +217,7 @@ func (a *attempt) failure() *stop.Stop {
 	return failed
 }
 
-// words are the command's last ones.
+// words is the command's final text.
 func (a *attempt) words() string {
 	if a.reading == nil {
 		return cmp.Or(a.outcome.Tail(wordsSize), "The command printed nothing.")
@@ -225,7 +225,8 @@ func (a *attempt) words() string {
 	return tool.Tail(cmp.Or(a.reading.Words, a.program.name()+" said nothing."), wordsSize)
 }
 
-// tally is what the stream told of; of a command whose stream is not known, itself.
+// tally is the stream's counts; for an unknown stream format the command itself counts as one
+// call.
 func (a *attempt) tally() model.Tally {
 	if a.reading == nil {
 		a.program.Gate.Note(1)
@@ -234,10 +235,10 @@ func (a *attempt) tally() model.Tally {
 	return model.Tally{Turns: a.reading.Turns, Calls: max(1, a.reading.Calls) + a.steps.n, Usage: a.reading.Usage}
 }
 
-// counted says in the report what was counted, and what was not.
+// counted says in the report what was counted and what was not.
 func (a *attempt) counted(t model.Tally) string {
 	switch {
-	case a.reading == nil: // its calls cannot be counted, its time can (AGT-3)
+	case a.reading == nil: // its calls cannot be counted, but its time can (AGT-3)
 		return fmt.Sprintf("\n\n(It took %s; its calls of tools are not counted, because Ward does not know its output.)", a.took.Round(time.Second))
 	case !a.reading.Known:
 		return fmt.Sprintf("\n\n(%s of tools; its tokens are unknown.)", diag.Count(t.Calls, "call"))
@@ -245,7 +246,7 @@ func (a *attempt) counted(t model.Tally) string {
 	return t.Sentence()
 }
 
-// transcript is the command's conversation, or its output where that is not known.
+// transcript is the command's conversation, or its output if the format is unknown.
 func (a *attempt) transcript() string {
 	if a.reading == nil {
 		return diag.CleanLines(a.outcome.Text())
@@ -253,8 +254,8 @@ func (a *attempt) transcript() string {
 	return a.watch.transcript.Text()
 }
 
-// changes is what differs from the commit that the command began with, as git lists it. A
-// repository that it broke has nothing to say here; the push of the work finds that out.
+// changes are the differences from the command's first commit, as git lists them. In a damaged
+// repository it returns nothing; the push of the work reports the damage.
 func (a *attempt) changes(ctx context.Context) (list []string) {
 	tree := a.program.tree()
 	differ, err := tree.Git(ctx, "diff", "--name-status", "--no-renames", "-z", a.from, "--")
@@ -277,8 +278,8 @@ func (a *attempt) changes(ctx context.Context) (list []string) {
 	return list
 }
 
-// bringHome takes work to the branch that is pushed, which was committed on another one, as
-// many programs do by themselves. Where that would lose commits it is left, and refused.
+// bringHome moves commits that the command made on another branch to the one that is pushed,
+// because many programs make their own branches. If that would lose commits, it is refused.
 func (a *attempt) bringHome(ctx context.Context) {
 	tree, branch := a.program.tree(), a.program.Prompt.Branch
 	ref := "refs/heads/" + branch
@@ -296,7 +297,7 @@ func (a *attempt) bringHome(ctx context.Context) {
 	a.program.Log.Info().Str("from", diag.Clean(strings.TrimSpace(at))).Str("to", branch).Msg("the work was on another branch")
 }
 
-// postMortem closes the task with what was seen of the work.
+// postMortem closes the task with observed facts.
 func (a *attempt) postMortem(ctx context.Context, done interaction.Done, changes []string, end error) {
 	p := a.program
 	f := task.Facts{Worker: p.name(), Iteration: p.Iteration, Began: a.began, Took: a.took, Changes: changes, Failed: a.watch.transcript.Failed(), Words: done.Words, End: task.Why(end)}
@@ -308,7 +309,7 @@ func (a *attempt) postMortem(ctx context.Context, done interaction.Done, changes
 	}
 }
 
-// head is the commit that is checked out, "" where there is none.
+// head is the checked out commit, "" for none.
 func (p *Program) head(ctx context.Context) string {
 	id, err := p.tree().Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil {
@@ -317,7 +318,7 @@ func (p *Program) head(ctx context.Context) string {
 	return strings.TrimSpace(id)
 }
 
-// name is what the command is called.
+// name is the command's name.
 func (p *Program) name() string {
 	if p.Preset != nil {
 		return p.Preset.Name

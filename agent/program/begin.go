@@ -17,12 +17,12 @@ import (
 	"git-ward/internal/worktree"
 )
 
-// tree is the working tree, as the command's own git sees it.
+// tree is the working tree, as the command's git sees it.
 func (p *Program) tree() *worktree.Tree { return &worktree.Tree{Dir: p.Dir, Env: p.Env} }
 
-// begin does before the work what nobody asks a command to do (WORK-1): all of the
-// orientation. It returns its text for the prompt. Work that cannot be oriented does not
-// begin.
+// begin runs the whole orientation before the work, which a command is not asked to do
+// (WORK-1), and returns its text for the prompt. Work without a successful orientation does
+// not begin.
 func (p *Program) begin(ctx context.Context, log *activity.Log) (string, error) {
 	begun, err := task.Begin(ctx, p.Prompt.Directive, orient.Options{
 		Tree: p.tree(), Getenv: p.Getenv, Unit: p.Unit, Bare: p.Bare, Search: web.Asker(p.Config.Search.URL),
@@ -36,9 +36,9 @@ func (p *Program) begin(ctx context.Context, log *activity.Log) (string, error) 
 	return begun.Text(), nil
 }
 
-// writePrompt puts the prompt into a file that the command may read, outside of the
-// working tree, and returns its path. All of it is told each time, because a command that
-// is run again is a new one.
+// writePrompt writes the prompt to a file outside the working tree that the command may read,
+// and returns its path. The prompt is always complete, because a command that is run again
+// remembers nothing.
 func (p *Program) writePrompt(refusal string) (string, error) {
 	dir := filepath.Join(p.State, "prompt")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

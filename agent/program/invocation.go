@@ -23,9 +23,8 @@ const (
 	directiveWord = "{directive}"
 )
 
-// passed are the variables of the agent's own environment that a command gets in
-// addition to those of all its children: what ward-inside set to lead clients to
-// the gateway, with keys that stand for none, and where toolchains are.
+// passed are variables of the agent's environment that a command gets in addition: those that
+// lead clients to the gateway, with dummy keys, and toolchains' paths.
 var passed = []string{
 	gateway.Anthropic, "ANTHROPIC_API_KEY", gateway.OpenAI, "OPENAI_API_KEY",
 	"GOROOT", "GOTOOLCHAIN", "GOCACHE", "GOMODCACHE", "JAVA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -65,12 +64,12 @@ type invocation struct {
 	args    []string // the program first
 	env     []string // the whole environment
 	tee     io.Writer
-	heard   io.Writer       // where the stream is not known
-	reading *preset.Reading // what its stream says; nil where the stream is not known
+	heard   io.Writer       // of an unknown stream format
+	reading *preset.Reading // reads its stream; nil for an unknown format
 }
 
-// invocation fills the prompt's path in. The watch hears what the stream tells of, where it
-// is known, and else what is printed.
+// invocation fills in the prompt's path. The watch gets the stream's events or, if the format
+// is unknown, the output.
 func (p *Program) invocation(prompt string, w *watch) (*invocation, error) {
 	inv := &invocation{env: append(slices.Clone(p.Env), AskVariable+"="+p.askPath())}
 	if url := p.Config.Search.URL; url != "" {
@@ -92,8 +91,8 @@ func (p *Program) invocation(prompt string, w *watch) (*invocation, error) {
 	return inv, nil
 }
 
-// prepare completes an invocation to the known program's, in a home of its own that
-// begins empty, with git settings that are the agent's.
+// prepare adapts an invocation to a known program, with an empty home of its own and the
+// agent's git settings.
 func (p *Program) prepare(inv *invocation, w *watch) error {
 	anthropic, err := gateway.URL(p.Getenv, gateway.Anthropic)
 	if err != nil {
@@ -119,8 +118,8 @@ func (p *Program) prepare(inv *invocation, w *watch) error {
 	return nil
 }
 
-// server is the command line of Ward's MCP server for a program, which works in
-// the same tree; none where its binary is not beside the agent's.
+// server is the command line of Ward's MCP server in the same tree; none if its binary is
+// missing.
 func (p *Program) server() []string {
 	path := filepath.Join(filepath.Dir(p.Executable), "git-ward-mcp")
 	if _, err := os.Stat(path); err != nil {

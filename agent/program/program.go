@@ -21,32 +21,30 @@ import (
 )
 
 const (
-	// wordsSize bounds the last bytes of a command's output that go into the report,
-	// and with them the message of a commit.
+	// wordsSize bounds the end of a command's output for the report and the commit message.
 	wordsSize = 4 << 10
-	// maxOutput is how much a command may print before it is stopped. An agent may
-	// chatter for hours; the file of its output takes less (tool.Command).
+	// maxOutput is how much a command may print before it is stopped. An agent may print for
+	// hours; its output file is smaller (tool.Command).
 	maxOutput = 1 << 30
 )
 
 // Program is a command that works on one directive.
 type Program struct {
 	Config *config.Config
-	Preset *preset.Preset // what is run; nil: [model] command
-	// Prompt is all that it is told, but for the orientation and a refusal, which are
-	// found here.
+	Preset *preset.Preset // the command; nil: [model] command
+	// Prompt is the input, to which the orientation and a refusal are added here.
 	Prompt     prompt.Prompt
 	Iteration  string            // of the loop, such as "0"; "" without one
-	Gate       *interaction.Gate // counts what its stream tells of; may be nil
+	Gate       *interaction.Gate // counts what its stream reports; may be nil
 	Dir        string            // the working tree
-	State      string            // the agent's own directory
+	State      string            // the agent's state directory
 	Unit, Bare string            // for the orientation: the unit, and the remote on this machine
-	Executable string            // ward-agent's; Ward's MCP server lies beside it
-	Env        []string          // the whole environment of the agent's children
+	Executable string            // path of ward-agent, with Ward's MCP server in the same directory
+	Env        []string          // complete environment of the agent's children
 	Getenv     func(name string) string
-	Redact     func(string) string // takes secrets out of the activity log; may be nil
-	Live       *interaction.Live   // is told of the work as it goes on; may be nil
-	AskGrace   time.Duration       // how long it may go on after it has asked the PM
+	Redact     func(string) string // removes secrets from the activity log; may be nil
+	Live       *interaction.Live   // gets the work's events; may be nil
+	AskGrace   time.Duration       // how long it may run on after a question to the PM
 	Log        zerolog.Logger
 }
 
@@ -88,8 +86,8 @@ func (p *Program) Told(capsulePath string) (string, error) {
 	return string(data), err
 }
 
-// account is the gateway's; the zero one where there is no gateway, or it does not
-// answer: then the end of the command counts as its own.
+// account is the gateway's account; zero without a gateway or an answer, and then only the
+// command's own end counts.
 func (p *Program) account(ctx context.Context) gateway.Account {
 	base := p.Getenv(gateway.Anthropic)
 	if base == "" {

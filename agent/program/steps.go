@@ -13,22 +13,22 @@ import (
 	"git-ward/agent/activity"
 )
 
-// steps counts what a command has plans do, by `git ward plan run` or over MCP: its
-// stream tells of one call, and each step is one (PLAN-10). They stand in the clone's
-// activity log, which is another's than the worker's.
+// steps counts the steps of plans that a command runs by `git ward plan run` or over MCP: its
+// stream shows one call, but each step counts (PLAN-10). They are in the clone's activity log,
+// not in the worker's.
 type steps struct {
-	seen func(tool string) // is told of each
-	logs map[string]int64  // by their paths, how far each was read
+	seen func(tool string) // called for each
+	logs map[string]int64  // read offset by path
 	n    int
 }
 
 // maxSteps bounds what is read of a log at once, in bytes.
 const maxSteps = 1 << 20
 
-// newSteps counts from here on.
+// newSteps counts from the logs' current ends.
 func newSteps(dir string, seen func(tool string)) *steps {
 	s := &steps{seen: seen, logs: map[string]int64{}}
-	for _, at := range []string{"logs", ".git/ward/logs"} { // as a tree knows of Ward, or not
+	for _, at := range []string{"logs", ".git/ward/logs"} { // depends on whether the tree uses Ward
 		path := filepath.Join(dir, filepath.FromSlash(at), activity.Name)
 		s.logs[path] = 0
 		if info, err := os.Lstat(path); err == nil {
@@ -38,13 +38,13 @@ func newSteps(dir string, seen func(tool string)) *steps {
 	return s
 }
 
-// follow looks again and again until the context ends, and once more after that.
+// follow polls until the context ends, and once more after that.
 func (s *steps) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.look()
 		select {
 		case <-ctx.Done():
-		case <-time.After(askPoll): // another process writes the log, and tells nobody
+		case <-time.After(askPoll): // poll: another process writes the log
 		}
 	}
 	s.look()
@@ -73,9 +73,9 @@ func (s *steps) take(line []byte) {
 	s.seen(tool)
 }
 
-// readLines is what whole lines a file has from an offset on, where the next ones begin,
-// and whether there may be more. Whoever works writes it, so nothing but a plain file is
-// read, and one that is shorter than it was is another one.
+// readLines reads whole lines from an offset, and returns the next offset and whether there
+// may be more. The worker writes the file, so only a regular file is read, and one that shrank
+// counts as new.
 func readLines(path string, from int64) (data []byte, next int64, more bool) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -94,7 +94,7 @@ func readLines(path string, from int64) (data []byte, next int64, more bool) {
 		return nil, from, false
 	}
 	end := bytes.LastIndexByte(data, '\n') + 1
-	if end == 0 && len(data) == maxSteps { // a line that long is none
+	if end == 0 && len(data) == maxSteps { // so long a line is malformed
 		end = len(data)
 	}
 	return data[:end], from + int64(end), end > 0

@@ -10,41 +10,39 @@ import (
 	"git-ward/internal/diag"
 )
 
-// maxAnswer is how much of an answer the activity log takes secrets out of, in bytes, before
-// it keeps less.
+// maxAnswer bounds the part of a result from which secrets are removed before it is cut.
 const maxAnswer = 8 << 10
 
-// watch reads what a command's stream tells of: each use of a tool is counted, logged,
-// and held against what the iteration may.
+// watch reads a command's stream: it counts, logs and limits each tool call.
 type watch struct {
 	program    *Program
 	activity   *activity.Log
 	end        context.CancelCauseFunc // ends the command
 	ctx        context.Context
 	transcript interaction.Transcript
-	open       []preset.Event      // calls without an answer, the oldest first
-	used       model.Usage         // so far, as the stream tells
-	speech     *interaction.Speech // of a command whose stream is not known
+	open       []preset.Event      // unanswered calls, the oldest first
+	used       model.Usage         // usage so far, by the stream
+	speech     *interaction.Speech // for an unknown stream format
 }
 
-// printed is where a command prints to whose stream is not known: what it says is told as
-// it comes. Its transcript is the whole of its output, at its end.
+// printed receives the output of a command with an unknown format and reports it live. The
+// transcript is the complete output at the end.
 func (w *watch) printed() *interaction.Speech {
 	live := w.program.Live
 	w.speech = interaction.NewSpeech(live.Said, w.program.Redact)
 	return w.speech
 }
 
-// spent takes the usage that the stream tells of, in all.
+// spent takes the stream's total usage.
 func (w *watch) spent(total model.Usage) {
 	more := model.Usage{Input: total.Input - w.used.Input, Cached: total.Cached - w.used.Cached, Output: total.Output - w.used.Output}
-	if more.Input >= 0 && more.Output >= 0 { // the end's own sum may be another than that of its parts
+	if more.Input >= 0 && more.Output >= 0 { // the final total may differ from the parts' sum
 		w.transcript.Used(more)
 		w.used = total
 	}
 }
 
-// told takes one event of the stream.
+// told handles one event of the stream.
 func (w *watch) told(e preset.Event) {
 	switch e.Kind {
 	case preset.Said:
@@ -62,7 +60,7 @@ func (w *watch) told(e preset.Event) {
 	}
 }
 
-// answers takes the call out of the open ones that an answer belongs to.
+// answers removes and returns the call that a result belongs to.
 func (w *watch) answers(answer preset.Event) preset.Event {
 	for i, call := range w.open {
 		if call.ID == answer.ID {
@@ -73,7 +71,7 @@ func (w *watch) answers(answer preset.Event) preset.Event {
 	return preset.Event{ID: answer.ID, Tool: answer.Tool}
 }
 
-// close takes down the calls that no answer came to.
+// close records calls without a result.
 func (w *watch) close() {
 	if w.speech != nil {
 		w.speech.Close()
@@ -84,7 +82,7 @@ func (w *watch) close() {
 	w.open = nil
 }
 
-// answered takes a use of a tool down, in the activity log, too (LOG-1).
+// answered records a tool call, also in the activity log (LOG-1).
 func (w *watch) answered(call, answer preset.Event) {
 	w.transcript.Answered(call.Tool, call.Text, answer.Text, answer.Failed)
 	e := activity.Entry{Phase: "EXECUTING", Task: activity.Task{ID: w.program.Prompt.Directive.Name()},

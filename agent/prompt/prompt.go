@@ -30,28 +30,28 @@ func Kinds() []Kind { return []Kind{Model, Program, Scout} }
 // Prompt has the content of one worker's prompt. Empty fields are left out.
 type Prompt struct {
 	Kind      Kind
-	System    string // SYSTEM.md and what concerns the directive of COMMS.md (AGT-2); only a program's text holds it
+	System    string // SYSTEM.md and the directive's part of COMMS.md (AGT-2); only for a program
 	Directive comms.Directive
 	Branch    string // that is checked out, such as "agent/D-1"
-	Kept      bool   // the tree holds what the last worker had not committed
-	Judged    bool   // the host runs the commands that decide: the bounded loop is on
+	Kept      bool   // the tree has the last worker's uncommitted changes
+	Judged    bool   // the host runs the criteria's commands: the bounded loop is on
 
-	Clarifications []string // what the PM said on the unit, oldest first (uow.Words)
-	Orientation    string   // levels 1 to 3, and what the repository knows of the directive
-	Guidance       string   // of an adopted project's own documents, Markdown with a heading
-	Lessons        string   // of earlier directives, likewise
+	Clarifications []string // the PM's messages on the unit, oldest first (uow.Words)
+	Orientation    string   // levels 1 to 3, and the repository's knowledge of the directive
+	Guidance       string   // from an adopted project's own documents, Markdown with a heading
+	Lessons        string   // from earlier directives, likewise
 
-	Capsule     string // of the iteration, canonical JSON; to a model it is a tool's result (LOOP-3)
+	Capsule     string // the iteration's capsule, canonical JSON; a model gets it as a tool result (LOOP-3)
 	CapsulePath string // in the working tree
-	Learnings   string // of the unit, where there is no capsule that has them
+	Learnings   string // the unit's policy, if no capsule has it
 	Skills      []Skill
-	Scouted     string // a Scout's last words
+	Scouted     string // a Scout's final text
 
-	MaxCalls int // uses of tools and steps of plans that the iteration may take; 0: no bound
+	MaxCalls int // tool calls and plan steps that the iteration may use; 0: unlimited
 
-	PlanPath     string // where the plan goes, in the working tree
+	PlanPath     string // the plan's path in the working tree
 	ResearchPath string
-	Grammar      string // of plans, with an example
+	Grammar      string // the plan language, with an example
 	AskPath      string // the file that takes a question to the PM, "" for none
 	Refusal      string // why the push of the work was refused
 }
@@ -95,12 +95,12 @@ var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("prompt").Funcs(template.FuncMap{
 		"trim":   func(s string) string { return strings.TrimSpace(s) },
 		"indent": func(s string) string { return strings.TrimRight(diag.Indent(s), "\n") },
-		// A note of several lines stays one item of its list.
+		// A note of several lines stays one list item.
 		"continued": func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") },
 	}).Parse(text))
 })
 
-// shown is a Prompt as the template sees it.
+// shown is a Prompt for the template.
 type shown struct {
 	*Prompt
 	Model, Program bool
@@ -112,7 +112,7 @@ func (p *Prompt) Text() string {
 	var b strings.Builder
 	view := shown{Prompt: p, Model: p.Kind == Model, Program: p.Kind == Program}
 	if err := page().Execute(&b, view); err != nil {
-		panic(err) // the template names nothing that a Prompt lacks
+		panic(err) // the template only uses what a Prompt has
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// dialTime bounds a look at one address; the gateway tries several of a name's,
-	// with some seconds for each.
+	// dialTime bounds the try of one address; the gateway tries several of a name's, some
+	// seconds each.
 	dialTime = 30 * time.Second
-	// denialSize bounds what is repeated of a proxy's answer, in bytes.
+	// denialSize bounds the quoted part of a proxy's answer, in bytes.
 	denialSize = 500
 )
 
@@ -46,7 +46,7 @@ func Check(ctx context.Context, address string, proxies *httpproxy.Config) error
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {
-			err = op.Err // without the address, which the reader has
+			err = op.Err // without the address, which the caller has
 		}
 		return err
 	}
@@ -58,8 +58,8 @@ func Check(ctx context.Context, address string, proxies *httpproxy.Config) error
 	return tunnel(conn, address)
 }
 
-// tunnel asks a proxy for a way to an address (CONNECT). Ward's proxy answers when
-// the far side has; what it denies it says why, and which setting would allow it.
+// tunnel asks a proxy for a tunnel to an address (CONNECT). Ward's proxy answers after the
+// target has; for a denial it says why, and which setting would allow it.
 func tunnel(conn net.Conn, address string) error {
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 	if err := request.Write(conn); err != nil {

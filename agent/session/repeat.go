@@ -17,16 +17,16 @@ const (
 	maxRepeats  = 8
 )
 
-// repeats sees a model that goes round in a circle: it makes calls that failed already, or
-// whose result it knows, and none that is new and succeeds. To change a file and run the
-// tests again is no circle, for the change is new. Nothing that a call could wait for goes
-// on between two calls.
+// repeats detects a model that goes in circles: it repeats calls that failed or whose result
+// it knows, without any new successful one. Changing a file and running the tests again is no
+// circle, because the change is new. Nothing changes by itself between two calls, so waiting
+// does not help.
 type repeats struct {
-	gave  map[string]string // what a call gave last
+	gave  map[string]string // the call's last result
 	again int
 }
 
-// look takes a call and what it gave, and adds a word to that, or ends the work.
+// look takes a call with its result, and adds a warning to it or ends the work.
 func (r *repeats) look(call model.Call, result tool.Result) (tool.Result, error) {
 	key := call.Name + "\x00" + string(call.Args)
 	last, known := r.gave[key]

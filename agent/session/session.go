@@ -22,16 +22,16 @@ import (
 // Session is one conversation. It is not safe for concurrent use.
 type Session struct {
 	Model    model.Model
-	Name     string             // of the model in the settings, for errors
-	Talk     model.Conversation // what the model is shown, its tools included
-	MaxTurns int                // of the model, in all
-	Gate     *interaction.Gate  // is asked before each turn and each call; nil admits all
+	Name     string             // the settings' name of the model, for errors
+	Talk     model.Conversation // what the model sees, including its tools
+	MaxTurns int                // turns of the model in total
+	Gate     *interaction.Gate  // called before each turn and call; nil allows all
 	Log      zerolog.Logger
 	Tally    model.Tally // of what it did so far
 
-	Transcript *interaction.Transcript // of what is told, said and done; nil takes none
+	Transcript *interaction.Transcript // of everything in the conversation; may be nil
 
-	words   string // the last ones of the model
+	words   string // the model's last text
 	said    string // likewise, of the newest Run
 	repeats repeats
 }
@@ -110,8 +110,7 @@ func (s *Session) Run(ctx context.Context) (words string, err error) {
 // Said is the last words of the newest Run, "" if it had none.
 func (s *Session) Said() string { return s.said }
 
-// cutOff is what the model is told after a turn without calls that the limit on
-// its output ended.
+// cutOff tells the model that the output limit ended its turn before any call.
 const cutOff = "Your last turn was cut off by the limit on its length. Go on from there. Write long files in several pieces."
 
 // bounded is the end of a session that has used up its turns or calls, or is held.
@@ -122,7 +121,7 @@ func (s *Session) bounded(ctx context.Context) error {
 	return s.Gate.Turn(ctx)
 }
 
-// turn asks the model and adds its answer to the conversation.
+// turn asks the model and appends its answer to the conversation.
 func (s *Session) turn(ctx context.Context) (model.Reply, error) {
 	start := time.Now()
 	reply, err := s.Model.Turn(ctx, &s.Talk)
@@ -150,8 +149,8 @@ func (s *Session) turn(ctx context.Context) (model.Reply, error) {
 	return reply, nil
 }
 
-// ended is what a turn that no try again would bring comes to, by what can be done about
-// its trouble. Any other error is trouble of the agent's own.
+// ended maps a permanent failure of a turn to a stop, by who can fix it. Any other error is
+// the agent's own trouble.
 func (s *Session) ended(err error) error {
 	var trouble *model.Trouble
 	if !errors.As(err, &trouble) {
@@ -161,7 +160,7 @@ func (s *Session) ended(err error) error {
 	return stop.New(end.kind, end.why, diag.Clean(err.Error()))
 }
 
-// endings say of each kind of trouble who can do something about it.
+// endings say for each kind of trouble who can fix it.
 var endings = map[model.Kind]struct {
 	kind stop.Kind
 	why  string
@@ -176,7 +175,7 @@ var endings = map[model.Kind]struct {
 	model.Held:     {stop.Suspended, "The unit is not to be worked on now: %s"},
 }
 
-// answer runs the calls of one turn, one after the other.
+// answer runs a turn's calls in order.
 func (s *Session) answer(ctx context.Context, calls []model.Call) ([]model.Result, error) {
 	var results []model.Result
 	for _, call := range calls {
@@ -203,7 +202,7 @@ func (s *Session) answer(ctx context.Context, calls []model.Call) ([]model.Resul
 	return results, nil
 }
 
-// call runs one call, unless the Guard or the call itself has something against it.
+// call runs one call, unless the Guard or the call itself is at fault.
 func (s *Session) call(ctx context.Context, call model.Call) (tool.Result, error) {
 	if err := s.Gate.Next(ctx, call.Name); stop.Of(err) != nil {
 		return tool.Result{}, err
@@ -217,5 +216,5 @@ func (s *Session) call(ctx context.Context, call model.Call) (tool.Result, error
 	return tool.Call(ctx, s.Talk.Tools, call.Name, call.Args)
 }
 
-// excerpt keeps log lines readable; the whole is in the conversation.
+// excerpt shortens log lines; the conversation has the whole text.
 func excerpt(s string) string { return diag.Clean(diag.Cut(s, 200)) }

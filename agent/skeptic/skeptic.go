@@ -21,7 +21,7 @@ import (
 
 // Skeptic types the learnings of iterations.
 type Skeptic struct {
-	Model     model.Model // nil: the verdict's facts are all that is learned
+	Model     model.Model // nil: only the verdict's facts are learned
 	System    string      // SYSTEM.md and COMMS.md
 	Directive comms.Directive
 	Launch    launch.Launch
@@ -89,12 +89,12 @@ Each text is one sentence for a reader who knows only the repository. A success 
 }
 
 const (
-	maxItems = 20       // of one list of a review
+	maxItems = 20       // entries of one list in a review
 	maxBytes = 64 << 10 // of a review
 )
 
-// parse finds the JSON object in the Skeptic's words. Silence is a review that says
-// nothing; the error is for words in which no review is found.
+// parse finds the JSON object in the Skeptic's text. Empty text is an empty review; the error
+// is for text without a review.
 func parse(text string) (cycle.Review, error) {
 	var r cycle.Review
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')

@@ -17,38 +17,38 @@ type Kind int
 // The kinds. None is the kind of an error that wraps no Stop.
 const (
 	None Kind = iota
-	// Refused is a push, a record or a merge that the remote, or the state of the
-	// working tree, does not admit. Who made it can mend it.
+	// Refused is a push, a record or a merge that the remote, or the working tree's state,
+	// does not allow. Its author can fix it.
 	Refused
-	// Findings is a plan that the lint refuses: nothing of it was executed.
+	// Findings is a plan that fails the lint: nothing of it was executed.
 	Findings
-	// StepFailed is a step of a plan that failed. What it did is undone; the steps
-	// before it are committed.
+	// StepFailed is a failed step of a plan. Its changes are reverted; earlier steps stay
+	// committed.
 	StepFailed
-	// Unfinished is a worker that was stopped or failed. What it has so far is kept,
-	// and another one may come further.
+	// Unfinished is a worker that was stopped or failed. Its work so far is kept, and another
+	// worker may get further.
 	Unfinished
-	// Spent is Unfinished for want of tokens, money or time: nobody else would come
-	// further.
+	// Spent is Unfinished because tokens, money or time are used up: another worker would not
+	// get further.
 	Spent
 	// Blocked is work that cannot be done: it is reported, and waits for the PM.
 	Blocked
-	// Suspended is a unit of work that is not the agent's to go on with now. Nothing
-	// is reported; the next pass looks again.
+	// Suspended is a unit that the agent may not continue now. Nothing is reported; the next
+	// pass looks again.
 	Suspended
-	// Asked is a worker that asks the PM, by the question in Why. What it has so far is
-	// kept, and the unit waits for the answer.
+	// Asked is a worker that asks the PM the question in Why. Its work so far is kept, and the
+	// unit waits for the answer.
 	Asked
-	// Outage is a model that nobody can ask for now. It passes by itself.
+	// Outage is a model that is temporarily unavailable.
 	Outage
-	// Denied is a model that cannot be asked as the settings are: its key is refused, or it
-	// is not there. What the worker has so far is kept, and the unit waits for the PM.
+	// Denied is a model that the settings make unusable: its key is refused, or it does not
+	// exist. The work so far is kept, and the unit waits for the PM.
 	Denied
-	// Killed is a program that a signal ended, such as for want of memory, and not the agent.
-	// What it has so far is kept, and it is tried again.
+	// Killed is a program that a signal ended, for instance for lack of memory, while the
+	// agent lives. Its work so far is kept, and it is tried again.
 	Killed
-	// Restart is a signal to the watcher: this process ends, and another one begins
-	// from what the signal names.
+	// Restart is a signal to the watcher: this process ends, and another starts from what the
+	// signal names.
 	Restart
 )
 
@@ -59,10 +59,10 @@ func (k Kind) String() string { return names[k] }
 // Stop is the early end of a piece of work.
 type Stop struct {
 	Kind   Kind
-	Why    string // for a reader: a sentence, or the beginning of one
+	Why    string // for a reader: a sentence, or its beginning
 	Output string // what a program, a model or the remote said of it, as clean lines; "" for nothing
 
-	Findings []diag.Diagnostic // of Refused and Findings, where there are any beside Output's text
+	Findings []diag.Diagnostic // of Refused and Findings, if structured
 	Err      error             // what led to it; may be nil
 }
 
@@ -110,8 +110,7 @@ func KindOf(err error) Kind {
 	return None
 }
 
-// find walks an error's tree in the order of errors.As, which cannot look for a
-// field.
+// find walks an error's tree in errors.As's order, which cannot look for a field.
 func find(err error, wanted func(*Stop) bool) *Stop {
 	if s, ok := err.(*Stop); ok && s != nil && wanted(s) {
 		return s

@@ -16,7 +16,7 @@ import (
 // run before this one has left in the clone, or a new one. With no journal there is no
 // unit, and the record stays in this clone. Earlier are the directive's units before.
 func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error {
-	id := uow.ID{Directive: w.Directive.Name()} // no unit has the number 0
+	id := uow.ID{Directive: w.Directive.Name()} // unit numbers start at 1
 	if j != nil {
 		id = j.ID
 	}
@@ -42,8 +42,8 @@ func (w *Work) Begin(ctx context.Context, j *Journal, earlier []*Journal) error 
 	return r.Show(ctx)
 }
 
-// checkout puts branch and working tree where the unit's work goes on. Without a unit, work that
-// has ended goes on nowhere: the branch has left where its steps began, which would drop them.
+// checkout resets branch and working tree to where the unit's work continues. Without a unit,
+// completed work is not continued.
 func (w *Work) checkout(ctx context.Context, j *Journal) error {
 	if j == nil && w.Done != nil {
 		return nil
@@ -68,8 +68,8 @@ func (w *Work) checkout(ctx context.Context, j *Journal) error {
 	return w.reset(ctx, start)
 }
 
-// startsFresh reports whether a unit that has claimed nothing yet begins from the
-// project, and not from the branch (REC-1): the PM said so, or has taken what is there.
+// startsFresh reports whether a unit without a claim starts from the project instead of the
+// branch (REC-1): the PM said so, or has taken the branch's work.
 func (w *Work) startsFresh(ctx context.Context, j *Journal) (bool, error) {
 	switch {
 	case j == nil || j.Claimed() != nil || w.tip == "":
@@ -94,7 +94,7 @@ func (w *Work) Close() {
 	}
 }
 
-// open finds the record's newest commit, or makes the first one of files.
+// open finds the record's newest commit, or makes the first one from files.
 func (r *Record) open(ctx context.Context, first func() (map[string][]byte, error)) (err error) {
 	if r.remote, err = r.work.clone.resolve(ctx, tracking(r.id)); err != nil {
 		return err
@@ -123,13 +123,13 @@ func (r *Record) open(ctx context.Context, first func() (map[string][]byte, erro
 	return r.root(ctx, files)
 }
 
-// root makes the first commit of a record that has none on the remote.
+// root makes the first commit of a record that the remote does not have.
 func (r *Record) root(ctx context.Context, files map[string][]byte) error {
 	tree, err := r.objects(ctx).EditTree("", files)
 	if err != nil {
 		return err
 	}
-	if r.tip != "" { // one that was never pushed is made again
+	if r.tip != "" { // an unpushed one is made again
 		if _, err := r.work.clone.git(ctx, "update-ref", "-d", r.Ref(), r.tip); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (r *Record) root(ctx context.Context, files map[string][]byte) error {
 	return r.moveTo(ctx, commit, tree)
 }
 
-// reset makes a commit the newest one here.
+// reset makes a commit the local newest one.
 func (r *Record) reset(ctx context.Context, commit string) error {
 	tree, err := r.treeOf(ctx, commit)
 	if err != nil {
@@ -156,8 +156,8 @@ func (r *Record) reset(ctx context.Context, commit string) error {
 	return nil
 }
 
-// inherited is what a record begins with: the learnings of the directive's newest unit
-// that has some, or else of the newest unit whose work is in the project (REC-4).
+// inherited is a new record's initial content: the learnings of the directive's newest unit
+// with some, or else of the newest unit whose work is in the project (REC-4).
 func (w *Work) inherited(ctx context.Context, earlier []*Journal) (map[string][]byte, error) {
 	for _, j := range slices.Backward(earlier) {
 		data, err := w.learnings(ctx, tracking(j.ID))
@@ -172,7 +172,7 @@ func (w *Work) inherited(ctx context.Context, earlier []*Journal) (map[string][]
 	return map[string][]byte{record.Learnings: data}, nil
 }
 
-// learnings reads LEARNINGS.md of a commit, nil when it has none.
+// learnings reads LEARNINGS.md of a commit, nil for none.
 func (w *Work) learnings(ctx context.Context, commit string) ([]byte, error) {
 	batch := w.clone.repo().Batch(ctx)
 	defer batch.Close()

@@ -14,9 +14,9 @@ import (
 	"git-ward/internal/git"
 )
 
-// borrow lets a clone read the remote's objects where they lie, on this machine: what is
-// there already is not copied, however much it is. The remote may free what no ref of its
-// own leads to any more; mend puts that right.
+// borrow lets a clone read the remote's objects by alternates, on this machine, so that
+// nothing is copied. The remote may delete objects that its refs no longer reach; mend repairs
+// the clone then.
 func (c *clone) borrow() error {
 	alternates := filepath.Join(c.gitDir(), "objects", "info", "alternates")
 	if err := os.MkdirAll(filepath.Dir(alternates), 0o755); err != nil {
@@ -29,7 +29,7 @@ func (c *clone) borrow() error {
 	return put(alternates, []byte(lent))
 }
 
-// begin makes the repository if it is not there, and puts right what is broken in it: not in a new one.
+// begin makes the repository if it is missing, and repairs an existing one.
 func (c *clone) begin(ctx context.Context) error {
 	_, old := os.Lstat(c.gitDir())
 	if err := c.ensure(ctx); err != nil || errors.Is(old, fs.ErrNotExist) {
@@ -39,9 +39,9 @@ func (c *clone) begin(ctx context.Context) error {
 	return err
 }
 
-// git runs git in the working tree. It fails, too, for an object that the remote has freed;
-// then the clone is mended, and it is done again. Of exit 1, an answer of most commands, git
-// fetch makes a failure.
+// git runs git in the working tree. If it fails because the remote has deleted an object, the
+// clone is mended and the command repeated. Exit 1 is a normal answer of most commands, but of
+// git fetch a failure.
 func (c *clone) git(ctx context.Context, args ...string) (out string, err error) {
 	err = c.mending(ctx, func() error {
 		out, err = c.plainly(ctx, args...)
@@ -59,8 +59,8 @@ func (c *clone) moveRef(ctx context.Context, reflog string, update git.RefUpdate
 	}, git.SaidNo)
 }
 
-// mending does something again where it fails, with another error than an answer, and the
-// clone had to be mended.
+// mending repeats something that fails with more than a normal answer, if the clone had to be
+// mended.
 func (c *clone) mending(ctx context.Context, do func() error, answer func(error) bool) error {
 	err := do()
 	if err == nil || ctx.Err() != nil || answer(err) || c.store.Bare == "" {
@@ -76,9 +76,9 @@ func (c *clone) plainly(ctx context.Context, args ...string) (string, error) {
 	return c.store.run(ctx, c.dir, args...)
 }
 
-// whole reports whether no object is missing that a commit or a tree needs, or with --all,
-// that HEAD and the refs need. What the remote's refs lead to, the remote has, so only what
-// is here beyond them is walked.
+// whole reports whether no object is missing that a commit or tree needs or, with --all, that
+// HEAD and the refs need. The remote has what its refs reach, so only objects beyond them are
+// walked.
 func (c *clone) whole(ctx context.Context, what string) (bool, error) {
 	tips, err := git.Open(c.store.Bare).Refs(ctx, "refs/")
 	if err != nil || len(tips) == 0 {
@@ -97,21 +97,21 @@ func (c *clone) whole(ctx context.Context, what string) (bool, error) {
 		return true, nil
 	}
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 128 { // it was ended, or not begun
+	if !errors.As(err, &exit) || exit.ExitCode() != 128 { // it was cancelled, or did not start
 		return false, err
 	}
-	return false, walk(tips[0].ID) // which is not for a missing object
+	return false, walk(tips[0].ID) // an error other than a missing object
 }
 
-// mend makes the refs of a clone anew where objects that they need are freed, and reports
-// whether it did. What was the remote's goes; the next fetch brings what the remote still
-// has. What was committed here stays: where the history below it is gone, as one commit
-// upon the project's. The working tree is not touched, a program may run from there.
+// mend rebuilds the refs of a clone whose objects are missing, and reports whether it had to.
+// Copies of the remote's refs are deleted; the next fetch brings what remains. Local commits
+// stay: if their history is gone, as one commit on top of the project's. The working tree is
+// not touched, because a program may run from there.
 func (c *clone) mend(ctx context.Context) (bool, error) {
 	if whole, err := c.whole(ctx, "--all"); whole || err != nil {
 		return false, err
 	}
-	for _, name := range []string{"commit-graph", "commit-graphs"} { // they know commits that are gone
+	for _, name := range []string{"commit-graph", "commit-graphs"} { // they list commits that are gone
 		if err := removeAll(filepath.Join(c.gitDir(), "objects", "info", name)); err != nil {
 			return false, err
 		}
@@ -125,8 +125,8 @@ func (c *clone) mend(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if head != "" {
-		// Files that the remote had, and that lie here as they were, become objects of the
-		// clone's own. Where that does not go, HEAD may go, and the files stay.
+		// Unchanged files from the remote become objects of the clone's own. If that fails,
+		// HEAD may be lost, but the files stay.
 		if whole, err := c.whole(ctx, head); err != nil {
 			return false, err
 		} else if !whole {
@@ -144,7 +144,7 @@ func (c *clone) mend(ctx context.Context) (bool, error) {
 		}
 	}
 	whole, err := c.whole(ctx, "--all")
-	for _, tip := range tips { // such as a tag that was made here of what is gone
+	for _, tip := range tips { // such as a local tag of a deleted commit
 		if whole || err != nil {
 			break
 		}
@@ -158,15 +158,15 @@ func (c *clone) mend(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// made reports whether a ref is of commits that are made here: the others are copies of the
-// remote's, or records, which continue what the remote has or nothing.
+// made reports whether a ref has local commits: the others are copies of the remote's, or
+// records, which only continue the remote's.
 func made(ref string) bool {
 	return !slices.ContainsFunc([]string{"refs/remotes/", "refs/tags/", "refs/notes/", "refs/ward/"},
 		func(copied string) bool { return strings.HasPrefix(ref, copied) })
 }
 
-// mendRef takes away a ref whose object is gone. That was the remote's: what is made here
-// lies here. A commit that was made here, on what is gone, becomes one upon the project.
+// mendRef removes a ref whose object is gone, because the remote's objects are the only ones
+// that can be. A local commit on top of a deleted one becomes one on top of the project.
 func (c *clone) mendRef(ctx context.Context, tip git.Tip) error {
 	batch := c.repo().Batch(ctx)
 	defer batch.Close()
@@ -201,8 +201,8 @@ func (c *clone) mendRef(ctx context.Context, tip git.Tip) error {
 	return err
 }
 
-// drop removes a ref; a HEAD that names a commit then names the project's branch, which
-// need not be there.
+// drop deletes a ref; a detached HEAD then points to the project's branch, which need not
+// exist.
 func (c *clone) drop(ctx context.Context, ref string) error {
 	args := []string{"update-ref", "--no-deref", "-d", ref}
 	if ref == "HEAD" {

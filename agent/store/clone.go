@@ -30,11 +30,11 @@ func (c *clone) gitDir() string { return filepath.Join(c.dir, ".git") }
 
 func (c *clone) repo() *git.Repo { return git.Open(c.gitDir()) }
 
-// ensure makes the repository if it is not there, and puts its settings back.
+// ensure makes the repository if it is missing, and rewrites its settings.
 //
-// `git init` and then `git fetch`, not `git clone`: an interrupted fetch is gone
-// on with, and a clone from a path copies the remote's object directory file by
-// file, which fails when a push or gc changes it meanwhile.
+// It uses `git init` and `git fetch` instead of `git clone`: an interrupted fetch can be
+// continued, and cloning from a path copies the object directory file by file, which fails if
+// a push or gc changes it meanwhile.
 func (c *clone) ensure(ctx context.Context) error {
 	if _, err := os.Stat(c.gitDir()); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -56,8 +56,8 @@ func (c *clone) ensure(ctx context.Context) error {
 	return put(filepath.Join(c.gitDir(), "config"), formatConfig(c.settings()))
 }
 
-// put writes a file that does not say so already: putting settings back comes before
-// every commit, and what reaches the disk is waited for.
+// put writes a file unless it already has that content, because settings are rewritten before
+// every commit, and each write waits for the disk.
 func put(path string, data []byte) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(data)) {
 		if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
@@ -67,8 +67,8 @@ func put(path string, data []byte) error {
 	return atomicfile.Write(path, data, 0o644)
 }
 
-// create makes an empty repository under another name first, so that a kill
-// leaves none or a whole one.
+// create makes an empty repository under a temporary name, so that a kill leaves none or a
+// complete one.
 func (c *clone) create(ctx context.Context) error {
 	parent, name := filepath.Split(c.dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -87,9 +87,8 @@ func (c *clone) create(ctx context.Context) error {
 	return atomicfile.SyncDir(parent)
 }
 
-// clearLocks removes what a killed git leaves behind. No git runs in the clone
-// now: there is one agent, it waits for its children, and it ended those of the
-// agent before it.
+// clearLocks removes a killed git's lock files. No git runs in the clone now: there is one
+// agent, it waits for its children, and it has ended those of its predecessor.
 func (c *clone) clearLocks() error {
 	return filepath.WalkDir(c.gitDir(), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -98,7 +97,7 @@ func (c *clone) clearLocks() error {
 		parent, name := filepath.Base(filepath.Dir(path)), d.Name()
 		if d.IsDir() {
 			if parent == "objects" && len(name) == 2 {
-				return filepath.SkipDir // the many, which never hold a lock
+				return filepath.SkipDir // objects, which are never locked
 			}
 			return nil
 		}
@@ -109,8 +108,8 @@ func (c *clone) clearLocks() error {
 	})
 }
 
-// settings is the whole config of a clone. It is written each time, as the home's
-// is, because a model that works in the clone may change it.
+// settings is a clone's complete config. It is rewritten each time, like the home's, because a
+// model that works in the clone may change it.
 func (c *clone) settings() []setting {
 	list := []setting{
 		{"core", "", "repositoryFormatVersion", "0"},
@@ -118,7 +117,7 @@ func (c *clone) settings() []setting {
 		{"core", "", "bare", "false"},
 		{"core", "", "logAllRefUpdates", "true"},
 		{"core", "", "hooksPath", "/dev/null"},
-		// A gc in the background would hold locks in a tree that is reset.
+		// A background gc would hold locks in a tree that is being reset.
 		{"gc", "", "autoDetach", "false"},
 		{"maintenance", "", "autoDetach", "false"},
 		{"user", "", "name", record.AgentName},
@@ -130,8 +129,8 @@ func (c *clone) settings() []setting {
 		{"merge", "ward-lessons", "driver", "git-ward lesson merge %O %A %B"},
 		{"remote", "origin", "url", c.store.Bare},
 		{"remote", "origin", "fetch", "+refs/heads/*:refs/remotes/origin/*"},
-		// What other branches learnt. A pattern, because a remote without a lesson
-		// has no such ref.
+		// Lessons on other branches. A pattern, because a remote without lessons has no such
+		// ref.
 		{"remote", "origin", "fetch", "+refs/notes/lesson*:refs/notes/lesson*"},
 	}
 	list = append(list, setting{"ward", "", "control", c.store.Control.Branch}, setting{"ward", "", "project", c.store.Control.Project})
@@ -147,8 +146,8 @@ func (c *clone) settings() []setting {
 	return list
 }
 
-// fetch brings refs/remotes/origin up to date with the remote's branches, and
-// refs/notes/lessons with the remote's. Its tags come, and do not follow when they move.
+// fetch updates refs/remotes/origin from the remote's branches, and refs/notes/lessons. Tags
+// are fetched once and not moved.
 func (c *clone) fetch(ctx context.Context) error {
 	var refspecs []string
 	for _, s := range c.settings() {
@@ -168,9 +167,9 @@ func (c *clone) fetch(ctx context.Context) error {
 	return c.moveRefs(ctx, "refs/tags/", theirs)
 }
 
-// take makes the clone's refs those that refspecs name at the remote. Their objects lie where
-// the clone reads them (borrow), so refs are all that is written: git fetch starts six
-// children, and follows all that is new to the clone. It has the word where that fails.
+// take sets the clone's refs by refspecs from the remote. The clone reads the objects by
+// alternates (borrow), so only refs are written: git fetch would start six children and walk
+// everything new. If it fails, git fetch is used.
 func (c *clone) take(ctx context.Context, refspecs ...string) error {
 	for _, refspec := range refspecs {
 		from, to, _ := strings.Cut(strings.TrimPrefix(refspec, "+"), ":")
@@ -198,7 +197,7 @@ func (c *clone) take(ctx context.Context, refspecs ...string) error {
 	return ctx.Err()
 }
 
-// moveRefs puts refs below a prefix where they are to be, those to be at nothing away.
+// moveRefs updates the refs below a prefix to a set, and deletes those that map to nothing.
 func (c *clone) moveRefs(ctx context.Context, prefix string, ids map[string]string) error {
 	if len(ids) == 0 {
 		return nil
@@ -215,8 +214,8 @@ func (c *clone) moveRefs(ctx context.Context, prefix string, ids map[string]stri
 	return err
 }
 
-// refsLike are the refs of two repositories, each of a pattern that ends in a star: ids by what
-// the star stands for.
+// refsLike lists the refs of two repositories that match patterns ending in a star: ids by
+// what the star matches.
 func refsLike(ctx context.Context, far *git.Repo, from string, near *git.Repo, to string) (theirs, ours map[string]string, err error) {
 	like := func(repo *git.Repo, pattern string) map[string]string {
 		prefix := strings.TrimSuffix(pattern, "*")
@@ -233,8 +232,7 @@ func refsLike(ctx context.Context, far *git.Repo, from string, near *git.Repo, t
 	return like(far, from), like(near, to), err
 }
 
-// remote is where a branch of the remote was at the last fetch, "" when it was
-// not there.
+// remote is a remote branch's commit at the last fetch, "" if it did not exist.
 func (c *clone) remote(ctx context.Context, branch string) (string, error) {
 	id, err := c.repo().Ref(ctx, "refs/remotes/origin/"+branch)
 	if id == git.Zero {
@@ -243,7 +241,7 @@ func (c *clone) remote(ctx context.Context, branch string) (string, error) {
 	return id, err
 }
 
-// resolve is the commit that a revision names, "" when it names none.
+// resolve is a revision's commit, "" for none.
 func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
 	batch := c.repo().Batch(ctx)
 	defer batch.Close()
@@ -254,9 +252,9 @@ func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
 	return o.ID, err
 }
 
-// isAncestor reports whether old is in the history of new, or is new.
+// isAncestor reports whether old equals new or is in its history.
 func (c *clone) isAncestor(ctx context.Context, old, new string) (bool, error) {
-	if git.IsID(old) { // mostly it is the same commit, by its id or by a name of it
+	if git.IsID(old) { // usually the same commit, by its id or a name
 		if tip, err := c.resolve(ctx, new); err == nil && tip == old {
 			return true, nil
 		}
@@ -271,7 +269,7 @@ func (c *clone) isAncestor(ctx context.Context, old, new string) (bool, error) {
 // setting is one line of a git config file.
 type setting struct{ section, sub, key, value string }
 
-// formatConfig writes a file that git-config(1) reads back as the same settings.
+// formatConfig writes a file that git-config(1) reads as these settings.
 func formatConfig(list []setting) []byte {
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var b strings.Builder
@@ -286,12 +284,12 @@ func formatConfig(list []setting) []byte {
 	return []byte(b.String())
 }
 
-// shellQuote makes one word for sh of any text.
+// shellQuote quotes a text as one word for sh.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// removeAll removes what the agent has in its state, where nothing is but its own
-// (fence.Spec.State), also directories that were made read-only, as caches of build tools
-// are. No link leads out.
+// removeAll removes the agent's files in its state directory, which has nothing else
+// (fence.Spec.State), also read-only directories, which build caches have. It follows no link
+// out.
 func removeAll(path string) error {
 	parent, err := os.OpenRoot(filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) {

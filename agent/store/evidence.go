@@ -48,7 +48,7 @@ func (w *Work) Files(ctx context.Context) (read func(path string) ([]byte, error
 // git-diff(1), --name-status.
 type Change struct {
 	Status, Path string
-	Special      bool // a link or a submodule by now, and no file
+	Special      bool // a link or a submodule by now
 }
 
 // Changes lists what the branch changed since a commit, sorted by path; what came with
@@ -79,7 +79,7 @@ func (w *Work) Carried(ctx context.Context) ([]Change, error) {
 	return w.Changes(ctx, base)
 }
 
-// differences lists the paths by which the branch differs from a commit.
+// differences lists the paths that differ between the branch and a commit.
 func (w *Work) differences(ctx context.Context, since string) ([]Change, error) {
 	out, err := w.clone.git(ctx, "diff", "--raw", "--no-abbrev", "--no-renames", "-z", since, "HEAD", "--")
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *Work) differences(ctx context.Context, since string) ([]Change, error) 
 	return list, nil
 }
 
-// forked is where the branch left the project.
+// forked is the branch's merge base with the project.
 func (w *Work) forked(ctx context.Context) (string, error) {
 	return w.clone.git(ctx, "merge-base", "HEAD", w.clone.store.projectRef())
 }

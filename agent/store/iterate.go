@@ -14,15 +14,15 @@ import (
 // claimed last, or where the branch left the project.
 func (w *Work) Base() string { return w.since }
 
-// findBase notes where the iteration at hand goes on from: the newest claim of the
-// directive's units that the branch holds.
+// findBase records where the current iteration continues from: the newest claim of the
+// directive's units that the branch contains.
 func (w *Work) findBase(ctx context.Context, units []*Journal) (err error) {
 	for _, j := range slices.Backward(units) {
 		claim := j.Claimed()
 		if claim == nil {
 			continue
 		}
-		if in, err := w.clone.isAncestor(ctx, claim.Claim.Commit, "HEAD"); err == nil && in { // one that is gone is not held
+		if in, err := w.clone.isAncestor(ctx, claim.Claim.Commit, "HEAD"); err == nil && in { // a deleted commit is not contained
 			w.since = claim.Claim.Commit
 			return nil
 		}
@@ -50,8 +50,8 @@ func (w *Work) Iterate(ctx context.Context, number int, words string) (string, e
 	return w.Head(ctx)
 }
 
-// subject is the first line of a worker's last words, where it says on one line what
-// was done, and else what was asked for.
+// subject is the first line of a worker's final text if it is a one-line summary, else the
+// directive's goal.
 func (w *Work) subject(words string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(words), "\n")
 	first = strings.TrimRight(strings.TrimSpace(first), ".")

@@ -22,9 +22,9 @@ type Journal struct {
 	ID      uow.ID
 	Records []*uow.Record // oldest first; empty before the unit is opened
 
-	held  []uow.Input // steps whose records are the last of Records, and that the remote does not have yet
+	held  []uow.Input // steps of the last Records that are not pushed yet
 	tip   string      // commit that the remote has, "" before the first
-	in    *clone      // that has the tip's commit for sure
+	in    *clone      // the clone that is sure to have the tip's commit
 	store *Store
 }
 
@@ -58,7 +58,7 @@ func (j *Journal) Cancelled() *uow.Record {
 	return nil
 }
 
-// before is the record before one, nil before the first.
+// before is a record's predecessor, nil for the first.
 func (j *Journal) before(i int) *uow.Record {
 	if i == 0 {
 		return nil
@@ -276,7 +276,7 @@ func (j *Journal) Append(ctx context.Context, steps []uow.Input, world uow.World
 	return cmp.Or(alone, err)
 }
 
-// append is Append of steps of which none is held.
+// append is Append without held steps.
 func (j *Journal) append(ctx context.Context, steps []uow.Input, world uow.World, w *Work) error {
 	return git.Update(ctx, git.Race{What: j.ID.Ref(), While: "it was pushed"}, func() (bool, error) {
 		records, found := j.advance(steps, len(steps), world)
@@ -296,8 +296,8 @@ func (j *Journal) append(ctx context.Context, steps []uow.Input, world uow.World
 	})
 }
 
-// advance makes the records of steps, as far as the rules admit them. Findings are of one of
-// those that must be, and there is no record then.
+// advance makes the steps' records as far as the rules allow. Findings are those of a required
+// step, and then there is no record.
 func (j *Journal) advance(steps []uow.Input, must int, world uow.World) (records []*uow.Record, found []diag.Diagnostic) {
 	last := j.Last()
 	for i, in := range steps {

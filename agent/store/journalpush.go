@@ -11,8 +11,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// push pushes the commits of records, with what a Work holds beyond the remote. pushErr is
-// that of the push; err says that there was none.
+// push pushes records' commits with a Work's unpushed content. pushErr is the push's error;
+// err means that nothing was pushed.
 func (j *Journal) push(ctx context.Context, records []*uow.Record, w *Work) (pushErr, err error) {
 	last := records[len(records)-1]
 	from, moves := j.store.main, []move(nil)
@@ -38,7 +38,7 @@ func (j *Journal) push(ctx context.Context, records []*uow.Record, w *Work) (pus
 	return nil, w.arrived(ctx, last)
 }
 
-// moveInto sees to it that a clone has the journal's newest commit, to push from there.
+// moveInto makes sure that a clone has the journal's newest commit, to push from there.
 func (j *Journal) moveInto(ctx context.Context, c *clone) error {
 	if j.tip == "" || j.in == c {
 		j.in = c
@@ -55,16 +55,15 @@ func (j *Journal) moveInto(ctx context.Context, c *clone) error {
 	return nil
 }
 
-// raced looks where the refs are after a push that did not go through: again is whether
-// somebody moved one, so that it is worth another try; no error and not again is a
-// push that had arrived.
+// raced reads the refs after a failed push: again says that another process moved one, so that
+// a retry makes sense; no error and not again means that the push had arrived.
 func (j *Journal) raced(ctx context.Context, r *uow.Record, w *Work, pushErr error) (again bool, err error) {
 	moved, err := j.refresh(ctx)
 	if err != nil {
 		return false, errors.Join(pushErr, err)
 	}
 	if last := j.Last(); last != nil && last.Hash == r.Hash {
-		return false, w.arrived(ctx, r) // it was there all the same
+		return false, w.arrived(ctx, r) // it had arrived after all
 	}
 	if w != nil {
 		if err := w.pull(ctx); err != nil {
@@ -96,7 +95,7 @@ func (j *Journal) refresh(ctx context.Context) (moved bool, err error) {
 	return false, nil
 }
 
-// commitRecord writes a record's commit on a tip into a clone.
+// commitRecord commits a record on top of a tip in a clone.
 func commitRecord(c *clone, tip string, r *uow.Record) (string, error) {
 	data, err := r.Marshal()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"git-ward/protocols/record"
 )
 
-// trailerKept marks a commit of the work that holds what a worker changed before there was
-// a plan: its first parent is where the work stood.
+// trailerKept marks a commit of a worker's changes from before a plan existed: its first
+// parent is the work's commit before them.
 const trailerKept = "Ward-Kept"
 
 // Changed is the tree of what the working tree holds, and the names of what differs from a
@@ -54,7 +54,7 @@ func (w *Work) Changed(ctx context.Context, from string, without ...string) (tre
 	return tree, changes, err
 }
 
-// index is an index beside the one that a worker uses.
+// index is an extra index besides the worker's own.
 type index struct {
 	tree *worktree.Tree
 	path string
@@ -65,7 +65,7 @@ func (x index) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// leaveOut puts paths back to what a commit has there.
+// leaveOut resets paths to their content in a commit.
 func (x index) leaveOut(ctx context.Context, from string, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (x index) leaveOut(ctx context.Context, from string, paths []string) error 
 	}
 	out, err := x.git(ctx, append([]string{"ls-tree", "-r", "-z", "--full-tree", from, "--"}, specs...)...)
 	if err != nil || out == "" {
-		return nil // there is nothing of those names
+		return nil // none of these names exist
 	}
 	_, err = x.tree.GitInput(ctx, []string{"GIT_INDEX_FILE=" + x.path}, []byte(strings.TrimRight(out, "\x00")+"\x00"), "update-index", "-z", "--index-info")
 	return err
@@ -113,7 +113,7 @@ func (w *Work) Keep(ctx context.Context, from, head string, without ...string) (
 	return kept, changes, err
 }
 
-// toBranch puts HEAD on the branch, and the branch at a commit, where they are not there.
+// toBranch sets HEAD to the branch, and the branch to a commit, if they differ.
 func (w *Work) toBranch(ctx context.Context, commit string) error {
 	branch := "refs/heads/" + w.Branch
 	if on, err := w.clone.repo().Head(ctx); err != nil || on != branch {
@@ -136,8 +136,8 @@ func (w *Work) Amid(ctx context.Context, path, kept string) error {
 	return err
 }
 
-// begunAt is where a plan began: a commit of the work, or what it was before things were
-// changed for which there was no plan yet.
+// begunAt is where a plan began: a commit of the work, or its parent if the commit has changes
+// from before the plan.
 func (w *Work) begunAt(ctx context.Context, commit string) (string, error) {
 	out, err := w.clone.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--format=%P%n%B", commit, "--")
 	if err != nil {

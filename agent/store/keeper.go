@@ -18,29 +18,29 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxKept bounds what all keeping for one unit brings, in bytes of the changed files: the host
-// counts what was replaced, too, until its maintenance has freed it ([limits] agent_objects).
+// maxKept bounds all keeping for one unit, in bytes of changed files: the host also counts
+// replaced versions until its maintenance has deleted them ([limits] agent_objects).
 const maxKept = 16 << 20
 
 // Trailers of a commit that holds what a worker had not committed.
 const (
 	trailerKeptBy   = "Ward-Kept-By"   // the working clone
-	trailerKeptOn   = "Ward-Kept-On"   // the commit that the remote had of the unit's branch
-	trailerKeptSize = "Ward-Kept-Size" // what keeping for the unit has brought with it, in bytes
+	trailerKeptOn   = "Ward-Kept-On"   // the remote's commit of the unit's branch
+	trailerKeptSize = "Ward-Kept-Size" // bytes pushed so far by keeping for the unit
 )
 
-// keptBranch has what is kept for a unit: rescue/D-3-kept-1 for D-3.1.
+// keptBranch is the branch of a unit's kept tree: rescue/D-3-kept-1 for D-3.1.
 func keptBranch(id uow.ID) string { return fmt.Sprintf("rescue/%s-kept-%d", id.Directive, id.K) }
 
-// keeping is what is known of what is kept for one unit, whoever keeps it in this process.
+// keeping is the state of keeping for one unit, shared by all Keepers of this process.
 type keeping struct {
 	ref     string
 	tip     string       // that the remote has, "" for none
 	tried   string       // what it was to become by a push whose answer is not known, git.Zero for gone, "" for none
-	mine    atomic.Bool  // the worker goes on from the tip
-	apart   bool         // he does not: it is put aside before another is kept
-	brought atomic.Int64 // bytes, with those of runs before this one
-	full    bool         // that the bound is reached was said
+	mine    atomic.Bool  // the worker continues from the tip
+	apart   bool         // he does not: set it aside before keeping another
+	brought atomic.Int64 // bytes, including earlier runs
+	full    bool         // that the limit is reached was reported
 	refused string       // a tree that the remote refused
 	without []string     // paths that it refuses
 }
@@ -58,7 +58,7 @@ func (s *Store) keepingOf(id uow.ID) *keeping {
 	return k
 }
 
-// arrived reports whether the push arrived whose answer is not known: it was ended with the work.
+// arrived reports whether a push arrived that was interrupted before its answer.
 func (k *keeping) arrived(ctx context.Context, bare string) bool {
 	if k.tried == "" {
 		return false
@@ -79,15 +79,15 @@ func (k *keeping) arrived(ctx context.Context, bare string) bool {
 // touches neither the work's clone nor its index.
 type Keeper struct {
 	*keeping
-	clone clone  // that keeps, beside the work's, where other git comes and goes meanwhile
-	ready bool   // it is there, and begun by this Keeper
-	work  *clone // that is worked in; it is only read
+	clone clone  // separate from the work's repository, where git runs concurrently
+	ready bool   // this Keeper has initialised it
+	work  *clone // the worker's tree, which is only read
 	unit  uow.ID
-	base  string // tree of the commit that the worker began from
+	base  string // tree of the worker's first commit
 	on    string // what the remote had of the branch then, "" for nothing
-	head  string // commit that was checked out when the index was last made
+	head  string // HEAD when the index was last made
 	start string // commit that the index is made of
-	last  string // commit with the tree that was kept last, or else that the worker began from
+	last  string // commit of the last kept tree, or the worker's first commit
 	tree  string // of last
 	say   func(what string)
 }
@@ -152,7 +152,7 @@ func (k *Keeper) Keep(ctx context.Context) error {
 	}
 }
 
-// once is one try; again is whether the remote named files that the next one leaves out.
+// once is one try; again says that the remote named files, which the next try leaves out.
 func (k *Keeper) once(ctx context.Context) (again bool, err error) {
 	tree, size, err := k.take(ctx)
 	if err != nil || tree == k.tree || tree == k.refused || tree == "" {
@@ -182,7 +182,7 @@ func (k *Keeper) once(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// push moves the unit's branch, which goes where nothing is kept any more.
+// push moves the unit's branch, and deletes it when nothing is kept any more.
 func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err error) {
 	k.tried = cmp.Or(commit, git.Zero)
 	err = k.clone.pushAll(ctx, []move{{k.ref, k.tip, commit}})
@@ -209,8 +209,8 @@ func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err
 	return k.refused != tree, nil
 }
 
-// rewritten takes another commit on the unit's branch, which this clone has kept, for what it kept
-// last: the host has taken something out of it (git ward redact).
+// rewritten accepts another commit on the unit's branch in place of the last kept one: the
+// host removed something from it (git ward redact).
 func (k *Keeper) rewritten(ctx context.Context) (bool, error) {
 	now, err := git.Open(k.clone.store.Bare).Ref(ctx, k.ref)
 	if err != nil || k.tip == "" || now == git.Zero || now == k.tip {
@@ -224,15 +224,15 @@ func (k *Keeper) rewritten(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// take writes what the working tree holds into the repository that keeps, and returns its tree,
-// with the size of what differs from what was kept last. The tree is "" where that is too much.
+// take writes the working tree's content into the keeping repository. It returns the tree, and
+// the size of its differences from the last one; the tree is "" if that is too much.
 func (k *Keeper) take(ctx context.Context) (tree string, size int64, err error) {
-	// By no git that would mend the work's clone while somebody works there.
+	// Not by the git that would mend the work's clone while somebody uses it.
 	head, err := k.work.plainly(ctx, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil || head == "" {
 		return "", 0, cmp.Or(err, errors.New("what is not committed is not kept: no commit is checked out"))
 	}
-	if head != k.head { // what is tracked may be other files now
+	if head != k.head { // other files may be tracked now
 		k.head, k.start = head, head
 	}
 	if _, err := k.git(ctx, "read-tree", "--reset", k.start); err != nil {
@@ -263,7 +263,7 @@ func (k *Keeper) take(ctx context.Context) (tree string, size int64, err error) 
 	return tree, size, err
 }
 
-// size is that of the files that differ from what was kept last.
+// size is the size of files that differ from the last kept tree.
 func (k *Keeper) size(ctx context.Context) (size int64, err error) {
 	tracked, err := k.git(ctx, "diff-index", "-z", "--name-only", "--no-renames", k.last, "--")
 	if err != nil {
@@ -289,13 +289,13 @@ func (k *Keeper) size(ctx context.Context) (size int64, err error) {
 	return size, nil
 }
 
-// git runs git on the working tree, in the repository that keeps.
+// git runs git on the working tree with the keeping repository.
 func (k *Keeper) git(ctx context.Context, args ...string) (string, error) {
 	return k.clone.store.run(ctx, k.work.dir, append([]string{"--git-dir=" + k.clone.gitDir(), "--work-tree=" + k.work.dir}, args...)...)
 }
 
-// ensure prepares that repository, which each Keeper begins anew: it reads the objects of the
-// remote and of the work, and those may have gone.
+// ensure prepares the keeping repository, which each Keeper makes again: it reads objects of
+// the remote and the work's clone, which may have been deleted.
 func (k *Keeper) ensure(ctx context.Context) error {
 	if !k.ready {
 		if err := removeAll(k.clone.dir); err != nil {

@@ -28,8 +28,8 @@ func (c *clone) tree() *worktree.Tree { return &worktree.Tree{Dir: c.dir, Env: c
 
 // Learnt is what a directive's post-mortems gave.
 type Learnt struct {
-	Branch          string // on which the lessons were carried out
-	Applied, Failed int    // by all runs together
+	Branch          string // the lessons were applied on top of it
+	Applied, Failed int    // in all runs together
 }
 
 // lessonsSuffix ends the name of a branch of lessons.
@@ -81,7 +81,7 @@ func (s *Store) Unproposed(ctx context.Context, list []uow.Proposal) ([]uow.Prop
 	return unproposed(ctx, s, list, func(p uow.Proposal) string { return p.Action }, "")
 }
 
-// unproposed is that for whatever has actions; the lessons of the directive but count for nothing.
+// unproposed does that for lessons with actions; other lessons of the directive do not count.
 func unproposed[T any](ctx context.Context, s *Store, list []T, action func(T) string, but string) ([]T, error) {
 	if !slices.ContainsFunc(list, func(x T) bool { return uow.Once(action(x)) != "" }) {
 		return list, nil
@@ -99,7 +99,7 @@ func unproposed[T any](ctx context.Context, s *Store, list []T, action func(T) s
 	return slices.DeleteFunc(list, func(x T) bool { return proposed[uow.Once(action(x))] }), nil
 }
 
-// lessons are those that the remote has now: at control, on branches of lessons, and on record.
+// lessons are those at the remote now: at control, on lesson branches, and on the record.
 func (s *Store) lessons(ctx context.Context) ([]lesson.Lesson, error) {
 	if err := s.main.take(ctx, correct.NotesRef+"*:"+correct.NotesRef+"*"); err != nil {
 		return nil, err
@@ -123,13 +123,13 @@ func (s *Store) lessons(ctx context.Context) ([]lesson.Lesson, error) {
 		if err != nil && ctx.Err() != nil {
 			return nil, err
 		}
-		some, _ := lesson.Parse(data) // a branch that is broken holds no unit up
+		some, _ := lesson.Parse(data) // a broken branch must not delay a unit
 		list = append(list, some...)
 	}
 	return list, nil
 }
 
-// teaching is what is carried out, and on what.
+// teaching is what is applied, and to what.
 type teaching struct {
 	list    []lesson.Lesson
 	from    string // the post-mortems
@@ -137,8 +137,8 @@ type teaching struct {
 	start   string // of the branch
 }
 
-// taught are the lessons of the unit's post-mortems, those that nobody has committed yet
-// among them, and those that a program extracted by itself.
+// taught are the lessons of the unit's post-mortems, uncommitted ones included, and those that
+// a program has extracted.
 func (w *Work) taught(ctx context.Context) (list []lesson.Lesson, from string, err error) {
 	uncommitted, err := w.Record.Uncommitted(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func (w *Work) taught(ctx context.Context) (list []lesson.Lesson, from string, e
 		if diag.HasErrors(found) {
 			return nil, "", fmt.Errorf("%s: %s", found[0].Pos, found[0].Message)
 		}
-		for i := range some { // whatever a post-mortem calls its task: the gate takes no other
+		for i := range some { // whatever task a post-mortem names: the gate accepts no other
 			if own := strings.TrimPrefix(w.Branch, "agent/"); some[i].TaskID != own {
 				some[i].TaskID = own
 				some[i].ID = some[i].ContentID()
@@ -187,8 +187,8 @@ func (w *Work) taught(ctx context.Context) (list []lesson.Lesson, from string, e
 	return list, strings.Join(reports, " "), nil
 }
 
-// aside checks a branch out beside the working tree, and removes that again when it is
-// done: the tree of control has nothing to do with the project's.
+// aside checks a branch out in a separate directory and removes it at the end, because
+// control's tree is unrelated to the project's.
 func (w *Work) aside(ctx context.Context, branch, start string) (*worktree.Tree, func(), error) {
 	dir := filepath.Join(filepath.Dir(w.clone.dir), ".lessons")
 	remove := func() {
@@ -202,9 +202,9 @@ func (w *Work) aside(ctx context.Context, branch, start string) (*worktree.Tree,
 	return &worktree.Tree{Dir: dir, Env: w.clone.store.Environ()}, remove, nil
 }
 
-// carryOut does it in a tree of the branch.
+// carryOut applies the lessons in a tree of the branch.
 func (w *Work) carryOut(ctx context.Context, l *Learnt, tree *worktree.Tree, t teaching) error {
-	// The protocols may have moved since the lessons of an edited directive's first unit.
+	// The protocols may have changed since the lessons of an edited directive's first unit.
 	if has, err := w.clone.isAncestor(ctx, t.control, t.start); err != nil {
 		return err
 	} else if !has {
@@ -228,7 +228,7 @@ func (w *Work) carryOut(ctx context.Context, l *Learnt, tree *worktree.Tree, t t
 	return w.clone.push(ctx, tip, l.Branch)
 }
 
-// count says what became of the directive's lessons.
+// count counts what became of the directive's lessons.
 func (w *Work) count(ctx context.Context, l *Learnt, tree *worktree.Tree) error {
 	own, err := correct.Own(ctx, tree)
 	for _, x := range own {

@@ -14,8 +14,8 @@ import (
 	"git-ward/internal/flock"
 )
 
-// lockPatience is how long Lock tries. A child that a killed agent was just about
-// to start holds the lock until it gets to its exec.
+// lockPatience is how long Lock tries. A child of a killed agent may hold the lock until its
+// exec.
 const lockPatience = 2 * time.Second
 
 // Lock takes the lock on a state directory (BOOT-5) and returns what gives it up.

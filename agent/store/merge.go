@@ -11,7 +11,7 @@ import (
 
 // Merged reports whether the project, as of the last look, holds a commit.
 func (s *Store) Merged(ctx context.Context, commit string) (bool, error) {
-	// The clone of the project has the commit only if it was merged, or claimed.
+	// The project's clone has the commit only if it was merged or claimed.
 	if known, err := s.main.resolve(ctx, commit); known == "" || err != nil {
 		return false, err
 	}
@@ -56,7 +56,7 @@ func (s *Store) Merge(ctx context.Context, branch, commit string) error {
 	})
 }
 
-// merge is a commit that has both, made without a working tree.
+// merge makes a merge commit of both, without a working tree.
 func (c *clone) merge(ctx context.Context, project, branch, commit string) (string, error) {
 	if newer, err := c.isAncestor(ctx, project, commit); newer || err != nil {
 		return commit, err

@@ -14,17 +14,17 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// word is one thing that the agent has to say in COMMS.md, and says once.
+// word is a message for COMMS.md, sent once.
 type word struct {
 	what      string // for errors
-	subject   string // of a commit that brings it
+	subject   string // subject of the commit that adds it
 	directive string
-	said      func(*comms.Document) bool    // it stands there already
-	message   func() (comms.Message, error) // as it goes on a record
-	change    comms.Change                  // as it goes into the document
+	said      func(*comms.Document) bool    // it is already there
+	message   func() (comms.Message, error) // its form on a record
+	change    comms.Change                  // its form in the document
 }
 
-// text is the word as it lies on a record.
+// text is the message's form on a record.
 func (w word) text() ([]byte, error) {
 	message, err := w.message()
 	if err != nil {
@@ -33,9 +33,8 @@ func (w word) text() ([]byte, error) {
 	return message.Format()
 }
 
-// say brings a word into control's COMMS.md: by the host, which folds in what lies on the
-// record of the directive's unit, or by a push of our own, where nobody folds or there is
-// no unit at work.
+// say adds a message to control's COMMS.md: the host folds it from the record of the
+// directive's unit, or we push it ourselves if nobody folds or no unit is at work.
 func (s *Store) say(ctx context.Context, w word) error {
 	if s.Folds {
 		if left, err := s.leave(ctx, w); left || err != nil {
@@ -45,15 +44,15 @@ func (s *Store) say(ctx context.Context, w word) error {
 	return s.amend(ctx, w)
 }
 
-// foldPatience is how long the host is waited for before the log says so, and again after
-// that: it is there as long as the launch, and what is left for it is not lost.
+// foldPatience is how long to wait for the host before logging it, and again after that. The
+// host is there as long as the launch, and messages on the record are not lost.
 const foldPatience = time.Minute
 
-// foldLook is how often is looked whether the host has folded something.
+// foldLook is how often to check whether the host has folded.
 const foldLook = 200 * time.Millisecond
 
-// leave puts a word on the record of the directive's newest unit, once, and waits until the
-// host has folded it. It is false where there is no such record that moves.
+// leave adds a message to the record of the directive's newest unit, once, and waits until the
+// host has folded it. It returns false if there is no such record that can move.
 func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 	id, err := s.moving(ctx, w.directive)
 	if id == nil || err != nil {
@@ -73,7 +72,7 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if said || waits { // what waits is looked at again when it is folded
+		if said || waits { // a waiting message is checked again after folding
 			return said, s.folded(ctx, w, *id, number)
 		}
 		commit, err := s.messageCommit(ctx, c, w, tip, number+1)
@@ -91,15 +90,15 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 		if pushErr != nil && now == tip {
 			return false, fmt.Errorf("%s: %w", w.what, pushErr)
 		}
-		return false, nil // what lies there now, ours or another's, is read again
+		return false, nil // what is there now, ours or another's, is read again
 	})
 }
 
-// messagesDir has the clone that messages are made in: apart from the work's, which other
-// parts of the process use meanwhile.
+// messagesDir is the clone for making messages: separate from the work's, which other parts of
+// the process use meanwhile.
 const messagesDir = ".messages"
 
-// moving is the newest unit of a directive, nil where its record moves no more or is not there.
+// moving is a directive's newest unit, nil if its record cannot move or is missing.
 func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
@@ -114,13 +113,13 @@ func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
 	return &newest.ID, nil
 }
 
-// pending reports whether a word stands in the document as it will be when everything on the
-// record is folded, and how many messages lie there. Where one of them waits for room it is the
-// number of that one: what comes after it is not known before.
+// pending reports whether a message will be in the document once everything on the record is
+// folded, and how many messages are on the record. If one of them waits for space, the number
+// is that one's, because what follows is not known before.
 func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (said, waits bool, number int, err error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
-	// The mark first: it moves after control, so what it counts is in the document below.
+	// The mark first: it moves after control, so the document below has what it counts.
 	folded, err := foldedUpTo(reader, id)
 	if err != nil {
 		return false, false, 0, err
@@ -143,7 +142,7 @@ func (s *Store) pending(ctx context.Context, w word, id uow.ID, tip string) (sai
 		if err != nil {
 			return false, false, 0, err
 		}
-		p, _ := record.ReadPending(id, n, text) // nobody folds a void one
+		p, _ := record.ReadPending(id, n, text) // void messages are not folded
 		if done, _ := folding.Take(p); !done {
 			return false, true, n, nil
 		}
@@ -163,7 +162,7 @@ func foldedUpTo(reader *git.Reader, id uow.ID) (int, error) {
 	return record.ParseFolded(id, data)
 }
 
-// messageCommit makes the commit that puts a word on a record, on top of its tip.
+// messageCommit makes the commit of a message on top of a record's tip.
 func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string, number int) (string, error) {
 	text, err := w.text()
 	if err != nil {
@@ -174,7 +173,7 @@ func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string,
 	return batch.Commit(record.AgentIdent, tip, map[string][]byte{record.MessagePath(number): text}, time.Now(), w.subject+"\n\n"+record.TrailerDirective+": "+w.directive)
 }
 
-// folded waits until the host has folded so many messages of a unit.
+// folded waits until the host has folded so many of a unit's messages.
 func (s *Store) folded(ctx context.Context, w word, id uow.ID, number int) error {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()

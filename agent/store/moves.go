@@ -16,13 +16,13 @@ import (
 // commit: the caller makes its claim anew.
 var ErrMoved = errors.New("somebody else moved the work while it was claimed")
 
-// move is one ref of a push, from where the remote has it.
+// move is one ref's update in a push, with the remote's old value.
 type move struct {
 	ref      string
 	old, new string // commits; old "" is a ref that is not there
 }
 
-// pushAll moves refs at once, or none of them (git-push(1), --atomic), as push does.
+// pushAll moves all refs or none (git-push(1), --atomic), otherwise like push.
 func (c *clone) pushAll(ctx context.Context, moves []move) error {
 	if len(moves) == 0 {
 		return nil
@@ -35,9 +35,9 @@ func (c *clone) pushAll(ctx context.Context, moves []move) error {
 	return c.pushTo(ctx, refspecs, append(leases, "--atomic")...)
 }
 
-// moves is what branch and record hold beyond the remote. A step of the journal that
-// claims the branch's commit wants the branch there, whatever it holds; nil is no step.
-// None of them leaves out what the remote has.
+// moves are the unpushed updates of branch and record. A journal step that claims the branch's
+// commit needs the branch at the remote even if unchanged; nil is no step. Refs that the
+// remote already has are left out.
 func (w *Work) moves(ctx context.Context, step *uow.Record) ([]move, error) {
 	var list []move
 	head, err := w.Head(ctx)
@@ -58,8 +58,8 @@ func (w *Work) moves(ctx context.Context, step *uow.Record) ([]move, error) {
 
 func claims(step *uow.Record) bool { return step != nil && step.Event == uow.MakeClaim }
 
-// hasWork reports whether the branch is worth its push: one that the remote does not
-// have, and that would hold nothing but the project, is not made.
+// hasWork reports whether the branch is worth pushing: not if it is new and only has the
+// project's commits.
 func (w *Work) hasWork(ctx context.Context, head string) bool {
 	if w.tip != "" || w.Record == nil {
 		return true
@@ -87,7 +87,7 @@ func (w *Work) Offer(ctx context.Context) error {
 			return false, pushErr
 		}
 		if err := w.pull(ctx); err != nil {
-			pushErr = errors.Join(err, pushErr) // a conflict says more than that the push came too late
+			pushErr = errors.Join(err, pushErr) // a conflict says more than a lost race
 		} else if w.raced {
 			return false, nil
 		}
@@ -98,8 +98,7 @@ func (w *Work) Offer(ctx context.Context) error {
 	})
 }
 
-// arrived notes that the remote has what branch and record hold, and a step of the
-// journal with them, nil for none.
+// arrived records that the remote has branch, record, and a journal step, nil for none.
 func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
 	if w == nil {
 		return nil
@@ -119,8 +118,8 @@ func (w *Work) arrived(ctx context.Context, step *uow.Record) (err error) {
 	return err
 }
 
-// pull fetches branch and record after a push that did not go through, merges the one and
-// rebases the other on what is there: raced is whether either had moved.
+// pull fetches branch and record after a failed push, and merges or rebases them: raced is
+// whether either had moved.
 func (w *Work) pull(ctx context.Context) error {
 	w.raced = false
 	if err := w.clone.fetch(ctx); err != nil {
@@ -139,7 +138,7 @@ func (w *Work) pull(ctx context.Context) error {
 		if err := w.mergeTip(ctx, tip, head); err != nil {
 			return err
 		}
-		w.tip = tip // not before: a push may take back nothing that ours does not stand on
+		w.tip = tip // not before: a push may not undo anything that ours does not contain
 	}
 	rebased := false
 	if w.Record != nil && !w.Record.local {
@@ -149,7 +148,7 @@ func (w *Work) pull(ctx context.Context) error {
 	return err
 }
 
-// mergeTip merges what somebody else pushed to the branch; "" is a branch that is gone.
+// mergeTip merges another push to the branch; "" is a deleted branch.
 func (w *Work) mergeTip(ctx context.Context, tip, head string) error {
 	if tip == "" {
 		return nil
@@ -163,8 +162,8 @@ func (w *Work) mergeTip(ctx context.Context, tip, head string) error {
 	return nil
 }
 
-// rebase puts what is not pushed of the record on top of what the remote has by now;
-// false where that did not move.
+// rebase puts the record's unpushed commits on top of the remote's; false if that has not
+// moved.
 func (r *Record) rebase(ctx context.Context) (bool, error) {
 	now, err := r.work.clone.resolve(ctx, tracking(r.id))
 	if err != nil || now == r.remote {
@@ -177,13 +176,13 @@ func (r *Record) rebase(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	r.remote = now
-	if now == "" || now == r.tip { // gone, or it had arrived
+	if now == "" || now == r.tip { // deleted, or the push had arrived
 		return true, nil
 	}
 	return true, r.replay(ctx, mine, now)
 }
 
-// replay makes commits of the record, the newest first, again on top of another one.
+// replay recreates the record's commits, given newest first, on top of another.
 func (r *Record) replay(ctx context.Context, mine []RecordCommit, onto string) error {
 	type change struct {
 		RecordCommit
@@ -208,8 +207,7 @@ func (r *Record) replay(ctx context.Context, mine []RecordCommit, onto string) e
 	return nil
 }
 
-// difference is the files by which a commit differs from the one before it, "" for
-// none; nil content is a file that is gone.
+// difference are the files that a commit changes, "" for none; nil content is a deleted file.
 func (r *Record) difference(ctx context.Context, old, new string) (map[string][]byte, error) {
 	if old == "" {
 		old = git.EmptyTree
@@ -237,8 +235,8 @@ func (r *Record) difference(ctx context.Context, old, new string) (map[string][]
 	return files, nil
 }
 
-// drop takes record and branch back to what the remote has, after a refusal: what they
-// held lies in the working tree. A record that no remote is to have stays.
+// drop resets record and branch to the remote's after a refusal: their content stays in the
+// working tree. A record that is local only stays.
 func (w *Work) drop(ctx context.Context) error {
 	if w.Record == nil || w.Record.local {
 		return w.undo(ctx)

@@ -18,7 +18,7 @@ func (w *Work) Head(ctx context.Context) (string, error) {
 		return w.clone.resolve(ctx, "HEAD")
 	}
 	object, _, err := w.Record.objects(ctx).Read("HEAD", recordSize)
-	if err != nil { // none yet, or a broken one: git itself says which
+	if err != nil { // none yet, or a broken one: git reports which
 		w.Record.close()
 		return w.clone.resolve(ctx, "HEAD")
 	}
@@ -62,7 +62,7 @@ func (w *Work) CommitPlan(ctx context.Context, from, path string, data []byte) (
 	return id, w.Record.Show(ctx, w.Record.shown...)
 }
 
-// newRun is a name that no run of a plan had before.
+// newRun is a new name for a run of a plan.
 func newRun() string { return git.BlobID([]byte(rand.Text())) }
 
 // Planned is the commit of the newest plan at a path for the directive as it stands now,

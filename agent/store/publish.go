@@ -12,7 +12,7 @@ import (
 	"git-ward/protocols/record"
 )
 
-// textSize bounds the model's last words in a commit message.
+// textSize bounds the model's final text in a commit message.
 const textSize = 8 << 10
 
 // Publish commits all that the working tree holds, for work without a unit, and offers the
@@ -29,7 +29,7 @@ func (w *Work) Publish(ctx context.Context, text string, done bool) error {
 		return err
 	}
 	err := w.Offer(ctx)
-	if stop.Is(err, stop.Refused) { // a push of the agent before this one may have arrived, and ended the work
+	if stop.Is(err, stop.Refused) { // an earlier agent's push may have arrived and completed the work
 		if tip, failed := w.clone.remote(ctx, w.Branch); failed == nil && tip != "" {
 			if w.Done, failed = w.findDone(ctx, tip); failed == nil && w.Done != nil {
 				return nil
@@ -42,12 +42,12 @@ func (w *Work) Publish(ctx context.Context, text string, done bool) error {
 	return err
 }
 
-// race is for what others may do to the branch meanwhile.
+// race merges what others push to the branch meanwhile.
 func (w *Work) race(done string) git.Race {
 	return git.Race{What: w.Branch + " on the remote", While: "it was " + done}
 }
 
-// ready takes all that the working tree holds into the index.
+// ready adds the whole working tree to the index.
 func (w *Work) ready(ctx context.Context) error {
 	if err := w.clone.ensure(ctx); err != nil { // a model may have changed settings
 		return err
@@ -67,7 +67,7 @@ func (w *Work) ready(ctx context.Context) error {
 	return nil
 }
 
-// committable refuses a working tree that cannot be committed as it is meant.
+// committable refuses a working tree that cannot be committed as intended.
 func (w *Work) committable(ctx context.Context) error {
 	head, err := w.clone.repo().Head(ctx)
 	if err != nil {
@@ -87,8 +87,8 @@ func (w *Work) committable(ctx context.Context) error {
 	return w.holdsTip(ctx)
 }
 
-// holdsTip refuses a branch that does not hold the remote's tip. A model that amended a commit or
-// reset the branch may have dropped somebody else's commits, and a push would remove them there.
+// holdsTip refuses a branch that does not contain the remote's tip. A model that amended or
+// reset may have dropped other people's commits, which a push would remove.
 func (w *Work) holdsTip(ctx context.Context) error {
 	if w.tip == "" || w.tip == w.left {
 		return nil
@@ -105,7 +105,7 @@ func refuse(format string, args ...any) error {
 	return stop.Refuse(diag.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// commit makes a commit of the index. Where nothing changed there is one only if empty.
+// commit commits the index; without changes only if empty is set.
 func (w *Work) commit(ctx context.Context, message string, empty bool) error {
 	args := []string{"commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--file=-"}
 	if empty {
@@ -121,7 +121,7 @@ func (w *Work) commit(ctx context.Context, message string, empty bool) error {
 	return err
 }
 
-// message is that of work without a unit, by whose trailers its end is found again.
+// message is the commit message of work without a unit, whose trailers identify its end.
 func (w *Work) message(text string, done bool) string {
 	trailers := []string{record.TrailerDirective + ": " + w.Directive.Name(), trailerHash + ": " + w.Directive.Hash()}
 	if done {
@@ -130,8 +130,8 @@ func (w *Work) message(text string, done bool) string {
 	return message("agent: "+w.Directive.Name()+" "+w.Directive.Title.String(), text, trailers)
 }
 
-// cleanLines makes a model's words fit for a commit message: the hooks refuse what
-// a reader cannot see.
+// cleanLines makes a model's text fit for a commit message: the hooks refuse invisible
+// characters.
 func cleanLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -140,7 +140,7 @@ func cleanLines(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// conflict gives up a merge with what somebody else pushed to the branch.
+// conflict aborts a merge with another push to the branch.
 func (w *Work) conflict(ctx context.Context, mergeErr error) error {
 	files, err := w.clone.git(ctx, "diff", "--name-only", "--diff-filter=U")
 	if err != nil {
@@ -156,8 +156,7 @@ func (w *Work) conflict(ctx context.Context, mergeErr error) error {
 		w.Branch, strings.ReplaceAll(files, "\n", ", "), w.Branch)
 }
 
-// undo takes back the commits that the remote does not have and leaves what they
-// changed in the working tree.
+// undo drops unpushed commits and keeps their changes in the working tree.
 func (w *Work) undo(ctx context.Context) error {
 	base := w.base
 	tip, err := w.clone.remote(ctx, w.Branch)

@@ -10,14 +10,13 @@ import (
 	"git-ward/protocols/gate"
 )
 
-// push pushes commit to a branch. It is nil when the branch is there; stop.Refused
-// when the remote answered that it will not move it, be it for a finding or a lost
-// race: the caller looks where the branch is now to know. Any other error is trouble
-// on the way.
+// push pushes commit to a branch. It returns nil if the branch is there, and stop.Refused if
+// the remote refused to move it, for a finding or a lost race: the caller reads the branch to
+// know which. Any other error is trouble on the way.
 //
-// Git's sentences are not read: they change with its version and its language. A line
-// that begins with `!` in the porcelain output is the remote's word on the branch;
-// without one it never got so far.
+// Git's sentences are not read, because they change with version and language. A line that
+// begins with `!` in the porcelain output is the remote's answer about the branch; without one
+// the push never got so far.
 func (c *clone) push(ctx context.Context, commit, branch string) error {
 	return c.pushTo(ctx, []string{commit + ":refs/heads/" + branch})
 }
@@ -39,7 +38,7 @@ func (c *clone) pushTo(ctx context.Context, refspecs []string, more ...string) e
 	return readRefusal(stderr, answer)
 }
 
-// rejection is the remote's word on a branch that it did not move, "" for none.
+// rejection is the remote's reason for not moving a branch, "" for none.
 func rejection(porcelain string) string {
 	for line := range strings.Lines(porcelain) {
 		if rest, ok := strings.CutPrefix(line, "!\t"); ok {
@@ -50,19 +49,19 @@ func rejection(porcelain string) string {
 	return ""
 }
 
-// readRefusal makes an error of what the remote's hooks printed: the findings of
-// a Ward remote, the lines of any other, or at least git's own word.
+// readRefusal makes an error from the remote hooks' output: a Ward remote's findings, any
+// other's lines, or at least git's reason.
 func readRefusal(stderr, answer string) error {
 	a, lines := gate.Read(stderr)
 	switch {
 	case a == nil:
 	case a.Verdict == gate.Admitted:
-		// Nothing speaks against what was pushed, so it is kept, and pushed again.
+		// Nothing is wrong with what was pushed, so it is kept, and pushed again.
 		return fmt.Errorf("git push: the remote admitted the push, and could not move the ref then: %s", diag.Clean(answer))
 	case a.Verdict == gate.Refused:
 		return refused(a)
 	default:
-		// The host's trouble, which no model can mend.
+		// The host's trouble, which a model cannot fix.
 		return fmt.Errorf("git push: the remote could not judge the push: the verdict is %.80q", a.Verdict)
 	}
 	if len(lines) == 0 {

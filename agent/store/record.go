@@ -26,9 +26,9 @@ type Record struct {
 	tip, tree string // of the newest commit here
 	remote    string // the newest one that the remote has, "" before the first push
 
-	shown []string // what Show was asked for last
+	shown []string // the last argument of Show
 
-	batch   *git.Batch // reads objects, nil until one is wanted
+	batch   *git.Batch // reads objects, nil until needed
 	reading context.Context
 }
 
@@ -45,10 +45,10 @@ func (r *Record) Unit() uow.ID { return r.id }
 // Ref is the full name of the record's ref.
 func (r *Record) Ref() string { return record.Ref(r.id) }
 
-// tracking is where the clone keeps what the remote's ref was at the last fetch.
+// tracking is the clone's copy of the remote's ref as of the last fetch.
 func tracking(id uow.ID) string { return recordRefs + id.String() }
 
-// recordRefs has the remote's records in a clone.
+// recordRefs are the remote's records in a clone.
 const recordRefs = "refs/remotes/ward/record/"
 
 // Tip is the newest commit here.
@@ -75,7 +75,7 @@ func message(subject, text string, trailers []string) string {
 	return b.String() + strings.Join(trailers, "\n")
 }
 
-// oneLine is a subject that any reader of logs can show.
+// oneLine is a subject that every log viewer can show.
 func oneLine(s string) string {
 	return diag.Clean(diag.Cut(strings.Join(strings.Fields(s), " "), maxSubject))
 }
@@ -104,13 +104,13 @@ func (r *Record) Commit(ctx context.Context, message, second string, files map[s
 	return commit, r.moveTo(ctx, commit, tree)
 }
 
-// commitTree writes a commit on the newest one.
+// commitTree commits a tree on top of the newest commit.
 func (r *Record) commitTree(tree, second, message string) (string, error) {
 	text := r.work.clone.store.redact(strings.TrimSpace(message))
 	return r.work.clone.repo().CommitMerge(record.AgentIdent, tree, []string{r.tip, second}, time.Now(), text)
 }
 
-// moveTo makes a commit the newest one here, in memory and in the clone's ref.
+// moveTo makes a commit the newest one, in memory and in the clone's ref.
 func (r *Record) moveTo(ctx context.Context, commit, tree string) error {
 	if commit == r.tip {
 		return nil
@@ -126,7 +126,7 @@ func (r *Record) moveTo(ctx context.Context, commit, tree string) error {
 	return nil
 }
 
-// objects reads the clone's objects by one child for as long as one context lasts.
+// objects reads the clone's objects with one child per context.
 func (r *Record) objects(ctx context.Context) *git.Batch {
 	if r.batch != nil && r.reading == ctx {
 		return r.batch
@@ -149,8 +149,7 @@ func (r *Record) File(ctx context.Context, path string) ([]byte, error) {
 	return r.read(ctx, r.tip, r.Ref(), path)
 }
 
-// read reads a file of a commit by any name of it, nil where no file is there. In errors
-// the commit is the ref's.
+// read reads a file of a commit by any revision, nil if it is missing. Errors name the ref.
 func (r *Record) read(ctx context.Context, commit, ref, path string) ([]byte, error) {
 	object, data, err := r.objects(ctx).Read(commit+":"+path, recordSize)
 	switch {
@@ -181,7 +180,7 @@ func (r *Record) List(ctx context.Context, dir string) ([]string, error) {
 	return names, err
 }
 
-// entries reads a tree by any name of it; none where it is not there.
+// entries reads a tree by any revision; none if it is missing.
 func (r *Record) entries(ctx context.Context, name string) ([]git.Entry, error) {
 	object, data, err := r.objects(ctx).Read(name, recordSize)
 	if errors.Is(err, git.ErrMissing) {

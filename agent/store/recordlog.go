@@ -25,7 +25,7 @@ func (r *Record) Log(ctx context.Context, limit int) ([]RecordCommit, error) {
 	return r.history(ctx, func(list []RecordCommit) bool { return limit > 0 && len(list) >= limit })
 }
 
-// history is Log until enough says that there is enough.
+// history is Log until enough returns true.
 func (r *Record) history(ctx context.Context, enough func([]RecordCommit) bool) ([]RecordCommit, error) {
 	var list []RecordCommit
 	for id := r.tip; id != "" && !enough(list); {
@@ -50,14 +50,13 @@ func (r *Record) history(ctx context.Context, enough func([]RecordCommit) bool) 
 	return list, nil
 }
 
-// kept is the newest commit here of those that lie directly on what the remote has and
-// bring plans or steps of one: work that a run before this one has done. Anything else
-// that was not pushed is left out, with what lies on it: it is made again.
+// kept is the newest local commit of those directly on top of the remote's that have plans or
+// plan steps: an earlier run's completed work. Other unpushed commits are dropped with what
+// follows them, and made again.
 //
-// What the PM is to be told lies on the remote's by now where the run said why it stopped
-// (MANY-2): plans and steps are put on top of that. Where anything else came meanwhile,
-// somebody else worked, and they are left out, too; likewise where another clone has kept a
-// tree since.
+// If that run told the PM why it stopped (MANY-2), the remote has a newer commit with only
+// that message, and plans and steps are rebased on it. If anything else came meanwhile,
+// another worker worked and they are dropped; likewise if another clone has kept a tree since.
 func (r *Record) kept(ctx context.Context) (string, error) {
 	if elsewhere, err := r.work.keptElsewhere(ctx, r.id); elsewhere || err != nil {
 		return r.remote, err
@@ -86,8 +85,8 @@ func (r *Record) kept(ctx context.Context) (string, error) {
 	return r.tip, err
 }
 
-// sharedWith is the newest commit that a commit of the remote has with what is here, "" where
-// the remote has more since than what was said to the PM.
+// sharedWith is the newest common commit of a remote commit and the local ones, "" if the
+// remote has more since than messages to the PM.
 func (r *Record) sharedWith(ctx context.Context, remote string) (string, error) {
 	base, err := r.work.clone.git(ctx, "merge-base", remote, r.tip)
 	if git.SaidNo(err) {

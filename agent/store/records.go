@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// maxHistory is how many of the project's newest commits are asked whose work they are.
+	// maxHistory is how many of the project's newest commits are searched for units' trailers.
 	maxHistory = 2_000
-	// maxLearnings bounds another directive's LEARNINGS.md, in bytes: the loop keeps it
-	// far below.
+	// maxLearnings bounds another directive's LEARNINGS.md, in bytes, far above the loop's own
+	// limit.
 	maxLearnings = 1 << 20
 )
 
-// taken is LEARNINGS.md of the record whose work came into the project last, nil where
-// there is none. It is read where the remote lies, so that a directive that begins does
-// not fetch the records of all others.
+// taken is LEARNINGS.md of the unit whose work was taken into the project last, nil for none.
+// It is read from the remote, so that a new directive need not fetch all other records.
 func (s *Store) taken(ctx context.Context) ([]byte, error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
@@ -45,13 +44,13 @@ func (s *Store) taken(ctx context.Context) ([]byte, error) {
 		if data != nil || ctx.Err() != nil {
 			return data, err
 		}
-		// What another directive has left broken is no trouble of this one's.
+		// A damaged record of another directive must not affect this one.
 	}
 	return nil, nil
 }
 
-// takenOf is LEARNINGS.md of a unit, nil where the project does not have its last claim,
-// whatever a commit there says of itself.
+// takenOf is a unit's LEARNINGS.md, nil if the project does not contain its last claim,
+// whatever a commit message says.
 func takenOf(reader *git.Reader, id uow.ID, project string) ([]byte, error) {
 	data, err := reader.File(id.Ref(), uow.File, maxLearnings)
 	if err != nil || data == nil {

@@ -53,8 +53,7 @@ func (w *Work) hasRef(ctx context.Context, ref string) (bool, error) {
 	return false, nil
 }
 
-// pushed reports whether a commit is on some branch of the remote, as of the last
-// fetch.
+// pushed reports whether a commit is on some remote branch, as of the last fetch.
 func (c *clone) pushed(ctx context.Context, id string) (bool, error) {
 	out, err := c.git(ctx, "for-each-ref", "--count=1", "--contains="+id, "refs/remotes/origin/")
 	return out != "", err

@@ -118,8 +118,8 @@ func (s *Store) Ask(ctx context.Context, q comms.NewQuestion) error {
 		change:  q})
 }
 
-// amend folds a word into control's COMMS.md, unless it is said there. When control moves
-// meanwhile it is folded anew into what is there then.
+// amend adds a message to control's COMMS.md unless it is there. If control moves meanwhile it
+// tries again on the new version.
 func (s *Store) amend(ctx context.Context, w word) error {
 	return git.Update(ctx, git.Race{What: s.Control.Branch, While: w.what + " was pushed"}, func() (bool, error) {
 		m, err := s.Main(ctx)
@@ -160,8 +160,8 @@ func (s *Store) amend(ctx context.Context, w word) error {
 	})
 }
 
-// reported reports whether the document has an answer to the same version of the
-// directive; of reports that are none, whether it has one that begins alike.
+// reported reports whether the document has an answer to this version of the directive; for
+// other reports, whether it has one with the same beginning.
 func reported(doc *comms.Document, r comms.NewReport) bool {
 	if r.Status == comms.Info {
 		first, _, _ := strings.Cut(r.Text, "\n")
@@ -176,9 +176,8 @@ func reported(doc *comms.Document, r comms.NewReport) bool {
 	})
 }
 
-// commitComms makes a commit on top of control that changes COMMS.md. It writes
-// objects and leaves the working tree alone, so nothing that lies there can get
-// into it.
+// commitComms commits a changed COMMS.md on top of control. It writes objects only and does
+// not use the working tree, so nothing from there can get into it.
 func (s *Store) commitComms(ctx context.Context, m Snapshot, data []byte, subject string) (string, error) {
 	batch := s.main.repo().Batch(ctx)
 	defer batch.Close()

@@ -54,8 +54,8 @@ func (s *Store) Rescue(ctx context.Context, dir, directive string, all bool, now
 	return done, errors.Join(errs...)
 }
 
-// unpushed are the commits that hold all that the remote does not have: the
-// working tree's first.
+// unpushed are commits that together contain everything that the remote lacks: the working
+// tree's first.
 func (c *clone) unpushed(ctx context.Context, all bool) ([]string, error) {
 	var tips []string
 	take := func(ctx context.Context) (string, error) { return c.resolve(ctx, "HEAD") }
@@ -89,8 +89,8 @@ func (c *clone) unpushed(ctx context.Context, all bool) ([]string, error) {
 	return tips, nil
 }
 
-// commitAll is a commit of the working tree as it is, HEAD where nothing differs,
-// "" where there is nothing. No branch is moved.
+// commitAll commits the working tree as it is: HEAD if nothing differs, "" if there is
+// nothing. No branch moves.
 func (c *clone) commitAll(ctx context.Context) (string, error) {
 	head, err := c.resolve(ctx, "HEAD")
 	if err != nil {

@@ -43,8 +43,8 @@ func (w *Work) SetAside(ctx context.Context) (branch string, without []string, e
 	return "", without, nil
 }
 
-// named are the paths that a refusal names beyond those that are left out; none where leaving
-// paths out would not do.
+// named are the paths that a refusal names besides those left out already; none if leaving
+// paths out would not help.
 func named(refused *stop.Stop, without []string) (paths []string) {
 	for _, f := range refused.Findings {
 		switch {

@@ -16,11 +16,11 @@ import (
 	"git-ward/protocols/symbols"
 )
 
-// shown are the record's files and directories that a worker reads and writes below
-// .ward of the working tree.
+// shown are the record's files and directories that a worker reads and writes below .ward of
+// the working tree.
 var shown = []string{record.Learnings, record.Plans, record.PostMortems, record.Research, record.Lessons}
 
-// written are the directories whose files somebody may have written there.
+// written are the directories where a worker may have written files.
 var written = []string{record.Plans, record.PostMortems, record.Research, record.Transcripts}
 
 // shownSize bounds a file that is taken from the working tree, and allShownSize all of them
@@ -56,10 +56,10 @@ func (r *Record) Show(ctx context.Context, paths ...string) error {
 	return nil
 }
 
-// computed is made of the work (git ward knowledge build) and is no record's.
+// computed is derived from the work (git ward knowledge build) and not part of the record.
 var computed = []string{symbols.SymbolsPath, symbols.GraphPath}
 
-// emptied makes a directory that holds nothing but what is computed.
+// emptied makes a directory that only has derived files.
 func emptied(dir string) error {
 	kept := map[string][]byte{}
 	if root, err := os.OpenRoot(dir); err == nil {
@@ -87,7 +87,7 @@ func emptied(dir string) error {
 	return err
 }
 
-// show writes one file of the newest commit, or all files below a directory.
+// show writes a file of the newest commit, or all files below a directory.
 func (r *Record) show(ctx context.Context, root *os.Root, name string) error {
 	object, data, err := r.objects(ctx).Read(r.tip+":"+name, recordSize)
 	switch {
@@ -157,8 +157,7 @@ func (r *Record) Uncommitted(ctx context.Context) (map[string][]byte, error) {
 	return uncommitted, nil
 }
 
-// place writes a file below a directory; nothing that a model left there, such as a
-// link, leads out of it.
+// place writes a file below a directory; a model's links cannot lead it elsewhere.
 func place(root *os.Root, name string, data []byte) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
@@ -171,7 +170,7 @@ func place(root *os.Root, name string, data []byte) error {
 	return root.WriteFile(name, data, 0o644)
 }
 
-// exclude tells git to leave .ward out of what is committed.
+// exclude makes git ignore .ward.
 func (c *clone) exclude() error {
 	if err := os.MkdirAll(filepath.Join(c.gitDir(), "info"), 0o755); err != nil {
 		return err
@@ -179,8 +178,8 @@ func (c *clone) exclude() error {
 	return put(filepath.Join(c.gitDir(), "info", "exclude"), []byte("/"+record.Dir+"/\n"))
 }
 
-// redacted takes secrets out of the texts that are for readers alone. A plan is run,
-// and evidence is hashed: of those what the remote says counts.
+// redacted removes secrets from texts that only readers use. A plan is executed and evidence
+// is hashed, so those keep the remote's content.
 func (r *Record) redacted(files map[string][]byte) map[string][]byte {
 	redact := r.work.clone.store.redact
 	clean := make(map[string][]byte, len(files))

@@ -27,8 +27,8 @@ type Snapshot struct {
 	Commit  string
 	Project string
 	clone   *clone
-	// files are what was read of a snapshot that Look keeps, nil for what is not
-	// there: a commit does not change.
+	// files caches what was read of a Look's snapshot, nil for missing files: a commit does
+	// not change.
 	files map[string][]byte
 }
 
@@ -79,7 +79,7 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 	return m, nil
 }
 
-// tip is a branch that has to be there.
+// tip is a required branch's commit.
 func (s *Store) tip(ctx context.Context, ref, branch string) (string, error) {
 	id, err := s.main.resolve(ctx, ref)
 	if err == nil && id == "" {
@@ -115,7 +115,7 @@ func (f files) File(_, path string, limit int64) ([]byte, error) {
 	return f.snapshot.content(f.ctx, path, limit)
 }
 
-// content is File, but nil for what is missing; each file is read once.
+// content is File, but nil for a missing file; each file is read once.
 func (m Snapshot) content(ctx context.Context, path string, limit int64) ([]byte, error) {
 	data, known := m.files[path]
 	if known && int64(len(data)) <= limit {
@@ -128,7 +128,7 @@ func (m Snapshot) content(ctx context.Context, path string, limit int64) ([]byte
 	return data, err
 }
 
-// read is a file's content, nil when there is none.
+// read is a file's content, nil if it is missing.
 func (m Snapshot) read(ctx context.Context, path string, limit int64) ([]byte, error) {
 	batch := m.clone.repo().Batch(ctx)
 	defer batch.Close()

@@ -29,7 +29,7 @@ func (w *Work) Stepping(ctx context.Context) (bool, error) {
 	return len(list) > 0 && list[0].ofPlan(), err
 }
 
-// ofPlan reports whether a commit brings a plan, or a step of one.
+// ofPlan reports whether a commit has a plan or a plan's step.
 func (c RecordCommit) ofPlan() bool {
 	return hasAny(c.Message, record.TrailerPlan, record.TrailerStep)
 }
@@ -45,12 +45,11 @@ func (w *Work) Planning(ctx context.Context) (bool, error) {
 	return len(list) > 0 && list[0].ofPlan(), err
 }
 
-// resumePlan lets a process go on with the plan that one before it has left in the clone. Its
-// steps were made on the branch as that process had it, which may have merged the project
-// into it: the branch is made that again, or their tree would take the project's newer
-// commits back. Start is where the work would go on without them: the branch's tip on the
-// remote, or else the project's. Where the steps did not begin there they are dropped, and
-// planned anew.
+// resumePlan lets a process continue an earlier process's plan in the clone. Its steps are
+// based on the branch as that process had it, perhaps with the project merged: the branch is
+// reset to that, or the steps' tree would undo the project's newer commits. start is where the
+// work would continue without the steps: the branch's tip at the remote, or else the
+// project's. If the steps did not begin there they are dropped, and planned again.
 func (w *Work) resumePlan(ctx context.Context, start string) (bool, error) {
 	r := w.Record
 	if !r.local && r.tip == r.remote {
@@ -73,7 +72,7 @@ func (w *Work) resumePlan(ctx context.Context, start string) (bool, error) {
 		return false, err
 	}
 	onto, upon := start, branch
-	if start != w.tip { // they began on the project as it was then
+	if start != w.tip { // they began on the project's commit of that time
 		onto, upon = base, w.clone.store.projectRef()
 	}
 	ours, err := w.clone.isAncestor(ctx, onto, upon)
@@ -87,8 +86,8 @@ func (w *Work) resumePlan(ctx context.Context, start string) (bool, error) {
 	return true, w.reset(ctx, branch)
 }
 
-// planStart is where the first of plans and steps, the newest first, began, and the newest
-// commit of the branch that they know: a command of a plan may have made some.
+// planStart is the base of the first of these plans and steps, given newest first, and the
+// newest commit of the branch that they know, because a plan's command may have committed.
 func (w *Work) planStart(ctx context.Context, list []RecordCommit) (base, branch string, err error) {
 	base, err = w.begunAt(ctx, list[len(list)-1].Second)
 	if err != nil {

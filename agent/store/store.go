@@ -23,28 +23,27 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// gitTimeout ends a git child that hangs, such as a push into a door that does
-// not answer. A push waits for hooks and for the door's turn, so it is long.
+// gitTimeout ends a hanging git child, such as a push to an unresponsive door. It is long,
+// because a push waits for hooks and its turn at the door.
 const gitTimeout = 15 * time.Minute
 
 // Options say where the store's repositories are.
 type Options struct {
 	Bare       string // the remote, a bare repository on this machine; absolute
-	State      string // the agent's own directory; absolute
+	State      string // the agent's state directory; absolute
 	Door       string // the socket that pushes go through; "" pushes straight
-	Executable string // of ward-agent, for the door; absolute
-	// Running is the branch that a watcher started the agent from, "" for none. It
-	// keeps that working tree and main's, and may run from them.
+	Executable string // path of ward-agent, which connects to the door; absolute
+	// Running is the branch from which a watcher started the agent, "" for none. Its working
+	// tree and main's are kept, because the agent may run from them.
 	Running string
-	// Redact takes secrets out of what is written for readers; nil takes none.
+	// Redact removes secrets from texts for readers; may be nil.
 	Redact func(string) string
-	// Control says which branches are the control's and the project's; the zero value
-	// is main for both.
+	// Control names the control's and the project's branches; zero is main for both.
 	Control config.Control
-	// Folds says that the host folds what is left on records into COMMS.md (MANY-2); else
+	// Folds says that the host folds messages from records into COMMS.md (MANY-2); else
 	// reports and questions are pushed there.
 	Folds bool
-	// Late is told what waits for the host for a minute, and again after each; nil: nobody.
+	// Late is called each minute with what waits for the host; may be nil.
 	Late func(what string)
 }
 
@@ -63,12 +62,12 @@ func (s *Store) redact(text string) string {
 // ensures, and it is not safe for concurrent use.
 type Store struct {
 	Options
-	name  string // of clones: the remote's, without .git
+	name  string // names clones' directories: the remote's without .git
 	main  *clone
-	seen  Snapshot // what Look saw last, until watch says that a branch moved
+	seen  Snapshot // what Look saw last, until watch reports a moved branch
 	watch *git.Watch
 	kept  map[uow.ID]*keeping
-	// pushOptions is whether the remote takes them, and so can answer in JSON.
+	// pushOptions is whether the remote supports them, and so can answer in JSON.
 	pushOptions bool
 }
 
@@ -89,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.main.begin(ctx); err != nil {
 		return nil, err
 	}
-	// git config, and not a look at an error message of push, which is prose.
+	// git config decides, not a push error's text, which is prose.
 	out, err := s.run(ctx, s.State, "config", "--file", filepath.Join(o.Bare, "config"),
 		"--type=bool", "--default=false", "--get", "receive.advertisePushOptions")
 	if err != nil {
@@ -99,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// repoName is the last word of the remote's path.
+// repoName is the last element of the remote's path.
 func repoName(bare string) string {
 	name := strings.TrimSuffix(filepath.Base(bare), ".git")
 	if name == "" || name == "." || name == "/" {
@@ -123,12 +122,12 @@ func (s *Store) Environ() []string {
 		"GIT_EDITOR=true", // nobody is there to type
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_CONFIG_NOSYSTEM=1",
-		// A broken clone must not be taken for part of a repository around it.
+		// A damaged clone must not be taken for part of a surrounding repository.
 		"GIT_CEILING_DIRECTORIES=" + s.State,
 		Tag(s.State),
 	}
-	// The proxies are the gateway's, which is the only way out in allow-list mode.
-	// Whose lease the worker has says on what it may speak.
+	// The proxies are the gateway's, the only way out in allow-list mode. The lease's
+	// variables say on what the worker may push.
 	for _, name := range []string{boot.LeaseVar, "TMPDIR", "USER", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
 		if v := os.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
@@ -139,9 +138,8 @@ func (s *Store) Environ() []string {
 
 func (s *Store) home() string { return filepath.Join(s.State, "home") }
 
-// writeHome writes the git settings that hold for every repository of the agent.
-// In the container the remote belongs to another user, which git wants to be
-// told is fine.
+// writeHome writes the git settings for all of the agent's repositories. In the container the
+// remote belongs to another user, so it needs safe.directory.
 func (s *Store) writeHome() error {
 	if err := os.MkdirAll(s.home(), 0o755); err != nil {
 		return err
@@ -149,7 +147,7 @@ func (s *Store) writeHome() error {
 	if err := process.WriteProfile(s.home(), os.Getenv("PATH")); err != nil {
 		return err
 	}
-	real, err := filepath.EvalSymlinks(s.Bare) // git compares that one
+	real, err := filepath.EvalSymlinks(s.Bare) // git compares the resolved path
 	if err != nil {
 		return err
 	}
@@ -169,7 +167,7 @@ func (s *Store) run(ctx context.Context, dir string, args ...string) (string, er
 	return strings.TrimSuffix(out, "\n"), err
 }
 
-// runInput runs git with input and returns all that it printed.
+// runInput runs git with input and returns its complete output.
 func (s *Store) runInput(ctx context.Context, dir, input string, args ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()

@@ -18,19 +18,19 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// identity names a clone among those of all workers, as long as it is there.
+// identity identifies a clone among all workers' clones, for as long as it exists.
 func (c *clone) identity() string {
 	path := filepath.Join(c.gitDir(), "ward-clone")
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) != len(rand.Text()) {
 		data = []byte(rand.Text())
-		_ = put(path, data) // without it, what this clone has kept is taken for another's
+		_ = put(path, data) // without it, this clone's own kept tree is taken for another's
 	}
 	return string(data)
 }
 
-// keptElsewhere reports whether another clone has kept a tree for a unit since this one did: a
-// plan that is left here is older.
+// keptElsewhere reports whether another clone has kept a tree for a unit since this one did:
+// then a plan left here is outdated.
 func (w *Work) keptElsewhere(ctx context.Context, id uow.ID) (bool, error) {
 	tip, err := w.clone.remote(ctx, keptBranch(id))
 	if err != nil || tip == "" {
@@ -73,7 +73,7 @@ func (w *Work) TakeUp(ctx context.Context, j *Journal, earlier []*Journal) (took
 		return false, "", err
 	}
 	k.broughtBy(message)
-	fits, err := w.Stepping(ctx) // then it is of a step, which is done again
+	fits, err := w.Stepping(ctx) // it is a step's, which is done again
 	if !fits && err == nil {
 		took, fits, err = w.mergeKept(ctx, k.tip, git.Trailers(message, trailerKeptOn))
 	}
@@ -88,11 +88,11 @@ func (w *Work) TakeUp(ctx context.Context, j *Journal, earlier []*Journal) (took
 	return false, aside, err
 }
 
-// saysSize is how many of a record's newest commits are looked at for what keeping has brought. All but
-// steps of plans say it.
+// saysSize is how many of a record's newest commits are searched for the bytes used by
+// keeping. All commits but plans' steps have it.
 const saysSize = 100
 
-// broughtBy takes what keeping has brought from the message of a commit that says it.
+// broughtBy reads the bytes used by keeping from a commit's message.
 func (k *keeping) broughtBy(message string) {
 	for _, value := range git.Trailers(message, trailerKeptSize) {
 		if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > k.brought.Load() {
@@ -106,7 +106,7 @@ func (c *clone) messageOf(ctx context.Context, commit string) (string, error) {
 	return c.git(ctx, "log", "-1", "--no-show-signature", "--no-notes", "--format=%B", commit, "--")
 }
 
-// adopt makes what is kept for the newest earlier unit that unit's own which goes on with it.
+// adopt makes the newest earlier unit's kept tree the unit's own.
 func (w *Work) adopt(ctx context.Context, k *keeping, earlier []*Journal) error {
 	for _, j := range slices.Backward(earlier) {
 		tip, err := w.clone.remote(ctx, keptBranch(j.ID))
@@ -128,8 +128,8 @@ func (w *Work) adopt(ctx context.Context, k *keeping, earlier []*Journal) error 
 	return nil
 }
 
-// mergeKept merges a kept commit into the working tree; fits is whether it can be. A branch that
-// was taken back since, and no longer holds what it was kept on, is not brought back.
+// mergeKept merges a kept commit into the working tree; fits is whether that works. It does
+// not bring back a branch that was reset since and no longer contains the kept tree's base.
 func (w *Work) mergeKept(ctx context.Context, kept string, on []string) (took, fits bool, err error) {
 	head, err := w.Head(ctx)
 	if err != nil {
@@ -177,8 +177,8 @@ func (w *Work) mergeKept(ctx context.Context, kept string, on []string) (took, f
 // is not committed yet.
 func (w *Work) TookUp() bool { return w.tookUp != "" }
 
-// putAside moves what is kept for a unit to where what was saved is, by its time (see Rescue):
-// nobody overwrites it there.
+// putAside moves a unit's kept tree to the rescued ones, named by its time (see Rescue), where
+// nothing overwrites it.
 func (c *clone) putAside(ctx context.Context, k *keeping, id uow.ID) (branch string, err error) {
 	branch = "rescue/" + id.Directive + "-" + time.Now().UTC().Format("20060102T150405Z")
 	err = c.pushAll(ctx, []move{{"refs/heads/" + branch, "", k.tip}, {k.ref, k.tip, ""}})
@@ -189,8 +189,8 @@ func (c *clone) putAside(ctx context.Context, k *keeping, id uow.ID) (branch str
 	return branch, nil
 }
 
-// settle drops what is kept for the unit where the remote has all of it in the branch. What
-// does not go now goes later.
+// settle drops the unit's kept tree if the remote's branch contains all of it. A failed
+// deletion is tried later.
 func (w *Work) settle(ctx context.Context) {
 	if w.Record == nil || w.Record.local || w.base != w.tip {
 		return
@@ -222,7 +222,7 @@ func (w *Work) Settle(ctx context.Context) error {
 	return err
 }
 
-// dropKept removes the branch of what is kept for a unit.
+// dropKept deletes the branch of a unit's kept tree.
 func (c *clone) dropKept(ctx context.Context, k *keeping) error {
 	err := c.pushAll(ctx, []move{{k.ref, k.tip, ""}})
 	if err != nil && !c.isAt(ctx, k.ref, "") {
@@ -232,14 +232,14 @@ func (c *clone) dropKept(ctx context.Context, k *keeping) error {
 	return nil
 }
 
-// isAt reports whether the remote has a ref at a commit, or with "" does not have it: a push may
-// arrive, and its answer not.
+// isAt reports whether the remote has a ref at a commit or, with "", does not have it: a push
+// may arrive without its answer.
 func (c *clone) isAt(ctx context.Context, ref, commit string) bool {
 	now, err := git.Open(c.store.Bare).Ref(ctx, ref)
 	return err == nil && now == cmp.Or(commit, git.Zero)
 }
 
-// keptCommit is a commit of the work with a tree that somebody made before there was a plan.
+// keptCommit commits a tree from before a plan existed.
 func (w *Work) keptCommit(ctx context.Context, tree, parent string) (string, error) {
 	message := fmt.Sprintf("plan: what was changed before there was one\n\n%s: %s\n%s: before the plan",
 		record.TrailerDirective, w.Directive.Name(), trailerKept)

@@ -39,8 +39,7 @@ func (s *Store) Tidy(ctx context.Context, keep func(directive string) bool) ([]s
 	return removed, nil
 }
 
-// merged reports whether main has all that is committed in a clone. A clone that
-// cannot say is left alone.
+// merged reports whether main contains all commits of a clone. An unreadable clone is kept.
 func (s *Store) merged(ctx context.Context, c *clone) (bool, error) {
 	head, err := c.resolve(ctx, "HEAD")
 	if err != nil || head == "" {

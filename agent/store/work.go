@@ -31,17 +31,17 @@ const markerDepth = 1000
 type Work struct {
 	Directive comms.Directive
 	Branch    string // "agent/D-1"
-	Done      *Done  // the end of the work, when the remote has it
+	Done      *Done  // the completed work, if the remote has it
 
-	// Record is that of the unit at hand, nil before Begin.
+	// Record is the current unit's record, nil before Begin.
 	Record *Record
 
 	clone clone
 	base  string // where the model started from
-	since string // what the iteration at hand goes on from
+	since string // where the current iteration continues from
 	tip   string // of the branch on the remote, as of what it is built upon; "" for none
-	left  string // a tip on the remote from which a unit does not go on, by the PM's word
-	raced bool   // somebody else moved branch or record, as of the last push that failed
+	left  string // a remote tip from which a unit does not continue, by the PM's word
+	raced bool   // somebody else moved branch or record, as of the last failed push
 
 	tookUp string // a commit of the work with what was taken up and is not committed, "" for nothing
 }
@@ -49,7 +49,7 @@ type Work struct {
 // Done is the commit that ended the work.
 type Done struct {
 	Commit string
-	Text   string // the model's last words
+	Text   string // the model's final text
 }
 
 // Dir is the working tree.
@@ -60,21 +60,21 @@ func (w *Work) Dir() string { return w.clone.dir }
 func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	w := &Work{Directive: d, Branch: "agent/" + d.Name()}
 	w.clone = clone{store: s, dir: filepath.Join(s.State, "agent", d.Name(), s.name), directive: d.Name()}
-	if s.Running == w.Branch { // the process runs from the files that lie there
+	if s.Running == w.Branch { // the process runs from files there
 		w.clone.dir = filepath.Join(s.State, asideDir, d.Name(), s.name)
 	}
 	err := w.prepare(ctx)
 	if err == nil || ctx.Err() != nil {
 		return w, err
 	}
-	// Somebody broke the clone. What counts is on the remote.
+	// The clone was damaged. What counts is at the remote.
 	if err := removeAll(w.clone.dir); err != nil {
 		return nil, err
 	}
 	return w, w.prepare(ctx)
 }
 
-// asideDir has the working clone of the branch that the process runs from.
+// asideDir has the working clone of the branch from which the process runs.
 const asideDir = ".aside"
 
 // RemoveAside removes what was set aside.
@@ -126,9 +126,9 @@ func (w *Work) prepare(ctx context.Context) error {
 	return err
 }
 
-// reset makes branch, index and working tree those of commit and nothing else.
-// The index goes first: a kill may have cut it off, a model may have marked files
-// in it as not to be looked at. So do a rebase half done, and local attributes.
+// reset sets branch, index and working tree to exactly commit. It deletes the index first,
+// because a kill may have truncated it and a model may have marked files as unchanged;
+// likewise an unfinished rebase, and local attributes.
 func (w *Work) reset(ctx context.Context, commit string) error {
 	w.tookUp = ""
 	if w.Record != nil {
@@ -153,8 +153,8 @@ func (w *Work) reset(ctx context.Context, commit string) error {
 	return w.Record.Show(ctx, w.Record.shown...)
 }
 
-// mergeMain lets work that began on an older main go on from the present one. A
-// conflict leaves the branch as it is: the model may merge, this may not guess.
+// mergeMain merges the current main into older work. A conflict leaves the branch as it is:
+// the model may resolve it, this code may not guess.
 func (w *Work) mergeMain(ctx context.Context, tip, main string) error {
 	if has, err := w.clone.isAncestor(ctx, main, tip); has || err != nil {
 		return err
@@ -165,9 +165,9 @@ func (w *Work) mergeMain(ctx context.Context, tip, main string) error {
 	return nil
 }
 
-// findDone looks for the end of the work on the directive as it stands now, among
-// the newest commits of a history. It looks into main's history as well: the PM
-// may have merged and deleted the branch before the report was made.
+// findDone searches a history's newest commits for the completed work on the directive's
+// present text. It searches main as well, because the PM may have merged and deleted the
+// branch before the report.
 func (w *Work) findDone(ctx context.Context, tip string) (*Done, error) {
 	out, err := w.clone.git(ctx, "log", "-z", fmt.Sprintf("--max-count=%d", markerDepth), "--no-show-signature",
 		"--no-notes", "--format=%H%n%B", tip, "--")

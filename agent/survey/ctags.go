@@ -16,10 +16,10 @@ import (
 	"git-ward/protocols/symbols"
 )
 
-// tagger is universal-ctags, as it is installed here.
+// tagger is an installed universal-ctags.
 type tagger struct {
 	program string
-	version string // its first line, which says whether it is that ctags
+	version string // first line of its version, which identifies it
 }
 
 // Bounds of ctags: time for all files of a survey, bytes that it prints.
@@ -28,10 +28,10 @@ const (
 	tagOutput = 64 << 20
 )
 
-// taggers has what findTagger found, by the program's path.
+// taggers caches findTagger's results by path.
 var taggers sync.Map
 
-// findTagger is nil where there is none, or another ctags. A program is asked once.
+// findTagger is nil if there is none, or another ctags. Each program is run once.
 func findTagger(ctx context.Context) *tagger {
 	program, err := exec.LookPath("ctags")
 	if err != nil {
@@ -50,11 +50,11 @@ func findTagger(ctx context.Context) *tagger {
 	return t
 }
 
-// run gives the symbols of files, by path, in the order in which ctags met them.
+// run gives files' symbols by path, in ctags's order.
 func (t *tagger) run(ctx context.Context, dir string, list []tracked) (map[string][]symbols.Symbol, error) {
 	var names strings.Builder
 	for _, f := range list {
-		names.WriteString("./" + f.path + "\n") // no name is an option
+		names.WriteString("./" + f.path + "\n") // no file name is taken for an option
 	}
 	out, err := runTagger(ctx, tagTime, dir, t.program, names.String(), symbols.TagOptions()...)
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *tagger) run(ctx context.Context, dir string, list []tracked) (map[strin
 	return found, lines.Err()
 }
 
-// runTagger runs it without the environment, in which options could be.
+// runTagger runs it without the environment, which could contain options.
 func runTagger(ctx context.Context, limit time.Duration, dir, program, input string, args ...string) (string, error) {
 	var out bytes.Buffer
 	c := &process.Command{Dir: dir, Args: append([]string{program}, args...), Env: []string{"LC_ALL=C.UTF-8", "TMPDIR=" + os.TempDir()}, Stdin: strings.NewReader(input), Stdout: &out,

@@ -18,17 +18,16 @@ const (
 	maxKept  = 256 << 20
 )
 
-// kept is what files were read for before, by the hash of their text: a survey of a tree
-// in which ten files changed reads ten files. It is of no worth that a survey could not
-// make again, so that nothing that goes wrong with it is trouble.
+// kept caches files' results by the hash of their text, so that after ten changed files a
+// survey reads ten files. It is only a cache: errors with it are ignored.
 type kept struct {
 	path string
 	old  map[string]*symbols.File
-	now  map[string]*symbols.File // what this survey used: the rest is forgotten
-	made bool                     // there is something new
+	now  map[string]*symbols.File // used by this survey: the rest is dropped
+	made bool                     // something is new
 }
 
-// keptFile is what is on the disk.
+// keptFile is the cache file's content.
 type keptFile struct {
 	Version int                      `json:"version"`
 	Files   map[string]*symbols.File `json:"files"`
@@ -63,7 +62,7 @@ func (k *kept) get(key string) (*symbols.File, bool) {
 
 func (k *kept) put(key string, f *symbols.File) { k.now[key], k.made = f, true }
 
-// save writes what is known now, where that is more than what is there, or much less.
+// save writes the cache if it has new entries, or far fewer.
 func (k *kept) save() {
 	if k.path == "" || !k.made && len(k.old) < 2*len(k.now)+100 {
 		return

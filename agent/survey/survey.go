@@ -17,7 +17,7 @@ import (
 type Index struct {
 	Symbols *symbols.Symbols
 	Graph   *symbols.Graph
-	Read    int // files that were read now; the others are as they were
+	Read    int // files read now; the others come from the cache
 }
 
 // Bounds of one survey: bytes of files that are read, and time. What is left over is
@@ -27,10 +27,10 @@ const (
 	maxTime = time.Minute
 )
 
-// errNoTime ends the reading of files, and not the survey.
+// errNoTime ends the reading of files, but not the survey.
 var errNoTime = errors.New("there was no time for it: the next survey reads it")
 
-// tracked is a file that git has.
+// tracked is a tracked file.
 type tracked struct {
 	path string
 	id   string // of its text, "" where the working tree may have another
@@ -74,7 +74,7 @@ func (s *surveyor) wants(p string) bool {
 	return symbols.Wants(p) || s.tags != nil && symbols.Taggable(p)
 }
 
-// key is what a file was read as: its text, by which language, and how.
+// key is the cache key: a file's text, language and method.
 func (s *surveyor) key(f tracked) string {
 	how := ""
 	if s.tags != nil && symbols.Taggable(f.path) {
@@ -83,7 +83,7 @@ func (s *surveyor) key(f tracked) string {
 	return f.id + " " + strings.ToLower(path.Ext(f.path)) + how
 }
 
-// take takes a file that was read before.
+// take uses a cached result.
 func (s *surveyor) take(f tracked) bool {
 	if f.id == "" {
 		return false
@@ -95,7 +95,7 @@ func (s *surveyor) take(f tracked) bool {
 	return ok
 }
 
-// readAll reads files, and has ctags read those that it reads better.
+// readAll reads files, and has ctags read those for which it is better.
 func (s *surveyor) readAll(ctx context.Context, list []tracked) error {
 	var tagged []tracked
 	for _, f := range list {
@@ -128,8 +128,7 @@ func (s *surveyor) readAll(ctx context.Context, list []tracked) error {
 	return s.tag(ctx, tagged)
 }
 
-// tag gives files the symbols that ctags finds. Where it fails they keep those that were
-// found line by line.
+// tag adds ctags's symbols. If it fails, files keep the symbols found line by line.
 func (s *surveyor) tag(ctx context.Context, list []tracked) error {
 	if len(list) == 0 {
 		return nil
@@ -168,7 +167,7 @@ func (s *surveyor) build(list []tracked) *Index {
 	return i
 }
 
-// reason is an error without the directory that it happened in.
+// reason is an error without its directory.
 func reason(err error) string {
 	var large *worktree.TooLarge
 	if errors.As(err, &large) {
@@ -178,8 +177,8 @@ func reason(err error) string {
 	return diag.Clean(first)
 }
 
-// list are the regular files that git has in a tree, with the ids of those texts that the
-// working tree has unchanged.
+// list are a tree's tracked regular files, with the blob ids of those unchanged in the working
+// tree.
 func list(ctx context.Context, tree *worktree.Tree) (files []tracked, err error) {
 	out, err := tree.GitInput(ctx, nil, nil, "ls-files", "-z", "--stage")
 	if err != nil {

@@ -62,7 +62,7 @@ func begin(ctx context.Context, id, text string, o orient.Options, log *activity
 // Text is what a prompt shows of it, without a heading of its own.
 func (b *Begun) Text() string { return b.Report.Text() + "\n" + b.Known.Text() }
 
-// about are a directive's words without its options.
+// about is a directive's text without its options.
 func about(d comms.Directive) string {
 	var b strings.Builder
 	b.WriteString(d.Title.String() + "\n" + d.Goal)

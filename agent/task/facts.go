@@ -25,25 +25,25 @@ type Facts struct {
 	Took      time.Duration
 	Changes   []string // "M\tpath", as git lists them
 	Used      string   // calls and tokens, in words; "" where nothing was counted
-	Failed    []string // uses of tools that failed, in words
+	Failed    []string // failed tool calls, in words
 	End       string   // why it did not come to its own end, "" where it did
 	Words     string   // its last ones
 }
 
-// byWard marks a post-mortem that nobody but Ward has written: the next iteration adds to
-// it, and a worker who writes one of his own has it to himself.
+// byWard marks a post-mortem written by Ward alone: the next iteration adds to it, but not to
+// a worker's own.
 const byWard = "**Written by:** Ward, from the facts"
 
-// The headings of a post-mortem, in their order.
+// The headings of a post-mortem, in order.
 var headings = []string{"## 1. What was done", "## 2. What went well", "## 3. What went wrong, and why", "## 4. " + lesson.Section}
 
-// What a section says while nothing belongs into it, so that none is empty.
+// The text of an empty section.
 var nothing = []string{"Nothing.", "Nothing that Ward could see.", "Nothing that Ward could see.", "The worker named none."}
 
 const (
-	maxChanges = 100     // that are listed one by one
-	maxWords   = 4 << 10 // bytes of last words
-	maxFailed  = 10      // uses of tools, the newest
+	maxChanges = 100     // listed one by one
+	maxWords   = 4 << 10 // bytes of the final text
+	maxFailed  = 10      // tool calls, the newest
 )
 
 // WriteFacts puts facts into the task's post-mortem below a directory of the record in the
@@ -78,13 +78,13 @@ func WriteFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts) (s
 	}
 	b.WriteString(verdicts(string(data)))
 	if b.Len() > lesson.MaxPostMortem {
-		return path, nil // of so many iterations the first ones say enough
+		return path, nil // the first of many iterations are enough
 	}
 	return path, tree.Write(path, []byte(b.String()))
 }
 
-// left is where the template of the task's post-mortem lies that nobody has completed: a
-// task may be closed on another day than its work began. Without one it is path.
+// left is the path of the task's uncompleted post-mortem template, perhaps from another day;
+// without one it is path.
 func left(tree *worktree.Tree, path, id string) string {
 	dir := path[:strings.LastIndexByte(path, '/')]
 	list, err := tree.Walk(dir, func(name string) bool {
@@ -133,7 +133,7 @@ func CloseByFacts(ctx context.Context, tree *worktree.Tree, id string, f Facts, 
 	return path, closed(id, path, log)
 }
 
-// filled reports whether a post-mortem says anything below its headings.
+// filled reports whether a post-mortem has text below its headings.
 func filled(text string) bool {
 	for _, section := range takeApart(text)[1:] { // a template says what the plan is in the first one
 		if section != "" {
@@ -143,7 +143,7 @@ func filled(text string) bool {
 	return false
 }
 
-// takeApart is what a post-mortem says below each of the headings.
+// takeApart splits a post-mortem by its headings.
 func takeApart(text string) []string {
 	sections, at := make([]string, len(headings)), -1
 	for line := range strings.Lines(text) {
@@ -166,7 +166,7 @@ func takeApart(text string) []string {
 	return sections
 }
 
-// sections are what the facts add to each heading, "" for nothing.
+// sections are the facts for each heading, "" for none.
 func (f Facts) sections() []string {
 	in := ""
 	if f.Iteration != "" {
@@ -190,7 +190,7 @@ func (f Facts) sections() []string {
 	if f.End == "" {
 		well = in + "it came to its own end."
 	} else {
-		// Below the first line is what the worker, or a program, said of it.
+		// Below the first line is the worker's or a program's text.
 		why, said, more := strings.Cut(diag.CleanLines(strings.TrimSpace(f.End)), "\n")
 		if wrong = in + why + "\n"; more {
 			wrong += "\n" + quote(said)
@@ -216,7 +216,7 @@ func changed(n int) string {
 	return "changed " + diag.Count(n, "path")
 }
 
-// quote marks words as somebody's: no line of them is a heading or a lesson.
+// quote marks text as somebody's: none of its lines is a heading or a lesson.
 func quote(text string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ") + "\n"
 }

@@ -58,8 +58,8 @@ func Query(ctx context.Context, tree *worktree.Tree, bare, text string) Known {
 	return k
 }
 
-// plansAndPostMortems are the plans and post-mortems of a tree: an agent's lie below a directory, a
-// person's are those that git has.
+// plansAndPostMortems are a tree's plans and post-mortems: an agent's are in a directory, a
+// person's are tracked files.
 func plansAndPostMortems(ctx context.Context, tree *worktree.Tree, dir string) []string {
 	if dir == "" {
 		names, _ := tree.Git(ctx, "ls-files", "-z", "--", "plans", "postmortems")
@@ -89,8 +89,7 @@ func lines(s string) (list []string) {
 	return list
 }
 
-// entities looks the words of a text up in the symbols, and who depends on the
-// files that have them.
+// entities searches a text's words in the symbols, and finds the files that depend on theirs.
 func (k *Known) entities(tree *worktree.Tree, dir, text string) {
 	var s symbols.Symbols
 	if !load(tree, path.Join(dir, symbols.SymbolsPath), &s) {

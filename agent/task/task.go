@@ -43,8 +43,7 @@ func Start(ctx context.Context, id string, o orient.Options, log *activity.Log) 
 	return report, logSearches(id, report, log)
 }
 
-// logSearches logs each search: what was asked of the web as such, what was looked for
-// here as reading.
+// logSearches logs each search: on the web as a search, in the repository as reading.
 func logSearches(id string, report *orient.Report, log *activity.Log) error {
 	write := func(kind activity.Type, from, query string, hits []lookup.Hit, trouble string) error {
 		e := activity.Entry{Phase: "ORIENTING", Task: activity.Task{ID: id}, Action: activity.Action{Type: kind, Details: map[string]any{"query": query, "from": from, "found": len(hits)}},

@@ -7,8 +7,8 @@ import (
 	"git-ward/protocols/lesson"
 )
 
-// found is the heading of a post-mortem below which the host's verdicts stand. Whoever
-// wrote the rest wrote it before the host had judged.
+// found is the heading for the host's verdicts in a post-mortem; the rest was written before
+// them.
 const found = "## 5. What the host found"
 
 // AddVerdict is a post-mortem with one more verdict of the host's: of what it is, such as
@@ -40,7 +40,7 @@ func AddVerdict(text, of, words string) string {
 	return with
 }
 
-// verdicts are what a post-mortem has below that heading, with it; "" for nothing.
+// verdicts is a post-mortem's section with that heading; "" for none.
 func verdicts(text string) string {
 	_, below, has := strings.Cut("\n"+text, "\n"+found+"\n")
 	if !has {

@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// logSize is how much of one command's output stays on disk.
+	// logSize is how much of one command's output is stored on disk.
 	logSize = 64 << 20
-	// keptLogs is how many bytes of older commands' output stay there.
+	// keptLogs bounds older commands' stored output, in bytes.
 	keptLogs = 256 << 20
 )
 
-// kinds are the beginnings of the names of commands' output.
+// kinds are the prefixes of output files' names.
 var kinds = []string{"bash", "exec"}
 
-// capture takes a command's output: all of it into a file, up to logSize, and
-// its beginning and end for the model. Errors are at the end and the command
-// that made them at the beginning, so the middle is what can be spared.
+// capture stores a command's output: up to logSize in a file, and its beginning and end for
+// the model. The end has the errors and the beginning the command that caused them, so the
+// middle is cut.
 type capture struct {
-	id   string // of the command, unique
+	id   string // the command's unique name
 	path string
 	file *os.File
 
 	mu    sync.Mutex
-	size  int // of what the model gets
+	size  int // bytes for the model
 	head  []byte
-	tail  []byte // at most twice as long as needed
+	tail  []byte // at most twice the needed length
 	total int64
 }
 
@@ -46,7 +46,7 @@ func newCapture(dir, kind string, size int) (*capture, error) {
 	if err := pruneLogs(dir, keptLogs); err != nil {
 		return nil, err
 	}
-	// The name sorts by time.
+	// Names sort by time.
 	f, err := os.CreateTemp(dir, kind+"-"+time.Now().UTC().Format("20060102T150405.000000000Z")+"-*.log")
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is what the model gets, ended by a newline unless it is empty.
+// text is what the model gets, with a final newline unless it is empty.
 func (c *capture) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,8 +95,7 @@ func (c *capture) text() string {
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
-// lastLines is Tail of what is kept: the end of the output, and all of it where it
-// is short.
+// lastLines is Tail of the kept output, or all of it if short.
 func (c *capture) lastLines(size int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,13 +118,13 @@ func Tail(text string, size int) string {
 	return strings.TrimSpace(strings.ToValidUTF8(text, "\ufffd"))
 }
 
-// logTime is what is left of a log's name without its kind: it sorts by time.
+// logTime is a log's name without its kind, which sorts by time.
 func logTime(path string) string {
 	_, rest, _ := strings.Cut(filepath.Base(path), "-")
 	return rest
 }
 
-// pruneLogs removes the oldest files of commands until at most keep bytes stay.
+// pruneLogs removes the oldest output files until at most keep bytes remain.
 func pruneLogs(dir string, keep int64) error {
 	var paths []string
 	for _, kind := range kinds {
@@ -144,7 +143,7 @@ func pruneLogs(dir string, keep int64) error {
 		if err != nil {
 			return err
 		}
-		// An empty file costs a block, too.
+		// Even an empty file takes a disk block.
 		if keep -= max(info.Size(), 4096); keep < 0 {
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err

@@ -14,8 +14,8 @@ import (
 // the unit is paused, and to end what got away, silence comes within two seconds (WORK-3).
 const Grace = time.Second
 
-// callTag marks the processes of one command in their environment, so that those
-// which left the process group are found as well.
+// callTag marks a command's processes in their environment, so that those that left the
+// process group are found as well.
 const callTag = "WARD_CALL="
 
 // Command is a command line that is run to its end, together with all that it
@@ -24,15 +24,15 @@ type Command struct {
 	Args    []string
 	Dir     string
 	Env     []string  // the whole environment
-	Stdin   *os.File  // nil: there is nothing to read
-	Tee     io.Writer // gets what the command prints on stdout, too, and ends it by failing; may be nil
-	Heard   io.Writer // gets all that it prints, too, and must not fail; may be nil
+	Stdin   *os.File  // nil: empty
+	Tee     io.Writer // also gets stdout, and ends the command by an error; may be nil
+	Heard   io.Writer // also gets all output, and must not fail; may be nil
 	Timeout time.Duration
 
-	Kind  string // begins the name of the file that its output goes to: kinds
+	Kind  string // prefix of its output file's name: kinds
 	Logs  string // the directory of that file
-	Size  int    // bytes of output kept at hand, half from its beginning, half from its end
-	Limit int64  // bytes of output that it may make before it is stopped
+	Size  int    // bytes of output kept in memory, half from its beginning, half from its end
+	Limit int64  // bytes of output after which it is stopped
 }
 
 // Outcome is how a command ended and what it printed.
@@ -56,8 +56,8 @@ func (o *Outcome) Text() string { return o.output.text() }
 // OK reports whether the command ended by itself with exit 0.
 func (o *Outcome) OK() bool { return o.stopped == "" && o.status.OK() }
 
-// killed is the exit code of a shell whose last command was killed, and of a program that passes
-// the end of its child on, as they do: with the signal's number.
+// killed is the exit code of a shell whose last command was killed, and of programs that pass
+// on a killed child's end: plus the signal's number.
 const killed = 128 + int(syscall.SIGKILL)
 
 // Killed reports whether a signal ended the command, or what it ran for it, that was not the
@@ -94,11 +94,11 @@ func (c *Command) Run(ctx context.Context) (*Outcome, error) {
 	if c.Stdin != nil { // a nil *os.File is not a nil io.Reader
 		cmd.Stdin = c.Stdin
 	}
-	if c.Heard != nil { // one writer, so that both streams stay in their order
+	if c.Heard != nil { // one writer, to keep both streams in order
 		both := io.MultiWriter(out, c.Heard)
 		cmd.Stdout, cmd.Stderr = both, both
 	}
-	if c.Tee != nil { // a pipe of its own, so that nothing gets between its lines
+	if c.Tee != nil { // its own pipe, so that nothing interrupts its lines
 		cmd.Stdout = io.MultiWriter(out, c.Tee)
 	}
 	o := &Outcome{output: out}

@@ -18,7 +18,7 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// readSize is how many bytes one read_file gives: about 16,000 tokens.
+// readSize is how many bytes a read_file returns: about 16,000 tokens.
 const readSize = 64 << 10
 
 type readArgs struct {
@@ -57,7 +57,7 @@ func (b *Box) read(path string, offset, limit int64) (string, error) {
 		return "", err
 	}
 	defer t.Close()
-	// Without O_NONBLOCK a named pipe would hold the agent until somebody writes.
+	// Without O_NONBLOCK a named pipe would block the agent until somebody writes.
 	f, err := t.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
@@ -86,8 +86,8 @@ func (b *Box) read(path string, offset, limit int64) (string, error) {
 	return excerpt(data, offset, info.Size()), nil
 }
 
-// excerpt is the text of bytes from offset on, with a last line that says where
-// the rest is. It ends at a whole character, so that reading on starts at one.
+// excerpt is the text of bytes from an offset, with a last line that says where the rest
+// begins. It ends at a character boundary, so that the next read starts at one.
 func excerpt(data []byte, offset, size int64) string {
 	end := offset + int64(len(data))
 	if end < size {
@@ -105,7 +105,7 @@ func excerpt(data []byte, offset, size int64) string {
 	return text
 }
 
-// lastRune is where a character begins that data cuts off, or len(data).
+// lastRune is the start of a character cut off by data's end, or len(data).
 func lastRune(data []byte) int {
 	for n := 1; n <= min(utf8.UTFMax, len(data)); n++ {
 		if at := len(data) - n; utf8.RuneStart(data[at]) {
@@ -148,8 +148,8 @@ func (b *Box) writeFile() Tool {
 		})
 }
 
-// write replaces a file by rename, so that a kill leaves the old or the new one.
-// There is no fsync: the working tree is made anew from refs after a crash.
+// write replaces a file by rename, so that a kill leaves the old or the new one. It does not
+// fsync: after a crash the working tree is restored from refs.
 func (b *Box) write(path, content string) error {
 	t, err := b.open()
 	if err != nil {
@@ -172,7 +172,7 @@ func (b *Box) write(path, content string) error {
 		return err
 	}
 	_, err = f.WriteString(content)
-	// Chmod, because the umask took bits away.
+	// Chmod, because the umask has removed bits.
 	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
 		err = dir.Rename(temp, name)
 	}
@@ -182,8 +182,8 @@ func (b *Box) write(path, content string) error {
 	return err
 }
 
-// writeMode is the mode of the new file, if there may be one: 0644, and
-// executable where the old one was.
+// writeMode is the new file's mode: 0644, executable if the old one was; an error if it may
+// not be written.
 func writeMode(dir *os.Root, path, name string) (fs.FileMode, error) {
 	info, err := dir.Lstat(name)
 	switch {

@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// tree is the opened working tree. os.Root keeps every access below it, links
-// that lead out included; what is left to keep out of is .git.
+// tree is the opened working tree. os.Root confines every access, links included; what remains
+// is to protect .git.
 type tree struct {
 	*os.Root
-	real string // its path without links
+	real string // its resolved path
 }
 
 func (b *Box) open() (*tree, error) {
@@ -37,9 +37,8 @@ func (b *Box) open() (*tree, error) {
 	return &tree{root, real}, nil
 }
 
-// relative checks the path that a model gave, before the file system is asked.
-// `..` is refused even where it would stay inside: what it means depends on
-// links, and a path can always be written without it.
+// relative checks a model's path before the file system is used. It refuses every `..`: its
+// meaning depends on links, and it is never needed.
 func relative(path string) (string, error) {
 	switch {
 	case path == "":
@@ -64,9 +63,8 @@ func outsideGit(path string) error {
 	return nil
 }
 
-// guard refuses an opened file or directory that lies in .git after all, because
-// a link led there. It asks the kernel where the file is, so nothing can change
-// between the look and the use.
+// guard refuses an opened file or directory that lies in .git, because a link led there. It
+// asks the kernel for the open file's path, so nothing can change between check and use.
 func (t *tree) guard(f *os.File) error {
 	real, err := realPath(f)
 	if err != nil {
@@ -79,7 +77,7 @@ func (t *tree) guard(f *os.File) error {
 	return outsideGit(rel)
 }
 
-// realPath asks proc(5) where an open file is.
+// realPath reads an open file's path from proc(5).
 func realPath(f *os.File) (string, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -94,7 +92,7 @@ func realPath(f *os.File) (string, error) {
 	return real, err
 }
 
-// directory opens a directory for writing into it, and makes it where needed.
+// directory opens a directory for writing, and makes it if needed.
 func (t *tree) directory(path string) (*os.Root, error) {
 	for existing := path; ; existing = filepath.Dir(existing) {
 		f, err := t.OpenFile(existing, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
@@ -117,7 +115,7 @@ func (t *tree) directory(path string) (*os.Root, error) {
 	return t.OpenRoot(path)
 }
 
-// explain words what the file system said about a path, for a model.
+// explain words a path's error for a model.
 func (b *Box) explain(path string, err error) Result {
 	var wrapped *fs.PathError
 	switch {
@@ -131,8 +129,8 @@ func (b *Box) explain(path string, err error) Result {
 	return fail("%v", err)
 }
 
-// leadsOut finds out whether links are why the root refused a path. It only
-// words a refusal, so that it follows links itself does no harm.
+// leadsOut finds out whether os.Root refused a path because of links. It only words an error,
+// so following links here is harmless.
 func (b *Box) leadsOut(path string) bool {
 	top, err := filepath.EvalSymlinks(b.Dir)
 	if err != nil {

@@ -13,16 +13,15 @@ import (
 
 // Repository is what the signal tools ask of the working tree's repository.
 type Repository interface {
-	// Unpublished says what of the working tree is not on the remote, "" when
-	// all of it is.
+	// Unpublished says what of the working tree is not at the remote, "" if nothing.
 	Unpublished(ctx context.Context) (string, error)
 	// HasBranch reports whether the remote has a branch of that name.
 	HasBranch(ctx context.Context, name string) (bool, error)
 	// HasRevision reports whether the remote has a branch, a full ref or a commit
 	// of that name.
 	HasRevision(ctx context.Context, name string) (bool, error)
-	// SameCode reports whether a commit and a branch of the remote are the same
-	// program, whatever else differs.
+	// SameCode reports whether a commit and a remote branch have the same program, whatever
+	// else differs.
 	SameCode(ctx context.Context, commit, branch string) (bool, error)
 }
 
@@ -59,8 +58,8 @@ func (b *Box) rollback() Tool {
 		})
 }
 
-// signal writes <state>/.signal/<kind> and ends the process. It refuses what the
-// watcher could only fail at, while the model can still do something about it.
+// signal writes <state>/.signal/<kind> and ends the process. It refuses what the watcher could
+// not do, while the model can still fix it.
 func (b *Box) signal(ctx context.Context, kind, name string, exists func(context.Context, string) (bool, error)) (Result, error) {
 	check := boot.CheckName
 	if kind == "bootstrap" {
@@ -100,8 +99,8 @@ func WriteSignal(state, kind, name string) error {
 	return atomicfile.Write(filepath.Join(dir, kind), []byte(name+"\n"), 0o644)
 }
 
-// history says what earlier starts of a branch came to, as bootstrap.log has it:
-// why is against another one, done is that the last one was of the same code.
+// history is a branch's earlier starts from bootstrap.log: why is a reason against another
+// one, done says that the last was of the same code.
 func (b *Box) history(ctx context.Context, branch string) (why string, done bool) {
 	log, err := os.ReadFile(filepath.Join(b.logs(), "bootstrap.log"))
 	if err != nil {

@@ -36,13 +36,13 @@ type Result struct {
 // Box is where tools work, with their limits.
 type Box struct {
 	Dir        string        // the working tree
-	State      string        // the agent's state: logs/ and .signal/ are in it
-	Env        []string      // the whole environment of commands
+	State      string        // the agent's state directory, with logs/ and .signal/
+	Env        []string      // complete environment of commands
 	Timeout    time.Duration // of one bash command
-	OutputSize int           // bytes of a command's output that go to the model
+	OutputSize int           // bytes of a command's output for the model
 	WriteSize  int64         // bytes of one written file
 	Repo       Repository    // for bootstrap and rollback
-	Running    bool          // this process runs from the branch that Dir is of
+	Running    bool          // this process runs from Dir's branch
 }
 
 // Tools lists the tools of the box, always in the same order.
@@ -67,14 +67,13 @@ func Call(ctx context.Context, tools []Tool, name string, args json.RawMessage) 
 	return tools[i].call(ctx, args)
 }
 
-// param is one argument. Schema and check come from the same line, so that they
-// cannot disagree.
+// param is one argument. Its schema and its check come from the same line, so that they agree.
 type param struct {
 	name, kind, doc string
 	optional        bool
 }
 
-// define makes a tool whose arguments arrive as a T, checked against params.
+// define makes a tool whose arguments are decoded into a T and checked against params.
 func define[T any](name, description string, params []param, run func(context.Context, T) (Result, error)) Tool {
 	t := Tool{Name: name, Description: description, Schema: schema(params), params: params}
 	t.run = func(ctx context.Context, raw json.RawMessage) (Result, error) {

@@ -12,12 +12,11 @@ import (
 	"git-ward/internal/diag"
 )
 
-// client asks through the proxy of the environment, where one is set: it says what may be
-// reached. Without one, which is without a fence, the addresses of this machine and of
-// private networks are not the web: the metadata of a cloud, a router, somebody's test
-// server. The engine's own address may be there, for the admin has named it. Redirects are
-// few, and to the web alone; each is looked at like the first address, by the number that its
-// name stands for.
+// client uses the environment's proxy, if set, which decides what is reachable. Without one
+// (without a fence) it refuses addresses of this machine and of private networks: cloud
+// metadata, routers, test servers. The search engine's own address is allowed, because the
+// admin configured it. It follows few redirects, to public addresses only, and checks each by
+// the resolved address.
 func client(engine string) *http.Client {
 	own := hostPort(engine)
 	transport := &http.Transport{
@@ -64,15 +63,15 @@ func isProxy(address string) bool {
 	return false
 }
 
-// shared are the networks besides the private ones that do not lead to the web: of carriers,
-// of this host (0.0.0.0/8), of tests and protocols, and those that carry IPv4 in IPv6.
+// shared are further networks that are not the public Internet: of carriers, of this host
+// (0.0.0.0/8), of tests and protocols, and those that carry IPv4 in IPv6.
 var shared = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
 }
 
-// publicOnly refuses a connection to what is not the web, just before it is made.
+// publicOnly refuses non-public addresses just before connecting.
 func publicOnly(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

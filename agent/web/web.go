@@ -43,7 +43,7 @@ func Asker(engine string) func(ctx context.Context, words string) (string, error
 	return func(ctx context.Context, words string) (string, error) { return Search(ctx, engine, words) }
 }
 
-// errNoSearch is for search steps where nothing is set.
+// errNoSearch is the error of search steps without a configured search.
 var errNoSearch = diag.Hint(errors.New("[search] url is not set, so there is no search and no reading of pages"),
 	"the host admin sets it in <bare>/ward/config.toml; without it, research uses read_file, list_files and grep")
 
@@ -80,7 +80,7 @@ func View(ctx context.Context, engine, page string) (string, error) {
 	return get(ctx, engine, page)
 }
 
-// get reads a page as text, through the proxy of the environment where one is set.
+// get reads a page as text, through the environment's proxy if set.
 func get(ctx context.Context, engine, address string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, webTimeout)
 	defer cancel()
@@ -111,7 +111,7 @@ func get(ctx context.Context, engine, address string) (string, error) {
 	return "", fmt.Errorf("%s answered with no text, but %q", request.URL.Host, diag.Clean(diag.Cut(kind, 60)))
 }
 
-// text is what a page shows, with the targets of its links.
+// text is a page's visible text with its links' targets.
 func text(page string) string {
 	var b strings.Builder
 	hidden := 0
@@ -147,7 +147,7 @@ func text(page string) string {
 	}
 }
 
-// squeeze drops blank lines and blanks in a row.
+// squeeze removes blank lines and repeated blanks.
 func squeeze(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {

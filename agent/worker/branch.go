@@ -14,10 +14,10 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// branchRun is what an agent does that was started from a branch (BOOT-3): it has
-// shown that it builds, passes and starts. It claims the work, waits for the verdict
-// and merges where it may, or reports that it is ready to be merged; then it hands
-// over to main. It solves nothing: the branch that runs does not change its own code.
+// branchRun is what an agent started from a branch does (BOOT-3): the branch has been shown to
+// build, pass and start. It claims the work, waits for the verdict, and merges if it may, or
+// reports that the branch is ready; then it hands over to main. It never solves: a running
+// branch does not change its own code.
 type branchRun struct {
 	deps *deps
 	doc  *comms.Document // of main
@@ -50,7 +50,7 @@ func (b *branchRun) run(ctx context.Context) error {
 	return d.restart(boot.Main)
 }
 
-// report says once that the branch is ready to be merged, and why the agent does not.
+// report reports once that the branch is ready to be merged, and why the agent does not.
 func (b *branchRun) report(ctx context.Context, why string) error {
 	l := b.deps.launch
 	commit := diag.Short(l.Commit)
@@ -63,20 +63,20 @@ func (b *branchRun) report(ctx context.Context, why string) error {
 	return b.deps.store.ReportOnce(ctx, "ready "+commit, r)
 }
 
-// directive is the one that the branch is for, nil for none.
+// directive is the branch's directive, nil for none.
 func (b *branchRun) directive() *comms.Directive {
 	name, _ := strings.CutPrefix(b.deps.launch.Branch, "agent/")
 	return b.doc.Directive(name)
 }
 
-// own reports whether this process may say something of a directive.
+// own reports whether this process may report on a directive.
 func (b *branchRun) own(d *comms.Directive) bool {
 	return b.deps.only == "" || b.deps.only == d.Name()
 }
 
-// prove takes the branch's unit of work through its claim and verdict to its end,
-// the merge with it, as far as no more is to be solved. It reports false where
-// there is no such unit, or where its code is not what was started.
+// prove takes the branch's unit through claim and verdict to its end, and merges, as far as
+// nothing more is to be solved. It returns false if there is no such unit, or its code is not
+// what was started.
 func (b *branchRun) prove(ctx context.Context) (bool, error) {
 	deps, d := b.deps, b.directive()
 	if d == nil || !b.own(d) || b.doc.State(*d) == comms.Closed || !deps.config.Agent.Loop {

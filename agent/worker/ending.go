@@ -18,14 +18,14 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// finish ends a unit whose loop came to its end: at once where the remote takes it, and else
-// part by part, so that what it refuses keeps nothing else from its place (WORK-2).
+// finish ends a unit whose loop has ended: in one push if the remote accepts it, else part by
+// part, so that a refused part delays no other (WORK-2).
 func (r *unitRun) finish(ctx context.Context, end cycle.End) error {
 	if end.Report.StopReason == loop.BackpressureSignal && r.stopFile(ctx) != "" {
 		end.Block = uow.Stopped
 	}
 	err := r.atOnce(ctx, end)
-	if err != nil { // no later push may bring the report: the unit may go on, such as after the PM's pause
+	if err != nil { // no later push may bring the report: the unit may continue, for instance after the PM's pause
 		r.unit.journal.Unhold()
 		r.ending, r.refined = nil, false
 		err = errors.Join(err, r.work.Withdraw(ctx))
@@ -50,9 +50,9 @@ func (r *unitRun) finish(ctx context.Context, end cycle.End) error {
 	return r.close(ctx, end.Report)
 }
 
-// atOnce makes of the end one push: the step that the loop ends with, its evidence, the
-// librarian's analysis with its own step, and the report. A unit that only waits has no analysis,
-// and one that teaches something is reported when that is carried out.
+// atOnce makes a single push of the end: the loop's last step with its evidence, the
+// librarian's analysis with its step, and the report. A waiting unit has no analysis, and a
+// unit with lessons is reported after they are applied.
 func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
 	in, ahead, err := r.unit.exitStep(end)
 	if err != nil || !ahead {
@@ -70,7 +70,7 @@ func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
 		}
 		r.refined = true
 		teaches, err := r.work.Teaches(ctx)
-		if err != nil { // Learn says what is wrong, and the report tells it
+		if err != nil { // Learn reports the error, and the report has it
 			teaches = true
 		}
 		if !teaches && !r.unit.journal.Forked() {
@@ -82,7 +82,7 @@ func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
 	return r.unit.flush(ctx, r.work)
 }
 
-// enclose has the report go with the push of the unit's end. It is told as it is.
+// enclose adds the report to the push of the unit's end.
 func (r *unitRun) enclose(ctx context.Context, report *loop.Report) error {
 	ending, err := r.told(ctx, report)
 	if err != nil {
@@ -103,8 +103,8 @@ func analysed(last *uow.Record) bool {
 	return last.State == uow.Completed || last.State == uow.Failed || last.State == uow.Refinement
 }
 
-// close ends a unit in good order: the librarian's analysis, which the lessons are
-// read from, the report, the archive (UOW-5). A unit that only waits is reported.
+// close ends a unit completely: the librarian's analysis, from which lessons are read, the
+// report, and the archive (UOW-5). A waiting unit is only reported.
 func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 	if analysed(r.unit.last()) && !r.refined {
 		if err := r.refine(ctx, report); err != nil {
@@ -124,14 +124,14 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 	return nil
 }
 
-// refine pushes the librarian's analysis with the step to Refinement. Where it is refused, the
-// step goes alone: an analysis is not worth a unit that cannot end.
+// refine pushes the librarian's analysis with the step to Refinement. If it is refused, the
+// step is pushed alone, because the unit must be able to end.
 func (r *unitRun) refine(ctx context.Context, report *loop.Report) error {
 	if err := r.analyse(ctx, report); err != nil {
 		return err
 	}
 	var err error
-	begun := r.unit.last().State == uow.Refinement // by a run that was killed, or at once
+	begun := r.unit.last().State == uow.Refinement // by a killed run, or in one push
 	if begun {
 		err = r.work.Offer(ctx)
 	} else {
@@ -148,12 +148,12 @@ func (r *unitRun) refine(ctx context.Context, report *loop.Report) error {
 	return r.unit.step(ctx, refinement)
 }
 
-// analyse puts the librarian's report of the unit on the record, with what it proposes as
-// lessons where it proposes something.
+// analyse commits the librarian's report on the unit to the record, with proposed lessons if
+// any.
 func (r *unitRun) analyse(ctx context.Context, report *loop.Report) error {
 	summary := uow.Summarize(r.unit.journal.Records, r.cost(ctx, report).Words())
 	earlier, err := r.deps.store.Summaries(ctx, r.unit.journal.ID)
-	if err != nil { // it judges efficiency only, and is made of what there is
+	if err != nil { // it only judges efficiency, from what exists
 		r.log.Warn().Err(err).Msg("the unit is not compared with all others")
 	}
 	proposals, err := r.deps.store.Unproposed(ctx, uow.Analyze(summary, r.unit.last().Policy, earlier))
@@ -171,8 +171,8 @@ func (r *unitRun) analyse(ctx context.Context, report *loop.Report) error {
 	return err
 }
 
-// exit ends the loop in the journal, with its report on the record. Nothing that the
-// remote has against the report keeps a unit from its end (WORK-2).
+// exit ends the loop in the journal, with its report on the record. A refusal of the report
+// does not keep the unit from ending (WORK-2).
 func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
 	err := r.unit.exit(ctx, end, r.work)
 	refused := stop.As(err, stop.Refused)
@@ -183,8 +183,8 @@ func (r *unitRun) exit(ctx context.Context, end cycle.End) error {
 	return r.unit.exit(ctx, end)
 }
 
-// fallen suspends a unit whose program was certified and did not start: main runs again,
-// and the directive is not done (BOOT-3).
+// fallen suspends a unit whose certified program did not start: main runs again, and the
+// directive is not done (BOOT-3).
 func (r *unitRun) fallen(ctx context.Context, why string) error {
 	made := loop.NewReport(loop.Outcomes{Declaration: r.unit.declaration, Limits: r.unit.limits, Status: loop.ExitBlocked, State: loop.BudgetCheck, Failed: why,
 		Decision: loop.Decision{Event: loop.InvariantBroken, Reason: loop.StartFailed, Words: why}})
@@ -194,7 +194,7 @@ func (r *unitRun) fallen(ctx context.Context, why string) error {
 	return r.report(ctx, &made)
 }
 
-// needInfo asks what is missing and waits for the PM (COMMS-2, LOOP-1).
+// needInfo asks for what is missing and waits for the PM (COMMS-2, LOOP-1).
 func (r *unitRun) needInfo(ctx context.Context, report *loop.Report) error {
 	if err := r.exit(ctx, cycle.End{Report: report}); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (r *unitRun) needInfo(ctx context.Context, report *loop.Report) error {
 	return r.report(ctx, report)
 }
 
-// askToInclude puts the question of a loop that waits for the PM's word (PROOF-1).
+// askToInclude asks the question of a loop that waits for the PM's word (PROOF-1).
 func (r *unitRun) askToInclude(ctx context.Context, report *loop.Report) error {
 	text := "Is what decides on " + r.unit.directive.Name() + " the work that you asked for?\n\n" +
 		"Its criteria are met, and that counts only by your word on:\n\n    " + strings.Join(report.Missing, "\n    ") + "\n\n" +
@@ -215,7 +215,7 @@ func (r *unitRun) askToInclude(ctx context.Context, report *loop.Report) error {
 	return r.deps.store.Ask(ctx, comms.NewQuestion{Time: time.Now(), Directive: r.unit.directive.Name(), Text: text})
 }
 
-// question says in the PM's terms what to write.
+// question tells the PM what to write.
 func question(directive string, missing []string) string {
 	text := "How can I tell that " + directive + " is done?\n\n"
 	for _, m := range missing {
@@ -235,7 +235,7 @@ func question(directive string, missing []string) string {
 	return text + "\nAn edit of " + directive + " is the answer: it is taken up again then."
 }
 
-// report puts the halting report into COMMS.md, in words.
+// report adds the halting report to COMMS.md, in words.
 func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
 	ending := r.ending // enclosed with the unit's end
 	if ending == nil {
@@ -246,15 +246,15 @@ func (r *unitRun) report(ctx context.Context, report *loop.Report) error {
 		ending = &told
 	}
 	tell := r.deps.store.Report
-	if r.unit.journal.Forked() || r.unit.journal.Cancelled() != nil { // the text may have a report already: of the unit before, or of its question
+	if r.unit.journal.Forked() || r.unit.journal.Cancelled() != nil { // the text may have a report already: an earlier unit's, or one about its question
 		tell = func(ctx context.Context, n comms.NewReport) error {
 			return r.deps.store.ReportOnce(ctx, r.unit.journal.ID.String()+" "+r.unit.last().Hash[:12], n)
 		}
 	}
 	err := tell(ctx, r.newReport(report, *ending))
 	if refused := stop.As(err, stop.Refused); refused != nil && ending.Said != "" {
-		// It may be for the worker's words, such as a secret; without a report nobody
-		// would know that the unit ended (WORK-2).
+		// The refusal may be for the worker's text, such as a secret; without any report
+		// nobody would know that the unit ended (WORK-2).
 		r.log.Warn().Str("findings", refused.Output).Msg("the report was refused; once more without the worker's words")
 		ending.Said = "(what it said was refused by the gate, and is left out)"
 		err = tell(ctx, r.newReport(report, *ending))
@@ -269,8 +269,8 @@ func (r *unitRun) newReport(report *loop.Report, ending review.Ending) comms.New
 	return comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(), Status: comms.Status(report.Status), Text: ending.Text()}
 }
 
-// afterwards reports a unit that ended without one: a run was killed in between,
-// or the PM ended it. One that asked or was blocked has a report, and the PM's word comes after it.
+// afterwards reports an ended unit without a report: a run was killed in between, or the PM
+// ended it. A unit that asked or was blocked has its report, and the PM's word came later.
 func (r *unitRun) afterwards(ctx context.Context) error {
 	report, err := cycle.ReadReport(ctx, r.work, r.unit.journal)
 	if err != nil {
@@ -285,7 +285,7 @@ func (r *unitRun) afterwards(ctx context.Context) error {
 	return r.close(ctx, report)
 }
 
-// late is the report of a unit that ended without one, from what the record has.
+// late is such a unit's report, from the record.
 func (r *unitRun) late(ctx context.Context) (*loop.Report, error) {
 	last := r.unit.last()
 	d := loop.Decision{Event: loop.InvariantBroken, Reason: loop.InvariantViolation,
@@ -307,8 +307,8 @@ func (r *unitRun) late(ctx context.Context) (*loop.Report, error) {
 	return l.Late(ctx, d)
 }
 
-// pressed is the backpressure that stopped the loop of a unit last, by its journal; none
-// where something else did, or the loop went on since.
+// pressed is the backpressure that last stopped a unit's loop, by its journal; none if
+// something else stopped it, or it has continued since.
 func pressed(records []*uow.Record) []loop.Signal {
 	for _, rec := range slices.Backward(records) {
 		switch {

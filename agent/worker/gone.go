@@ -14,9 +14,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// gone ends units whose directive the PM took out of the list: nobody would ever go on
-// with them, nor say so (WORK-2). What they made stays where it is. What goes wrong with
-// one of them keeps none of the others.
+// gone ends units whose directive the PM removed: otherwise nobody would continue or report
+// them (WORK-2). Their work stays. An error with one does not affect the others.
 func (p *pass) gone(ctx context.Context, doc *comms.Document) error {
 	if !p.deps.config.Agent.Loop {
 		return nil
@@ -30,9 +29,8 @@ func (p *pass) gone(ctx context.Context, doc *comms.Document) error {
 	return err
 }
 
-// end takes a unit from wherever it stands to the archive, and tells the PM. It tells him
-// first: nobody looks at a unit in the archive again, so what a killed run has left unsaid
-// would never be said.
+// end takes a unit from any state to the archive, and tells the PM first: archived units are
+// not read again, so an unsent report would be lost.
 func (p *pass) end(ctx context.Context, j *store.Journal) error {
 	number, err := strconv.Atoi(strings.TrimPrefix(j.ID.Directive, "D-"))
 	if err != nil {
@@ -64,7 +62,7 @@ func (p *pass) tellGone(ctx context.Context, j *store.Journal) error {
 	return p.deps.store.ReportOnce(ctx, "gone "+j.ID.String(), comms.NewReport{Time: time.Now(), Directive: j.ID.Directive, Status: comms.Info, Text: text})
 }
 
-// closing are the agent's steps from where a unit stands to the archive.
+// closing are the agent's steps from a unit's state to the archive.
 func closing(last *uow.Record) []uow.Input {
 	list := []uow.Input{{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}, {Event: uow.Archive, Reason: "ANALYSIS_DONE"}}
 	switch {

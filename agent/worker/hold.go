@@ -17,48 +17,47 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// watchEvery is how often a unit at work is looked after: what the PM stops is to be
-// silent within two seconds (WORK-3), and most of them are the processes' to end.
+// watchEvery is how often a running unit is checked: after a PM's stop it must be silent
+// within two seconds (WORK-3), most of which ending the processes takes.
 const watchEvery = 250 * time.Millisecond
 
-// signEvery is how many looks there are from one sign of life to the next.
+// signEvery is how many checks there are between signs of life.
 const signEvery = 8
 
-// held is why a unit is not to be gone on with, where the agent has to say so in the
-// journal; the PM's own word stands there already.
+// held is why a unit may not continue, if the agent has to record it; the PM's own stop is
+// already in the journal.
 type held uow.Reason
 
 func (h held) Error() string { return string(h) }
 
-// watch looks after a unit while somebody works on it. It ends the work's context when the
-// PM takes the unit away (WORK-3): paused, ended, its text edited or gone, scratch/STOP, a
-// sign of the PM that is due. It reads the remote itself, by stat while nothing moved, and
-// touches neither the agent's clones nor its journal, which others use meanwhile.
+// watch checks a unit while it is worked on. It ends the work's context when the PM takes the
+// unit away (WORK-3): paused, ended, text edited or removed, scratch/STOP, an acknowledgement
+// due. It reads the remote itself, by stat while nothing moves, and does not use the agent's
+// clones or journal, which others use meanwhile.
 type watch struct {
 	bare     *git.Repo
 	unit     uow.ID
-	hash     string // of the directive's text that is worked on
+	hash     string // of the directive's text
 	control  string // ref
 	stopFile string // in the working tree; "" where it does not count
-	stopSeen bool   // scratch/STOP was there before: the loop itself has it among its signals
+	stopSeen bool   // scratch/STOP existed before: the loop has it among its own signals
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
 
-	state string           // the agent's own directory, where signs of life are left
-	lost  interaction.Sign // of runs before this one, on the iteration in progress then
+	state string           // the agent's state directory, for signs of life
+	lost  interaction.Sign // used by earlier runs in the then current iteration
 
 	mu    sync.Mutex
-	sign  interaction.Sign // of the iteration at hand, as it began
+	sign  interaction.Sign // the current iteration at its start
 	began time.Time
-	end   context.CancelCauseFunc // of who works now
-	gate  *interaction.Gate       // of who works now; nil: nobody
-	from  int                     // calls of the gate that the journal, or the PM's last sign, has behind it
-	pulse int64                   // interactions that may come until the PM's sign is due; -1: any number
-	spin  int64                   // likewise until the unit is taken for one that spins
+	end   context.CancelCauseFunc // ends the current worker's context
+	gate  *interaction.Gate       // the current worker's gate; may be nil
+	from  int                     // tool calls already in the journal, or before the PM's last acknowledgement
+	pulse int64                   // interactions until an acknowledgement is due; -1: no limit
+	spin  int64                   // likewise until the unit counts as spinning
 }
 
-// watch begins to look after the unit. The context ends with a stop.Suspended; end ends
-// the looking.
+// watch starts the checks. The context ends with a stop.Suspended; end ends the checks.
 func (r *unitRun) watch(ctx context.Context) (work context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watch{
@@ -83,7 +82,7 @@ func (w *watch) run(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	units, branch := w.bare.Watch(w.unit.Ref()), w.bare.Watch(w.control)
-	unit, control := true, true // what came before this began is looked at, too
+	unit, control := true, true // changes before the start are read, too
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -102,13 +101,13 @@ func (w *watch) run(ctx context.Context) {
 		case why != nil:
 			w.enough(why)
 		}
-		if err == nil { // what could not be read is looked at again
+		if err == nil { // unreadable: read again
 			unit, control = false, false
 		}
 	}
 }
 
-// enough ends the work of who works now, and not the unit's.
+// enough ends the current worker's work, not the unit's.
 func (w *watch) enough(why *stop.Stop) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,7 +116,7 @@ func (w *watch) enough(why *stop.Stop) {
 	}
 }
 
-// look is why the work is to end, nil for nothing.
+// look is why the work must end, nil for no reason.
 func (w *watch) look(ctx context.Context, unit, control bool) (why *stop.Stop, err error) {
 	if w.stopFile != "" {
 		if _, err := os.Lstat(w.stopFile); err == nil {
@@ -143,8 +142,7 @@ func (w *watch) look(ctx context.Context, unit, control bool) (why *stop.Stop, e
 	return nil, nil
 }
 
-// unitSays looks at what the journal's newest record makes of the unit. The agent's own
-// steps are no news.
+// unitSays evaluates the journal's newest record. The agent's own steps are known.
 func (w *watch) unitSays(r *git.Reader) (*stop.Stop, error) {
 	last, err := state.Last(r, w.unit)
 	switch {
@@ -153,11 +151,11 @@ func (w *watch) unitSays(r *git.Reader) (*stop.Stop, error) {
 	case last.State != uow.Active:
 		return stop.New(stop.Suspended, "%s is %s, by the %s: %s", w.unit, last.State, last.Actor, last.ReasonCode), nil
 	}
-	w.allow(last) // a sign of the PM
+	w.allow(last) // the PM's acknowledgement
 	return nil, nil
 }
 
-// controlSays looks at what the control branch says now.
+// controlSays evaluates the control branch.
 func (w *watch) controlSays(r *git.Reader) (*stop.Stop, error) {
 	if there, err := schedule.Stop(r, w.control); err != nil {
 		return nil, err
@@ -184,7 +182,7 @@ func stopped(where string) *stop.Stop {
 	return &stop.Stop{Kind: stop.Suspended, Why: "the file " + loop.StopPath + " is there, on " + where, Err: held(uow.Stopped)}
 }
 
-// begins has a gate looked after: who works asks it before each interaction (PLAN-10).
+// begins registers a worker's gate, which is asked before each interaction (PLAN-10).
 func (w *watch) begins(g *interaction.Gate, last *uow.Record) {
 	g.Hold = func(ctx context.Context) error {
 		if why := stop.As(context.Cause(ctx), stop.Suspended); why != nil {
@@ -209,7 +207,7 @@ func (w *watch) begins(g *interaction.Gate, last *uow.Record) {
 	w.allow(last)
 }
 
-// live leaves a sign of life.
+// live writes a sign of life.
 func (w *watch) live() {
 	w.mu.Lock()
 	gate, sign, began := w.gate, w.sign, w.began
@@ -219,14 +217,14 @@ func (w *watch) live() {
 	}
 }
 
-// works says that somebody works from now on, whose context this is the end of.
+// works registers the current worker, whose context this ends.
 func (w *watch) works(end context.CancelCauseFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.end = end
 }
 
-// allow takes from a record how many interactions may come from now on.
+// allow reads from a record how many more interactions are allowed.
 func (w *watch) allow(last *uow.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -240,7 +238,7 @@ func (w *watch) allow(last *uow.Record) {
 	}
 }
 
-// due is why there may be no more interactions now, by the policy.
+// due is why the policy allows no more interactions now.
 func (w *watch) due() *stop.Stop {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -256,7 +254,7 @@ func (w *watch) due() *stop.Stop {
 	return nil
 }
 
-// used is how many interactions the journal does not have yet.
+// used is how many interactions are not in the journal yet.
 func (w *watch) used() int64 {
 	if w == nil {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"git-ward/agent/prompt"
 )
 
-// takeUp lets the unit go on with what its last worker had not committed, and returns the note
-// of that for the journal. A branch that was started changes nothing, so it takes nothing up.
+// takeUp restores the uncommitted changes of the unit's last worker, and returns a note on
+// that for the journal. A started branch changes nothing, so it restores nothing.
 func (r *unitRun) takeUp(ctx context.Context) (note string, err error) {
 	if r.deps.launch.OnBranch() {
 		return "", nil
@@ -27,7 +27,7 @@ func (r *unitRun) takeUp(ctx context.Context) (note string, err error) {
 	return prompt.Uncommitted, nil
 }
 
-// keeping keeps what is not committed while somebody works, until it is over.
+// keeping keeps uncommitted changes while a worker works.
 func (r *unitRun) keeping(ctx context.Context) (over func(), err error) {
 	keeper, err := r.work.Keeper(ctx, func(what string) { r.log.Warn().Msg(what) })
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *unitRun) keeping(ctx context.Context) (over func(), err error) {
 	}, nil
 }
 
-// settle ends the keeping for a unit whose work is done.
+// settle ends keeping for a completed unit.
 func (r *unitRun) settle(ctx context.Context) {
 	if err := r.work.Settle(ctx); err != nil {
 		r.log.Warn().Err(err).Msg("what was kept while it was worked on stays there")

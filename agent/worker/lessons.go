@@ -17,9 +17,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// recall is what earlier directives learnt, for a command's prompt; "" when they
-// learnt nothing. A memory that cannot be read must not keep every directive from
-// being worked on: that is logged.
+// recall is what earlier directives learnt, for a command's prompt; "" for nothing. An
+// unreadable memory is logged, because it must not stop all directives.
 func recall(ctx context.Context, s *store.Store, log zerolog.Logger) string {
 	list, left, err := s.Remembered(ctx)
 	if err != nil {
@@ -33,8 +32,8 @@ func recall(ctx context.Context, s *store.Store, log zerolog.Logger) string {
 	return text
 }
 
-// guide is what an adopted project's own documents say, for a command's prompt; "" where
-// there is nothing. What cannot be read is logged, as of lessons.
+// guide is an adopted project's own documents, for a command's prompt; "" for none. Errors are
+// logged.
 func guide(ctx context.Context, s *store.Store, w *store.Work, log zerolog.Logger) string {
 	text, err := orient.Guidance(ctx, &worktree.Tree{Dir: w.Dir(), Env: s.Environ()})
 	if err != nil {
@@ -52,8 +51,8 @@ func (r *unitRun) skills(ctx context.Context, main store.Snapshot) []prompt.Skil
 	return list
 }
 
-// declareSkills puts the skills that control has now into the declaration, from which the
-// capsules are built.
+// declareSkills puts control's current skills into the declaration, from which capsules are
+// built.
 func (r *unitRun) declareSkills(ctx context.Context) error {
 	main, err := r.deps.store.Look(ctx)
 	if err != nil {
@@ -64,9 +63,8 @@ func (r *unitRun) declareSkills(ctx context.Context) error {
 	return err
 }
 
-// learn carries out what the work's post-mortems teach, once the work is on the
-// remote, and returns what the report says of it. What goes wrong with it does not
-// undo the work: it is said.
+// learn applies the lessons of the work's post-mortems once the work is at the remote, and
+// returns the report's text about it. An error does not undo the work; it is reported.
 func learn(ctx context.Context, w *store.Work, control config.Control, log zerolog.Logger) string {
 	learnt, err := w.Learn(ctx)
 	switch {
@@ -81,8 +79,8 @@ func learn(ctx context.Context, w *store.Work, control config.Control, log zerol
 	return ""
 }
 
-// learntText says what lessons came to and how they are taken. They begin at control,
-// which is not what the PM works on where the two are split.
+// learntText describes the lessons' results and how to take them. Their branches start at
+// control, which is not the PM's working branch if the two are split.
 func learntText(l *store.Learnt, control config.Control) string {
 	on := ""
 	if control.Split() {

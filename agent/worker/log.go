@@ -13,12 +13,11 @@ import (
 	"git-ward/internal/diag"
 )
 
-// logSize is how large the log may be when an agent starts, before it goes to
-// agent.log.1.
+// logSize is the size at which a starting agent renames its log to agent.log.1.
 const logSize = 10 << 20
 
-// openLog logs as JSON lines to <state>/logs/agent.log and as text to stderr, both without
-// secrets: what a worker says, or calls its tools with, may hold any.
+// openLog logs JSON lines to <state>/logs/agent.log and text to stderr, both redacted: a
+// worker's text and tool calls may contain secrets.
 func openLog(state string, stderr io.Writer, redact func(string) string) (zerolog.Logger, func(), error) {
 	dir := filepath.Join(state, "logs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -39,7 +38,7 @@ func openLog(state string, stderr io.Writer, redact func(string) string) (zerolo
 	return log, func() { f.Close() }, nil
 }
 
-// redacted takes secrets out of each line of a log, JSON as it is written.
+// redacted removes secrets from each JSON line of a log.
 type redacted struct {
 	out    io.Writer
 	redact func(string) string // nil takes none

@@ -9,12 +9,12 @@ import (
 	"git-ward/agent/store"
 )
 
-// lost is the transcript of runs before this one on the iteration in progress, where they could
-// not leave it on the record; "" for none.
+// lost is the transcript of earlier runs on the current iteration that could not put it on the
+// record; "" for none.
 func (u *unit) lost() string { return interaction.LostWords(u.heard, u.journal.Records) }
 
-// keepLost leaves that transcript on the record of a unit that nobody goes on with. The work is
-// opened where it is nil. That it cannot be kept keeps no unit from its end.
+// keepLost adds that transcript to the record of a unit that will not continue. It opens the
+// work if nil. An error does not stop the unit's end.
 func (u *unit) keepLost(ctx context.Context, w *store.Work) {
 	words := u.lost()
 	if words == "" {
@@ -25,7 +25,7 @@ func (u *unit) keepLost(ctx context.Context, w *store.Work) {
 	}
 }
 
-// leave pushes words. What the remote does not take is dropped, and named.
+// leave pushes a transcript. If the remote refuses it, it is dropped, with a note.
 func (u *unit) leave(ctx context.Context, w *store.Work, words string) (err error) {
 	if w == nil {
 		if w, err = u.store.Work(ctx, u.directive); err != nil {

@@ -11,9 +11,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// merge takes certified work into main where the PM lets the agent do so (HOOK-4);
-// the unit completes after it (UOW-1). What the host does not take is the PM's to
-// merge, and the report says why.
+// merge merges certified work into main if the PM allows it (HOOK-4); then the unit completes
+// (UOW-1). If the host refuses, the PM has to merge, and the report says why.
 func (r *unitRun) merge(ctx context.Context, report *loop.Report) error {
 	if !r.deps.config.Rights.AgentMerge || report.Status != loop.ExitConverged || r.unit.last().State != uow.Active {
 		return nil
@@ -42,12 +41,12 @@ func (r *unitRun) merge(ctx context.Context, report *loop.Report) error {
 	return err
 }
 
-// mayMerge is why certified work may not go into main from here, "" where it may.
-// The agent's own program is merged after it was started from its branch (BOOT-3):
-// where that is still to be tried, the error is stop.Restart.
+// mayMerge is why certified work may not be merged from here, "" if it may. The agent's own
+// program is merged after a start from its branch (BOOT-3): if that is still to be tried, the
+// error is stop.Restart.
 func (r *unitRun) mayMerge(ctx context.Context) (why string, err error) {
 	l := r.deps.launch
-	if l.Main == "" || l.OnBranch() { // another's program, or just started
+	if l.Main == "" || l.OnBranch() { // another program, or just started
 		return "", nil
 	}
 	if same, err := r.work.HasCode(ctx, l.Main); same || err != nil {
@@ -61,9 +60,9 @@ func (r *unitRun) mayMerge(ctx context.Context) (why string, err error) {
 	return "", r.deps.restart(r.work.Branch)
 }
 
-// prove has a program that the host knows no probation of start from its branch, which
-// begins with one (BOOT-3): then the error is stop.Restart. failed says that it was started,
-// and failed, or that no watcher is there to start it; else the host judges anew.
+// prove starts a program without a known probation from its branch, which begins one (BOOT-3):
+// then the error is stop.Restart. failed says that it was started and failed, or that no
+// watcher is there to start it; else the host judges again.
 func (r *unitRun) prove(ctx context.Context) (failed bool, err error) {
 	l := r.deps.launch
 	switch {
@@ -80,8 +79,8 @@ func (r *unitRun) prove(ctx context.Context) (failed bool, err error) {
 	return last.Event == boot.Failure, err
 }
 
-// lastStart is the last that bootstrap.log says of the branch, and whether that was the
-// program as the branch has it now.
+// lastStart is the branch's last entry in bootstrap.log, and whether it was for the branch's
+// present program.
 func (r *unitRun) lastStart(ctx context.Context) (last boot.Entry, same bool, err error) {
 	log, err := os.ReadFile(r.deps.launch.Log)
 	if err != nil {
@@ -92,9 +91,8 @@ func (r *unitRun) lastStart(ctx context.Context) (last boot.Entry, same bool, er
 	return last, same || last.Event == boot.Failure && boot.Failures(log, r.work.Branch) >= boot.MaxFailures, err
 }
 
-// notStarted says of a program that converged, and is the agent's own, that it did not
-// start from its branch: then the directive is not done, whatever its criteria say. "" is
-// for every other.
+// notStarted reports, for a converged program that is the agent's own, that it did not start
+// from its branch: then the directive is not done, whatever its criteria say. "" otherwise.
 func (r *unitRun) notStarted(ctx context.Context, report *loop.Report) (string, error) {
 	l := r.deps.launch
 	if report.Status != loop.ExitConverged || l.Main == "" || l.OnBranch() || r.unit.last().State != uow.Active {

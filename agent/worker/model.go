@@ -19,8 +19,8 @@ import (
 // scriptSize bounds a script in main's tree, in bytes.
 const scriptSize = 4 << 20
 
-// checkModel refuses a model that this version does not have, or that lacks a
-// setting, before anything is done.
+// checkModel refuses an unknown model, or one whose settings are incomplete, before anything
+// is done.
 func checkModel(c *config.Config) error {
 	name := c.Model.Name
 	if name == "" {
@@ -38,7 +38,7 @@ func checkModel(c *config.Config) error {
 	return nil
 }
 
-// checkProvider refuses settings with which no model could be asked.
+// checkProvider refuses settings by which no model can be called.
 func checkProvider(c *config.Config) error {
 	if c.Model.ID == "" {
 		return diag.Hint(fmt.Errorf("[model] name = %q needs [model] id, which is empty", c.Model.Name),
@@ -51,8 +51,8 @@ func checkProvider(c *config.Config) error {
 	return nil
 }
 
-// openModel makes the model that the settings name, which tells of each wait, and of each turn that
-// another one takes over; nil where a program works.
+// openModel makes the settings' model, which reports each wait and each turn that another
+// model takes; nil if a program works.
 func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(model.Wait), instead func(string)) (model.Model, error) {
 	w, _ := config.FindWorker(d.config.Model.Name)
 	switch w.Kind {
@@ -64,9 +64,9 @@ func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(mod
 	return openScript(ctx, d.config.Model.Script, main)
 }
 
-// openProvider makes a model that thinks. It is reached by the gateway alone, whose
-// address and whose key, which is none, the forwarder put into the environment: no
-// other key is ever here (SBX-7).
+// openProvider makes a provider's model. It is only reachable through the gateway, whose
+// address and dummy key the forwarder puts into the environment: no real key is ever here
+// (SBX-7).
 func openProvider(d *deps, provider config.Provider, waits func(model.Wait), instead func(string)) (model.Model, error) {
 	set := d.config.Model
 	variable := gateway.OpenAI
@@ -96,7 +96,7 @@ func openProvider(d *deps, provider config.Provider, waits func(model.Wait), ins
 	return &model.Window{Model: all, Tokens: set.Context, Output: set.MaxOutput}, nil
 }
 
-// openScript reads the script of main, or else the built-in one.
+// openScript reads main's script, or else the built-in one.
 func openScript(ctx context.Context, path string, main store.Snapshot) (model.Model, error) {
 	if path != "" {
 		custom, err := main.File(ctx, path, scriptSize)

@@ -20,7 +20,7 @@ import (
 type pass struct {
 	deps   *deps
 	worked map[string]bool  // by the directive's hash
-	failed map[string]error // those that could not be gone on with, likewise
+	failed map[string]error // those that failed, likewise
 	waits  map[string]bool  // those without a unit whose model did not answer, likewise
 }
 
@@ -59,9 +59,9 @@ func (p *pass) run(ctx context.Context) error {
 	}
 }
 
-// note keeps what went wrong with one directive, so that the others are gone on with
-// (WORK-2), and tells the PM of it once for each text of the directive. What goes wrong
-// again blocks the unit. The error ends the pass.
+// note records an error with one directive, so that the others continue (WORK-2), and tells
+// the PM once for each text of the directive. A repeated error blocks the unit. A returned
+// error ends the pass.
 func (p *pass) note(ctx context.Context, d comms.Directive, err error) error {
 	if err == nil || ctx.Err() != nil || stop.Is(err, stop.Restart) {
 		return err
@@ -85,14 +85,13 @@ func (p *pass) note(ctx context.Context, d comms.Directive, err error) error {
 	}
 	text := fmt.Sprintf("The agent could not go on with %s, and tries again with each pass: %s", d.Name(), first)
 	report := p.deps.store.ReportOnce(ctx, incident, comms.NewReport{Time: time.Now(), Directive: d.Name(), Status: comms.Info, Text: text})
-	if report != nil { // then it is no trouble of this directive's
+	if report != nil { // it is not this directive's trouble then
 		return errors.Join(err, report)
 	}
 	return nil
 }
 
-// block suspends the unit of a directive that goes wrong again and again, so that its
-// policy's retries end what nobody would see the end of.
+// block suspends a unit that fails again and again, so that its policy's retries end it.
 func (p *pass) block(ctx context.Context, d comms.Directive, why string) error {
 	journals, err := p.deps.store.Journals(ctx, d.Name())
 	if err != nil || len(journals) == 0 {
@@ -106,7 +105,7 @@ func (p *pass) block(ctx context.Context, d comms.Directive, why string) error {
 	return u.step(ctx, uow.Input{Event: uow.Block, Reason: uow.Trouble, Note: why})
 }
 
-// trouble is what went wrong with directives, all together.
+// trouble joins the directives' errors.
 func (p *pass) trouble() error {
 	var all []error
 	for _, err := range p.failed {
@@ -115,7 +114,7 @@ func (p *pass) trouble() error {
 	return errors.Join(all...)
 }
 
-// upgrade ends a process that runs old code: main's moved since it was started.
+// upgrade ends a process that runs old code: main has moved since its start.
 func (p *pass) upgrade(ctx context.Context, main store.Snapshot) error {
 	d := p.deps
 	if d.launch.Main == "" || d.launch.Main == main.Project {
@@ -129,7 +128,7 @@ func (p *pass) upgrade(ctx context.Context, main store.Snapshot) error {
 	return d.restart(boot.Main)
 }
 
-// tidy removes working clones of directives that are closed and merged.
+// tidy removes working clones of closed, merged directives.
 func (p *pass) tidy(ctx context.Context, doc *comms.Document) error {
 	keep := make(map[string]bool)
 	for _, d := range doc.Directives {
@@ -144,7 +143,7 @@ func (p *pass) tidy(ctx context.Context, doc *comms.Document) error {
 	return err
 }
 
-// unknown is the error of a pass on a directive that there is not, and never was.
+// unknown is the error for a directive that does not exist and never did.
 func (p *pass) unknown(ctx context.Context, doc *comms.Document) error {
 	only := p.deps.only
 	if only == "" || doc.Directive(only) != nil {
@@ -157,7 +156,7 @@ func (p *pass) unknown(ctx context.Context, doc *comms.Document) error {
 	return fmt.Errorf("%s is not among the directives", only)
 }
 
-// leftOpen is the error of a pass that the launch's time was too short for.
+// leftOpen is the error of a pass that ran out of the launch's time.
 func (p *pass) leftOpen(doc *comms.Document) error {
 	if !p.deps.launch.Over() {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"git-ward/protocols/schedule"
 )
 
-// known is what the remote's refs say of directives, as far as this process is there for them.
+// known is what the remote's refs say about this process's directives.
 func (d *deps) known(ctx context.Context, doc *comms.Document) (*schedule.Known, schedule.Rules, error) {
 	reader := git.Open(d.store.Bare).Reader(ctx)
 	defer reader.Close()
@@ -33,8 +33,8 @@ func rules(c *config.Config, spent bool) schedule.Rules {
 	return schedule.Rules{Now: time.Now(), Loop: c.Agent.Loop, Retry: c.Agent.RetryPause.Duration, Poll: c.Agent.Poll.Duration, Linger: c.Launch.Linger.Duration, Spent: spent}
 }
 
-// next is the directive to work on, nil for none. What a launcher's worker is there for it was
-// told. Without a launcher this process is the one place of its own schedule.
+// next is the directive to work on, nil for none. A launcher's worker is told its directive.
+// Without a launcher this process is the schedule's only worker.
 func (p *pass) next(ctx context.Context, doc *comms.Document) (*comms.Directive, error) {
 	k, rules, err := p.deps.known(ctx, doc)
 	if err != nil {
@@ -43,7 +43,7 @@ func (p *pass) next(ctx context.Context, doc *comms.Document) (*comms.Directive,
 	s := schedule.State{Rules: rules, Slots: []schedule.Slot{{Number: 1}}, Stopped: map[string]bool{}}
 	for _, d := range k.Directives {
 		switch {
-		case d.Gone: // those come after all others
+		case d.Gone: // those come last
 			continue
 		case d.Name == p.deps.only && len(d.Waits) > 0:
 			return nil, fmt.Errorf("%s comes after %s", d.Name, strings.Join(d.Waits, ", "))
@@ -72,8 +72,8 @@ func (d *deps) look(ctx context.Context) (*schedule.Known, schedule.Rules, error
 	return d.known(ctx, doc)
 }
 
-// patience is how long a process without a launcher waits for its next pass when no ref
-// moves: until a unit is tried again whose model did not answer, at most. 0 is not at all.
+// patience is how long a process without a launcher waits for its next pass if no ref moves:
+// at most until a unit whose model did not answer is due. 0 means no wait.
 func (d *deps) patience(ctx context.Context, once bool) (wait time.Duration, err error) {
 	if !once {
 		wait = d.config.Agent.Poll.Duration
@@ -88,9 +88,8 @@ func (d *deps) patience(ctx context.Context, once bool) (wait time.Duration, err
 	return wait, nil
 }
 
-// linger keeps a launcher's worker while its directive waits for a word, or a pause, that may
-// come soon: [launch] linger, unless the launcher wants the place. It is true where there is
-// something to do again.
+// linger keeps a launcher's worker while its directive waits for something that may come soon:
+// [launch] linger, unless the launcher wants the slot. It returns true if there is work again.
 func (d *deps) linger(ctx context.Context) (again bool, err error) {
 	watch := d.store.Watch()
 	for began := time.Now(); ; again = true {
@@ -105,7 +104,7 @@ func (d *deps) linger(ctx context.Context) (again bool, err error) {
 		left := rules.Linger - time.Since(began)
 		switch {
 		case due == schedule.Now:
-			return again, nil // else the pass has left it so, and the launcher knows what becomes of it
+			return again, nil // otherwise the pass left it so, and the launcher decides
 		case due == schedule.Over || left <= 0:
 			return false, nil
 		case due == schedule.Later:

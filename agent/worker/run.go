@@ -28,19 +28,19 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// leftoverGrace is how long what a killed agent left running may tidy up.
+// leftoverGrace is how long a killed agent's orphans have to clean up.
 const leftoverGrace = 3 * time.Second
 
 // Settings is what Run needs to know.
 type Settings struct {
 	Store     store.Options
 	Config    *config.Config
-	Launch    launch.Launch            // what the watcher started this from
+	Launch    launch.Launch            // what the watcher started
 	Once      bool                     // return when nothing is left to do
 	Directive string                   // the only one to work on; "" is any
 	Stderr    io.Writer                // the log, for a person
-	Redact    func(string) string      // takes secrets out of what is logged or committed; nil takes none
-	Live      io.Writer                // is told of the work as it goes on, in lines of live.Prefix; nil: nobody
+	Redact    func(string) string      // removes secrets from logs and commits; may be nil
+	Live      io.Writer                // gets the work's events as lines with live.Prefix; may be nil
 	Heard     string                   // the directory below which the host keeps what it heard; "" for none
 	Getenv    func(name string) string // of the process
 }
@@ -66,7 +66,7 @@ func (d *deps) clean(text string) string {
 	return d.redact(text)
 }
 
-// restart asks the watcher to start what a branch holds. Its error ends the process.
+// restart asks the watcher to start a branch. Its error ends the process.
 func (d *deps) restart(branch string) error {
 	if err := tool.WriteSignal(d.store.State, "bootstrap", branch); err != nil {
 		return err
@@ -85,7 +85,7 @@ func Run(ctx context.Context, set Settings) error {
 		return err
 	}
 	defer release()
-	set.Redact = oneAtATime(set.Redact) // whoever watches over a worker logs beside it
+	set.Redact = oneAtATime(set.Redact) // the watcher's log is next to the worker's
 	log, closeLog, err := openLog(set.Store.State, set.Stderr, set.Redact)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func Run(ctx context.Context, set Settings) error {
 	if n := process.EndTagged(store.Tag(set.Store.State), leftoverGrace); n > 0 {
 		log.Warn().Int("processes", n).Msg("ended what the agent before this one left running")
 	}
-	// What a worker's commands leave behind comes back here, to be ended with them.
+	// Orphans of a worker's commands become this process's children, to be ended with them.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func Run(ctx context.Context, set Settings) error {
 		d.live = interaction.NewLive(set.Live, set.Redact)
 		defer d.live.Close()
 	}
-	if set.Launch.Log != "" { // it is able to work when main can be read, too
+	if set.Launch.Log != "" { // reading main also shows that it can work
 		if _, err := s.Main(ctx); err != nil {
 			return err
 		}
@@ -134,14 +134,13 @@ func Run(ctx context.Context, set Settings) error {
 	return err
 }
 
-// hosted reports whether a launcher has said what to work on, and has another process work
-// on whatever this one leaves.
+// hosted reports whether a launcher assigned the work, and will start another process for what
+// this one leaves.
 func (d *deps) hosted() bool { return d.launch.Leased && d.only != "" }
 
-// passes makes one pass, or one after each push to main and when the poll time is
-// over. What went wrong in one is tried again in the next. An open directive whose model
-// did not answer is gone on with where there is to be one pass only, too. A launcher's worker
-// stays as long as it may find something to do.
+// passes makes one pass, or one after each push to main and when the poll time is over. Errors
+// are tried again in the next. With a single pass, an open directive whose model did not
+// answer is still tried again. A launcher's worker stays while it may find something to do.
 func (d *deps) passes(ctx context.Context, once bool) error {
 	for {
 		watch := d.store.Watch()
@@ -172,7 +171,7 @@ func (d *deps) passes(ctx context.Context, once bool) error {
 	}
 }
 
-// logError logs why a pass failed, and the remedy if there is one.
+// logError logs why a pass failed, with the remedy.
 func (d *deps) logError(err error) {
 	event := d.log.Error().Err(err)
 	var hinted *diag.Hinted
@@ -182,10 +181,9 @@ func (d *deps) logError(err error) {
 	event.Dur("retry_ms", d.config.Agent.Poll.Duration).Msg("this pass failed; the next one tries again")
 }
 
-// endStrays ends what somebody's work leaves running, in whatever session and
-// environment: once a context that ended has had its grace, and when the work is over,
-// which the caller says. A unit that is paused is silent, and nothing of an iteration
-// works on in the next one (WORK-3).
+// endStrays ends a worker's orphans in whatever session and environment: after a grace once
+// its context has ended, and when the caller says that the work is over. A paused unit is
+// silent, and nothing of an iteration continues into the next (WORK-3).
 func endStrays(ctx context.Context, log zerolog.Logger) (over func()) {
 	ended, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -207,8 +205,8 @@ func endStrays(ctx context.Context, log zerolog.Logger) (over func()) {
 	return func() { close(ended); <-gone }
 }
 
-// work takes one directive to its report. Nothing that it knows outlives it: after a
-// kill the next run finds out from the remote how far this one came.
+// work takes one directive to its report. All state is at the remote: after a kill the next
+// run reads there how far this one came.
 func (d *deps) work(ctx context.Context, main store.Snapshot, source []byte, directive comms.Directive) error {
 	log := d.log.With().Str("directive", directive.Name()).Logger()
 	w, err := d.store.Work(ctx, directive)

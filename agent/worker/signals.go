@@ -15,8 +15,7 @@ import (
 	"git-ward/protocols/schedule"
 )
 
-// signals is what says stop (LOOP-9): the file scratch/STOP, a full disk, and what the
-// loop depends on.
+// signals are what says stop (LOOP-9): scratch/STOP, a full disk, and the loop's dependencies.
 func (r *unitRun) signals(ctx context.Context) []loop.Signal {
 	var list []loop.Signal
 	if where := r.stopFile(ctx); where != "" {
@@ -25,9 +24,9 @@ func (r *unitRun) signals(ctx context.Context) []loop.Signal {
 	return append(list, r.pressure(ctx)...)
 }
 
-// stopFile is where scratch/STOP is, "" for nowhere: on the control branch, and where the
-// project has that branch to itself also on the work's and in the working tree. In an
-// adopted project it would be the project's own there.
+// stopFile is the places of scratch/STOP, "" for none: the control branch and, if the project
+// has that branch to itself, also the work's branch and the working tree. In an adopted
+// project the file would be the project's own.
 func (r *unitRun) stopFile(ctx context.Context) string {
 	control := r.deps.config.Control
 	reader := git.Open(r.deps.store.Bare).Reader(ctx)
@@ -47,7 +46,7 @@ func (r *unitRun) stopFile(ctx context.Context) string {
 	return ""
 }
 
-// pressure is what of the machine and the world says stop.
+// pressure reads the machine's stop signals.
 func (r *unitRun) pressure(ctx context.Context) (list []loop.Signal) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(r.deps.store.State, &fs); err == nil && loop.DiskOver90(disk(fs)) {
@@ -61,8 +60,8 @@ func (r *unitRun) pressure(ctx context.Context) (list []loop.Signal) {
 	return list
 }
 
-// disk is what df(1) has as used, and what of: blocks that nobody may have, of root or
-// beyond a quota, are in neither.
+// disk is the used and total blocks as in df(1), without blocks reserved for root or beyond a
+// quota.
 func disk(fs unix.Statfs_t) (used, total uint64) {
 	used = fs.Blocks - fs.Bfree
 	return used, used + fs.Bavail

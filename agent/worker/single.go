@@ -17,8 +17,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// single is the work on a directive without the bounded loop ([agent] loop = false):
-// once, to a report that nobody verified.
+// single works on a directive without the bounded loop ([agent] loop = false): once, to an
+// unverified report.
 type single struct {
 	deps      *deps
 	directive comms.Directive
@@ -26,7 +26,7 @@ type single struct {
 	log       zerolog.Logger
 }
 
-// run works, unless the remote has the end of the work already, and reports.
+// run works, unless the remote has the completed work already, and reports.
 func (s *single) run(ctx context.Context, main store.Snapshot, source []byte) error {
 	var failed error
 	if err := s.work.Begin(ctx, nil, nil); err != nil {
@@ -60,8 +60,8 @@ func (s *single) solver(ctx context.Context, main store.Snapshot, source []byte)
 	return f.new(nil), nil
 }
 
-// solve lets the solver work until the remote has the result. The findings of a
-// refused push go back to it, a bounded number of times.
+// solve runs the solver until the remote has the result. A refused push's findings go back to
+// it, a bounded number of times.
 func (s *single) solve(ctx context.Context, solver solver) error {
 	s.log.Info().Str("title", s.directive.Title.String()).Msg("work begins")
 	findings := ""
@@ -102,8 +102,8 @@ func (s *single) timely(ctx context.Context, solver solver, findings string) (st
 	return done.Words, err
 }
 
-// keep pushes what an unfinished solver has so far, without the trailers of finished
-// work, if the remote takes it.
+// keep pushes an unfinished solver's work without the trailers of completed work, if the
+// remote accepts it.
 func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
 	kept := ""
 	err := s.work.Publish(ctx, "Unfinished: "+stopped.Why, false)
@@ -111,7 +111,7 @@ func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
 		kept = " What it had so far was refused:\n\n" + diag.Indent(refused.Output)
 	} else if err != nil {
 		return err
-	} else if pushed, err := s.work.HasBranch(ctx, s.work.Branch); err != nil { // which is no reason to lose the stop's own
+	} else if pushed, err := s.work.HasBranch(ctx, s.work.Branch); err != nil { // the original stop must not be lost for that
 		s.log.Warn().Err(err).Msg("whether the remote has the branch cannot be asked")
 		kept = fmt.Sprintf(" What it had so far is on %s, unless nothing was done: the remote could not be asked.\n", s.work.Branch)
 	} else if pushed {
@@ -120,8 +120,8 @@ func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
 	return &stop.Stop{Kind: stopped.Kind, Why: stopped.Why + kept, Output: stopped.Output}
 }
 
-// wait tells the PM what the work waits for. A question suspends the directive, and an edit
-// of it is the answer; a model that does not answer is asked again with the next pass.
+// wait tells the PM what the work waits for. A question suspends the directive, whose edit is
+// the answer; a model that does not answer is tried again in the next pass.
 func (s *single) wait(ctx context.Context, waits *stop.Stop) error {
 	kept := s.keep(ctx, waits)
 	if stop.Of(kept) == nil {
@@ -136,8 +136,8 @@ func (s *single) wait(ctx context.Context, waits *stop.Stop) error {
 		Text: why + fmt.Sprintf("\n\nAsked by who works on %s, which waits for the answer: write it into %s, and push.", name, name)}))
 }
 
-// report puts the end of the work into COMMS.md: DONE, or how it ended otherwise
-// with the reason. Other errors are no end, and go to the pass.
+// report adds the end of the work to COMMS.md: DONE, or another status with the reason. Other
+// errors are no end, and are the pass's.
 func (s *single) report(ctx context.Context, err error, lessons string) error {
 	r := comms.NewReport{Time: time.Now(), Directive: s.directive.Name(), DirectiveHash: s.directive.Hash()}
 	var reason, words, advice string
@@ -150,7 +150,7 @@ func (s *single) report(ctx context.Context, err error, lessons string) error {
 	default:
 		done := s.work.Done
 		r.Status, words = comms.Done, done.Text
-		// Without a unit there is no verdict, and `git ward take` takes nothing without one.
+		// Without a unit there is no verdict, and `git ward take` requires one.
 		advice = fmt.Sprintf("%s holds the work, at commit %s, which nobody judged: `git ward review %s` shows it, `git merge origin/%s` takes it.",
 			s.work.Branch, diag.Short(done.Commit), r.Directive, s.work.Branch)
 	}
@@ -158,8 +158,8 @@ func (s *single) report(ctx context.Context, err error, lessons string) error {
 	r.Text = paragraphs(reason, words, advice)
 	err = s.deps.store.Report(ctx, r)
 	if refused := stop.As(err, stop.Refused); words != "" && refused != nil {
-		// It may be for the words, such as a secret that the solver printed. Without
-		// a report the directive would be worked on again and again.
+		// The refusal may be for the text, such as a secret in the solver's output. Without
+		// any report the directive would be worked on again and again.
 		s.log.Warn().Str("findings", refused.Output).Msg("the report was refused; once more without the worker's words")
 		r.Text = paragraphs(reason, "The remote refused the worker's own words, so they are left out here.", advice)
 		err = s.deps.store.Report(ctx, r)
@@ -170,7 +170,7 @@ func (s *single) report(ctx context.Context, err error, lessons string) error {
 	return err
 }
 
-// statusOf is how the end of a solver is reported.
+// statusOf is the report's status for a solver's end.
 func statusOf(kind stop.Kind) comms.Status {
 	switch kind {
 	case stop.Spent:
@@ -181,7 +181,7 @@ func statusOf(kind stop.Kind) comms.Status {
 	return comms.ExitBlocked
 }
 
-// paragraphs joins those that are not empty.
+// paragraphs joins the non-empty ones.
 func paragraphs(list ...string) string {
 	var b strings.Builder
 	for _, p := range list {

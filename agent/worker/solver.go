@@ -22,33 +22,32 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// solver does the work in the working tree (AGT-3): a model that takes turns with
-// tools, or a command.
+// solver works in the working tree (AGT-3): a model with tools, or a command.
 type solver interface {
-	// Solve goes on until the solver says that it is done. The refusal is "" at
-	// first, and later the findings for which the push of its work was refused. The error
-	// is stop.Unfinished, Spent or Blocked when it did not come to an end of its own.
+	// Solve runs until the solver says that it is done. The refusal is "" at first, and later
+	// the findings of its refused push. The error is stop.Unfinished, Spent or Blocked if it
+	// did not finish by itself.
 	Solve(ctx context.Context, refusal string) (interaction.Done, error)
-	// Told is what it was told beyond SYSTEM.md and COMMS.md, before its first turn.
-	// The path is that of the iteration's capsule in the working tree.
+	// Told is its input besides SYSTEM.md and COMMS.md, before its first turn. The path is the
+	// capsule's in the working tree.
 	Told(capsulePath string) (string, error)
 }
 
-// solvers makes solvers for one directive that know nothing of each other.
+// solvers makes independent solvers for one directive.
 type solvers struct {
 	deps      *deps
 	directive comms.Directive
 	work      *store.Work
 	model     model.Model     // nil: a program works
-	system    string          // SYSTEM.md and what concerns the directive of COMMS.md (AGT-2)
-	guidance  string          // of an adopted project's own documents, likewise for a program
-	lessons   string          // of earlier directives, for a program; a model that converses is told by its orientation
-	words     func() []string // the PM's, on the unit as it stands; nil: none
-	skills    []prompt.Skill  // of the capsule's skill pack, where control has them
+	system    string          // SYSTEM.md and the directive's part of COMMS.md (AGT-2)
+	guidance  string          // from an adopted project's own documents, likewise for a program
+	lessons   string          // from earlier directives, for a program; a model gets it in its orientation
+	words     func() []string // the PM's, on the current unit; may be nil
+	skills    []prompt.Skill  // of the capsule's skill pack, as far as control has them
 	log       zerolog.Logger
 }
 
-// iteration is what a solver is told of the bounded loop, and its bounds there.
+// iteration is what a solver gets of the bounded loop, and its limits.
 type iteration struct {
 	number  int
 	path    string // of the capsule, in the working tree
@@ -91,7 +90,7 @@ func (f *solvers) program(it *iteration) *program.Program {
 	return p
 }
 
-// prompt is what a worker is told that is known before its orientation.
+// prompt is the worker's input that is known before its orientation.
 func (f *solvers) prompt(kind prompt.Kind, it *iteration) prompt.Prompt {
 	p := prompt.Prompt{Kind: kind, System: f.system, Directive: f.directive, Guidance: f.guidance, Skills: f.skills, Branch: f.work.Branch, Judged: f.deps.config.Agent.Loop, Kept: f.work.TookUp()}
 	if kind == prompt.Program {
@@ -124,7 +123,7 @@ func (f *solvers) session(box *tool.Box, it *iteration) *session.Session {
 	return s
 }
 
-// tellPM is what message_user does.
+// tellPM is the tool message_user.
 func (f *solvers) tellPM(ctx context.Context, text string) error {
 	return f.deps.store.Report(ctx, comms.NewReport{Time: time.Now(), Directive: f.directive.Name(), Status: comms.Info, Text: text})
 }
@@ -132,7 +131,7 @@ func (f *solvers) tellPM(ctx context.Context, text string) error {
 // maxSystem bounds SYSTEM.md, in bytes; COMMS.md has a bound of its own.
 const maxSystem = 1 << 20
 
-// systemPrompt is SYSTEM.md of a snapshot, followed by what concerns the directive of COMMS.md.
+// systemPrompt is a snapshot's SYSTEM.md, followed by the directive's part of COMMS.md.
 func (d *deps) systemPrompt(ctx context.Context, main store.Snapshot, source []byte, directive string) (string, error) {
 	system, err := main.File(ctx, "SYSTEM.md", maxSystem)
 	return prompt.System(system, source, directive, d.store.ControlRef()), err

@@ -8,9 +8,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// suspended leaves a unit that is not to be gone on with now (WORK-3): what the worker has
-// so far is kept where it goes on from, the journal says what the unit waits for where the
-// PM has not said it there, and the PM is told once.
+// suspended interrupts a unit that may not continue now (WORK-3): the work so far is kept
+// where it will continue, the journal says what the unit waits for unless the PM's own step
+// does, and the PM is told once.
 func (r *unitRun) suspended(ctx context.Context, why *stop.Stop) error {
 	if r.watching != nil { // somebody worked
 		if err := r.keep(ctx); err != nil {
@@ -35,10 +35,10 @@ func (r *unitRun) suspended(ctx context.Context, why *stop.Stop) error {
 	return nil
 }
 
-// keep pushes what the worker has so far as work of the iteration, without a claim. A tree
-// that the remote does not take is no reason to go on working.
+// keep pushes the work so far as the iteration's, without a claim. A refused tree does not
+// keep the worker running.
 //
-// Steps of a plan are kept in the clone as they are, and gone on with from there.
+// Plans' steps stay in the clone, and continue from there.
 func (r *unitRun) keep(ctx context.Context) error {
 	if planned, err := r.work.Stepping(ctx); planned || err != nil {
 		return err

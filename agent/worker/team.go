@@ -20,16 +20,16 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// team is who works in the iterations of a unit.
+// team works on a unit's iterations.
 type team struct {
 	solver  iterationSolver
 	skeptic *skeptic.Skeptic
 	policy  func() uow.Policy // of the unit as it stands
 
-	subagents *cycle.Subagents // is told of each that begins
+	subagents *cycle.Subagents // called for each one that begins
 }
 
-// iterationSolver does the work of iterations (cycle.Team).
+// iterationSolver works on iterations (cycle.Team).
 type iterationSolver interface {
 	Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error)
 }
@@ -48,18 +48,18 @@ func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle
 	return review, 0, err
 }
 
-// iterationWork lets a fresh solver work on each iteration; a refusal goes to the one
-// that did the work.
+// iterationWork has a new solver for each iteration; a refusal goes to the one that did the
+// work.
 type iterationWork struct {
 	solvers   *solvers
 	subagents *cycle.Subagents
 	launch    launch.Launch
 	limits    loop.Limits
 	last      func() *uow.Record // of the unit's journal
-	watching  *watch             // is told of each gate
+	watching  *watch             // called with each gate
 	keeping   func(context.Context) (over func(), err error)
 
-	number  int    // of the iteration at hand
+	number  int    // number of the current iteration
 	current solver // nil before the first
 }
 
@@ -100,8 +100,8 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	kept()
 	left()
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
-		// Where the launch's time is over, or the PM took the unit away, that counts before
-		// what the solver says of it.
+		// If the launch's time is over, or the PM took the unit away, that counts before the
+		// solver's own account.
 		if over.Kind == stop.Spent || over.Kind == stop.Suspended || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Denied, stop.Asked) == nil {
 			err = over
 		}
@@ -109,11 +109,10 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	return done, err
 }
 
-// shown is where an iteration's capsule lies in the working tree.
+// shown is the path of an iteration's capsule in the working tree.
 func shown(b cycle.Brief) string { return path.Join(record.Dir, b.CapsulePath) }
 
-// startedWork is the work of a branch that was started: what it has to show is
-// there, or is not its own to make.
+// startedWork is the work of a started branch: its result exists, or is not its own to make.
 type startedWork struct {
 	work   *store.Work
 	launch launch.Launch

@@ -13,8 +13,8 @@ import (
 	"git-ward/protocols/review"
 )
 
-// told is all that the report of a unit tells (WORK-5). What cannot be read now is left
-// out: a report that says less is better than none.
+// told is the content of a unit's report (WORK-5). Unreadable parts are left out, because a
+// shorter report is better than none.
 func (r *unitRun) told(ctx context.Context, report *loop.Report) (review.Ending, error) {
 	last := r.unit.last()
 	e := review.Ending{Report: *report, Unit: last, Unmerged: r.unmerged, Lessons: r.lessons, Branch: r.work.Branch, Record: r.work.Record.Ref()}
@@ -28,7 +28,7 @@ func (r *unitRun) told(ctx context.Context, report *loop.Report) (review.Ending,
 		}
 		verdict, err := r.deps.store.Verdict(ctx, commit, claim.Hash)
 		r.lacks("verdict", err)
-		if verdict != nil && verdict.DirectiveHash == r.unit.directive.Hash() { // of another text it says nothing of this one
+		if verdict != nil && verdict.DirectiveHash == r.unit.directive.Hash() { // for another text, which says nothing about this one
 			e.Verdict = verdict
 		}
 	}
@@ -39,7 +39,7 @@ func (r *unitRun) told(ctx context.Context, report *loop.Report) (review.Ending,
 	return e, nil
 }
 
-// lacks notes what a report goes without.
+// lacks notes what a report leaves out.
 func (r *unitRun) lacks(what string, err error) {
 	if err != nil {
 		r.log.Warn().Err(err).Msg("the report goes without its " + what)
@@ -53,9 +53,9 @@ func criteria(d comms.Directive) (list [][2]string) {
 	return list
 }
 
-// lastWords are the worker's, of the newest iteration in which it said something.
+// lastWords is the worker's final text of the newest iteration with one.
 func (r *unitRun) lastWords(ctx context.Context, report *loop.Report) string {
-	for n := report.Iterations; n >= max(0, report.Iterations-1); n-- { // one that did not end stands after those that did
+	for n := report.Iterations; n >= max(0, report.Iterations-1); n-- { // an unfinished iteration comes after the finished ones
 		data, err := r.work.Record.File(ctx, loop.IterationDir(r.unit.directive.Name(), n)+"/"+loop.WordsFile)
 		r.lacks("words", err)
 		if text := strings.TrimSpace(string(data)); text != "" {
@@ -65,7 +65,7 @@ func (r *unitRun) lastWords(ctx context.Context, report *loop.Report) string {
 	return ""
 }
 
-// changes are those of the claimed commit, else of the branch as it stands.
+// changes are those of the claimed commit, else of the branch.
 func (r *unitRun) changes(ctx context.Context, commit string, v *loop.Verdict) (list []review.Change) {
 	base := ""
 	if commit == "" {
@@ -88,7 +88,7 @@ func (r *unitRun) changes(ctx context.Context, commit string, v *loop.Verdict) (
 
 func kind(e git.Entry) review.Kind { return review.KindOf(uint32(e.Mode)) }
 
-// limit is what sets the budget that the newest call to a model met, as the gateway says.
+// limit is the limit that the newest model call hit, by the gateway.
 func (r *unitRun) limit(ctx context.Context) string {
 	base := r.models()
 	if base == "" {
@@ -99,13 +99,13 @@ func (r *unitRun) limit(ctx context.Context) string {
 	return account.Limit
 }
 
-// models is where the gateway serves a model's protocol, "" for nowhere.
+// models is the gateway's address for a model's protocol, "" for none.
 func (r *unitRun) models() string {
 	return cmp.Or(r.deps.getenv(gateway.Anthropic), r.deps.getenv(gateway.OpenAI))
 }
 
-// cost is what the unit's directive took: the journal's counts, the loop's own, and what
-// the gateway was asked for, which knows tokens and money.
+// cost is what the unit's directive used: the journal's counts, the loop's, and the gateway's
+// tokens and money.
 func (r *unitRun) cost(ctx context.Context, report *loop.Report) (cost review.Cost) {
 	last := r.unit.last()
 	seconds, calls := int64(report.Seconds), last.Interactions

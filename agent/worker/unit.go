@@ -22,8 +22,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// unit is the unit of work of one directive: its journal, and what the directive
-// declares of its loop.
+// unit is one directive's unit of work: its journal, and the directive's loop declaration.
 type unit struct {
 	store     *store.Store
 	config    *config.Config
@@ -38,9 +37,9 @@ type unit struct {
 	limits      loop.Limits
 }
 
-// open finds the directive's present unit, or makes the next one where the rules let
-// the agent do so (UOW-2). One whose directive was edited while it was worked on is ended, and
-// leaves on the work's record what was said in it.
+// open finds the directive's current unit, or makes the next one if the rules allow the agent
+// to (UOW-2). A unit whose directive was edited during the work is ended, and its messages are
+// left on the work's record.
 func (u *unit) open(ctx context.Context, w *store.Work) error {
 	journals, err := u.store.Journals(ctx, u.directive.Name())
 	if err != nil {
@@ -78,15 +77,15 @@ func (u *unit) open(ctx context.Context, w *store.Work) error {
 	return u.hold(ctx, uow.Input{Event: uow.Open, Reason: reason}, uow.Started)
 }
 
-// putAway takes a unit that ended on an earlier text of its directive to the archive: nobody comes
-// back to it. One whose journal somebody changed waits for the PM's last word.
+// putAway archives a unit that ended on an earlier text of its directive, because nobody
+// continues it. One with a journal that somebody changed waits for the PM.
 func (u *unit) putAway(ctx context.Context) error {
 	last := u.journal.Last()
 	if last.State == uow.Breached || last.State == uow.Archived {
 		return nil
 	}
 	err := u.push(ctx, closing(last))
-	if refused := stop.As(err, stop.Suspended); refused != nil { // which keeps the next unit from nothing
+	if refused := stop.As(err, stop.Suspended); refused != nil { // the next unit must not depend on it
 		u.log.Warn().Str("unit", last.ID).Msg(refused.Why)
 		return nil
 	}
@@ -100,7 +99,7 @@ func (u *unit) declare() {
 // last is the newest record of the unit.
 func (u *unit) last() *uow.Record { return u.journal.Last() }
 
-// world is what main says now (see uow.World).
+// world is main's current state (see uow.World).
 func (u *unit) world(ctx context.Context) (uow.World, error) {
 	main, err := u.store.Look(ctx)
 	if err != nil {
@@ -124,13 +123,13 @@ func (u *unit) world(ctx context.Context) (uow.World, error) {
 	return w, nil
 }
 
-// step appends to the unit's journal, with what a Work holds. What the rules of units do
-// not admit suspends; what the remote has against the Work is stop.Refused.
+// step appends to the unit's journal, with a Work's content. A refusal by the units' rules
+// suspends; the remote's refusal of the Work is stop.Refused.
 func (u *unit) step(ctx context.Context, in uow.Input, with ...*store.Work) error {
 	return u.push(ctx, []uow.Input{in}, with...)
 }
 
-// flush pushes what is held, where something is.
+// flush pushes held steps.
 func (u *unit) flush(ctx context.Context, with ...*store.Work) error {
 	if !u.journal.Holds() {
 		return nil
@@ -148,14 +147,14 @@ func (u *unit) push(ctx context.Context, steps []uow.Input, with ...*store.Work)
 	})
 }
 
-// hold leaves steps for the next push of the unit's journal (see store.Journal.Hold).
+// hold keeps steps for the journal's next push (see store.Journal.Hold).
 func (u *unit) hold(ctx context.Context, steps ...uow.Input) error {
 	return u.steps(ctx, steps, func(steps []uow.Input, world uow.World) error {
 		return u.admitted(u.journal.Hold(steps, world))
 	})
 }
 
-// admitted suspends where the rules of units do not admit a step.
+// admitted suspends if the units' rules refuse a step.
 func (u *unit) admitted(err error) error {
 	if refused := stop.As(err, stop.Refused); refused != nil {
 		return stop.New(stop.Suspended, "the unit %s takes no such step: %s", u.journal.ID, refused.Output)
@@ -163,7 +162,7 @@ func (u *unit) admitted(err error) error {
 	return err
 }
 
-// steps makes steps of the agent's, now, and tells of those that are made.
+// steps makes the agent's steps, as of now, and reports them.
 func (u *unit) steps(ctx context.Context, steps []uow.Input, make func([]uow.Input, uow.World) error) error {
 	world, err := u.world(ctx)
 	if err != nil {
@@ -183,12 +182,12 @@ func (u *unit) steps(ctx context.Context, steps []uow.Input, make func([]uow.Inp
 	return nil
 }
 
-// ofUnit reports whether a refusal is for the step itself.
+// ofUnit reports whether a refusal is about the step itself.
 func ofUnit(refused *stop.Stop) bool {
 	return slices.ContainsFunc(refused.Findings, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Rule, "uow/") })
 }
 
-// activate makes the unit ACTIVE where the agent may (schedule.Rules.Resume).
+// activate makes the unit ACTIVE if the agent may (schedule.Rules.Resume).
 func (u *unit) activate(ctx context.Context, stopFile string) error {
 	last, rules := u.last(), rules(u.config, false)
 	rules.Stop = stopFile != ""
@@ -206,15 +205,15 @@ func (u *unit) activate(ctx context.Context, stopFile string) error {
 	return u.step(ctx, by)
 }
 
-// stale reports whether nobody was heard of the unit for long, though it is at work.
+// stale reports whether a unit at work has been silent for long.
 func (u *unit) stale() bool {
 	last := u.last()
 	at, err := time.Parse(time.RFC3339, last.Time)
 	return err == nil && !last.PulseDue() && time.Since(at) > u.config.Agent.Stale.Duration
 }
 
-// sweep notes that the unit was left, with what who left it had used, and takes it up
-// again: that spends no retry.
+// sweep records that a worker left the unit, with its use, and resumes it without spending a
+// retry.
 func (u *unit) sweep(ctx context.Context) error {
 	lost := interaction.Lost(u.store.State, u.journal.Records)
 	note := fmt.Sprintf("no sign of an agent since %s", u.last().Time)
@@ -224,8 +223,9 @@ func (u *unit) sweep(ctx context.Context) error {
 	return u.step(ctx, uow.Input{Event: uow.Retry, Reason: uow.CauseGone})
 }
 
-// exitStep is the step to where the halting report says (UOW-1). The reason is the loop's for an
-// EXIT_BLOCKED where it has one, else the report's own. It is false where a run before this one has made it.
+// exitStep is the step that the halting report calls for (UOW-1). The reason is the loop's for
+// an EXIT_BLOCKED if it has one, else the report's. It returns false if an earlier run has
+// made it.
 func (u *unit) exitStep(end cycle.End) (uow.Input, bool, error) {
 	r, blocked := end.Report, end.Block
 	event, reason, ok := uow.Exit(string(r.Status))

@@ -19,19 +19,19 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// unitRun is what one run of the process does on a unit of work.
+// unitRun is one run of the process on a unit of work.
 type unitRun struct {
 	deps *deps
 	unit *unit
 	work *store.Work
 	log  zerolog.Logger
 
-	note     *string // of the loop, for the journal's next step; nil before
-	watching *watch  // looks after the unit while somebody works on it; nil before
+	note     *string // the loop's transcript for the journal's next step; nil before
+	watching *watch  // checks the unit while it is worked on; nil before
 
-	// For the report: why the agent did not merge, and what became of the lessons.
+	// For the report: why the agent did not merge, and the lessons' results.
 	unmerged, lessons string
-	ending            *review.Ending // that went with the unit's end; nil for none
+	ending            *review.Ending // the report that went with the unit's end; nil for none
 	refined           bool           // the analysis went with it
 }
 
@@ -39,9 +39,8 @@ func newUnitRun(d *deps, directive comms.Directive, w *store.Work, log zerolog.L
 	return &unitRun{deps: d, work: w, log: log, unit: &unit{store: d.store, config: d.config, directive: directive, live: d.live, heard: d.heard, log: log}}
 }
 
-// run takes a directive through a unit of work and the bounded loop to its report
-// (AGT-4). A unit that waits for somebody is left alone: nothing is done, and no
-// error.
+// run takes a directive through a unit of work and the bounded loop to its report (AGT-4). For
+// a unit that waits for somebody it does nothing, without an error.
 func (r *unitRun) run(ctx context.Context) error {
 	if err := r.unit.open(ctx, r.work); err != nil {
 		return err
@@ -50,7 +49,7 @@ func (r *unitRun) run(ctx context.Context) error {
 		return errors.Join(err, r.unit.flush(ctx))
 	}
 	err := r.resume(ctx)
-	if r.unit.last() == nil { // not opened: somebody was faster, and there is nothing to leave
+	if r.unit.last() == nil { // not opened: another worker was faster
 		return err
 	}
 	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage, stop.Denied, stop.Killed); wait != nil {
@@ -65,7 +64,7 @@ func (r *unitRun) run(ctx context.Context) error {
 	return errors.Join(err, r.unit.flush(ctx, r.work))
 }
 
-// resume takes the unit to its end from where its journal says that it is.
+// resume continues the unit from its journal's state to its end.
 func (r *unitRun) resume(ctx context.Context) error {
 	if r.unit.last().State.Ended() {
 		return r.afterwards(ctx)
@@ -74,7 +73,7 @@ func (r *unitRun) resume(ctx context.Context) error {
 	if err := r.unit.activate(ctx, where); err != nil {
 		return err
 	}
-	if where != "" && r.unit.last().Iteration > 0 { // before the first iteration the loop's own signals say so
+	if where != "" && r.unit.last().Iteration > 0 { // before the first iteration the loop's own signals apply
 		return stopped(where)
 	}
 	end, err := r.loop(ctx)
@@ -130,10 +129,10 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 	return ended, err
 }
 
-// verdict waits for the host's verdict on a claim: as long as the verifier may take
-// for the directive's commands, where the settings and the launch's time allow it.
+// verdict waits for the host's verdict on a claim: as long as the verifier may take for the
+// directive's commands, as far as the settings and the launch's time allow.
 func (r *unitRun) verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
-	const runs = 3 + loop.ControlRuns // two of the verifier's, and one for the images
+	const runs = 3 + loop.ControlRuns // twice the verifier's time, and once for the images
 	commands := len(r.unit.declaration.Commands) + 2
 	c := r.deps.config
 	most := time.Duration(runs*commands)*c.Verify.Timeout.Duration + time.Minute
@@ -148,7 +147,7 @@ func (r *unitRun) verdict(ctx context.Context, commit, claim string) (*loop.Verd
 	return r.deps.store.AwaitVerdict(ctx, commit, claim, patience, func(v *loop.Verdict) bool { return !v.Untried })
 }
 
-// team is made from what main says now.
+// team is made from main's current state.
 func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, error) {
 	d := r.deps
 	main, err := d.store.Main(ctx)

@@ -16,9 +16,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// tell says once in COMMS.md what a unit waits for that its worker put down: the answer to
-// a question, or a model that answers again. It is read from the journal alone, so a run
-// that was killed before it said so is made up for by the next one.
+// tell reports once in COMMS.md what an interrupted unit waits for: the answer to a question,
+// or a model. It only reads the journal, so the next run makes up for a killed one.
 func (r *unitRun) tell(ctx context.Context) error {
 	last := r.unit.last()
 	switch {
@@ -38,13 +37,13 @@ func (r *unitRun) tell(ctx context.Context) error {
 	return nil
 }
 
-// asks is the question of a unit's worker, and how it is answered.
+// asks is the worker's question, and how to answer it.
 func asks(last *uow.Record) string {
 	return last.Note + fmt.Sprintf("\n\nAsked by who works on %s, which waits for the answer:\n\n    %s\n\nAn edit of %s is an answer, too.", last.ID, last.Next(), last.Directive)
 }
 
-// outage reports that the model does not answer, once for each incident: until the unit
-// makes progress, or its last try has failed.
+// outage reports a model that does not answer, once per incident: until the unit makes
+// progress, or its last try has failed.
 func (r *unitRun) outage(ctx context.Context, why, next string) error {
 	last := r.unit.last()
 	incident := fmt.Sprintf("outage %s iteration %d", last.ID, last.Iteration)
@@ -55,11 +54,11 @@ func (r *unitRun) outage(ctx context.Context, why, next string) error {
 		Text: fmt.Sprintf("Backpressure (%s) on %s: %s\n\n%s", loop.RateLimit, last.ID, diag.CleanLines(why), next)})
 }
 
-// noticeable is how long a model is waited for before anybody is told.
+// noticeable is how long a wait for the model may be before it is reported.
 const noticeable = 30 * time.Second
 
-// waits is told of each wait for the model (model.Patience): the log has all of them, the
-// PM one for each incident, where it is no short one.
+// waits handles each wait for the model (model.Patience): the log gets all, the PM one per
+// incident unless it is short.
 func (r *unitRun) waits(ctx context.Context) func(model.Wait) {
 	told, log := false, logWaits(r.log)
 	return func(w model.Wait) {
@@ -74,7 +73,7 @@ func (r *unitRun) waits(ctx context.Context) func(model.Wait) {
 	}
 }
 
-// instead tells of a turn that another model took over: the journal's next step says so, and the
+// instead reports a turn that another model took over, in the journal's next step and in the
 // report.
 func (r *unitRun) instead(text string) {
 	r.log.Warn().Msg(text)
@@ -83,10 +82,10 @@ func (r *unitRun) instead(text string) {
 	}
 }
 
-// maxInstead bounds what one step of the journal says of that, in bytes.
+// maxInstead bounds one journal step's text about that, in bytes.
 const maxInstead = 4 << 10
 
-// stoodIn is each change of the model that worked, as the journal has it, or is about to.
+// stoodIn are the changes of the working model, from the journal and the next step.
 func (r *unitRun) stoodIn() (list []string) {
 	notes := []string{}
 	for _, rec := range r.unit.journal.Records {
@@ -105,7 +104,7 @@ func (r *unitRun) stoodIn() (list []string) {
 	return list
 }
 
-// logWaits writes each wait into the log, and its end.
+// logWaits logs each wait and its end.
 func logWaits(log zerolog.Logger) func(model.Wait) {
 	return func(w model.Wait) {
 		if w.Err == nil {

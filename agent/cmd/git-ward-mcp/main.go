@@ -31,7 +31,7 @@ import (
 
 const usage = "mcp [--dir DIR] [--state DIR] [--task-id ID] [--ask FILE]"
 
-// main.go's table starts it with the word mcp; an agent program's settings may do without.
+// main.go starts it with the word mcp; an agent program's settings may omit it.
 func main() {
 	cli.Main("git-ward", func(ctx context.Context, env *cli.Env) error {
 		if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") && env.Args[0] != "--manual" {
@@ -87,13 +87,13 @@ func run(ctx context.Context, env *cli.Env) error {
 	server := mcp.New(o)
 	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.Stdin), Writer: nopCloser{cli.Raw(env.Stdout)}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil // the client hung up, as it does
+		return nil // the client closed the connection, as usual
 	}
 	return err
 }
 
-// atHand is the directive whose branch is checked out, as agent/D-1 is where a worker is
-// run; "" for any other branch.
+// atHand is the directive of the checked out branch, such as agent/D-1 for a worker; "" for
+// any other branch.
 func atHand(ctx context.Context, tree *worktree.Tree) string {
 	branch, err := tree.Git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
 	name, agents := strings.CutPrefix(strings.TrimSpace(branch), "agent/")
@@ -103,7 +103,7 @@ func atHand(ctx context.Context, tree *worktree.Tree) string {
 	return name
 }
 
-// command runs one of git ward's commands in a working tree, without input.
+// command runs a git ward command in a working tree, without input.
 func command(f cli.Func, dir string, getenv func(string) string) mcp.Command {
 	return func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		env := &cli.Env{Args: args, Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr, Dir: dir, Getenv: getenv}

@@ -14,8 +14,8 @@ import (
 
 const connectUsage = "ward-agent connect SOCKET [IGNORED]"
 
-// connect joins stdin and stdout with the door. git appends the repository's path
-// to the command; the door serves one repository and does not ask which.
+// connect joins stdin and stdout with the door. git appends the repository's path to the
+// command; the door serves one repository and ignores it.
 func connect(ctx context.Context, env *cli.Env) error {
 	args := env.Args[1:]
 	if len(args) < 1 || len(args) > 2 {
@@ -30,12 +30,12 @@ func connect(ctx context.Context, env *cli.Env) error {
 	defer context.AfterFunc(ctx, func() { door.Close() })()
 	go func() {
 		io.Copy(door, env.Stdin)
-		door.CloseWrite() // git has said all; the answer may still come
+		door.CloseWrite() // git has sent everything; the answer may still come
 	}()
-	// The end is the door's: stdin may stay open after it.
+	// The door ends the connection: stdin may stay open after it.
 	_, err = io.Copy(cli.Raw(env.Stdout), door)
 	if ctx.Err() == nil && (err == nil || errors.Is(err, syscall.EPIPE)) {
-		return nil // git itself hangs up when it has read what it wants
+		return nil // git closes it when it has read what it needs
 	}
 	return fmt.Errorf("the door broke off: %w", errors.Join(ctx.Err(), err))
 }

@@ -27,8 +27,8 @@ const usage = "ward-agent --bare DIR --state DIR --config FILE [--door SOCKET] [
 
 func main() { cli.Main("ward-agent", run) }
 
-// run is the command; `connect` is what git starts in place of receive-pack, and
-// the watcher starts `rescue`.
+// run is the command. git starts it as `connect` in place of receive-pack, and the watcher as
+// `rescue`.
 func run(ctx context.Context, env *cli.Env) error {
 	verbs := map[string]cli.Func{"connect": connect, "rescue": rescue}
 	if len(env.Args) > 0 && verbs[env.Args[0]] != nil {

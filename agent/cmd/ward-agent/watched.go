@@ -14,7 +14,7 @@ import (
 
 const rescueUsage = "ward-agent rescue --bare DIR --state DIR --tree DIR [--commits] [--door SOCKET]"
 
-// options reads the arguments that name the repository and the place of the work.
+// options parses the arguments for the repository and the state directory.
 func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o store.Options, err error) {
 	var bare, state, door, file string
 	sub := *env
@@ -49,8 +49,8 @@ func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o stor
 	return o, err
 }
 
-// openStore opens the store for one call by the watcher, while no agent works in
-// its state directory.
+// openStore opens the store for one call by the watcher, while no agent uses the state
+// directory.
 func openStore(ctx context.Context, o store.Options) (*store.Store, func(), error) {
 	release, err := store.Lock(ctx, o.State)
 	if err != nil {
@@ -64,8 +64,8 @@ func openStore(ctx context.Context, o store.Options) (*store.Store, func(), erro
 	return s, release, nil
 }
 
-// rescue pushes what a tree holds beyond the remote, and prints a line for each
-// branch that holds it.
+// rescue pushes a tree's unpushed content, and prints a line for each branch that it pushed
+// to.
 func rescue(ctx context.Context, env *cli.Env) error {
 	var tree string
 	var commits bool
@@ -84,7 +84,7 @@ func rescue(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer release()
-	// Without a lease's directive, what is saved is the agent's without a name.
+	// Without a lease's directive it is pushed as the agent's, without a name.
 	branches, err := s.Rescue(ctx, env.Path(tree), env.Getenv(boot.LeaseVar), !commits, time.Now())
 	for _, b := range branches {
 		fmt.Fprintln(env.Stdout, "rescued", b)

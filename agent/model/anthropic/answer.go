@@ -9,15 +9,15 @@ import (
 	"git-ward/agent/model"
 )
 
-// answer is a turn that comes event by event.
+// answer collects a turn's events.
 type answer struct {
 	message sdk.Message
-	inputs  map[int64]string // arguments of calls as they came, by block
+	inputs  map[int64]string // raw arguments of calls, by block
 	whole   bool
 }
 
-// take adds an event. The arguments of calls are kept apart, too, because the SDK
-// makes {} of those that are no JSON.
+// take adds an event. Raw arguments are kept as well, because the SDK turns invalid JSON into
+// {}.
 func (a *answer) take(event sdk.MessageStreamEventUnion) error {
 	switch event.Type {
 	case "content_block_delta":
@@ -30,7 +30,7 @@ func (a *answer) take(event sdk.MessageStreamEventUnion) error {
 	return a.message.Accumulate(event)
 }
 
-// reply is the whole turn.
+// reply is the complete turn.
 func (a *answer) reply() (model.Reply, error) {
 	m := a.message
 	r := model.Reply{Usage: model.Usage{
@@ -51,7 +51,7 @@ func (a *answer) reply() (model.Reply, error) {
 		switch block.Type {
 		case "text":
 			if block.Text == "" {
-				continue // the API sends such blocks and does not take them
+				continue // the API sends such blocks but does not accept them
 			}
 			r.AddText(block.Text)
 		case "tool_use":

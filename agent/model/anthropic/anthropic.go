@@ -21,9 +21,9 @@ import (
 type Options struct {
 	BaseURL string // without /v1
 	Key     string
-	ID      string        // the model's name at the provider
-	Output  int64         // the most tokens of one turn
-	Silence time.Duration // between two events of a stream
+	ID      string        // the provider's name of the model
+	Output  int64         // output limit of one turn
+	Silence time.Duration // longest pause in a stream
 }
 
 // Model is one of Anthropic's.
@@ -36,8 +36,8 @@ type Model struct {
 func New(o Options) *Model {
 	return &Model{o, sdk.NewMessageService(
 		option.WithBaseURL(o.BaseURL), option.WithAPIKey(o.Key),
-		option.WithMaxRetries(0),                      // Patience asks again, streams included
-		option.WithHeader("User-Agent", "ward-agent"), // whom a take names (PROOF-8)
+		option.WithMaxRetries(0),                      // Patience retries, streams included
+		option.WithHeader("User-Agent", "ward-agent"), // named when work is taken (PROOF-8)
 		option.WithHTTPClient(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2}}),
 	)}
 }
@@ -80,9 +80,9 @@ func trouble(ctx context.Context, err error) error {
 	return model.HTTP(api.StatusCode, string(api.Type()), message, api.Response.Header)
 }
 
-// params are the conversation in the API's form. There are two marks for the
-// cache, which holds everything before a mark: tools and system prompt, and the
-// conversation so far, which the next turn finds again.
+// params is the conversation in the API's form. It has two cache marks, each for everything
+// before it: after tools and system prompt, and after the conversation so far, which the next
+// turn finds in the cache.
 func (m *Model) params(c *model.Conversation) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{Model: m.ID, MaxTokens: m.Output}
 	if c.System != "" {
@@ -106,7 +106,7 @@ func (m *Model) params(c *model.Conversation) sdk.MessageNewParams {
 	return p
 }
 
-// user is the results of tools, which have to come first, and the user's words.
+// user is the tools' results, which must come first, and the user's text.
 func user(m model.Message) []sdk.ContentBlockParamUnion {
 	var blocks []sdk.ContentBlockParamUnion
 	for _, r := range m.Results {
@@ -118,7 +118,7 @@ func user(m model.Message) []sdk.ContentBlockParamUnion {
 	return blocks
 }
 
-// assistant is a turn of the model, as the provider wrote it if it did.
+// assistant is a turn of the model, in the provider's own form if it has one.
 func assistant(m model.Message) []sdk.ContentBlockParamUnion {
 	var native []json.RawMessage
 	var blocks []sdk.ContentBlockParamUnion

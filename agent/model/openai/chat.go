@@ -64,7 +64,7 @@ func (m *Chat) params(c *model.Conversation) (sdk.ChatCompletionNewParams, error
 	return p, nil
 }
 
-// chatMessages are a message's: results of tools are one each, and come first.
+// chatMessages are a message's parts: each tool result is a message, and they come first.
 func chatMessages(m model.Message) []sdk.ChatCompletionMessageParamUnion {
 	var list []sdk.ChatCompletionMessageParamUnion
 	for _, r := range m.Results {
@@ -89,9 +89,8 @@ func chatMessages(m model.Message) []sdk.ChatCompletionMessageParamUnion {
 	return append(list, sdk.ChatCompletionMessageParamUnion{OfAssistant: &turn})
 }
 
-// completion is a turn that comes chunk by chunk. The SDK's accumulator insists
-// on more order than local servers keep, so the few members that matter here are
-// put together by hand.
+// completion collects a turn's chunks. The SDK's accumulator requires more order than local
+// servers keep, so the few needed members are collected by hand.
 type completion struct {
 	text, refusal string
 	calls         []chatCall
@@ -124,8 +123,8 @@ func (a *completion) take(chunk sdk.ChatCompletionChunk) {
 	}
 }
 
-// call finds the call that a piece belongs to, or begins one. Some servers give
-// all calls the same index and send each whole, some give no ids.
+// call finds the call that a piece belongs to, or begins one. Some servers send each call
+// whole with the same index, some send no ids.
 func (a *completion) call(index int64, id string) *chatCall {
 	for i := range a.calls {
 		if c := &a.calls[i]; c.index == index && (id == "" || id == c.id) {

@@ -25,17 +25,17 @@ import (
 type Options struct {
 	BaseURL string // with /v1
 	Key     string
-	ID      string        // the model's name at the provider
-	Output  int64         // the most tokens of one turn
-	Silence time.Duration // between two events of a stream
+	ID      string        // the provider's name of the model
+	Output  int64         // output limit of one turn
+	Silence time.Duration // longest pause in a stream
 }
 
 // client is what both APIs need.
 func client(o Options) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithBaseURL(strings.TrimSuffix(o.BaseURL, "/") + "/"), option.WithAPIKey(o.Key),
-		option.WithMaxRetries(0),                      // Patience asks again, streams included
-		option.WithHeader("User-Agent", "ward-agent"), // whom a take names (PROOF-8)
+		option.WithMaxRetries(0),                      // Patience retries, streams included
+		option.WithHeader("User-Agent", "ward-agent"), // named when work is taken (PROOF-8)
 		option.WithHTTPClient(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2}}),
 	}
 }
@@ -61,8 +61,8 @@ func trouble(ctx context.Context, err error) error {
 	return model.Lost(ctx, err)
 }
 
-// failed is an error that came as an event. Its status was 200 by then, so its
-// kind alone tells what it is; one without a known kind is the server's.
+// failed classifies an error that came as an event. Its status was 200, so only its type tells
+// its kind; an unknown type counts as the server's fault.
 func failed(data []byte) error {
 	var e struct {
 		Code, Message string
@@ -79,7 +79,7 @@ func failed(data []byte) error {
 	return t
 }
 
-// schema is a tool's, as the SDK wants it.
+// schema is a tool's schema in the SDK's form.
 func schema(raw json.RawMessage) (map[string]any, error) {
 	var m map[string]any
 	err := json.Unmarshal(raw, &m)

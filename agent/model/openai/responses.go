@@ -70,7 +70,7 @@ func (m *Responses) params(c *model.Conversation) (responses.ResponseNewParams, 
 	return p, nil
 }
 
-// items are a message's, in the order that the API wants: results first.
+// items are a message's parts in the API's order: results first.
 func items(m model.Message) []responses.ResponseInputItemUnionParam {
 	var list []responses.ResponseInputItemUnionParam
 	var native []json.RawMessage
