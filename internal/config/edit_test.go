@@ -22,9 +22,9 @@ func TestSet(t *testing.T) {
 		{"a comment of another key", "[door]\n# burst = 5\nburst = 3\n", "door.burst", "7", "[door]\n# burst = 5\nburst = 7\n"},
 		{"a section without the key", "[control]\nbranch = \"x\"\n\n# of the rights\n[rights]\n", "control.project", `"y"`,
 			"[control]\nbranch = \"x\"\nproject = \"y\"\n\n# of the rights\n[rights]\n"},
-		{"no section", "[door]\nburst = 3", "egress.mode", `"allowlist"`, "[door]\nburst = 3\n\n[egress]\n# \"public\": the fence reaches the public internet, and nothing else; what the agent\n" +
-			"# knows, it can send anywhere. \"allowlist\": no route out at all; the names below\n# only, through the gateway.\nmode = \"allowlist\"\n"},
-		{"nothing", "", "door.burst", "7", "[door]\n# The agent's pushes: so many at once, then so many a minute. More are delayed,\n# never refused.\nburst = 7\n"},
+		{"no section", "[door]\nburst = 3", "egress.mode", `"allowlist"`, "[door]\nburst = 3\n\n[egress]\n# \"public\": the fence reaches the public internet, and nothing else; the agent can send what it\n" +
+			"# knows anywhere. \"allowlist\": no route out at all; only the names below, through the gateway.\nmode = \"allowlist\"\n"},
+		{"nothing", "", "door.burst", "7", "[door]\n# The agent's pushes: `burst` at once, then `per_minute` a minute. More are delayed, never\n# refused.\nburst = 7\n"},
 	} {
 		got, err := Set([]byte(c.text), c.key, c.value)
 		if err != nil || string(got) != c.want {
