@@ -67,7 +67,7 @@ func (w *watcher) instead(ctx context.Context, t *target) (err error) {
 		good = p.Commit
 	} else if commit, fallen := w.gaveWay(ctx); fallen == t.code {
 		if good = w.earlier(ctx, t.code); good != "" && !w.notices.Told(mainKind) {
-			w.tellFallBack(t, "gave way from "+w.called(boot.Main)+", commit "+diag.Short(commit)+": it answers, and no directive moves by it, or it ends again and again", commit, good)
+			w.tellFallBack(t, "gave way from "+w.called(boot.Main)+", commit "+diag.Short(commit)+": it answers, but no directive makes progress with it, or it ends again and again", commit, good)
 		}
 	}
 	if good != "" {

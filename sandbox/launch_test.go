@@ -61,7 +61,7 @@ func TestLaunch(t *testing.T) {
 	}
 	for _, line := range []string{
 		"no model is configured ([model] name in " + h.bare + "/ward/config.toml): the model \"script\" runs\n",
-		"unfenced: the agent runs as you (user " + user.Username + ") with your rights; nothing is contained\n",
+		"unfenced: the agent runs as you (user " + user.Username + ") with your rights; nothing confines it\n",
 		"agent's output\n", "agent's complaint\n",
 	} {
 		if !strings.Contains(l.err.String(), line) {

@@ -53,7 +53,7 @@ func TestStopsItsWatcher(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(string(out), "its watcher, which gave signs of life, has given none in the time of [launch] silence"); n != 1 || strings.Contains(string(out), "lives") {
+	if n := strings.Count(string(out), "its watcher has given no sign of life for [launch] silence"); n != 1 || strings.Contains(string(out), "lives") {
 		t.Errorf("said %d times:\n%s", n, out)
 	}
 	if began, err := os.ReadFile(filepath.Join(dir, "two")); err != nil || string(began) != "began\n" {
@@ -93,7 +93,7 @@ func TestWatcherStopped(t *testing.T) {
 	})
 	f.await("SUCCESS main")
 	end()
-	if out := f.out.String(); strings.Count(out, "its watcher, which gave signs of life, has given none in the time of [launch] silence") != 1 || strings.Contains(out, "ward-watcher: lives") {
+	if out := f.out.String(); strings.Count(out, "its watcher has given no sign of life for [launch] silence") != 1 || strings.Contains(out, "ward-watcher: lives") {
 		t.Error(out)
 	}
 	f.Fsck()

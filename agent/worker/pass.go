@@ -170,5 +170,5 @@ func (p *pass) leftOpen(doc *comms.Document) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return diag.Hint(fmt.Errorf("%s; still open: %s", launch.TimeSpent, strings.Join(names, ", ")), "the next launch takes them up, with time of its own")
+	return diag.Hint(fmt.Errorf("%s; still open: %s", launch.TimeSpent, strings.Join(names, ", ")), "the next launch continues them, with its own time")
 }

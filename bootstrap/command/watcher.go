@@ -68,7 +68,7 @@ func options(env *cli.Env) (bootstrap.Options, error) {
 		fs.StringVar(&o.Model, "model", "", "the agent's model, in place of [model] `NAME`")
 		fs.BoolVar(&o.Once, "once", false, "end when the agent ends by itself")
 		fs.StringVar(&o.Directive, "directive", "", "work on the directive `D-n` only, and end")
-		fs.BoolVar(&o.Reset, "reset", false, "forget first what is known beyond refs: pins, signals, incidents that were told, what was built")
+		fs.BoolVar(&o.Reset, "reset", false, "first clear the state that is not in refs: pins, signals, reported incidents, builds")
 		fs.StringVar(&agent, "agent", "", "the agent that ships with Ward, a `PROGRAM`; default: ward-agent beside this one")
 		fs.IntVar(&o.AgentUser, "agent-user", 0, "run the agent as the user and group `ID`; needs setuid, setgid, kill")
 	})

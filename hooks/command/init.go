@@ -194,10 +194,10 @@ func writeNext(env *cli.Env, dir string, done *install.Report) {
 		fmt.Fprintln(w, `note: you came over ssh, so pushes from this session are refused until [identity] from in ward/config.toml says who you are, such as from = "account"`)
 	}
 	if done.Settings.Hooks.Mode == config.Observe {
-		fmt.Fprintln(w, `note: [hooks] mode is "observe": people's pushes pass, whatever they hold; git ward log --would lists what would have been refused`)
+		fmt.Fprintln(w, `note: [hooks] mode is "observe": people's pushes pass in spite of findings; git ward log --would lists what would have been refused`)
 	}
 	for _, stale := range done.Stale {
-		fmt.Fprintf(w, "note: left at an old default: %s; git ward init --update --bare %s moves it\n", stale, dir)
+		fmt.Fprintf(w, "note: still at an old default: %s; git ward init --update --bare %s moves it\n", stale, dir)
 	}
 	if done.Shared {
 		fmt.Fprintf(w, "note: each pusher besides the owner tells git once that the repository may be used: git config --global --add safe.directory %s\n", dir)

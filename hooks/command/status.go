@@ -171,7 +171,7 @@ func (l *looked) host(w io.Writer) error {
 		fmt.Fprintf(w, "directives are on the branch %s, the project is on %s\n", h.Control, h.Project)
 	}
 	if h.Mode == config.Observe {
-		fmt.Fprintln(w, `people's pushes pass whatever they hold ([hooks] mode = "observe"): git ward log --would lists what would have been refused`)
+		fmt.Fprintln(w, `people's pushes pass in spite of findings ([hooks] mode = "observe"): git ward log --would lists what would have been refused`)
 	}
 	if !h.Running {
 		fmt.Fprintf(w, "nothing runs on %s\nnext: git ward launch --bare %s\n", dir, dir)

@@ -83,7 +83,7 @@ func (v Verdict) Against() (list []Doubt) {
 	if v.RewrittenNot != "" {
 		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.RewrittenNot})
 	}
-	of(true, "file that a command opened without the work, and not with it", "files that commands opened without the work, and not with it", v.NotOpened)
+	of(true, "file that a command opened without the work, but not with it", "files that commands opened without the work, but not with it", v.NotOpened)
 	if v.NotOpenedWhy != "" {
 		list = append(list, Doubt{One: "what the commands no longer open is not known: " + v.NotOpenedWhy})
 	}

@@ -301,7 +301,7 @@ func TestCriteriaSayControls(t *testing.T) {
 // of how many were asked.
 func TestSaysWhatever(t *testing.T) {
 	r := Review{Word: &loop.Verdict{Observed: loop.Observed{Whatever: []string{"calc_test.go:7: 2"}, Asked: 16, Comparisons: 40}}}
-	gittest.InOrder(t, joined(r.Above()), "  comparison that holds with any value: calc_test.go:7: 2\n", "  of 40 comparisons with a value, 16 were asked whether another would have done\n")
+	gittest.InOrder(t, joined(r.Above()), "  comparison that holds with any value: calc_test.go:7: 2\n", "  of 40 comparisons with a value, 16 were tried with another one\n")
 }
 
 // TestFirstCounts: what stands first counts as people do.

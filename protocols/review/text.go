@@ -184,7 +184,7 @@ func (r *Review) observed(p *page) {
 		return
 	}
 	if v.Comparisons > 0 {
-		p.add(Plain, "  of %s with a value, %d were asked whether another would have done", diag.Count(v.Comparisons, "comparison"), v.Asked)
+		p.add(Plain, "  of %s with a value, %d were tried with another one", diag.Count(v.Comparisons, "comparison"), v.Asked)
 	}
 	if v.NotObserved != "" {
 		p.add(Plain, "  which changed files the commands opened is not known: %s", diag.Untrusted(v.NotObserved))

@@ -16,9 +16,9 @@ import (
 type awayOptions struct{ gate, key, knownHosts string }
 
 func (a *awayOptions) flags(fs *flag.FlagSet) {
-	fs.StringVar(&a.gate, "gate", "", "work here on a repository that is on another machine, whose launcher gives the work, a `URL`: ssh://USER@HOST:PORT/PATH")
+	fs.StringVar(&a.gate, "gate", "", "work for a repository on another machine, whose launcher assigns the work, a `URL`: ssh://USER@HOST:PORT/PATH")
 	fs.StringVar(&a.key, "key", "", "with --gate: this machine's private key, a `FILE`; its line at the gate says git ward door --stdio --bare DIR --hand NAME")
-	fs.StringVar(&a.knownHosts, "known-hosts", "", "with --gate: the gate's host key, a `FILE` as sshd(8) has it")
+	fs.StringVar(&a.knownHosts, "known-hosts", "", "with --gate: the gate's host key, a `FILE` in the format of sshd(8)")
 }
 
 func (a *awayOptions) check(env *cli.Env, o *launchOptions) error {

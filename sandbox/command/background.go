@@ -70,7 +70,7 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 		}
 		if pid, running := runstate.Running(bare); running && pid == cmd.Process.Pid && (runstate.Up(bare) || time.Since(start) > startPatience) {
 			if !runstate.Up(bare) {
-				fmt.Fprintln(env.Stdout, "warning: what it launches does not run yet; git ward launch --logs -f says why")
+				fmt.Fprintln(env.Stdout, "warning: nothing runs in this launch yet; git ward launch --logs -f says why")
 			}
 			fmt.Fprintf(env.Stdout, "launched as process %d\nnext: git ward status, git ward launch --logs -f, git ward launch --stop, each with --bare %s\n", pid, bare)
 			return nil
@@ -136,7 +136,7 @@ func stop(ctx context.Context, env *cli.Env) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return diag.Hint(fmt.Errorf("process %d did not end in 30 seconds", pid), "`kill -9 %d` ends it and everything of it", pid)
+	return diag.Hint(fmt.Errorf("process %d did not end in 30 seconds", pid), "`kill -9 %d` ends it and everything that it started", pid)
 }
 
 // bareAndDirective parses the flags of a verb that takes a repository and perhaps one
@@ -246,7 +246,7 @@ func (m *marked) none(bare, directive string) error {
 	if m.some {
 		return nil
 	}
-	return diag.Hint(fmt.Errorf("no line of the log is marked as of %s: where one agent works alone, all of its lines are unmarked", directive),
+	return diag.Hint(fmt.Errorf("no line of the log is marked with %s: the lines of a single agent are unmarked", directive),
 		"`git ward launch --logs --bare %s` shows all, `git ward watch %s` what the agent said on it", bare, directive)
 }
 

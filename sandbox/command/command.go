@@ -33,25 +33,25 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 func commands(redact func() func(string) string) []cli.Command {
 	return []cli.Command{
 		{Name: "launch", Run: launching(redact),
-			Long: "A container without a network holds the agent; git and the model's gateway are all that it reaches. It works on open directives until it is stopped, and goes on where it was after whatever ended it.",
+			Long: "The agent runs in a fenced container. It works on open directives until it is stopped. After any interruption the next launch continues where it was.",
 			Examples: []cli.Example{{Line: `launch --bare /srv/git/project.git`, Doc: "here, until ^C"}, {Line: `launch --detach --bare /srv/git/project.git`, Doc: "in the background"}, {Line: `launch --once --bare /srv/git/project.git`, Doc: "until no directive is open"},
-				{Line: `launch --logs -f --bare /srv/git/project.git`, Doc: "what one in the background says, as the log grows"},
+				{Line: `launch --logs -f --bare /srv/git/project.git`, Doc: "follow the log of a background launch"},
 				{Line: `launch --stop --bare /srv/git/project.git`, Doc: "what the agent has said stays on the record"}},
-			Ways: []cli.Way{{Switch: "logs", Doc: "print what a launch in the background says", Run: logs}, {Switch: "stop", Doc: "end the launch on a repository", Run: stop}}},
+			Ways: []cli.Way{{Switch: "logs", Doc: "print the log of a background launch", Run: logs}, {Switch: "stop", Doc: "end the launch on a repository", Run: stop}}},
 		{Name: "verify", Run: verify,
 			Long:     "The same container that judges a claim runs the criteria on any commit, and nothing is written: no verdict, no note.",
 			Examples: []cli.Example{{Line: `verify --bare /srv/git/project.git agent/D-1 D-1`, Doc: "the criteria of D-1"}, {Line: `verify --bare /srv/git/project.git main --run "make test"`, Doc: "a command of your own"}}},
 		{Name: "door", Run: serveDoor,
 			Examples: []cli.Example{{Line: `door --stdio --bare /srv/git/project.git --pm pat`, Doc: "as the forced command of a key in authorized_keys"}}},
 		{Name: "near", Run: serveNear,
-			Long:     "Beside an agent on another machine: the door's socket, the gateway's, and a mirror of the repository, each by ssh to the gate, with a key that the agent does not see. It tries again while the network is away. Exit 1: the gate refuses, and to try again is of no use; 2: other trouble.",
+			Long:     "For an agent on another machine: it serves the door's socket, the gateway's, and a mirror of the repository, over ssh to the gate, with a key that the agent cannot see. It retries while the network is down. Exit 1: the gate refuses, and retrying is useless; 2: other trouble.",
 			Examples: []cli.Example{{Line: `near --gate ssh://git@gate.example.org:2222/srv/git/project.git --key /ward/secret/key --known-hosts /ward/secret/known_hosts --dir /ward/near`, Doc: "as a pod's sidecar"}}},
 		{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage,
 			Examples: []cli.Example{{Line: `image build`, Doc: "of Debian's packages, where it is not there yet"}, {Line: `image build --pod`, Doc: "for Kubernetes: nothing of the node's is needed"}}}}},
 		{Name: "probe", Run: tryFence, Ways: []cli.Way{{Switch: "rules", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall}},
 			Examples: []cli.Example{{Line: `probe --bare /srv/git/project.git`, Doc: "with this repository's settings"}, {Line: `probe --rules --bare /srv/git/project.git`, Doc: "the rules that they make"}}},
 		{Name: "fence", Run: fencePod,
-			Long:     "Put the rules of a pod in place in its own network namespace and read them back: the pod's first init container runs it, with NET_ADMIN, and nothing after it has that right. One user reaches the gate, nobody else does; the node, its kubelet, the API server and the cloud's metadata are nobody's.",
+			Long:     "Install a pod's firewall rules in its network namespace and read them back. The pod's first init container runs this with NET_ADMIN, which no later container has. Only one user reaches the gate; nobody reaches the node, its kubelet, the API server or the cloud's metadata.",
 			Examples: []cli.Example{{Line: `fence --policy '{"mode": "allowlist", "gates": ["203.0.113.7:22"], "gate_user": 1002}' --note /ward/net/note`, Doc: "as the YAML of launch --engine kube has it"}}},
 		{Name: "doctor", Run: examine,
 			Examples: []cli.Example{{Line: `doctor`, Doc: "of this machine"}, {Line: `doctor --bare /srv/git/project.git`, Doc: "of a repository, too"}}},
@@ -109,7 +109,7 @@ func hosted(ctx context.Context, env *cli.Env, bare string) (string, error) {
 	}
 	is, err := repo.Bare(ctx)
 	if err == nil && !is {
-		err = diag.Hint(errors.New("this is a clone, and what runs is on the host of its repository"), "there: --bare DIR names it")
+		err = diag.Hint(errors.New("this is a clone; launches run on the host of its repository"), "there: --bare DIR names it")
 	}
 	return repo.Dir, err
 }

@@ -87,7 +87,7 @@ func verifyInPod(ctx context.Context, env *cli.Env) error {
 	const usage = "verify-in-pod --bare DIR --order FILE --note FILE --scratch DIR --result SOCKET"
 	rest, err := env.Flags("verify-in-pod", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&p.Bare, "bare", "", "the mirror, a `DIR`")
-		fs.StringVar(&p.Order, "order", "", "what is to be found out, a `FILE`")
+		fs.StringVar(&p.Order, "order", "", "the verifier's order, a `FILE`")
 		fs.StringVar(&p.Note, "note", "", "the fence's note of this pod, a `FILE`")
 		fs.StringVar(&p.Scratch, "scratch", "", "a `DIR` for objects")
 		fs.StringVar(&p.Result, "result", "", "near's `SOCKET` for the answer")
@@ -96,7 +96,7 @@ func verifyInPod(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if len(rest) > 0 || p.Bare == "" || p.Order == "" || p.Result == "" {
-		return env.Usage(usage, "a launcher gives the words")
+		return env.Usage(usage, "only a launcher calls this")
 	}
 	return p.Run(ctx)
 }

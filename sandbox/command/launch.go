@@ -103,14 +103,14 @@ type launchOptions struct {
 func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 	o.command, err = env.Flags("launch", launchUsage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &o.bare)
-		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, with nothing contained")
+		fs.BoolVar(&o.unfenced, "unfenced", false, "run the agent as you, without any confinement")
 		fs.BoolVar(&o.once, "once", false, "end when no directive is open")
 		fs.StringVar(&o.directive, "directive", "", "work on the directive `D-n` only, and end")
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
 		fs.BoolVar(&o.background, backgroundFlag, false, "") // detach says it
 		fs.IntVar(&o.agents, "agents", 0, "`N` agents at once, each on a directive of its own, instead of [launch] agents")
-		fs.BoolVar(&o.reset, "reset", false, "let the watcher forget first: pins, signals, incidents that were told, what was built")
-		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
+		fs.BoolVar(&o.reset, "reset", false, "first clear the watcher's state: pins, signals, reported incidents, builds")
+		fs.BoolVar(&o.raw, "raw", false, "do not clean a command's output on a terminal; in a pipe or a file it is never cleaned")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
 		o.kube.flags(fs)
 		o.away.flags(fs)

@@ -57,11 +57,11 @@ func parseNear(env *cli.Env) (c near.Config, ready bool, err error) {
 	rest, err := env.Flags("near", nearUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&c.Gate, "gate", "", "the repository's host, a `URL`: ssh://USER@HOST:PORT/PATH")
 		fs.StringVar(&c.Key, "key", "", "the private key, a `FILE` that not everybody can read")
-		fs.StringVar(&c.KnownHosts, "known-hosts", "", "the gate's host key, a `FILE` as sshd(8) has it; no other is believed")
+		fs.StringVar(&c.KnownHosts, "known-hosts", "", "the gate's host key, a `FILE` in the format of sshd(8); no other is accepted")
 		fs.StringVar(&c.Dir, "dir", "", "where the sockets are made, a `DIR`")
 		fs.StringVar(&c.Mirror, "mirror", "", "where the mirror is kept, a `DIR`; without it DIR/mirror")
 		fs.BoolVar(&c.Verdict, "verdict", false, "serve a verifier: the result's socket in place of the door's and the gateway's")
-		fs.BoolVar(&ready, "ready", false, "say whether the near of DIR serves, by the exit code")
+		fs.BoolVar(&ready, "ready", false, "say by the exit code whether the near process of DIR is ready")
 	})
 	switch {
 	case err != nil:

@@ -73,7 +73,7 @@ func parseVerify(env *cli.Env) (o verifyOptions, err error) {
 			o.lines = append(o.lines, line)
 			return nil
 		})
-		fs.BoolVar(&o.unfenced, "unfenced", false, "plain processes, with nothing contained")
+		fs.BoolVar(&o.unfenced, "unfenced", false, "plain processes, without any confinement")
 		o.format.Flags(fs)
 	})
 	if err != nil {
@@ -193,7 +193,7 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		return
 	}
 	for _, l := range f.Left {
-		fmt.Fprintf(w, "left out: %s (%s; it is no work: main's decides)\n", diag.Clean(l.Path), l.Kind)
+		fmt.Fprintf(w, "left out: %s (%s; not work, so main's version decides)\n", diag.Clean(l.Path), l.Kind)
 	}
 	for _, path := range f.Included {
 		fmt.Fprintf(w, "included: %s\n", diag.Clean(path))
@@ -211,7 +211,7 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, loop.ControlWords(c.Says, c.Before))
 	}
 	for _, name := range f.Lost {
-		fmt.Fprintf(w, "lost test: %s finished without this work, and no longer does\n", diag.Clean(name))
+		fmt.Fprintf(w, "lost test: %s ran to its end without this work, but does not with it\n", diag.Clean(name))
 	}
 	for _, where := range f.Whatever {
 		fmt.Fprintf(w, "a comparison that holds with any value: %s\n", diag.Clean(where))
@@ -220,16 +220,16 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		fmt.Fprintf(w, "changed, and a command checks by it: %s\n", diag.Clean(l.Path))
 	}
 	if f.Comparisons > 0 {
-		fmt.Fprintf(w, "%d of %s asked whether another value would have done\n", f.Asked, diag.Count(f.Comparisons, "comparison"))
+		fmt.Fprintf(w, "%d of %s tried with another value\n", f.Asked, diag.Count(f.Comparisons, "comparison"))
 	}
 	for _, path := range f.Rewritten {
-		fmt.Fprintf(w, "rewritten while a command ran, and not work: %s\n", diag.Clean(path))
+		fmt.Fprintf(w, "rewritten while a command ran, though it is not work: %s\n", diag.Clean(path))
 	}
 	if f.RewrittenNot != "" {
 		fmt.Fprintf(w, "what the commands rewrote is not known: %s\n", diag.Clean(f.RewrittenNot))
 	}
 	for _, path := range f.NotOpened {
-		fmt.Fprintf(w, "opened without the work, and not with it: %s\n", diag.Clean(path))
+		fmt.Fprintf(w, "opened without the work, but not with it: %s\n", diag.Clean(path))
 	}
 	if f.NotOpenedWhy != "" {
 		fmt.Fprintf(w, "what the commands no longer open is not known: %s\n", diag.Clean(f.NotOpenedWhy))
@@ -248,13 +248,13 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 		fmt.Fprintln(w, judge.MissingTool(f.Missing, f.Image).Words())
 	}
 	if f.Base != f.Main {
-		fmt.Fprintf(w, "what is no work is as %.12s has it, where the work left main\n", f.Base)
+		fmt.Fprintf(w, "files that are not work are as in %.12s, where the work left main\n", f.Base)
 	}
 	fence := "fence: none"
 	if f.Image != "" {
 		fence = f.Fence + ", in " + f.Image
 	}
-	fmt.Fprintf(w, "these commands ended so on %.12s, %s; code can still cheat its own tests\n", f.Commit, fence)
+	fmt.Fprintf(w, "these commands ended in this way on %.12s, %s; code can still cheat its own tests\n", f.Commit, fence)
 }
 
 // printAgainst prints a rung's further runs, and the mutants that no command noticed.

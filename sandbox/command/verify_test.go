@@ -46,9 +46,9 @@ func TestVerifyCommand(t *testing.T) {
 		exit                  int
 		begins                string
 	}{
-		{"b_test.go", "x\n", "42\n", []string{"D-1"}, 0, "left out: b_test.go (added; it is no work: main's decides)\ncriterion 1  run 1  ok"},
-		{"GNUmakefile", "check:\n\ttrue\n", "41\n", []string{"D-1"}, 1, "left out: GNUmakefile (added; it is no work: main's decides)\ncriterion 1  run 1  exit 2"},
-		{"Makefile", "check:\n\ttrue\n", "42\n", []string{"D-1"}, 0, "left out: Makefile (changed; it is no work: main's decides)\ncriterion 1  run 1  ok"},
+		{"b_test.go", "x\n", "42\n", []string{"D-1"}, 0, "left out: b_test.go (added; not work, so main's version decides)\ncriterion 1  run 1  ok"},
+		{"GNUmakefile", "check:\n\ttrue\n", "41\n", []string{"D-1"}, 1, "left out: GNUmakefile (added; not work, so main's version decides)\ncriterion 1  run 1  exit 2"},
+		{"Makefile", "check:\n\ttrue\n", "42\n", []string{"D-1"}, 0, "left out: Makefile (changed; not work, so main's version decides)\ncriterion 1  run 1  ok"},
 		{"prog", "x\n", "42\n", []string{"--run", "make check"}, 0, "line 1       run 1  ok"},
 		{"answer", "42\n", "41\n", []string{"D-1", "--format", "junit"}, 1, `<failure message="exit 2"`},
 		{strings.Repeat("d/", 120) + "f", "x\n", "42\n", []string{"D-1"}, 1, "cannot be judged: the checkout of "},

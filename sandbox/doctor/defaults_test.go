@@ -17,9 +17,9 @@ func TestOldDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"[limits]\ndeadline = \"120s\"\n": `warning settings: left at an old default: limits.deadline = "120s", now "9s"`,
-		"[limits]\ndeadline = \"20s\"\n":  "fine settings: none is left at an old default",
-		config.Shipped:                    "fine settings: none is left at an old default",
+		"[limits]\ndeadline = \"120s\"\n": `warning settings: still at an old default: limits.deadline = "120s", now "9s"`,
+		"[limits]\ndeadline = \"20s\"\n":  "fine settings: none is still at an old default",
+		config.Shipped:                    "fine settings: none is still at an old default",
 	} {
 		if err := os.WriteFile(filepath.Join(bare, config.Path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

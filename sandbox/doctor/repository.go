@@ -93,7 +93,7 @@ func (e *examiner) writers(bare string) {
 		e.add("writers", Missing, "chmod -R o-w "+bare, "every user of this machine can write to %s, and change its hooks", bare)
 	case st.Mode&0o020 != 0:
 		e.add("writers", Warning, "git ward door --help # as a forced command of ssh: --stdio --bare DIR --pm NAME",
-			"group %d can write to %s, so its members are owners in effect: they can change the hooks; an owner that nobody logs in as, and a door for each PM, would hold them to the rules", st.Gid, bare)
+			"group %d can write to %s, so its members are owners in effect: they can change the hooks; use an owner that nobody logs in as, and a door for each PM, to prevent that", st.Gid, bare)
 	default:
 		e.add("writers", Fine, "", "only the owner can write to %s", bare)
 	}
@@ -103,7 +103,7 @@ func (e *examiner) writers(bare string) {
 func (e *examiner) mode(bare string, settings *config.Config) {
 	if settings.Hooks.Mode == config.Observe {
 		e.add("[hooks] mode", Warning, `set it to "enforce" in `+filepath.Join(bare, config.Path),
-			"is %q: people's pushes pass whatever they hold, and git ward log --would lists what would have been refused; the agent is held", config.Observe)
+			"is %q: people's pushes pass in spite of findings, and git ward log --would lists what would have been refused; the rules for the agent are enforced", config.Observe)
 		return
 	}
 	e.add("[hooks] mode", Fine, "", "%s", settings.Hooks.Mode)
@@ -121,9 +121,9 @@ func (e *examiner) defaults(bare string) {
 		return
 	}
 	for _, s := range stale {
-		e.add("settings", Warning, "git ward init --update --bare "+diag.Word(bare), "left at an old default: %s", s)
+		e.add("settings", Warning, "git ward init --update --bare "+diag.Word(bare), "still at an old default: %s", s)
 	}
 	if len(stale) == 0 {
-		e.add("settings", Fine, "", "none is left at an old default")
+		e.add("settings", Fine, "", "none is still at an old default")
 	}
 }

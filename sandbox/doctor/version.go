@@ -30,7 +30,7 @@ func (e *examiner) hookVersion(bare, hook string) {
 	}
 	for _, path := range hookdir.Installed(e.ctx, bare) {
 		if theirs, err := os.ReadFile(path); err == nil && hookdir.IsWard(path) && !bytes.Equal(ours, theirs) {
-			e.add("hooks' version", Warning, "git ward init --update --bare "+diag.Word(bare), "%s is of another build of Ward than this one; it judges as that one did", path)
+			e.add("hooks' version", Warning, "git ward init --update --bare "+diag.Word(bare), "%s is from another build of Ward, and judges by that build's rules", path)
 			return
 		}
 	}
@@ -45,6 +45,6 @@ func (e *examiner) launcherVersion(bare string) {
 		return
 	}
 	if path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && strings.HasSuffix(path, " (deleted)") {
-		e.add("launcher's version", Warning, fmt.Sprintf("git ward launch --stop --bare %s # and launch again", diag.Word(bare)), "process %d is of a Ward that was replaced since; it goes on as it is", pid)
+		e.add("launcher's version", Warning, fmt.Sprintf("git ward launch --stop --bare %s # and launch again", diag.Word(bare)), "process %d runs a version of Ward that has been replaced; it keeps running", pid)
 	}
 }

@@ -44,7 +44,7 @@ func TestHooksOfAnotherVersion(t *testing.T) {
 	if err := atomicfile.Write(other, append(data, 0), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := said(other); !strings.HasPrefix(got, "warning "+p.Bare+"/hooks/pre-receive is of another build") || !strings.Contains(got, "git ward init --update --bare "+p.Bare) {
+	if got := said(other); !strings.HasPrefix(got, "warning "+p.Bare+"/hooks/pre-receive is from another build") || !strings.Contains(got, "git ward init --update --bare "+p.Bare) {
 		t.Errorf("of another build: %s", got)
 	}
 	if got := said(filepath.Join(t.TempDir(), "none")); !strings.HasPrefix(got, "warning is not beside") {

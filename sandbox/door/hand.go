@@ -11,7 +11,7 @@ import (
 // workRequest asks for work for one worker of a launcher on another machine.
 var workRequest = pattern.New(`^ward work ([1-9][0-9]{0,2})( once)?$`)
 
-var errHand = errors.New("this key asks for work, and no more")
+var errHand = errors.New("this key may only ask for work")
 
 // serveHand serves the permanent key of a launcher on another machine. The key may only ask
 // the launcher here for work; the work comes with a key for its own lease.

@@ -69,7 +69,7 @@ func (s *Session) serveVerdict(ctx context.Context, bare string) (code int, err 
 	case verb == "upload-pack":
 		code, err = s.git(bare, verb).stdio(ctx, s, may)
 	default:
-		err = &Lost{errors.New("a verifier's key reads the repository and brings its result, and no more")}
+		err = &Lost{errors.New("a verifier's key may only read the repository and deliver its result")}
 	}
 	var lost *Lost
 	if errors.As(context.Cause(may), &lost) {

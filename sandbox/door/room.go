@@ -29,7 +29,7 @@ func (s *service) room(key []byte) error {
 	limit, own := s.settings.Limits.AgentObjects, pusher(s.name)
 	delete(left, "pm") // people's have no such bound
 	if left[""] > limit {
-		return fmt.Errorf("pushes that were ended left %d bytes in objects/tmp_objdir-incoming-*, more than [limits] agent_objects (%d): they go half an hour after the last byte", left[""], limit)
+		return fmt.Errorf("pushes that were ended left %d bytes in objects/tmp_objdir-incoming-*, more than [limits] agent_objects (%d): they are removed half an hour after the last write", left[""], limit)
 	}
 	workers := int64(len(left))
 	if _, there := left[own]; !there {
@@ -37,7 +37,7 @@ func (s *service) room(key []byte) error {
 	}
 	if part := limit / workers; own != "" && left[own] > part {
 		return diag.Hint(fmt.Errorf("pushes of %s that were ended left %d bytes in objects/tmp_objdir-incoming-*, more than %d: its part of [limits] agent_objects (%d) among %d", own, left[own], part, limit, workers),
-			"they go half an hour after the last byte; the host admin sets [limits] agent_objects in config.toml")
+			"they are removed half an hour after the last write; the host admin sets [limits] agent_objects in config.toml")
 	}
 	return nil
 }

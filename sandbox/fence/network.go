@@ -25,7 +25,7 @@ func Policy(ctx context.Context, settings *config.Config, warnings io.Writer) (f
 		return p, err
 	}
 	if err := findTranslators(ctx, &p, servers); err != nil {
-		fmt.Fprintf(warnings, "warning: no name server says whether this network has a NAT64 (RFC 7050); [egress] refuse takes its prefix: %v\n", err)
+		fmt.Fprintf(warnings, "warning: no name server answered whether this network has a NAT64 (RFC 7050); if it has one, add its prefix to [egress] refuse: %v\n", err)
 	}
 	if p.Mode == firewall.Public {
 		if p.Resolvers = servers; len(servers) == 0 {

@@ -31,7 +31,7 @@ const kubeletPort = 10250
 // start after it (MANY-3).
 func EnterPod(ctx context.Context, p firewall.Policy, getenv func(string) string, warnings io.Writer) (note pod.Note, err error) {
 	if len(p.Gates) == 0 {
-		return note, errors.New("the policy names no gate: a pod without a way to Ward's host is of no use")
+		return note, errors.New("the policy names no gate: a pod that cannot reach Ward's host is useless")
 	}
 	refused := p.Gates
 	nodes, err := podNodes(getenv(NodeVar))
@@ -113,7 +113,7 @@ func podNames(ctx context.Context, p *firewall.Policy, warnings io.Writer) (err 
 	asked := *p
 	asked.HostAddrs = own
 	if err := findTranslators(ctx, &asked, p.Resolvers); err != nil {
-		fmt.Fprintf(warnings, "warning: no name server says whether this network has a NAT64 (RFC 7050); [egress] refuse takes its prefix: %v\n", err)
+		fmt.Fprintf(warnings, "warning: no name server answered whether this network has a NAT64 (RFC 7050); if it has one, add its prefix to [egress] refuse: %v\n", err)
 	}
 	p.Translators = append(p.Translators, asked.Translators...)
 	return nil

@@ -109,7 +109,7 @@ func (u *used) dead() bool {
 
 func (s *Shared) told(err error) {
 	if err != nil {
-		s.log.Error().Err(err).Msg("podman does not end in good order")
+		s.log.Error().Err(err).Msg("podman did not end cleanly")
 	}
 }
 

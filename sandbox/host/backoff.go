@@ -95,7 +95,7 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 			return
 		}
 	} else {
-		h.Log.Error().Err(j.err).Str("worker", j.Holder).Str("directive", j.Directive).Msg("a worker ended badly; another follows it")
+		h.Log.Error().Err(j.err).Str("worker", j.Holder).Str("directive", j.Directive).Msg("a worker failed; another follows")
 	}
 	if time.Since(j.began) > steadyRun {
 		h.endsWell(ctx, j.Directive)
@@ -105,7 +105,7 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	h.note(ctx, j.Directive, false)
 	r.GivenUp = h.Once && (j.err == nil || r.Failures-r.before >= schedule.Tries)
 	if j.err == nil {
-		h.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended in good order and left nothing; git ward uow show says where the unit stands")
+		h.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended normally but made no progress; git ward uow show shows the unit's state")
 	}
 }
 

@@ -186,7 +186,7 @@ func (h *Host) undone() (err error) {
 		err = h.refs.obstacle(h.Only)
 	}
 	if names := h.refs.open(h.Only); h.spent() && len(names) > 0 {
-		err = errors.Join(err, diag.Hint(fmt.Errorf("the time of this launch, [budget] time, is spent; still open: %s", strings.Join(names, ", ")), "the next launch takes them up, with time of its own"))
+		err = errors.Join(err, diag.Hint(fmt.Errorf("the time of this launch, [budget] time, is spent; still open: %s", strings.Join(names, ", ")), "the next launch continues them, with its own time"))
 	}
 	return err
 }

@@ -46,9 +46,9 @@ func (e *Ended) Unwrap() error { return e.Why }
 var (
 	errStopped = errors.New("somebody stopped it")
 	errIdle    = errors.New("there is nothing to do on it")
-	errSilent  = errors.New("its agent answered that it is up, and gave no sign of work in the time of [bootstrap] check")
-	errMute    = errors.New("its watcher, which gave signs of life, has given none in the time of [launch] silence: it is stopped, or frozen")
-	errNoWord  = errors.New("it ended without a word")
+	errSilent  = errors.New("its agent answered that it is up, but showed no sign of work for [bootstrap] check")
+	errMute    = errors.New("its watcher has given no sign of life for [launch] silence: it is stopped, or frozen")
+	errNoWord  = errors.New("it ended without a message")
 )
 
 // look records since when there is nothing to do.

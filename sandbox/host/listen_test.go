@@ -145,7 +145,7 @@ func TestMute(t *testing.T) {
 	if one, two := ends["D-1"], ends["D-2"]; len(one) != 2 || !errors.Is(one[0], errMute) || one[1] != nil || len(two) != 1 || two[0] != nil {
 		t.Error(ends)
 	}
-	if got := said.String(); strings.Count(got, "its watcher, which gave signs of life, has given none in the time of [launch] silence") != 1 {
+	if got := said.String(); strings.Count(got, "its watcher has given no sign of life for [launch] silence") != 1 {
 		t.Error(got)
 	}
 	r.over()

@@ -84,14 +84,14 @@ func (h *Host) place(o *offer, most int) (number int, err error) {
 		}
 	}
 	if own >= most {
-		return 0, fmt.Errorf("%w: the gate has %s of this machine, as many as [launch] hand_agents there lets one have: ask for fewer with --agents, or raise it", ErrFull, diag.Count(own, "worker"))
+		return 0, fmt.Errorf("%w: the gate has %s of this machine, as many as [launch] hand_agentsthere allows: ask for fewer with --agents, or raise it", ErrFull, diag.Count(own, "worker"))
 	}
 	for n := firstHand; n < firstHand+maxHands; n++ {
 		if h.offers[n] == nil {
 			return n, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: other machines have %d workers at the gate, which are all that it takes", ErrFull, maxHands)
+	return 0, fmt.Errorf("%w: other machines have %d workers at the gate, which is the most that it accepts", ErrFull, maxHands)
 }
 
 func (h *Host) wait(ctx context.Context, number int, o *offer) (did bool, err error) {

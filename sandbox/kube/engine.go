@@ -73,7 +73,7 @@ func (e *Engine) unit(ctx context.Context, directive string) int {
 }
 
 // Run makes a directive's Job, with a key of its own for the lease, and follows it to its
-// end; then both are gone again. nil: it ended in good order. When ctx ends the Job is
+// end; then both are gone again. nil: it ended normally. When ctx ends the Job is
 // deleted, and its pod has gone or is told to, when this returns.
 //
 // An API server that is away stops nothing that runs: it is asked again. An *Ended is the end
@@ -94,7 +94,7 @@ func (e *Engine) Run(ctx context.Context, w Work) (err error) {
 		return err
 	}
 	if before == e.left(ctx, w.Directive) { // the next one would fail, too
-		return &Ended{diag.Hint(fmt.Errorf("the Job of %s ended in good order and left nothing", w.Directive), "git ward uow show says where the unit stands; it is tried again, after longer and longer pauses")}
+		return &Ended{diag.Hint(fmt.Errorf("the Job of %s ended normally but made no progress", w.Directive), "git ward uow show shows the unit's state; it is tried again, after longer and longer pauses")}
 	}
 	return nil
 }

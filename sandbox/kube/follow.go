@@ -125,7 +125,7 @@ func (r *run) waits(ctx context.Context, p *pod) (string, error) {
 	if near := p.container("near"); near != nil && near.Last.Terminated != nil {
 		t := near.Last.Terminated
 		if near.Restarts >= maxNears || t.Code == nearRefused && near.Restarts >= 2 {
-			return "", &Ended{errors.New("near ends again and again, and a Job with a new key follows; " + r.whyNear(t))}
+			return "", &Ended{errors.New("near keeps failing, and a Job with a new key follows; " + r.whyNear(t))}
 		}
 	}
 	return r.why(p, time.Now()), nil

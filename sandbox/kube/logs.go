@@ -39,7 +39,7 @@ func (c *Cluster) listen(ctx context.Context, pod, container string, out io.Writ
 			}
 			if err != nil && !said {
 				said = true
-				log.Warn().Err(err).Str("pod", pod).Msg("the pod's output is not to be had now; what is pushed is whole")
+				log.Warn().Err(err).Str("pod", pod).Msg("the pod's output is unavailable now; pushed work is not affected")
 			}
 			if sleep(ctx, 5*time.Second) != nil { // back-off for a kubelet that does not answer
 				return

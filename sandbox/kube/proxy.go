@@ -42,7 +42,7 @@ const (
 func Connect(namespace, dir string) (*Cluster, error) {
 	program, err := exec.LookPath("kubectl")
 	if err != nil {
-		return nil, diag.Hint(errors.New("kubectl is not there, by which Jobs are made"), "install it and its kubeconfig for this user (docs/cluster.md)")
+		return nil, diag.Hint(errors.New("kubectl, which makes the Jobs, is not installed"), "install it and its kubeconfig for this user (docs/cluster.md)")
 	}
 	c := &child{program: program, socket: filepath.Join(dir, "kubectl")}
 	return &Cluster{Namespace: namespace, http: client(c.socket), child: c}, nil
@@ -127,5 +127,5 @@ func (c *Cluster) away(err error) error {
 			text += " (kubectl: " + *said + ")"
 		}
 	}
-	return &Away{diag.Hint(fmt.Errorf("%s: %w", text, err), "what runs goes on, and it is asked again by itself; `kubectl get --raw /readyz` as this user says whether it is there")}
+	return &Away{diag.Hint(fmt.Errorf("%s: %w", text, err), "running Jobs continue, and Ward asks again by itself; `kubectl get --raw /readyz` as this user says whether it is there")}
 }

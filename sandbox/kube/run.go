@@ -121,7 +121,7 @@ func (r *run) occupied(ctx context.Context) error {
 	err := c.call(ctx, http.MethodGet, c.path(jobs, r.spec.Name, nil), nil, &there)
 	switch labels := there.Metadata.Labels; {
 	case is(err, http.StatusNotFound):
-		return c.away(errors.New("the Job was there, and is not")) // again
+		return c.away(errors.New("the Job existed and is gone")) // again
 	case err != nil:
 		return err
 	case labels[gateLabel] != r.mark() || labels[manifest.ManagedLabel] != manifest.Managed:

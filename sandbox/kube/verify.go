@@ -56,7 +56,7 @@ func (e *Engine) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Fa
 		default:
 		}
 		if err == nil {
-			err = fmt.Errorf("the verifier's Job %s ended and brought nothing", spec.Name)
+			err = fmt.Errorf("the verifier's Job %s ended without a result", spec.Name)
 		}
 		return nil, diag.Hint(err, "the verdict is tried again; `git ward launch --logs` has what the pod said")
 	}
@@ -128,7 +128,7 @@ func (v *answers) take(conn net.Conn, word string, e *Engine) {
 	conn.SetDeadline(time.Now().Add(answerTime))
 	facts, err := verifier.ReadAnswer(conn, word)
 	if errors.Is(err, verifier.ErrWord) {
-		e.Log.Warn().Err(err).Msg("an answer is not taken")
+		e.Log.Warn().Err(err).Msg("an answer was not accepted")
 		return
 	}
 	conn.Write([]byte(taken))

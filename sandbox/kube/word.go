@@ -25,7 +25,7 @@ var starting = []string{"", "ContainerCreating", "PodInitializing"}
 func (p *Plan) why(o *pod, now time.Time) string {
 	for _, c := range o.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
-			return p.line("no node takes the pod", c.Message, "the pod waits until one has room for [sandbox] memory and cpus (and fits [kube] node_selector); less of these, or another node, mends it")
+			return p.line("no node can run the pod", c.Message, "the pod waits until one has room for [sandbox] memory and cpus (and fits [kube] node_selector); lower these, or add a node")
 		}
 	}
 	for _, all := range [][]status{o.Status.Init, o.Status.Containers} {
@@ -52,7 +52,7 @@ func (p *Plan) whyContainer(c *status, now time.Time) string {
 		return ""
 	}
 	if t := c.State.Terminated; t != nil && t.Code != 0 && c.Name == "fence" {
-		return p.line("the pod's fence is not in place, so nothing starts", t.Message, "the namespace or the runtime keeps the rules away: docs/cluster.md, \"Pod Security\" and \"RuntimeClass\"")
+		return p.line("the pod's fence is not in place, so nothing starts", t.Message, "the namespace or the runtime prevents the rules: docs/cluster.md, \"Pod Security\" and \"RuntimeClass\"")
 	}
 	if r := c.State.Running; r != nil && c.Name == "near" && c.Started != nil && !*c.Started && now.Sub(r.Since) > nearPatience {
 		return p.line(fmt.Sprintf("the pod does not reach the gate %s for %s", p.Gate.Address, now.Sub(r.Since).Round(10*time.Second)), "",

@@ -37,7 +37,7 @@ func (t *troubles) tell(bare string, number int, now map[string]runstate.Trouble
 // tellTroubles reports the provider failures of the worker's calls.
 func (w *worker) tellTroubles(troubles map[string]runstate.Trouble) {
 	if err := w.launch.troubles.tell(w.launch.spec.Bare, w.number, troubles); err != nil {
-		w.launch.log.Warn().Err(err).Msg("the backpressure is not written down")
+		w.launch.log.Warn().Err(err).Msg("the backpressure cannot be recorded")
 	}
 	for name, t := range troubles {
 		w.launch.tellLive(live.Event{Unit: name, Kind: live.Gateway, Text: t.Text(name)})

@@ -13,7 +13,7 @@ func (l *launch) startClock(ctx context.Context) (context.Context, context.Cance
 	b := l.spec.Settings.Budget
 	l.until = time.Now().Add(b.Time.Duration)
 	spent := time.AfterFunc(b.Time.Duration, func() {
-		l.log.Warn().Str("time", b.Time.String()).Str("grace", b.Grace.String()).Msg("[budget] time is spent; what is left is [budget] grace")
+		l.log.Warn().Str("time", b.Time.String()).Str("grace", b.Grace.String()).Msg("[budget] time is spent; only [budget] grace is left")
 	})
 	ctx, cancel := context.WithTimeoutCause(ctx, b.Time.Duration+b.Grace.Duration,
 		fmt.Errorf("[budget] time, %s, and grace, %s, are spent", b.Time.Duration, b.Grace.Duration))

@@ -233,10 +233,10 @@ func (w *worker) ownDisk() error {
 		aside := disk + ".before"
 		err = unix.Renameat2(unix.AT_FDCWD, disk, unix.AT_FDCWD, aside, unix.RENAME_NOREPLACE)
 		if errors.Is(err, fs.ErrExist) {
-			return diag.Hint(fmt.Errorf("%s says of no directive that it is its own, and %s is there already", disk, aside), "look at both, and remove what you do not need")
+			return diag.Hint(fmt.Errorf("%s belongs to no directive, and %s is there already", disk, aside), "look at both, and remove what you do not need")
 		}
 		if err == nil {
-			fmt.Fprintf(w.launch.spec.Messages, "warning: %s says of no directive that it is its own; it is %s now, and nothing uses it: look, and remove it\n", disk, aside)
+			fmt.Fprintf(w.launch.spec.Messages, "warning: %s belongs to no directive; it is %s now, and nothing uses it: check it, and remove it\n", disk, aside)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

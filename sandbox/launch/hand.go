@@ -148,7 +148,7 @@ func (h *hand) hear(ctx context.Context, w *worker) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(handAway):
-			return diag.Hint(fmt.Errorf("%s has said nothing for %v", h.name, handAway), "its lease is free for others; it asks anew when the network is back")
+			return diag.Hint(fmt.Errorf("%s has said nothing for %v", h.name, handAway), "its lease is free for others; it asks again when the network is back")
 		case <-h.alive:
 		case <-h.gone:
 			return fmt.Errorf("%s has gone", h.name)
@@ -222,9 +222,9 @@ func AskWork(ctx context.Context, bare, holder string, once bool) (door.Conn, er
 	answer, err := http.ReadResponse(rest, nil)
 	switch {
 	case err != nil:
-		err = cmp.Or(ctx.Err(), errors.New("the launcher at the gate broke off"))
+		err = cmp.Or(ctx.Err(), errors.New("the launcher at the gate closed the connection"))
 	case answer.StatusCode == http.StatusConflict:
-		err = diag.Hint(fmt.Errorf("%s is at work already", holder), "one launch --gate a machine and key; another machine gets a key of its own, with a --hand of its own")
+		err = diag.Hint(fmt.Errorf("%s is at work already", holder), "run one launch --gate for each machine and key; another machine needs its own key with its own --hand")
 	case answer.StatusCode == http.StatusTooManyRequests:
 		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
 		err = fmt.Errorf("%s gets no work: %s", holder, strings.TrimSpace(string(why)))

@@ -58,7 +58,7 @@ func stays(ctx context.Context, gate *os.File) error {
 		}
 		now, err := os.Stat(gate.Name())
 		if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(held, now) { // other errors may pass
-			return diag.Hint(fmt.Errorf("%s is not the directory any more that this launch began with", gate.Name()),
+			return diag.Hint(fmt.Errorf("%s is no longer the directory with which this launch began", gate.Name()),
 				"the repository was moved or replaced: launch again")
 		}
 	}

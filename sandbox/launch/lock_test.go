@@ -255,7 +255,7 @@ func TestStays(t *testing.T) {
 	if err := errors.Join(os.Rename(bare, bare+".old"), os.MkdirAll(ward, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if err := stays(t.Context(), gate); err == nil || !strings.Contains(err.Error(), "not the directory any more") {
+	if err := stays(t.Context(), gate); err == nil || !strings.Contains(err.Error(), "is no longer the directory") {
 		t.Error(err)
 	}
 }

@@ -29,7 +29,7 @@ func (l *launch) followMain(ctx context.Context) error {
 		if main, err := repo.Ref(ctx, ref); err == nil && main != git.Zero && main != done {
 			done = main
 			if err := l.lastGood().Moved(ctx); err != nil && ctx.Err() == nil {
-				l.log.Error().Err(err).Msg("where a rollback went is not forgotten")
+				l.log.Error().Err(err).Msg("a rollback's target cannot be cleared")
 			}
 			if err := v.Warm(ctx); err != nil && ctx.Err() == nil {
 				l.log.Error().Err(err).Msg("the cache")

@@ -47,7 +47,7 @@ func UnfencedMeans() string {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return fmt.Sprintf("unfenced: the agent runs as you (user %s) with your rights; nothing is contained", name)
+	return fmt.Sprintf("unfenced: the agent runs as you (user %s) with your rights; nothing confines it", name)
 }
 
 // run runs the watcher, which runs the agent, as ordinary processes, and waits for their end.

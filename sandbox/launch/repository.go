@@ -81,7 +81,7 @@ func checkVisible(ctx context.Context, bare string) error {
 		}
 	}
 	if len(errs) > 0 {
-		return diag.Hint(errors.Join(errs...), "git -C %s config --unset-all KEY; what the repository's owner needs belongs into ~/.gitconfig", bare)
+		return diag.Hint(errors.Join(errs...), "git -C %s config --unset-all KEY; what the repository's owner needs belongs in ~/.gitconfig", bare)
 	}
 	alternates := filepath.Join(bare, "objects/info/alternates")
 	if data, err := os.ReadFile(alternates); err == nil && len(strings.TrimSpace(string(data))) > 0 {

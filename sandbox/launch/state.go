@@ -22,7 +22,7 @@ func DefaultState(bare string, getenv func(string) string) (string, error) {
 	if !filepath.IsAbs(root) { // "must be absolute ... ignore it" says the standard
 		home := getenv("HOME")
 		if !filepath.IsAbs(home) {
-			return "", diag.Hint(errors.New("no place for the agent's state: neither XDG_STATE_HOME nor HOME is set"),
+			return "", diag.Hint(errors.New("no directory for the agent's state: neither XDG_STATE_HOME nor HOME is set"),
 				"name one with --state DIR")
 		}
 		root = filepath.Join(home, ".local/state")

@@ -236,7 +236,7 @@ func (k *warm) discard(a *ahead) {
 			return
 		}
 		if err := a.discard(k.ctx); err != nil {
-			k.engine.log.Error().Err(err).Msg("a prepared container does not end in good order")
+			k.engine.log.Error().Err(err).Msg("a prepared container did not end cleanly")
 		}
 	})
 }

@@ -100,7 +100,7 @@ func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
 			err = book.FellBack(ctx, commit)
 		}
 		err = errors.Join(err, counted, unpinned)
-		l.log.Error().Err(err).Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, and no directive moves by it")
+		l.log.Error().Err(err).Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, but no directive makes progress with it")
 	}
 }
 
@@ -242,7 +242,7 @@ func (w *worker) tell(change func(*runstate.Worker)) {
 
 // tellEnd reports how the payload ended.
 func (w *worker) tellEnd(err error) {
-	words := "it ended in good order"
+	words := "it ended normally"
 	if err != nil {
 		words = firstLine(err, w.launch.spec.Redact)
 	}

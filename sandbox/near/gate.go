@@ -118,7 +118,7 @@ func newGate(c Config) (*gate, error) {
 }
 
 // errKey means that the gate refuses the key.
-var errKey = errors.New("the gate does not take the key")
+var errKey = errors.New("the gate refuses the key")
 
 // readKey reads a private key that not everybody can read. Group-readable is allowed, because
 // kubelet makes Secrets so for an ordinary user.
@@ -128,7 +128,7 @@ func readKey(path string) (ssh.Signer, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
-		return nil, diag.Hint(fmt.Errorf("everybody may use the key %s: mode %04o", path, info.Mode().Perm()), "chmod 0400 it")
+		return nil, diag.Hint(fmt.Errorf("everybody can read the key %s: mode %04o", path, info.Mode().Perm()), "chmod 0400 it")
 	}
 	signer, err := ssh.ParsePrivateKey(data)
 	if err != nil {
@@ -164,7 +164,7 @@ func (g *gate) readHost(path string) (checked ssh.HostKeyCallback, algorithms []
 		}
 	}
 	if len(algorithms) == 0 {
-		return nil, nil, diag.Hint(fmt.Errorf("%s has no key of %s", path, knownhosts.Normalize(g.address)), "the gate's admin reads it there: `ssh-keyscan` is believed by nobody; /etc/ssh/ssh_host_ed25519_key.pub is the one")
+		return nil, nil, diag.Hint(fmt.Errorf("%s has no key of %s", path, knownhosts.Normalize(g.address)), "the gate's admin reads it in /etc/ssh/ssh_host_ed25519_key.pub there; `ssh-keyscan` proves nothing")
 	}
 	checked = func(name string, at net.Addr, key ssh.PublicKey) error {
 		if err := known(name, at, key); err != nil {
@@ -187,7 +187,7 @@ func (noKey) Verify([]byte, *ssh.Signature) error { return errors.ErrUnsupported
 func (g *gate) connect(ctx context.Context) (*line, error) {
 	conn, err := (&net.Dialer{Timeout: dialTime}).DialContext(ctx, "tcp", g.address)
 	if err != nil {
-		return nil, diag.Hint(fmt.Errorf("the gate does not answer: %w", err), "is its sshd up, and does every rule on the way let %s through?", g.address)
+		return nil, diag.Hint(fmt.Errorf("the gate does not answer: %w", err), "is its sshd up, and does every firewall on the way allow %s?", g.address)
 	}
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	conn.SetDeadline(time.Now().Add(dialTime))
@@ -224,7 +224,7 @@ func (g *gate) handshakeError(err error) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	err = diag.Hint(fmt.Errorf("%s does not take the key: it has expired, was taken back, or never was there", g.address), "a launch makes a new one; `git ward lease` at the gate says who holds what")
+	err = diag.Hint(fmt.Errorf("%s refuses the key: it has expired, was revoked, or never existed", g.address), "a launch makes a new one; `git ward lease` at the gate says who holds what")
 	if g.refused++; g.refused >= maxRefused {
 		return &Refused{err}
 	}

@@ -268,7 +268,7 @@ func TestVerdictKey(t *testing.T) {
 		t.Errorf("the mirror has %d files", seen)
 	}
 	for _, command := range []string{"git-receive-pack '/x'", "ward gateway", "id"} {
-		if out, err := h.ssh(strings.NewReader("0000"), command); err == nil || !strings.Contains(out, "reads the repository and brings its result") {
+		if out, err := h.ssh(strings.NewReader("0000"), command); err == nil || !strings.Contains(out, "may only read the repository and deliver its result") {
 			t.Errorf("%s: %v %s", command, err, out)
 		}
 	}

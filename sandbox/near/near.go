@@ -106,7 +106,7 @@ func (n *near) follow(ctx context.Context, whole func()) error {
 		case errors.As(err, &refused):
 			return err
 		}
-		n.config.Log.Warn().Err(err).Msg("the gate is out of reach")
+		n.config.Log.Warn().Err(err).Msg("the gate is unreachable")
 		if pause(ctx, tries) != nil {
 			return nil
 		}

@@ -41,7 +41,7 @@ func TestSecondNear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := listen(dir); err == nil || !strings.Contains(err.Error(), "somebody answers at ") {
+	if second, err := listen(dir); err == nil || !strings.Contains(err.Error(), "another process serves ") {
 		t.Error(second, err)
 	}
 	first.SetUnlinkOnClose(false) // as one that is killed

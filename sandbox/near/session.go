@@ -118,7 +118,7 @@ func (s *session) wait() error {
 		}
 		return err
 	}
-	return fmt.Errorf("the line to the gate broke: %w", err)
+	return fmt.Errorf("the connection to the gate broke: %w", err)
 }
 
 // reach is open with retries while the network is down, for as long as patience.

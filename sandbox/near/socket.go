@@ -62,15 +62,15 @@ func listen(dir string) (*net.UnixListener, error) {
 	}
 	for _, e := range entries {
 		if e.Name() != filepath.Base(path) || e.Type() != fs.ModeSocket {
-			return nil, diag.Hint(fmt.Errorf("%s is there, and no near made it", filepath.Join(dir, e.Name())), "name an empty directory, or one that is not there: git ward near --dir DIR")
+			return nil, diag.Hint(fmt.Errorf("%s exists, and near did not make it", filepath.Join(dir, e.Name())), "name an empty directory, or one that is not there: git ward near --dir DIR")
 		}
 	}
 	switch other, err := net.Dial("unix", path); {
 	case err == nil:
 		other.Close()
-		return nil, diag.Hint(fmt.Errorf("somebody answers at %s already", path), "name another directory: git ward near --dir DIR; each near has its own")
+		return nil, diag.Hint(fmt.Errorf("another process serves %s already", path), "name another directory: git ward near --dir DIR; each near has its own")
 	case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist): // such as a full queue
-		return nil, fmt.Errorf("it cannot be seen whether somebody answers at %s: %w", path, err)
+		return nil, fmt.Errorf("it is unknown whether another process serves %s: %w", path, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -126,7 +126,7 @@ func (s *socket) join(ctx context.Context, conn *net.UnixConn) {
 	}
 	far, err := s.gate.reach(ctx, s.command, patience)
 	if err != nil {
-		s.log.Warn().Err(err).Msg("a client is sent away")
+		s.log.Warn().Err(err).Msg("a client is refused")
 		s.excuseTo(conn, err)
 		return
 	}

@@ -45,7 +45,7 @@ func (n *Note) Write(path string) error {
 func Read(path string) (n Note, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return n, diag.Hint(fmt.Errorf("nobody has noted that this pod's network is fenced: %w", err), "the init container fence runs first; its logs say why it has not")
+		return n, diag.Hint(fmt.Errorf("there is no note that this pod's network is fenced: %w", err), "the init container fence runs first; its logs say why it has not")
 	}
 	defer f.Close()
 	dec := json.NewDecoder(io.LimitReader(f, maxNote))

@@ -57,7 +57,7 @@ func TestBadNotes(t *testing.T) {
 			t.Errorf("%s: %+v is believed", name, n)
 		}
 	}
-	if _, err := Read(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "nobody has noted") {
+	if _, err := Read(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "there is no note") {
 		t.Error(err)
 	}
 }

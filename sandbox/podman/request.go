@@ -103,5 +103,5 @@ func (r *request) limits(m *machine) {
 	}
 	warn(r.Limits.Memory > 0, r.memory, "the memory limit is not in force")
 	warn(r.Limits.CPUs > 0, r.cpus, "the processor limit is not in force")
-	warn(r.Limits.Processes > 0, r.pids, "the limit of processes is a loose one (an rlimit of each user inside)")
+	warn(r.Limits.Processes > 0, r.pids, "the process limit is only an rlimit of each user inside")
 }

@@ -164,7 +164,7 @@ func unstopped(ctx context.Context, run func(context.Context) (Outcome, error)) 
 	o, err := run(ctx)
 	select {
 	case <-goes:
-		return Outcome{}, errors.Join(err, errors.New("what runs the commands was stopped, and went on, while one ran"))
+		return Outcome{}, errors.Join(err, errors.New("the process that runs the commands was stopped and continued while one ran"))
 	default:
 		return o, err
 	}

@@ -197,7 +197,7 @@ func (v *Containers) use(ctx context.Context, p *prepared, job Job, open func(fu
 	job.Live.show(out)
 	if p.dir != nil {
 		if err := fillRepo(p.dir.Path, job.Repo); err != nil {
-			return o, false, fmt.Errorf("what is judged does not come to its container: %w", err)
+			return o, false, fmt.Errorf("the judged tree cannot be brought into its container: %w", err)
 		}
 		job.Repo = p.dir.Path // where its objects are read
 	}

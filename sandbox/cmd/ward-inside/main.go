@@ -22,10 +22,10 @@ func run(_ context.Context, env *cli.Env) (err error) {
 	var surroundings string
 	var as int
 	p.Args, err = env.Flags("ward-inside", usage, func(fs *flag.FlagSet) {
-		fs.StringVar(&p.Life, "life", "", "the launcher's `SOCKET`, with whose other end all of this ends")
-		fs.StringVar(&surroundings, "probe", "", "what is known of the fence, as `JSON`: try it first, and start nothing where it does not hold")
-		fs.StringVar(&p.Note, "netns", "", "the note of a pod's fence, a `FILE`: start nothing in another network namespace than the one that it names")
-		fs.IntVar(&as, "as", 0, "become the user and group `ID` first and keep root's rights, where the engine gives rights to root alone")
+		fs.StringVar(&p.Life, "life", "", "the launcher's `SOCKET`; everything here ends when the launcher closes it")
+		fs.StringVar(&surroundings, "probe", "", "the fence's description, as `JSON`: try the fence first, and start nothing if it does not hold")
+		fs.StringVar(&p.Note, "netns", "", "the `FILE` that describes a pod's fence: start nothing in a network namespace other than the one it names")
+		fs.IntVar(&as, "as", 0, "become the user and group `ID` first but keep root's capabilities, for engines that give capabilities to root only")
 		fs.IntVar(&p.User, "user", 0, "the command's user and group `ID`, without rights; this program's own if not given")
 		fs.StringVar(&p.Assigned, "assigned", "", "the launcher's `FILE` of the command's last arguments and variables")
 		fs.StringVar(&p.Gateway, "gateway", "", "the gateway's `SOCKET`")

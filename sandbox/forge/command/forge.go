@@ -109,7 +109,7 @@ func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error)
 	}
 	is, err := repo.Bare(ctx)
 	if err == nil && !is {
-		err = diag.Hint(errors.New("this is a clone, and what runs is on the host of its repository"), "there: --bare DIR names it")
+		err = diag.Hint(errors.New("this is a clone; launches run on the host of its repository"), "there: --bare DIR names it")
 	}
 	if err != nil {
 		return nil, err

@@ -268,7 +268,7 @@ func (g *gate) launch(args ...string) *launcher {
 	r := &launcher{ended: make(chan error, 1), cmd: exec.CommandContext(g.t.Context(), "bash", "-c", "exec git-ward launch --engine kube --bare "+g.bare+" "+strings.Join(args, " "))}
 	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = g.home, slices.Concat(g.env, g.user), &r.said, &r.said
 	r.cmd.Cancel = func() error { return r.cmd.Process.Signal(os.Interrupt) }
-	r.cmd.WaitDelay = 30 * time.Second // of a launch that does not end in good order
+	r.cmd.WaitDelay = 30 * time.Second // of a launch that did not end cleanly
 	if err := r.cmd.Start(); err != nil {
 		g.t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ import (
 
 // Try is `git ward try`.
 var Try = cli.Command{Name: "try", Doc: "try Ward on your clone, in a directory beside it", Run: run,
-	Long: "It makes DIR (CLONE.try beside your clone), guards a bare clone of your branch in it, pushes your directive, lets an agent work on it behind the fence, and shows the review. Your clone is only read. A second try goes on in the same DIR with a new directive. --remove takes DIR away.",
+	Long: "It makes DIR (CLONE.try beside your clone), guards a bare clone of your branch in it, pushes your directive, lets an agent work on it behind the fence, and shows the review. Your clone is only read. A second try goes on in the same DIR with a new directive. --remove deletes DIR.",
 	Examples: []cli.Example{
 		{Line: `try -m "Say hello" --criterion "go test ./..."`, Doc: "one directive, from its text to its review"},
 		{Line: `try --remove`, Doc: "your clone is as it was"}}}
@@ -63,8 +63,8 @@ func run(ctx context.Context, env *cli.Env) error {
 		fs.StringVar(&o.id, "id", "", "the provider's name of the `MODEL`")
 		fs.StringVar(&o.script, "script", "", "a `FILE` that plays the model, so that no key is needed")
 		fs.StringVar(&o.dir, "dir", "", "the `DIR` for all that is made; default: CLONE.try beside your clone")
-		fs.BoolVar(&o.unfenced, "unfenced", false, "with --script: run the agent as you, with nothing contained")
-		fs.BoolVar(&o.remove, "remove", false, "take the directory of the try away")
+		fs.BoolVar(&o.unfenced, "unfenced", false, "with --script: run the agent as you, without any confinement")
+		fs.BoolVar(&o.remove, "remove", false, "delete the directory of the try")
 	})
 	switch {
 	case err != nil:
@@ -96,7 +96,7 @@ func run(ctx context.Context, env *cli.Env) error {
 // project is the top of the working tree around a directory.
 func project(ctx context.Context, dir string) (string, error) {
 	if _, err := git.Discover(ctx, dir); err != nil {
-		return "", diag.Hint(err, "go into a clone of your project: git ward try works on what is around it")
+		return "", diag.Hint(err, "run git ward try in a clone of your project")
 	}
 	top, err := ask(ctx, dir, "rev-parse", "--show-toplevel")
 	if err == nil && top == "" {
@@ -177,14 +177,14 @@ func (t *trial) look() (err error) {
 		return err
 	}
 	if t.text == "" && !t.interactive() {
-		return t.env.Usage(usage, "nothing says what is wanted: -m TEXT, since no editor can be opened here")
+		return t.env.Usage(usage, "say what you want: -m TEXT, because no editor can be opened here")
 	}
 	if t.text != "" && len(t.checks) == 0 && !decided(t.text) {
 		if t.checks = guess(t.clone); t.checks == nil {
-			return t.env.Usage(usage, "nothing decides when it is done: --criterion COMMAND")
+			return t.env.Usage(usage, "no command decides when it is done: --criterion COMMAND")
 		}
 	}
-	t.say("%s works, on %s of %s. All that is made lies in %s. Your clone is only read, and what you have not committed is no part of it.", t.worker, diag.Word(t.branch), diag.Word(t.clone), diag.Word(t.dir))
+	t.say("%s works, on %s of %s. Everything that it makes is in %s. Your clone is only read, and uncommitted changes are not part of it.", t.worker, diag.Word(t.branch), diag.Word(t.clone), diag.Word(t.dir))
 	if t.ident, err = ask(t.ctx, t.clone, "var", "GIT_COMMITTER_IDENT"); err != nil {
 		t.ident = "you <you@localhost>"
 		t.say("git does not know your name (git config --global user.name NAME, and user.email), so the commits of the try are by \"you\".")
@@ -300,7 +300,7 @@ func (t *trial) fence() error {
 			return read
 		}
 		fmt.Fprintf(t.env.Stderr, "%s", missing)
-		return diag.Hint(errors.New("something is missing here: each line above that says so has what mends it"),
+		return diag.Hint(errors.New("something is missing here: the lines above say what, and how to get it"),
 			"then git ward try again; --unfenced --script FILE shows the way without a fence")
 	}
 	return t.ward(t.dir, "image", "build")
@@ -362,7 +362,7 @@ func (t *trial) ours() error {
 	}
 	for _, e := range entries {
 		if !slices.Contains(made, e.Name()) && !strings.HasPrefix(e.Name(), scratch.Prefix) { // a killed clone's leftovers
-			return fmt.Errorf("%s in %s is not of a try, so all of it stays", diag.Word(e.Name()), diag.Word(t.dir))
+			return fmt.Errorf("%s in %s does not belong to a try, so nothing is removed", diag.Word(e.Name()), diag.Word(t.dir))
 		}
 	}
 	if pid, up := runstate.Running(t.bare()); up {

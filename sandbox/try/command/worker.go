@@ -79,7 +79,7 @@ func find(o options, getenv func(string) string) (worker, error) {
 	if o.model != "" && len(missing) == 0 {
 		return worker{}, diag.Hint(fmt.Errorf("there is no model %s", diag.Word(o.model)), "one of %s", config.WorkerNames())
 	}
-	return worker{}, diag.Hint(errors.New("nobody here can work: "+strings.Join(missing, "; ")),
+	return worker{}, diag.Hint(errors.New("no agent can work here: "+strings.Join(missing, "; ")),
 		"set the key, or let a file play the model: --script FILE (docs/quickstart.md has one)")
 }
 

@@ -155,7 +155,7 @@ func (v *Verifier) retire() {
 	}
 	s.ending.Go(func() {
 		if err := r.close(); err != nil {
-			v.Log.Error().Err(err).Msg("what was made ahead for verdicts does not end in good order")
+			v.Log.Error().Err(err).Msg("what was made ahead for verdicts did not end cleanly")
 		}
 	})
 }
