@@ -29,7 +29,7 @@ func TestAsksToInclude(t *testing.T) {
 	p, launch := asking(t, "false", script)
 	launch()
 	report := ended(t, p, map[string]string{"D-1": "EXIT_NEED_INFO"})
-	if strings.Count(report, "### Q-") != 1 || !strings.Contains(report, "\n    - no work, and left out of the run that decides: GNUmakefile (added)\n") ||
+	if strings.Count(report, "### Q-") != 1 || !strings.Contains(report, "\n    - not work, so left out of the deciding run: GNUmakefile (added)\n") ||
 		!strings.Contains(report, "\n    Next: git ward include D-1 (") || !strings.Contains(report, "\n    Nobody but you can say whether this is done") {
 		t.Fatalf("no such question in\n%s", report)
 	}

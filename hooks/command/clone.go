@@ -161,7 +161,7 @@ func (c *cloner) fill(room string) (err error) {
 
 // came is the error of what somebody else put where the clone goes.
 func came(path string) error {
-	return diag.Hint(fmt.Errorf("%s came to be there meanwhile, and stays", path), "name another DIR")
+	return diag.Hint(fmt.Errorf("%s was created meanwhile, and is left alone", path), "name another DIR")
 }
 
 // move gives a path another name, at which nothing is yet. Some file systems cannot promise

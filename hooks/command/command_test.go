@@ -260,7 +260,7 @@ func TestMaintain(t *testing.T) {
 // install's.
 func TestInit(t *testing.T) {
 	initialize := Init(nil, fstest.MapFS{})
-	run(t, initialize, t.TempDir()).check(t, "a bare repository is what Ward guards")
+	run(t, initialize, t.TempDir()).check(t, "Ward guards a bare repository")
 	run(t, initialize, clone(t, remote(t))).check(t, "this is a repository with a work tree")
 	run(t, initialize, t.TempDir(), "--bare").check(t, "usage")
 	run(t, initialize, t.TempDir(), "--bare", "a", "b").check(t, "usage")
@@ -298,7 +298,7 @@ func TestClonePapersPlace(t *testing.T) {
 			names += e.Name() + " "
 		}
 		if moment == "worktree add" {
-			got.check(t, "work.ward came to be there meanwhile, and stays")
+			got.check(t, "work.ward was created meanwhile, and is left alone")
 			if names != "" {
 				t.Errorf("%s: in what came meanwhile: %s", moment, names)
 			}
@@ -360,7 +360,7 @@ func TestCloneLeaves(t *testing.T) {
 			if (got.err != nil) != (c.fails || c.put != "") {
 				t.Fatalf("it ended with %v\n%s", got.err, got.errs)
 			}
-			if c.put != "" && !c.fails && !strings.Contains(got.err.Error(), "came to be there meanwhile, and stays") {
+			if c.put != "" && !c.fails && !strings.Contains(got.err.Error(), "was created meanwhile, and is left alone") {
 				t.Errorf("it does not name what is in its way: %v", got.err)
 			}
 			var names []string

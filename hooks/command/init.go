@@ -33,21 +33,21 @@ type initOptions struct {
 // and first commit (HOOK-6), a project's that is adopted (CTRL-1), or one that Ward is
 // taken out of. Settings are its first settings file, and template the first commit's files.
 func Init(settings func() string, template fs.FS) cli.Command {
-	return cli.Command{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: initOf(settings, template),
-		Long:     "A directory that is not there becomes a repository; one with a history is adopted, its branches untouched: Ward's documents go to a branch of their own. A second init mends what is missing.",
-		Examples: []cli.Example{{Line: `init --bare /srv/git/project.git`, Doc: "make one, or adopt what is there"}, {Line: `init --bare --dry-run /srv/git/project.git`, Doc: "say what that would do"}, {Line: `init --remove --bare /srv/git/project.git`, Doc: "say what taking Ward out again does"}}}
+	return cli.Command{Name: "init", Doc: "make or repair the bare repository that Ward guards", Run: initOf(settings, template),
+		Long:     "A missing directory becomes a repository. One with a history is adopted without changing its branches: Ward's documents go to a branch of their own. A second init restores what is missing.",
+		Examples: []cli.Example{{Line: `init --bare /srv/git/project.git`, Doc: "make one, or adopt what is there"}, {Line: `init --bare --dry-run /srv/git/project.git`, Doc: "say what that would do"}, {Line: `init --remove --bare /srv/git/project.git`, Doc: "say what removing Ward does"}}}
 }
 
 func initOf(settings func() string, template fs.FS) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error {
 		var o initOptions
 		args, err := env.Flags("init", initUsage, func(fs *flag.FlagSet) {
-			fs.BoolVar(&o.bare, "bare", false, "make, adopt or mend the bare repository that Ward guards")
+			fs.BoolVar(&o.bare, "bare", false, "make, adopt or repair the bare repository that Ward guards")
 			fs.StringVar(&o.hooks, "hooks", "", "the `DIR` that its server runs hooks from, where it is not hooks/ or custom_hooks/; relative to the repository")
 			fs.StringVar(&o.control, "control", "", "the `BRANCH` for Ward's documents in a repository with a history; default: ward. The project's own branch is the old form")
 			fs.BoolVar(&o.dry, "dry-run", false, "say what would be done, and what of the past would have been refused; change nothing")
 			fs.BoolVar(&o.update, "update", false, "move settings that are left at an earlier version's default")
-			fs.BoolVar(&o.remove, "remove", false, "take Ward out again: list what that does, and with --yes do it")
+			fs.BoolVar(&o.remove, "remove", false, "remove Ward: list what that does, and with --yes do it")
 			fs.BoolVar(&o.purge, "purge", false, "with --remove: delete Ward's refs, too")
 			fs.BoolVar(&o.yes, "yes", false, "with --remove: do it")
 		})
@@ -150,10 +150,10 @@ func tellPast(ctx context.Context, w io.Writer, repo *git.Repo, settings *config
 func insteadOfInit(ctx context.Context, env *cli.Env) error {
 	repo, err := git.Discover(ctx, env.Dir)
 	if err != nil {
-		return diag.Hint(errors.New("a bare repository is what Ward guards: the place that everybody pushes to"), "git ward init --bare DIR")
+		return diag.Hint(errors.New("Ward guards a bare repository, to which everybody pushes"), "git ward init --bare DIR")
 	}
 	name := filepath.Base(strings.TrimSuffix(strings.TrimSuffix(repo.Dir, "/.git"), "/"))
-	return diag.Hint(errors.New("this is a repository with a work tree; Ward guards a bare repository, the place that everybody pushes to"),
+	return diag.Hint(errors.New("this is a repository with a work tree; Ward guards a bare repository, to which everybody pushes"),
 		"git clone --bare . ../%s.git && git ward init --bare ../%s.git && git remote set-url origin ../%s.git", name, name, name)
 }
 

@@ -18,12 +18,12 @@ import (
 
 // Lease is `git ward lease`: which worker may work on which directive, and an end of that
 // (MANY-2).
-var Lease = cli.Command{Name: "lease", Doc: "show who works on which directive, and take that away", Run: leaseList,
-	Long: "A worker has the lease of the directive that it works on, and no push, model call or verdict is its own without one. " +
+var Lease = cli.Command{Name: "lease", Doc: "show who works on which directive, or revoke it", Run: leaseList,
+	Long: "A worker has the lease of its directive; without it, it gets no push, model call or verdict. " +
 		"A launch gives leases out and renews them. In a clone the list is as it was fetched.",
-	Ways: []cli.Way{{Switch: "revoke", Doc: "take a lease away: what its worker pushes or asks from then on is refused", Run: leaseRevoke}},
+	Ways: []cli.Way{{Switch: "revoke", Doc: "revoke a lease: its worker's later pushes and calls are refused", Run: leaseRevoke}},
 	Examples: []cli.Example{{Line: "lease --bare /srv/git/project.git", Doc: "all of them: holder, place, since and until when"},
-		{Line: "lease --revoke --bare /srv/git/project.git D-3", Doc: "end the work on D-3; the next launch or pass takes it anew"}}}
+		{Line: "lease --revoke --bare /srv/git/project.git D-3", Doc: "end the work on D-3; the next launch or pass starts it again"}}}
 
 // shownLease is a lease as `git ward lease --json` prints it.
 type shownLease struct {
@@ -157,7 +157,7 @@ func writeRevoked(env *cli.Env, l shownLease) {
 		who = l.Holder + " had it"
 	}
 	fmt.Fprintf(env.Stdout, "revoked the lease of %s: %s\n", l.Directive, who)
-	fmt.Fprintln(env.Stdout, "what that worker pushes is refused from now on; another may take the directive at once")
+	fmt.Fprintln(env.Stdout, "that worker's pushes are refused from now on; another may take the directive at once")
 	fmt.Fprintf(env.Stdout, "next: git ward uow pause %s.<k> keeps it still; git ward log shows what was pushed as agent:%s\n", l.Directive, l.Directive)
 }
 

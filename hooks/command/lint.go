@@ -25,8 +25,8 @@ const lintUsage = "lint [--as pm|agent|member] [--config FILE] [--ref BRANCH] [-
 // Lint is `git ward lint [REV]`: what the hooks would say if REV (default HEAD)
 // were pushed from this clone, with the same output.
 var Lint = cli.Command{Name: "lint", Doc: "run the hooks' checks before a push", Run: lint,
-	Long:     "What the gate would say of a push, before it is one. --since tries settings on the past: each commit since then is judged as a push of its own.",
-	Examples: []cli.Example{{Line: `lint`, Doc: "the commits that the project's branch has not"}, {Line: `lint --since 2026-01-01`, Doc: "what Ward's settings would have refused this year"}}}
+	Long:     "It says what the gate would say, before you push. --since tries settings on past commits: each one is judged as a push of its own.",
+	Examples: []cli.Example{{Line: `lint`, Doc: "the commits that the project's branch lacks"}, {Line: `lint --since 2026-01-01`, Doc: "what Ward's settings would have refused this year"}}}
 
 func lint(ctx context.Context, env *cli.Env) error {
 	var o lintOptions

@@ -18,7 +18,7 @@ const maintainUsage = "maintain [--keep TIME] [--reclaim] [--records] [--bare DI
 // out of pushes (HOOK-6), writes the records of pushes that died, and removes what was
 // deleted, dropped or redacted (REC-5). The launcher or cron runs it.
 var Maintain = cli.Command{Name: "maintain", Doc: "pack the repository, outside pushes", Run: pack,
-	Long:     "Git's own gc is off in a repository of Ward's, as it would drop what the record needs. A timer runs this one; pushes go on meanwhile.",
+	Long:     "Git's own gc is off in a repository of Ward's, because it would delete what records need. Launches and a timer run this instead; pushes continue meanwhile.",
 	Examples: []cli.Example{{Line: `maintain --bare /srv/git/project.git`, Doc: "pack what pushes have left loose"}}}
 
 func pack(ctx context.Context, env *cli.Env) error {
@@ -27,8 +27,8 @@ func pack(ctx context.Context, env *cli.Env) error {
 	var ended, bare string
 	args, err := env.Flags("maintain", maintainUsage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
-		fs.DurationVar(&o.Keep, "keep", maintain.DefaultKeep, "how long what no ref leads to stays, a `TIME` such as 24h; less than an hour only while nobody pushes")
-		fs.BoolVar(&o.Reclaim, "reclaim", false, "free at once what only the agent's deleted and rewritten branches led to, as is done by itself when they take half of [limits] agent_objects")
+		fs.DurationVar(&o.Keep, "keep", maintain.DefaultKeep, "how long unreachable objects stay, a `TIME` such as 24h; less than an hour only while nobody pushes")
+		fs.BoolVar(&o.Reclaim, "reclaim", false, "free the objects of the agent's deleted and rewritten branches at once, which otherwise happens when they take half of [limits] agent_objects")
 		fs.StringVar(&ended, "ended", "", "") // PUSH:PRINCIPAL:NAME:RULE, which a door ended at a bound, and says so
 		fs.BoolVar(&records, "records", false, "only record the pushes that ended without a record")
 	})

@@ -19,7 +19,7 @@ const redactUsage = "redact -m TEXT [--bare DIR] [--dry-run] [--json] FILE ..."
 // Redact is `git ward redact`: it takes files out of the history of every branch and
 // record of a bare repository, and leaves a tombstone in the audit (REC-5).
 var Redact = cli.Command{Name: "redact", Doc: "take a file out of the whole history, with a tombstone", Run: takeOut,
-	Long:     "Every commit that has the file is written anew with a tombstone in its place, and the audit says who did it and why. Clones have to be made again.",
+	Long:     "Every commit with the file is rewritten with a tombstone in its place, and the audit says who did it and why. Everybody has to clone again.",
 	Examples: []cli.Example{{Line: `redact --bare /srv/git/project.git -m "a key was in it" --dry-run secrets.env`, Doc: "say what would move"}}}
 
 func takeOut(ctx context.Context, env *cli.Env) error {

@@ -24,7 +24,7 @@ import (
 // Status is `git ward status`: what runs on a repository, where each directive stands, and
 // what waits for whom (SEE-3).
 var Status = cli.Command{Name: "status", Doc: "say what runs, what waits for you, and where each directive stands", Run: status,
-	Long: "On the host it says what runs there, too; in a clone it fetches first, and what runs is not to be known.\n\n" +
+	Long: "On the host it also says what runs there; in a clone it fetches first, and cannot know what runs.\n\n" +
 		"--json prints one object, whose members docs/admin.md lists.",
 	Examples: []cli.Example{{Line: "status --bare /srv/git/project.git", Doc: "of a repository of this host"}}}
 
@@ -35,7 +35,7 @@ func status(ctx context.Context, env *cli.Env) error {
 	args, err := env.Flags("status", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		fs.BoolVar(&asJSON, "json", false, "one JSON object")
-		fs.BoolVar(&fetched, "fetched", false, "a clone as it was fetched last, without asking its origin")
+		fs.BoolVar(&fetched, "fetched", false, "in a clone, use what was fetched last, without asking origin")
 	})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (l *looked) fetch(ctx context.Context, env *cli.Env, dir string) string {
 		err = <-ended
 	}
 	if err != nil {
-		return fmt.Sprintf("this is as it was fetched last: %s", diag.Clean(strings.SplitN(err.Error(), "\n", 2)[0]))
+		return fmt.Sprintf("this shows what was fetched last: %s", diag.Clean(strings.SplitN(err.Error(), "\n", 2)[0]))
 	}
 	return ""
 }
@@ -179,7 +179,7 @@ func (l *looked) host(w io.Writer) error {
 	}
 	fmt.Fprintln(w, runstate.LauncherText(dir, h.PID)+since(h.Since))
 	if !h.LastBeat.IsZero() {
-		fmt.Fprintf(w, "who works was heard %s ago, and went on %s ago\n", ago(h.LastBeat), ago(h.LastWork))
+		fmt.Fprintf(w, "the last sign of life was %s ago, the last work %s ago\n", ago(h.LastBeat), ago(h.LastWork))
 	}
 	l.workers(w)
 	for _, v := range h.Verdicts {

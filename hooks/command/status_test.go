@@ -87,7 +87,7 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := here(p.Work)
-	got.check(t, "", "warning: this is as it was fetched last: git fetch: ", "nothing waits for you here\n1 directive open and not begun: nobody begins while no agent is launched on the host\n")
-	run(t, Status, p.Work).check(t, "", "warning: this is as it was fetched last: ", "D-1 it is one")
+	got.check(t, "", "warning: this shows what was fetched last: git fetch: ", "nothing waits for you here\n1 directive open and not begun: nobody begins while no agent is launched on the host\n")
+	run(t, Status, p.Work).check(t, "", "warning: this shows what was fetched last: ", "D-1 it is one")
 	run(t, Status, p.Work, "x").check(t, "usage")
 }

@@ -20,8 +20,8 @@ const transcriptUsage = "transcript [--iteration N] [--bare DIR] D-n|D-n.k"
 
 // Transcript is `git ward transcript` (SEE-1).
 var Transcript = cli.Command{Name: "transcript", Doc: "show what was said and done in a unit of work, as its record keeps it",
-	Long: "What a worker was told, said, called and got, redacted and bounded, in the order in which it was. It is the agent's own word, and proves nothing: the verdict does (git ward review D-1). " +
-		"Without a unit, the newest one of the directive that has a transcript. Words come onto the record when an iteration ends or is left; until then git ward watch shows them, on the host.",
+	Long: "A worker's input, words, tool calls and their results in order, redacted and bounded. It is the agent's own word, and proves nothing: the verdict does (git ward review D-1). " +
+		"Without a unit, the newest one of the directive that has a transcript. Words are recorded when an iteration ends or is interrupted; until then git ward watch shows them, on the host.",
 	Examples: []cli.Example{{Line: "transcript D-1", Doc: "all iterations of the newest unit"}, {Line: "transcript D-1.1 --iteration 2", Doc: "one of them"}},
 	Run:      showTranscript}
 

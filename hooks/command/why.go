@@ -22,7 +22,7 @@ const whyUsage = "why [--bare DIR] [--rev REV] [--json] FILE[:LINE[-LINE]]|COMMI
 
 // Why is `git ward why` (SEE-4).
 var Why = cli.Command{Name: "why", Doc: "say which directive, verdict and push a line or a commit comes from", Run: why,
-	Long: "It is git blame that ends at a reason: the directive, the unit and the iteration that wrote the line, the criteria and the host's verdict, who took it, and where the transcript is.\n\n" +
+	Long: "It is a git blame that leads to the reason: the directive, the unit and the iteration that wrote the line, the criteria and the host's verdict, who took it, and where the transcript is.\n\n" +
 		"In a clone the file is looked at as it stands in the working tree; in a bare repository, as the project's branch has it. A file that is gone is asked about with --rev REV, a commit that had it.",
 	Examples: []cli.Example{
 		{Line: "why README.md:3", Doc: "one line"},

@@ -70,7 +70,7 @@ func (s *session) enter(ctx context.Context) (*checks.Result, error) {
 	// As receive-pack's own look at it (connected.c), which came before.
 	_, err = s.repo.OutputFrom(ctx, []byte(tips.String()), "rev-list", "--objects", "--quiet", "--stdin", "--not", "--all")
 	if err != nil && ctx.Err() == nil {
-		return refusal("push/freed", "objects that the push counts on were freed by the host's maintenance while it came", "push again"), nil
+		return refusal("push/freed", "the host's maintenance freed objects that the push relies on while it came in", "push again"), nil
 	}
 	return nil, err
 }

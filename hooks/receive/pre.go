@@ -36,7 +36,7 @@ func PreReceive(ctx context.Context, call Call) error {
 	}
 	p, err := s.arrive(who)
 	if err != nil {
-		return fmt.Errorf("the push cannot be noted down, so it is refused: %w", err)
+		return fmt.Errorf("the push cannot be recorded, so it is refused: %w", err)
 	}
 	failpoint.Reach("receive/arrived")
 	s.recordEarlier(ctx)

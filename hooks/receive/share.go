@@ -38,7 +38,7 @@ func (s *session) share(ctx context.Context, who pusher, bytes int64) (*checks.R
 		return nil, nil
 	}
 	const mib = 1 << 20
-	return refusal("limit/agent-objects", fmt.Sprintf("half of the room for all agents is used, and the work of %s would take %.1f MiB, more than %.1f: its part among %d workers ([limits] agent_objects)",
+	return refusal("limit/agent-objects", fmt.Sprintf("half of the space for all agents is used, and the work of %s would take %.1f MiB, more than %.1f: its part among %d workers ([limits] agent_objects)",
 		directive, float64(own+bytes)/mib, float64(part)/mib, workers),
 		"delete branches of "+directive+" that are done with: git push origin --delete agent/"+directive+"-NAME; the host's maintenance (git ward maintain) frees them, and a PM drops records of old units: git ward uow archive --expire UNIT"), nil
 }

@@ -69,7 +69,7 @@ func place(directive string) int {
 
 // doingWords is what a worker of the launcher here does, for people.
 var doingWords = map[string]string{
-	runstate.Works: "works", runstate.Starts: "is about to start", runstate.Restarts: "ended unasked, and is started again", runstate.Stopped: "was stopped",
+	runstate.Works: "works", runstate.Starts: "is about to start", runstate.Restarts: "ended unexpectedly, and is started again", runstate.Stopped: "was stopped",
 }
 
 // words is a worker on one line: who, where, what, and until when.
@@ -86,9 +86,9 @@ func (w Worker) words() string {
 	case w.Until.IsZero():
 		text += doing
 	case w.Live:
-		text += doing + ", its lease holds until " + until
+		text += doing + ", its lease is valid until " + until
 	default:
-		text += "is not heard of: its lease ended at " + until
+		text += "is silent: its lease ended at " + until
 	}
 	if w.Why != "" {
 		text += "; " + w.Why

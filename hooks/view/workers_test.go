@@ -69,11 +69,11 @@ func TestWorkers(t *testing.T) {
 	}
 	until := func(l lease.Lease) string { return l.Until.Format(time.RFC3339) }
 	want := []string{
-		"D-1 host.1 (podman) works, its lease holds until " + until(own),
+		"D-1 host.1 (podman) works, its lease is valid until " + until(own),
 		"D-2 other.1 (nobody says where) was stopped",
-		"D-2 other.1 (kube ward/job-2) works, its lease holds until " + until(far),
-		"D-3 other.2 (process) is not heard of: its lease ended at " + until(late),
-		" host.2 (podman) ended unasked, and is started again; it was killed; git ward launch --logs",
+		"D-2 other.1 (kube ward/job-2) works, its lease is valid until " + until(far),
+		"D-3 other.2 (process) is silent: its lease ended at " + until(late),
+		" host.2 (podman) ended unexpectedly, and is started again; it was killed; git ward launch --logs",
 	}
 	slices.Sort(words[1:3])
 	slices.Sort(want[1:3])

@@ -26,7 +26,7 @@ type Group struct {
 }
 
 // ErrNone means that the caller cannot make a cgroup with limits on this machine.
-var ErrNone = errors.New("no cgroup that this user may make bounds memory and processes")
+var ErrNone = errors.New("this user can make no cgroup that limits memory and processes")
 
 // Join makes the group of that name, or reuses the one that a dead process left, and moves
 // this process into it. Where systemd owns cgroups, the group is a scope; otherwise it is a

@@ -30,7 +30,7 @@ func joinScope(name string, l Limits) (*Group, error) {
 	out, err := exec.CommandContext(ctx, "busctl", scopeCall(scope, os.Geteuid() != 0, l)...).CombinedOutput()
 	if err != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return nil, errors.Join(ErrNone, fmt.Errorf("systemd makes no scope: %w: %s", err, first))
+		return nil, errors.Join(ErrNone, fmt.Errorf("systemd cannot make a scope: %w: %s", err, first))
 	}
 	for { // what busctl returns is a job
 		at, err := os.ReadFile(self + "/cgroup")

@@ -60,7 +60,7 @@ func ReadLock(f *os.File) (l Launcher) {
 func MayAsk(bare string) error {
 	f, err := os.Open(filepath.Join(bare, LockPath))
 	if errors.Is(err, fs.ErrPermission) {
-		return diag.Hint(fmt.Errorf("you may not know what runs on %s: %w", bare, err), "ask as the repository's owner")
+		return diag.Hint(fmt.Errorf("you are not allowed to see what runs on %s: %w", bare, err), "ask as the repository's owner")
 	}
 	if err == nil {
 		f.Close()

@@ -178,7 +178,7 @@ func remove(path, id string, held *os.File) error {
 		return nil // another process of those that have the lock removed it meanwhile
 	}
 	if err != nil {
-		return fmt.Errorf("%s, which Ward made, does not go; see what is in it: %w", path, err)
+		return fmt.Errorf("%s, which Ward made, cannot be removed; see what is in it: %w", path, err)
 	}
 	return putOut(parent, dir, name)
 }

@@ -28,8 +28,8 @@ var Directive = cli.Command{Name: "directive", Doc: "show, write and edit direct
 			Examples: []cli.Example{{Line: `directive new`, Doc: "in your editor"}, {Line: `directive new -m "Say hello"`, Doc: "of one line"}}},
 		{Name: "edit", Doc: "change a directive, which opens it again, and push it", Run: directiveEdit,
 			Examples: []cli.Example{{Line: `directive edit D-1`, Doc: "in your editor"}}},
-		{Name: "hold", Doc: "hold criteria out, which the host alone knows, and have them decide", Run: directiveHold,
-			Long:     "Criteria and files that nobody sees who works on the directive: they are kept on the host, in no ref, and the directive has their number and a hash. The files lie in the judged tree while such a criterion's command runs. A verdict says of each whether it is met, and nothing else. No criteria take back what was held out.",
+		{Name: "hold", Doc: "hold out criteria, which only the host knows and runs", Run: directiveHold,
+			Long:     "Criteria and files that no worker can see: they stay on the host, in no ref, and the directive has their number and a hash. The files are in the judged tree only while such a criterion's command runs. A verdict says whether each is met, and nothing else. Empty input removes what was held out.",
 			Examples: []cli.Example{{Line: `directive hold --bare /srv/git/project.git D-1`, Doc: "on the host: the criteria of standard input"}}},
 	}}
 
@@ -122,7 +122,7 @@ func directiveNew(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if len(args) > 0 {
-		return env.Usage(usage, "unexpected argument %q: an id is given by the next free one", args[0])
+		return env.Usage(usage, "unexpected argument %q: the next free id is assigned", args[0])
 	}
 	return said(o.write(ctx, env, usage, ""))
 }
@@ -152,7 +152,7 @@ type written struct {
 // write makes or, with a name, changes a directive.
 func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) error {
 	if o.text != "" && o.file != "" {
-		return env.Usage(usage, "-m and -F are two ways to say one thing")
+		return env.Usage(usage, "use either -m or -F")
 	}
 	u, err := openDesk(ctx, env, o.bare, o.config, "D-*", auditRef+"*:"+auditRef+"*")
 	if err != nil {
@@ -180,7 +180,7 @@ func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) e
 	}
 	if old != nil {
 		if draft.ID != 0 && draft.ID != old.ID {
-			return refused(env, keep(), "the text begins with another id than %s, and an id stays", name)
+			return refused(env, keep(), "the text begins with another id than %s, and an id never changes", name)
 		}
 		draft.ID = old.ID
 	}

@@ -195,5 +195,5 @@ func (d *dropDone) print(u *units, p review.Position) error {
 
 // explain prints what the host said of a push that it refused.
 func (u *units) explain(err error) error {
-	return refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
+	return refused(u.env, "nothing was changed; the host's message is above", "%v", err)
 }

@@ -28,7 +28,7 @@ func TestReviewOfHeldOut(t *testing.T) {
 	if err := (held.Word{Commit: commit, Says: []string{loop.ControlNotTried}}).Write(p.Bare, "D-1", hash); err != nil {
 		t.Fatal(err)
 	}
-	gittest.InOrder(t, p.Run(dir, "git-ward", "review", "--bare", p.Bare, "D-1"), "look first\n", "criterion whose failing was not tried: ", "criteria[0]; no control: ")
+	gittest.InOrder(t, p.Run(dir, "git-ward", "review", "--bare", p.Bare, "D-1"), "look first\n", "criterion that was not shown to be able to fail: ", "criteria[0]; no control: ")
 	if out := p.Run(p.Work, "git-ward", "review", "D-1"); strings.Contains(out, "not tried") {
 		t.Errorf("a clone says it, too:\n%s", out)
 	}

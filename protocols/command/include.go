@@ -110,13 +110,13 @@ func (u *units) say(name, subject string, word comms.Change, said func(d *comms.
 		amended, err := comms.Amend(doc.Data, word, comms.Whole)
 		if err == nil && diag.HasErrors(amended.Found) {
 			diag.WriteText(u.env.Stderr, amended.Found)
-			err = refused(u.env, "git ward directive edit "+name, "COMMS.md does not take it")
+			err = refused(u.env, "git ward directive edit "+name, "it cannot be added to COMMS.md")
 		}
 		return amended.Data, err
 	})
 	switch {
 	case errors.Is(err, errNotTaken):
-		return "", refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
+		return "", refused(u.env, "nothing was changed; the host's message is above", "%v", err)
 	case err != nil:
 		return "", err
 	case commit == "":

@@ -39,7 +39,7 @@ func (d *desk) flags(fs *flag.FlagSet) {
 
 // Review is `git ward review` (REC-3).
 var Review = cli.Command{Name: "review", Doc: "show a directive's work: what decided, what changed, what it cost", Run: reviewWork,
-	Long:     "What decided comes first: each criterion with its command and what the host's run of it came to; then what to look at, the difference, and what it cost. The last lines are the commands that settle it.",
+	Long:     "The criteria come first, each with its command and the host's result; then what to look at, the diff, and the cost. The last lines are the commands to choose from.",
 	Examples: []cli.Example{{Line: `review D-1`, Doc: "through the pager"}, {Line: `review --json D-1`, Doc: "for a program"}}}
 
 func reviewWork(ctx context.Context, env *cli.Env) error {
@@ -49,7 +49,7 @@ func reviewWork(ctx context.Context, env *cli.Env) error {
 	var fetched bool
 	args, err := env.Flags("review", usage, func(fs *flag.FlagSet) {
 		d.flags(fs)
-		fs.BoolVar(&fetched, "fetched", false, "the clone as it was fetched last, without asking its origin")
+		fs.BoolVar(&fetched, "fetched", false, "use what was fetched last, without asking origin")
 		format.Flag(fs)
 	})
 	if err != nil {

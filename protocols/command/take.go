@@ -30,8 +30,8 @@ type taking struct {
 // project. Before the push nothing moves, and the push moves one ref. Afterwards it updates
 // clean working trees; a second take repeats that if it was cut short.
 var Take = cli.Command{Name: "take", Doc: "merge a directive's judged work into the project", Run: takeWork,
-	Long:     "Merges the commit that the host has judged, and pushes. Where the project went on meanwhile, the host judges the merged tree first: the command pushes it below refs/ward/take/, waits for the verdict, and takes what holds. --all does so with all that is proved, one after the other, each judged on the last; what does not hold stays, and so does what is doubted only since the merge.",
-	Examples: []cli.Example{{Line: `take D-1`, Doc: "a merge commit"}, {Line: `take --squash D-1`, Doc: "one commit"}, {Line: `take --all`, Doc: "all that is proved, one after the other"}}}
+	Long:     "Merges the commit that the host has judged, and pushes. If the project has moved on, the host judges the merged tree first: the command pushes it below refs/ward/take/, waits for the verdict, and takes it if it holds. --all does this for all proved work in order, each judged on top of the last; work that does not hold, or whose merge raises new doubts, stays.",
+	Examples: []cli.Example{{Line: `take D-1`, Doc: "a merge commit"}, {Line: `take --squash D-1`, Doc: "one commit"}, {Line: `take --all`, Doc: "all proved work, in order"}}}
 
 func takeWork(ctx context.Context, env *cli.Env) error {
 	const usage = "take [--squash] [--unjudged] [--no-wait] [--json] [--bare DIR] [--config FILE] --all|D-n|D-n.k [COMMIT]"
@@ -39,9 +39,9 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 	args, err := env.Flags("take", usage, func(fs *flag.FlagSet) {
 		t.flags(fs)
 		fs.BoolVar(&t.squash, "squash", false, "one commit instead of a merge")
-		fs.BoolVar(&t.unjudged, "unjudged", false, "although the project went on, so that nobody judged the merged tree")
+		fs.BoolVar(&t.unjudged, "unjudged", false, "even though the project has moved on and the merged tree is not judged")
 		fs.BoolVar(&t.noWait, "no-wait", false, "do not wait for the host's verdict on a merged tree")
-		fs.BoolVar(&t.all, "all", false, "all that is proved, one after the other")
+		fs.BoolVar(&t.all, "all", false, "all proved work, in order")
 	})
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (t *taking) take(u *units, of subject, wanted string) error {
 		}
 		moved, words, err := u.publish(u.names.Project, w.Project, commit)
 		if err != nil {
-			return false, refused(u.env, "nothing was changed; what the host says stands above", "%v", err)
+			return false, refused(u.env, "nothing was changed; the host's message is above", "%v", err)
 		}
 		if !moved {
 			return false, nil

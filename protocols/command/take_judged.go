@@ -32,7 +32,7 @@ func (t *taking) judged(c *comparer, w *work, merge string) (commit string, err 
 	default:
 		moved, _, err := c.publishRef(ref, tip, merge)
 		if err != nil {
-			return "", refused(c.env, "nothing was changed; what the host says stands above", "%v", err)
+			return "", refused(c.env, "nothing was changed; the host's message is above", "%v", err)
 		}
 		if !moved {
 			return "", refused(c.env, "git ward take "+w.Unit, "somebody else takes %s at the same time", w.Unit)
@@ -100,7 +100,7 @@ func (c *comparer) verdictOn(w *work, merge string, wait bool) (*loop.Verdict, e
 			return nil, nil
 		}
 		if pause == 0 {
-			fmt.Fprintf(c.env.Stderr, "%s: the project went on, so the host judges the merged tree %s, while git ward launch runs; an interrupt loses nothing\n", w.Directive, diag.Short(merge))
+			fmt.Fprintf(c.env.Stderr, "%s: the project has moved on, so the host judges the merged tree %s, while git ward launch runs; an interrupt loses nothing\n", w.Directive, diag.Short(merge))
 		}
 		pause = min(max(pause*2, time.Second/2), 5*time.Second)
 		select {

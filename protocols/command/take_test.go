@@ -37,13 +37,13 @@ func TestTake(t *testing.T) {
 
 	for range 2 { // the second asks for the same commit
 		out = ward(t, p, 1, "take", "--no-wait", "D-2")
-		gittest.InOrder(t, out, "git-ward: error: D-2: the project went on since the verdict (", "greet.sh", " changed beside it), and the host has not judged the merged tree yet\n",
+		gittest.InOrder(t, out, "git-ward: error: D-2: the project has moved on since the verdict (", "greet.sh", " changed beside it), and the host has not judged the merged tree yet\n",
 			"git-ward: hint: it does while git ward launch runs, and git ward take D-2.1 goes on then; git ward take --unjudged D-2.1 takes it all the same; git ward uow fork D-2.1")
 	}
 	if got := p.Run(p.Bare, "git", "log", "-1", "--format=%P %an", "refs/ward/take/D-2.1"); got != merge+" "+claim(t, p, "D-2.1")+" Pat\n" {
 		t.Errorf("the host is asked about %s", got)
 	}
-	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "the project went on, so nobody judged the merged tree", "\nnext: git ward take D-2.1 (the project went on, so the host judges the merged tree first)")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-2"), "the project has moved on, so the merged tree is not judged", "\nnext: git ward take D-2.1 (the project has moved on, so the host judges the merged tree first)")
 	if tip(p, "main") != merge {
 		t.Fatal("a refused take moved main")
 	}

@@ -48,22 +48,22 @@ type verb struct {
 }
 
 var uowVerbs = []verb{
-	{"approve", "let a unit that asked go on; --reject: end it", uow.Approve},
-	{"clarify", "tell a unit what it did not know (-m); one that waits goes on", uow.Clarify},
+	{"approve", "answer a unit that asked, which then continues; --reject: end it", uow.Approve},
+	{"clarify", "tell a unit what it did not know (-m); a waiting one continues", uow.Clarify},
 	{"retry", "try a blocked unit again, within its retries; --waive: beyond them", uow.Retry},
 	{"pause", "stop a unit; --all: every one", uow.Pause},
-	{"resume", "let a paused unit go on; --pulse: give the sign that the policy wants", uow.Resume},
-	{"cancel", "end a unit that is not over; --failed: your last word on one that is", uow.Cancel},
+	{"resume", "resume a paused unit; --pulse: give the sign of life that the policy requires", uow.Resume},
+	{"cancel", "end a unit; --failed: confirm that an ended one has failed", uow.Cancel},
 	{"fork", "open the next unit of a directive whose text is the same", uow.Fork},
-	{"archive", "put an ended unit away; --expire: drop the record of one that was", uow.Archive},
+	{"archive", "archive an ended unit; --expire: delete an archived one's record", uow.Archive},
 }
 
 // beside are steps that a switch of another one's verb asks for.
 var beside = map[uow.Event]verb{
 	uow.Approve: {uow.Reject.Typed(), "end a unit that asked", uow.Reject},
-	uow.Retry:   {uow.Waive.Typed(), "try it again beyond its retries, or with --deny make it a dead letter", uow.Waive},
-	uow.Resume:  {uow.Heartbeat.Typed(), "give the sign that the policy's pulse wants", uow.Heartbeat},
-	uow.Cancel:  {uow.Confirm.Typed(), "your last word on a dead letter, or on a changed journal: it failed", uow.Confirm},
+	uow.Retry:   {uow.Waive.Typed(), "try it again beyond its retries, or with --deny give it up", uow.Waive},
+	uow.Resume:  {uow.Heartbeat.Typed(), "give the sign of life that the policy requires", uow.Heartbeat},
+	uow.Cancel:  {uow.Confirm.Typed(), "confirm that a unit has failed that was given up, or whose journal was changed", uow.Confirm},
 }
 
 // arguments are a step's in its usage line, after the flags that every step has.
@@ -92,7 +92,7 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 		fs.StringVar(&note, "m", "", "why, in words: a `text` that the agent reads")
 		cli.Config(fs, &configFile)
 		if v.event == uow.Waive {
-			fs.BoolVar(&deny, "deny", false, "deny the waiver: the unit is a dead letter (codes: "+codes(uow.Deny)+")")
+			fs.BoolVar(&deny, "deny", false, "refuse the retry: the unit is given up (codes: "+codes(uow.Deny)+")")
 		}
 		if v.event == uow.Archive {
 			fs.BoolVar(&expire, "expire", false, "drop the unit's record: evidence, plans, transcripts (codes: "+codes(uow.Expire)+")")

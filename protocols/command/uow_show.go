@@ -49,7 +49,7 @@ func uowList(ctx context.Context, env *cli.Env) error {
 		if err != nil {
 			broken = errors.Join(broken, err)
 			if !asJSON {
-				fmt.Fprintf(table, "%s\tbroken\t\t\t\t\t%s, its journal cannot be believed: git ward fsck on the host\n", unit.ID, uow.ForYou)
+				fmt.Fprintf(table, "%s\tbroken\t\t\t\t\t%s, its journal is invalid: git ward fsck on the host\n", unit.ID, uow.ForYou)
 			}
 			continue
 		}

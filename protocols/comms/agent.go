@@ -90,7 +90,7 @@ func (c *agentCheck) directives() {
 	line := 1 + strings.Count(b[:same], "\n")
 	col := same - strings.LastIndexByte(b[:same], '\n')
 	c.f.add(line, col, ruleAgentDirectives, "git checkout main -- COMMS.md, then append the reports again",
-		"only the PM may change what stands above ## Reports")
+		"only the PM may change the part above ## Reports")
 }
 
 func (c *agentCheck) reports() {

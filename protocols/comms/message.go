@@ -100,7 +100,7 @@ func (m Message) check() error {
 	case parseName(m.Directive, 'D') == 0:
 		return fmt.Errorf("%s is not a directive, such as D-3", quote(m.Directive))
 	case m.Text != cleanText(m.Text, MaxReportBytes-messageHead):
-		return errors.New("the text is not as it may stand in COMMS.md: it is too long, or has headings, characters that nobody sees or blank lines around it")
+		return errors.New("the text is not allowed in COMMS.md: it is too long, or has headings, characters that nobody sees or blank lines around it")
 	}
 	if t, err := time.Parse(timeLayout, m.Time); err != nil || t.Format(timeLayout) != m.Time || t.Year() < 1 {
 		return fmt.Errorf("the time %s is not like 2026-11-21T09:00:00Z", quote(m.Time))

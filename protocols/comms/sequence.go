@@ -11,7 +11,7 @@ func (c *agentCheck) sequence(p part, rule string) (removed, added []entry) {
 	old, new := &c.old.layout, &c.new.layout
 	if old.head(p) != new.head(p) {
 		c.f.add(new.parts[p].line, 0, rule, "restore the lines between the heading and its first entry",
-			"what stands directly below %s is not the agent's to change", headings[p])
+			"the agent may not change the text directly below %s", headings[p])
 	}
 	entries := new.parts[p].entries
 	place := make(map[int]int, len(entries)) // id -> its last place in new

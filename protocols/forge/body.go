@@ -162,7 +162,7 @@ func (r Request) proof() []string {
 func process(of string) string {
 	switch of {
 	case loop.SameProcess:
-		return "; the work runs where its tests do, and could speak for them"
+		return "; the work runs in its tests' process and could report in their name"
 	case loop.SeparateProcess:
 		return "; separate: each criterion starts the work from outside, does not open it, or is held out"
 	}

@@ -35,7 +35,7 @@ type Judged struct {
 	Unit      string           // D-1.1; "" where none began
 	Claim     string           // the commit that the unit claimed last, "" for none
 	Verdict   *loop.Verdict    // the host's last on that claim, nil while there is none
-	Never     string           // why no verdict is to be had, in Ward's words; "" where one is
+	Never     string           // why no verdict is possible, in Ward's words; "" where one is
 }
 
 // Status is the status of a request's head: the table of FORGE-3. What is not known to be
@@ -49,11 +49,11 @@ func (j Judged) status() (State, string) {
 	v := j.Verdict
 	switch {
 	case j.Directive == nil:
-		return Error, j.Name + " is dropped, or no longer listed: no verdict is to be had"
+		return Error, j.Name + " is dropped, or no longer listed: no verdict is possible"
 	case j.People > 0:
 		return Pending, fmt.Sprintf("%s by people since the claim: /ward retry goes on from there", diag.Count(j.People, "commit"))
 	case v == nil && j.Never != "":
-		return Error, "no verdict is to be had: " + j.Never
+		return Error, "no verdict is possible: " + j.Never
 	case j.Claim == "":
 		return Pending, j.Name + " is in progress, and nothing is claimed yet"
 	case j.Claim != j.Head:
@@ -69,7 +69,7 @@ func (j Judged) status() (State, string) {
 	case v.Untried:
 		return Pending, "all is met, and the program's probation is not over"
 	case v.MissingTool != nil:
-		return Error, "no verdict is to be had: " + v.Reason
+		return Error, "no verdict is possible: " + v.Reason
 	case v.Verdict == loop.None && v.WantsWord():
 		return Failure, "NONE: it holds only by your word, /ward include: " + v.Reason
 	case v.Verdict == loop.None:

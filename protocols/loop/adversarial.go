@@ -102,8 +102,8 @@ func ControlWords(says string, before bool) string {
 	words := map[string]string{
 		ControlFails:         "it fails with every test broken, as it should",
 		ControlCannotFail:    "it cannot fail: it holds with tests broken that it should run",
-		ControlVaries:        "it varies: a test fails that held, where it does no more than say what it came to, or is broken alone",
-		ControlNotSeen:       "it fails with every test broken, and not each was seen to come to its end (something else may have failed first)",
+		ControlVaries:        "it varies: a test that held fails when it only reports its result, or is broken alone",
+		ControlNotSeen:       "it fails with every test broken, but not every test was seen to run to its end (something else may have failed first)",
 		ControlAnyValue:      "it holds with other values in what it compares",
 		ControlNotApplicable: "nothing that Ward can break decides it",
 		ControlNotTried:      "no control: nothing that Ward can break decides it, and whether it can fail was not tried (- breaks: COMMAND in the directive tries it)",

@@ -112,15 +112,15 @@ var advise = map[Cause][]Advice{
 		{"git ward review {d}", "shows what held; nothing was changed, so there is nothing to take"},
 	},
 	WithChanges: {
-		{"git ward review {d}", "shows it, with what is no work first: {what}"},
+		{"git ward review {d}", "shows it, first the files that are not work: {what}"},
 		{"git ward take {d}", "takes it, if that is right"},
 	},
 	Doubted: {
-		{"git ward review {d}", "shows it, with what speaks against it first: {what}"},
+		{"git ward review {d}", "shows it, with the doubts first: {what}"},
 		{"git ward take {d}", "takes it, if that is right"},
 	},
 	NotTaken: {
-		{"git ward include {d}", "gives your word, and has the same commit judged again: {what}"},
+		{"git ward include {d}", "confirms it, and has the same commit judged again: {what}"},
 		{"git ward review {d}", "shows it first"},
 		{"git ward directive edit {d}", "says what is to be done without it"},
 	},
@@ -149,11 +149,11 @@ var advise = map[Cause][]Advice{
 		{"git ward review {d}", "shows what there is"},
 	},
 	Unpaid: {
-		{"git ward directive edit {d}", "has it taken up again once the admin has raised {what}"},
+		{"git ward directive edit {d}", "continues it once the admin has raised {what}"},
 		{"git ward review {d}", "shows what there is"},
 	},
 	TimeUp: {
-		{"git ward directive edit {d}", "has it taken up again by the next launch, which has time of its own; nothing is to be raised"},
+		{"git ward directive edit {d}", "has the next launch continue it, with its own time; no limit has to be raised"},
 		{"git ward review {d}", "shows what there is"},
 	},
 	Cancelled: {

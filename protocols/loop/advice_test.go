@@ -30,7 +30,7 @@ func TestWhoPays(t *testing.T) {
 	for limit, want := range map[string]string{
 		"":                "once the admin has raised what the provider's account has",
 		"[budget] tokens": "once the admin has raised [budget] tokens in the host's config.toml",
-		LaunchTime:        "by the next launch, which has time of its own; nothing is to be raised",
+		LaunchTime:        "has the next launch continue it, with its own time; no limit has to be raised",
 		"max_cost":        "raises max_cost, ",
 	} {
 		o := Outcomes{Declaration: Declaration{LoopID: "D-1.1"}, Status: ExitBudgetExceeded, Over: "it is spent", Limit: limit}

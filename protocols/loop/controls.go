@@ -92,7 +92,7 @@ func (v Verdict) Against() (list []Doubt) {
 	}
 	of(true, "criterion that holds with other values in its tests", "criteria that hold with other values in their tests", v.AnyValue())
 	of(false, "criterion whose tests were not seen to end", "criteria whose tests were not seen to end", v.NotSeen())
-	of(false, "criterion whose failing was not tried", "criteria whose failing was not tried",
+	of(false, "criterion that was not shown to be able to fail", "criteria that were not shown to be able to fail",
 		v.controlled(func(o Outcome) bool { return o.Control == ControlNotTried && !o.Before }))
 	return list
 }

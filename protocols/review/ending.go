@@ -161,8 +161,8 @@ func (e Ending) deviations() (lines []string) {
 		}
 	}
 	if v := e.Verdict; v != nil {
-		list("no work, and left out of the run that decides", v.LeftWords())
-		list("frozen, and put back for the verdict", v.Deviations)
+		list("not work, so left out of the deciding run", v.LeftWords())
+		list("frozen, so restored for the verdict", v.Deviations)
 		for _, d := range v.Against() {
 			if list(d.One, d.Of); len(d.Of) == 0 {
 				lines = append(lines, "- "+d.One)
@@ -173,7 +173,7 @@ func (e Ending) deviations() (lines []string) {
 			lines = append(lines, "- judged without a fence")
 		}
 	} else {
-		list("no work, and left out of the run that decides", e.Report.Left)
+		list("not work, so left out of the deciding run", e.Report.Left)
 	}
 	if len(lines) > 0 {
 		lines = append([]string{"Look first at:"}, lines...)

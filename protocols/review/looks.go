@@ -25,7 +25,7 @@ func (m Remark) String() string {
 }
 
 // leftOut is said of what came with the work and is none.
-const leftOut = "no work, and left out of the run that decides"
+const leftOut = "not work, so left out of the deciding run"
 
 // Looks are what decides on the work and came with it, what the verdict names against its own
 // word, what git cannot merge, and what steers other tools. Each path of the work is named once,
@@ -50,7 +50,7 @@ func (r *Review) Looks() (list []Remark) {
 		v = &loop.Verdict{}
 	}
 	add(Warn, leftOut, v.LeftWords()...)
-	add(Warn, "frozen, and put back for the verdict", v.Deviations...)
+	add(Warn, "frozen, so restored for the verdict", v.Deviations...)
 	for _, d := range v.Against() {
 		whole(len(d.Of) == 0, d.One)
 		for _, of := range d.Of { // criteria, tests and lines, which are no paths of the work
@@ -62,7 +62,7 @@ func (r *Review) Looks() (list []Remark) {
 	whole(r.Claimed && r.Branch != "" && r.Branch != r.Commit && r.Record != "", // without a record its papers follow the claim
 		"agent/"+r.Directive+" is at "+diag.Short(r.Branch)+" by now, which nobody judged")
 	whole(r.Merge.Unrelated, "it shares no history with the project")
-	whole(r.Merge.Unjudged(), "the project went on, so nobody judged the merged tree")
+	whole(r.Merge.Unjudged(), "the project has moved on, so the merged tree is not judged")
 	whole(r.Omitted > 0, "the difference is too large to be shown whole")
 	add(Warn, "conflicts with the project", raw(r.Merge.Conflicts)...)
 	add(Warn, "instructs coding agents", raw(r.Touched.Instructions)...)

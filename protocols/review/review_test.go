@@ -215,7 +215,7 @@ func TestText(t *testing.T) {
 		r.Commands = []string{"git ward take D-1.1", "git ward drop D-1"}
 	})
 	above, below := joined(r.Above()), joined(r.Below())
-	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "\nlook first\n", "no work, and left out of the run that decides: GNUmakefile (added)\n", "names that very path, without a pattern", "put back for the verdict: a_test.go", "judged without a fence\n",
+	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "\nlook first\n", "not work, so left out of the deciding run: GNUmakefile (added)\n", "names that very path, without a pattern", "put back for the verdict: a_test.go", "judged without a fence\n",
 		"instructs coding agents: CLAUDE.md\n", "protected, because it runs code or steers tools: .github/x\n", "work by your word: ok.py\n",
 		"criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good", "same process",
 		"D-1.1 claims "+diag.Short(commit)+"\n", "a.go |    2 ++ (new)")
@@ -235,7 +235,7 @@ func TestText(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"judged":   {"git ward take D-1.1", "git ward drop D-1"},
-		"unjudged": {"git ward take D-1.1 (the project went on, so the host judges the merged tree first)", "git ward uow fork D-1.1 (the agent goes on from there)", "git ward drop D-1"},
+		"unjudged": {"git ward take D-1.1 (the project has moved on, so the host judges the merged tree first)", "git ward uow fork D-1.1 (the agent goes on from there)", "git ward drop D-1"},
 		"clash":    {"git ward uow fork D-1.1 (the agent merges the project)", "git ward drop D-1"},
 		"none":     {"git ward directive edit D-1", "git ward drop D-1"},
 		"left":     {"git ward include D-1 (takes in what was left out, for what is claimed next)", "git ward directive edit D-1", "git ward drop D-1"},
@@ -292,7 +292,7 @@ func TestCriteriaSayControls(t *testing.T) {
 	v.Criteria[0].Control = loop.ControlNotTried
 	v.Criteria = append(v.Criteria, loop.Outcome{Criterion: "and stays", Met: true, Before: true}, loop.Outcome{Criterion: "and runs", Met: true, Before: true, Control: loop.ControlNotTried})
 	r := &Review{Word: v, Criteria: Criteria([][2]string{{"it is (`true`)", "true"}}, v)}
-	gittest.InOrder(t, joined(r.Above()), "\nlook first\n  criterion whose failing was not tried: it is (`true`)\n",
+	gittest.InOrder(t, joined(r.Above()), "\nlook first\n  criterion that was not shown to be able to fail: it is (`true`)\n",
 		"  met      exit 0   it is (`true`)  criteria[0]; no control: nothing that Ward can break decides it, and whether it can fail was not tried (- breaks: COMMAND in the directive tries it)\n",
 		"and stays  criteria[1]; it held before the work\n", "and runs  criteria[2]; no control: ")
 }

@@ -33,7 +33,7 @@ func (r *Review) Obstacle(commit string) Obstacle {
 func (r *Review) Stays(v *loop.Verdict) Obstacle {
 	otherwise := fmt.Sprintf("git ward take --unjudged %s takes it all the same; git ward uow fork %s lets the agent go on from the project as it is", r.Unit, r.Unit)
 	if v == nil {
-		return Obstacle{fmt.Sprintf("the project went on since the verdict (%s changed beside it), and the host has not judged the merged tree yet", paths(r.Merge.Beside)),
+		return Obstacle{fmt.Sprintf("the project has moved on since the verdict (%s changed beside it), and the host has not judged the merged tree yet", paths(r.Merge.Beside)),
 			"it does while git ward launch runs, and git ward take " + r.Unit + " goes on then; " + otherwise}
 	}
 	return Obstacle{"merged with what the project did meanwhile, it does not hold: " + diag.Clean(v.Reason), otherwise}

@@ -112,7 +112,7 @@ func (r *Review) Firsts() (list []string) {
 	some(len(r.Touched.NewAtRoot), "new root name", "new root names")
 	some(len(r.Merge.Conflicts), "conflict with the project", "conflicts with the project")
 	if r.Merge.Unjudged() {
-		list = append(list, "the project went on, so nobody judged the merged tree")
+		list = append(list, "the project has moved on, so the merged tree is not judged")
 	}
 	if r.Word != nil && r.Word.Fence == loop.FenceNone {
 		list = append(list, "judged without a fence")
@@ -191,7 +191,7 @@ func (r *Review) observed(p *page) {
 	}
 	switch v.Process {
 	case loop.SameProcess:
-		p.add(Plain, "  same process: the work can run where its tests do, and speak for them")
+		p.add(Plain, "  same process: the work can run in its tests' process and report in their name")
 	case loop.SeparateProcess:
 		p.add(Plain, "  separate: each criterion starts the work from outside, does not open it, or is held out")
 	}

@@ -37,5 +37,5 @@ func connect(ctx context.Context, env *cli.Env) error {
 	if ctx.Err() == nil && (err == nil || errors.Is(err, syscall.EPIPE)) {
 		return nil // git closes it when it has read what it needs
 	}
-	return fmt.Errorf("the door broke off: %w", errors.Join(ctx.Err(), err))
+	return fmt.Errorf("the door closed the connection: %w", errors.Join(ctx.Err(), err))
 }

@@ -13,7 +13,7 @@ import (
 func Main(ctx context.Context, env *cli.Env) error {
 	return cli.Part(
 		cli.Command{Name: "watch", Run: watch,
-			Long:     "On a terminal it is a program of one screen, whose keys ? shows, and none of which changes anything; piped, it prints a line for each change. The worker's words come as they are said on the host only; a clone shows what it fetches.",
+			Long:     "On a terminal it fills the screen; ? shows its keys, none of which changes anything. In a pipe it prints a line for each change. Only the host shows the worker's words live; a clone shows what it fetches.",
 			Examples: []cli.Example{{Line: `watch`, Doc: "all directives, what waits for you first"}, {Line: `watch D-1`, Doc: "one, with the words of the worker"}, {Line: `watch --plain D-1`, Doc: "a line for each change"}}},
 		serveCommand,
 		cli.Command{Name: "report", Run: report,

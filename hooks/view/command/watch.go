@@ -84,7 +84,7 @@ func screen(stream any) *os.File {
 }
 
 // onlyLooked is what is there when a watch ends.
-const onlyLooked = "watch only looks, and nothing was changed"
+const onlyLooked = "watch only reads, and nothing was changed"
 
 // ended says that who typed ^C into the screen, which is no signal there, has left nothing.
 func ended(env *cli.Env, err error) error {

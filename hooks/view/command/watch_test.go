@@ -70,7 +70,7 @@ func TestWatchInTmux(t *testing.T) {
 	m.tmux("send-keys", "git ward watch; echo exit $?", "Enter")
 	m.sees("a clone, as fetched")
 	m.tmux("send-keys", "C-c")
-	if screen := m.sees("exit 130"); !strings.Contains(screen, "watch only looks, and nothing was changed") {
+	if screen := m.sees("exit 130"); !strings.Contains(screen, "watch only reads, and nothing was changed") {
 		t.Errorf("ctrl-c says nothing:\n%s", screen)
 	}
 	p.Fsck()

@@ -135,7 +135,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	next := local(r.PostForm.Get("next"))
 	token, ok := s.logins.enter(r.PostForm.Get("code"), from(r))
 	if !ok {
-		s.form(w, http.StatusForbidden, next, "This is not the code that is good now. Each is good once, for ten minutes and five tries.")
+		s.form(w, http.StatusForbidden, next, "This is not the current code. Each code works once, for ten minutes and five tries.")
 		return
 	}
 	s.setCookie(w, token, int(sessionLife/time.Second))

@@ -27,7 +27,7 @@ type unit struct {
 	Title               diag.Untrusted
 	Chip                chip
 	Waits               string
-	Broken              string // why its journal cannot be believed
+	Broken              string // why its journal is invalid
 	Live                []event
 	Verdicts            []verdict
 	Curves              []*curve

@@ -45,7 +45,7 @@ func (c canvas) facts(s Scene, brief bool) (rows []row) {
 func (c canvas) unit(s Scene, u view.Unit) (rows []row) {
 	rows = append(rows, c.heading(u.ID+": "+foreign(u.Words)).rows...)
 	if u.Broken != "" {
-		rows = append(rows, c.text("its journal cannot be believed: "+foreign(u.Broken), Bad, 0)...)
+		rows = append(rows, c.text("its journal is invalid: "+foreign(u.Broken), Bad, 0)...)
 	}
 	for _, st := range slices.Backward(u.Steps) {
 		text := st.Time.Local().Format("01-02 15:04:05") + " " + foreign(st.Words)
@@ -136,7 +136,7 @@ func (c canvas) words(s Scene) (rows []row) {
 	}
 	switch {
 	case s.Clone:
-		return c.text("words come as they are said on the host only; a clone has them when an iteration ends: git ward transcript "+s.Name, Faint, 0)
+		return c.text("only the host shows words live; a clone has them when an iteration ends: git ward transcript "+s.Name, Faint, 0)
 	case s.Over.Host != nil && !s.Over.Host.Running:
 		return c.text("no word yet, and nothing runs: "+s.typed("git ward launch"), Faint, 0)
 	}

@@ -118,7 +118,7 @@ func hostWords(s Scene) string {
 	case h == nil:
 		return "a clone, as fetched"
 	case !h.MayAsk:
-		return "you may not know what runs"
+		return "you are not allowed to see what runs"
 	case !h.Running:
 		return "nothing runs"
 	}
