@@ -39,7 +39,7 @@ func (b *unitBench) claim(id, work string) {
 	b.step(id, in, "agent/D-1", in.Record+":"+ref)
 }
 
-// TestExpire: the PM drops the record of a unit that was put away, in one push with the
+// TestExpire: the PM drops the record of a unit that was archived, in one push with the
 // step of the journal that says what it was; the objects go with maintenance, and
 // nobody misses them.
 func TestExpire(t *testing.T) {
@@ -64,7 +64,7 @@ func TestExpire(t *testing.T) {
 		}
 	}
 	b.uow("! there is no unit D-7.1", "archive", "--expire", "D-7.1")
-	b.uow("D-1.1: put away", "archive", "--expire", "D-1.1")
+	b.uow("D-1.1: archived", "archive", "--expire", "D-1.1")
 	journal := b.Run(b.Bare, "git", "show", uow.RefPrefix+"D-1.1:"+uow.File)
 	if !strings.Contains(journal, `"expired":{"manifest":"`) || !strings.Contains(journal, `"record":"`+claim.Record+`"`) || !strings.Contains(journal, `"reason_code":"RETENTION_OVER"`) {
 		t.Error(journal)

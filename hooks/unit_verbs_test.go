@@ -202,7 +202,7 @@ func TestWaysOut(t *testing.T) {
 	b.uow(id+": failed", "confirm", id)
 
 	id = next(uow.Input{Event: uow.Condemn, Actor: uow.Agent, Reason: "POLICY_BRANCH"})
-	b.uow(id+": put away", "archive", id)
+	b.uow(id+": archived", "archive", id)
 	b.uow("! possible now: git ward uow fork D-1.3", "cancel", "D-1.3")
 
 	stopped := uow.Input{Event: uow.Block, Actor: uow.Agent, Reason: uow.Stopped}

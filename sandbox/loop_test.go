@@ -107,7 +107,7 @@ func TestSevenEnds(t *testing.T) {
 	if log := p.Run(p.Bare, "git-ward", "log", p.Bare); !strings.Contains(log, "agent ward-fold") {
 		t.Errorf("nobody folded:\n%s", log)
 	}
-	if out := p.Run(p.Bare, "git-ward", "uow", "show", "--all"); strings.Count(out, "put away") != 5 || strings.Count(out, "asks for your word") != 2 {
+	if out := p.Run(p.Bare, "git-ward", "uow", "show", "--all"); strings.Count(out, "archived") != 5 || strings.Count(out, "asks for your word") != 2 {
 		t.Errorf("units:\n%s", out)
 	}
 	p.Fsck()
@@ -328,7 +328,7 @@ func TestTimeRunsOut(t *testing.T) {
 		if !strings.Contains(halting, `"status":"EXIT_BUDGET_EXCEEDED","stop_reason":"MAX_TOOL_CALLS"`) || !strings.Contains(halting, `"iterations_completed":1`) {
 			t.Error(halting)
 		}
-		if units := p.Run(p.Bare, "git-ward", "uow", "show", "--all"); !strings.Contains(units, "put away") || strings.Contains(units, "D-7") {
+		if units := p.Run(p.Bare, "git-ward", "uow", "show", "--all"); !strings.Contains(units, "archived") || strings.Contains(units, "D-7") {
 			t.Errorf("units:\n%s", units)
 		}
 		hurry(t, p, "24h", "10m")

@@ -304,7 +304,7 @@ type statusJSON struct {
 	Stale        string                  `json:"stale"`   // why this may be old; "" where it is not
 	Running      *bool                   `json:"running"` // null where nobody here can know
 	PID          int                     `json:"pid"`
-	Units        []view.Standing         `json:"units"` // those that are not put away
+	Units        []view.Standing         `json:"units"` // those that are not archived
 	Control      string                  `json:"control"`
 	Project      string                  `json:"project"`
 	Mode         string                  `json:"mode"`

@@ -15,7 +15,7 @@ var stateWords = map[State]string{
 	Failed:          "failed",
 	Breached:        "its journal was changed",
 	Refinement:      "looks back",
-	Archived:        "put away",
+	Archived:        "archived",
 }
 
 // Words is where a unit stands, for people: what the PM cancelled did not fail.

@@ -272,7 +272,7 @@ func (h *host) halted(status, reason string, iterations int) {
 		h.test.Errorf("the halting report says %s, %s after %d iterations:\n%s", r.Status, r.StopReason, r.Iterations, text)
 	}
 	units := h.Run(h.Bare, "git-ward", "uow", "show", "--all")
-	if ended := strings.Contains(units, "put away"); ended != (status != "EXIT_BLOCKED") {
+	if ended := strings.Contains(units, "archived"); ended != (status != "EXIT_BLOCKED") {
 		h.test.Errorf("units: %s", units)
 	}
 }
