@@ -61,7 +61,7 @@ func TestStatus(t *testing.T) {
 		"guards only":                 {func(j *Judged) { no(j); j.Verdict.OnlyGuards = true }, Failure, "NONE: it holds only by your word"},
 		"a cheat: lost test":          {func(j *Judged) { j.Verdict.Lost = []string{"TestA"} }, Failure, "EXACT, and against it: 1 lost test: TestA"},
 		"a cheat: any value":          {func(j *Judged) { j.Verdict.Whatever = []string{"a_test.go:3"} }, Failure, "EXACT, and against it: 1 comparison that holds with any value"},
-		"a cheat: rewrites":           {func(j *Judged) { j.Verdict.Rewritten = []string{"x"} }, Failure, "EXACT, and against it: 1 file that is not work"},
+		"a cheat: rewrites":           {func(j *Judged) { j.Verdict.Rewritten = []string{"x"} }, Failure, "EXACT, and against it: 1 file outside the work"},
 		"a cheat: looks away":         {func(j *Judged) { j.Verdict.NotOpened = []string{"x"} }, Failure, "EXACT, and against it: 1 file that a command opened without the work"},
 		"no verdict to be had":        {func(j *Judged) { j.Verdict, j.Never = nil, "no image" }, Error, "no verdict is possible: no image"},
 		"none without a claim":        {func(j *Judged) { j.Verdict, j.Claim, j.Never = nil, "", "D-1.1 was cancelled" }, Error, "no verdict is possible: D-1.1 was cancelled"},
