@@ -143,6 +143,7 @@ type Config struct {
 		TokenFile string   `toml:"token_file"`
 		Label     string   `toml:"label"`
 		Branches  string   `toml:"branches" shown:"audit"`
+		Records   string   `toml:"records"`
 		Poll      Duration `toml:"poll"`
 	} `toml:"forge"`
 	Agent struct {

@@ -8,8 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
@@ -154,7 +152,7 @@ func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) e
 	if o.text != "" && o.file != "" {
 		return env.Usage(usage, "use either -m or -F")
 	}
-	u, err := openDesk(ctx, env, o.bare, o.config, "D-*", auditRef+"*:"+auditRef+"*")
+	u, err := openDesk(ctx, env, o.bare, o.config, "D-*", state.AuditRef+"*:"+state.AuditRef+"*")
 	if err != nil {
 		return err
 	}
@@ -312,24 +310,16 @@ func put(u *units, doc state.Comms, draft comms.Draft, old *comms.Directive) (co
 	return comms.Amend(doc.Data, comms.Edit{Draft: draft}, comms.Whole)
 }
 
-// auditRef is the chain of records of every push (git ward log).
-const auditRef = "refs/ward/audit"
-
 // retired are the ids that were used: what the newest record of the audit says of those
 // that were listed once, and those that units and the agent's branches name. The host
 // refuses what this does not know.
 func (u *units) retired() (set comms.Set, err error) {
-	data, err := u.reader.File(auditRef, "record.json", 16<<20)
+	last, err := state.ReadPush(u.reader, state.AuditRef)
 	if err != nil {
 		return set, err
 	}
-	var last struct {
-		Retired string `json:"retired"`
-	}
-	if data != nil && json.Unmarshal(data, &last) == nil {
-		if set, err = comms.ParseSet(last.Retired); err != nil {
-			return set, err
-		}
+	if set, err = comms.ParseSet(last.Retired); err != nil {
+		return set, err
 	}
 	all, _, err := state.Units(u.reader)
 	if err != nil {

@@ -56,6 +56,20 @@ func (r Request) Title() string {
 	return Plain(r.redacted(diag.Untrusted(r.Review.Directive+": ")+r.Review.Title), maxHeadline)
 }
 
+// Message is that of the commit by which a forge merges the request: git ward take's, with nothing
+// in it that calls somebody or closes something.
+func (r Request) Message() string {
+	var lines []string
+	for line := range strings.Lines(r.Review.TakeMessage(false, nil)) {
+		line = strings.TrimSpace(line)
+		if by, ok := strings.CutPrefix(line, assisted); ok && !named(by) {
+			continue
+		}
+		lines = append(lines, Plain(r.redacted(diag.Untrusted(line)), 2*maxWords))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // page collects the lines of a body.
 type page struct{ strings.Builder }
 
@@ -287,8 +301,8 @@ func (r Request) below(p *page) {
 	p.line("Merging this takes the work; closing it pauses it. A comment that begins with `/ward clarify TEXT`, `/ward retry` or `/ward drop` says more, by somebody who may write here.\n")
 	if w.Word != nil {
 		for _, by := range w.Word.Assisted {
-			if trailer.MatchString(by) && apart(by) == by {
-				p.line("Assisted-by: %s", by)
+			if named(by) {
+				p.line(assisted+"%s", by)
 			}
 		}
 	}
@@ -297,6 +311,11 @@ func (r Request) below(p *page) {
 		p.line("Ward-Record: %s", w.Record)
 	}
 }
+
+// assisted begins the trailer that names a program and its model.
+const assisted = "Assisted-by: "
+
+func named(by string) bool { return trailer.MatchString(by) && apart(by) == by }
 
 // trailer is a program and its model as a trailer may have them: letters, digits and few
 // signs, of which no forge makes an address.

@@ -145,6 +145,17 @@ func TestTitle(t *testing.T) {
 	}
 }
 
+// TestMessage: the commit of a merge is named as git ward take names it, and calls nobody.
+func TestMessage(t *testing.T) {
+	r := requests()["exact"]
+	r.Review.Title, r.Review.Word.Reason = "greet, closes #1", "thanks @ann"
+	r.Review.Word.Assisted = []string{"codex:gpt-5.1", "x\nCo-authored-by: eve <eve@x.example>", "a@b"}
+	want := "Merge D-3: greet, closes # 1\n\nVerdict EXACT of D-3.1 on " + claimed + ": thanks @ ann.\n\nAssisted-by: codex:gpt-5.1\nWard-Directive: D-3\nWard-Record: refs/ward/record/D-3.1"
+	if got := r.Message(); got != want {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestBodyBounded: a forge takes the body of whatever work, and its trailers are there.
 func TestBodyBounded(t *testing.T) {
 	r := requests()["many"]

@@ -28,6 +28,10 @@ const MaxDescription = 140
 // Judged is what is known of a request's head.
 type Judged struct {
 	Head string // the commit that the status is on
+	// Others says that a person made the request, and that no directive is of it. Agents is how many
+	// of its commits an agent made all the same.
+	Others bool
+	Agents int
 	// People is how many commits of the request are by people, on top of what an agent claimed.
 	People    int
 	Name      string           // of the directive, D-1
@@ -48,6 +52,10 @@ func Status(j Judged) (state State, description string) {
 func (j Judged) status() (State, string) {
 	v := j.Verdict
 	switch {
+	case j.Others && j.Agents > 0:
+		return Pending, fmt.Sprintf("%s of it by an agent: what is proved of that is on the directive's own request", diag.Count(j.Agents, "commit"))
+	case j.Others:
+		return Success, "no directive"
 	case j.Directive == nil:
 		return Error, j.Name + " is dropped, or no longer listed: no verdict is possible"
 	case j.People > 0:

@@ -52,6 +52,8 @@ func TestStatus(t *testing.T) {
 	}{
 		"nothing claimed":             {func(j *Judged) { j.Claim, j.Verdict = "", nil }, Pending, "D-1 is in progress, and nothing is claimed yet"},
 		"claimed":                     {func(j *Judged) { j.Verdict = nil }, Pending, "D-1.1 claims this commit, and the host judges it"},
+		"a person's":                  {func(j *Judged) { *j = Judged{Head: claimed, Others: true} }, Success, "no directive"},
+		"a person's, with an agent's": {func(j *Judged) { *j = Judged{Head: claimed, Others: true, Agents: 2} }, Pending, "2 commits of it by an agent: "},
 		"EXACT":                       {func(j *Judged) {}, Success, "EXACT: every criterion is met"},
 		"CONVERGED":                   {converged, Success, "CONVERGED: the residual 0.1 is below R_p 1"},
 		"EXACT, without a fence":      {func(j *Judged) { j.Verdict.Fence = loop.FenceNone }, Success, "EXACT: every criterion is met; judged without a fence"},

@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
 	"git-ward/internal/token"
+	"git-ward/protocols/state"
 	"git-ward/sandbox/forge/client"
 )
 
@@ -45,7 +44,7 @@ func (p *pass) do(d deed) error {
 		return err
 	}
 	if old == git.Zero {
-		audit, err := p.Repo.Ref(p.ctx, auditRef)
+		audit, err := p.Repo.Ref(p.ctx, state.AuditRef)
 		if err != nil {
 			return err
 		}
@@ -145,10 +144,7 @@ func (p *pass) forget(ref, old string, err error) error {
 	return p.move(git.RefUpdate{Ref: ref, Old: old, New: git.Zero})
 }
 
-// auditRef is the chain of push records (git ward log).
-const auditRef = "refs/ward/audit"
-
-// maxPushes bounds how far back a push is searched.
+// maxPushes bounds how far back a push is looked for.
 const maxPushes = 10_000
 
 // entered reports whether the push of an intent came through the gate, and which commit it set
@@ -156,29 +152,17 @@ const maxPushes = 10_000
 func (p *pass) entered(i intent, ref string) (commit string, ok bool, err error) {
 	reader := p.Repo.Reader(p.ctx) // the pass's own view lacks what came meanwhile
 	defer reader.Close()
-	at, err := reader.Tip(auditRef)
+	at, err := reader.Tip(state.AuditRef)
 	for range maxPushes {
 		if err != nil || at == "" || at == i.Audit {
 			return "", false, err
 		}
-		var record struct {
-			Push    string `json:"push"`
-			Verdict string `json:"verdict"`
-			Refs    []struct {
-				Ref     string `json:"ref"`
-				New     string `json:"new"`
-				Applied bool   `json:"applied"`
-			} `json:"refs"`
-		}
-		data, readErr := reader.File(at, "record.json", maxRecord)
-		if readErr == nil {
-			readErr = json.Unmarshal(data, &record)
-		}
+		push, readErr := state.ReadPush(reader, at)
 		if readErr != nil {
 			return "", false, readErr
 		}
-		if record.Push == i.Push && record.Verdict == "accepted" {
-			for _, r := range record.Refs {
+		if push.ID == i.Push && push.Accepted() {
+			for _, r := range push.Refs {
 				if r.Ref == ref && r.Applied {
 					return r.New, true, nil
 				}

@@ -43,7 +43,8 @@ type Keeper struct {
 	Ward     Verbs
 	Redact   func(string) string // removes secrets from posted texts
 	Log      zerolog.Logger
-	Dry      io.Writer // if set: a dry run, which writes here what it would do
+	Calls    *client.Counter // of Forge
+	Dry      io.Writer       // not nil: nothing is done, and what would be is written there
 }
 
 // pass is one reading of both sides and the actions that follow.
@@ -65,7 +66,7 @@ var ErrTrouble = errors.New("something waits")
 // Once makes one pass. What waits, and why, it leaves in forge.WordRef, and returns.
 func (k *Keeper) Once(ctx context.Context) (forge.Word, error) {
 	return k.look(ctx, 0, func(p *pass) error {
-		for _, step := range []func() error{p.proposed, p.refresh, p.requested, p.sweep} {
+		for _, step := range []func() error{p.proposed, p.refresh, p.requested, p.ofPeople, p.recorded, p.sweep} {
 			if err := step(); err != nil {
 				return err
 			}
@@ -100,6 +101,8 @@ func (k *Keeper) look(ctx context.Context, patience time.Duration, do func(p *pa
 		p.trouble("", err)
 		err = nil
 	}
+	calls, unchanged := k.Calls.Take()
+	k.Log.Info().Int("troubles", len(p.word.Troubles)).Int64("calls", calls).Int64("unchanged", unchanged).Msg("looked")
 	return p.word, errors.Join(err, p.tell())
 }
 
@@ -157,7 +160,7 @@ func (p *pass) each(of string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, errDry):
 		return nil
-	case p.ctx.Err() != nil || errors.As(err, &later):
+	case p.ctx.Err() != nil || errors.As(err, &later) && !later.One:
 		return err
 	}
 	p.trouble(of, err)
@@ -261,13 +264,13 @@ func (k *Keeper) Serve(ctx context.Context) error {
 		switch {
 		case errors.Is(err, flock.ErrHeld): // a take, which is short
 			next = time.Now().Add(lookInterval)
+			k.Log.Info().Msg("another is at work")
 		case err != nil:
 			k.Log.Error().Msg(diag.Clean(err.Error()))
 		}
 		if word.Until.After(next) {
 			next = word.Until
 		}
-		k.Log.Info().Int("troubles", len(word.Troubles)).Time("next", next).Msg("looked")
 		if _, err := watch.Wait(ctx, lookInterval, next, nil); err != nil {
 			return nil
 		}

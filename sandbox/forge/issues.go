@@ -59,6 +59,9 @@ func (p *pass) labelled(i client.Issue) error {
 			return err
 		}
 	}
+	if err := p.finished(r, b); err != nil {
+		return err
+	}
 	err = p.hear(client.Thread{Number: i.Number}, b, r.approve(p))
 	if n := len(r.Proposals); r.Directive == "" && n > 0 {
 		p.word.Proposed = append(p.word.Proposed, forge.Offer{Issue: i.Number, Title: diag.Untrusted(r.Proposals[n-1].Title), Hash: r.Proposals[n-1].Hash})
@@ -73,10 +76,48 @@ func (p *pass) heard(number int64) error {
 	if err != nil {
 		return err
 	}
+	if err := p.finished(r, b); err != nil {
+		return err
+	}
 	if at, ok := p.position(r.Directive); ok && r.Owes == "" && review.Stand(at).State.Over() {
 		return nil
 	}
 	return p.hear(client.Thread{Number: number}, b, r.approve(p))
+}
+
+// finished closes the issue of a directive whose work the project has.
+func (p *pass) finished(r *issue, b *book) error {
+	at, ok := p.position(r.Directive)
+	if !ok || r.Closed {
+		return nil
+	}
+	s := review.Stand(at)
+	if s.State != review.Taken {
+		return nil
+	}
+	if err := p.pay(client.Thread{Number: r.Number}, b); err != nil {
+		return err
+	}
+	made, _, err := load[request](p, requestPrefix+r.Directive)
+	if err != nil {
+		return err
+	}
+	return p.do(deed{
+		key: fmt.Sprintf("finish-%d", r.Number), what: fmt.Sprintf("close issue %d, because %s is in the project", r.Number, r.Directive),
+		made: func(intent) (bool, error) {
+			now, err := p.Forge.Issue(p.ctx, r.Number)
+			return !now.Open, err
+		},
+		make: func(intent) error { return p.Forge.Close(p.ctx, r.Number) },
+		done: func() ([]git.RefUpdate, error) {
+			r.Closed, r.Owes = true, r.Directive+" is in the project."
+			if made.Number > 0 {
+				r.Owes = fmt.Sprintf("%s is in the project, by %s", r.Directive, made.Page)
+			}
+			r.Owes = marked(r.Owes, "as %s", diag.Short(s.TakenBy))
+			return p.next(b)
+		},
+	})
 }
 
 // issue is the record of an issue.

@@ -2,7 +2,6 @@ package forge
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -65,20 +64,10 @@ func (p *pass) judged(at review.Position, now client.Request, r *request, b *boo
 	if begun, err := p.unfinished(family); err != nil || r.Status == mark && len(begun) == 0 {
 		return err
 	}
-	return p.do(deed{
-		key: family + git.BlobID([]byte(mark)), family: family,
-		what: fmt.Sprintf("set %s of %s to %s: %s", forge.Context, diag.Short(head), word, description),
-		made: func(intent) (bool, error) {
-			list, err := p.Forge.Statuses(p.ctx, head)
-			i := slices.IndexFunc(list, func(s client.Status) bool { return s.Context == want.Context })
-			return i >= 0 && list[i].State == want.State && list[i].Description == want.Description && list[i].By.Login == p.self.Login, err
-		},
-		make: func(intent) error { return p.Forge.SetStatus(p.ctx, head, want) },
-		done: func() ([]git.RefUpdate, error) {
-			r.Status = mark
-			return p.next(b)
-		},
-	})
+	return p.do(p.status(head, want, family+git.BlobID([]byte(mark)), family, func() ([]git.RefUpdate, error) {
+		r.Status = mark
+		return p.next(b)
+	}))
 }
 
 // shown updates title, body and draft from the refs: ready if the head is proved.

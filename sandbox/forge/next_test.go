@@ -125,7 +125,6 @@ func TestTakeTwice(t *testing.T) {
 		t.Fatalf("%+v", pulls)
 	}
 	s.stands(again, "success", "EXACT")
-	s.forge.mergeable(t, pulls[0].Number)
 	s.Run(s.Bare, "git-ward", "take", "--bare", s.Bare, "D-1")
 	if p := s.forge.pulls()[0]; !p.Merged || p.MergeCommit != s.at("main") {
 		t.Fatalf("%+v", p)

@@ -37,6 +37,7 @@ type issue struct {
 	Refused   string     `json:"refused,omitempty"`   // hash of a text that could not be used
 	Label     int64      `json:"label,omitempty"`     // the event that gave the label
 	Texts     int        `json:"texts,omitempty"`     // how many of its texts were answered since
+	Closed    bool       `json:"closed,omitempty"`    // because the project has the work
 	hearing
 }
 
@@ -195,7 +196,7 @@ func (p *pass) settled() error {
 	case was == now:
 		return nil
 	}
-	refs := strings.Join([]string{placeRef, forkRef, strings.TrimSuffix(issuePrefix, "/"), strings.TrimSuffix(requestPrefix, "/"), strings.TrimSuffix(intentPrefix, "/")}, " ")
+	refs := strings.Join([]string{placeRef, forkRef, othersRef, strings.TrimSuffix(issuePrefix, "/"), strings.TrimSuffix(requestPrefix, "/"), strings.TrimSuffix(intentPrefix, "/")}, " ")
 	return diag.Hint(fmt.Errorf("what is known here is of %s on %s, and this is %s on %s", diag.Untrusted(was.Login), diag.Untrusted(was.URL), diag.Untrusted(now.Login), diag.Untrusted(now.URL)),
 		"set [forge] back, or begin anew: git -C %s for-each-ref --format='delete %%(refname)' %s | git -C %s update-ref --stdin", p.Ward.Bare, refs, p.Ward.Bare)
 }

@@ -177,7 +177,7 @@ func (u *unit) verdict(word string) {
 	c := u.last.Claim
 	v := loop.Verdict{SchemaVersion: loop.SchemaVersion, Unit: u.id.String(), DirectiveHash: u.d.Hash(), Commit: c.Commit, Record: c.Record, Claim: u.last.Hash, Iteration: 1,
 		Verdict: word, Lane: loop.LaneA, Reason: "every criterion is met", Main: u.s.at("main"), Base: u.s.at("main"), Deviations: []string{}, Fence: loop.FenceNone, Trials: 2, Agree: true, Rung: loop.Rung274177,
-		Time: uow.FormatTime(time.Now()), Caveat: loop.Caveat, Criteria: []loop.Outcome{{Criterion: u.d.Criteria[0].Text, Command: u.d.Criteria[0].Command, Met: true}}}
+		Time: uow.FormatTime(time.Now()), Caveat: loop.Caveat, Assisted: []string{"codex:gpt-5"}, Criteria: []loop.Outcome{{Criterion: u.d.Criteria[0].Text, Command: u.d.Criteria[0].Command, Met: true}}}
 	v.Residual, _ = loop.ParseResidual("0")
 	if word == loop.None {
 		v.Lane, v.Rung, v.Reason, v.Residual = loop.LaneC, 0, "not met: it greets", loop.Residual{}

@@ -1,6 +1,7 @@
 package forge_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -75,5 +76,14 @@ func TestStory(t *testing.T) {
 		t.Fatal("the merge did not come here")
 	}
 	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "directive", "show", "--bare", s.Bare), "D-1", "taken")
+	gittest.InOrder(t, s.Run(s.Bare, "git", "log", "-1", "--format=%B", "main"), "Merge D-1: greet the user", "Verdict EXACT of D-1.1 on "+commit, "Assisted-by: codex:gpt-5", "Ward-Directive: D-1", "Ward-Record: refs/ward/record/D-1.1")
+	s.once(0) // and the issue is closed, once
+	s.once(0)
+	var issue struct{ State string }
+	s.forge.call("GET", fmt.Sprintf("/issues/%d", n), nil, &issue)
+	s.says(n, 4, "D-1 is in the project, by "+s.forge.url)
+	if issue.State != "closed" {
+		t.Fatal(issue.State)
+	}
 	s.Fsck()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -21,16 +22,23 @@ func (p *pass) closed(at review.Position, now client.Request, r *request, b *boo
 	if r.Closed {
 		return nil
 	}
-	done := func() ([]git.RefUpdate, error) {
+	say := func(format string, args ...any) {
 		r.Closed = true
-		r.Owes = marked(at.Unit.ID+" is paused, because this request was closed. To go on, reopen it and comment `/ward resume`; `/ward drop` gives it up.", "at %s", diag.Short(at.Unit.Hash))
-		return p.next(b)
+		r.Owes = marked(at.Unit.ID+" "+fmt.Sprintf(format, args...)+"; `/ward drop` gives it up.", "at %s", diag.Short(at.Unit.Hash))
 	}
-	if at.Unit == nil || at.Unit.State.Ended() {
+	const again = "To go on, reopen it and comment `/ward resume`"
+	switch {
+	case at.Unit == nil || at.Unit.State.Ended():
 		r.Closed = true
 		return p.keep(b)
+	case at.Unit.State == uow.Paused: // by somebody, or by a look that was cut short
+		say("is paused. " + again)
+		return p.keep(b)
+	case !slices.Contains(at.Unit.Possible(), uow.Pause): // it waits for somebody as it is
+		say("does not go on by itself: %s", at.Unit.Words())
+		return p.keep(b)
 	}
-	err := p.do(deed{
+	return p.do(deed{
 		key: fmt.Sprintf("close-%s-%s", at.Unit.ID, at.Unit.Hash), what: "pause " + at.Unit.ID + ", whose request was closed",
 		made: func(i intent) (bool, error) {
 			_, ok, err := p.entered(i, "refs/ward/uow/"+at.Unit.ID)
@@ -40,13 +48,11 @@ func (p *pass) closed(at review.Position, now client.Request, r *request, b *boo
 			_, err := p.Ward.as(p.ctx, p.self.Login, i.Push, "", "uow", "pause", "--bare", p.Ward.Bare, "-m", "its request on the forge was closed", "--", at.Unit.ID)
 			return err
 		},
-		done: done,
+		done: func() ([]git.RefUpdate, error) {
+			say("is paused, because this request was closed. " + again)
+			return p.next(b)
+		},
 	})
-	if _, ok := errors.AsType[*refusal](err); ok { // it is paused already, for instance
-		r.Closed = true
-		return p.keep(b)
-	}
-	return err
 }
 
 // merged records the commit that a merge gave the project (FORGE-4).
@@ -187,10 +193,33 @@ func (p *pass) take(at review.Position, wanted string) error {
 	case now.State == client.Closed:
 		return diag.Hint(fmt.Errorf("request %d is closed", r.Number), "open it again on the forge: %s", r.Page)
 	}
+	page, err := p.page(at)
+	if err != nil {
+		return err
+	}
 	return p.do(deed{
 		key: "merge-" + at.Name + "-" + s.Commit, what: fmt.Sprintf("merge request %d, %s at %s", r.Number, at.Name, diag.Short(s.Commit)),
 		made: func(intent) (bool, error) { return now.State == client.Merged, nil },
-		make: func(i intent) error { return p.Forge.Merge(p.ctx, r.Number, s.Commit, client.MergeCommit) },
+		make: func(i intent) error { return p.merge(r.Number, s.Commit, page.Message()) },
 		done: func() ([]git.RefUpdate, error) { return nil, nil },
 	})
+}
+
+// mergeTries is how often a merge is asked for that the forge is still looking at.
+const mergeTries = 30
+
+func (p *pass) merge(number int64, commit, message string) error {
+	for try := 1; ; try++ {
+		err := p.Forge.Merge(p.ctx, number, commit, message)
+		later, ok := errors.AsType[*client.ErrLater](err)
+		switch {
+		case !ok || !later.One:
+			return err
+		case try == mergeTries:
+			return diag.Hint(err, "look at the request there: it may be in conflict with the project")
+		}
+		if err := wait(p.ctx, lookInterval); err != nil {
+			return err
+		}
+	}
 }

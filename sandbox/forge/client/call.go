@@ -164,7 +164,7 @@ func (c *conn) away(ctx context.Context, q call, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // the call names the URL already
 	}
-	return &ErrLater{q.String(), c.now().Add(pause), err}
+	return &ErrLater{Call: q.String(), At: c.now().Add(pause), Err: err}
 }
 
 // isJSON checks an answer's type: a web page from a proxy or portal on the way is no answer.
@@ -197,7 +197,11 @@ func next(h http.Header) url.Values {
 // the others continue. An unreachable forge is noticed at a turn's first call.
 var ofOne = pattern.New(`/(issues|pulls|merge_requests)/[0-9]+(/|$)`)
 
-// refusal is the error for an unsuccessful answer.
+// giteaLater is what Gitea says of a merge as long as it looks in the background whether that can be
+// made, and of one that cannot.
+const giteaLater = "Please try again later"
+
+// refusal is the error of an answer that is no success.
 func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
 	var text struct {
 		Message any    `json:"message"` // in GitLab these may be objects
@@ -220,7 +224,9 @@ func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
 	case code >= 500 && !limited && ofOne.MatchString(q.path):
 		return &ErrAnswer{q.String(), fmt.Errorf("%d %s%s", code, http.StatusText(code), said(its))}
 	case code == http.StatusTooManyRequests, code >= 500, code == http.StatusForbidden && limited:
-		return &ErrLater{q.String(), c.later(h), fmt.Errorf("%d %s%s", code, http.StatusText(code), said(its))}
+		return &ErrLater{Call: q.String(), At: c.later(h), Err: fmt.Errorf("%d %s%s", code, http.StatusText(code), said(its))}
+	case code == http.StatusMethodNotAllowed && strings.EqualFold(words, giteaLater):
+		return &ErrLater{Call: q.String(), At: c.later(h), Err: fmt.Errorf("%d %s%s", code, http.StatusText(code), said(its)), One: true}
 	case code >= 300 && code < 400 && h.Get("Location") == "":
 		return &ErrAnswer{q.String(), fmt.Errorf("%d was not asked for", code)}
 	case code >= 300 && code < 400:

@@ -56,7 +56,7 @@ func kindOf(err error) string {
 	case isDenied:
 		return "denied: " + denied.Right
 	case isLater:
-		return "later: " + later.At.Sub(noon).String()
+		return "later: " + later.At.Sub(noon).String() + map[bool]string{true: ", of this one"}[later.One]
 	case isConflict:
 		return fmt.Sprint("conflict: ", conflict.Code)
 	case isMoved:
@@ -103,6 +103,7 @@ var answers = []struct {
 	{"not there", "", 404, `{"message":"Not Found"}`, "not found"},
 	{"gone", "", 410, "", "not found"},
 	{"a rule forbids it", "", 405, `{"message":"no"}`, "conflict: 405"},
+	{"still looked at", "", 405, `{"message":"Please try again later"}`, "later: 1m0s, of this one"},
 	{"already there", "", 409, `{"message":{"base":["taken"]}}`, "conflict: 409"},
 	{"invalid", "", 422, `{"message":"Validation Failed","errors":[{"code":"invalid"}]}`, "conflict: 422"},
 	{"too many", "Retry-After: 90", 429, "", "later: 1m30s"},

@@ -30,7 +30,9 @@ type Forge interface {
 	// Labelled lists the open issues with a label, and who set it.
 	Labelled(ctx context.Context, label string) ([]Issue, error)
 	Issue(ctx context.Context, number int64) (Issue, error)
-	// Comments lists the oldest first.
+	// Close closes an issue.
+	Close(ctx context.Context, issue int64) error
+	// Comments are oldest first.
 	Comments(ctx context.Context, of Thread) ([]Comment, error)
 	Comment(ctx context.Context, on Thread, body string) (Comment, error)
 	// Fork returns the user's fork and makes it if it is missing.
@@ -38,14 +40,18 @@ type Forge interface {
 	// Requests lists those of the token's user from a branch, in any state.
 	Requests(ctx context.Context, owner, branch string) ([]Request, error)
 	Request(ctx context.Context, number int64) (Request, error)
+	// Onto are the open requests into a branch, of anybody.
+	Onto(ctx context.Context, branch string) ([]Request, error)
+	// Required reports whether nothing is merged into a branch without a status of that context.
+	Required(ctx context.Context, branch, context string) (bool, error)
 	Open(ctx context.Context, r NewRequest) (Request, error)
 	Edit(ctx context.Context, number int64, e Edit) (Request, error)
 	Reviews(ctx context.Context, number int64) ([]Review, error)
 	// Statuses lists the newest first.
 	Statuses(ctx context.Context, commit string) ([]Status, error)
 	SetStatus(ctx context.Context, commit string, s Status) error
-	// Merge merges a request if its head is that commit.
-	Merge(ctx context.Context, number int64, head string, method Method) error
+	// Merge merges a request whose head is that commit, and no other, by a commit with that message.
+	Merge(ctx context.Context, number int64, head, message string) error
 }
 
 // Person is an account. The login of one that is gone is empty.
@@ -117,6 +123,7 @@ type Request struct {
 	MergedBy    Person // if merged; not set by Requests on GitHub
 	Title, Body diag.Untrusted
 	Page        string
+	Ref         string // of the project's repository, that has the head whatever becomes of the branch
 
 	node string // GitHub's GraphQL id
 }
@@ -159,16 +166,6 @@ type Status struct {
 	URL            string
 	By             Person // where it was read
 }
-
-// Method is how a request is merged.
-type Method string
-
-// The ways that each of the forges has.
-const (
-	MergeCommit Method = "merge"
-	Squash      Method = "squash"
-	Rebase      Method = "rebase"
-)
 
 // Kinds are the forges that there is a client for.
 var Kinds = []string{"gitea", "github", "gitlab"}

@@ -30,6 +30,8 @@ type ErrLater struct {
 	Call string
 	At   time.Time // not before
 	Err  error
+	// One is that it is of this one thing, which the forge is still looking at; all else goes on.
+	One bool
 }
 
 func (e *ErrLater) Error() string { return fmt.Sprintf("%s: not now: %v", e.Call, e.Err) }

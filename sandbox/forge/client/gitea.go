@@ -80,8 +80,13 @@ func (g *gitea) Edit(ctx context.Context, number int64, e Edit) (Request, error)
 	return plainTitle(edited), err
 }
 
-func (g *gitea) Merge(ctx context.Context, number int64, head string, method Method) error {
-	body := map[string]string{"do": string(method), "head_commit_id": head}
+func (g *gitea) Onto(ctx context.Context, branch string) ([]Request, error) {
+	return g.onto(ctx, "base_branch", branch)
+}
+
+func (g *gitea) Merge(ctx context.Context, number int64, head, message string) error {
+	title, text, _ := strings.Cut(message, "\n\n")
+	body := map[string]string{"do": "merge", "head_commit_id": head, "merge_title_field": title, "merge_message_field": text}
 	return g.do(ctx, g.send(http.MethodPost, "to merge into the branch", body, "/pulls/%d/merge", number))
 }
 

@@ -118,6 +118,12 @@ func TestGiteaIssues(t *testing.T) {
 	if i := must[Issue](t)(b.f.Issue(t.Context(), done)); i.Open {
 		t.Error("the closed issue is open")
 	}
+	if err := b.f.Close(t.Context(), eves); err != nil {
+		t.Error(err)
+	}
+	if i := must[Issue](t)(b.f.Issue(t.Context(), eves)); i.Open {
+		t.Error("it is not closed")
+	}
 	if _, err := b.f.Issue(t.Context(), 999); !errors.Is(err, ErrNotFound) {
 		t.Errorf("no such issue: %v", err)
 	}
@@ -299,34 +305,54 @@ func TestGiteaRequest(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 
-	if err := b.f.Merge(ctx, made.Number, strings.Repeat("b", 40), MergeCommit); !strings.HasPrefix(kindOf(err), "conflict: ") {
+	if err := b.f.Merge(ctx, made.Number, strings.Repeat("b", 40), "Merge D-1: x"); !strings.HasPrefix(kindOf(err), "conflict: ") && !strings.HasSuffix(kindOf(err), ", of this one") {
 		t.Errorf("with another head: %v", err)
 	}
 	if r := must[Request](t)(b.f.Request(ctx, made.Number)); r.State != Open {
 		t.Fatalf("%+v", r)
 	}
-	b.merge(made, MergeCommit)
-	if err := b.f.Merge(ctx, made.Number, made.Head.Commit, MergeCommit); !strings.HasPrefix(kindOf(err), "conflict: ") && !errors.Is(err, ErrNotFound) {
+	if all := must[[]Request](t)(b.f.Onto(ctx, "main")); len(all) != 2 || all[1].Number != made.Number || all[1].Ref != fmt.Sprintf("refs/pull/%d/head", made.Number) {
+		t.Errorf("%+v", all)
+	}
+	wants := func(want bool) {
+		t.Helper()
+		if required, err := b.f.Required(ctx, "main", "ward/verdict"); err != nil || required != want {
+			t.Errorf("required: %v %v", required, err)
+		}
+	}
+	wants(false)
+	b.ann.Do("POST", b.at+"/branch_protections", map[string]any{"rule_name": "main", "enable_status_check": true, "status_check_contexts": []string{"ci", "ward/verdict"}}, nil)
+	wants(true)
+	b.ann.Do("DELETE", b.at+"/branch_protections/main", nil, nil)
+	b.merge(made)
+	if err := b.f.Merge(ctx, made.Number, made.Head.Commit, "again"); !strings.HasPrefix(kindOf(err), "conflict: ") && !errors.Is(err, ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
 	merged := must[Request](t)(b.f.Request(ctx, made.Number))
 	if merged.State != Merged || merged.MergedBy.Login != b.ward.Login || merged.MergeCommit == made.Head.Commit || merged.Head != made.Head {
 		t.Errorf("%+v", merged)
 	}
-	b.merge(other, Squash)
+	b.merge(other)
 	b.ends(fork, made, other)
 }
 
 // merge merges once Gitea has looked whether it can, which it does in the background.
-func (b *box) merge(r Request, method Method) {
+func (b *box) merge(r Request) {
 	b.t.Helper()
 	await.True(b.t, "the request is merged", func() bool {
-		err := b.f.Merge(b.t.Context(), r.Number, r.Head.Commit, method)
-		if err != nil && kindOf(err) != "conflict: 405" {
+		err := b.f.Merge(b.t.Context(), r.Number, r.Head.Commit, "Merge D-1: words\n\nmore\n\nAssisted-by: codex:gpt-5")
+		if later, ok := errors.AsType[*ErrLater](err); err != nil && (!ok || !later.One) {
 			b.t.Fatal(err)
 		}
 		return err == nil
 	})
+	var of struct {
+		Commit struct{ Message string } `json:"commit"`
+	}
+	b.ann.Do("GET", fmt.Sprintf("%s/git/commits/%s", b.at, must[Request](b.t)(b.f.Request(b.t.Context(), r.Number)).MergeCommit), nil, &of)
+	if !strings.HasPrefix(of.Commit.Message, "Merge D-1: words\n\nmore\n\nAssisted-by: codex:gpt-5") {
+		b.t.Errorf("%q", of.Commit.Message)
+	}
 }
 
 // ends is what is left of a request whose branch and whose fork are gone.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // github is GitHub, and GitHub Enterprise Server.
@@ -135,18 +136,46 @@ func (g *github) setDraft(ctx context.Context, node string, draft bool) error {
 	case "FORBIDDEN":
 		return &ErrDenied{q.String(), "to edit its own pull requests", its}
 	case "RATE_LIMITED":
-		return &ErrLater{q.String(), g.now().Add(pause), errors.New(why.Type + said(its))}
+		return &ErrLater{Call: q.String(), At: g.now().Add(pause), Err: errors.New(why.Type + said(its))}
 	default:
 		return &ErrConflict{q.String(), http.StatusOK, its}
 	}
 }
 
-func (g *github) Merge(ctx context.Context, number int64, head string, method Method) error {
+func (g *github) Onto(ctx context.Context, branch string) ([]Request, error) {
+	return g.onto(ctx, "base", branch)
+}
+
+// Required looks at the branch's protection, and at the rules that rulesets have for it.
+func (g *github) Required(ctx context.Context, branch, context string) (bool, error) {
+	protected, err := g.hub.Required(ctx, branch, context)
+	if err != nil || protected {
+		return protected, err
+	}
+	type rule struct {
+		Type       string `json:"type"`
+		Parameters struct {
+			Checks []struct {
+				Context string `json:"context"`
+			} `json:"required_status_checks"`
+		} `json:"parameters"`
+	}
+	rules, err := list(ctx, g.conn, g.get("/rules/branches/%s", url.PathEscape(branch)), func(r rule) (rule, error) { return r, nil })
+	for _, r := range rules {
+		for _, c := range r.Parameters.Checks {
+			protected = protected || r.Type == "required_status_checks" && c.Context == context
+		}
+	}
+	return protected, err
+}
+
+func (g *github) Merge(ctx context.Context, number int64, head, message string) error {
+	title, text, _ := strings.Cut(message, "\n\n")
 	type answer struct {
 		Merged bool   `json:"merged"`
 		Commit string `json:"sha"`
 	}
-	q := g.send(http.MethodPut, "to merge into the branch", map[string]string{"sha": head, "merge_method": string(method)}, "/pulls/%d/merge", number)
+	q := g.send(http.MethodPut, "to merge into the branch", map[string]string{"sha": head, "merge_method": "merge", "commit_title": title, "commit_message": text}, "/pulls/%d/merge", number)
 	_, err := one(ctx, g.conn, q, func(a answer) (answer, error) {
 		if !a.Merged || !isCommit(a.Commit) {
 			return a, errors.New("it does not say that the request was merged")

@@ -65,6 +65,12 @@ func TestGitHubIssues(t *testing.T) {
 	if got, want := strings.Join(got, "; "), `4 "" by "", false; 2 "" by "helper[bot]", true; 1 "words" by "ann", false`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	if err := f.Close(ctx, eves); err != nil {
+		t.Error(err)
+	}
+	if i := must[Issue](t)(f.Issue(ctx, eves)); i.Open {
+		t.Errorf("%+v", i)
+	}
 	if _, err := f.Issue(ctx, 99); !errors.Is(err, ErrNotFound) {
 		t.Errorf("%v", err)
 	}
@@ -224,7 +230,7 @@ func TestGitHubRequest(t *testing.T) {
 	forked.Push("agent/D-1", "")
 	forked.Delete()
 	last := must[Request](t)(f.Request(ctx, made.Number))
-	if last.State != Merged || last.MergedBy.Login != "ward" || last.MergeCommit != githubtest.Commit("squash"+made.Head.Commit) || last.Head != (Head{"ward", "", "agent/D-1", made.Head.Commit}) {
+	if last.State != Merged || last.MergedBy.Login != "ward" || last.MergeCommit != githubtest.Commit("merge"+made.Head.Commit) || last.Head != (Head{"ward", "", "agent/D-1", made.Head.Commit}) {
 		t.Errorf("%+v", last)
 	}
 }
@@ -233,14 +239,30 @@ func TestGitHubRequest(t *testing.T) {
 func hubMerge(t *testing.T, f Forge, p *githubtest.Project, r Request) {
 	t.Helper()
 	ctx := t.Context()
-	if err := f.Merge(ctx, r.Number, r.Head.Commit, Squash); kindOf(err) != "denied: contents=write" {
+	if err := f.Merge(ctx, r.Number, r.Head.Commit, "Merge D-1: x\n\nmore"); kindOf(err) != "denied: contents=write" {
 		t.Errorf("without the right: %v", err)
 	}
 	p.Give("ward", "write")
-	p.Required = "ward/verdict"
+	wants := func(want bool) {
+		t.Helper()
+		if required, err := f.Required(ctx, "main", "ward/verdict"); err != nil || required != want {
+			t.Errorf("%v %v", required, err)
+		}
+	}
+	wants(false)
+	p.Required, p.Ruled = "ward/verdict", true
+	wants(true)
+	p.Ruled = false
+	wants(true)
+	if all := must[[]Request](t)(f.Onto(ctx, "main")); len(all) != 1 || all[0].Number != r.Number || all[0].Ref != fmt.Sprintf("refs/pull/%d/head", r.Number) {
+		t.Errorf("%+v", all)
+	}
+	if all := must[[]Request](t)(f.Onto(ctx, "old")); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
 	for i, s := range []Status{{State: "pending", Description: "claimed"}, {State: "success", Description: "EXACT", URL: "https://ward.example/x"}} {
 		s.Context = "ward/verdict"
-		if err := f.Merge(ctx, r.Number, r.Head.Commit, Squash); kindOf(err) != "conflict: 405" {
+		if err := f.Merge(ctx, r.Number, r.Head.Commit, "Merge D-1: x\n\nmore"); kindOf(err) != "conflict: 405" {
 			t.Errorf("%d: a rule forbids it: %v", i, err)
 		}
 		if err := f.SetStatus(ctx, r.Head.Commit, s); err != nil {
@@ -250,13 +272,13 @@ func hubMerge(t *testing.T, f Forge, p *githubtest.Project, r Request) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if err := f.Merge(ctx, r.Number, githubtest.Commit("another"), Squash); kindOf(err) != "conflict: 409" {
+	if err := f.Merge(ctx, r.Number, githubtest.Commit("another"), "m"); kindOf(err) != "conflict: 409" {
 		t.Errorf("another head: %v", err)
 	}
-	if err := f.Merge(ctx, r.Number, r.Head.Commit, Squash); err != nil {
+	if err := f.Merge(ctx, r.Number, r.Head.Commit, "Merge D-1: x\n\nmore"); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Merge(ctx, r.Number, r.Head.Commit, Squash); kindOf(err) != "conflict: 405" {
+	if err := f.Merge(ctx, r.Number, r.Head.Commit, "Merge D-1: x\n\nmore"); kindOf(err) != "conflict: 405" {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -289,7 +311,7 @@ func TestGitHubLimits(t *testing.T) {
 	}
 	never := map[string]func() error{
 		"edit":   func() error { _, err := f.Edit(ctx, n, Edit{Title: &title, Draft: &no}); return err },
-		"merge":  func() error { return f.Merge(ctx, n, githubtest.Commit("x"), MergeCommit) },
+		"merge":  func() error { return f.Merge(ctx, n, githubtest.Commit("x"), "m") },
 		"status": func() error { return f.SetStatus(ctx, githubtest.Commit("x"), Status{Context: "c", State: "error"}) },
 	}
 	for name, call := range calls {

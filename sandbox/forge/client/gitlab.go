@@ -184,7 +184,16 @@ func (g *gitlab) Issue(ctx context.Context, number int64) (Issue, error) {
 	return g.issue(ctx, w)
 }
 
-// notes is the path of a thread's comments.
+func (g *gitlab) Close(ctx context.Context, issue int64) error {
+	q := g.send(http.MethodPut, "the scope api, and to close issues", map[string]string{"state_event": "close"}, "/issues/%d", issue)
+	_, err := one(ctx, g.conn, q, func(w labIssue) (Issue, error) {
+		_, err := w.checked()
+		return hasClosed(w.into(), err)
+	})
+	return err
+}
+
+// notes is where a thread's comments are.
 func notes(of Thread) string {
 	if of.Request {
 		return "/merge_requests/" + strconv.FormatInt(of.Number, 10) + "/notes"

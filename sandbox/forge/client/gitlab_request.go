@@ -157,15 +157,29 @@ func (g *gitlab) SetStatus(ctx context.Context, commit string, s Status) error {
 	return err
 }
 
-// Merge leaves out whether to rebase: that is a setting of the project's.
-func (g *gitlab) Merge(ctx context.Context, number int64, head string, method Method) error {
-	if method == Rebase {
-		return fmt.Errorf("a project on GitLab says itself whether a request is rebased: merge or squash it")
+func (g *gitlab) Onto(ctx context.Context, branch string) ([]Request, error) {
+	q := g.get("/merge_requests")
+	q.query = url.Values{"state": {"opened"}, "scope": {"all"}, "target_branch": {branch}}
+	wires, err := list(ctx, g.conn, q, labRequest.checked)
+	var all []Request
+	for _, w := range wires {
+		r, err := g.request(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if r.State == Open && r.Base == branch {
+			all = append(all, r)
+		}
 	}
-	body := struct {
-		Head   string `json:"sha"`
-		Squash bool   `json:"squash"`
-	}{head, method == Squash}
+	return all, err
+}
+
+// Required is of no branch: GitLab has no rule that names a status.
+func (g *gitlab) Required(context.Context, string, string) (bool, error) { return false, nil }
+
+// Merge leaves to the project how a request is merged.
+func (g *gitlab) Merge(ctx context.Context, number int64, head, message string) error {
+	body := map[string]string{"sha": head, "merge_commit_message": message}
 	r, err := g.whole(ctx, g.send(http.MethodPut, "to merge into the branch", body, "/merge_requests/%d/merge", number))
 	if err == nil && r.State != Merged {
 		return &ErrConflict{Call: "the merge of the request", Code: http.StatusOK}

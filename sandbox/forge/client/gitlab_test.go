@@ -81,7 +81,7 @@ func TestGitLabRequests(t *testing.T) {
 	project := `{"id":7,"path":"box","path_with_namespace":"group/sub/box","default_branch":"main","http_url_to_repo":"URL/group/sub/box.git","web_url":"URL/group/sub/box",
 		"archived":false,"permissions":{"project_access":null,"group_access":{"access_level":30,"notification_level":3}}}`
 	fork := strings.NewReplacer(`"id":7`, `"id":8`, "group/sub/box", "project_7_bot_1a/box").Replace(project)
-	f, asked := lab(t, map[string]string{
+	f, _ := lab(t, map[string]string{
 		"GET ":                               project,
 		"POST /fork {}":                      fork,
 		"GET /forks?owned=true&per_page=100": "[]",
@@ -94,9 +94,10 @@ func TestGitLabRequests(t *testing.T) {
 		"GET /merge_requests/8":                         labRequestOf("opened", "ajar"),
 		`PUT /merge_requests/3 {"title":"One thing"}`:   labRequestOf("Draft: ", "", `"draft":true`, `"draft":false`),
 		`PUT /merge_requests/3 {"description":"other"}`: labRequestOf(`"words"`, `"other"`),
-		`PUT /merge_requests/3/merge {"sha":"` + labCommit + `","squash":true}`:  labRequestOf("opened", "merged"),
-		`PUT /merge_requests/3/merge {"sha":"` + labCommit + `","squash":false}`: labRequestOf(),
-		"GET /merge_requests/3/reviewers?per_page=100":                           `[{"user":` + labAnn + `,"state":"requested_changes","created_at":"2026-11-30T10:00:00Z"},{"user":` + labBot + `,"state":"unreviewed"}]`,
+		`PUT /merge_requests/3/merge {"merge_commit_message":"m","sha":"` + labCommit + `"}`: labRequestOf("opened", "merged"),
+		`PUT /merge_requests/3/merge {"merge_commit_message":"n","sha":"` + labCommit + `"}`: labRequestOf(),
+		"GET /merge_requests?per_page=100&scope=all&state=opened&target_branch=main":         "[" + labRequestOf() + "," + labRequestOf("opened", "merged") + "," + labRequestOf(`"target_branch":"main"`, `"target_branch":"old"`) + "]",
+		"GET /merge_requests/3/reviewers?per_page=100":                                       `[{"user":` + labAnn + `,"state":"requested_changes","created_at":"2026-11-30T10:00:00Z"},{"user":` + labBot + `,"state":"unreviewed"}]`,
 	})
 	ctx := t.Context()
 	if p := must[Project](t)(f.Project(ctx)); p.Owner != "group/sub" || p.Name != "box" || !p.Write || p.Admin || p.Branch != "main" {
@@ -113,8 +114,11 @@ func TestGitLabRequests(t *testing.T) {
 	if all := must[[]Request](t)(f.Requests(ctx, "project_7_bot_1a", "agent/D-1")); len(all) != 1 || all[0] != made {
 		t.Errorf("%+v", all)
 	}
-	if r := must[Request](t)(f.Request(ctx, 3)); r != made {
+	if r := must[Request](t)(f.Request(ctx, 3)); r != made || r.Ref != "refs/merge-requests/3/head" {
 		t.Errorf("%+v", r)
+	}
+	if all := must[[]Request](t)(f.Onto(ctx, "main")); len(all) != 1 || all[0] != made {
+		t.Errorf("%+v", all)
 	}
 	for n, want := range map[int64]string{4: labMerged + " ann", 5: labMerged + " ann", 6: labCommit + " "} {
 		if r := must[Request](t)(f.Request(ctx, n)); r.State != Merged || r.MergeCommit+" "+r.MergedBy.Login != want {
@@ -137,15 +141,11 @@ func TestGitLabRequests(t *testing.T) {
 	if all := must[[]Review](t)(f.Reviews(ctx, 3)); len(all) != 2 || all[0].State != Changes || all[0].Author != (Person{"ann", false}) || all[1].State != "" {
 		t.Errorf("%+v", all)
 	}
-	if err := f.Merge(ctx, 3, labCommit, Squash); err != nil {
+	if err := f.Merge(ctx, 3, labCommit, "m"); err != nil {
 		t.Error(err)
 	}
-	if err := f.Merge(ctx, 3, labCommit, MergeCommit); kindOf(err) != "conflict: 200" {
+	if err := f.Merge(ctx, 3, labCommit, "n"); kindOf(err) != "conflict: 200" {
 		t.Errorf("what is still open: %v", err)
-	}
-	asked()
-	if err := f.Merge(ctx, 3, labCommit, Rebase); err == nil || asked() != "" {
-		t.Errorf("a rebase: %v", err)
 	}
 }
 
@@ -162,6 +162,8 @@ func TestGitLabIssues(t *testing.T) {
 		"GET /issues/1": fmt.Sprintf(issue, 1, "opened"),
 		"GET /issues/1/notes?order_by=created_at&per_page=100&sort=asc":                                "[" + fmt.Sprintf(note, 1, "/ward retry", false, 0) + "," + fmt.Sprintf(note, 2, "added a label", true, 0) + "," + fmt.Sprintf(note, 3, "later", false, 9) + "]",
 		"GET /merge_requests/1/notes?order_by=created_at&per_page=100&sort=asc":                        "[]",
+		`PUT /issues/1 {"state_event":"close"}`:                                                        fmt.Sprintf(issue, 1, "closed"),
+		`PUT /issues/2 {"state_event":"close"}`:                                                        fmt.Sprintf(issue, 2, "opened"),
 		`POST /issues/1/notes {"body":"hello"}`:                                                        fmt.Sprintf(note, 4, "hello", false, 0),
 		"GET /users?per_page=100&username=ann":                                                         "[" + labAnn + "]",
 		"GET /users?per_page=100&username=eve":                                                         "[]",
@@ -182,6 +184,15 @@ func TestGitLabIssues(t *testing.T) {
 	}
 	if i := must[Issue](t)(f.Issue(ctx, 1)); i.Number != 1 || !i.Open || i.Body != "" {
 		t.Errorf("%+v", i)
+	}
+	if err := f.Close(ctx, 1); err != nil {
+		t.Error(err)
+	}
+	if err := f.Close(ctx, 2); kindOf(err) != "no answer" {
+		t.Errorf("what is still open: %v", err)
+	}
+	if required, err := f.Required(ctx, "main", "ward/verdict"); required || err != nil {
+		t.Errorf("%v %v", required, err)
 	}
 	all := must[[]Comment](t)(f.Comments(ctx, Thread{Number: 1}))
 	if len(all) != 2 || all[0].Edited() || !all[1].Edited() || all[0].Body != "/ward retry" {

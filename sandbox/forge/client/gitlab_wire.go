@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"net/url"
 	"path"
 	"time"
@@ -149,7 +150,7 @@ func (r labRequest) into() (Request, error) {
 	n.have(isCommit(r.Head), "sha")
 	n.have(r.Branch != "", "source_branch")
 	n.have(r.Base != "", "target_branch")
-	out := Request{Number: r.Number, Draft: r.Draft, Title: diag.Untrusted(r.Title), Body: diag.Untrusted(r.Body), Page: r.Page,
+	out := Request{Number: r.Number, Draft: r.Draft, Title: diag.Untrusted(r.Title), Body: diag.Untrusted(r.Body), Page: r.Page, Ref: fmt.Sprintf("refs/merge-requests/%d/head", r.Number),
 		Base: r.Base, Head: Head{Branch: r.Branch, Commit: r.Head}}
 	switch r.State {
 	case "opened", "locked": // locked during a merge

@@ -122,6 +122,20 @@ func (h *hub) Issue(ctx context.Context, number int64) (Issue, error) {
 	return one(ctx, h.conn, h.get("/issues/%d", number), wireIssue.into)
 }
 
+func (h *hub) Close(ctx context.Context, issue int64) error {
+	q := h.send(http.MethodPatch, "to close issues", map[string]string{"state": Closed}, "/issues/%d", issue)
+	_, err := one(ctx, h.conn, q, func(w wireIssue) (Issue, error) { return hasClosed(w.into()) })
+	return err
+}
+
+// hasClosed holds an issue to what it was to become.
+func hasClosed(i Issue, err error) (Issue, error) {
+	if err == nil && i.Open {
+		err = errors.New("it does not say that the issue was closed")
+	}
+	return i, err
+}
+
 func (h *hub) Comments(ctx context.Context, of Thread) ([]Comment, error) {
 	return list(ctx, h.conn, h.get("/issues/%d/comments", of.Number), wireComment.into)
 }
@@ -181,6 +195,33 @@ func (h *hub) requests(ctx context.Context, query url.Values, owner, branch stri
 	return slices.DeleteFunc(all, func(r Request) bool {
 		return !strings.EqualFold(r.Author.Login, self.Login) || !strings.EqualFold(r.Head.Owner, owner) || r.Head.Branch != branch
 	}), err
+}
+
+// onto are the open requests into a branch; the filter is looked at again.
+func (h *hub) onto(ctx context.Context, filter, branch string) ([]Request, error) {
+	q := h.get("/pulls")
+	q.query = url.Values{"state": {Open}, filter: {branch}}
+	all, err := list(ctx, h.conn, q, wireRequest.into)
+	return slices.DeleteFunc(all, func(r Request) bool { return r.State != Open || r.Base != branch }), err
+}
+
+func (h *hub) Required(ctx context.Context, branch, context string) (bool, error) {
+	type answer struct {
+		Name     string   `json:"name"`
+		Enabled  bool     `json:"enable_status_check"`   // Gitea's
+		Contexts []string `json:"status_check_contexts"` // with patterns
+		Rule     struct {
+			Checks struct {
+				Contexts []string `json:"contexts"`
+			} `json:"required_status_checks"`
+		} `json:"protection"` // GitHub's
+	}
+	return one(ctx, h.conn, h.get("/branches/%s", url.PathEscape(branch)), func(a answer) (bool, error) {
+		var n need
+		n.have(a.Name == branch, "name")
+		wants := func(pattern string) bool { return pattern == context || strings.ContainsAny(pattern, "*?[{") }
+		return a.Enabled && slices.ContainsFunc(a.Contexts, wants) || slices.Contains(a.Rule.Checks.Contexts, context), n.err("the branch")
+	})
 }
 
 func (h *hub) Request(ctx context.Context, number int64) (Request, error) {

@@ -176,7 +176,7 @@ type wireRequest struct {
 func (r wireRequest) into() (Request, error) {
 	var n need
 	out := Request{Number: r.Number, Draft: r.Draft, State: r.State, Title: diag.Untrusted(r.Title),
-		Body: diag.Untrusted(r.Body), Page: r.Page, node: r.Node}
+		Body: diag.Untrusted(r.Body), Page: r.Page, Ref: fmt.Sprintf("refs/pull/%d/head", r.Number), node: r.Node}
 	out.Author = r.User.person(&n, "user")
 	n.have(r.Number > 0, "number")
 	n.have(r.State == Open || r.State == Closed, "state")

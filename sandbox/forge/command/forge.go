@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -127,6 +128,8 @@ func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error)
 	if err != nil {
 		return nil, err
 	}
+	k.Calls = &client.Counter{}
+	at.HTTP = &http.Client{Transport: k.Calls}
 	if k.Forge, err = client.New(at); err != nil {
 		return nil, err
 	}

@@ -40,6 +40,14 @@ func init() {
 		"issues/get": func(s *Server, a *asked) (int, any) {
 			return s.found(a, "issue_number", func(i *issue) any { return s.issue(a.project, i) })
 		},
+		"issues/update": func(s *Server, a *asked) (int, any) {
+			return s.found(a, "issue_number", func(i *issue) any {
+				i.state = a.text("state")
+				return s.issue(a.project, i)
+			})
+		},
+		"repos/get-branch":       branch,
+		"repos/get-branch-rules": rules,
 		"issues/list-comments": func(s *Server, a *asked) (int, any) {
 			return s.found(a, "issue_number", func(i *issue) any { return anys(i.comments) })
 		},
@@ -232,6 +240,26 @@ func (s *Server) pull(p *Project, i *issue, short bool) map[string]any {
 	return out
 }
 
+// branch is one with its protection.
+func branch(s *Server, a *asked) (int, any) {
+	b := s.d.example("branch-get")
+	if p := a.project; !p.Ruled && p.Required != "" {
+		checks := map[string]any{"enforcement_level": "non_admins", "contexts": []any{p.Required}, "checks": []any{map[string]any{"context": p.Required, "app_id": nil}}}
+		set(b, "protected", true, "protection", map[string]any{"enabled": true, "required_status_checks": checks})
+	}
+	return http.StatusOK, set(b, "name", a.params["branch"])
+}
+
+// rules are those that rulesets have for a branch.
+func rules(s *Server, a *asked) (int, any) {
+	all := []any{s.d.example("repository-rule-items")}
+	if p := a.project; p.Ruled && p.Required != "" {
+		all = append(all, map[string]any{"type": "required_status_checks", "ruleset_source_type": "Repository", "ruleset_source": p.Owner + "/" + p.Name, "ruleset_id": 42,
+			"parameters": map[string]any{"strict_required_status_checks_policy": false, "required_status_checks": []any{map[string]any{"context": p.Required}}}})
+	}
+	return http.StatusOK, all
+}
+
 func listRequests(s *Server, a *asked) (int, any) {
 	all := []any{}
 	for _, i := range slices.Backward(a.project.issues) {
@@ -240,6 +268,9 @@ func listRequests(s *Server, a *asked) (int, any) {
 		}
 		// A head that does not say whose it is filters nothing.
 		if head := a.query("head"); strings.Contains(head, ":") && head != i.from.Owner+":"+i.branch {
+			continue
+		}
+		if base := a.query("base"); base != "" && base != i.base {
 			continue
 		}
 		if i.lag > 0 {

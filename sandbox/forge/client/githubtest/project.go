@@ -13,6 +13,7 @@ type Project struct {
 	Private     bool
 	Archived    bool
 	Required    string // the context of a status without whose success nothing is merged
+	Ruled       bool   // a ruleset says so, and not the branch's protection
 
 	s        *Server
 	id       int64
