@@ -40,7 +40,7 @@ func main() {
 			agentcmd.Orient(redact), agentcmd.Knowledge,
 		}},
 		{Title: "for the host admin", Commands: []cli.Command{
-			hooks.Init(config.Initial, template),
+			hooks.Init(config.Initial, template, cli.Exec("git-ward-forge", "init")),
 			{Name: "launch", Doc: "start the agent on a repository", Run: cli.Exec("git-ward-launch", "launch")},
 			{Name: "door", Hidden: true, Doc: "serve git to the holder of one ssh key, by name", Run: cli.Exec("git-ward-launch", "door")},
 			{Name: "near", Hidden: true, Doc: "stand for the gate beside an agent on another machine", Run: cli.Exec("git-ward-launch", "near")},

@@ -19,6 +19,7 @@ import (
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/plan"
+	"git-ward/sandbox/forge/client/giteatest"
 	"git-ward/vm/asm"
 )
 
@@ -190,6 +191,10 @@ func (s *session) block(t *testing.T, name string, b *block) {
 		t.Logf("%s:%d: SKIPPED: %s", name, b.line, why)
 		return
 	}
+	if b.attrs["needs"] == "gitea" && !s.forge {
+		s.forge = true
+		s.onForge(t)
+	}
 	if b.attrs["at"] == "clone" {
 		s.run(t, `cd "$WARD" && export TMPDIR=`+s.home)
 		defer s.run(t, "cd - >/dev/null && export TMPDIR="+os.TempDir())
@@ -216,6 +221,16 @@ func (s *session) block(t *testing.T, name string, b *block) {
 	}
 }
 
+// onForge makes a project on a Gitea, as a reader has one, and the token of a user for Ward.
+func (s *session) onForge(t *testing.T) {
+	t.Helper()
+	l := giteatest.New(t)
+	lead, bot := l.User("lead"), l.User("ward-bot")
+	lead.Project("project")
+	lead.Give("project", bot, "admin")
+	s.run(t, "FORGE="+l.URL+"/"+lead.Login+"/project; (umask 077; echo "+bot.Token+" >token)\n")
+}
+
 // missing says why this machine cannot run what a block needs; "" where it can.
 func missing(tier string) string {
 	switch tier {
@@ -223,6 +238,11 @@ func missing(tier string) string {
 		return "it is what runs this test: CI, or a person"
 	case "kube":
 		return "a Kubernetes runs it: scripts/test kube, by sandbox/kube/cluster's test of this document"
+	case "gitea":
+		if os.Getenv(giteatest.Var) == "" {
+			return "there is no Gitea here: scripts/setup --forge builds one, which scripts/test full runs"
+		}
+		return ""
 	case "npm":
 		if _, err := exec.LookPath("npm"); err != nil {
 			return "there is no npm here"

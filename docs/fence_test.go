@@ -32,7 +32,7 @@ var kinds = map[string][]string{
 }
 
 // tiers are what a block may need beyond git and Ward's binaries. See CONTRIBUTING.md.
-var tiers = []string{"fence", "ci", "npm", "kube"}
+var tiers = []string{"fence", "ci", "npm", "kube", "gitea"}
 
 // blocks reads the fences of a document, and says what is wrong with them: a fence
 // without a kind, an unknown word behind one, and code in another form, which nothing

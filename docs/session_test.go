@@ -25,6 +25,7 @@ type session struct {
 	stdin  io.Writer
 	status *bufio.Reader // the exit code of each command, a line
 	files  int
+	forge  bool // it has a project on a Gitea
 }
 
 // start makes a session in a directory of its own, with Ward's binaries on PATH, an

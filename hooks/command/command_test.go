@@ -259,11 +259,20 @@ func TestMaintain(t *testing.T) {
 // TestInit: without --bare, init says what to do instead; what it does is package
 // install's.
 func TestInit(t *testing.T) {
-	initialize := Init(nil, fstest.MapFS{})
-	run(t, initialize, t.TempDir()).check(t, "Ward guards a bare repository")
+	var asked []string
+	initialize := Init(nil, fstest.MapFS{}, func(_ context.Context, env *cli.Env) error {
+		asked = env.Args
+		return nil
+	})
+	run(t, initialize, t.TempDir()).check(t, "a bare repository is what Ward guards")
 	run(t, initialize, clone(t, remote(t))).check(t, "this is a repository with a work tree")
 	run(t, initialize, t.TempDir(), "--bare").check(t, "usage")
 	run(t, initialize, t.TempDir(), "--bare", "a", "b").check(t, "usage")
+	run(t, initialize, t.TempDir(), "--forge", "https://forge.example/o/p", "--remove").check(t, "usage")
+	run(t, initialize, t.TempDir(), "--forge", "https://forge.example/o/p", "--control", "w", "--bare", "a").check(t, "")
+	if got := strings.Join(asked, " "); got != "--forge https://forge.example/o/p --control w -- a" {
+		t.Error(got)
+	}
 }
 
 // TestClonePapersPlace: what comes to be where the control branch is to be checked out, at

@@ -21,24 +21,25 @@ import (
 	"git-ward/internal/git"
 )
 
-const initUsage = "init --bare DIR [--dry-run] [--control BRANCH] [--hooks DIR] [--update] | init --remove --bare DIR [--purge] [--yes]"
+const initUsage = "init --bare DIR [--dry-run] [--control BRANCH] [--hooks DIR] [--update] | init --forge URL [--bare DIR] | init --remove --bare DIR [--purge] [--yes]"
 
 // initOptions are what init was asked for.
 type initOptions struct {
 	bare, update, dry, remove, purge, yes bool
-	hooks, control                        string
+	hooks, control, forge                 string
 }
 
 // Init is `git ward init --bare DIR`: a bare repository with Ward's settings, hooks
 // and first commit (HOOK-6), a project's that is adopted (CTRL-1), or one that Ward is
-// taken out of. Settings are its first settings file, and template the first commit's files.
-func Init(settings func() string, template fs.FS) cli.Command {
-	return cli.Command{Name: "init", Doc: "make or repair the bare repository that Ward guards", Run: initOf(settings, template),
-		Long:     "A missing directory becomes a repository. One with a history is adopted without changing its branches: Ward's documents go to a branch of their own. A second init restores what is missing.",
-		Examples: []cli.Example{{Line: `init --bare /srv/git/project.git`, Doc: "make one, or adopt what is there"}, {Line: `init --bare --dry-run /srv/git/project.git`, Doc: "say what that would do"}, {Line: `init --remove --bare /srv/git/project.git`, Doc: "say what removing Ward does"}}}
+// taken out of. Settings are its first settings file, and template the first commit's files;
+// onForge sets one up beside a project on a forge (FORGE-1).
+func Init(settings func() string, template fs.FS, onForge cli.Func) cli.Command {
+	return cli.Command{Name: "init", Doc: "make or mend the bare repository that Ward guards", Run: initOf(settings, template, onForge),
+		Long:     "A directory that is not there becomes a repository; one with a history is adopted, its branches untouched: Ward's documents go to a branch of their own. A second init mends what is missing.",
+		Examples: []cli.Example{{Line: `init --bare /srv/git/project.git`, Doc: "make one, or adopt what is there"}, {Line: `init --bare --dry-run /srv/git/project.git`, Doc: "say what that would do"}, {Line: `init --forge https://forge.example.org/owner/project <token`, Doc: "beside a project on a forge"}, {Line: `init --remove --bare /srv/git/project.git`, Doc: "say what taking Ward out again does"}}}
 }
 
-func initOf(settings func() string, template fs.FS) cli.Func {
+func initOf(settings func() string, template fs.FS, onForge cli.Func) cli.Func {
 	return func(ctx context.Context, env *cli.Env) error {
 		var o initOptions
 		args, err := env.Flags("init", initUsage, func(fs *flag.FlagSet) {
@@ -47,7 +48,8 @@ func initOf(settings func() string, template fs.FS) cli.Func {
 			fs.StringVar(&o.control, "control", "", "the `BRANCH` for Ward's documents in a repository with a history; default: ward. The project's own branch is the old form")
 			fs.BoolVar(&o.dry, "dry-run", false, "say what would be done, and what of the past would have been refused; change nothing")
 			fs.BoolVar(&o.update, "update", false, "move settings that are left at an earlier version's default")
-			fs.BoolVar(&o.remove, "remove", false, "remove Ward: list what that does, and with --yes do it")
+			fs.BoolVar(&o.remove, "remove", false, "take Ward out again: list what that does, and with --yes do it")
+			fs.StringVar(&o.forge, "forge", "", "all that git ward forge needs beside the project of a forge, as a browser has its `URL`: its repository, NAME.git where no DIR is named, with settings, label and fork. The token is read from standard input")
 			fs.BoolVar(&o.purge, "purge", false, "with --remove: delete Ward's refs, too")
 			fs.BoolVar(&o.yes, "yes", false, "with --remove: do it")
 		})
@@ -55,6 +57,10 @@ func initOf(settings func() string, template fs.FS) cli.Func {
 			return err
 		}
 		switch {
+		case o.forge != "" && (o.remove || o.update || o.dry || o.purge || o.yes):
+			return env.Usage(initUsage, "--forge goes with --bare, --control and --hooks")
+		case o.forge != "":
+			return o.onForge(ctx, env, onForge, args)
 		case !o.bare:
 			return insteadOfInit(ctx, env)
 		case len(args) != 1:
@@ -71,6 +77,19 @@ func initOf(settings func() string, template fs.FS) cli.Func {
 		return initialize(ctx, env, install.Request{Dir: env.Path(args[0]), Hooks: o.hooks, Control: o.control, Program: program, Config: []byte(settings()),
 			Template: template, Update: o.update, DryRun: o.dry})
 	}
+}
+
+// onForge has the program that speaks to the forge set it up.
+func (o initOptions) onForge(ctx context.Context, env *cli.Env, run cli.Func, args []string) error {
+	at := *env
+	at.Args = []string{"--forge", o.forge}
+	for name, value := range map[string]string{"--control": o.control, "--hooks": o.hooks} {
+		if value != "" {
+			at.Args = append(at.Args, name, value)
+		}
+	}
+	at.Args = append(append(at.Args, "--"), args...)
+	return run(ctx, &at)
 }
 
 // initialize makes, adopts or mends. What an adoption will do is shown before it does it.

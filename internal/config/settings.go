@@ -138,13 +138,14 @@ type Config struct {
 		PerHour int      `toml:"per_hour"`
 	} `toml:"notify"`
 	Forge struct {
-		URL       string   `toml:"url"`
-		Kind      string   `toml:"kind" shown:"audit"`
-		TokenFile string   `toml:"token_file"`
-		Label     string   `toml:"label"`
-		Branches  string   `toml:"branches" shown:"audit"`
-		Records   string   `toml:"records"`
-		Poll      Duration `toml:"poll"`
+		URL               string   `toml:"url"`
+		Kind              string   `toml:"kind" shown:"audit"`
+		TokenFile         string   `toml:"token_file"`
+		Label             string   `toml:"label"`
+		Branches          string   `toml:"branches" shown:"audit"`
+		Poll              Duration `toml:"poll"`
+		Webhook           string   `toml:"webhook"`
+		WebhookSecretFile string   `toml:"webhook_secret_file"`
 	} `toml:"forge"`
 	Agent struct {
 		Loop            bool     `toml:"loop" shown:"inside"`

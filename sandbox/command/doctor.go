@@ -40,6 +40,8 @@ func examine(ctx context.Context, env *cli.Env) error {
 		hook, _ := cli.Program("ward-hook") // Version reports that it is missing
 		found = append(found, doctor.Version(ctx, env.Path(bare), hook)...)
 		found = append(found, doctor.Sandbox(ctx, settings)...)
+		asks, _ := cli.Program("git-ward-forge") // Forge says that it is missing
+		found = append(found, doctor.Forge(ctx, env.Path(bare), settings, asks)...)
 		found = append(found, doctor.Model(settings, env.Getenv)...)
 	}
 	if asJSON {

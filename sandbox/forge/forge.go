@@ -32,6 +32,7 @@ import (
 	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
 	"git-ward/sandbox/forge/client"
+	"git-ward/sandbox/forge/wake"
 )
 
 // Keeper keeps one repository and one project in step.
@@ -43,8 +44,8 @@ type Keeper struct {
 	Ward     Verbs
 	Redact   func(string) string // removes secrets from posted texts
 	Log      zerolog.Logger
-	Calls    *client.Counter // of Forge
-	Dry      io.Writer       // not nil: nothing is done, and what would be is written there
+	Rung     func() bool // whether a webhook came since it was asked last; nil: none does
+	Dry      io.Writer   // not nil: nothing is done, and what would be is written there
 }
 
 // pass is one reading of both sides and the actions that follow.
@@ -252,7 +253,7 @@ func (p *pass) tell() error {
 	return p.save(forge.WordRef, old, bound(p.word))
 }
 
-// Serve makes a pass whenever it is time, or a ref moved, until ctx ends.
+// Serve makes a pass whenever it is time, a ref moved, or a webhook came, until ctx ends.
 func (k *Keeper) Serve(ctx context.Context) error {
 	watch := k.Repo.Watch(k.Settings.Control.Ref(), "refs/ward/uow/", "refs/notes/certificates", workPrefix)
 	for {
@@ -271,7 +272,10 @@ func (k *Keeper) Serve(ctx context.Context) error {
 		if word.Until.After(next) {
 			next = word.Until
 		}
-		if _, err := watch.Wait(ctx, lookInterval, next, nil); err != nil {
+		k.Log.Info().Int("troubles", len(word.Troubles)).Time("next", next).Msg("looked")
+		looked := time.Now()
+		rung := func() bool { return k.Rung != nil && time.Since(looked) >= wake.Rest && k.Rung() }
+		if _, err := watch.Wait(ctx, lookInterval, next, rung); err != nil {
 			return nil
 		}
 		if now := time.Now(); word.Until.After(now) { // a moved ref does not shorten a back-off

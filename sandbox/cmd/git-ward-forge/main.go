@@ -8,4 +8,4 @@ import (
 	"git-ward/sandbox/forge/command"
 )
 
-func main() { cli.Main("git-ward", cli.Part(command.Forge(secret.Redactor))) }
+func main() { cli.Main("git-ward", cli.Part(command.Forge(secret.Redactor), command.Init)) }

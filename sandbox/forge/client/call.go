@@ -232,7 +232,7 @@ func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
 	case code >= 300 && code < 400:
 		return &ErrMoved{q.String(), diag.Untrusted(c.scrub(h.Get("Location")))}
 	case code == http.StatusUnauthorized:
-		return &ErrDenied{q.String(), "to be known at all: the forge does not take it, it may have been revoked or have expired", its}
+		return &ErrDenied{q.String(), NotTaken, its}
 	case code == http.StatusForbidden:
 		return &ErrDenied{q.String(), right(q, h), its}
 	case code == http.StatusNotFound, code == http.StatusGone:

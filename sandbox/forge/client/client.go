@@ -35,7 +35,9 @@ type Forge interface {
 	// Comments are oldest first.
 	Comments(ctx context.Context, of Thread) ([]Comment, error)
 	Comment(ctx context.Context, on Thread, body string) (Comment, error)
-	// Fork returns the user's fork and makes it if it is missing.
+	// Label makes a label where it is missing, and reports whether it was.
+	Label(ctx context.Context, name string) (made bool, err error)
+	// Fork is the user's own, made where it is missing.
 	Fork(ctx context.Context) (Project, error)
 	// Requests lists those of the token's user from a branch, in any state.
 	Requests(ctx context.Context, owner, branch string) ([]Request, error)

@@ -12,6 +12,9 @@ import (
 // not say which.
 var ErrNotFound = errors.New("the forge knows no such thing, or the token may not see it")
 
+// NotTaken is the right that a token lacks which the forge does not know.
+const NotTaken = "to be known at all: the forge does not take it, it may have been revoked or have expired"
+
 // ErrDenied is that the token may not do it. To ask again changes nothing until somebody
 // gives it the right.
 type ErrDenied struct {

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strings"
 
 	"github.com/rs/zerolog"
 
@@ -23,6 +22,8 @@ import (
 	protocol "git-ward/protocols/forge"
 	"git-ward/sandbox/forge"
 	"git-ward/sandbox/forge/client"
+	"git-ward/sandbox/forge/setup"
+	"git-ward/sandbox/forge/wake"
 	"git-ward/sandbox/gateway"
 )
 
@@ -36,14 +37,16 @@ func Forge(redact func() func(string) string) cli.Command {
 }
 
 func run(ctx context.Context, env *cli.Env, redact func() func(string) string) error {
-	const usage = "forge [--once] [--dry-run] [--take D-n|all] [--bare DIR]"
+	const usage = "forge [--once [--dry-run] | --check [--json]] [--take D-n|all] [--bare DIR]"
 	var bare, take string
-	var once, dry bool
+	var once, dry, checks, asJSON bool
 	args, err := env.Flags("forge", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		fs.BoolVar(&once, "once", false, "look once, and end")
 		fs.StringVar(&take, "take", "", "merge the request of a directive there, `D-n`, perhaps with @COMMIT behind it, or all that are proved, and end: git ward take on the host does it")
 		fs.BoolVar(&dry, "dry-run", false, "with --once: say what it would do, and do nothing")
+		fs.BoolVar(&checks, "check", false, "say whether the forge answers and which right the token lacks, and end; git ward doctor asks it, too")
+		fs.BoolVar(&asJSON, "json", false, "with --check: one JSON object a line")
 	})
 	switch {
 	case err != nil:
@@ -52,10 +55,15 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 		return env.Usage(usage, "unexpected argument %q", args[0])
 	case dry && (!once || take != ""):
 		return env.Usage(usage, "--dry-run is for --once")
+	case checks && (once || take != ""), asJSON && !checks:
+		return env.Usage(usage, "--check goes with --json alone, and --json with --check")
 	}
 	k, err := open(ctx, env, bare)
 	if err != nil {
 		return err
+	}
+	if checks {
+		return check(ctx, env, k, asJSON)
 	}
 	k.Redact = redact()
 	plan := &noted{Writer: env.Stdout}
@@ -69,7 +77,7 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 	case once:
 		word, err = k.Once(ctx)
 	default:
-		return k.Serve(ctx)
+		return serve(ctx, k)
 	}
 	if err != nil {
 		return err
@@ -83,18 +91,36 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 	return nil
 }
 
-// noted knows whether anything was written.
-type noted struct {
-	io.Writer
-	any bool
+// serve works until it is stopped, and hears webhooks where [forge] says at which address.
+func serve(ctx context.Context, k *forge.Keeper) error {
+	f := k.Settings.Forge
+	if f.Webhook == "" {
+		return k.Serve(ctx)
+	}
+	secret, err := gateway.ReadKey(f.WebhookSecretFile)
+	if err != nil {
+		return diag.Hint(fmt.Errorf("[forge] webhook_secret_file: %w", err), "(umask 077; head -c 24 /dev/urandom | base64 >FILE), and give the forge's webhook the same secret")
+	}
+	l, err := wake.Listen(ctx, f.Webhook)
+	if err != nil {
+		return err
+	}
+	bell := wake.New(secret)
+	k.Rung = bell.Rung
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	heard := make(chan error, 1)
+	go func() {
+		err := bell.Serve(ctx, l)
+		cancel(err) // whoever asked for it is told, and systemd starts both again
+		heard <- err
+	}()
+	err = k.Serve(ctx)
+	cancel(nil)
+	return errors.Join(err, <-heard)
 }
 
-func (n *noted) Write(data []byte) (int, error) {
-	n.any = true
-	return n.Writer.Write(data)
-}
-
-// say prints what waits, and whether that is more than a person's approval.
+// say prints what waits, and whether anything does.
 func say(env *cli.Env, w protocol.Word) bool {
 	for _, line := range w.Lines() {
 		fmt.Fprintln(env.Stdout, line)
@@ -134,38 +160,34 @@ func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error)
 		return nil, err
 	}
 	k.Git = func(login, clone string) git.Away {
-		return git.Away{URL: clone, Header: "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login+":"+at.Token.Reveal()))}
+		return away(login, clone, at.Token)
 	}
 	k.Ward.Program, err = cli.Program("git-ward")
 	return k, err
 }
 
-// settingsOf is the forge's address and the user there.
+// away is how git gets to a repository of the forge's.
+func away(login, clone string, key gateway.Key) git.Away {
+	return git.Away{URL: clone, Header: "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login+":"+key.Reveal()))}
+}
+
+// settingsOf is where the forge is, and who asks there.
 func settingsOf(dir string, settings *config.Config, v *forge.Verbs) (c client.Config, err error) {
 	f, file := settings.Forge, filepath.Join(dir, config.Path)
 	if f.URL == "" {
-		return c, diag.Hint(fmt.Errorf("no forge is set: [forge] url in %s is empty", file), `git ward config --bare %s forge.url=https://forge.example.org/owner/project, and docs/forge.md`, dir)
+		return c, diag.Hint(fmt.Errorf("no forge is set: [forge] url in %s is empty", file), `git ward init --forge https://forge.example.org/owner/project --bare %s`, dir)
 	}
 	if !settings.Control.Split() {
-		return c, diag.Hint(errors.New("the control branch is the project's branch, which the forge owns"), "`git ward init` in a clone of the forge's project makes a repository with both")
+		return c, diag.Hint(errors.New("the control branch is the project's branch, which the forge owns"), "`git ward init --forge URL` makes a repository with both")
 	}
-	u, err := url.Parse(strings.TrimSuffix(strings.TrimSuffix(f.URL, "/"), ".git"))
-	if err != nil {
+	if c, err = setup.At(f.URL, f.Kind); err != nil {
 		return c, fmt.Errorf("[forge] url in %s: %w", file, err)
 	}
-	path := strings.Trim(u.Path, "/")
-	cut := strings.LastIndexByte(path, '/')
-	if cut < 0 {
-		return c, fmt.Errorf("[forge] url in %s is %q, and names no project, as https://forge.example.org/owner/project does", file, f.URL)
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return c, err
 	}
-	c = client.Config{Kind: f.Kind, Owner: path[:cut], Name: path[cut+1:]}
-	if f.Kind != "gitlab" && strings.Contains(c.Owner, "/") { // a forge with a path prefix
-		deep := strings.LastIndexByte(c.Owner, '/')
-		u.Path, c.Owner = "/"+c.Owner[:deep], c.Owner[deep+1:]
-	} else {
-		u.Path = ""
-	}
-	c.URL, v.Bare, v.Host = u.String(), dir, u.Hostname()
+	v.Bare, v.Host = dir, u.Hostname()
 	if f.TokenFile == "" {
 		return c, diag.Hint(fmt.Errorf("[forge] token_file in %s is empty", file), "put the token into a file of mode 0600, and name it there")
 	}

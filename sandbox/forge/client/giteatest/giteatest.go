@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -32,7 +33,7 @@ func New(t *testing.T) *Lab {
 	t.Helper()
 	text := os.Getenv(Var)
 	if text == "" {
-		t.Skip("SKIPPED: no Gitea here: " + Var + " names one that is up (scripts/forge-lab get --gitea builds one, which scripts/test full runs)")
+		t.Skip("SKIPPED: no Gitea here: " + Var + " names one that is up (scripts/setup --forge builds one, which scripts/test full runs)")
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User == nil {
@@ -55,16 +56,23 @@ type User struct {
 func (l *Lab) User(name string) User {
 	l.t.Helper()
 	u := User{l: l, Login: name + l.end}
-	password := "pass" + l.end
-	l.as("POST", "/admin/users", l.admin, map[string]any{"username": u.Login, "email": u.Login + "@example.org", "password": password, "must_change_password": false}, nil)
+	l.as("POST", "/admin/users", l.admin, map[string]any{"username": u.Login, "email": u.Login + "@example.org", "password": l.password(), "must_change_password": false}, nil)
 	l.t.Cleanup(func() { l.as("DELETE", "/admin/users/"+u.Login+"?purge=true", l.admin, nil, nil) })
+	u.Token = u.Scoped("all")
+	return u
+}
+
+// Scoped is a further token of the user's, which may do no more than its scopes say.
+func (u User) Scoped(scopes ...string) string {
+	u.l.t.Helper()
 	var token struct {
 		Sha1 string `json:"sha1"`
 	}
-	l.as("POST", "/users/"+u.Login+"/tokens", url.UserPassword(u.Login, password), map[string]any{"name": "test", "scopes": []string{"all"}}, &token)
-	u.Token = token.Sha1
-	return u
+	u.l.as("POST", "/users/"+u.Login+"/tokens", url.UserPassword(u.Login, u.l.password()), map[string]any{"name": strings.Join(scopes, " "), "scopes": scopes}, &token)
+	return token.Sha1
 }
+
+func (l *Lab) password() string { return "pass" + l.end }
 
 // Project makes a project of the user's with one commit on main.
 func (u User) Project(name string) {

@@ -15,7 +15,7 @@ var handlers map[string]func(*Server, *asked) (int, any)
 // needs are the rights of tokens, in GitHub's words.
 var needs = map[string]string{
 	"repos/get-collaborator-permission-level": "metadata=read", "repos/create-commit-status": "statuses=write",
-	"pulls/merge": "contents=write", "pulls/update": "pull_requests=write", "issues/create-comment": "issues=write",
+	"pulls/merge": "contents=write", "pulls/update": "pull_requests=write", "issues/create-comment": "issues=write", "issues/create-label": "issues=write",
 }
 
 func init() {
@@ -37,6 +37,17 @@ func init() {
 			return http.StatusOK, all
 		},
 		"issues/list-for-repo": listIssues,
+		"issues/list-labels-for-repo": func(s *Server, a *asked) (int, any) {
+			all := []any{}
+			for _, name := range a.project.labels {
+				all = append(all, s.label(name))
+			}
+			return http.StatusOK, all
+		},
+		"issues/create-label": func(s *Server, a *asked) (int, any) {
+			a.project.labels = append(a.project.labels, a.text("name"))
+			return http.StatusCreated, s.label(a.text("name"))
+		},
 		"issues/get": func(s *Server, a *asked) (int, any) {
 			return s.found(a, "issue_number", func(i *issue) any { return s.issue(a.project, i) })
 		},
@@ -77,6 +88,10 @@ func init() {
 		"pulls/update": update,
 		"pulls/merge":  merge,
 	}
+}
+
+func (s *Server) label(name string) map[string]any {
+	return set(s.d.example("label"), "name", name, "color", "00aabb")
 }
 
 // undescribed is an answer that GitHub gives and does not describe: the repository of a head is
@@ -179,6 +194,9 @@ func setStatus(s *Server, a *asked) (int, any) {
 	}
 	if len(a.text("description")) > 140 {
 		return refused("Validation Failed", map[string]any{"resource": "Status", "code": "custom", "field": "description", "message": "description is too long (maximum is 140 characters)"})
+	}
+	if strings.Trim(a.params["sha"], "0") == "" {
+		return refused("No commit found for SHA: " + a.params["sha"])
 	}
 	one := s.d.example("status")
 	set(one, "id", s.id(), "state", a.text("state"), "context", a.text("context"), "description", a.text("description"), "target_url", a.body["target_url"], "creator", s.person(a.who))

@@ -23,6 +23,7 @@ type Project struct {
 	rights   map[string]string
 	branches map[string]string
 	issues   []*issue
+	labels   []string
 	statuses map[string][]map[string]any
 }
 

@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+	"git-ward/sandbox/gateway"
+)
+
+// Forge checks the forge that a repository is kept in step with: whether others can read the
+// token, whether the forge answers, and which right the token lacks (FORGE-5). Only the program
+// speaks to a forge, so it is asked; "" is none.
+func Forge(ctx context.Context, bare string, settings *config.Config, program string) []Finding {
+	f := settings.Forge
+	if f.URL == "" {
+		return nil
+	}
+	e := &examiner{ctx: ctx}
+	if _, err := gateway.ReadKey(f.TokenFile); err != nil {
+		e.add("forge: token", Missing, "put the token alone into the file, mode 0600; git ward init --forge "+diag.Word(f.URL)+" --bare "+diag.Word(bare)+" asks for one", "[forge] token_file: %v", err)
+		return e.found
+	}
+	if f.Webhook != "" {
+		if _, err := gateway.ReadKey(f.WebhookSecretFile); err != nil {
+			e.add("forge: webhook", Missing, "put the secret alone into the file, mode 0600", "[forge] webhook_secret_file: %v", err)
+		}
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, "forge", "--check", "--json", "--bare", bare)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	for lines := json.NewDecoder(bytes.NewReader(out)); err == nil || isFindings(err); {
+		var one Finding
+		if lines.Decode(&one) != nil {
+			break
+		}
+		e.found = append(e.found, one)
+	}
+	if err != nil && !isFindings(err) {
+		e.add("forge", Missing, "git ward forge --check --bare "+diag.Word(bare), "it cannot be asked: %s", diag.Cut(diag.Clean(fmt.Sprintf("%v: %s", err, said.String())), 300))
+	}
+	return e.found
+}
+
+// isFindings reports whether a program ended as one does that found something.
+func isFindings(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.ExitCode() == 1
+}

@@ -1,0 +1,115 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"git-ward/internal/diag"
+	"git-ward/protocols/forge"
+	"git-ward/sandbox/forge/client"
+)
+
+// Finding is one thing that the forge was asked, as doctor shows it.
+type Finding struct {
+	Thing  string `json:"thing"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+	Mend   string `json:"mend,omitempty"`
+}
+
+// The states, in doctor's words.
+const (
+	Fine    = "fine"
+	Warning = "warning"
+	Missing = "missing"
+)
+
+// Asked is what is to be known of a forge.
+type Asked struct {
+	Forge    client.Forge
+	Page     string // the project's
+	File     string // of the token
+	Branches string // [forge] branches
+}
+
+// none is a branch and a commit that nobody has: git allows no such name.
+const (
+	noBranch = "ward..asks"
+	noCommit = "0000000000000000000000000000000000000000"
+)
+
+// Examine asks the forge whose token it is, and what the token may. A right to write is asked
+// for on what cannot be: issue 0, the commit of zeros, a branch that has no legal name. A forge
+// refuses that for want of the right, or because there is no such thing, and so nothing is made.
+func Examine(ctx context.Context, a Asked) (found []Finding) {
+	add := func(thing, state, mend, format string, args ...any) {
+		found = append(found, Finding{"forge: " + thing, state, fmt.Sprintf(format, args...), mend})
+	}
+	login := ""
+	lacks := func(thing string, err error) bool {
+		if err == nil {
+			return false
+		}
+		state := Missing
+		if _, away := errors.AsType[*client.ErrLater](err); away {
+			state = Warning // it may be back in a minute; the process waits for it
+		}
+		add(thing, state, Remedy(err, a.File, login), "%v", err)
+		return true
+	}
+	self, err := a.Forge.Self(ctx)
+	if lacks("token", err) {
+		return found
+	}
+	login = self.Login
+	add("token", Fine, "", "of %s; it stays in %s", login, a.File)
+	project, err := a.Forge.Project(ctx)
+	if lacks("project", err) {
+		return found
+	}
+	switch {
+	case project.Closed:
+		add("project", Missing, "open it again on the forge, or set [forge] url to another", "%s is archived: nothing can be written there", a.Page)
+	case !project.Write:
+		add("project", Missing, "make "+login+" a collaborator who may write, on the forge", "%s may read %s, and not write: no status is set, and nothing merged", login, a.Page)
+	default:
+		add("project", Fine, "", "%s, whose branch is %s", a.Page, project.Branch)
+	}
+	if strings.EqualFold(login, project.Owner) && a.Branches != "project" {
+		add("fork", Missing, "make a user for Ward alone, and a token of that user's", "%s owns the project, and so has no fork of it", login)
+	}
+	// Only a denial is a want of the right; whatever else comes is about what cannot be.
+	tried := func(thing, may string, err error) {
+		if _, denied := errors.AsType[*client.ErrDenied](err); denied {
+			lacks(thing, err)
+			return
+		}
+		add(thing, Fine, "", "%s", may)
+	}
+	_, err = a.Forge.MayWrite(ctx, login)
+	tried("people", "it may look up who may write", err)
+	_, err = a.Forge.Issue(ctx, 0)
+	tried("issues", "it may read them", err)
+	_, err = a.Forge.Comment(ctx, client.Thread{}, "ward asks whether it may comment")
+	tried("comments", "it may make them", err)
+	err = a.Forge.SetStatus(ctx, noCommit, client.Status{Context: forge.Context, State: "pending", Description: diag.Untrusted("ward asks whether it may")})
+	tried("statuses", "it may set them", err)
+	_, err = a.Forge.Open(ctx, client.NewRequest{Head: client.Head{Owner: login, Branch: noBranch}, Base: noBranch, Title: "ward asks whether it may", Draft: true})
+	tried("requests", "it may make them", err)
+	if a.Branches == "project" {
+		add("branches", Warning, `git ward config forge.branches=fork, on the host`, `[forge] branches is "project": the forge's machines run the agent's code, with the project's secrets, before any verdict`)
+	}
+	return found
+}
+
+// Lacking reports whether a right, or the forge itself, is missing.
+func Lacking(found []Finding) bool {
+	for _, f := range found {
+		if f.State == Missing {
+			return true
+		}
+	}
+	return false
+}
