@@ -254,9 +254,13 @@ func (c *clone) resolve(ctx context.Context, revision string) (string, error) {
 
 // isAncestor reports whether old equals new or is in its history.
 func (c *clone) isAncestor(ctx context.Context, old, new string) (bool, error) {
-	if git.IsID(old) { // usually the same commit, by its id or a name
-		if tip, err := c.resolve(ctx, new); err == nil && tip == old {
+	if git.IsID(old) { // mostly it is the same commit, by its id or by a name of it, or one beside it
+		reader := c.repo().Reader(ctx)
+		defer reader.Close()
+		if tip, err := c.resolve(ctx, new); err == nil && (tip == old || reader.Follows(tip, old)) {
 			return true, nil
+		} else if err == nil && reader.Follows(old, tip) {
+			return false, nil
 		}
 	}
 	_, err := c.git(ctx, "merge-base", "--is-ancestor", old, new)

@@ -97,5 +97,18 @@ func (w *Work) differences(ctx context.Context, since string) ([]Change, error) 
 
 // forked is the branch's merge base with the project.
 func (w *Work) forked(ctx context.Context) (string, error) {
-	return w.clone.git(ctx, "merge-base", "HEAD", w.clone.store.projectRef())
+	head, err := w.clone.resolve(ctx, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	project, err := w.clone.resolve(ctx, w.clone.store.projectRef())
+	if err != nil {
+		return "", err
+	}
+	reader := w.clone.repo().Reader(ctx)
+	defer reader.Close()
+	if head == project || reader.Follows(head, project) {
+		return project, nil
+	}
+	return w.clone.git(ctx, "merge-base", head, project)
 }

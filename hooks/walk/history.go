@@ -76,10 +76,19 @@ func (w *Walker) base(t *Tip) error {
 	return err
 }
 
-// RefNames lists the refs below prefixes, by full name.
+// RefNames lists the refs below prefixes that end in a slash, by full name.
 func (w *Walker) RefNames(prefixes ...string) ([]string, error) {
-	out, err := w.repo.Output(w.ctx, append([]string{"for-each-ref", "--format=%(refname)"}, prefixes...)...)
-	return strings.Fields(string(out)), err
+	var names []string
+	for _, prefix := range prefixes {
+		tips, err := w.repo.Refs(w.ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		for _, tip := range tips {
+			names = append(names, tip.Name)
+		}
+	}
+	return names, nil
 }
 
 // Abbreviated is an object whose id begins with some hexadecimal digits, "" when there

@@ -5,6 +5,27 @@ import (
 	"strings"
 )
 
+// near is how many commits Follows reads at most.
+const near = 16
+
+// Follows reports whether a commit comes after another one, by their full ids, as one of its nearest
+// on the line of first parents. It starts no child for that, as a rule. False says nothing.
+func (r *Reader) Follows(commit, other string) bool {
+	if !IsID(commit) || !IsID(other) {
+		return false
+	}
+	for range near {
+		_, data, err := r.batch.Read(commit, maxCommit)
+		if err != nil {
+			return false
+		}
+		if commit = firstParent(data); commit == other || commit == "" {
+			return commit != ""
+		}
+	}
+	return false
+}
+
 // Contains reports whether a commit is tip, or an ancestor of it; false for one that the
 // repository does not have.
 func (r *Reader) Contains(tip, commit string) (bool, error) {
@@ -15,8 +36,11 @@ func (r *Reader) Contains(tip, commit string) (bool, error) {
 		}
 		return false, err
 	}
-	if object.ID == tip && object.Kind == "commit" {
+	if object.ID == tip && object.Kind == "commit" || r.Follows(tip, object.ID) {
 		return true, nil
+	}
+	if r.Follows(object.ID, tip) {
+		return false, nil
 	}
 	return r.repo.Exits(r.ctx, "merge-base", "--is-ancestor", commit, tip)
 }
@@ -25,6 +49,9 @@ func (r *Reader) Contains(tip, commit string) (bool, error) {
 // It looks at the ancestors of tip that are no ancestors of commit, if the repository has
 // commit.
 func (r *Reader) Saying(tip, commit, text string) (said [][2]string, err error) {
+	if r.Follows(commit, tip) {
+		return nil, nil
+	}
 	args := []string{"log", "-z", "--format=%H%n%B", "--no-show-signature", "--no-notes", "--no-color", "--fixed-strings", "--grep=" + text, "--end-of-options", tip}
 	if _, err := r.batch.Info(commit); err == nil {
 		args = append(args, "^"+commit)

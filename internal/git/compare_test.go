@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // hostileBare is a bare repository whose settings, attributes and trees do all that they
@@ -230,6 +231,46 @@ o
 	for _, test := range [][3]string{{main, work, first}, {main, run("", "rev-parse", "other"), ""}} {
 		if base, err := r.MergeBase(test[0], test[1]); base != test[2] || err != nil {
 			t.Errorf("%q: %q %v", test, base, err)
+		}
+	}
+}
+
+// Follows knows the near line of first parents, and nothing else.
+func TestFollows(t *testing.T) {
+	dir, _ := newBare(t)
+	repo := Open(dir)
+	r := repo.Reader(t.Context())
+	defer r.Close()
+	commit := func(n int, parents ...string) string {
+		id, err := repo.CommitMerge(Ward, EmptyTree, parents, time.Unix(int64(n), 0), "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	line := []string{commit(0)}
+	for n := range near + 1 {
+		line = append(line, commit(n+1, line[n]))
+	}
+	side := commit(100)
+	merge := commit(101, line[near], side)
+	for name, c := range map[string]struct {
+		commit, other string
+		want          bool
+	}{
+		"parent":        {line[1], line[0], true},
+		"nearest":       {line[near], line[0], true},
+		"too far":       {line[near+1], line[0], false},
+		"itself":        {line[1], line[1], false},
+		"the other way": {line[0], line[1], false},
+		"merge":         {merge, line[near], true},
+		"second parent": {merge, side, false},
+		"none":          {strings.Repeat("1", 40), line[0], false},
+		"no id":         {"HEAD", line[0], false},
+		"nothing":       {line[0], "", false},
+	} {
+		if got := r.Follows(c.commit, c.other); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -56,13 +56,18 @@ func (r *Reader) Parent(commit string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return firstParent(data), nil
+}
+
+// firstParent is that of a commit's text, "" for a root.
+func firstParent(data []byte) string {
 	header, _, _ := bytes.Cut(data, []byte("\n\n"))
 	for line := range strings.Lines(string(header)) {
 		if parent, ok := strings.CutPrefix(line, "parent "); ok {
-			return strings.TrimSpace(parent), nil
+			return strings.TrimSpace(parent)
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // File is the content of a file in a revision's tree, nil when there is none. More than limit

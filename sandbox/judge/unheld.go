@@ -37,9 +37,14 @@ func unheld(ctx context.Context, repo *git.Repo, r *uow.Record) (why string, err
 		return "the record's commit does not have the claimed commit as its second parent", nil
 	}
 	ref := record.Ref(id)
-	_, err = reader.Info(ref)
+	tip, err := reader.Info(ref)
 	if why, err := missing(ref, err); why != "" || err != nil {
 		return why, err
+	}
+	line := repo.Reader(ctx)
+	defer line.Close()
+	if tip.ID == r.Claim.Record || line.Follows(tip.ID, r.Claim.Record) {
+		return "", nil
 	}
 	for line, err := range repo.Lines(ctx, "rev-list", "--first-parent", "--end-of-options", ref, "--") {
 		if err != nil {

@@ -259,6 +259,11 @@ func (b Book) program(ctx context.Context, r *git.Repo, rev string) (string, err
 
 // onProject says why a commit is not on the project branch's first-parent history.
 func (b Book) onProject(ctx context.Context, r *git.Repo, commit string) error {
+	reader := r.Reader(ctx)
+	defer reader.Close()
+	if tip, err := reader.Tip(b.Control.ProjectRef()); err == nil && (tip == commit || reader.Follows(tip, commit)) {
+		return nil
+	}
 	line, err := r.Output(ctx, "rev-list", "--first-parent", "--max-count=1000000", "--end-of-options", b.Control.ProjectRef(), "--")
 	if err == nil && !bytes.Contains(line, []byte(commit+"\n")) {
 		err = fmt.Errorf("%s is not a commit of %s", commit, b.Control.ProjectRef())

@@ -16,6 +16,11 @@ import (
 // state that the work began from, and the choice would be the agent's: it is main
 // as it stands then. Where there is none the claim is Unfit.
 func Base(ctx context.Context, repo *git.Repo, main, commit string) (string, error) {
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	if reader.Follows(commit, main) {
+		return main, nil
+	}
 	out, err := repo.Output(ctx, "merge-base", "--all", main, commit)
 	if git.SaidNo(err) {
 		return "", unfit("%s has no history in common with main: begin from main", diag.Short(commit))
