@@ -2,10 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/record"
 )
@@ -39,8 +43,21 @@ func (w *Work) Changed(ctx context.Context, from string, without ...string) (tre
 		}
 		return "", nil, refuse("the working tree cannot be committed: %v", err)
 	}
+	batch := w.clone.repo().Batch(ctx)
+	defer batch.Close()
+	without = slices.DeleteFunc(slices.Clone(without), func(path string) bool {
+		_, here := os.Lstat(filepath.Join(w.clone.dir, path))
+		_, there := batch.Info(from + ":" + path)
+		return errors.Is(here, fs.ErrNotExist) && errors.Is(there, git.ErrMissing)
+	})
 	if err := x.leaveOut(ctx, from, without); err != nil {
 		return "", nil, err
+	}
+	if tree, err = x.git(ctx, "write-tree"); err != nil {
+		return "", nil, err
+	}
+	if was, err := batch.Info(from + "^{tree}"); err == nil && was.ID == tree {
+		return tree, nil, nil
 	}
 	out, err := x.git(ctx, "diff-index", "--cached", "--name-status", "--no-renames", "-z", from, "--")
 	if err != nil {
@@ -50,8 +67,7 @@ func (w *Work) Changed(ctx context.Context, from string, without ...string) (tre
 	for i := 0; i+1 < len(words); i += 2 {
 		changes = append(changes, words[i]+" "+words[i+1])
 	}
-	tree, err = x.git(ctx, "write-tree")
-	return tree, changes, err
+	return tree, changes, nil
 }
 
 // index is an extra index besides the worker's own.

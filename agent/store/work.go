@@ -144,11 +144,20 @@ func (w *Work) reset(ctx context.Context, commit string) error {
 			return err
 		}
 	}
+	before, err := os.ReadDir(w.clone.dir)
+	if err != nil {
+		return err
+	}
 	if _, err := w.clone.git(ctx, "checkout", "--quiet", "--force", "--no-track", "-B", w.Branch, commit, "--"); err != nil {
 		return err
 	}
-	if _, err := w.clone.git(ctx, "clean", "-ffdxq"); err != nil || w.Record == nil {
-		return err
+	if len(before) > 1 { // else there was nothing but .git
+		if _, err := w.clone.git(ctx, "clean", "-ffdxq"); err != nil {
+			return err
+		}
+	}
+	if w.Record == nil {
+		return nil
 	}
 	return w.Record.Show(ctx, w.Record.shown...)
 }
