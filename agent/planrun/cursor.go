@@ -17,6 +17,7 @@ const maxExecuted = 100_000
 type cursor struct {
 	plans func(name string) (path string, p *plan.Plan, err error)
 	files func(glob string) ([]string, error)
+	topic string // of the research that the first plan calls, or is
 	stack []scope
 	n     int
 }
@@ -43,7 +44,16 @@ type point struct {
 
 // start puts the first plan on the stack.
 func (c *cursor) start(path string, p *plan.Plan) {
-	c.stack = []scope{{path: path, machine: p.Machine(), steps: p.Steps}}
+	c.topic = plan.Topic(p)
+	c.stack = []scope{{path: path, machine: p.Machine(), steps: c.about(p)}}
+}
+
+// about is a plan's steps; those of research have the topic in its places.
+func (c *cursor) about(p *plan.Plan) []plan.Step {
+	if p.Machine() != fsm.Research {
+		return p.Steps
+	}
+	return plan.On(c.topic, p.Steps)
 }
 
 // next is the step to execute; ok is false at the end.
@@ -107,7 +117,7 @@ func (c *cursor) enter(p point) error {
 	if depth > plan.MaxRecursionDepth {
 		return fmt.Errorf("calling %s would put %d plans on the stack, more than %d", path, depth, plan.MaxRecursionDepth)
 	}
-	c.stack = append(c.stack, scope{path: path, machine: callee.Machine(), steps: callee.Steps})
+	c.stack = append(c.stack, scope{path: path, machine: callee.Machine(), steps: c.about(callee)})
 	return nil
 }
 

@@ -32,7 +32,9 @@ type research struct {
 	topic    string
 	phases   []phase
 	hits     []lookup.Hit
-	pages    []string // found by the searches, the best first
+	pages    []string // that the searches named, the best first
+	silent   []string // searches and pages that gave no answer, with why
+	engine   error    // why the search engine is not asked any more
 	written  bool     // a report was
 	findings int      // in it
 	came     int      // places found by the last step
@@ -93,7 +95,7 @@ func (r *research) read(p point, args, output string) (list []lookup.Hit) {
 			}
 		}
 	case plan.GoogleSearch:
-		return r.results(args, output)
+		return r.results(output)
 	case plan.ViewTextWebsite:
 		return lookup.Passages(r.topic, output, lookup.Web, func(int) string { return args }, 3)
 	case plan.Bash:
@@ -102,8 +104,8 @@ func (r *research) read(p point, args, output string) (list []lookup.Hit) {
 	return list
 }
 
-// results are a search's pages, each with its excerpt.
-func (r *research) results(words, output string) (list []lookup.Hit) {
+// results are the pages that a search names, each with what it says of it.
+func (r *research) results(output string) (list []lookup.Hit) {
 	lines := strings.Split(output, "\n")
 	for i, line := range lines {
 		for _, m := range pageLink.FindAllStringSubmatch(line, 4) {
@@ -117,10 +119,16 @@ func (r *research) results(words, output string) (list []lookup.Hit) {
 			}
 		}
 	}
-	if list == nil {
-		list = lookup.Passages(r.topic, output, lookup.Web, func(int) string { return "the search for " + words }, 3)
-	}
-	return list
+	return list // one that names no page has nothing to cite, whatever it says
+}
+
+// failed takes down a source that gave no answer. The others go on without it.
+func (r *research) failed(p point, args string, err error) string {
+	why, _, _ := strings.Cut(err.Error(), "\n")
+	text := fmt.Sprintf("`%s`: no answer: %s", strings.ReplaceAll(p.Tool+" "+diag.Clean(diag.Cut(args, 80)), "`", "'"), diag.Clean(diag.Cut(why, 300)))
+	now := &r.phases[len(r.phases)-1]
+	now.did, r.silent = append(now.did, text), append(r.silent, text)
+	return text
 }
 
 // page is the page for the step's {found1}, "" for none.
@@ -136,9 +144,10 @@ func (r *research) page(args string) (url string, field bool) {
 	return r.pages[n-1], true
 }
 
-// best are the found places, as cited lines for a report.
+// best are the places that were found, the best first. A page that has no word of the topic
+// is none, whatever the engine says.
 func (r *research) best() []lookup.Hit {
-	ranked := lookup.Rank(r.topic, r.hits)
+	ranked := slices.DeleteFunc(lookup.Rank(r.topic, r.hits), func(h lookup.Hit) bool { return h.Source == lookup.Web && h.Weight == 0 })
 	return ranked[:min(len(ranked), maxFindings)]
 }
 
@@ -156,6 +165,9 @@ func (r *research) report(text string) string {
 	}
 	if len(best) == 0 {
 		findings.WriteString("No findings: nothing that was looked at says anything about it.\n")
+	}
+	for _, s := range r.silent {
+		fmt.Fprintf(&findings, "- Not looked at: %s\n", s)
 	}
 	for _, p := range r.phases {
 		if len(p.did) == 0 {
@@ -224,11 +236,14 @@ func (u *run) gather(ctx context.Context, p point, args string) (message string,
 	case p.Tool == plan.Grep:
 		output, err = u.grep(ctx, p)
 	case p.Tool == plan.GoogleSearch:
-		output, err = web.Search(ctx, u.deps.Search, args)
+		output, err = u.ask(ctx, args)
 	default:
 		args, output, err = u.view(ctx, args)
 	}
-	if err == nil {
+	switch {
+	case err != nil && ctx.Err() == nil && (p.Tool == plan.GoogleSearch || p.Tool == plan.ViewTextWebsite):
+		message, err = u.research.failed(p, args, err), nil
+	case err == nil:
 		u.research.gathered(p, args, output, hits)
 		message = fmt.Sprintf("%d bytes, %s", len(output), diag.Count(u.research.came, "place"))
 	}
@@ -238,7 +253,17 @@ func (u *run) gather(ctx context.Context, p point, args string) (message string,
 	return u.plainText(message), err
 }
 
-// commitPhase commits a phase's uncommitted steps as one commit.
+// ask asks the search engine, but not again once it has failed.
+func (u *run) ask(ctx context.Context, words string) (output string, err error) {
+	if u.research.engine != nil {
+		return "", fmt.Errorf("not asked, for the engine failed before: %w", u.research.engine)
+	}
+	output, err = web.Search(ctx, u.deps.Search, words)
+	u.research.engine = err
+	return output, err
+}
+
+// commitPhase commits the steps of a phase that have no commit yet, as one.
 func (u *run) commitPhase(ctx context.Context) error {
 	if len(u.pending) == 0 {
 		return nil
@@ -311,8 +336,5 @@ func (u *run) view(ctx context.Context, args string) (page, output string, err e
 		return args, "", nil // the searches found fewer
 	}
 	output, err = web.View(ctx, u.deps.Search, page)
-	if err != nil && field {
-		return page, "", nil // one of several, not requested by name
-	}
 	return page, output, err
 }

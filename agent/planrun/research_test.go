@@ -124,6 +124,61 @@ func TestResearchFindsNothing(t *testing.T) {
 	}
 }
 
+// TestEngines: an engine that fails, breaks off, redirects or lies is one source without an
+// answer. The research goes on without it, says so, and makes no finding of what it said.
+func TestEngines(t *testing.T) {
+	other, _ := searchEngine(t)
+	for name, c := range map[string]struct {
+		serve func(w http.ResponseWriter, r *http.Request)
+		says  string // "" where it answers
+	}{
+		"fails":  {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }, "answered 500"},
+		"breaks": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		"redirects": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, strings.Replace(other, "127.0.0.1", "localhost", 1), http.StatusFound)
+		}, "the search engine redirects to localhost"},
+		"echoes": {func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "Nothing was found for %s", r.URL.Query().Get("q"))
+		}, ""},
+		"lies":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "Buy this: <http://10.0.0.1/shop>") }, ""},
+		"not text": {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte{0, 1, 2}) }, "answered with no text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked++; c.serve(w, r) }))
+			defer server.Close()
+			for topic, finds := range map[string]bool{"leaky bucket": true, "okapi quagga": false} {
+				asked = 0
+				r, path, report := researched(t, topic, true, false)
+				r.Search = server.URL
+				_, err := runPlan(t.Context(), r, path)
+				if data, _ := os.ReadFile(report); finds != (err == nil) || !finds && !strings.Contains(err.Error(), "has no findings") ||
+					strings.Contains(string(data), "- Not looked at: ") != (c.says != "" || name == "lies") || !strings.Contains(string(data), c.says) || strings.Contains(string(data), "[web: ") {
+					t.Errorf("%s: %v\n%s", topic, err, data)
+				}
+				if c.says != "" && asked > 1 {
+					t.Errorf("an engine that failed was asked %d times", asked)
+				}
+			}
+		})
+	}
+}
+
+// TestResearchOfTheCaller: a registered plan of research that another plan calls is about what
+// that one does not know.
+func TestResearchOfTheCaller(t *testing.T) {
+	r := newRunner(newRepo(t, "-- docs/door.md --\n# Door\n\nPushes wait in a leaky bucket.\n-- deep.txt --\n"+plan.Research(plan.FieldTopic, plan.FieldSlug, false).String()+
+		"-- p.txt --\n# FSM: fdc\nset_plan\nMake it quick.\n---\nplan_step_complete begun\n---\n# Unknown: what the leaky bucket does\ncall_plan deep.txt\n---\nplan_step_complete known\n---\nrun_in_bash_session git ward task close --task-id D-1\n---\nsubmit\n"))
+	r.Task = "D-1"
+	if _, err := runPlan(t.Context(), r, "p.txt"); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(r.Tree.Dir, "research", plan.Slug("what the leaky bucket does")+".md"))
+	if err != nil || !strings.Contains(string(data), "- Pushes wait in a leaky bucket. [documents: docs/door.md:3]") {
+		t.Errorf("%v\n%s", err, data)
+	}
+}
+
 // TestResearchInAnyScript: words without blanks between them are found.
 func TestResearchInAnyScript(t *testing.T) {
 	r, path, report := researched(t, "推送的速度", false, false)

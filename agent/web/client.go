@@ -12,12 +12,13 @@ import (
 	"git-ward/internal/diag"
 )
 
-// client uses the environment's proxy, if set, which decides what is reachable. Without one
-// (without a fence) it refuses addresses of this machine and of private networks: cloud
-// metadata, routers, test servers. The search engine's own address is allowed, because the
-// admin configured it. It follows few redirects, to public addresses only, and checks each by
-// the resolved address.
-func client(engine string) *http.Client {
+// client asks through the proxy of the environment, where one is set: it says what may be
+// reached. Without one, which is without a fence, the addresses of this machine and of
+// private networks are not the web: the metadata of a cloud, a router, somebody's test
+// server. The engine's own address may be there, for the admin has named it. Redirects are
+// few, and to the web alone; each is looked at like the first address, by the number that its
+// name stands for. A search is answered by the engine that was named, and by no other.
+func client(engine string, search bool) *http.Client {
 	own := hostPort(engine)
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true,
@@ -34,6 +35,9 @@ func client(engine string) *http.Client {
 		}
 		if next.URL.Scheme != "http" && next.URL.Scheme != "https" {
 			return fmt.Errorf("a redirect to %q, which is not of the web", next.URL.Scheme)
+		}
+		if search && next.URL.Hostname() != before[0].URL.Hostname() {
+			return diag.Hint(fmt.Errorf("the search engine redirects to %s, which [search] url does not name", diag.Clean(next.URL.Hostname())), "the admin sets [search] url to where it redirects, if that is the engine")
 		}
 		return nil
 	}}

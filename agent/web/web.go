@@ -19,10 +19,12 @@ import (
 )
 
 const (
-	webTimeout = 30 * time.Second
-	webSize    = 2 << 20 // of a page
-	redirects  = 5
+	webSize   = 2 << 20 // of a page
+	redirects = 5
 )
+
+// webTimeout bounds one question, and the reading of one page.
+var webTimeout = 30 * time.Second
 
 // Variable is the environment variable with [search] url for what an agent runs.
 const Variable = "WARD_SEARCH"
@@ -55,7 +57,7 @@ func Search(ctx context.Context, engine, words string) (string, error) {
 	}
 	query := url.QueryEscape(words)
 	if strings.Contains(engine, "{query}") {
-		return get(ctx, engine, strings.ReplaceAll(engine, "{query}", query))
+		return get(ctx, engine, strings.ReplaceAll(engine, "{query}", query), true)
 	}
 	u, err := url.Parse(engine)
 	if err != nil {
@@ -64,7 +66,7 @@ func Search(ctx context.Context, engine, words string) (string, error) {
 	values := u.Query()
 	values.Set("q", words)
 	u.RawQuery = values.Encode()
-	return get(ctx, engine, u.String())
+	return get(ctx, engine, u.String(), true)
 }
 
 // View reads a page. Without a search engine there is none to find pages, and the
@@ -77,11 +79,11 @@ func View(ctx context.Context, engine, page string) (string, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return "", fmt.Errorf("%q is not a URL of the web", page)
 	}
-	return get(ctx, engine, page)
+	return get(ctx, engine, page, false)
 }
 
-// get reads a page as text, through the environment's proxy if set.
-func get(ctx context.Context, engine, address string) (string, error) {
+// get reads a page as text, through the proxy of the environment where one is set.
+func get(ctx context.Context, engine, address string, search bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, webTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -89,7 +91,7 @@ func get(ctx context.Context, engine, address string) (string, error) {
 		return "", err
 	}
 	request.Header.Set("User-Agent", "ward-agent")
-	response, err := client(engine).Do(request)
+	response, err := client(engine, search).Do(request)
 	if err != nil {
 		return "", err
 	}

@@ -1,11 +1,14 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWeb(t *testing.T) {
@@ -83,6 +86,25 @@ func TestBounds(t *testing.T) {
 	}
 	if Asker("") != nil {
 		t.Error("there is a search without an engine")
+	}
+}
+
+// TestHang: an engine that takes the question and does not answer is waited for no longer than
+// the bound.
+func TestHang(t *testing.T) {
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	defer close(over)
+	defer func(was time.Duration) { webTimeout = was }(webTimeout)
+	webTimeout = 20 * time.Millisecond
+	if _, err := Search(t.Context(), server.URL, "x"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }
 

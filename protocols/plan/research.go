@@ -12,11 +12,46 @@ import (
 // Places of a research plan that are filled in when it runs (PLAN-8): what it gathered is
 // not known when it is written.
 const (
-	FieldFindings = "{findings}" // each with its source
-	FieldUnknown  = "{unknown}"  // what nothing was found on
-	FieldPhases   = "{phases}"   // what each phase did, and came to
-	FieldFound    = "{found"     // {found1}: the best page that the searches named
+	FieldFindings = "{findings}"    // each with its source
+	FieldUnknown  = "{unknown}"     // what nothing was found on
+	FieldPhases   = "{phases}"      // what each phase did, and came to
+	FieldFound    = "{found"        // {found1}: the best page that the searches named
+	FieldTopic    = "{topic}"       // what whoever calls the plan does not know
+	FieldSlug     = "callers-topic" // the name of that for files: a name itself, which lint knows
 )
+
+// NoTopic is the topic of a plan of research that nobody gives one.
+const NoTopic = "the open questions of COMMS.md"
+
+// Topic is what a plan that calls research wants to know: the first thing that it says it
+// does not know, else the first line of what it sets out to do, else NoTopic.
+func Topic(p *Plan) string {
+	if list := Unknowns(p); len(list) > 0 {
+		return list[0]
+	}
+	for _, s := range p.Steps {
+		if s.Tool == SetPlan {
+			first, _, _ := strings.Cut(strings.TrimSpace(s.Text()), "\n")
+			if first = strings.TrimSpace(first); first != "" && !strings.Contains(first, FieldTopic) {
+				return first
+			}
+		}
+	}
+	return NoTopic
+}
+
+// On is the steps of a plan of research, with a topic in its places.
+func On(topic string, steps []Step) []Step {
+	topic = strings.Join(strings.Fields(topic), " ")
+	fill := strings.NewReplacer("'"+FieldTopic+"'", oneWord(topic), FieldTopic, topic, FieldSlug, Slug(topic))
+	list := slices.Clone(steps)
+	for i := range list {
+		s := &list[i]
+		s.Args, s.Block = fill.Replace(s.Args), fill.Replace(s.Block)
+		s.Body = On(topic, s.Body)
+	}
+	return list
+}
 
 // Research is a plan of the five phases of deep research (PLAN-8): a review of the
 // documents that are there, scoping, broad gathering, targeted extraction, synthesis. It

@@ -84,3 +84,25 @@ func TestUnknowns(t *testing.T) {
 		t.Error(got, found)
 	}
 }
+
+// TestTopic: research that a plan calls is about what that plan does not know.
+func TestTopic(t *testing.T) {
+	for text, want := range map[string]string{
+		"set_plan Greet people.\nread_file x\n":                         "Greet people.",
+		"# Unknown: how fast it is, and why it's so\nset_plan Greet.\n": "how fast it is, and why it's so",
+		"read_file x\n":                NoTopic,
+		"set_plan\n":                   NoTopic,
+		"set_plan Research: {topic}\n": NoTopic,
+	} {
+		p, _ := Parse([]byte(text), "p")
+		topic := Topic(p)
+		if topic != want {
+			t.Errorf("%q: %q", text, topic)
+		}
+		on := *Research(FieldTopic, FieldSlug, false)
+		on.Steps = On(topic, on.Steps)
+		if got, want := on.String(), Research(topic, Slug(topic), false).String(); got != want {
+			t.Errorf("%s\nnot\n%s", got, want)
+		}
+	}
+}
