@@ -115,7 +115,13 @@ func taskClose(ctx context.Context, env *cli.Env, redact func(string) string) er
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "closed %s\nnext: complete %s, commit it, and git ward lesson extract %s\n", id, path, path)
+	next := fmt.Sprintf("complete %s, commit it, and git ward lesson extract %s", path, path)
+	if apart, err := tree.Apart(ctx); err != nil {
+		return err
+	} else if apart {
+		next = fmt.Sprintf("complete %s, which only this clone has: the project has no place for it", path)
+	}
+	_, err = fmt.Fprintf(env.Stdout, "closed %s\nnext: %s\n", id, next)
 	return err
 }
 

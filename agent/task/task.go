@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -99,13 +100,33 @@ func WritePostMortem(tree *worktree.Tree, path, id string, date time.Time, summa
 	return tree.Write(path, []byte(text))
 }
 
+// Paper writes the template of a task's post-mortem where it belongs, and returns its path:
+// in the working tree, or for a project that knows nothing of Ward in the clone's git
+// directory, with an absolute path.
+func Paper(ctx context.Context, tree *worktree.Tree, id string, date time.Time, summary string) (string, error) {
+	path, err := tree.RecordPath(ctx, PostMortemPath(date, id))
+	if err != nil {
+		return "", err
+	}
+	apart, err := tree.Apart(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !apart {
+		return path, WritePostMortem(tree, path, id, date, summary)
+	}
+	repo, err := tree.Repo(ctx)
+	if err != nil {
+		return "", err
+	}
+	own := &worktree.Tree{Dir: repo.Dir}
+	path = "ward/" + path
+	return filepath.Join(repo.Dir, filepath.FromSlash(path)), WritePostMortem(own, path, id, date, summary)
+}
+
 // Close logs POST_MORTEM and TASK_END and writes the post-mortem's template.
 func Close(ctx context.Context, tree *worktree.Tree, id, summary string, log *activity.Log) (string, error) {
-	now := time.Now()
-	path, err := tree.RecordPath(ctx, PostMortemPath(now, id))
-	if err == nil {
-		err = WritePostMortem(tree, path, id, now, summary)
-	}
+	path, err := Paper(ctx, tree, id, time.Now(), summary)
 	if err != nil {
 		return "", err
 	}

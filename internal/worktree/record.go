@@ -93,6 +93,16 @@ func (t *Tree) besides(ctx context.Context, names branches.Names) (string, error
 	return "", nil // related, or there is nothing to read at the ref
 }
 
+// Apart reports whether the tree is a person's of a project that knows nothing of Ward: no
+// paper of Ward's belongs into it.
+func (t *Tree) Apart(ctx context.Context) (bool, error) {
+	if dir, err := t.RecordDir(ctx); err != nil || dir != "" {
+		return false, err
+	}
+	ref, err := t.Documents(ctx)
+	return ref != "", err
+}
+
 // Branches are the two branches of the clone (CTRL-1).
 func (t *Tree) Branches(ctx context.Context) (branches.Names, error) {
 	repo, err := t.Repo(ctx)
