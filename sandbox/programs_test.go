@@ -26,37 +26,43 @@ func TestPrograms(t *testing.T) {
 		{"codex", "@openai/codex", ""},
 		{"opencode", "opencode-ai", "anthropic/claude-test"},
 	} {
-		t.Run(c.name+" "+c.id, func(t *testing.T) {
-			programs := modeltest.Install(t, c.pkg)
-			p := fenced(t)
-			s := modeltest.New(t, modeltest.ByProgram)
-			configtest.Set(t, p.Bare, "[model] name = \""+c.name+"\"", "id = \""+c.id+"\"", "programs = \""+programs+"\"", `[egress] mode = "allowlist"`,
-				"anthropic_url = \""+s.URL+"\"", "openai_url = \""+s.URL+"\"")
-			comms, err := os.ReadFile(filepath.Join(p.Work, "COMMS.md"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n- work: made.txt\n", 1))
-			p.Git("commit", "--quiet", "--all", "--message", "D-1")
-			p.Git("push", "--quiet", "origin", "main")
-			out := p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
-			p.Git("fetch", "--quiet")
-			report := p.Git("show", "origin/main:COMMS.md")
-			if !strings.Contains(report, " D-1 EXIT_CONVERGED\n") || strings.Count(out, "INF call ") < 2 {
-				t.Fatalf("%s\n%s", report, out)
-			}
-			t.Logf("%s\n%s", report, out)
-			if made := p.Git("show", "origin/agent/D-1:made.txt"); made != "Ward Agent in /bot/home-"+c.name+"\n" {
-				t.Errorf("made.txt: %q", made)
-			}
-			told(t, p.Bare, "D-1", live.Called, live.Answered, live.Said, live.Tokens, live.State, live.Gateway, live.Verdict, live.Ended)
-			// The PM takes it.
-			p.Git("merge", "--quiet", "--ff-only", "origin/main")
-			p.Git("merge", "--quiet", "--no-edit", "origin/agent/D-1")
-			p.Git("push", "--quiet", "origin", "main")
-			p.Fsck()
-		})
+		for _, release := range modeltest.Releases(c.pkg) {
+			t.Run(c.name+" "+release+" "+c.id, func(t *testing.T) {
+				works(t, c.name, modeltest.InstallRelease(t, c.pkg, release), c.id)
+			})
+		}
 	}
+}
+
+// works has a program take a directive to its end.
+func works(t *testing.T, name, programs, id string) {
+	p := fenced(t)
+	s := modeltest.New(t, modeltest.ByProgram)
+	configtest.Set(t, p.Bare, "[model] name = \""+name+"\"", "id = \""+id+"\"", "programs = \""+programs+"\"", `[egress] mode = "allowlist"`,
+		"anthropic_url = \""+s.URL+"\"", "openai_url = \""+s.URL+"\"")
+	comms, err := os.ReadFile(filepath.Join(p.Work, "COMMS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-1: make a file\n\nMake made.txt.\n\n- [ ] it is there (`test -e made.txt`)\n- work: made.txt\n", 1))
+	p.Git("commit", "--quiet", "--all", "--message", "D-1")
+	p.Git("push", "--quiet", "origin", "main")
+	out := p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	p.Git("fetch", "--quiet")
+	report := p.Git("show", "origin/main:COMMS.md")
+	if !strings.Contains(report, " D-1 EXIT_CONVERGED\n") || strings.Count(out, "INF call ") < 2 {
+		t.Fatalf("%s\n%s", report, out)
+	}
+	t.Logf("%s\n%s", report, out)
+	if made := p.Git("show", "origin/agent/D-1:made.txt"); made != "Ward Agent in /bot/home-"+name+"\n" {
+		t.Errorf("made.txt: %q", made)
+	}
+	told(t, p.Bare, "D-1", live.Called, live.Answered, live.Said, live.Tokens, live.State, live.Gateway, live.Verdict, live.Ended)
+	// The PM takes it.
+	p.Git("merge", "--quiet", "--ff-only", "origin/main")
+	p.Git("merge", "--quiet", "--no-edit", "origin/agent/D-1")
+	p.Git("push", "--quiet", "origin", "main")
+	p.Fsck()
 }
 
 // told fails where who looks was not told of each kind (SEE-1).

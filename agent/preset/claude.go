@@ -11,9 +11,10 @@ import (
 // confines it; as root it refuses that unless told that it is in a sandbox.
 func setupClaude(s Setup) invocation {
 	v := invocation{
-		// WebSearch runs at the provider, bypasses the fence, and is refused by the gateway.
-		args: []string{"--print", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions",
-			"--disallowedTools=WebSearch", "--strict-mcp-config"},
+		// WebSearch is the provider's, and a way around the fence that the gateway
+		// refuses.
+		args: []string{"--print", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions", "--disallowedTools=WebSearch"},
+		some: [][]string{{"--strict-mcp-config"}},
 		env: map[string]string{
 			"ANTHROPIC_BASE_URL": s.Anthropic, "IS_SANDBOX": "1", "DISABLE_AUTOUPDATER": "1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -22,15 +23,19 @@ func setupClaude(s Setup) invocation {
 			// MCP tools are offered directly, not through a tool search.
 			"ENABLE_TOOL_SEARCH": "false",
 		},
+		// Early releases want a person to have accepted that they ask nobody.
+		files: map[string]any{".claude.json": map[string]any{"bypassPermissionsModeAccepted": true, "hasCompletedOnboarding": true}},
 	}
 	if s.ID != "" {
-		v.args = append(v.args, "--model", s.ID)
-		// Background requests use the chosen, priced model, too.
-		v.env["ANTHROPIC_DEFAULT_HAIKU_MODEL"], v.env["CLAUDE_CODE_SUBAGENT_MODEL"] = s.ID, s.ID
+		v.some = append(v.some, []string{"--model", s.ID})
+		// Side jobs, too, are done by the model that was chosen and priced.
+		for _, name := range []string{"ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL", "CLAUDE_CODE_SUBAGENT_MODEL"} {
+			v.env[name] = s.ID
+		}
 	}
 	if len(s.Server) > 0 {
-		v.files = map[string]any{"mcp.json": map[string]any{"mcpServers": map[string]any{
-			"ward": map[string]any{"command": s.Server[0], "args": s.Server[1:]}}}}
+		v.files["mcp.json"] = map[string]any{"mcpServers": map[string]any{
+			"ward": map[string]any{"command": s.Server[0], "args": s.Server[1:]}}}
 		v.args = append(v.args, "--mcp-config", filepath.Join(s.Home, "mcp.json"))
 	}
 	return v
@@ -49,7 +54,7 @@ type claudeEvent struct {
 		Usage   *claudeUsage
 	}
 	Parent *string `json:"parent_tool_use_id"` // of a subagent's messages
-	Usage  claudeUsage
+	Usage  *claudeUsage
 }
 
 type claudeUsage struct {
@@ -88,7 +93,10 @@ func readClaude(line []byte, r *Reading) {
 			r.spends(e.Message.ID, e.Message.Usage.sum())
 		}
 	case "result":
-		r.Turns, r.Usage, r.Known = e.Turns, e.Usage.sum(), true
+		r.Turns = e.Turns
+		if e.Usage != nil { // early releases tell of the sum in the messages only
+			r.Usage, r.Known = e.Usage.sum(), true
+		}
 		r.Ended = e.Subtype == "success" && !e.IsError
 		if e.Result != "" {
 			r.Words = e.Result

@@ -49,10 +49,80 @@ type codexEvent struct {
 	Message string
 	Error   json.RawMessage
 	Item    codexItem
-	Usage   struct {
-		Input  int64 `json:"input_tokens"`
-		Cached int64 `json:"cached_input_tokens"`
-		Output int64 `json:"output_tokens"`
+	Usage   codexUsage
+}
+
+// codexEarly is an event as releases before items told of it.
+type codexEarly struct {
+	Msg struct {
+		Type    string
+		Message string
+		Call    string `json:"call_id"`
+		Command []string
+		Changes json.RawMessage
+		Stdout  string
+		Stderr  string
+		Exit    *int `json:"exit_code"`
+		Success *bool
+
+		Invocation struct {
+			Server, Tool string
+			Arguments    json.RawMessage
+		}
+		Result struct {
+			Ok  *struct{ Content json.RawMessage }
+			Err json.RawMessage
+		}
+
+		codexUsage // of one answer
+		Info       *struct {
+			Total codexUsage `json:"total_token_usage"`
+		}
+	}
+}
+
+type codexUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Cached int64 `json:"cached_input_tokens"`
+	Output int64 `json:"output_tokens"`
+}
+
+func (u codexUsage) sum() model.Usage {
+	return model.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}
+}
+
+// early takes an event of such a release. It tells of no end: what the model says without a
+// use of a tool behind it is its last word.
+func (r *Reading) early(e codexEarly) {
+	m := e.Msg
+	r.Ended = r.Ended && !strings.HasSuffix(m.Type, "_begin")
+	switch m.Type {
+	case "agent_message":
+		r.said(m.Message)
+		r.Ended, r.Failed = true, ""
+	case "exec_command_begin":
+		r.called(m.Call, "command_execution", json.RawMessage(strings.Join(m.Command, " ")))
+	case "patch_apply_begin":
+		r.called(m.Call, "file_change", m.Changes)
+	case "mcp_tool_call_begin":
+		r.called(m.Call, m.Invocation.Server+"."+m.Invocation.Tool, m.Invocation.Arguments)
+	case "exec_command_end", "patch_apply_end":
+		failed := m.Exit != nil && *m.Exit != 0 || m.Success != nil && !*m.Success
+		r.answered(m.Call, m.Stdout+m.Stderr, failed)
+	case "mcp_tool_call_end":
+		if m.Result.Ok != nil {
+			r.answered(m.Call, content(m.Result.Ok.Content), false)
+		} else {
+			r.answered(m.Call, message(m.Result.Err), true)
+		}
+	case "token_count":
+		if r.Known = true; m.Info != nil {
+			r.Usage = m.Info.Total.sum()
+		} else {
+			r.Usage.Add(m.codexUsage.sum())
+		}
+	case "error":
+		r.Ended, r.Failed = false, m.Message
 	}
 }
 
@@ -79,12 +149,19 @@ func readCodex(line []byte, r *Reading) {
 	if !decode(line, &e) {
 		return
 	}
+	if e.Type == "" {
+		var early codexEarly
+		if decode(line, &early) {
+			r.early(early)
+		}
+		return
+	}
 	switch e.Type {
 	case "item.started", "item.completed":
 		r.item(e.Item, e.Type == "item.completed")
 	case "turn.completed":
 		r.Ended, r.Failed, r.Known = true, "", true
-		r.Usage.Add(model.Usage{Input: e.Usage.Input, Cached: e.Usage.Cached, Output: e.Usage.Output})
+		r.Usage.Add(e.Usage.sum())
 	case "turn.failed":
 		r.Ended, r.Failed = false, message(e.Error)
 	case "error": // also while it retries

@@ -4,24 +4,34 @@
 package preset
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"git-ward/agent/model"
 	"git-ward/internal/config"
-	"git-ward/internal/glob"
+	"git-ward/internal/lines"
 	"git-ward/internal/process"
+)
+
+// What a program says of its options is read for so long, and so far in bytes.
+const (
+	helpTime = 20 * time.Second
+	helpWait = 2 * time.Second // for what it started, once it has ended
+	maxHelp  = 256 << 10
 )
 
 // Preset is one program.
 type Preset struct {
 	config.Worker
 
-	native string // path below node_modules of the native program that Program starts
+	native bool // npm's package has a script of node that starts the program itself
 	setup  func(s Setup) invocation
 	read   func(line []byte, r *Reading)
 }
@@ -39,7 +49,8 @@ type Setup struct {
 
 // invocation is how a program is started. It reads the prompt from stdin.
 type invocation struct {
-	args  []string // without the program
+	args  []string   // without the program
+	some  [][]string // options with their values that not every release has; each says by --help which
 	env   map[string]string
 	files map[string]any // JSON files in the home
 }
@@ -63,7 +74,7 @@ type Reading struct {
 // presets is what Ward knows of the programs in the settings' table, by name.
 var presets = map[string]Preset{
 	"claude-code": {setup: setupClaude, read: readClaude},
-	"codex":       {setup: setupCodex, read: readCodex, native: "@openai/codex-linux-*/vendor/*/bin/codex"},
+	"codex":       {setup: setupCodex, read: readCodex, native: true},
 	"opencode":    {setup: setupOpencode, read: readOpencode},
 }
 
@@ -75,28 +86,6 @@ func Of(name string) *Preset {
 	}
 	p.Worker, _ = config.FindWorker(name)
 	return &p
-}
-
-// Find is the program's path. Where an npm package has a script of node in front
-// of the program itself, it is the latter: the fence may have no node.
-func (p *Preset) Find() (string, error) {
-	path, err := exec.LookPath(p.Program)
-	if err != nil || p.native == "" {
-		return path, err
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", err
-	}
-	for dir := filepath.Dir(real); dir != "/"; dir = filepath.Dir(dir) {
-		if filepath.Base(dir) != "node_modules" {
-			continue
-		}
-		if found, _ := glob.Below(dir, p.native); len(found) > 0 {
-			return found[0], nil
-		}
-	}
-	return path, nil
 }
 
 // Prepare makes the home and returns the command line, program first, and the
@@ -124,7 +113,31 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(v.env)) {
 		env = append(env, name+"="+v.env[name])
 	}
-	return append([]string{path}, v.args...), env, nil
+	args = append([]string{path}, v.args...)
+	if len(v.some) > 0 {
+		says := help(path, v.env["HOME"], env)
+		for _, option := range v.some {
+			if says == "" || strings.Contains(says, option[0]) {
+				args = append(args, option...)
+			}
+		}
+	}
+	return args, env, nil
+}
+
+// help is what a program says of its options, "" where it says nothing.
+func help(path, home string, env []string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), helpTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--help")
+	cmd.Env, cmd.Dir = append(slices.Clone(env), "PATH="+os.Getenv("PATH")), home
+	cmd.WaitDelay = helpWait
+	said := lines.Head{Most: maxHelp}
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if cmd.Run() != nil {
+		return ""
+	}
+	return said.String()
 }
 
 // makeAnew recreates a directory of the agent's state.

@@ -2,8 +2,10 @@ package preset
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -41,34 +43,55 @@ var streams = map[string]string{
 `,
 }
 
+// early is what Codex said before it told of items.
+const early = `{"approval":"never","sandbox":"danger-full-access","workdir":"/work","provider":"ward","model":"gpt-test"}
+{"prompt":"make a file\n"}
+{"id":"1","msg":{"type":"task_started"}}
+{"id":"1","msg":{"type":"agent_message","message":"I work."}}
+{"id":"1","msg":{"type":"exec_command_begin","call_id":"c1","command":["true"],"cwd":"/work"}}
+{"id":"1","msg":{"type":"exec_command_end","call_id":"c1","stdout":"no output","stderr":"","exit_code":0,"duration":{"secs":0,"nanos":13493375}}}
+{"id":"1","msg":{"type":"token_count","input_tokens":60,"cached_input_tokens":1,"output_tokens":24,"reasoning_output_tokens":0,"total_tokens":84}}
+{"id":"1","msg":{"type":"token_count","input_tokens":63,"cached_input_tokens":2,"output_tokens":10,"reasoning_output_tokens":0,"total_tokens":73}}
+{"id":"1","msg":{"type":"agent_message","message":"All is done."}}
+`
+
 // TestStreams reads them whole and byte by byte, with what else a program may
 // print between its events.
 func TestStreams(t *testing.T) {
 	for _, p := range all() {
-		for _, size := range []int{1, 7, 1 << 20} {
-			var told []Event
-			s := &Stream{Preset: p}
-			s.Reading.Told = func(e Event) { told = append(told, e) }
-			for chunk := range slices.Chunk([]byte("warning: {\n\nnot JSON\n[1]\n"+streams[p.Name]), size) {
-				s.Write(chunk)
-			}
-			r := s.Reading
-			if !r.Ended || r.Words != "All is done." || r.Calls != 1 || !r.Known || r.Failed != "" {
-				t.Errorf("%s, %d: %+v", p.Name, size, r)
-			}
-			if len(told) != 4 || told[0] != (Event{Kind: Said, Text: "I work."}) || told[1].Kind != Called || !strings.Contains(told[1].Text, "true") ||
-				told[2].Kind != Answered || told[2].Tool != told[1].Tool || told[2].Text != "no output" || told[3].Text != "All is done." {
-				t.Errorf("%s: %+v", p.Name, told)
-			}
-			if want := (model.Usage{Input: 123, Cached: 3, Output: 34}); r.Usage != want {
-				t.Errorf("%s: %+v", p.Name, r.Usage)
-			}
-			// Cut anywhere it has not ended.
-			cut := &Stream{Preset: p}
-			cut.Write([]byte(streams[p.Name][:len(streams[p.Name])-2]))
-			if cut.Reading.Ended {
-				t.Errorf("%s: a stream that was cut has ended", p.Name)
-			}
+		testStream(t, p, streams[p.Name])
+	}
+	testStream(t, Of("codex"), early)
+	// Claude Code had no sum at its end at first.
+	claude := streams["claude-code"]
+	testStream(t, Of("claude-code"), claude[:strings.LastIndex(claude, `,"usage"`)]+"}\n")
+}
+
+func testStream(t *testing.T, p *Preset, text string) {
+	t.Helper()
+	for _, size := range []int{1, 7, 1 << 20} {
+		var told []Event
+		s := &Stream{Preset: p}
+		s.Reading.Told = func(e Event) { told = append(told, e) }
+		for chunk := range slices.Chunk([]byte("warning: {\n\nnot JSON\n[1]\n"+text), size) {
+			s.Write(chunk)
+		}
+		r := s.Reading
+		if !r.Ended || r.Words != "All is done." || r.Calls != 1 || !r.Known || r.Failed != "" {
+			t.Errorf("%s, %d: %+v", p.Name, size, r)
+		}
+		if len(told) != 4 || told[0] != (Event{Kind: Said, Text: "I work."}) || told[1].Kind != Called || !strings.Contains(told[1].Text, "true") ||
+			told[2].Kind != Answered || told[2].Tool != told[1].Tool || told[2].Text != "no output" || told[3].Text != "All is done." {
+			t.Errorf("%s: %+v", p.Name, told)
+		}
+		if want := (model.Usage{Input: 123, Cached: 3, Output: 34}); r.Usage != want {
+			t.Errorf("%s: %+v", p.Name, r.Usage)
+		}
+		// Cut anywhere it has not ended.
+		cut := &Stream{Preset: p}
+		cut.Write([]byte(text[:len(text)-2]))
+		if cut.Reading.Ended {
+			t.Errorf("%s: a stream that was cut has ended", p.Name)
 		}
 	}
 }
@@ -180,29 +203,87 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestNative finds the program behind a script of node.
+// TestNative finds the program behind a script of node, wherever a release has it, and for no
+// other machine.
 func TestNative(t *testing.T) {
-	dir := t.TempDir()
-	script := filepath.Join(dir, "node_modules/@openai/codex/bin/codex.js")
-	native := filepath.Join(dir, "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex")
-	for _, path := range []string{script, native} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	bin := filepath.Join(dir, "node_modules/.bin")
-	if err := os.Mkdir(bin, 0o755); err != nil {
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("../@openai/codex/bin/codex.js", filepath.Join(bin, "codex")); err != nil {
+	other := slices.Clone(self[:4<<10])
+	other[18], other[19] = 0xff, 0xff // the machine
+	arch := machines[runtime.GOARCH].name
+	for _, place := range []string{"@openai/codex-linux-x64/vendor/" + arch + "-unknown-linux-musl/bin/codex", "@openai/codex/vendor/" + arch + "-unknown-linux-musl/codex/codex", "@openai/codex/bin/codex-" + arch + "-unknown-linux-musl"} {
+		modules := filepath.Join(t.TempDir(), "node_modules")
+		write := func(name string, data []byte) {
+			t.Helper()
+			path := filepath.Join(modules, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o755)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("@openai/codex/bin/codex.js", []byte("#!/usr/bin/env node\n"))
+		write("@openai/codex/bin/aaa/codex", other)
+		write(place, self)
+		if err := errors.Join(os.Mkdir(modules+"/.bin", 0o755), os.Symlink("../@openai/codex/bin/codex.js", modules+"/.bin/codex")); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", modules+"/.bin")
+		if path, err := Of("codex").Find(); err != nil || path != filepath.Join(modules, place) {
+			t.Errorf("%s %v", path, err)
+		}
+	}
+}
+
+// TestMoved: npm's scripts link a program by an absolute path, and the fence has it elsewhere.
+func TestMoved(t *testing.T) {
+	modules := filepath.Join(t.TempDir(), "node_modules")
+	program := modules + "/opencode-linux-x64/bin/opencode"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(program), 0o755), os.MkdirAll(modules+"/opencode-ai/bin", 0o755), os.Mkdir(modules+"/.bin", 0o755), os.WriteFile(program, []byte("\x7fELF"), 0o755),
+		os.Symlink("/gone/x/node_modules/opencode-linux-x64/bin/opencode", modules+"/opencode-ai/bin/opencode"), os.Symlink("../opencode-ai/bin/opencode", modules+"/.bin/opencode")); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", bin)
-	if path, err := Of("codex").Find(); err != nil || path != native {
+	t.Setenv("PATH", modules+"/.bin")
+	if path, err := Of("opencode").Find(); err != nil || path != program {
 		t.Errorf("%s %v", path, err)
+	}
+	os.Remove(program)
+	if path, err := Of("opencode").Find(); err == nil {
+		t.Errorf("there is none: %s", path)
+	}
+}
+
+// TestScript: a script whose interpreter is not there is told of before anybody works.
+func TestScript(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	for text, want := range map[string]string{"#!/usr/bin/env node\n": "node", "#!/usr/bin/env -S node --x\n": "node", "#!/gone/node\n": "node", "#!/bin/sh\n": "", "": ""} {
+		if err := os.WriteFile(bin+"/claude", []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Of("claude-code").Find()
+		if e := Script(err); (e == nil) != (want == "") || e != nil && e.Interpreter != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestOptions: a release gets the options that it says it takes, and the model in its
+// environment, too.
+func TestOptions(t *testing.T) {
+	bin, home := t.TempDir(), filepath.Join(t.TempDir(), "home")
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	for script, want := range map[string]string{
+		"echo --print --model --strict-mcp-config": "--strict-mcp-config --model m", "echo --print --model": "--model m", "echo --print": "",
+		"exit 1": "--strict-mcp-config --model m", // it says nothing
+	} {
+		if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		args, env, err := Of("claude-code").Prepare(Setup{Home: home, ID: "m"})
+		if _, some, _ := strings.Cut(strings.Join(args, " "), "--disallowedTools=WebSearch"); err != nil || strings.TrimSpace(some) != want || !slices.Contains(env, "ANTHROPIC_MODEL=m") {
+			t.Errorf("%q: %q, %q, %v", script, args, env, err)
+		}
 	}
 }
 

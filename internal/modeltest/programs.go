@@ -11,18 +11,32 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// versions are the real agent programs that Ward is tried with, a sandbox that it is
-// held against, the schemas of what it exports, and what looks for faults in its pages,
-// by npm's names.
-var versions = map[string]string{"@anthropic-ai/claude-code": "2.1.330", "@openai/codex": "0.169.0", "opencode-ai": "1.18.33",
-	"@anthropic-ai/sandbox-runtime": "0.0.83", "@microsoft/jest-sarif": "1.0.0-beta.0", "mocha-junit-reporter": "2.2.1", "axe-core": "4.14.1"}
+// versions are the real agent programs that Ward is tried with, the newest release first, then
+// one of a year before and an early one, a sandbox that it is held against, the schemas of what
+// it exports, and what looks for faults in its pages, by npm's names. opencode before 1.3 needs
+// a route to npm or to a list of models at each start, which the fence of these tests has not.
+var versions = map[string][]string{"@anthropic-ai/claude-code": {"2.1.330", "2.0.59", "0.2.126"}, "@openai/codex": {"0.169.0", "0.63.0", "0.20.0"}, "opencode-ai": {"1.18.33", "1.14.34", "1.3.0"},
+	"@anthropic-ai/sandbox-runtime": {"0.0.83"}, "@microsoft/jest-sarif": {"1.0.0-beta.0"}, "mocha-junit-reporter": {"2.2.1"}, "axe-core": {"4.14.1"}}
+
+// beside is what npm installs with a release that is a script of node, because the fence has
+// no node.
+var beside = map[string]string{"@anthropic-ai/claude-code@2.0.59": "node@20.9.0", "@anthropic-ai/claude-code@0.2.126": "node@20.9.0"}
+
+// Releases are the releases of a program that Ward is tried with, the newest first.
+func Releases(name string) []string { return versions[name] }
 
 // npmCache keeps installed programs for the next run: they take a gigabyte.
 const npmCache = "/var/tmp/git-ward-test/npm"
 
-// Install installs a real program by npm and returns npm's prefix. If that is not possible,
-// the test is skipped.
+// Install installs the newest release of a real program (InstallRelease).
 func Install(t testing.TB, name string) string {
+	t.Helper()
+	return InstallRelease(t, name, versions[name][0])
+}
+
+// InstallRelease installs a real program by npm and returns npm's prefix. If that is not
+// possible, the test is skipped.
+func InstallRelease(t testing.TB, name, version string) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("slow")
@@ -31,7 +45,6 @@ func Install(t testing.TB, name string) string {
 	if err != nil {
 		t.Skip("SKIPPED: npm is not installed, so no real program can be tried")
 	}
-	version := versions[name]
 	dir := filepath.Join(npmCache, strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-")+"-"+version)
 	if err := os.MkdirAll(npmCache, 0o755); err != nil {
 		t.Fatal(err)
@@ -52,7 +65,11 @@ func Install(t testing.TB, name string) string {
 	}
 	defer made.Remove()
 	temp := made.Path
-	if out, err := exec.Command(npm, "install", "--prefix", temp, "--no-audit", "--no-fund", name+"@"+version).CombinedOutput(); err != nil {
+	what := []string{"install", "--prefix", temp, "--no-audit", "--no-fund", name + "@" + version}
+	if more := beside[name+"@"+version]; more != "" {
+		what = append(what, more)
+	}
+	if out, err := exec.Command(npm, what...).CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: npm install %s: %v\n%s", name, err, out)
 	}
 	if err := os.Chmod(temp, 0o755); err != nil {
@@ -80,6 +97,10 @@ func ByProgram(r *Request) Turn {
 		read = exec(`text(await tools.mcp__ward__comms_read({directive: "D-1"}))`)
 	case r.Has("exec_command"):
 		shell = Call{Name: "exec_command", Args: `{"cmd":` + quoted(work) + `}`}
+	case r.Has("shell_command"):
+		shell = Call{Name: "shell_command", Args: `{"command":` + quoted(work) + `}`}
+	case r.Has("shell"):
+		shell = Call{Name: "shell", Args: `{"command":["bash","-c",` + quoted(work) + `]}`}
 	case r.Has("bash"):
 		shell.Name = "bash"
 	}
