@@ -79,15 +79,9 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 	if machine != "" && p.Machine() != machine {
 		return diag.Hint(fmt.Errorf("%s is a plan of the machine %s, not of %s", path, p.Machine(), machine), "git ward plan run runs any plan")
 	}
-	set := config.Default()
-	if o.config != "" {
-		data, err := config.ReadFile(env.Path(o.config))
-		if err != nil {
-			return err
-		}
-		if set, err = config.Parse(data, o.config); err != nil {
-			return err
-		}
+	set, err := env.Settings(o.config)
+	if err != nil {
+		return err
 	}
 	r, err := o.runner(ctx, env, tree, set, redact)
 	if err != nil {
@@ -216,9 +210,8 @@ func (o *planOptions) runner(ctx context.Context, env *cli.Env, tree *worktree.T
 		},
 		Submit: func(ctx context.Context, _ string) error { return submit(ctx, tree) },
 		Close: func(ctx context.Context, id string) (string, error) {
-			now := time.Now()
-			path, err := tree.RecordPath(ctx, task.PostMortemPath(now, id))
-			return "closed " + id + ": " + path, errors.Join(err, task.WritePostMortem(tree, path, id, now, "Each step of the plan is a commit (git log, Ward-Step)."))
+			path, err := task.Paper(ctx, tree, id, time.Now(), "Each step of the plan is a commit (git log, Ward-Step).")
+			return "closed " + id + ": " + path, err
 		},
 		Search: cmp.Or(o.search, set.Search.URL, env.Getenv(web.Variable)), Calls: own, Tools: outside,
 		Limits: vm.Limits{Instructions: set.VM.MaxInstructions, Cells: set.VM.MaxCells, Time: set.VM.MaxTime.Duration, Output: set.VM.MaxOutput},

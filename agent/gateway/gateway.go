@@ -116,7 +116,14 @@ func (a Account) OutageSince(earlier Account, ended bool) string {
 
 // Denies reports whether a code of trouble says that whoever asks is refused, and not that
 // the provider fails: it does not pass by itself. The codes are those of sandbox/gateway.
-func Denies(code string) bool { return code == "401" || code == "403" }
+func Denies(code string) bool { return code == "401" || code == "403" || code == Absent }
+
+// Absent is the code of a model that the provider does not have.
+const Absent = "404"
+
+// Away reports whether a code of trouble says that another model may do what this one cannot
+// now. A key that is refused is refused to all.
+func Away(code string) bool { return code == Absent || code != "" && !Denies(code) }
 
 // UnlistedSince is the model that the newest call of the program asked for that ran since an
 // earlier account, where the host's settings do not name it; "" where they do.

@@ -35,7 +35,7 @@ func TestStandby(t *testing.T) {
 			return Reply{Text: "second", Native: []byte(`["own"]`)}, nil
 		}}
 		var told []string
-		s := &Standby{Models: []Named{{"one", first}, {"two", second}}, Pause: time.Minute, Note: func(text string) { told = append(told, text) }}
+		s := &Standby{Order{Names: []string{"one", "two"}, Pause: time.Minute, Note: func(text string) { told = append(told, text) }}, []Model{first, second}}
 		c := &Conversation{Messages: []Message{{Role: User, Text: "Continue."}, {Role: Assistant, Briefing: true}}}
 		turn := func(want string) {
 			t.Helper()

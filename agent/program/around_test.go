@@ -20,7 +20,7 @@ func newClaude(t *testing.T, script string) *Program {
 	t.Helper()
 	p := newProgram(t, "")
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\ncat >prompt.md\n"+script), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\n[ \"$1\" = --help ] && echo --strict-mcp-config --model && exit\ncat >prompt.md\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

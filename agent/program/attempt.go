@@ -36,7 +36,8 @@ type attempt struct {
 	steps   *steps
 	reading *preset.Reading // nil for an unknown stream format
 	outcome *tool.Outcome
-	over    error // why it was ended early, else nil
+	over    error // why it was ended before its time, nil where it was not
+	away    bool  // the model is, so that another may do what this one cannot now
 	took    time.Duration
 }
 
@@ -151,6 +152,9 @@ func (a *attempt) refused(account gateway.Account, failed *stop.Stop) error {
 	code := account.OutageSince(a.before, failed == nil)
 	if code == "" {
 		return nil
+	}
+	if a.away = gateway.Away(code); code == gateway.Absent {
+		return stop.New(stop.Denied, "The model's provider does not have the model that %s asks for (%s): the admin names another in [model] id.", a.program.name(), code)
 	}
 	if gateway.Denies(code) {
 		return stop.New(stop.Denied, "The model's provider refuses the calls of %s (%s).", diag.Clean(filepath.Base(a.program.Config.Model.Name)), diag.Clean(code))

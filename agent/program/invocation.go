@@ -52,7 +52,12 @@ func checkPreset(p *preset.Preset, c *config.Config) error {
 		return diag.Hint(fmt.Errorf("[model] name = %q needs [model] id, which is empty", p.Name),
 			"set it in <bare>/ward/config.toml to the model's name, such as provider/name")
 	}
-	if _, err := p.Find(); err != nil {
+	_, err := p.Find()
+	if script := preset.Script(err); script != nil {
+		return diag.Hint(fmt.Errorf("[model] name = %q: %w", p.Name, err),
+			"take a release that is a program by itself, or an image with %s, or on the host: npm install --prefix DIR %s, where [sandbox] programs = \"DIR\"", script.Interpreter, script.Interpreter)
+	}
+	if err != nil {
 		return diag.Hint(fmt.Errorf("[model] name = %q: the program %s is not there", p.Name, p.Program),
 			"on the host: npm install --prefix DIR %s, then [sandbox] programs = \"DIR\" in <bare>/ward/config.toml; `git ward doctor` looks again", p.Package)
 	}
@@ -102,8 +107,12 @@ func (p *Program) prepare(inv *invocation, w *watch) error {
 	if err != nil {
 		return err
 	}
+	id := p.Config.Model.ID
+	if p.Models != nil {
+		id = p.Models.Name()
+	}
 	args, env, err := p.Preset.Prepare(preset.Setup{
-		Home: filepath.Join(p.State, "home-"+p.Preset.Name), ID: p.Config.Model.ID, Anthropic: anthropic, OpenAI: openai, Server: p.server(),
+		Home: filepath.Join(p.State, "home-"+p.Preset.Name), ID: id, Anthropic: anthropic, OpenAI: openai, Server: p.server(),
 	})
 	if errors.Is(err, os.ErrNotExist) {
 		err = checkPreset(p.Preset, p.Config)
@@ -126,5 +135,9 @@ func (p *Program) server() []string {
 		p.Log.Warn().Err(err).Msg("the program gets no MCP server")
 		return nil
 	}
-	return []string{path, "mcp", "--dir", p.Dir, "--state", p.State, "--ask", p.askPath(), "--task-id", p.Prompt.Directive.Name()}
+	args := []string{path, "mcp", "--dir", p.Dir, "--state", p.State, "--ask", p.askPath(), "--task-id", p.Prompt.Directive.Name()}
+	if p.Settings != "" {
+		args = append(args, "--config", p.Settings)
+	}
+	return args
 }

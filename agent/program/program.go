@@ -15,6 +15,7 @@ import (
 	"git-ward/agent/activity"
 	"git-ward/agent/gateway"
 	"git-ward/agent/interaction"
+	"git-ward/agent/model"
 	"git-ward/agent/preset"
 	"git-ward/agent/prompt"
 	"git-ward/internal/config"
@@ -31,16 +32,19 @@ const (
 // Program is a command that works on one directive.
 type Program struct {
 	Config *config.Config
-	Preset *preset.Preset // the command; nil: [model] command
-	// Prompt is the input, to which the orientation and a refusal are added here.
+	Preset *preset.Preset // what is run; nil: [model] command
+	Models *model.Order   // that a preset is told to use, the next where one is away; nil: [model] id
+	// Prompt is all that it is told, but for the orientation and a refusal, which are
+	// found here.
 	Prompt     prompt.Prompt
 	Iteration  string            // of the loop, such as "0"; "" without one
 	Gate       *interaction.Gate // counts what its stream reports; may be nil
 	Dir        string            // the working tree
 	State      string            // the agent's state directory
 	Unit, Bare string            // for the orientation: the unit, and the remote on this machine
-	Executable string            // path of ward-agent, with Ward's MCP server in the same directory
-	Env        []string          // complete environment of the agent's children
+	Executable string            // ward-agent's; Ward's MCP server lies beside it
+	Settings   string            // the file of the host's settings, for that server; "" for none
+	Env        []string          // the whole environment of the agent's children
 	Getenv     func(name string) string
 	Redact     func(string) string // removes secrets from the activity log; may be nil
 	Live       *interaction.Live   // gets the work's events; may be nil
@@ -72,11 +76,37 @@ func (p *Program) Solve(ctx context.Context, refusal string) (done interaction.D
 		return done, err
 	}
 	defer os.Remove(path)
-	r := &attempt{program: p, activity: log, began: time.Now(), before: p.account(ctx), from: p.head(ctx)}
-	if err := r.run(ctx, path); err != nil {
-		return done, err
+	if p.Models != nil && refusal == "" {
+		p.Models.Begin()
 	}
-	return r.end(ctx)
+	var before interaction.Done // of models that are away
+	for {
+		a := &attempt{program: p, activity: log, began: time.Now(), before: p.account(ctx), from: p.head(ctx)}
+		if err := a.run(ctx, path); err != nil {
+			return before, err
+		}
+		done, err := a.end(ctx)
+		done = plus(before, done)
+		if p.Preset == nil || p.Models == nil || ctx.Err() != nil || !a.away || !p.Models.Next(err.Error()) {
+			return done, err
+		}
+		before = done
+		p.Prompt.Kept = true // what it made so far is in the tree
+		if path, err = p.writePrompt(refusal); err != nil {
+			return done, err
+		}
+	}
+}
+
+// plus is what two attempts came to, the last words being those of the second.
+func plus(before, done interaction.Done) interaction.Done {
+	done.Tally.Turns += before.Tally.Turns
+	done.Tally.Calls += before.Tally.Calls
+	done.Tally.Usage.Add(before.Tally.Usage)
+	if before.Transcript != "" {
+		done.Transcript = before.Transcript + "\n\n" + done.Transcript
+	}
+	return done
 }
 
 // Told is what the command is told of an iteration: the file of its capsule, which

@@ -16,6 +16,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/agent/gateway"
+	"git-ward/agent/model"
+	"git-ward/agent/preset"
 	"git-ward/agent/prompt"
 	"git-ward/agent/stop"
 	"git-ward/internal/config"
@@ -130,6 +132,49 @@ func TestUnlisted(t *testing.T) {
 		_, err := p.Solve(t.Context(), "")
 		if stop.KindOf(err) != kind || kind != 0 && !strings.Contains(err.Error(), "asks for the model claude-new, which the host's settings do not name: the admin adds it to [model] also") {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// TestAlso: where the model of a known program is away, the program is told to use the next one,
+// and that is said; a key that is refused is refused to all.
+func TestAlso(t *testing.T) {
+	bin := t.TempDir()
+	asked := filepath.Join(bin, "asked")
+	script := "#!/bin/sh\n[ \"$1\" = --help ] && echo --model && exit\ncat >" + bin + "/prompt\ncase \"$*\" in *'--model one'*) echo >>" + asked + "; echo >made; exit 1;; esac\n" +
+		`echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"as you said","usage":{"input_tokens":3,"output_tokens":1}}'` + "\n"
+	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	for _, c := range []struct {
+		code  string
+		names []string
+		kind  stop.Kind
+		told  string
+	}{
+		{"503", []string{"one", "two"}, 0, model.Instead + "two, for one is away: The model did not answer the calls of claude-code (503)"},
+		{"404", []string{"one", "two"}, 0, model.Instead + "two, for one is away: The model's provider does not have the model that claude-code asks for (404)"},
+		{"404", []string{"one"}, stop.Denied, ""},
+		{"503", []string{"one"}, stop.Outage, ""},
+		{"401", []string{"one", "two"}, stop.Denied, ""},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			calls, _ := os.ReadFile(asked)
+			fmt.Fprintf(w, `{"failed": %d, "trouble": %q}`, len(calls), c.code)
+		}))
+		defer server.Close()
+		p := newProgram(t, "")
+		p.Config.Model.Name, p.Preset = "claude-code", preset.Of("claude-code")
+		p.Getenv = getenv(map[string]string{gateway.Anthropic: server.URL + "/anthropic", gateway.OpenAI: server.URL + "/openai/v1"})
+		told := ""
+		p.Models = &model.Order{Names: c.names, Note: func(text string) { told += text }}
+		done, err := p.Solve(t.Context(), "")
+		if stop.KindOf(err) != c.kind || c.kind == 0 && !strings.HasPrefix(done.Words, "as you said") || !strings.HasPrefix(told, c.told) || (told == "") != (c.told == "") {
+			t.Errorf("%s, %v: %q, %v; %q", c.code, c.names, done.Words, err, told)
+		}
+		if prompt, _ := os.ReadFile(filepath.Join(bin, "prompt")); c.kind == 0 && !strings.Contains(string(prompt), "Changes of the last worker") {
+			t.Errorf("the second does not know that there is work of the first:\n%s", prompt)
 		}
 	}
 }

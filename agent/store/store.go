@@ -32,9 +32,10 @@ type Options struct {
 	Bare       string // the remote, a bare repository on this machine; absolute
 	State      string // the agent's state directory; absolute
 	Door       string // the socket that pushes go through; "" pushes straight
-	Executable string // path of ward-agent, which connects to the door; absolute
-	// Running is the branch from which a watcher started the agent, "" for none. Its working
-	// tree and main's are kept, because the agent may run from them.
+	Executable string // of ward-agent, for the door; absolute
+	Settings   string // the file of the host's settings, for the verbs that who works here calls; "" for none
+	// Running is the branch that a watcher started the agent from, "" for none. It
+	// keeps that working tree and main's, and may run from them.
 	Running string
 	// Redact removes secrets from texts for readers; may be nil.
 	Redact func(string) string
@@ -126,8 +127,11 @@ func (s *Store) Environ() []string {
 		"GIT_CEILING_DIRECTORIES=" + s.State,
 		Tag(s.State),
 	}
-	// The proxies are the gateway's, the only way out in allow-list mode. The lease's
-	// variables say on what the worker may push.
+	if s.Settings != "" {
+		env = append(env, config.Var+"="+s.Settings)
+	}
+	// The proxies are the gateway's, which is the only way out in allow-list mode.
+	// Whose lease the worker has says on what it may speak.
 	for _, name := range []string{boot.LeaseVar, "TMPDIR", "USER", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
 		if v := os.Getenv(name); v != "" {
 			env = append(env, name+"="+v)

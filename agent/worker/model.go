@@ -51,23 +51,29 @@ func checkProvider(c *config.Config) error {
 	return nil
 }
 
-// openModel makes the settings' model, which reports each wait and each turn that another
-// model takes; nil if a program works.
-func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(model.Wait), instead func(string)) (model.Model, error) {
+// order is the models that the settings name, the first that is asked first. It tells of each
+// change.
+func order(c *config.Config, instead func(string)) model.Order {
+	return model.Order{Names: append([]string{c.Model.ID}, c.Model.Also...), Pause: c.Agent.RetryPause.Duration, Note: instead}
+}
+
+// openModel makes the model that the settings name, which tells of each wait; nil where a
+// program works.
+func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(model.Wait), order model.Order) (model.Model, error) {
 	w, _ := config.FindWorker(d.config.Model.Name)
 	switch w.Kind {
 	case config.Command, config.Program:
 		return nil, nil
 	case config.API:
-		return openProvider(d, w.Provider, waits, instead)
+		return openProvider(d, w.Provider, waits, order)
 	}
 	return openScript(ctx, d.config.Model.Script, main)
 }
 
-// openProvider makes a provider's model. It is only reachable through the gateway, whose
-// address and dummy key the forwarder puts into the environment: no real key is ever here
-// (SBX-7).
-func openProvider(d *deps, provider config.Provider, waits func(model.Wait), instead func(string)) (model.Model, error) {
+// openProvider makes a model that thinks. It is reached by the gateway alone, whose
+// address and whose key, which is none, the forwarder put into the environment: no
+// other key is ever here (SBX-7).
+func openProvider(d *deps, provider config.Provider, waits func(model.Wait), order model.Order) (model.Model, error) {
 	set := d.config.Model
 	variable := gateway.OpenAI
 	if provider == config.Anthropic {
@@ -77,8 +83,8 @@ func openProvider(d *deps, provider config.Provider, waits func(model.Wait), ins
 	if err != nil {
 		return nil, err
 	}
-	all := &model.Standby{Pause: d.config.Agent.RetryPause.Duration, Note: instead}
-	for _, id := range append([]string{set.ID}, set.Also...) {
+	all := &model.Standby{Order: order}
+	for _, id := range order.Names {
 		var m model.Model
 		o := openai.Options{BaseURL: base, Key: d.getenv("OPENAI_API_KEY"), ID: id, Output: set.MaxOutput, Silence: set.Silence.Duration}
 		switch {
@@ -90,8 +96,7 @@ func openProvider(d *deps, provider config.Provider, waits func(model.Wait), ins
 		default:
 			m = openai.NewResponses(o)
 		}
-		all.Models = append(all.Models, model.Named{Name: id,
-			Model: &model.Patience{Model: m, Tries: set.Tries, Busy: set.Patience.Duration, Note: waits}})
+		all.Models = append(all.Models, &model.Patience{Model: m, Tries: set.Tries, Busy: set.Patience.Duration, Note: waits})
 	}
 	return &model.Window{Model: all, Tokens: set.Context, Output: set.MaxOutput}, nil
 }

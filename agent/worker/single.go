@@ -54,7 +54,9 @@ func (s *single) solver(ctx context.Context, main store.Snapshot, source []byte)
 		return nil, err
 	}
 	f := &solvers{deps: s.deps, directive: s.directive, work: s.work, system: system, lessons: recall(ctx, s.deps.store, s.log), guidance: guide(ctx, s.deps.store, s.work, s.log), log: s.log}
-	if f.model, err = openModel(ctx, s.deps, main, logWaits(s.log), func(text string) { s.log.Warn().Msg(text) }); err != nil {
+	models := order(s.deps.config, func(text string) { s.log.Warn().Msg(text) })
+	f.order = &models
+	if f.model, err = openModel(ctx, s.deps, main, logWaits(s.log), models); err != nil {
 		return nil, err
 	}
 	return f.new(nil), nil

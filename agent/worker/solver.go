@@ -39,11 +39,12 @@ type solvers struct {
 	directive comms.Directive
 	work      *store.Work
 	model     model.Model     // nil: a program works
-	system    string          // SYSTEM.md and the directive's part of COMMS.md (AGT-2)
-	guidance  string          // from an adopted project's own documents, likewise for a program
-	lessons   string          // from earlier directives, for a program; a model gets it in its orientation
-	words     func() []string // the PM's, on the current unit; may be nil
-	skills    []prompt.Skill  // of the capsule's skill pack, as far as control has them
+	order     *model.Order    // of the models that it is told to use; nil: the first alone
+	system    string          // SYSTEM.md and what concerns the directive of COMMS.md (AGT-2)
+	guidance  string          // of an adopted project's own documents, likewise for a program
+	lessons   string          // of earlier directives, for a program; a model that converses is told by its orientation
+	words     func() []string // the PM's, on the unit as it stands; nil: none
+	skills    []prompt.Skill  // of the capsule's skill pack, where control has them
 	log       zerolog.Logger
 }
 
@@ -81,8 +82,8 @@ func (f *solvers) program(it *iteration) *program.Program {
 	p := &program.Program{
 		Config: d.config, Preset: preset.Of(d.config.Model.Name), Dir: f.work.Dir(), State: d.store.State, AskGrace: program.AskGrace,
 		Unit: f.work.Record.Unit().String(), Bare: d.store.Bare, Redact: d.redact, Live: d.live,
-		Executable: d.store.Executable, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
-		Prompt: f.prompt(prompt.Program, it),
+		Executable: d.store.Executable, Settings: d.store.Settings, Env: d.store.Environ(), Getenv: d.getenv, Log: f.log,
+		Prompt: f.prompt(prompt.Program, it), Models: f.order,
 	}
 	if it != nil {
 		p.Iteration, p.Gate = fmt.Sprint(it.number), it.gate

@@ -162,7 +162,8 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 	if err != nil {
 		return nil, err
 	}
-	m, err := openModel(ctx, d, main, r.waits(ctx), r.instead)
+	models := order(d.config, r.instead)
+	m, err := openModel(ctx, d, main, r.waits(ctx), models)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, 
 		return t, nil
 	}
 	t.solver = &iterationWork{subagents: subagents, launch: d.launch, limits: r.unit.limits, last: r.unit.last, watching: r.watching, keeping: r.keeping, solvers: &solvers{
-		deps: d, directive: r.unit.directive, work: r.work, model: m, system: system, lessons: recall(ctx, d.store, r.log), guidance: guide(ctx, d.store, r.work, r.log), words: func() []string { return uow.Words(r.unit.journal.Records) }, skills: r.skills(ctx, main), log: r.log,
+		deps: d, directive: r.unit.directive, work: r.work, model: m, order: &models, system: system, lessons: recall(ctx, d.store, r.log), guidance: guide(ctx, d.store, r.work, r.log), words: func() []string { return uow.Words(r.unit.journal.Records) }, skills: r.skills(ctx, main), log: r.log,
 	}}
 	return t, nil
 }

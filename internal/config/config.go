@@ -30,6 +30,10 @@ var Shipped string
 // Path is the settings file of a bare repository, relative to its directory.
 const Path = "ward/config.toml"
 
+// Var is the variable that names the file of the host's settings to who works in the fence,
+// where no repository with settings is at hand.
+const Var = "WARD_CONFIG"
+
 // maxSize bounds the file, in bytes; the one Ward ships has a few thousand.
 const maxSize = 1 << 20
 

@@ -132,6 +132,8 @@ func (x *exchange) troubleOf(err error) (code string, known bool) {
 		return x.failed, true
 	case s == http.StatusUnauthorized, s == http.StatusForbidden: // the key is wrong, and the host supplies it
 		return fmt.Sprint(s), true
+	case s == http.StatusNotFound && x.endpoint != nil && !x.endpoint.free: // there is no such model
+		return fmt.Sprint(s), true
 	case s >= 500, s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusConflict:
 		return fmt.Sprint(s), true
 	case errors.Is(err, errSilent):

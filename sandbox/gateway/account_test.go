@@ -91,6 +91,9 @@ func TestTroubles(t *testing.T) {
 		{"a wrong key", "401", func(w http.ResponseWriter, _ *http.Request) {
 			answerJSON(w, 401, `{"type":"error","error":{"type":"authentication_error"}}`)
 		}},
+		{"no such model", "404", func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, 404, `{"type":"error","error":{"type":"not_found_error"}}`)
+		}},
 		{"nobody there", "unreachable", func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err == nil {
@@ -120,7 +123,7 @@ func TestTroubles(t *testing.T) {
 		}
 	}
 	f.account()
-	if _, body, _ := f.do("GET", accountPath, ""); !strings.Contains(body, `"answered":2,"failed":7,"barred":0,"unlisted":"","trouble":""`) {
+	if _, body, _ := f.do("GET", accountPath, ""); !strings.Contains(body, `"answered":2,"failed":8,"barred":0,"unlisted":"","trouble":""`) {
 		t.Error(body)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"git-ward/internal/cli"
-	"git-ward/internal/config"
 	"git-ward/internal/confined"
 	"git-ward/internal/diag"
 	"git-ward/vm"
@@ -48,15 +47,9 @@ func (o *options) fill(fs *flag.FlagSet) {
 
 // settle takes what no flag gave from the settings.
 func (o *options) settle() error {
-	c := config.Default()
-	if o.config != "" {
-		data, err := config.ReadFile(o.env.Path(o.config))
-		if err != nil {
-			return err
-		}
-		if c, err = config.Parse(data, o.config); err != nil {
-			return err
-		}
+	c, err := o.env.Settings(o.config)
+	if err != nil {
+		return err
 	}
 	o.all = c.VM.Calls
 	o.calls, o.tools = c.CallTools()

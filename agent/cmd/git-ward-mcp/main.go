@@ -29,7 +29,7 @@ import (
 	udc "git-ward/vm/command"
 )
 
-const usage = "mcp [--dir DIR] [--state DIR] [--task-id ID] [--ask FILE]"
+const usage = "mcp [--dir DIR] [--state DIR] [--task-id ID] [--ask FILE] [--config FILE]"
 
 // main.go starts it with the word mcp; an agent program's settings may omit it.
 func main() {
@@ -43,12 +43,13 @@ func main() {
 
 // run serves until stdin ends.
 func run(ctx context.Context, env *cli.Env) error {
-	var dir, state, task, ask string
+	var dir, state, task, ask, file string
 	rest, err := env.Flags("mcp", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", ".", "the working tree `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's `DIR` for logs and signals (default .git/ward of the working tree)")
 		fs.StringVar(&task, "task-id", "", "the task's `ID`: the directive at hand, such as D-1 (default that of the branch agent/D-1)")
 		fs.StringVar(&ask, "ask", env.Getenv(program.AskVariable), "the `file` that takes a question to the PM (default $"+program.AskVariable+")")
+		cli.Config(fs, &file)
 	})
 	switch {
 	case err != nil:
@@ -80,9 +81,15 @@ func run(ctx context.Context, env *cli.Env) error {
 		Commands: map[string]mcp.Command{}, Task: task, Ask: ask,
 	}
 	redact := secret.Redactor()
+	getenv := func(name string) string { // a client may not pass its environment on
+		if name == config.Var && file != "" {
+			return env.Path(file)
+		}
+		return env.Getenv(name)
+	}
 	for _, c := range []cli.Command{protocols.Plan(agentcmd.PlanRun(redact)), agentcmd.Task(redact), agentcmd.Research(redact),
 		agentcmd.Orient(redact), agentcmd.Knowledge, udc.UDC, agentcmd.Lesson, hooks.Report(nil), protocols.UOW} {
-		o.Commands[c.Name] = command(c.Call, tree.Dir, env.Getenv)
+		o.Commands[c.Name] = command(c.Call, tree.Dir, getenv)
 	}
 	server := mcp.New(o)
 	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(env.Stdin), Writer: nopCloser{cli.Raw(env.Stdout)}})

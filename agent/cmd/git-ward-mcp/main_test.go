@@ -52,6 +52,7 @@ func open(t *testing.T) *session {
 	s.write("knowledge_core/agent_meta.json", `{"name": "test", "limitations": ["none known"]}`)
 	s.write("plans/good.plan.txt", "set_plan look\nplan_step_complete begun\nrun_in_bash_session git ward task close --task-id D-1\nsubmit\n")
 	s.write("plans/bad.fdc.txt", "set_plan x\nrun_in_bash_sesion ls\n")
+	s.write("count.udc", "CALL wc \"/etc/hostname\"\nHALT\n")
 	s.write("good.udc", "MOV R0, 41\nINC R0\nHALT\n")
 	s.write("bad.udc", "MOVE R0, 1\n")
 	s.write("loop.udc", "LABEL a\nJMP a\n")
@@ -64,7 +65,11 @@ func open(t *testing.T) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "mcp", "--dir", s.dir, "--ask", filepath.Join(filepath.Dir(s.dir), "question"))
+	tools := filepath.Join(filepath.Dir(s.dir), "tools.toml")
+	if err := os.WriteFile(tools, []byte("[vm]\ncalls = [\"print\", \"wc\"]\ntools = { wc = [\"/usr/bin/wc\"] }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "mcp", "--dir", s.dir, "--ask", filepath.Join(filepath.Dir(s.dir), "question"), "--config", tools)
 	cmd.Stderr = os.Stderr
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	s.ClientSession, err = client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
@@ -163,6 +168,7 @@ func TestSession(t *testing.T) {
 		{"udc_run", args{"files": []string{"loop.udc"}, "max_instructions": 10}, "TIMEOUT_INSTRUCTION_LIMIT", false},
 		{"udc_run", args{"files": []string{"good.udc"}, "max_instructions": -1}, "at least 1", true},
 		{"udc_run", args{"file": "good.udc"}, "file", true},
+		{"udc_run", args{"files": []string{"count.udc"}}, "wc: tools of the host's are run inside of the fence only", false}, // and it knows of them
 		{"udc_analyze", args{"files": []string{"loop.udc"}}, `"estimated_risk":"HIGH"`, false},
 		{"lesson_list", args{}, "[exit 0]", false},
 		{"uow_show", args{"unit": "D-9.1"}, "D-9.1", true},

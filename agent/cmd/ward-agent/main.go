@@ -56,7 +56,7 @@ func run(ctx context.Context, env *cli.Env) error {
 		return env.Usage(usage, "--bare, --state and --config are needed")
 	}
 	set := worker.Settings{
-		Store:  store.Options{Bare: env.Path(bare), State: env.Path(state)},
+		Store:  store.Options{Bare: env.Path(bare), State: env.Path(state), Settings: env.Path(file)},
 		Launch: launch.From(env.Getenv), Once: once || directive != "" && env.Getenv(boot.LeaseVar) == "", Directive: directive, Stderr: env.Stderr, Redact: secret.Redactor(), Getenv: env.Getenv,
 	}
 	if env.Getenv(boot.LiveVar) != "" {
