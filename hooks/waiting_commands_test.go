@@ -1,6 +1,7 @@
 package hooks_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -128,6 +129,31 @@ func TestAnswerWithoutWords(t *testing.T) {
 	}
 	b.uow("asks for your word", "list")
 	b.Fsck()
+}
+
+// An answer is offered to each other unit that asks the same in other spelling, and to none
+// that asks something else.
+func TestSameQuestion(t *testing.T) {
+	t.Parallel()
+	b := newUnits(t)
+	texts := []string{directiveText}
+	for n, question := range []string{"Which parser?", "which  parser", "Which port?"} {
+		if n > 0 {
+			texts = append([]string{strings.Replace(directiveText, "D-1", fmt.Sprintf("D-%d", n+1), 1)}, texts...)
+			b.direct(strings.Join(texts, "\n")) // the first directive is the one at hand
+		}
+		id := fmt.Sprintf("D-%d.1", n+1)
+		b.step(id, byAgent(uow.Open))
+		b.step(id, byAgent(uow.Activate))
+		b.step(id, uow.Input{Event: uow.RequestApproval, Actor: uow.Agent, Reason: uow.Question, Note: question})
+	}
+	out := b.Run(b.Work, "git-ward", "uow", "approve", "-m", "it's the second", "D-1.1")
+	if want := "D-2.1 asks the same: git ward uow approve D-2.1 -m 'it'\\''s the second'\n"; !strings.Contains(out, want) || strings.Contains(out, "D-3.1") {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+	if out := b.Run(b.Work, "git-ward", "uow", "approve", "-m", "80", "D-3.1"); strings.Contains(out, "asks the same") {
+		t.Error(out)
+	}
 }
 
 // A dead letter wants a last word, by the command that is named for it.

@@ -33,8 +33,7 @@ func (u *units) answer(id uow.ID, event uow.Event, file *kept) (string, error) {
 		return "", err // the step says that there is none
 	}
 	last := j.Last()
-	asked := last.State == uow.PendingApproval && last.ReasonCode == uow.Question
-	if event != uow.Clarify && (event != uow.Approve || !asked) || len(last.Possible()) == 0 {
+	if event != uow.Clarify && (event != uow.Approve || !asks(last)) || len(last.Possible()) == 0 {
 		return "", nil
 	}
 	text, err := inEditor(u.ctx, u.env, file, answerTemplate(last))

@@ -181,6 +181,9 @@ func (u *units) step(id uow.ID, in uow.Input, drop ...dropped) error {
 			last := way.steps[len(way.steps)-1]
 			w, _ := u.waits(last) // the step is made, whatever cannot be read now
 			_, err = fmt.Fprintln(u.env.Stdout, last.Line(w))
+			if err == nil && way.asked != "" && in.Note != "" {
+				err = u.offer(id, way.asked, in.Note)
+			}
 		}
 		return moved, err
 	})
@@ -201,6 +204,7 @@ type way struct {
 	unit  uow.ID
 	from  string // the tip that they follow, "" for a new unit
 	steps []*uow.Record
+	asked string // the question that they answer, "" for none
 }
 
 // way makes the records of a verb, and says for which unit and on which tip.
@@ -214,6 +218,9 @@ func (u *units) way(id uow.ID, in uow.Input) (*way, error) {
 	}
 	w := &way{unit: id, from: j.Tip}
 	prev := j.Last()
+	if asks(prev) && (in.Event == uow.Approve || in.Event == uow.Clarify) {
+		w.asked = prev.Note
+	}
 	var world uow.World
 	if world.Main, err = u.main(j); err != nil {
 		return nil, err
