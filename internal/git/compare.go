@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,7 +22,18 @@ type Difference struct {
 // Compare lists the paths that differ between two commits or trees, in git's order. More than
 // limit is an error. Use it on a repository from Apart.
 func (r *Repo) Compare(ctx context.Context, from, to string, limit int) ([]Difference, error) {
-	next, stop := iter.Pull2(r.Records(ctx, "diff-tree", "-r", "-z", "--raw", "--numstat", "--no-abbrev", "--no-renames", from, to, "--"))
+	return differences(r.Records(ctx, slices.Concat([]string{"diff-tree"}, pathsArgs, []string{from, to, "--"})...), limit)
+}
+
+// What git diff-tree is asked for: the paths that differ, and the difference itself.
+var (
+	pathsArgs = []string{"-r", "-z", "--raw", "--numstat", "--no-abbrev", "--no-renames"}
+	patchArgs = []string{"-r", "--patch", "--full-index", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/"}
+)
+
+// differences reads records that git diff-tree prints for pathsArgs.
+func differences(records iter.Seq2[string, error], limit int) ([]Difference, error) {
+	next, stop := iter.Pull2(records)
 	defer stop()
 	var list []Difference
 	byPath := map[string]int{}
@@ -84,8 +96,8 @@ func lineCount(text string) int {
 // Patch yields the diff of two commits or trees as git prints it, by line and without line
 // ends. Only pathspecs leave anything out (gitglossary(7)). Use it on a repository from Apart.
 func (r *Repo) Patch(ctx context.Context, from, to string, pathspecs ...string) iter.Seq2[string, error] {
-	args := []string{"diff-tree", "-r", "--patch", "--full-index", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", from, to, "--"}
-	return r.Lines(ctx, append(args, pathspecs...)...)
+	args := slices.Concat([]string{"diff-tree"}, patchArgs, []string{from, to, "--"}, pathspecs)
+	return r.Lines(ctx, args...)
 }
 
 // Merged is the result of merging two commits.

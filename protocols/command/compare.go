@@ -25,6 +25,7 @@ const (
 type comparer struct {
 	*units
 	apart *git.Repo
+	pairs *git.Comparer // of apart
 	close func()
 }
 
@@ -38,7 +39,32 @@ func (u *units) comparer() (*comparer, error) {
 		c.close()
 		return nil, err
 	}
+	c.pairs = c.apart.Comparer(u.ctx)
+	c.close = func() {
+		c.pairs.Close()
+		dir.Remove()
+	}
 	return c, nil
+}
+
+// trees are those of two commits or trees.
+func (c *comparer) trees(from, to string) (a, b string, err error) {
+	if a, err = c.reader.Tip(from + "^{tree}"); err == nil {
+		b, err = c.reader.Tip(to + "^{tree}")
+	}
+	if err == nil && (a == "" || b == "") {
+		err = fmt.Errorf("%s or %s: %w", diag.Short(from), diag.Short(to), git.ErrMissing)
+	}
+	return a, b, err
+}
+
+// differences are the paths in which two commits or trees differ.
+func (c *comparer) differences(from, to string) ([]git.Difference, error) {
+	a, b, err := c.trees(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return c.pairs.Compare(a, b, maxChanges)
 }
 
 // lacking adds to an error what a partial clone, which fetches nothing by itself here, can
@@ -60,9 +86,9 @@ func (c *comparer) base(project, commit string, p review.Position) (string, erro
 	if project == "" {
 		return "", nil
 	}
-	in, err := c.reader.Contains(project, commit)
-	if err != nil || !in {
-		return c.mergeBase(project, commit, err)
+	base, err := c.reader.MergeBase(project, commit)
+	if err != nil || base != commit {
+		return base, err
 	}
 	if v := p.Verdict; v != nil && v.Base != "" && v.Base != commit {
 		if ok, err := c.reader.Contains(commit, v.Base); ok || err != nil {
@@ -75,16 +101,12 @@ func (c *comparer) base(project, commit string, p review.Position) (string, erro
 	}
 	if merge != commit {
 		before, err := c.reader.Parent(merge)
-		return c.mergeBase(before, commit, err)
+		if err != nil {
+			return "", err
+		}
+		return c.reader.MergeBase(before, commit)
 	}
 	return c.ownWork(commit, p.Name)
-}
-
-func (c *comparer) mergeBase(a, b string, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	return c.reader.MergeBase(a, b)
 }
 
 // ownWork walks from a commit down over the commits that say that they are of the
@@ -104,13 +126,13 @@ func (c *comparer) ownWork(commit, directive string) (string, error) {
 
 // message is a commit's whole message.
 func (u *units) message(commit string) (string, error) {
-	out, err := u.repo.Output(u.ctx, "log", "--max-count=1", "--no-show-signature", "--no-notes", "--format=%B", "--end-of-options", commit, "--")
-	return strings.TrimRight(string(out), "\n"), err
+	message, err := u.reader.Message(commit)
+	return strings.TrimRight(message, "\n"), err
 }
 
 // changes are the paths in which two commits differ.
 func (c *comparer) changes(from, to string) (list []review.Change, err error) {
-	differences, err := c.apart.Compare(c.ctx, from, to, maxChanges)
+	differences, err := c.differences(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +172,14 @@ func size(batch *git.Batch, e git.Entry) int64 {
 
 // patch is the difference of the work, line by line.
 func (c *comparer) patch(w *work) iter.Seq2[string, error] {
-	return c.apart.Patch(c.ctx, w.from, w.Commit)
+	return func(yield func(string, error) bool) {
+		from, to, err := c.trees(w.from, w.Commit)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		c.pairs.Patch(from, to)(yield)
+	}
 }
 
 // merge says what taking the work makes of the project; tree is "" where nothing can be
@@ -192,7 +221,7 @@ func (c *comparer) merge(project, base, commit string, p review.Position) (m rev
 
 // beside adds the paths in which two trees differ and that a verdict covers not.
 func (c *comparer) beside(m *review.Merge, from, to string) error {
-	differences, err := c.apart.Compare(c.ctx, from, to, maxChanges)
+	differences, err := c.differences(from, to)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func reviewWork(ctx context.Context, env *cli.Env) error {
 	}
 	defer u.close()
 	if len(list) > 1 {
-		if u.all, err = u.desk(); err != nil {
+		if err := u.openAll(list); err != nil {
 			return err
 		}
 	}

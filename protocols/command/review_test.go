@@ -76,6 +76,25 @@ func TestReviewAnywhere(t *testing.T) {
 	}
 }
 
+// Reviews of several directives are those of each, and a directive more costs few children: of all
+// that compares, one for the paths and one for the difference go on from each to the next.
+func TestReviewSeveral(t *testing.T) {
+	p := newDesk(t)
+	args := []string{"review", "--json", "--fetched", "--bare", p.Bare}
+	names, want := []string{"D-1", "D-4", "D-5"}, ""
+	for _, name := range names {
+		want += ward(t, p, 0, append(args, name)...)
+	}
+	if got := ward(t, p, 0, append(args, names...)...); got != want {
+		t.Errorf("together:\n%s\nwant\n%s", got, want)
+	}
+	one := len(killed(t, p, 0, "", append(args, names[0])...))
+	all := killed(t, p, 0, "", append(args, names...)...)
+	if more := len(all) - one; more > 3*(len(names)-1) {
+		t.Errorf("%d children for one directive, %d for %d:\n%s", one, len(all), len(names), strings.Join(all, "\n"))
+	}
+}
+
 // The JSON of a review has these members, and no others: programs read it.
 func TestReviewJSON(t *testing.T) {
 	p := newDesk(t)

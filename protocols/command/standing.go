@@ -110,6 +110,25 @@ func (u *units) desk() (*standing.Desk, error) {
 // errUnknown is for a directive, or a unit, that there is not.
 var errUnknown = errors.New("unknown")
 
+// openAll reads what is the same for several subjects, and asks history once about all of them.
+func (u *units) openAll(list []subject) (err error) {
+	if u.all, err = u.desk(); err != nil {
+		return err
+	}
+	var commits []string
+	for _, of := range list {
+		if p, err := u.all.Position(of.name, of.unit); err == nil && standing.Asked(p) != "" { // an error is said with its subject
+			commits = append(commits, standing.Asked(p))
+		}
+	}
+	project, err := u.reader.Tip(u.names.ProjectRef())
+	if err != nil {
+		return err
+	}
+	u.past, err = u.history(project, commits)
+	return err
+}
+
 // standing finds out where the subject stands. errUnknown is said already.
 func (u *units) standing(of subject) (p review.Position, err error) {
 	all := u.all
@@ -138,7 +157,11 @@ func (u *units) standing(of subject) (p review.Position, err error) {
 func (u *units) taken(p *review.Position) error {
 	project, err := u.reader.Tip(u.names.ProjectRef())
 	if err == nil {
-		p.Taken, err = state.Taken(u.reader, project, standing.Asked(*p))
+		past := u.past
+		if past == nil {
+			past = u.reader
+		}
+		p.Taken, err = state.Taken(past, project, standing.Asked(*p))
 	}
 	return err
 }

@@ -37,6 +37,7 @@ type units struct {
 
 	at       *standing.Desk // where the directives stand, once it was asked
 	all      *standing.Desk // the same, where several are looked at as they were at one moment
+	past     state.Ancestry // what the project has of them, then
 	settings *config.Config
 	given    bool // settings are the host's; else they are Ward's defaults
 	assumed  bool // a step took totals from settings that were not given
