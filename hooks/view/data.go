@@ -26,6 +26,9 @@ type Overview struct {
 	Waiting       []Waiting `json:"waiting"`       // what only a PM can move first, then what waits for its cause
 	Directives    []Line    `json:"directives"`    // as COMMS.md has them, then those it has no longer
 	Warnings      []string  `json:"warnings"`      // a line each, with what can be done
+
+	at    map[string]int // positions of directives in the list, by name
+	waits map[string][]Waiting
 }
 
 // Host says what runs on the repository.

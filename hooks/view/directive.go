@@ -51,17 +51,13 @@ func (s *Source) Directive(ctx context.Context, name string) (*Directive, error)
 
 // begin is a directive as far as the look knows it, and its position; its units are read yet.
 func (s *Source) begin(o *Overview, name string) (*Directive, review.Position, error) {
-	at := slices.IndexFunc(o.Directives, func(l Line) bool { return l.Directive == name })
-	p, ok := s.refs.position(name)
-	if at < 0 || !ok { // ok is false where somebody else has looked since
-		return nil, p, fmt.Errorf("%.40q: %w", name, ErrUnknown)
+	at, ok := o.at[name]
+	now, still := s.refs.at[name]
+	if !ok || !still { // somebody else has looked since
+		return nil, review.Position{}, fmt.Errorf("%.40q: %w", name, ErrUnknown)
 	}
-	d := &Directive{Line: o.Directives[at], Waiting: []Waiting{}, Units: []Unit{}, Reports: []Report{}, Questions: []Report{}}
-	for _, w := range o.Waiting {
-		if w.Directive == name {
-			d.Waiting = append(d.Waiting, w)
-		}
-	}
+	p := s.refs.positions[now]
+	d := &Directive{Line: o.Directives[at], Waiting: append([]Waiting{}, o.waits[name]...), Units: []Unit{}, Reports: []Report{}, Questions: []Report{}}
 	d.Reviewable = d.Line.Reviewable()
 	p.Taken = d.TakenBy
 	d.Outcome = p.Outcome(d.Standing)

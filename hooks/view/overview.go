@@ -54,19 +54,11 @@ func (s *Source) Overview(ctx context.Context) (*Overview, error) {
 type refs struct {
 	version   string
 	positions []review.Position
+	at        map[string]int    // where each is, by directive
 	broken    map[string]error  // journals that cannot be read, by directive
 	records   map[string]string // tips of the records, by ref
 	project   string            // tip of the project's branch, "" for none
 	desk      *standing.Desk    // for what it has read already
-}
-
-// position is what they say of a directive.
-func (r *refs) position(name string) (review.Position, bool) {
-	at := slices.IndexFunc(r.positions, func(p review.Position) bool { return p.Name == name })
-	if at < 0 {
-		return review.Position{}, false
-	}
-	return r.positions[at], true
 }
 
 // look reads it anew: the refs only where they moved.
@@ -103,8 +95,20 @@ func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (
 		o.Waiting = append(o.Waiting, waits(p, line, s.refs.broken[p.Name])...)
 	}
 	order(o.Waiting)
+	o.index()
 	s.last = o
 	return nil
+}
+
+// index notes where each directive is, for who asks about all of them, one by one.
+func (o *Overview) index() {
+	o.at, o.waits = make(map[string]int, len(o.Directives)), map[string][]Waiting{}
+	for i, d := range o.Directives {
+		o.at[d.Directive] = i
+	}
+	for _, w := range o.Waiting {
+		o.waits[w.Directive] = append(o.waits[w.Directive], w)
+	}
 }
 
 // positions are those of the directives of COMMS.md, and then of those that are gone.
@@ -140,6 +144,10 @@ func (s *Source) positions(r reading) (*refs, error) {
 			return nil, err
 		}
 		all.positions = append(all.positions, p)
+	}
+	all.at = make(map[string]int, len(all.positions))
+	for i, p := range all.positions {
+		all.at[p.Name] = i
 	}
 	s.forget(d)
 	return all, nil

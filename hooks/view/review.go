@@ -10,7 +10,6 @@ import (
 	"iter"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,8 +41,7 @@ func (s *Source) Review(ctx context.Context, name string) (*review.Review, error
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(o.Directives, func(l Line) bool { return l.Directive == name })
-	if at < 0 || o.Directives[at].Commit == "" && o.Directives[at].State != review.Dropped {
+	if at, ok := o.at[name]; !ok || !o.Directives[at].Reviewable() {
 		return nil, fmt.Errorf("a review of %.40q: %w", name, ErrUnknown)
 	}
 	version, _, err := s.version(ctx)

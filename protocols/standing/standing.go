@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
@@ -144,16 +145,33 @@ func (d *Desk) Positions(history func(tip string, commits []string) (state.Ances
 	if err != nil {
 		return nil, err
 	}
-	ancestry, err := history(project, commits)
-	if err != nil {
+	h := past{}
+	if h.Ancestry, err = history(project, commits); err != nil {
+		return nil, err
+	}
+	if h.taken, err = d.reader.Refs(state.TakenPrefix); err != nil {
 		return nil, err
 	}
 	for i := range list {
-		if list[i].Taken, err = state.Taken(ancestry, project, Asked(list[i])); err != nil {
+		if list[i].Taken, err = state.Taken(h, project, Asked(list[i])); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
+}
+
+// past is history with what forges took, which was read at once: a look at one ref of many costs
+// nearly as much as one at all.
+type past struct {
+	state.Ancestry
+	taken map[string]string
+}
+
+func (p past) Tip(ref string) (string, error) {
+	if strings.HasPrefix(ref, state.TakenPrefix) {
+		return p.taken[ref], nil
+	}
+	return p.Ancestry.Tip(ref)
 }
 
 // branches reads the tips of all work branches.

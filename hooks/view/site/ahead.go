@@ -3,67 +3,65 @@ package site
 import (
 	"context"
 	"iter"
-	"runtime"
-
-	"git-ward/protocols/review"
 )
 
-// ahead are reviews that are made while pages are written: as many at once as there are
-// processors, and each waits until it is taken, so that few are held.
-type ahead struct {
-	source Source
-	made   map[string]chan made // by directive
+// ahead is what is made while pages are written: in lanes, and each thing waits until it is
+// taken, so that few are held.
+type ahead[T any] struct {
+	all  func(context.Context, []string) iter.Seq2[T, error]
+	made map[string]chan made[T] // by directive
 }
 
-type made struct {
-	*review.Review
+type made[T any] struct {
+	it  T
 	err error
 }
 
-func reviewsAhead(ctx context.Context, source Source, names []string) *ahead {
-	a := &ahead{source, map[string]chan made{}}
-	lanes := make([][]string, runtime.GOMAXPROCS(0))
+// makeAhead begins to make what all gives for each of some directives, in their order.
+func makeAhead[T any](ctx context.Context, lanes int, names []string, all func(context.Context, []string) iter.Seq2[T, error]) *ahead[T] {
+	a := &ahead[T]{all, map[string]chan made[T]{}}
+	of := make([][]string, lanes)
 	for i, name := range names {
-		a.made[name] = make(chan made)
-		lanes[i%len(lanes)] = append(lanes[i%len(lanes)], name)
+		a.made[name] = make(chan made[T])
+		of[i%lanes] = append(of[i%lanes], name)
 	}
-	for _, lane := range lanes {
+	for _, lane := range of {
 		go a.make(ctx, lane)
 	}
 	return a
 }
 
-func (a *ahead) make(ctx context.Context, names []string) {
-	next, stop := iter.Pull2(a.source.Reviews(ctx, names))
+func (a *ahead[T]) make(ctx context.Context, names []string) {
+	next, stop := iter.Pull2(a.all(ctx, names))
 	defer stop()
 	for _, name := range names {
-		r, err, _ := next()
+		it, err, _ := next()
 		select {
-		case a.made[name] <- made{r, err}:
+		case a.made[name] <- made[T]{it, err}:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// pass lets go of a review that is not wanted any more: those behind it wait for that.
-func (a *ahead) pass(ctx context.Context, name string) {
+// pass lets go of what is not wanted any more: what is behind it waits for that.
+func (a *ahead[T]) pass(ctx context.Context, name string) {
 	if a.made[name] != nil {
 		a.get(ctx, name)
 	}
 }
 
-// get is the review of a directive, made now where nobody knew that it would be wanted.
-func (a *ahead) get(ctx context.Context, name string) (r *review.Review, err error) {
+// get is what is made for a directive, now where nobody knew that it would be wanted.
+func (a *ahead[T]) get(ctx context.Context, name string) (it T, err error) {
 	if c, ok := a.made[name]; ok {
 		select {
 		case m := <-c:
-			return m.Review, m.err
+			return m.it, m.err
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return it, ctx.Err()
 		}
 	}
-	for r, err = range a.source.Reviews(ctx, []string{name}) {
+	for it, err = range a.all(ctx, []string{name}) {
 	}
-	return r, err
+	return it, err
 }

@@ -21,7 +21,7 @@ import (
 // Bounds of what is read of an earlier report, in bytes: its manifest, 110 for each file that a
 // report may have, and a page.
 const (
-	maxManifest = 8 << 20
+	maxManifest = 32 << 20
 	maxPage     = 64 << 20
 )
 

@@ -5,16 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"runtime"
 	"strconv"
 	"time"
 
 	"git-ward/hooks/view"
 	"git-ward/internal/diag"
+	"git-ward/protocols/review"
 )
 
 // What a report holds at most, the newest of each; what is left out is said.
 const (
-	maxPages   = 2000 // directives
+	maxPages   = 10_000 // directives
 	maxReviews = 200
 	maxAudit   = 50 // pages of the audit
 )
@@ -54,8 +57,10 @@ type writer struct {
 	progress func(int)
 	done     Report
 	reviews  int
-	facts    map[string]view.Facts // by directive
-	ahead    *ahead
+	beyond   int                     // directives whose work has no page for its number
+	facts    map[string]view.Facts   // by directive
+	works    *ahead[*review.Review]  // of those whose work has a page that is made
+	made     *ahead[*view.Directive] // of those that have
 }
 
 func (w *writer) all() error {
@@ -87,6 +92,9 @@ func (w *writer) all() error {
 		if err := w.directive(l); err != nil {
 			return err
 		}
+	}
+	if w.beyond > 0 {
+		w.omit("the work on %s more: a report has that of %d, those that wait first; git ward review D-n shows any", diag.Count(w.beyond, "directive"), maxReviews)
 	}
 	if err := errors.Join(w.home(o), w.audit()); err != nil {
 		return err
@@ -133,11 +141,11 @@ func (w *writer) home(o *view.Overview) error {
 func (w *writer) directive(l view.Line) (err error) {
 	name, facts := l.Directive, w.facts[l.Directive]
 	works := l.Reviewable() && w.reviews < maxReviews
-	stamp := facts.Directive + " " + strconv.FormatBool(works)
+	stamp := stampOf(facts, works)
 	kept := w.dir.stamped(name, stamp, w.pages.Now)
 	var d *view.Directive
 	if !kept {
-		if d, err = w.source.Directive(w.ctx, name); err != nil {
+		if d, err = w.made.get(w.ctx, name); err != nil {
 			return w.unread(name, err)
 		}
 	}
@@ -145,17 +153,17 @@ func (w *writer) directive(l view.Line) (err error) {
 		w.reviews++
 		works, err = w.work(name, facts.Review)
 	} else if l.Reviewable() {
-		w.omit("the work on %s: a report has that of %d directives; git ward review %s shows it", name, maxReviews, name)
+		w.beyond++
 	}
 	if err != nil {
 		return err
 	}
 	w.pages.Works[name] = works
-	if made := facts.Directive + " " + strconv.FormatBool(works); kept && made == stamp {
+	if made := stampOf(facts, works); kept && made == stamp {
 		return w.keep(name)
 	}
 	if kept { // with its work, which cannot be read now
-		if d, err = w.source.Directive(w.ctx, name); err != nil {
+		if d, err = w.made.get(w.ctx, name); err != nil {
 			return w.unread(name, err)
 		}
 	}
@@ -178,7 +186,7 @@ func (w *writer) directive(l view.Line) (err error) {
 
 // unread writes the page of a directive that cannot be read.
 func (w *writer) unread(name string, why error) error {
-	w.ahead.pass(w.ctx, name)
+	w.works.pass(w.ctx, name)
 	if w.ctx.Err() != nil {
 		return w.ctx.Err()
 	}
@@ -193,7 +201,7 @@ func (w *writer) work(name, facts string) (bool, error) {
 	if w.dir.stamped(of, facts, time.Time{}) {
 		return true, w.keep(of)
 	}
-	work, err := w.ahead.get(w.ctx, name)
+	work, err := w.works.get(w.ctx, name)
 	if err != nil {
 		w.omit("the work on %s: %s", name, diag.Clean(err.Error()))
 		return false, nil
@@ -216,25 +224,41 @@ func (w *writer) keep(of string) error {
 	return nil
 }
 
-// look is what the source says of each directive, and which reviews it is to make.
+// look is what the source says of each directive, and of which it is to make reviews and pages.
 func (w *writer) look(lines []view.Line) (err error) {
-	var wanted []string
+	var work, pages []string
 	reviews := 0
 	for _, l := range lines {
 		name := l.Directive
 		if w.facts[name], err = w.source.Facts(w.ctx, name); err != nil {
 			return err
 		}
-		if !l.Reviewable() || reviews == maxReviews {
+		works := l.Reviewable() && reviews < maxReviews
+		if !w.dir.stamped(name, stampOf(w.facts[name], works), w.pages.Now) {
+			pages = append(pages, name)
+		}
+		if !works {
 			continue
 		}
 		if reviews++; !w.dir.stamped(name+".review", w.facts[name].Review, time.Time{}) {
-			wanted = append(wanted, name)
+			work = append(work, name)
 		}
 	}
-	w.ahead = reviewsAhead(w.ctx, w.source, wanted)
+	w.works = makeAhead(w.ctx, runtime.GOMAXPROCS(0), work, w.source.Reviews)
+	w.made = makeAhead(w.ctx, 1, pages, func(ctx context.Context, names []string) iter.Seq2[*view.Directive, error] {
+		return func(yield func(*view.Directive, error) bool) {
+			for _, name := range names {
+				if !yield(w.source.Directive(ctx, name)) {
+					return
+				}
+			}
+		}
+	})
 	return nil
 }
+
+// stampOf is what a directive's pages are made of; works says whether they lead to one of its work.
+func stampOf(f view.Facts, works bool) string { return f.Directive + " " + strconv.FormatBool(works) }
 
 func (w *writer) audit() error {
 	var f view.Filter
