@@ -1,6 +1,7 @@
 package uow
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -99,30 +100,49 @@ var ErrHash = errors.New("the record's hash is not that of its content")
 // Seal computes the record's hash: SHA-256 over its canonical JSON without
 // "hash" (RFC 8785), lower-case hex.
 func (r *Record) Seal() error {
-	sum, err := r.sum()
+	_, sum, err := r.canonical()
 	r.Hash = sum
 	return err
 }
 
-func (r *Record) sum() (string, error) {
-	data, err := json.Marshal(r)
+// canonical is the record as in uow.json, and the hash that it should have.
+func (r *Record) canonical() (data []byte, sum string, err error) {
+	if data, err = r.Marshal(); err != nil {
+		return nil, "", err
+	}
+	content, err := withoutHash(data)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(data, &members); err != nil {
-		return "", err
+	of := sha256.Sum256(content)
+	return data, hex.EncodeToString(of[:]), nil
+}
+
+// withoutHash is an object in canonical JSON without its member "hash", which leaves it canonical.
+func withoutHash(data []byte) ([]byte, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(data))
+	if _, err := d.ReadToken(); err != nil { // the brace
+		return nil, err
 	}
-	delete(members, "hash")
-	if data, err = json.Marshal(members); err != nil {
-		return "", err
+	for first := true; d.PeekKind() == '"'; first = false {
+		begin := d.InputOffset() // a comma follows, but for the first
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		is := name.String() == "hash"
+		if err := d.SkipValue(); err != nil {
+			return nil, err
+		}
+		if is {
+			rest := data[d.InputOffset():]
+			if first {
+				rest = bytes.TrimPrefix(rest, []byte(","))
+			}
+			return slices.Concat(data[:begin], rest), nil
+		}
 	}
-	value := jsontext.Value(data)
-	if err := value.Canonicalize(); err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(value)
-	return hex.EncodeToString(sum[:]), nil
+	return data, nil
 }
 
 // Marshal returns the record as in uow.json: canonical JSON, no newline.
@@ -145,16 +165,12 @@ func ParseRecord(data []byte) (*Record, error) {
 	if err := json.Unmarshal(data, r, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("not a record: %w", err)
 	}
-	sum, err := r.sum()
+	again, sum, err := r.canonical()
 	if err != nil {
 		return nil, err
 	}
 	if sum != r.Hash {
 		return r, ErrHash
-	}
-	again, err := r.Marshal()
-	if err != nil {
-		return nil, err
 	}
 	if string(again) != string(data) {
 		return nil, errors.New("not in canonical form (RFC 8785), or without a member")
