@@ -264,7 +264,7 @@ func TestInit(t *testing.T) {
 		asked = env.Args
 		return nil
 	})
-	run(t, initialize, t.TempDir()).check(t, "a bare repository is what Ward guards")
+	run(t, initialize, t.TempDir()).check(t, "Ward guards a bare repository")
 	run(t, initialize, clone(t, remote(t))).check(t, "this is a repository with a work tree")
 	run(t, initialize, t.TempDir(), "--bare").check(t, "usage")
 	run(t, initialize, t.TempDir(), "--bare", "a", "b").check(t, "usage")

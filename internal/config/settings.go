@@ -143,6 +143,7 @@ type Config struct {
 		TokenFile         string   `toml:"token_file"`
 		Label             string   `toml:"label"`
 		Branches          string   `toml:"branches" shown:"audit"`
+		Records           string   `toml:"records"`
 		Poll              Duration `toml:"poll"`
 		Webhook           string   `toml:"webhook"`
 		WebhookSecretFile string   `toml:"webhook_secret_file"`

@@ -44,8 +44,9 @@ type Keeper struct {
 	Ward     Verbs
 	Redact   func(string) string // removes secrets from posted texts
 	Log      zerolog.Logger
-	Rung     func() bool // whether a webhook came since it was asked last; nil: none does
-	Dry      io.Writer   // not nil: nothing is done, and what would be is written there
+	Calls    *client.Counter // counts Forge's calls
+	Rung     func() bool     // whether a webhook came since it was asked last; nil: none does
+	Dry      io.Writer       // not nil: nothing is done, and what would be is written there
 }
 
 // pass is one reading of both sides and the actions that follow.

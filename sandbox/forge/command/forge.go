@@ -120,7 +120,18 @@ func serve(ctx context.Context, k *forge.Keeper) error {
 	return errors.Join(err, <-heard)
 }
 
-// say prints what waits, and whether anything does.
+// noted knows whether anything was written.
+type noted struct {
+	io.Writer
+	any bool
+}
+
+func (n *noted) Write(data []byte) (int, error) {
+	n.any = true
+	return n.Writer.Write(data)
+}
+
+// say prints what waits, and reports whether that is more than a person's approval.
 func say(env *cli.Env, w protocol.Word) bool {
 	for _, line := range w.Lines() {
 		fmt.Fprintln(env.Stdout, line)
