@@ -39,7 +39,7 @@ func TestClosed(t *testing.T) {
 	}{
 		{uow.Active, false, "", "the disk is full", 1},
 		{uow.Paused, true, "D-1.1 is paused", "", 0},
-		{uow.ZombiedSoft, true, "D-1.1 does not go on by itself", "", 0},
+		{uow.PendingApproval, true, "D-1.1 does not go on by itself", "", 0},
 		{uow.Completed, true, "", "", 0},
 	} {
 		os.Remove(ran)

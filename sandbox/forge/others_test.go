@@ -19,7 +19,7 @@ func TestOthers(t *testing.T) {
 	tier.Full(t, "a real Gitea")
 	s, _, u := begun(t)
 	commit := u.claims("greet.sh", "echo \"Hello, $1.\"\n")
-	request := func(branch, name string, from string) (head string) {
+	push := func(branch, name, from string) (head string) {
 		t.Helper()
 		s.Git("fetch", "--quiet", "origin")
 		s.Git("checkout", "--quiet", "-B", branch, from)
@@ -27,8 +27,13 @@ func TestOthers(t *testing.T) {
 		s.Git("add", name)
 		s.Git("commit", "--quiet", "--message", name)
 		s.Git("push", "--quiet", s.forge.clone(), "HEAD:"+branch)
-		s.forge.call("POST", "/pulls", map[string]any{"head": branch, "base": "main", "title": name}, nil)
 		return strings.TrimSpace(s.Git("rev-parse", "HEAD"))
+	}
+	request := func(branch, name, from string) (head string) {
+		t.Helper()
+		head = push(branch, name, from)
+		s.forge.call("POST", "/pulls", map[string]any{"head": branch, "base": "main", "title": name}, nil)
+		return head
 	}
 	plain := request("plain", "typo", "origin/main")
 	s.once(0)
@@ -45,7 +50,7 @@ func TestOthers(t *testing.T) {
 		t.Fatalf("set again: %d, %d", n, m)
 	}
 	s.stands(commit, "pending", "the host judges it") // whose own request has the last word on it
-	again := request("plain", "another", plain)
+	again := push("plain", "another", plain)
 	s.once(0)
 	s.stands(again, "success", "no directive")
 }
@@ -108,10 +113,7 @@ func TestRefusedAddresses(t *testing.T) {
 // TestCalls: what a look costs, at rest and at work (docs/forge.md).
 func TestCalls(t *testing.T) {
 	tier.Full(t, "a real Gitea")
-	s, _, u := begun(t)
-	u.claims("greet.sh", "echo \"Hello, $1.\"\n")
-	s.once(0)
-	calls := func() (n int) {
+	calls := func(s *scene) (n int) {
 		t.Helper()
 		s.once(0) // what is new is done
 		out := s.once(0)
@@ -120,12 +122,9 @@ func TestCalls(t *testing.T) {
 		}
 		return n - 1 // who asks is asked for once
 	}
-	work := calls()
-	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", s.forge.pulls()[0].Number), map[string]any{"state": "closed"}, nil)
-	s.forge.comment(s.forge.lead, s.forge.pulls()[0].Number, "/ward drop")
-	s.once(0)
-	s.forge.call("PATCH", "/issues/1", map[string]any{"state": "closed"}, nil)
-	if rest := calls(); rest > 3 || work > 8 {
+	s, _, u := begun(t)
+	u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	if rest, work := calls(newScene(t)), calls(s); rest > 3 || work > 8 {
 		t.Errorf("a look costs %d calls at rest, and %d with one issue and one request", rest, work)
 	} else {
 		t.Logf("calls an hour, one look a minute: %d at rest, %d with one issue and one request", 60*rest, 60*work)

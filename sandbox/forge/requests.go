@@ -38,9 +38,6 @@ func (p *pass) requested() error {
 		if r.Merged != "" || r.Number == 0 && !wanted(at) {
 			continue
 		}
-		if r.Closed && r.Owes == "" && review.Stand(at).State.Over() { // by everybody's word, and nothing comes of it
-			continue
-		}
 		if stopped != "" {
 			p.trouble(at.Name, diag.Hint(fmt.Errorf("%s does not follow the forge: %s", p.Settings.Control.Project, stopped), "%s", admit(p.Settings.Control.Project)))
 			continue

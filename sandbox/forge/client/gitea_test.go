@@ -118,11 +118,8 @@ func TestGiteaIssues(t *testing.T) {
 	if i := must[Issue](t)(b.f.Issue(t.Context(), done)); i.Open {
 		t.Error("the closed issue is open")
 	}
-	if err := b.f.Close(t.Context(), eves); err != nil {
+	if err := b.f.Close(t.Context(), eves); kindOf(err) != "denied: to close issues" { // who may is sandbox/forge's TestStory
 		t.Error(err)
-	}
-	if i := must[Issue](t)(b.f.Issue(t.Context(), eves)); i.Open {
-		t.Error("it is not closed")
 	}
 	if _, err := b.f.Issue(t.Context(), 999); !errors.Is(err, ErrNotFound) {
 		t.Errorf("no such issue: %v", err)
