@@ -11,6 +11,9 @@ import (
 // Go's, JavaScript's or Python's shape.
 var topValue = pattern.New(`(?m)^(?:[A-Za-z_][\w.*]*[ \t]+)*(?:\w+\.)*([A-Za-z_]\w*)(?:\[[^\]\n]*\])*(?:[ \t]*:[^=\n]*|[ \t]+[\w.*\[\]]+)?[ \t]*=[ \t]*`)
 
+// aCall is one of which nobody knows what it gives.
+var aCall = pattern.New(`\w[ \t]*\(`)
+
 // values are where a text gives values to names, and nothing that acts.
 func values(name, text string) map[string]edit {
 	found, comment := map[string]edit{}, byte('/')
@@ -32,7 +35,7 @@ func values(name, text string) map[string]edit {
 			at++
 		}
 		value, p := text[m[1]:at], acts[path.Ext(name)]
-		if aValue.MatchString(value) && !strings.Contains(value, "func(") && (p == nil || !p.MatchString(value)) {
+		if aValue.MatchString(value) && value[0] != '=' && !aCall.MatchString(value) && (p == nil || !p.MatchString(value)) {
 			found[text[m[2]:m[3]]] = edit{m[1], at, value}
 		}
 	}

@@ -102,6 +102,8 @@ func TestRestored(t *testing.T) {
 		{"a.js", "exports.WANT = [1];\nexports.f = () => 1;\n", "exports.WANT = [2];\nexports.f = () => 2;\n", "exports.WANT = [2];\nexports.f = () => 1;\n"},
 		{"a.c", "const int WANT[] = { 1 };\nint f(void) { return 1; }\n", "const int WANT[] = { 2 };\nint f(void) { return 2; }\n", "const int WANT[] = { 2 };\nint f(void) { return 1; }\n"},
 		{"a.py", "LIMIT = 9\n", "LIMIT = 3\n", ""},
+		{"a.js", "const WANT = require('./new');\n", "const WANT = require('./old');\n", ""},
+		{"a.py", "if WANT == \"b\":\n    f()\n", "if WANT == \"a\":\n    f()\n", ""},
 	} {
 		got, ok := Restored(c.name, c.now, c.before, func(name string) bool { return name == "WANT" || name == "f" })
 		if ok != (c.want != "") || ok && got != c.want {
