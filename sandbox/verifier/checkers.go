@@ -98,8 +98,10 @@ func (c *controlling) changedSources(ctx context.Context) (map[string]string, er
 		}
 	}
 	var tests []string
-	if _, err := c.tests(ctx, c.work.tree, func(_, text string) (string, bool) {
-		tests = append(tests, text)
+	if _, err := c.tests(ctx, c.work.tree, func(name, text string) (string, bool) {
+		if isTest(name) || c.checks[name] {
+			tests = append(tests, text)
+		}
 		return "", false
 	}, c.work.tree); err != nil {
 		return nil, err

@@ -94,6 +94,8 @@ func TestControl(t *testing.T) {
 	cxxMain := files{"calc.cc": "int two() { return 3; }\n", "tests/test.cc": "int two();\n\nint main() { return two() != 2; }\n"}
 	tableMain := files{"go.mod": goMod, "calc.go": "package calc\n\nfunc Double(n int) int { return n }\n",
 		"calc_test.go": "package calc\n\nimport \"testing\"\n\nvar cases = []struct{ in, want int }{{1, 2}, {2, 4}, {3, 6}}\n\nfunc TestDouble(t *testing.T) {\n\tfor _, c := range cases {\n\t\tif Double(c.in) != c.want {\n\t\t\tt.Error(c.in)\n\t\t}\n\t}\n}\n"}
+	namedMain := files{"go.mod": goMod, "calc.go": tableMain["calc.go"],
+		"calc_test.go": "package calc\n\nimport \"testing\"\n\nfunc check(t *testing.T, name string, got, want int) {\n\tt.Helper()\n\tif got != want {\n\t\tt.Error(name)\n\t}\n}\n\nfunc TestDouble(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tin, want int\n\t\tname string\n\t}{\n\t\t{1, 2, \"one\"},\n\t\t{3, 6, \"three\"},\n\t} {\n\t\tcheck(t, c.name, Double(c.in), c.want)\n\t}\n}\n"}
 	answerMain := files{"calc.sh": "echo 1\n", "want": "3\n", "settings": "1\n",
 		"cases/a.in": "1 + 2\n", "cases/a.out": "3\n", "cases/b.in": "2 + 7\n", "cases/b.out": "9\n"}
 	pyTruth := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "\n", "tests/__init__.py": "", "tests/test_calc.py": "import unittest\n\nimport calc\n\n\nclass T(unittest.TestCase):\n    def test_even(self):\n        self.assertTrue(calc.even(4))\n        self.assertFalse(calc.even(3))\n\n    def test_none(self):\n        for n in calc.odds():\n            self.assertFalse(calc.even(n))\n"}
@@ -122,6 +124,7 @@ func TestControl(t *testing.T) {
 		"go: what no test decides":                     {"go", goMain, files{"calc.go": goodGo}, "go build ./... && go vet ./...", loop.ControlNotApplicable, nil, false},
 		"go: tests that were removed":                  {"go", goGuard, files{"calc_test.go": "-"}, "go test ./...", loop.ControlCannotFail, []string{"**"}, true},
 		"go: a program, from outside":                  {"go", files{"go.mod": goMod, "main.go": "package main\n\nfunc main() {}\n", "main_test.go": "package main\n\nimport \"testing\"\n\nfunc TestTrue(t *testing.T) {}\n"}, files{"main.go": "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(\"2\") }\n"}, "test \"$(go run main.go)\" = 2", loop.ControlNotApplicable, []string{"main.go"}, false},
+		"go: rows that have names":                     {"go", namedMain, files{"calc.go": "package calc\n\nfunc Double(n int) int { return 2 * n }\n"}, "go test ./...", loop.ControlFails, nil, false},
 		"python: honest":                               {"python3", pyMain, files{"calc/__init__.py": goodPy}, unit, loop.ControlFails, nil, false},
 		"python: an exit before tests":                 {"python3", pyMain, files{"calc/__init__.py": exitPy}, unit, loop.ControlCannotFail, nil, false},
 		"python: an exit, what was not":                {"python3", pyNew, files{"calc/__init__.py": exitPy}, unit, loop.ControlCannotFail, nil, false},

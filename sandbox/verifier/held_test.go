@@ -122,7 +122,7 @@ func TestHeldControl(t *testing.T) {
 			if c.asks != "" {
 				agents["asks.c"] = c.asks
 			}
-			claim := r.claimed(maps.Clone(main), agents, []string{"*.c"}, "make check && test ! -e held.c", c.line)
+			claim := r.claimed(maps.Clone(main), agents, []string{"calc.c", "ask*.c"}, "make check && test ! -e held.c", c.line)
 			claim.Commands[1].Held, claim.Controls = true, []string{Broken}
 			claim.Held = []File{{"held.c", false, []byte("int twice(int);\n\nint main(void) { return twice(7) != 14; }\n")}}
 			f, err := r.verify(claim)

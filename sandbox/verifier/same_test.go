@@ -92,7 +92,6 @@ func TestOneComparison(t *testing.T) {
 	const again = "import pytest\n\nfrom calc import double\n\n\n@pytest.mark.parametrize(\"n, m\", [\n    (1, 2),\n    (5, 6),\n])\ndef test_double(n, m):\n    assert double(n) / 2 == n\n    assert double(1) == 2\n"
 	const goAgain = "func TestAll(t *testing.T) {\n\tfor _, c := range []struct{ in int }{\n\t\t{2},\n\t\t{4},\n\t} {\n\t\tif int(Of(c.in)) != c.in {\n\t\t\tt.Error(c.in)\n\t\t}\n\t}\n\tif Two() != 2 {\n\t\tt.Error()\n\t}\n}\n"
 	const callsGiven = "python3 -c 'import sys; sys.path[:0] = [\".\", \"tests\"]; import test_calc; test_calc.test_double()'"
-	goNamed := "func check(t *testing.T, name string, ok bool) {\n\tt.Helper()\n\tif !ok {\n\t\tt.Error(name)\n\t}\n}\n\nfunc TestAll(t *testing.T) {\n\tfor _, c := range []struct {\n\t\tin, want int\n\t\tname string\n\t}{\n\t\t{2, 2, \"two\"},\n\t\t{4, 4, \"four\"},\n\t} {\n\t\tcheck(t, c.name, Of(c.in).Equal(c.want) && Two() == 2)\n\t}\n}\n"
 	goOf := func(equal string) files {
 		w := goWork("2", "3", "\"\"")
 		w["of.go"] = "package calc\n\ntype Is int\n\nfunc Of(n int) Is { return Is(n) }\n\nfunc (n Is) Equal(m int) bool { return " + equal + " }\n"
@@ -126,7 +125,6 @@ func TestOneComparison(t *testing.T) {
 		"go: a helper, honest":       {"go", helped(goMain(goTwo("\tif !near(float64(Three()), 3, 0.5) {\n\t\tt.Fatal()\n\t}\n")), "near.go", goNear), helped(goWork("2", "3", "\"\""), "near.go", "package calc\n\nfunc near(a, b, by float64) bool { return -by < a-b && a-b < by }\n"), goLineOf, ""},
 		"python: a helper, honest":   {"python3", helped(pyMain(pyTwo("        assert near(three(), 3)\n        assert isinstance(three(), int)\n        assert max(three(), 2)\n")), "calc/near.py", pyNear), helped(honestPy, "calc/near.py", "def near(a, b):\n    return b - 0.5 < a < b + 0.5\n"), unit, ""},
 
-		"go: rows with names, honest":  {"go", goMain(goNamed), goOf("int(n) == m"), goLineOf, ""},
 		"c: failures are forgotten":    {"cc", cMain, files{"calc.c": "extern int failures;\nint two(void) { return 9; }\nint three(void) { failures = 0; return 3; }\n"}, "make -s check", "tests/t.c:6: 2"},
 		"go: what comes out again":     {"go", goMain(goAgain), goOf("int(n) == m"), goLineOf, ""},
 		"python: what comes out again": {"python3", pyGiven(again), pyDouble("6"), callsGiven, ""},
