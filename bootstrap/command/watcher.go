@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/lease"
 )
@@ -45,6 +46,8 @@ func WithClock(ctx context.Context, env *cli.Env, now func() time.Time) error {
 		return err
 	}
 	o.Now = now
+	ctx, kept := git.Keep(ctx)
+	defer kept()
 	code, err := bootstrap.Run(ctx, o)
 	if err == nil && code != 0 {
 		err = cli.ExitCode(code)

@@ -3,10 +3,12 @@ package git
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -15,13 +17,20 @@ import (
 
 // Keep returns a context in which readers and movers reuse git children until done is called.
 // It suits a process that asks the same repositories often, each time for a few objects: a
-// child costs more than a hundred objects.
+// child costs more than a hundred objects. One that nobody asks for a while ends.
 func Keep(ctx context.Context) (kept context.Context, done func()) {
+	if keeperOf(ctx) != nil {
+		return ctx, func() {}
+	}
 	k := &keeper{readers: map[string]*reading{}, movers: map[string]*mover{}, said: map[string]said{}}
 	return context.WithValue(ctx, keeperKey{}, k), k.end
 }
 
 type keeperKey struct{}
+
+// restTime is that while: longer than a worker is silent between two steps, and no memory for a
+// process that waits. Tests shorten it.
+var restTime = 10 * time.Second
 
 // keeper has the children that nobody uses at the moment, one of a kind.
 type keeper struct {
@@ -43,9 +52,11 @@ func (k *keeper) end() {
 	defer k.mu.Unlock()
 	k.ended = true
 	for _, r := range k.readers {
+		r.rest.Stop()
 		r.end()
 	}
 	for _, m := range k.movers {
+		m.rest.Stop()
 		m.end()
 	}
 	clear(k.readers)
@@ -67,21 +78,22 @@ type reading struct {
 	of     string // the repository and the environment that it is started with
 	marks  []Mark // how that looked then
 	cancel context.CancelFunc
+	rest   *time.Timer // ends it where nobody asks
 }
 
 // startReading starts the child, or takes the one that is kept.
 func (r *Repo) startReading(ctx context.Context) (*reading, error) {
 	k := keeperOf(ctx)
-	if k == nil || len(r.quarantine) > 0 || r.Limits.CPU > 0 {
+	if k == nil || len(r.quarantine) > 0 && r.beside == "" {
 		return r.newReading(ctx, func() {})
 	}
 	marks := r.objectMarks()
 	if marks == nil { // nobody could tell when it is stale
 		return r.newReading(ctx, func() {})
 	}
-	of := strings.Join(append([]string{r.Dir}, r.reader(ctx, batchArgs...).Env...), "\x00")
+	of := strings.Join(append([]string{r.Dir, fmt.Sprint(r.Limits)}, r.reader(ctx, batchArgs...).Env...), "\x00")
 	if old := k.takeReader(of); old != nil {
-		if slices.Equal(old.marks, marks) && alive(old.cmd) {
+		if slices.Equal(old.marks, marks) && alive(old.cmd) && r.Limits.spares(old.cmd.Process.Pid) {
 			return old, nil
 		}
 		old.end()
@@ -138,7 +150,10 @@ func (k *keeper) takeReader(of string) *reading {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r := k.readers[of]
-	delete(k.readers, of)
+	if r != nil {
+		r.rest.Stop()
+		delete(k.readers, of)
+	}
 	return r
 }
 
@@ -153,7 +168,26 @@ func (k *keeper) giveReader(r *reading) bool {
 		return false
 	}
 	k.readers[r.of] = r
+	r.rest = k.after(restTime, func() func() error {
+		if k.readers[r.of] != r {
+			return nil
+		}
+		delete(k.readers, r.of)
+		return r.end
+	})
 	return true
+}
+
+// after ends a child after a while: the one that take, which looks whether it is kept, takes.
+func (k *keeper) after(d time.Duration, take func() (end func() error)) *time.Timer {
+	return time.AfterFunc(d, func() {
+		k.mu.Lock()
+		end := take()
+		k.mu.Unlock()
+		if end != nil {
+			_ = end() // nobody waits for its word
+		}
+	})
 }
 
 // end ends the child. It has no more to say.

@@ -199,6 +199,61 @@ func TestKeepMoves(t *testing.T) {
 	check(t.Context())
 }
 
+// TestKeepRests: a child that nobody asks ends, and the next one is another.
+func TestKeepRests(t *testing.T) {
+	was := restTime
+	restTime = time.Millisecond
+	t.Cleanup(func() { restTime = was })
+	r := bare(t)
+	ids := packedCommits(t, r)
+	env := append(slices.Clone(os.Environ()), "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_DIR="+r.Dir)
+	ctx, done := Keep(t.Context())
+	defer done()
+	k := keeperOf(ctx)
+	for i, id := range ids {
+		if got, err := contentOf(t, ctx, r, id); got != fmt.Sprint(i) || err != nil {
+			t.Fatalf("%q, %v", got, err)
+		}
+		if err := MoveRef(ctx, r.Dir, env, "text", RefUpdate{fmt.Sprintf("refs/ward/record/D-1.%d", i+1), Zero, id}); err != nil {
+			t.Fatal(err)
+		}
+		await.True(t, "their end", func() bool {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return len(k.readers)+len(k.movers) == 0
+		})
+	}
+}
+
+// TestKeepLimited: a child with limits is shared, too, while it has time; and what reads beside a
+// repository has one of its own.
+func TestKeepLimited(t *testing.T) {
+	started := counted(t)
+	r := bare(t)
+	ids := packedCommits(t, r)
+	limited := *r
+	limited.Limits = Limits{CPU: time.Hour}
+	ctx, done := Keep(t.Context())
+	defer done()
+	again, nothing := Keep(ctx)
+	nothing()
+	for n, repo := range []*Repo{r, &limited, r.Beside(t.TempDir())} {
+		for range 3 {
+			if got, err := contentOf(t, again, repo, ids[1]); got != "1" || err != nil {
+				t.Fatalf("%q, %v", got, err)
+			}
+		}
+		if got := started("cat-file"); got != n+1 {
+			t.Errorf("%d children read three times of %d", got, n+1)
+		}
+	}
+	for limits, want := range map[Limits]bool{{}: true, {CPU: time.Hour}: true, {CPU: 1}: false} {
+		if limits.spares(os.Getpid()) != want {
+			t.Errorf("%+v", limits)
+		}
+	}
+}
+
 // TestSaid: what a repository says of itself is asked once, and again when its settings are others.
 func TestSaid(t *testing.T) {
 	started := counted(t)

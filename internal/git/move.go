@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"git-ward/internal/lines"
 )
@@ -19,6 +20,7 @@ type mover struct {
 	out    *bufio.Reader
 	errs   lines.Head
 	cancel context.CancelFunc
+	rest   *time.Timer // ends it where nobody asks
 }
 
 // MoveRef moves a ref in one transaction, with the caller's environment, as Command has it,
@@ -47,7 +49,10 @@ func (k *keeper) takeMover(ctx context.Context, of, dir string, env []string, re
 	if k != nil {
 		k.mu.Lock()
 		m := k.movers[of]
-		delete(k.movers, of)
+		if m != nil {
+			m.rest.Stop()
+			delete(k.movers, of)
+		}
 		k.mu.Unlock()
 		if m != nil && alive(m.cmd) {
 			return m, nil
@@ -87,6 +92,13 @@ func (k *keeper) giveMover(of string, m *mover) bool {
 		return false
 	}
 	k.movers[of] = m
+	m.rest = k.after(restTime, func() func() error {
+		if k.movers[of] != m {
+			return nil
+		}
+		delete(k.movers, of)
+		return m.end
+	})
 	return true
 }
 

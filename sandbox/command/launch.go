@@ -78,6 +78,8 @@ func runLaunch(ctx context.Context, env *cli.Env, redact func() func(string) str
 			warnOfOldHooks(ctx, env.Stderr, spec.Bare)
 		}
 	}
+	ctx, kept := git.Keep(ctx)
+	defer kept()
 	err = launch.Run(ctx, spec)
 	var exit fence.Exit
 	if errors.As(err, &exit) {
