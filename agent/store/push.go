@@ -3,10 +3,14 @@ package store
 import (
 	"context"
 	"fmt"
+	"net"
+	"os"
+	"slices"
 	"strings"
 
 	"git-ward/agent/stop"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/protocols/gate"
 )
 
@@ -27,7 +31,7 @@ func (c *clone) pushTo(ctx context.Context, refspecs []string, more ...string) e
 		args = append(args, "--push-option="+gate.AsJSON)
 	}
 	args = append(append(args, "origin"), refspecs...)
-	stdout, stderr, err := c.store.runInput(ctx, c.dir, "", args...)
+	stdout, stderr, err := c.throughDoor(ctx, args)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -38,7 +42,34 @@ func (c *clone) pushTo(ctx context.Context, refspecs []string, more ...string) e
 	return readRefusal(stderr, answer)
 }
 
-// rejection is the remote's reason for not moving a branch, "" for none.
+// throughDoor runs git push. Where there is a door, git has the connection as a descriptor
+// (git-remote-fd(1)), and begins neither a shell nor this program for it, as a model's git does.
+func (c *clone) throughDoor(ctx context.Context, args []string) (stdout, stderr string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	env := c.store.Environ()
+	var files []*os.File
+	if c.store.Door != "" {
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", c.store.Door)
+		if err != nil {
+			return "", "", diag.Hint(fmt.Errorf("the door is not there: %w", err), "pushes go through `git ward launch` on the host; is it running?")
+		}
+		defer conn.Close()
+		file, err := conn.(*net.UnixConn).File()
+		if err != nil {
+			return "", "", err
+		}
+		defer file.Close()
+		files = append(files, file)
+		env = append(env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=remote.origin.pushUrl", "GIT_CONFIG_VALUE_0=fd::3")
+		args = slices.Insert(args, 1, "--receive-pack=git-receive-pack")
+	}
+	cmd := git.Command(ctx, c.dir, env, args...)
+	cmd.ExtraFiles = files
+	return c.store.finish(ctx, cmd, "", args[0])
+}
+
+// rejection is the remote's word on a branch that it did not move, "" for none.
 func rejection(porcelain string) string {
 	for line := range strings.Lines(porcelain) {
 		if rest, ok := strings.CutPrefix(line, "!\t"); ok {

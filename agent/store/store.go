@@ -175,12 +175,16 @@ func (s *Store) run(ctx context.Context, dir string, args ...string) (string, er
 func (s *Store) runInput(ctx context.Context, dir, input string, args ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	cmd := git.Command(ctx, dir, s.Environ(), args...)
+	return s.finish(ctx, git.Command(ctx, dir, s.Environ(), args...), input, args[0])
+}
+
+// finish runs git, which what names in errors, to its end.
+func (s *Store) finish(ctx context.Context, cmd *git.Child, input, what string) (stdout, stderr string, err error) {
 	cmd.Stdin = strings.NewReader(input)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err = cmd.Run(); err != nil {
-		err = git.ChildError(ctx, args[0], err, errs.Bytes())
+		err = git.ChildError(ctx, what, err, errs.Bytes())
 	}
 	return out.String(), errs.String(), err
 }

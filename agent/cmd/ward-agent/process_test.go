@@ -328,7 +328,7 @@ func TestNoDoor(t *testing.T) {
 	if err := await.Run(t, cmd); err == nil {
 		t.Error("a push went through no door")
 	}
-	if !strings.Contains(log.String(), "ward-agent: error: the door is not there: dial unix") {
+	if !strings.Contains(log.String(), "the door is not there: dial unix") {
 		t.Error(log)
 	}
 	connect := exec.Command(s.binary, "connect", s.path("nowhere.sock"), "/some/repository")
