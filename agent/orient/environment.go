@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 )
 
@@ -106,7 +107,11 @@ func (e *Environment) files(ctx context.Context, t *worktree.Tree) {
 func (e *Environment) network(ctx context.Context, o Options) {
 	e.try(ctx, network, "the remote answers git", true, func(ctx context.Context) (string, error) {
 		names, err := o.Tree.Branches(ctx)
-		if err == nil {
+		switch {
+		case err != nil:
+		case o.Bare != "": // its refs and objects are read where they lie
+			_, err = git.Open(o.Bare).Ref(ctx, names.Control.Ref())
+		default:
 			_, err = o.Tree.Git(ctx, "ls-remote", "--quiet", "origin", names.Control.Ref())
 		}
 		return "", err
@@ -163,8 +168,7 @@ func (e *Environment) sandbox(ctx context.Context, t *worktree.Tree) {
 		}
 		return "", nil
 	}) && held
-	remote, err := t.Git(ctx, "config", "--get", "remote.origin.url")
-	if err == nil && filepath.IsAbs(remote) {
+	if remote := remoteOf(ctx, t); filepath.IsAbs(remote) {
 		held = e.try(ctx, sandbox, "the remote's files cannot be written", false, func(context.Context) (string, error) {
 			return "", refuses(filepath.Join(remote, "objects"))
 		}) && held
@@ -178,6 +182,19 @@ func (e *Environment) sandbox(ctx context.Context, t *worktree.Tree) {
 	if held {
 		e.Fence = "podman and nftables"
 	}
+}
+
+// remoteOf is where the clone says that its remote is, "" where it has none.
+func remoteOf(ctx context.Context, t *worktree.Tree) string {
+	repo, err := t.Repo(ctx)
+	if err != nil {
+		return ""
+	}
+	settings, _ := repo.Settings(ctx)
+	if all := settings["remote.origin.url"]; len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return ""
 }
 
 // status compares a line of /proc/self/status (proc(5)).
