@@ -13,28 +13,37 @@ const (
 	// rounds is how often a sweep looks again, because a process may fork while the
 	// list is read; one that forks faster than it is killed must not keep us for ever.
 	rounds = 100
-	// between is the pause between two rounds: the killed need it to end.
+	// between is how long a round waits at most: the killed need it to end.
 	between = 5 * time.Millisecond
 )
+
+// sweep calls a round until it has nothing left to do, for as many rounds and as long as a sweep
+// goes on.
+func sweep(round func() (left bool)) {
+	end := time.Now().Add(rounds * between)
+	for n := 0; n < rounds || time.Now().Before(end); n++ {
+		if !round() {
+			return
+		}
+	}
+}
 
 // SweepDescendants ends all descendants of this process. As a subreaper (prctl(2),
 // PR_SET_CHILD_SUBREAPER) it is the parent of its orphans, so none escapes. They are stopped
 // first, so that no parent sees its child die and starts another. It suits a process that runs
 // one command at a time.
 func SweepDescendants(leader int) {
-	for range rounds {
+	sweep(func() bool {
 		rest := living(Descendants())
 		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 			for _, p := range rest {
 				syscall.Kill(p.PID, signal)
 			}
 		}
-		if len(rest) == 0 {
-			break
-		}
+		AwaitEnd(between, numbersOf(rest)...)
 		ReapOrphans(leader)
-		time.Sleep(between)
-	}
+		return len(rest) > 0
+	})
 	ReapOrphans(leader)
 }
 
@@ -45,7 +54,7 @@ func SweepDescendants(leader int) {
 func EndStrays() int {
 	me, _ := Read(self)
 	ended := make(map[int]bool)
-	for range rounds {
+	sweep(func() bool {
 		var strays []Info
 		for _, p := range Descendants() {
 			if p.Session != me.Session {
@@ -63,11 +72,13 @@ func EndStrays() int {
 				syscall.Wait4(p.PID, nil, syscall.WNOHANG, nil)
 			}
 		}
-		if len(strays) == 0 {
-			break
+		if alive := living(strays); len(alive) > 0 {
+			AwaitEnd(between, numbersOf(alive)...)
+		} else if len(strays) > 0 {
+			time.Sleep(between) // the dead that are another's to reap
 		}
-		time.Sleep(between)
-	}
+		return len(strays) > 0
+	})
 	return len(ended)
 }
 
@@ -75,12 +86,14 @@ func EndStrays() int {
 // reaches all processes, and none can fork past it (kill(2), signal 9 to -1). It needs
 // CAP_KILL. Never call it outside a container: it would kill everything on the machine.
 func SweepContainer(leader int) {
-	for range rounds {
-		if errors.Is(syscall.Kill(-1, syscall.SIGKILL), syscall.ESRCH) || len(living(Others())) == 0 {
-			break
+	sweep(func() bool {
+		if errors.Is(syscall.Kill(-1, syscall.SIGKILL), syscall.ESRCH) {
+			return false
 		}
-		time.Sleep(between)
-	}
+		left := living(Others())
+		AwaitEnd(between, numbersOf(left)...)
+		return len(left) > 0
+	})
 	ReapOrphans(leader)
 }
 
@@ -102,25 +115,28 @@ func ReapOrphans(leader int) {
 // killed.
 func EndTagged(tag string, grace time.Duration) int {
 	all := make(map[int]bool)
-	signal := func(s os.Signal) (left, unknown int) {
+	signal := func(s os.Signal) (left []int, unknown int) {
 		unknown = eachTagged(tag, func(p *os.Process) {
-			left++
+			left = append(left, p.Pid)
 			all[p.Pid] = true
 			p.Signal(s) // it may be gone already
 		})
 		return left, unknown
 	}
-	for end := time.Now().Add(grace); time.Now().Before(end); time.Sleep(4 * between) { // their end tells nobody
-		if left, _ := signal(syscall.SIGTERM); left == 0 {
+	for end := time.Now().Add(grace); time.Now().Before(end); {
+		left, _ := signal(syscall.SIGTERM)
+		if len(left) == 0 {
 			break
 		}
+		AwaitEnd(4*between, left...)
 	}
-	for range rounds {
-		if left, unknown := signal(os.Kill); left+unknown == 0 {
-			break
+	sweep(func() bool {
+		left, unknown := signal(os.Kill)
+		if AwaitEnd(between, left...); unknown > 0 {
+			time.Sleep(between) // who is in the middle of an execve(2) tells nobody
 		}
-		time.Sleep(between)
-	}
+		return len(left)+unknown > 0
+	})
 	return len(all)
 }
 

@@ -19,14 +19,16 @@ const making = 2 * time.Second
 // not know completely.
 func (r *reaping) awaitRuntime() {
 	for end := time.Now().Add(making); time.Now().Before(end); {
-		busy := false
+		var busy []int
 		for _, p := range process.Descendants() {
-			busy = busy || !p.Dead && runs(p.PID, r.Runtime) && !elsewhere(p.PID)
+			if !p.Dead && runs(p.PID, r.Runtime) && !elsewhere(p.PID) {
+				busy = append(busy, p.PID)
+			}
 		}
-		if !busy {
+		if len(busy) == 0 {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // it has not become our child yet
+		process.AwaitEnd(10*time.Millisecond, busy...) // or until it has become the container's first process
 	}
 }
 
@@ -39,7 +41,7 @@ func (r *reaping) awaitRuntime() {
 func (r *reaping) endOrphans(patient bool) (found bool) {
 	patient = patient || os.Geteuid() != 0
 	for range 100 {
-		left := false
+		var left []int
 		for _, p := range process.All() {
 			switch {
 			case p.Parent != os.Getpid(), p.PID == r.guard.pid():
@@ -47,15 +49,15 @@ func (r *reaping) endOrphans(patient bool) (found bool) {
 				syscall.Wait4(p.PID, nil, syscall.WNOHANG, nil)
 			case patient && r.isPodman(p.PID):
 			default:
-				left = true
+				left = append(left, p.PID)
 				syscall.Kill(p.PID, syscall.SIGKILL)
 			}
 		}
-		if !left {
+		if len(left) == 0 {
 			return found
 		}
 		found = true
-		time.Sleep(5 * time.Millisecond) // the killed processes need it to end
+		process.AwaitEnd(5*time.Millisecond, left...)
 	}
 	return found
 }
@@ -65,11 +67,12 @@ func (r *reaping) endOrphans(patient bool) (found bool) {
 // just be ending.
 func hasLost() bool {
 	for range 2 {
-		i := slices.IndexFunc(process.Children(), func(p process.Info) bool { return !p.Dead && elsewhere(p.PID) })
+		children := process.Children()
+		i := slices.IndexFunc(children, func(p process.Info) bool { return !p.Dead && elsewhere(p.PID) })
 		if i < 0 {
 			return false
 		}
-		time.Sleep(100 * time.Millisecond) // a process whose end is under way needs it
+		process.AwaitEnd(100*time.Millisecond, children[i].PID) // where its end is under way
 	}
 	return true
 }

@@ -205,7 +205,7 @@ func (r *reaper) endService() {
 			signal = syscall.SIGKILL
 		}
 		r.child.Signal(signal)
-		time.Sleep(20 * time.Millisecond) // not our child here, so its end cannot be waited for
+		process.AwaitEnd(20*time.Millisecond, r.child.Pid)
 	}
 }
 
