@@ -55,7 +55,7 @@ var lines = map[string][]string{
 	"knowledge": {"build --check", "build"},
 	"init":      {"", "--bare NEW", "--bare .", "--bare BARE", "--forge HOSTILE", "--forge http://127.0.0.1:1/o/HOSTILE --bare NEW"},
 	"launch": {"--stop --bare BARE", "--logs --bare BARE", "--bare HOSTILE", "--bare BARE --model HOSTILE", "HOSTILE", "--gate HOSTILE --key NEW --known-hosts NEW", "--gate ssh://HOST --bare BARE",
-		"--bare BARE --unfenced --once --model script --state STATE"},
+		"--bare BARE --unfenced --once --model script --state STATE", "--profile NEW --bare HOSTILE"},
 	"near":     {"--ready --dir NEW", "--gate HOSTILE --key NEW --known-hosts NEW --dir NEW", "HOSTILE"},
 	"door":     {"--stdio --bare BARE --pm pat", "--stdio --bare HOSTILE --agent robo", "--stdio --bare BARE --member HOSTILE", "HOSTILE"},
 	"forge":    {"--once --bare BARE", "--once --dry-run --bare HOSTILE", "--dry-run", "--check --bare BARE", "--check --json --bare HOSTILE", "HOSTILE"},

@@ -29,7 +29,7 @@ func (a *awayOptions) check(env *cli.Env, o *launchOptions) error {
 		return nil
 	case a.key == "" || a.knownHosts == "":
 		return env.Usage(launchUsage, "--gate needs --key and --known-hosts")
-	case o.bare != "" || o.kube.engine == kubeEngine || o.detach || o.reset || o.model != "" || len(o.command) > 0:
+	case o.bare != "" || o.kube.engine == kubeEngine || o.detach || o.reset || o.model != "" || o.profile != "" || len(o.command) > 0:
 		return env.Usage(launchUsage, "with --gate the repository, its settings and the model are the gate's: --agents, --once, --state and --unfenced go with it")
 	case o.agents < 0 || o.agents > config.MaxAgents:
 		return env.Usage(launchUsage, "--agents is %d, and may be 1 to %d", o.agents, config.MaxAgents)

@@ -22,7 +22,7 @@ import (
 	"git-ward/sandbox/launch"
 )
 
-const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--engine NAME [--namespace NAME] [--gate-address ADDRESS] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
+const launchUsage = "launch [--bare DIR] [--once] [--directive D-n] [--detach] [--agents N] [--reset] [--model NAME] [--state DIR] [--unfenced] [--raw] [--profile DIR] [--engine NAME [--namespace NAME] [--gate-address ADDRESS] [--print [--podman]]] [-- CMD ...] | launch --gate URL --key FILE --known-hosts FILE [--agents N] [--once] [--state DIR] [--unfenced]"
 
 // launching is launch with a filter that removes secrets from a text.
 func launching(redact func() func(string) string) cli.Func {
@@ -69,7 +69,9 @@ func runLaunch(ctx context.Context, env *cli.Env, redact func() func(string) str
 		}
 		return detach(ctx, env, spec.Bare)
 	}
-	spec.Redact = redact
+	if spec.Redact = redact; o.profile != "" {
+		spec.Profile = env.Path(o.profile)
+	}
 	spec.Announce = func() {
 		for _, line := range spec.Means() {
 			fmt.Fprintln(env.Stderr, line)
@@ -90,7 +92,7 @@ func runLaunch(ctx context.Context, env *cli.Env, redact func() func(string) str
 
 // launchOptions are the arguments of `git ward launch`.
 type launchOptions struct {
-	bare, state, model          string
+	bare, state, model, profile string
 	directive                   string
 	once, detach, unfenced, raw bool
 	background                  bool // started by detach
@@ -111,8 +113,9 @@ func parseLaunch(env *cli.Env) (o launchOptions, err error) {
 		fs.BoolVar(&o.detach, "detach", false, "go on in the background")
 		fs.BoolVar(&o.background, backgroundFlag, false, "") // detach says it
 		fs.IntVar(&o.agents, "agents", 0, "`N` agents at once, each on a directive of its own, instead of [launch] agents")
-		fs.BoolVar(&o.reset, "reset", false, "first clear the watcher's state: pins, signals, reported incidents, builds")
-		fs.BoolVar(&o.raw, "raw", false, "do not clean a command's output on a terminal; in a pipe or a file it is never cleaned")
+		fs.BoolVar(&o.reset, "reset", false, "let the watcher forget first: pins, signals, incidents that were told, what was built")
+		fs.BoolVar(&o.raw, "raw", false, "let a command write to the terminal whatever it wants; to a pipe or a file it always does")
+		fs.StringVar(&o.profile, "profile", "", "leave in `DIR` at the end where the launcher spent its time, for go tool pprof, and a picture of each directive's way")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of [model] name")
 		o.kube.flags(fs)
 		o.away.flags(fs)

@@ -42,9 +42,10 @@ type Spec struct {
 	Unfenced bool           // plain processes with the user's rights (SBX-8)
 	Kube     *Kube          // run as Jobs on Kubernetes; nil: no
 	Getenv   func(string) string
-	Messages io.Writer                  // the launcher's warnings and errors, for people
-	Announce func()                     // called once the launch has passed its checks; may be nil
-	Redact   func() func(string) string // returns a filter that removes secrets from an agent's text, for one caller; nil: none
+	Messages io.Writer                  // the launcher's own warnings and errors, for people
+	Announce func()                     // called once nothing speaks against the launch; nil: nobody
+	Redact   func() func(string) string // makes what takes secrets out of an agent's words, for one caller; nil takes none
+	Profile  string                     // the directory in which it leaves at its end what it spent its time with; "" for nowhere
 }
 
 // Payload is what runs: the watcher with its agent or, fenced only, a command in
@@ -212,7 +213,12 @@ func Run(ctx context.Context, s Spec) (err error) {
 		return err
 	}
 	defer file.Close()
-	l.openLog(file, s.Messages)
+	log, measured, err := profiled(file, s.Profile)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, measured()) }()
+	l.openLog(log, s.Messages)
 	if left > 0 {
 		l.log.Warn().Int("processes", left).Msg("ended what an unfenced launch that was killed left running")
 	}

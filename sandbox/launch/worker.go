@@ -50,6 +50,9 @@ func (l *launch) openHost() {
 			w.assign(j)
 			w.began = began
 			w.payload.Reset = w.payload.Reset && j.First
+			defer func() {
+				l.log.Info().Str("directive", j.Directive).Dur("ms", time.Since(began)).Msg("its worker has ended")
+			}()
 			return w.run(ctx)
 		}}
 }
