@@ -88,7 +88,7 @@ func TestInitForge(t *testing.T) {
 		exit  int
 		want  []string
 	}{
-		{g.bot.Scoped("read:user", "write:repository", "read:issue"), 1, []string{"lacks a right", "forge: comments", "write:issue", "mend: give " + g.bot.Login}},
+		{g.bot.Scoped("read:user", "write:repository", "read:issue"), 1, []string{"forge: comments", "lacks a right", "write:issue", "mend: give " + g.bot.Login}},
 		{g.bot.Scoped("read:user", "read:repository", "write:issue"), 1, []string{"forge: statuses", "write:repository", "forge: requests"}},
 		{g.lead.Token, 1, []string{"forge: fork", "owns the project", "make a user for Ward alone"}},
 		{g.lab.User("eve").Token, 1, []string{"may read " + page + ", and not write", "forge: people", "to administer the project"}},

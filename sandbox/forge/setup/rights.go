@@ -88,7 +88,7 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 		}
 		add(thing, Fine, "", "%s", may)
 	}
-	_, err = a.Forge.MayWrite(ctx, login)
+	_, err = a.Forge.MayWrite(ctx, project.Owner) // Gitea tells each user of himself, and few of others
 	tried("people", "it may look up who may write", err)
 	_, err = a.Forge.Issue(ctx, 0)
 	tried("issues", "it may read them", err)
