@@ -42,19 +42,40 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("nothing is said of the rule %s", rule)
 		}
 	}
-	shows(t, "../../docs/agent.md", table.String())
+	shows(t, "../../docs/agent.md", tableStart, table.String())
+	shows(t, "../../docs/agent.md", gapsStart, gaps(t, covered))
+}
+
+// gapsStart begins the table of what does not hold.
+const gapsStart = "| rule | what does not hold | test |\n| --- | --- | --- |\n"
+
+// gaps is that table, made of testdata/gaps.txt.
+func gaps(t *testing.T, rules map[string]bool) string {
+	t.Helper()
+	table := gapsStart
+	for line := range strings.Lines(string(readFile(t, "testdata/gaps.txt"))) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 3 || !rules[cells[0]] {
+			t.Fatalf("%q", line)
+		}
+		table += fmt.Sprintf("| %s | %s | %s |\n", cells[0], cells[1], tries(t, cells[0], cells[2]))
+	}
+	return table
 }
 
 // shows holds a document to a table, or writes it there.
-func shows(t *testing.T, path, table string) {
+func shows(t *testing.T, path, start, table string) {
 	doc := string(readFile(t, path))
-	head, rest, ok := strings.Cut(doc, tableStart)
+	head, rest, ok := strings.Cut(doc, start)
 	if !ok {
-		t.Fatalf("%s has no line %q", path, tableStart)
+		t.Fatalf("%s has no line %q", path, start)
 	}
 	end := strings.Index(rest, "\n\n")
 	switch {
-	case tableStart+rest[:end+1] == table:
+	case start+rest[:end+1] == table:
 	case os.Getenv("WARD_UPDATE") != "":
 		if err := os.WriteFile(path, []byte(head+table+rest[end+1:]), 0o644); err != nil {
 			t.Fatal(err)
