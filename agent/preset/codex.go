@@ -23,6 +23,8 @@ func setupCodex(s Setup) invocation {
 	set("analytics.enabled", "false")
 	set("check_for_update_on_startup", "false")
 	set("history.persistence", quote("none"))
+	// Early releases ask the provider to keep what is said, which the gateway refuses.
+	set("disable_response_storage", "true")
 	if s.ID != "" {
 		v.args = append(v.args, "--model", s.ID)
 	}

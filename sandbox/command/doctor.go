@@ -2,30 +2,40 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/internal/lines"
 	"git-ward/sandbox/doctor"
 )
 
-// examine is `git ward doctor [--bare DIR] [--json]` (SBX-5).
+// examine is `git ward doctor` (SBX-5).
 func examine(ctx context.Context, env *cli.Env) error {
-	var asJSON bool
+	var asJSON, build bool
 	var bare string
-	const usage = "doctor [--bare DIR] [--json]"
+	const usage = "doctor [--bare DIR] [--build] [--json]"
 	rest, err := env.Flags("doctor", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 		fs.StringVar(&bare, "bare", "", "also look at this repository `DIR`: its hooks, who pushes, what its worker needs")
+		fs.BoolVar(&build, "build", false, "with --bare: have the project's own build run where its workers work, by [verify] suite or the files at its top")
 	})
 	if err != nil {
 		return err
 	}
 	if len(rest) > 0 {
 		return env.Usage(usage, "unexpected argument %q", rest[0])
+	}
+	if build && bare == "" {
+		return env.Usage(usage, "--build is of a repository: --bare DIR")
 	}
 	settings := config.Default()
 	if bare != "" {
@@ -44,13 +54,48 @@ func examine(ctx context.Context, env *cli.Env) error {
 		found = append(found, doctor.Forge(ctx, env.Path(bare), settings, asks)...)
 		found = append(found, doctor.Model(settings, env.Getenv)...)
 	}
+	if build {
+		more, err := tryBuild(ctx, env.Path(bare), settings)
+		if err != nil {
+			return err
+		}
+		found = append(found, more...)
+	}
 	if asJSON {
 		return writeFindingsJSON(env.Stdout, found)
 	}
 	return writeFindings(env.Stdout, found)
 }
 
-// writeFindings writes each finding on a line of its own, and its remedy below it.
+// tryBuild has the project's branch build behind the fence.
+func tryBuild(ctx context.Context, bare string, settings *config.Config) ([]doctor.Finding, error) {
+	ref := settings.Control.ProjectRef()
+	out, err := git.Open(bare).Output(ctx, "ls-tree", "--name-only", "-z", ref)
+	if err != nil {
+		return nil, err
+	}
+	self, err := cli.Program("git-ward-launch")
+	if err != nil {
+		return nil, err
+	}
+	run := func(ctx context.Context, line string) ([]byte, error) {
+		cmd := exec.CommandContext(ctx, self, "verify", "--bare", bare, "--json", "--run", line, ref)
+		words := new(lines.Head)
+		cmd.Stderr = words
+		cmd.Env = git.Elsewhere(os.Environ())
+		out, err := cmd.Output()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+			return out, nil // the line does not hold, which the answer says
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, words)
+		}
+		return out, err
+	}
+	return doctor.Build(ctx, doctor.Lines(settings.Verify.Suite, strings.Split(string(out), "\x00")), run), nil
+}
+
+// writeFindings writes each finding on a line of its own, and below it what mends it.
 func writeFindings(w io.Writer, found []doctor.Finding) error {
 	for _, f := range found {
 		fmt.Fprintf(w, "%-8s %-22s %s\n", f.State, f.Thing, diag.Clean(f.Detail))

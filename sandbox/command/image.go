@@ -4,6 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -19,12 +22,17 @@ func buildImage(ctx context.Context, env *cli.Env) error {
 	o := image.Options{Progress: env.Stderr}
 	var pod bool
 	_, err := env.Flags("image build", imageUsage, func(fs *flag.FlagSet) {
-		fs.StringVar(&o.Recipe.From, "from", "", "on top of a registry's `IMAGE`, in place of Debian packages")
+		fs.StringVar(&o.Recipe.From, "from", "", "on top of a registry's `IMAGE`, or of that which a devcontainer.json names, in place of Debian packages")
 		fs.BoolVar(&pod, "pod", false, "the image for pods of Kubernetes: Ward's programs and an ssh client are in it")
 		fs.BoolVar(&o.Force, "force", false, "build it again, with today's packages")
 	})
 	if err != nil {
 		return err
+	}
+	if strings.HasSuffix(o.Recipe.From, ".json") {
+		if o.Recipe, err = devcontainer(env, o.Recipe.From); err != nil {
+			return err
+		}
 	}
 	engine, err := podman.Connect(ctx, podman.Options{Owner: "image", Runtime: podman.InstalledRuntime(), Storage: env.Getenv(storageVar), Builds: true})
 	if err != nil {
@@ -55,8 +63,33 @@ func buildPodImage(ctx context.Context, store image.Store, o image.Options) (str
 	return image.BuildPod(ctx, store, o, paths)
 }
 
-// podImage is the image for pods where [kube] image names none: `git ward image build --pod`
-// makes it from the programs in this one's directory.
+// podImage is the image that pods run where [kube] image names none: what `git ward image
+// build --pod` makes of the programs beside this one.
+// maxDevcontainer bounds a devcontainer.json, in bytes.
+const maxDevcontainer = 1 << 20
+
+// devcontainer is the recipe that a devcontainer.json comes to.
+func devcontainer(env *cli.Env, file string) (r image.Recipe, err error) {
+	f, err := os.Open(env.Path(file))
+	if err != nil {
+		return r, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxDevcontainer))
+	if err != nil {
+		return r, err
+	}
+	r, left, found := image.Devcontainer(file, data)
+	if len(found) > 0 {
+		diag.WriteText(env.Stdout, found)
+		return r, cli.ErrFindings
+	}
+	for _, name := range left {
+		fmt.Fprintf(env.Stderr, "git-ward: note: %s is left out: it wants the project's files, which no image has; [verify] cache brings dependencies\n", name)
+	}
+	return r, nil
+}
+
 func podImage() (string, error) {
 	paths, err := podProgramPaths()
 	if err != nil {
