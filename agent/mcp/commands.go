@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"git-ward/internal/diag"
@@ -201,6 +202,14 @@ func add[In any](o *Options, s *sdk.Server, word, name, doc string, reads bool, 
 	}
 	closed := false
 	t := &sdk.Tool{Name: name, Description: doc, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: reads, DestructiveHint: &closed, OpenWorldHint: &closed}}
+	if schema, err := jsonschema.For[In](nil); err == nil { // else the library says what is wrong with the type
+		for _, p := range schema.Properties {
+			if n := len(p.Types); n > 0 { // null, or what it is: early clients know one type only, and leave out the tool
+				p.Type, p.Types = p.Types[n-1], nil
+			}
+		}
+		t.InputSchema = schema
+	}
 	sdk.AddTool(s, t, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, answer, error) {
 		a := run(ctx, command, args(in))
 		return &sdk.CallToolResult{IsError: a.Exit == 2, Content: []sdk.Content{&sdk.TextContent{Text: a.String()}}}, a, nil
