@@ -13,17 +13,16 @@ import (
 	"git-ward/internal/git"
 )
 
-// maxDistinct is how many refusals of one pusher that differ are recorded in an hour, one by
-// one; the door lets six times as many pushes through. Each pusher has its own, so that none
-// takes a record from another.
+// maxDistinct is how many different refusals of one pusher are recorded individually in an
+// hour; the door lets six times as many pushes through. Each pusher has its own count, so that
+// none displaces another's records.
 const maxDistinct = 300
 
-// maxPushers is how many pushers have a count of their own in an hour; those that come later
-// share one.
+// maxPushers is how many pushers have their own count in an hour; later ones share one.
 const maxPushers = 1000
 
-// pusher is whose refusals a record's count with: a directive's, whichever leases it had, a
-// name's, or all that prove none. "" for people, whose refusals are all recorded.
+// pusher is whose count a refusal belongs to: a directive's over all its leases, a name's, or
+// that of everybody unproved. "" is for people, whose refusals are all recorded.
 func (r *Record) pusher() string {
 	switch {
 	case r.Principal == string(push.PM) || r.Principal == string(push.Member):
@@ -36,19 +35,20 @@ func (r *Record) pusher() string {
 	return r.Principal
 }
 
-// hour is what ward/refusals.hour holds: a line with the hour and the newest record, and one
-// for each pusher.
+// hour is the content of ward/refusals.hour: a line with the hour and the newest record, and
+// one for each pusher.
 type hour struct {
 	of, since int64             // when it began, in Unix time; the id of a record
 	pushers   map[string]*count // by Record.pusher
 }
 
-// count is of the refusals of one pusher.
-type count struct{ recorded, beyond int } // in the hour; and only counted after the record
+// count is one pusher's refusals.
+type count struct{ recorded, beyond int } // recorded in the hour; and only counted since the record
 
 func hourPath(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "refusals.hour") }
 
-// readHour reads the counts. What cannot be read counts nothing: it holds up no push.
+// readHour reads the counts. An unreadable file counts as empty, because it must not delay a
+// push.
 func readHour(repo *git.Repo) *hour {
 	h := &hour{pushers: map[string]*count{}}
 	f, err := os.Open(hourPath(repo))
@@ -71,9 +71,9 @@ func readHour(repo *git.Repo) *hour {
 	return h
 }
 
-// countRefusal counts a refusal, and reports whether it is beyond those of its pusher that
-// are recorded in this hour: the next record says then how many were. Last is the newest
-// record; the writers' lock is held.
+// countRefusal counts a refusal, and reports whether it exceeds the pusher's recorded ones of
+// this hour: then the next record has the number. last is the newest record; the caller holds
+// the writers' lock.
 func countRefusal(repo *git.Repo, last int64, r *Record) (beyond bool) {
 	who := r.pusher()
 	if who == "" {
@@ -85,7 +85,7 @@ func countRefusal(repo *git.Repo, last int64, r *Record) (beyond bool) {
 			c.recorded = 0
 		}
 		if h.since != last {
-			c.beyond = 0 // a record has said it
+			c.beyond = 0 // a record has reported it
 		}
 		if *c == (count{}) {
 			delete(h.pushers, name)
@@ -109,7 +109,7 @@ func countRefusal(repo *git.Repo, last int64, r *Record) (beyond bool) {
 	for name, c := range h.pushers {
 		text = fmt.Appendf(text, "%s %d %d\n", name, c.recorded, c.beyond)
 	}
-	atomicfile.Write(hourPath(repo), text, fileMode(filepath.Dir(hourPath(repo)))) // a count, which holds up nobody
+	atomicfile.Write(hourPath(repo), text, fileMode(filepath.Dir(hourPath(repo)))) // only a count: errors are ignored
 	return beyond
 }
 

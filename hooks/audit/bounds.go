@@ -24,13 +24,13 @@ import "git-ward/hooks/push"
 //	refusals by pusher       maxPushers lines                   maxHourFile
 //	a reflog                 git's                              its end since admission, line by line
 const (
-	// MaxRefs bounds the refs of one push, and MaxRefBytes what they take in its
-	// record (SizeOf each).
+	// MaxRefs bounds the refs of one push, and MaxRefBytes their size in its record (SizeOf
+	// each).
 	MaxRefs     = 4000
 	MaxRefBytes = 2 << 20
 	// maxRefused bounds the refs that a refusal's record names.
 	maxRefused = 500
-	// maxRefusedAgent is the same of the agent: the audit never grows smaller.
+	// maxRefusedAgent is the same for the agent, because the audit never shrinks.
 	maxRefusedAgent = 16
 
 	maxRecord     = 4 << 20

@@ -15,10 +15,10 @@ type Link struct {
 	Settings string // the blob of config.toml beside the record, "" for none
 	// Tombstone is the blob that says what was redacted with the record, "" for none.
 	Tombstone string
-	// Err says why the commit holds no record that can be read; Record then is an
-	// empty one with the link's position and the verdict Broken.
+	// Err is why the commit's record is unreadable; then Record is empty except for its
+	// position and the verdict Broken.
 	Err error
-	// Canonical says that the record is stored as Marshal would write it again.
+	// Canonical reports whether the record is stored as Marshal would write it.
 	Canonical bool
 }
 
@@ -39,7 +39,7 @@ func ReadChain(ctx context.Context, repo *git.Repo, batch *git.Batch) ([]Link, e
 	}
 	commits := strings.Fields(string(out))
 	chain := make([]Link, 0, len(commits))
-	var spare *git.Batch // cat-file exits at a damaged object: the next one reads on
+	var spare *git.Batch // cat-file exits at a damaged object: start another
 	defer func() {
 		if spare != nil {
 			spare.Close()

@@ -12,17 +12,17 @@ import (
 // Entry is a record to append, with the other changes that its accepted push makes.
 type Entry struct {
 	Record  *Record      `json:"record"`
-	Retired []int        `json:"retired"` // directive ids that the push removed
+	Retired []int        `json:"retired"` // ids of directives that the push removed
 	Lessons []LessonNote `json:"lessons"`
-	// Settings is the blob with the settings that Record.Config is the hash of; it
-	// enters the tree of the record when they are others than the last record's.
+	// Settings is the blob of the settings with the hash Record.Config; it is added to the
+	// record's tree if they differ from the previous record's.
 	Settings string `json:"settings,omitempty"`
-	// Certificate is the blob with the push certificate that proved the pusher's
-	// name; it enters the tree of the record.
+	// Certificate is the blob of the push certificate that proved the pusher; it is added to
+	// the record's tree.
 	Certificate string `json:"certificate,omitempty"`
-	// Tombstone is the blob with what was redacted; it enters the tree of the record.
+	// Tombstone is the blob that says what was redacted; it is added to the record's tree.
 	Tombstone string `json:"-"`
-	// Move makes ref updates of the host's own that happen with the record.
+	// Move makes the host's own ref updates that belong to the record.
 	Move Mover `json:"-"`
 }
 
@@ -38,7 +38,7 @@ type LessonNote struct {
 	Lines  []string `json:"lines"`
 }
 
-// follow gives a record its place in the chain and carries the retired ids on.
+// follow gives a record its position in the chain and takes over the retired ids.
 func (e *Entry) follow(last *Record) error {
 	r := e.Record
 	r.ID, r.Retired = 1, ""
@@ -53,8 +53,8 @@ func (e *Entry) follow(last *Record) error {
 		return fmt.Errorf("audit record %d: %w", r.ID-1, err)
 	}
 	for _, id := range e.Retired {
-		// The checks refuse what would be too much; of two pushes at once the later
-		// one can still be: its refs have moved, so its record is made in any case.
+		// The checks limit this, but with two concurrent pushes the later one may still exceed
+		// the limit: its refs have moved, so it is recorded in any case.
 		if retired.Add(id) != nil {
 			break
 		}
@@ -63,7 +63,7 @@ func (e *Entry) follow(last *Record) error {
 	return nil
 }
 
-// build writes the objects for a record on top of what the refs hold now.
+// build writes the objects for a record on top of the refs' present values.
 func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 	last, old, err := Last(w.batch)
 	if err != nil {
@@ -96,8 +96,7 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 	return append(append(own, update), updates...), err
 }
 
-// commit stores a record on top of the chain, with the settings that it was judged
-// by where they are others than before.
+// commit appends a record to the chain, with its settings if they have changed.
 func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
 	e.Record.fit()
 	var entries []git.Entry
@@ -139,8 +138,7 @@ func (w *Writer) commit(e *Entry, last *Record, old string) (string, error) {
 	return w.repo.CommitTree(git.Ward, tree, old, e.Record.Time, e.Record.subject())
 }
 
-// buildNotes writes the notes that go with a record, where they are not there
-// already.
+// buildNotes writes the record's notes that are missing.
 func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
 	if e.Record.Verdict != Accepted {
 		return nil, nil
@@ -171,7 +169,7 @@ func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
 	return updates, nil
 }
 
-// lessonsOf is the one directive whose lessons a push brings, "" for none or several.
+// lessonsOf is the single directive whose lessons a push has, "" for none or several.
 func lessonsOf(list []LessonNote) (directive string) {
 	for _, note := range list {
 		for _, line := range note.Lines {

@@ -19,15 +19,14 @@ import (
 
 func pendingDir(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "pending") }
 
-// asideDir is where files go that cannot be read.
+// asideDir is the directory for unreadable files.
 func asideDir(repo *git.Repo) string { return filepath.Join(repo.Dir, "ward", "aside") }
 
 // ownMode is the mode of files that nobody but the owner reads.
 const ownMode fs.FileMode = 0o600
 
-// fileMode is the mode of a file in a directory of ward/: where several users push
-// (ID-3), the directory is their group's, and each must be able to go on with what
-// another one left.
+// fileMode is the mode of files in ward/: if several users push (ID-3), the directory is their
+// group's, and each must be able to continue what another left.
 func fileMode(dir string) fs.FileMode {
 	if info, err := os.Stat(dir); err == nil && info.Mode()&0o020 != 0 {
 		return ownMode | 0o060
@@ -124,7 +123,7 @@ func UnderWay(repo *git.Repo, batch *git.Batch, but string) (names []string, err
 	return names, nil
 }
 
-// sweep removes the temporary file of a writer that was killed long ago.
+// sweep removes the temporary file of a killed writer.
 func sweep(path string) {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > time.Hour {
 		os.Remove(path)

@@ -8,12 +8,11 @@ import (
 	"git-ward/internal/diag"
 )
 
-// recordFormat is the form of records that this Ward reads. Whoever adds a member, a file
-// beside a record, or another meaning counts it up and writes it: an older Ward must not
-// take what it does not know for damage, and pass over it or set it aside.
+// recordFormat is the version of the record format. Whoever adds a member, another file next
+// to a record, or another meaning, increments and writes it: an older Ward must not take
+// unknown content for damage and skip it or set it aside.
 //
-//	1  the first; records leave it out
-//	2  Record.Beyond; records without it stay as they were
+// 1: the first; records omit it. 2: Record.Beyond; records without it are as before.
 const recordFormat = 2
 
 // NewerRecord is the error for a record that a newer version of Ward wrote.
@@ -23,7 +22,7 @@ func (e *NewerRecord) Error() string {
 	return fmt.Sprintf("the record is of a newer Ward (format %d; this one reads up to %d)", e.Format, recordFormat)
 }
 
-// newer is a *NewerRecord with its remedy where data says that it is one; nil else.
+// newer is a *NewerRecord with its remedy if data is a newer record; else nil.
 func newer(data []byte) error {
 	var said struct {
 		Format int `json:"format"`

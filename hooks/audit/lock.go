@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockPatience is how long a writer waits for the others at most. Each of them
-// takes milliseconds; one that was stopped in the middle must not stop everybody.
+// lockPatience is the longest wait for other writers. Each takes milliseconds; one that was
+// stopped must not stop everybody.
 const lockPatience = 20 * time.Second
 
-// lock takes the writers' lock, which dies with the process that holds it. The
-// kernel hands it on in the order of asking; so it is asked once, by a goroutine that
-// nobody waits for longer than lockPatience.
+// lock takes the writers' lock, which the kernel releases with the process. The kernel grants
+// it in order of request, so it is requested once, by a goroutine that is abandoned after
+// lockPatience.
 func (w *Writer) lock(ctx context.Context) (*os.File, error) {
 	dir := filepath.Join(w.repo.Dir, "ward")
 	f, err := os.OpenFile(filepath.Join(dir, "audit.lock"), os.O_CREATE|os.O_RDWR, ownMode)
@@ -55,6 +55,6 @@ func (w *Writer) lock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// lockedOut reports whether git's lock file stands on a ref of the audit: Ward's writers are
+// lockedOut reports whether git's lock file exists for a ref of the audit: Ward's writers are
 // kept out by their own lock.
 func (w *Writer) lockedOut() bool { return w.repo.LockedOut(ChainRef, NotesRef, LessonsRef) }

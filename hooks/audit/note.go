@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// rotated is the first line of a note that was full: records up to Through that
-// the note had are in the chain only.
+// rotated is the first line of a note that has overflowed: its records up to Through are only
+// in the chain.
 type rotated struct {
 	Older   string `json:"older"` // ChainRef
 	Through int64  `json:"through"`
@@ -22,7 +22,7 @@ func (r rotated) line() string {
 	return string(data)
 }
 
-// parseRotated reads a note's first line, where it is one of a full note.
+// parseRotated reads a note's first line if it is a rotated one.
 func parseRotated(line string) (r rotated, ok bool) {
 	if !strings.HasPrefix(line, `{"older":`) {
 		return r, false
@@ -77,8 +77,8 @@ func (r *Record) NoteLines() (map[string]string, error) {
 	return lines, nil
 }
 
-// excerpt is a record that fits into a note: the first of its refs and rules,
-// and how many more the chain has.
+// excerpt is a record shortened for a note: its first refs and rules, and how many more the
+// chain has.
 func (r *Record) excerpt(refs []Ref) *Record {
 	e := *r
 	e.Refs, e.Rules, e.Allowed, e.Would, e.Retired, e.Aside = nil, r.Rules[:min(10, len(r.Rules))], nil, nil, "", nil
@@ -93,7 +93,7 @@ func (r *Record) excerpt(refs []Ref) *Record {
 	return &e
 }
 
-// recordID is the position that a line of a note says; 0 for what is not a record.
+// recordID is the position in a note's line; 0 if the line is no record.
 func recordID(line string) int64 {
 	var r struct {
 		ID int64 `json:"id"`

@@ -12,12 +12,11 @@ import (
 	"git-ward/protocols/lesson"
 )
 
-// notes collects lines for a notes ref and builds its next commit: one commit a
-// push, however many objects get a line (git-notes(1)).
+// notes collects lines for a notes ref and builds its next commit: one commit for each push,
+// however many objects get a line (git-notes(1)).
 //
-// New notes go two levels deep (ab/cd/rest), so that a record's cost does not
-// grow with their number; notes that git itself has put elsewhere are found and
-// extended where they are.
+// New notes are two levels deep (ab/cd/rest), so that a record's cost does not grow with their
+// number. Notes that git itself has put elsewhere are extended where they are.
 type notes struct {
 	writer *Writer
 	ref    string
@@ -38,8 +37,8 @@ func (n *notes) add(object string, lines ...string) {
 	n.lines[object] = append(n.lines[object], lines...)
 }
 
-// build writes the new tree and commit and returns the ref's move; Old and New
-// are equal when there is nothing to write.
+// build writes the new tree and commit and returns the ref's update; Old and New are equal if
+// there is nothing to write.
 func (n *notes) build(last *Record) (git.RefUpdate, error) {
 	u := git.RefUpdate{Ref: n.ref, Old: git.Zero}
 	n.last = last.ID
@@ -61,7 +60,7 @@ func (n *notes) build(last *Record) (git.RefUpdate, error) {
 	slices.Sort(n.order)
 	before := tree
 	tree, err = n.insert(tree, "", n.order)
-	if isBad(err) { // only an index: it begins anew, and git ward fsck --repair fills it
+	if isBad(err) { // only an index: start a new one; git ward fsck --repair fills it
 		tree, err = n.insert("", "", n.order)
 	}
 	if err != nil {
@@ -78,11 +77,11 @@ func (n *notes) build(last *Record) (git.RefUpdate, error) {
 	return u, err
 }
 
-// depth is how many two-digit directories new notes go below.
+// depth is how many two-digit directory levels new notes use.
 const depth = 2
 
-// insert adds the notes of objects, whose hex names start with prefix, to a tree
-// ("" for an empty one) and returns the new tree.
+// insert adds notes of objects whose ids start with prefix to a tree ("" for an empty one) and
+// returns the new tree.
 func (n *notes) insert(tree, prefix string, objects []string) (string, error) {
 	entries, err := n.writer.readTree(tree)
 	if err != nil {
@@ -118,9 +117,8 @@ func (n *notes) insert(tree, prefix string, objects []string) (string, error) {
 	return n.writer.writeTree(byName)
 }
 
-// extend is a note blob with the object's new lines at its end. A note that is
-// full gives up its oldest lines; one that cannot be read any more, all of them:
-// the chain has them.
+// extend is a note blob with the object's new lines appended. A full note loses its oldest
+// lines, and an unreadable one all: the chain has them.
 func (n *notes) extend(blob, object string) (string, error) {
 	var text []byte
 	lost := false
@@ -139,8 +137,7 @@ func (n *notes) extend(blob, object string) (string, error) {
 	return n.writer.repo.WriteObject("blob", text)
 }
 
-// rotate is a note of the audit with more lines, the oldest left out where it would
-// be too large.
+// rotate appends lines to an audit note and drops the oldest if it would be too large.
 func (n *notes) rotate(text []byte, lines []string, lost bool) []byte {
 	note := ParseNote(text)
 	if lost {
@@ -176,7 +173,7 @@ func (n *notes) rotate(text []byte, lines []string, lost bool) []byte {
 	return b.Bytes()
 }
 
-// appendNew is a text with those lines at its end that it has not, up to a size.
+// appendNew appends those of the lines that a text lacks, up to a size.
 func appendNew(text []byte, lines []string, most int) []byte {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		text = append(text, '\n')
@@ -194,8 +191,8 @@ func appendNew(text []byte, lines []string, most int) []byte {
 	return text
 }
 
-// isBad reports whether an error is of an object itself, not of reading it: asked
-// again, it would be the same.
+// isBad reports whether an error is about the object itself, so that reading it again would
+// fail again.
 func isBad(err error) bool {
 	var form *git.FormError
 	var large *git.TooLarge

@@ -19,18 +19,17 @@ import (
 type Pending struct {
 	Entry
 	State State `json:"state,omitempty"`
-	// Hook is pre-receive itself; Process is the receive-pack that it works for, and
-	// none where a server runs the hooks.
+	// Hook is the pre-receive process; Process is its receive-pack, none if a server runs the
+	// hooks.
 	Hook    Process `json:"hook,omitzero"`
 	Process Process `json:"process,omitzero"`
-	// Transport is what the transport says about the session, hashed: it tells two
-	// pushes of the same moves apart that a server runs.
+	// Transport is a hash of the transport's session data: it tells two pushes of the same
+	// moves through a server apart.
 	Transport string `json:"transport,omitempty"`
-	// Since is the tip of the chain when the push arrived, and then when it was
-	// admitted: its record, when there is one, comes after it.
+	// Since is the chain's tip when the push arrived, later when it was admitted: its record,
+	// if any, comes after it.
 	Since string `json:"since"`
-	// Reflogs is the size of each ref's reflog then: its move, when it was made,
-	// stands after it.
+	// Reflogs are the refs' reflog sizes at that time: the push's moves come after them.
 	Reflogs map[string]int64 `json:"reflogs"`
 
 	path    string
@@ -57,8 +56,8 @@ const (
 	loseAfter   = 10 * time.Minute
 )
 
-// over reports whether nobody works on the push any more; made says that all its
-// refs have moved.
+// over reports whether the push's processes have ended; made says that all its refs have
+// moved.
 func (p *Pending) over(made func() bool) bool {
 	switch {
 	case p.State != Admitted:
@@ -112,8 +111,8 @@ func (p *Pending) Admit(repo *git.Repo, batch *git.Batch, e Entry, receivePack P
 			p.Reflogs[ref.Ref] = size
 		}
 	}
-	// After the reflogs: who moved before them and is recorded by now is neither in
-	// what follows the one nor in what follows the other.
+	// After the reflogs: a push that moved before them and is recorded by now is in neither
+	// range.
 	if p.Since, err = tip(batch); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func Identify(pid int) (Process, error) {
 	return p, err
 }
 
-// identify is Identify, and the process's parent.
+// identify is Identify, and the parent process.
 func identify(pid int) (p Process, parent int, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -35,7 +35,7 @@ func identify(pid int) (p Process, parent int, err error) {
 		return p, 0, fmt.Errorf("/proc/%d/stat is cut off", pid)
 	}
 	if state := fields[0]; state == "Z" || state == "X" {
-		return p, 0, fmt.Errorf("process %d has ended", pid) // and waits for its parent to notice
+		return p, 0, fmt.Errorf("process %d has ended", pid) // a zombie
 	}
 	if parent, err = strconv.Atoi(fields[1]); err != nil {
 		return p, 0, err
@@ -61,7 +61,7 @@ func (p Process) Alive() bool {
 // that is one, behind any shells, delegates and wrappers. The zero Process means that there is
 // none, because a server, such as a forge's, runs the hooks itself.
 func ReceivePack(pid int) Process {
-	const most = 64 // a chain of parents that is longer is nobody's layout of hooks
+	const most = 64 // no layout of hooks has a longer chain of parents
 	for range most {
 		if pid <= 1 {
 			break

@@ -20,8 +20,7 @@ func tip(batch *git.Batch) (string, error) {
 	return object.ID, err
 }
 
-// maxBroken is how many broken records in a row are passed over in search of one
-// that can be read.
+// maxBroken is how many consecutive broken records are skipped in search of a readable one.
 const maxBroken = 1000
 
 // Last is the newest record that can be read, and the tip of the chain; nil and
@@ -64,7 +63,7 @@ func Retired(batch *git.Batch) (comms.Set, error) {
 	return comms.ParseSet(last.Retired)
 }
 
-// errRecord is of a commit of the chain that does not hold a record.
+// errRecord says that a commit of the chain has no record.
 var errRecord = errors.New("not a record")
 
 // Read reads the record in one commit of the chain.
@@ -76,11 +75,11 @@ func Read(batch *git.Batch, commit string) (*Record, error) {
 	return ParseRecord(data)
 }
 
-// beside are the ids of files that stand beside a record, "" for none.
+// beside are the ids of files next to a record, "" for none.
 type beside struct{ settings, tombstone string }
 
-// readFiles reads record.json in a commit of the chain, and what stands beside it,
-// object by object: that way a hook needs no child for it.
+// readFiles reads record.json and the files next to it in a commit of the chain, object by
+// object, so that a hook needs no further child.
 func readFiles(batch *git.Batch, commit string) (record []byte, also beside, err error) {
 	defer func() {
 		if err != nil {
@@ -134,7 +133,7 @@ func treeOf(batch *git.Batch, commit string) (string, error) {
 	return c.Tree, nil
 }
 
-// parent is the commit before one of the chain, git.Zero for the first.
+// parent is a chain commit's parent, git.Zero for the first.
 func parent(batch *git.Batch, commit string) (string, error) {
 	c, err := readCommit(batch, commit)
 	if err != nil || len(c.Parents) == 0 {
@@ -151,9 +150,8 @@ func readCommit(batch *git.Batch, id string) (*git.Commit, error) {
 	return git.ParseCommit(data)
 }
 
-// recordsSince reads the records after the commit since of the chain (git.Zero: all
-// of them), the newest first, up to an error. Records that cannot be read are passed
-// over: git ward fsck names them.
+// recordsSince reads the records after the commit since (git.Zero: all), newest first, up to
+// an error. It skips unreadable records, which git ward fsck reports.
 func recordsSince(batch *git.Batch, since string) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		id, err := tip(batch)
@@ -173,8 +171,8 @@ func recordsSince(batch *git.Batch, since string) iter.Seq2[*Record, error] {
 	}
 }
 
-// find looks for a push among the records after the commit since of the chain
-// (git.Zero: all of them); nil when it is not there.
+// find looks for a push among the records after the commit since (git.Zero: all); nil if it is
+// missing.
 func find(batch *git.Batch, push, since string) (*Record, error) {
 	for r, err := range recordsSince(batch, since) {
 		if err != nil || r.Push == push {
@@ -184,8 +182,7 @@ func find(batch *git.Batch, push, since string) (*Record, error) {
 	return nil, nil
 }
 
-// maxLook is how many of the newest records are searched for a push that left no
-// pending file.
+// maxLook is how many of the newest records are searched for a push without a pending file.
 const maxLook = 1000
 
 // Recorded is the newest of the last thousand records for a push that made these moves

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// maxReconciled is how many pushes one call records; the next one does more.
+// maxReconciled is how many pushes one call records; the next call continues.
 const maxReconciled = 200
 
 // Reconcile appends the records of pushes that ended without one, each ref judged
@@ -33,8 +33,8 @@ func Reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) (done int,
 		if !p.Over(repo, batch) {
 			continue
 		}
-		// Of two pushes of the same move one makes it. While one still runs, nobody
-		// can tell which.
+		// Of two pushes with the same move, one makes it. While one still runs, it is
+		// undecided which.
 		twin := func(q *Pending) bool {
 			return q != p && q.State == Admitted && p.shares(q) && !q.Over(repo, batch)
 		}
@@ -85,7 +85,7 @@ func (p *Pending) reconcile(ctx context.Context, repo *git.Repo, batch *git.Batc
 	return w.Finish(ctx, p)
 }
 
-// shares reports whether two pushes ask for the same move of a ref.
+// shares reports whether two pushes request the same move of a ref.
 func (p *Pending) shares(q *Pending) bool {
 	asked := make(map[push.Update]bool, len(p.Record.Refs))
 	for _, ref := range p.Record.Refs {
@@ -131,7 +131,7 @@ func Find(repo *git.Repo, id string, receivePack Process, transport string, move
 	return found, nil
 }
 
-// asked reports whether a push asked for all of these moves.
+// asked reports whether a push requested all of these moves.
 func (p *Pending) asked(moves []push.Update) bool {
 	refs := make(map[push.Update]bool, len(p.Record.Refs))
 	for _, ref := range p.Record.Refs {

@@ -27,9 +27,9 @@ const (
 	LessonsRef = "refs/notes/lessons"
 	recordFile = "record.json"
 	configFile = "config.toml"
-	// certificateFile is the push certificate of a signed push, as it was sent.
+	// certificateFile is a signed push's certificate, as sent.
 	certificateFile = "push-certificate"
-	// tombstoneFile says what the PM redacted with the record's moves.
+	// tombstoneFile says what the PM redacted with this record.
 	tombstoneFile = "redacted.json"
 )
 
@@ -48,15 +48,14 @@ const (
 type Ref struct {
 	push.Update
 	Applied bool `json:"applied"`
-	// Size is, of a unit's record, the inflated bytes of its files: the next push
-	// counts from there.
+	// Size is the uncompressed size of a unit's record: the next push adds to it.
 	Size int64 `json:"size,omitzero"`
 }
 
 // Record is the audit's record of a push. It has rule ids and places, never content, so that
 // no secret can enter it.
 type Record struct {
-	// Format is the form of the record, left out for the first: see recordFormat.
+	// Format is the record's format version, omitted for the first: see recordFormat.
 	Format     int         `json:"format,omitzero"`
 	ID         int64       `json:"id"` // position in the chain, from 1
 	Time       time.Time   `json:"time"`
@@ -71,24 +70,24 @@ type Record struct {
 	Would      []string    `json:"would,omitempty"`   // RULE:PATH that [hooks] mode = "observe" let pass, RULE where it is of no path
 	Counts     push.Counts `json:"counts"`
 	DurationMS int64       `json:"duration_ms"`
-	// Repeats is how many identical refusals followed the one before this record
-	// and were not recorded one by one.
+	// Repeats is how many identical refusals followed the previous record and were not
+	// recorded individually.
 	Repeats int `json:"repeats,omitzero"`
-	// Beyond is how many refusals of whom came after the record before this one and were
-	// only counted, because that pusher had as many in its hour as are recorded.
+	// Beyond is how many refusals, by pusher, followed the previous record and were only
+	// counted because the pusher had used up its recorded ones of the hour.
 	Beyond map[string]int `json:"beyond,omitempty"`
-	// Reconciled says that the push's own post-receive died and a later one wrote
-	// this from the reflog.
+	// Reconciled says that the push's own post-receive died, so that a later one wrote this
+	// from the reflog.
 	Reconciled bool `json:"reconciled,omitzero"`
-	// Retired are the directive ids that were used and are gone, as ranges.
+	// Retired are ranges of directive ids that were used and are gone.
 	Retired string `json:"retired,omitempty"`
-	// Config is the SHA-256 of the settings that the push was judged by, as
-	// config.toml stands in the tree of the newest record up to this one that has it.
+	// Config is the SHA-256 of the settings that judged the push; config.toml is in the tree
+	// of the newest record up to this one that has it.
 	Config string `json:"config,omitempty"`
-	// Omitted says what a record leaves out that would be too large.
+	// Omitted says what was left out because it was too large.
 	Omitted *Omitted `json:"omitted,omitempty"`
-	// Aside are the positions in the chain of records that cannot be read; git ward
-	// fsck --repair sets them aside with a record that stands for what they moved.
+	// Aside are the chain positions of unreadable records; git ward fsck --repair sets them
+	// aside with a record that has their moves.
 	Aside []int64 `json:"aside,omitempty"`
 }
 
@@ -107,8 +106,8 @@ type Omitted struct {
 // machine, or by hand.
 const Killed = "trouble/killed"
 
-// fit cuts a record's lists to their bounds, and says so in it. Refs are cut before
-// a push is judged, by the one who reads them: one that has too many is refused.
+// fit cuts a record's lists to their limits, and says so. Refs are cut when they are read,
+// before the push is judged: a push with too many is refused.
 func (r *Record) fit() {
 	rules, allowed, would := max(0, len(r.Rules)-maxListed), max(0, len(r.Allowed)-maxListed), max(0, len(r.Would)-maxListed)
 	if rules+allowed+would > 0 {
@@ -128,8 +127,8 @@ func (r *Record) fit() {
 	r.Name, r.User = short(r.Name, 200), short(r.User, 200)
 }
 
-// cut leaves the record of a push that did not enter maxRefused of its refs, or fewer where
-// no person pushed: an agent makes up names without end.
+// cut limits a refused push's record to maxRefused refs, or fewer for agents, which can invent
+// any number of names.
 func (r *Record) cut() {
 	most := maxRefused
 	if r.pusher() != "" {

@@ -2,9 +2,8 @@ package audit
 
 import "git-ward/hooks/secret"
 
-// redact takes secrets out of the names in a record of a push that did not enter: no
-// secret enters the audit (AUD-1), and a ref of such a name never became one. What
-// entered was searched before.
+// redact removes secrets from the names in a refused push's record: no secret enters the audit
+// (AUD-1), and no ref of such a name was created. Accepted names were searched before.
 func (r *Record) redact() {
 	if r.Verdict == Accepted {
 		return

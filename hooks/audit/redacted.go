@@ -18,12 +18,11 @@ import (
 	"git-ward/internal/git"
 )
 
-// redactedFile, in the repository, lists the objects that the PM redacted, one id a line:
-// an index of the tombstones in the chain, which the gate asks at each push.
+// redactedFile lists the ids of redacted objects, one a line: an index of the tombstones in
+// the chain, which the gate reads at each push.
 const redactedFile = "ward/redacted"
 
-// maxRedacted bounds how many objects are listed, so that no list is written that no
-// push could read.
+// maxRedacted bounds the list, so that every push can read it.
 const maxRedacted = 20_000
 
 // ReadRedacted reads the ids of the objects that must not come back; there may be none.
@@ -72,8 +71,8 @@ func AddRedacted(repo *git.Repo, more ...string) error {
 	return errors.Join(atomicfile.Write(path, []byte(text), 0o600), likeSettings(repo, path))
 }
 
-// likeSettings lets those read a file who read the settings: everybody whose pushes the
-// hooks judge, whoever redacts.
+// likeSettings makes a file readable for those who can read the settings: everybody whose
+// pushes the hooks judge, whoever redacts.
 func likeSettings(repo *git.Repo, path string) error {
 	settings, err := os.Stat(filepath.Join(repo.Dir, config.Path))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -56,7 +56,7 @@ func Reflog(repo *git.Repo, ref string, from int64, visit func(Move)) (ok bool, 
 	if err != nil || info.IsDir() {
 		return false, err
 	}
-	if from <= info.Size() { // else the ref was deleted and began anew
+	if from <= info.Size() { // else the ref was deleted and created again
 		if _, err := f.Seek(from, io.SeekStart); err != nil {
 			return false, err
 		}
@@ -80,9 +80,9 @@ func Reflog(repo *git.Repo, ref string, from int64, visit func(Move)) (ok bool, 
 	}
 }
 
-// applied reports whether a ref made its move after the push was admitted, and no
-// other push's record has it: its reflog says so, or, where the reflog is gone with
-// a deleted ref, its present value.
+// applied reports whether a ref made its move after the push was admitted, without another
+// push's record having it: by the reflog or, if that is gone with a deleted ref, by its
+// present value.
 func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u push.Update) (bool, error) {
 	made, err := p.made(repo, batch, u)
 	if err != nil || made == 0 {
@@ -94,8 +94,8 @@ func (p *Pending) applied(repo *git.Repo, batch *git.Batch, u push.Update) (bool
 
 // made counts how often a ref made its move after the push was admitted.
 //
-// The place in the reflog counts, not the time: git takes the time of an entry
-// once a process, which can be a second before the hook's start.
+// The position in the reflog counts, not the time: git reads the clock once per process,
+// perhaps a second before the hook's start.
 func (p *Pending) made(repo *git.Repo, batch *git.Batch, u push.Update) (n int, err error) {
 	now := git.Zero
 	object, err := batch.Info(UnquoteRef(u.Ref))
@@ -122,7 +122,7 @@ func (p *Pending) made(repo *git.Repo, batch *git.Batch, u push.Update) (n int, 
 	return n, err
 }
 
-// recordedSince counts the records after a commit of the chain that have a move.
+// recordedSince counts the records after a chain commit that have a move.
 func recordedSince(batch *git.Batch, since string, u push.Update) (n int, err error) {
 	for r, err := range recordsSince(batch, since) {
 		if err != nil {

@@ -38,8 +38,8 @@ func (p *Pending) Refuse(ctx context.Context, repo *git.Repo, batch *git.Batch) 
 	}
 	defer lock.Close()
 	if p.path != "" {
-		// Somebody else was faster, or the hook admitted the push after its file was
-		// read and before it was seen to be gone.
+		// Another writer was faster, or the hook admitted the push after its file was read and
+		// before its end was noticed.
 		now, err := readPending(p.path)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && now.State == Admitted {
 			return nil

@@ -16,14 +16,13 @@ import (
 	"git-ward/internal/git"
 )
 
-// balance counts, for one ref, how often it came to a value less how often it
-// left it. Where every move is recorded, it is 1 at the ref's value and 0 at all
-// others, in whatever order the records stand: a push whose post-receive died is
-// recorded late, perhaps after the next one.
+// balance counts for one ref how often it came to a value, minus how often it left it. If
+// every move is recorded, it is 1 at the ref's value and 0 elsewhere, in any order of the
+// records: a push whose post-receive died is recorded late, perhaps after the next one.
 type balance map[string]int
 
-// tip is the value that the moves lead to; ok is false when they do not link up, and
-// the value then one of those that they may lead to, the same each time.
+// tip is the value to which the moves lead; ok is false if they do not link up, and then the
+// value is one of the possible ones, always the same.
 func (b balance) tip() (value string, ok bool) {
 	value, ok = git.Zero, true
 	for _, id := range slices.Sorted(maps.Keys(b)) {

@@ -19,15 +19,15 @@ const MaxTombstone = 16 << 20
 type Tombstone struct {
 	Why     string     `json:"why"` // the PM's words
 	Objects []Redacted `json:"objects"`
-	// Commits are object ids: each commit that was made anew, and what it is now.
+	// Commits maps each rewritten commit to its new id.
 	Commits map[string]string `json:"commits"`
 }
 
 // Redacted is one file's content that is gone.
 type Redacted struct {
 	Blob  string `json:"blob"`  // its object id
-	Path  string `json:"path"`  // where it stood, one of the places
-	Stone string `json:"stone"` // the object id of what stands there now
+	Path  string `json:"path"`  // one of its former paths
+	Stone string `json:"stone"` // object id of its replacement
 }
 
 // Marshal is a tombstone as it is stored: canonical JSON.

@@ -75,21 +75,20 @@ func (w *Writer) Finish(ctx context.Context, p *Pending) error {
 		return err
 	}
 	failpoint.Reach("audit/recorded")
-	// Still under the lock: the file is what says that a push is not recorded.
+	// Still under the lock, because the file says that a push is not recorded.
 	return removeFile(p.path)
 }
 
-// race bounds the retries, about 15 seconds of them. Writers that keep to the lock do not
-// race; but a writer that was killed leaves its update-ref behind, which ends in its own time.
+// race bounds the retries, about 15 seconds of them. Writers that hold the lock do not race;
+// but a killed writer may leave a running update-ref.
 var race = git.Race{What: ChainRef, While: "a record was appended", Tries: 150}
 
-// append moves the refs. The lock keeps writers from racing each other in vain;
-// the compare-and-swap keeps them right (GIT-1).
+// append moves the refs. The lock keeps writers from racing in vain; the compare-and-swap
+// keeps them correct (GIT-1).
 //
-// Git moves the refs of a transaction one after the other, the chain first, and
-// a writer that was killed leaves its update-ref running or, killed too, half
-// done. So each try looks whether the record stands in the chain by now, and then
-// only completes what goes with it.
+// Git moves a transaction's refs one after another, the chain first, and a killed writer
+// leaves its update-ref running or half done. So each try checks whether the chain has the
+// record, and then only completes the rest.
 func (w *Writer) append(ctx context.Context, e *Entry, since string) error {
 	try := 0
 	return git.Update(ctx, race, func() (bool, error) {

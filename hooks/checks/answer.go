@@ -9,8 +9,8 @@ import (
 	"git-ward/protocols/gate"
 )
 
-// inCommitsHint stands below findings that their own remedies mend only in the
-// commit that holds them: most people try a new commit on top first.
+// inCommitsHint goes with findings that must be fixed in the commit itself: most people try a
+// new commit on top first.
 const inCommitsHint = "each commit is judged: mend the commit itself (git commit --amend; an older one: git rebase -i), another on top does not help"
 
 // WriteText renders the findings for a person, as diag does, and says how to proceed.

@@ -9,9 +9,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// claimed holds a claim to what is kept: the verifier must still find it tomorrow. The
-// claimed commit is on the directive's branch, and the record has a commit that speaks
-// of it (REC-4).
+// claimed checks that a claim is kept, so that the verifier finds it later: the claimed commit
+// is on the directive's branch, and a commit of the record has it as second parent (REC-4).
 func (j *journal) claimed(at string, next *uow.Record) error {
 	commit := next.Claim.Commit
 	object, err := j.pass.Repo.Object(commit)
@@ -28,8 +27,7 @@ func (j *journal) claimed(at string, next *uow.Record) error {
 	return j.onRecord(at, next.Claim)
 }
 
-// onBranch reports whether the directive's branch holds a commit when the push has
-// entered.
+// onBranch reports whether the directive's branch will contain a commit after the push.
 func (j *journal) onBranch(at, commit string) (bool, error) {
 	branch := "agent/" + j.id.Directive
 	tip, err := j.pass.after("refs/heads/" + branch)
@@ -50,7 +48,7 @@ func (j *journal) onBranch(at, commit string) (bool, error) {
 	return !lost, nil
 }
 
-// onRecord holds a claim to a commit of the unit's record whose second parent is the
+// onRecord checks that a claim names a commit of the unit's record whose second parent is the
 // claimed one.
 func (j *journal) onRecord(at string, claim *uow.Claim) error {
 	ref := record.Ref(j.id)
@@ -77,11 +75,11 @@ func (j *journal) onRecord(at string, claim *uow.Claim) error {
 	return nil
 }
 
-// maxClaimed bounds how far behind its record's tip a claim is looked for: it is made
-// with the commit that it names.
+// maxClaimed bounds how far behind its record's tip a claim is searched, because it is made
+// together with the commit that it names.
 const maxClaimed = 1000
 
-// onChain reports whether a commit is a tip, or before it by first parents.
+// onChain reports whether a commit is a tip or its first-parent ancestor.
 func (j *journal) onChain(tip, commit string) (bool, error) {
 	for range maxClaimed {
 		if tip == commit || tip == "" || tip == git.Zero {

@@ -44,8 +44,7 @@ var commsCheck = Check{
 	},
 }
 
-// judgeComms judges a changed COMMS.md whoever changed it: its form and, on main, what
-// becomes of ids.
+// judgeComms judges a changed COMMS.md, whoever changed it: its form and, on main, its ids.
 func judgeComms(pass *Pass, t *walk.Tip, d *document) (err error) {
 	after, found := comms.Parse(d.new)
 	d.reportAll(found)
@@ -60,7 +59,7 @@ func judgeComms(pass *Pass, t *walk.Tip, d *document) (err error) {
 	}
 	d.reportAll(comms.CheckUpdate(d.old, d.new, retired))
 	pass.result.Retired = removed(d.old, after)
-	for _, id := range pass.result.Retired { // what the audit cannot hold does not enter
+	for _, id := range pass.result.Retired { // the audit could not store it
 		if err := retired.Add(id); err != nil {
 			d.report(0, "comms/retired", "with the directives that this takes away, "+err.Error(),
 				"leave them in: ids that are used and gone are kept for ever, and take least room one after the other")
@@ -70,7 +69,7 @@ func judgeComms(pass *Pass, t *walk.Tip, d *document) (err error) {
 	return nil
 }
 
-// removed lists the ids of directives that stood in old and are gone.
+// removed lists directive ids that are in old but no longer there.
 func removed(old []byte, after *comms.Document) []int {
 	listed := map[int]bool{}
 	for _, d := range after.Directives {
@@ -86,8 +85,8 @@ func removed(old []byte, after *comms.Document) []int {
 	return ids
 }
 
-// agentComms holds the agent's change of main's COMMS.md to COMMS-4, and what each commit that
-// enters with it has changed: what a later one takes back stays in main's history.
+// agentComms checks the agent's change of main's COMMS.md by COMMS-4, also in each commit that
+// enters, because what a later commit reverts stays in main's history.
 func agentComms(pass *Pass, t *walk.Tip, d *document) error {
 	var ranges []comms.Range
 	if pass.Push.Principal == push.Agent {
@@ -104,7 +103,7 @@ func agentComms(pass *Pass, t *walk.Tip, d *document) error {
 	return eachComms(pass, t, ranges)
 }
 
-// appended holds one change of COMMS.md to what its principal may append to it, and take away.
+// appended checks one change of COMMS.md for what its principal may append and remove.
 func appended(d *document, pruned []comms.Range) error {
 	d.reportAll(comms.CheckAgentChange(d.old, d.new, pruned))
 	if d.pass.Push.Principal == push.Watcher {
@@ -127,7 +126,7 @@ func appended(d *document, pruned []comms.Range) error {
 // maxReported bounds the commits of one push whose COMMS.md is judged.
 const maxReported = 100
 
-// eachComms judges COMMS.md in each commit that enters main, where the push has more than one.
+// eachComms judges COMMS.md in each commit that enters main, if the push has several.
 func eachComms(pass *Pass, t *walk.Tip, pruned []comms.Range) error {
 	if t.Old == git.Zero || !t.Forward || len(t.Commit.Parents) == 1 && t.Commit.Parents[0] == t.Old {
 		return nil
@@ -157,8 +156,8 @@ func eachComms(pass *Pass, t *walk.Tip, pruned []comms.Range) error {
 	return nil
 }
 
-// commsIn is the change of COMMS.md by one commit, nil for none: a parent has the same. A merge may
-// append to what any of its parents has.
+// commsIn is a commit's change of COMMS.md, nil if a parent has the same. A merge may append
+// to any parent's.
 func commsIn(pass *Pass, t *walk.Tip, id string, pruned []comms.Range) (*document, error) {
 	c, err := pass.Repo.Commit(id)
 	if err != nil {
@@ -187,8 +186,8 @@ func commsIn(pass *Pass, t *walk.Tip, id string, pruned []comms.Range) (*documen
 	return d, nil
 }
 
-// reported holds a new report that a directive is met to the host's verdict:
-// nobody certifies himself (LOOP-5).
+// reported checks a new report that claims success against the host's verdict: nobody
+// certifies their own work (LOOP-5).
 func reported(pass *Pass, t *walk.Tip, d *document) error {
 	before, _ := comms.Parse(d.old)
 	after, _ := comms.Parse(d.new)
@@ -207,7 +206,7 @@ func reported(pass *Pass, t *walk.Tip, d *document) error {
 	return nil
 }
 
-// certified holds one report, under a name of its own, to the host's verdict.
+// certified checks one report, under a name of its own, against the host's verdict.
 func certified(pass *Pass, pos diag.Pos, ref, what string, report comms.Report) error {
 	if report.Status != comms.ExitConverged {
 		return nil
@@ -221,9 +220,9 @@ func certified(pass *Pass, pos diag.Pos, ref, what string, report comms.Report) 
 	return err
 }
 
-// branchComms holds COMMS.md at an agent's branch tip to COMMS-4: Directives
-// equal those of a commit of main that is not older than the merge base, and
-// what the merge base's Reports and Questions held is still there.
+// branchComms checks COMMS.md at an agent's branch tip by COMMS-4: Directives equal those of a
+// commit of main not older than the merge base, and the merge base's Reports and Questions are
+// still there.
 func branchComms(pass *Pass, t *walk.Tip) error {
 	tip, err := commsOf(pass, t.Commit.Tree)
 	if err != nil {
@@ -272,7 +271,7 @@ func branchComms(pass *Pass, t *walk.Tip) error {
 	return nil
 }
 
-// commsOf reads COMMS.md in a tree, nil when it is not a file of allowed size.
+// commsOf reads COMMS.md in a tree, nil if it is no regular file of allowed size.
 func commsOf(pass *Pass, tree string) ([]byte, error) {
 	e, ok, err := pass.Repo.Lookup(tree, comms.Path)
 	if err != nil || !ok || e.Mode != git.ModeFile {

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// document is a file that a tip changes, before and after.
+// document is a file that an update changes, before and after.
 type document struct {
 	pass    *Pass
 	tip     *walk.Tip
@@ -20,8 +20,8 @@ type document struct {
 	deleted bool
 }
 
-// hasDocuments reports whether Ward's documents count at a tip: on branches and records of a
-// history that has them. A tag or a note has no reader.
+// hasDocuments reports whether Ward's documents matter at a tip: on branches and records of a
+// history that has them. Tags and notes have no reader.
 func hasDocuments(t *walk.Tip) bool {
 	return t.History.Documents() && (push.IsBranch(t.Ref) || t.History == push.Records)
 }
@@ -38,9 +38,9 @@ func changeOf(t *walk.Tip, path string) (walk.Change, bool) {
 	return walk.Change{}, false
 }
 
-// readDocument reads a changed document of at most limit bytes; nil when the tip
-// does not change it or a finding says why it cannot be read. A document that
-// is not a regular file is the mode check's finding.
+// readDocument reads a changed document of at most limit bytes; nil if the tip does not change
+// it, or a finding explains why it is unreadable. The mode check reports documents that are no
+// regular files.
 func readDocument(pass *Pass, t *walk.Tip, path string, limit int64) (*document, error) {
 	c, ok := changeOf(t, path)
 	if !ok {
@@ -49,7 +49,7 @@ func readDocument(pass *Pass, t *walk.Tip, path string, limit int64) (*document,
 	d := &document{pass: pass, tip: t, path: path, deleted: c.Deleted()}
 	var large *git.TooLarge
 	var err error
-	if d.old, err = pass.Repo.Regular(c.Old, limit); err != nil && !errors.As(err, &large) { // an old version over the limit is past mending
+	if d.old, err = pass.Repo.Regular(c.Old, limit); err != nil && !errors.As(err, &large) { // an oversized old version cannot be fixed any more
 		return nil, err
 	}
 	if d.deleted {
@@ -72,7 +72,7 @@ func (d *document) pos(line, col int) diag.Pos {
 	return diag.Pos{Commit: d.tip.New, Path: d.path, Line: line, Col: col}
 }
 
-// report adds a finding at a line, counted from 1; 0 is for the whole document.
+// report adds a finding at a line, counted from 1; 0 is the whole document.
 func (d *document) report(line int, rule, message, hint string) {
 	d.pass.Report(diag.Diagnostic{Pos: d.pos(line, 1), Ref: d.tip.Ref, Rule: rule, Message: message, Hint: hint})
 }

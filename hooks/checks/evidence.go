@@ -71,8 +71,8 @@ func judgeEvidence(pass *Pass, t *walk.Tip, c walk.Change, at loop.EvidencePath)
 	return nil
 }
 
-// granted reports whether the host's verdicts bear out what a certificate or a
-// halting report claims: nobody certifies himself (LOOP-5).
+// granted reports whether the host's verdicts support what a certificate or halting report
+// claims: nobody certifies their own work (LOOP-5).
 func granted(pass *Pass, directive string, s loop.Success) (bool, error) {
 	id, err := uow.ParseID(s.Unit)
 	if err != nil || id.Directive != directive {
@@ -88,7 +88,7 @@ func granted(pass *Pass, directive string, s loop.Success) (bool, error) {
 	return slices.ContainsFunc(verdicts, func(v loop.Verdict) bool { return v.Grants(s) }), err
 }
 
-// artifacts reads a manifest in a tree; ok is false when there is none to read.
+// artifacts reads a manifest in a tree; ok is false if there is no readable one.
 func artifacts(pass *Pass, tree, path string) (a loop.Artifacts, ok bool, err error) {
 	e, ok, err := pass.Repo.Lookup(tree, path)
 	if err != nil || !ok {
@@ -105,7 +105,7 @@ func artifacts(pass *Pass, tree, path string) (a loop.Artifacts, ok bool, err er
 	return a, json.Unmarshal(data, &a, json.RejectUnknownMembers(true)) == nil, nil
 }
 
-// matches compares one entry with the tree; "" when they agree.
+// matches compares an entry with the tree; "" if they agree.
 func matches(pass *Pass, tree *treeFiles, a loop.Artifact) (message string, err error) {
 	e, ok, err := tree.entry(a.Path)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"git-ward/protocols/record"
 )
 
-// On a record evidence is linear (LOOP-7): each iteration's manifest names what is new and
-// the manifest before, and none of them changes afterwards. So the chain is proved link by
-// link as it comes, and a push costs what it brings, however long the loop is.
+// On a record evidence is linear (LOOP-7): each iteration's manifest names the new files and
+// the previous manifest, and none of them changes afterwards. So the chain is verified link by
+// link as it arrives, and a push costs what it adds, however long the loop is.
 
 // recordEvidence is what the commit of a record says of the work which is judged now.
 type recordEvidence struct{ listed []walk.Change }
@@ -30,8 +30,8 @@ func (r *recordEvidence) path(_ *Pass, c *walk.Commit, change walk.Change) {
 	}
 }
 
-// artifacts compares what a commit of a record says that an iteration made with the work
-// that the commit speaks of.
+// artifacts compares an iteration's artifacts, as a record's commit lists them, with the work
+// that the commit names.
 func (r *recordEvidence) artifacts(pass *Pass, c *walk.Commit, _ []string) error {
 	listed := r.listed
 	r.listed = nil
@@ -64,7 +64,7 @@ func (r *recordEvidence) artifacts(pass *Pass, c *walk.Commit, _ []string) error
 	return nil
 }
 
-// reportMismatch reports an entry of a manifest that its tree does not bear out.
+// reportMismatch reports a manifest entry that its tree does not support.
 func reportMismatch(pass *Pass, tree *treeFiles, a loop.Artifact, pos diag.Pos, ref string) error {
 	message, err := matches(pass, tree, a)
 	if err == nil && message != "" {
@@ -73,7 +73,7 @@ func reportMismatch(pass *Pass, tree *treeFiles, a loop.Artifact, pos diag.Pos, 
 	return err
 }
 
-// judge judges the evidence that a record changes.
+// judge judges the evidence changed by a record's commit.
 func (r *recordEvidence) judge(pass *Pass, t *walk.Tip) error {
 	tree, before := &treeFiles{pass: pass, tree: t.Commit.Tree}, &treeFiles{pass: pass}
 	if t.Base != "" {
@@ -121,8 +121,8 @@ func (r *recordEvidence) judge(pass *Pass, t *walk.Tip) error {
 	return judgeNewest(pass, t, tree, directive)
 }
 
-// judgeLate refuses a file that comes to an iteration whose manifest was there before: the
-// chain of manifests would know nothing of it.
+// judgeLate refuses a file that is added to an iteration after its manifest: the chain of
+// manifests would not contain it.
 func judgeLate(pass *Pass, t *walk.Tip, before *treeFiles, c walk.Change, at loop.EvidencePath) error {
 	if pass.Push.Principal != push.Agent || !at.Frozen() || c.Old.ID != "" {
 		return nil
@@ -135,8 +135,8 @@ func judgeLate(pass *Pass, t *walk.Tip, before *treeFiles, c walk.Change, at loo
 	return err
 }
 
-// judgePrevious holds an iteration's manifest to the chain: it goes on from the newest one
-// before it, so that none can be left out.
+// judgePrevious checks that an iteration's manifest names the newest earlier one, so that none
+// can be left out.
 func judgePrevious(pass *Pass, t *walk.Tip, tree *treeFiles, path string, at loop.EvidencePath) error {
 	a, ok, err := artifacts(pass, t.Commit.Tree, path)
 	if err != nil || !ok {
@@ -158,8 +158,8 @@ func judgePrevious(pass *Pass, t *walk.Tip, tree *treeFiles, path string, at loo
 	return nil
 }
 
-// judgeLinks compares a manifest with the evidence that it names. What else a record holds,
-// LEARNINGS.md above all, goes on changing.
+// judgeLinks compares a manifest with the evidence that it names. Other files on a record,
+// above all LEARNINGS.md, keep changing.
 func judgeLinks(pass *Pass, t *walk.Tip, tree *treeFiles, path string) error {
 	a, ok, err := artifacts(pass, t.Commit.Tree, path)
 	if err != nil || !ok {
@@ -176,8 +176,7 @@ func judgeLinks(pass *Pass, t *walk.Tip, tree *treeFiles, path string) error {
 	return nil
 }
 
-// judgeNewest holds the loop's manifest to the newest iteration's: it is the same, or goes
-// on from there.
+// judgeNewest checks that the loop's manifest equals the newest iteration's, or continues it.
 func judgeNewest(pass *Pass, t *walk.Tip, tree *treeFiles, directive string) error {
 	newest, err := newestManifest(tree, directive, math.MaxInt)
 	if err != nil || newest == "" {
@@ -203,8 +202,7 @@ func judgeNewest(pass *Pass, t *walk.Tip, tree *treeFiles, directive string) err
 	return nil
 }
 
-// newestManifest is the path of the manifest of the newest iteration before one that has
-// any, "" for none.
+// newestManifest is the path of the newest earlier iteration's manifest, "" for none.
 func newestManifest(tree *treeFiles, directive string, before int) (string, error) {
 	e, ok, err := tree.entry(loop.Dir(directive))
 	if err != nil || !ok || !e.IsDir() {

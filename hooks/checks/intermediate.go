@@ -10,11 +10,11 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// judgeIntermediate holds a commit from inside the fence that is no tip to what tips
-// are held to: its protected paths, and the Directives of its COMMS.md, are those of a
-// commit of main that is not older than the merge base. What a later commit takes back
-// would else be main's own past as soon as the branch is merged, and then be no
-// change of the agent's any more.
+// judgeIntermediate checks that an intermediate commit from inside the fence obeys the rules
+// for tips: its protected paths, and the Directives of its COMMS.md, are those of a commit of
+// main not older than the merge base. Otherwise a change that a later commit reverts would
+// become part of main's history once the branch is merged, and would then no longer be the
+// agent's change.
 func judgeIntermediate(pass *Pass, c *walk.Commit, parents []string) error {
 	if !pass.Push.Principal.Fenced() || pass.Push.brings(c.ID) || c.History == push.Journals || c.History == push.Records {
 		return nil
@@ -40,8 +40,7 @@ func judgeIntermediate(pass *Pass, c *walk.Commit, parents []string) error {
 	return nil
 }
 
-// heldUnlikeParents is a path that the agent is held to and that is not as all parents
-// have it, "" for none.
+// heldUnlikeParents is a restricted path that differs from all parents, "" for none.
 func heldUnlikeParents(pass *Pass, c *walk.Commit, parents []string) (path string, err error) {
 	if len(parents) == 0 {
 		parents = []string{""}
@@ -54,8 +53,8 @@ func heldUnlikeParents(pass *Pass, c *walk.Commit, parents []string) (path strin
 	return "", nil
 }
 
-// firstHeld is the first path that the agent is held to in which two trees of a history
-// differ: a protected one, or COMMS.md where its Directives do.
+// firstHeld is the first restricted path in which two trees differ: a protected one, or
+// COMMS.md if its Directives differ.
 func firstHeld(pass *Pass, h push.History, from, to string) (path string, err error) {
 	if path, err = firstChange(pass, from, to, covered(pass.Protected())); err != nil || path != "" || !h.Documents() {
 		return path, err
@@ -79,10 +78,10 @@ func firstHeld(pass *Pass, h push.History, from, to string) (path string, err er
 	return comms.Path, nil
 }
 
-// unlikeReport finds a commit that a push from inside the fence brings to main and that is none of
-// reports: with another parent than the one before it, with other changes than of COMMS.md's text,
-// or with none. Verdicts and the programs that held are looked up on main's own line, and each
-// move of main undoes a push that is under way. why is "" where all are reports.
+// unlikeReport finds a commit in a push from inside the fence to main that is not a plain
+// report: its parent is not the previous one, it changes more than COMMS.md's text, or it
+// changes nothing. Verdicts and good programs are looked up on main's first-parent history,
+// and each move of main invalidates running pushes. why is "" if all are reports.
 func unlikeReport(pass *Pass, t *walk.Tip) (commit, path, why string, err error) {
 	if t.Old == git.Zero || !t.Forward {
 		return "", "", "", nil // which is refused by itself
@@ -113,5 +112,5 @@ func unlikeReport(pass *Pass, t *walk.Tip) (commit, path, why string, err error)
 // takenByPM is the remedy for work that is pushed to main.
 const takenByPM = "push it to agent/<name>; the PM merges"
 
-// moreThanComms reports whether a change is another than of COMMS.md's text.
+// moreThanComms reports whether a change is more than a change of COMMS.md's text.
 func moreThanComms(c walk.Change) bool { return c.Path != comms.Path || c.Deleted() }

@@ -35,10 +35,10 @@ func newJudgement(ctx context.Context, walker *walk.Walker, p *Push) *judgement 
 	return &judgement{pass: pass, walker: walker, table: Table(), judged: map[content]bool{}}
 }
 
-// settle makes the result of what was reported, and of the error that ended the judgement.
+// settle makes the result from the findings and the error that ended the judgement.
 func (j *judgement) settle(err error) (*Result, error) {
 	p, result := j.pass.Push, j.pass.result
-	if err != nil && !j.bad(&walk.Commit{}, err) { // what is outside any commit gets here, such as the byte limit
+	if err != nil && !j.bad(&walk.Commit{}, err) { // limits outside any commit, such as the byte limit
 		return nil, err
 	}
 	result.Counts.Bytes = j.walker.Bytes()
@@ -72,8 +72,8 @@ var (
 	}
 )
 
-// tooMany turns the findings that were left out into one of their own, which
-// nobody can pass: among them may be anything.
+// tooMany replaces the findings that were left out by one that nobody can pass, because they
+// may include anything.
 func tooMany(pass *Pass) {
 	if left := pass.errors - maxFindings; left > 0 {
 		pass.result.Findings = append(pass.result.Findings, diag.Diagnostic{Rule: "limit/findings",
@@ -82,18 +82,18 @@ func tooMany(pass *Pass) {
 	}
 }
 
-// judgement takes a push from its refs to its last blob and tells the checks.
+// judgement takes a push from its refs to its last blob and calls the checks.
 type judgement struct {
 	pass    *Pass
 	walker  *walk.Walker
 	table   []Check
 	judged  map[content]bool
-	stopped bool // something refuses in such a way that nothing after it is worth reading
+	stopped bool // a finding makes reading further pointless
 }
 
-// content is a blob under one of its paths: some checks look at the path, and the
-// same bytes are harmless as a file and an escape as the target of a link, or the
-// project's own and a document of Ward's.
+// content is a blob under one of its paths. Some checks depend on the path: the same bytes may
+// be harmless as a file but an escape as a link's target, or the project's own file but a
+// document of Ward's elsewhere.
 type content struct {
 	history  push.History
 	id, path string
@@ -129,7 +129,7 @@ func (j *judgement) push() error {
 	if err := j.commits(commits); err != nil || j.stopped {
 		return err
 	}
-	if (!j.pass.result.Refused() || j.pass.Push.observed()) && j.pass.Push.Received { // else some of it was not judged, and none of it enters
+	if (!j.pass.result.Refused() || j.pass.Push.observed()) && j.pass.Push.Received { // otherwise parts are unjudged, so nothing enters
 		if err := j.strays(); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (j *judgement) push() error {
 	return nil
 }
 
-// refs runs the checks of names and rights of refs.
+// refs runs the checks of ref names and rights.
 func (j *judgement) refs() {
 	seen := map[string]bool{}
 	for _, u := range j.pass.Push.Updates {
@@ -158,7 +158,7 @@ func (j *judgement) refs() {
 	}
 }
 
-// leased refuses what leases keep from the pusher.
+// leased refuses what leases forbid the pusher.
 func (j *judgement) leased() error {
 	found, err := j.pass.Push.Leased()
 	for _, d := range found {
@@ -167,8 +167,8 @@ func (j *judgement) leased() error {
 	return err
 }
 
-// stale refuses an update whose old value is not the ref's. Git would refuse it
-// too, but later: until then a forged old value would count as judged before.
+// stale refuses an update whose old value is not the ref's. Git would refuse it too, but
+// later: until then a forged old value would count as already judged.
 func (j *judgement) stale() error {
 	for _, u := range j.pass.Push.Updates {
 		now, err := j.walker.Object(u.Ref)
@@ -207,8 +207,8 @@ func (j *judgement) strays() error {
 	return err
 }
 
-// tip runs the checks of the difference of one ref. A journal shares nothing with main,
-// and what its records hold is all of it.
+// tip runs the checks of one ref's difference. A journal shares nothing with main, and its
+// records are all of its content.
 func (j *judgement) tip(t *walk.Tip) error {
 	if t.History != push.Journals {
 		if err := j.walker.Difference(t); err != nil {
@@ -233,9 +233,9 @@ func (j *judgement) tip(t *walk.Tip) error {
 	return nil
 }
 
-// bad turns an error about what was pushed into a finding, and ends the judgement
-// of all that stands on it: a limit met, a form that nobody can read in one way.
-// It reports false for trouble.
+// bad turns an error about pushed content into a finding, and ends the judgement of everything
+// on top of it: an exceeded limit, an ambiguous form. It returns false for the host's own
+// trouble.
 func (j *judgement) bad(c *walk.Commit, err error) bool {
 	var object *walk.BadObject
 	if errors.As(err, &object) {
@@ -252,14 +252,14 @@ func (j *judgement) bad(c *walk.Commit, err error) bool {
 	return true
 }
 
-// limit reports a limit: what is too large is not read on.
+// limit reports an exceeded limit; what is too large is not read further.
 func (j *judgement) limit(c *walk.Commit, e *walk.Exceeded) {
 	j.pass.Report(diag.Diagnostic{Pos: at(c, strings.TrimSuffix(e.Path, "/")), Ref: c.Ref, Rule: "limit/shape", Message: e.Message,
 		Hint: "split the push, or keep generated trees out of git; the host admin sets [limits] in config.toml"})
 }
 
-// form reports an object that is not what git writes. What an older git wrote, and
-// all read alike, is a warning to the PM.
+// form reports an object that git would not write like this. If an older git wrote it and all
+// read it alike, it is a warning to the PM.
 func (j *judgement) form(c *walk.Commit, e *walk.BadObject) {
 	d := diag.Diagnostic{Pos: at(c, strings.TrimSuffix(e.Path, "/")), Ref: c.Ref, Rule: "object/form", Severity: diag.Error,
 		Message: fmt.Sprintf("object %s: %v", diag.Short(e.ID), e.Err),

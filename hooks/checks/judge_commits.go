@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/git"
 )
 
-// commits judges the new commits, oldest first. One that cannot be judged refuses, and
-// the others are judged all the same.
+// commits judges the new commits, oldest first. One that cannot be judged refuses the push;
+// the others are still judged.
 func (j *judgement) commits(commits []*walk.Commit) error {
 	j.pass.judgingInCommits = true
 	defer func() { j.pass.judgingInCommits = false }()
@@ -29,7 +29,7 @@ func (j *judgement) commits(commits []*walk.Commit) error {
 	return nil
 }
 
-// commit runs the checks of one new commit. Each content is read once under each path.
+// commit runs the checks of one new commit. Each content is read once per path.
 func (j *judgement) commit(c *walk.Commit) error {
 	j.pass.result.Counts.Commits++
 	if c.Form != nil {
@@ -66,7 +66,7 @@ func inCommit(c *walk.Commit, err error) error {
 	return fmt.Errorf("commit %s: %w", diag.Short(c.ID), err)
 }
 
-// brought tells the checks what a commit brings that no parent has.
+// brought calls the checks with what no parent of a commit has.
 func (j *judgement) brought(c *walk.Commit) walk.Brought {
 	return walk.Brought{
 		Met: func(path, id string, form *git.FormError) {

@@ -13,9 +13,9 @@ import (
 	"git-ward/protocols/record"
 )
 
-// discover finds the tips and the new commits, oldest first: those that no judged
-// branch reaches, and no others (GATE-2). Each history is walked apart: who is known in
-// one, or to a record or a journal only, is not known to the others.
+// discover finds the tips and the new commits, oldest first: exactly those that no judged
+// branch reaches (GATE-2). Each history is walked separately: a commit that is known in one of
+// them, or only to a record or journal, is not known to the others.
 func (j *judgement) discover() (tips []*walk.Tip, fresh []*walk.Commit, err error) {
 	of, err := j.peel()
 	if err != nil || j.stopped {
@@ -67,8 +67,8 @@ func (j *judgement) peel() (of map[push.History][]*walk.Tip, err error) {
 	return of, nil
 }
 
-// fresh finds the new commits of the tips of one history. Where the project is apart from
-// control, its tags and notes may be of both: what any branch has, they do not bring.
+// fresh finds the new commits of one history's tips. If the project is separate from control,
+// its tags and notes may point into both: they do not bring what any branch has.
 func (j *judgement) fresh(h push.History, tips []*walk.Tip) ([]*walk.Commit, error) {
 	known := j.known(h)
 	if h != push.Project {
@@ -100,7 +100,7 @@ func (j *judgement) freshOf(tips []*walk.Tip, known walk.Known) ([]*walk.Commit,
 	return j.walker.Fresh(tips, known)
 }
 
-// branchTips are the commits that the push moves branches to.
+// branchTips are the commits to which the push moves branches.
 func (j *judgement) branchTips() (ids []string) {
 	for _, u := range j.pass.Push.Updates {
 		if push.IsBranch(u.Ref) && u.New != git.Zero {
@@ -110,9 +110,9 @@ func (j *judgement) branchTips() (ids []string) {
 	return ids
 }
 
-// known are the branches, besides a history's main, whose commits the principal need
-// not have judged again there. What passed as the PM's is not judged as the agent's, or
-// the watcher's; what passed as the project's is not judged as Ward's documents are.
+// known are the branches, besides a history's main, whose commits need not be judged again for
+// the principal. What passed as the PM's was not judged by the agent's or the watcher's rules;
+// what passed as the project's was not judged as Ward's documents.
 func (j *judgement) known(h push.History) (known walk.Known) {
 	switch who := j.pass.Push.Principal; {
 	case who != push.PM && who != push.Member && who != push.Agent:
@@ -130,13 +130,13 @@ func (j *judgement) known(h push.History) (known walk.Known) {
 	return known
 }
 
-// maxWorks bounds how much work beside its branches one push may bring with a record: each
-// is compared as a branch of its own would be. An agent's is all in one line.
+// maxWorks bounds the work that one push brings with a record outside its branches: each is
+// compared like a branch of its own. An agent's is all in one line.
 const maxWorks = 100
 
-// record finds the new commits of a record, which are left in it, and what of the work its
-// commits name that no branch brings: it is judged as if it were pushed to the directive's
-// own branch. What this record named before was.
+// record finds a record's new commits, which are added to it, and the work that they name and
+// no branch brings: it is judged as if pushed to the directive's branch. What the record named
+// before was judged before.
 func (j *judgement) record(t *walk.Tip) (works []*walk.Tip, found []*walk.Commit, err error) {
 	id, err := record.ParseRef(t.Ref)
 	if err != nil {

@@ -49,8 +49,7 @@ func otherDirective(pos diag.Pos, ref, own, message string) diag.Diagnostic {
 		Hint: "push what belongs to " + own + " only: its journals, records, branches agent/" + own + ", agent/" + own + "-NAME and rescue/" + own + "-NAME, and reports"}
 }
 
-// attributed is the directive that a line of a commit's message gives the commit to, ""
-// for none.
+// attributed is the directive in a commit message's trailer, "" for none.
 func attributed(line string) string {
 	key, value, ok := strings.Cut(line, ":")
 	value = strings.TrimSpace(value)
@@ -98,8 +97,8 @@ func (p *Push) Leased() (found []diag.Diagnostic, err error) {
 	return found, nil
 }
 
-// leasedRef judges one moved ref of the agent's, nil for nothing. What enters control and
-// the project's branch is judged by its content.
+// leasedRef judges one ref update of the agent's, nil for no finding. Content judges what
+// enters control and the project's branch.
 func (p *Push) leasedRef(u push.Update) (*diag.Diagnostic, error) {
 	if p.isMain(u.Ref) {
 		return nil, nil
@@ -115,8 +114,8 @@ func (p *Push) leasedRef(u push.Update) (*diag.Diagnostic, error) {
 	return &d, nil
 }
 
-// heldByWorker is the finding about what belongs to a directive that somebody else has the
-// lease of, nil where nobody has it, and for the worker itself.
+// heldByWorker is the finding about a directive on which another worker has the lease; nil if
+// nobody has, or the pusher has.
 func (p *Push) heldByWorker(pos diag.Pos, ref, directive string) (*diag.Diagnostic, error) {
 	if directive == "" || directive == p.Lease.Directive || p.Leases == nil || p.Principal != push.Agent {
 		return nil, nil
@@ -134,9 +133,9 @@ func (p *Push) heldByWorker(pos diag.Pos, ref, directive string) (*diag.Diagnost
 		Hint: "work on another directive, or let the host admin look: git ward lease, git ward lease --revoke " + directive}, nil
 }
 
-// directiveOf is the directive that a ref of the agent's belongs to: of a journal, a record,
-// a work branch (agent/D-3, agent/D-3-lessons) or what was saved (rescue/D-3-boot); "" for
-// any other ref.
+// directiveOf is the directive to which an agent's ref belongs: a journal, a record, a work
+// branch (agent/D-3, agent/D-3-lessons) or a rescue branch (rescue/D-3-boot); "" for any other
+// ref.
 func directiveOf(ref string) string {
 	for _, prefix := range []string{uow.RefPrefix, record.Prefix} {
 		if name, ok := strings.CutPrefix(ref, prefix); ok {
@@ -166,12 +165,11 @@ func directiveOf(ref string) string {
 	return id.Directive
 }
 
-// leasedEntries holds what the agent appends to control's COMMS.md, and takes away, to its
-// lease: a worker reports and asks about its own directive, and about nothing else, or nobody
-// would know who speaks, and all would share its room; about one that a worker has nobody else
-// reports. On a branch of its own, whose COMMS.md
-// somebody may merge one day, a worker is held to the same. What the host folds comes from
-// the records, where the lease was asked for.
+// leasedEntries checks the agent's changes of control's COMMS.md against its lease: a worker
+// reports and asks only about its own directive, or nobody would know who speaks, and all
+// would share one directive's space; and only the worker reports about a directive with a
+// worker. The same applies to COMMS.md on the worker's own branches, which may be merged one
+// day. The host's folds come from records, where the lease was checked.
 func leasedEntries(pass *Pass, t *walk.Tip, old, new []byte) error {
 	if pass.Push.Folds {
 		return nil
@@ -197,7 +195,7 @@ func leasedEntries(pass *Pass, t *walk.Tip, old, new []byte) error {
 	return nil
 }
 
-// changedEntry is a report or a question that is new, or gone (line 0).
+// changedEntry is a report or question that is new or removed (line 0).
 type changedEntry struct {
 	name, directive string
 	line            int

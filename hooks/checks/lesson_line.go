@@ -13,12 +13,12 @@ import (
 	"git-ward/protocols/lesson"
 )
 
-// forged holds the lines of lessons.jsonl that a commit of the agent's brings to who wrote
-// them (LES-2): refs/notes/lessons keeps each line of each commit, and every directive
-// learns from it. A lesson's id is the hash of what it says. The lesson belongs to the directive
-// whose ref brings it, and begins as pending or noted. Only the commit that carries it out may
-// say that it is applied, and replay carries it out again; of another directive's lesson no other
-// commit says anything. Lines that a parent or main has are theirs.
+// forged checks who wrote the lines of lessons.jsonl that an agent's commit adds (LES-2):
+// refs/notes/lessons keeps each line of each commit, and every directive learns from it. A
+// lesson's id is the hash of its content. It belongs to the directive whose ref brings it, and
+// starts as pending or noted. Only the commit that applies it may mark it applied, and replay
+// applies it again; another directive's lesson may only be changed by such a commit. Lines
+// that a parent or main has are theirs.
 func (l *lessons) forged(pass *Pass, c *walk.Commit, parents []string) error {
 	if !pass.Push.Principal.Fenced() || !c.History.Documents() {
 		return nil
@@ -83,12 +83,12 @@ func (l *lessons) forged(pass *Pass, c *walk.Commit, parents []string) error {
 	return nil
 }
 
-// ownDirective is the directive whose lessons a ref brings, "" where that is nobody's.
+// ownDirective is the directive whose lessons a ref brings, "" for none.
 func ownDirective(pass *Pass, ref string) string {
 	return cmp.Or(directiveOf(ref), pass.Push.Lease.Directive)
 }
 
-// forgery says what is wrong with a line that nobody else wrote, "" for nothing.
+// forgery says what is wrong with a new line, "" for nothing.
 func forgery(c *walk.Commit, own string, l lesson.Lesson, was map[string]lesson.Lesson) (message, hint string) {
 	const extract = "git ward lesson extract writes it, of the directive's post-mortem"
 	old, there := was[l.ID]

@@ -50,7 +50,7 @@ func judgeLessons(pass *Pass, t *walk.Tip) error {
 	return nil
 }
 
-// lessons counts what a push adds to refs/notes/lessons, and of it what its own directive says.
+// lessons counts what a push adds to refs/notes/lessons, in total and about its own directive.
 type lessons struct {
 	all, own quantity
 	told     bool // that its own are too many
@@ -60,9 +60,8 @@ type quantity struct{ lines, bytes int }
 
 func (q *quantity) add(line string) { q.lines, q.bytes = q.lines+1, q.bytes+len(line) }
 
-// added keeps the lines that a commit adds to lessons.jsonl, for
-// refs/notes/lessons (LES-2): that ref is the agent's memory across directives,
-// even when the branch is never merged.
+// added keeps the lines that a commit adds to lessons.jsonl for refs/notes/lessons (LES-2),
+// the agents' memory across directives even if the branch is never merged.
 func (l *lessons) added(pass *Pass, c *walk.Commit, change walk.Change, data []byte) {
 	if change.Path != lesson.Path || len(data) > lesson.MaxBytes || !c.History.Documents() {
 		return

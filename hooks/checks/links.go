@@ -26,9 +26,9 @@ func newLinkCheck() Check {
 	}
 }
 
-// links follows symbolic links through the trees of a push.
+// links follows symbolic links in a push's trees.
 type links struct {
-	followed int                             // names on the ways of links
+	followed int                             // names looked up on the links' ways
 	folded   map[string]map[string]git.Entry // by tree; see foldedDir
 	names    int                             // in folded
 }
@@ -40,7 +40,7 @@ func (l *links) judge(pass *Pass, c *walk.Commit, change walk.Change, data []byt
 	}
 }
 
-// report says what is wrong with a link, or that it cannot be followed, where it is so.
+// report reports a bad link, or one that cannot be followed.
 func (l *links) report(pass *Pass, d diag.Diagnostic, target, what string, err error) {
 	if err != nil {
 		what = fmt.Sprintf("it cannot be followed: %v", err)
@@ -58,9 +58,9 @@ func (l *links) report(pass *Pass, d diag.Diagnostic, target, what string, err e
 	pass.Report(d)
 }
 
-// judgeTip follows again, where a merge comes from inside the fence, the links that main has
-// otherwise: what is on the way of a link may come from the other side of the merge. A link that
-// was wrong in the same way before the push is not the merge's.
+// judgeTip, for a merge from inside the fence, follows the links that differ from main again:
+// what is on a link's way may come from the merge's other side. A link that was equally bad
+// before the push is not the merge's fault.
 func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 	main := pass.Repo.Main(t.History)
 	if !pass.Push.Principal.Fenced() || !t.Merges || main == "" {
@@ -108,8 +108,8 @@ func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 	})
 }
 
-// was reports whether a tree has a link that a change brings, and it is wrong in the same way
-// there. Where the names that are looked up in one push are spent, nobody knows.
+// was reports whether a tree has the changed link, equally bad. If the push's look-ups are
+// used up, the answer is unknown.
 func (l *links) was(pass *Pass, tree string, change walk.Change, target, what string) (bool, error) {
 	had, _, err := pass.Repo.Lookup(tree, change.Path)
 	if err != nil || had != change.New {
@@ -125,7 +125,7 @@ func clip(text string) string { return diag.Cut(text, 200) }
 // maxTarget is the longest target that Linux follows.
 const maxTarget = 4095
 
-// bad says what is wrong with a link in a tree; "" for nothing.
+// bad says what is wrong with a link in a tree, "" for nothing.
 func (l *links) bad(pass *Pass, tree, link, target string) (what string, err error) {
 	if !pass.Push.Principal.Fenced() {
 		to, what, err := l.follow(pass, tree, path.Dir(link), target)
@@ -160,7 +160,7 @@ func (l *links) bad(pass *Pass, tree, link, target string) (what string, err err
 	return what, err
 }
 
-// badTarget says what is wrong with a link's target wherever it stands; "" for nothing.
+// badTarget says what is wrong with a link's target anywhere, "" for nothing.
 func badTarget(target string) string {
 	drive := len(target) >= 2 && target[1] == ':'
 	switch {
@@ -197,8 +197,8 @@ const (
 	maxFollowed = 200_000
 )
 
-// follow resolves target from dir in a tree, by its links, as a file system that
-// folds names would. It says what is wrong with the way, "" for nothing.
+// follow resolves target from dir in a tree through its links, as a case-folding file system
+// would. It says what is wrong on the way, "" for nothing.
 func (l *links) follow(pass *Pass, tree, dir, target string) (to, what string, err error) {
 	var at []string
 	if dir != "." {
@@ -253,8 +253,8 @@ func (l *links) follow(pass *Pass, tree, dir, target string) (to, what string, e
 
 var errNothing = errors.New("nothing is there")
 
-// linkAt reads the target of the link at a path; ok is false where something else
-// is, and errNothing the error where nothing is.
+// linkAt reads the link's target at a path; ok is false for another kind of entry, and the
+// error is errNothing if nothing is there.
 func (l *links) linkAt(pass *Pass, tree string, names []string) (target string, ok bool, err error) {
 	e := git.Entry{Mode: git.ModeDir, ID: tree}
 	for _, name := range names {
@@ -281,8 +281,8 @@ func (l *links) linkAt(pass *Pass, tree string, names []string) (target string, 
 	return string(data), true, err
 }
 
-// foldedDir is a tree by the keys of its names. Of two with one key the link
-// counts: such trees are old, and which of them a file system keeps is not known.
+// foldedDir indexes a tree by its folded names. Of two names with one key the link counts,
+// because it is unknown which one a file system keeps.
 func (l *links) foldedDir(pass *Pass, id string) (map[string]git.Entry, error) {
 	if dir, ok := l.folded[id]; ok {
 		return dir, nil

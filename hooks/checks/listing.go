@@ -9,11 +9,11 @@ import (
 	"git-ward/internal/git"
 )
 
-// listing is the repository's branches, tags and notes, read once a push.
+// listing is the repository's branches, tags and notes, read once per push.
 type listing struct {
-	now    []string  // that are there, by full name
-	coming []string  // that other pushes are about to move
-	after  []refName // that will be there when this push and the others are through, sorted
+	now    []string  // existing ones, by full name
+	coming []string  // about to be moved by other pushes
+	after  []refName // all that will exist after these pushes, sorted
 }
 
 // refName is a full ref name, and what it is where file names fold.
@@ -24,7 +24,7 @@ func (p *Pass) refs() (*listing, error) {
 	if p.listing != nil {
 		return p.listing, nil
 	}
-	// Before the refs are read: what a push has moved by then is seen there.
+	// Before the refs are read, so that the moves of pushes that end meanwhile are seen there.
 	coming, err := p.Push.underWay()
 	if err != nil {
 		return nil, err

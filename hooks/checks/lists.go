@@ -8,8 +8,8 @@ import (
 	"git-ward/protocols/record"
 )
 
-// documents are the files that people and the agent read as instructions or as
-// data. They are plain files, so that what is read is what was pushed.
+// documents are the files that people and the agent read as instructions or data. They must be
+// regular files, so that what is read is what was pushed.
 var documents = []string{"COMMS.md", "SYSTEM.md", "AGENTS.md", "LEARNINGS.md", "VERSION",
 	"knowledge_core/", "plans/", "protocols/", "skills/", "spec/", "postmortems/", "evidence/"}
 

@@ -11,9 +11,9 @@ import (
 // maxMain bounds the commits of main that one commit is compared with.
 const maxMain = "--max-count=1000"
 
-// likeMain reports whether same holds for the tree of a commit of main, that of a history,
-// which is not older than its merge base with commit. Main's tip is tried first, then the
-// merge base, then what is between.
+// likeMain reports whether same holds for the tree of some commit of a history's main that is
+// not older than its merge base with commit. It tries main's tip first, then the merge base,
+// then those in between.
 func likeMain(pass *Pass, h push.History, commit string, same func(tree string) (bool, error)) (bool, error) {
 	matches := func(commit string) (bool, error) {
 		c, err := pass.Repo.Commit(commit)
@@ -54,8 +54,8 @@ func likeMain(pass *Pass, h push.History, commit string, same func(tree string) 
 // errFound ends a comparison that has its answer.
 var errFound = errors.New("found")
 
-// firstChange is the path of the first change between two trees that matches, "" for
-// none. Its cost follows the difference.
+// firstChange is the first changed path between two trees that matches, "" for none. Its cost
+// depends on the difference.
 func firstChange(pass *Pass, from, to string, match func(walk.Change) bool) (path string, err error) {
 	err = pass.Repo.Compare([]string{from}, to, func(c walk.Change) error {
 		if match(c) {
@@ -70,7 +70,7 @@ func firstChange(pass *Pass, from, to string, match func(walk.Change) bool) (pat
 	return path, err
 }
 
-// covered matches the changes of paths that a list covers.
+// covered matches changes of paths on a list.
 func covered(list *filename.List) func(walk.Change) bool {
 	return func(c walk.Change) bool { return list.Covers(c.Path) }
 }

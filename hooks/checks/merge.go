@@ -17,9 +17,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// judgeMerge holds the agent on main to Reports and Questions of COMMS.md, or,
-// where [rights] agent_merge is on, to work with a verdict (HOOK-4). Where the control
-// branch is apart from the project's, it has the one there and the other here.
+// judgeMerge restricts the agent on main to Reports and Questions of COMMS.md or, with
+// [rights] agent_merge, to work with a verdict (HOOK-4). If the control branch is separate
+// from the project's, the former applies there and the latter here.
 func judgeMerge(pass *Pass, t *walk.Tip) error {
 	if t.History == push.Project {
 		return judgeProjectMerge(pass, t)
@@ -49,8 +49,8 @@ func judgeMerge(pass *Pass, t *walk.Tip) error {
 	return nil
 }
 
-// judgeProjectMerge holds the agent on the project's branch, where Ward has no papers, to
-// work with a verdict.
+// judgeProjectMerge restricts the agent on a project branch without Ward's documents to work
+// with a verdict.
 func judgeProjectMerge(pass *Pass, t *walk.Tip) (err error) {
 	why := takenByPM
 	if pass.Push.Config.Rights.AgentMerge {
@@ -63,11 +63,11 @@ func judgeProjectMerge(pass *Pass, t *walk.Tip) (err error) {
 	return nil
 }
 
-// maxCandidates bounds the commits of one merge that are looked up for verdicts.
+// maxCandidates bounds how many commits of one merge are searched for verdicts.
 const maxCandidates = 1000
 
-// verified looks for a commit of the merge whose verdict carries it; "" when there
-// is one, else why the nearest one does not.
+// verified looks for a commit of the merge whose verdict allows it; "" if there is one, else
+// why the nearest one does not.
 func verified(pass *Pass, t *walk.Tip) (why string, err error) {
 	why = "it needs a verdict EXACT or CONVERGED on a commit of the merge, for the directive as main has it: claim it and wait"
 	if t.Old == git.Zero || !t.Forward {
@@ -106,8 +106,8 @@ func verified(pass *Pass, t *walk.Tip) (why string, err error) {
 	return why, nil
 }
 
-// newest is the verdict on a commit that counts: a later NONE takes an EXACT back. For the worker of a
-// directive it is the newest of that one's units, since another may claim the same commit.
+// newest is a commit's valid verdict: a later NONE cancels an EXACT. For a directive's worker
+// it is the newest of that directive's units, because another may claim the same commit.
 func newest(verdicts []loop.Verdict, directive string) loop.Verdict {
 	for _, v := range slices.Backward(verdicts) {
 		if id, err := uow.ParseID(v.Unit); err == nil && id.Directive == directive {
@@ -117,10 +117,10 @@ func newest(verdicts []loop.Verdict, directive string) loop.Verdict {
 	return verdicts[len(verdicts)-1]
 }
 
-// newAtRoot says which name a merge brings that main's root does not have, or has for another
-// kind of thing, where such a one waits for the PM's word; "" for none. Programs look for what
-// they run, and obey, by names at the root, and no list has them all. Many read a file of a name,
-// or all that a directory of it holds (conf and conf/), so what changes its kind is new.
+// newAtRoot names a new or differently typed name at main's root that needs the PM's
+// acceptance; "" for none. Programs find what they run or obey by names at the root, which no
+// list has completely. Many read a file of a name or everything in a directory of it (conf and
+// conf/), so a changed type counts as new.
 func newAtRoot(pass *Pass, t *walk.Tip) (why string, err error) {
 	if pass.Push.Config.Rights.NewRoot != config.Ask {
 		return "", nil
@@ -157,9 +157,9 @@ func newAtRoot(pass *Pass, t *walk.Tip) (why string, err error) {
 	return "", nil
 }
 
-// untried says why the program of a verified commit does not go into main yet, "" when it
-// does: where the agent's program comes from the tree, a new one has passed a probation, as
-// the host was told by the watcher (BOOT-3). What says SUCCESS of itself is not asked.
+// untried says why a verified commit's program may not enter main yet, "" if it may: if the
+// agent's program comes from the tree, a new one must have passed a probation, as the watcher
+// reported to the host (BOOT-3). Its own SUCCESS does not count.
 func untried(pass *Pass, t *walk.Tip, commit string) (why string, err error) {
 	c, err := boot.Commands(pass.Push.Config.Commands()).OrWard(func() (bool, error) { return isWard(pass, t.Old) })
 	if err != nil || !pass.Push.Config.Bootstrap.Probation || len(c.Run) == 0 {
@@ -196,7 +196,7 @@ func isWard(pass *Pass, commit string) (bool, error) {
 	return true, err
 }
 
-// program names what of a commit can run.
+// program is the runnable part of a commit.
 func program(pass *Pass, t *walk.Tip, commit string) (string, error) {
 	tree, err := treeOf(pass, commit)
 	if err != nil {
@@ -215,7 +215,7 @@ func program(pass *Pass, t *walk.Tip, commit string) (string, error) {
 	}, t.History == push.Project)
 }
 
-// carries says why a verdict on commit does not carry the merge, "" when it does.
+// carries says why a verdict on commit does not allow the merge, "" if it does.
 func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string, err error) {
 	id, err := uow.ParseID(v.Unit)
 	if err != nil {
@@ -239,10 +239,10 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 	switch {
 	case d == nil || !v.Proves(commit, v.Unit, d.Hash()):
 		return "the verdict on " + diag.Short(commit) + " is " + v.Verdict + ", or for another commit or another text of " + id.Directive, nil
-	case len(v.Deviations) > 0: // what was judged has main's version of these, what would be merged has not
+	case len(v.Deviations) > 0: // judged was main's version of these; merged would be another
 		return fmt.Sprintf("%s decides and was changed; the verdict on %s is for main's version of it: take it back and claim anew, or the PM merges",
 			diag.Clean(v.Deviations[0]), diag.Short(commit)), nil
-	case len(v.LeftWords()) > 0: // what decided had none of it
+	case len(v.LeftWords()) > 0: // the deciding run did not have it
 		return fmt.Sprintf("%s is no work by the directive, and the run that decided on %s had none of it: the PM merges, or takes it in (git ward include %s)",
 			diag.Clean(v.LeftWords()[0]), diag.Short(commit), id.Directive), nil
 	case len(v.Told(d.Options.Included).Against()) > 0: // it says EXACT, and in the same breath what to look at first
@@ -261,7 +261,7 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 	if base == "" {
 		return "the verified commit " + diag.Short(commit) + " shares no history with main: the PM merges", nil
 	}
-	// What main did since the work began, and what came after the verdict.
+	// What main did since the work began, and what followed the verdict.
 	for _, pair := range [][2]string{{base, t.Old}, {commit, t.New}} {
 		path, err := firstNotFree(pass, t.History, pair[0], pair[1])
 		if err != nil {
@@ -279,8 +279,8 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 	return "", nil
 }
 
-// workable says why a unit may not merge now, "" when it may: it is ACTIVE on this
-// text of the directive, and no pulse is due (UOW-3).
+// workable says why a unit may not merge now, "" if it may: it is ACTIVE on this text of the
+// directive, and no pulse is due (UOW-3).
 func workable(pass *Pass, id uow.ID, hash string) (why string, err error) {
 	last, err := lastRecord(pass, id)
 	switch {
@@ -296,8 +296,8 @@ func workable(pass *Pass, id uow.ID, hash string) (why string, err error) {
 	return "", nil
 }
 
-// firstNotFree is the first path that differs between two commits of a history and is not
-// free; "" for none. Beside a control branch nothing of the project's is.
+// firstNotFree is the first path that differs between two commits and is restricted; "" for
+// none. With a separate control branch nothing of the project's is free.
 func firstNotFree(pass *Pass, h push.History, from, to string) (path string, err error) {
 	a, err := pass.Repo.Commit(from)
 	if err != nil {

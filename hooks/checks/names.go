@@ -25,8 +25,8 @@ var namesCheck = Check{
 				continue
 			}
 			other := entries[j].Name
-			// A directory that was judged with both of them is not judged again, and
-			// of two streams of a file that is not there none replaces the other.
+			// A directory that was judged with both names is not judged again, and a missing
+			// file's streams cannot replace each other.
 			if in[i]&in[j] != 0 || strings.Contains(e.Name, ":") && strings.Contains(other, ":") {
 				continue
 			}

@@ -12,19 +12,18 @@ import (
 	"git-ward/internal/git"
 )
 
-// held are the findings that refuse whatever [hooks] mode says: those about Ward's own refs,
-// about rights, about refs that git itself would not move, and what was redacted.
+// held are the findings that refuse in any [hooks] mode: about Ward's own refs, rights, refs
+// that git would not move, and redacted content.
 var held = []string{"ref/", "rights/", "uow/", "record/", "option/", "redacted/"}
 
-// observed reports whether a push passes though checks find what they refuse: the people's
-// do where [hooks] mode says so, the agent's never (CTRL-2).
+// observed reports whether a push passes in spite of findings: people's do if [hooks] mode
+// says so, the agent's never (CTRL-2).
 func (p *Push) observed() bool {
 	return p.Config.Hooks.Mode == config.Observe && !p.Principal.Fenced()
 }
 
-// observe turns the findings of an observed push into warnings, unless one of them holds it.
-// Where something ended the judgement, what was not judged of Ward's own refs does not
-// enter either.
+// observe turns an observed push's findings into warnings, unless one must refuse. If the
+// judgement was cut off, unjudged refs of Ward's own do not enter either.
 func (j *judgement) observe() error {
 	r := j.pass.result
 	if j.stopped && r.Refused() {
@@ -47,8 +46,8 @@ func (j *judgement) observe() error {
 	return nil
 }
 
-// unjudged holds the refs of Ward's own in a push that was not judged to its end, and looks at
-// the histories of the others.
+// unjudged refuses Ward's own refs in a push that was not judged completely, and checks the
+// others' histories.
 func (j *judgement) unjudged() error {
 	for _, u := range j.pass.Push.Updates {
 		t := &walk.Tip{Update: u, History: push.HistoryOf(j.pass.Push.Config.Control, u.Ref)}

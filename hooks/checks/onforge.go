@@ -6,11 +6,11 @@ import (
 	"git-ward/protocols/forge"
 )
 
-// maxWord bounds what a look at a forge left, in bytes.
+// maxWord bounds a forge pass's report, in bytes.
 const maxWord = 1 << 20
 
-// forgeAlone holds the project's branch to what a forge has that owns it: a commit that came here
-// by another way would part the two. The PM lets in what the last look says that it stopped.
+// forgeAlone lets the project's branch only move to what its owning forge has: any other
+// commit would make the two diverge. The PM may let in what the last pass reported as stopped.
 func forgeAlone(pass *Pass, u push.Update) {
 	p := pass.Push
 	if p.Principal == push.Member && p.Name == forge.Principal {

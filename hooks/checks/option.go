@@ -53,9 +53,9 @@ func badOption(who push.Principal, option string) (message, hint string) {
 	return "", ""
 }
 
-// allow moves the findings that the PM passed by option to Allowed. Only
-// findings about a path can be passed, never one about a ref, a limit, or a unit of
-// work: a journal that is broken once stays broken.
+// allow moves findings that the PM passed by option to Allowed. Only findings about a path can
+// be passed, never about a ref, a limit, or a unit of work, because a broken journal stays
+// broken.
 func allow(p *Push, result *Result) {
 	if p.Principal != push.PM {
 		return

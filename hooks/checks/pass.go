@@ -17,10 +17,10 @@ import (
 // *walk.Exceeded, limits are bytes.
 type Repository interface {
 	state.Reader
-	// Main is the commit that a history's own branch is at before the push, "" when there
-	// is none: the control branch for push.Control, else the project's.
+	// Main is the commit of a history's own branch before the push, "" for none: the control
+	// branch for push.Control, else the project's.
 	Main(h push.History) string
-	// Object says what an object id or a full ref name stands for; a missing one is
+	// Object reads what an object id or full ref name refers to; a missing one is
 	// git.ErrMissing.
 	Object(name string) (git.Object, error)
 	// Commit reads a commit.
@@ -29,24 +29,23 @@ type Repository interface {
 	Tree(id string) ([]git.Entry, error)
 	// Lookup finds the entry at a path of a tree; a trailing slash asks for a directory.
 	Lookup(tree, path string) (e git.Entry, ok bool, err error)
-	// Regular reads an entry that is a regular file, nil for anything else, and counts
-	// its bytes against the push's limit.
+	// Regular reads an entry that is a regular file, nil for others, and counts its bytes
+	// towards the push's limit.
 	Regular(e git.Entry, limit int64) ([]byte, error)
 	// Blob reads a blob without counting it.
 	Blob(id string, limit int64) ([]byte, error)
-	// Before is the content that a change replaces, nil where none can be had.
+	// Before is the content that a change replaces, nil if unavailable.
 	Before(walk.Change) []byte
-	// Compare visits each path of a tree whose entry no parent has, and each path of
-	// the first parent that the tree has not. A visit's error ends it.
+	// Compare visits each path of a tree whose entry no parent has, and each path of the first
+	// parent that the tree lacks. A visit's error ends it.
 	Compare(parents []string, tree string, visit func(walk.Change) error) error
-	// Size sums the inflated bytes of the blobs of a tree, and Grown by how much changes
-	// make that more.
+	// Size is the uncompressed size of a tree's blobs, and Grown its growth by changes.
 	Size(tree string, most int64) (int64, error)
 	Grown(changes []walk.Change) (int64, error)
 	// Paths visits each path of a tree, reading at most budget bytes of trees.
 	Paths(tree string, budget int64, visit func(walk.Change) error) error
-	// Chain finds the commits from a tip down to its ref's old value, of at most so many
-	// parents each.
+	// Chain finds the commits from a tip to its ref's old value, with at most so many parents
+	// each.
 	Chain(t *walk.Tip, most, parents int) ([]*walk.Commit, error)
 	// RevList is git rev-list's answer to its arguments, the newest commit first.
 	RevList(args ...string) ([]string, error)
@@ -54,7 +53,7 @@ type Repository interface {
 	MergeBase(a, b string) (string, error)
 	// RefNames lists the refs below prefixes.
 	RefNames(prefixes ...string) ([]string, error)
-	// Abbreviated is an object whose id begins with some digits, "" for none.
+	// Abbreviated finds an object by the first digits of its id, "" for none.
 	Abbreviated(digits string) (string, error)
 }
 
@@ -64,22 +63,22 @@ type Pass struct {
 	Push *Push
 	Repo Repository
 
-	ctx       context.Context // of this one judgement
+	ctx       context.Context // of this judgement
 	result    *Result
 	protected *filename.List // see Protected
 	listing   *listing       // see refs
 
-	errors, warnings int // findings, those included that were too many to keep
-	// inCommits are the findings that were reported while commits were judged.
+	errors, warnings int // number of findings, dropped ones included
+	// inCommits are the findings reported while judging commits.
 	inCommits        map[finding]bool
 	judgingInCommits bool
 }
 
-// finding is what names a finding before and after its text is redacted.
+// finding identifies a finding independently of redaction.
 type finding struct{ commit, rule string }
 
-// maxFindings bounds the findings of either severity that are kept of a push: a
-// bomb must not fill memory with them. What is left out still refuses.
+// maxFindings bounds the stored findings of each severity, so that a bomb cannot fill memory.
+// Dropped ones still refuse.
 const maxFindings = 1000
 
 // Report adds a finding.
@@ -108,7 +107,7 @@ func (p *Pass) Protected() *filename.List {
 // at is the position of a path in a commit.
 func at(c *walk.Commit, path string) diag.Pos { return diag.Pos{Commit: c.ID, Path: path} }
 
-// brings reports whether the push makes a commit a ref's value.
+// brings reports whether the push sets a ref to a commit.
 func (p *Push) brings(commit string) bool {
 	return slices.ContainsFunc(p.Updates, func(u push.Update) bool { return u.New == commit })
 }

@@ -48,7 +48,7 @@ func JudgePast(ctx context.Context, repo *git.Repo, batch *git.Batch, past Past,
 	return nil
 }
 
-// judge judges one commit, or says why it cannot be read.
+// judge judges one commit, or says why it is unreadable.
 func (p *Past) judge(ctx context.Context, walker *walk.Walker, id string, c *walk.Commit, unread error) (*Result, error) {
 	parent := ""
 	if unread == nil {

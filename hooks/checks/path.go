@@ -51,8 +51,8 @@ func judgeName(pass *Pass, c *walk.Commit, path string) {
 	}
 }
 
-// onList reports whether a path is on a list, or below a directory of it ("dir/"), as it
-// is written there: case is not folded.
+// onList reports whether a path is on a list or below a listed directory ("dir/"), compared
+// exactly, without case folding.
 func onList(paths []string, path string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool {
 		return path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p)

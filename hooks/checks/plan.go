@@ -74,9 +74,9 @@ func judgePlans(pass *Pass, t *walk.Tip) error {
 // maxSince bounds the commits that are looked through for those that brought plans.
 const maxSince = 1000
 
-// since are the commits between a tip and its base that but, a commit where it is not "",
-// does not have, oldest first: at least those that may have brought what differs, and the
-// newest of more than most.
+// since are the commits between a tip and its base that but, if given, does not contain,
+// oldest first: at least those that may have brought the differences, and the newest if there
+// are too many.
 func since(pass *Pass, t *walk.Tip, most int, but string) (ids []string, err error) {
 	if t.Merges {
 		args := []string{"--topo-order", fmt.Sprintf("--max-count=%d", most), t.New}
@@ -98,11 +98,11 @@ func since(pass *Pass, t *walk.Tip, most int, but string) (ids []string, err err
 	return ids, err
 }
 
-// arrival is where a plan came as a tip has it.
+// arrival is the commit in which a plan's present version came.
 type arrival struct{ commit, tree string }
 
-// bringing are the commits with which changed plans came as the tip has them, before their
-// steps did what they do, by the plans' paths; one that is not found is left out.
+// bringing finds, by path, the commits in which changed plans came, before their own steps
+// took effect; those not found are left out.
 func bringing(pass *Pass, t *walk.Tip, changed []walk.Change) (came map[string]arrival, err error) {
 	commits, err := since(pass, t, maxSince, "")
 	if err != nil {
@@ -152,8 +152,8 @@ func treesOf(pass *Pass, parents []string) (trees []string, err error) {
 	return trees, nil
 }
 
-// newLinter makes a linter of plans in a tree of a tip's history. Machines come from
-// control: from the tip itself where it is what control becomes.
+// newLinter makes a linter for plans in a tree of a tip's history. Machines come from control:
+// from the tip itself if it becomes control.
 func newLinter(pass *Pass, t *walk.Tip, tree string) *plan.Linter {
 	control := &treeFiles{pass: pass, tree: t.Commit.Tree}
 	known := pass.Push.isControl(t.Ref)
@@ -169,7 +169,7 @@ func newLinter(pass *Pass, t *walk.Tip, tree string) *plan.Linter {
 	})
 }
 
-// controlFiles is the tree of the control branch as it is; an empty one where there is none.
+// controlFiles is the control branch's present tree, or an empty one.
 func controlFiles(pass *Pass) (*treeFiles, error) {
 	files := &treeFiles{pass: pass}
 	tip := pass.Repo.Main(pass.Push.control())
@@ -183,7 +183,7 @@ func controlFiles(pass *Pass) (*treeFiles, error) {
 	return files, err
 }
 
-// plans are those that the commit of a record brings which is judged now.
+// plans are those in the record's commit that is being judged.
 type plans struct{ brought []walk.Change }
 
 func (p *plans) path(_ *Pass, c *walk.Commit, change walk.Change) {

@@ -9,8 +9,8 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// lintBefore judges a plan which the tree that it came with is wrong for, in the trees before
-// as well. Few plans need that, so that it may cost more.
+// lintBefore judges a plan that fails in the tree in which it came also in the trees before.
+// Few plans need that, so it may be slow.
 func lintBefore(pass *Pass, t *walk.Tip, c walk.Change, came arrival) ([]diag.Diagnostic, error) {
 	ran, err := isElsewhere(pass, t, c)
 	if err != nil {
@@ -19,7 +19,7 @@ func lintBefore(pass *Pass, t *walk.Tip, c walk.Change, came arrival) ([]diag.Di
 	return newLinter(pass, t, came.tree).LintArrival(history{pass}, came.commit, c.Path, ran)
 }
 
-// history is what the repository, with the push in it, says of the commits before a plan.
+// history is what the repository, with the push, says about the commits before a plan.
 type history struct{ pass *Pass }
 
 // Parents implements plan.History. Only a clone may be shallow: in the repository that a push
@@ -74,7 +74,7 @@ func (h history) Oldest(text, commit, without string) (string, error) {
 // maxElsewhere bounds the branches that are looked at for a plan.
 const maxElsewhere = 1000
 
-// isElsewhere reports whether another branch has the plan, which was judged there.
+// isElsewhere reports whether another branch has the plan, where it was judged.
 func isElsewhere(pass *Pass, t *walk.Tip, c walk.Change) (bool, error) {
 	names, err := pass.Repo.RefNames("refs/heads/")
 	if err != nil {

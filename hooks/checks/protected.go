@@ -28,8 +28,8 @@ var protectedCheck = Check{
 	},
 }
 
-// judgeProtected holds the tip of a ref that is pushed from inside the fence to main's
-// version of protected paths.
+// judgeProtected checks that the tip of a ref pushed from inside the fence has main's version
+// of protected paths.
 func judgeProtected(pass *Pass, t *walk.Tip) error {
 	list := pass.Protected()
 	if pass.Push.isMain(t.Ref) {
@@ -73,8 +73,8 @@ func coveredBy(list *filename.List, changes []walk.Change) (touched []walk.Chang
 	return touched
 }
 
-// warnOfMerge warns the PM of protected paths that a merge brings to main: what
-// a member did there, or the merge itself.
+// warnOfMerge warns the PM of protected paths that a merge into main changes, by a member's
+// commit or in the merge itself.
 func warnOfMerge(pass *Pass, t *walk.Tip) error {
 	if !t.Merges {
 		return nil
@@ -99,7 +99,7 @@ func warnOfMerge(pass *Pass, t *walk.Tip) error {
 	return nil
 }
 
-// unlikeMain is a path of a list in which a tip differs from main, "" for none.
+// unlikeMain is a listed path in which a tip differs from main, "" for none.
 func unlikeMain(pass *Pass, t *walk.Tip, list *filename.List) (string, error) {
 	tip := pass.Repo.Main(t.History)
 	if tip == "" {

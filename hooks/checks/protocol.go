@@ -23,8 +23,8 @@ func newProtocolCheck(sources *sourceCache) Check {
 	}
 }
 
-// sourceCache keeps protocols by blob. A push of many lessons meets the same ones
-// again and again, so some megabytes of them are kept.
+// sourceCache keeps some megabytes of protocols by blob, because a push of many lessons reads
+// the same ones again and again.
 type sourceCache struct {
 	kept  map[string][]byte
 	bytes int
@@ -59,7 +59,7 @@ func (s *sourceCache) judge(pass *Pass, t *walk.Tip) error {
 	return compiled(pass, t, files)
 }
 
-// protocols reads all sources of AGENTS.md in a tree. Too much is a *walk.Exceeded
+// protocols reads all sources of AGENTS.md in a tree. A limit's excess is a *walk.Exceeded
 // with the path.
 func (s *sourceCache) protocols(pass *Pass, tree string) ([]charter.File, error) {
 	dir, ok, err := pass.Repo.Lookup(tree, charter.Dir)
@@ -113,8 +113,8 @@ func (s *sourceCache) read(pass *Pass, e git.Entry) ([]byte, error) {
 	return data, nil
 }
 
-// compiled compares AGENTS.md at a tip with its sources. A repository without
-// protocols has an AGENTS.md of its own, or none.
+// compiled compares AGENTS.md at a tip with its sources. A repository without protocols has
+// its own AGENTS.md, or none.
 func compiled(pass *Pass, t *walk.Tip, files []charter.File) error {
 	if len(files) == 0 {
 		return nil

@@ -18,31 +18,31 @@ type Push struct {
 	Principal push.Principal
 	Name      string // who it is among those, as the transport proves it; "" where it names nobody
 	Lease     push.Lease
-	Folds     bool // the host brings what workers left on their records (record.FoldName)
+	Folds     bool // the host folds messages from workers' records (record.FoldName)
 	Updates   []push.Update
 	Options   []string // push options, as sent
 	Config    *config.Config
 
-	// Branches is the prefix of the refs that count as the repository's branches:
-	// refs/heads/, or in a clone the remote's.
+	// Branches is the prefix of the repository's branches: refs/heads/, or in a clone the
+	// remote's.
 	Branches string
-	// Received says that the refs are the server's own, in a push under way: an
-	// old value that is not the ref's is then a lost race or a forgery.
+	// Received says that the refs are the server's own, during a push: an old value other than
+	// the ref's is a lost race or a forgery.
 	Received bool
-	// Retired reads the directive ids that were used and are gone (COMMS-1); nil
-	// when nobody knows. Few pushes need them.
+	// Retired reads the used directive ids that are gone (COMMS-1); nil if unknown. Few pushes
+	// need them.
 	Retired func() (comms.Set, error)
-	// Leases reads the lease of a directive as it is now; nil when nobody knows.
+	// Leases reads a directive's present lease; nil if unknown.
 	Leases func(directive string) (leases.Standing, error)
-	// Redacted are the object ids of what must not come back (REC-5).
+	// Redacted are the ids of objects that must not come back (REC-5).
 	Redacted map[string]bool
-	// UnderWay names the refs that other pushes are about to move, which may be there
-	// any moment; nil when nobody knows.
+	// UnderWay names the refs that other pushes are about to move, and which may appear any
+	// moment; nil if unknown.
 	UnderWay func() ([]string, error)
 }
 
-// underWay are the refs that other pushes are about to move. Two that are judged at
-// the same time may both be refused; else both would enter.
+// underWay are the refs that other pushes are about to move. Two that are judged concurrently
+// may both be refused; otherwise both would enter.
 func (p *Push) underWay() ([]string, error) {
 	if p.UnderWay == nil {
 		return nil, nil
@@ -50,8 +50,8 @@ func (p *Push) underWay() ([]string, error) {
 	return p.UnderWay()
 }
 
-// isControl reports whether a ref is the branch that the PM's directives and the
-// agent's reports meet on, and isProject whether it is that of the project's code.
+// isControl reports whether a ref is the control branch, and isProject whether it is the
+// project's branch.
 func (p *Push) isControl(ref string) bool { return ref == p.Config.Control.Ref() }
 func (p *Push) isProject(ref string) bool { return ref == p.Config.Control.ProjectRef() }
 
@@ -63,7 +63,7 @@ func (p *Push) control() push.History {
 	return push.HistoryOf(p.Config.Control, p.Config.Control.Ref())
 }
 
-// after is where a ref is when the push has entered, git.Zero for nowhere.
+// after is where a ref will be after the push, git.Zero for a deletion.
 func (p *Pass) after(ref string) (string, error) {
 	for _, u := range p.Push.Updates {
 		if u.Ref == ref {
@@ -84,18 +84,18 @@ type Result struct {
 	Findings []diag.Diagnostic
 	Allowed  []diag.Diagnostic
 	Would    []diag.Diagnostic
-	// InCommits says that a refusing finding stands in a commit itself, where no
-	// later commit mends it.
+	// InCommits says that a refusing finding is in a commit itself, where a later commit
+	// cannot fix it.
 	InCommits bool
 	Counts    push.Counts
-	// Lessons are the lines that commits add to lessons.jsonl, Retired the
-	// directive ids that main loses: both are for the audit.
+	// Lessons are the lines that commits add to lessons.jsonl, Retired the directive ids that
+	// main loses: both for the audit.
 	Lessons []push.AddedLines
 	Retired []int
-	// Sizes are the inflated bytes of the records of units that the push moves, by ref:
-	// for the audit, from which the next push counts on.
+	// Sizes are the uncompressed sizes of moved unit records, by ref: for the audit, to which
+	// the next push adds.
 	Sizes map[string]int64
-	// Breaches are journals that the push proves somebody tried to change.
+	// Breaches are journals that the push proves to have been tampered with.
 	Breaches []Breach
 }
 

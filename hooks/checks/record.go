@@ -35,7 +35,7 @@ var recordCheck = Check{
 	Record: judgeRecord,
 }
 
-// judgeRecordPath holds a commit of a record to the paths that are listed.
+// judgeRecordPath restricts a record's commit to the listed paths.
 func judgeRecordPath(pass *Pass, c *walk.Commit, change walk.Change) {
 	if c.History != push.Records {
 		return
@@ -55,8 +55,8 @@ func judgeRecordPath(pass *Pass, c *walk.Commit, change walk.Change) {
 	}
 }
 
-// noEmptyDirectories keeps from a record what git itself never writes, and what no list of
-// paths sees: LEARNINGS.md as a directory without files.
+// noEmptyDirectories refuses what git itself never writes and no list of paths sees:
+// LEARNINGS.md as a directory without files.
 func noEmptyDirectories(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16) {
 	if c.History != push.Records {
 		return
@@ -69,8 +69,8 @@ func noEmptyDirectories(pass *Pass, c *walk.Commit, dir string, entries []git.En
 	}
 }
 
-// recordSteps finds the new commits of a record, oldest first, and leaves them in t.Steps.
-// The first follows the ref's old value; else a finding refuses.
+// recordSteps puts a record's new commits, oldest first, into t.Steps. If the first does not
+// follow the ref's old value, it reports a finding.
 func recordSteps(pass *Pass, t *walk.Tip) (err error) {
 	report := func(commit, hint, format string, args ...any) {
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: commit}, Ref: t.Ref, Rule: "record/rewrite", Message: fmt.Sprintf(format, args...), Hint: hint})
@@ -93,7 +93,7 @@ func recordSteps(pass *Pass, t *walk.Tip) (err error) {
 	return nil
 }
 
-// expired refuses the deletion of a record that its journal does not tell of.
+// expired refuses the deletion of a record without the step in its journal.
 func expired(pass *Pass, u push.Update) error {
 	id, err := record.ParseRef(u.Ref)
 	if err != nil {
@@ -111,7 +111,7 @@ func expired(pass *Pass, u push.Update) error {
 	return nil
 }
 
-// judgeRecord holds a moved record to its unit and its size.
+// judgeRecord checks a moved record against its unit and its size limit.
 func judgeRecord(pass *Pass, t *walk.Tip) error {
 	id, err := record.ParseRef(t.Ref)
 	if err != nil || len(t.Steps) == 0 {
@@ -148,8 +148,8 @@ func judgeRecord(pass *Pass, t *walk.Tip) error {
 	return messages(pass, t, id)
 }
 
-// recordAfter is a unit's newest record when the push has entered, nil for none, or for one
-// that cannot be read: the check of journals says so.
+// recordAfter is a unit's newest record after the push, nil for none or an unreadable one,
+// which the journals' check reports.
 func recordAfter(pass *Pass, id uow.ID) (*uow.Record, error) {
 	tip, err := pass.after(id.Ref())
 	if err != nil || tip == git.Zero {
@@ -163,11 +163,11 @@ func recordAfter(pass *Pass, id uow.ID) (*uow.Record, error) {
 	return last, err
 }
 
-// maxBack bounds how far a record is looked back for the work that a commit builds on.
+// maxBack bounds how far back a record is searched for the work on which a commit builds.
 const maxBack = 64
 
-// workOf is the tree of the work that a commit of a record speaks of: its second parent's,
-// or that of the newest one before it that names some; else the branch's or main's.
+// workOf is the tree of the work that a record's commit describes: its second parent's, or
+// that of the newest earlier commit with one; else the branch's or main's.
 func workOf(pass *Pass, c *walk.Commit) (tree string, err error) {
 	id, err := record.ParseRef(c.Ref)
 	if err != nil {
@@ -196,7 +196,7 @@ func workOf(pass *Pass, c *walk.Commit) (tree string, err error) {
 	return treeOf(pass, tip)
 }
 
-// treeOf is a commit's tree; for "", no commit, the empty one.
+// treeOf is a commit's tree, and for "" the empty tree.
 func treeOf(pass *Pass, commit string) (string, error) {
 	if commit == "" {
 		return "", nil
@@ -208,12 +208,11 @@ func treeOf(pass *Pass, commit string) (string, error) {
 	return c.Tree, nil
 }
 
-// papers are what a directive's work branch does not bring (REC-1), by their names in the
-// top of a tree.
+// papers are what a directive's work branch may not contain (REC-1), by name at a tree's root.
 var papers = []string{"evidence", "postmortems", record.Learnings}
 
-// papersOnBranch keeps a directive's work branch free of what belongs on a record, where
-// the project has no papers of its own: it has main's, or those that it had.
+// papersOnBranch keeps what belongs on a record off a directive's work branch, if the project
+// has no such files of its own: it has main's, or those that it had.
 func papersOnBranch(pass *Pass, t *walk.Tip) error {
 	directive, ok := strings.CutPrefix(t.Ref, "refs/heads/agent/")
 	id, err := uow.ParseID(directive + ".1")
@@ -225,7 +224,7 @@ func papersOnBranch(pass *Pass, t *walk.Tip) error {
 	if err != nil {
 		return err
 	}
-	if len(commits) == most { // the older ones were not looked at
+	if len(commits) == most { // older commits were not checked
 		return &walk.Exceeded{Message: fmt.Sprintf("%s has %d commits or more that are not main's", branchName(t.Ref), most)}
 	}
 	for _, commit := range commits {
@@ -244,8 +243,7 @@ func papersOnBranch(pass *Pass, t *walk.Tip) error {
 	return nil
 }
 
-// ownPapers is the name of papers that a commit has neither from a parent nor from main, ""
-// for none.
+// ownPapers is such a name that a commit has neither from a parent nor from main, "" for none.
 func ownPapers(pass *Pass, t *walk.Tip, commit string) (string, error) {
 	c, err := pass.Repo.Commit(commit)
 	if err != nil {

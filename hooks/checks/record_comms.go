@@ -13,10 +13,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// messages holds what a record says for COMMS.md to what the document would be held to
-// (MANY-2): each message is of its own directive, well formed and, where it says that
-// something is proved, proved; the numbers have no hole, and what is there never changes.
-// The host folds it by a push of its own, which is judged again.
+// messages checks a record's messages by the rules of the document (MANY-2): each is about its
+// own directive, well formed and, where it claims a proof, proved; numbers have no gap, and
+// existing messages never change. The host folds them by its own push, which is judged again.
 func messages(pass *Pass, t *walk.Tip, id uow.ID) error {
 	var added []int
 	for _, change := range t.Changes {
@@ -48,9 +47,9 @@ func messages(pass *Pass, t *walk.Tip, id uow.ID) error {
 	return said(pass, t, id, have, added)
 }
 
-// said bounds what one unit says, so that its words keep out nobody else's: how many messages,
-// of how many bytes, and one question at a time (COMMS-5). What is asked next is asked when
-// the host has folded what was asked before, whose place it takes.
+// said limits a unit's messages, so that they displace nobody else's: their number, their
+// bytes, and one open question at a time (COMMS-5). The next question may be asked once the
+// host has folded the previous one.
 func said(pass *Pass, t *walk.Tip, id uow.ID, have int, added []int) error {
 	limits := pass.Push.Config.Limits
 	report := func(hint, format string, args ...any) {
@@ -140,7 +139,7 @@ func message(pass *Pass, t *walk.Tip, id uow.ID, change walk.Change, report func
 	return nil
 }
 
-// numbers asks new messages to go on where the old ones end, and says where that is.
+// numbers checks that new messages continue the numbers, and names the next number.
 func numbers(pass *Pass, t *walk.Tip, added []int) (have int, err error) {
 	if t.Base != "" {
 		tree, err := treeOf(pass, t.Base)

@@ -10,9 +10,9 @@ import (
 	"git-ward/internal/git"
 )
 
-// recordSize is how many bytes a record holds at its new tip, inflated. The audit's note on the
-// old tip says what it held there, so that a push costs what it brings (HOOK-1); without one all
-// of it is counted.
+// recordSize is a record's uncompressed size at its new tip. The audit's note on the old tip
+// has the size there, so that a push costs what it adds (HOOK-1); without a note everything is
+// counted.
 func recordSize(pass *Pass, t *walk.Tip, most int64) (int64, error) {
 	before, known, err := sizeBefore(pass, t)
 	if err != nil {
@@ -27,7 +27,7 @@ func recordSize(pass *Pass, t *walk.Tip, most int64) (int64, error) {
 	return pass.Repo.Size(t.Commit.Tree, most)
 }
 
-// sizeBefore is what the audit says of a record's old tip; the host alone writes it.
+// sizeBefore is the size of a record's old tip by the audit, which only the host writes.
 func sizeBefore(pass *Pass, t *walk.Tip) (size int64, known bool, err error) {
 	if t.Old == git.Zero {
 		return 0, true, nil

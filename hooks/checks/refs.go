@@ -32,8 +32,8 @@ var refCheck = Check{
 		case pass.Push.isMain(u.Ref) && u.New == git.Zero:
 			report("ref/delete-main", branchName(u.Ref)+" cannot be deleted", "push a commit that reverts what you want gone")
 		case u.Old == git.Zero && u.New == git.Zero:
-			// Git runs no hook after it, so that its record would wait for the next push, and
-			// it deletes what is made there meanwhile, whatever that is.
+			// Git runs no hook after this one, so the record would wait for the next push, and
+			// it deletes whatever is created there meanwhile.
 			report("ref/absent", "there is no such ref to delete", "leave it out of the push")
 		}
 		reason := push.BadName(u.Ref)
@@ -59,11 +59,11 @@ var refCheck = Check{
 	},
 }
 
-// branchName is a branch as people call it.
+// branchName is a branch's short name.
 func branchName(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }
 
-// collisions refuses a new ref that another one stands in the way of, here or on a
-// file system that folds names, and a tag and a branch of one name.
+// collisions refuses a new ref that conflicts with an existing one, here or on a case-folding
+// file system, and a tag and a branch of the same name.
 func collisions(pass *Pass, t *walk.Tip) error {
 	refs, err := pass.refs()
 	if err != nil {
@@ -93,8 +93,8 @@ func collisions(pass *Pass, t *walk.Tip) error {
 	return nil
 }
 
-// shortID refuses a branch or a tag whose name is the short id of an object: git
-// takes the ref, people who copy ids from git log mean the object.
+// shortID refuses a branch or tag named like an object's short id: git takes the ref, but
+// people who copy ids from git log mean the object.
 func shortID(pass *Pass, t *walk.Tip) error {
 	_, short, _ := strings.Cut(strings.TrimPrefix(t.Ref, "refs/"), "/")
 	const least = 7 // git's own abbreviation

@@ -44,7 +44,7 @@ var registryCheck = Check{
 	},
 }
 
-// target reports a changed entry whose plan is not there, or has findings.
+// target reports a changed entry whose plan is missing or has findings.
 func target(pass *Pass, d *document, linter *plan.Linter, e plan.Entry) error {
 	fault := func(message, hint string) {
 		d.report(e.Line, plan.RuleTarget, fmt.Sprintf("%q: %s", e.Name, message), hint)
@@ -71,7 +71,7 @@ func target(pass *Pass, d *document, linter *plan.Linter, e plan.Entry) error {
 	return nil
 }
 
-// registeredGone reports files that go away though the registry names them.
+// registeredGone reports deleted files that the registry names.
 func registeredGone(pass *Pass, t *walk.Tip) error {
 	gone := map[string]bool{}
 	for _, c := range t.Changes {

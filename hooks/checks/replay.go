@@ -53,8 +53,8 @@ func replayFinding(pass *Pass, c *walk.Commit, path, message, hint string) {
 	pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: path}, Ref: c.Ref, Rule: ruleReplay, Message: message, Hint: hint})
 }
 
-// changedProtocols is a path below protocols/ that is not as some parent has it,
-// or that all parents have and the commit has not; "" when there is none.
+// changedProtocols is a path below protocols/ that differs from some parent, or is missing
+// although all parents have it; "" for none.
 func changedProtocols(pass *Pass, c *walk.Commit, parents []string) (path string, err error) {
 	sub := func(tree string) (string, error) {
 		e, _, err := pass.Repo.Lookup(tree, strings.TrimSuffix(charter.Dir, "/"))
@@ -92,7 +92,7 @@ func changedProtocols(pass *Pass, c *walk.Commit, parents []string) (path string
 	return path, pass.Repo.Compare(before, now, visit)
 }
 
-// replay carries the lesson out on the parent's tree and compares.
+// replay applies the lesson to the parent's tree and compares.
 func (r replayer) replay(pass *Pass, c *walk.Commit, parent, id string) error {
 	data, err := fileAt(pass, parent, lesson.Path, lesson.MaxBytes)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r replayer) replay(pass *Pass, c *walk.Commit, parent, id string) error {
 	return nil
 }
 
-// modeOr is the mode that a changed file keeps; a new one is a plain file.
+// modeOr is a changed file's kept mode; a new file is a regular one.
 func modeOr(old git.Mode) git.Mode {
 	if old == 0 {
 		return git.ModeFile
@@ -154,10 +154,10 @@ func pending(data []byte, id string) (lesson.Lesson, bool) {
 	return lesson.Lesson{}, false
 }
 
-// expected is the blob of each file that the lesson changes on the parent: what
-// its replay gives where the commit says applied, nothing where it says
-// otherwise, and its line of lessons.jsonl with the status and reason that the
-// commit gives it. Of a lesson of another directive's these are what carrying it out gives, too.
+// expected is the blob of each file that the lesson changes relative to the parent: what
+// applying it gives if the commit says applied, nothing otherwise, and its line of
+// lessons.jsonl with the commit's status and reason. For another directive's lesson these must
+// be the result of applying it, too.
 func (r replayer) expected(pass *Pass, ref, parent string, l lesson.Lesson, before, now []byte) (map[string]string, error) {
 	want := map[string]string{}
 	list, _ := lesson.Parse(now)
@@ -202,7 +202,7 @@ func (r replayer) expected(pass *Pass, ref, parent string, l lesson.Lesson, befo
 	return want, nil
 }
 
-// fileAt reads a regular file of a tree, nil when there is none.
+// fileAt reads a regular file of a tree, nil for none.
 func fileAt(pass *Pass, tree, path string, limit int64) ([]byte, error) {
 	e, ok, err := pass.Repo.Lookup(tree, path)
 	if err != nil || !ok {

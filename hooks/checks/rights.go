@@ -57,9 +57,8 @@ var rightsCheck = Check{
 	},
 }
 
-// notTaken refuses a commit from inside the fence that says that it took work: merged with
-// the agent's own, it would have the project say so of another directive's, which nobody
-// takes any more then.
+// notTaken refuses a commit from inside the fence that claims to have taken work: merged with
+// the agent's own work, it would mark another directive's as taken.
 func notTaken(pass *Pass, c *walk.Commit) {
 	if !pass.Push.Principal.Fenced() {
 		return
@@ -73,7 +72,7 @@ func notTaken(pass *Pass, c *walk.Commit) {
 	}
 }
 
-// badRight says why a principal may not push a ref, "" for nothing.
+// badRight says why a principal may not push a ref, "" if it may.
 func badRight(p *Push, ref string) (message, hint string) {
 	control := p.Config.Control.Branch
 	switch p.Principal {
@@ -98,7 +97,7 @@ func badRight(p *Push, ref string) (message, hint string) {
 	return "", ""
 }
 
-// mainOf is the name of the branch that a history's other branches come from.
+// mainOf is the name of a history's main branch.
 func mainOf(pass *Pass, h push.History) string {
 	if h == push.Control {
 		return pass.Push.Config.Control.Branch
@@ -106,15 +105,15 @@ func mainOf(pass *Pass, h push.History) string {
 	return pass.Push.Config.Control.Project
 }
 
-// mainVersion is the remedy for paths that are to be as a history's main has them.
+// mainVersion is the remedy for paths that must be as on a history's main.
 func mainVersion(pass *Pass, h push.History, paths string) string {
 	main := mainOf(pass, h)
 	return fmt.Sprintf("take %s's version: git checkout origin/%s -- %s (or git rm it when %s has none)", main, main, paths, main)
 }
 
-// histories refuses a branch or a tag that would bring the project's history into that of
-// the control branch, or the other way round (CTRL-1). A branch of people's may hold
-// control's alone: what is written there may be on its way to it.
+// histories refuses a branch or tag that would bring the project's history into the control
+// branch's, or the reverse (CTRL-1). A person's branch may contain control's history alone: it
+// may be on its way there.
 func histories(pass *Pass, t *walk.Tip) error {
 	names := pass.Push.Config.Control
 	if !names.Split() || !t.Merges { // else it stands on what was judged
@@ -123,7 +122,7 @@ func histories(pass *Pass, t *walk.Tip) error {
 	return mixed(pass, t)
 }
 
-// mixed does so whatever is known of the way to the tip.
+// mixed does so whatever is known of the commits up to the tip.
 func mixed(pass *Pass, t *walk.Tip) error {
 	names := pass.Push.Config.Control
 	foreign, own := names.Ref(), names.ProjectRef()
@@ -143,8 +142,7 @@ func mixed(pass *Pass, t *walk.Tip) error {
 	return err
 }
 
-// shares reports whether a tip has a commit in common with a branch, as it is or as the
-// push leaves it.
+// shares reports whether a tip has a common commit with a branch, before or after the push.
 func shares(pass *Pass, t *walk.Tip, ref string) (bool, error) {
 	history := push.HistoryOf(pass.Push.Config.Control, ref)
 	after, err := pass.after(ref)
@@ -162,12 +160,11 @@ func shares(pass *Pass, t *walk.Tip, ref string) (bool, error) {
 	return false, nil
 }
 
-// maxWorkerBranches bounds the branches of one directive that has a worker, of its work and
-// of what was saved of it.
+// maxWorkerBranches bounds the work and rescue branches of a directive with a worker.
 const maxWorkerBranches = 20
 
-// countBranches bounds how many branches the agent has, when it makes one more. Those
-// that are there count though the push deletes them: a deletion may fail.
+// countBranches limits the agent's branches when it creates one. Branches that the push
+// deletes count, because the deletion may fail.
 func countBranches(pass *Pass, t *walk.Tip) error {
 	if t.Old != git.Zero || t.Beside || !pass.Push.Received {
 		return nil
@@ -193,7 +190,7 @@ func countBranches(pass *Pass, t *walk.Tip) error {
 		}
 	}
 	who, done := "the agent", "agent/<name>; the host admin raises [rights] agent_branches"
-	if own { // a worker's own are few, and what other workers have takes none of them
+	if own { // a worker's own are few, and others' do not reduce them
 		who = pass.Push.Lease.Directive
 		most, done = min(most, maxWorkerBranches), fmt.Sprintf("agent/%s-<name>; [rights] agent_branches is for all, and a worker has %d at most", who, maxWorkerBranches)
 	}

@@ -24,7 +24,7 @@ var runtimeCheck = Check{
 	},
 }
 
-// runtimeDir is the directory of one run that a path of a commit lies in, "" for none.
+// runtimeDir is the runtime directory that contains a path, "" for none.
 func runtimeDir(c *walk.Commit, path string) string {
 	switch {
 	case recordView().Covers(path):

@@ -33,7 +33,7 @@ type secrets struct {
 	harmless map[string]bool // authors and committers without a secret: most commits of a push have the same
 }
 
-// text is a text that has no lines to name, and where it stands.
+// text is a text without line numbers, and its position.
 type text struct {
 	pos        diag.Pos
 	ref        string
@@ -99,7 +99,7 @@ func (s *secrets) blob(pass *Pass, c *walk.Commit, change walk.Change, data []by
 	if len(found) == 0 {
 		return
 	}
-	// What an older version of the file published, this push does not add.
+	// What an older version of the file has published, this push does not add.
 	for _, f := range secret.Fresh(found, pass.Repo.Before(change)) {
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: c.ID, Path: change.Path, Line: f.Line, Col: f.Col}, Ref: c.Ref,
 			Rule: "secret/" + f.Rule, Message: "this looks like a secret: " + f.Description,
@@ -107,7 +107,7 @@ func (s *secrets) blob(pass *Pass, c *walk.Commit, change walk.Change, data []by
 	}
 }
 
-// search searches a text, and reports whether it is harmless.
+// search searches a text, and reports whether it is clean.
 func (s *secrets) search(pass *Pass, t text) (harmless bool) {
 	found := s.scan(pass, t.pos, t.ref, "", []byte(t.text))
 	for _, f := range found {
@@ -120,8 +120,8 @@ func (s *secrets) search(pass *Pass, t text) (harmless bool) {
 	return len(found) == 0
 }
 
-// scan searches data, file being its path where it has one; over the budget it reports
-// that instead.
+// scan searches data; file is its path, if it has one. Beyond the budget it reports that
+// instead.
 func (s *secrets) scan(pass *Pass, pos diag.Pos, ref, file string, data []byte) []secret.Finding {
 	most := pass.Push.Config.Limits.SecretScan
 	if s.scanner == nil {
@@ -136,7 +136,7 @@ func (s *secrets) scan(pass *Pass, pos diag.Pos, ref, file string, data []byte) 
 	return found
 }
 
-// secretHint says what the pusher can do: only the PM can pass a false positive.
+// secretHint is the pusher's remedy: only the PM can pass a false positive.
 func secretHint(who push.Principal, rule, path string) string {
 	const remove = "take it out of every commit of the push (git rebase -i) and revoke it if it is real"
 	if who != push.PM {
@@ -145,8 +145,8 @@ func secretHint(who push.Principal, rule, path string) string {
 	return remove + "; a false positive passes with git push -o ward.allow=secret/" + rule + ":" + path
 }
 
-// redact takes secrets out of findings themselves: a path, a ref or a quoted
-// word may hold one, and findings go to terminals and logs.
+// redact removes secrets from findings themselves: a path, ref or quoted word may contain one,
+// and findings go to terminals and logs.
 func redact(findings []diag.Diagnostic) {
 	if len(findings) == 0 {
 		return

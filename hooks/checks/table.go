@@ -31,30 +31,27 @@ import (
 // Check is one concern. Each function is optional, and is called in this order.
 type Check struct {
 	Name  string
-	Doc   string   // what it refuses, and why; one sentence or two
+	Doc   string   // what it refuses, and why, in one or two sentences
 	Rules []string // of its findings; "comms/*" stands for those of a document's own parser
 
-	// Ref hears of every update before anything is read.
+	// Ref is called for every update, before anything is read.
 	Ref func(*Pass, push.Update)
-	// Tag hears of every tag object that an update leads through.
+	// Tag is called for every tag object in an update.
 	Tag func(*Pass, *walk.Tag)
-	// Commit hears of every new commit.
+	// Commit is called for every new commit.
 	Commit func(*Pass, *walk.Commit)
-	// Path hears of every path that a new commit adds or changes.
+	// Path is called for every path that a new commit adds or changes.
 	Path func(*Pass, *walk.Commit, walk.Change)
-	// Blob hears once of every new content in each of its places.
+	// Blob is called once for every new content at each path.
 	Blob func(*Pass, *walk.Commit, walk.Change, []byte)
-	// Names hears of every directory ("" or "dir/") of a new commit with names that no
-	// parent has together; bit i of in[j] is set where parent i has the name of
-	// entries[j].
+	// Names is called for every directory ("" or "dir/") of a new commit whose names no single
+	// parent has; bit i of in[j] is set if parent i has the name of entries[j].
 	Names func(pass *Pass, c *walk.Commit, dir string, entries []git.Entry, in []uint16)
-	// Whole hears of every new commit once more when all of that is done, with its
-	// parents' trees.
+	// Whole is called for every new commit after all of that, with its parents' trees.
 	Whole func(pass *Pass, c *walk.Commit, parents []string) error
-	// Tip hears of every ref that ends at a commit, with its difference.
+	// Tip is called for every ref that ends at a commit, with its difference.
 	Tip func(*Pass, *walk.Tip) error
-	// Unit hears, instead of Tip, of every journal of a unit of work, and Record of every
-	// record of one.
+	// Unit is called instead of Tip for every journal, and Record for every record.
 	Unit   func(*Pass, *walk.Tip) error
 	Record func(*Pass, *walk.Tip) error
 }

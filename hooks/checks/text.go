@@ -50,7 +50,7 @@ var textCheck = Check{
 	},
 }
 
-// isBinary is git's own test for content that it does not show as text.
+// isBinary is git's own test for binary content.
 func isBinary(data []byte) bool {
 	const looked = 8000
 	return bytes.IndexByte(data[:min(len(data), looked)], 0) >= 0
@@ -59,8 +59,8 @@ func isBinary(data []byte) bool {
 // maxHidden is how many lines of one document are named.
 const maxHidden = 20
 
-// hiddenText reports the lines of a document that hold hidden characters, and that
-// the version before did not have.
+// hiddenText reports a document's lines with hidden characters that the previous version did
+// not have.
 func hiddenText(pass *Pass, commit, ref string, change walk.Change, data []byte) {
 	if _, found := diag.FindHidden(string(data), true); !found {
 		return
@@ -84,8 +84,8 @@ func hiddenText(pass *Pass, commit, ref string, change walk.Change, data []byte)
 	}
 }
 
-// unclosedBidi finds the first line in which an override, embedding or isolate is
-// open at the end, and counts such lines.
+// unclosedBidi finds the first line that ends inside an override, embedding or isolate, and
+// counts such lines.
 func unclosedBidi(data []byte) (line, col, count int) {
 	// U+202A to U+202E and U+2066 to U+2069 all begin with these two.
 	if !bytes.Contains(data, []byte("\u202a")[:2]) && !bytes.Contains(data, []byte("\u2066")[:2]) {
@@ -106,8 +106,8 @@ func unclosedBidi(data []byte) (line, col, count int) {
 // maxNested is how deep spans go (Unicode TR 9, max_depth); no text needs more.
 const maxNested = 125
 
-// openBidi is where the outermost span begins that a line leaves open, or nests too
-// deep, -1 for none (Unicode TR 9, rules X1 to X8).
+// openBidi is where the outermost span begins that a line leaves open or nests too deeply, -1
+// for none (Unicode TR 9, rules X1 to X8).
 func openBidi(line []byte) int {
 	type span struct {
 		at      int

@@ -70,7 +70,7 @@ type udcTip struct {
 	trouble  error                   // of reading them
 }
 
-// anyRisk reports whether the settings admit every plan: nothing is above HIGH.
+// anyRisk reports whether the settings accept every plan: nothing is above HIGH.
 func (j *udcTip) anyRisk() bool {
 	return j.pass.Push.Config.Hooks.MaxUDCRisk == string(halting.High)
 }
@@ -140,8 +140,8 @@ func (j *udcTip) analyze(p *asm.Program) error {
 	return nil
 }
 
-// called finds a registered plan in the tip's tree. One that is not there, or does
-// not parse, is none: it cannot be entered.
+// called finds a registered plan in the tip's tree. One that is missing or does not parse
+// counts as none, because it cannot be entered.
 func (j *udcTip) called(name string) (*asm.Program, bool) {
 	p, known := j.plans[name]
 	if !known {

@@ -15,10 +15,10 @@ import (
 // maxCallerTrees bounds the trees that are read in search of callers, in bytes.
 const maxCallerTrees = 256 << 20
 
-// callers judges the plans that call, by whatever way, what the registry names
-// otherwise now than before: a plan that ended may not end with another callee. To
-// find them the whole tree is read, which only such a push has to wait for; in a
-// tree that is too large to read, the callers that are registered themselves.
+// callers judges the plans that directly or indirectly call a plan whose registry entry
+// changed: with another callee, a plan that ended may no longer end. Finding them requires
+// reading the whole tree, for such pushes only; in a tree that is too large, only registered
+// callers are found.
 func (j *udcTip) callers() error {
 	changed := map[string]bool{} // UDC plans, by path
 	for _, c := range j.tip.Changes {
@@ -49,7 +49,7 @@ func (j *udcTip) callers() error {
 	return j.trouble
 }
 
-// moved are the names of the tip's registry whose UDC plan is another now.
+// moved are the names whose registered UDC plan has changed.
 func (j *udcTip) moved(changed map[string]bool) (map[string]bool, error) {
 	registryChange, registered := changeOf(j.tip, plan.RegistryPath)
 	if !registered && len(changed) == 0 {
@@ -98,8 +98,8 @@ func (j *udcTip) udcFiles() (paths []string, err error) {
 	return paths, nil
 }
 
-// reaching are the registered names whose plans call one of the moved names, by
-// whatever way, and these themselves. Each plan is read once.
+// reaching are the registered names whose plans directly or indirectly call a changed name,
+// and the changed names. Each plan is read once.
 func (j *udcTip) reaching(moved map[string]bool) map[string]bool {
 	callers := map[string][]string{} // of each name
 	for _, e := range j.names().Entries {

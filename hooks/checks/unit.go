@@ -67,9 +67,9 @@ func (j *journal) report(commit, rule, hint, format string, args ...any) {
 	j.pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: commit, Path: uow.File}, Ref: j.tip.Ref, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// journalSteps finds the new records of a journal, oldest first, and leaves them in
-// t.Steps. Each has the one before it as its only parent, and the first follows the
-// ref's old value; else a finding refuses, and the journal has no steps.
+// journalSteps puts a journal's new records, oldest first, into t.Steps. Each must have the
+// previous one as its only parent, and the first must follow the ref's old value; otherwise it
+// reports a finding and there are no steps.
 func journalSteps(pass *Pass, t *walk.Tip) (err error) {
 	j := &journal{pass: pass, tip: t}
 	if !pass.Push.brings(t.New) {
@@ -103,15 +103,15 @@ func (j *journal) judge() (err error) {
 	for _, commit := range j.tip.Steps {
 		next, err := j.step(prev, commit)
 		if err != nil || next == nil {
-			return err // what follows a bad record is not worth judging
+			return err // records after a bad one are not judged
 		}
 		prev = next
 	}
 	return nil
 }
 
-// newest is the stored record of a journal's tip, which has to follow the one before it:
-// a tip that somebody put there past the hooks is broken, too.
+// newest is the stored record of a journal's tip, which must follow the previous one: a tip
+// that bypassed the hooks is broken, too.
 func (j *journal) newest(tip string) (*uow.Record, error) {
 	record, err := state.Record(j.stored, tip)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// storedUnits reads what the repository has of units. A record that is there and
-// cannot be read, for whatever reason of its own, is a *state.BrokenRecord: it is no
-// trouble of the host's.
+// storedUnits reads the stored units. An unreadable record is a *state.BrokenRecord, which is
+// not the host's trouble.
 type storedUnits struct{ Repository }
 
 // File is Repository's.
@@ -25,9 +24,8 @@ func (s storedUnits) File(rev, path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// lastRecord is a unit's newest record, nil when there is no such unit. A broken one is
-// an *walk.Exceeded: for who only happens to read it, what stands on it is too much to
-// judge.
+// lastRecord is a unit's newest record, nil if there is no such unit. A broken one is a
+// *walk.Exceeded: for a check that only reads it, what depends on it cannot be judged.
 func lastRecord(pass *Pass, id uow.ID) (*uow.Record, error) {
 	last, err := state.Last(storedUnits{pass.Repo}, id)
 	var broken *state.BrokenRecord
@@ -37,7 +35,7 @@ func lastRecord(pass *Pass, id uow.ID) (*uow.Record, error) {
 	return last, err
 }
 
-// world is what main and the host say, read only as far as the step needs it.
+// world is main's and the host's state, read only as far as the step needs it.
 func (j *journal) world(prev, next *uow.Record) (*uow.World, error) {
 	w := &uow.World{}
 	var err error
@@ -66,8 +64,8 @@ func (j *journal) world(prev, next *uow.Record) (*uow.World, error) {
 	return w, nil
 }
 
-// main reads the directive and the policy as main has them (CONF-1). Without the
-// directive there is nothing to work for, whatever the policy says.
+// main reads the directive and the policy from main (CONF-1). Without the directive there is
+// no work, whatever the policy says.
 func (j *journal) main() (*uow.Main, error) {
 	main := j.pass.Repo.Main(j.pass.Push.control())
 	gone := &uow.Main{Policy: uow.DefaultPolicy()}
@@ -85,8 +83,8 @@ func (j *journal) main() (*uow.Main, error) {
 	return state.ReadMain(j.pass.Repo, main, d, loop.Base(j.pass.Push.Config.Loop))
 }
 
-// spent sums what all units spent on a directive's text: this one as far as it is
-// judged, and those before it.
+// spent sums what all units have spent on a directive's text: this one as far as judged, and
+// earlier ones.
 func (j *journal) spent(hash string) (uow.Counts, error) {
 	if j.before == nil {
 		if err := j.readBefore(); err != nil {

@@ -11,11 +11,12 @@ import (
 	"git-ward/internal/worktree"
 )
 
-// askTimeout bounds the question whether a clone is behind: who is offline waits no longer.
+// askTimeout bounds the check whether a clone is behind, so that nobody waits longer when
+// offline.
 const askTimeout = 2 * time.Second
 
-// behind says that a clone has less of the audit than its origin, and how to fetch it; ""
-// where it has all, where nobody can tell, and in the bare repository, whose own it is.
+// behind says that a clone has less of the audit than its origin, and how to fetch it; "" if
+// it is up to date, if that is unknown, and in the bare repository.
 func behind(ctx context.Context, dir string, repo *git.Repo) string {
 	tree, err := worktree.Find(dir)
 	if err != nil {

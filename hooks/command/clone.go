@@ -22,9 +22,8 @@ import (
 
 const cloneUsage = "clone [--control BRANCH] URL [DIR]"
 
-// besideDir is what the directory of the control branch is called after that of the
-// project: a sibling, as working trees of git worktree usually are, so that no tool of the
-// project meets it.
+// besideDir is appended to the project directory's name for the control branch's directory: a
+// sibling, as is usual for git worktree, so that the project's tools do not see it.
 const besideDir = ".ward"
 
 // Clone is `git ward clone URL DIR`: a clone that also follows the audit, the
@@ -65,9 +64,10 @@ type cloner struct {
 	tree         string // where it is while it is made
 }
 
-// make makes the clone; name is how its user calls the directory. All of it is made in a
-// directory of its own, which goes if that fails, and comes to its place as a whole: git's
-// clone that fails empties the directory that it was told, whoever put what in there meanwhile.
+// make makes the clone; name is the user's name for the directory. Everything is made in a
+// temporary directory, which is deleted on failure, and then moved into place as a whole,
+// because a failing git clone empties its target directory, whoever has put files there
+// meanwhile.
 func (c *cloner) make(url, name string) (err error) {
 	at, empty, err := c.place()
 	if err != nil {
@@ -110,8 +110,8 @@ func (c *cloner) make(url, name string) (err error) {
 	return nil
 }
 
-// place is the directory to make the clone in: on one file system with where it goes. An empty
-// directory that is there already may be the only one that its user can write.
+// place is the directory in which to make the clone: on the target's file system. An existing
+// empty target may be the only directory that its user can write to.
 func (c *cloner) place() (at string, empty bool, err error) {
 	scratch.Sweep(c.dir) // what a clone that was killed left in it is not a person's
 	entries, err := os.ReadDir(c.dir)
@@ -131,8 +131,8 @@ func notEmpty(dir string) error {
 	return diag.Hint(fmt.Errorf("%s is there already, and not empty", dir), "name another DIR")
 }
 
-// fill moves all of the clone up into the directory that was empty, if nobody put anything
-// there meanwhile but the clone itself, in room. What was moved goes back if something is in its way.
+// fill moves the whole clone up into the empty directory, if nobody has put anything there
+// except the clone in room. If something is in the way, it moves everything back.
 func (c *cloner) fill(room string) (err error) {
 	there, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -159,13 +159,13 @@ func (c *cloner) fill(room string) (err error) {
 	return nil
 }
 
-// came is the error of what somebody else put where the clone goes.
+// came is the error for a target that somebody else has created meanwhile.
 func came(path string) error {
 	return diag.Hint(fmt.Errorf("%s was created meanwhile, and is left alone", path), "name another DIR")
 }
 
-// move gives a path another name, at which nothing is yet. Some file systems cannot promise
-// the latter; there a look has to do.
+// move renames to a path that must not exist. If the file system cannot guarantee that, it
+// checks.
 func move(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
@@ -183,7 +183,8 @@ func move(from, to string) error {
 	return nil
 }
 
-// papers checks out the control branch beside the clone, by way of a directory of its own.
+// papers checks out the control branch in a sibling directory of the clone, through a
+// temporary directory.
 func (c *cloner) papers(names branches.Names) (err error) {
 	room, err := scratch.Make(filepath.Dir(c.dir), "clone-")
 	if err != nil {
@@ -194,7 +195,7 @@ func (c *cloner) papers(names branches.Names) (err error) {
 	if err := c.git("-C", c.dir, "worktree", "add", "--quiet", "--track", "-b", names.Branch, made, "origin/"+names.Branch); err != nil {
 		return err
 	}
-	// git worktree move would move it into a directory that came to be there.
+	// git worktree move would move it into a directory that was created meanwhile.
 	if err = move(made, to); err != nil {
 		return errors.Join(err, c.git("-C", c.dir, "worktree", "remove", "--force", made), c.git("-C", c.dir, "branch", "--quiet", "-D", names.Branch))
 	}
@@ -207,7 +208,7 @@ func (c *cloner) papers(names branches.Names) (err error) {
 
 // git runs git as the user does.
 func (c *cloner) git(args ...string) error {
-	// The user's own settings hold, for keys and addresses; hooks of a template do not.
+	// The user's own settings apply, for keys and addresses; a template's hooks do not.
 	cmd := git.Command(c.ctx, c.env.Dir, git.Elsewhere(os.Environ()), args...).AtTerminal()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env.Stdin, c.env.Stdout, c.env.Stderr
 	defer c.env.Slow("git " + verb(args))()
@@ -225,7 +226,7 @@ func verb(args []string) string {
 	return args[0]
 }
 
-// clone clones, and fetches what git's own clone leaves out.
+// clone clones, and fetches what git clone leaves out.
 func (c *cloner) clone(url string) error {
 	fmt.Fprintf(c.env.Stderr, "Cloning into '%s'...\n", c.dir) // as git says of where it is made
 	for _, args := range [][]string{
@@ -245,7 +246,7 @@ func (c *cloner) clone(url string) error {
 	return nil
 }
 
-// names finds out what the two branches are, and writes it down for every later command.
+// names finds the names of the two branches and stores them for later commands.
 func (c *cloner) names() (names branches.Names, err error) {
 	repo, err := git.Named(c.ctx, c.tree)
 	if err != nil {
@@ -270,8 +271,8 @@ func (c *cloner) names() (names branches.Names, err error) {
 	return names, nil
 }
 
-// look warns where what should be the control branch has no COMMS.md: init may have been
-// told another name for it, which no clone can know.
+// look warns if the supposed control branch has no COMMS.md: init may have used another name,
+// which a clone cannot know.
 func (c *cloner) look(names branches.Names) error {
 	repo, err := git.Named(c.ctx, c.tree)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"git-ward/internal/export"
 )
 
-// ruleOwners tells which check a rule is of, and what that refuses.
+// ruleOwners finds a rule's check, and what that refuses.
 type ruleOwners []checks.Check
 
 // name is the check's, or what the rule is about where no check says it.
@@ -47,8 +47,7 @@ func exportLint(env *cli.Env, found []diag.Diagnostic, f export.Format) error {
 	return r.Write(env.Stdout, f)
 }
 
-// proofs are the rules by which fsck says that something is not whole; each is a case,
-// whether or not something is.
+// proofs are fsck's rules; each is a test case, whether or not it has findings.
 var proofs = []string{"fsck/chain", "fsck/config", "fsck/unrecorded", "fsck/gap", "fsck/notes", "fsck/tail", "fsck/unit", "fsck/record", "fsck/verdict", "fsck/evidence"}
 
 // exportProof writes what fsck found.

@@ -42,8 +42,8 @@ func Here(ctx context.Context, env *cli.Env) error {
 	return err
 }
 
-// unbegun says that there is work and nobody at it: on the host what begins it, in a clone,
-// which cannot know, what to ask.
+// unbegun says that there is work and no worker: on the host how to start one, in a clone,
+// which cannot know, whom to ask.
 func (l *looked) unbegun(w io.Writer) {
 	open := 0
 	for _, line := range l.Directives {

@@ -124,8 +124,8 @@ func initialize(ctx context.Context, env *cli.Env, want install.Request) error {
 	return nil
 }
 
-// tryPast is the end of a dry run: what would be done, and what the gate says of the
-// project's past.
+// tryPast ends a dry run: the planned changes, and the gate's findings on the project's past
+// commits.
 func tryPast(ctx context.Context, env *cli.Env, want install.Request, planned *install.Report) error {
 	w := env.Stdout
 	if planned.Project == "" {

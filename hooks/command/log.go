@@ -89,9 +89,8 @@ func showLog(ctx context.Context, env *cli.Env) error {
 	return writeTable(env, chain)
 }
 
-// foldRepeats moves each count of refusals that are not recorded one by one from the
-// record after them, where the chain keeps it, to the one before; the newest one's is
-// still in a file beside the repository.
+// foldRepeats moves each count of unrecorded refusals from the record after them, where the
+// chain stores it, to the one before; the newest count is still in a file.
 func foldRepeats(repo *git.Repo, chain []audit.Link) []audit.Link {
 	for i := range chain {
 		copied := *chain[i].Record
@@ -114,7 +113,7 @@ func writeTable(env *cli.Env, chain []audit.Link) error {
 	return w.Flush()
 }
 
-// writeRows writes a record: a row for each ref, of which the first also says the rest.
+// writeRows writes a record: a row for each ref; the first row has the rest.
 func writeRows(w io.Writer, l audit.Link) {
 	verdict := string(l.Verdict)
 	if l.Repeats > 0 {

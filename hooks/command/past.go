@@ -25,8 +25,7 @@ const pastCommits = 1000
 // places is how many places a rule's line names.
 const places = 3
 
-// past is what the checks say of commits that are there already, as pushes of somebody's
-// (CTRL-2).
+// past is the checks' result for existing commits, as somebody's pushes (CTRL-2).
 type past struct {
 	Who     push.Principal       `json:"who"`
 	Commits int                  `json:"commits"`
@@ -41,8 +40,8 @@ type pastRule struct {
 	Places   []diag.Pos `json:"places"` // the newest few
 }
 
-// judgePast judges commits, ids with the oldest first, as if each had been pushed to the
-// project's branch by a member, or to its own branch by the agent.
+// judgePast judges commits (ids, oldest first) as if each had been pushed to the project's
+// branch by a member, or to its own branch by the agent.
 func judgePast(ctx context.Context, repo *git.Repo, settings *config.Config, commits []string, who ...push.Principal) ([]*past, error) {
 	all := make([]*past, len(who))
 	errs := make([]error, len(who))

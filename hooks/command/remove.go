@@ -8,9 +8,8 @@ import (
 	"git-ward/internal/cli"
 )
 
-// remove is `git ward init --remove --bare DIR`: it lists what taking Ward out does, what is
-// lost and what stays; with --yes it does it. A removal that was killed is finished by the
-// next.
+// remove is `git ward init --remove --bare DIR`: it lists what removing Ward does, what is
+// lost and what stays; with --yes it does it. The next removal completes a killed one.
 func remove(ctx context.Context, env *cli.Env, dir string, o initOptions) error {
 	plan, err := install.PlanRemoval(ctx, install.Removal{Dir: dir, Purge: o.purge})
 	if err != nil {

@@ -66,8 +66,8 @@ type looked struct {
 	stale string // why what is shown may be old; "" where it is not
 }
 
-// look opens the repository that --bare names, or the one around here, and reads it; a
-// clone is brought up to date first.
+// look opens the repository that --bare names, or the surrounding one, and reads it; a clone
+// fetches first.
 func look(ctx context.Context, env *cli.Env, bare string, fetched bool) (*looked, error) {
 	repo, err := env.Repository(ctx, bare)
 	if err != nil {
@@ -98,12 +98,11 @@ func look(ctx context.Context, env *cli.Env, bare string, fetched bool) (*looked
 	return l, nil
 }
 
-// fetchTimeout bounds the fetch for one look: an origin that does not answer keeps nobody
-// from what is known.
+// fetchTimeout bounds the fetch, so that an unresponsive origin does not block showing what is
+// known.
 const fetchTimeout = 20 * time.Second
 
-// fetch brings a clone up to date; it says why it could not. Nobody waits longer than two
-// seconds without a word.
+// fetch updates a clone; it returns why it could not. After two seconds it prints a message.
 func (l *looked) fetch(ctx context.Context, env *cli.Env, dir string) string {
 	asking, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -191,8 +190,7 @@ func (l *looked) host(w io.Writer) error {
 	return nil
 }
 
-// workers writes who works on what, where there is more to say than that the one worker of
-// the launcher here does.
+// workers writes who works on what, if that is more than the launcher's single local worker.
 func (l *looked) workers(w io.Writer) {
 	if !l.Several() {
 		return
@@ -224,7 +222,7 @@ func ago(t time.Time) string {
 // mainBranch is where both are that nobody has to be told of.
 const mainBranch = "main"
 
-// maxWaiting is how many things that wait are shown to a person.
+// maxWaiting is how many waiting things are shown to a person.
 const maxWaiting = 20
 
 // waiting writes what waits, each with its command.
@@ -261,7 +259,7 @@ func name(w view.Waiting) string {
 // maxLines is how many directives have a line of their own.
 const maxLines = 50
 
-// lines writes the directives that are not over, and counts the others.
+// lines writes the unfinished directives, and counts the others.
 func (l *looked) lines(w io.Writer) {
 	over, told := map[review.State]int{}, l.told()
 	shown := 0
@@ -296,8 +294,8 @@ func (l *looked) lines(w io.Writer) {
 	}
 }
 
-// statusJSON is what --json prints: the data of every view, and what only the host's own
-// command may say.
+// statusJSON is the output of --json: the data of every view, and what only this command on
+// the host knows.
 type statusJSON struct {
 	*view.Overview
 	Bare         string                  `json:"bare"`    // the host's directory; "" in a clone

@@ -81,8 +81,8 @@ func why(ctx context.Context, env *cli.Env) error {
 	return writeReasons(env.Stdout, reasons)
 }
 
-// place says where git looks: the working tree around here, if there is one and it is
-// asked about, else the repository as the project's branch has it.
+// place says where git looks: the surrounding working tree, if the question is about it, else
+// the repository at the project's branch.
 func (q *question) place(ctx context.Context, env *cli.Env, around bool) error {
 	q.run = func(args ...string) (string, error) {
 		out, err := q.repo.Output(ctx, args...)
@@ -118,7 +118,7 @@ var lineOf = pattern.New(`(?s)^(.+):([0-9]{1,9})(?:[-,]([0-9]{1,9}))?$`)
 // directiveArg is a directive or a unit of one, which people try, too.
 var directiveArg = pattern.New(`^D-[0-9]{1,9}(\.[0-9]{1,9})?$`)
 
-// parse tells a file from a commit: what names a file here is one.
+// parse distinguishes files and commits: an argument that names a file here is a file.
 func (q *question) parse(ctx context.Context, env *cli.Env, arg string) error {
 	whole, err := q.has(env, arg)
 	if err != nil || whole {
@@ -154,8 +154,8 @@ func (q *question) lines(env *cli.Env, first, last string) error {
 	return nil
 }
 
-// has reports whether an argument names a file, and remembers which: relative to where
-// the command was typed in a working tree, else from the top.
+// has reports whether an argument names a file, and stores its path: relative to the command's
+// directory in a working tree, else to the root.
 func (q *question) has(env *cli.Env, arg string) (bool, error) {
 	path := strings.TrimPrefix(filepath.ToSlash(filepath.Clean(arg)), "./")
 	if tree, err := worktree.Find(env.Dir); err == nil {

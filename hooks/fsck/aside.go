@@ -20,8 +20,8 @@ func (c *chainProof) aside() map[int64]bool {
 	return aside
 }
 
-// setAside records which records cannot be read, so that a proof has an end. What the
-// notes know of them stands in the new record.
+// setAside records which records are unreadable, so that verification can end. The new record
+// has what the notes know about them.
 func (c *chainProof) setAside(ctx context.Context, notes *notesProof) error {
 	known := c.aside()
 	var lost []int64

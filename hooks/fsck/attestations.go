@@ -16,9 +16,8 @@ import (
 	"git-ward/protocols/state"
 )
 
-// attestations proves the signatures of verdicts, and that each verdict is the one that was
-// signed (PROOF-8). Verdicts of a Ward that signed none have none. A clone has no key to
-// prove them with.
+// attestations verifies verdicts' signatures, and that each verdict is the signed one
+// (PROOF-8). Verdicts of an older Ward have none. A clone has no key for it.
 func (w *workProof) attestations(ctx context.Context, granted verdicts) error {
 	data, err := os.ReadFile(filepath.Join(w.repo.Dir, attest.PublicFile))
 	if errors.Is(err, fs.ErrNotExist) {

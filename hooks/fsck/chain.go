@@ -26,13 +26,13 @@ type chainProof struct {
 	past  []*config.Config // the settings that the chain keeps
 }
 
-// maxLooks is how often a chain that has findings is proved, while pushes move it.
+// maxLooks is how often a chain with findings is verified again because pushes moved it.
 const maxLooks = 10
 
-// prove proves the chain and the notes that are made from it. Pushes go on meanwhile: one
-// whose record came between two reads of this proof looks like a ref that was moved past the
-// hooks, or like a cut chain. What is found while one was recorded is looked for again; a
-// repair holds for what it has seen.
+// prove verifies the chain and the notes made from it. Pushes continue meanwhile: one that is
+// recorded between two reads looks like a ref moved past the hooks, or like a cut chain.
+// Findings made while a push was recorded are checked again; a repair applies to what was
+// read.
 func (c *chainProof) prove(ctx context.Context, notes *notesProof) error {
 	look := 0
 	return git.Update(ctx, git.Race{What: audit.ChainRef, Tries: maxLooks}, func() (bool, error) {
@@ -46,8 +46,8 @@ func (c *chainProof) prove(ctx context.Context, notes *notesProof) error {
 	})
 }
 
-// moved reports whether a push was recorded since the chain was read, or is under way, whose
-// notes may be still to come.
+// moved reports whether a push was recorded since the chain was read, or is running, so that
+// its notes may still be missing.
 func (c *chainProof) moved(ctx context.Context) (bool, error) {
 	underWay, _, err := audit.LoadPending(c.repo)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +63,7 @@ func (c *chainProof) moved(ctx context.Context) (bool, error) {
 	return tip != c.links[len(c.links)-1].Commit, err
 }
 
-// proveOnce proves the chain and, between its own end and the refs that it must lead to,
-// the notes.
+// proveOnce verifies the chain and, between reading its end and comparing the refs, the notes.
 func (c *chainProof) proveOnce(ctx context.Context, notes *notesProof) error {
 	if err := c.pending(ctx); err != nil {
 		return err
@@ -94,8 +93,7 @@ func (c *chainProof) proveOnce(ctx context.Context, notes *notesProof) error {
 	return c.tips(ctx)
 }
 
-// pending looks for pushes that moved refs and were never recorded. In a clone
-// there is nothing to look at.
+// pending looks for pushes that moved refs without a record. A clone has none.
 func (c *chainProof) pending(ctx context.Context) error {
 	all, unread, err := audit.LoadPending(c.repo)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,7 +128,7 @@ func (c *chainProof) pending(ctx context.Context) error {
 	return err
 }
 
-// read reads the chain. One that git itself cannot walk ends the proof of the audit.
+// read reads the chain. If git cannot walk it, verification of the audit ends.
 func (c *chainProof) read(ctx context.Context) (err error) {
 	c.links, err = audit.ReadChain(ctx, c.repo, c.objects.batch)
 	if ctx.Err() != nil {
@@ -145,8 +143,8 @@ func (c *chainProof) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// newer reports whether the chain has a record of a newer Ward. Then nothing of the audit is
-// proved, and above all nothing repaired: what this one does not know is no damage.
+// newer reports whether the chain has a record of a newer Ward. Then the audit is neither
+// verified nor repaired: unknown content is no damage.
 func (c *chainProof) newer() bool {
 	for _, l := range c.links {
 		if newer, ok := errors.AsType[*audit.NewerRecord](l.Err); ok {
@@ -184,14 +182,13 @@ func (c *chainProof) order() {
 	}
 }
 
-// foreign reports whether a forge moves a ref by itself, by the settings of today or
-// of any time that the chain keeps.
+// foreign reports whether a forge moves a ref by itself, by the present settings or any stored
+// in the chain.
 func (c *chainProof) foreign(ref string) bool {
 	return c.settings.Foreign(ref) || slices.ContainsFunc(c.past, func(s *config.Config) bool { return s.Foreign(ref) })
 }
 
-// kept proves that the settings of their time stand beside the records that name them
-// (AUD-2).
+// kept verifies that settings are stored with the records that name them (AUD-2).
 func (c *chainProof) kept() {
 	hash := ""
 	for _, l := range c.links {
@@ -215,8 +212,8 @@ func (c *chainProof) kept() {
 	}
 }
 
-// tips compares every ref with where the chain left it. In a clone, other
-// branches are expected, so only the server's own repository is compared.
+// tips compares every ref with the chain. A clone has other branches, so this is only done in
+// the server's repository.
 func (c *chainProof) tips(ctx context.Context) error {
 	r, err := audit.Unrecorded(ctx, c.repo, c.settings, c.links)
 	if err != nil {

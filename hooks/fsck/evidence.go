@@ -10,7 +10,7 @@ import (
 	"git-ward/protocols/record"
 )
 
-// evidence holds certificates of success to the host's verdicts. The manifests are proved
+// evidence checks certificates of success against the host's verdicts. Manifests are verified
 // with their records.
 func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 	records, err := w.repo.Refs(ctx, record.Prefix)
@@ -36,8 +36,8 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 	return nil
 }
 
-// certificate holds a certificate that claims success to the host's verdict on the
-// commit that it names. A halting report names none: its last certificate does.
+// certificate checks a certificate of success against the host's verdict on its commit. A
+// halting report names none; its last certificate does.
 func (w *workProof) certificate(ref, path string, at loop.EvidencePath, granted verdicts) error {
 	if w.verdicts == 0 && w.steps == 0 {
 		return nil // a clone that has fetched neither journals nor verdicts

@@ -58,14 +58,13 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
 		UnitRecords: work.steps, Verdicts: work.verdicts}, nil
 }
 
-// objects reads objects, and goes on after a damaged one, at which cat-file exits.
+// objects reads objects and continues after a damaged one, at which cat-file exits.
 type objects struct {
 	repo  *git.Repo
 	batch *git.Batch
 }
 
-// recover starts another child where the last one has exited; alive is an object that
-// is there to be asked for.
+// recover starts a new child after an exit; alive is an existing object to test it with.
 func (o *objects) recover(ctx context.Context, alive string) {
 	if _, err := o.batch.Info(alive); err != nil {
 		o.batch.Close()

@@ -8,9 +8,9 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// good proves that the list of the programs that held, and each that counts, has no hole, and commits
-// only, as those that passed a probation are: the watcher goes back through the one and counts by the
-// other, and the others open main (BOOT-2, HOOK-4).
+// good verifies that the list of programs that held, and each counting list, has no gap and
+// only commits, as does the list of those that passed a probation: the watcher goes back
+// through the first and counts by the others, and the last open main (BOOT-2, HOOK-4).
 func (w *workProof) good(ctx context.Context) error {
 	if bare, err := w.repo.Bare(ctx); err != nil || !bare {
 		return err

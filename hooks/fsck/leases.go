@@ -11,8 +11,8 @@ import (
 	"git-ward/protocols/state"
 )
 
-// leases proves that each lease of a directive can be read and believed (MANY-2): nobody
-// works by one that cannot, and nobody takes it over. A clone's clock is not the gate's.
+// leases verifies that each lease is readable and plausible (MANY-2): otherwise nobody works
+// by it, and nobody takes it over. A clone's clock is not the gate's.
 func (w *workProof) leases(ctx context.Context) error {
 	if bare, err := w.repo.Bare(ctx); err != nil || !bare {
 		return err
@@ -30,8 +30,8 @@ func (w *workProof) leases(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Whoever works on what the PM takes out of the list has the lease until its unit is put
-	// away (MANY-1).
+	// Whoever works on a directive that the PM removes from the list has the lease until its
+	// unit is archived (MANY-1).
 	puttingAway := func(e leases.Entry) bool {
 		return e.Lease.Live(now) && slices.ContainsFunc(units, func(u state.Unit) bool { return u.ID.Directive == e.Directive })
 	}

@@ -7,7 +7,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// spoken is a commit of a record's own line, with what it changed there.
+// spoken is a commit of a record's own line, with its changes.
 type spoken struct {
 	id      string
 	parents []string
@@ -20,8 +20,8 @@ type change struct {
 	mode string // as git prints it; "000000" for one that is gone
 }
 
-// line reads the commits of a record from its tip back by their first parents, newest
-// first: one child of git, and nothing is kept but what visit keeps.
+// line reads a record's commits from its tip by first parents, newest first, with one child of
+// git; only visit stores anything.
 func line(ctx context.Context, repo *git.Repo, tip string, visit func(spoken) error) error {
 	var c spoken
 	head := "" // of a change, before its path

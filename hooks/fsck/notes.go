@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/git"
 )
 
-// notesProof proves that the notes of the audit say what the chain says. They are an
-// index, so everything that they lack can be made again.
+// notesProof verifies that the audit's notes agree with the chain. They are an index, so
+// missing ones can be rebuilt.
 type notesProof struct {
 	repo    *git.Repo
 	objects *objects
@@ -44,8 +44,8 @@ type expected struct {
 	id          int64 // the record's position
 }
 
-// compare compares the notes with the chain, in both directions, and reports whether
-// they lack something that the chain has. What a full note gave up it may lack.
+// compare compares notes and chain in both directions, and reports whether notes lack
+// something that the chain has. A full note may lack what it has dropped.
 func (n *notesProof) compare(ctx context.Context) (missing bool, err error) {
 	want, err := n.wanted()
 	if err != nil {
@@ -109,7 +109,7 @@ func (n *notesProof) surplus(object string, note audit.NoteText, want []expected
 		r, err := audit.ParseRecord([]byte(line))
 		switch {
 		case err == nil && r.ID > int64(len(n.chain.links)):
-			// Not to be rebuilt: it may be all that is left of a cut end.
+			// Not to be rebuilt, because it may be all that is left of a cut end.
 			n.report.add(audit.NotesRef, "fsck/tail", restoreChain, "the note on %s holds record %d, and the chain ends at %d", diag.Short(object), r.ID, len(n.chain.links))
 		case err == nil && aside[r.ID]:
 			// The chain cannot say it any more.

@@ -20,9 +20,9 @@ import (
 // restoreRecord is the remedy where a record is not what it was.
 const restoreRecord = "restore it from a clone or a backup that has it"
 
-// records proves the units' records (REC-2, REC-4): each has its journal, is one line of
-// commits that speak of work that is there, holds listed files, has the commits that
-// the journal's claims name, and evidence that its manifests prove.
+// records verifies the units' records (REC-2, REC-4): each has its journal, is a single line
+// of commits whose described work exists, has listed files only, contains the commits that the
+// journal's claims name, and evidence that its manifests prove.
 func (w *workProof) records(ctx context.Context, journals map[uow.ID]*state.Journal) error {
 	refs, err := w.reader.Refs(record.Prefix)
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *workProof) records(ctx context.Context, journals map[uow.ID]*state.Jour
 	return nil
 }
 
-// owner holds a record to its unit's journal.
+// owner checks a record against its unit's journal.
 func (w *workProof) owner(ref string, j *state.Journal) {
 	switch {
 	case j == nil:
@@ -67,9 +67,9 @@ func (w *workProof) owner(ref string, j *state.Journal) {
 	}
 }
 
-// leftRecord reports whether a unit must have a record: it claimed work, which no hook
-// admits without one, and nobody dropped it since. One that was deleted before that is
-// the audit's to miss.
+// leftRecord reports whether a unit must have a record: it has claimed work, which the hooks
+// do not accept without one, and nobody has expired it. One that was deleted before that is
+// for the audit to report.
 func leftRecord(j *state.Journal) bool {
 	return len(j.Records) > 0 && j.Last().Expired == nil && slices.ContainsFunc(j.Records, func(r *uow.Record) bool {
 		return r.Event == uow.MakeClaim && r.Claim.Record != ""
@@ -137,8 +137,8 @@ func (w *workProof) path(ref string, id uow.ID, commit string, ch change, told m
 	}
 }
 
-// spokenOf looks whether the work that a commit of a record speaks of is there: the
-// record alone may keep it.
+// spokenOf checks that the work described by a record's commit exists, because perhaps only
+// the record keeps it.
 func (w *workProof) spokenOf(ref, commit, work string) error {
 	object, err := w.objects.batch.Info(work)
 	switch {
@@ -151,8 +151,8 @@ func (w *workProof) spokenOf(ref, commit, work string) error {
 	return err
 }
 
-// claimed holds the claims of a journal to the record that they name: one that was moved
-// back or replaced lacks them.
+// claimed checks that a record has what its journal's claims name: one that was moved back or
+// replaced lacks it.
 func (w *workProof) claimed(ref string, j *state.Journal, speaks map[string]string) {
 	for _, r := range j.Records {
 		if r.Event != uow.MakeClaim || r.Claim.Record == "" {
@@ -211,9 +211,8 @@ func (w *workProof) proofs(ref string, id uow.ID, made []artifacts) error {
 // artifacts are those of one iteration, and the commit of the work that they are of.
 type artifacts struct{ path, work string }
 
-// mismatches reports what a manifest says and is not so, but for what the PM redacted;
-// rev has the files that are not evidence. What is no mismatch is trouble, or a manifest
-// that cannot be read.
+// mismatches reports false entries of a manifest, except for redacted files; rev has the files
+// that are not evidence. Any other error is trouble, or an unreadable manifest.
 func (w *workProof) mismatches(ref, rev string, err error, hint string) {
 	for _, problem := range each(err) {
 		var m *loop.Mismatch

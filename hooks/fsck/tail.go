@@ -8,8 +8,8 @@ import (
 	"git-ward/internal/git"
 )
 
-// tail compares the chain's end with its reflog: a chain that somebody set back to
-// an older record is whole, and says less than it did.
+// tail compares the chain's end with its reflog, because a chain that was reset to an older
+// record is consistent, but shorter.
 func (c *chainProof) tail(ctx context.Context) error {
 	in := make(map[string]bool, len(c.links))
 	for _, l := range c.links {
@@ -35,8 +35,8 @@ func (c *chainProof) tail(ctx context.Context) error {
 	return nil
 }
 
-// restore reports a cut end of the chain and, when asked to repair, puts it back
-// where nothing was recorded since.
+// restore reports a cut end of the chain and, for a repair, restores it if nothing was
+// recorded since.
 func (c *chainProof) restore(ctx context.Context, tip, lost string) error {
 	r, err := audit.Read(c.objects.batch, lost)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"git-ward/internal/diag"
 )
 
-// tombstones are what the PM redacted: what was said of a commit before that holds for
-// the one in its place (REC-5).
+// tombstones are the PM's redactions: statements about an old commit apply to its replacement
+// (REC-5).
 type tombstones struct {
 	commits map[string]string // the one in place of each that was rewritten
 	blobs   map[string]bool   // what stands in place of what was removed
 }
 
-// now is the commit that stands in a commit's place: itself, where nothing was redacted.
+// now is a commit's replacement, or itself.
 func (t tombstones) now(commit string) string {
 	for range len(t.commits) {
 		next := t.commits[commit]
@@ -37,7 +37,7 @@ func (t tombstones) covers(o *objects, file string) bool {
 	return err == nil && t.blobs[object.ID]
 }
 
-// bury reads the tombstones of the chain.
+// bury reads the chain's tombstones.
 func (c *chainProof) bury() (t tombstones) {
 	t = tombstones{map[string]string{}, map[string]bool{}}
 	var gone []string
@@ -60,8 +60,8 @@ func (c *chainProof) bury() (t tombstones) {
 	return t
 }
 
-// listed proves that the gate knows what was redacted, where there is one: the list is an
-// index of the tombstones.
+// listed verifies that the gate knows what was redacted: its list is an index of the
+// tombstones.
 func (c *chainProof) listed(gone []string) {
 	if _, err := config.Load(c.repo.Dir); err != nil || len(gone) == 0 {
 		return // a clone

@@ -38,7 +38,7 @@ func (w *workProof) units() (map[uow.ID]*state.Journal, error) {
 	return all, nil
 }
 
-// ledgers proves that the units of one directive carry its sums on.
+// ledgers verifies that the sums of a directive's units continue correctly.
 func (w *workProof) ledgers(journals []*state.Journal) {
 	var records [][]*uow.Record
 	for _, j := range journals {

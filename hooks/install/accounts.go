@@ -73,8 +73,8 @@ func records(text string) iter.Seq[[]string] {
 	}
 }
 
-// common is the one group for all: the one that is named, else one that has the
-// named users and nobody besides but the owner.
+// common is the single group for everybody: the named one, else one with exactly the named
+// users and perhaps the owner.
 func (a *accounts) common(names, groups []string, owner *syscall.Stat_t) (int, error) {
 	for i, name := range names {
 		if uid, err := strconv.Atoi(name); err == nil {

@@ -14,14 +14,14 @@ import (
 	"git-ward/internal/diag"
 )
 
-// beforeFile is where the record of what stood before lies. It is written before each
-// change that it is about, so that a kill leaves nothing that nobody remembers.
+// beforeFile is the path of the record of the repository's earlier state. It is written before
+// each change that it describes, so that a kill never leaves an unrecorded change.
 const beforeFile = "ward/before.json"
 
 // maxBefore bounds the file, in bytes.
 const maxBefore = 64 << 20
 
-// before is what stood in the repository before Ward, as far as init changed it.
+// before is the repository's state before Ward, as far as init changed it.
 type before struct {
 	dir   string
 	known bool // it is on disk
@@ -85,8 +85,8 @@ func (b *before) save() error {
 	return atomicfile.WritePrivate(filepath.Join(b.dir, beforeFile), append(data, '\n'), 0o600)
 }
 
-// begin writes down the repository as it is, once. Where an earlier version of Ward
-// installed itself, what is Ward's by its look counts as not there before.
+// begin records the repository's state once. If an earlier version of Ward installed itself,
+// what looks like Ward's counts as absent before.
 func (in *installer) begin() error {
 	b := in.before
 	if b.known {
@@ -114,7 +114,7 @@ func (in *installer) assumed() bool {
 	return in.before.Assumed || !in.before.known && err == nil
 }
 
-// remember writes down a setting before its first change, and what it becomes.
+// remember records a setting before its first change, and its new value.
 func (b *before) remember(key string, had, becomes []string) error {
 	s, ok := b.Settings[key]
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-// complete refuses a repository that does not hold all of its own history: what the gate
-// judges and the fence shows has to be there, and to stay there.
+// complete refuses a repository without its complete history, because the gate judges and the
+// fence shows it, permanently.
 func (in *installer) complete(ctx context.Context) error {
 	for _, c := range []struct{ file, what, hint string }{
 		{"shallow", "is shallow: commits of its history are missing", "git --git-dir=%s fetch --unshallow"},
@@ -38,9 +38,9 @@ func (in *installer) complete(ctx context.Context) error {
 	return nil
 }
 
-// ownLayout is the directory of hooks that the repository itself names, so that its hooks
-// stay in force; "" where it names none. One that lies elsewhere may serve other
-// repositories, too, and their pushes are not Ward's to judge.
+// ownLayout is the hook directory that the repository itself configures, so that its hooks
+// stay in force; "" for none. A directory elsewhere may serve other repositories, whose pushes
+// are not Ward's to judge.
 func (in *installer) ownLayout(ctx context.Context) (string, error) {
 	named := in.settings.get(ctx, "core.hooksPath")
 	out, err := in.repo.Output(ctx, "config", "--local", "--includes", "--default", "", "--get", "core.hooksPath")

@@ -18,8 +18,8 @@ import (
 
 const heads = "refs/heads/"
 
-// content makes the first commit of the control branch, or adds the documents to one that
-// is the project's, too, and lacks COMMS.md; what stands there is never changed.
+// content makes the control branch's first commit, or adds the documents to a branch that is
+// also the project's and lacks COMMS.md; it never changes existing files.
 func (in *installer) content(ctx context.Context) error {
 	ref, tip := in.branches.Ref(), git.Zero
 	if !in.fresh || !in.DryRun {
@@ -83,9 +83,8 @@ func (in *installer) topNames(ctx context.Context, commit string) (map[string]bo
 	return names, nil
 }
 
-// writeTree stores the tree of a commit (git.Zero for none) with more files, all of
-// mode 100644, and returns its id. An index of its own holds it meanwhile: a bare
-// repository has none.
+// writeTree stores a commit's tree (git.Zero for none) with additional files, all of mode
+// 100644, and returns its id. It uses a temporary index, because a bare repository has none.
 func (in *installer) writeTree(ctx context.Context, commit string, files map[string][]byte) (string, error) {
 	dir, err := scratch.Make("", "init-")
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	auditRef = "refs/ward/audit" // without it no Ward has judged a push here
 )
 
-// examine finds out what the repository is, before anything is changed: one that Ward is to
-// make, one of Ward's, or a project's that can be adopted.
+// examine classifies the repository before anything is changed: to be made, Ward's, or an
+// adoptable project's.
 func (in *installer) examine(ctx context.Context) error {
 	entries, err := os.ReadDir(in.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func (in *installer) examine(ctx context.Context) error {
 	return in.adopt(ctx, refs)
 }
 
-// settled takes the branches that an earlier run wrote into the settings.
+// settled reads the branches from an earlier run's settings.
 func (in *installer) settled() error {
 	c, err := config.Load(in.Dir)
 	if err != nil {
@@ -85,8 +85,8 @@ func (in *installer) refs(ctx context.Context) (map[string]string, error) {
 	return reader.Refs("refs/")
 }
 
-// adopt chooses the two branches of a repository with a history, and refuses what Ward
-// could not guard.
+// adopt chooses the two branches of a repository with a history, and refuses what Ward cannot
+// guard.
 func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	if err := in.complete(ctx); err != nil {
 		return err
@@ -163,8 +163,8 @@ func (in *installer) project(ctx context.Context, refs map[string]string) (strin
 	return name, nil
 }
 
-// inTheWay refuses branches whose names leave no room for Ward's: git keeps no branch below
-// the name of another.
+// inTheWay refuses branches whose names conflict with Ward's, because git allows no branch
+// below another's name.
 func (in *installer) inTheWay(refs map[string]string, audited bool) error {
 	control := in.branches.Ref()
 	for ref := range refs {
@@ -181,8 +181,8 @@ func (in *installer) inTheWay(refs map[string]string, audited bool) error {
 	return nil
 }
 
-// ours reports whether a branch is a control branch that an earlier run made: it has
-// COMMS.md, and Ward wrote its first commit.
+// ours reports whether a branch is an earlier run's control branch: it has COMMS.md, and Ward
+// wrote its first commit.
 func (in *installer) ours(ctx context.Context, ref string) bool {
 	_, err := in.repo.Output(ctx, "cat-file", "-e", ref+":"+comms.Path)
 	return err == nil && in.by(ctx, "--max-parents=0", ref)

@@ -16,9 +16,9 @@ import (
 	"git-ward/internal/token"
 )
 
-// wardFiles makes what Ward keeps beside git: settings, the door's key, and the
-// directory of admitted pushes. Nobody but the owner reads it, unless share opens it
-// to the PMs' group; the key is the owner's in any case.
+// wardFiles makes Ward's files outside git: settings, the door's key, and the directory of
+// admitted pushes. Only the owner can read them, unless share opens them to the PMs' group;
+// the key always stays the owner's.
 func (in *installer) wardFiles(context.Context) error {
 	ward := filepath.Join(in.Dir, "ward")
 	missing := func(path string) bool {
@@ -103,11 +103,11 @@ func (in *installer) updateSettings(context.Context) error {
 	return nil
 }
 
-// nonceFile holds the seed of push certificates' nonces. It is included by the
-// repository's config rather than written there, because the fence shows that.
+// nonceFile has the seed for push certificates' nonces. The repository's config includes it
+// instead of containing it, because the fence shows the config.
 const nonceFile = "ward/receive.config"
 
-// nonceSeed makes git ask for signed pushes where [identity] from wants them.
+// nonceSeed makes git request signed pushes if [identity] from requires them.
 func (in *installer) nonceSeed(ctx context.Context, c *config.Config) error {
 	if c.Identity.From != config.FromSignedPush {
 		return nil

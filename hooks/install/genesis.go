@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// genesis records refs that no push brought: the first commit, and those of a
-// repository that was there before Ward.
+// genesis records refs that came without a push: the first commit, and the refs of an adopted
+// repository.
 func (in *installer) genesis(ctx context.Context) error {
 	if in.DryRun {
 		return nil // what is recorded follows from the rest
@@ -51,8 +51,8 @@ func (in *installer) genesis(ctx context.Context) error {
 	})
 }
 
-// beginReflog begins that of the chain in a repository that was restored: no clone brings
-// reflogs, and fsck reads the chain's end in its own.
+// beginReflog starts the chain's reflog in a restored repository: clones have no reflogs, and
+// fsck reads the chain's end from it.
 func (in *installer) beginReflog(chain []audit.Link) error {
 	if len(chain) == 0 {
 		return nil
@@ -64,8 +64,7 @@ func (in *installer) beginReflog(chain []audit.Link) error {
 	return err
 }
 
-// parts divides a record among as many as its refs need: a repository that was there
-// before Ward may have more than one record takes.
+// parts splits a record if there are more refs than one record allows.
 func parts(r *audit.Record) (all []*audit.Record) {
 	for rest := r.Refs; len(rest) > 0; {
 		part, size, count := *r, 0, 0

@@ -15,9 +15,8 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-// hooks installs the hook binary under both names, in the layout that
-// findLayout found. A hook that stood there is kept and runs
-// after Ward's (HOOK-6).
+// hooks installs the hook binary under both names in the layout that findLayout found. An
+// existing hook is kept and runs after Ward's (HOOK-6).
 func (in *installer) hooks(ctx context.Context) error {
 	want, err := os.ReadFile(in.Program)
 	if err != nil {
@@ -76,9 +75,8 @@ func layoutWords(path, name string) string {
 	return ", which the delegate " + name + " there runs"
 }
 
-// keepChained moves somebody else's hook out of the place that Ward's takes. The
-// first version kept it under a name of Ward's making, where it was run with a
-// wrong $0; that one moves, too.
+// keepChained moves another's hook away from Ward's path. The first version kept it under a
+// name of its own, with a wrong $0; that one is moved, too.
 func (in *installer) keepChained(name string) error {
 	path, chained := filepath.Join(in.layout.Dir, name), in.layout.Chained(name)
 	ward := hookdir.IsWard(path) && in.linked(path) == ""
@@ -104,8 +102,8 @@ func (in *installer) keepChained(name string) error {
 	return nil
 }
 
-// moveAside makes a hook a chained one. It also stays where it is until Ward's replaces it,
-// so that no push meanwhile meets no hook.
+// moveAside makes a hook a chained one. It also stays in place until Ward's replaces it, so
+// that no push meanwhile runs without a hook.
 func (in *installer) moveAside(from, chained, name string) error {
 	if err := os.MkdirAll(filepath.Dir(chained), 0o755); err != nil {
 		return err
@@ -143,7 +141,7 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(data, other)
 }
 
-// removeStale removes Ward's hook from below a delegate that is there no more.
+// removeStale removes Ward's hook from a delegate's directory when the delegate is gone.
 func (in *installer) removeStale(name string) error {
 	stale := in.layout.Stale(name)
 	if !hookdir.IsWard(stale) {

@@ -17,8 +17,8 @@ import (
 // inWard are files that init writes in ward/.
 var inWard = []string{"config.toml", "config.before", "door.key", "before.json", "receive.config"}
 
-// leftovers are the temporary files of an init that was killed while it wrote a file
-// (internal/atomicfile). One that was there before Ward is somebody's.
+// leftovers are temporary files of an init that was killed while writing
+// (internal/atomicfile). One that existed before Ward belongs to somebody else.
 func (in *installer) leftovers() (paths []string) {
 	for dir, names := range map[string][]string{
 		in.Dir:                        {"config"},
@@ -39,7 +39,7 @@ func (in *installer) leftovers() (paths []string) {
 	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(in.before.Theirs, hookdir.Relative(in.Dir, path)) })
 }
 
-// theirs are files that are named as if an init had left them, before there was one.
+// theirs are files that look like an init's temporary ones but existed before.
 func (in *installer) theirs() (rel []string) {
 	for _, path := range in.leftovers() {
 		if path = hookdir.Relative(in.Dir, path); !strings.HasPrefix(path, "ward/") {
@@ -49,7 +49,8 @@ func (in *installer) theirs() (rel []string) {
 	return rel
 }
 
-// place refuses a ward/ of somebody else's: what lies in it would go with Ward's removal.
+// place refuses another's ward/ directory, because its files would be deleted with Ward's
+// removal.
 func (in *installer) place() error {
 	entries, err := os.ReadDir(filepath.Join(in.Dir, "ward"))
 	if errors.Is(err, fs.ErrNotExist) {

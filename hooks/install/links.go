@@ -12,8 +12,8 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-// linked is the name of the hook that another one is a link to, in the same directory; ""
-// where it is none. People serve several hooks by one program so, which looks at $0.
+// linked is the name of the hook in the same directory to which another is a link; "" for
+// none. Some programs serve several hooks in this way, by $0.
 func (in *installer) linked(path string) string {
 	to, err := os.Readlink(path)
 	if err != nil {
@@ -29,9 +29,8 @@ func (in *installer) linked(path string) string {
 	return ""
 }
 
-// keepLinks leads hooks that are links to one whose place Ward's takes to where that one
-// goes: Ward's would be run in their name. The link itself moves with its target, and a
-// link to it stays.
+// keepLinks redirects links to a hook that Ward's replaces to that hook's new place: otherwise
+// Ward's would run under their names. The links move with their target.
 func (in *installer) keepLinks() error {
 	entries, err := os.ReadDir(in.layout.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +52,7 @@ func (in *installer) keepLinks() error {
 	return nil
 }
 
-// relativeLinks refuses links to hooks that would lead to Ward's from wherever they move.
+// relativeLinks refuses links to hooks that would lead to Ward's after moving.
 func (in *installer) relativeLinks() error {
 	entries, err := os.ReadDir(in.layout.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -68,8 +67,8 @@ func (in *installer) relativeLinks() error {
 	return nil
 }
 
-// moveLink moves a link into the directory of chained hooks, and leads there by another
-// one, which takes its place at once.
+// moveLink moves a link into the chained hooks' directory, and replaces it by one that leads
+// there.
 func (in *installer) moveLink(path, chained string) error {
 	to, err := os.Readlink(path)
 	if err != nil {

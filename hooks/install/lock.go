@@ -15,9 +15,9 @@ import (
 // patience is how long a run waits for another one, which takes a second or two.
 const patience = 30 * time.Second
 
-// lockDir keeps two runs apart, of init or of its removal: each would take what the other
-// has half done for what stood before. It is the kernel's lock of the directory itself, so
-// that nothing of it stays.
+// lockDir excludes a second run of init or its removal: each would take the other's half-done
+// work for the earlier state. The lock is the kernel's on the directory itself, so it leaves
+// no file.
 func lockDir(ctx context.Context, dir string) (*os.File, error) {
 	held, err := flock.Within(ctx, dir, flock.Exclusive, patience)
 	if errors.Is(err, flock.ErrHeld) {
@@ -27,8 +27,8 @@ func lockDir(ctx context.Context, dir string) (*os.File, error) {
 	return held, err
 }
 
-// lock is lockDir for a run that may make the directory. One that was made for it goes
-// again when nothing comes to lie in it.
+// lock is lockDir for a run that may create the directory. A directory made for it is removed
+// if it stays empty.
 func (in *installer) lock(ctx context.Context) (unlock func(), err error) {
 	nothing := func() {}
 	if in.DryRun {

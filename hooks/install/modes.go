@@ -18,9 +18,9 @@ const lockFile = "ward/audit.lock"
 // tree is all that lies in a repository, and who may do what with it.
 type tree struct{ dir string }
 
-// eachFile visits everything in the repository, by its path there. What is done to it goes
-// by root, which leads nowhere else: whoever writes to the repository may put a link in
-// a directory's place meanwhile, and an init by the superuser would follow it.
+// eachFile visits everything in the repository by relative path. It works through os.Root,
+// which cannot be led elsewhere: somebody with write access may replace a directory by a link
+// meanwhile, and root's init would follow it.
 func (t tree) eachFile(visit func(root *os.Root, rel string, info fs.FileInfo) error) error {
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
@@ -59,7 +59,7 @@ func (t tree) makeLock() error {
 	return f.Close()
 }
 
-// openTo gives a group what a push needs, and counts the paths that it changed.
+// openTo gives a group the permissions that pushing needs, and counts the changed paths.
 func (t tree) openTo(gid int) (changed int, err error) {
 	if err := t.makeLock(); err != nil {
 		return 0, err
@@ -79,9 +79,9 @@ func (t tree) openTo(gid int) (changed int, err error) {
 	return changed, err
 }
 
-// groupMode is the mode of a file of a shared repository. The group writes what
-// git and the hooks write; settings and hooks it reads; the key, and what the
-// launcher keeps in ward/, is not its business: not ok.
+// groupMode is a file's mode in a shared repository. The group may write what git and the
+// hooks write, and read settings and hooks; ok is false for the key and the launcher's files
+// in ward/.
 func groupMode(rel string, mode fs.FileMode) (group fs.FileMode, ok bool) {
 	top, below, _ := strings.Cut(filepath.ToSlash(rel), "/")
 	read := mode | mode>>3&0o050 // what the owner may, without writing
@@ -106,8 +106,8 @@ func groupMode(rel string, mode fs.FileMode) (group fs.FileMode, ok bool) {
 	return write, true
 }
 
-// closeToOthers takes back what others than the owner may do in ward/, and names what
-// it closed.
+// closeToOthers removes the permissions of all but the owner in ward/, and lists what it
+// changed.
 func (t tree) closeToOthers() (closed []string, err error) {
 	for _, rel := range []string{"ward", "ward/pending"} {
 		path := filepath.Join(t.dir, rel)
@@ -126,7 +126,7 @@ func (t tree) closeToOthers() (closed []string, err error) {
 	return closed, nil
 }
 
-// giveTo gives what root owns to a user, and to the user's group what is root's.
+// giveTo changes the owner of root's files to a user and the user's group.
 func (t tree) giveTo(owner *syscall.Stat_t) error {
 	return t.eachFile(func(root *os.Root, rel string, info fs.FileInfo) error {
 		st := info.Sys().(*syscall.Stat_t)

@@ -9,10 +9,10 @@ import (
 	"git-ward/internal/git"
 )
 
-// proof is what the audit says of whose refs are. A name says nothing: people have branches
-// agent/... and notes called audit, too.
+// proof is what the audit proves about refs' owners. A name proves nothing: people also have
+// branches agent/... and notes called audit.
 type proof struct {
-	chain bool              // refs/ward/audit is Ward's: init let nobody's refs stand in the host's places, and hooks none in
+	chain bool              // refs/ward/audit is Ward's: init accepts no foreign refs at host-only names, and the hooks refuse them
 	made  map[string]string // branches that the agent's pushes made, and nobody else moved, with their last values
 }
 
@@ -44,8 +44,8 @@ func (in *installer) prove(ctx context.Context, refs map[string]string) (p proof
 	return p
 }
 
-// proved reports whether a ref with a value is proved to be Ward's or its agent's. Outside
-// refs/ward/ people make refs as soon as Ward is out: there its last commit is Ward's, too.
+// proved reports whether a ref with a value is proved to be Ward's or its agent's. Once Ward
+// is out, people may make refs outside refs/ward/ whose last commit is Ward's.
 func (in *installer) proved(ctx context.Context, p proof, ref, value string) bool {
 	switch {
 	case push.IsAgentBranch(ref):
@@ -61,7 +61,8 @@ func inPlace(ref string) bool {
 	return push.IsAgentBranch(ref) || push.IsHostOnly(ref) || strings.HasPrefix(ref, "refs/ward/")
 }
 
-// by reports whether Ward wrote the one commit that rev-list finds: the last, or the only first one.
+// by reports whether Ward wrote the single commit that rev-list finds: the last, or the only
+// first one.
 func (in *installer) by(ctx context.Context, which, ref string) bool {
 	out, err := in.repo.Output(ctx, "rev-list", which, "--format=%an <%ae>", "--no-commit-header", ref)
 	return err == nil && strings.TrimSpace(string(out)) == git.Ward

@@ -42,8 +42,8 @@ type Step struct {
 	do func() error
 }
 
-// launchLock is the directory that a running launcher holds (sandbox/launch): the file of its
-// lock has another inode where somebody removed it as stale, or put a backup's in its place.
+// launchLock is the directory that a running launcher locks (sandbox/launch): its lock file
+// may have been removed as stale, or replaced from a backup.
 const launchLock = "ward"
 
 // remover is one removal.
@@ -123,7 +123,7 @@ func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
 	return nil
 }
 
-// holds refuses a plan of what an init or another removal has changed since.
+// holds refuses a plan if an init or another removal has changed something since.
 func (p *Plan) holds(ctx context.Context) error {
 	now, err := PlanRemoval(ctx, p.want)
 	if err == nil && !slices.EqualFunc(p.Steps, now.Steps, func(a, b Step) bool { return a.Change == b.Change }) {
@@ -154,13 +154,13 @@ func (r *remover) findInstalled(ctx context.Context) error {
 	return err
 }
 
-// installed reports whether anything of Ward's but refs is in the repository.
+// installed reports whether the repository has anything of Ward's besides refs.
 func (r *remover) installed() bool {
 	return r.before.known || r.guarded() || r.wards()
 }
 
-// guarded reports whether an init came so far as to change settings of git's: before that
-// it writes down what stood, or, an earlier version, has its own settings.
+// guarded reports whether an init got so far as to change git settings: before that it records
+// the old ones; an earlier version has its own settings.
 func (r *remover) guarded() bool {
 	_, err := os.Lstat(filepath.Join(r.Dir, config.Path))
 	return err == nil || slices.ContainsFunc(hookdir.Names, func(name string) bool { return hookdir.IsWard(r.layout.Path(name)) })
@@ -172,7 +172,7 @@ func (r *remover) wards() bool {
 	return err == nil && info.IsDir() && (r.before.known || r.guarded() || r.place() == nil)
 }
 
-// modesBack gives paths that were opened to a group their old modes.
+// modesBack restores the modes of paths that were opened to a group.
 func (r *remover) modesBack(context.Context) error {
 	if len(r.before.Modes) == 0 {
 		return nil
@@ -193,8 +193,8 @@ func (r *remover) modesBack(context.Context) error {
 	return nil
 }
 
-// unmounted refuses a directory below which something is mounted: its files lie elsewhere, and a
-// removal would go through to them.
+// unmounted refuses a directory with a mount below it: its files are elsewhere, and a removal
+// would delete them.
 func unmounted(dir string) error {
 	mounts, err := scratch.MountsBelow(dir)
 	if err != nil || len(mounts) == 0 {
@@ -203,8 +203,8 @@ func unmounted(dir string) error {
 	return diag.Hint(fmt.Errorf("%s is mounted below %s, so that its files would go, too", diag.Clean(mounts[0]), dir), "umount it, and try again")
 }
 
-// reflogs removes those that only Ward's core.logAllRefUpdates made: none where git was to
-// write some anyway.
+// reflogs removes those that exist only because of Ward's core.logAllRefUpdates: none if git
+// would have written some anyway.
 func (r *remover) reflogs(ctx context.Context) error {
 	logs := filepath.Join(r.Dir, "logs")
 	const key = "core.logAllRefUpdates"

@@ -11,7 +11,7 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-// hooksBack puts the hooks back that stood in the place of Ward's.
+// hooksBack restores the hooks that Ward's replaced.
 func (r *remover) hooksBack(context.Context) error {
 	for _, name := range hookdir.Names {
 		path := r.layout.Path(name)

@@ -27,8 +27,8 @@ var kinds = []struct{ prefix, what string }{
 	{attest.Ref, "the signatures of verdicts"},
 }
 
-// refs plans what becomes of the refs: without Purge they are only told. Those that are not
-// proved to be Ward's stay; in a repository where nothing says that Ward was there, all are.
+// refs plans the refs' removal: without Purge they are only listed. Refs that are not proved
+// to be Ward's stay; all of them, if nothing proves that Ward was there.
 func (r *remover) refs(ctx context.Context) error {
 	all, err := r.installer.refs(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *remover) refs(ctx context.Context) error {
 	return nil
 }
 
-// agentBranch is a branch of the agent's, and how many of its commits are on no branch that stays.
+// agentBranch is an agent's branch, and how many of its commits are on no remaining branch.
 type agentBranch struct {
 	ref      string
 	unmerged int
@@ -125,7 +125,7 @@ func (r *remover) agentBranches(ctx context.Context, all map[string]string, p pr
 	return list, nil
 }
 
-// ownBranches are the project's branches in the places that are the agent's from now on.
+// ownBranches are the project's branches whose names will be the agent's.
 func ownBranches(refs map[string]string, p proof) (list []string) {
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		if push.IsAgentBranch(ref) && p.made[ref] != refs[ref] {

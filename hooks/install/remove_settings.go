@@ -14,9 +14,8 @@ import (
 	"git-ward/internal/hookdir"
 )
 
-// settingsBack gives each setting of git's that init changed the values it had. One that
-// somebody changed since is his, and stays. Where nothing else was changed, the file
-// becomes byte by byte what it was.
+// settingsBack restores each git setting that init changed. One that somebody has changed
+// since stays. If nothing else was changed, the file becomes byte by byte as before.
 func (r *remover) settingsBack(ctx context.Context) error {
 	r.assume(ctx)
 	var back []string
@@ -49,8 +48,8 @@ func (r *remover) settingsBack(ctx context.Context) error {
 	return nil
 }
 
-// assume fills in what an earlier version did not write down: a setting that has the value
-// that init gives was init's.
+// assume fills in what an earlier version did not record: a setting with init's value was set
+// by init.
 func (r *remover) assume(ctx context.Context) {
 	if r.before.Settings == nil {
 		r.before.Settings = map[string]setting{}
@@ -80,8 +79,8 @@ func (r *remover) assume(ctx context.Context) {
 // many reports whether a setting has values of other people's beside Ward's.
 func many(key string) bool { return key == "receive.hideRefs" || key == "include.path" }
 
-// putBack gives a setting the values that it had. Of one that has many, only Ward's are
-// taken away, so that a kill in between loses nobody's.
+// putBack restores a setting's values. For one with many values, only Ward's are removed, so
+// that a kill in between loses nobody's.
 func (r *remover) putBack(ctx context.Context, key string, s setting) error {
 	git := func(args ...string) error {
 		_, err := r.repo.Output(ctx, append([]string{"config", "--local"}, args...)...)
@@ -113,8 +112,8 @@ func (r *remover) putBack(ctx context.Context, key string, s setting) error {
 	return nil
 }
 
-// exactly restores the bytes of git's config file where it says what it said before, and
-// has the same comments.
+// exactly restores the exact bytes of git's config file, if it has the same content and
+// comments.
 func (r *remover) exactly(ctx context.Context) error {
 	path := filepath.Join(r.Dir, "config")
 	now, err := os.ReadFile(path)

@@ -15,9 +15,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// made are the names that Ward gives to what it makes in ward/. Whatever else is there is
-// somebody's, such as ward/launch.env and ward/allowed_signers: a name that is missing here
-// stays, and is told.
+// made are the names of Ward's files in ward/. Anything else there is somebody's, such as
+// ward/launch.env and ward/allowed_signers: it stays, and is listed.
 var made = pattern.New(`^(?:agent-objects\.(?:json|lock)|aside|audit\.lock|authorized_keys(?:\.lock)?|backpressure\.json|before|before\.json|cache|` +
 	`config\.before|config\.toml|door|door\.key|(?:door|launch)\.log(?:\.1)?|held|judging|launch\.lock|launcher\.json|live|` +
 	`maintain\.(?:going|lock|mark|run|turn)|meter\.json(?:\.lock)?|notified\.json|pending|receive\.config|redacted|refusals|refusals\.hour|` +
@@ -53,7 +52,7 @@ func keysIn(ward string) ([]string, error) {
 // stays without --purge.
 const heldDir = "held"
 
-// content is what ward/ holds, by what becomes of it.
+// content classifies the entries of ward/ by what happens to them.
 type content struct {
 	ours   []string // names of what goes
 	half   []string // of them, as people see them, what a killed writer left
@@ -62,7 +61,7 @@ type content struct {
 	held   bool
 }
 
-// sort says it beforehand, for the plan, and again when it is carried out.
+// sort runs for the plan, and again when it is executed.
 func (r *remover) sort(ward *os.Root, keys []string) (c content, err error) {
 	entries, err := fs.ReadDir(ward.FS(), ".")
 	if err != nil {
@@ -93,7 +92,7 @@ func (r *remover) sort(ward *os.Root, keys []string) (c content, err error) {
 	return c, nil
 }
 
-// below sorts what one of Ward's directories holds: it goes whole where all in it is Ward's.
+// below sorts a directory of Ward's: it is removed completely if everything in it is Ward's.
 func (c *content) below(ward *os.Root, dir string, shape *pattern.Pattern) error {
 	entries, err := fs.ReadDir(ward.FS(), dir)
 	if err != nil {

@@ -42,7 +42,7 @@ func (s *settings) get(ctx context.Context, key string) string {
 	return ""
 }
 
-// provide gives a setting its value where it has none.
+// provide sets a setting that has no value.
 func (s *settings) provide(ctx context.Context, key, value string) error {
 	if len(s.all(ctx, key)) > 0 {
 		return nil // also one that is empty
@@ -50,7 +50,7 @@ func (s *settings) provide(ctx context.Context, key, value string) error {
 	return s.enforce(ctx, key, value)
 }
 
-// enforce gives a setting its value, whatever it was, and reports a change.
+// enforce sets a setting in any case, and reports a change.
 func (s *settings) enforce(ctx context.Context, key, value string) error {
 	if s.get(ctx, key) == value {
 		return nil
@@ -58,7 +58,7 @@ func (s *settings) enforce(ctx context.Context, key, value string) error {
 	return s.in.do(change("set", "%s = %s", key, value), func() error { return s.replace(ctx, key, value) })
 }
 
-// record is enforce without a word to the admin, for what Ward notes down for itself.
+// record is enforce without a report, for Ward's own bookkeeping.
 func (s *settings) record(ctx context.Context, key, value string) error {
 	if s.get(ctx, key) == value || s.in.DryRun {
 		return nil
@@ -94,8 +94,8 @@ func (s *settings) add(ctx context.Context, key string, c func(n int) Change, va
 	})
 }
 
-// gitSettings sets what is unset in the repository's config. Two that would switch
-// Ward off are also put right when they were changed.
+// gitSettings sets what is unset in the repository's config. Two settings that would disable
+// Ward are also corrected.
 func (in *installer) gitSettings(ctx context.Context) error {
 	c, err := in.loaded()
 	if err != nil {
@@ -129,6 +129,6 @@ func (in *installer) gitSettings(ctx context.Context) error {
 	return in.nonceSeed(ctx, c)
 }
 
-// hiddenRefs are the refs that no push may name; git refuses them by receive.hideRefs
-// before a hook is started, and goes on showing them to whoever fetches (AUD-2).
+// hiddenRefs are the refs that no push may name; by receive.hideRefs git refuses them before a
+// hook starts, and still shows them to fetches (AUD-2).
 var hiddenRefs = slices.Concat(push.HostOnly, []string{"refs/replace"})

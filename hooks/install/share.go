@@ -19,10 +19,10 @@ import (
 // sharedKey is git's setting of whom a repository belongs to besides its owner.
 const sharedKey = "core.sharedRepository"
 
-// share makes what several users of one machine need to push to the repository
-// (ID-3): one group, whose members [identity] lists, that may write where git and
-// the hooks write. Whoever may write there is an owner in effect, so a group that
-// also has others is not taken by itself: the admin names it, "@group".
+// share lets several users of one machine push to the repository (ID-3): one group of the
+// users listed in [identity] may write where git and the hooks write. Whoever may write there
+// is an owner in effect, so a group with other members is not chosen automatically: the admin
+// names it, "@group".
 func (in *installer) share(ctx context.Context) error {
 	c, err := in.loaded()
 	if err != nil {
@@ -93,7 +93,7 @@ func (in *installer) rememberModes(gid int) error {
 	return in.before.save()
 }
 
-// keepToOwner closes a repository that no group shares to others than its owner.
+// keepToOwner removes others' permissions if no group shares the repository.
 func (in *installer) keepToOwner(ctx context.Context) error {
 	if in.settings.get(ctx, sharedKey) != "" || in.DryRun {
 		return nil // the admin's own arrangement
@@ -118,9 +118,8 @@ func (in *installer) giveToOwner(context.Context) error {
 	return in.tree.giveTo(owner)
 }
 
-// pushers are the entries of [identity] that need a way to write: users besides
-// the owner and root, and groups. Where names come from a server, only groups are
-// this machine's.
+// pushers are the entries of [identity] that need write permission: users other than the owner
+// and root, and groups. If names come from a server, only groups are this machine's.
 func pushers(i config.Identity, owner *syscall.Stat_t) (names, groups []string) {
 	for _, entry := range slices.Concat(i.PM, i.Agents, i.Members) {
 		if name, ok := config.Group(entry); ok {

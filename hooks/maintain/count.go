@@ -13,9 +13,9 @@ import (
 	"git-ward/internal/growth"
 )
 
-// count is what the agent's pushes take of the disk, in bytes: every object but those that
-// people's refs lead to, or did. Where the agent may push to such a ref, what it brought there
-// counts until a person's next push, who then has it.
+// count is the disk usage of the agent's pushes, in bytes: all objects except those that
+// people's refs reach or reached. If the agent may push to such a ref, what it brought there
+// counts until a person's next push to it.
 func count(ctx context.Context, repo *git.Repo, chain []audit.Link) (bytes int64, err error) {
 	sizes, err := sizes(ctx, repo)
 	if err != nil {
@@ -44,8 +44,8 @@ func count(ctx context.Context, repo *git.Repo, chain []audit.Link) (bytes int64
 	return bytes, err
 }
 
-// formerly are the unreached objects that people's former tips lead to: git keeps them for
-// a while, and the agent has no part in it.
+// formerly are the unreachable objects of people's former tips: git keeps them for a while,
+// and they are not the agent's.
 func formerly(ctx context.Context, repo *git.Repo, chain []audit.Link) (set, error) {
 	loose, err := unreached(ctx, repo)
 	if err != nil || len(loose) == 0 {

@@ -14,9 +14,9 @@ import (
 const held = "tmp_obj_ward"
 
 // holdFan keeps git from removing the 256 directories of loose objects until release. Git
-// removes an empty one, and a push whose quarantine is being moved makes it first and
-// links into it then: in between it must not go, or the push, admitted already, fails with
-// "unable to migrate objects to permanent storage". They stay afterwards, empty.
+// removes an empty one, but a push whose quarantine is being migrated creates it first and
+// links into it then: if it vanishes in between, the already admitted push fails with "unable
+// to migrate objects to permanent storage". The empty directories stay afterwards.
 func holdFan(objects string) (release func() error, err error) {
 	top, err := os.Stat(objects)
 	if err != nil {

@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// DefaultKeep is how long what nothing leads to stays: a push under way may need it,
-	// and whoever deleted a branch by mistake has that long. It is bounded, because an
-	// agent that pushes and deletes fills a disk in less than git's two weeks.
+	// DefaultKeep is how long unreachable objects stay: a running push may need them, and a
+	// branch deleted by mistake can be restored. It is less than git's two weeks, because an
+	// agent that pushes and deletes would fill the disk.
 	DefaultKeep = 24 * time.Hour
 	// dropKeep is the same where something stays that was to go: longer than a push may take.
 	dropKeep = time.Hour
@@ -43,11 +43,11 @@ const (
 
 // Options configure maintenance.
 type Options struct {
-	// Keep is how long what nothing leads to stays. Less than a push takes is for a
-	// repository that nobody pushes to meanwhile.
+	// Keep is how long unreachable objects stay. Less than a push's duration is only for a
+	// repository without pushes meanwhile.
 	Keep time.Duration
-	// Reclaim frees what the agent deleted or rewrote without waiting for Keep. So does a
-	// ledger of more than half of [limits] agent_objects.
+	// Reclaim frees what the agent deleted or rewrote without waiting for Keep. It also
+	// happens when that takes more than half of [limits] agent_objects.
 	Reclaim bool
 }
 
@@ -56,12 +56,12 @@ type Report struct {
 	Locks   []string // of git's, which a git that was killed left, and which are gone
 	Pushes  int      // recorded, that had ended without a record
 	Dropped int      // objects that were redacted, and records that were dropped, in all
-	// Reclaimed are objects that only the agent's former tips led to, and Ledger is what its
-	// pushes take now.
+	// Reclaimed are objects that only the agent's former tips reached, and Ledger is the
+	// present usage of its pushes.
 	Reclaimed int
 	Ledger    growth.Ledger
-	// Stored are those of the dropped that are stored still: they are younger than Keep, a
-	// ref or a reflog leads to them, or they are Precious.
+	// Stored are the dropped objects that are still stored: they are younger than Keep, a ref
+	// or reflog reaches them, or they are Precious.
 	Stored int
 	// Precious is a repository whose owner says that no object may go, because clones borrow
 	// from it (git-config(1), extensions.preciousObjects): none does, and git packs none.
@@ -153,8 +153,8 @@ func isPrecious(ctx context.Context, repo *git.Repo) (bool, error) {
 	return strings.TrimSpace(string(out)) == "true", err
 }
 
-// reclaim frees what the agent deleted without waiting for Keep, where what its pushes
-// brought takes half of what it may.
+// reclaim frees what the agent deleted without waiting for Keep, if its pushes take half of
+// their limit.
 func (r *Report) reclaim(work *reclaimer, l growth.Ledger, always bool) (freed bool, err error) {
 	settings, err := config.Load(work.repo.Dir)
 	if err != nil || len(work.chain) == 0 {
@@ -200,8 +200,8 @@ func Records(ctx context.Context, repo *git.Repo) (done int, err error) {
 
 const recordsInterval = 50 * time.Millisecond
 
-// pack packs refs and objects. The audit's reflog stays: a cut end of the chain shows
-// there only.
+// pack packs refs and objects. The audit's reflog stays, because only it shows a cut end of
+// the chain.
 func pack(ctx context.Context, repo *git.Repo, more ...string) error {
 	gc := []string{"-c", "gc." + audit.ChainRef + ".reflogExpire=never", "-c", "gc." + audit.ChainRef + ".reflogExpireUnreachable=never", "gc", "--quiet"}
 	if _, err := repo.Output(ctx, append(gc, more...)...); err != nil {
@@ -211,10 +211,10 @@ func pack(ctx context.Context, repo *git.Repo, more ...string) error {
 	return err
 }
 
-// packBeside packs while pushes go on. What nothing leads to and is too young to go is
-// packed, too, in a pack that keeps its times (gitformat-pack(5), cruft packs; newer gits do
-// this by themselves): each renewal of a lease leaves such a blob, 21,600 a day of 50 workers,
-// which take 84 MiB of the disk as files and 4 MiB in a pack.
+// packBeside packs while pushes continue. Unreachable objects that are too young to delete are
+// packed as well, with their times (gitformat-pack(5), cruft packs; newer gits do this by
+// themselves): each lease renewal leaves such a blob, 21,600 a day for 50 workers, which take
+// 84 MiB of disk as files and 4 MiB in a pack.
 func packBeside(ctx context.Context, repo *git.Repo, keep time.Duration) error {
 	release, err := holdFan(filepath.Join(repo.Dir, "objects"))
 	if err != nil {
@@ -231,8 +231,8 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%d.seconds.ago", int64(d/time.Second))
 }
 
-// dropped are the objects that were to go, by their ids, and the refs that led to them
-// and are there still, whose reflogs may.
+// dropped are the ids of objects to be removed, and the existing refs that reached them, whose
+// reflogs may still do.
 func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch, chain []audit.Link) (gone, refs []string, err error) {
 	for _, l := range chain {
 		if l.Tombstone == "" {
@@ -285,9 +285,8 @@ func stored(batch *git.Batch, ids []string) (n int, err error) {
 	return n, nil
 }
 
-// expire takes out of reflogs what their refs do not lead to any more: of the agent's
-// branches, of records, and of the refs that a redaction moved. Those of other branches
-// are people's, and keep what git keeps.
+// expire removes unreachable entries from reflogs of the agent's branches, of records, and of
+// refs that a redaction moved. Other branches' reflogs are people's, and follow git's rules.
 func expire(ctx context.Context, repo *git.Repo, moved []string, keep time.Duration) error {
 	tips, err := repo.Refs(ctx, "refs/")
 	if err != nil {

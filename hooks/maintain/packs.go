@@ -22,8 +22,8 @@ type packFile struct {
 // maxIndex bounds an index of a pack that is read: 60 million objects.
 const maxIndex = 2 << 30
 
-// packsWith are the packs that hold some of a set. A pack that somebody keeps by a .keep
-// file, or that has an index in a form of before 2007, is left alone.
+// packsWith are the packs with some of a set's objects. Packs with a .keep file or an index
+// format from before 2007 are skipped.
 func packsWith(repo *git.Repo, gone set) (list []packFile, err error) {
 	indexes, err := os.ReadDir(filepath.Join(repo.Dir, "objects/pack"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -99,8 +99,8 @@ func (p *packFile) repack(ctx context.Context, repo *git.Repo) error {
 	return err
 }
 
-// packFiles are the ends of a pack's files. The index goes first: without it nobody finds
-// the pack any more.
+// packFiles are the suffixes of a pack's files. The index is removed first, after which nobody
+// finds the pack any more.
 var packFiles = []string{".idx", ".rev", ".bitmap", ".mtimes", ".pack"}
 
 // remove takes a pack away.

@@ -19,9 +19,9 @@ import (
 	"git-ward/internal/growth"
 )
 
-// reclaimer frees what the agent deleted or rewrote at once, where [limits] agent_objects
-// is half used. What anybody else's ref, reflog or former tip leads to is not touched, and
-// no push loses an object that it found there.
+// reclaimer frees what the agent deleted or rewrote at once, when [limits] agent_objects is
+// half used. It keeps what other refs, reflogs or former tips reach, and no push loses an
+// object that it relies on.
 type reclaimer struct {
 	ctx   context.Context
 	repo  *git.Repo
@@ -31,10 +31,10 @@ type reclaimer struct {
 const (
 	// settled is how long one waits for pushes that were admitted to have moved their refs.
 	settled = 20 * time.Second
-	// maxRounds is how often one begins anew because a ref has come to need what was to go.
+	// maxRounds is how often to start again because a ref now needs an object to be removed.
 	maxRounds = 3
-	// goingPath has the ids of what is being taken away, and the names of packs, for the
-	// next run, should this one be killed in the middle.
+	// goingPath has the ids of objects being removed, and the names of packs, for the next run
+	// in case this one is killed.
 	goingPath = "ward/maintain.going"
 )
 
@@ -83,8 +83,8 @@ func (r *reclaimer) alone() (leave func(), err error) {
 	}
 }
 
-// forget takes the agent's former tips out of the reflogs of its refs. While it does, no
-// push is between its admission, which notes how long a reflog is, and its end.
+// forget removes the agent's former tips from its refs' reflogs. Meanwhile no push may be
+// between its admission, which notes the reflog's length, and its end.
 func (r *reclaimer) forget(moved []string, keep time.Duration) error {
 	leave, err := r.alone()
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *reclaimer) forget(moved []string, keep time.Duration) error {
 	return expire(r.ctx, r.repo, moved, keep)
 }
 
-// round finds what can go and takes it away; again says that meanwhile some of it came to
-// be needed. Packs are written while pushes go on; only the end keeps them out.
+// round finds and removes what can go; again says that some of it came to be needed. Packs are
+// written while pushes continue; only the end excludes them.
 func (r *reclaimer) round() (n int, again bool, err error) {
 	const tick = 10 * time.Millisecond // a file's time may be so much behind the clock
 	start := time.Now().Add(-tick)
@@ -123,9 +123,8 @@ func (r *reclaimer) round() (n int, again bool, err error) {
 	return len(gone), false, errors.Join(unwritten, r.take(gone, kinds, packs))
 }
 
-// repack writes what stays of the packs that have some of what is to go. Where that fails,
-// on a full disk, what the pack has and what that leads to stays for now, and the error
-// says so; the rest makes room.
+// repack writes what stays of the packs concerned. If that fails on a full disk, that pack's
+// objects and what they reach stay for now, and the error says so; the others free space.
 func (r *reclaimer) repack(gone set, kinds kinds) (packs []packFile, failed error) {
 	batch := r.repo.Batch(r.ctx)
 	defer batch.Close()
@@ -156,8 +155,8 @@ func (r *reclaimer) repack(gone set, kinds kinds) (packs []packFile, failed erro
 	return nil, failed
 }
 
-// found reports whether somebody has found some of what is to go where he was about to
-// write it: git changes the time of the file then.
+// found reports whether a push found some of these objects already present: git then updates
+// the file's time.
 func (r *reclaimer) found(gone set, packs []packFile, since time.Time) bool {
 	fresh := func(path string) bool {
 		info, err := os.Lstat(path)
@@ -223,9 +222,9 @@ func (r *reclaimer) going() ([]string, error) {
 	return strings.Fields(string(data)), err
 }
 
-// finishPacks removes what is left of packs that a run which was killed had begun to
-// remove: without its index, which went first, nobody else finds such a pack. If the index
-// exists, removal had not started, or the pack was pushed again.
+// finishPacks removes remains of packs that a killed run had begun to remove: without its
+// index, which went first, nobody finds such a pack. If the index exists, removal had not
+// started, or the pack was pushed again.
 func (r *reclaimer) finishPacks() error {
 	lines, err := r.going()
 	for _, line := range lines {
@@ -277,8 +276,8 @@ func (r *reclaimer) needed(before map[string]string, gone set) (bool, error) {
 	return false, err
 }
 
-// take takes the objects away: who reads the repository finds each of the others all the
-// while. Commits go first, so that what is left of a run that was killed leads nowhere.
+// take removes the objects while readers can still find all others. Commits go first, so that
+// a killed run's remains reach nothing.
 func (r *reclaimer) take(gone set, kinds kinds, packs []packFile) error {
 	going := filepath.Join(r.repo.Dir, goingPath)
 	if err := r.finishPacks(); err != nil {

@@ -66,8 +66,8 @@ func byAgent(principal string) bool {
 // kinds are objects with their kinds: commit, tree, blob or tag.
 type kinds map[id]string
 
-// unreached are the objects that no ref, reflog, index or work tree leads to, nor what git has
-// under way in one, such as a merge.
+// unreached are the objects reached by no ref, reflog, index or work tree, nor by an
+// unfinished operation such as a merge.
 func unreached(ctx context.Context, repo *git.Repo) (kinds, error) {
 	text := map[string]string{"commit": "commit", "tree": "tree", "blob": "blob", "tag": "tag"} // one text for all of a kind
 	all := kinds{}
@@ -101,14 +101,13 @@ func unreached(ctx context.Context, repo *git.Repo) (kinds, error) {
 	return all, err
 }
 
-// known are the entries of a repository whose objects rev-list knows, or that name none: packed-refs
-// and info/refs may say what a ref held before it was moved or deleted.
+// known are the entries of a repository whose objects rev-list already covers, or that contain
+// no ids: packed-refs and info/refs may list former values.
 var known = []string{"objects", "refs", "packed-refs", "info", "logs", "hooks", "ward", "lfs", "modules"}
 
-// underWay are the objects that files of a repository, and of its work trees, name: MERGE_HEAD,
-// FETCH_HEAD, what a rebase or a sequencer has to do. No list of these files would have them all:
-// every id in one that is not known counts. An index has its ids in another form, and rev-list
-// reads it.
+// underWay are the objects named in files of a repository and its work trees: MERGE_HEAD,
+// FETCH_HEAD, the state of a rebase or sequencer. A list of these files could not be complete,
+// so every id in an unknown file counts. Indexes have binary ids, and rev-list reads them.
 func underWay(dir string) (set, error) {
 	found := set{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -161,9 +160,9 @@ func (s set) named(text io.Reader) error {
 	}
 }
 
-// garbage are the unreached objects that only the agent's former tips lead to: not what a
-// person's former tip leads to, and not what some object of unknown origin does, such as
-// one that a program of the host's has just written.
+// garbage are the unreached objects that only the agent's former tips reach: not those of
+// people's former tips, or of an object of unknown origin, such as one just written by a host
+// program.
 func garbage(batch *git.Batch, loose kinds, agent, others set) (set, error) {
 	of, err := closure(batch, loose, agent)
 	if err != nil {
@@ -216,8 +215,8 @@ func closure(batch *git.Batch, within kinds, from set) (set, error) {
 	return found, nil
 }
 
-// names are the ids that a commit, a tree or a tag names. What is not formed as git forms
-// it is read as far as it goes: an old object must not keep the others from their end.
+// names are the ids in a commit, tree or tag. Malformed ones are read as far as possible, so
+// that one old object does not block the rest.
 func names(kind string, data []byte) (ids []id) {
 	if kind == "tree" {
 		for {

@@ -62,8 +62,8 @@ func (f *Finder) Close() error { return errors.Join(f.batch.Close(), f.reader.Cl
 // Project is the full ref of the project's branch here.
 func (f *Finder) Project() string { return f.names.ProjectRef() }
 
-// begin is where branches stood when Ward was set up, which the first record of the audit
-// has; none where the audit is not here.
+// begin is where branches were when Ward was set up, by the audit's first record; none if the
+// audit is missing here.
 func (f *Finder) begin() (map[string]string, error) {
 	tip, err := f.reader.Tip(audit.ChainRef)
 	if err != nil || tip == "" {
@@ -104,8 +104,8 @@ func (f *Finder) Lines(ranges []Range, path string) ([]Reason, error) {
 	return list, nil
 }
 
-// foresee finds out in one walk which of the commits were there when Ward was set up: a walk
-// for each takes minutes where the history is long. Where it fails, each is asked about.
+// foresee finds in one walk which commits existed when Ward was set up, because one walk for
+// each takes minutes in a long history. If it fails, each is looked up.
 func (f *Finder) foresee(ranges []Range) {
 	tip := f.adopted["refs/heads/"+f.names.Project]
 	asked := map[string]bool{}
@@ -155,8 +155,8 @@ func (f *Finder) reason(at Range) (Reason, error) {
 	return r, nil
 }
 
-// squashed goes on to the commit of the work that wrote a line of a squash. That may have
-// no verdict: the notes are not here, or a person took what was never judged.
+// squashed finds the commit of the work that wrote a squash's line. That may have no verdict:
+// the notes are missing, or a person took unjudged work.
 func (f *Finder) squashed(r Reason, at Range) (Reason, error) {
 	work := r.Claim
 	if r.Verdict != nil {
@@ -236,8 +236,8 @@ func author(c *git.Commit) (diag.Untrusted, time.Time) {
 	return diag.Untrusted(strings.TrimSuffix(who, ">") + ">"), time.Unix(n, 0).UTC()
 }
 
-// branch is the project's branch or, for Ward's papers, the control branch: the first that
-// has a commit. "" is for one that neither has.
+// branch is the project's branch or, for Ward's documents, the control branch: the first that
+// contains a commit; "" for neither.
 func (f *Finder) branch(id string) (name, ref string, err error) {
 	for _, at := range [][2]string{{f.names.Project, f.names.ProjectRef()}, {f.names.Branch, f.names.ControlRef()}} {
 		name, ref := at[0], at[1]
@@ -255,12 +255,12 @@ func (f *Finder) branch(id string) (name, ref string, err error) {
 	return "", "", nil
 }
 
-// lookedAt is how many commits of a branch's own line are looked at for the push that
-// brought one: a push of more has its note further on.
+// lookedAt is how many commits of a branch's first-parent history are searched for the push
+// that brought one.
 const lookedAt = 1000
 
-// taken is how a branch got a commit: the first commit of the branch's own line that has
-// it, and the push that brought that.
+// taken is how a branch got a commit: the first commit of its first-parent history that
+// contains it, and that one's push.
 func (f *Finder) taken(branch, ref, id string) (*Taken, error) {
 	after, err := f.after(ref, id)
 	if err != nil {

@@ -45,8 +45,8 @@ func (f *Finder) work(r *Reason, c *git.Commit) error {
 	return nil
 }
 
-// brought is the commit of the work by which a branch got this one: the merged side of a
-// merge, what a squash was made of, else the commit itself.
+// brought is the work's commit by which a branch got this one: a merge's second side, a
+// squash's source, else the commit itself.
 func (f *Finder) brought(r *Reason, c *git.Commit) (string, error) {
 	if r.Taken == nil {
 		return r.Commit, nil
@@ -82,8 +82,8 @@ func (f *Finder) brought(r *Reason, c *git.Commit) (string, error) {
 	return r.Commit, nil
 }
 
-// hints are directives that a commit may be of, the likeliest first: what it says itself,
-// what the host's verdicts, the merge, and the branches that have it say.
+// hints are directives to which a commit may belong, the likeliest first: by its own trailers,
+// the host's verdicts, the merge, and the branches that contain it.
 func (f *Finder) hints(r *Reason, c *git.Commit, brought string) (list []string, err error) {
 	add := func(names ...string) {
 		for _, name := range names {
@@ -150,8 +150,8 @@ func (f *Finder) scan(commit string) (directive string, err error) {
 	return f.scanned[commit], nil
 }
 
-// claimed fills in the first claim of a directive's units that has the commit. It is false
-// where none has, or where what was claimed is not what a branch took.
+// claimed finds a directive's first claim that contains the commit. It returns false for none,
+// or if the branch did not take what was claimed.
 func (f *Finder) claimed(r *Reason, directive, brought string) (bool, error) {
 	units, err := f.journals(directive)
 	if err != nil {
@@ -186,9 +186,9 @@ func (f *Finder) claimed(r *Reason, directive, brought string) (bool, error) {
 	return false, nil
 }
 
-// own reports whether a commit of a branch's own line is a claim's work, as after a
-// fast-forward, and not the project's from before it: the host's verdict says where the
-// project stood then.
+// own reports whether a commit of a branch's own line belongs to a claim's work, as after a
+// fast-forward, and not to the earlier project: the host's verdict says where the project was
+// then.
 func (f *Finder) own(u unit, r *Reason, claim *uow.Record) (bool, error) {
 	if claim.Claim.Commit == r.Commit {
 		return true, nil
@@ -241,8 +241,8 @@ func (f *Finder) merged() (map[string]string, error) {
 	return made, err
 }
 
-// squashOf is the claimed commit that a commit of the project was made of, "" for none: by the
-// commit's own trailer, or by what the host saw a forge do.
+// squashOf is the claimed commit from which a project's commit was squashed, "" for none: by
+// the commit's trailer, or by the forge's merge that the host saw.
 func (f *Finder) squashOf(id string, c *git.Commit) string {
 	if of := git.Trailers(c.Message, record.TrailerTaken); len(c.Parents) == 1 && len(of) == 1 && git.IsID(of[0]) {
 		return of[0]

@@ -75,14 +75,14 @@ func BadName(ref string) string {
 	return ""
 }
 
-// pseudoRefs are names that git looks for before it looks for branches and tags.
+// pseudoRefs are names that git resolves before branches and tags.
 var pseudoRefs = []string{"fetch_head", "orig_head", "merge_head", "cherry_pick_head", "revert_head", "rebase_head", "bisect_head", "auto_merge", "stash"}
 
 // IsHex reports whether a text is hexadecimal digits in lower case, one at least.
 func IsHex(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdef") == "" }
 
-// badForm says how a name departs from git's form of a full ref name, or from
-// what everybody sees as it is.
+// badForm says how a name violates git's form of a full ref name, or differs from what people
+// see.
 func badForm(ref string) string {
 	name, ok := strings.CutPrefix(ref, "refs/")
 	if !ok || name == "" || len(ref) > 250 {

@@ -39,7 +39,7 @@ func (a account) isIn(entry string) bool {
 	return isGroup && slices.Contains(a.groups, groupID(name))
 }
 
-// asOwner is for the repository's owner, who is a PM.
+// asOwner handles the repository's owner, who is a PM.
 func (p *transportProof) asOwner(who pusher) (pusher, error) {
 	a, err := p.account()
 	if err != nil {
@@ -56,8 +56,7 @@ func (p *transportProof) asOwner(who pusher) (pusher, error) {
 	return who.listed(on, a.name, "user id "+a.number)
 }
 
-// asUser is for any other user: what the one list says that has his name, number or
-// group.
+// asUser handles any other user: the single list with his name, number or group decides.
 func (p *transportProof) asUser(who pusher) (pusher, error) {
 	a, err := p.account()
 	if err != nil {
@@ -72,7 +71,7 @@ func (p *transportProof) asUser(who pusher) (pusher, error) {
 	return who.listed(on, a.name, "user id "+a.number)
 }
 
-// alone reports whether nobody but the owner pushes without a door.
+// alone reports whether only the owner pushes without a door.
 func (p *transportProof) alone() bool {
 	i := p.identity
 	return len(i.PM)+len(i.Agents)+len(i.Members) == 0

@@ -15,9 +15,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// breach moves the units whose journals a push tried to change, or met changed, to
-// FAILED_SECURITY_BREACH (UOW-1): one record of the host on top of what is
-// stored and holds, in one transaction with its own record in the audit.
+// breach moves units whose journals a push tried to change, or found changed, to
+// FAILED_SECURITY_BREACH (UOW-1): by a record of the host's on top of the last valid one, in
+// one transaction with the audit's record.
 func (s *session) breach(ctx context.Context, pushID string, list []checks.Breach) error {
 	if len(list) == 0 {
 		return nil
@@ -99,9 +99,9 @@ func (m *breachMove) append(id uow.ID, base string, prev *uow.Record) (string, e
 // maxTips bounds the places of a journal in its reflog that are looked at.
 const maxTips = 100
 
-// sound is where a journal holds: at its tip, or where that was altered on the host at the
-// newest place of its reflog that holds, or else before the first record that does not.
-// What was altered stays in the reflog. prev is nil where nothing of it holds.
+// sound is a journal's last valid place: its tip or, if that was altered on the host, the
+// newest valid entry of its reflog, or else the last record before an invalid one. The reflog
+// keeps what was altered. prev is nil if nothing is valid.
 func (m *breachMove) sound(id uow.ID, tip string) (base string, prev *uow.Record, err error) {
 	reader := m.repo.Reader(m.ctx)
 	defer reader.Close()

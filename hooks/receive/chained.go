@@ -44,14 +44,14 @@ const (
 	postReceive = "post-receive"
 )
 
-// chainedTime is how long a hook that was there before Ward's may take. That is its
-// owner's business, within reason: Ward's deadlines are for Ward's own work.
+// chainedTime is how long a chained hook may take. That is its owner's business within reason;
+// Ward's own deadlines are for Ward's work.
 const chainedTime = 2 * time.Minute
 
-// runChained runs the hook that was installed before Ward's, with the same input,
-// directory and environment, but for credentials. For pre-receive, its refusal is
-// ours. It lies in a directory beside Ward's under its own name, so that its $0
-// and its siblings are as they were.
+// runChained runs the hook that was installed before Ward's, with the same input, directory
+// and environment, without credentials. A chained pre-receive's refusal counts. It lies in a
+// directory next to Ward's hooks under its own name, so that its $0 and its siblings are as
+// before.
 func (s *session) runChained(ctx context.Context, name string) error {
 	hooks := filepath.Dir(Path())
 	path := filepath.Join(hooks+chainedSuffix, name)
@@ -80,9 +80,8 @@ func (s *session) runChained(ctx context.Context, name string) error {
 	return nil
 }
 
-// linkSiblings shows a chained hook what lies beside it in the directory of hooks, by
-// links: a script's lib.sh may have been put there after init. A link that cannot
-// be made is one that the hook's own error names.
+// linkSiblings links the files of the hook directory next to a chained hook, such as a
+// script's lib.sh that was added after init. A missing link shows in the hook's own error.
 func linkSiblings(hooks string) {
 	entries, err := os.ReadDir(hooks)
 	if err != nil {
@@ -104,8 +103,8 @@ var plainHeaders = []string{
 	"HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP", "HTTP_X_REQUEST_ID",
 }
 
-// withoutCredentials is an environment without what a transport leaves in it that
-// proves who somebody is: a door's token, and headers of the request (ID-4).
+// withoutCredentials is an environment without a transport's credentials: a door's token, and
+// request headers (ID-4).
 func withoutCredentials(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

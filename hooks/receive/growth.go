@@ -13,9 +13,9 @@ import (
 	"git-ward/internal/growth"
 )
 
-// room adds what the agent's push takes of the host's disk to the ledger, before any ref
-// moves, and refuses a push for which there is no room (GATE-6). One that brings no
-// objects passes: deleting is how room is made. A PM's push meets git's own errors only.
+// room adds a push's disk usage to the agent's ledger before any ref moves, and refuses it if
+// there is no space (GATE-6). A push without objects passes, because deleting frees space. A
+// PM's push only meets git's own errors.
 func (s *session) room(ctx context.Context, who pusher, result *checks.Result) (*checks.Result, error) {
 	dir := s.repo.QuarantineDir()
 	if who.principal != push.Agent || result.Refused() || dir == "" {
@@ -46,8 +46,8 @@ func (s *session) room(ctx context.Context, who pusher, result *checks.Result) (
 	return result, err
 }
 
-// enter waits for maintenance that takes objects away, and keeps it out while the push is
-// judged. What git found before that, and is gone, makes the push one to send again.
+// enter waits for maintenance that removes objects, and keeps it out while the push is judged.
+// If objects that git found before are gone, the push must be sent again.
 func (s *session) enter(ctx context.Context) (*checks.Result, error) {
 	before := time.Now()
 	gate, err := growth.Enter(ctx, s.repo.Dir)
@@ -67,7 +67,7 @@ func (s *session) enter(ctx context.Context) (*checks.Result, error) {
 	if tips.Len() == 0 {
 		return nil, nil
 	}
-	// As receive-pack's own look at it (connected.c), which came before.
+	// The same check as receive-pack's own (connected.c), which ran earlier.
 	_, err = s.repo.OutputFrom(ctx, []byte(tips.String()), "rev-list", "--objects", "--quiet", "--stdin", "--not", "--all")
 	if err != nil && ctx.Err() == nil {
 		return refusal("push/freed", "the host's maintenance freed objects that the push relies on while it came in", "push again"), nil

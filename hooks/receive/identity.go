@@ -30,7 +30,7 @@ type pusher struct {
 	certificate []byte
 }
 
-// transportProof proves who pushes by what the transport left: commit metadata says
+// transportProof identifies the pusher by what the transport left; commit metadata proves
 // nothing.
 type transportProof struct {
 	dir      string // of the repository
@@ -56,8 +56,8 @@ func (s *session) identify(ctx context.Context) (pusher, error) {
 	return p.identify(ctx, who)
 }
 
-// identify proves who pushes. The name of a lease is a worker's own door's to give: nobody
-// else is called so, whatever a list says.
+// identify identifies the pusher. Only a worker's own door can give a lease's name, so no list
+// entry with such a name counts.
 func (p *transportProof) identify(ctx context.Context, who pusher) (pusher, error) {
 	who, err := p.prove(ctx, who)
 	if err == nil && lease.Reserved(who.name) && who.lease == (push.Lease{}) {
@@ -81,8 +81,8 @@ func (p *transportProof) prove(ctx context.Context, who pusher) (pusher, error) 
 	case p.getenv(token.TokenVar) != "" || p.getenv(token.IDVar) != "":
 		return p.throughDoor(who)
 	case p.owner != p.process:
-		// Only the owner's processes are the server's: any other user has set his
-		// environment himself.
+		// Only the owner's processes are the server's: any other user has set his own
+		// environment.
 		return p.asUser(who)
 	case from.From == config.FromSignedPush:
 		return p.signed(ctx, who)
@@ -95,8 +95,8 @@ func (p *transportProof) prove(ctx context.Context, who pusher) (pusher, error) 
 	return p.asOwner(who)
 }
 
-// throughDoor verifies a door's token, which binds what stands beside it. A name
-// that the settings list as something else is a contradiction, and refused.
+// throughDoor verifies a door's token, which binds principal and name. A name that the
+// settings list as another principal is refused.
 func (p *transportProof) throughDoor(who pusher) (pusher, error) {
 	id, given := p.getenv(token.IDVar), p.getenv(token.TokenVar)
 	principal, name := push.Principal(p.getenv(token.PrincipalVar)), p.getenv(token.NameVar)
@@ -141,9 +141,8 @@ func (p *transportProof) throughDoor(who pusher) (pusher, error) {
 	return who, nil
 }
 
-// named takes the name that the server put into receive-pack's environment. The
-// hook runs as the owner, so it was the server, or somebody with the owner's
-// rights.
+// named takes the name that the server put into receive-pack's environment. The hook runs as
+// the owner, so the variable came from the server or from somebody with the owner's rights.
 func (p *transportProof) named(who pusher, variable string) (pusher, error) {
 	name := p.getenv(variable)
 	if name == "" {
@@ -197,8 +196,8 @@ func (p pusher) listed(on []push.Principal, what, source string) (pusher, error)
 		"let the host admin leave it on one of them in ward/config.toml")
 }
 
-// actAsOwner makes a root process the repository's owner, for good. What root
-// writes into a user's repository are files and directories that the user cannot add to.
+// actAsOwner permanently switches a root process to the repository's owner, because the user
+// could not add to files and directories that root creates.
 func (s *session) actAsOwner() error {
 	owner, err := ownerOf(s.repo.Dir)
 	if err != nil || os.Geteuid() != 0 || owner.Uid == 0 {

@@ -14,9 +14,8 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// judge runs the checks under [limits] deadline, which ends them from outside: a
-// context stops children, but no loop. The loop ends with the process, which has
-// nothing left to do then but to answer.
+// judge runs the checks under [limits] deadline from outside, because a context stops children
+// but no Go loop. A loop ends with the process, which only has to answer then.
 func (s *session) judge(ctx context.Context, who pusher, options []string) (*checks.Result, error) {
 	deadline := s.settings.Limits.Deadline.Duration
 	ctx, cancel := within(ctx, s.start.Add(s.waited), deadline)
@@ -45,8 +44,8 @@ type judgement struct {
 	err    error
 }
 
-// runChecks runs the checks; a fault in them is an error, which quotes nothing that
-// was pushed.
+// runChecks runs the checks; a panic in them becomes an error, which quotes nothing that was
+// pushed.
 func (s *session) runChecks(ctx context.Context, who pusher, options []string) (j judgement) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -74,8 +73,7 @@ func (s *session) runChecks(ctx context.Context, who pusher, options []string) (
 	return judgement{result, err}
 }
 
-// tooMuch refuses what is too much before anything of it is read; nil when it is
-// not.
+// tooMuch refuses an oversized push before anything is read; nil if it is not.
 func (s *session) tooMuch(tooManyOptions bool) *checks.Result {
 	switch {
 	case s.omitted != nil:

@@ -17,8 +17,8 @@ import (
 	"git-ward/internal/token"
 )
 
-// postDeadline bounds the recording of a push, which waits for others' locks. It
-// reads no settings: what it does was settled by pre-receive.
+// postDeadline bounds the recording of a push, which waits for locks. It uses no settings:
+// pre-receive has decided everything.
 const postDeadline = 10 * time.Second
 
 // PostReceive records a push whose refs have moved: one commit on the audit
@@ -74,9 +74,8 @@ func (s *session) finish(ctx context.Context, w *audit.Writer) (*audit.Record, e
 	return p.Record, err
 }
 
-// late is for a push without a pending file: where the hooks' end cannot be seen,
-// one that is slow is recorded by another push, as made or, when its refs move
-// after that, as lost.
+// late handles a push without a pending file: if the hooks' end is invisible, another push
+// records a slow one, as made or, if its refs move later, as lost.
 func (s *session) late(ctx context.Context, w *audit.Writer, moves []push.Update) (*audit.Record, error) {
 	r, err := audit.Recorded(s.batch, moves, true)
 	if r != nil || err != nil {
@@ -109,8 +108,8 @@ func move(u push.Update) string {
 	return diag.Short(u.Old) + ".." + diag.Short(u.New)
 }
 
-// transport is a hash of what a transport says about a session: the same in both
-// hooks of a push, and seldom the same in two pushes.
+// transport is a hash of a transport's session data: equal in both hooks of a push, and rarely
+// equal in two pushes.
 func transport(getenv func(string) string) string {
 	var b strings.Builder
 	for _, name := range []string{"SSH_CONNECTION", "REMOTE_ADDR", "REMOTE_PORT", "REMOTE_USER", "GL_ID", "GL_USERNAME", "GL_USER", "GL_REPO", "GL_TID",

@@ -90,9 +90,9 @@ func (s *session) answer(ctx context.Context, p *audit.Pending, result *checks.R
 	return s.stillLeased(ctx, p, options)
 }
 
-// stillLeased looks at the leases once more: one may have been revoked, or taken, while the
-// push was judged. It comes after the admission, whose file whoever revokes a lease looks
-// for: either the one sees the other, or the other the one (leases.Revoke).
+// stillLeased checks the leases again, because one may have been revoked or taken over during
+// the judgement. It runs after the admission, whose file a revocation looks for: at least one
+// of the two notices the other (leases.Revoke).
 func (s *session) stillLeased(ctx context.Context, p *audit.Pending, options []string) error {
 	found, err := s.judged.Leased()
 	if err == nil && len(found) == 0 {
@@ -130,9 +130,9 @@ func (s *session) trouble(ctx context.Context, p *audit.Pending, err error) erro
 	return diag.Hint(fmt.Errorf("the push cannot be judged, so it is refused: %w", err), "nothing was changed; the host admin sees it in git ward log")
 }
 
-// mayMove returns an error where no ref can move any more: the push was interrupted, or its
-// receive-pack has ended. Such a push is not admitted, since maintenance and the next push
-// of the same move would wait for a move that nobody makes.
+// mayMove fails if no ref can move any more: the push was interrupted, or its receive-pack has
+// ended. Such a push is not admitted, because maintenance and the next push of the same move
+// would wait for it.
 func (s *session) mayMove(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -29,8 +29,8 @@ type Call struct {
 	Stdin  io.Reader // one line an update (githooks(5))
 	Stdout io.Writer // git sends both to the pusher, as `remote: ` lines
 	Stderr io.Writer
-	// RawStdout and RawStderr get the words of a hook that was here before Ward's, as
-	// they are; the other two may clean what they print.
+	// RawStdout and RawStderr get a chained hook's output unchanged; the other two may clean
+	// it.
 	RawStdout, RawStderr io.Writer
 	Getenv               func(string) string
 	Environ              []string
@@ -61,7 +61,7 @@ func Named(path string, args []string) (Hook, error) {
 	return nil, fmt.Errorf("started as %q; this program is installed as pre-receive and post-receive by `git ward init --bare DIR`", path)
 }
 
-// session is what both hooks have of a push.
+// session is the state that both hooks share.
 type session struct {
 	call     Call
 	repo     *git.Repo
@@ -76,13 +76,12 @@ type session struct {
 	stop     context.CancelFunc
 	gate     *os.File      // keeps maintenance out until pre-receive ends
 	waited   time.Duration // for it, which is nobody's fault
-	// stillJudging says that the checks have outlived their deadline, and the batch is
-	// theirs.
+	// stillJudging says that the checks have outlived their deadline and still use the batch.
 	stillJudging bool
 }
 
-// collectAt is the heap in bytes from which on a hook collects garbage in earnest. It
-// is no bound: the bounds of what is read are, and keep a hook below 256 MiB.
+// collectAt is the heap size in bytes from which garbage is collected normally. It is no
+// limit: the limits on input keep a hook below 256 MiB.
 const collectAt = 128 << 20
 
 // open reads what git gives a hook. Stop ends the children of the session.
@@ -126,7 +125,7 @@ func (s *session) close() {
 	s.gate.Close() // nil is one that was never opened
 }
 
-// mention prints what went wrong beside the answer; nil is nothing.
+// mention prints an error that does not change the answer; nil is nothing.
 func (s *session) mention(err error) {
 	if err != nil {
 		fmt.Fprintf(s.call.Stderr, "error: %s\n", diag.Clean(err.Error()))

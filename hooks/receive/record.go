@@ -36,7 +36,7 @@ func (s *session) recordedUpdates() []push.Update {
 	return updates
 }
 
-// arrive leaves the trace of a push before anything of it is read.
+// arrive records a push's arrival before anything of it is read.
 func (s *session) arrive(who pusher) (*audit.Pending, error) {
 	self, err := audit.Identify(os.Getpid())
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *session) arrive(who pusher) (*audit.Pending, error) {
 		return nil, err
 	}
 	if who.certificate != nil {
-		// Git's own blob of it is nobody's, and would go with the next gc.
+		// Git's own blob of it is unreachable, and the next gc would delete it.
 		if e.Certificate, err = s.repo.WriteObject("blob", who.certificate); err != nil {
 			return nil, err
 		}
@@ -60,8 +60,8 @@ func (s *session) arrive(who pusher) (*audit.Pending, error) {
 // earlierTime is how long a push works on the records of earlier ones.
 const earlierTime = 2 * time.Second
 
-// recordEarlier records earlier pushes that ended without a record. What cannot be
-// recorded waits; it holds up nobody.
+// recordEarlier records earlier pushes that ended without a record. What cannot be recorded
+// waits, and delays nobody.
 func (s *session) recordEarlier(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, earlierTime)
 	defer cancel()
@@ -105,8 +105,8 @@ func (s *session) fill(r *audit.Record, result *checks.Result) {
 // then is by the next push.
 const recordTime = 3 * time.Second
 
-// recordRefusal records a refusal. Its refs are moved outside the quarantine, and the
-// record names object ids only: nothing points at what git is about to drop.
+// recordRefusal records a refusal. The audit's refs are moved outside the quarantine, and the
+// record only names object ids, so nothing refers to what git is about to drop.
 func (s *session) recordRefusal(ctx context.Context, p *audit.Pending) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime) // the push's own may be spent
 	defer cancel()
@@ -120,8 +120,8 @@ func (s *session) recordRefusal(ctx context.Context, p *audit.Pending) error {
 	return errors.Join(fmt.Errorf("the refusal is not recorded yet, the next push does it: %w", err), waits)
 }
 
-// turnAway records a push that was not looked at, because nobody knows whose it is or
-// by which settings to judge it, and returns the cause.
+// turnAway records a push that was not judged because its pusher or the settings are unknown,
+// and returns the cause.
 func (s *session) turnAway(ctx context.Context, who pusher, rule string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
@@ -135,7 +135,7 @@ func (s *session) turnAway(ctx context.Context, who pusher, rule string, cause e
 	return cause
 }
 
-// ownBatch reads the repository without the quarantine: what it finds stays.
+// ownBatch reads the repository without the quarantine: what it finds is permanent.
 func (s *session) ownBatch(ctx context.Context) *git.Batch {
 	return git.Open(s.repo.Dir).Batch(ctx)
 }

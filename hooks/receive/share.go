@@ -12,9 +12,8 @@ import (
 	"git-ward/internal/growth"
 )
 
-// share keeps one directive's worker from the room of the others (MANY-1): when half of it
-// is used, a worker that has more than its part brings no more. Who works alone has all
-// of it.
+// share protects the others' space from one directive's worker (MANY-1): once half of it is
+// used, a worker over its share may add nothing. A single worker has all of it.
 func (s *session) share(ctx context.Context, who pusher, bytes int64) (*checks.Result, error) {
 	directive, limit := who.lease.Directive, s.settings.Limits.AgentObjects
 	if directive == "" {
@@ -64,8 +63,8 @@ func (s *session) ownBytes(ctx context.Context, directive string) (int64, error)
 	return strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
 }
 
-// glob is the pattern of one ref, which need not be there: without a bracket git takes it for
-// a directory's.
+// glob is a pattern for one ref, which need not exist: without a bracket git would take it for
+// a directory.
 func glob(ref string) string {
 	last := len(ref) - 1
 	return ref[:last] + "[" + ref[last:] + "]"

@@ -26,9 +26,9 @@ const (
 	sshEnd         = "\n-----END SSH SIGNATURE-----\n"
 )
 
-// signed takes the name from the push certificate, which it verifies itself: what
-// git says of it depends on settings of git's, and calls a good signature by an
-// unknown key good, too (status G, as for a known one).
+// signed takes the name from the push certificate, which it verifies itself: git's own result
+// depends on git's settings, and a good signature by an unknown key counts as good there, too
+// (status G).
 func (p *transportProof) signed(ctx context.Context, who pusher) (pusher, error) {
 	blob, nonce := p.getenv("GIT_PUSH_CERT"), p.getenv("GIT_PUSH_CERT_NONCE")
 	if blob == "" {
@@ -67,8 +67,8 @@ type certificate struct {
 	updates []push.Update
 }
 
-// check compares a certificate's text, byte for byte where it counts, and cuts it
-// into what is signed and the signature.
+// check compares a certificate's text, byte by byte where it matters, and splits it into the
+// signed text and the signature.
 func (c certificate) check(text []byte) (payload, signature []byte, err error) {
 	at := bytes.Index(text, []byte(sshSignature))
 	if at <= 0 || text[at-1] != '\n' {

@@ -9,9 +9,9 @@ import (
 	"git-ward/internal/diag"
 )
 
-// transportVars are the traces that a remote transport leaves in receive-pack's
-// environment: names, or beginnings of names that end in _. Where one is, the
-// owner's user id is everybody's (ID-2).
+// transportVars are traces of a remote transport in receive-pack's environment: variable
+// names, or prefixes that end in _. With one of them, everybody has the owner's user id
+// (ID-2).
 var transportVars = []string{
 	"GATEWAY_INTERFACE", "REQUEST_METHOD", "SERVER_PROTOCOL", "REMOTE_", "HTTP_AUTHORIZATION", "HTTP_HOST", "HTTP_USER_AGENT",
 	"GL_", "GITOLITE_", "GITEA_", "FORGEJO_", "GOGS_", "GITLAB_", "GITALY_", "GITHUB_USER_LOGIN", "GITHUB_VIA", "BB_USER_NAME", "STASH_USER_NAME",
@@ -20,8 +20,8 @@ var transportVars = []string{
 // sshVars are those of ssh alone, where the account may be the name.
 var sshVars = []string{"SSH_CONNECTION", "SSH_CLIENT", "SSH_ORIGINAL_COMMAND", "SSH_TTY"}
 
-// remoteTransport is the first variable of an environment that shows one, "" when
-// none does. With account, ssh by itself does not count.
+// remoteTransport is the first such variable in an environment, "" for none. With account, ssh
+// alone does not count.
 func remoteTransport(environ []string, account bool) string {
 	marks := transportVars
 	if !account {
@@ -41,8 +41,8 @@ func remoteTransport(environ []string, account bool) string {
 	return ""
 }
 
-// throughServer refuses a push of everybody's user id, with the setting that
-// would tell whose it is.
+// throughServer refuses a push whose user id everybody shares, and names the setting that
+// would identify the pusher.
 func throughServer(seen string) error {
 	setting := ""
 	for _, s := range []struct{ prefix, from string }{

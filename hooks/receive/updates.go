@@ -17,9 +17,8 @@ import (
 // maxLine bounds one line of git's: a packet line holds 65,520 bytes.
 const maxLine = 1 << 16
 
-// readUpdates reads `old SP new SP ref LF` lines (githooks(5)) as far as the audit
-// can hold them. What is beyond that is counted and hashed: such a push is refused,
-// and its record says so.
+// readUpdates reads `old SP new SP ref LF` lines (githooks(5)) as far as the audit can store
+// them. The rest is counted and hashed: such a push is refused, and its record says so.
 func readUpdates(r io.Reader) (updates []push.Update, input []byte, omitted *audit.Omitted, err error) {
 	lines := bufio.NewReaderSize(r, maxLine)
 	size, beyond := 0, sha256.New()

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// patience is how many times as long as the deadline a push is judged at most: a machine
-	// that gives a hook less of its time than that is no longer in service.
+	// patience is by how much a push's judgement may exceed the deadline on the clock: a
+	// machine that gives a hook less time than that is out of service.
 	patience = 4
-	// share is the part of the deadline that must have been work: the rest of it, a hook waits
-	// for its disk on an idle machine, too.
+	// share is the part of the deadline that must have been processor time, because a hook
+	// also waits for its disk on an idle machine.
 	share = 2. / 3
-	// lookEvery is how often is looked, once the deadline is over by the clock.
+	// lookEvery is how often to check once the clock has passed the deadline.
 	lookEvery = 50 * time.Millisecond
 )
 
-// within is a context that ends once the checks have had their deadline since a moment. A
-// deadline counts work: on a busy machine the clock runs on while they wait for their turn, and
-// a push would be refused for what others do.
+// within is a context that ends when the checks have worked for their deadline. It counts
+// work, because on a busy machine they wait for their turn, and a push would be refused
+// because of others.
 func within(ctx context.Context, since time.Time, deadline time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

@@ -83,7 +83,7 @@ func once(ctx context.Context, repo *git.Repo, req Request) (*Result, error) {
 	return r, err
 }
 
-// record moves the refs with a record in the audit and the tombstone beside it.
+// record moves the refs together with a record in the audit and its tombstone.
 func (w *rewriter) record(req Request, moves []git.RefUpdate) (int64, error) {
 	t := audit.Tombstone{Why: req.Why, Objects: w.redacted(), Commits: w.commits}
 	data, err := t.Marshal()
@@ -94,7 +94,7 @@ func (w *rewriter) record(req Request, moves []git.RefUpdate) (int64, error) {
 	for _, o := range t.Objects {
 		gone = append(gone, o.Blob)
 	}
-	// Before the refs move: what is listed and not yet gone only cannot come again.
+	// Before the refs move: a listed object that still exists just cannot be pushed again.
 	if err := audit.AddRedacted(w.repo, gone...); err != nil {
 		return 0, err
 	}

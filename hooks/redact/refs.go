@@ -15,8 +15,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// moves are the refs that lead to what is made anew, by their names. One that cannot
-// follow, or must not yet, refuses all.
+// moves are the refs that lead to rewritten commits. A ref that cannot or must not move yet
+// refuses everything.
 func (w *rewriter) moves() (moves []git.RefUpdate, err error) {
 	out, err := w.repo.Output(w.ctx, "for-each-ref", "--format=%(objectname) %(objecttype) %(*objectname) %(refname)")
 	if err != nil {
@@ -58,8 +58,8 @@ func (w *rewriter) follows(ref string) bool {
 		boot.IsRef(ref)
 }
 
-// tips refuses where a branch of people still has the file at its tip: the text in its
-// place would be what they check out, and what a machine reads as its settings.
+// tips refuses if a person's branch still has the file at its tip, because its replacement
+// text would be checked out, and perhaps read as settings.
 func (w *rewriter) tips(moves []git.RefUpdate) error {
 	var why []string
 	for _, m := range moves {
@@ -82,7 +82,7 @@ func (w *rewriter) tips(moves []git.RefUpdate) error {
 	return nil
 }
 
-// open refuses where somebody works on what would move: he would push it again.
+// open refuses while somebody works on what would move, because they would push it again.
 func (w *rewriter) open(moves []git.RefUpdate) error {
 	reader := w.repo.Reader(w.ctx)
 	defer reader.Close()

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// rewriter makes commits anew without some blobs.
+// rewriter rewrites commits without some blobs.
 type rewriter struct {
 	ctx   context.Context
 	repo  *git.Repo
@@ -21,7 +21,7 @@ type rewriter struct {
 	commits map[string]string // what each commit is now: those that are made anew
 }
 
-// stone is what stands in a blob's place.
+// stone is a blob's replacement.
 type stone struct {
 	path   string // where the blob stood
 	text   string
@@ -36,8 +36,8 @@ const (
 	maxTree   = 64 << 20
 )
 
-// history makes anew, oldest first, what has one of the blobs and all that stands on it.
-// Without write it only finds them.
+// history rewrites, oldest first, the commits that have one of the blobs, and everything on
+// top. Without write it only finds them.
 func (w *rewriter) history(write bool) error {
 	brings, err := w.bringing()
 	if err != nil || len(brings) == 0 {
@@ -66,8 +66,8 @@ func (w *rewriter) history(write bool) error {
 	return nil
 }
 
-// bringing are the commits whose files gain or lose one of the blobs against a parent:
-// the first that has it is among them, on every line of history.
+// bringing are the commits whose files gain or lose one of the blobs against a parent,
+// including the first on every line of history.
 func (w *rewriter) bringing() (map[string]bool, error) {
 	found := map[string]bool{}
 	for id := range w.stones {
@@ -84,8 +84,8 @@ func (w *rewriter) bringing() (map[string]bool, error) {
 	return found, nil
 }
 
-// commit makes one commit anew: its tree, its parents, and no signature, which would be
-// another commit's.
+// commit rewrites one commit: its tree and its parents, without its signature, which would no
+// longer match.
 func (w *rewriter) commit(id string) (string, error) {
 	_, data, err := w.batch.ReadNow(id, maxCommit)
 	if err != nil {

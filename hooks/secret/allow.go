@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxLine is how much of a line on each side of a match an allowlist sees.
-// Files of one line are long enough to hold an excuse for everything.
+// maxLine is how much of a line on each side of a match an allowlist sees. A file of one long
+// line could contain an excuse for everything.
 const maxLine = 1 << 10
 
-// excused reports whether an allowlist knows the match.
+// excused reports whether an allowlist matches.
 func (s *Scanner) excused(r *rule, data []byte, secret, match span) bool {
 	for i := range globalAllow {
 		if s.allows(&globalAllow[i], data, secret, match) {

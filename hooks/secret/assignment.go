@@ -12,8 +12,8 @@ const (
 	isClosing              // may end the value
 )
 
-// maxOpening is how many bytes may stand between an operator's first byte and
-// the value: three of the operator, five of quotes and blanks.
+// maxOpening is the most bytes between an operator's first byte and the value: three of the
+// operator, five of quotes and blanks.
 const maxOpening = 8
 
 func kind(b byte) int {
@@ -38,15 +38,13 @@ func kind(b byte) int {
 	return 0
 }
 
-// assignment is a place where a match of the template can be: it begins at from
-// or, if that belongs to the match before, later, but not after the anchor, and
-// it ends before to.
+// assignment is a possible match of the template: it begins at from or later, if that belongs
+// to the previous match, but before the anchor's end, and it ends before to.
 type assignment struct{ from, anchor, to int }
 
-// assign takes in an anchor at data[at:end] that can be the name in a match of
-// the template. It checks what the regex would, only without the counts: of the
-// many names in ordinary text few are followed by an operator and a value as
-// long as a secret.
+// assign takes an anchor at data[at:end] that may be the name in a match of the template. It
+// checks the regex's conditions without the counts: in ordinary text few names are followed by
+// an operator and a value as long as a secret.
 func (t *tracker) assign(v *value, data []byte, at, end int) {
 	op := skip(data, end, v.gap, isName|isBlank)
 	if op == len(data) || kind(data[op])&isOperator == 0 {
@@ -69,8 +67,8 @@ func (t *tracker) assign(v *value, data []byte, at, end int) {
 	t.assignments = append(t.assignments, assignment{from, at, min(len(data), v.reach(data, open, to)+len(`\n`))})
 }
 
-// reach is where the regex stops reading a value that begins at open or before, at the latest:
-// before a run of value bytes ends at to, where no alternative takes so many of them.
+// reach is the latest place where the regex stops reading a value that begins at open or
+// before, that is before a run of value bytes ends at to and no alternative takes so many.
 func (v *value) reach(data []byte, open, to int) int {
 	if len(v.ends) == 0 {
 		return to
@@ -100,9 +98,9 @@ func skip(data []byte, from, n, kinds int) int {
 	return i
 }
 
-// valueAround gives the run of value bytes at a place. The value may have begun
-// before it, but not before least: quotes and '=' are opening bytes and may be
-// value bytes too. Overlapping runs end together, so each is walked once.
+// valueAround is the run of value bytes around a place. The value may begin before it, but not
+// before least: quotes and '=' may be opening bytes and value bytes. Overlapping runs end
+// together, so each is walked once.
 func (t *tracker) valueAround(v *value, data []byte, at, least int) (from, to int) {
 	set := sets[v.set]
 	if at < t.valueFrom || at >= t.valueTo {

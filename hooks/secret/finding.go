@@ -51,8 +51,8 @@ func (c *candidates) add(r *rule, secret span) {
 	})
 }
 
-// findings sorts the candidates, drops the generic ones that a specific one
-// covers, and adds lines and columns.
+// findings sorts the candidates, drops generic ones covered by a specific one, and adds lines
+// and columns.
 func (c *candidates) findings() []Finding {
 	slices.SortFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End),
@@ -78,8 +78,7 @@ func (c *candidates) findings() []Finding {
 	return kept
 }
 
-// generic is 1 for rules that know a secret by what it is called, not by what it
-// looks like.
+// generic is 1 for rules that recognise a secret by its name, not by its form.
 func generic(rule string) int {
 	if strings.HasPrefix(rule, "generic-") {
 		return 1

@@ -6,10 +6,9 @@ import "iter"
 // a word and six bits of a pair.
 const maxClasses = 64
 
-// index finds many words in one pass. It looks at three bytes at a time: the
-// first two choose a mask, the third a bit of it, which is set where some word
-// may begin. That settles almost every position with two loads and no branch
-// taken; the few others are compared word by word.
+// index finds many words in one pass. It looks at three bytes at a time: the first two select
+// a mask, and the third a bit in it, which is set if a word may begin. That decides almost
+// every position with two loads and no taken branch; the rest is compared word by word.
 type index struct {
 	class [256]uint8                      // by byte, case folded; 0: in no word
 	third [maxClasses * maxClasses]uint64 // by pair: the classes that may follow

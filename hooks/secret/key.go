@@ -20,12 +20,12 @@ var keyEdge = pattern.New(`(?i)-----(BEGIN|END)[ A-Z0-9_-]{0,100}?PRIVATE KEY(?:
 // keyGap is what parts the lines of a key, as texts have it that are quoted or made one line.
 const keyGap = `(?:\\[nrt]|[^\w=]){1,16}`
 
-// keyLines are the lines of base64 at the end of a text: whole ones, behind the rest of one where
-// the text begins, and before the last of a key and its checksum.
+// keyLines matches base64 lines at the end of a text: complete ones, after the rest of a cut
+// one at the beginning, and before a key's last line and checksum.
 var keyLines = pattern.New(`(?:\A[\w+/=]+` + keyGap + `)?(?:[a-zA-Z0-9+/]{16,}={0,2}` + keyGap + `)*(?:[a-zA-Z0-9+/=]+` + keyGap + `){0,2}\z`)
 
-// keys are the private keys of a text, those of which a cut left only the begin or the end, too:
-// from a begin to the end of the text, or maxReach, and up to an end what is base64 before it.
+// keys are a text's private keys, including those of which a cut left only the begin or the
+// end: from a begin to the text's end or maxReach, and the base64 before a lone end.
 func keys(text string) (found []span) {
 	open, from := -1, 0 // the last begin without an end, and the end of the last edge
 	for _, m := range keyEdge.Regexp().FindAllStringSubmatchIndex(text, -1) {

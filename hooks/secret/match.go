@@ -1,7 +1,7 @@
 package secret
 
-// apply runs a rule where its tracker says. A rule without a regex only looks at
-// the path: the whole file is the secret.
+// apply runs a rule where its tracker says. A rule without a regex only checks the path, and
+// the secret is the whole file.
 func (s *Scanner) apply(r *rule, t *tracker, path string, c *candidates) error {
 	if r.regex == "" {
 		if len(c.data) > 0 && expression(r.path).MatchString(path) {
@@ -29,9 +29,8 @@ func (s *Scanner) apply(r *rule, t *tracker, path string, c *candidates) error {
 	return nil
 }
 
-// applyAssignments tries the regex only where a match can begin. Without that
-// limit it takes microseconds a byte, for it would begin anew in each byte of
-// the value.
+// applyAssignments runs the regex only where a match can begin; otherwise it would try each
+// byte of the value, microseconds for each.
 func (s *Scanner) applyAssignments(r *rule, as []assignment, c *candidates) error {
 	done := 0 // where the last match ended
 	for _, a := range as {

@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// maxLengths is how many lengths of secrets Fresh looks for: for each it
-	// passes over the old data once.
+	// maxLengths is how many secret lengths Fresh looks for, each in its own pass over the old
+	// data.
 	maxLengths = 64
-	// maxCollisions is how many strings with the checksum of a secret Fresh looks
-	// at before it takes the old data for made to have them.
+	// maxCollisions is how many strings with a secret's checksum Fresh checks before it
+	// assumes that the old data was crafted.
 	maxCollisions = 16
 )
 

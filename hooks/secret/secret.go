@@ -47,8 +47,8 @@ type anchors struct {
 	followed [][]int // by word: what must follow it
 }
 
-// shared is what all Scanners of a process make of the rules: who judges a thousand commits
-// of the past has a Scanner for each.
+// shared is derived from the rules once for all Scanners of a process, because judging a
+// thousand past commits makes a Scanner for each.
 var shared struct {
 	once     sync.Once
 	anchors  anchors
@@ -81,8 +81,7 @@ func (s *Scanner) Scan(path string, data []byte) ([]Finding, error) {
 	return c.findings(), nil
 }
 
-// prepare builds at the first Scan what a process that scans nothing need not
-// have.
+// prepare runs at the first Scan, so that a process without one does not pay for it.
 func (s *Scanner) prepare() {
 	if s.anchors == nil {
 		shared.once.Do(shared.anchors.fill)

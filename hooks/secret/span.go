@@ -3,21 +3,20 @@ package secret
 import "unicode/utf8"
 
 const (
-	// maxReach bounds how far from its anchor a match is looked for. Only matches
-	// without an end of their own get there; the longest secrets that people keep
-	// in files, armoured key rings, have some ten thousand bytes.
+	// maxReach bounds how far from its anchor a match is searched. Only matches without a
+	// natural end get that far; the longest secrets in files, armoured key rings, have some
+	// ten thousand bytes.
 	maxReach = 64 << 10
-	// context is how much more than the match a regex sees, so that it never
-	// takes the edge of a span for the edge of a word or of the file.
+	// context is how much more than the match a regex sees, so that it does not take a span's
+	// edge for the edge of a word or the file.
 	context = utf8.UTFMax
 )
 
 // span is a part of the data that a regex has to see.
 type span struct{ from, to int }
 
-// tracker turns the hits of one rule into spans. Hits come in order of position,
-// and each byte is walked over a constant number of times however dense they
-// are.
+// tracker turns one rule's hits into spans. Hits come in order of position, and each byte is
+// visited a constant number of times however dense they are.
 type tracker struct {
 	state       state
 	spans       []span       // of a rule in general
@@ -75,9 +74,8 @@ func (t *tracker) join(from, to int) {
 	t.spans = append(t.spans, span{from, to})
 }
 
-// right walks from an anchor to where a match that holds it must have ended:
-// after r.reach bytes that are not of r.run. A hit within the last walk takes it
-// up where it ended.
+// right walks from an anchor to where a match containing it must have ended: after r.reach
+// bytes outside r.run. A hit within the last walk continues it.
 func (t *tracker) right(r *rule, data []byte, at int) int {
 	set := sets[r.run]
 	if at < t.to {
@@ -102,7 +100,7 @@ func (t *tracker) right(r *rule, data []byte, at int) int {
 	return t.to
 }
 
-// left does the same to the other side, but not into the last walk: spans join.
+// left does the same to the left, but not into the last walk, because spans are joined.
 func (t *tracker) left(r *rule, data []byte, at int) int {
 	set, foreign := sets[r.run], 0
 	from := at

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A rule is one of gitleaks' rules: what the regex matches is a secret, unless
-// it is too regular or an allowlist knows it. anchors, value, reach and run are
-// derived from the regex by internal/shape and say where it has to be tried.
+// A rule is one of gitleaks' rules: what its regex matches is a secret, unless it is too
+// regular or an allowlist matches. anchors, value, reach and run are derived from the regex by
+// internal/shape, and say where to try it.
 type rule struct {
 	id, description string
 
@@ -61,9 +61,9 @@ type allowlist struct {
 	stopwords string
 }
 
-// goSum excuses what gitleaks excuses by the file's name: the hashes of go.sum,
-// which follow a module's name as a secret follows the name of a key. A line
-// must have the form of go.sum; which file it is in does not matter.
+// goSum excludes what gitleaks excludes by file name: the hashes of go.sum, which follow a
+// module's name as a secret follows a key's name. A line must have the form of go.sum, in any
+// file.
 var goSum = allowlist{
 	target: "line",
 	regex:  `^[\w.~!+/-]+ v[\w.+-]+ h1:[A-Za-z0-9+/]{43}=$`,

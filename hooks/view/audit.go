@@ -91,7 +91,7 @@ func (s *Source) Audit(ctx context.Context, f Filter) (*AuditPage, error) {
 	return page, s.scan(ctx, page, commits, begin, f)
 }
 
-// scan fills a page from the commits of the audit before a place; the newest comes last.
+// scan fills a page from the audit's commits before a position, newest last.
 func (s *Source) scan(ctx context.Context, page *AuditPage, commits []string, begin int, f Filter) error {
 	batch := s.repo.Batch(ctx)
 	defer func() { batch.Close() }()
@@ -161,7 +161,7 @@ func untrusted(list []string) []diag.Untrusted {
 	return out
 }
 
-// takes reports whether a push is one that is wanted.
+// takes reports whether the filter accepts a push.
 func (f Filter) takes(p Push) bool {
 	named := func(part string) func(Move) bool {
 		return func(m Move) bool { return strings.Contains(m.Ref.Raw(), part) }

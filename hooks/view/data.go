@@ -23,7 +23,7 @@ type Overview struct {
 	Time          time.Time `json:"time,omitzero"` // of the look
 	Host          *Host     `json:"host"`          // null in a clone, which cannot know
 	Workers       []Worker  `json:"workers"`       // who works on what, wherever they run
-	Waiting       []Waiting `json:"waiting"`       // what only a PM can move first, then what waits for its cause
+	Waiting       []Waiting `json:"waiting"`       // what only a PM can move first, then what waits for a cause to pass
 	Directives    []Line    `json:"directives"`    // as COMMS.md has them, then those it has no longer
 	Warnings      []string  `json:"warnings"`      // a line each, with what can be done
 
@@ -35,7 +35,7 @@ type Overview struct {
 type Host struct {
 	MayAsk   bool               `json:"may_ask"` // false: the rest is not known to who asks
 	Running  bool               `json:"running"`
-	PID      int                `json:"pid"`                // 0: it cannot be seen from here
+	PID      int                `json:"pid"`                // 0: invisible from here
 	Since    time.Time          `json:"since,omitzero"`     // when it began; zero where nobody says
 	Up       bool               `json:"up"`                 // the agent's container runs
 	Judging  *runstate.Judging  `json:"judging"`            // the first of the verdicts that run
@@ -45,8 +45,8 @@ type Host struct {
 	Control  string             `json:"control"`            // branch of COMMS.md
 	Project  string             `json:"project"`            // the project's branch
 	Mode     string             `json:"mode"`               // of the hooks: enforce or observe
-	LastBeat time.Time          `json:"last_beat,omitzero"` // when who works was heard last; zero for never in this launch
-	LastWork time.Time          `json:"last_work,omitzero"` // when it went on last: words, commands, steps
+	LastBeat time.Time          `json:"last_beat,omitzero"` // when a worker last gave a sign of life; zero for never in this launch
+	LastWork time.Time          `json:"last_work,omitzero"` // when a worker last progressed: words, commands, steps
 }
 
 // Worker holds a directive's lease, or is run by this machine's launcher (MANY-5).
@@ -55,7 +55,7 @@ type Worker struct {
 	Holder    string    `json:"holder"`    // the lease's, or the worker's own name
 	Where     string    `json:"where"`     // "podman", "process", "kube NAMESPACE/JOB"
 	Doing     string    `json:"doing"`     // as runstate has it; "" of a worker of another launcher
-	Why       string    `json:"why"`       // it does not work; one line with the remedy
+	Why       string    `json:"why"`       // why it does not work, with the remedy in one line
 	Since     time.Time `json:"since,omitzero"`
 	Until     time.Time `json:"until,omitzero"` // the lease ends unless it is renewed; zero for none
 	Live      bool      `json:"live"`           // the lease holds now
@@ -75,24 +75,24 @@ type Kind string
 const (
 	Incident Kind = "incident" // a journal that cannot be believed
 	Question Kind = "question" // the agent asks something
-	Approval Kind = "approval" // it wants a word, or a sign
-	Blocked  Kind = "blocked"  // it was stopped, or given up, and goes on by a word only
+	Approval Kind = "approval" // it needs a confirmation or a sign of life
+	Blocked  Kind = "blocked"  // it was stopped or given up, and needs a person to continue
 	Ready    Kind = "ready"    // a verdict proves it; nobody has taken it
 	Unproved Kind = "unproved" // it ended, and nothing proves it
-	Outage   Kind = "outage"   // it goes on by itself when the cause has passed
+	Outage   Kind = "outage"   // it continues by itself when the cause has passed
 )
 
 // Waiting is one thing that waits for a PM.
 type Waiting struct {
 	Key       string         `json:"key"` // stable as long as it is the same thing
 	Kind      Kind           `json:"kind"`
-	For       uow.Party      `json:"-"` // a PM, or the cause to pass
+	For       uow.Party      `json:"-"` // a PM, or a cause that must pass
 	Directive string         `json:"directive"`
 	Unit      string         `json:"unit"` // "" for none
 	Title     diag.Untrusted `json:"title"`
 	What      string         `json:"what"`    // one plain sentence
 	Words     diag.Untrusted `json:"words"`   // the agent's own, such as its question; "" for none
-	Command   string         `json:"command"` // to paste; it settles the thing or shows how
+	Command   string         `json:"command"` // a command to paste, which settles it or shows how
 	Or        string         `json:"or"`      // another that does; "" for none
 	Since     time.Time      `json:"since,omitzero"`
 }
@@ -106,14 +106,14 @@ type Line struct {
 	Spent      Spent          `json:"spent"`
 	Updated    time.Time      `json:"updated,omitzero"` // the newest step, report or verdict; zero for none
 	Residuals  []Point        `json:"residuals"`        // of the newest unit's verdicts
-	Live       *live.Event    `json:"live"`             // the worker's last word; null where nobody knows
-	Sign       *runstate.Sign `json:"sign"`             // when it was heard last; null where nobody knows
+	Live       *live.Event    `json:"live"`             // the worker's last words; null if unknown
+	Sign       *runstate.Sign `json:"sign"`             // time of its last sign of life; null if unknown
 }
 
 // Spent is a directive's cost so far. An uncounted value is null, never 0.
 type Spent struct {
 	Tokens     *int64  `json:"tokens"`
-	CountedBy  string  `json:"counted_by"` // who counted the tokens: the gateway, or the agent where nobody else did
+	CountedBy  string  `json:"counted_by"` // who counted the tokens: the gateway, or else the agent
 	Estimated  *int64  `json:"estimated_calls"`
 	Money      *string `json:"money"`      // a decimal, of dollars
 	Prices     string  `json:"prices"`     // day of the price table; "" where nobody says

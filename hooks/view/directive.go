@@ -49,7 +49,7 @@ func (s *Source) Directive(ctx context.Context, name string) (*Directive, error)
 	return d, err
 }
 
-// begin is a directive as far as the look knows it, and its position; its units are read yet.
+// begin is a directive's overview and position; its units are not read yet.
 func (s *Source) begin(o *Overview, name string) (*Directive, review.Position, error) {
 	at, ok := o.at[name]
 	now, still := s.refs.at[name]
@@ -88,7 +88,7 @@ func (s *Source) fill(ctx context.Context, r reading, d *Directive) error {
 	return nil
 }
 
-// counted takes the agent's own count of tokens where the gateway's is not here, as in a clone.
+// counted uses the agent's own token count if the gateway's is not available, as in a clone.
 func (d *Directive) counted() {
 	var sum int64
 	for _, u := range d.Units {
@@ -144,8 +144,8 @@ func (s *Source) unit(ctx context.Context, r reading, unit state.Unit, of review
 	return u, err
 }
 
-// journal fills in what the journal says: all of one that is short, which is proved, and
-// the newest records of a long one, each as it stands.
+// journal reads a unit's journal: a short one completely, with verification, and only the
+// newest records of a long one.
 func (s *Source) journal(ctx context.Context, r reading, unit state.Unit, of review.Standing, u *Unit) error {
 	count, err := s.count(ctx, r, unit.Tip)
 	if err != nil {
@@ -178,8 +178,8 @@ func (s *Source) journal(ctx context.Context, r reading, unit state.Unit, of rev
 	return nil
 }
 
-// count is how many records a journal has. Those of a short one are at hand then; a child of
-// git counts those of a long one.
+// count is a journal's number of records. A short journal is read by this; for a long one a
+// child of git counts.
 func (s *Source) count(ctx context.Context, r reading, tip string) (int, error) {
 	var files []string
 	for at := tip; at != "" && len(files) <= MaxSteps; {
@@ -217,7 +217,7 @@ func newest(r *git.Reader, tip string) (records []*uow.Record, commits []string,
 	return records, commits, err
 }
 
-// stand fills in where the unit stands.
+// stand fills in the unit's state.
 func (u *Unit) stand(last *uow.Record, of review.Standing) {
 	u.State, u.Words, u.Updated, u.Iteration = last.State, last.Words(), parse(last.Time), last.Iteration
 	u.Begun = u.Steps[0].Time
@@ -249,8 +249,8 @@ func words(r *uow.Record) string {
 	return s
 }
 
-// costs are the tokens that a unit took, summed, by iteration, as the agent counted them
-// on its record, whose tip is rev; none where nobody did, or the record is not here.
+// costs are a unit's tokens, summed, by iteration, by the agent's count on its record, whose
+// tip is rev; none if it did not count, or the record is missing.
 func costs(r reading, rev, directive string) ([]Point, error) {
 	list := []Point{}
 	if rev == "" {

@@ -79,7 +79,7 @@ func (s *Source) sumUnits(sum hash.Hash, name string) {
 	}
 }
 
-// sumHeld adds what the host alone knows of what is held out, which its reviews say.
+// sumHeld adds what only the host knows about held out criteria, which its reviews show.
 func (s *Source) sumHeld(sum hash.Hash, p review.Position) {
 	if s.bare && p.Directive != nil && p.Directive.Options.Held.Count > 0 {
 		word, err := held.ReadWord(s.dir, p.Name, p.Directive.Options.Held.SHA256)
@@ -87,7 +87,8 @@ func (s *Source) sumHeld(sum hash.Hash, p review.Position) {
 	}
 }
 
-// maker is a sum of what makes the pages: this program, that of reviews, and the host's settings.
+// maker is a checksum of what makes the pages: this program, the one for reviews, and the
+// host's settings.
 func (s *Source) maker() ([]byte, error) {
 	files := []string{"/proc/self/exe", s.Program}
 	if s.bare {

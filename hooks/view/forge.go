@@ -10,7 +10,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxWord bounds what a look at a forge says, in bytes.
+// maxWord bounds a forge pass's report, in bytes.
 const maxWord = 1 << 20
 
 // forgeWaits adds what the last look at a forge left undone, where there is one, and what somebody

@@ -11,8 +11,8 @@ import (
 	"git-ward/protocols/state"
 )
 
-// notes are the host's verdicts in short, by unit: what curves are drawn of. A note that
-// was read once is not read again.
+// notes are the host's verdicts, shortened, by unit, from which curves are drawn. Each note is
+// read once.
 type notes struct {
 	tip    string             // of loop.VerdictsRef, as they were read
 	on     map[string]string  // the note's blob by the object that it is on
@@ -58,7 +58,7 @@ func (r reading) Parent(commit string) (parent string, err error) {
 	return parent, err
 }
 
-// short is a verdict, of which a list needs no more.
+// short is a verdict as far as a list needs it.
 type short struct {
 	note      string // the note's blob, and the object that it is on
 	unit      string
@@ -105,7 +105,7 @@ func (n *notes) refresh(ctx context.Context, repo *git.Repo, r *git.Reader) erro
 	return nil
 }
 
-// add takes an object's note: what was read before, or else the note itself.
+// add takes an object's note, from the cache or by reading it.
 func (n *notes) add(before *notes, r reading, on, blob string) error {
 	key := blob + " " + on
 	list, known := before.blobs[key]

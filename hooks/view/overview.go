@@ -23,7 +23,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxGone bounds the directives that are shown although COMMS.md has them no longer.
+// maxGone bounds the shown directives that are no longer in COMMS.md.
 const maxGone = 1000
 
 // Overview returns the repository's present state. If nothing has changed, it is the previous
@@ -153,7 +153,7 @@ func (s *Source) positions(r reading) (*refs, error) {
 	return all, nil
 }
 
-// recordsAhead reads the newest records of the units that are not known yet, in few exchanges.
+// recordsAhead reads the newest records of unknown units in few exchanges.
 func (s *Source) recordsAhead(r reading, d *standing.Desk) error {
 	var files []string
 	for _, unit := range d.Units {
@@ -164,13 +164,13 @@ func (s *Source) recordsAhead(r reading, d *standing.Desk) error {
 	return r.Prefetch(files, uow.MaxRecord)
 }
 
-// running is what the host keeps of directives for those who look.
+// running is the host's live data on directives for viewers.
 type running struct {
 	costs map[string]runstate.Cost
 	signs map[string]runstate.Sign
 }
 
-// running reads it; a file that is not whole, or that is not for who asks, says nothing.
+// running reads it; a partial or unreadable file counts as empty.
 func (s *Source) running() (r running) {
 	if s.bare {
 		r.costs, _ = runstate.Costs(s.dir)
@@ -266,8 +266,8 @@ func (s *Source) host(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// fallen warns where the program of the project's branch gave way to an earlier one, or an agent went
-// back from it (BOOT-2).
+// fallen warns if the project's program gave way to an earlier one, or an agent rolled back
+// (BOOT-2).
 func (s *Source) fallen(ctx context.Context, o *Overview) error {
 	from, err := s.repo.Ref(ctx, boot.PinFrom)
 	if err != nil {
@@ -329,8 +329,8 @@ func sortPoints(list []Point) {
 	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.X, b.X), a.Time.Compare(b.Time)) })
 }
 
-// turn says of a directive that was begun whether somebody has its lease, or it is queued: the
-// leases are the host's, and a clone has none.
+// turn says whether a started directive has a worker or is queued: leases are the host's, and
+// a clone has none.
 func (l *Line) turn() {
 	switch {
 	case l.State != review.Working || l.Waits.Cause != uow.WasBegun && l.Waits.Cause != uow.NotBegun:

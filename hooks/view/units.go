@@ -17,7 +17,7 @@ type Standing struct {
 	Waits    uow.Waiting    `json:"-"`
 }
 
-// maxClaims is how many claims of a unit are looked up: as many as the picture has columns.
+// maxClaims is how many of a unit's claims are looked up: as many as the picture has columns.
 const maxClaims = 30
 
 // Text is a unit as text for people.

@@ -14,8 +14,8 @@ import (
 // kinds is the order in which things that wait are shown.
 var kinds = []Kind{Incident, Question, Approval, Blocked, Ready, Unproved, Outage}
 
-// waits is what waits for a PM of a directive; none, most often. broken is why its unit's
-// journal could not be read, nil for one that was.
+// waits is what of a directive waits for a PM; usually nothing. broken is why its unit's
+// journal is unreadable, or nil.
 func waits(p review.Position, line Line, broken error) []Waiting {
 	said := line.Waits
 	w := Waiting{For: said.For, Directive: p.Name, Unit: line.Unit, Title: line.Title, What: said.Why, Command: said.Command, Or: line.Or, Since: line.Updated}
@@ -77,7 +77,7 @@ func reportName(p review.Position) string {
 	return p.Report.Name()
 }
 
-// order puts what only a PM can move first, the oldest of each kind before the others.
+// order sorts what only a PM can move first, the oldest of each kind first.
 func order(list []Waiting) {
 	slices.SortStableFunc(list, func(a, b Waiting) int {
 		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), a.Since.Compare(b.Since))

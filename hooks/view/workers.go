@@ -17,9 +17,9 @@ import (
 // maxWorkers bounds how many are shown: as many leases as are read.
 const maxWorkers = 1000
 
-// workers are who has a lease, which says where it works, and what the launcher here says of
-// its own. A lease that cannot be read, or that the host's clock did not give, is a warning:
-// nobody works on its directive until a person has looked.
+// workers are the lease holders, with the leases' data and the local launcher's. A lease that
+// is unreadable or has impossible times is a warning: nobody works on its directive until a
+// person has looked.
 func (s *Source) workers(ctx context.Context, o *Overview) error {
 	batch := s.repo.Batch(ctx)
 	defer batch.Close()

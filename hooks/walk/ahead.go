@@ -11,7 +11,7 @@ import (
 // ahead.
 const AheadOf = 64
 
-// pair is a tree and one that it will be compared with.
+// pair is a tree and one with which it will be compared.
 type pair struct{ old, new string }
 
 // ReadAhead reads what comparing commits with their parents will need, in few
@@ -70,8 +70,7 @@ func (w *Walker) prefetchTrees(pairs []pair) error {
 	return w.batch.Prefetch(slices.Compact(missing), maxTreeSize)
 }
 
-// differing are the subtrees and the blobs of a pair's new tree that its old one does
-// not have in their place.
+// differing are the subtrees and blobs of a pair's new tree that differ from the old one's.
 func (w *Walker) differing(p pair) (subtrees []pair, blobs []string, err error) {
 	old, err := w.Tree(p.old)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // ChainError says that a history is not one commit on top of the other.
 type ChainError struct {
 	Commit string // that does not follow another one, or is the tip of what is too long
-	Long   bool   // more than the most commits, or none that follows the old value
+	Long   bool   // more than the maximum of commits, or none that follows the old value
 }
 
 func (e *ChainError) Error() string { return e.Commit + " does not follow the ref's old value" }

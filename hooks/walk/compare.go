@@ -9,13 +9,13 @@ import (
 
 // Brought has the callbacks for what a commit brings that none of its parents has.
 type Brought struct {
-	// Met hears of every new object, at a path ("dir/" for a tree) and, of a tree that
-	// is not what git writes but has one meaning, in what it departs.
+	// Met is called for every new object, at a path ("dir/" for a tree) and, for an unusual
+	// but unambiguous tree, with how it differs from git's form.
 	Met func(path, id string, form *git.FormError)
-	// Names hears of a directory whose names no parent has together; bit i of in[j] is
-	// set where parent i has the name of entries[j].
+	// Names is called for a directory whose names no single parent has; bit i of in[j] is set
+	// if parent i has the name of entries[j].
 	Names func(dir string, entries []git.Entry, in []uint16)
-	// Path hears of every path whose entry no parent has; its error ends the walk.
+	// Path is called for every path whose entry no parent has; its error ends the walk.
 	Path func(Change) error
 }
 
@@ -61,7 +61,7 @@ type comparison struct {
 	visited   int
 }
 
-// side is one parent's directory, read in step with the new one.
+// side is one parent's directory, read in parallel with the new one.
 type side struct {
 	entries []git.Entry
 	next    int
@@ -198,8 +198,8 @@ func (c *comparison) deleted(dir string, e git.Entry, depth int) error {
 	return c.hear.Path(Change{Path: dir + e.Name, Old: e})
 }
 
-// visiting bounds the walk. Directories count too: a tree of empty trees has no
-// path at all and no end.
+// visiting bounds the walk. Directories count, too, because a tree of empty trees has no path
+// but could be endless.
 func (c *comparison) visiting() error {
 	if c.visited++; c.visited > c.walker.limits.ChangedPaths {
 		return &Exceeded{"", fmt.Sprintf("more than %d changed paths in one step", c.walker.limits.ChangedPaths)}

@@ -71,9 +71,8 @@ func (w *Walker) tag(ref, id string) (*Tag, error) {
 	return t, nil
 }
 
-// shortWalk is how many commits are looked at one by one before rev-list is
-// asked; most pushes are a few commits on top of a known tip, and a child costs
-// as much as reading dozens.
+// shortWalk is how many commits are read one by one before rev-list is used: most pushes are a
+// few commits on top of a known tip, and a child costs as much as reading dozens.
 const shortWalk = 32
 
 // Known says which refs count as judged before, for tips of one history: its main, branches
@@ -109,10 +108,9 @@ func (w *Walker) Fresh(tips []*Tip, known Known) (found []*Commit, err error) {
 // Found reports whether a commit is among the new ones of a history.
 func (w *Walker) Found(h push.History, id string) bool { return w.seen[fresh{h, id}] }
 
-// linear follows single parents from a tip down to its branch's old value or to its
-// main, and says whether it arrived. Only commits that came with this push count
-// as new without asking git; all others may be known by some branch. What it
-// passes also answers the question of the merge base, without a child.
+// linear follows single parents from a tip down to its branch's old value or its main, and
+// reports whether it arrived. Without asking git, only commits that came with this push count
+// as new; some branch may know any other. The walk also finds the merge base without a child.
 func (w *Walker) linear(t *Tip) (found []*Commit, ok bool, err error) {
 	id, c := t.New, t.Commit
 	for range shortWalk {

@@ -130,11 +130,10 @@ type Tip struct {
 	Commit  *git.Commit
 	History push.History
 	Steps   []*Commit // of a journal or a record: its new commits, oldest first
-	// Beside says that no ref ends here: a record names the commit, as its work.
+	// Beside says that no ref ends here: a record names the commit as its work.
 	Beside bool
-	// Base is the commit that Changes are counted from: the old value for a
-	// fast-forward, else the merge base with its history's main, else "" (the empty
-	// tree).
+	// Base is the commit from which Changes are counted: the old value for a fast-forward,
+	// else the merge base with its history's main, else "" (the empty tree).
 	Base    string
 	Forward bool // fast-forward or creation on top of main's tip
 	Merges  bool // new commits of this update include a merge, or might

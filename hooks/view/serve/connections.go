@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// limited is a listener that bears only so many connections, and of one peer only so many:
-// so who holds many keeps others no seat. Who finds none is told so.
+// limited is a listener that accepts a limited number of connections in total and per peer, so
+// that one peer cannot use all of them. A refused client gets an answer.
 type limited struct {
 	net.Listener
 	most, share int
@@ -70,8 +70,8 @@ func (l *limited) leave(who peer) {
 const full = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 53\r\n\r\n" +
 	"Too many connections are open. Try again in a while.\n"
 
-// refuse tells a client that it is one too many. It reads first what the client sent: a
-// connection closed with bytes unread is reset, and the answer lost.
+// refuse tells a client that there are too many. It reads the request first, because closing a
+// connection with unread bytes resets it and loses the answer.
 func (l *limited) refuse(c net.Conn) {
 	select {
 	case l.telling <- struct{}{}:

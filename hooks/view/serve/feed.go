@@ -19,8 +19,8 @@ const (
 	reconnect = 3000             // milliseconds, a browser's after a stream that ended
 )
 
-// feed tells all streams what one look at the repository found: 1,000 streams cost what one
-// does. A stream that is behind hears the latest only.
+// feed shares one poll of the repository among all streams: 1,000 streams cost as much as one.
+// A slow stream only gets the latest.
 type feed struct {
 	version func(context.Context) (string, error)
 
@@ -34,7 +34,7 @@ func newFeed(version func(context.Context) (string, error)) *feed {
 	return &feed{version: version, moved: make(chan struct{})}
 }
 
-// run looks while there is a stream, until ctx ends.
+// run polls while there is a stream, until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
@@ -79,7 +79,7 @@ func word(version string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// state is the event that holds now, and what closes when another does.
+// state is the current event, and a channel that is closed at the next one.
 func (f *feed) state() (string, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +102,7 @@ func (f *feed) leave() {
 	f.streams--
 }
 
-// stream writes events until the client goes, the server stops, or allowed says no more.
+// stream writes events until the client leaves, the server stops, or allowed returns false.
 func (f *feed) stream(done context.Context, w http.ResponseWriter, r *http.Request, allowed func() bool) {
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Time{}) // the deadline of a request would end the stream

@@ -15,10 +15,10 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// policy is what a page of Ward's may do: nothing but what this server itself gives it.
+// policy is the content security policy of Ward's pages: only this server's own content.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guarded is every route behind what holds for every request.
+// guarded wraps every route in the checks for all requests.
 func (s *Server) guarded() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		headers(w.Header())
@@ -68,8 +68,7 @@ type fault struct {
 	title, text string
 }
 
-// path is what a page's path is made of, as it stands in the request: what would need an
-// escape is at no page.
+// path are the characters of pages' paths as they are in the request: no page needs an escape.
 var path = pattern.New(`^/([0-9A-Za-z][0-9A-Za-z._-]*(/[0-9A-Za-z][0-9A-Za-z._-]*)*)?$`)
 
 // fault is the first thing that is wrong with a request, nil for none.
@@ -96,8 +95,8 @@ func (s *Server) fault(r *http.Request) *fault {
 
 var notFound = fault{http.StatusNotFound, "No such page", "There is nothing at this address."}
 
-// embedded reports a request that a page of another origin makes to have our page as a part of
-// itself: such a one may only be opened whole (fetch metadata).
+// embedded reports a request by another origin's page to embed ours, which is only allowed to
+// be opened as a whole (fetch metadata).
 func embedded(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":

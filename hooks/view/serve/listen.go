@@ -17,8 +17,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// names are what a request may call this server, so that a name which somebody else let point
-// here (DNS rebinding) is no way to read from another site's page.
+// names are what a request may call this server. A name that somebody else points here (DNS
+// rebinding) must not let another site read pages.
 type names struct {
 	url   string
 	exact map[string]bool   // host:port in lower case
@@ -91,8 +91,8 @@ func certificate(cfg Config) (*x509.Certificate, error) {
 // maxPEM bounds a certificate's or a key's file, in bytes.
 const maxPEM = 1 << 20
 
-// pemFile is an error where a path leads to what is not read to an end: a device, a pipe, too
-// large a file.
+// pemFile refuses a path whose content cannot be read completely: a device, a pipe, an
+// oversized file.
 func pemFile(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPEM) {
@@ -101,8 +101,8 @@ func pemFile(path string) error {
 	return hinted(err, "--tls-cert and --tls-key are PEM files of one pair")
 }
 
-// private is an error where every user of this machine can read a key: who has it is this
-// server to any browser.
+// private refuses a key that every user of this machine can read, because a browser could not
+// tell its holder from this server.
 func private(key string) error {
 	info, err := os.Stat(key)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {
@@ -155,8 +155,7 @@ func (n names) add(host string) {
 }
 
 // ours reports whether a request calls this server by one of its names. An absolute form in
-// the request line names a host of its own beside the header: it is no server's business but
-// a proxy's.
+// the request line, which names a second host, is only for proxies.
 func (n names) ours(r *http.Request) bool {
 	if !strings.HasPrefix(r.RequestURI, "/") || r.URL.Host != "" {
 		return false

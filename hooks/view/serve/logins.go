@@ -29,8 +29,8 @@ const (
 // alphabet is Crockford's base 32: nothing in it is mistaken for another letter.
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// logins hold the code that is good now and who has signed in. Of a session it keeps a hash:
-// what is compared takes the same time whatever was sent.
+// logins holds the current code and the sessions. It stores hashes of sessions, so that
+// comparisons take the same time whatever was sent.
 type logins struct {
 	now func() time.Time
 	say *teller
@@ -51,8 +51,8 @@ func newLogins(now func() time.Time, say *teller) *logins {
 	return &logins{now: now, say: say, sessions: map[[sha256.Size]byte]session{}}
 }
 
-// open sees to it that a code is good, and says so where it is new. It returns how long there
-// is none yet.
+// open ensures that there is a valid code, and prints a new one. It returns how long there is
+// none yet.
 func (d *logins) open() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,8 +86,8 @@ func typed(code string) string {
 	return strings.NewReplacer("-", "", " ", "", "\t", "", "O", "0", "I", "1", "L", "1").Replace(strings.ToUpper(strings.TrimSpace(code)))
 }
 
-// enter begins a session with a code, and ends the code. A session is always a new one: what
-// the browser brought is not looked at.
+// enter begins a session with a code, which is then used up. It always makes a new session and
+// ignores what the browser sent.
 func (d *logins) enter(code string, who peer) (token string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,8 +133,8 @@ func (d *logins) trim() {
 	}
 }
 
-// inside reports whether a token is one of a session, and its user's. Where another user of
-// this machine brings it, it has been taken from its own, and ends.
+// inside reports whether a token is a session's, used by its own user. If another user of this
+// machine sends it, it was stolen, and the session ends.
 func (d *logins) inside(token string, who peer) bool {
 	key := sha256.Sum256([]byte(token))
 	d.mu.Lock()

@@ -33,8 +33,8 @@ var errBusy = errors.New("too many pages are being made")
 // errGone is of a repository that cannot be read, and may be again.
 var errGone = errors.New(unreadable)
 
-// pages are a Site with what it drew of its present version. A Site that fails is closed and
-// opened again: what was moved away comes back.
+// pages is a Site with its drawn pages of the current version. After an error the Site is
+// closed and opened again, because a moved repository may come back.
 type pages struct {
 	open   func(context.Context) (Site, error)
 	say    *teller
@@ -124,8 +124,8 @@ func (p *pages) ask() (string, error) {
 	return version, err
 }
 
-// survived turns a panic into an error: it happens in a goroutine of its own, where it would
-// end the server.
+// survived turns a panic into an error, because it happens in a separate goroutine, where it
+// would end the server.
 func survived(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer is who a connection is from: a user of this machine, or an address.
+// peer is a connection's origin: a user of this machine, or an address.
 //
-// A browser sends a cookie to every port of a host (RFC 6265, section 8.5): another user's
-// server on this machine is sent our session by who opens a page of it. So a session of a
-// local user is that user's alone.
+// A browser sends a cookie to every port of a host (RFC 6265, section 8.5), so another user's
+// server on this machine gets our session from whoever opens its pages. Therefore a local
+// user's session is valid for that user only.
 type peer struct {
 	local bool
 	uid   uint32 // where local
 	addr  netip.Addr
 }
 
-// same reports whether a session that one began is good for the other.
+// same reports whether one peer's session is valid for the other.
 func (p peer) same(other peer) bool {
 	if !p.local && !other.local {
 		return true // a phone changes its address on the way
@@ -76,7 +76,7 @@ const (
 	diagUID          = 64
 )
 
-// owner is the user whose socket is the other end of a connection within this machine, as
+// owner is the user of the socket at the other end of a connection within this machine, which
 // the kernel tells everybody (sock_diag(7)).
 func owner(from, to netip.AddrPort) (uint32, bool) {
 	c, err := netlink.Dial(unix.NETLINK_SOCK_DIAG, nil)

@@ -7,7 +7,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// quiet is how long a line of one kind is not said again, since clients can cause it at will.
+// quiet is how long lines of one kind are suppressed, because clients can cause them at will.
 const quiet = time.Minute
 
 // teller says lines on the owner's terminal.

@@ -23,7 +23,7 @@ const (
 	stamps       = "ward-facts.txt"
 )
 
-// A directory is a report's under way: beside the one that it becomes.
+// A directory is a report being written, next to the one that it replaces.
 type directory struct {
 	path   string // that it becomes
 	under  *scratch.Dir
@@ -96,7 +96,7 @@ func (d *directory) stamped(name, facts string, now time.Time) bool {
 	return !slices.ContainsFunc(s.files, func(file string) bool { return d.before.sums[file] == "" })
 }
 
-// keep keeps the pages of a name.
+// keep keeps an earlier report's pages of a name.
 func (d *directory) keep(name string) (files []string) {
 	s := d.before.stamps[name]
 	d.stamps[name] = s
@@ -106,8 +106,8 @@ func (d *directory) keep(name string) (files []string) {
 	return s.files
 }
 
-// stamp says of what pages were made that were put here; now is zero where they do not change
-// by themselves.
+// stamp records the facts of newly written pages; now is zero if they do not change by
+// themselves.
 func (d *directory) stamp(name, facts string, now time.Time, files ...string) {
 	d.stamps[name] = origin{facts, now, files}
 }
@@ -150,8 +150,8 @@ func readStamps(text string) map[string]origin {
 // unchanged reports whether all is there as it would be.
 func (d *directory) unchanged() bool { return maps.Equal(d.sums, d.before.sums) }
 
-// bring gives the directory the files that stay: as they are, by another name of theirs, or by
-// a copy where the place has none.
+// bring adds the earlier report's unchanged files: by hard link, or by copy if the file system
+// has none.
 func (d *directory) bring() error {
 	for name := range d.kept {
 		from, to := filepath.Join(d.path, name), filepath.Join(d.temp, name)
@@ -172,7 +172,7 @@ func (d *directory) bring() error {
 	return nil
 }
 
-// discard removes what did not become a report, and the one whose place it took.
+// discard removes a report that failed, and the replaced one.
 func (d *directory) discard() {
 	d.under.Remove()
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// links say how a page names the others: files beside it in a report, paths of the server
-// where it is live.
+// links are the pages' links to each other: sibling files in a report, server paths when live.
 type links struct{ Live bool }
 
 func (l links) pick(path, file string) string {

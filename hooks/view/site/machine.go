@@ -14,8 +14,8 @@ const (
 	stateLeft, stateTop = 92, 22
 	stateWide           = 216
 	lane                = 11
-	// A target that more than this many states lead to on one event is said in words:
-	// ten arrows that all end in one box show nothing.
+	// If more than this many states lead to a target on one event, it is described in words:
+	// ten arrows into one box show nothing.
 	common = 4
 )
 
@@ -114,8 +114,8 @@ func often(m *fsm.Machine) (list []anywhere) {
 	return list
 }
 
-// between are the arrows between two states, all events of a pair in one; place is the row
-// of each state.
+// between are the arrows between two states, with all events of a pair on one; place is each
+// state's row.
 func between(m *fsm.Machine, but []anywhere, place map[string]int) (list []arrow) {
 	for _, t := range m.Transitions {
 		if t.From == t.To || slices.ContainsFunc(but, func(a anywhere) bool { return a.On == t.On && a.To == t.To }) {
@@ -157,8 +157,8 @@ func (a *arrow) draw(from, to int, lanes *[]span) {
 	y := func(i int, share float64) float64 {
 		return float64(stateTop+i*(stateHigh+stateGap)) + share*stateHigh
 	}
-	// It leaves below the middle and arrives above it when it goes down, and the other
-	// way round when it goes up, so that what comes and what goes do not meet.
+	// Downward arrows leave below the middle and arrive above it, and upward ones the reverse,
+	// so that they do not meet.
 	leave, arrive := 0.72, 0.28
 	if to < from {
 		leave, arrive = 0.28, 0.72

@@ -25,8 +25,8 @@ const (
 	maxPage     = 64 << 20
 )
 
-// replaceable is an error where a path has something that is no report of Ward's, or has
-// more than that; of a report, sums are those of its files, which are proved.
+// replaceable refuses a path that is not a report of Ward's, or has more than a report; sums
+// are the checksums of a report's files, which it verifies.
 func replaceable(path string) (sums map[string]string, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,8 +77,8 @@ func replaceable(path string) (sums map[string]string, err error) {
 	return sums, nil
 }
 
-// whole is an error where a directory is not a report's, page for page: it has each file of the
-// list as the list says, a home page among them, and no other.
+// whole refuses a directory unless it consists of exactly the files in its list, with their
+// checksums and a home page.
 func whole(dir string, entries []fs.DirEntry, known map[string]string) error {
 	if known["index.html"] == "" || len(entries) != len(known)+1 { // and the list itself
 		return fmt.Errorf("its %s does not list the files that are there", manifest)

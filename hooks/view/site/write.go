@@ -135,9 +135,8 @@ func (w *writer) home(o *view.Overview) error {
 	}
 }
 
-// directive writes a directive's page, those of its units, and that of its work, or keeps
-// those whose facts are as they were. What cannot be read is named and stops nothing: a report
-// of the others is worth having.
+// directive writes a directive's page, its units' pages and its work's page, or keeps those
+// with unchanged facts. Unreadable parts are named but stop nothing.
 func (w *writer) directive(l view.Line) (err error) {
 	name, facts := l.Directive, w.facts[l.Directive]
 	works := l.Reviewable() && w.reviews < maxReviews

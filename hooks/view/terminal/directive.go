@@ -8,8 +8,7 @@ import (
 	"git-ward/internal/live"
 )
 
-// facts are what is known of the open directive; brief leaves the rest to the key that
-// shows all of it.
+// facts are what is known of the open directive; brief is a short form, and a key shows all.
 func (c canvas) facts(s Scene, brief bool) (rows []row) {
 	d := s.One
 	for _, wait := range d.Waiting {

@@ -9,8 +9,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// fetching is a fetch that goes on beside the looks: a network that hangs keeps nobody from
-// looking at what there is.
+// fetching runs fetches in the background, so that a hanging network does not block the view.
 type fetching struct {
 	began time.Time
 	ended chan error // nil while none runs

@@ -38,8 +38,8 @@ type Looker struct {
 	again   chan struct{} // looks now
 }
 
-// wordsInterval is the time between two looks for words while an agent works: a word is
-// to be seen within a second of being said.
+// wordsInterval is the polling interval for words while an agent works: they are shown within
+// a second.
 const wordsInterval = 300 * time.Millisecond
 
 // NewLooker makes a Looker; name is the directive that is open at first, "" for none.
@@ -132,7 +132,7 @@ func (l *Looker) look(ctx context.Context) bool {
 	return changed
 }
 
-// worry says what is wrong now, and reports whether that is another thing than before.
+// worry reports what is wrong now, and whether that has changed.
 func (l *Looker) worry() bool {
 	trouble := l.wrong
 	if trouble == "" {
@@ -242,8 +242,8 @@ func (l *Looker) hear() bool {
 	return len(l.scene.New) > 0
 }
 
-// unheard are the events that are none of the newest that were kept: who begins to follow
-// a file may meet what its tail had.
+// unheard are events that were not among the newest kept ones: the tail of a newly followed
+// file may overlap them.
 func unheard(kept, events []live.Event) []live.Event {
 	for i, e := range events {
 		same := false

@@ -41,7 +41,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// take takes a scene; where the reader looks back at words, those stay where they are.
+// take takes a scene; if the reader has scrolled back, the view stays where it is.
 func (m *model) take(s Scene) {
 	if m.state.back > 0 && s.One != nil && !m.state.facts {
 		c := canvas{m.w, m.h, m.glyphs}

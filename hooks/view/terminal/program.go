@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// framesASecond is how often the screen may change: enough for words, and little to do
-// while nothing changes, because the library draws by a clock.
+// framesASecond is how often the screen may change: enough for words, and cheap while nothing
+// changes, because the library draws by a timer.
 const framesASecond = 8
 
 // Watch is the terminal program, until its reader leaves, or the context ends, whose error
@@ -43,9 +43,8 @@ func Watch(ctx context.Context, looker *Looker, in, out *os.File, environ []stri
 	return err
 }
 
-// stops hears that the process is to stop for a while (SIGTSTP from elsewhere than the
-// keys, which come as bytes), so that the terminal is given back before; and that it goes
-// on after it was stopped without being asked, so that it is drawn anew.
+// stops handles SIGTSTP from outside the keyboard, so that the terminal is restored before the
+// process stops, and redraws when it continues.
 type stops struct {
 	send func(tea.Msg)
 	mu   sync.Mutex
@@ -72,7 +71,8 @@ func (s *stops) arm() {
 	}()
 }
 
-// disarm leaves the signals to the system again: the library stops the process by one.
+// disarm restores the signals' default handling, because the library stops the process by a
+// signal.
 func (s *stops) disarm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
