@@ -8,15 +8,15 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// beats is how many signs of life the watcher gives in the time that its launcher waits for one,
-// [launch] silence.
+// beats is the number of signs of life per [launch] silence, the time that the launcher waits
+// for one.
 const beats = 12
 
-// beat gives signs of life until ctx ends, so often. The first is written before it returns, and Run calls
-// it before it starts any process: in a new container nothing of the agent's is there yet that could
-// hold it back, and have the launcher take this watcher for an older one, which gives none. A loop of
-// its own gives the others, because a build keeps the watcher's for as long as it takes. SIGSTOP and
-// the freezer stop both.
+// beat writes signs of life at that rate until ctx ends. It writes the first before it
+// returns, and Run calls it before it starts any process: so in a new container the agent
+// cannot delay it, and the launcher does not take this watcher for an older version, which
+// gives none. The others come from a goroutine of their own, because a build blocks the
+// watcher's. SIGSTOP and the freezer stop both.
 func beat(ctx context.Context, to io.Writer, every time.Duration) {
 	if to == nil {
 		return

@@ -7,15 +7,15 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// deaths are ends of one program that nobody asked for, or that it brought about itself.
+// deaths counts unexpected ends of one program.
 type deaths struct {
 	Code   string `json:"code"`            // of the program
 	Commit string `json:"commit,omitzero"` // that had it last
 	Count  int    `json:"count"`
 }
 
-// takeCount has a count begin anew for another program than before: where another container has left
-// it, as the host has that, else at nothing.
+// takeCount starts a count for another program: with the number that the host has from earlier
+// containers, else with 0.
 func (w *watcher) takeCount(ctx context.Context, d *deaths, of string, t *target) {
 	if d.Commit = t.commit; d.Code == t.code {
 		return
@@ -33,8 +33,8 @@ func (w *watcher) takeCount(ctx context.Context, d *deaths, of string, t *target
 	}
 }
 
-// count counts more or less, and tells the host: the next container knows by that alone. Its caller
-// saves it.
+// count changes the count and tells the host, which passes it to the next container. The
+// caller saves the state.
 func (w *watcher) count(d *deaths, of string, by int) {
 	if by = max(by, -d.Count); by == 0 {
 		return

@@ -10,16 +10,17 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// maxBad bounds what is remembered of programs that gave way.
+// maxBad bounds the list of programs that were replaced.
 const maxBad = 20
 
-// counts notes how a run of main's own program ended, and reports whether that was a death. A death
-// is one that ended by itself, up and not for [bootstrap] check yet, or that a guard ended for what
-// it took itself, however late: what leaks takes its time. A good end takes off half of one: a program
-// that dies each second time gives way at boot.MaxDeaths, too, and one that does so rarely never. That
-// it answers that it is up says only that it started. One that hands over counts where it had to
-// be ended or ended badly, until what it asked for has started. One that a guard ended for what
-// it ran, such as a directive's build, has neither died nor held: another program's would do so, too.
+// counts records how a run of main's own program ended, and reports whether it counts as a
+// death. A program died if it ended unasked while it was up, before [bootstrap] check, or if a
+// guard ended it for its own use of resources, however late: a leak takes time. A good end
+// takes off half a death, so a program that dies every second time still reaches
+// boot.MaxDeaths, and one that rarely dies never does. To answer that it is up proves only
+// that it started. A handover counts only when its target has started, if the program had to
+// be ended or ended badly. A guard's end because of what the agent ran, such as a directive's
+// build, counts neither way: another program would have ended, too.
 func (w *watcher) counts(ctx context.Context, t *target, r run) (death bool) {
 	if ctx.Err() != nil || !t.own || t.branch != boot.Main || !r.Booted || r.Stale || r.Signaled && r.Status.OK() && !w.inVain(w.state.Hop) {
 		return false
@@ -41,22 +42,22 @@ func (w *watcher) counts(ctx context.Context, t *target, r run) (death bool) {
 	return true
 }
 
-// inVain reports whether a hop asks once more for what has failed to start as often as an agent
-// that reads bootstrap.log asks for any branch.
+// inVain reports whether a hop asks again for a program that has failed to start as often as
+// bootstrap.log lets an agent ask.
 func (w *watcher) inVain(h *hop) bool {
 	return h != nil && w.journal.Failures(h.branch(), h.Commit) >= boot.MaxFailures
 }
 
-// fallBack pins the newest program of main that held and did not give way since, in place
-// of one that does not hold. Where there is none left, main is tried again: what keeps all
-// of them from working may be gone. So it is after a rollback.
+// fallBack pins the newest program of main that held and has not failed since, in place of the
+// failing one. If there is none, main is tried again, because the cause may be gone. The same
+// holds after a rollback.
 func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	defer w.state.save()
 	p, main := w.state.Pin, t.code
 	died := w.state.Deaths
 	if w.state.Deaths = (deaths{}); !t.pinned || p != nil && !p.Fallback {
 		w.count(&died, boot.Deaths, -died.Count)
-	} // else the next container, which does not know that it gave way in its turn, goes on from there
+	} // else the next container, which does not know of the failure, starts it again
 	pinned := t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback
 	if pinned {
 		w.unpin()
@@ -76,7 +77,7 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 		}
 		return
 	}
-	if h := w.state.Hop; h != nil { // asked for by what gave way, and it leads back there or nowhere
+	if h := w.state.Hop; h != nil { // the failed program asked for it
 		w.tried(h, -h.Attempts)
 		w.state.Hop = nil
 		w.reportFailure(h.branch(), boot.Unknown, fmt.Sprintf("%s: what asked for it %s", h.Signal, what))
@@ -88,11 +89,11 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	w.tellFallBack(t, what+" from "+w.called(boot.Main)+", commit "+diag.Short(t.commit)+": "+diag.Clean(why), t.commit, good)
 }
 
-// mainKind is the incident of a program of main that gave way.
+// mainKind is the incident of main's program that was replaced.
 const mainKind = "main"
 
-// tellFallBack tells the PM that a commit's program gave way to that of another commit: once for
-// all watchers that take the other one for it.
+// tellFallBack tells the PM that another commit's program runs in place of the failing one:
+// once for all watchers that do the same.
 func (w *watcher) tellFallBack(t *target, what, fallen, good string) {
 	n := fallbackNotice(mainKind, *t, fmt.Sprintf("The agent %s. It runs from the last commit that held, %s, until the code of %s moves; logs/errors.log says more.",
 		what, diag.Short(good), w.called(boot.Main)))
@@ -100,14 +101,14 @@ func (w *watcher) tellFallBack(t *target, what, fallen, good string) {
 	w.notices.Tell(n)
 }
 
-// earlier is the commit of the newest program of main that held, is another than main's, and is
-// none of those that gave way since, "" for none.
+// earlier is the commit of the newest program of main that held, differs from main's and has
+// not failed since; "" if there is none.
 func (w *watcher) earlier(ctx context.Context, main string) string {
 	return w.held(ctx, func(code string) bool { return code != main && !slices.Contains(w.state.Bad, code) })
 }
 
-// gaveWay is the commit of main whose program gave way, as the host knows it from any watcher of
-// any launch, and names that program; "" for none.
+// gaveWay is the commit of main whose program failed, as the host knows it from any watcher,
+// with that program's name; "" if none did.
 func (w *watcher) gaveWay(ctx context.Context) (commit, code string) {
 	commit, err := w.remote.Commit(ctx, boot.Fallen)
 	if err == nil && commit != "" {
@@ -119,7 +120,7 @@ func (w *watcher) gaveWay(ctx context.Context) (commit, code string) {
 	return commit, code
 }
 
-// held is the commit of the newest program of main that held and whose code is so, "" for
+// held is the commit of the newest program of main that held with this code; "" if there is
 // none.
 func (w *watcher) held(ctx context.Context, is func(code string) bool) string {
 	list, err := w.remote.Good(ctx)
@@ -134,7 +135,7 @@ func (w *watcher) held(ctx context.Context, is func(code string) bool) string {
 	return ""
 }
 
-// remember adds a program to a list that keeps the newest.
+// remember appends a program to a list and drops the oldest.
 func remember(list []string, code string, most int) []string {
 	list = append(list, code)
 	return list[max(0, len(list)-most):]

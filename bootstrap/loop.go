@@ -13,14 +13,14 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// reportFailure writes the end of a start that came to nothing, or of a signal, to
-// bootstrap.log and to the watcher's own log.
+// reportFailure writes a failed start, or a failed signal, to bootstrap.log and to the
+// watcher's own log.
 func (w *watcher) reportFailure(branch, commit, reason string) {
 	w.logEvent(boot.Failure, branch, commit, reason, w.journal.Append(boot.Failure, branch, commit, reason))
 }
 
-// logEvent writes to the watcher's own log what bootstrap.log was told, with the
-// error that came of it.
+// logEvent writes an event of bootstrap.log to the watcher's own log, with the error that
+// caused it.
 func (w *watcher) logEvent(event boot.Event, branch, commit, reason string, err error) {
 	w.log.Info().Str("branch", branch).Str("commit", commit).Str("reason", reason).Msg(string(event))
 	if err != nil {
@@ -28,9 +28,9 @@ func (w *watcher) logEvent(event boot.Event, branch, commit, reason string, err 
 	}
 }
 
-// recover finishes what a watcher that was killed left half done: a start whose
-// end the log does not tell has failed, and main is next. What followed from an end
-// that the log tells, follows now. A hop that was not begun is gone on with.
+// recover completes what a killed watcher left unfinished. A start without a logged end has
+// failed, and main is next. The consequences of a logged end are drawn now. A hop that was not
+// begun is continued.
 func (w *watcher) recover(ctx context.Context) {
 	const why = "the watcher ended while it started"
 	e, open := w.journal.Unfinished()
@@ -50,12 +50,12 @@ func (w *watcher) recover(ctx context.Context) {
 		w.arrived(t, "What it left behind, if anything, is on a branch of rescue/.")
 	case end.Event == boot.Failure:
 		w.concludeFailure(t, end.Reason)
-	default: // the log was begun anew meanwhile, or could not be written
+	default: // the log was rotated meanwhile, or is not writable
 		w.concludeFailure(t, "the watcher ended, and logs/bootstrap.log does not say what became of that start")
 	}
 }
 
-// loop starts what is to run, again and again.
+// loop starts the targets, one after another.
 func (w *watcher) loop(ctx context.Context) (code int, err error) {
 	for {
 		w.signals.Take(w.accept)
@@ -77,7 +77,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 		if t != nil {
 			r = w.start(ctx, t)
 			pin = w.state.Pin
-			again = w.judge(ctx, t, r) && w.opts.Directive != "" // shown here, it costs the directive no worker
+			again = w.judge(ctx, t, r) && w.opts.Directive != "" // reported here, it costs the directive no worker
 		}
 		if ctx.Err() != nil {
 			return r.code, nil
@@ -93,8 +93,8 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 	}
 }
 
-// over reports whether a run was the last one of a watcher that runs once:
-// neither a signal, a fallback nor a guard's restart is left to do.
+// over reports whether this was the last run of a watcher that runs once: no signal, fallback
+// or guard's restart is pending.
 func (w *watcher) over(t *target, r run) bool {
 	if r.Signaled || r.Stale || r.Excess != nil || t.hop != nil && !r.Booted || w.state.Hop != nil {
 		return false
@@ -123,7 +123,7 @@ func (w *watcher) pause(ctx context.Context) bool {
 		case <-end.C:
 			return true
 		case <-notify:
-			notify = nil // once a look: there may be very many
+			notify = nil // once a look, because there may be very many
 		case <-look.C:
 			notify = w.notify
 			w.notices.Deliver(ctx)
@@ -143,7 +143,7 @@ func explain(err error) string {
 	return err.Error()
 }
 
-// accept makes a waiting signal the hop that is done next, and writes that down.
+// accept makes a waiting signal the next hop, and saves that.
 func (w *watcher) accept(s signals.Signal, again bool) {
 	h := w.state.Hop
 	switch {
@@ -168,7 +168,7 @@ func (w *watcher) accept(s signals.Signal, again bool) {
 // maxSignalName bounds the name of a malformed signal, in bytes, where it is reported.
 const maxSignalName = 80
 
-// refused reports a malformed signal.
+// refused reports a malformed signal to the log.
 func (w *watcher) refused(name string, why error) {
 	name = diag.Clean(name[:min(len(name), maxSignalName)])
 	w.reportFailure(boot.Unknown, boot.Unknown, "malformed signal "+name+": "+why.Error())

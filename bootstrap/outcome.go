@@ -13,8 +13,8 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// judge draws the conclusions of a run, and reports whether main's program died and has to
-// show yet whether it does so again.
+// judge draws the conclusions of a run, and reports whether main's program died and still has
+// to show whether it dies again.
 func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 	if ctx.Err() != nil && !r.Booted { // it was not the target's fault
 		w.abandon(t)
@@ -38,7 +38,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 		w.fail(t, r.Why)
 	}
 	death := w.counts(ctx, t, r)
-	if r.died() && ctx.Err() == nil && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's
+	if r.died() && ctx.Err() == nil && !(w.opts.Once && w.over(t, r)) { // there its end is the launch's end
 		w.tellDeath(t, r)
 	}
 	if death && w.state.Deaths.Count >= boot.MaxDeaths {
@@ -53,9 +53,9 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 	return death && w.state.Deaths.Count > 0
 }
 
-// handsOver reports whether a run ended for the signal that it wrote: main's program for
-// another one that there is, and a branch's for another branch. Any other says of an agent
-// that dies, or does nothing, that it was asked to.
+// handsOver reports whether a run ended because of the signal that it wrote: main's program
+// for another existing one, or a branch's for another branch. Any other signal comes from an
+// agent that dies or does nothing.
 func (w *watcher) handsOver(ctx context.Context, t *target, r run) bool {
 	if !r.Signaled || ctx.Err() != nil {
 		return r.Signaled
@@ -74,7 +74,7 @@ func (w *watcher) handsOver(ctx context.Context, t *target, r run) bool {
 	return err == nil && (code != t.code || t.branch != boot.Main && h.branch() != t.branch)
 }
 
-// died reports whether an agent that was up ended badly, and nobody asked for it.
+// died reports whether an agent that was up ended badly without being asked to.
 func (r run) died() bool {
 	return r.Booted && !r.Signaled && !r.Stale && r.Excess == nil && !r.Status.OK()
 }
@@ -82,8 +82,8 @@ func (r run) died() bool {
 // deathKind is the incident of agents that die.
 const deathKind = "death"
 
-// tellDeath tells the PM of an agent that died. One that dies of the same, again and
-// again, is one report with their number.
+// tellDeath tells the PM that an agent died. Repeated deaths of the same cause are one report
+// with their number.
 func (w *watcher) tellDeath(t *target, r run) {
 	n := guardNotice(deathKind, *t, fmt.Sprintf(
 		"The agent that ran from %s, commit %s, ended by itself after %s: %s. It is started again from %s, with growing pauses up to %s; logs/errors.log has its last words.",
@@ -93,7 +93,7 @@ func (w *watcher) tellDeath(t *target, r run) {
 	w.notices.Tell(n)
 }
 
-// abandon is the end of a start that the end of the watcher came between.
+// abandon ends a start that the watcher's own end interrupted.
 func (w *watcher) abandon(t *target) {
 	if _, open := w.journal.Unfinished(); open {
 		w.reportFailure(t.branch, t.commit, "the watcher was told to end")
@@ -104,17 +104,17 @@ func (w *watcher) abandon(t *target) {
 	}
 }
 
-// fail is the end of a start that came to nothing: after a signal main is next,
-// and after main an earlier program of main.
+// fail ends a failed start: after a signal main is next, and after main an earlier program of
+// main.
 func (w *watcher) fail(t *target, why string) {
 	w.reportFailure(t.branch, t.commit, why)
 	failpoint.Reach("bootstrap/failed")
 	w.concludeFailure(t, why)
 }
 
-// fallen is the end of a signal's start that came to nothing, and tells the PM.
+// fallen ends a signal's failed start, and tells the PM.
 func (w *watcher) fallen(t *target, why string) {
-	if h := t.hop; h.Attempts == 0 && h.Commit != "" { // what the host has counted was not taken up yet
+	if h := t.hop; h.Attempts == 0 && h.Commit != "" { // the host's count was not taken over yet
 		h.Attempts = boot.MaxCount
 	}
 	w.tried(t.hop, -t.hop.Attempts)
@@ -124,7 +124,7 @@ func (w *watcher) fallen(t *target, why string) {
 		w.called(t.hop.Name), diag.Short(t.commit), diag.Clean(why), w.called(boot.Main)))) // with it all is saved
 }
 
-// concludeFailure is what follows when the log says that a start came to nothing.
+// concludeFailure draws the conclusions of a failed start in the log.
 func (w *watcher) concludeFailure(t *target, why string) {
 	w.trees.Forget(t.branch)
 	if t.hop != nil {
@@ -144,7 +144,7 @@ func fallbackNotice(kind string, t target, text string) notices.Notice {
 	return notices.Notice{Status: comms.Fallback, Kind: kind, Code: t.code, Branch: t.branch, Text: text}
 }
 
-// rollbackNotice is told each time: a PM may want to know of each.
+// rollbackNotice is sent for each rollback, because a PM may want to know of each.
 func rollbackNotice(text string) notices.Notice {
 	return notices.Notice{Status: comms.Rollback, Text: text}
 }

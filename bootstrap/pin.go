@@ -7,15 +7,15 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// pinTo holds main's tree where a rollback took it, unless main moved since it was asked
-// for, and tells the host: the next container knows by that alone. Its caller saves it.
+// pinTo keeps main's tree at the target of a rollback, unless main moved since the request,
+// and tells the host, which passes it to the next container. The caller saves the state.
 func (w *watcher) pinTo(h *hop) {
 	w.state.Pin, w.state.Left = &pin{Ref: h.Name, Commit: h.Commit, Main: h.Main}, ""
 	fmt.Fprintln(w.opts.Stdout, boot.RolledBack+h.From+" "+h.Commit)
 }
 
-// unpin goes back to main. Where a rollback had taken it, that is left, which the host is told; until
-// it knows, its pin is none. Its caller saves it.
+// unpin returns to main. After a rollback it tells the host so; until the host knows, the pin
+// of the host is ignored. The caller saves the state.
 func (w *watcher) unpin() {
 	if p := w.state.Pin; p != nil && !p.Fallback {
 		w.state.Left = p.Commit
@@ -24,8 +24,8 @@ func (w *watcher) unpin() {
 	w.state.Pin = nil
 }
 
-// takePin takes over where a rollback in another container went, as the host has it, while what of
-// main can run is what it was then; and lets go of it when the host does.
+// takePin takes over the rollback of another container from the host, while main's code is
+// what it was then, and drops it when the host does.
 func (w *watcher) takePin(ctx context.Context, main string) {
 	if p := w.state.Pin; p != nil && p.Ref != boot.PinTo {
 		return
@@ -34,7 +34,7 @@ func (w *watcher) takePin(ctx context.Context, main string) {
 	switch {
 	case err != nil:
 		w.log.Error().Err(err).Msg("where a rollback went cannot be read")
-	case to == "": // the host knows by now what was left
+	case to == "": // the host knows of the return by now
 		w.state.Pin, w.state.Left = nil, ""
 	case to == w.state.Left:
 		w.state.Pin = nil
@@ -43,7 +43,8 @@ func (w *watcher) takePin(ctx context.Context, main string) {
 	}
 }
 
-// hostPin is where the host says that a rollback from main's code went, "" for nowhere.
+// hostPin is the target of a rollback from main's code as the host has it; "" if there is
+// none.
 func (w *watcher) hostPin(ctx context.Context, main string) (to string, err error) {
 	from, err := w.remote.Commit(ctx, boot.PinFrom)
 	if err != nil || from == "" {

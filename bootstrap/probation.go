@@ -25,10 +25,10 @@ import (
 )
 
 const (
-	// madeUp is how many directives a program works through in its probation: enough for
-	// one that fails at each second.
+	// madeUp is the number of directives in a probation: enough to find a program that fails
+	// every second one.
 	madeUp = 3
-	// maxProved bounds what is remembered of programs that passed.
+	// maxProved bounds the list of programs that passed.
 	maxProved = 20
 	// trialDir is where a probation is, below the state directory.
 	trialDir = ".probation"
@@ -38,9 +38,9 @@ const (
 	maxMadeUp = 1 << 20
 )
 
-// mustProve reports whether a program has to pass a probation before it counts for more
-// than any: one from the tree that is none of those that held. Where a rollback goes, and
-// what main fell back to, is somebody's word already.
+// mustProve reports whether a program has to pass a probation: one from the tree that is not
+// among those that held. The targets of rollbacks and fallbacks need none, because somebody
+// chose them already.
 func (w *watcher) mustProve(ctx context.Context, t *target) bool {
 	if t.own = len(w.trees.RunCommand(ctx, "")) > 0; !t.own || !w.opts.Settings.Bootstrap.Probation || slices.Contains(w.state.Proved, t.code) {
 		return false
@@ -55,9 +55,9 @@ func (w *watcher) mustProve(ctx context.Context, t *target) bool {
 	return w.held(ctx, func(code string) bool { return code == t.code }) == ""
 }
 
-// probation lets a program that is to become the agent work through made-up directives, in
-// a repository of their own: that it says SUCCESS is no work. Main's runs all the same
-// where there is no earlier one to run in its place.
+// probation lets a new program work through made-up directives in a repository of their own,
+// because its claim of SUCCESS proves nothing. If main's program fails and there is no earlier
+// one, it runs all the same.
 func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
 	if t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback {
 		return nil
@@ -87,12 +87,11 @@ func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
 	return err
 }
 
-// maxTold bounds the wait for the host to write down what it was told.
+// maxTold bounds the wait for the host's confirmation.
 const maxTold = 10 * time.Second
 
-// tellPassed tells the host of a branch's program that passed, now or earlier: it lets the
-// agent merge no other (HOOK-4). Where the agent goes through the host's door, it is started
-// when the host knows.
+// tellPassed tells the host that a branch's program passed, because a branch is merged only
+// then (HOOK-4). An agent behind the host's door starts when the host knows.
 func (w *watcher) tellPassed(ctx context.Context, t *target) {
 	if t.branch == boot.Main || !t.own || !w.opts.Settings.Bootstrap.Probation {
 		return
@@ -112,8 +111,8 @@ func (w *watcher) tellPassed(ctx context.Context, t *target) {
 	w.log.Warn().Str("commit", t.commit).Msg("the host has not written down that this program passed its probation")
 }
 
-// attempt is a probation from its start to its end. One that the watcher itself does not
-// survive, again and again, is not passed.
+// attempt is a whole probation. A program in whose probation the watcher itself dies again and
+// again has failed.
 func (w *watcher) attempt(ctx context.Context, t *target, dir string) error {
 	d := &w.state.Trial
 	w.takeCount(ctx, d, boot.Trials, t)
@@ -126,7 +125,7 @@ func (w *watcher) attempt(ctx context.Context, t *target, dir string) error {
 	failpoint.Reach("bootstrap/trial")
 	err := w.trial(ctx, t, dir)
 	if ctx.Err() != nil {
-		w.count(d, boot.Trials, -1) // it was not the program's fault
+		w.count(d, boot.Trials, -1) // not the program's fault
 		w.state.save()
 		return ctx.Err()
 	}
@@ -139,8 +138,8 @@ func (w *watcher) attempt(ctx context.Context, t *target, dir string) error {
 	return nil
 }
 
-// trial makes the repository, runs the program on it until no directive is open, and looks
-// at what became of each.
+// trial makes the repository, runs the program until no directive is open, and checks the
+// result of each.
 func (w *watcher) trial(ctx context.Context, t *target, dir string) error {
 	place := filepath.Join(w.opts.State, trialDir)
 	words, err := w.makeUp(ctx, place)
@@ -171,7 +170,7 @@ func (w *watcher) trial(ctx context.Context, t *target, dir string) error {
 	return nil
 }
 
-// candidate is the program as it is run in its probation: on main, as any agent, but for a
+// candidate is the program's command in its probation: as for any agent on main, but with a
 // repository that it may write to, a model that needs no provider, and no lease.
 func (w *watcher) candidate(ctx context.Context, t *target, dir, place string) supervisor.Agent {
 	a := w.agent(ctx, t, dir)
@@ -183,9 +182,9 @@ func (w *watcher) candidate(ctx context.Context, t *target, dir, place string) s
 	return a
 }
 
-// makeUp makes the repository of a probation: what the real one has, with other directives, and
-// without what would keep their files out of a commit, which any merged line of a .gitignore may.
-// Each wants a word written down that nothing but its directive says.
+// makeUp makes the repository of a probation: the real one's files with other directives, and
+// without any .gitignore, which could keep the results out of a commit. Each directive asks
+// for a word that no other text contains.
 func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err error) {
 	control, err := w.remote.Commit(ctx, w.remote.Control)
 	if err != nil {
@@ -213,7 +212,7 @@ func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err
 		return nil, err
 	}
 	script.WriteString(`{"text":"The word is written."}` + "\n")
-	if err := w.trees.Remove(ctx, place); err != nil { // what a watcher that was killed left
+	if err := w.trees.Remove(ctx, place); err != nil { // left by a killed watcher
 		return nil, err
 	}
 	settings := *w.opts.Settings
@@ -238,10 +237,10 @@ func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err
 		git update-ref "$5" "$(git commit-tree -p "$6" -m 'directives of a probation' "$(git write-tree)")"`)
 }
 
-// madeUpFile is what directive n wants written.
+// madeUpFile is the file that directive n asks for.
 func madeUpFile(n int) string { return fmt.Sprintf("probation-%d.txt", n) }
 
-// workedThrough says what of a made-up directive was not done: its work, and its report.
+// workedThrough says what is missing of a made-up directive: its work or its report.
 func (w *watcher) workedThrough(ctx context.Context, place string, n int, word string) error {
 	var work, doc bytes.Buffer
 	name := fmt.Sprintf("D-%d", n)
@@ -258,13 +257,13 @@ func (w *watcher) workedThrough(ctx context.Context, place string, n int, word s
 	return nil
 }
 
-// showTrial writes a blob of a probation's repository. The program owns that, so it is
-// read with its rights.
+// showTrial reads a blob of a probation's repository, with the program's rights, because the
+// program owns it.
 func (w *watcher) showTrial(ctx context.Context, place string, out io.Writer, rev string) error {
 	return w.trialRun(ctx, place, out, git.Line("--git-dir=remote.git", "cat-file", "blob", rev)...)
 }
 
-// script runs one for the shell, with the agent's rights, in the state directory.
+// script runs a shell script with the agent's rights in the state directory.
 func (w *watcher) script(ctx context.Context, args []string, text string) error {
 	var out supervisor.Tail
 	err := w.trialRun(ctx, w.opts.State, &out, append([]string{"sh", "-ec", text, "sh"}, args...)...)

@@ -10,8 +10,8 @@ import (
 	"git-ward/bootstrap/supervisor"
 )
 
-// program is the agent's own program, for what needs the agent's rights in the
-// repository: the watcher may only report.
+// program is the agent's own program, for work in the repository that needs the agent's
+// rights: the watcher may only report.
 type program struct {
 	supervisor *supervisor.Supervisor
 	path       string
@@ -20,13 +20,13 @@ type program struct {
 }
 
 const (
-	// pushTime bounds a push: the agent waits for it.
+	// pushTime bounds a push, because the agent waits for it.
 	pushTime = 2 * time.Minute
 	// maxAnswer bounds, in bytes, what is printed about it.
 	maxAnswer = 1 << 20
 )
 
-// run runs one verb of the program.
+// run runs a verb of the program.
 func (p *program) run(ctx context.Context, args ...string) (output string, err error) {
 	var out bytes.Buffer
 	err = p.supervisor.Run(ctx, supervisor.Command{Dir: p.dir, Time: pushTime, Output: &out, Limit: maxAnswer,
@@ -37,7 +37,7 @@ func (p *program) run(ctx context.Context, args ...string) (output string, err e
 	return out.String(), err
 }
 
-// rescue pushes what a tree holds (trees.Rescue).
+// rescue pushes the unpushed work in a tree (trees.Rescue).
 func (p *program) rescue(ctx context.Context, tree string, uncommitted bool) (branches []string, err error) {
 	args := []string{"rescue", "--tree", tree}
 	if !uncommitted {

@@ -2,17 +2,17 @@ package bootstrap
 
 import "time"
 
-// restarts are how often, and how soon after each other, agents are started.
+// restarts counts how often and how quickly agents are started.
 type restarts struct {
 	limit    int             // starts an hour that the PM need not know of
 	maxPause time.Duration   // between two starts
-	short    int             // runs in a row that were short
-	hopped   map[string]bool // the programs that handed over in short runs since the last long one
+	short    int             // short runs in a row
+	hopped   map[string]bool // programs that handed over in short runs since the last long one
 	starts   []time.Time     // of the last hour, on the monotonic clock
 }
 
-// pause is the time before the next start: none after a run that was long, or the
-// first that was short; then twice as long each time.
+// pause is the time before the next start: none after a long run or the first short one, then
+// doubling.
 func (r *restarts) pause() time.Duration {
 	if r.short < 2 {
 		return 0
@@ -20,11 +20,11 @@ func (r *restarts) pause() time.Duration {
 	return min(r.maxPause, time.Second<<min(r.short-2, 20))
 }
 
-// long is that a run was.
+// long is the duration from which a run counts as long.
 func (r *restarts) long() { r.short, r.hopped = 0, nil }
 
-// hands counts a short run whose program handed over to another one. Those that hand over to
-// each other again and again do nothing else.
+// hands counts a short run whose program handed over to another. Programs that hand over to
+// each other again and again do no work.
 func (r *restarts) hands(code string) {
 	if r.hopped[code] {
 		r.short++

@@ -9,7 +9,7 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// target is what is to run: a commit in a branch's tree.
+// target is the commit to run, in a branch's tree.
 type target struct {
 	branch string
 	commit string
@@ -23,8 +23,8 @@ type target struct {
 	unproved bool // its program has yet to pass a probation
 }
 
-// next is what runs now: what a signal wants; else a pin while it holds; else
-// main. It is nil when a signal turns out to lead nowhere.
+// next is the target to run now: that of a signal, else a pin while it holds, else main. It is
+// nil if a signal leads nowhere.
 func (w *watcher) next(ctx context.Context) (*target, error) {
 	if h := w.state.Hop; h != nil {
 		t, err := w.hopTarget(ctx, h)
@@ -59,8 +59,8 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 	return t, w.instead(ctx, t)
 }
 
-// instead puts an earlier program in the place of main's own where that gave way: here, in
-// another slot, or in a container whose state is gone.
+// instead replaces main's own program by an earlier one if it failed: here, in another slot,
+// or in a container whose state is gone.
 func (w *watcher) instead(ctx context.Context, t *target) (err error) {
 	good := ""
 	if p := w.state.Pin; p != nil && p.Fallback && p.Main == t.code {
@@ -77,9 +77,9 @@ func (w *watcher) instead(ctx context.Context, t *target) (err error) {
 	return err
 }
 
-// there is the commit of a branch that the settings name, or an error that names it:
-// without the project's there is nothing to start, and without the one with COMMS.md
-// nothing to do.
+// there is the commit of a branch in the settings, or an error that names the branch: without
+// the project's branch there is nothing to start, and without the one with COMMS.md nothing to
+// do.
 func (w *watcher) there(ctx context.Context, ref, key string) (string, error) {
 	commit, err := w.remote.Commit(ctx, ref)
 	if err == nil && commit == "" {
@@ -88,7 +88,8 @@ func (w *watcher) there(ctx context.Context, ref, key string) (string, error) {
 	return commit, err
 }
 
-// called is a branch's or a ref's name for people: the project's branch has its own.
+// called is the name of a branch or ref for people; the project's branch has a name of its
+// own.
 func (w *watcher) called(name string) string {
 	if name == boot.Main {
 		return w.opts.Settings.Control.Project
@@ -96,7 +97,7 @@ func (w *watcher) called(name string) string {
 	return name
 }
 
-// branch is whose tree a signal is for.
+// branch is the branch whose tree a signal is for.
 func (h *hop) branch() string {
 	if h.Kind == signals.Bootstrap {
 		return h.Name
@@ -104,12 +105,11 @@ func (h *hop) branch() string {
 	return boot.Main
 }
 
-// maxAttempts is how often a hop is begun that the watcher itself does not
-// survive.
+// maxAttempts is how often a hop is begun during which the watcher itself dies.
 const maxAttempts = 3
 
-// tries counts that a hop is begun, on top of what the host has counted in containers before this
-// one: neither is there for ever to begin it again.
+// tries counts an attempt at a hop, on top of those that the host counted in earlier
+// containers, so that no number of containers can begin it for ever.
 func (w *watcher) tries(ctx context.Context, h *hop, t *target) error {
 	if h.Attempts == 0 {
 		var before deaths
@@ -124,7 +124,7 @@ func (w *watcher) tries(ctx context.Context, h *hop, t *target) error {
 	return nil
 }
 
-// tried counts more or less of a hop's attempts.
+// tried changes the number of a hop's attempts.
 func (w *watcher) tried(h *hop, by int) {
 	d := deaths{Commit: h.Commit, Count: h.Attempts}
 	w.count(&d, boot.Hops, by)
@@ -168,7 +168,7 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 	return t, nil
 }
 
-// find is the commit that a signal names now.
+// find is the commit that a signal names at this moment.
 func (w *watcher) find(ctx context.Context, h *hop) (string, error) {
 	if h.Kind == signals.Rollback {
 		return w.remote.Revision(ctx, h.Name)
@@ -176,7 +176,7 @@ func (w *watcher) find(ctx context.Context, h *hop) (string, error) {
 	return w.remote.Branch(ctx, h.Name)
 }
 
-// mainCode names what of main can run now, "" while there is no main.
+// mainCode names the runnable code of main, "" if there is no main.
 func (w *watcher) mainCode(ctx context.Context) (string, error) {
 	main, err := w.remote.Commit(ctx, w.remote.Main)
 	if err != nil || main == "" {

@@ -41,7 +41,7 @@ type Options struct {
 	Door                string // the agent's socket; "" pushes straight into the repository
 	ReportDoor          string // the watcher's own; "" is Door
 	Model               string
-	Reset               bool   // forget first what is known beyond refs
+	Reset               bool   // first forget the state outside of refs
 	Once                bool   // end when the agent ends by itself
 	Directive           string // the one to work on, and end; "" is any
 	Settings            *config.Config
@@ -57,7 +57,7 @@ type Options struct {
 // ends reports whether the watcher does when the agent ends by itself.
 func (o *Options) ends() bool { return o.Once || o.Directive != "" }
 
-// watcher is one run of it: its parts, and what it keeps in mind.
+// watcher is one run of the watcher: its parts and its state.
 type watcher struct {
 	opts       Options
 	dir        *statedir.Dir
@@ -78,7 +78,7 @@ type watcher struct {
 // Run watches until ctx ends, or with Once until the agent ends by itself; code is
 // the agent's exit code then.
 func Run(ctx context.Context, o Options) (code int, err error) {
-	// Children die with the thread that started them, so all are started from this
+	// Children die with the thread that started them (PDEATHSIG), so all are started from this
 	// one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -121,12 +121,12 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 }
 
 const (
-	// errorLogSize and ownLogSize are how large, in bytes, errors.log and watcher.log
-	// become before they start anew; one predecessor stays.
+	// errorLogSize and ownLogSize are the sizes, in bytes, at which errors.log and watcher.log
+	// are rotated; one old file is kept.
 	errorLogSize = 16 << 20
 	ownLogSize   = 4 << 20
-	// maxEvents are the bytes of events that wait for a launcher who does not read, and
-	// eventsPatience is how long the end waits for him.
+	// maxEvents bounds the bytes of events that wait for a launcher that does not read, and
+	// eventsPatience how long the end waits for it.
 	maxEvents      = 256 << 10
 	eventsPatience = time.Second
 )
@@ -153,8 +153,7 @@ func (w *watcher) openLogs() (closeAll func(), err error) {
 	return func() { w.tee.Flush(); events.Close(eventsPatience); own.Close(); errs.Close() }, nil
 }
 
-// bestEffort is a writer whose failure does not keep the writers after it from the
-// same line.
+// bestEffort is a writer whose failure does not stop the later writers of the same line.
 type bestEffort struct{ out io.Writer }
 
 func (b bestEffort) Write(p []byte) (int, error) {
@@ -162,7 +161,7 @@ func (b bestEffort) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// assemble makes the parts that need the directory and the logs.
+// assemble makes the parts that need the state directory and the logs.
 func (w *watcher) assemble() {
 	w.state = loadState(w.dir, w.log)
 	w.journal = &journal.Journal{Dir: w.dir, Now: w.opts.Now}
@@ -182,8 +181,8 @@ func (w *watcher) assemble() {
 	w.restarts = restarts{maxPause: w.opts.Settings.Bootstrap.Check.Duration, limit: w.opts.Settings.Guard.Restarts}
 }
 
-// removeTime bounds the removal of one malformed signal: it may be a tree of millions, and
-// what is left of it goes later.
+// removeTime bounds the removal of one malformed signal, which may be a tree of millions of
+// files; the rest goes later.
 const removeTime = 3 * time.Second
 
 // removeSignal removes a path with the rights of the agent's user (signals.Box). The agent
@@ -204,7 +203,7 @@ func (w *watcher) report(ctx context.Context, n notices.Notice) error {
 	return err
 }
 
-// listen hears of signals at once. Looking stays the backup.
+// listen is notified of signals at once. Polling remains as the backup.
 func (w *watcher) listen() (io.Closer, error) {
 	n, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -216,13 +215,13 @@ func (w *watcher) listen() (io.Closer, error) {
 	}
 	w.notify = n.Events
 	go func() {
-		for range n.Errors { // the look finds what was lost
+		for range n.Errors { // polling finds what was lost
 		}
 	}()
 	return n, nil
 }
 
-// repoArgs tell the agent's program where everything is.
+// repoArgs are the arguments that tell the agent's program all paths.
 func (w *watcher) repoArgs() []string {
 	args := []string{"--bare", w.opts.Bare, "--state", w.opts.State}
 	if w.opts.Door != "" {

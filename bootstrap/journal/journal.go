@@ -17,13 +17,13 @@ import (
 // Journal is the file, in its directory.
 type Journal struct {
 	Dir *statedir.Dir
-	Now func() time.Time // the wall clock: written down and never computed with, because it may jump
+	Now func() time.Time // the wall clock: written but never computed with, because it may jump
 }
 
 const (
-	// maxSize is where the journal starts anew; one predecessor stays.
+	// maxSize is the size at which the journal is rotated; one old file is kept.
 	maxSize = 1 << 20
-	// tailSize is how much of its end is looked at.
+	// tailSize is the number of bytes read from its end.
 	tailSize = 64 << 10
 )
 
@@ -107,8 +107,7 @@ func (j *Journal) size() int64 {
 	return info.Size()
 }
 
-// entries reads the entries in the last tailSize bytes. Lines that are none are left
-// out.
+// entries reads the entries in the last tailSize bytes and skips malformed lines.
 func (j *Journal) entries() []boot.Entry {
 	f, err := j.Dir.Open(j.Dir.BootLog(), os.O_RDONLY)
 	if err != nil {

@@ -22,12 +22,12 @@ import (
 type Notice struct {
 	Status comms.Status `json:"status"` // FALLBACK, ROLLBACK or GUARD
 	Kind   string       `json:"kind"`   // of incident, with which it is told once; "" is told always
-	Code   string       `json:"code"`   // with which it is another incident
+	Code   string       `json:"code"`   // a different code is another incident
 	Branch string       `json:"branch"`
 	ID     string       `json:"id"` // in the report, so that it is there once; "" has one made by Tell
 	Text   string       `json:"text"`
-	Count  int          `json:"count,omitzero"` // how often it happened, where more than once before it was told
-	Hold   bool         `json:"-"`              // what happens at once again is likely: wait for it, and count
+	Count  int          `json:"count,omitzero"` // how often it happened, if more than once
+	Hold   bool         `json:"-"`              // it is likely to repeat at once: wait and count
 }
 
 var directiveBranch = pattern.New(`^agent/(D-[1-9][0-9]*)$`)
@@ -45,24 +45,23 @@ func (n Notice) Directive(only string) string {
 type Record struct {
 	Told   map[string]string `json:"told,omitzero"`   // incidents that the PM knows of: kind -> code
 	Again  map[string]int    `json:"again,omitzero"`  // how often since they were told: kind -> times
-	Unsent []Notice          `json:"unsent,omitzero"` // what the PM has to be told, the newest last
-	Untold int               `json:"untold,omitzero"` // incidents that were too many to tell
+	Unsent []Notice          `json:"unsent,omitzero"` // notices not yet delivered, the newest last
+	Untold int               `json:"untold,omitzero"` // incidents that were dropped
 }
 
 const (
-	// maxTold bounds the kinds of incidents that are remembered: some have names that the
-	// agent chooses. Beyond it all are forgotten, and burst bounds what is told.
+	// maxTold bounds the kinds of incidents that are remembered, because the agent chooses
+	// some of their names. Beyond it all are forgotten, and burst bounds the notices.
 	maxTold = 50
-	// maxUnsent bounds what waits; the newest stay.
+	// maxUnsent bounds the undelivered notices; the newest stay.
 	maxUnsent = 20
-	// burst notices are told at once, and then one every refill: COMMS.md has room for some
-	// hundreds, and is for people. What is not told is counted, and the number is.
+	// burst notices are sent at once, and then one every refill: COMMS.md holds some hundreds
+	// and is for people. The others are counted, and their number is reported.
 	burst  = 12
 	refill = 10 * time.Minute
-	// hold is how long a notice waits for its like, to be one with them.
+	// hold is how long a notice waits for others of its kind, to be merged with them.
 	hold = 15 * time.Second
-	// firstPause is the pause after a report that could not be delivered; each further
-	// one is twice as long.
+	// firstPause is the pause after a failed delivery; each further one doubles.
 	firstPause = time.Second
 )
 
@@ -70,17 +69,17 @@ const (
 type Notices struct {
 	Record *Record
 	Save   func() // writes the record down
-	// Report pushes a notice as a report; one with the same ID twice is one report.
+	// Report pushes a notice as a report. Two notices with the same ID are one report.
 	Report   func(context.Context, Notice) error
 	MaxPause time.Duration    // between two attempts
 	Now      func() time.Time // the wall clock, for IDs
 	Log      zerolog.Logger
 
 	failed time.Time            // the last attempt, on the monotonic clock
-	pause  time.Duration        // 0 after one that went well
+	pause  time.Duration        // 0 after a success
 	held   map[string]time.Time // until when notices wait, by ID
 	tokens float64
-	filled time.Time // when tokens was right; zero for the beginning
+	filled time.Time // when tokens was right; zero at first
 }
 
 // Tell remembers a notice until it is delivered. One incident is told once: the
@@ -101,7 +100,7 @@ func (t *Notices) Tell(n Notice) {
 	t.queue(n)
 }
 
-// queue puts a notice behind those that wait.
+// queue appends a notice to the undelivered ones.
 func (t *Notices) queue(n Notice) {
 	if n.ID == "" {
 		n.ID = t.Now().UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:6])
@@ -120,7 +119,8 @@ func (t *Notices) queue(n Notice) {
 	t.Log.Warn().Str("status", string(n.Status)).Str("incident", n.ID).Str("text", diag.Clean(n.Text)).Msg("for the PM")
 }
 
-// again counts an incident that the PM knows of, or will when what waits is delivered.
+// again counts a repeated incident that the PM knows of, or will know when the queue is
+// delivered.
 func (t *Notices) again(n Notice) bool {
 	code, told := t.Record.Told[n.Kind]
 	if !told || code != n.Code {
@@ -140,7 +140,7 @@ func (t *Notices) again(n Notice) bool {
 	return true
 }
 
-// remember makes an incident one that is told.
+// remember marks an incident as told.
 func (t *Notices) remember(n Notice) {
 	if t.Record.Told == nil || len(t.Record.Told) >= maxTold {
 		t.close()
@@ -149,7 +149,7 @@ func (t *Notices) remember(n Notice) {
 	t.Record.Told[n.Kind] = n.Code
 }
 
-// close tells how often what the PM knows of happened since, all in one notice.
+// close reports, in one notice, how often each told incident happened since.
 func (t *Notices) close() {
 	if len(t.Record.Again) == 0 {
 		return
@@ -162,7 +162,7 @@ func (t *Notices) close() {
 	t.queue(Notice{Status: comms.Info, Text: "Incidents that were told happened again since, and this is over: " + strings.Join(list, ", ") + "."})
 }
 
-// may takes a token where there is one.
+// may takes a token, and reports whether there was one.
 func (t *Notices) may() bool {
 	now := time.Now()
 	if t.filled.IsZero() {
@@ -216,8 +216,8 @@ func (t *Notices) Deliver(ctx context.Context) {
 	}
 }
 
-// sum makes what was not told a notice with its number, behind all others: before them it
-// would take the place of one.
+// sum turns the dropped notices into one notice with their number. It goes last, so that it
+// takes no other notice's token.
 func (t *Notices) sum() {
 	if len(t.Record.Unsent) > 0 || t.Record.Untold == 0 || !t.may() {
 		return

@@ -79,7 +79,7 @@ func (r *Remote) Revision(ctx context.Context, name string) (string, error) {
 	return commit, err
 }
 
-// first is the commit of the first of the refs that there is.
+// first is the commit of the first ref that exists.
 func (r *Remote) first(ctx context.Context, refs ...string) (string, error) {
 	for _, ref := range refs {
 		id, err := r.Commit(ctx, ref)
@@ -93,7 +93,7 @@ func (r *Remote) first(ctx context.Context, refs ...string) (string, error) {
 	return "", ErrNotFound
 }
 
-// peel is the commit that an object id, full or not, stands for.
+// peel is the commit of an object id, which may be abbreviated.
 func (r *Remote) peel(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -69,7 +69,7 @@ func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) 
 	})
 }
 
-// appended is a commit on top of tip with one more report; "" where it is there already.
+// appended is a commit on top of tip with one more report; "" if tip has it already.
 func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms.NewReport) (commit string, err error) {
 	batch := repo.Batch(ctx)
 	defer batch.Close()
@@ -91,8 +91,7 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 	return batch.Commit(ident, tip, map[string][]byte{comms.Path: amended.Data}, time.Now(), fmt.Sprintf("comms: report %s %s", n.Directive, n.Status))
 }
 
-// open makes the repository anew: what an earlier report left was delivered, or refused, and
-// would only grow.
+// open makes the repository anew: whatever an earlier report left was delivered or refused.
 func (r *Reports) open() (*git.Repo, *scratch.Dir, error) {
 	bare := git.Open(r.Bare)
 	bare.Limits = config.Default().GitLimits()

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// emptyFor is how long an empty file may yet be written: who does not write by a
-	// rename opens it first.
+	// emptyFor is how long an empty file may still be written: a writer that does not rename
+	// opens it first.
 	emptyFor = time.Second
-	// strayFor is how long a file of another name may yet be renamed to a signal's.
+	// strayFor is how long a file of another name may still be renamed to a signal's.
 	strayFor = 10 * time.Second
-	// maxLooked bounds how many names are looked at once, and how many are remembered.
+	// maxLooked bounds the names read at one look, and those remembered.
 	maxLooked = 64
-	// emptyTime is after how much of a look no more directories are emptied in it: the agent
-	// is watched meanwhile by nobody.
+	// emptyTime is the part of a look after which no more directories are emptied, because
+	// nobody watches the agent meanwhile.
 	emptyTime = time.Second
-	// refusedPrefix begins the names of what is on its way out.
+	// refusedPrefix begins the names of files that are being removed.
 	refusedPrefix = ".refused-"
 )
 
@@ -37,9 +37,9 @@ func (b *Box) refuse(name string, why error) {
 	}
 }
 
-// remove takes the name away at once, whatever it is of. The directory of signals is the
-// watcher's, so it may remove and rename in it; to empty a directory of the agent's, and
-// to move it elsewhere, takes the agent's own rights.
+// remove renames the path away at once, whatever it is. The watcher owns the directory of
+// signals and may rename there; only the agent's user may empty or move a directory of its
+// own.
 func (b *Box) remove(path string) {
 	if os.Remove(path) == nil {
 		return
@@ -52,8 +52,8 @@ func (b *Box) remove(path string) {
 	b.empty(to)
 }
 
-// empty removes a directory that was put aside, within the time of a look; what is left of
-// it goes later. The watcher does not walk it itself: who fills it is faster.
+// empty removes a directory that was set aside, within the time of a look; the rest goes
+// later. The watcher does not walk it itself, because the agent can fill it faster.
 func (b *Box) empty(path string) {
 	remove := b.Remove
 	if remove == nil {
@@ -67,7 +67,7 @@ func (b *Box) empty(path string) {
 	}
 }
 
-// removeBelow removes what lies in the directory of signals.
+// removeBelow removes a path in the directory of signals.
 func (b *Box) removeBelow(path string) error {
 	root, err := os.OpenRoot(b.Dir.Signals())
 	if err != nil {
@@ -77,8 +77,8 @@ func (b *Box) removeBelow(path string) error {
 	return root.RemoveAll(filepath.Base(path))
 }
 
-// removeStrays removes what has no signal's name and stays, and what an earlier look left.
-// Names that begin with a dot are on their way to a signal's.
+// removeStrays removes files without a signal's name that stay, and what an earlier look left.
+// Names that begin with a dot are about to be renamed to a signal's.
 func (b *Box) removeStrays() {
 	b.looked = time.Now()
 	names := b.names()
@@ -110,7 +110,7 @@ func (b *Box) names() []string {
 
 func isKind(name string) bool { return slices.Contains(kinds, name) }
 
-// old reports whether a name has been there for some time, from its first look on.
+// old reports whether a name has existed for some time since it was first seen.
 func (b *Box) old(name string, after time.Duration) bool {
 	first, known := b.young[name]
 	if !known && (isKind(name) || len(b.young) < maxLooked) {
@@ -123,21 +123,21 @@ func (b *Box) old(name string, after time.Duration) bool {
 }
 
 const (
-	// pacedBurst are how many refusals are reported one by one within pacedTime; of more
-	// there is one report with their number.
+	// pacedBurst is how many refusals are reported individually within pacedTime; the others
+	// are one report with their number.
 	pacedBurst = 20
 	pacedTime  = time.Minute
 )
 
-// pace bounds how often something is said, and counts what was not.
+// pace limits how often a message is written, and counts those suppressed.
 type pace struct {
 	began  time.Time // of the present time
 	said   int       // in it
 	unsaid int       // since the last that was said
 }
 
-// count counts one more and reports whether it is to be said now, with how many that were
-// not.
+// count counts a message, and reports whether to write it now and how many were suppressed
+// before.
 func (p *pace) count(now time.Time) (unsaid int, say bool) {
 	if p.began.IsZero() || now.Sub(p.began) >= pacedTime {
 		p.began, p.said = now, 0

@@ -26,7 +26,8 @@ const (
 	Bootstrap = "bootstrap" // from a branch
 )
 
-// kinds, in the order in which they are done: a rollback is the way out of trouble.
+// kinds are in the order in which they are served: a rollback first, because it is the way out
+// of trouble.
 var kinds = []string{Rollback, Bootstrap}
 
 // Signal is one request of an agent.
@@ -39,12 +40,12 @@ type Signal struct {
 type Box struct {
 	Dir     *statedir.Dir
 	Log     zerolog.Logger
-	Refused func(kind string, why error) // is told of a malformed signal, after it was removed
+	Refused func(kind string, why error) // is called for a malformed signal after its removal
 	// Remove removes a path with the rights of the agent's user, who alone can empty its
-	// directories, in a time that is bounded; nil removes as this process, however long.
+	// directories, in bounded time; nil removes as this process, without a bound.
 	Remove func(path string) error
 
-	young    map[string]time.Time // when what may yet become a signal was seen first
+	young    map[string]time.Time // when a possible signal was first seen
 	looked   time.Time            // when the present look began
 	refusals pace
 }

@@ -69,7 +69,7 @@ func (d *Dir) Private() string { return filepath.Join(d.Path, ".watcher") }
 // Own is the path of a file that only the watcher writes.
 func (d *Dir) Own(name string) string { return filepath.Join(d.Private(), name) }
 
-// shared is the mode of directories where agent and watcher write: as /tmp.
+// shared is the mode of directories where agent and watcher write, like that of /tmp.
 const shared = 0o777 | fs.ModeSticky
 
 // Prepare makes the directories and sees to it that they are the watcher's.
@@ -93,8 +93,7 @@ func (d *Dir) Prepare() error {
 	return nil
 }
 
-// checkTop refuses a state directory in which the agent could rename what is the
-// watcher's.
+// checkTop refuses a state directory in which the agent could rename the watcher's files.
 func (d *Dir) checkTop() error {
 	info, err := os.Stat(d.Path)
 	if err != nil {
@@ -108,7 +107,7 @@ func (d *Dir) checkTop() error {
 	return diag.Hint(err, "it was made by an older version: remove bot.img from the launcher's --state directory; what counts is in the repository's refs")
 }
 
-// ownDirectory makes a directory the watcher's own; what another user put there is moved
+// ownDirectory creates a directory for the watcher; another user's file of that name is moved
 // aside.
 func (d *Dir) ownDirectory(dir string, mode fs.FileMode) error {
 	if err := d.moveAside(dir, fs.ModeDir); err != nil {
@@ -120,8 +119,8 @@ func (d *Dir) ownDirectory(dir string, mode fs.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// moveAside moves away what lies at path unless it is of that type, the watcher's,
-// and has one name only.
+// moveAside moves the file at path away unless it is of that type, owned by the watcher, with
+// one link.
 func (d *Dir) moveAside(path string, fileType fs.FileMode) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,8 +170,8 @@ func (d *Dir) Replace(path, to string) error {
 	return os.Rename(path, to)
 }
 
-// lockPatience is how long Lock tries. A child that a killed watcher was just about
-// to start holds the lock until it gets to its exec.
+// lockPatience is how long Lock tries. A child that a killed watcher was about to start holds
+// the lock until its exec.
 const lockPatience = 2 * time.Second
 
 // Lock holds the directory for one watcher (BOOT-5). It ends with the process.

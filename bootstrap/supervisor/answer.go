@@ -13,23 +13,23 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// question asks the process that was started whether it is up, over a socket that it
-// inherits. A line in a file says only that somebody wrote it; here the kernel says
-// which process answered (unix(7), SO_PASSCRED), with a word that only what was started
-// can have read.
+// question asks the started process whether it is up, over an inherited socket. A line in a
+// file proves only that somebody wrote it; here the kernel names the process that answered
+// (unix(7), SO_PASSCRED), and the answer contains a word that only the started process can
+// have read.
 type question struct {
 	ours   int      // the watcher's end
 	theirs *os.File // until the process has it
 	want   string   // the answer
-	got    []byte   // a line that is not whole
+	got    []byte   // an incomplete line
 
 	answerer int // the process that gave it; 0: none yet
 }
 
-// askFD is where the process finds its end: behind the standard streams.
+// askFD is the process's end of the socket, after the standard streams.
 const askFD = "3"
 
-// ask makes the question of one start.
+// ask makes the question for one start.
 func ask(branch, commit string) (*question, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -48,7 +48,7 @@ func ask(branch, commit string) (*question, error) {
 	return q, nil
 }
 
-// asked closes the process's end here, when it has it or never will.
+// asked closes the process's end here.
 func (q *question) asked() { q.theirs.Close() }
 
 func (q *question) close() {
@@ -57,15 +57,15 @@ func (q *question) close() {
 }
 
 const (
-	// maxHeard is how many bytes are read at one look; a process that says more waits.
+	// maxHeard bounds the bytes read at one look; the rest waits.
 	maxHeard = 4 << 10
 	// maxRead bounds the pieces in which they come.
 	maxRead = 64
 )
 
-// answered reports whether the process gave the answer since the last look. leader is
-// the first process of what was started, which is not reaped yet: its id is nobody
-// else's. user is whose it has to be.
+// answered reports whether the process has answered since the last look. leader is the first
+// started process, not yet reaped, so that its id is not reused. The answer must come from
+// user.
 func (q *question) answered(leader int, user uint32) bool {
 	buf, control := make([]byte, maxHeard), make([]byte, unix.CmsgSpace(unix.SizeofUcred))
 	for range maxRead {
@@ -84,7 +84,7 @@ func (q *question) answered(leader int, user uint32) bool {
 	return false
 }
 
-// take adds what was read and reports whether a line of it is the answer.
+// take appends what was read and reports whether a line of it is the answer.
 func (q *question) take(data []byte) (is bool) {
 	q.got = append(q.got, data...)
 	for {
@@ -95,14 +95,14 @@ func (q *question) take(data []byte) (is bool) {
 		is = is || string(line)+"\n" == q.want
 		q.got = rest
 	}
-	if len(q.got) > boot.MaxLine { // no answer is so long
+	if len(q.got) > boot.MaxLine { // too long for an answer
 		q.got = q.got[:boot.MaxLine]
 	}
 	return is
 }
 
-// by is the process that wrote what came with these control messages, where it is the one that
-// was started or one of its; else 0.
+// by is the sender in these control messages if it is the started process or its descendant;
+// else 0.
 func by(control []byte, leader int, user uint32) int {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -119,11 +119,11 @@ func by(control []byte, leader int, user uint32) int {
 	return 0
 }
 
-// maxDepth bounds the way from a process up to the one that was started.
+// maxDepth bounds the chain of parents from a process to the started one.
 const maxDepth = 64
 
-// comesFrom reports whether a process is the leader, one of its session, or one that
-// descends from it. A leftover of an earlier start is none of these.
+// comesFrom reports whether a process is the leader, in its session, or its descendant.
+// Leftovers of an earlier start are none of these.
 func comesFrom(pid, leader int) bool {
 	for range maxDepth {
 		if pid == leader {

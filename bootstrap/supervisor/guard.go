@@ -17,7 +17,7 @@ type Limits struct {
 type Excess struct {
 	Kind string // cpu, memory or logs
 	Text string // for the PM
-	Own  bool   // the agent itself took most of it, not what it runs for a directive
+	Own  bool   // the agent itself took most of it, not its commands for a directive
 }
 
 // guard watches one run of the agent. Its times are of the monotonic clock: the
@@ -29,28 +29,28 @@ type guard struct {
 	logs   func() int64 // bytes in the directory of logs
 
 	samples []sample
-	high    int // samples in a row with too much memory
+	high    int // samples in a row above the memory limit
 }
 
-// use is what processes take: their processor time so far, and their memory in bytes.
+// use is the processor time so far and the memory in bytes of some processes.
 type use struct {
 	cpu    time.Duration
 	memory int64
 }
 
-// sample is how much processor time all, and the agent itself, had used by a moment.
+// sample is the processor time of all processes, and of the agent itself, at one moment.
 type sample struct {
 	at        time.Time
 	used, own time.Duration
 }
 
-// look takes a sample at a moment and says what is too much, nil while nothing is.
+// look takes a sample and says which limit is exceeded, nil if none.
 func (g *guard) look(now time.Time) *Excess {
 	all, own := g.usage()
 	if g.high++; all.memory <= g.limits.Memory {
 		g.high = 0
 	}
-	if g.high > 1 { // a single sample may be of a moment that passes
+	if g.high > 1 { // a single sample may be a short peak
 		return &Excess{"memory", fmt.Sprintf(
 			"The agent's processes used %d MiB of memory, more than [guard] memory, %d MiB. They were ended, and the agent is started again.", all.memory>>20, g.limits.Memory>>20),
 			own.memory > all.memory/2}
@@ -68,8 +68,8 @@ func (g *guard) look(now time.Time) *Excess {
 	return nil
 }
 
-// share is how many processors were used over the last window, 0 before there was
-// a whole one, and whether the agent itself used most of that.
+// share is the number of processors used over the last window, 0 before there was a whole one,
+// and whether the agent itself used most of that.
 func (g *guard) share(now time.Time, used, own time.Duration) (processors float64, most bool) {
 	g.samples = append(g.samples, sample{now, used, own})
 	for len(g.samples) > 1 && now.Sub(g.samples[1].at) >= g.limits.Window {

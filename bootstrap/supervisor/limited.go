@@ -67,10 +67,9 @@ func Limited(words []string) error {
 	return diag.Hint(err, "the command must be there where the agent runs")
 }
 
-// limit puts the bounds on this process.
+// limit sets the limits of this process.
 func limit(processes uint64) error {
-	// The best that can be had: a machine that does not let us is no reason not to
-	// start.
+	// A machine that does not permit these limits is no reason not to start.
 	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness)
 	os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(oomScore)), 0)
 	if processes > 0 {

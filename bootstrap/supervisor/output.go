@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// consoleBurst and consoleRate bound, in bytes and bytes a second, what of the
-	// agents' output goes on to the launcher: the host's disk is not the agent's.
+	// consoleBurst and consoleRate bound, in bytes and bytes a second, the part of the agents'
+	// output that is passed on to the launcher, to protect the host's disk.
 	consoleBurst = 1 << 20
 	consoleRate  = 4 << 10
-	// liveBurst and livePerMinute bound, in bytes, what agents tell of the work as it goes
-	// on: more than an agent of ours tells (SEE-1).
+	// liveBurst and livePerMinute bound, in bytes, the live events of agents: well above what
+	// Ward's agent writes (SEE-1).
 	liveBurst, livePerMinute = 1 << 20, 512 << 10
 )
 
@@ -41,7 +41,7 @@ func NewTee(log, launcher, events io.Writer) *Tee {
 		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: leftOut})}
 }
 
-// notTheWatchers is an agent's line, marked where it begins as the watcher's do.
+// notTheWatchers marks a line of the agent's that begins like one of the watcher's.
 func notTheWatchers(line string) string {
 	if strings.HasPrefix(line, boot.Words) {
 		return "agent: " + line
@@ -49,7 +49,7 @@ func notTheWatchers(line string) string {
 	return line
 }
 
-// leftOut is the line that says to the launcher how many events were too much.
+// leftOut tells the launcher how many events were dropped.
 func leftOut(events int) []byte {
 	return fmt.Appendf(nil, boot.Words+"%s of the work left out: too much at once\n", diag.Count(events, "event"))
 }
@@ -57,7 +57,7 @@ func leftOut(events int) []byte {
 // Flush tells of the events that were left out last, and passes on a line without an end.
 func (t *Tee) Flush() {
 	t.live.Flush()
-	t.console.out.Flush() // it went on to who has gone
+	t.console.out.Flush() // the reader has gone
 }
 
 // capture is a capture of what one agent prints.
@@ -81,7 +81,7 @@ type capture struct {
 // Write never fails: an agent must not notice that a disk is full.
 func (c *capture) Write(p []byte) (int, error) { return c.taker.Write(p) }
 
-// printed is what is left of an agent's output.
+// printed is the end of an agent's output.
 type printed struct{ *capture }
 
 func (c printed) Write(p []byte) (int, error) {
@@ -91,10 +91,10 @@ func (c printed) Write(p []byte) (int, error) {
 	return c.tail.Write(p)
 }
 
-// console passes bytes on at a bounded rate, and says when it left some out.
+// console passes bytes on at a bounded rate, and says when it dropped some.
 type console struct {
 	out    *lines.Each
-	tokens float64 // bytes that may go on now
+	tokens float64 // bytes that may be passed on now
 	at     time.Time
 	muted  bool
 }

@@ -41,8 +41,8 @@ func Become(program string, user int) (*Supervisor, error) {
 	}
 	s.alone = user != 0 && os.Getuid() != 0 && os.Getppid() == 1 && firstIsForwarder()
 	if !s.alone {
-		// Orphans of the agent come back here, to be ended with it. In the fence they
-		// go to the first process.
+		// Orphans of the agent are reparented to this process, to be ended with the agent. In
+		// the fence they go to the first process.
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil || user == 0 {
 			return s, err
 		}
@@ -52,14 +52,14 @@ func Become(program string, user int) (*Supervisor, error) {
 	if _, _, errno := syscall.AllThreadsSyscall6(syscall.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0); errno != 0 {
 		return nil, fmt.Errorf("the capabilities cannot be kept from the agent: %w", errno)
 	}
-	// No process of the agent's may look into this one, or into its children on
-	// their way to the agent's user.
+	// No process of the agent's may trace this one, or its children before they have changed
+	// to the agent's user.
 	return s, unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
-// firstIsForwarder reports whether the first process that can be seen is the one
-// that a fence begins with. What it decides, a kill of all processes, must not
-// happen to a machine.
+// firstIsForwarder reports whether the first visible process is the fence's init. The answer
+// decides whether all processes are killed, which must not happen on a machine without a
+// fence.
 func firstIsForwarder() bool {
 	name, err := os.ReadFile("/proc/1/comm")
 	return err == nil && string(name) == "ward-inside\n"
@@ -69,7 +69,7 @@ func firstIsForwarder() bool {
 type Command struct {
 	Args   []string
 	Dir    string
-	Env    []string   // beside the watcher's own
+	Env    []string   // in addition to the watcher's own
 	Files  []*os.File // from descriptor 3 on
 	Stdin  string
 	Output io.Writer     // stdout and stderr; nil: nowhere
@@ -83,7 +83,7 @@ func (s *Supervisor) Run(ctx context.Context, c Command) error {
 	return ended(s.command(c).Run(ctx))
 }
 
-// ended is the end of a command as an error.
+// ended turns the end of a command into an error.
 func ended(status process.Status, stopped, err error) error {
 	switch {
 	case err != nil:
@@ -130,9 +130,8 @@ func (s *Supervisor) uid() uint32 {
 	return s.user.Uid
 }
 
-// usage is what all that the agent runs takes, and what some processes of that take themselves.
-// The time of the dead is with those who waited for them: the first process and this
-// one count with that.
+// usage is the use of all the agent's processes, and of some of them alone. The time of dead
+// processes is counted with the parent that reaped them: the first process and this one.
 func (s *Supervisor) usage(of ...int) (all, own use) {
 	list := process.Below
 	waiters := []int{os.Getpid()}

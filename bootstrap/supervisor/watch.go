@@ -17,13 +17,13 @@ const (
 	successEvery = 20 * time.Millisecond
 	// LookEvery is how often signals, and main's move, are looked for (AGT-6).
 	LookEvery = 500 * time.Millisecond
-	// guardEvery is how many of these looks there are to one of the guard.
+	// guardEvery is the number of these looks per look of the guard.
 	guardEvery = 2
-	// quiet is how long signals are not heard after one, that an agent's 10^5 a second
+	// quiet is how long further signals are ignored after one, so that 10^5 signals a second
 	// cost no more than a few.
 	quiet = 50 * time.Millisecond
-	// staleGrace is how long an agent may go on, and hand over by itself, when what it
-	// runs from is not wanted any more.
+	// staleGrace is how long an agent whose code is outdated may go on, to hand over by
+	// itself.
 	staleGrace = 20 * time.Second
 	// signalGrace is how long an agent that wrote a signal may take to end by itself.
 	signalGrace = 10 * time.Second
@@ -33,14 +33,14 @@ const (
 type Agent struct {
 	Command      Command // its Output is Tee's
 	Tee          *Tee
-	Branch       string // what it is started from, which its answer names
+	Branch       string // what it is started from, as its answer must name it
 	Commit       string
 	StartTimeout time.Duration         // within which it has to answer
 	OnBooted     func()                // is called once, when it did
 	Signaled     func() bool           // whether a signal waits that ends the agent
 	Signals      <-chan fsnotify.Event // says when to ask Signaled, which is asked every LookEvery, too; may be nil
-	Stale        func() bool           // whether it runs from what is not wanted any more; nil: never
-	Idle         func()                // is called at each look, for what else there is to do; may be nil
+	Stale        func() bool           // whether its code is outdated; nil: never
+	Idle         func()                // is called at each look; may be nil
 	Limits       Limits
 	LogsSize     func() int64 // bytes in the directory of logs
 }
@@ -50,10 +50,10 @@ type End struct {
 	Booted   bool           // it answered that it is up
 	Signaled bool           // it wrote a signal
 	Status   process.Status // how its first process ended
-	Stale    bool           // it ran from what was not wanted any more
+	Stale    bool           // its code was outdated
 	Excess   *Excess        // a guard ended it
-	Why      string         // why it ended, with the last of its output where it did not start
-	Time     time.Duration  // that it ran; a long build before it makes no steady agent
+	Why      string         // why it ended, with the end of its output if it did not start
+	Time     time.Duration  // how long it ran; a long build before it does not make a steady agent
 }
 
 // Watch runs the agent until it ends, and brings that about when ctx ends, a signal
@@ -92,9 +92,9 @@ type run struct {
 	user     uint32 // the agent's
 	guard    guard
 	looks    int
-	stale    time.Time // since when it is not wanted any more
+	stale    time.Time // since when its code is outdated
 	end      End
-	grace    time.Duration // for what runs still when watch returns
+	grace    time.Duration // called when watch returns
 }
 
 // watch returns when the agent has ended, or has to be ended.
@@ -117,7 +117,7 @@ func (r *run) watch(ctx context.Context) {
 			r.end.Why = "the watcher was told to end"
 			return
 		case <-late.C:
-			if !r.lookBooted() { // it may have answered while something else was looked at
+			if !r.lookBooted() { // it may have answered during the other checks
 				r.end.Why = fmt.Sprintf("no SUCCESS within %s, which is an answer on descriptor %s, %s", r.agent.StartTimeout, askFD, boot.AskVar)
 				return
 			}
@@ -147,7 +147,7 @@ func (r *run) watch(ctx context.Context) {
 	}
 }
 
-// lookBooted sees whether the agent answered.
+// lookBooted checks whether the agent answered.
 func (r *run) lookBooted() bool {
 	if !r.end.Booted && r.question.answered(r.group.Leader(), r.user) {
 		r.end.Booted = true
@@ -156,7 +156,7 @@ func (r *run) lookBooted() bool {
 	return r.end.Booted
 }
 
-// lookGuard sees whether the agent takes too much.
+// lookGuard checks the agent's use of resources.
 func (r *run) lookGuard() bool {
 	if r.looks++; r.looks%guardEvery != 0 {
 		return false
@@ -169,8 +169,7 @@ func (r *run) lookGuard() bool {
 	return true
 }
 
-// lookStale sees whether an agent that is up runs from what is not wanted any more, and has
-// had its time to end by itself.
+// lookStale checks whether an agent whose code is outdated has had its time to hand over.
 func (r *run) lookStale() bool {
 	switch {
 	case r.agent.Stale == nil || !r.end.Booted || r.stale.IsZero() && !r.agent.Stale():
@@ -185,7 +184,7 @@ func (r *run) lookStale() bool {
 	return r.end.Stale
 }
 
-// awaitExit lets an agent that wrote a signal end by itself.
+// awaitExit waits for an agent that wrote a signal to end by itself.
 func (r *run) awaitExit(ctx context.Context) {
 	over := time.NewTimer(signalGrace)
 	defer over.Stop()
@@ -197,9 +196,9 @@ func (r *run) awaitExit(ctx context.Context) {
 	}
 }
 
-// finish ends the agent with all of its, and sees how it went.
+// finish ends the agent with all its processes, and records how it ended.
 func (r *run) finish(out *capture) {
-	r.lookBooted() // one that was quick may have answered between two looks; now it is not reaped yet
+	r.lookBooted() // a quick one may have answered between two looks; it is not reaped yet
 	r.end.Status, _ = r.group.End(r.grace)
 	if r.end.Why == "" {
 		r.end.Why = r.end.Status.String()

@@ -30,11 +30,11 @@ func (t *Trees) RunCommand(ctx context.Context, dir string) []string {
 	return run
 }
 
-// buildLogSize bounds build.log, in bytes; one predecessor stays.
+// buildLogSize bounds build.log, in bytes; one old file is kept.
 const buildLogSize = 16 << 20
 
-// try runs one of the tree's own commands, with its own rights, within a time and
-// with bounded output. None is nothing to do.
+// try runs one of the tree's own commands with the tree's rights, within a time limit and with
+// bounded output. An empty command succeeds.
 func (t *Trees) try(ctx context.Context, what, dir string, command []string, limit time.Duration) error {
 	if len(command) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"git-ward/bootstrap/statedir"
 )
 
-// fullShare is the part of the disk below which it is taken for full.
+// fullShare is the free part of the disk below which it counts as full.
 const fullShare = 0.05
 
 // ClearDisk empties a disk that an agent has filled, before the next one starts, and

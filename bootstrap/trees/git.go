@@ -39,8 +39,8 @@ func (t *Trees) WriteGitConfig() error {
 	return t.Dir.WriteGitConfig([]byte(text))
 }
 
-// maxAnswer bounds, in bytes, what a git in a tree may print: filters, which are the
-// tree's own programs, write into its errors, and what they write is kept here.
+// maxAnswer bounds, in bytes, the output of git in a tree: filters, which are the tree's own
+// programs, write to its stderr, and it is kept in memory here.
 const maxAnswer = 4 << 20
 
 // git runs git in a tree, as the agent's user, and returns what it printed.
@@ -58,16 +58,16 @@ func (t *Trees) git(ctx context.Context, dir string, args ...string) (string, er
 // What lies at a tree's .git, as plain prints it.
 const (
 	noRepository = "none"
-	unsound      = "unsound" // none that git may be run in
+	unsound      = "unsound" // git must not run there
 	isPlain      = "plain"
 )
 
-// plain leaves a tree's repository no settings, attributes and hooks but these: what an
-// agent wrote there would be programs that git runs, in its status, its filters and its
-// fetches, for as long as they like. It is done with the agent's rights, who may have shut
-// the tree to others, while no agent runs; the agent writes its own settings when it
-// starts. The record beside the work is no part of the tree (REC-1). Named pipes and links
-// to them go, too, wherever git may open one: it would wait there for as long as it is let.
+// plain leaves a tree's repository only these settings, attributes and hooks. Those that an
+// agent wrote would be programs that git runs, in status, filters and fetches, for any time.
+// It runs with the agent's rights, because the agent may have closed the tree to others, and
+// while no agent runs; the agent writes its own settings when it starts. The record beside the
+// work is not part of the tree (REC-1). Named pipes and links to them are removed wherever git
+// may open one, because git would block there.
 const plain = `cd -P -- "$1" 2>/dev/null && { [ -e .git ] || [ -L .git ]; } || { echo ` + noRepository + `; exit; }
 [ -d .git ] && [ ! -L .git ] || { echo ` + unsound + `; exit; }
 find .git ! -type f ! -type d -exec rm -f -- {} + 2>/dev/null
@@ -76,7 +76,7 @@ rm -rf .git/config .git/config.worktree .git/hooks .git/info .git/commondir .git
 printf '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n' >.git/config &&
 mkdir .git/info && echo '/` + record.Dir + `/' >.git/info/exclude && echo ` + isPlain
 
-// disarm makes a tree's repository plain, and says what it is.
+// disarm makes a tree's repository plain, and reports its state.
 func (t *Trees) disarm(ctx context.Context, dir string) (what string, err error) {
 	var out bytes.Buffer
 	err = t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Time: treeTime, Output: &out, Limit: maxAnswer,
@@ -110,13 +110,12 @@ func (t *Trees) differs(ctx context.Context, dir string) (string, error) {
 	return text, err
 }
 
-// checkout makes the tree of a branch that of a commit. It stays as it is when it
-// is that already, but for what the build left (clean is the status then), and
-// where only words differ it keeps what is built. Else, and when fresh is asked
-// for, everything that does not belong to the commit goes, and fresh comes back.
-// What somebody left in the tree is kept first (rescue). A tree that git cannot
-// mend is made anew, and one that is not to be trusted: who owns its repository may
-// have bits in its index, or objects, that say another thing of the commit.
+// checkout brings a branch's tree to a commit. A tree that is there already stays, with the
+// build's output (status is then clean); if only text files differ, the build's output stays,
+// too. Otherwise, and when fresh is asked for, everything that is not in the commit is
+// removed, and fresh is returned. Unpushed work in the tree is saved first (rescue). A tree
+// that git cannot repair is made anew, and so is an untrusted one: the owner of its repository
+// may have set bits in its index, or objects, that misstate the commit.
 func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh, anew bool) (bool, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return true, t.update(ctx, dir, commit)
@@ -126,7 +125,7 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh, 
 	switch {
 	case ctx.Err() != nil:
 		return true, ctx.Err()
-	case err != nil: // on a full disk, say: no git but the agent's own may be run there
+	case err != nil: // on a full disk, say: no git but the agent's own may run there
 		t.Log.Warn().Err(err).Str("tree", dir).Msg("the tree is made anew")
 		t.rescue(ctx, dir, true)
 		return true, t.renew(ctx, dir, commit)
@@ -190,8 +189,8 @@ func (t *Trees) lent(ctx context.Context, dir string) error {
 	return nil
 }
 
-// update fetches and checks out. Objects are the remote's, and not copied: where it freed
-// one that the tree needs, git fails here, and the tree is made anew.
+// update fetches and checks out. The objects are the remote's and not copied: if the remote
+// removed one that the tree needs, git fails here, and the tree is made anew.
 func (t *Trees) update(ctx context.Context, dir, commit string) error {
 	if err := t.removeLocks(ctx, dir); err != nil {
 		return err
@@ -220,7 +219,7 @@ func (t *Trees) update(ctx context.Context, dir, commit string) error {
 	return err
 }
 
-// removeLocks removes what a git that was killed left.
+// removeLocks removes lock files that a killed git left.
 func (t *Trees) removeLocks(ctx context.Context, dir string) error {
 	for _, name := range []string{"index.lock", "HEAD.lock", "shallow.lock", "config.lock", "packed-refs.lock"} {
 		if path := filepath.Join(dir, ".git", name); statedir.Exists(path) {

@@ -64,7 +64,7 @@ type Want struct {
 	Branch   string
 	Commit   string
 	Code     string // names what of the commit can run (remote.Code)
-	Anew     bool   // nothing that lies there is trusted, its repository neither
+	Anew     bool   // its contents and its repository are untrusted
 	Validate bool
 }
 
@@ -95,7 +95,7 @@ func (t *Trees) Prepare(ctx context.Context, want Want) (dir string, err error) 
 	return dir, nil
 }
 
-// build builds in a tree, and remembers what the build left there.
+// build builds in a tree, and records what the build left there.
 func (t *Trees) build(ctx context.Context, dir string, want Want, command []string) error {
 	t.Forget(want.Branch)
 	if err := t.try(ctx, "build", dir, command, t.Settings.Bootstrap.BuildTimeout.Duration); err != nil {
@@ -164,7 +164,7 @@ func (t *Trees) Leave(ctx context.Context, branch string) {
 	t.Log.Info().Str("branch", branch).Msg("the old tree is removed")
 }
 
-// rescue keeps what a tree holds. Trouble is no reason not to start again.
+// rescue saves the unpushed work of a tree. A failure does not prevent a restart.
 func (t *Trees) rescue(ctx context.Context, dir string, uncommitted bool) {
 	branches, err := t.Rescue(ctx, dir, uncommitted)
 	for _, branch := range branches {
@@ -176,7 +176,7 @@ func (t *Trees) rescue(ctx context.Context, dir string, uncommitted bool) {
 	}
 }
 
-// treeTime bounds one command in a tree that is not the tree's own.
+// treeTime bounds one git command in a tree.
 const treeTime = 10 * time.Minute
 
 // Remove removes something of the agent's user, with its rights.
