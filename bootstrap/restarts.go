@@ -20,7 +20,7 @@ func (r *restarts) pause() time.Duration {
 	return min(r.maxPause, time.Second<<min(r.short-2, 20))
 }
 
-// long is the duration from which a run counts as long.
+// long ends the count of short runs after a long one.
 func (r *restarts) long() { r.short, r.hopped = 0, nil }
 
 // hands counts a short run whose program handed over to another. Programs that hand over to

@@ -20,18 +20,18 @@ const (
 	LogVar    = "WARD_BOOT_LOG" // the path of bootstrap.log, to read
 	BranchVar = "WARD_BRANCH"   // what it was started from
 	CommitVar = "WARD_COMMIT"
-	// MainVar is main's commit when the agent was started, and is there only when
-	// the program that runs comes from the tree: when main's code moves, it is old.
+	// MainVar is main's commit when the agent was started. It is set only if the program comes
+	// from the tree: the program is outdated when main's code moves.
 	MainVar = "WARD_MAIN"
-	// UntilVar is when the launch's time is spent, as RFC 3339 has it. The launcher
-	// puts it into the environment of all that it starts: from then on models are not
-	// paid for any more, and [budget] grace later everything is stopped.
+	// UntilVar is the end of the launch's time (RFC 3339). The launcher sets it for every
+	// process that it starts: from then on no model call is paid for, and [budget] grace later
+	// everything is stopped.
 	UntilVar = "WARD_UNTIL"
-	// LiveVar is there where the agent's output is read for what it tells of the work as
-	// it goes on: lines of internal/live. Nobody wants them in a log.
+	// LiveVar is set if the agent's output is read for live events (lines of internal/live),
+	// which nobody wants in a log.
 	LiveVar = "WARD_LIVE"
-	// LeaseVar is the directive whose lease a launcher's worker is there for (MANY-1): the
-	// agent works on that alone, and what it says comes into COMMS.md by the launcher.
+	// LeaseVar is the directive whose lease the launcher's worker holds (MANY-1): the agent
+	// works on that alone, and the launcher delivers its messages to COMMS.md.
 	LeaseVar = "WARD_LEASE"
 )
 
@@ -175,7 +175,7 @@ func Last(log []byte, branch string) (last Entry) {
 	return last
 }
 
-// notCode are top-level names that change what is said and known, not what runs.
+// notCode are top-level names that do not affect the program that runs.
 var notCode = []string{"COMMS.md", "LEARNINGS.md", "evidence", "postmortems", "knowledge_core"}
 
 // IsCode reports whether a top-level name of a tree is part of what can run, so
@@ -214,7 +214,7 @@ func CheckName(name string) string {
 	return ""
 }
 
-// reserved are the directories of the state directory that are no branch's.
+// reserved are the directories of the state directory that belong to no branch.
 var reserved = []string{"logs", "home", "prompt", "config", "lost+found"}
 
 // CheckBranch is CheckName for a branch, whose name becomes a directory beside the

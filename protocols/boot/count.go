@@ -11,17 +11,19 @@ import (
 // numbered from 1, to commits that had the program; its length is the count. Only the host
 // moves them, and a new watcher continues from them.
 const (
-	// Deaths are ends of main's program that nobody asked for; one counts ADeath.
+	// Deaths counts unexpected ends of main's program, in units of ADeath.
 	Deaths = "deaths"
-	// Idle are workers in a row whose agents answered with main's program and did nothing.
+	// Idle counts consecutive workers whose agents answered with main's program and did
+	// nothing.
 	Idle = "idle"
-	// Trials are the probations of a program that were begun by the workers of one directive, and
-	// that have no end.
+	// Trials counts the probations of a program that the workers of one directive began and
+	// that did not end.
 	Trials = "trials"
-	// Hops are the starts of a program that a signal asked for, and that have come to no agent and to
-	// no failure, of the workers of one directive.
+	// Hops counts the starts of a program that a signal of one directive's workers asked for
+	// and that led neither to an agent nor to a failure.
 	Hops = "hops"
-	// Ends are bad ends in a row of the workers of one directive, while the project had one program.
+	// Ends counts consecutive bad ends of one directive's workers while the project had one
+	// program.
 	Ends = "ends"
 )
 

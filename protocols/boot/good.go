@@ -18,13 +18,14 @@ const (
 	LastGood = "refs/ward/last-good"
 	// Prefix begins all others.
 	Prefix = "refs/ward/boot/"
-	// BeforePrefix begins the refs of those before it, other programs each: 1 is the newest.
+	// BeforePrefix begins the refs of earlier programs, each different from the next: 1 is the
+	// newest.
 	BeforePrefix = "refs/ward/boot/before/"
-	// Fallen is the commit of the project's branch whose program gave way to an earlier one.
-	// No watcher starts that program while the branch has it and an earlier one is known.
+	// Fallen is the commit of the project's branch whose program was replaced by an earlier
+	// one. No watcher starts that program while the branch has it and an earlier one is known.
 	Fallen = "refs/ward/boot/fallen"
-	// PinFrom is the commit that the project's branch had when an agent rolled back, and PinTo
-	// where to: while the branch has the program of the one, every watcher starts the other.
+	// PinFrom is the project's commit when an agent rolled back, and PinTo the target: while
+	// the branch has PinFrom's program, every watcher starts PinTo's.
 	PinFrom = "refs/ward/boot/pin/from"
 	PinTo   = "refs/ward/boot/pin/to"
 )

@@ -32,7 +32,7 @@ func (n *node) member(name string) *node {
 	return nil
 }
 
-// maxDepth is more than any protocol is deep.
+// maxDepth is deeper than any protocol.
 const maxDepth = 16
 
 // syntaxError is why bytes are not one JSON value, and where.

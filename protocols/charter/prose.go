@@ -45,8 +45,8 @@ func CheckProse(f File) []diag.Diagnostic {
 	return r.found
 }
 
-// fenceOf is the run of backticks or tildes that opens a fenced code block
-// (CommonMark 0.31, 4.5), "" for any other line.
+// fenceOf is the backticks or tildes that open a fenced code block (CommonMark 0.31, 4.5), ""
+// for any other line.
 func fenceOf(line string) string {
 	text := strings.TrimLeft(line, " ")
 	if len(line)-len(text) > 3 {

@@ -202,8 +202,8 @@ func IsName(s string) bool {
 // IsText reports whether a text is a valid description.
 func IsText(s string) bool { return strings.TrimSpace(s) != "" && unprintable(s) == "" }
 
-// unprintable names the first character of text that a reader cannot see, a
-// terminal obeys, or nobody knows. Newlines and tabs are fine.
+// unprintable names the first character that is invisible, a control character, or unassigned.
+// Newlines and tabs are allowed.
 func unprintable(text string) string {
 	h, hidden := diag.FindHidden(text, true)
 	for i, ch := range text {
@@ -214,5 +214,5 @@ func unprintable(text string) string {
 	return ""
 }
 
-// clip keeps text of a file short in a message.
+// clip shortens text from a file for a message.
 func clip(s string) string { return diag.Cut(s, 60) }

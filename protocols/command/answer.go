@@ -8,7 +8,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// answered makes a step with the words that it needs. They are kept until it has been pushed.
+// answered completes a step with its text. The text is kept in a file until it has been
+// pushed.
 func (u *units) answered(id uow.ID, in uow.Input) (err error) {
 	file := u.kept("WARD_ANSWER.*")
 	if in.Note, err = u.answer(id, in.Event, file); err != nil {
@@ -24,13 +25,13 @@ func (u *units) answered(id uow.ID, in uow.Input) (err error) {
 	return nil
 }
 
-// answer is what the PM says to a unit where the command line does not say it: the words
-// that an answer or a clarification is, by the editor, as git commit asks for its own. So
-// the command that a list names can be pasted as it is. Other steps need no words.
+// answer reads the PM's answer or clarification from an editor if the command line does not
+// give it, as git commit does: so the command that a list shows can be pasted as it is. Other
+// steps need no text.
 func (u *units) answer(id uow.ID, event uow.Event, file *kept) (string, error) {
 	j, err := u.journal(id)
 	if err != nil || j == nil {
-		return "", err // the step says that there is none
+		return "", err // the step refuses without a note
 	}
 	last := j.Last()
 	if event != uow.Clarify && (event != uow.Approve || !asks(last)) || len(last.Possible()) == 0 {
@@ -47,8 +48,8 @@ func (u *units) answer(id uow.ID, event uow.Event, file *kept) (string, error) {
 	return text, nil
 }
 
-// answerTemplate is what the editor begins with: what the unit says is below the line, and
-// so never a part of the answer.
+// answerTemplate is the editor's first content: the unit's own words are below the line, so
+// that they never become part of the answer.
 func answerTemplate(r *uow.Record) string {
 	text := "\n\n" + comms.Scissors + "\n# The line above and all below it are left out; an empty text changes nothing.\n#\n# " +
 		r.ID + " waits for you, " + r.Waits().Why + ".\n"

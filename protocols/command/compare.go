@@ -21,7 +21,7 @@ const (
 	maxTarget  = 4 << 10 // bytes of a link's target
 )
 
-// comparer compares and merges commits where nothing that they bring counts.
+// comparer compares and merges commits without running any setting that they bring.
 type comparer struct {
 	*units
 	apart *git.Repo
@@ -80,8 +80,9 @@ func (u *units) lacking(err error) error {
 	return diag.Hint(err, "this is a partial clone, and lacks files that are compared: git fetch --refetch --no-filter origin brings them")
 }
 
-// base is where the work left the project, "" where the two share no history. Of work
-// that the project has, the merge base is the work itself, and would show nothing.
+// base is the commit from which the work branched off the project, "" if they share no
+// history. If the project has the work, its merge base is the work itself, which would show no
+// difference.
 func (c *comparer) base(project, commit string, p review.Position) (string, error) {
 	if project == "" {
 		return "", nil
@@ -209,7 +210,7 @@ func (c *comparer) merge(project, base, commit string, p review.Position) (m rev
 	if p.Verdict != nil && p.Verdict.Base != "" {
 		from = p.Verdict.Base
 	}
-	// What the project did since the work was judged, and what the merge is beside it.
+	// The project's changes since the verdict, and their effect on the merge.
 	for _, pair := range [][2]string{{from, project}, {commit, merged.Tree}} {
 		if err := c.beside(&m, pair[0], pair[1]); err != nil {
 			return m, "", err
@@ -219,7 +220,7 @@ func (c *comparer) merge(project, base, commit string, p review.Position) (m rev
 	return m, merged.Tree, nil
 }
 
-// beside adds the paths in which two trees differ and that a verdict covers not.
+// beside adds the paths that differ between two trees and that no verdict covers.
 func (c *comparer) beside(m *review.Merge, from, to string) error {
 	differences, err := c.differences(from, to)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// cost is what the work took, as far as somebody counted it who can be read here.
+// cost is what the work cost, as far as a readable counter says.
 func (c *comparer) cost(p review.Position) (cost review.Cost, err error) {
 	if p.Unit == nil {
 		return cost, nil
@@ -38,8 +38,7 @@ func (c *comparer) cost(p review.Position) (cost review.Cost, err error) {
 	return cost, nil
 }
 
-// used is what the loop counted itself; a log that is not there, or broken, counts
-// nothing.
+// used is the loop's own count; a missing or malformed log counts as unknown.
 func (c *comparer) used(rev, directive string) (loop.Usage, bool) {
 	if rev == "" {
 		return loop.Usage{}, false

@@ -287,11 +287,10 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 	return nil
 }
 
-// errMoved is for a directive that is no longer what its editor saw.
+// errMoved is for a directive that changed while it was edited.
 var errMoved = errors.New("the directive moved")
 
-// put makes the document with the draft, which has no Data where it changes nothing, or
-// cannot.
+// put makes the document with the draft. It returns no Data if nothing changes or nothing can.
 func put(u *units, doc state.Comms, draft comms.Draft, old *comms.Directive) (comms.Amended, error) {
 	if old == nil {
 		retired, err := u.retired()

@@ -12,17 +12,17 @@ import (
 	"git-ward/protocols/state"
 )
 
-// amend changes COMMS.md of the control branch by a commit that no working tree sees, and
-// pushes it: on a branch that somebody else moved meanwhile, the change is made anew. nil
-// from change is nothing to do, and no commit.
+// amend changes COMMS.md of the control branch by a commit that touches no working tree, and
+// pushes it. If somebody else moved the branch meanwhile, it makes the change anew on the new
+// tip. If change returns nil there is nothing to do, and no commit.
 func (u *units) amend(subject func() string, change func(doc state.Comms) ([]byte, error)) (commit string, err error) {
 	who, err := u.identity()
 	if err != nil {
 		return "", err
 	}
 	err = git.Update(u.ctx, u.race(u.names.Branch), func() (bool, error) {
-		// The document of the commit that the new one goes on from, and no other: what
-		// somebody pushed between two looks at the ref would be taken out again.
+		// It must be the document of the new commit's parent: with another one the commit
+		// would revert what was pushed between two reads of the ref.
 		tip, err := u.reader.Tip(u.names.ControlRef())
 		if err != nil {
 			return false, err
@@ -53,7 +53,7 @@ func (u *units) amend(subject func() string, change func(doc state.Comms) ([]byt
 	return commit, err
 }
 
-// race is for what somebody else may move while a verb is at it.
+// race repeats an operation on refs that somebody else may move meanwhile.
 func (u *units) race(what string) git.Race { return git.Race{What: what, Tries: 5} }
 
 // errNotTaken is for a push that the host refused.

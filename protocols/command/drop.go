@@ -96,7 +96,7 @@ func (d *dropping) drop(u *units, name string) error {
 	return done.print(u, p)
 }
 
-// report puts the report that closes the directive, unless somebody was faster.
+// report appends the report that closes the directive, unless somebody did so before.
 func (d *dropping) report(u *units, name, commit string) (bool, error) {
 	if commit == "" {
 		commit = "-"
@@ -150,8 +150,8 @@ func (u *units) endUnits(done *dropDone, name string) error {
 	return nil
 }
 
-// deleteBranch deletes a branch of the agent's, wherever it stands by then, and says where it
-// stood last.
+// deleteBranch deletes a branch of the agent's, wherever it points by then, and returns its
+// last commit.
 func (u *units) deleteBranch(branch, tip string) (last string, err error) {
 	last = tip
 	err = git.Update(u.ctx, u.race(branch), func() (bool, error) {
@@ -193,7 +193,7 @@ func (d *dropDone) print(u *units, p review.Position) error {
 	return err
 }
 
-// explain prints what the host said of a push that it refused.
+// explain prints the host's reason for a refused push.
 func (u *units) explain(err error) error {
 	return refused(u.env, "nothing was changed; the host's message is above", "%v", err)
 }

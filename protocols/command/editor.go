@@ -15,14 +15,14 @@ import (
 // maxDraft bounds what is read of a text that a person wrote, in bytes.
 const maxDraft = 1 << 20
 
-// kept is a text that a person writes, in a file of its own until it has arrived: nobody else's
-// text, and none that was refused before, is ever in its way.
+// kept is a text that a person writes, in a file of its own until it is pushed, so that no
+// other text gets in its way and a refused one is not lost.
 type kept struct {
 	dir, pattern string // where the file is made, and its name as os.CreateTemp wants it
 	path         string // "" before there is one
 }
 
-// kept is where a text is kept, below the repository.
+// kept is the file that keeps the text, below the repository.
 func (u *units) kept(pattern string) *kept { return &kept{dir: u.repo.Dir, pattern: pattern} }
 
 func (k *kept) write(text string) error {
@@ -37,15 +37,14 @@ func (k *kept) write(text string) error {
 	return atomicfile.Write(k.path, []byte(text), 0o600)
 }
 
-// arrived is for when the text is where it was to go, or says nothing.
+// arrived removes the file once the text is pushed, or is empty.
 func (k *kept) arrived() {
 	if k.path != "" {
 		os.Remove(k.path)
 	}
 }
 
-// inEditor lets the person change a text in its file, with the person's own editor, and gives
-// what the file holds then.
+// inEditor opens the file in the person's own editor, and returns its content then.
 func inEditor(ctx context.Context, env *cli.Env, k *kept, text string) (string, error) {
 	if err := k.write(text); err != nil {
 		return "", err
@@ -55,7 +54,7 @@ func inEditor(ctx context.Context, env *cli.Env, k *kept, text string) (string, 
 	if err != nil {
 		return "", diag.Hint(err, "or give the text by -m")
 	}
-	// As git does it: a shell reads the editor's words, and the file is its argument.
+	// As in git, a shell parses the editor's command, and the file is its argument.
 	cmd := exec.Command("/bin/sh", "-c", editor+` "$@"`, editor, path)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Dir, env.Stdin, cli.Raw(env.Stdout), cli.Raw(env.Stderr)
 	if err := cmd.Run(); err != nil {

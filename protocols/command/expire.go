@@ -53,8 +53,7 @@ func (u *units) expire(id uow.ID, in uow.Input) error {
 	return nil
 }
 
-// recordTip is where a record stands on the host, "" where there is none. A clone
-// fetches it.
+// recordTip is the host's tip of a record, "" if there is none. A clone fetches it.
 func (u *units) recordTip(ref string) (tip string, err error) {
 	if tip, err = u.hostTip(ref); tip == "" || err != nil || u.bare() {
 		return tip, err
@@ -62,7 +61,7 @@ func (u *units) recordTip(ref string) (tip string, err error) {
 	if out, err := u.git("fetch", "--quiet", u.remote, ref); err != nil {
 		return "", u.how.Explain(fmt.Errorf("git fetch: %s", strings.TrimSpace(out)))
 	}
-	u.reader.Close() // a new child surely sees the new objects
+	u.reader.Close() // only a new child is sure to see the new objects
 	u.reader = u.repo.Reader(u.ctx)
 	return tip, nil
 }

@@ -49,10 +49,10 @@ func includeWork(ctx context.Context, env *cli.Env) error {
 	return said(u.lacking(u.include(of, args[1:], guards)))
 }
 
-// include takes paths of the last verdict's in, none for all of them, or says that guards are
-// enough, and lets a unit go on that waits for it. Of a verdict that left nothing out and
-// has guards only, that is the one word there is, or, where nothing was changed, that nothing
-// had to be.
+// include takes in paths of the last verdict (all if none is named), or says that guards are
+// enough, and lets a waiting unit continue. If the verdict left nothing out and has only
+// guards, the one possible word is that guards are enough; if nothing was changed, that no
+// change was needed.
 func (u *units) include(of subject, paths []string, guards bool) error {
 	p, err := u.standing(of)
 	if err != nil {
@@ -88,7 +88,7 @@ func (u *units) include(of subject, paths []string, guards bool) error {
 		if d == nil || d.Hash() != p.Verdict.DirectiveHash {
 			return false, refused(u.env, again, "%s has another text by now than the verdict is for", of.name)
 		}
-		return word.Said(d), nil // by a push before this one
+		return word.Said(d), nil // by an earlier push
 	})
 	if err != nil {
 		return err
@@ -100,8 +100,8 @@ func (u *units) include(of subject, paths []string, guards bool) error {
 	return u.judgeAgain(p.Unit)
 }
 
-// say puts the PM's word on a directive into COMMS.md, unless said finds it there. It returns
-// in words how that went.
+// say appends the PM's word on a directive to COMMS.md, unless said finds it there. It returns
+// the outcome in words.
 func (u *units) say(name, subject string, word comms.Change, said func(d *comms.Directive) (bool, error)) (how string, err error) {
 	commit, err := u.amend(func() string { return subject }, func(doc state.Comms) ([]byte, error) {
 		if there, err := said(doc.Directive(name)); there || err != nil {
@@ -125,7 +125,7 @@ func (u *units) say(name, subject string, word comms.Change, said func(d *comms.
 	return "pushed to " + u.names.Branch + " as " + diag.Short(commit), nil
 }
 
-// wanted are the paths that are to be included, with what the claim has there.
+// wanted are the paths to include, with their blobs in the claim.
 func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []comms.Included, err error) {
 	missing, all := slices.Clone(paths), v.Includable()
 	if len(paths) == 0 && len(v.Checkers) > 0 && !v.WantsWord() { // it holds without what it left out
@@ -150,7 +150,7 @@ func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []com
 	return list, nil
 }
 
-// judgeAgain lets the unit go on that waits for the word: its claim is judged again, and no
+// judgeAgain lets the unit that waits for the word continue: its claim is judged again, and no
 // iteration is spent.
 func (u *units) judgeAgain(r *uow.Record) error {
 	if r == nil || r.State != uow.PendingApproval || r.ReasonCode != uow.NotIncluded {

@@ -47,13 +47,13 @@ func directiveList(ctx context.Context, env *cli.Env) error {
 			}
 			continue
 		}
-		s.Waits.Why = "" // a column has room for whom, and the command
+		s.Waits.Why = "" // the column shows who has the next move, and the command
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Directive, s.State.Words(), dash(s.Unit), dash(s.Proof()), dash(s.WaitsWords()), diag.Cut(s.Title.String(), 60))
 	}
 	return w.Flush()
 }
 
-// history is the project's, for many commits.
+// history is the project's history, read once for many commits.
 func (u *units) history(tip string, commits []string) (state.Ancestry, error) {
 	return u.reader.Lineage(tip, commits, standing.Taken)
 }

@@ -24,8 +24,8 @@ func Values() map[string]cli.Values {
 	}
 }
 
-// around is the repository that a command line is about: the one after --bare, or the one
-// around here.
+// around is the repository of a command line that is being completed: the argument of --bare,
+// or the one around the directory.
 func around(ctx context.Context, env *cli.Env) (*git.Repo, error) {
 	if i := slices.Index(env.Args, "--bare"); i >= 0 && i+1 < len(env.Args) {
 		return git.Named(ctx, env.Path(env.Args[i+1]))
@@ -57,7 +57,7 @@ func directiveNames(ctx context.Context, env *cli.Env) (names []string, err erro
 	if err != nil {
 		return nil, err
 	}
-	doc, _ := comms.Parse(data) // what is wrong in it is the checks' to say
+	doc, _ := comms.Parse(data) // the checks report its errors
 	for _, d := range doc.Directives {
 		names = append(names, d.Name())
 	}
@@ -78,7 +78,7 @@ func planNames(ctx context.Context, env *cli.Env) (names []string, err error) {
 	return r.Names(), nil
 }
 
-// controlFile is a file of the control branch, as it was fetched.
+// controlFile reads a file of the control branch from the last fetch.
 func controlFile(ctx context.Context, repo *git.Repo, path string) ([]byte, error) {
 	names, err := branches.Of(ctx, repo)
 	if err != nil {

@@ -31,7 +31,7 @@ func Plan(more ...cli.Command) cli.Command {
 		}, more...)}
 }
 
-// planGrammar prints what whoever writes plans has to know, without any repository.
+// planGrammar prints the grammar of plans; it needs no repository.
 func planGrammar(_ context.Context, env *cli.Env) error {
 	const usage = "plan lint --grammar [--schema|--example]"
 	var schema, example bool
@@ -127,7 +127,7 @@ func (t *Tree) plans(ctx context.Context, env *cli.Env, args []string) (paths []
 	return paths, nil
 }
 
-// papers are the files of the unit's record in an agent's clone, which git does not list.
+// papers are the files of the unit's record in an agent's clone, which git ignores.
 func (t *Tree) papers() (list []string) {
 	if t.repo == nil {
 		return nil
@@ -136,12 +136,12 @@ func (t *Tree) papers() (list []string) {
 		if err == nil && d.Type().IsRegular() {
 			list = append(list, path)
 		}
-		return nil // what cannot be read is nobody's plan
+		return nil // an unreadable file is not a plan
 	})
 	return list
 }
 
-// lint lints plans, and with all the registry besides.
+// lint lints plans, and the registry if all are linted.
 func (t *Tree) lint(ctx context.Context, paths []string, all bool, model string) (found []diag.Diagnostic, err error) {
 	l := t.Linter(ctx)
 	l.Model = model
@@ -169,8 +169,8 @@ func (t *Tree) lint(ctx context.Context, paths []string, all bool, model string)
 	return diag.Normalize(found), nil
 }
 
-// outside is the finding of a lint where there is no repository: a warning for files that are
-// named, which can be read all the same.
+// outside is the finding of a lint outside a repository: a warning if files are named, because
+// those can be read.
 func (t *Tree) outside(all bool) diag.Diagnostic {
 	d := diag.Diagnostic{Rule: "plan/repository", Severity: diag.Warning, Message: t.Top + " is in no repository: files and registered plans are those of this directory",
 		Hint: "go to a clone of the project: git ward clone URL DIR"}

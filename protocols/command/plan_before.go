@@ -13,9 +13,9 @@ import (
 	"git-ward/protocols/record"
 )
 
-// lintPlan lints a plan of the working tree. One that is committed and unchanged is judged
-// as it was when it came, before it ran (PLAN-4): what the tree has become since makes no
-// finding of it.
+// lintPlan lints a plan of the working tree. A committed, unchanged plan is judged on the tree
+// in which it was committed, before it ran (PLAN-4), so that its own later effects cause no
+// finding.
 func (t *Tree) lintPlan(ctx context.Context, l *plan.Linter, path string) ([]diag.Diagnostic, error) {
 	found, err := l.Lint(path)
 	if err != nil || t.repo == nil || !plan.AboutFiles(found) {
@@ -34,8 +34,9 @@ func (t *Tree) lintPlan(ctx context.Context, l *plan.Linter, path string) ([]dia
 	return l.LintArrival(history{ctx, t.repo, batch}, came, path, false)
 }
 
-// lintPaper lints a plan of an agent's clone as it was when it came to the steps that it has
-// there, or to the unit's record (REC-4); found is what stands where it did not.
+// lintPaper lints a plan of an agent's clone on the tree of its first commit among the local
+// steps or in the unit's record (REC-4). It returns found, the findings on the present tree, for
+// a plan without such a commit.
 func (t *Tree) lintPaper(ctx context.Context, batch *git.Batch, path, paper string, found []diag.Diagnostic) ([]diag.Diagnostic, error) {
 	out, err := t.repo.Output(ctx, "rev-list", "--max-count=1", "--fixed-strings", "--grep="+record.TrailerPlan+": "+paper,
 		"--glob=refs/ward-step[s]", "--glob=refs/ward/record", "--")
@@ -64,8 +65,8 @@ func (t *Tree) lintPaper(ctx context.Context, batch *git.Batch, path, paper stri
 	return found, err
 }
 
-// arrival is the commit that a plan came with as it is; "" where the working tree has another
-// plan than HEAD.
+// arrival is the commit that brought a plan in its present form; "" if the working tree has
+// another plan than HEAD.
 func (t *Tree) arrival(ctx context.Context, batch *git.Batch, path string) (string, error) {
 	data, err := t.ReadFile(path, plan.MaxBytes)
 	if err != nil {
@@ -85,7 +86,7 @@ func (t *Tree) arrival(ctx context.Context, batch *git.Batch, path string) (stri
 // maxCommit bounds a commit that is read for its parents, in bytes.
 const maxCommit = 1 << 20
 
-// history is what the repository says of the commits before a plan.
+// history reads the commits before a plan from the repository.
 type history struct {
 	ctx   context.Context
 	repo  *git.Repo

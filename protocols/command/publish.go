@@ -14,9 +14,9 @@ func (u *units) publish(branch, old, commit string) (moved bool, words string, e
 	return u.publishRef("refs/heads/"+branch, old, commit)
 }
 
-// publishRef pushes a ref of the host's from old to commit, or deletes it where commit is "",
-// with old as the lease; false is a lost race, which the ref itself says. What was
-// fetched is new then. words are the host's.
+// publishRef pushes a ref of the host's from old to commit (or deletes it if commit is ""),
+// with old as the lease. It returns false for a lost race, which it recognizes by the ref;
+// then it has fetched the new tip. words is the host's output.
 func (u *units) publishRef(ref, old, commit string) (moved bool, words string, err error) {
 	out, pushErr := u.git("push", "--quiet", "--force-with-lease="+ref+":"+old, u.remote, commit+":"+ref)
 	if pushErr == nil {
@@ -27,7 +27,7 @@ func (u *units) publishRef(ref, old, commit string) (moved bool, words string, e
 		tip, err := u.hostTip(ref)
 		switch {
 		case err != nil:
-		case tip == commit: // ours arrived, and only git's answer not
+		case tip == commit: // our push arrived, and only the answer was lost
 			moved = true
 			u.fetchBack()
 		case tip != old:
@@ -43,15 +43,15 @@ func (u *units) publishRef(ref, old, commit string) (moved bool, words string, e
 	return moved, "", err
 }
 
-// fetchBack is fetch after a push that the host took: that it is done stays true where
-// this fails, and is not to be told as a failure.
+// fetchBack fetches after a push that the host accepted. A failure is not reported as one,
+// because the push itself is done.
 func (u *units) fetchBack() {
 	if err := u.fetch(); err != nil {
 		fmt.Fprintf(u.env.Stderr, "git-ward: warning: it is pushed, and this clone knows it only after the next git fetch: %s\n", diag.Clean(err.Error()))
 	}
 }
 
-// hostTip is where a ref stands on the host now, "" where there is none.
+// hostTip is the host's present tip of a ref, "" if there is none.
 func (u *units) hostTip(ref string) (tip string, err error) {
 	if u.bare() {
 		return u.reader.Tip(ref)
@@ -68,8 +68,7 @@ func (u *units) hostTip(ref string) (tip string, err error) {
 	return tip, nil
 }
 
-// hear prints what the host said of a push that it took, but for the lines that say
-// nothing more than that.
+// hear prints the host's output on an accepted push, without the lines that say only that.
 func (u *units) hear(words string) {
 	for line := range strings.Lines(words) {
 		if strings.HasPrefix(line, "remote: ward: ") {

@@ -25,7 +25,7 @@ import (
 // maxPatch bounds the difference in JSON, in bytes; as text there is no bound.
 const maxPatch = 16 << 20
 
-// desk are the options of those who look at work.
+// desk are the options of commands that look at work.
 type desk struct {
 	bare, config string
 	json         bool
@@ -111,7 +111,7 @@ func (c *comparer) show(of subject, format export.Format, asJSON bool) error {
 	return u.lacking(err)
 }
 
-// said is the error of a command whose words are printed already.
+// said is the error of a command that has printed its message already.
 func said(err error) error {
 	if errors.Is(err, cli.ErrFindings) {
 		return cli.ErrFindings
@@ -126,7 +126,7 @@ type work struct {
 	tree string // of the project with the work, "" where there is none
 }
 
-// look makes the review of a subject, but for the difference itself.
+// look makes the review of a subject, without the patch.
 func (c *comparer) look(of subject) (*work, error) {
 	p, err := c.standing(of)
 	if err != nil {
@@ -167,7 +167,8 @@ func (c *comparer) look(of subject) (*work, error) {
 	return w, nil
 }
 
-// hear adds to a verdict, on the host, what the host alone knows of what is held out.
+// hear adds to a verdict, on the host, the results of held-out criteria, which only the host
+// knows.
 func (c *comparer) hear(p *review.Position) error {
 	if !c.bare() || p.Verdict == nil || p.Directive == nil || p.Directive.Options.Held.Count == 0 {
 		return nil
@@ -191,7 +192,7 @@ func declared(d *comms.Directive) (list [][2]string) {
 	return list
 }
 
-// compare fills in what the work changes, and what taking it would.
+// compare fills in what the work changes, and what a merge of it would change.
 func (c *comparer) compare(w *work, p review.Position) (err error) {
 	r := &w.Review
 	there, err := c.reader.Contains(r.Commit, r.Commit)
@@ -232,7 +233,7 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 	return err
 }
 
-// said is what the agent said last: as it ended the claimed iteration, in its newest
+// said collects the agent's last words: at the end of the claimed iteration, in its newest
 // report, and in the commit.
 func (c *comparer) said(p review.Position, commit string) ([]review.Said, error) {
 	list, err := c.lastWords(p)
@@ -252,8 +253,8 @@ func (c *comparer) said(p review.Position, commit string) ([]review.Said, error)
 	return append(list, review.Said{Where: "commit " + diag.Short(commit), Text: diag.Untrusted(message)}), nil
 }
 
-// lastWords are what the worker said at the end of the claimed iteration, as the record
-// keeps it; none where the record is not here, such as one that expired.
+// lastWords are the worker's words at the end of the claimed iteration, from the record; none
+// if the record is not here, such as an expired one.
 func (c *comparer) lastWords(p review.Position) ([]review.Said, error) {
 	list := []review.Said{}
 	if p.Unit == nil || p.Unit.Claim == nil || p.Unit.Claim.Record == "" {
@@ -278,9 +279,9 @@ func (c *comparer) lastWords(p review.Position) ([]review.Said, error) {
 	return list, err
 }
 
-// newest is the newest iteration that a record's commit has evidence of, -1 for none. Of
-// a claim's it is the claimed one: a journal counts from 1, and evidence that goes on from
-// an earlier unit's from anywhere.
+// newest is the newest iteration with evidence in a record's commit, -1 for none. For a claim
+// it is the claimed one: a journal counts from 1, and evidence that continues an earlier
+// unit's may begin at any number.
 func (c *comparer) newest(commit, directive string) (n int, err error) {
 	n = -1
 	entries, err := c.reader.Entries(commit, loop.Dir(directive))
@@ -318,7 +319,7 @@ func (c *comparer) print(w *work) (err error) {
 				return err
 			}
 			if page.Print(styleOf(line), line+"\n") != nil {
-				return nil // the reader left; Close says so, where it was anything else
+				return nil // the reader left; Close reports anything else
 			}
 		}
 	}
@@ -343,7 +344,7 @@ func styleOf(line string) cli.Style {
 	return cli.Bold
 }
 
-// printJSON shows a review as JSON. What does not fit of the difference is counted.
+// printJSON prints a review as JSON. It counts the bytes of the patch that do not fit.
 func (c *comparer) printJSON(w *work) error {
 	var patch strings.Builder
 	if len(w.Changes) > 0 {

@@ -8,8 +8,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// exportTo writes a review for other programs: the verdict, and a case for each command
-// that decides. What is no case, such as a test that was put back, is a warning in its place.
+// exportTo writes a review for other programs: the verdict, and a test case for each command
+// that decides. Other facts, such as a restored test, become warnings.
 func (w *work) exportTo(c *comparer, f export.Format) error {
 	r := export.Report{Name: "git ward review " + w.Directive, Version: cli.Version, Docs: reviewDoc}
 	r.Cases = append(r.Cases, w.verdictCase())
@@ -36,7 +36,7 @@ func (w *work) exportTo(c *comparer, f export.Format) error {
 	return r.Write(c.env.Stdout, f)
 }
 
-// nextCommand is the likeliest of those that a PM may type.
+// nextCommand is the command that a PM is likeliest to type next.
 func (w *work) nextCommand() string {
 	if len(w.Commands) == 0 {
 		return ""
@@ -44,7 +44,7 @@ func (w *work) nextCommand() string {
 	return w.Commands[0]
 }
 
-// verdictCase is the host's word on the work as a whole.
+// verdictCase is the host's verdict on the whole work.
 func (w *work) verdictCase() export.Case {
 	k := export.Case{Group: "verdict", Name: w.Directive}
 	switch {
@@ -79,7 +79,7 @@ func (w *work) commandCases() (list []export.Case) {
 	return list
 }
 
-// remarks are what a reader of the review must not miss, where it is.
+// remarks are what a reader of the review must not miss.
 func (w *work) remarks() (list []diag.Diagnostic) {
 	if w.Word != nil && w.Word.Verdict == loop.None {
 		list = append(list, diag.Diagnostic{Pos: diag.Pos{Path: comms.Path}, Rule: "review/verdict", Message: "the verdict is NONE: " + w.Word.Reason, Hint: w.nextCommand()})

@@ -24,7 +24,7 @@ type subject struct {
 	unit int    // 0: the newest
 }
 
-// oneDirective is the directive that a verb is given, and no unit of it.
+// oneDirective parses a verb's argument that must be a directive, not a unit.
 func oneDirective(env *cli.Env, usage, verb string, args []string) (string, error) {
 	if len(args) != 1 || !lease.IsDirective(args[0]) {
 		return "", env.Usage(usage, "%s takes one directive, such as D-1", verb)
@@ -44,14 +44,14 @@ func parseSubject(arg string) (subject, error) {
 	return subject{id.Directive, id.K}, nil
 }
 
-// openDesk is openUnits for who looks at the work itself: bare is a repository that was
-// named, "" for the one around the command's directory; a clone fetches the branches and
-// the records of the directive ("D-1", or "D-*") besides, and what more refspecs name.
+// openDesk is openUnits for commands that look at the work itself. bare is a named repository,
+// "" for the one around the directory; a clone fetches also the branches and records of the
+// directive ("D-1", or "D-*"), and further refspecs.
 func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive string, more ...string) (*units, error) {
 	return openDeskAs(ctx, env, bare, configFile, false, directive, more...)
 }
 
-// openDeskAs is openDesk, for a clone as it was fetched where fetched is set.
+// openDeskAs is openDesk; with fetched, a clone is read as it was last fetched.
 func openDeskAs(ctx context.Context, env *cli.Env, bare, configFile string, fetched bool, directive string, more ...string) (*units, error) {
 	at := *env
 	if configFile != "" {
@@ -76,14 +76,14 @@ func openDeskAs(ctx context.Context, env *cli.Env, bare, configFile string, fetc
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(u.repo.Dir, "shallow")); err == nil { // where its history ends it would call work what is the project's
+	if _, err := os.Stat(filepath.Join(u.repo.Dir, "shallow")); err == nil { // a shallow clone would show the project's commits as the work's
 		u.close()
 		return nil, diag.Hint(errors.New("this is a shallow clone, which cannot tell work from the project"), "git fetch --unshallow origin")
 	}
 	return u, nil
 }
 
-// refused ends a command with exit 1: it says why, and what to do.
+// refused ends a command with exit 1, its reason and a remedy.
 func refused(env *cli.Env, hint, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if hint != "" {
@@ -102,12 +102,12 @@ func (u *units) documents() (state.Comms, error) {
 	return standing.Documents(u.reader, u.names.ControlRef())
 }
 
-// desk reads where the directives stand.
+// desk reads the state of all directives.
 func (u *units) desk() (*standing.Desk, error) {
 	return standing.Open(u.reader, standing.Refs{Control: u.names.ControlRef(), Project: u.names.ProjectRef(), Work: u.names.Base() + "agent/"}, nil)
 }
 
-// errUnknown is for a directive, or a unit, that there is not.
+// errUnknown is for a directive or unit that does not exist.
 var errUnknown = errors.New("unknown")
 
 // openAll reads what is the same for several subjects, and asks history once about all of them.
@@ -166,8 +166,8 @@ func (u *units) taken(p *review.Position) error {
 	return err
 }
 
-// waits is for whom a unit waits that stands at this record, as its directive does. With an
-// error it is what the journal alone says.
+// waits says whom a unit at this record waits for. With an error the answer rests on the
+// journal alone.
 func (u *units) waits(r *uow.Record) (w uow.Waiting, err error) {
 	if r.State == uow.Archived {
 		return r.Waits(), nil

@@ -86,8 +86,8 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 // takes has a clone fetch the merges that are judged.
 const takes = "+" + uow.TakePrefix + "*:" + uow.TakePrefix + "*"
 
-// takeAll takes what is proved, one directive after the other, each merged into and judged
-// on what the one before it left (PROOF-7).
+// takeAll takes all proved directives, one after the other; each is merged into, and judged
+// on, the result of the one before (PROOF-7).
 func (t *taking) takeAll(ctx context.Context, env *cli.Env, usage string) error {
 	u, err := openDesk(ctx, env, t.bare, t.config, "D-*", takes, record.Prefix+"*:"+record.Prefix+"*")
 	if err != nil {
@@ -134,12 +134,12 @@ func (t *taking) takeAll(ctx context.Context, env *cli.Env, usage string) error 
 	return nil
 }
 
-// onForge reports whether a forge owns the project's branch, so that what is taken is merged
-// there (FORGE-1). The host's settings alone say it.
+// onForge reports whether a forge owns the project's branch, so that merges are done there
+// (FORGE-1). Only the host's settings say so.
 func (u *units) onForge() bool { return u.bare() && u.settings.OnForge() }
 
-// onForge has the program that speaks to the forge merge it. It waits for nothing, and the forge
-// makes a merge commit: a switch that says otherwise is refused.
+// onForge asks the forge's synchronizer to merge. It does not wait, and the forge always makes
+// a merge commit, so a switch that asks for something else is refused.
 func (t *taking) onForge(u *units, usage, which string) error {
 	for _, switched := range []struct {
 		name string
@@ -203,8 +203,7 @@ func (t *taking) take(u *units, of subject, wanted string) error {
 	})
 }
 
-// commit is the project's next commit, which nothing names yet; "" where there can be
-// none.
+// commit is the project's next commit, with no ref yet; "" if there can be none.
 func (t *taking) commit(c *comparer, w *work) (string, error) {
 	if w.tree == "" || w.Word == nil {
 		return "", nil
@@ -226,7 +225,7 @@ func (t *taking) commit(c *comparer, w *work) (string, error) {
 	return c.repo.CommitMerge(who, w.tree, parents, time.Now(), w.TakeMessage(t.squash, subjects))
 }
 
-// tree is what became of a working tree that is on the project's branch.
+// tree is the outcome for a working tree of the project's branch.
 type tree struct {
 	Dir   string `json:"dir"`
 	State string `json:"state"` // moved, current, dirty, diverged
@@ -242,11 +241,11 @@ type taken struct {
 	Branch        string   `json:"branch"`  // the project's
 	Already       bool     `json:"already"` // it was taken before
 	Trees         []tree   `json:"trees"`
-	Undo          []string `json:"undo"` // commands, one after the other
+	Undo          []string `json:"undo"` // commands to run next
 }
 
-// tell brings the project's branch to clean working trees and says what came of it; made
-// is "" where the work was taken before.
+// tell updates clean working trees of the project's branch and prints the outcome; made is ""
+// if the work was taken before.
 func (t *taking) tell(c *comparer, w *work, made string) error {
 	done := taken{SchemaVersion: review.SchemaVersion, Directive: w.Directive, Unit: w.Unit, Commit: w.Commit, TakenBy: w.TakenBy, Branch: c.names.Project,
 		Already: made == "", Trees: []tree{}, Undo: []string{}}
@@ -307,8 +306,8 @@ func (d *taken) print(c *comparer, w *work) error {
 	return nil
 }
 
-// follow moves the clone's working trees that are on the project's branch, and hold
-// nothing else, to where the host has it: at tip.
+// follow updates the clone's clean working trees on the project's branch to tip, the host's
+// commit.
 func (c *comparer) follow(tip string) (list []tree, err error) {
 	if c.bare() {
 		return nil, nil
@@ -357,7 +356,7 @@ func (c *comparer) followIn(dir, tip string) (state string, err error) {
 	if changed != "" {
 		return "dirty", nil
 	}
-	// A file in the way that nobody tracks, ignored or not, is the person's: git changes nothing.
+	// An untracked file in the way, ignored or not, is the person's: git changes nothing.
 	if _, err = t.Git(c.ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", tip); err != nil {
 		return "", err
 	}

@@ -13,9 +13,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// judged has the host judge a merge (PROOF-7) and waits for the verdict. It returns the
-// commit that holds: the merge, or one that was judged before it and is the same but for
-// words. Any other verdict is an error, which is said.
+// judged asks the host for a verdict on a merge (PROOF-7) and waits for it. It returns the
+// commit that passed: the merge, or an earlier judged one that differs only in its message.
+// For any other verdict it prints and returns an error.
 func (t *taking) judged(c *comparer, w *work, merge string) (commit string, err error) {
 	ref := uow.TakePrefix + w.Unit
 	tip, err := c.hostTip(ref)
@@ -27,7 +27,7 @@ func (t *taking) judged(c *comparer, w *work, merge string) (commit string, err 
 	switch {
 	case err != nil:
 		return "", err
-	case same: // a take before this one asked
+	case same: // an earlier take asked for it
 		commit = tip
 	default:
 		moved, _, err := c.publishRef(ref, tip, merge)
@@ -56,8 +56,7 @@ func (t *taking) judged(c *comparer, w *work, merge string) (commit string, err 
 	return commit, nil
 }
 
-// sameMerge reports whether a commit that the host was asked about is the merge of the work
-// with the project, but for words.
+// sameMerge reports whether a commit with a verdict is the same merge but for its message.
 func (c *comparer) sameMerge(w *work, asked string) (bool, error) {
 	if asked == "" || !c.has(asked) {
 		return false, nil
@@ -83,8 +82,8 @@ func (u *units) has(object string) bool {
 	return err == nil
 }
 
-// verdictOn is the host's last verdict on a merge; nil where there is none yet, and nobody
-// waits for it.
+// verdictOn is the host's newest verdict on a merge; nil if there is none and nobody waits for
+// one.
 func (c *comparer) verdictOn(w *work, merge string, wait bool) (*loop.Verdict, error) {
 	for pause := time.Duration(0); ; {
 		list, err := state.VerdictsOn(c.reader, merge)
@@ -116,8 +115,8 @@ func (c *comparer) verdictOn(w *work, merge string, wait bool) (*loop.Verdict, e
 	}
 }
 
-// takeBack deletes the ref by which the host was asked, once the project has the work. Where
-// that fails it stays, and says nothing any more.
+// takeBack deletes the request ref once the project has the work. If that fails the ref stays,
+// without effect.
 func (u *units) takeBack(w *work, asked string) {
 	ref := uow.TakePrefix + w.Unit
 	if _, _, err := u.publishRef(ref, asked, ""); err != nil {

@@ -21,7 +21,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// tried is what `git ward verify --json` says of criteria that ran on the project as it is.
+// tried is what `git ward verify --json` prints about criteria that ran on the project as it
+// is.
 type tried struct {
 	Unfit   string `json:"unfit"`
 	Replays [][]struct {
@@ -38,10 +39,10 @@ type tried struct {
 	} `json:"controls"` // in the order of the lines, where all of them held
 }
 
-// notFound is how a shell ends that cannot find a program.
+// notFound is a shell's exit code for a missing program.
 const notFound = 127
 
-// exit is how a line ended: one that did not end by itself did not hold.
+// exit is the exit code of a line; a line that was killed counts as failed.
 func (t *tried) exit(line string) int {
 	for _, runs := range t.Replays {
 		for _, r := range runs {
@@ -53,10 +54,10 @@ func (t *tried) exit(line string) int {
 	return 1
 }
 
-// tryCriteria runs the criteria of a directive on the project as it is, behind the fence of the
-// host, and says what is wrong with them: it is pushed already, and a criterion that says
-// nothing is found now and not after an agent's work. Where there is no host or no fence here, or
-// it takes longer than limit, it says so and nothing else.
+// tryCriteria runs the criteria of a pushed directive on the project as it is, behind the
+// host's fence, and reports what is wrong with them, so that a useless criterion is found now
+// and not after the agent's work. Without a host or a fence, or after limit, it says so and
+// nothing else.
 func (u *units) tryCriteria(d *comms.Directive, limit time.Duration) {
 	var lines []string
 	for _, c := range d.Criteria {
@@ -86,12 +87,12 @@ func (u *units) tryCriteria(d *comms.Directive, limit time.Duration) {
 	}
 }
 
-// tryFor is how long a person waits for criteria to be tried: each that holds is run again and again
-// with what it runs broken, of which there may be any number.
+// tryFor is how long a person waits for criteria to be tried: each that passes is run again
+// for each control, of which there may be any number.
 const tryFor = 2 * time.Minute
 
-// tryTwice runs lines, and those that held once more, with what they run broken: a verification
-// looks whether a command can fail only where all of its commands held.
+// tryTwice runs the lines, and those that passed once more with their tests broken. A
+// verification tests whether commands can fail only if all of them passed.
 func (u *units) tryTwice(ctx context.Context, lines []string) (all, again *tried, err error) {
 	bare, err := u.host()
 	if err != nil {
@@ -112,7 +113,7 @@ func (u *units) tryTwice(ctx context.Context, lines []string) (all, again *tried
 	return all, again, err
 }
 
-// host is the bare repository behind this one, where that is on this machine and may be read.
+// host is the bare repository of this clone if it is on this machine and readable.
 func (u *units) host() (string, error) {
 	dir := u.repo.Dir
 	if u.remote == "origin" {
@@ -182,9 +183,9 @@ func lackingCommand(d *comms.Directive) (found []diag.Diagnostic) {
 	return found
 }
 
-// judgeTried says what is wrong with the criteria of a directive that ran on the project as it
-// is; again is the run of those that held. failing counts those that do what they should: they
-// fail as long as nobody has done the work.
+// judgeTried reports what is wrong with a directive's criteria that ran on the project as it
+// is; again is the second run of those that passed. failing counts the criteria that fail as
+// they should, because the work is not done yet.
 func judgeTried(d *comms.Directive, project string, all, again *tried) (found []diag.Diagnostic, failing int) {
 	edit := "git ward directive edit " + d.Name()
 	says := map[string]string{}
@@ -207,8 +208,8 @@ func judgeTried(d *comms.Directive, project string, all, again *tried) (found []
 			failing++
 		case says[c.Command] == loop.ControlCannotFail:
 			found = append(found, criterionFinding(d, ruleCannotFail, "it cannot fail, for it holds with the tests broken that it runs: "+text, "see that the command ends with the tests' exit code: "+edit))
-		case d.Options.Guards != "": // that nothing broke is all that is asked
-		case d.Options.Breaks == "" && (says[c.Command] == loop.ControlNotApplicable || says[c.Command] == loop.ControlNotTried): // else a verification breaks more
+		case d.Options.Guards != "": // that nothing broke is all it asks
+		case d.Options.Breaks == "" && (says[c.Command] == loop.ControlNotApplicable || says[c.Command] == loop.ControlNotTried): // a verification breaks more
 			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+", and no test decides it: "+text, "write one that fails until the work is done: "+edit))
 		default:
 			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+": "+text, "keep it to say that nothing broke, and add one that fails until the work is done: "+edit))

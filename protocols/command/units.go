@@ -33,7 +33,7 @@ type units struct {
 	how    *git.Checkout  // how git fetches and pushes
 	also   []string       // refspecs that a clone fetches besides
 
-	rewritten map[uow.ID]string // journals that do not go on from what the clone has of them: where the host has them
+	rewritten map[uow.ID]string // journals on the host that do not continue the clone's copy
 
 	at       *standing.Desk // where the directives stand, once it was asked
 	all      *standing.Desk // the same, where several are looked at as they were at one moment
@@ -125,7 +125,7 @@ func (u *units) runGit(args ...string) (string, error) {
 	return text.String(), err
 }
 
-// fetchFirst finds out how git is to run in the clone, and fetches.
+// fetchFirst finds the git options for the clone, and fetches.
 func (u *units) fetchFirst() error {
 	tree, err := worktree.Find(u.env.Dir)
 	if err != nil {
@@ -137,8 +137,8 @@ func (u *units) fetchFirst() error {
 	return u.fetch()
 }
 
-// fetchAll is for a clone that knows too little of origin to say which branches are
-// meant, such as one of a single branch: with all of them it knows.
+// fetchAll fetches all branches, for a clone that knows too little of origin to name the right
+// ones, such as a single-branch clone.
 func (u *units) fetchAll() error {
 	before := u.names
 	if u.how == nil {
@@ -186,8 +186,8 @@ func (u *units) fetch() error {
 	return nil
 }
 
-// moved are the journals for which a fetch failed: the host has them elsewhere than the
-// clone. None where the fetch failed for another reason, too.
+// moved are the journals that failed to fetch because the host's does not continue the
+// clone's; none if the fetch failed for another reason.
 func (u *units) moved() map[uow.ID]string {
 	out, err := u.git("ls-remote", "--quiet", u.remote, uow.RefPrefix+"*", "refs/notes/certificates*")
 	if err != nil {
@@ -209,8 +209,8 @@ func (u *units) moved() map[uow.ID]string {
 	return list
 }
 
-// mended takes the host's journal where the clone's own copy is one that does not hold: it
-// was fetched when somebody had altered it, and the host has put it right since.
+// mended replaces an invalid journal in the clone by the host's: it was fetched while somebody
+// had altered it, and the host has repaired it since.
 func (u *units) mended() {
 	reader := u.repo.Reader(u.ctx)
 	defer reader.Close()
@@ -220,7 +220,7 @@ func (u *units) mended() {
 			continue
 		}
 		if j, err := state.ReadJournal(reader, state.Unit{ID: id, Tip: tip}); err == nil && len(j.Findings) == 0 {
-			continue // what the clone has is sound, and nobody takes it away
+			continue // the clone's copy is valid and stays
 		}
 		if _, err := u.git("fetch", "--quiet", u.remote, "+"+id.Ref()+":"+id.Ref()); err == nil {
 			delete(u.rewritten, id)
@@ -228,9 +228,9 @@ func (u *units) mended() {
 	}
 }
 
-// push moves a unit's ref from parent ("" where there is none yet) to commit, and
-// deletes others with it; false is a lost race. Whether it was one, the ref says, and
-// not git's words: it stands elsewhere then.
+// push moves a unit's ref from parent ("" for a new ref) to commit, and deletes other refs
+// with it; false is a lost race. It recognizes a race by the ref's new value, not by git's
+// message.
 func (u *units) push(commit string, id uow.ID, parent string, drop ...dropped) (bool, error) {
 	args := []string{"push", "--quiet", "--atomic", "--force-with-lease=" + id.Ref() + ":" + parent}
 	refspecs := []string{u.remote, commit + ":" + id.Ref()}
@@ -242,14 +242,14 @@ func (u *units) push(commit string, id uow.ID, parent string, drop ...dropped) (
 		u.fetchBack()
 		return true, nil
 	}
-	// Where two pushes met at the ref's lock, the other one may not be done yet.
+	// If two pushes met at the ref's lock, the other one may not be done yet.
 	arrived := false
 	err := git.Update(u.ctx, looks, func() (bool, error) {
 		if err := u.fetch(); err != nil {
 			return false, err
 		}
 		tip, err := u.reader.Tip(id.Ref())
-		arrived = tip == commit // ours may have arrived, and only git's answer not
+		arrived = tip == commit // our push may have arrived, and only the answer was lost
 		return tip != parent, err
 	})
 	if !errors.Is(err, git.ErrLostRace) {
@@ -262,8 +262,8 @@ func (u *units) push(commit string, id uow.ID, parent string, drop ...dropped) (
 	return false, diag.Hint(u.how.Explain(fmt.Errorf("git push: %s", strings.TrimSpace(out))), "%s", hint)
 }
 
-// looks is how often a ref that a failed push left alone is looked at, with pauses of up to
-// 200 ms, before the failure counts as a refusal.
+// looks is how often the ref is read after a failed push, with pauses of up to 200 ms, before
+// the failure counts as a refusal.
 var looks = git.Race{Tries: 3, Slow: 6}
 
 // journal reads and proves a unit's journal; nil when there is no such unit.
@@ -283,8 +283,8 @@ func (u *units) journal(id uow.ID) (*state.Journal, error) {
 	return j, err
 }
 
-// main is what main says for a step of a unit. The totals of an unchanged text are
-// those that the host admitted before: a clone does not know the host's settings.
+// main is the directive's state for a step of a unit. An unchanged text keeps the totals that
+// the host admitted before, because a clone does not know the host's settings.
 func (u *units) main(j *state.Journal) (*uow.Main, error) {
 	doc, err := state.ReadComms(u.reader, u.names.ControlRef())
 	if err != nil {

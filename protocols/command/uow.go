@@ -58,7 +58,7 @@ var uowVerbs = []verb{
 	{"archive", "archive an ended unit; --expire: delete an archived one's record", uow.Archive},
 }
 
-// beside are steps that a switch of another one's verb asks for.
+// beside are steps that a flag of another step's verb selects.
 var beside = map[uow.Event]verb{
 	uow.Approve: {uow.Reject.Typed(), "end a unit that asked", uow.Reject},
 	uow.Retry:   {uow.Waive.Typed(), "try it again beyond its retries, or with --deny give it up", uow.Waive},
@@ -66,7 +66,7 @@ var beside = map[uow.Event]verb{
 	uow.Cancel:  {uow.Confirm.Typed(), "confirm that a unit has failed that was given up, or whose journal was changed", uow.Confirm},
 }
 
-// arguments are a step's in its usage line, after the flags that every step has.
+// arguments are a step's own arguments in its usage line.
 func arguments(e uow.Event) string {
 	switch e {
 	case uow.Waive:
@@ -161,8 +161,8 @@ func codes(e uow.Event) string {
 	return strings.Join(list, ", ")
 }
 
-// step takes a verb's way from where the unit stands and pushes it, with refs that go with
-// it; after a lost race it is made anew on the new tip, which push fetched.
+// step takes the verb's steps and pushes them, with other refs. After a lost race it starts
+// again on the new tip, which push has fetched.
 func (u *units) step(id uow.ID, in uow.Input, drop ...dropped) error {
 	return git.Update(u.ctx, u.race("the unit"), func() (bool, error) {
 		in.Time = time.Now()
@@ -179,7 +179,7 @@ func (u *units) step(id uow.ID, in uow.Input, drop ...dropped) error {
 		moved, err := u.push(parent, way.unit, way.from, drop...)
 		if moved {
 			last := way.steps[len(way.steps)-1]
-			w, _ := u.waits(last) // the step is made, whatever cannot be read now
+			w, _ := u.waits(last) // the step is done, whatever fails now
 			_, err = fmt.Fprintln(u.env.Stdout, last.Line(w))
 			if err == nil && way.asked != "" && in.Note != "" {
 				err = u.offer(id, way.asked, in.Note)
@@ -189,8 +189,8 @@ func (u *units) step(id uow.ID, in uow.Input, drop ...dropped) error {
 	})
 }
 
-// commit writes a record's commit. Two people may say the same in the same second: their
-// commits must differ, or one of two equal pushes counts for both.
+// commit writes a record's commit. If two people say the same in the same second their commits
+// must differ, or one of two equal pushes would count for both.
 func (u *units) commit(parent string, r *uow.Record, at time.Time) (string, error) {
 	data, err := r.Marshal()
 	if err != nil {
@@ -199,7 +199,7 @@ func (u *units) commit(parent string, r *uow.Record, at time.Time) (string, erro
 	return u.repo.CommitFile(parent, uow.File, data, at, uow.Subject(r)+"\n\nWard-Verb: "+rand.Text())
 }
 
-// way is the records that a verb makes.
+// way is the list of records that a verb makes.
 type way struct {
 	unit  uow.ID
 	from  string // the tip that they follow, "" for a new unit
@@ -250,7 +250,7 @@ func (u *units) way(id uow.ID, in uow.Input) (*way, error) {
 	return w, nil
 }
 
-// take makes the next record of a way, or prints why there is none.
+// take makes the next record, or prints why there is none.
 func (u *units) take(w *way, prev *uow.Record, in uow.Input, world uow.World) error {
 	next, found := uow.Advance(w.unit, prev, in, world)
 	if len(found) > 0 {
@@ -261,7 +261,7 @@ func (u *units) take(w *way, prev *uow.Record, in uow.Input, world uow.World) er
 	return nil
 }
 
-// forkable is the error of a directive that nobody would work on again as it stands.
+// forkable is the error for a directive on which nobody would work again as it is.
 func (u *units) forkable(directive string) error {
 	doc, err := state.ReadComms(u.reader, u.names.ControlRef())
 	if err != nil {
@@ -273,8 +273,8 @@ func (u *units) forkable(directive string) error {
 	return nil
 }
 
-// pauseAll pauses every unit that can be paused, and says so of each. One that it cannot
-// pause keeps none of the others going.
+// pauseAll pauses every active unit and reports each; a failure for one does not keep the
+// others running.
 func (u *units) pauseAll(in uow.Input) error {
 	all, _, err := state.Units(u.reader)
 	if err != nil {

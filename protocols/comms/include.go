@@ -67,8 +67,8 @@ func isWordOnClaim(line string) bool {
 	return slices.ContainsFunc([]string{keyInclude, keyGuards, keyMayHold}, func(key string) bool { return strings.HasPrefix(line, "- "+key+":") })
 }
 
-// withoutWords is a directive's text without the PM's words on a claim, which make no other
-// text of it.
+// withoutWords is a directive's text without the PM's words on a claim, which do not count as
+// a changed text.
 func withoutWords(raw string) string { return withoutLines(raw, isWordOnClaim) }
 
 // withoutLines is a directive's text without some of its lines.

@@ -101,9 +101,9 @@ func PruneTrailers(removed []Range) string {
 	return b.String()
 }
 
-// kept says which reports may not be pruned, and why: the last one, whose id the
-// next one counts from, and the newest EXIT or DONE report of every directive
-// still listed, without which the directive would start again.
+// kept says which reports may not be pruned, and why: the last one, because new ids count from
+// it, and the newest EXIT or DONE report of every listed directive, because without it the
+// directive would start again.
 func kept(reports []Report, listed []Directive) map[int]string {
 	isListed := make(map[string]bool, len(listed))
 	for _, d := range listed {

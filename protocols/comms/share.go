@@ -14,7 +14,7 @@ import (
 // details.
 const MaxQuestionBytes = 2 << 10
 
-// minEntry is what an entry may take whatever a directive's share is: less says nothing.
+// minEntry is the least size that an entry may take whatever the directive's share.
 const minEntry = 512
 
 const ruleAgentShare = "comms/agent-share"
@@ -60,7 +60,7 @@ func fold(data []byte, directive string, most int, add func([]byte, int) ([]byte
 	return a, err
 }
 
-// unlisted is in whose share reports are on directives that are not listed any more.
+// unlisted is the share for reports on directives that are no longer listed.
 const unlisted = "directives that are gone"
 
 // share is what one directive may have of Reports and Questions, in bytes: as much as each

@@ -123,11 +123,11 @@ func plain(s string) bool {
 	return len(s) <= maxName
 }
 
-// reach reports a machine that no word leads to an end, and states that no word
-// leads to: what can never happen is a slip of the pen.
+// reach reports a machine that no word leads to an end, and unreachable states, which are
+// probably typing errors.
 func (p *parser) reach(doc *document, m *Machine) {
 	if len(p.found) > 0 {
-		return // the states are not what they were meant to be
+		return // after an error in the states
 	}
 	seen := map[string]bool{m.Start: true}
 	for grown := true; grown; {

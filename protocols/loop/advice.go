@@ -21,7 +21,7 @@ const (
 	Doubted     Cause = "doubted"      // it does, and it names what speaks against that
 	NotTaken    Cause = "not_included" // it passes only by the PM's word
 	Tampered    Cause = "tampered"     // the claim changed what is frozen, and fails
-	NoTool      Cause = "missing_tool" // a command that decides is not where it was run
+	NoTool      Cause = "missing_tool" // a command that decides was not found where it ran
 	Grew        Cause = "grew"         // residuals
 	Iterations  Cause = "iterations"   // are spent
 	Effort      Cause = "effort"       // tool calls or seconds are
@@ -44,8 +44,8 @@ type Advice struct{ Type, Why string }
 // String is the advice on one line.
 func (a Advice) String() string { return a.Type + " (" + a.Why + ")" }
 
-// cause is read off what the loop came to. What the verdict saw comes before how the
-// loop ended: a loop whose tool is missing runs out of iterations, or diverges, too.
+// cause is derived from the loop's end. The verdict's facts come first: a loop whose tool is
+// missing also runs out of iterations, or diverges.
 func (o Outcomes) cause() Cause {
 	v := o.Verdict
 	switch {
@@ -101,8 +101,8 @@ func (o Outcomes) capped() bool {
 	return o.Over != "" && o.Status == ExitBudgetExceeded && (o.Limit == comms.KeyMaxTokens || o.Limit == comms.KeyMaxCost)
 }
 
-// advise is the table: by the cause what a PM can do, the likeliest first. {d} is the
-// directive, {u} its unit, {what} what the cause is about.
+// advise is the table of a PM's options by cause, the likeliest first. {d} is the directive,
+// {u} its unit, {what} the cause's details.
 var advise = map[Cause][]Advice{
 	Proved: {
 		{"git ward review {d}", "shows it"},
@@ -203,7 +203,7 @@ func (c Cause) Advice(unit, what string, ended bool) []Advice {
 	return list
 }
 
-// about is what a cause is about, for Advice.
+// about is the detail of a cause, for Advice.
 func (o Outcomes) about() string {
 	switch v := o.Verdict; o.cause() {
 	case WithChanges:
@@ -233,7 +233,7 @@ func (o Outcomes) about() string {
 	return ""
 }
 
-// some are the first paths of a list, and how many there are more.
+// some are the first paths of a list, and the number of the others.
 func some(paths []string) string {
 	const most = 5
 	if len(paths) > most {

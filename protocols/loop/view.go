@@ -51,7 +51,7 @@ func cell(r, top Residual, row, height int) string {
 	}
 	at := int(r.Portion(top.Decimal, int64(height)))
 	if at == 0 && !r.Zero() {
-		at = 1 // something is not nothing
+		at = 1 // unknown is not zero
 	}
 	switch {
 	case row == at:
@@ -114,8 +114,7 @@ func (v Verdict) Words() string {
 // shownMutants is how many of the changes that survived people see.
 const shownMutants = 20
 
-// againstWords are what runs against the work came to, for people; "" where none were
-// asked for.
+// againstWords are the results of the adversarial runs for people; "" if none were asked for.
 func (v Verdict) againstWords() string {
 	var b strings.Builder
 	if m := v.Mutants; m != nil {

@@ -13,7 +13,7 @@ type effects struct {
 	needs  []need
 	needed map[string]bool
 	known  map[string]fact // after the steps
-	opaque bool            // a command ran: nobody knows what else is there
+	opaque bool            // a command ran, so the files are unknown
 }
 
 // need is that a file is there, or is not, before the plan begins.
@@ -56,7 +56,7 @@ func (l *Linter) files(n *node, out *findings) error {
 	return nil
 }
 
-// effectsOf is the same for a callee, without findings; once.
+// effectsOf is the same for a callee, without findings and only once.
 func (l *Linter) effectsOf(n *node) (*effects, error) {
 	if n.effects != nil {
 		return n.effects, nil
@@ -127,7 +127,7 @@ func (t *tracker) step(s *Step, loops int) error {
 	return nil
 }
 
-// overwrite is a step that writes a file, be there one or not.
+// overwrite is a step that writes a file whether or not it exists.
 func (t *tracker) overwrite(s *Step) error {
 	if strings.Contains(s.Args, "{file") {
 		return nil
@@ -174,7 +174,7 @@ func (t *tracker) under(s *Step, name string) error {
 	return nil
 }
 
-// within remembers the directories of a path that is there.
+// within records that the directories of a path exist.
 func (t *tracker) within(name string) {
 	if !t.inTree || len(name) > maxName {
 		return
@@ -204,8 +204,8 @@ func (t *tracker) list(s *Step) error {
 	return nil
 }
 
-// unknown is after a command: it may have made or removed anything. What plans
-// themselves made is still taken to be there.
+// unknown follows a command, which may have made or removed anything. Files that plans
+// themselves made are still taken to exist.
 func (t *tracker) unknown() {
 	t.opaque = true
 	for path, f := range t.known {
@@ -280,7 +280,7 @@ func (t *tracker) create(s *Step, path string, loops int, how string) error {
 	return err
 }
 
-// again reports a step in a loop that can be done once only.
+// again reports a step in a loop that can succeed only once.
 func (t *tracker) again(s *Step, path string) {
 	t.report(s, RuleLoop, fmt.Sprintf("the loop does this once for each file, always to %s", path), "name the file by {file1}, or move the step out of the loop")
 }

@@ -19,9 +19,9 @@ func (t *tracker) changes(s *Step, path string, kind Kind) {
 	}
 }
 
-// evidence reports a plan that changes what is there, and cites nothing for it: the file at
-// least, its symbols and its history could have been (002, PLAN-9). Callees and research are
-// not held to it, nor who makes new files only.
+// evidence reports a plan that changes existing files and cites nothing for it: it could have
+// cited at least the file, its symbols or its history (002, PLAN-9). Callees, research and
+// plans that only make new files are exempt.
 func (t *tracker) evidence() {
 	if t.changed == nil || t.node.plan.Machine() == fsm.Sub || t.node.plan.Machine() == fsm.Research {
 		return
@@ -34,7 +34,7 @@ func (t *tracker) evidence() {
 	}
 }
 
-// gathering reports research that gathers nothing before it is written up (PLAN-9).
+// gathering reports research that gathers nothing before its report (PLAN-9).
 func gathering(p *Plan, out *findings) {
 	if p.Machine() != fsm.Research || len(p.Steps) == 0 {
 		return

@@ -19,11 +19,11 @@ const (
 	Open     State = "open"     // the agent takes it up next
 	Working  State = "working"  // a unit is at work on it
 	Waiting  State = "waiting"  // its unit, or a question of its, waits for the PM
-	Ready    State = "ready"    // a verdict proves it, and the project does not have it
+	Ready    State = "ready"    // a verdict proves it, and the project does not have it yet
 	Unproved State = "unproved" // it ended, and no verdict proves it
 	Taken    State = "taken"    // the project has it
 	Dropped  State = "dropped"  // the PM wanted no more of it
-	Gone     State = "gone"     // COMMS.md has it no longer
+	Gone     State = "gone"     // COMMS.md no longer lists it
 )
 
 // States lists all of them, in the order in which a PM wants them.
@@ -122,7 +122,7 @@ func Stand(p Position) Standing {
 		s.Waits = uow.ComesAfter.Waiting(p.Name, s.Unit, "")
 		s.Waits.For = uow.Party(strings.Join(p.After, ", "))
 	case w.For != uow.ForNobody:
-		s.WaitsFor = "agent" // which also goes on by itself when a cause has passed
+		s.WaitsFor = "agent" // the agent continues by itself when the cause has passed
 	}
 	return s
 }
@@ -180,7 +180,7 @@ func (p Position) state(s Standing) State {
 	case s.proved():
 		return Ready
 	case p.Reported == comms.Open && p.Unit != nil && !edited:
-		return Working // it ended a moment ago, and its report is under way
+		return Working // it ended a moment ago, and its report follows
 	case p.Reported == comms.Open:
 		return Open
 	}
@@ -238,7 +238,7 @@ func named(paths []string) string {
 	return diag.Cut(strings.Join(paths, ", "), 200)
 }
 
-// unproved is why a directive ended without proof, and the reason that is given for it.
+// unproved is why a directive ended without proof, and the stated reason.
 func (p Position) unproved(s Standing) (c uow.Cause, what string) {
 	switch {
 	case p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.MissingTool != nil:

@@ -56,7 +56,7 @@ const (
 func (r *Rules) Due(d *Directive) (Due, time.Time) {
 	u := d.Unit.Last
 	switch {
-	case d.Gone: // the agent puts its unit away
+	case d.Gone: // the agent archives its unit
 		if r.Loop && u != nil && u.State != uow.Archived && u.State != uow.Breached {
 			return Now, r.Now
 		}
@@ -65,7 +65,7 @@ func (r *Rules) Due(d *Directive) (Due, time.Time) {
 		return Over, time.Time{}
 	case len(d.Waits) > 0, r.Spent && !r.begun(d):
 		return Word, time.Time{}
-	case d.Unit.Broken: // who works says so, and ends it
+	case d.Unit.Broken: // the worker reports it, and ends it
 		return Now, r.Now
 	case d.State == comms.Suspended && (!r.Loop || u == nil):
 		return Word, time.Time{}
@@ -85,9 +85,9 @@ func (r *Rules) leftOf(d *Directive) bool {
 	return r.Loop && u != nil && !d.Dropped && u.DirectiveHash == d.Hash && u.State != uow.Archived && (d.Unit.Forked || u.State.Ended())
 }
 
-// begun reports whether a directive's work was begun and has to come to its end, though the
-// launch's time is over. Of any other nothing is lost, and the next launch has time of its
-// own; one that the PM made ACTIVE again after its last step would be ended at once.
+// begun reports whether a directive's work was begun and has to be ended although the launch's
+// time is over. Any other loses nothing, because the next launch has time of its own; one that
+// the PM made ACTIVE again after its last step would be ended at once.
 func (r *Rules) begun(d *Directive) bool {
 	u := d.Unit.Last
 	return r.Loop && u != nil && u.DirectiveHash == d.Hash && (u.State.Ended() || u.State == uow.Active && d.Unit.Midway)

@@ -136,7 +136,7 @@ func (a *assigning) may(d *Directive) bool {
 	return false
 }
 
-// compare orders directives that can be begun.
+// compare orders the directives that can be begun.
 func (a *assigning) compare(x, y *Directive) int {
 	behind := func(d *Directive) int {
 		if a.Backoffs[d.Name].Failures >= Tries {
@@ -147,8 +147,8 @@ func (a *assigning) compare(x, y *Directive) int {
 	return cmp.Or(cmp.Compare(behind(x), behind(y)), cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.ID, y.ID))
 }
 
-// free are the places without a worker, in the order in which they are given: the one whose
-// machine has least to do is the next.
+// free are the free places in the order in which they are filled: the least loaded machine
+// first.
 func (a *assigning) free() (list []int) {
 	works, slots := map[string]int{}, map[string][]int{} // by machine
 	taken := map[int]bool{}
@@ -180,8 +180,8 @@ func (a *assigning) free() (list []int) {
 	return list
 }
 
-// ends ends workers that have nothing to do: when so many directives wait for a place those
-// that wait themselves, the longest first, and any that has waited long enough.
+// ends ends idle workers. If directives wait for a place, it ends as many of those that wait
+// themselves, the longest first; and it ends any that has waited long enough.
 func (a *assigning) ends(wanted int) {
 	idle := slices.DeleteFunc(slices.Clone(a.Running), func(r Running) bool { return r.Idle.IsZero() })
 	slices.SortStableFunc(idle, func(x, y Running) int {

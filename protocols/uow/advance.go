@@ -21,8 +21,8 @@ type Input struct {
 	Record       string   // the record's commit that speaks of Commit
 	Expired      *Expired // what an expiry drops
 
-	// keepRetries is how claims were before they set retries back: what a journal of then
-	// has is proved by it. It does its maker no good.
+	// keepRetries is how claims counted before they reset retries: journals of that version
+	// are proved by it. It gives their maker no advantage.
 	keepRetries bool
 }
 
@@ -159,8 +159,8 @@ func (s *step) illegal() {
 	s.bad("transition", hint, "the unit is %s: %s does not lead anywhere from there", s.prev.State, s.in.Event)
 }
 
-// open gives a first record its place behind the unit before it. A further unit
-// needs a changed directive or the PM's fork (UOW-2).
+// open links a first record to the unit before it. A further unit needs a changed directive or
+// the PM's fork (UOW-2).
 func (s *step) open(id ID, r *Record) {
 	last := s.world.Last
 	switch {
@@ -182,9 +182,8 @@ func (s *step) open(id ID, r *Record) {
 	}
 }
 
-// takeOver copies what main says into the record: from now on, this text of the
-// directive, these totals, this policy. A restart refills nothing: the spending
-// of the same text goes on.
+// takeOver copies the directive's state into the record: from now on this text, these totals,
+// this policy. A restart refills nothing: the spending of the same text continues.
 func (s *step) takeOver(r *Record) {
 	m := s.world.Main
 	if m == nil || m.DirectiveHash == "" {
@@ -198,7 +197,7 @@ func (s *step) takeOver(r *Record) {
 	r.DirectiveHash, r.Policy, r.Budget = m.DirectiveHash, m.Policy, Budget{m.Total, spent}
 }
 
-// work holds iterations, claims and completion to what they need.
+// work checks iterations, claims and completion.
 func (s *step) work(r *Record) {
 	e := s.in.Event
 	if e == Iterate || e == MakeClaim {
@@ -230,7 +229,7 @@ func (s *step) work(r *Record) {
 	}
 }
 
-// expire notes what was dropped of a unit: once, and where there was a record.
+// expire notes what was deleted of a unit: once, and only if there was a record.
 func (s *step) expire(r *Record) {
 	if s.in.Event != Expire {
 		if s.in.Expired != nil {
@@ -247,8 +246,8 @@ func (s *step) expire(r *Record) {
 	r.Expired = s.in.Expired
 }
 
-// allowed holds iterations and claims to an untouched directive, a pulse that is
-// not due and an agent that does not spin (UOW-3).
+// allowed refuses iterations and claims if the directive changed, a pulse is due or the agent
+// makes no progress (UOW-3).
 func (s *step) allowed(r *Record) {
 	if m := s.world.Main; m != nil && m.DirectiveHash != r.DirectiveHash {
 		s.bad("directive", "end the unit with DIRECTIVE_CHANGED and open the next one", "%s was edited since the unit became ACTIVE", r.Directive)
@@ -265,12 +264,12 @@ func (s *step) allowed(r *Record) {
 // PulseDue reports whether the PM's heartbeat must come before more work.
 func (r *Record) PulseDue() bool { return r.Policy.PilotPulse > 0 && r.Pulse >= r.Policy.PilotPulse }
 
-// zombie holds the ways back from ZOMBIED_SOFT, and the agent's own approvals.
+// zombie checks the ways back from ZOMBIED_SOFT, and the agent's own approvals.
 func (s *step) zombie(r *Record) {
 	switch s.in.Event {
 	case Retry:
 		s.retry(r)
-	case MakeClaim: // progress: what failed before it is behind
+	case MakeClaim: // progress: earlier failures no longer count
 		if !s.in.keepRetries {
 			r.Retries = 0
 		}
@@ -299,8 +298,7 @@ func (s *step) zombie(r *Record) {
 	}
 }
 
-// retry counts one of the policy's retries, but where what stopped the unit was nobody's
-// failure.
+// retry counts one of the policy's retries, unless nobody's failure stopped the unit.
 func (s *step) retry(r *Record) {
 	if s.in.Reason == CauseGone {
 		if !s.prev.ReasonCode.Free() {
@@ -314,8 +312,8 @@ func (s *step) retry(r *Record) {
 	r.Retries++
 }
 
-// interactions is what the record counts: an iteration and a claim are one at
-// least, so that a pulse comes due whatever the agent says.
+// interactions is the number that the record counts: at least one for an iteration or claim,
+// so that a pulse comes due whatever the agent says.
 func (s *step) interactions() int64 {
 	if s.in.Event == Iterate || s.in.Event == MakeClaim {
 		return max(1, s.in.Interactions)

@@ -2,8 +2,8 @@ package uow
 
 import "strings"
 
-// class is a kind of tools: whoever works has names of its own for the same thing, a
-// model's tools, the steps of a plan, a program's. A policy is written once for all.
+// class is a kind of tools. Each worker has its own names for the same kind (a model's tools,
+// a plan's steps, a program's tools), and a policy covers all of them.
 type class string
 
 const (
@@ -42,8 +42,8 @@ func plain(tool string) string {
 	return strings.TrimPrefix(strings.ToLower(tool), "ward_")
 }
 
-// stands reports whether a stage's word stands for a tool: by its name, or by its kind
-// where the policy names the tool nowhere.
+// stands reports whether a stage's word covers a tool: by its name, or by its kind if the
+// policy names the tool nowhere.
 func stands(word, tool string, named bool) bool {
 	if named {
 		return plain(word) == plain(tool)

@@ -60,7 +60,7 @@ func (g *Guard) Call(tool string) error {
 	return nil
 }
 
-// stagesOf are the stages that a tool stands in.
+// stagesOf are the stages that allow a tool.
 func (g *Guard) stagesOf(tool string) (list []int) {
 	named := slices.ContainsFunc(g.stages, func(s []string) bool {
 		return slices.ContainsFunc(s, func(word string) bool { return stands(word, tool, true) })

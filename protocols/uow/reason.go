@@ -45,26 +45,26 @@ var reasons = map[Event]map[Actor][]Reason{
 
 // The reason codes that decide something.
 const (
-	DirectiveEdited  Reason = "DIRECTIVE_EDITED"  // the edit is the PM's word: the agent may go on by itself
+	DirectiveEdited  Reason = "DIRECTIVE_EDITED"  // the edit is the PM's word: the agent may continue by itself
 	DirectiveChanged Reason = "DIRECTIVE_CHANGED" // while it was worked on: its unit is ended, and the next one has the new text
-	DirectiveGone    Reason = "DIRECTIVE_GONE"    // the control branch lists it no more: its unit is ended
-	FreshStart       Reason = "FRESH_START"       // of a fork: its work begins from the project again, not from the unit before
-	NeedInfo         Reason = "NEED_INFO"         // the directive does not say how its end is seen
+	DirectiveGone    Reason = "DIRECTIVE_GONE"    // the control branch no longer lists it: its unit is ended
+	FreshStart       Reason = "FRESH_START"       // of a fork: the work starts from the project, not from the earlier unit
+	NeedInfo         Reason = "NEED_INFO"         // the directive has no criterion of its end
 	NotIncluded      Reason = "NOT_INCLUDED"      // the claim passes only by the PM's word
 	IncludedNow      Reason = "INCLUDED"          // the PM's word that it is work: the claim is judged again
 	Question         Reason = "QUESTION"          // the worker asks the PM; the note is the question
-	PulseIsDue       Reason = "PULSE_DUE"         // the policy wants a sign of the PM before the next interaction
+	PulseIsDue       Reason = "PULSE_DUE"         // the policy requires a sign of the PM before the next interaction
 	NotStarted       Reason = "NOT_STARTED"       // the agent's own program, certified, from its branch
-	NoTool           Reason = "MISSING_TOOL"      // a program that a command of the directive wants
+	NoTool           Reason = "MISSING_TOOL"      // a command of the directive needs a missing program
 	Backpressure     Reason = "BACKPRESSURE"
 	VerdictTimeout   Reason = "VERDICT_TIMEOUT"
 	Trouble          Reason = "AGENT_TROUBLE"     // what the agent itself could not do, twice
-	TransientFailure Reason = "TRANSIENT_FAILURE" // what is asked for from outside, such as a model, is out for now (WORK-4)
-	ModelDenied      Reason = "MODEL_DENIED"      // the model cannot be asked as the settings are: a wrong key, no such model
+	TransientFailure Reason = "TRANSIENT_FAILURE" // an outside service, such as a model, is out for now (WORK-4)
+	ModelDenied      Reason = "MODEL_DENIED"      // the model cannot be used with these settings: a wrong key, no such model
 	ProgramKilled    Reason = "PROGRAM_KILLED"    // a signal ended the worker's program, such as for want of memory
 	Stopped          Reason = "STOPPED"           // the file scratch/STOP is there
-	Stale            Reason = "STALE"             // no agent gave a sign for long
-	CauseGone        Reason = "CAUSE_GONE"        // of a retry: what stopped the unit was nobody's failure, and is gone
+	Stale            Reason = "STALE"             // no agent gave a sign of life for long
+	CauseGone        Reason = "CAUSE_GONE"        // of a retry: nobody's failure stopped the unit, and the cause is gone
 	HashMismatch     Reason = "HASH_MISMATCH"
 	PrevMismatch     Reason = "PREV_HASH_MISMATCH"
 )

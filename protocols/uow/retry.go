@@ -7,13 +7,13 @@ import "time"
 // for the PM.
 const (
 	outageRetries = 24
-	// reserve is how many pushes of the budget stay for the work and its end.
+	// reserve is the number of pushes of the budget that is kept for the work and its end.
 	reserve = 8
 	// mostPauses is the longest pause between two tries, in pauses of the settings.
 	mostPauses = 10
 )
 
-// retryLimit is how often the unit may be tried again after its last step, by whomever.
+// retryLimit is how often the unit may be retried after its last step, by anybody.
 func (r *Record) retryLimit() int64 {
 	if r.ReasonCode == TransientFailure {
 		return max(outageRetries, r.Policy.MaxRetries)
@@ -21,8 +21,8 @@ func (r *Record) retryLimit() int64 {
 	return r.Policy.MaxRetries
 }
 
-// retriesLeft is how often the agent may still try a unit again that waits for something
-// that passes by itself; each try takes two pushes of the budget.
+// retriesLeft is how often the agent may still retry a unit that waits for a passing cause;
+// each retry takes two pushes of the budget.
 func (r *Record) retriesLeft() int64 {
 	left := r.retryLimit() - r.Retries
 	if r.ReasonCode == TransientFailure {

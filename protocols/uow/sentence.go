@@ -11,7 +11,7 @@ const (
 	PausedByPM        Cause = "paused"
 	WasEdited         Cause = "edited"
 	NotBegun          Cause = "not begun"
-	WasBegun          Cause = "begun"   // by whom it is worked on now, a journal does not say
+	WasBegun          Cause = "begun"   // who works on it now: a journal does not say
 	IsAtWork          Cause = "at work" // by its lease
 	NobodyAtIt        Cause = "queued"  // it was begun, and nobody has its lease
 	SignIsDue         Cause = "sign"
@@ -57,16 +57,16 @@ const (
 	NotAtForge    Cause = "forge, one thing"
 )
 
-// A sentence says who has the next move, why in one clause that goes on from there, and the
-// one command that makes it. {d} is the directive, {u} its unit, and {what} what the cause
-// is about, in words that it was given: a clause that takes none has none.
+// A sentence says who has the next move, why (one clause), and the one command that makes it.
+// {d} is the directive, {u} its unit, and {what} the details of the cause, as the caller gives
+// them; a clause without {what} takes none.
 type sentence struct {
 	For          Party
 	Why, Command string
 }
 
-// sentences are all that a person meets about what waits, wherever it is shown: `git ward`,
-// status, watch, pages, notify and COMMS.md have no other (FIRST-4).
+// sentences are all that a person reads about waiting work, wherever it is shown: `git ward`,
+// status, watch, pages, notify and COMMS.md use only these (FIRST-4).
 var sentences = map[Cause]sentence{
 	PausedByPM:        {ForYou, "it is paused", "git ward uow resume {u}"},
 	WasEdited:         {ForAgent, "which takes up the directive as it was edited", ""},

@@ -24,9 +24,9 @@ func (e Event) Typed() string {
 }
 
 // detours are verbs that take more than one step of the machine from some states, so that
-// each state has a way out by the verb that a PM thinks of. The machine stays what seed
-// 001 draws: what is blocked ends as a dead letter that somebody confirms, and is held by
-// letting it go on first.
+// every state has the verb that a PM expects. The machine stays that of seed 001: a blocked
+// unit ends as a dead letter that somebody confirms, and is paused by letting it continue
+// first.
 var detours = map[Event]map[State][]Event{
 	Cancel:  {ZombiedSoft: {Deny, Confirm}, ZombiedDead: {Confirm}},
 	Pause:   {ZombiedSoft: {Waive, Pause}},
@@ -82,7 +82,7 @@ func (r *Record) takes(verb Event) bool {
 	return true
 }
 
-// offers is what a PM may type for a unit as it stands.
+// offers are the verbs that a PM may use on a unit now.
 func (r *Record) offers() string {
 	var list []string
 	for _, verb := range r.Possible() {

@@ -15,9 +15,9 @@ type Party string
 // The parties.
 const (
 	ForYou    Party = "you"       // a PM
-	ForAgent  Party = "the agent" // which is at work, or takes it up by itself
+	ForAgent  Party = "the agent" // which is at work, or starts by itself
 	ForHost   Party = "the host"  // its verdict
-	ForCause  Party = "the cause" // of what stopped it, to pass: the agent goes on by itself then
+	ForCause  Party = "the cause" // the cause to pass: then the agent continues by itself
 	ForNobody Party = "nobody"    // it is over
 )
 
@@ -58,8 +58,8 @@ type When int
 const (
 	AtOnce When = iota // nothing
 	Later              // some time since the last step
-	OnWord             // a word of somebody's, or that a file goes
-	Never              // it does not go on
+	OnWord             // somebody's word, or the removal of a file
+	Never              // it does not continue
 )
 
 // Stand is where a unit stands, whose directive's text may have been edited, while scratch/STOP may
@@ -99,7 +99,7 @@ func (r *Record) Stand(edited, stop bool) Stand {
 // Started is the step to work of a unit that waits for nobody.
 var Started = Input{Event: Activate, Reason: "WORK_STARTED"}
 
-// onEdited is the agent's step in a unit of an earlier text: one that was at work ends, and the next
+// onEdited is the agent's step in a unit of an earlier text: an active unit ends, and the next
 // one begins.
 func (r *Record) onEdited() Input {
 	switch r.State {
@@ -120,7 +120,7 @@ func (r *Record) atOnce(c Cause, by Input) Stand { return Stand{r.says(c), AtOnc
 
 func (r *Record) onWord(c Cause) Stand { return Stand{Waiting: r.says(c), When: OnWord} }
 
-// asks is why a unit stands that asked.
+// asks is why a unit that asked waits.
 func (r *Record) asks() Cause {
 	switch r.ReasonCode {
 	case PulseIsDue:
@@ -135,9 +135,10 @@ func (r *Record) asks() Cause {
 	return WantsApproval
 }
 
-// blocked is where a unit stands that something stopped: one that failed for a passing reason goes on
-// a bounded number of times, one that scratch/STOP stopped when that is nowhere any more. One that was
-// left is taken up with scratch/STOP there, too: who works on it says that it stops it.
+// blocked says whom a blocked unit waits for. One that failed for a passing reason continues a
+// bounded number of times; one that scratch/STOP stopped continues when that file is nowhere
+// any more. An abandoned one is taken up even with scratch/STOP there, so that its worker
+// reports the stop.
 func (r *Record) blocked(stop bool) Stand {
 	spent := r.RetriesSpent()
 	pause := func(c Cause) Stand {

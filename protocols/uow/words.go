@@ -9,8 +9,8 @@ import (
 // may hold.
 const MaxWords = MaxNote
 
-// spoken are the PM's steps whose notes are meant for who works: they let a unit go on, or
-// leave it at work. The notes of those that end a unit say why, and nobody works on.
+// spoken are the PM's steps whose notes are for the worker: they let a unit continue or stay
+// at work. The notes of steps that end a unit only say why.
 var spoken = []Event{Clarify, Approve, Retry, Waive, Resume, Heartbeat}
 
 // Words are what the PM said to who works on a unit, oldest first: the notes of the PM's
