@@ -53,8 +53,8 @@ func Rewrite(path string, data []byte) error {
 	return WritePrivate(path, data, info.Mode().Perm())
 }
 
-// infix stands between a file's name and digits in the name of what is to replace it. No person
-// calls a copy of his own so: .config.20261128 is somebody's.
+// infix and digits follow a file's name in the name of its replacement. Nobody names a copy of
+// his own so: .config.20261128 may be somebody's file.
 const infix = ".ward-"
 
 // Unfinished takes the name of a temporary file that a killed writer left, and returns the

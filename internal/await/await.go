@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// bound is how long a test may wait, in all. It is no expectation: a test that meets it
-// fails, on any machine.
+// bound is how long one test may wait in total. It is no expectation of speed: a test that
+// reaches it fails, on any machine.
 const bound = 15 * time.Minute
 
-// tests is what each running test has waited until now.
+// tests is how long each running test has waited so far.
 var tests struct {
 	sync.Mutex
 	of map[testing.TB]*waited
@@ -26,8 +26,8 @@ type waited struct {
 	since   time.Time // when the first of them began
 }
 
-// of is what a test has waited. It is forgotten when the test ends: cleanups that run later
-// have a bound of their own. The caller holds the lock.
+// of is how long a test has waited. It is forgotten when the test ends: later cleanups have a
+// bound of their own. The caller holds the lock.
 func of(t testing.TB) *waited {
 	w := tests.of[t]
 	if w == nil {
@@ -45,7 +45,7 @@ func of(t testing.TB) *waited {
 	return w
 }
 
-// now is what was waited up to a time.
+// now is the total waiting time up to a moment.
 func (w *waited) now(now time.Time) time.Duration {
 	if w.waiting == 0 {
 		return w.all
@@ -53,8 +53,7 @@ func (w *waited) now(now time.Time) time.Duration {
 	return w.all + now.Sub(w.since)
 }
 
-// begin counts the time from now on as waited, until the function that it returns is
-// called.
+// begin counts time as waiting until the returned function is called.
 func begin(t testing.TB) (end func()) {
 	tests.Lock()
 	defer tests.Unlock()

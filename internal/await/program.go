@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// work is how long a program may work that ends by itself. It may build an image or run a
-// project's tests, and has a bound of its own.
+// work is how long a program that ends by itself may run. It may build an image or run a
+// project's tests, so its bound is larger.
 const work = bound
 
-// lastWords is how long a program that is ended here may still say where it stands. The
-// test of it sets less.
+// lastWords is how long a program that is ended here may take to print its goroutines. Its own
+// test sets less.
 var lastWords = 5 * time.Second
 
 // Exit waits for a program that was started and is about to end. If it does not end, it is
@@ -45,8 +45,8 @@ func Output(t testing.TB, cmd *exec.Cmd) (string, error) {
 	return said.String(), err
 }
 
-// exit waits until a program ends. At the deadline it fails the test and ends the program,
-// by SIGQUIT first: a program in Go then says where it stands.
+// exit waits for the end of a program. At the deadline it fails the test and ends the program,
+// first by SIGQUIT, on which a Go program prints its goroutines.
 func exit(t testing.TB, cmd *exec.Cmd, deadline time.Time) error {
 	t.Helper()
 	ended := make(chan error, 1)

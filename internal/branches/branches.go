@@ -26,7 +26,7 @@ const (
 // Adopted is the name of the control branch that init makes in an existing repository.
 const Adopted = "ward"
 
-// document is the file by which a control branch is known (protocols/comms.Path).
+// document is the file that identifies a control branch (protocols/comms.Path).
 const document = "COMMS.md"
 
 const (
@@ -97,7 +97,7 @@ func Of(ctx context.Context, repo *git.Repo) (Names, error) {
 	return names, nil
 }
 
-// last is the value that counts of a setting's, "" where there is none.
+// last is the effective value of a setting, "" if it has none.
 func last(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -154,9 +154,9 @@ func (n *Names) head(ctx context.Context, repo *git.Repo) (string, error) {
 	return name, nil
 }
 
-// isControl reports whether a ref is a control branch of its own beside the project's: it
-// has COMMS.md, and no commit in common with it. Where the documents are on the project's
-// branch, a branch called "ward" is anybody's.
+// isControl reports whether a ref is a separate control branch: it has COMMS.md, and no commit
+// in common with the project's branch. If the documents are on the project's branch, a branch
+// called "ward" is an ordinary one.
 func (n *Names) isControl(ctx context.Context, repo *git.Repo, ref, project string) (bool, error) {
 	batch := repo.Batch(ctx)
 	defer batch.Close()

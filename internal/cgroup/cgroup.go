@@ -58,7 +58,7 @@ func (g *Group) join(h hierarchy, l Limits) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	// Noted first, so that Leave removes what is half made.
+	// It is recorded first, so that Leave removes a half-made group.
 	g.dirs, g.back = append(g.dirs, dir), append(g.back, h.own)
 	for _, s := range h.settings(l) {
 		err := os.WriteFile(filepath.Join(dir, s.file), []byte(s.value), 0)
@@ -74,8 +74,8 @@ func move(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0)
 }
 
-// leaving is how long Leave waits for the last of a group's processes, which the kernel
-// counts until it has buried them.
+// leaving is how long Leave waits for the last processes of a group, which the kernel counts
+// until they are reaped.
 const leaving = 3 * time.Second
 
 // Leave moves this process back to where it was and removes the group. If other processes are
@@ -92,7 +92,7 @@ func (g *Group) Leave() error {
 	return errors.Join(errs...)
 }
 
-// remove removes a group with those below it.
+// remove removes a group and its descendants.
 func remove(dir string) error {
 	below, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -106,7 +106,7 @@ func remove(dir string) error {
 	if err != nil {
 		return err
 	}
-	for end := time.Now().Add(leaving); ; time.Sleep(5 * time.Millisecond) { // the kernel tells nobody
+	for end := time.Now().Add(leaving); ; time.Sleep(5 * time.Millisecond) { // the kernel sends no notification
 		if err = os.Remove(dir); err == nil || time.Now().After(end) {
 			return err
 		}

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// controllers are those that bound something of ours. A hierarchy of cgroups v1 has one
-// or some of them, that of v2 all that were delegated.
+// controllers are those whose limits Ward sets. A cgroups v1 hierarchy has some of them, the
+// v2 hierarchy all that were delegated.
 var controllers = []string{"memory", "pids", "cpu"}
 
-// needed are those without which a group bounds too little to be one.
+// needed are those without which a group would limit too little.
 var needed = []string{"memory", "pids"}
 
 // hierarchy is one in which a group is made.
@@ -137,8 +137,8 @@ func (h *hierarchy) settings(l Limits) (all []setting) {
 			all = append(all, setting{file, value, optional})
 		}
 	}
-	// No limit is written too, because a group that was left behind has its launcher's limits.
-	// memory.memsw is lifted first: memory.limit may not exceed it.
+	// "No limit" is written, too, because a reused group still has the limits of its earlier
+	// launcher. memory.memsw is raised first: memory.limit may not exceed it.
 	add("memory", "memory.memsw.limit_in_bytes", "", "-1", true)
 	if l.Memory > 0 {
 		n := strconv.FormatInt(l.Memory, 10)

@@ -20,9 +20,9 @@ func systemdRuns() bool {
 // scopeTime is how long systemd may take to make a scope.
 const scopeTime = 5 * time.Second
 
-// joinScope asks systemd, the system's own as root and else the user's, to put this
-// process into a new scope, as systemd-run --scope does; but without a new start of this
-// program, which would take its time. The scope goes with its last process.
+// joinScope asks systemd (the system's as root, else the user's) to put this process into a
+// new scope, as systemd-run --scope does, but without a slow restart of this program. The
+// scope ends with its last process.
 func joinScope(name string, l Limits) (*Group, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), scopeTime)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 // and use no network.
 type Values func(ctx context.Context, env *Env) ([]string, error)
 
-// own are the commands of a table about itself, in no list: what scripts/install writes,
-// and what shells ask.
+// own are the table's commands about itself, which no list shows: those that scripts/install
+// and shell completion call.
 func (t *Table) own() []Command {
 	return []Command{
 		{Name: "manual", Doc: "write the man pages and the completions, or the manual as Markdown", Hidden: true, Run: t.writeManual},
@@ -86,8 +86,8 @@ func (t *Table) complete(ctx context.Context, env *Env) error {
 	return nil
 }
 
-// wanted is what can come after words. Only the command that they name is asked: another
-// may be a program of its own, which costs its start.
+// wanted are the completions after words. Only the command that the words name is asked,
+// because another may be a program of its own, which takes time to start.
 func (t *Table) wanted(ctx context.Context, words []string) (w manual.Wanted) {
 	var all []Command
 	for _, g := range t.Groups {
@@ -99,7 +99,7 @@ func (t *Table) wanted(ctx context.Context, words []string) (w manual.Wanted) {
 	if c := named(all, words[0]); c != nil && len(words) > 1 {
 		p, err := c.page(ctx, t.Program)
 		if err != nil {
-			return w // there is nothing to complete where Ward is half installed
+			return w // an incomplete installation completes nothing
 		}
 		return p.Next(words[1:])
 	}

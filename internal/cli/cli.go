@@ -128,8 +128,8 @@ func (e *Env) names() (program, prefix string) {
 	return e.Program, ""
 }
 
-// longest is how much of an error's line is shown: no path is longer, but an argument that
-// it quotes may be.
+// longest bounds the part of an error's line that is shown: no path is longer, but a quoted
+// argument may be.
 const longest = 8 << 10
 
 // line is a line of an error as a terminal may have it.
@@ -175,7 +175,7 @@ func Main(program string, f Func) {
 		errs.Flush()
 		lost := out.Flush()
 		if program == "git-ward" && (err == nil || errors.Is(err, flag.ErrHelp)) {
-			err = lost // half of what a person asked for is no success; a hook's word decides nothing
+			err = lost // incomplete output is no success; a hook's verdict does not depend on it
 		}
 	}
 	code := p.end(ctx, os.Stderr, program, err)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// patience is after how long a person is told what is waited for: as long as git's own
-// progress waits.
+// patience is the delay before a person is told what the command waits for: the same as that
+// of git's progress.
 const patience = 2 * time.Second
 
 // process is what the copies of an Env share.
@@ -55,9 +55,9 @@ func endings() []os.Signal {
 	return slices.DeleteFunc(all, signal.Ignored)
 }
 
-// interruptible is a context that ends on the first of these. A command of git-ward
-// that does not end within two seconds then says so, and the next ^C kills it: what a kill
-// leaves, every command can live with.
+// interruptible is a context that ends on the first of these signals. A command of git-ward
+// that does not end within two seconds then says so, and the next ^C kills it: every command
+// survives a kill.
 func (p *process) interruptible(w io.Writer, program string) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -101,9 +101,8 @@ func interrupted(ctx context.Context) syscall.Signal {
 	return s.Signal
 }
 
-// end is how the process of a command of git-ward ends: with the exit code of its error, or,
-// where it did not come to its end because it was interrupted, as a shell has it (130 for
-// ^C), and with a line that says what is there now.
+// end ends the process of a command of git-ward: with the exit code of its error or, if it was
+// interrupted, with a shell's code (130 for ^C) and a line that says what was done.
 func (p *process) end(ctx context.Context, w io.Writer, program string, err error) int {
 	s := interrupted(ctx)
 	var code ExitCode

@@ -16,7 +16,7 @@ import (
 	"git-ward/internal/manual"
 )
 
-// asked is what a command says of itself where it is asked instead of run: Flags fills it
+// asked is a command's description of itself when it is asked instead of run: Flags fills it
 // and ends the command.
 type asked struct {
 	usage string
@@ -29,7 +29,7 @@ type asked struct {
 // errAsked ends a command that was asked.
 var errAsked = errors.New("asked for its flags")
 
-// ask lets a command tell its flags, and what it makes of the arguments; nothing is run.
+// ask lets a command describe its flags and arguments without running.
 func ask(ctx context.Context, run Func, words string, args []string) (*asked, error) {
 	a := new(asked)
 	env := &Env{Args: args, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Dir: "/", words: words,
@@ -40,8 +40,7 @@ func ask(ctx context.Context, run Func, words string, args []string) (*asked, er
 	return a, nil
 }
 
-// page asks the command, and its verbs, typed after words. A fault is a program of Ward's
-// that is missing.
+// page asks the command and its verbs. An error means that a program of Ward's is missing.
 func (c *Command) page(ctx context.Context, words string) (*manual.Page, error) {
 	p := &manual.Page{Words: strings.TrimPrefix(words+" "+c.Name, " "), Doc: c.Doc, Long: strings.TrimSpace(c.Long),
 		Examples: c.Examples, Title: c.Title, Hidden: c.Hidden}
@@ -169,7 +168,7 @@ func Part(commands ...Command) Func {
 	}
 }
 
-// forms are the lines of a usage: " | " divides them, but within brackets it is a choice.
+// forms are the lines of a usage: " | " divides them, except within brackets.
 func forms(usage string) (lines []string) {
 	depth, begin := 0, 0
 	for i, c := range usage {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// moved are words that a command had once, and what is typed now. They go when nobody
+// moved are former words of commands, with their replacements. They are removed when nobody
 // types them any more.
 var moved = map[string]string{
 	"directive list":       "directive show",

@@ -67,8 +67,8 @@ func (e *Env) Page(ctx context.Context) (*Page, error) {
 	return p, nil
 }
 
-// startPager starts a pager as git does, by a shell and with git's own settings for less
-// and lv. It outlives ^C, which is its reader's word to the pager and not to us.
+// startPager starts a pager as git does, by a shell and with git's own settings for less and
+// lv. It ignores ^C, which the reader types to the pager.
 func startPager(line string, screen io.Writer) (in io.Writer, end func() error, err error) {
 	cmd := exec.Command("/bin/sh", "-c", line)
 	cmd.Stdout, cmd.Stderr = screen, os.Stderr
@@ -87,7 +87,7 @@ func startPager(line string, screen io.Writer) (in io.Writer, end func() error, 
 	}
 	return pipe, func() error {
 		pipe.Close()
-		cmd.Wait() // how it ended is between it and its reader
+		cmd.Wait() // its exit code concerns only its reader
 		return nil
 	}, nil
 }
@@ -128,7 +128,7 @@ func (p *Page) put(s Style, text string) {
 	}
 }
 
-// raw writes what is our own, and no text.
+// raw writes Ward's own bytes, without cleaning.
 func (p *Page) raw(text string) {
 	if p.err == nil {
 		p.err = p.screen.Flush()

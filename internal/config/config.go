@@ -52,7 +52,7 @@ func Parse(data []byte, name string) (*Config, error) {
 	return c, nil
 }
 
-// fill gives what a file left out its default.
+// fill sets the defaults of missing settings.
 func (c *Config) fill(meta toml.MetaData) {
 	settings, has := c.settings(), defined(meta)
 	for key, v := range Default().all() {
@@ -100,7 +100,8 @@ func (c *Config) decode(text, name string) (toml.MetaData, error) {
 		return meta, fmt.Errorf("%s: %w", name, cmp.Or(c.wrongKind(text), err))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		// Never passed over: a newer Ward's setting may be one that forbids.
+		// An unknown setting is always an error: a newer Ward's may be one that forbids
+		// something.
 		return meta, diag.Hint(fmt.Errorf("%s: unknown key %q: `git ward config` lists every setting", name, unknown[0].String()),
 			"where a newer Ward wrote it, its `git ward init --update --bare DIR` brings the hooks to it")
 	}

@@ -64,7 +64,7 @@ func find(text, key string) place {
 	return p
 }
 
-// lineEnd is behind the line that a place is in.
+// lineEnd is the place after the line.
 func lineEnd(text string, at int) int {
 	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n + 1
@@ -72,8 +72,8 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// valueEnd is behind the value that begins at a place: an array may go over many lines, and
-// so may a string in three quotes; what stands in a string is no bracket and no comment.
+// valueEnd is the place after a value: an array or a string in three quotes may span lines,
+// and brackets and # within a string do not count.
 func valueEnd(text string, at int) int {
 	depth, quote, end := 0, byte(0), at
 	for i := at; i < len(text); i++ {

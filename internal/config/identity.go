@@ -56,7 +56,7 @@ var chosenByClients = []string{
 	"USER", "LOGNAME", "SUDO_", // the account's, the same for every pusher
 }
 
-// whole are those of them that are meant as they stand, not as a beginning.
+// whole are the names in this list that match exactly, not as a prefix.
 var whole = []string{"PATH", "HOME", "SHELL", "PWD", "MAIL", "ENV", "TZ", "USER", "TERM"}
 
 // pushers are the lists' entries: none that could never match, or match by accident.

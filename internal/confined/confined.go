@@ -39,8 +39,8 @@ func Call(ctx context.Context, argv, args []string, most time.Duration, output i
 	return run(ctx, argv, args, most, output)
 }
 
-// outside says why this process is not inside Ward's fence; "" where it is. What is asked
-// is what the fence is for: nothing of the system can be written, and no right be gained.
+// outside says why this process is not inside Ward's fence; "" if it is. It checks the
+// properties of a fence: the system is read-only, and no privilege can be gained.
 func outside() string {
 	const where = "tools of the host's are run inside of the fence only"
 	var root unix.Statfs_t
@@ -53,7 +53,7 @@ func outside() string {
 	return ""
 }
 
-// writable says why a program is not the admin's: whoever calls it could have put it there.
+// writable says why a program may not be trusted: its caller could have written it.
 func writable(program string) string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {
@@ -69,7 +69,8 @@ func writable(program string) string {
 	}
 }
 
-// run runs it, on a thread of its own: that there is no network there is the thread's.
+// run runs the program on a thread of its own, because the ban of sockets applies to the
+// thread.
 func run(ctx context.Context, argv, args []string, most time.Duration, output int64) Answer {
 	done := make(chan Answer)
 	go func() {
@@ -89,7 +90,7 @@ func within(ctx context.Context, argv, args []string, most time.Duration, output
 		return Answer{Denied: err.Error()}
 	}
 	defer made.Remove()
-	dir := filepath.Join(made.Path, "empty") // no path of the plan's leads anywhere from here
+	dir := filepath.Join(made.Path, "empty") // a relative path of the plan's names nothing here
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return Answer{Denied: err.Error()}
 	}

@@ -51,8 +51,7 @@ func plainLine(text string, i int) bool {
 	return false
 }
 
-// hiddenAt says what is hidden about the character r of n bytes at i, "" for
-// nothing.
+// hiddenAt says why the character r of n bytes at i is invisible, "" if it is visible.
 func hiddenAt(s string, i int, r rune, n int) string {
 	switch {
 	case r == utf8.RuneError && n == 1:

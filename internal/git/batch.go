@@ -129,7 +129,7 @@ func (b *Batch) Tip(ref string) (string, error) {
 	return id, err
 }
 
-// resolve turns a name into its object id where that needs no child.
+// resolve turns a name into its object id if that needs no child.
 func (b *Batch) resolve(name string) (string, error) {
 	if err := b.ctx.Err(); err != nil {
 		return "", err
@@ -197,7 +197,7 @@ func (b *Batch) receive(name string, limit int64) (Object, []byte, error) {
 		large := &TooLarge{o, limit}
 		b.child.cmd.Process.Kill()
 		b.fail(large)
-		b.broken = large // whoever asks next hears of it, too, and not of a dead child
+		b.broken = large // the next caller gets this error, not one about a dead child
 		return o, nil, large
 	}
 	data := make([]byte, o.Size+1)
@@ -213,7 +213,7 @@ type ready struct {
 	data []byte
 }
 
-// atHand is an object that needs no exchange with the child.
+// atHand is an object that needs no request to the child.
 func (b *Batch) atHand(id string, limit int64) (Object, []byte, bool, error) {
 	if r, ok := b.fetched[id]; ok {
 		delete(b.fetched, id)
@@ -377,7 +377,7 @@ func (b *Batch) header(name string) (Object, error) {
 	return Object{fields[0], fields[1], size}, nil
 }
 
-// fail marks the batch dead and finds out why the child ended.
+// fail marks the batch as unusable and finds out why the child ended.
 func (b *Batch) fail(err error) error {
 	b.child.in.Close()
 	if b.child.cmd.ProcessState == nil {

@@ -23,8 +23,8 @@ type Child struct {
 	limits Limits
 }
 
-// child is the one constructor. The end of the context asks the whole group to end: a git
-// that is killed leaves its locks, and the next could not begin.
+// child is the only constructor. The end of the context asks the whole process group to end,
+// because a killed git leaves its locks, and the next could not begin.
 func child(ctx context.Context, dir string, env, args []string) *Child {
 	line := Line(args...)
 	c := &Child{Cmd: exec.CommandContext(ctx, line[0], line[1:]...)}

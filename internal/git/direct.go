@@ -46,8 +46,8 @@ func (r *Repo) directReader() *direct {
 	return d
 }
 
-// openRegular opens a file, and no pipe, which would hold its reader up: what is no regular
-// file is not there.
+// openRegular opens a regular file only: a pipe would block the reader, so other types count
+// as missing.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -253,9 +253,8 @@ func (d *direct) below(tree, path string) (id string, ok bool, err error) {
 	return entries[i].ID, true, nil
 }
 
-// orPacked is what git says of a loose object that is damaged, where it answers: it may have
-// another copy of it, in a pack. The child that is asked is one of its own, for it ends where
-// there is none.
+// orPacked asks git for a damaged loose object, because git may have another copy in a pack.
+// It uses a child of its own, because git exits if it has none.
 func (b *Batch) orPacked(o Object, err error, ask func(git *Batch) (Object, error)) (Object, error) {
 	if !errors.Is(err, ErrDamaged) {
 		return o, err

@@ -149,7 +149,7 @@ func (c *Checkout) Explain(err error) error {
 		err, diag.Clean(strings.Join(c.SetAside, ", ")))
 }
 
-// ours is the one program that git ward clone writes into a clone itself.
+// ours is the one program that git ward clone sets in a clone.
 var ours = setting{"merge.ward-lessons.driver", "git-ward lesson merge %O %A %B", "local"}
 
 // Local is InCheckout's environment for a command that needs no other repository.
@@ -215,7 +215,7 @@ func split(key string) (section, middle, name string) {
 	return key[:first+1], key[first+1 : last], key[last+1:]
 }
 
-// program is the place of a setting in programs, -1 when it runs nothing.
+// program is the index of a setting in programs, -1 if it runs nothing.
 func program(key string) int {
 	section, _, name := split(key)
 	for i, p := range programs {
@@ -264,8 +264,8 @@ func instead(key string, all []setting) [][2]string {
 	return [][2]string{{key, programs[program(key)].instead}}
 }
 
-// quiet puts into a git command line what keeps it from showing a difference by a
-// program of the repository's choice: a driver of its own, or one that makes text.
+// quiet adds options to a git command line that keep a repository's own diff and textconv
+// programs from running.
 func quiet(args []string) []string {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {

@@ -38,7 +38,7 @@ type keeper struct {
 	ended   bool
 	readers map[string]*reading // by repository and environment
 	movers  map[string]*mover   // by repository, environment and text for the reflog
-	said    map[string]said     // what repositories say of themselves, by their directories
+	said    map[string]said     // answers of repositories about themselves, by directory
 }
 
 // keeperOf is nil where nothing is kept.
@@ -63,7 +63,7 @@ func (k *keeper) end() {
 	clear(k.movers)
 }
 
-// apart is a context that a kept child lives by. It does not end with that of who started it.
+// apart is the context of a kept child. It does not end with that of its first user.
 func apart(ctx context.Context) (own context.Context, cancel context.CancelFunc) {
 	return context.WithCancel(context.WithoutCancel(ctx))
 }
@@ -138,8 +138,8 @@ func (r *Repo) objectMarks() (marks []Mark) {
 	return marks
 }
 
-// alive reports whether nobody has ended a child that was kept: it is in its user's processes, as
-// any command of an agent's is.
+// alive reports whether a kept child is still running: other processes of the same user, such
+// as an agent's commands, can end it.
 func alive(c *Child) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, c.Process.Pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -157,7 +157,7 @@ func (k *keeper) takeReader(of string) *reading {
 	return r
 }
 
-// giveReader keeps a child for the next reader, and reports whether it does.
+// giveReader keeps a child for the next reader, and reports whether it did.
 func (k *keeper) giveReader(r *reading) bool {
 	if k == nil || r.of == "" || r.owed != 0 {
 		return false

@@ -153,8 +153,8 @@ func (r *Repo) locks(below string) (names []string) {
 	return names
 }
 
-// unlock removes a lock that is what it was. One process at a time does, so that none
-// removes the lock of who came after the other.
+// unlock removes a lock that has not changed. Only one process at a time does, so that none
+// removes a newer process's lock.
 func (r *Repo) unlock(ctx context.Context, root *os.Root, name string, was os.FileInfo) (bool, error) {
 	alone, err := flock.Within(ctx, r.Dir, flock.Exclusive, staleAfter)
 	if alone != nil {
@@ -249,7 +249,8 @@ func (r *Repo) places() ([]string, error) {
 	return places, err
 }
 
-// ledTo is the path that a file of git's in a directory holds, "" where there is no such file.
+// ledTo is the path in one of git's files, such as a worktree's gitdir, "" if there is no such
+// file.
 func ledTo(dir, name string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	switch path := strings.TrimSpace(string(data)); {

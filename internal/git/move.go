@@ -81,7 +81,7 @@ func (k *keeper) takeMover(ctx context.Context, of, dir string, env []string, re
 	return m, err
 }
 
-// giveMover keeps a child for the next move, and reports whether it does.
+// giveMover keeps a child for the next move, and reports whether it did.
 func (k *keeper) giveMover(of string, m *mover) bool {
 	if k == nil {
 		return false
@@ -102,7 +102,7 @@ func (k *keeper) giveMover(of string, m *mover) bool {
 	return true
 }
 
-// move makes one transaction. After an error the child is at its end.
+// move makes one transaction. After an error the child is unusable.
 func (m *mover) move(u RefUpdate) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "start\x00update %s\x00%s\x00%s\x00commit\x00", u.Ref, u.New, u.Old)
@@ -119,7 +119,7 @@ func (m *mover) move(u RefUpdate) error {
 	return nil
 }
 
-// end ends the child. A transaction that it has not committed is none.
+// end ends the child, which discards an uncommitted transaction.
 func (m *mover) end() error {
 	defer m.cancel()
 	m.in.Close()

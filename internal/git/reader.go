@@ -103,8 +103,8 @@ func (r *Reader) Sizes(ids []string, visit func(Object)) error { return r.batch.
 // Tree is what a tree has, by its id.
 func (r *Reader) Tree(id string) ([]Entry, error) { return r.tree(id) }
 
-// lost says which object on the way to a file is missing; nil when there is no such
-// file. Git's batch has one answer for both.
+// lost says which object on the path to a file is missing; nil if the file does not exist.
+// Git's batch answers "missing" in both cases.
 func (r *Reader) lost(rev, path string) error {
 	top, err := r.batch.Info(rev)
 	if errors.Is(err, ErrMissing) && !IsID(rev) {

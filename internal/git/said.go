@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// said is what a repository said of itself when its own settings looked like that.
+// said is a repository's cached answer about itself, with the state of its config files then.
 type said struct {
 	marks    [3]fileMark
 	bare     *bool
 	settings map[string][]string
 }
 
-// said is what the repository said lately, where that is kept (Keep) and still holds.
+// said is the cached answer if it is still valid (Keep).
 func (r *Repo) said(ctx context.Context) (s said, keep func(said)) {
 	k := keeperOf(ctx)
 	if k == nil || r.directReader() == nil {

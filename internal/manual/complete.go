@@ -83,7 +83,7 @@ func (p *Page) dashes() (w Wanted) {
 	return w
 }
 
-// code is a word of a fixed list, which a flag's text has.
+// code matches a constant that a flag's text lists, such as EXIT_BLOCKED.
 var code = pattern.New(`\b[A-Z][A-Z_]{2,}\b`)
 
 // values are those of a flag: a kind, or the codes that its text lists.

@@ -82,7 +82,7 @@ func (o *output) count(n int) {
 	}
 }
 
-// fail says, the first time, that the command has to be ended and why.
+// fail records, the first time, that the command has to be ended, and why.
 func (o *output) fail(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,13 +103,13 @@ func (o *output) failure() error {
 func (o *output) started() {
 	for _, f := range []*os.File{o.stdout, o.stderr} {
 		if f != nil {
-			f.Close() // the same one a second time is no matter
+			f.Close() // closing it twice does no harm
 		}
 	}
 }
 
-// drain waits until all is read, or until the grace is over: then somebody got away
-// and holds the pipe, and what he writes fails.
+// drain reads to the end, or until the grace is over: then an escaped process holds the pipe,
+// and its writes fail.
 func (o *output) drain(grace time.Duration) {
 	over := time.NewTimer(grace)
 	defer over.Stop()

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeGrace is how long output is awaited that a process could still write which
-// got away; then the pipe is closed on it.
+// pipeGrace is how long output is awaited that an escaped process could still write; then the
+// pipe is closed.
 const pipeGrace = time.Second
 
 // Command is a command line with its limits for Run.
@@ -172,8 +172,8 @@ func (g *Group) End(grace time.Duration) (Status, error) {
 	return Status(status), err
 }
 
-// waitAll waits until the leader has ended and nobody holds its output, so that
-// nobody is left who could tidy up, or until the grace is over.
+// waitAll waits until the leader has ended and no process holds its output, or until the grace
+// is over.
 func (g *Group) waitAll(grace time.Duration) {
 	over := time.NewTimer(grace)
 	defer over.Stop()

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// rounds is how often a sweep looks again, because a process may fork while the
-	// list is read; one that forks faster than it is killed must not keep us for ever.
+	// rounds bounds the passes of a sweep: a process may fork while the list is read, and one
+	// that forks faster than it is killed must not keep Ward busy for ever.
 	rounds = 100
 	// between is how long a round waits at most: the killed need it to end.
 	between = 5 * time.Millisecond
@@ -119,7 +119,7 @@ func EndTagged(tag string, grace time.Duration) int {
 		unknown = eachTagged(tag, func(p *os.Process) {
 			left = append(left, p.Pid)
 			all[p.Pid] = true
-			p.Signal(s) // it may be gone already
+			p.Signal(s) // it may have ended already
 		})
 		return left, unknown
 	}

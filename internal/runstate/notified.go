@@ -24,8 +24,7 @@ type NotifyFailing struct {
 	Why   string    `json:"why"` // one line, cleaned
 }
 
-// notifyFails says that nobody is told what waits, "" where somebody is, or who asks may
-// not know.
+// notifyFails says that notifications do not arrive, "" if they do or the caller may not know.
 func notifyFails(bare string) string {
 	f, err := os.Open(filepath.Join(bare, NotifiedPath))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"git-ward/internal/atomicfile"
 )
 
-// backpressurePath has what providers fail of the present launch's calls, by directive
-// (WORK-4).
+// backpressurePath is the file with the providers' failures in the present launch, by
+// directive (WORK-4).
 const backpressurePath = "ward/backpressure.json"
 
 // Trouble is a provider's failure for one directive's calls.
@@ -75,7 +75,8 @@ func (t Trouble) Text(directive string) string {
 		directive, t.Since.Format("2006-01-02T15:04:05Z"), t.Calls, t.Last.Format("15:04:05Z"), t.Code)
 }
 
-// unfoldedPath has why words of the present launch's workers are not in COMMS.md (COMMS-5).
+// unfoldedPath is the file with the reasons why messages of the present launch's workers are
+// not in COMMS.md (COMMS-5).
 const unfoldedPath = "ward/unfolded"
 
 // TellUnfolded writes that down, "" for nothing.
@@ -90,7 +91,7 @@ func TellUnfolded(bare, why string) error {
 	return atomicfile.Write(path, []byte(why+"\n"), 0o644)
 }
 
-// unfolded is a line for each message that waits, as long as the launch runs that says so.
+// unfolded is a line for each waiting message, while that launch runs.
 func unfolded(bare string) string {
 	if _, running := Running(bare); !running {
 		return ""

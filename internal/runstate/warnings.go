@@ -50,8 +50,8 @@ func nearlyFull(bare string, limit int64) string {
 		"then git ward maintain --reclaim %s; or raise it", l.Bytes>>10, limit>>10, bare)
 }
 
-// killed says that the last launcher did not end in good order: then it takes its
-// directory's name out of the lock.
+// killed says that the last launcher was killed: one that ends in order takes its directory's
+// name out of the lock.
 func killed(bare string) string {
 	f, err := os.Open(filepath.Join(bare, LockPath))
 	if err != nil {

@@ -31,7 +31,7 @@ type Worker struct {
 	Lease     string    `json:"lease"`     // the lease's id; "" while it has none
 	Where     string    `json:"where"`     // "podman", "process", "kube NAMESPACE/JOB"
 	PID       int       `json:"pid"`       // the launcher's
-	Since     time.Time `json:"since"`     // it does what it does
+	Since     time.Time `json:"since"`     // working as intended
 	State     string    `json:"state"`     // the worker's directory on this host; "" for none
 	Container string    `json:"container"` // its id; "" while there is none
 	Gateway   string    `json:"gateway"`   // the socket of its way to the models
@@ -42,8 +42,8 @@ type Worker struct {
 // The states of a worker.
 const (
 	Works    = "works"    // its payload runs
-	Starts   = "starts"   // its payload is to run in a moment
-	Restarts = "restarts" // its payload ended unasked, and follows anew after a pause
+	Starts   = "starts"   // its payload is about to run
+	Restarts = "restarts" // its payload ended unexpectedly, and is restarted after a pause
 	Stopped  = "stopped"  // somebody stopped it
 )
 
@@ -72,7 +72,7 @@ func Workers(bare string) (list []Worker) {
 	return list
 }
 
-// told reads a file of WorkersDir; false for one that Tell did not write.
+// told reads a file of WorkersDir; false for a malformed one.
 func told(bare string, e fs.DirEntry) (w Worker, ok bool) {
 	name, ok := strings.CutSuffix(e.Name(), ".json")
 	ok = ok && e.Type().IsRegular() && read(bare, filepath.Join(WorkersDir, e.Name()), &w) && w.Holder == name
@@ -113,5 +113,5 @@ func ForgetWorkers(bare string) {
 			root.Remove(filepath.Join(WorkersDir, e.Name()))
 		}
 	}
-	root.Remove(WorkersDir) // where nothing else is in it
+	root.Remove(WorkersDir) // unless it has other files
 }

@@ -18,11 +18,11 @@ import (
 // the mark first, beside the directory, and who removes the directory removes the mark last.
 // An empty directory is Ward's if it has such a mark and no process holds the mark's lock.
 
-// beside is the name of a mark that is not in its directory.
+// beside is the name of a mark that is next to its directory, not in it.
 func beside(name string) string { return name + ".mark" }
 
-// announce makes a mark beside a name, which is whole and locked from the moment that it is
-// there, where the file system has files without a name.
+// announce creates a mark next to a name, complete and locked from its first moment if the
+// file system has unnamed files (O_TMPFILE).
 func announce(parent *os.Root, name, id string) (lock *os.File, err error) {
 	text, err := json.Marshal(mark{ID: id, Name: name})
 	if err != nil {
@@ -58,8 +58,8 @@ func announce(parent *os.Root, name, id string) (lock *os.File, err error) {
 	return lock, nil
 }
 
-// finish removes a mark beside a name whose maker is gone, and the directory that it was
-// for, if that is empty: with anything in it, it has a mark of its own, or is a person's.
+// finish removes a mark whose maker is gone, and its directory if that is empty: one with
+// files has a mark of its own, or is a person's.
 func finish(parent *os.Root, name string) error {
 	lock, err := parent.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -86,7 +86,7 @@ func finish(parent *os.Root, name string) error {
 	return ignore(parent.Remove(name))
 }
 
-// takeIn makes a directory with the mark that was announced for it.
+// takeIn creates a directory with the announced mark.
 func (d *Dir) takeIn(parent *os.Root, name string) error {
 	if err := parent.Mkdir(name, 0o700); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (d *Dir) takeIn(parent *os.Root, name string) error {
 	return nil
 }
 
-// putOut removes an empty directory, whose mark goes last.
+// putOut removes an empty directory, and its mark last.
 func putOut(parent, dir *os.Root, name string) error {
 	if err := ignore(parent.Remove(beside(name))); err != nil { // of a maker that was killed: to rename one name of a file to another does nothing
 		return err

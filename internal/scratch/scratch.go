@@ -183,9 +183,9 @@ func remove(path, id string, held *os.File) error {
 	return putOut(parent, dir, name)
 }
 
-// unlessGone is nil where a directory that cannot be opened is none of this process's: another
-// one has removed it, or it is another user's, who removes it. Anything else, such as too many
-// open files, says nothing of whether it is there, and whoever hears that it is gone forgets it.
+// unlessGone is nil if a directory that cannot be opened is not this process's: another
+// process has removed it, or another user owns it. Any other error, such as too many open
+// files, does not say whether it exists, and is returned.
 func unlessGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -193,7 +193,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// proven reports whether a directory has the mark and its lock is held, or is had now.
+// proven reports whether a directory has the mark and its lock is held, or can be taken now.
 func proven(dir *os.Root, want mark, held *os.File) (lock *os.File, ok bool) {
 	lock, err := dir.OpenFile(markName, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -220,8 +220,8 @@ func read(lock *os.File) (m mark, err error) {
 	return m, err
 }
 
-// stands reports whether a mark that was opened is the directory's still: who had the lock
-// until now may have removed both.
+// stands reports whether an opened mark is still the directory's: its last holder may have
+// removed both.
 func stands(dir *os.Root, lock *os.File) bool {
 	one, err1 := lock.Stat()
 	two, err2 := dir.Lstat(markName)

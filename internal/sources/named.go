@@ -18,7 +18,7 @@ type Named struct {
 	programs map[string]bool // by directory, as far as somebody asked: it has a program in Go
 }
 
-// variable is what only the shell knows.
+// variable stands for a value that only the shell knows.
 var variable = pattern.New(`\$\{[^}]*\}|\$\w*`)
 
 // split is a line's words.
@@ -45,7 +45,7 @@ func (p *Project) Named(lines []string) *Named {
 	return n
 }
 
-// follow adds where the words lead by the tree's links.
+// follow adds the targets of the tree's links in the words.
 func (n *Named) follow() int {
 	for link, entry := range n.project.tree {
 		if !strings.HasPrefix(entry, "120000 ") {
