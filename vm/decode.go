@@ -208,7 +208,7 @@ func (im *Image) arm(at, head int32) arm {
 	return a
 }
 
-// What stands before the CMP of a question, and what it compares with.
+// A question's instruction before the CMP, and the kind of operand that CMP compares with.
 const (
 	nothing = iota
 	aRead
@@ -218,8 +218,8 @@ const (
 	register = 1
 )
 
-// questions are the kinds by these two and by the jump, from JE on. A careful is
-// none: simpler operations do it.
+// questions are the kinds by these two values and by the jump, from JE on. For careful there
+// is none: simpler operations do it.
 var questions = [3][2][4]kind{
 	nothing: {literal: {testEqual, testEqual, testMore, testLess}, register: {testEqualReg, testEqualReg, testMoreReg, testLessReg}},
 	aRead:   {literal: {readEqual, readEqual, readMore, readLess}},

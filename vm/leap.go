@@ -19,8 +19,8 @@ const (
 	maxLearnt = 1 << 14
 	maxKnown  = 1 << 13
 
-	// The way on foot: before the first try to leap, and between two tries. It
-	// grows while leaps do not pay.
+	// The number of instructions executed without leaps before the first try, and between two
+	// tries. It grows while leaps do not pay.
 	firstWalk = 1 << 14
 	shortWalk = 128
 	longWalk  = 1 << 22
@@ -178,7 +178,7 @@ func (l *leaper) decide(leapt, learnt int64) {
 	}
 }
 
-// onFoot executes without leaps, in operations and steps.
+// onFoot executes without leaps, by operations and steps.
 func (m *Machine) onFoot(n int64) {
 	target := m.count + n
 	for {

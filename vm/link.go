@@ -31,8 +31,8 @@ type Image struct {
 	ops    []operation
 }
 
-// site is an instruction at its address in the image. An address without an
-// instruction is the end of a plan.
+// site is an instruction at its address in the image. An address without an instruction is a
+// plan's end.
 type site struct {
 	*asm.Instruction
 	plan    int32

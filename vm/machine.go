@@ -127,7 +127,7 @@ func (m *Machine) Step() {
 	}
 }
 
-// end ends the run. The address stays on the instruction that ended it.
+// end ends the run. The address stays on the last instruction.
 func (m *Machine) end(code Code) { m.state, m.code = code.State(), code }
 
 func (m *Machine) value(o asm.Operand) int64 {

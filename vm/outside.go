@@ -64,8 +64,8 @@ func (m *Machine) callOutside(c *asm.Call) Code {
 	return ""
 }
 
-// texts are arguments as a command line has them. A word without quotes is no argument,
-// and what begins with `-` would be an option of the tool's, which the admin chose.
+// texts are a command line's arguments. A bare word is not accepted, and an argument that
+// begins with `-` would be an option of the tool's, which is the admin's choice.
 func (m *Machine) texts(args []asm.Operand) ([]string, bool) {
 	list := make([]string, 0, len(args))
 	for _, a := range args {

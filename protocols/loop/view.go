@@ -9,7 +9,7 @@ import (
 
 // Plot draws a residual history as a small text picture: a column an iteration,
 // newest last, at most width columns and height rows. An unknown residual is a
-// question mark on the ground; zero stands on the ground, too.
+// question mark in the lowest row, where zero is drawn, too.
 func Plot(history []Residual, width, height int) string {
 	if len(history) == 0 || width < 1 || height < 1 {
 		return ""

@@ -43,8 +43,8 @@ type Gate struct {
 }
 
 // NewGate reads where the gate is, by [kube] gate or, for its host and port, address
-// (HOST:PORT, "" for none). A name is looked up here and now: nothing in a pod may ask for
-// one on near's behalf.
+// (HOST:PORT, "" for none). A name is resolved here, because no process in a pod
+// may ask a DNS server.
 func NewGate(ctx context.Context, k *config.Kube, address string) (g Gate, err error) {
 	if k.Gate == "" {
 		return g, diag.Hint(errors.New("[kube] gate is empty: pods do not know the way here"), `set it to where they reach this host's sshd, such as "ssh://git@gate.example:22/srv/git/project.git" (docs/cluster.md)`)

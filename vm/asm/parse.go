@@ -16,8 +16,8 @@ const (
 	MaxLines      = 250_000
 	MaxLineBytes  = 4096
 	MaxLabelBytes = 256
-	// MaxFindings ends the list of errors: nobody reads more, and a file of
-	// nothing else must not fill memory.
+	// MaxFindings bounds the list of errors: nobody reads more, and a file of nothing but
+	// errors must not fill the memory.
 	MaxFindings = 1000
 )
 
@@ -57,7 +57,7 @@ type parser struct {
 	line   int
 	tokens []token // reused
 	found  []diag.Diagnostic
-	more   bool // some errors are not in found
+	more   bool // some errors were not found
 }
 
 // list is what was found, in order, with a last line when it is not all.

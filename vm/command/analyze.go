@@ -100,7 +100,7 @@ func (a *analyzer) analyze(ctx context.Context, p *asm.Program) error {
 		failed = out.verify(ctx, p, o)
 	}
 	if ctx.Err() != nil {
-		return interrupted(p.Name) // what is known now is no verdict
+		return interrupted(p.Name) // until it is known there is no verdict
 	}
 	if err := a.show(&out); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (r *analyzed) verify(ctx context.Context, p *asm.Program, o halting.Options
 	return nil
 }
 
-// stands is the risk that a claim stands for.
+// stands is the risk that a claim proves.
 func stands(c proof.Claim) halting.Risk {
 	if c == proof.Halts {
 		return halting.Low

@@ -22,7 +22,7 @@ var UDC = cli.Command{Name: "udc", Doc: "run, check and format plans for the UDC
 // printed already.
 var errUnread = cli.ExitCode(2)
 
-// worse is the error that decides the exit code: trouble before findings.
+// worse is the error that decides the exit code: trouble outranks findings.
 func worse(a, b error) error {
 	if a == nil || errors.Is(a, cli.ErrFindings) && b != nil {
 		return b

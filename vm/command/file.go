@@ -13,7 +13,7 @@ import (
 	"git-ward/vm/asm"
 )
 
-// reader reads plans for one command, and says what is wrong with them.
+// reader reads the plans of one command, and prints what is wrong with them.
 type reader struct {
 	ctx  context.Context // of the command
 	env  *cli.Env
@@ -26,8 +26,8 @@ type unread struct {
 	Findings []diag.Diagnostic `json:"findings"`
 }
 
-// each calls f for every named plan that can be read and parsed. For the others
-// it prints the findings, and the command ends with exit 2 when all is done.
+// each calls f for every named plan that can be read and parsed. It prints the findings of the
+// others, and the command then ends with exit 2.
 func (r *reader) each(names []string, f func(*asm.Program) error) error {
 	var worst error
 	for _, name := range names {
@@ -64,9 +64,8 @@ func (r *reader) refuse(name string, found []diag.Diagnostic) error {
 	return errUnread
 }
 
-// read reads a file, or standard input for "-", of any size: of one that is over
-// the limit no more than shows it. A terminal or a pipe that gives nothing is left
-// when the command is interrupted.
+// read reads a file, or standard input for "-". Of a larger file it reads just enough to
+// exceed the limit. An interrupt ends the wait for a terminal or pipe that sends nothing.
 func (r *reader) read(name string) (data []byte, err error) {
 	done := make(chan func(), 1)
 	go func() {
@@ -116,8 +115,8 @@ func (r *reader) limited(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// missing is a file that cannot be read, in the form of a finding: other files
-// are still judged, and a program gets a line for this one too.
+// missing is an unreadable file as a finding, so that the other files are still judged and a
+// program gets a line for this one, too.
 func (r *reader) missing(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

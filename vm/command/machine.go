@@ -24,8 +24,8 @@ type options struct {
 
 const limitUsage = "[--max-instructions N] [--max-cells N] [--max-time TIME] [--max-output N] [--config FILE]"
 
-// fill adds the flags. 0 would be a fault of the user's, so -1 stands for "as the
-// settings say" and is never accepted from him.
+// fill adds the flags. A user's 0 would be an error, so -1 stands for "as in the settings" and
+// is never accepted from the user.
 func (o *options) fill(fs *flag.FlagSet) {
 	limit := func(into *int64, name, text string) {
 		fs.Func(name, text, func(s string) error { return positive(into, s) })
@@ -45,7 +45,7 @@ func (o *options) fill(fs *flag.FlagSet) {
 	fs.BoolVar(&o.json, "json", false, "one JSON object a line")
 }
 
-// settle takes what no flag gave from the settings.
+// settle takes unset flags from the settings.
 func (o *options) settle() error {
 	c, err := o.env.Settings(o.config)
 	if err != nil {

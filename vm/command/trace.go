@@ -14,7 +14,7 @@ import (
 
 const traceUsage = "udc run --trace [--from N] [--steps N] " + limitUsage + " [--json] FILE"
 
-// maxTraced bounds what trace prints; a longer story is for --from.
+// maxTraced bounds what trace prints; the rest is for --from.
 const maxTraced = 100_000
 
 // tracer is `git ward udc run --trace`.
@@ -99,8 +99,8 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// finish says how the run stands behind the last line. A program is told by that
-// line, but for an end that is no instruction: then it gets the run's result.
+// finish prints the run's state after the last line. A program knows it from that line, unless
+// no instruction ended the run: then it gets the run's result.
 func (t *tracer) finish(m *vm.Machine, told bool) error {
 	r := m.Result()
 	var err error

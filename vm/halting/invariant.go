@@ -19,7 +19,7 @@ func (a *abstraction) allEnds() (all []string) {
 	return all
 }
 
-// proof writes the nodes down for a claim.
+// proof writes the nodes as the proof of a claim.
 func (a *abstraction) proof(claim proof.Claim, levels []proof.Ranking) *proof.Proof {
 	inv := &proof.Invariant{After: a.after, Ranking: levels,
 		Cell: proof.Range{Low: a.cells.low, High: a.cells.high, Mod: proof.Residue{a.cells.mod.m, a.cells.mod.r}}}

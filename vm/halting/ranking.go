@@ -41,8 +41,8 @@ type ranker struct {
 	*abstraction
 	dropped map[[2]int]bool // outcomes on which a ranking found before falls
 	levels  []proof.Ranking
-	// overflowing says that some measure is bounded by the range of numbers
-	// only: then the proof still holds, but the loop may last 2^63 rounds.
+	// overflowing says that some measure is bounded by the range of numbers only: then the
+	// proof holds, but the loop may take 2^63 rounds.
 	overflowing []component
 	unranked    []component
 }
