@@ -130,8 +130,8 @@ func Rank(text string, hits []Hit) []Hit {
 	return append(list, rest...)
 }
 
-// Passages are the paragraphs of a text that have words of a question, the best first, or
-// its first one where none has. Place makes the place of a line, from 1.
+// Passages are the paragraphs of a text that contain words of a question, the best first; if
+// none does, the first paragraph. Place turns a line number, from 1, into a place.
 func Passages(question, text string, source Source, place func(line int) string, most int) []Hit {
 	var all []Hit
 	begin, line := 1, 0

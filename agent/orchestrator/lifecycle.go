@@ -14,13 +14,12 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// The states of the machine that the code asks for; the rest it only passes.
+// The states that the code compares with; it only passes through the others.
 //
-// Nothing in them is guessed (PLAN-3). Tests are the commands of the directive's
-// criteria, each as it is written there and in a step of its own. To write a file is
-// to generate code where such a command is sure to come behind it in the plan: the
-// machine knows no way from GENERATING_CODE but to the tests, or to ERROR. Where the
-// tests fail the model is told, and DEBUGGING is until it has a plan again.
+// No state is a guess (PLAN-3). RUNNING_TESTS is a step whose command is a criterion of the
+// directive, word for word. GENERATING_CODE is a step that writes a file, if such a test
+// certainly follows it in the plan: from there the machine leads only to the tests, or to ERROR.
+// After failed tests the model is told, and DEBUGGING lasts until it has a new plan.
 const (
 	stateExecuting  = "EXECUTING"
 	stateGenerating = "GENERATING_CODE"

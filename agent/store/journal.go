@@ -218,8 +218,8 @@ func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: 
 func (j *Journal) Forked() bool { return len(j.Records) > 0 && j.Records[0].Event == uow.Fork }
 
 // Hold makes the records of steps that follow one another, the first, and those after it as far
-// as the rules admit them, and leaves them for the next push of the journal: what follows at
-// once need not be two pushes. Only this Journal knows of them until then. A first step that the
+// as the rules admit them, and keeps them for the next push of the journal, so that steps in
+// immediate succession share a push. Until then only this Journal has them. A first step that the
 // rules do not admit is stop.Refused.
 func (j *Journal) Hold(steps []uow.Input, world uow.World) error {
 	records, found := j.advance(steps, 1, world)

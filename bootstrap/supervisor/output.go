@@ -32,10 +32,10 @@ type Tee struct {
 	live    *logfile.Limited
 }
 
-// NewTee passes on what agents print, and to live, which must not block, the lines that
-// tell of the work as it goes on; the bound on what the launcher gets is one for all of
-// them. The launcher may get stdout and stderr as one stream, so an agent's line that begins as
-// the watcher's do is marked.
+// NewTee passes the agents' output on to the log and the launcher, and their live events to
+// events, which must not block. One bound holds for the launcher's part of all agents. The
+// launcher may read stdout and stderr as one stream, so an agent's line that looks like one of
+// the watcher's is marked.
 func NewTee(log, launcher, events io.Writer) *Tee {
 	return &Tee{log, &console{out: lines.NewEach(launcher, notTheWatchers), tokens: consoleBurst, at: time.Now()},
 		logfile.Limit(events, logfile.Share{Burst: liveBurst, PerMinute: livePerMinute, Told: leftOut})}

@@ -23,8 +23,8 @@ type Past struct {
 }
 
 // JudgePast judges commits of the past; visit hears of each one's result, in their order,
-// and its error ends it. Any other error is trouble. Names of refs and the rights to them are
-// not judged, nor what needs more than a commit and its parents. Batch is a child of repo.
+// and its error ends it. Any other error is trouble. It checks only what a commit and its
+// parents show: no names of refs, and no rights to them. Batch is a child of repo.
 func JudgePast(ctx context.Context, repo *git.Repo, batch *git.Batch, past Past, visit func(commit string, r *Result) error) error {
 	enforced := *past.Config
 	enforced.Hooks.Mode = config.Enforce

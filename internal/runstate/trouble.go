@@ -79,7 +79,7 @@ func (t Trouble) Text(directive string) string {
 // not in COMMS.md (COMMS-5).
 const unfoldedPath = "ward/unfolded"
 
-// TellUnfolded writes that down, "" for nothing.
+// TellUnfolded writes these reasons to the file; "" removes it.
 func TellUnfolded(bare, why string) error {
 	path := filepath.Join(bare, unfoldedPath)
 	if why == "" {

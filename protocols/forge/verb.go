@@ -82,9 +82,9 @@ func refusesHash(argument string) string {
 	return ""
 }
 
-// ParseVerb reads a comment as it was created. It is a verb by its first line, from column 0,
-// and by no other; whatever else it says is read by nobody. A finding, in Ward's words alone,
-// is for a comment that was meant as a verb and is none.
+// ParseVerb reads a comment as it was created. Only the first line, from column 0, can be a
+// verb; the other lines are ignored. A finding, in Ward's words alone, reports a first line that
+// looks like a verb and is malformed.
 func ParseVerb(comment diag.Untrusted) (v Verb, ok bool, finding string) {
 	first, rest, _ := strings.Cut(comment.Raw(), "\n")
 	line, meant := strings.CutPrefix(strings.TrimSuffix(first, "\r"), prefix)
