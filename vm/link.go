@@ -45,9 +45,9 @@ const (
 	planTool    = -2
 )
 
-// Link puts a plan and, through library, which may be nil, all that it can call
-// into an Image. It fails when a called plan cannot be read, or when all are
-// together more than a million instructions.
+// Link makes an Image of a plan and of all plans that it can call. The called ones
+// come from library, which may be nil. It fails if one of them cannot be read, or if
+// all together have more than a million instructions.
 func Link(main *asm.Program, library Library) (*Image, error) {
 	l := linker{Image: &Image{Name: main.Name}, library: library, at: map[string]int32{}}
 	if err := l.add(main); err != nil {

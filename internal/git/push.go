@@ -28,7 +28,7 @@ func (r *Repo) PushAs(ctx context.Context, environ, options []string, to string,
 	return r.push(ctx, environ, append(append(args, "--", to), refspecs...))
 }
 
-// maxSaid bounds what a push is heard to say, in bytes: a gate's findings fit.
+// maxSaid bounds the output that is read from a push, in bytes: a gate's findings fit.
 const maxSaid = 256 << 10
 
 func (r *Repo) push(ctx context.Context, environ, args []string) ([]byte, error) {

@@ -13,9 +13,8 @@ const MaxWords = MaxNote
 // at work. The notes of steps that end a unit only say why.
 var spoken = []Event{Clarify, Approve, Retry, Waive, Resume, Heartbeat}
 
-// Words are what the PM said to who works on a unit, oldest first: the notes of the PM's
-// steps, each once (WORK-1). Where they are more than MaxWords together, the newest are
-// kept; one alone always fits.
+// Words are the PM's notes to the worker of a unit, oldest first, each once (WORK-1). If all
+// are longer than MaxWords together, the newest are kept; one alone always fits.
 func Words(records []*Record) []string {
 	var list []string
 	size := 0

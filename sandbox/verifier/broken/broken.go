@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// How is what becomes of a test.
+// How is the way in which a control breaks a test.
 type How int
 
-// What may become of a test.
+// The ways to break a test.
 const (
 	Keep How = iota // it stays as it is
 	End             // it runs as before, says at its end what it came to, and fails
