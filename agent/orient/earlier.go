@@ -23,8 +23,8 @@ type Earlier struct {
 	LastWords  string `json:"last_words,omitempty"`  // the post-mortem's text
 }
 
-// Bounds of what is told of earlier units: how many of the directive's own and of others,
-// bytes of each text, and how far back the project's history is asked whose work it has.
+// Bounds of the earlier units that are told: how many of the directive and how many of others,
+// the bytes of each text, and the commits of the project that are searched for taken work.
 const (
 	maxEarlier = 8
 	maxText    = 4 << 10

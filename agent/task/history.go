@@ -127,7 +127,7 @@ func load(tree *worktree.Tree, path string, v any) bool {
 	return err == nil && json.Unmarshal(data, v) == nil
 }
 
-// Text is what a worker is told of it, "" when nothing is known.
+// Text is this knowledge as a worker reads it, "" when nothing is known.
 func (k Known) Text() string {
 	var b strings.Builder
 	for _, part := range []struct {

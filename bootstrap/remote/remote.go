@@ -28,7 +28,7 @@ type Remote struct {
 	repo *git.Repo
 }
 
-// Open opens a bare repository, whose branches are called so, for reading.
+// Open opens a bare repository with these branch names for reading.
 func Open(bare string, c config.Control) *Remote {
 	r := git.Open(bare)
 	r.Limits = config.Default().GitLimits()
@@ -156,7 +156,8 @@ func (r *Remote) Good(ctx context.Context) (list []string, err error) {
 	return list, nil
 }
 
-// Counted are the commits of a count of the host's, as many as it has counted (boot.CountPrefix).
+// Counted are the commits of the refs below a prefix of the host's counters
+// (boot.CountPrefix).
 func (r *Remote) Counted(ctx context.Context, prefix string) (list []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -39,7 +39,7 @@ func (h history) Parents(commit string) ([]string, error) {
 	return c.Parents, nil
 }
 
-// Has implements plan.History. An old tree that is not as git writes it has nothing.
+// Has implements plan.History. A malformed old tree counts as empty.
 func (h history) Has(commit, path string) (bool, error) {
 	tree, err := treeOf(h.pass, commit)
 	if err != nil {

@@ -29,14 +29,13 @@ func (r *Repo) List(ctx context.Context, a Away, patterns ...string) (map[string
 	return refs, nil
 }
 
-// FetchAway brings objects, and refs of each refspec; nothing here is removed, and nothing is
-// forced that has no `+`.
+// FetchAway fetches refspecs from a. It deletes no ref here, and forces only refspecs with `+`.
 func (r *Repo) FetchAway(ctx context.Context, a Away, refspecs ...string) error {
 	_, err := r.away(ctx, a, append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--", a.URL}, refspecs...))
 	return err
 }
 
-// PushAway sends refs, each a refspec, no further than forward.
+// PushAway pushes refspecs to a, and forces none: give refspecs without `+`.
 func (r *Repo) PushAway(ctx context.Context, a Away, refspecs ...string) error {
 	_, err := r.away(ctx, a, append([]string{"push", "--quiet", "--no-verify", "--no-signed", "--", a.URL}, refspecs...))
 	return err

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Queue buffers output for a reader that may stop reading. A write waits for the reader for
-// stalls, once, and then no longer until it reads again. What does not fit is left out, and a
-// line says so once there is room. It is safe for concurrent use.
+// Queue buffers output for a reader that may stop reading. A write to a full queue waits
+// for the reader, at most for the time stalls; after that, writes do not wait until it has read
+// again. Output that does not fit is dropped, and a line says so once there is room. It is safe for concurrent use.
 type Queue struct {
 	out   io.Writer
 	limit int
@@ -18,14 +18,14 @@ type Queue struct {
 	more  *sync.Cond
 	room  *sync.Cond
 	data  []byte
-	left  int  // bytes left out that nobody was told of
-	still bool // he has not read for so long that nobody waits for him
+	left  int  // dropped bytes that no line has reported yet
+	still bool // the reader has not read for stalls: writes do not wait
 	over  bool
 	ended chan struct{}
 }
 
-// stalls is how long somebody may read nothing and still be waited for: a pipe's reader that
-// is only slower than who writes gets all of it.
+// stalls is how long a write waits for a reader that reads nothing. A reader that is merely
+// slower than the writer gets all output.
 const stalls = time.Second
 
 // NewQueue passes writes on to out and buffers up to limit bytes. The caller must close it.

@@ -28,10 +28,9 @@ const (
 // their own words, and where those have no room one line for each loop that counts them; a
 // [COMPACTION] line says so.
 //
-// What is of lane A is not compacted away: the same statement stands once, with its
-// newest artifact. Where even so there are too many for the file, the oldest ones are
-// counted in a line that says where each of them stands: in its iteration's entry file,
-// which no one can change.
+// Statements of lane A are kept, each once with its newest artifact. If they are too many for
+// the file, a line counts the oldest ones and says where they are: in their iterations' entry
+// files, which no one can change.
 //
 // It returns the log line, "" when nothing was done; compacting twice changes nothing.
 func Compact(file string) (compacted, log string) {

@@ -6,7 +6,7 @@ import (
 	"git-ward/internal/logfile"
 )
 
-// maxLog is the size in bytes at which the door's log starts anew.
+// maxLog is the size in bytes at which the door's log is rotated.
 const maxLog = 16 << 20
 
 // OpenLog opens a repository's log of pushes through a door, ward/door.log. A launcher's other

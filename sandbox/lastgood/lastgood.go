@@ -217,8 +217,8 @@ func (b Book) FellBack(ctx context.Context, commit string) error {
 	})
 }
 
-// Again writes down that a commit whose program gave way is said to be tried again, because
-// the earlier ones do no better.
+// Again records that a commit whose program was replaced is to be tried again, because the
+// earlier programs fail, too.
 func (b Book) Again(ctx context.Context, commit string) error {
 	return b.move(ctx, commit, "watcher: tries again", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
 		if fallen, err := r.Ref(ctx, boot.Fallen); err != nil || fallen != commit {

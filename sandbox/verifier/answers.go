@@ -11,7 +11,7 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// maxKinds bounds of how many kinds of files a command is asked whether it compares with them.
+// maxKinds bounds the kinds of files for which Ward checks whether a command compares with them.
 const maxKinds = 8
 
 // readAnswers marks attempts whose program takes what it should come to from the very file that

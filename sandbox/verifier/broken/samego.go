@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// goEqual is the name of a function that says whether two things are equal, and goCompare of one
-// that says how they differ: which call is asked, and no more, is decided by it.
+// goEqual matches the names of functions that report equality, and goCompare of those that report
+// a difference. They only choose which calls a control changes; the run decides the result.
 var (
 	goEqual   = pattern.New(`(?i)equal|same|^(?:eq|is)$`)
 	goCompare = pattern.New(`(?i)compare|cmp|diff`)

@@ -21,11 +21,11 @@ except OSError:
     pass
 `
 
-// pythonWard makes what a test is decorated with to say what it came to and fail, or to say it
-// in the file alone, or to do nothing, by how. A test that waits is one still. What is skipped
-// is no failure: pytest's own ways of it are no Exception. A
-// runner takes long for what it shows of a failure, so that of a test with many rows the first
-// ones fail and then fewer and fewer: all say what they came to.
+// pythonWard makes the decorator of a test. By how, the test prints its result and fails, or
+// writes its result to the file alone, or does nothing. A coroutine stays one. A skip is no
+// failure: pytest's exceptions for it do not derive from Exception. A runner takes long to show
+// a failure, so of a test with many rows only the first ones fail and then fewer and fewer; all
+// write their results.
 const pythonWard = `def ward(id, how):
     import functools, inspect, unittest
 
