@@ -3,9 +3,9 @@
 // post-mortems of earlier work. Each hit has its place, so that it can be cited. It changes
 // nothing.
 //
-// Words are looked for, in any script, and words that few places have weigh more than
-// words that all have. Every source is bounded in bytes, time and hits; what was not
-// looked at for that is said.
+// It looks for the question's words, in any script; rare words weigh more than common
+// ones. Every source is bounded in bytes, time and hits, and the answer says what was
+// skipped because of a bound.
 package lookup
 
 import (
@@ -25,7 +25,7 @@ import (
 // Source is a place to search.
 type Source string
 
-// The sources, the most telling first where hits are equal.
+// The sources. Of equal hits, those of the earlier source come first.
 const (
 	Symbols      Source = "symbols"
 	Documents    Source = "documents"

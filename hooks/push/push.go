@@ -18,8 +18,8 @@ const (
 // the agent's, the watcher's, and that of anybody who is not known.
 func (p Principal) Fenced() bool { return p != PM && p != Member }
 
-// Lease is the taking of a directive's lease by which a worker of the agent's pushes, as its
-// door says (MANY-2); the zero Lease is none.
+// Lease is the lease under which a worker pushes, as its door states it (MANY-2); the zero
+// Lease is none.
 type Lease struct {
 	Directive string // "D-3"
 	ID        string // of the taking

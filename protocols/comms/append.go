@@ -14,8 +14,8 @@ var ErrFull = errors.New("COMMS.md has no room for it; prune old reports")
 // or out of order. Parse says where.
 var ErrUnsound = errors.New("COMMS.md has no sound ## Directives and ## Reports; git ward lint says why")
 
-// NewReport is a report without its id, which Amend gives: it comes behind the last one under
-// the next id (COMMS-4). An LF is put behind a last line that lacks one.
+// NewReport is a report without its id. Amend appends it after the last report, with the next
+// id (COMMS-4). A missing LF at the end is added.
 //
 // The text may come from a model or a program: lines that would be headings or
 // conflict markers are indented by four spaces, CRLF and CR become LF, invalid

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The labels of all objects of a launch, beside the manifest's own. By them a launcher finds
-// again what it, or one that was killed, has in a cluster.
+// The labels of all objects of a launch, in addition to the manifest's. By these labels a
+// launcher finds its objects in the cluster, and those of a killed launcher.
 const (
 	gateLabel      = "ward/gate"      // the repository and its gate
 	directiveLabel = "ward/directive" // D-n

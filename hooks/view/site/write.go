@@ -29,11 +29,10 @@ type Report struct {
 	Omitted []string
 }
 
-// Write writes the pages of a source into a directory, which is made anew beside and then
-// renamed. A directory that is there already is replaced only where an earlier report made
-// it and nobody put anything else there; of it those pages are kept whose facts are as they
-// were, and where that is all of them, nothing is written. progress hears how many pages there are by now;
-// it may be nil.
+// Write writes the pages of a source into a new directory, and renames that to the given name.
+// It replaces an existing directory only if an earlier report made it and it has no other files.
+// Pages whose facts are unchanged are kept; if all are, nothing is written. progress receives
+// the number of pages so far; it may be nil.
 func Write(ctx context.Context, dir string, source Source, progress func(pages int)) (*Report, error) {
 	d, err := newDirectory(dir)
 	if err != nil {

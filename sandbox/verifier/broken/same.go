@@ -82,7 +82,7 @@ func scriptOf(name string) *script {
 	return ecma
 }
 
-// Others is a text in which some comparisons have another value.
+// Others returns the text with another value in some of its comparisons.
 func Others(text string, some ...Comparison) string {
 	var edits []edit
 	for _, c := range some {
