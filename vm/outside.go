@@ -9,9 +9,9 @@ import (
 	"git-ward/vm/asm"
 )
 
-// Outside runs a tool that is none of the machine's own: a command line that the host's
-// admin allows (UDC-3). Arguments are what the plan adds to it, none of which begins
-// with `-`. It ends within the time, with at most so many bytes of output.
+// Outside runs a tool from outside the machine: a command line that the host's admin
+// allows (UDC-3). The plan adds args, none of which begins with `-`. The run ends within
+// most, with at most output bytes.
 type Outside func(args []string, most time.Duration, output int64) Answer
 
 // Answer is what came of it.

@@ -37,9 +37,9 @@ func (s Sign) Write(state string) {
 	}
 }
 
-// Lost is what a run before this one has used of a journal's iteration in progress, and
-// could not say there: no calls where the agent made a step after it, no seconds where
-// anybody did, because the journal's own times tell them then.
+// Lost is what a killed run used in the journal's present iteration and did not record there.
+// Its calls count only if the agent has made no step since, and its seconds only if nobody has,
+// because otherwise the journal's own times cover them.
 func Lost(state string, journal []*uow.Record) Sign {
 	var s Sign
 	data, err := os.ReadFile(filepath.Join(state, signFile))

@@ -1,7 +1,7 @@
 // Package trees keeps one working tree for each branch that an agent runs from:
-// <state>/<branch>/<repository> (BOOT-1). It makes one that of a commit, builds and
-// tries what is in it, and removes it when its branch was left (BOOT-3). What a tree
-// holds that the remote does not have is kept there first (BOOT-4).
+// <state>/<branch>/<repository> (BOOT-1). It checks a commit out in one, builds and
+// validates it, and removes the tree when the agent has left its branch (BOOT-3).
+// Work in a tree that the remote does not have is pushed first (BOOT-4).
 //
 // The agent owns the trees, so all of this runs with the agent's rights and never
 // with the watcher's.

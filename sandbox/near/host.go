@@ -34,8 +34,9 @@ func (h *Host) Ask(ctx context.Context, command string) (*Stream, error) {
 	return &Stream{s.out, s.in, s}, nil
 }
 
-// Wait says how the command ended, once all was read: a *Refused is its last word.
+// Wait waits until all output was read, and says how the command ended; a *Refused if the gate
+// refused it.
 func (s *Stream) Wait() error { return s.session.wait() }
 
-// Close cuts it.
+// Close closes the connection.
 func (s *Stream) Close() { s.session.close() }

@@ -11,8 +11,8 @@ import (
 // endSize bounds the bytes read of a message.
 const endSize = 16
 
-// TellEnd says with which code a container's command has ended, to the launcher: podman says it
-// when all of the container is put away, a tenth of a second later.
+// TellEnd tells the launcher the exit code of a container's command. Podman reports it only after
+// it has removed everything of the container, a tenth of a second later.
 func TellEnd(w io.Writer, code int) error {
 	_, err := fmt.Fprintf(w, "end %d\n", code)
 	return err

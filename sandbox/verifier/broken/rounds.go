@@ -213,7 +213,7 @@ func closing(text string, at, to int) int {
 	return 0
 }
 
-// aLoop is how a text says that its tests may have some that say so.
+// aLoop matches a loop, in which a test may have rows.
 var aLoop = pattern.New(`\bfor\b|\.forEach\(`)
 
 // MayRow reports whether a file's tests may have rows, or loops.
