@@ -50,9 +50,9 @@ func (i *Index) Documents(ctx context.Context, tree *worktree.Tree) (list []Docu
 // Write puts it into the tree.
 func (d Document) Write(tree *worktree.Tree) error { return tree.Write(d.Path, d.data) }
 
-// Refresh brings the index of an agent's clone up to date with the work. A person's has it in the
-// tree, where a change of it would stand in the way of the next commit: `git ward knowledge build`
-// makes it there.
+// Refresh updates the index of an agent's clone. In a person's clone the index is part of the
+// tree, and an unexpected change would disturb the next commit, so only `git ward knowledge build`
+// updates it there.
 func Refresh(ctx context.Context, tree *worktree.Tree) error {
 	if dir, err := tree.RecordDir(ctx); err != nil || dir == "" {
 		return err

@@ -67,7 +67,7 @@ type Payload struct {
 // lines say.
 const Script = "script"
 
-// Only is the one model that may run in this launch's place for agents, "" for any.
+// Only is the one model that may run where this launch runs its agents, "" for any.
 func (s *Spec) Only() string { return newLaunch(*s).engine.only() }
 
 // CheckModel refuses models that may not run there.

@@ -21,7 +21,8 @@ var (
 	cOtherwise = pattern.New(`\|\||\?|[^;]$`)
 )
 
-// NoTruths is a test whose truths are none. ok is false where no such question can be seen.
+// NoTruths returns a test in which each assertion of a truth value fails. ok is false if the test
+// has no such assertion.
 func NoTruths(name, text string) (o Other, ok bool) {
 	asks, nots, other, word, not := ecmaAsks, (*pattern.Pattern)(nil), (*pattern.Pattern)(nil), "0, ", ""
 	switch ext := path.Ext(name); {
