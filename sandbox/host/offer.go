@@ -84,7 +84,7 @@ func (h *Host) place(o *offer, most int) (number int, err error) {
 		}
 	}
 	if own >= most {
-		return 0, fmt.Errorf("%w: the gate has %s of this machine, as many as [launch] hand_agentsthere allows: ask for fewer with --agents, or raise it", ErrFull, diag.Count(own, "worker"))
+		return 0, fmt.Errorf("%w: the gate has %s of this machine, as many as [launch] hand_agents there allows: ask for fewer with --agents, or raise it", ErrFull, diag.Count(own, "worker"))
 	}
 	for n := firstHand; n < firstHand+maxHands; n++ {
 		if h.offers[n] == nil {

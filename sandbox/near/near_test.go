@@ -102,7 +102,7 @@ func TestRefusedKey(t *testing.T) {
 	if err := h.keys.Remove(h.lease.Name()); err != nil {
 		t.Fatal(err)
 	}
-	if p := h.launch(); p.code(t) != 1 || !strings.Contains(p.log.String(), "does not take the key") {
+	if p := h.launch(); p.code(t) != 1 || !strings.Contains(p.log.String(), "refuses the key") {
 		t.Error("a key that was taken back")
 	}
 	h.grant("D-1")

@@ -85,7 +85,7 @@ func TestPersonsDirectory(t *testing.T) {
 		if err == nil {
 			l.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "no near made it") {
+		if err == nil || !strings.Contains(err.Error(), "near did not make it") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}

@@ -189,7 +189,7 @@ func TestTryRefuses(t *testing.T) {
 	refused(p.clone, "is not empty", "-m", wanted, "--script", p.script, "--unfenced", "--dir", filepath.Dir(p.script))
 	refused(p.clone, "without backticks", "-m", "x", "--criterion", "echo `date`")
 	refused(p.clone, "without backticks", "-m", "x", "--criterion", " ")
-	if out, err := p.try("--remove", "--dir", filepath.Dir(p.script)); err == nil || !strings.Contains(out, "is not of a try") {
+	if out, err := p.try("--remove", "--dir", filepath.Dir(p.script)); err == nil || !strings.Contains(out, "does not belong to a try") {
 		t.Errorf("a person's directory: %v: %s", err, out)
 	}
 	if _, err := os.Stat(p.script); err != nil {
