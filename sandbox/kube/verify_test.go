@@ -88,7 +88,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("left: %v, key %s", left, text)
 	}
 	c.begun = func(job map[string]any) { c.end(job, "Complete", "") }
-	if facts, err := e.Verify(t.Context(), claim); err == nil || facts != nil || !strings.Contains(err.Error(), "brought nothing") {
+	if facts, err := e.Verify(t.Context(), claim); err == nil || facts != nil || !strings.Contains(err.Error(), "without a result") {
 		t.Errorf("a Job that brings nothing: %+v %v", facts, err)
 	}
 }

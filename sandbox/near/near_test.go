@@ -117,7 +117,7 @@ func TestRefusedKey(t *testing.T) {
 	writeFile(t, h.path("known_hosts"), string(known), 0o644)
 	h.wire.far = "127.0.0.1:1"
 	p := h.launch()
-	await.True(t, "near says that the gate is away", func() bool { return strings.Count(p.log.String(), "out of reach") > 2 })
+	await.True(t, "near says that the gate is away", func() bool { return strings.Count(p.log.String(), "unreachable") > 2 })
 	select {
 	case <-p.ended:
 		t.Error("near gave up")
