@@ -79,7 +79,7 @@ func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact
 	if machine != "" && p.Machine() != machine {
 		return diag.Hint(fmt.Errorf("%s is a plan of the machine %s, not of %s", path, p.Machine(), machine), "git ward plan run runs any plan")
 	}
-	set, err := env.Settings(o.config)
+	set, err := config.Given(o.config, env.Getenv, env.Path)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 
-	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -18,22 +17,6 @@ func Bare(fs *flag.FlagSet, bare *string) {
 // Config defines a verb's --config flag, the same everywhere.
 func Config(fs *flag.FlagSet, file *string) {
 	fs.StringVar(file, "config", "", "the host's settings, a `FILE`; default: Ward's own, where the repository's are not at hand")
-}
-
-// Settings are those of the file that --config names, else of the one that the fence names to
-// whoever works in it, else Ward's own.
-func (e *Env) Settings(file string) (*config.Config, error) {
-	if file == "" && e.Getenv != nil {
-		file = e.Getenv(config.Var)
-	}
-	if file == "" {
-		return config.Default(), nil
-	}
-	data, err := config.ReadFile(e.Path(file))
-	if err != nil {
-		return nil, err
-	}
-	return config.Parse(data, file)
 }
 
 // Repository returns the repository that --bare names, bare or a clone. Without --bare it

@@ -34,6 +34,22 @@ const Path = "ward/config.toml"
 // where no repository with settings is at hand.
 const Var = "WARD_CONFIG"
 
+// Given are the settings of the file that --config names, else of the one that the fence names
+// to whoever works in it, else Ward's own. path makes a name of the command line's absolute.
+func Given(file string, getenv, path func(string) string) (*Config, error) {
+	if file == "" && getenv != nil {
+		file = getenv(Var)
+	}
+	if file == "" {
+		return Default(), nil
+	}
+	data, err := ReadFile(path(file))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data, file)
+}
+
 // maxSize bounds the file, in bytes; the one Ward ships has a few thousand.
 const maxSize = 1 << 20
 

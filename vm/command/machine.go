@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	"git-ward/internal/confined"
 	"git-ward/internal/diag"
 	"git-ward/vm"
@@ -47,7 +48,7 @@ func (o *options) fill(fs *flag.FlagSet) {
 
 // settle takes unset flags from the settings.
 func (o *options) settle() error {
-	c, err := o.env.Settings(o.config)
+	c, err := config.Given(o.config, o.env.Getenv, o.env.Path)
 	if err != nil {
 		return err
 	}
