@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"git-ward/internal/sources"
 )
 
@@ -23,10 +25,8 @@ const maxData = 6
 //     whoever runs a program reads all of it, or its beginning first;
 //   - it fails for one blank line more at the end, as cmp, diff and a checksum do: no language
 //     minds that;
-//   - the text is JSON, in which nothing is said but values, and it fails with others, as jq does.
-//
-// What the PM took in, with its blob, such as a manifest and the list of what is vendored, is not asked
-// where the command was seen to fail with it: where the work's programs end before they do anything.
+//   - the text is JSON, in which nothing is said but values, and it fails with others, as jq does;
+//   - Go's own parser takes it for a go.mod, in which nothing is said but names and versions.
 func (c *controlling) parses(ctx context.Context, attempts []*tried, opened map[*tried][]string) error {
 	for _, a := range attempts {
 		names := slices.DeleteFunc(slices.Clone(opened[a]), func(name string) bool { return a.silent && included(c.claim, name, c.work.do[name]) })
@@ -60,13 +60,14 @@ func (c *controlling) parses(ctx context.Context, attempts []*tried, opened map[
 
 // runs reports whether a command may run what a file of the work's says.
 func (c *controlling) runs(ctx context.Context, cmd Command, file sources.Tree) (bool, error) {
-	read, isJSON := false, false
+	read, isJSON, isModule := false, false, false
 	for _, how := range []rewriter{noLanguage, amid} {
 		held, err := c.holdsWith(ctx, c.work.tree, cmd, file, func(name, text string) (string, bool) {
-			read, isJSON = true, json.Valid([]byte(text))
+			module, err := modfile.Parse(name, []byte(text), nil)
+			read, isJSON, isModule = true, json.Valid([]byte(text)), err == nil && module.Module != nil
 			return how(name, text)
 		})
-		if err != nil || held {
+		if err != nil || held || isModule {
 			return false, err
 		}
 	}

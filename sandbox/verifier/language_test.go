@@ -27,6 +27,7 @@ func TestUnknownLanguage(t *testing.T) {
 		"data: cmp":                      {"cmp", dataMain, two, "cmp out.txt want.txt", loop.ControlNotApplicable, nil, false},
 		"data: grep":                     {"grep", dataMain, two, "grep -qx 2 out.txt", loop.ControlNotApplicable, nil, false},
 		"data: jq":                       {"jq", dataMain, files{"out.json": "{\"two\": 2}\n"}, "jq -e '.two == 2' out.json", loop.ControlNotApplicable, nil, false},
+		"no extension: it ends all":      {"python3", rulesMain, files{"more": "import os\n\nos._exit(0)\n"}, "python3 -c 'exec(open(\"more\").read()); exit(1)'", loop.ControlNotTried, nil, false},
 		"data: it is there":              {"test", dataMain, files{"more.txt": "2\n"}, "test -s more.txt", loop.ControlNotApplicable, nil, false},
 		"data: it is read, and all goes": {"cat", dataMain, files{"more.txt": "2\n"}, "cat more.txt", loop.ControlNotApplicable, nil, false},
 	} {

@@ -103,9 +103,20 @@ func some(tests map[int]bool, rest broken.How) func(int) broken.How {
 	}
 }
 
+// says reports whether a text has more than blank lines and comments.
+func says(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
 // findChecks finds the programs of the judged tree that check others: those among its tests,
 // and those that a command names where it names no test. One is left out that takes in a file
-// of which it is not known how that may end it.
+// of which it is not known how that may end it, or that says nothing, as a package's first file
+// among Python's tests does.
 func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
 	tree, err := c.list(ctx, c.work.tree)
 	if err != nil {
@@ -134,7 +145,7 @@ func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
 		}
 		_, id, _ := strings.Cut(entry, " ")
 		text, ok := read(id, maxText)
-		if !ok || broken.Has(name, text) {
+		if !ok || broken.Has(name, text) || !says(text) {
 			continue
 		}
 		texts[name], known[path.Base(name)] = text, true
