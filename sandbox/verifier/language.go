@@ -27,6 +27,9 @@ const maxData = 6
 //     minds that;
 //   - the text is JSON, in which nothing is said but values, and it fails with others, as jq does;
 //   - Go's own parser takes it for a go.mod, in which nothing is said but names and versions.
+//
+// A file that the PM took in, with its blob, is not asked if the command was seen to fail with it:
+// where the work's programs end before they do anything.
 func (c *controlling) parses(ctx context.Context, attempts []*tried, opened map[*tried][]string) error {
 	for _, a := range attempts {
 		names := slices.DeleteFunc(slices.Clone(opened[a]), func(name string) bool { return a.silent && included(c.claim, name, c.work.do[name]) })
