@@ -16,7 +16,7 @@ var Doubtful = map[string]func(*loop.Verdict){
 	"every criterion held before the work": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Before: true}) },
 	"holds with other values in its tests": func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlAnyValue}) },
 	"whose tests were not seen to end":     func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlNotSeen}) },
-	"whose failing was not tried":          func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlNotTried}) },
+	"not shown to be able to fail":         func(v *loop.Verdict) { v.Criteria = outcomes(v, loop.Outcome{Control: loop.ControlNotTried}) },
 }
 
 // outcomes are a verdict's, each with a control's word.
