@@ -130,7 +130,7 @@ func (r *Review) Offers() []string {
 	take := "git ward take " + r.Unit
 	offers := []string{take, drop}
 	if !r.Merge.Judged {
-		offers = []string{take + " (the project went on, so the host judges the merged tree first)", "git ward uow fork " + r.Unit + " (the agent goes on from there)", drop}
+		offers = []string{take + " (the project has moved on, so the host judges the merged tree first)", "git ward uow fork " + r.Unit + " (the agent goes on from there)", drop}
 	}
 	if v := r.Word; v != nil && len(v.Checkers) > 0 {
 		offers = append(offers, "git ward include "+r.Directive+" (you read the changed checkers, and they are work)")

@@ -57,7 +57,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 	if build {
 		more, err := tryBuild(ctx, env.Path(bare), settings)
 		if err != nil {
-			return err
+			more = []doctor.Finding{{Thing: "the project's build", State: doctor.Missing, Detail: diag.Clean(err.Error())}}
 		}
 		found = append(found, more...)
 	}

@@ -63,8 +63,6 @@ func buildPodImage(ctx context.Context, store image.Store, o image.Options) (str
 	return image.BuildPod(ctx, store, o, paths)
 }
 
-// podImage is the image that pods run where [kube] image names none: what `git ward image
-// build --pod` makes of the programs beside this one.
 // maxDevcontainer bounds a devcontainer.json, in bytes.
 const maxDevcontainer = 1 << 20
 
@@ -90,6 +88,8 @@ func devcontainer(env *cli.Env, file string) (r image.Recipe, err error) {
 	return r, nil
 }
 
+// podImage is the image that pods run where [kube] image names none: what `git ward image
+// build --pod` makes of the programs beside this one.
 func podImage() (string, error) {
 	paths, err := podProgramPaths()
 	if err != nil {

@@ -245,7 +245,7 @@ func chooseModel(s *launch.Spec, flagged string, stderr io.Writer) (string, erro
 
 // podmanOf is where a command makes containers.
 func podmanOf(env *cli.Env) fence.Podman {
-	inside, _ := cli.Program(fence.ForwarderProgram) // the code that makes a container reports that podman is missing
+	inside, _ := cli.Program(fence.ForwarderProgram) // the code that makes a container reports that it is missing
 	return fence.Podman{Storage: env.Getenv(storageVar), Inside: inside, Scratch: runtimeDir(env.Getenv)}
 }
 

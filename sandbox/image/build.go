@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -267,12 +268,16 @@ func (o *Options) stages(cmd *exec.Cmd) error {
 }
 
 func (o *Options) fromRegistry(ctx context.Context, store Store, name, dir string) error {
+	without := "true" // an image without apt-get may have what Ward itself needs
+	if asked := slices.DeleteFunc(slices.Clone(o.Recipe.Packages), func(p string) bool { return slices.Contains(podPackages, p) }); len(asked) > 0 {
+		without = "{ echo 'the image has no apt-get to install " + strings.Join(asked, " ") + "' >&2; exit 1; }"
+	}
 	lines := []string{
 		"FROM " + o.Recipe.From,
 		"USER 0:0",
 		"COPY customize.sh /tmp/customize.sh",
 		"RUN if command -v apt-get >/dev/null; then apt-get update -q && apt-get install -q -y --no-install-recommends " +
-			strings.Join(o.Recipe.packages(), " ") + "; fi && sh /tmp/customize.sh && rm /tmp/customize.sh",
+			strings.Join(o.Recipe.packages(), " ") + "; else " + without + "; fi && sh /tmp/customize.sh && rm /tmp/customize.sh",
 	}
 	text := strings.Join(append(lines, changes...), "\n") + "\n"
 	containerfile := filepath.Join(dir, "Containerfile")

@@ -102,12 +102,13 @@ func known(feature string, options jsontext.Value) (packages []string, why, hint
 	if !ok {
 		return nil, fmt.Sprintf("the feature %s is not known here", diag.Clean(feature)), "take it out, or make an image that has it, and --from that image"
 	}
-	var set struct {
-		Version string `json:"version"`
+	var version any // the options, in the short form; of an object its member, and the others do not matter
+	json.Unmarshal(options, &version)
+	if all, ok := version.(map[string]any); ok {
+		version = all["version"]
 	}
-	json.Unmarshal(options, &set) // a version alone is looked at
-	if !slices.Contains([]string{"", "latest", "lts", "os-provided", "none"}, set.Version) {
-		return nil, fmt.Sprintf("the feature %s asks for version %s, and Debian has one of its own", diag.Clean(feature), diag.Clean(set.Version)), "say \"latest\", or name an image that has it"
+	if asked := fmt.Sprint(version); version != nil && !slices.Contains([]string{"", "latest", "lts", "os-provided", "none"}, asked) {
+		return nil, fmt.Sprintf("the feature %s asks for version %s, and Debian has one of its own", diag.Clean(feature), diag.Clean(asked)), "say \"latest\", or name an image that has it"
 	}
 	return packages, "", ""
 }

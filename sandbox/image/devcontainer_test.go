@@ -39,6 +39,8 @@ func TestDevcontainer(t *testing.T) {
 		"{\"build\": {\"dockerfile\": \"Dockerfile\"}}":                             "d.json:1:2 build is built from the project's files",
 		"{\"image\": \"a\", \"features\": {\n\"x/docker-in-docker:2\": {}}}":        "d.json:2:2 the feature x/docker-in-docker:2 is not known here",
 		"{\"image\": \"a\", \"features\": {\n\"x/node:1\": {\"version\": \"20\"}}}": "d.json:2:2 the feature x/node:1 asks for version 20",
+		"{\"image\": \"a\", \"features\": {\n\"x/node:1\": \"18\"}}":                "d.json:2:2 the feature x/node:1 asks for version 18",
+		"{\"image\": \"a\", \"features\": {\n\"x/node:1\": {\"version\": 19}}}":     "d.json:2:2 the feature x/node:1 asks for version 19",
 		"{\"image\": \"a\", \"containerEnv\": {}}":                                  "d.json:1:16 containerEnv is not known here",
 		"{\"image\": 7}":    "d.json:1:2 json: ",
 		"{}":                "d.json:1:1 no image is named",
