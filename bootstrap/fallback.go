@@ -18,8 +18,8 @@ const maxBad = 20
 // guard ended it for its own use of resources, however late: a leak takes time. A good end
 // takes off half a death, so a program that dies every second time still reaches
 // boot.MaxDeaths, and one that rarely dies never does. To answer that it is up proves only
-// that it started. A handover counts only when its target has started, if the program had to
-// be ended or ended badly. A guard's end because of what the agent ran, such as a directive's
+// that it started. A handover of a program that had to be ended, or ended badly, counts until
+// its target has started. A guard's end because of what the agent ran, such as a directive's
 // build, counts neither way: another program would have ended, too.
 func (w *watcher) counts(ctx context.Context, t *target, r run) (death bool) {
 	if ctx.Err() != nil || !t.own || t.branch != boot.Main || !r.Booted || r.Stale || r.Signaled && r.Status.OK() && !w.inVain(w.state.Hop) {

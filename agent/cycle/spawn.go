@@ -101,6 +101,9 @@ func (r *run) heldAlready(ctx context.Context) (bool, error) {
 	}
 	if r.deps.Journal.Claimed() == nil {
 		d, err := r.claim(ctx)
+		if stop.As(err, stop.Refused) != nil { // the Solver's work meets it again, and is told why
+			return false, nil
+		}
 		if err != nil || d.Event != loop.ArtifactsPresent {
 			return false, err
 		}

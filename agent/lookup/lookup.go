@@ -52,7 +52,7 @@ type Hit struct {
 	Source Source  `json:"source"`
 	Place  string  `json:"place"` // for citing: path:line, a commit id, a lesson id, or a unit and path of a record
 	Text   string  `json:"text"`  // text of others
-	Weight float64 `json:"-"`     // how many of the words it has
+	Weight float64 `json:"-"`     // the weight of the words that it has
 }
 
 // Result has one question's hits, the best first.

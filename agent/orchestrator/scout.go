@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	scoutTurns = 20      // tokens of the Scout in total
+	scoutTurns = 20      // turns of the Scout in total
 	maxScouted = 8 << 10 // bytes of its final text
 )
 

@@ -288,7 +288,7 @@ func (u *run) again(ctx context.Context, p point) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		return nil // skip a page that has gone
+		return nil // a file that has gone is left out
 	case p.Action() == plan.WriteOp:
 		u.research.report(p.Block)
 	default:

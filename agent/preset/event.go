@@ -22,8 +22,8 @@ const (
 // anybody reads it.
 type Event struct {
 	Kind   Kind
-	ID     string // of a call and its answer; "" where the program gives none
-	Tool   string // pairs a call with its result
+	ID     string // pairs a call with its result; "" where the program gives none
+	Tool   string // its name, in the program's words
 	Text   string // text, a call's arguments, or a result
 	Failed bool   // the tool reported failure
 }

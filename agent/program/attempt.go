@@ -30,7 +30,8 @@ type attempt struct {
 	activity *activity.Log
 	began    time.Time
 	before   gateway.Account
-	from     string // the commit that was checked out, "" for none
+	earlier  interaction.Done // of attempts with other models
+	from     string           // the commit that was checked out, "" for none
 
 	watch   *watch
 	steps   *steps
@@ -121,7 +122,7 @@ func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
 	// The reason that stopped the command does not stop the post-mortem.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	done := interaction.Done{Words: a.words(), Tally: a.tally(), Transcript: a.transcript()}
+	done := plus(a.earlier, interaction.Done{Words: a.words(), Tally: a.tally(), Transcript: a.transcript()})
 	if a.from != "" && a.program.head(ctx) == "" { // there is nothing to commit or push then
 		return done, fmt.Errorf("%s left no repository behind: its .git is gone or broken. What it made there is lost; the work begins again from what was pushed", a.program.name())
 	}

@@ -79,18 +79,18 @@ func (p *Program) Solve(ctx context.Context, refusal string) (done interaction.D
 	if p.Models != nil && refusal == "" {
 		p.Models.Begin()
 	}
-	var before interaction.Done // of models that are away
+	began, from := time.Now(), p.head(ctx)
+	var earlier interaction.Done // of models that are away
 	for {
-		a := &attempt{program: p, activity: log, began: time.Now(), before: p.account(ctx), from: p.head(ctx)}
+		a := &attempt{program: p, activity: log, began: began, before: p.account(ctx), from: from, earlier: earlier}
 		if err := a.run(ctx, path); err != nil {
-			return before, err
+			return earlier, err
 		}
 		done, err := a.end(ctx)
-		done = plus(before, done)
 		if p.Preset == nil || p.Models == nil || ctx.Err() != nil || !a.away || !p.Models.Next(err.Error()) {
 			return done, err
 		}
-		before = done
+		earlier = done
 		p.Prompt.Kept = true // what it made so far is in the tree
 		if path, err = p.writePrompt(refusal); err != nil {
 			return done, err

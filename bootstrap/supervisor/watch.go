@@ -94,7 +94,7 @@ type run struct {
 	looks    int
 	stale    time.Time // since when its code is outdated
 	end      End
-	grace    time.Duration // called when watch returns
+	grace    time.Duration // for what still runs when watch returns
 }
 
 // watch returns when the agent has ended, or has to be ended.

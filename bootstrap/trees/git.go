@@ -111,14 +111,18 @@ func (t *Trees) differs(ctx context.Context, dir string) (string, error) {
 }
 
 // checkout brings a branch's tree to a commit. A tree that is there already stays, with the
-// build's output (status is then clean); if only text files differ, the build's output stays,
-// too. Otherwise, and when fresh is asked for, everything that is not in the commit is
+// build's output (status is then clean); if only files that are not code differ, the build's output
+// stays, too. Otherwise, and when fresh is asked for, everything that is not in the commit is
 // removed, and fresh is returned. Unpushed work in the tree is saved first (rescue). A tree
 // that git cannot repair is made anew, and so is an untrusted one: the owner of its repository
 // may have set bits in its index, or objects, that misstate the commit.
 func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh, anew bool) (bool, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return true, t.update(ctx, dir, commit)
+		err := t.update(ctx, dir, commit)
+		if err != nil && ctx.Err() == nil { // a branch went while its refs were lent
+			err = t.renew(ctx, dir, commit)
+		}
+		return true, err
 	}
 	head, dirty := "", true
 	what, err := t.disarm(ctx, dir)

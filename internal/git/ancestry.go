@@ -15,8 +15,8 @@ func (r *Reader) Follows(commit, other string) bool {
 		return false
 	}
 	for range near {
-		_, data, err := r.batch.Read(commit, maxCommit)
-		if err != nil {
+		object, data, err := r.batch.Read(commit, maxCommit)
+		if err != nil || object.Kind != "commit" {
 			return false
 		}
 		if commit = firstParent(data); commit == other || commit == "" {

@@ -128,7 +128,8 @@ func (u *units) say(name, subject string, word comms.Change, said func(d *comms.
 // wanted are the paths to include, with their blobs in the claim.
 func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []comms.Included, err error) {
 	missing, all := slices.Clone(paths), v.Includable()
-	if len(paths) == 0 && len(v.Checkers) > 0 && !v.WantsWord() { // it holds without what it left out
+	checkers := len(paths) == 0 && len(v.Checkers) > 0 && !v.WantsWord() // it holds without what it left out
+	if checkers {
 		all = v.Checkers
 	}
 	for _, l := range all {
@@ -144,7 +145,7 @@ func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []com
 	switch {
 	case len(missing) > 0:
 		return nil, refused(u.env, again, "%s was not left out, and the verdict names it as no checker", diag.Clean(missing[0]))
-	case len(paths) == 0 && v.LeftMore > 0 && len(all) >= len(v.Left):
+	case len(paths) == 0 && v.LeftMore > 0 && !checkers:
 		return nil, refused(u.env, "name them by a line - work: GLOB in the directive", "the verdict left out %d paths more than it lists", v.LeftMore)
 	}
 	return list, nil

@@ -3,6 +3,7 @@ package verifier
 import (
 	"context"
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ const maxData = 6
 //   - it fails for one blank line more at the end, as cmp, diff and a checksum do: no language
 //     minds that;
 //   - the text is JSON, in which nothing is said but values, and it fails with others, as jq does;
-//   - Go's own parser takes it for a go.mod, in which nothing is said but names and versions.
+//   - it is a go.mod, and Go's own parser takes it.
 //
 // A file that the PM took in, with its blob, is not asked if the command was seen to fail with it:
 // where the work's programs end before they do anything.
@@ -67,7 +68,8 @@ func (c *controlling) runs(ctx context.Context, cmd Command, file sources.Tree) 
 	for _, how := range []rewriter{noLanguage, amid} {
 		held, err := c.holdsWith(ctx, c.work.tree, cmd, file, func(name, text string) (string, bool) {
 			module, err := modfile.Parse(name, []byte(text), nil)
-			read, isJSON, isModule = true, json.Valid([]byte(text)), err == nil && module.Module != nil
+			read, isJSON = true, json.Valid([]byte(text))
+			isModule = path.Base(name) == "go.mod" && err == nil && module.Module != nil
 			return how(name, text)
 		})
 		if err != nil || held || isModule {

@@ -57,7 +57,7 @@ type parser struct {
 	line   int
 	tokens []token // reused
 	found  []diag.Diagnostic
-	more   bool // some errors were not found
+	more   bool // there are more errors than found lists
 }
 
 // list is what was found, in order, with a last line when it is not all.

@@ -45,6 +45,10 @@ func pythonRows(text string) (list []Comparison) {
 // a test gives to a row's.
 func pythonColumns(text string, t test, names string, at int) (list []Comparison) {
 	columns := strings.FieldsFunc(names, func(r rune) bool { return strings.ContainsRune(", \t", r) })
+	conditions := make([]int, len(columns))
+	for i, name := range columns {
+		conditions[i] = pythonAsked(text, t, name)
+	}
 	taken := map[string]bool{}
 	var found []column
 	for _, row := range pythonElements(text, at) {
@@ -59,7 +63,7 @@ func pythonColumns(text string, t test, names string, at int) (list []Comparison
 		for i, v := range values[:min(len(values), len(columns))] {
 			said := text[v[0]:v[1]]
 			taken[said] = true
-			if cond := pythonAsked(text, t, columns[i]); cond >= 0 && aValueOnly.MatchString(said) {
+			if cond := conditions[i]; cond >= 0 && aValueOnly.MatchString(said) {
 				found = append(found, column{t.name, v[0], v[1], edit{cond, cond, ""}, columns[i]})
 			}
 		}
@@ -130,10 +134,12 @@ func pythonElements(text string, open int) (list [][2]int) {
 // pythonAsked is where a statement of a test's begins that asserts that something equals a name; -1 for none.
 func pythonAsked(text string, t test, name string) int {
 	asserts := regexp.MustCompile(`(?m)^[ \t]+(?:assert\b[^\n]*(?:==[ \t]*(?:[\w.]*approx\()?` + name + `\b|[^\w.]` + name + `[ \t]*==)|self\.assert\w*Equal\([^\n]*[(,][ \t]*` + name + `[ \t]*[,)])`)
-	m := asserts.FindStringIndex(text[t.from:t.to])
-	if m == nil {
+	all := asserts.FindAllStringIndex(text[t.from:t.to], -1)
+	equal := slices.IndexFunc(all, func(m []int) bool { return !strings.Contains(text[t.from+m[0]:t.from+m[1]], "self.assertNot") })
+	if equal < 0 {
 		return -1
 	}
+	m := all[equal]
 	line, behind, _ := strings.Cut(text[t.from+m[0]:t.to], "\n")
 	// What goes in and has to come out again is no value that an answer is held against.
 	before := pythonHead.ReplaceAllString(text[t.from:t.from+m[0]], "") + text[t.from+m[0]:t.from+m[1]]

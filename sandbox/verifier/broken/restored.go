@@ -46,9 +46,9 @@ func values(name, text string) map[string]edit {
 // where none had another.
 func Restored(name, now, before string, asked func(name string) bool) (text string, ok bool) {
 	var edits []edit
-	was := values(name, before)
+	was, is := values(name, before), values(name, now)
 	for _, m := range topValue.FindAllStringSubmatch(now, -1) { // in the text's order
-		v, has := values(name, now)[m[1]]
+		v, has := is[m[1]]
 		if old, had := was[m[1]]; has && had && old.text != v.text && asked(m[1]) && (len(edits) == 0 || edits[len(edits)-1].to <= v.from) {
 			edits = append(edits, edit{v.from, v.to, old.text})
 		}

@@ -10,7 +10,7 @@ import (
 
 // A row is a test within a test, whose name its runner makes as it runs: a subtest of Go, or a
 // call of a test that pytest makes for one set of parameters. Where tests Tell, each row says its name
-// when it begins, and when it passes: one that failed without the work has to run with it, too.
+// when it begins (in Python when it ends), and when it passes: one that failed without the work has to run with it, too.
 
 // Started is what stands behind a row's name where it begins.
 const Started = " begins"
