@@ -17,7 +17,7 @@ func AwaitEnd(patience time.Duration, pids ...int) {
 			continue
 		}
 		if err != nil { // an old kernel, or no file descriptor left
-			time.Sleep(time.Until(end))
+			time.Sleep(time.Until(end)) // nothing tells
 			return
 		}
 		awaitOne(fd, end)

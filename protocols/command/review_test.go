@@ -103,7 +103,7 @@ func TestReviewJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.Fields("base branch certificate changes claimed commands commit cost criteria current directive merge next or outcome patch patch_omitted project" +
-		" record report said schema_version state taken_by text title touched unit unit_state verdict waits_for")
+		" record refused report said schema_version state taken_by text title touched unit unit_state verdict waits_for")
 	if got := slices.Sorted(maps.Keys(r)); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
