@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -8,8 +9,11 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/forge"
 	"git-ward/protocols/lease"
+	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
 )
 
 const (
@@ -19,9 +23,13 @@ const (
 	maxSent = 200
 )
 
+// unsent begin the refs that are of this host alone, from one moment to the next, or that do not
+// only move forward.
+var unsent = []string{forge.RefPrefix, lease.Prefix, record.FoldedPrefix, boot.Prefix, boot.LastGood, uow.TakePrefix}
+
 // recorded sends notes and what is below refs/ward to the repository that [forge] records names,
-// no further than forward (FORGE-1). What this process and the leases keep from one moment to the
-// next is of this host alone.
+// no further than forward (FORGE-1). One that was rewritten here stays there as it was, and is no
+// trouble: somebody who deletes it there gets the new one.
 func (p *pass) recorded() error {
 	return p.each("records", p.sendRecords())
 }
@@ -43,25 +51,37 @@ func (p *pass) sendRecords() error {
 		return err
 	}
 	var specs []string
+	var failed error
+	behind := 0
 	for _, prefix := range []string{hostRefs, notes} {
 		list, err := p.Repo.Refs(p.ctx, prefix)
 		if err != nil {
 			return err
 		}
 		for _, t := range list {
-			if there[t.Name] != t.ID && !strings.HasPrefix(t.Name, forge.RefPrefix) && !strings.HasPrefix(t.Name, lease.Prefix) {
-				specs = append(specs, t.ID+":"+t.Name)
+			was := there[t.Name]
+			if was == t.ID || slices.ContainsFunc(unsent, func(prefix string) bool { return strings.HasPrefix(t.Name, prefix) }) {
+				continue
 			}
+			if was != "" {
+				forward, err := p.reader.Contains(t.ID, was)
+				if failed = errors.Join(failed, err); !forward {
+					behind++
+					continue
+				}
+			}
+			specs = append(specs, t.ID+":"+t.Name)
 		}
+	}
+	if behind > 0 {
+		p.Log.Warn().Int("refs", behind).Msg("not sent, because they were rewritten here; delete them in [forge] records, and they are sent anew")
 	}
 	if p.Dry != nil && len(specs) > 0 {
 		fmt.Fprintf(p.Dry, "would send %s to %s\n", diag.Count(len(specs), "record"), diag.Clean(to))
-		return nil
+		return failed
 	}
 	for some := range slices.Chunk(specs, maxSent) {
-		if err := p.Repo.PushAway(p.ctx, at, some...); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, p.Repo.PushAway(p.ctx, at, some...))
 	}
-	return nil
+	return failed
 }
