@@ -76,13 +76,18 @@ func (p *pass) heard(number int64) error {
 	if err != nil {
 		return err
 	}
-	if err := p.finished(r, b); err != nil {
-		return err
+	err = p.finished(r, b)
+	at, ok := p.position(r.Directive)
+	over := ok && review.Stand(at).State.Over()
+	if err == nil && (!over || r.Owes != "") {
+		err = p.hear(client.Thread{Number: number}, b, r.approve(p))
 	}
-	if at, ok := p.position(r.Directive); ok && r.Owes == "" && review.Stand(at).State.Over() {
-		return nil
+	_, moved := errors.AsType[*client.ErrMoved](err)
+	if over && (moved || errors.Is(err, client.ErrNotFound)) { // deleted, or moved to another project
+		r.Closed, r.Owes = true, ""
+		return p.keep(b)
 	}
-	return p.hear(client.Thread{Number: number}, b, r.approve(p))
+	return err
 }
 
 // finished closes the issue of a directive whose work the project has.
