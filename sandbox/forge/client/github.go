@@ -161,6 +161,9 @@ func (g *github) Required(ctx context.Context, branch, context string) (bool, er
 		} `json:"parameters"`
 	}
 	rules, err := list(ctx, g.conn, g.get("/rules/branches/%s", url.PathEscape(branch)), func(r rule) (rule, error) { return r, nil })
+	if _, denied := errors.AsType[*ErrDenied](err); denied || errors.Is(err, ErrNotFound) { // a plan or a server without rulesets
+		return false, nil
+	}
 	for _, r := range rules {
 		for _, c := range r.Parameters.Checks {
 			protected = protected || r.Type == "required_status_checks" && c.Context == context

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -219,7 +220,13 @@ func (h *hub) Required(ctx context.Context, branch, context string) (bool, error
 	return one(ctx, h.conn, h.get("/branches/%s", url.PathEscape(branch)), func(a answer) (bool, error) {
 		var n need
 		n.have(a.Name == branch, "name")
-		wants := func(pattern string) bool { return pattern == context || strings.ContainsAny(pattern, "*?[{") }
+		wants := func(pattern string) bool {
+			if strings.ContainsAny(pattern, "[{") { // which path.Match does not read as Gitea does
+				return true
+			}
+			ok, err := path.Match(strings.ReplaceAll(pattern, "/", " "), strings.ReplaceAll(context, "/", " ")) // Gitea's * goes across a slash
+			return ok || err != nil
+		}
 		return a.Enabled && slices.ContainsFunc(a.Contexts, wants) || slices.Contains(a.Rule.Checks.Contexts, context), n.err("the branch")
 	})
 }

@@ -56,6 +56,28 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestRequired: a pattern counts that fits the context, and a forge without rulesets has no rule.
+func TestRequired(t *testing.T) {
+	for pattern, want := range map[string]bool{"ward/verdict": true, "ward*": true, "*": true, "ward/verdic?": true, "{ci,ward}/verdict": true, `\`: true, "ci/*": false, "ward": false} {
+		f := canned(t, "gitea", map[string]string{"/repos/lead/box/branches/main": fmt.Sprintf(`{"name":"main","enable_status_check":true,"status_check_contexts":[%q]}`, pattern)})
+		if got, err := f.Required(t.Context(), "main", "ward/verdict"); err != nil || got != want {
+			t.Errorf("%s: %v %v", pattern, got, err)
+		}
+	}
+	for code, want := range map[int]string{403: "<nil>", 404: "<nil>", 429: "later: 1m0s"} {
+		f := asked(t, "github", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if strings.Contains(r.URL.Path, "/rules/") {
+				w.WriteHeader(code)
+			}
+			fmt.Fprint(w, `{"name":"main"}`)
+		})
+		if got, err := f.Required(t.Context(), "main", "ward/verdict"); got || kindOf(err) != want {
+			t.Errorf("%d: %v %v", code, got, err)
+		}
+	}
+}
+
 // TestProjectElsewhere: what is pushed goes with the token, so a project's URLs are the forge's.
 func TestProjectElsewhere(t *testing.T) {
 	hub := `{"name":"box","full_name":"lead/box","owner":{"id":1,"login":"lead"},"default_branch":"main","clone_url":"URL/lead/box.git","html_url":"URL/lead/box"}`
