@@ -55,3 +55,33 @@ func TestGone(t *testing.T) {
 		}
 	}
 }
+
+// crowded is a forge with many requests of people's, whose heads cannot be fetched.
+type crowded struct{ client.Forge }
+
+func (crowded) Required(context.Context, string, string) (bool, error) { return true, nil }
+func (crowded) Onto(context.Context, string) (list []client.Request, err error) {
+	for n := range int64(2*maxOthers - 1) {
+		list = append(list, client.Request{Number: n + 1, Ref: "refs/pull/1/head", Head: client.Head{Commit: strings.Repeat("b", 40)}})
+	}
+	return list, nil
+}
+
+// TestPlaces: requests that fail at each look do not keep the others from being looked at.
+func TestPlaces(t *testing.T) {
+	tier.First(t, "a guarded repository")
+	bare, failed := gittest.New(t).Bare, map[string]bool{}
+	for range 2 {
+		p := newPass(t, bare)
+		p.Forge, p.Git = crowded{}, func(string, string) git.Away { return git.Away{URL: "http://127.0.0.1:1/"} }
+		if err := p.ofPeople(); err != nil || len(p.word.Troubles) != maxOthers {
+			t.Fatalf("%v %+v", err, p.word.Troubles)
+		}
+		for _, of := range p.word.Troubles {
+			failed[of.Of] = true
+		}
+	}
+	if len(failed) != 2*maxOthers-1 {
+		t.Errorf("%d were looked at: %v", len(failed), failed)
+	}
+}

@@ -17,9 +17,11 @@ const othersRef = forge.RefPrefix + "others"
 // maxOthers bounds how many of people's requests get a status in one look.
 const maxOthers = 20
 
-// others are the heads of people's requests, by number.
+// others are the heads of people's requests, by number, and where the next look begins: those that
+// fail at each look do not take all places.
 type others struct {
 	Heads map[int64]string `json:"heads"`
+	Next  int64            `json:"next,omitempty"`
 }
 
 // ofPeople sets the status of people's own requests, of which no directive says anything, where the
@@ -45,18 +47,21 @@ func (p *pass) ofPeople() error {
 		}
 	}
 	b, looked := &book{ref: othersRef, old: old, record: &r}, 0
-	for _, q := range list {
+	from := max(0, slices.IndexFunc(list, func(q client.Request) bool { return q.Number == r.Next }))
+	r.Next = 0
+	for _, q := range slices.Concat(list[from:], list[:from]) {
 		if q.Author.Login == p.self.Login || r.Heads[q.Number] == q.Head.Commit {
 			continue
 		}
 		if looked++; looked > maxOthers {
+			r.Next = q.Number
 			break
 		}
 		if err := p.each(fmt.Sprintf("request %d", q.Number), p.other(q, &r, b)); err != nil {
 			return err
 		}
 	}
-	if len(r.Heads) == 0 && old == git.Zero {
+	if len(r.Heads) == 0 && r.Next == 0 && old == git.Zero {
 		return nil
 	}
 	return p.keep(b)
