@@ -34,7 +34,7 @@ type Asked struct {
 	Branches string // [forge] branches
 }
 
-// none is a branch and a commit that nobody has: git allows no such name.
+// A branch that git allows no name for, and a commit that nobody has.
 const (
 	noBranch = "ward..asks"
 	noCommit = "0000000000000000000000000000000000000000"
@@ -80,13 +80,19 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 	if strings.EqualFold(login, project.Owner) && a.Branches != "project" {
 		add("fork", Missing, "make a user for Ward alone, and a token of that user's", "%s owns the project, and so has no fork of it", login)
 	}
-	// Only a denial is a want of the right; whatever else comes is about what cannot be.
+	// Only a denial is a want of the right; an answer about what cannot be says that it is there.
 	tried := func(thing, may string, err error) {
-		if _, denied := errors.AsType[*client.ErrDenied](err); denied {
+		_, denied := errors.AsType[*client.ErrDenied](err)
+		_, later := errors.AsType[*client.ErrLater](err)
+		_, none := errors.AsType[*client.ErrAnswer](err)
+		switch {
+		case denied:
 			lacks(thing, err)
-			return
+		case later || none || err != nil && ctx.Err() != nil:
+			add(thing, Warning, Remedy(err, a.File, login), "could not be tried: %v", err)
+		default:
+			add(thing, Fine, "", "%s", may)
 		}
-		add(thing, Fine, "", "%s", may)
 	}
 	_, err = a.Forge.MayWrite(ctx, project.Owner) // Gitea tells each user of himself, and few of others
 	tried("people", "it may look up who may write", err)
