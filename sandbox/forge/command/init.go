@@ -96,6 +96,9 @@ func (s *site) look(context.Context) error {
 	if s.settings, err = config.Load(s.bare); err != nil {
 		return err
 	}
+	if f := s.settings.Forge; setup.Same(f.URL, s.page, f.Kind) {
+		s.page = f.URL // the records of this place have it as it was written
+	}
 	if f := s.settings.Forge; f.URL != "" && f.URL != s.page {
 		return diag.Hint(fmt.Errorf("%s is kept in step with %s already", s.bare, f.URL), "name another directory; or, where the project moved, git ward config --bare %s forge.url=%s", diag.Word(s.bare), diag.Word(s.page))
 	}

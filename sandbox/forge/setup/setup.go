@@ -39,6 +39,13 @@ func At(page, kind string) (c client.Config, err error) {
 	return c, nil
 }
 
+// Same reports whether two pages lead to one project.
+func Same(a, b, kind string) bool {
+	at, err := At(a, kind)
+	to, wrong := At(b, kind)
+	return err == nil && wrong == nil && at.URL == to.URL && at.Owner == to.Owner && at.Name == to.Name
+}
+
 // Found is a forge that answered.
 type Found struct {
 	Forge client.Forge

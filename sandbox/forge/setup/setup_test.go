@@ -49,6 +49,19 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// TestSame: a page is the same with .git or a slash at its end; what is none is like no other.
+func TestSame(t *testing.T) {
+	const page = "https://example.org/owner/project"
+	for other, want := range map[string]bool{page: true, page + "/": true, page + ".git": true, page + "2": false, "https://example.com/owner/project": false, "": false} {
+		if Same(page, other, "gitea") != want {
+			t.Error(other)
+		}
+	}
+	if Same("", "", "gitea") {
+		t.Error("no page is the same as none")
+	}
+}
+
 // TestFind: the forge says by its answers what it is; what is none ends with what to do.
 func TestFind(t *testing.T) {
 	answer := func(path, kind, text string, code int) http.HandlerFunc {
