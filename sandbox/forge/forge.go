@@ -273,7 +273,7 @@ func (k *Keeper) Serve(ctx context.Context) error {
 		if word.Until.After(next) {
 			next = word.Until
 		}
-		k.Log.Info().Int("troubles", len(word.Troubles)).Time("next", next).Msg("looked")
+		k.Log.Info().Time("at", next).Msg("next look")
 		looked := time.Now()
 		rung := func() bool { return k.Rung != nil && time.Since(looked) >= wake.Rest && k.Rung() }
 		if _, err := watch.Wait(ctx, lookInterval, next, rung); err != nil {
