@@ -39,8 +39,8 @@ func (p *pass) sendRecords() error {
 	if to == "" {
 		return nil
 	}
-	if u, err := url.Parse(to); err != nil || u.User != nil {
-		return diag.Hint(fmt.Errorf("[forge] records is no URL without a password: %q", diag.Clean(to)), "the token of token_file goes where the project is, and nowhere else")
+	if u, err := url.Parse(to); err != nil || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return diag.Hint(fmt.Errorf("[forge] records has to be an https URL on the same forge, without a name or a password: %q", diag.Clean(to)), "the token of token_file goes where the project is, and nowhere else")
 	}
 	at := git.Away{URL: to}
 	if sameSite(to, p.project.Clone) {

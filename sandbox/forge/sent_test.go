@@ -57,3 +57,13 @@ func TestSendRecords(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestRecordsURL: what git may not reach, or has a name in it, is refused with what is wanted.
+func TestRecordsURL(t *testing.T) {
+	for _, to := range []string{"ssh://git@example.org/a/b", "git@example.org:a/b", "https://me:secret@example.org/a/b", "ext::sh", "/srv/git"} {
+		p := &pass{Keeper: &Keeper{Settings: config.Default()}}
+		if p.Settings.Forge.Records = to; p.sendRecords() == nil || !strings.Contains(p.sendRecords().Error(), "has to be an https URL") {
+			t.Errorf("%s: %v", to, p.sendRecords())
+		}
+	}
+}
