@@ -169,7 +169,7 @@ func tellPast(ctx context.Context, w io.Writer, repo *git.Repo, settings *config
 func insteadOfInit(ctx context.Context, env *cli.Env) error {
 	repo, err := git.Discover(ctx, env.Dir)
 	if err != nil {
-		return diag.Hint(errors.New("Ward guards a bare repository, to which everybody pushes"), "git ward init --bare DIR")
+		return diag.Hint(errors.New("no repository is here; Ward guards a bare repository, to which everybody pushes"), "git ward init --bare DIR")
 	}
 	name := filepath.Base(strings.TrimSuffix(strings.TrimSuffix(repo.Dir, "/.git"), "/"))
 	return diag.Hint(errors.New("this is a repository with a work tree; Ward guards a bare repository, to which everybody pushes"),
