@@ -79,7 +79,10 @@ func (a *comparing) start() error {
 // next pair has another.
 func (a *comparing) answer(from, to string, end byte, limit int) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		err := a.start()
+		err := a.ctx.Err() // of a child that is about to be killed, an answer may still come
+		if err == nil {
+			err = a.start()
+		}
 		if err == nil { // git repeats a line that begins with no object's id, and flushes
 			_, err = io.WriteString(a.in, from+" "+to+"\n"+a.mark)
 		}
