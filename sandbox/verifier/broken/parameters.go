@@ -16,13 +16,15 @@ var (
 	pythonOver  = pattern.New(`(?m)^[ \t]+for[ \t]+\(?([\w, \t]+?)\)?[ \t]+in[ \t]+(?:([\[(])|(\w+)[ \t]*:)`)
 )
 
-// pythonRows are comparisons with one row's value: the test tells the row by another value, which no
-// row has, and ends its process there, as what a subtest raises goes no further. A column is compared if a statement of the test's asserts that something equals it.
+// pythonRows are comparisons with one row's value: the test knows the row by another value, which no
+// row has, and stops there. A row of pytest's is a call of its own, which fails; in a loop the process
+// ends, as what a subtest raises goes no further. A column is compared if a statement of the test's
+// asserts that something equals it.
 func pythonRows(text string) (list []Comparison) {
 	tests := inFile("test.py", text)
 	for _, m := range pythonGiven.Regexp().FindAllStringSubmatchIndex(text, -1) {
 		if i := slices.IndexFunc(tests, func(t test) bool { return t.from > m[4] }); i >= 0 {
-			list = append(list, pythonColumns(text, tests[i], text[m[2]:m[3]], m[4])...)
+			list = append(list, pythonColumns(text, tests[i], text[m[2]:m[3]], m[4], "raise AssertionError")...)
 		}
 	}
 	for _, t := range tests {
@@ -35,15 +37,15 @@ func pythonRows(text string) (list []Comparison) {
 				}
 				at = beside[1] - 1
 			}
-			list = append(list, pythonColumns(text, t, names, at)...)
+			list = append(list, pythonColumns(text, t, names, at, "__import__('posix')._exit(1)")...)
 		}
 	}
 	return list
 }
 
 // pythonColumns are those with the values of a list, whose brackets open at a place, by the names that
-// a test gives to a row's.
-func pythonColumns(text string, t test, names string, at int) (list []Comparison) {
+// a test gives to a row's. stop is how it stops at one.
+func pythonColumns(text string, t test, names string, at int, stop string) (list []Comparison) {
 	columns := strings.FieldsFunc(names, func(r rune) bool { return strings.ContainsRune(", \t", r) })
 	conditions := make([]int, len(columns))
 	for i, name := range columns {
@@ -85,7 +87,7 @@ func pythonColumns(text string, t test, names string, at int) (list []Comparison
 				return []edit{{at, at, "1 or "}}
 			}
 			indent := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
-			edits := []edit{{c.from, c.to, mark}, {at, at, fmt.Sprintf("if %s == %s: __import__('posix')._exit(1)\n%s", c.asked, mark, indent)}}
+			edits := []edit{{c.from, c.to, mark}, {at, at, fmt.Sprintf("if %s == %s: %s\n%s", c.asked, mark, stop, indent)}}
 			slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
 			return edits
 		}})
