@@ -80,16 +80,15 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 	if strings.EqualFold(login, project.Owner) && a.Branches != "project" {
 		add("fork", Missing, "make a user for Ward alone, and a token of that user's", "%s owns the project, and so has no fork of it", login)
 	}
-	// Only a denial is a want of the right; an answer about what cannot be says that it is there.
+	// Only a denial is a want of the right: who has it is answered about what cannot be, by Gitea
+	// with a 500.
 	tried := func(thing, may string, err error) {
 		_, denied := errors.AsType[*client.ErrDenied](err)
-		_, later := errors.AsType[*client.ErrLater](err)
-		_, none := errors.AsType[*client.ErrAnswer](err)
 		switch {
 		case denied:
 			lacks(thing, err)
-		case later || none || err != nil && ctx.Err() != nil:
-			add(thing, Warning, Remedy(err, a.File, login), "could not be tried: %v", err)
+		case ctx.Err() != nil:
+			add(thing, Warning, "do this again", "was not tried to the end")
 		default:
 			add(thing, Fine, "", "%s", may)
 		}

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,14 +172,10 @@ type box struct {
 	client.Forge
 	project client.Project
 	denied  map[string]bool
-	err     error    // in place of any denial
 	wrote   []string // what it was asked to make that can be
 }
 
 func (b *box) say(call string) error {
-	if b.denied[call] && b.err != nil {
-		return b.err
-	}
 	if b.denied[call] {
 		return &client.ErrDenied{Call: call, Right: "to " + call}
 	}
@@ -252,18 +247,6 @@ func TestExamine(t *testing.T) {
 		}
 		if got := strings.Join(not, ", "); got != c.want || Lacking(found) != strings.HasPrefix(c.want, "missing") || len(b.wrote) > 0 {
 			t.Errorf("%+v: %s; made %v", c, got, b.wrote)
-		}
-	}
-}
-
-// TestUntried: a right that the forge gave no answer about is not said to be there.
-func TestUntried(t *testing.T) {
-	for _, err := range []error{&client.ErrLater{Err: errors.New("503")}, &client.ErrAnswer{Err: errors.New("half")}} {
-		b := &box{project: client.Project{Owner: "lead", Write: true}, denied: map[string]bool{"comments": true}, err: err}
-		found := Examine(t.Context(), Asked{Forge: b, Branches: "fork"})
-		i := slices.IndexFunc(found, func(f Finding) bool { return f.Thing == "forge: comments" })
-		if f := found[i]; f.State != Warning || f.Mend == "" || !strings.Contains(f.Detail, "could not be tried") {
-			t.Errorf("%+v", f)
 		}
 	}
 }
