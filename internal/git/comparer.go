@@ -106,13 +106,14 @@ func (a *comparing) answer(from, to string, end byte, limit int) iter.Seq2[strin
 			}
 		}
 		if a.child != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it ended, and says why
-				a.in.Close()
-				err = errors.Join(a.child.Wait(), errors.New("the output breaks off"))
+			ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+			if !ended {
+				a.cancel()
 			}
-			err = ChildError(a.ctx, "diff-tree", err, a.errs.Bytes())
-			a.cancel()
-			a.close()
+			if why := a.close(); ended { // it says why
+				err = errors.Join(why, errors.New("the output breaks off"))
+			}
+			err = ChildError(a.ctx, "diff-tree", err, a.errs.Bytes()) // all is there after the wait of close
 		}
 		yield("", err)
 	}
