@@ -150,7 +150,7 @@ func plainJSON(data []byte) []byte {
 	text := bytes.Clone(data)
 	comma := -1 // the last one, where only blanks have come since
 	blank := func(from, to int) {
-		for i := from; i < to && i < len(text); i++ {
+		for i := from; i < to; i++ {
 			if text[i] != '\n' {
 				text[i] = ' '
 			}
@@ -166,8 +166,9 @@ func plainJSON(data []byte) []byte {
 				}
 			}
 		case c == '/' && bytes.HasPrefix(text[i:], []byte("//")):
-			end := i + max(bytes.IndexByte(append(text[i:len(text):len(text)], '\n'), '\n'), 0)
-			blank(i, end)
+			for ; i < len(text) && text[i] != '\n'; i++ {
+				text[i] = ' '
+			}
 		case c == '/' && bytes.HasPrefix(text[i:], []byte("/*")):
 			if n := bytes.Index(text[i+2:], []byte("*/")); n >= 0 {
 				blank(i, i+n+4)

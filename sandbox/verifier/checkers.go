@@ -83,6 +83,9 @@ func (c *controlling) changedSources(ctx context.Context) (map[string]string, er
 			had[name], mine[name] = before, ""
 		}
 	}
+	if len(had) == 0 { // no test has to be read for it
+		return mine, nil
+	}
 	var texts [2]map[string]string // now, and as the project has them
 	for i, from := range []sources.Tree{c.work.do, had} {
 		files := sources.Tree{}

@@ -67,9 +67,11 @@ func (c *controlling) runs(ctx context.Context, cmd Command, file sources.Tree) 
 	read, isJSON, isModule := false, false, false
 	for _, how := range []rewriter{noLanguage, amid} {
 		held, err := c.holdsWith(ctx, c.work.tree, cmd, file, func(name, text string) (string, bool) {
-			module, err := modfile.Parse(name, []byte(text), nil)
 			read, isJSON = true, json.Valid([]byte(text))
-			isModule = path.Base(name) == "go.mod" && err == nil && module.Module != nil
+			if path.Base(name) == "go.mod" {
+				module, err := modfile.Parse(name, []byte(text), nil)
+				isModule = err == nil && module.Module != nil
+			}
 			return how(name, text)
 		})
 		if err != nil || held || isModule {

@@ -1,6 +1,7 @@
 package broken
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -23,33 +24,38 @@ func File(word string) string { return "." + word }
 // something else ended, is in neither. One with rows of parameters may be in Failed as well.
 func Said(word, output string) (ends, ran map[int]bool) {
 	ends, ran = map[int]bool{}, map[int]bool{}
-	for {
-		_, rest, more := strings.Cut(output, word+":")
-		if !more {
-			return ends, ran
-		}
-		output = rest
-		number, rest, _ := strings.Cut(rest, ":")
-		id, err := strconv.Atoi(number)
-		if err != nil {
-			continue
-		}
-		if strings.HasPrefix(rest, ended) {
+	for id, what := range marks(word, output) {
+		if strings.HasPrefix(what, ended) {
 			ends[id], ran[id] = true, true
-		} else if strings.HasPrefix(rest, fails) {
+		} else if strings.HasPrefix(what, fails) {
 			ran[id] = true
 		}
 	}
+	return ends, ran
 }
 
 // Failed are the numbers of the tests that failed before their end, once at least.
 func Failed(word, output string) map[int]bool {
 	failed := map[int]bool{}
-	for _, rest := range strings.Split(output, word+":")[1:] {
-		number, rest, _ := strings.Cut(rest, ":")
-		if id, err := strconv.Atoi(number); err == nil && strings.HasPrefix(rest, fails) {
+	for id, what := range marks(word, output) {
+		if strings.HasPrefix(what, fails) {
 			failed[id] = true
 		}
 	}
 	return failed
+}
+
+// marks are the numbers of tests that an output has behind a word, each with what follows it.
+func marks(word, output string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for more := true; more; {
+			if _, output, more = strings.Cut(output, word+":"); !more {
+				return
+			}
+			number, what, _ := strings.Cut(output, ":")
+			if id, err := strconv.Atoi(number); err == nil && !yield(id, what) {
+				return
+			}
+		}
+	}
 }
