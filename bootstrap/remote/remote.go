@@ -116,17 +116,13 @@ func (r *Remote) Copied(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	var lines strings.Builder
-	for _, from := range []string{"refs/heads/", "refs/tags/"} {
-		tips, err := r.repo.Refs(ctx, from)
+	for _, prefix := range [][2]string{{"refs/heads/", "refs/remotes/origin/"}, {"refs/tags/", "refs/tags/"}} {
+		tips, err := r.repo.Refs(ctx, prefix[0])
 		if err != nil {
 			return "", err
 		}
 		for _, tip := range tips {
-			name := tip.Name
-			if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
-				name = "refs/remotes/origin/" + branch
-			}
-			fmt.Fprintf(&lines, "create %s %s\n", name, tip.ID)
+			fmt.Fprintf(&lines, "create %s%s %s\n", prefix[1], strings.TrimPrefix(tip.Name, prefix[0]), tip.ID)
 		}
 	}
 	return lines.String(), nil

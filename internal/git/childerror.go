@@ -47,7 +47,7 @@ func (e *childError) Error() string {
 
 func (e *childError) Unwrap() error { return e.err }
 
-// SaidNo reports whether git answered no, with exit code 1. Any other code is a failure.
+// SaidNo reports whether git, or Ward, answered no, with exit code 1. Any other code is a failure.
 func SaidNo(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.ExitCode() == 1

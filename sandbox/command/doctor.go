@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -84,7 +83,7 @@ func tryBuild(ctx context.Context, bare string, settings *config.Config) ([]doct
 		cmd.Stderr = words
 		cmd.Env = git.Elsewhere(os.Environ())
 		out, err := cmd.Output()
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		if git.SaidNo(err) {
 			return out, nil // the line does not hold, which the answer says
 		}
 		if err != nil {

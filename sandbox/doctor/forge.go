@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
 	"git-ward/sandbox/gateway"
 )
 
@@ -35,21 +35,15 @@ func Forge(ctx context.Context, bare string, settings *config.Config, program st
 	cmd := exec.CommandContext(ctx, program, "forge", "--check", "--json", "--bare", bare)
 	cmd.Stderr = &said
 	out, err := cmd.Output()
-	for lines := json.NewDecoder(bytes.NewReader(out)); err == nil || isFindings(err); {
+	if err != nil && !git.SaidNo(err) { // 1 is for findings
+		e.add("forge", Missing, "git ward forge --check --bare "+diag.Word(bare), "it cannot be asked: %s", diag.Cut(diag.Clean(fmt.Sprintf("%v: %s", err, said.String())), 300))
+		return e.found
+	}
+	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
 		var one Finding
 		if lines.Decode(&one) != nil {
-			break
+			return e.found
 		}
 		e.found = append(e.found, one)
 	}
-	if err != nil && !isFindings(err) {
-		e.add("forge", Missing, "git ward forge --check --bare "+diag.Word(bare), "it cannot be asked: %s", diag.Cut(diag.Clean(fmt.Sprintf("%v: %s", err, said.String())), 300))
-	}
-	return e.found
-}
-
-// isFindings reports whether a program ended as one does that found something.
-func isFindings(err error) bool {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	return ok && exit.ExitCode() == 1
 }

@@ -88,6 +88,10 @@ func (p *pass) other(q client.Request, r *others, b *book) error {
 // agents counts the commits of a request that an agent made, by what they say of themselves, and
 // reports whether its head is work that is here.
 func (p *pass) agents(q client.Request) (n int, ours bool, err error) {
+	project, err := p.reader.Tip(p.Settings.Control.ProjectRef())
+	if err != nil {
+		return 0, false, err
+	}
 	work, err := p.Repo.Refs(p.ctx, workPrefix)
 	if err != nil {
 		return 0, false, err
@@ -96,10 +100,6 @@ func (p *pass) agents(q client.Request) (n int, ours bool, err error) {
 		if in, err := p.reader.Contains(t.ID, q.Head.Commit); err != nil {
 			return 0, false, err
 		} else if in {
-			project, err := p.reader.Tip(p.Settings.Control.ProjectRef())
-			if err != nil {
-				return 0, false, err
-			}
 			taken, err := p.reader.Contains(project, q.Head.Commit)
 			return 0, !taken, err
 		}
@@ -120,10 +120,6 @@ func (p *pass) agents(q client.Request) (n int, ours bool, err error) {
 	}
 	if tip != q.Head.Commit {
 		return 0, false, fmt.Errorf("it is at %s, and was at %s a moment ago", diag.Short(tip), diag.Short(q.Head.Commit))
-	}
-	project, err := p.reader.Tip(p.Settings.Control.ProjectRef())
-	if err != nil {
-		return 0, false, err
 	}
 	reader := repo.Reader(p.ctx)
 	defer reader.Close()

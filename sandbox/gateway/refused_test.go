@@ -48,8 +48,8 @@ func TestRefused(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := runstate.RefusedTo(bare, "D-1"); err != nil || !slices.Equal(got, want) {
-			t.Fatalf("%+v %v", got, err)
+		if m, err := runstate.ReadMeter(bare); err != nil || !slices.Equal(m.Refused["D-1"], want) {
+			t.Fatalf("%+v %v", m.Refused, err)
 		}
 		if costs, err := runstate.Costs(bare); err != nil || len(costs) > 0 {
 			t.Fatalf("what is refused costs nothing: %+v %v", costs, err)

@@ -32,8 +32,7 @@ type profile struct {
 	cpu bytes.Buffer
 
 	mu    sync.Mutex
-	names []string // of directives, as they came
-	spans map[string][]span
+	spans map[string][]span // of directives
 }
 
 // A span is something that took its time; from and to are the same for what only happened.
@@ -62,8 +61,8 @@ func (p *profile) end() error {
 	files := map[string][]byte{"launcher.cpu.pprof": p.cpu.Bytes(), "launcher.heap.pprof": heap.Bytes()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, name := range p.names {
-		files[name+".svg"] = draw(name, p.spans[name])
+	for name, spans := range p.spans {
+		files[name+".svg"] = draw(name, spans)
 	}
 	for name, data := range files {
 		all = errors.Join(all, atomicfile.Write(filepath.Join(p.dir, name), data, 0o600))
@@ -114,11 +113,8 @@ func (p *profile) Write(line []byte) (int, error) {
 	s.words = diag.Clean(s.words)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.spans[directive] == nil {
-		if len(p.names) == maxDrawn {
-			return len(line), nil
-		}
-		p.names = append(p.names, directive)
+	if p.spans[directive] == nil && len(p.spans) == maxDrawn {
+		return len(line), nil
 	}
 	if len(p.spans[directive]) < maxSpans {
 		p.spans[directive] = append(p.spans[directive], s)

@@ -96,10 +96,10 @@ func (s *site) look(context.Context) error {
 	if s.settings, err = config.Load(s.bare); err != nil {
 		return err
 	}
-	if f := s.settings.Forge; setup.Same(f.URL, s.page, f.Kind) {
+	switch f := s.settings.Forge; {
+	case setup.Same(f.URL, s.page, f.Kind):
 		s.page = f.URL // the records of this place have it as it was written
-	}
-	if f := s.settings.Forge; f.URL != "" && f.URL != s.page {
+	case f.URL != "":
 		return diag.Hint(fmt.Errorf("%s is kept in step with %s already", s.bare, f.URL), "name another directory; or, where the project moved, git ward config --bare %s forge.url=%s", diag.Word(s.bare), diag.Word(s.page))
 	}
 	if !s.settings.Control.Split() {
