@@ -134,8 +134,10 @@ func (r *run) journaled() (calls, seconds int) {
 		return 0, 0
 	}
 	end := len(records) - 1
-	for r.claimed() && records[end].Event != uow.MakeClaim {
-		end--
+	if r.claimed() {
+		for records[end].Event != uow.MakeClaim {
+			end--
+		}
 	}
 	for i := begun + 1; i <= end; i++ {
 		calls += int(max(0, records[i].Interactions-records[i-1].Interactions)) // a clarification sets them back

@@ -52,7 +52,7 @@ func above(path string) string {
 // movedLink follows a program's link on PATH whose target is named by the path at which npm
 // installed it. Here, in the fence, the same directory node_modules lies elsewhere.
 func movedLink(program string) string {
-	const most = 8 // links in a row
+	const most, nodeModules = 8, "/node_modules/" // most is of links in a row
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, program)
 		for range most {
@@ -63,8 +63,8 @@ func movedLink(program string) string {
 			modules := above(path)
 			if !filepath.IsAbs(target) {
 				target = filepath.Join(filepath.Dir(path), target)
-			} else if _, rest, found := cutLast(target, "/node_modules/"); found && modules != "" {
-				target = filepath.Join(modules, rest)
+			} else if i := strings.LastIndex(target, nodeModules); i >= 0 && modules != "" {
+				target = filepath.Join(modules, target[i+len(nodeModules):])
 			}
 			path = target
 		}
@@ -73,13 +73,6 @@ func movedLink(program string) string {
 		}
 	}
 	return ""
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // machines are what kernels call the machines that Ward runs on.

@@ -257,7 +257,7 @@ func (c *clone) isAncestor(ctx context.Context, old, new string) (bool, error) {
 	if git.IsID(old) { // mostly it is the same commit, by its id or by a name of it, or one beside it
 		reader := c.repo().Reader(ctx)
 		defer reader.Close()
-		if tip, err := c.resolve(ctx, new); err == nil && (tip == old || reader.Follows(tip, old)) {
+		if tip, err := reader.Tip(new + "^{commit}"); err == nil && (tip == old || reader.Follows(tip, old)) {
 			return true, nil
 		} else if err == nil && reader.Follows(old, tip) {
 			return false, nil

@@ -97,17 +97,17 @@ func (w *Work) differences(ctx context.Context, since string) ([]Change, error) 
 
 // forked is the branch's merge base with the project.
 func (w *Work) forked(ctx context.Context) (string, error) {
-	head, err := w.clone.resolve(ctx, "HEAD")
-	if err != nil {
-		return "", err
-	}
-	project, err := w.clone.resolve(ctx, w.clone.store.projectRef())
-	if err != nil {
-		return "", err
-	}
 	reader := w.clone.repo().Reader(ctx)
 	defer reader.Close()
-	if head == project || reader.Follows(head, project) {
+	head, err := reader.Tip("HEAD^{commit}")
+	if err != nil {
+		return "", err
+	}
+	project, err := reader.Tip(w.clone.store.projectRef() + "^{commit}")
+	if err != nil {
+		return "", err
+	}
+	if project != "" && head == project || reader.Follows(head, project) {
 		return project, nil
 	}
 	return w.clone.git(ctx, "merge-base", head, project)
