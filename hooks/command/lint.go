@@ -165,9 +165,5 @@ func (o lintOptions) settings(env *cli.Env, control config.Control) (*config.Con
 		c.Control = control
 		return c, nil
 	}
-	data, err := config.ReadFile(env.Path(o.config))
-	if err != nil {
-		return nil, err
-	}
-	return config.Parse(data, o.config)
+	return config.Given(o.config, nil, env.Path)
 }

@@ -38,8 +38,8 @@ type Refused struct {
 	Setting string `json:"setting,omitempty"` // that would allow it; "" where none would
 }
 
-// meter is the meter's file.
-type meter struct {
+// Meter is the meter's file.
+type Meter struct {
 	Directives map[string]struct {
 		Used, Held charge
 		Estimated  int64
@@ -48,8 +48,8 @@ type meter struct {
 	Refused map[string][]Refused `json:"refused"`
 }
 
-// readMeter reads it. It is empty if nothing was ever counted, or the caller may not read the file.
-func readMeter(bare string) (m meter, err error) {
+// ReadMeter reads it. It is empty if nothing was ever counted, or the caller may not read the file.
+func ReadMeter(bare string) (m Meter, err error) {
 	f, err := os.Open(filepath.Join(bare, MeterPath))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return m, nil
@@ -64,18 +64,17 @@ func readMeter(bare string) (m meter, err error) {
 	return m, nil
 }
 
-// RefusedTo are the addresses that the gateway refused to a directive in all its launches.
-func RefusedTo(bare, directive string) ([]Refused, error) {
-	m, err := readMeter(bare)
-	return m.Refused[directive], err
-}
-
 // Costs returns what each directive has used, by name. A missing directive has no counted use.
 func Costs(bare string) (map[string]Cost, error) {
-	m, err := readMeter(bare)
+	m, err := ReadMeter(bare)
 	if err != nil {
 		return nil, err
 	}
+	return m.Costs(), nil
+}
+
+// Costs is Costs of a meter that was read.
+func (m Meter) Costs() map[string]Cost {
 	costs := map[string]Cost{}
 	for name, a := range m.Directives {
 		costs[name] = Cost{
@@ -84,7 +83,7 @@ func Costs(bare string) (map[string]Cost, error) {
 			HeldCalls: a.Held.Calls, HeldTokens: a.Held.tokens(), HeldMoney: a.Held.Cost,
 		}
 	}
-	return costs, nil
+	return costs
 }
 
 // charge is calls and what they use, as the meter's file has it.

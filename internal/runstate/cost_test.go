@@ -29,11 +29,11 @@ func TestCosts(t *testing.T) {
 	if err != nil || len(costs) != 1 || costs["D-1"] != want {
 		t.Errorf("%+v, %v", costs, err)
 	}
-	if got, err := RefusedTo(bare, "D-1"); err != nil || !slices.Equal(got, []Refused{{"pkg.example.com", "[egress] allow"}, {"10.0.0.1", ""}}) {
-		t.Errorf("%+v, %v", got, err)
+	if m, err := ReadMeter(bare); err != nil || !slices.Equal(m.Refused["D-1"], []Refused{{"pkg.example.com", "[egress] allow"}, {"10.0.0.1", ""}}) {
+		t.Errorf("%+v, %v", m.Refused, err)
 	}
-	if got, err := RefusedTo(bare, "D-2"); err != nil || len(got) > 0 {
-		t.Errorf("another's: %+v, %v", got, err)
+	if m, err := ReadMeter(bare); err != nil || len(m.Refused["D-2"]) > 0 {
+		t.Errorf("another's: %+v, %v", m.Refused, err)
 	}
 	put(`{"version":1,"direc`)
 	if costs, err := Costs(bare); costs != nil || err == nil {

@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/internal/runstate"
 	"git-ward/internal/scratch"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
@@ -27,6 +28,8 @@ type comparer struct {
 	apart *git.Repo
 	pairs *git.Comparer // of apart
 	close func()
+
+	metering *runstate.Meter // nil until it is read
 }
 
 func (u *units) comparer() (*comparer, error) {

@@ -57,11 +57,23 @@ func (c *comparer) refused(directive string) ([]review.Refused, error) {
 	if !c.bare() {
 		return list, nil
 	}
-	all, err := runstate.RefusedTo(c.repo.Dir, directive)
-	for _, at := range all {
+	meter, err := c.meter()
+	for _, at := range meter.Refused[directive] {
 		list = append(list, review.Refused{Address: diag.Untrusted(at.Address), Setting: at.Setting})
 	}
 	return list, err
+}
+
+// meter reads the gateway's meter, once for all directives.
+func (c *comparer) meter() (runstate.Meter, error) {
+	if c.metering == nil {
+		m, err := runstate.ReadMeter(c.repo.Dir)
+		if err != nil {
+			return m, err
+		}
+		c.metering = &m
+	}
+	return *c.metering, nil
 }
 
 // metered adds what the host's gateway counted; a clone cannot see it.
@@ -69,8 +81,8 @@ func (c *comparer) metered(cost *review.Cost, directive string) error {
 	if !c.bare() {
 		return nil
 	}
-	costs, err := runstate.Costs(c.repo.Dir)
-	if used, ok := costs[directive]; ok {
+	meter, err := c.meter()
+	if used, ok := meter.Costs()[directive]; ok {
 		cost.Tokens, cost.CountedBy, cost.Money, cost.Estimated = &used.Tokens, review.ByGateway, &used.Money, used.Estimated
 		cost.Prices = config.PricesOf(c.settings.Prices)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"git-ward/protocols/plan"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -25,7 +26,7 @@ func (u *units) offer(from uow.ID, question, answer string) error {
 			continue // who lists the units says so
 		}
 		if last := j.Last(); asks(last) && sameWords(last.Note, question) {
-			if _, err := fmt.Fprintf(u.env.Stdout, "%s asks the same: git ward uow approve %s -m %s\n", unit.ID, unit.ID, asWord(answer)); err != nil {
+			if _, err := fmt.Fprintf(u.env.Stdout, "%s asks the same: git ward uow approve %s -m %s\n", unit.ID, unit.ID, plan.OneWord(answer)); err != nil {
 				return err
 			}
 		}
@@ -45,6 +46,3 @@ func sameWords(a, b string) bool {
 	}
 	return words(a) == words(b) && words(a) != ""
 }
-
-// asWord is a text as one word of a shell.
-func asWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -85,11 +85,7 @@ func openRepo(ctx context.Context, env *cli.Env, repo *git.Repo, configFile stri
 		}
 	}
 	if configFile != "" {
-		data, err := config.ReadFile(env.Path(configFile))
-		if err != nil {
-			return nil, err
-		}
-		if u.settings, err = config.Parse(data, configFile); err != nil {
+		if u.settings, err = config.Given(configFile, nil, env.Path); err != nil {
 			return nil, err
 		}
 		u.given = true

@@ -43,7 +43,7 @@ func Topic(p *Plan) string {
 // On is the steps of a plan of research, with a topic in its places.
 func On(topic string, steps []Step) []Step {
 	topic = strings.Join(strings.Fields(topic), " ")
-	fill := strings.NewReplacer("'"+FieldTopic+"'", oneWord(topic), FieldTopic, topic, FieldSlug, Slug(topic))
+	fill := strings.NewReplacer("'"+FieldTopic+"'", OneWord(topic), FieldTopic, topic, FieldSlug, Slug(topic))
 	list := slices.Clone(steps)
 	for i := range list {
 		s := &list[i]
@@ -68,7 +68,7 @@ func Research(topic, slug string, search bool) *Plan {
 		p.Steps = append(p.Steps, Step{Comments: comments, Tool: tool, Args: args, Block: block})
 	}
 	find := func(how string, comments ...string) {
-		step(Bash, "git ward knowledge find "+how+" -- "+oneWord(topic), "", comments...)
+		step(Bash, "git ward knowledge find "+how+" -- "+OneWord(topic), "", comments...)
 	}
 	step(SetPlan, "", fmt.Sprintf("Research: %s\n\nPhases: review of the documents here, scoping, broad gathering, targeted\nextraction, synthesis.\n", topic), "# FSM: research")
 	step(ListFiles, "", "", "# Phase 1: review of the documents that are here")
@@ -92,8 +92,8 @@ func Research(topic, slug string, search bool) *Plan {
 	return p
 }
 
-// oneWord is a text as one word of a shell.
-func oneWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// OneWord is a text as one word of a shell.
+func OneWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // Find is a command `git ward knowledge find`, which a plan's run does itself.
 type Find struct {

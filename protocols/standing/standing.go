@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
@@ -167,12 +166,8 @@ type past struct {
 	taken map[string]string
 }
 
-func (p past) Tip(ref string) (string, error) {
-	if strings.HasPrefix(ref, state.TakenPrefix) {
-		return p.taken[ref], nil
-	}
-	return p.Ancestry.Tip(ref)
-}
+// Tip is asked of state.TakenPrefix alone.
+func (p past) Tip(ref string) (string, error) { return p.taken[ref], nil }
 
 // branches reads the tips of all work branches.
 func (d *Desk) branches() (err error) {

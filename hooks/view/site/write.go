@@ -178,7 +178,7 @@ func (w *writer) directive(l view.Line) (err error) {
 		}
 		files = append(files, u.ID+".html")
 	}
-	w.dir.stamp(name, facts.Directive+" "+strconv.FormatBool(works), w.pages.until(d), files...)
+	w.dir.stamp(name, stampOf(facts, works), w.pages.until(d), files...)
 	return nil
 }
 
