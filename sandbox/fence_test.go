@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/boot"
@@ -33,6 +34,7 @@ func fenced(t *testing.T) *gittest.Pair {
 	p := gittest.New(t)
 	alone(t)
 	p.Env = append(p.Env, storageVar+"="+testStorage)
+	configtest.Set(t, p.Bare, `state_size = 2_147_483_648`) // of a disk that others share
 	p.Run(p.Work, "git-ward", "image", "build")
 	return p
 }

@@ -17,7 +17,6 @@ import (
 
 	"git-ward/internal/benchtest"
 	"git-ward/internal/config"
-	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -214,7 +213,6 @@ func TestBenchMany(t *testing.T) {
 	t.Run("in containers", func(t *testing.T) {
 		const n = 8
 		p := fenced(t)
-		configtest.Set(t, p.Bare, `[sandbox] state_size = "2GiB"`) // of a disk that others share
 		c := workTogether(t, p, n)
 		if !t.Failed() {
 			c.rows(t, n, "agents in containers")

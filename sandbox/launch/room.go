@@ -32,19 +32,23 @@ func (s *Spec) allTake(agents int, directory func(number int) string) (bytes int
 	return bytes
 }
 
-// mountedTakes is how much more of a directory's disk all currently mounted image files may
-// take, of any launch.
-func mountedTakes(dir string) (bytes int64) {
+// mountedTakes is how much more of the disk of dir the image files may take that other launches
+// have mounted. own is this launch's state directory: what a killed launcher left mounted in it is
+// swept, or counted as a worker's.
+func mountedTakes(dir, own string) (bytes int64) {
 	var disk unix.Stat_t
 	if unix.Stat(dir, &disk) != nil {
 		return 0
+	}
+	if resolved, err := filepath.EvalSymlinks(own); err == nil { // as the kernel names files
+		own = resolved
 	}
 	loops, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	for _, loop := range loops {
 		name, err := os.ReadFile(loop)
 		file := strings.TrimSuffix(string(name), "\n")
 		var st unix.Stat_t
-		if err == nil && unix.Stat(file, &st) == nil && st.Dev == disk.Dev {
+		if err == nil && !strings.HasPrefix(file, own+"/") && unix.Stat(file, &st) == nil && st.Dev == disk.Dev {
 			bytes += stillTakes(file, 0)
 		}
 	}
@@ -65,7 +69,7 @@ func existing(path string) string {
 func (s *Spec) fits(wanted int64, agents int) error {
 	there := existing(s.State)
 	free, err := growth.Free(there)
-	mounted := mountedTakes(there) // none of this launch's, which has not begun
+	mounted := mountedTakes(there, s.State)
 	if keep := s.Settings.Limits.DiskFree; err == nil && wanted+mounted > free-keep {
 		const gib = 1 << 30
 		others := ""

@@ -34,7 +34,7 @@ func TestStateRoom(t *testing.T) {
 	if err := s.fits(1<<60, 2); err == nil || !strings.Contains(err.Error(), "may take 1073741824.0 GiB") {
 		t.Errorf("more than is free fits: %v", err)
 	}
-	if n := mountedTakes(filepath.Join(dir, "not")); n != 0 {
+	if n := mountedTakes(filepath.Join(dir, "not"), dir); n != 0 {
 		t.Errorf("of a directory that is not there, %d bytes are mounted", n)
 	}
 	s.Settings.Limits.DiskFree = 0
@@ -85,16 +85,21 @@ func TestOwnDisk(t *testing.T) {
 	}
 }
 
-// TestMountedRoom: a disk that another launch has mounted counts with what it may still grow.
+// TestMountedRoom: a disk that another launch has mounted counts with what it may still grow, and one
+// that a killed launcher left mounted in the same state directory does not.
 func TestMountedRoom(t *testing.T) {
 	tier.Full(t, "it mounts a file system")
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root mounts a file system in a file")
 	}
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	file, at := filepath.Join(dir, "bot.img"), filepath.Join(dir, "at")
-	before := mountedTakes(dir)
-	err := errors.Join(os.Mkdir(at, 0o700), os.WriteFile(file, nil, 0o600), os.Truncate(file, 64<<20))
+	elsewhere := t.TempDir()
+	before := mountedTakes(dir, elsewhere)
+	err = errors.Join(os.Mkdir(at, 0o700), os.WriteFile(file, nil, 0o600), os.Truncate(file, 64<<20))
 	for _, args := range [][]string{{"mkfs.ext4", "-q", file}, {"mount", "-o", "loop", file, at}} {
 		if err == nil {
 			var out []byte
@@ -107,7 +112,17 @@ func TestMountedRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { exec.Command("umount", at).Run() })
-	if n := mountedTakes(dir) - before; n < 32<<20 || n > 64<<20 {
+	others := mountedTakes(dir, elsewhere)
+	if n := others - before; n < 32<<20 || n > 64<<20 {
 		t.Errorf("it may take %d bytes more", n)
+	}
+	link := filepath.Join(elsewhere, "state")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, own := range []string{dir, link} {
+		if n := others - mountedTakes(dir, own); n < 32<<20 || n > 64<<20 {
+			t.Errorf("the next launch with the state %s counts it as another's", own)
+		}
 	}
 }
