@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/git"
 	"git-ward/internal/scratch"
+	"git-ward/internal/shellword"
 	"git-ward/protocols/record"
 )
 
@@ -140,7 +141,7 @@ func (c *clone) settings() []setting {
 			setting{"ward", "", "record", record.Dir})
 	}
 	if c.store.Door != "" {
-		proxy := shellQuote(c.store.Executable) + " connect " + shellQuote(c.store.Door)
+		proxy := shellword.Line(c.store.Executable, "connect", c.store.Door)
 		list = append(list, setting{"remote", "origin", "receivePack", proxy})
 	}
 	return list
@@ -287,9 +288,6 @@ func formatConfig(list []setting) []byte {
 	}
 	return []byte(b.String())
 }
-
-// shellQuote quotes a text as one word for sh.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // removeAll removes the agent's files in its state directory, which has nothing else
 // (fence.Spec.State), also read-only directories, which build caches have. It follows no link

@@ -377,15 +377,6 @@ func TestConfigIsReadBack(t *testing.T) {
 	}
 }
 
-func TestShellQuote(t *testing.T) {
-	for _, s := range []string{"", "plain", "it's", `$HOME "x" \ ; rm`, "''"} {
-		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(s)).Output()
-		if err != nil || string(out) != s {
-			t.Errorf("%q became %q, %v", s, out, err)
-		}
-	}
-}
-
 // TestReadRefusal: the three kinds of answer, and the host's trouble.
 func TestReadRefusal(t *testing.T) {
 	finding := diag.Diagnostic{Pos: diag.Pos{Path: "a", Line: 1, Col: 2}, Rule: "r/x", Severity: diag.Error, Message: "m", Hint: "h"}

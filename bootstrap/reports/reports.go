@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"git-ward/bootstrap/remote"
@@ -18,6 +17,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/scratch"
+	"git-ward/internal/shellword"
 	"git-ward/protocols/comms"
 )
 
@@ -58,7 +58,7 @@ func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) 
 		if err != nil || commit == "" {
 			return true, err
 		}
-		pushErr := repo.Push(ctx, r.Bare, shellWords(r.Connect), commit+":"+r.Remote.Control)
+		pushErr := repo.Push(ctx, r.Bare, shellword.Line(r.Connect...), commit+":"+r.Remote.Control)
 		if pushErr == nil || ctx.Err() != nil {
 			return true, pushErr
 		}
@@ -96,13 +96,4 @@ func (r *Reports) open() (*git.Repo, *scratch.Dir, error) {
 	bare := git.Open(r.Bare)
 	bare.Limits = config.Default().GitLimits()
 	return bare.Borrow(r.Dir)
-}
-
-// shellWords is a command line of these words for sh, "" for none.
-func shellWords(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-	}
-	return strings.Join(quoted, " ")
 }

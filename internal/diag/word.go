@@ -1,6 +1,10 @@
 package diag
 
-import "strings"
+import (
+	"strings"
+
+	"git-ward/internal/shellword"
+)
 
 // Word quotes a text as one word for a shell, if it needs quotes, so that a pasted command
 // means what it shows.
@@ -8,5 +12,5 @@ func Word(text string) string {
 	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@,%=") == "" {
 		return text
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return shellword.Quote(text)
 }

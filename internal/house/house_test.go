@@ -105,10 +105,10 @@ func arrow(from, to string) string {
 		}
 		return ""
 	case slices.Contains([]string{"protocols", "vm"}, room(from)) && !verbs(from):
-		if to == module+"/internal/diag" || to == module+"/internal/pattern" {
+		if slices.Contains([]string{module + "/internal/diag", module + "/internal/pattern", module + "/internal/shellword"}, to) {
 			return ""
 		}
-		return "protocols and vm are pure: of the module they import internal/diag and internal/pattern, which are pure, too"
+		return "protocols and vm are pure: of the module they import internal/diag, pattern and shellword, which are pure, too"
 	case room(from) == "internal":
 		return "what every room imports imports no room"
 	case !slices.Contains(beneath, room(to)):

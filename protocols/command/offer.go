@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"git-ward/protocols/plan"
+	"git-ward/internal/shellword"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -26,7 +26,7 @@ func (u *units) offer(from uow.ID, question, answer string) error {
 			continue // who lists the units says so
 		}
 		if last := j.Last(); asks(last) && sameWords(last.Note, question) {
-			if _, err := fmt.Fprintf(u.env.Stdout, "%s asks the same: git ward uow approve %s -m %s\n", unit.ID, unit.ID, plan.OneWord(answer)); err != nil {
+			if _, err := fmt.Fprintf(u.env.Stdout, "%s asks the same: git ward uow approve %s -m %s\n", unit.ID, unit.ID, shellword.Quote(answer)); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/internal/shellword"
 	"git-ward/protocols/knowledge"
 )
 
@@ -43,7 +44,7 @@ func Topic(p *Plan) string {
 // On is the steps of a plan of research, with a topic in its places.
 func On(topic string, steps []Step) []Step {
 	topic = strings.Join(strings.Fields(topic), " ")
-	fill := strings.NewReplacer("'"+FieldTopic+"'", OneWord(topic), FieldTopic, topic, FieldSlug, Slug(topic))
+	fill := strings.NewReplacer("'"+FieldTopic+"'", shellword.Quote(topic), FieldTopic, topic, FieldSlug, Slug(topic))
 	list := slices.Clone(steps)
 	for i := range list {
 		s := &list[i]
@@ -68,7 +69,7 @@ func Research(topic, slug string, search bool) *Plan {
 		p.Steps = append(p.Steps, Step{Comments: comments, Tool: tool, Args: args, Block: block})
 	}
 	find := func(how string, comments ...string) {
-		step(Bash, "git ward knowledge find "+how+" -- "+OneWord(topic), "", comments...)
+		step(Bash, "git ward knowledge find "+how+" -- "+shellword.Quote(topic), "", comments...)
 	}
 	step(SetPlan, "", fmt.Sprintf("Research: %s\n\nPhases: review of the documents here, scoping, broad gathering, targeted\nextraction, synthesis.\n", topic), "# FSM: research")
 	step(ListFiles, "", "", "# Phase 1: review of the documents that are here")
@@ -91,9 +92,6 @@ func Research(topic, slug string, search bool) *Plan {
 	step(Bash, "git ward task close --task-id research-"+slug, "")
 	return p
 }
-
-// OneWord is a text as one word of a shell.
-func OneWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // Find is a command `git ward knowledge find`, which a plan's run does itself.
 type Find struct {

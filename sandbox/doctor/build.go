@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/shellword"
 )
 
 // builds are the lines by which projects build, by a file at their top.
@@ -72,12 +72,10 @@ func Build(ctx context.Context, lines []string, run func(ctx context.Context, li
 			e.add(line, Missing, "make an image that has it (docs/admin.md, Tools of other languages), and name it in [sandbox] image",
 				"needs %s, which the image has not", diag.Clean(said.Missing.Tool))
 		case exit != 0:
-			e.add(line, Warning, fmt.Sprintf("see why: git ward verify --run %s REV", quoted(line)), "ends with exit %d in the workers' place, on the project as it is", exit)
+			e.add(line, Warning, fmt.Sprintf("see why: git ward verify --run %s REV", shellword.Quote(line)), "ends with exit %d in the workers' place, on the project as it is", exit)
 		default:
 			e.add(line, Fine, "", "builds in the workers' place")
 		}
 	}
 	return e.found
 }
-
-func quoted(line string) string { return "'" + strings.ReplaceAll(line, "'", `'\''`) + "'" }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/shellword"
 	"git-ward/sandbox/verifier/mutant"
 )
 
@@ -160,7 +161,7 @@ func (t *trying) try(ctx context.Context, f *Facts, tree string, m mutation) err
 		return err
 	}
 	defer t.judged.drop(changed)
-	check := fmt.Sprintf("(cd './%s' && go build -o /dev/null .) >/dev/null 2>&1 || exit %d\n", strings.ReplaceAll(path.Dir(m.path), "'", `'\''`), notViable)
+	check := fmt.Sprintf("(cd %s && go build -o /dev/null .) >/dev/null 2>&1 || exit %d\n", shellword.Quote("./"+path.Dir(m.path)), notViable)
 	for i, r := range f.Replays[0] {
 		if r.Held { // that it notices a change would say what it asks for
 			continue

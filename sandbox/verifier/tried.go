@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"git-ward/internal/shellword"
 	"git-ward/sandbox/verifier/broken"
 )
 
@@ -33,7 +34,7 @@ const maxRounds = 8
 // telling is a line after which its output has what tests said in the file by a word. It ends
 // as the line does. Without a fence the file lies in the run's own directory, as $TMPDIR is.
 func telling(word, line string) string {
-	return "sh -c '" + strings.ReplaceAll(line, "'", `'\''`) + "'\nward=$?\ncat \"${TMPDIR:-/tmp}/" + broken.File(word) + "\" >&2 2>/dev/null\nexit $ward\n"
+	return "sh -c " + shellword.Quote(line) + "\nward=$?\ncat \"${TMPDIR:-/tmp}/" + broken.File(word) + "\" >&2 2>/dev/null\nexit $ward\n"
 }
 
 // said are the tests that came to their end in a run, and all that ran, by what they said

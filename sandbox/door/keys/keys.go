@@ -22,6 +22,7 @@ import (
 	"git-ward/internal/atomicfile"
 	"git-ward/internal/diag"
 	"git-ward/internal/keyline"
+	"git-ward/internal/shellword"
 	"git-ward/internal/token"
 )
 
@@ -106,7 +107,7 @@ func (f File) line(k Key) (string, error) {
 		if strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return "", fmt.Errorf("%q cannot stand in a file of keys", word)
 		}
-		command = append(command, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
+		command = append(command, shellword.Quote(word))
 	}
 	quoted := strings.ReplaceAll(strings.Join(command, " "), `"`, `\"`)
 	return fmt.Sprintf(keyline.Begin+`%s",command="%s" %s %s`, k.Until.UTC().Format(expiry), quoted, k.Public, keyline.Comment(k.Name)), nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"git-ward/internal/pattern"
+	"git-ward/internal/shellword"
 )
 
 // Loading is how a program says, as it is loaded, whether it is what its process was started for
@@ -201,7 +202,7 @@ func shellLoads(name, text string, l Loading) string {
 		return fmt.Sprintf(`printf '%%s%%s%%s:%s\n' %s %s "$$" 2>/dev/null >>"${TMPDIR:-/tmp}/%s" || :`, what, l.Word, l.head(), File(l.Word))
 	}
 	return first + fmt.Sprintf("case \"$0\" in %s | */%[1]s) if grep -q %[2]s \"$0\"; then %[3]s%[4]s; else %[5]s; fi ;; *) %[5]s ;; esac\n",
-		shellWord(name), File(l.Word), says(main), ends, says(part)) + text
+		shellword.Quote(name), File(l.Word), says(main), ends, says(part)) + text
 }
 
 // cLoads says so before main, and of a program that has one as main begins: where main was left out, it

@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"git-ward/internal/pattern"
+	"git-ward/internal/shellword"
 )
 
 // A program checks others by what it does, and says by its exit code what it found. It is
@@ -97,7 +98,7 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 
 // shellCase does something where the script was started by its name.
 func shellCase(name, does string) string {
-	return fmt.Sprintf("\ncase \"$0\" in %s | */%[1]s) %s ;; esac\n", shellWord(name), does)
+	return fmt.Sprintf("\ncase \"$0\" in %s | */%[1]s) %s ;; esac\n", shellword.Quote(name), does)
 }
 
 // lastName is the last part of a path as a script has it.
@@ -111,9 +112,6 @@ func shellAlone(name, _ string, m mark, fail bool) string {
 	}
 	return shellCase(name, shellSays(m, fails)+"; exit 1")
 }
-
-// shellWord is a name that a pattern of the shell fits, and no other does.
-func shellWord(name string) string { return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'" }
 
 // batsTests fail behind their last line.
 func batsTests(text string) (tests []test) {

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"strings"
+
+	"git-ward/internal/shellword"
 )
 
 // Where things are inside a container. A module cache is read where it lies; what tools
@@ -78,7 +80,7 @@ func (l Locks) FillScript() string {
 	for _, kind := range l.Kinds() {
 		b.WriteString("if command -v " + programs[kind] + " >/dev/null; then\n")
 		for _, dir := range l.Dirs(kind) {
-			b.WriteString("dir=" + quote("./"+dir) + "\n" + fills[kind])
+			b.WriteString("dir=" + shellword.Quote("./"+dir) + "\n" + fills[kind])
 		}
 		b.WriteString("else echo '" + programs[kind] + " is not in the image'; fi\n")
 	}
@@ -126,6 +128,3 @@ done
 rmdir ` + Pack + `/pip 2>/dev/null || true
 `,
 }
-
-// quote is a word for the shell, whatever it holds.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
