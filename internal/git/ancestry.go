@@ -19,8 +19,12 @@ func (r *Reader) Follows(commit, other string) bool {
 		if err != nil || object.Kind != "commit" {
 			return false
 		}
-		if commit = firstParent(data); commit == other || commit == "" {
-			return commit != ""
+		parents := parentsIn(data)
+		if len(parents) == 0 {
+			return false
+		}
+		if commit = parents[0]; commit == other {
+			return true
 		}
 	}
 	return false

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -118,4 +119,40 @@ func (r *Repo) MergeTrees(ctx context.Context, ours, theirs string) (m Merged, e
 		return m, fmt.Errorf("git merge-tree: unexpected answer %.80q", out)
 	}
 	return Merged{words[0], words[1:]}, nil
+}
+
+// MergeEach merges a commit with each of several, by one child, and answers by these commits' ids.
+// It may lack some: a git older than 2.39 has no such child, and one pair that cannot be merged ends
+// it. MergeTrees says why. Use it on a repository from Apart.
+func (r *Repo) MergeEach(ctx context.Context, ours string, theirs []string) (map[string]Merged, error) {
+	ask := ""
+	for _, id := range theirs {
+		ask += ours + " " + id + "\n"
+	}
+	child := r.reader(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", "--stdin")
+	var out bytes.Buffer
+	child.Stdin, child.Stdout = strings.NewReader(ask), &out
+	err := child.Start()
+	if err == nil {
+		child.Wait() // what it said before it failed holds
+		err = ctx.Err()
+	}
+	all := map[string]Merged{}
+	for _, id := range theirs {
+		clean, _ := out.ReadString(0) // 1, or 0 with conflicts
+		tree, _ := out.ReadString(0)
+		m := Merged{Tree: strings.TrimSuffix(tree, "\x00")}
+		if (clean != "1\x00" && clean != "0\x00") || !IsID(m.Tree) {
+			break
+		}
+		path, cut := out.ReadString(0)
+		for ; cut == nil && path != "\x00"; path, cut = out.ReadString(0) {
+			m.Conflicts = append(m.Conflicts, strings.TrimSuffix(path, "\x00"))
+		}
+		if cut != nil {
+			break
+		}
+		all[id] = m
+	}
+	return all, err
 }

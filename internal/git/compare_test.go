@@ -163,8 +163,20 @@ func TestApart(t *testing.T) {
 	if m, err = apart.MergeTrees(ctx, main, run("", "rev-parse", "clash")); err != nil || !slices.Equal(m.Conflicts, []string{"a"}) {
 		t.Errorf("a conflict: %v %v", m, err)
 	}
-	if _, err = apart.MergeTrees(ctx, main, strings.Repeat("1", 40)); err == nil {
+	nothing := strings.Repeat("1", 40)
+	if _, err = apart.MergeTrees(ctx, main, nothing); err == nil {
 		t.Error("merged with nothing")
+	}
+	theirs := []string{work, run("", "rev-parse", "clash"), base, nothing, main}
+	all, err := apart.MergeEach(ctx, main, theirs)
+	if err != nil || len(all) < 3 {
+		t.Errorf("of %d commits %d are merged: %v", len(theirs), len(all), err)
+	}
+	for _, id := range theirs {
+		m, err := apart.MergeTrees(ctx, main, id)
+		if got, ok := all[id]; ok && (err != nil || got.Tree != m.Tree || !slices.Equal(got.Conflicts, m.Conflicts)) {
+			t.Errorf("%s merged with others is %v, alone %v (%v)", id, got, m, err)
+		}
 	}
 	if ran() {
 		t.Error("a program of the repository's ran")

@@ -71,7 +71,14 @@ func readRegular(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit+1))
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var data bytes.Buffer
+	data.Grow(int(min(info.Size(), limit)) + bytes.MinRead) // packed-refs is read for each packed ref
+	_, err = data.ReadFrom(io.LimitReader(f, limit+1))
+	return data.Bytes(), err
 }
 
 // maxNames bounds HEAD, and the file that names directories of other objects, in bytes.

@@ -76,6 +76,22 @@ func (l *Lineage) Contains(_, commit string) (bool, error) {
 	return l.known[commit] && !l.outside[commit], nil
 }
 
+// Base is the merge base of the branch and a commit given to Lineage. ok is false where only git can
+// say: where what the branch does not have of the commit's history is more than one line.
+func (l *Lineage) Base(commit string) (base string, ok bool, err error) {
+	if !l.known[commit] {
+		return "", false, nil
+	}
+	for l.outside[commit] {
+		parents, err := l.reader.parents(commit)
+		if err != nil || len(parents) != 1 {
+			return "", false, err
+		}
+		commit = parents[0]
+	}
+	return commit, true, nil
+}
+
 // Saying is Reader.Saying for texts that contain the one given to Lineage.
 func (l *Lineage) Saying(_, _, text string) (said [][2]string, err error) {
 	for _, m := range l.said {

@@ -52,22 +52,30 @@ func (r *Reader) Tip(ref string) (string, error) {
 
 // Parent is the id of a commit's first parent, "" for a root.
 func (r *Reader) Parent(commit string) (string, error) {
-	_, data, err := r.batch.ReadNow(commit, maxCommit)
-	if err != nil {
+	parents, err := r.parents(commit)
+	if err != nil || len(parents) == 0 {
 		return "", err
 	}
-	return firstParent(data), nil
+	return parents[0], nil
 }
 
-// firstParent is that of a commit's text, "" for a root.
-func firstParent(data []byte) string {
+func (r *Reader) parents(commit string) ([]string, error) {
+	_, data, err := r.batch.ReadNow(commit, maxCommit)
+	if err != nil {
+		return nil, err
+	}
+	return parentsIn(data), nil
+}
+
+// parentsIn are those that a commit's text names.
+func parentsIn(data []byte) (parents []string) {
 	header, _, _ := bytes.Cut(data, []byte("\n\n"))
 	for line := range strings.Lines(string(header)) {
 		if parent, ok := strings.CutPrefix(line, "parent "); ok {
-			return strings.TrimSpace(parent)
+			parents = append(parents, strings.TrimSpace(parent))
 		}
 	}
-	return ""
+	return parents
 }
 
 // File is the content of a file in a revision's tree, nil when there is none. More than limit

@@ -29,7 +29,8 @@ type comparer struct {
 	pairs *git.Comparer // of apart
 	close func()
 
-	metering *runstate.Meter // nil until it is read
+	metering *runstate.Meter       // nil until it is read
+	merged   map[string]git.Merged // by commit, of several subjects; nil until the first is asked for
 }
 
 func (u *units) comparer() (*comparer, error) {
@@ -90,7 +91,7 @@ func (c *comparer) base(project, commit string, p review.Position) (string, erro
 	if project == "" {
 		return "", nil
 	}
-	base, err := c.reader.MergeBase(project, commit)
+	base, err := c.mergeBase(project, commit)
 	if err != nil || base != commit {
 		return base, err
 	}
@@ -111,6 +112,32 @@ func (c *comparer) base(project, commit string, p review.Position) (string, erro
 		return c.reader.MergeBase(before, commit)
 	}
 	return c.ownWork(commit, p.Name)
+}
+
+// mergeBase is that of the project and a commit.
+func (c *comparer) mergeBase(project, commit string) (string, error) {
+	if s := c.several; s != nil && s.project == project {
+		if base, ok, err := s.past.Base(commit); ok || err != nil {
+			return base, err
+		}
+	}
+	return c.reader.MergeBase(project, commit)
+}
+
+// mergeTrees merges a commit into the project; several subjects' commits all at once.
+func (c *comparer) mergeTrees(project, commit string) (git.Merged, error) {
+	if s := c.several; s != nil && s.project == project {
+		if c.merged == nil {
+			var err error
+			if c.merged, err = c.apart.MergeEach(c.ctx, project, s.open); err != nil {
+				return git.Merged{}, err
+			}
+		}
+		if m, ok := c.merged[commit]; ok {
+			return m, nil
+		}
+	}
+	return c.apart.MergeTrees(c.ctx, project, commit)
 }
 
 // ownWork walks from a commit down over the commits that say that they are of the
@@ -199,7 +226,7 @@ func (c *comparer) merge(project, base, commit string, p review.Position) (m rev
 		m.Judged = true
 		return m, "", nil
 	}
-	merged, err := c.apart.MergeTrees(c.ctx, project, commit)
+	merged, err := c.mergeTrees(project, commit)
 	if err != nil {
 		return m, "", fmt.Errorf("%w; a shallow clone has no history to merge: git fetch --unshallow", err)
 	}

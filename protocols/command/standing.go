@@ -112,12 +112,13 @@ var errUnknown = errors.New("unknown")
 
 // openAll reads what is the same for several subjects, and asks history once about all of them.
 func (u *units) openAll(list []subject) (err error) {
-	if u.all, err = u.desk(); err != nil {
+	desk, err := u.desk()
+	if err != nil {
 		return err
 	}
 	var commits []string
 	for _, of := range list {
-		if p, err := u.all.Position(of.name, of.unit); err == nil && standing.Asked(p) != "" { // an error is said with its subject
+		if p, err := desk.Position(of.name, of.unit); err == nil && standing.Asked(p) != "" { // an error is said with its subject
 			commits = append(commits, standing.Asked(p))
 		}
 	}
@@ -125,19 +126,28 @@ func (u *units) openAll(list []subject) (err error) {
 	if err != nil {
 		return err
 	}
-	u.past, err = u.history(project, commits)
-	return err
+	past, err := u.reader.Lineage(project, commits, standing.Taken)
+	if err != nil {
+		return err
+	}
+	u.several = &several{desk: desk, project: project, past: past}
+	for _, commit := range commits {
+		if has, err := past.Contains(project, commit); !has && err == nil {
+			u.several.open = append(u.several.open, commit)
+		}
+	}
+	return nil
 }
 
 // standing finds out where the subject stands. errUnknown is said already.
 func (u *units) standing(of subject) (p review.Position, err error) {
-	all := u.all
-	if all == nil {
-		if all, err = u.desk(); err != nil {
-			return p, err
-		}
+	var desk *standing.Desk
+	if u.several != nil {
+		desk = u.several.desk
+	} else if desk, err = u.desk(); err != nil {
+		return p, err
 	}
-	if p, err = all.Position(of.name, of.unit); err != nil {
+	if p, err = desk.Position(of.name, of.unit); err != nil {
 		return p, err
 	}
 	switch {
@@ -157,9 +167,9 @@ func (u *units) standing(of subject) (p review.Position, err error) {
 func (u *units) taken(p *review.Position) error {
 	project, err := u.reader.Tip(u.names.ProjectRef())
 	if err == nil {
-		past := u.past
-		if past == nil {
-			past = u.reader
+		var past state.Ancestry = u.reader
+		if u.several != nil {
+			past = u.several.past
 		}
 		p.Taken, err = state.Taken(past, project, standing.Asked(*p))
 	}

@@ -36,11 +36,18 @@ type units struct {
 	rewritten map[uow.ID]string // journals on the host that do not continue the clone's copy
 
 	at       *standing.Desk // where the directives stand, once it was asked
-	all      *standing.Desk // the same, where several are looked at as they were at one moment
-	past     state.Ancestry // what the project has of them, then
+	several  *several       // nil where one is looked at
 	settings *config.Config
 	given    bool // settings are the host's; else they are Ward's defaults
 	assumed  bool // a step took totals from settings that were not given
+}
+
+// several is what was read once for several subjects, as they were at one moment.
+type several struct {
+	desk    *standing.Desk
+	project string       // its tip, "" for none
+	past    *git.Lineage // what the project has of their commits
+	open    []string     // the commits that it does not have
 }
 
 // openUnits finds the repository and, in a clone, fetches what the host has.
