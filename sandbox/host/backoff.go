@@ -24,11 +24,15 @@ type backoff struct {
 	last   error
 }
 
-// fail notes a failure and doubles the pause.
-func (r *backoff) fail(why error) {
+// failed notes a failure on a directive and doubles the pause. A launch that is to end gives the
+// directive up after some.
+func (h *Host) failed(directive string, why error) *backoff {
+	r := h.backoff(directive)
 	r.Failures, r.last = r.Failures+1, why
 	r.pause = min(max(2*r.pause, firstPause), longestPause)
 	r.Until = time.Now().Add(r.pause)
+	r.GivenUp = h.Once && r.Failures-r.before >= schedule.Tries
+	return r
 }
 
 // backoff returns a directive's back-off.
@@ -100,11 +104,10 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	if time.Since(j.began) > steadyRun {
 		h.endsWell(ctx, j.Directive)
 	}
-	r := h.backoff(j.Directive)
-	r.fail(j.err)
+	r := h.failed(j.Directive, j.err)
 	h.note(ctx, j.Directive, false)
-	r.GivenUp = h.Once && (j.err == nil || r.Failures-r.before >= schedule.Tries)
 	if j.err == nil {
+		r.GivenUp = h.Once
 		h.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended normally but made no progress; git ward uow show shows the unit's state")
 	}
 }

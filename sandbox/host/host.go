@@ -303,7 +303,7 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	if j.Hold, err = h.Book.Take(ctx, j.Holder, j.Where, j.Directive); err != nil {
 		if taken := (*lease.Taken)(nil); !errors.As(err, &taken) && ctx.Err() == nil {
 			h.Log.Error().Err(err).Str("directive", j.Directive).Msg("its lease cannot be written")
-			h.backoff(j.Directive).fail(err)
+			h.failed(j.Directive, fmt.Errorf("the lease of %s cannot be written: %w", j.Directive, err))
 		}
 		h.nudge()
 		return

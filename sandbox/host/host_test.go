@@ -258,6 +258,37 @@ func TestLeaseByHand(t *testing.T) {
 	}
 }
 
+// TestLeaseInTheWay: where a lease cannot be written, because another ref or a broken file is in
+// its place, the other directives are worked on, and a launch that is to end does, and says why.
+func TestLeaseInTheWay(t *testing.T) {
+	tier.First(t, "pauses, of seconds")
+	r := newRepository(t, "", "", "")
+	r.git("update-ref", protocol.Ref("D-1")+"/x", "refs/heads/main")
+	broken := filepath.Join(r.repo.Dir, protocol.Ref("D-2"))
+	if err := os.WriteFile(broken, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var runs []string
+	var h *Host
+	h = r.host(2, func(_ context.Context, j *Job) error {
+		j.Up()
+		runs = append(runs, j.Directive)
+		r.closes(h, j.Directive)
+		return nil
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(t.Context()) }()
+	err := await.Value(t, "the launch's end", ended)
+	for _, name := range []string{"D-1", "D-2"} {
+		if err == nil || !strings.Contains(err.Error(), "the lease of "+name+" cannot be written") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !slices.Equal(runs, []string{"D-3"}) {
+		t.Error(runs)
+	}
+}
+
 // TestOnly: a launch for one directive works on that alone, and says what keeps it from it.
 func TestOnly(t *testing.T) {
 	r := newRepository(t, "", "- after: D-1\n", "", "")
