@@ -85,7 +85,7 @@ func (f *Fold) fold(ctx context.Context, list []record.Pending, skip map[uow.ID]
 		return 0, err
 	}
 	maps.Copy(skip, b.left)
-	return b.n, f.note(ctx, b.done)
+	return b.n, f.note(ctx, b.done, skip)
 }
 
 // singly folds messages one by one, and skips a unit's later messages once one of them waits.
@@ -148,8 +148,8 @@ func compareUnits(a, b uow.ID) int {
 	return cmp.Or(cmp.Compare(len(a.Directive), len(b.Directive)), cmp.Compare(a.Directive, b.Directive), cmp.Compare(a.K, b.K))
 }
 
-// note moves the marks of what was folded.
-func (f *Fold) note(ctx context.Context, list []record.Pending) error {
+// note moves the marks of what was folded, and adds a unit whose mark cannot be moved to skip.
+func (f *Fold) note(ctx context.Context, list []record.Pending, skip map[uow.ID]error) error {
 	last := map[uow.ID]int{}
 	for _, p := range list {
 		last[p.Unit] = max(last[p.Unit], p.Number)
@@ -159,6 +159,7 @@ func (f *Fold) note(ctx context.Context, list []record.Pending) error {
 		return err
 	}
 	defer l.reader.Close()
+	var units []uow.ID
 	var updates []git.RefUpdate
 	for _, unit := range slices.SortedFunc(maps.Keys(last), compareUnits) {
 		old, folded, err := l.mark(unit)
@@ -172,13 +173,23 @@ func (f *Fold) note(ctx context.Context, list []record.Pending) error {
 		if err != nil {
 			return err
 		}
-		updates = append(updates, git.RefUpdate{Ref: record.FoldedRef(unit), Old: old, New: blob})
+		units, updates = append(units, unit), append(updates, git.RefUpdate{Ref: record.FoldedRef(unit), Old: old, New: blob})
 	}
-	if len(updates) == 0 {
+	if len(updates) == 0 || f.mark(ctx, updates...) == nil {
 		return nil
 	}
-	err = f.Repo.UpdateRefs(ctx, "ward: folded", updates...)
-	if errors.Is(err, git.ErrLostRace) { // another fold noted it; the next turn reads how far
+	for i, u := range updates { // git moves all of them or none
+		if err := f.mark(ctx, u); err != nil {
+			skip[units[i]] = fmt.Errorf("%s is in %s, and its mark cannot say so: %w", units[i], comms.Path, err)
+		}
+	}
+	return ctx.Err()
+}
+
+// mark moves marks. If another fold was faster, the next turn reads how far.
+func (f *Fold) mark(ctx context.Context, updates ...git.RefUpdate) error {
+	err := f.Repo.UpdateRefs(ctx, "ward: folded", updates...)
+	if err == nil || errors.Is(err, git.ErrLostRace) {
 		return nil
 	}
 	for _, u := range updates {

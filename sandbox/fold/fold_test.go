@@ -328,6 +328,31 @@ func TestKilledBeforeTheMark(t *testing.T) {
 	p.expect(want...)
 }
 
+// TestMarkInTheWay: a unit whose mark cannot be moved, because another ref is in its place, holds
+// back no other unit, and its own messages come once.
+func TestMarkInTheWay(t *testing.T) {
+	tier.First(t, "it pushes through Ward's hooks")
+	p := newPost(t, 2)
+	p.Run(p.Bare, "git", "update-ref", "refs/ward/folded/D-1.1/x", "main")
+	var want []string
+	for i := 1; i <= 4; i++ {
+		directive := fmt.Sprintf("D-%d", 2-i%2)
+		p.say(directive+".1", report(t, directive, i, comms.Info, "once"))
+		want = append(want, fmt.Sprintf("R-%d %s INFO: once", i, directive))
+		n, err := p.Once(t.Context())
+		if n != 1 || err == nil || !strings.HasPrefix(err.Error(), "D-1.1 is in COMMS.md, and its mark cannot say so: ") {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+	p.expect(want...)
+	if mark := p.Run(p.Bare, "git", "cat-file", "blob", "refs/ward/folded/D-2.1"); mark != `{"version":1,"unit":"D-2.1","folded":2}`+"\n" {
+		t.Errorf("%q", mark)
+	}
+	p.Run(p.Bare, "git", "update-ref", "-d", "refs/ward/folded/D-1.1/x")
+	p.folds(0)
+	p.expect(want...)
+}
+
 // forgets takes the marks of the first n directives away, as a fold has left them that was
 // killed before it set them.
 func (p *post) forgets(n int) {

@@ -185,6 +185,11 @@ func (h *Host) undone() (err error) {
 	if h.Only != "" && len(h.began) == 0 {
 		err = h.refs.obstacle(h.Only)
 	}
+	for _, name := range h.refs.open(h.Only) {
+		if until, held := h.refs.held[name]; held && until.IsZero() {
+			err = errors.Join(err, diag.Hint(fmt.Errorf("nobody works on %s before a person has looked at its lease", name), "git ward lease --bare DIR says what is wrong"))
+		}
+	}
 	if names := h.refs.open(h.Only); h.spent() && len(names) > 0 {
 		err = errors.Join(err, diag.Hint(fmt.Errorf("the time of this launch, [budget] time, is spent; still open: %s", strings.Join(names, ", ")), "the next launch continues them, with its own time"))
 	}

@@ -68,7 +68,7 @@ func (r *refs) obstacle(directive string) error {
 	case d.Unit.Last != nil && d.Unit.Last.State == uow.Paused:
 		return diag.Hint(fmt.Errorf("%s is paused", directive), "%s", d.Unit.Last.Next())
 	}
-	if _, held := r.held[directive]; held {
+	if until, held := r.held[directive]; held && !until.IsZero() {
 		return diag.Hint(fmt.Errorf("somebody else has %s", directive), "git ward lease --bare DIR says who")
 	}
 	return nil
