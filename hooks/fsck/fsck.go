@@ -6,6 +6,7 @@ package fsck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"git-ward/hooks/audit"
@@ -35,8 +36,8 @@ type Result struct {
 // Run walks the audit chain again and proves that each record follows the one before,
 // that none is gone from its end, that the notes say the same, that every ref is where
 // the chain left it and that no push is half recorded; then the units of work, the
-// verdicts and the evidence. What is broken is a finding, and what comes after it is
-// proved all the same. An error is trouble with reading, not with what was read.
+// verdicts and the evidence, and that git can read every ref. What is broken is a finding, and
+// what comes after it is proved all the same. An error is trouble with reading, not with what was read.
 func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
 	objects := &objects{repo: repo, batch: repo.Batch(ctx)}
 	defer func() { objects.batch.Close() }() // restart replaces it
@@ -50,6 +51,12 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
 	if err == nil && len(chain.links) > 0 { // the journals' repository has a chain
 		work.tombstones = chain.bury()
 		err = work.prove(ctx)
+	}
+	if sound, wrong := objects.refs(ctx, report); wrong != nil {
+		err = errors.Join(err, wrong)
+	} else if err != nil && !sound && ctx.Err() == nil {
+		report.add("", "fsck/ref", "mend the refs first, and run it again", "what comes after them cannot be read: %s", diag.Clean(err.Error()))
+		err = nil
 	}
 	if err != nil {
 		return nil, err

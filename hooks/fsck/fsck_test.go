@@ -69,6 +69,21 @@ var damages = []struct {
 		remains: []string{"fsck/unrecorded: is at "},
 	},
 	{
+		name: "refs whose files are broken", // git for-each-ref lists neither
+		damage: func(g *guarded) {
+			g.write("refs/ward/uow/D-1.2", "")
+			g.write("refs/heads/y", strings.Repeat("0", 40)+"\n")
+		},
+		want:    []string{"fsck/ref: its file holds no object's id: git refuses every push", "fsck/ref: its file holds no object's id: git refuses every push"},
+		remains: []string{"fsck/ref: its file holds no object's id: git refuses every push", "fsck/ref: its file holds no object's id: git refuses every push"},
+	},
+	{
+		name:    "a journal whose object is not stored",
+		damage:  func(g *guarded) { g.write("refs/ward/uow/D-1.2", strings.Repeat("1", 40)+"\n") },
+		want:    []string{"fsck/ref: 111111111111 is not stored: git refuses every push", "fsck/ref: what comes after them cannot be read: D-1.2: ", "fsck/unrecorded: is at "},
+		remains: []string{"fsck/ref: 111111111111 is not stored: git refuses every push", "fsck/ref: what comes after them cannot be read: D-1.2: ", "fsck/unrecorded: is at "},
+	},
+	{
 		name:   "a lease by which a unit is put away whose directive is gone",
 		damage: func(g *guarded) { g.lease("D-1", time.Now()) },
 	},

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -145,4 +146,30 @@ func plainRef(name string) bool {
 		}
 	}
 	return true
+}
+
+// BrokenRefs lists the refs whose own files hold neither an id nor another ref's name, sorted, such
+// as a file that lost its content when the machine did. Git passes over them.
+func (r *Repo) BrokenRefs() (names []string, err error) {
+	d := &direct{dir: r.Dir}
+	err = filepath.WalkDir(filepath.Join(r.Dir, "refs"), func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // it was packed or deleted meanwhile
+			return nil
+		}
+		if err != nil || e.IsDir() || strings.HasSuffix(path, ".lock") || e.Name()[0] == '.' {
+			return err
+		}
+		name, err := filepath.Rel(r.Dir, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if id, err := d.looseRef(name); err == nil && id == "" {
+			if data, err := os.ReadFile(path); err == nil && !bytes.HasPrefix(data, []byte("ref:")) {
+				names = append(names, name)
+			}
+		}
+		return nil
+	})
+	return names, err
 }

@@ -1,0 +1,41 @@
+package fsck
+
+import (
+	"context"
+	"errors"
+
+	"git-ward/internal/diag"
+	"git-ward/internal/git"
+)
+
+// refs verifies that git can read every ref, and has the object of each. Git lists no ref whose
+// file is broken, so nothing else here sees one; and then git refuses every push, of whatever ref.
+// It reports whether all are sound.
+func (o *objects) refs(ctx context.Context, r *report) (sound bool, err error) {
+	sound = true
+	found := func(ref, hint, what string) {
+		sound = false
+		r.add(diag.Clean(ref), "fsck/ref", hint, "%s: git refuses every push", what)
+	}
+	broken, err := o.repo.BrokenRefs()
+	if err != nil {
+		return false, err
+	}
+	for _, ref := range broken {
+		found(ref, "delete its file on the host, and push the ref again from a clone that has it", "its file holds no object's id")
+	}
+	tips, err := o.repo.Refs(ctx, "refs/")
+	if err != nil {
+		return false, err
+	}
+	for _, tip := range tips {
+		if _, err := o.batch.Info(tip.ID); !errors.Is(err, git.ErrMissing) {
+			continue // what cannot be read is for others to say
+		}
+		if now, err := o.repo.Ref(ctx, tip.Name); err != nil || now != tip.ID {
+			continue // it has moved, and maintenance has freed what it pointed to
+		}
+		found(tip.Name, "fetch the object from a clone that has it, or delete the ref on the host: git update-ref -d", diag.Short(tip.ID)+" is not stored")
+	}
+	return sound, nil
+}
