@@ -22,7 +22,7 @@ func Keep(ctx context.Context) (kept context.Context, done func()) {
 	if keeperOf(ctx) != nil {
 		return ctx, func() {}
 	}
-	k := &keeper{readers: map[string]*reading{}, movers: map[string]*mover{}, said: map[string]said{}}
+	k := &keeper{readers: map[string][]*reading{}, movers: map[string]*mover{}, said: map[string]said{}}
 	return context.WithValue(ctx, keeperKey{}, k), k.end
 }
 
@@ -32,13 +32,17 @@ type keeperKey struct{}
 // process that waits. Tests shorten it.
 var restTime = 10 * time.Second
 
-// keeper has the children that nobody uses at the moment, one of a kind.
+// maxResting is how many readers of one repository rest at once: one that is asked amid the
+// answers of another is common, a third is not.
+const maxResting = 2
+
+// keeper has the children that nobody uses at the moment.
 type keeper struct {
 	mu      sync.Mutex
 	ended   bool
-	readers map[string]*reading // by repository and environment
-	movers  map[string]*mover   // by repository, environment and text for the reflog
-	said    map[string]said     // answers of repositories about themselves, by directory
+	readers map[string][]*reading // by repository and environment
+	movers  map[string]*mover     // by repository, environment and text for the reflog
+	said    map[string]said       // answers of repositories about themselves, by directory
 }
 
 // keeperOf is nil where nothing is kept.
@@ -51,9 +55,11 @@ func (k *keeper) end() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ended = true
-	for _, r := range k.readers {
-		r.rest.Stop()
-		r.end()
+	for _, list := range k.readers {
+		for _, r := range list {
+			r.rest.Stop()
+			r.end()
+		}
 	}
 	for _, m := range k.movers {
 		m.rest.Stop()
@@ -92,7 +98,7 @@ func (r *Repo) startReading(ctx context.Context) (*reading, error) {
 		return r.newReading(ctx, func() {})
 	}
 	of := strings.Join(append([]string{r.Dir, fmt.Sprint(r.Limits)}, r.reader(ctx, batchArgs...).Env...), "\x00")
-	if old := k.takeReader(of); old != nil {
+	for old := k.takeReader(of); old != nil; old = k.takeReader(of) {
 		if slices.Equal(old.marks, marks) && alive(old.cmd) && r.Limits.spares(old.cmd.Process.Pid) {
 			return old, nil
 		}
@@ -146,15 +152,31 @@ func alive(c *Child) bool {
 	return err == nil && info.Signo == 0
 }
 
+// takeReader is the kept child that was asked last, nil where there is none.
 func (k *keeper) takeReader(of string) *reading {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r := k.readers[of]
-	if r != nil {
-		r.rest.Stop()
-		delete(k.readers, of)
+	list := k.readers[of]
+	if len(list) == 0 {
+		return nil
 	}
+	r := list[len(list)-1]
+	r.rest.Stop()
+	k.dropReader(r)
 	return r
+}
+
+// dropReader reports whether a child was kept. It is not any more.
+func (k *keeper) dropReader(r *reading) bool {
+	list := k.readers[r.of]
+	i := slices.Index(list, r)
+	if i < 0 {
+		return false
+	}
+	if k.readers[r.of] = slices.Delete(list, i, i+1); len(list) == 1 {
+		delete(k.readers, r.of)
+	}
+	return true
 }
 
 // giveReader keeps a child for the next reader, and reports whether it did.
@@ -164,15 +186,14 @@ func (k *keeper) giveReader(r *reading) bool {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.ended || k.readers[r.of] != nil {
+	if k.ended || len(k.readers[r.of]) == maxResting {
 		return false
 	}
-	k.readers[r.of] = r
+	k.readers[r.of] = append(k.readers[r.of], r)
 	r.rest = k.after(restTime, func() func() error {
-		if k.readers[r.of] != r {
+		if !k.dropReader(r) {
 			return nil
 		}
-		delete(k.readers, r.of)
 		return r.end
 	})
 	return true

@@ -113,7 +113,9 @@ func TestKeep(t *testing.T) {
 	}
 	// One that somebody has ended is none to go on with.
 	for _, kept := range keeperOf(ctx).readers {
-		killed(t, kept.cmd)
+		for _, r := range kept {
+			killed(t, r.cmd)
+		}
 	}
 	if got, err := contentOf(t, ctx, r, ids[1]); got != "1" || err != nil {
 		t.Errorf("after one that was killed: %q, %v", got, err)
@@ -134,6 +136,40 @@ func TestKeep(t *testing.T) {
 	before := started("cat-file")
 	if got, err := contentOf(t, ctx, r, ids[1]); got != "1" || err != nil || len(k.readers) != 0 || started("cat-file") != before+1 {
 		t.Errorf("after the end: %q, %v, and %d are kept", got, err, len(k.readers))
+	}
+}
+
+// TestKeepBoth: two readers at once have a child each, and the next two have the same ones; of
+// more than two the children end.
+func TestKeepBoth(t *testing.T) {
+	started := counted(t)
+	r := bare(t)
+	ids := packedCommits(t, r)
+	ctx, done := Keep(t.Context())
+	defer done()
+	atOnce := func(n int) {
+		t.Helper()
+		for i := range n {
+			batch := r.Batch(ctx)
+			defer batch.Close()
+			if _, _, err := batch.Read(ids[i%len(ids)]+":file", 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 3 {
+		atOnce(2)
+	}
+	if n := started("cat-file"); n != 2 {
+		t.Errorf("%d children for two at once, three times", n)
+	}
+	atOnce(3)
+	resting := 0
+	for _, list := range keeperOf(ctx).readers {
+		resting += len(list)
+	}
+	if resting != maxResting {
+		t.Errorf("%d children rest", resting)
 	}
 }
 
