@@ -15,8 +15,10 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"git-ward/agent/survey"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/knowledge"
@@ -86,7 +88,14 @@ const (
 // Finder searches one tree.
 type Finder struct {
 	Tree  *worktree.Tree
-	Texts []Text // lessons, learnings and post-mortems of earlier work
+	Index *survey.Index // the tree's; nil, and each search makes it
+	Texts []Text        // lessons, learnings and post-mortems of earlier work
+}
+
+// search is one search of all sources.
+type search struct {
+	*Finder
+	index func() (*survey.Index, error)
 }
 
 func newQuestion(text string, sources []Source) *question {
@@ -130,13 +139,19 @@ func (f *Finder) In(ctx context.Context, sources []Source, questions ...string) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
+	s := &search{f, sync.OnceValues(func() (*survey.Index, error) {
+		if f.Index != nil {
+			return f.Index, nil
+		}
+		return survey.Survey(ctx, f.Tree)
+	})}
 	var cut []string
 	for _, part := range []struct {
 		search func(context.Context, []*question) string
 		of     []Source
 	}{
-		{f.texts, []Source{Lessons, PostMortems}}, {f.symbols, []Source{Symbols, Dependencies}},
-		{f.files, []Source{Documents, Files, PostMortems}}, {f.history, []Source{History}},
+		{s.texts, []Source{Lessons, PostMortems}}, {s.symbols, []Source{Symbols, Dependencies}},
+		{s.files, []Source{Documents, Files, PostMortems}}, {s.history, []Source{History}},
 	} {
 		if !slices.ContainsFunc(part.of, func(s Source) bool { return slices.Contains(sources, s) }) {
 			continue

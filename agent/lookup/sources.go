@@ -24,8 +24,8 @@ func (f *Finder) texts(_ context.Context, list []*question) string {
 }
 
 // symbols searches the index's symbols, and adds the files that depend on theirs.
-func (f *Finder) symbols(ctx context.Context, list []*question) string {
-	index, err := survey.Survey(ctx, f.Tree)
+func (f *search) symbols(ctx context.Context, list []*question) string {
+	index, err := f.index()
 	if err != nil {
 		return "symbols: " + errorText(err)
 	}
@@ -59,11 +59,12 @@ func parts(name string) string {
 var documents = map[string]bool{".md": true, ".rst": true, ".txt": true, ".adoc": true, ".org": true, ".html": true, ".tex": true}
 
 // files searches the tracked files: documents by paragraph, others by line.
-func (f *Finder) files(ctx context.Context, list []*question) string {
-	paths, err := survey.Tracked(ctx, f.Tree)
+func (f *search) files(ctx context.Context, list []*question) string {
+	index, err := f.index()
 	if err != nil {
 		return "files: " + errorText(err)
 	}
+	paths := index.Tracked
 	read := 0
 	for i, name := range paths {
 		if ctx.Err() != nil || read > maxBytes {

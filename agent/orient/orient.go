@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"git-ward/agent/lookup"
+	"git-ward/agent/survey"
 	"git-ward/internal/diag"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/knowledge"
@@ -20,6 +21,8 @@ import (
 type Options struct {
 	Tree   *worktree.Tree
 	Getenv func(string) string
+	// Index is the tree's; nil if nobody has made it yet.
+	Index *survey.Index
 	// Task is the directive to begin, Unit its current unit, "" for the newest. Bare is the
 	// remote if it is on this machine, else "".
 	Task, Unit, Bare string

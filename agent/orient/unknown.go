@@ -60,7 +60,7 @@ func (r *Report) search(ctx context.Context, o Options) error {
 	for _, q := range questions {
 		texts = append(texts, q.Text)
 	}
-	finder := &lookup.Finder{Tree: o.Tree, Texts: append(r.Repository.texts(), ownTexts(ctx, o.Tree)...)}
+	finder := &lookup.Finder{Tree: o.Tree, Index: o.Index, Texts: append(r.Repository.texts(), ownTexts(ctx, o.Tree)...)}
 	results, err := finder.Find(ctx, texts...)
 	if err != nil {
 		return err

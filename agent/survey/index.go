@@ -50,16 +50,16 @@ func (i *Index) Documents(ctx context.Context, tree *worktree.Tree) (list []Docu
 // Write puts it into the tree.
 func (d Document) Write(tree *worktree.Tree) error { return tree.Write(d.Path, d.data) }
 
-// Refresh updates the index of an agent's clone. In a person's clone the index is part of the
-// tree, and an unexpected change would disturb the next commit, so only `git ward knowledge build`
-// updates it there.
-func Refresh(ctx context.Context, tree *worktree.Tree) error {
+// Refresh updates the index of an agent's clone, and returns it. In a person's clone the index is
+// part of the tree, and an unexpected change would disturb the next commit, so only
+// `git ward knowledge build` updates it there; Refresh returns nil.
+func Refresh(ctx context.Context, tree *worktree.Tree) (*Index, error) {
 	if dir, err := tree.RecordDir(ctx); err != nil || dir == "" {
-		return err
+		return nil, err
 	}
 	index, err := Survey(ctx, tree)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, err := index.Documents(ctx, tree)
 	for _, d := range list {
@@ -67,5 +67,5 @@ func Refresh(ctx context.Context, tree *worktree.Tree) error {
 			err = d.Write(tree)
 		}
 	}
-	return err
+	return index, err
 }

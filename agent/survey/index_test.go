@@ -45,7 +45,7 @@ func write(t *testing.T, w *worktree.Tree, files map[string]string) {
 // written into the tree of a person.
 func TestDocuments(t *testing.T) {
 	w := tree(t, map[string]string{"a.go": "package a\n\nfunc F() {}\n"})
-	if err := Refresh(t.Context(), w); err != nil {
+	if _, err := Refresh(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Read(symbols.SymbolsPath, 1<<20); !errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func TestDocuments(t *testing.T) {
 		if err != nil || len(list) != 2 || list[0].Path != worktree.RecordDir+"/"+symbols.SymbolsPath || list[0].Stale != want {
 			t.Fatal(list, err)
 		}
-		if err := Refresh(t.Context(), w); err != nil {
+		if _, err := Refresh(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
 	}

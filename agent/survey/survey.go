@@ -17,7 +17,8 @@ import (
 type Index struct {
 	Symbols *symbols.Symbols
 	Graph   *symbols.Graph
-	Read    int // files read now; the others come from the cache
+	Tracked []string // paths of the tracked regular files
+	Read    int      // files read now; the others come from the cache
 }
 
 // Bounds of one survey: bytes of files that are read, and time. What is left over is
@@ -162,7 +163,7 @@ func (s *surveyor) build(list []tracked) *Index {
 		}
 		b.Put(f.path, s.files[f.path])
 	}
-	i := &Index{Read: s.read}
+	i := &Index{Tracked: paths, Read: s.read}
 	i.Symbols, i.Graph = b.Build()
 	return i
 }
@@ -207,10 +208,4 @@ func list(ctx context.Context, tree *worktree.Tree) (files []tracked, err error)
 		files = append(files, f)
 	}
 	return files, nil
-}
-
-// Tracked are the files that git has in a tree.
-func Tracked(ctx context.Context, tree *worktree.Tree) ([]string, error) {
-	out, err := tree.GitInput(ctx, nil, nil, "ls-files", "-z", "--cached", "--deduplicate")
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), err
 }

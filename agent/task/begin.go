@@ -26,10 +26,11 @@ type Begun struct {
 // its plan and the newest verdict do not know, and each search is logged. The options want
 // no task, subject and unknowns: those are the directive's.
 func Begin(ctx context.Context, d comms.Directive, o orient.Options, log *activity.Log) (*Begun, error) {
-	if err := survey.Refresh(ctx, o.Tree); err != nil && ctx.Err() != nil {
+	index, err := survey.Refresh(ctx, o.Tree)
+	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	o.About, o.Unknowns = about(d), append(o.Unknowns, Unknowns(ctx, d, o.Tree)...)
+	o.Index, o.About, o.Unknowns = index, about(d), append(o.Unknowns, Unknowns(ctx, d, o.Tree)...)
 	return begin(ctx, d.Name(), d.Raw, o, log)
 }
 

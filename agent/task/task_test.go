@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"git-ward/agent/orient"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/record"
 	"git-ward/protocols/symbols"
 )
 
@@ -180,5 +182,43 @@ func TestBegin(t *testing.T) {
 	got := logged(t, log)
 	if asked != 3 || strings.Count(got, "EXTERNAL_RAG_QUERY SUCCESS ORIENTING") != 3 || strings.Count(got, "FILE_READ SUCCESS ORIENTING") != 4 || strings.Contains(begun.Text(), "other") {
 		t.Errorf("%d asked: %s", asked, got)
+	}
+}
+
+// TestBeginLists: the index that an agent's clone is brought up to date with is the one that is
+// searched: its files are listed once.
+func TestBeginLists(t *testing.T) {
+	w, log := tree(t, map[string]string{"knowledge_core/agent_meta.json": `{"name": "x", "limitations": []}`, "greet.go": "package g\n\nfunc Greet() {}\n", "greet.md": "Greet is polite.\n"})
+	for _, args := range [][]string{{"config", "ward.record", record.Dir}, {"-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "first"},
+		{"update-ref", "refs/remotes/origin/main", "HEAD"}} {
+		if _, err := w.Git(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, "#!/bin/sh\necho \"$*\" >>%s/log\nexec %s \"$@\"\n", dir, real), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	doc, _ := comms.Parse([]byte("# COMMS\n## Directives\n### D-1: be polite in Greet\n- unknown: who is polite\n## Reports\n"))
+	begun, err := Begin(t.Context(), doc.Directives[0], orient.Options{Tree: w, Getenv: os.Getenv}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran, err := os.ReadFile(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(ran), "ls-files"); n != 1 {
+		t.Errorf("the files are listed %d times:\n%s", n, ran)
+	}
+	for _, want := range []string{"symbols greet.go:3: func Greet", "documents greet.md"} {
+		if !strings.Contains(begun.Text(), want) {
+			t.Errorf("no %q in:\n%s", want, begun.Text())
+		}
 	}
 }
