@@ -54,25 +54,25 @@ type overlaid struct {
 
 // overlay makes the trees that are judged: main's with the work, which decides, and all of
 // the claim. What the directive froze is main's in both.
-func overlay(ctx context.Context, repo *git.Repo, c *Claim) (o overlaid, err error) {
-	base, err := listTree(ctx, repo, c.Base, c.Bounds)
+func (t *trying) overlay(ctx context.Context) (o overlaid, err error) {
+	c, batch := t.claim, t.repo.Batch(ctx)
+	defer batch.Close()
+	base, err := t.listOf(ctx, batch, c.Base)
 	if err != nil {
 		return o, err
 	}
-	have, err := listTree(ctx, repo, c.Commit, c.Bounds)
+	have, err := t.listOf(ctx, batch, c.Commit)
 	if err != nil {
 		return o, err
 	}
 	fork := base
-	if began, err := Base(ctx, repo, c.Main, c.Commit); err != nil {
+	if began, err := Base(ctx, t.repo, c.Main, c.Commit); err != nil {
 		return o, err
 	} else if began != c.Main && began != c.Base {
-		if fork, err = listTree(ctx, repo, began, c.Bounds); err != nil {
+		if fork, err = t.listOf(ctx, batch, began); err != nil {
 			return o, err
 		}
 	}
-	batch := repo.Batch(ctx)
-	defer batch.Close()
 	o.differences, err = compare(c, base, fork, have, func(id string, limit int64) (string, bool) {
 		_, data, err := batch.Read(id, limit)
 		return string(data), err == nil

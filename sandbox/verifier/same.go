@@ -68,7 +68,7 @@ func (c *controlling) oneByOne(ctx context.Context, f *Facts, attempts []*tried)
 
 // comparisons are those of the work's tree.
 func (c *controlling) comparisons(ctx context.Context) (all []comparison, err error) {
-	list, err := listTree(ctx, c.repo, c.work.tree, c.claim.Bounds)
+	list, err := c.list(ctx, c.work.tree)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,22 @@ func (t *trying) list(ctx context.Context, tree string) (all sources.Tree, err e
 	return all, err
 }
 
+// listOf is list of a commit's tree; an error names the commit.
+func (t *trying) listOf(ctx context.Context, batch *git.Batch, commit string) (sources.Tree, error) {
+	tree, err := batch.Info(commit + "^{tree}")
+	if err != nil {
+		return nil, err
+	}
+	if all := t.listed[tree.ID]; all != nil {
+		return all, nil
+	}
+	all, err := listTree(ctx, t.repo, commit, t.claim.Bounds)
+	if err == nil {
+		t.listed[tree.ID] = all
+	}
+	return all, err
+}
+
 // listTree reads a commit's tree within bounds; what is beyond them is Unfit, and
 // git is stopped there.
 func listTree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (sources.Tree, error) {

@@ -1,9 +1,12 @@
 package verifier
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -147,5 +150,49 @@ func TestBase(t *testing.T) {
 	var unfit *Unfit
 	if f, err = r.verify(c); !errors.As(err, &unfit) || !strings.Contains(unfit.Why, "no history in common") {
 		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// TestListsOnce: a tree is listed once for all that is made of it, the claim's and main's for the
+// controls too.
+func TestListsOnce(t *testing.T) {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	r := newRepository(t)
+	c := r.claimed(files{"calc.sh": "echo 3\n", "calc_test.sh": "test \"$(sh calc.sh)\" = 2\n"}, files{"calc.sh": "echo 2\n"}, []string{"calc.sh"}, "sh calc_test.sh")
+	c.Controls = []string{Broken}
+	if err := os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, "#!/bin/sh\necho \"$*\" >>%s\nexec %s \"$@\"\n", log, real), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	f, err := r.verify(c)
+	if err != nil || !f.OK() {
+		t.Fatal(err, f)
+	}
+	ran, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, trees := map[string]int{}, map[string]string{}
+	for _, commit := range []string{c.Main, c.Commit} {
+		trees[commit] = r.git("rev-parse", commit+"^{tree}")
+	}
+	for line := range strings.Lines(string(ran)) {
+		if strings.HasPrefix(line, "ls-tree") {
+			name := line[strings.LastIndexByte(line, ' ')+1 : len(line)-1]
+			listed[cmp.Or(trees[name], name)]++
+		}
+	}
+	if len(listed) < 2 {
+		t.Errorf("the trees of main and of the claim were not listed:\n%s", ran)
+	}
+	for tree, n := range listed {
+		if n != 1 {
+			t.Errorf("%s is listed %d times:\n%s", tree, n, ran)
+		}
 	}
 }

@@ -279,7 +279,7 @@ type trying struct {
 
 func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	claim := t.claim
-	o, err := overlay(ctx, t.repo, claim)
+	o, err := t.overlay(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the checkout of %.12s cannot be made: %w", claim.Commit, err)
 	}
