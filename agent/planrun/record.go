@@ -127,6 +127,9 @@ func (u *run) brought(id string) (control string, err error) {
 
 // recorded are the run's steps on the record; the head is the work after the newest.
 func (u *run) recorded(ctx context.Context) ([]done, error) {
+	if u.deps.Record.Tip() == u.deps.Since {
+		return nil, nil
+	}
 	out, err := u.deps.Tree.Git(ctx, "log", "-z", "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%n%P%n%ct%n%B",
 		u.deps.Since+".."+u.deps.Record.Tip(), "--")
 	if err != nil {
