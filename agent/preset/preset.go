@@ -12,7 +12,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"git-ward/agent/model"
 	"git-ward/internal/config"
@@ -125,8 +128,27 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 	return args, env, nil
 }
 
+// helps is what programs said of their options, by the file that was asked: each iteration
+// prepares anew, and a program takes long to start.
+var helps sync.Map
+
 // help is what a program says of its options, "" where it says nothing.
 func help(path, home string, env []string) string {
+	var file unix.Stat_t
+	known := unix.Stat(path, &file) == nil
+	program := [...]any{path, file.Dev, file.Ino, file.Size, file.Mtim, file.Ctim}
+	if said, ok := helps.Load(program); ok && known {
+		return said.(string)
+	}
+	said := ask(path, home, env)
+	if known && said != "" {
+		helps.Store(program, said)
+	}
+	return said
+}
+
+// ask has the program say it.
+func ask(path, home string, env []string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), helpTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--help")

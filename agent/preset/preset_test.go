@@ -3,6 +3,7 @@ package preset
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -283,6 +284,28 @@ func TestOptions(t *testing.T) {
 		args, env, err := Of("claude-code").Prepare(Setup{Home: home, ID: "m"})
 		if _, some, _ := strings.Cut(strings.Join(args, " "), "--disallowedTools=WebSearch"); err != nil || strings.TrimSpace(some) != want || !slices.Contains(env, "ANTHROPIC_MODEL=m") {
 			t.Errorf("%q: %q, %q, %v", script, args, env, err)
+		}
+	}
+}
+
+// TestOptionsOnce: a program is asked what it takes once, however often it is prepared, and again
+// when it is another one.
+func TestOptionsOnce(t *testing.T) {
+	bin, home := t.TempDir(), filepath.Join(t.TempDir(), "home")
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	asked := filepath.Join(t.TempDir(), "asked")
+	for i, says := range []string{"--model", "--strict-mcp-config"} {
+		if err := os.WriteFile(filepath.Join(bin, "claude"), fmt.Appendf(nil, "#!/bin/sh\nprintf x >>%s\necho %s\n", asked, says), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			args, _, err := Of("claude-code").Prepare(Setup{Home: home, ID: "m"})
+			if err != nil || !slices.Contains(args, says) {
+				t.Errorf("%q, %v", args, err)
+			}
+		}
+		if times, err := os.ReadFile(asked); len(times) != i+1 || err != nil {
+			t.Errorf("%d programs were asked %d times, %v", i+1, len(times), err)
 		}
 	}
 }
