@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,7 +65,27 @@ func TestBenchIdle(t *testing.T) {
 		} else {
 			ratio = benchtest.Ratio(took, max(one, time.Millisecond))
 		}
+		started := "not counted without strace"
+		if _, err := exec.LookPath("strace"); err == nil {
+			started = fmt.Sprint(startedBy(t, pid))
+		}
+		benchtest.Row(fmt.Sprintf("an idle launch, %d directives: programs started in a third of a minute", n), started, "", "")
 		benchtest.Row(fmt.Sprintf("an idle launch, %d directives: processor time a minute", n), benchtest.MS(took), fmt.Sprintf("with one directive %s; it holds %d MiB", benchtest.MS(one), now.Memory>>20), ratio)
 		stop()
 	}
+}
+
+// startedBy is how many programs a process and its children start in a third of a minute.
+func startedBy(t *testing.T, pid int) int {
+	t.Helper()
+	trace := filepath.Join(t.TempDir(), "trace")
+	out, err := exec.Command("timeout", "20", "strace", "-f", "-qq", "--trace=execve", "--output", trace, "--attach", fmt.Sprint(pid)).CombinedOutput()
+	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 124 { // timeout(1) ended it
+		t.Fatalf("strace: %v\n%s", err, out)
+	}
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(programsOf(text))
 }
