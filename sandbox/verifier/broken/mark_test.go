@@ -2,6 +2,7 @@ package broken
 
 import (
 	"maps"
+	"strings"
 	"testing"
 )
 
@@ -21,5 +22,14 @@ func TestRows(t *testing.T) {
 	got := Rows("W", "W:row:1:TestA/b:c\r\nx W:row:2:t.py::test[1-W]\nW:row:x:y\nW:1:end\nW:row:3:TestA/cu")
 	if !maps.Equal(got, map[string]int{"1:TestA/b:c": 1, "2:t.py::test[1-W]": 2}) {
 		t.Error(got)
+	}
+	for name, text := range map[string]string{
+		"a.py": "def test_a():\n    assert all(n for n in [1])\n",
+		"a.js": "test('a', () => {\n\tfor (const n of [1]) assert(n);\n\t[1].forEach(assert);\n});\n",
+	} {
+		changed, ok := AtEnd(name, text, Change{"W", func(string) (int, How) { return 1, Tell }})
+		if shown := Rows("W", changed); !ok || !strings.Contains(changed, "wardRounds") || len(shown) > 0 {
+			t.Errorf("%s: a runner that shows a line says that a loop ran: %v", name, shown)
+		}
 	}
 }

@@ -24,6 +24,10 @@ func round(test, text string, at int) string {
 	return fmt.Sprintf("%s: the loop in line %d", test, 1+strings.Count(text[:at], "\n"))
 }
 
+// says is what a loop says by its name, in Python and JavaScript: in two parts, as a runner shows the
+// line of a failure, and that is no round.
+func (m mark) says(name string) string { return fmt.Sprintf("%q + %q", m.word, m.row()+name) }
+
 // goRounds are what a test's loops say before their first statement and behind their last. The test
 // may have another thing by its parameter's name where they stand, and run them side by side.
 func goRounds(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m mark) (edits []edit) {
@@ -72,9 +76,7 @@ func pythonRounds(name, text string, from, to int, m mark) (edits []edit) {
 		next := skipText(text, at, '#')
 		if next == at && wordAt(text, at, "for") && !strings.HasSuffix(strings.TrimRight(text[from:at], " \t"), "async") {
 			if of, ends := pythonLoop(text, at+len("for"), to); ends > 0 {
-				said := m.word + m.row() + round(name, text, at)
-				edits = append(edits, edit{of, of, fmt.Sprintf("wardRounds(%q)((", said)},
-					edit{ends, ends, "))"})
+				edits = append(edits, edit{of, of, "wardRounds(" + m.says(round(name, text, at)) + ")(("}, edit{ends, ends, "))"})
 			}
 		}
 		at = max(next, at+1)
@@ -178,7 +180,7 @@ function wardRounds(said) {
 
 // javaScriptLoops have the loops of a test's own text say so.
 func javaScriptLoops(name, text string, from, to int, m mark) (edits []edit) {
-	rounds := func(at int) string { return fmt.Sprintf("wardRounds(%q)", m.word+m.row()+round(name, text, at)) }
+	rounds := func(at int) string { return "wardRounds(" + m.says(round(name, text, at)) + ")" }
 	for _, found := range javaScriptLoop.Regexp().FindAllStringIndex(text[from:to], -1) {
 		at, of := from+found[0], from+found[1]
 		if ends := closing(text, of, to); ends > of {
