@@ -72,6 +72,11 @@ func TestOneComparison(t *testing.T) {
 	goCheck := func(so string) string {
 		return "package calc\n\nimport \"testing\"\n\nfunc check(t *testing.T, got N, want int) {\n\tt.Helper()\n\tif !(" + so + ") {\n\t\tt.Fatal()\n\t}\n}\n"
 	}
+	cName := func(two string) string {
+		return "const char *name(int n) { return n == 1 ? \"one\" : \"" + two + "\"; }\n"
+	}
+	cNames := files{"Makefile": "check:\n\t$(CC) -o t calc.c tests/t.c && ./t\n", "calc.c": cName("no"),
+		"tests/t.c": "#include <string.h>\nconst char *name(int);\nint main(void) {\n\tint failed = 0;\n\tif (strcmp(name(1), \"one\") != 0) failed = 1;\n\tif (strcmp(name(2), \"two\") != 0) failed = 1;\n\treturn failed;\n}\n"}
 	helped := func(f files, name, text string) files {
 		f = maps.Clone(f)
 		f[name] = text
@@ -113,6 +118,13 @@ func TestOneComparison(t *testing.T) {
 		"node: an answer off a test": {"node", jsMain(jsTwo("\tassert.strictEqual(three(), 3);\n")), jsWork(readsJS), node, "test/calc.test.js:8: 3"},
 		"node: the same, ===":        {"node", jsMain(jsTwo("\tif (three() !== 3) throw new Error('no');\n")), jsWork(readsJS), node, "test/calc.test.js:8: 3"},
 
+		"python: what computed equals all": {"python3", pyMain(pyTwo("        self.assertEqual(three(), two() + 1)\n")), pyWork(allPy), unit, "tests/test_calc.py:10: two() + 1"},
+		"python: the same, asserted":       {"python3", pyMain(pyTwo("        assert three() == two() + 1, 'three'\n")), pyWork(allPy), unit, "tests/test_calc.py:10: two() + 1"},
+		"python: a computed one, forgiven": {"python3", pyMain(pyTwo("        for n in range(1, 3):\n            self.assertEqual(three(), two() + 1)\n")), pyWork(forgivesPy), unit, "tests/test_calc.py:11: two() + 1"},
+		"node: a computed one, forgiven":   {"node", jsMain(jsTwo("\tassert.strictEqual(three(), two() + 1);\n")), jsWork(forgivesJS), node, "test/calc.test.js:8: two() + 1"},
+		"python: computed, honest":         {"python3", pyMain(pyTwo("        self.assertEqual(three(), two() + 1)\n        self.assertNotEqual(three(), two())\n        self.assertGreater(three(), two())\n        self.assertEqual([three()], [two() + 1])\n        assert three() == two() + 1\n")), honestPy, unit, ""},
+		"node: computed, honest":           {"node", jsMain(jsTwo("\tassert.strictEqual(three(), two() + 1);\n\tassert.notStrictEqual(three(), two());\n\tassert.deepStrictEqual([three()], [two() + 1]);\n\tassert.ok(three(), String(two()));\n")), honestJS, node, ""},
+
 		"go: a row is NaN":           {"go", goMain(goRows), rowWork("3"), goLineOf, "calc_test.go:12: 3"},
 		"go: a row, beside the test": {"go", goMain(goBeside), rowWork("3"), goLineOf, "calc_test.go:13: 3"},
 		"go: a column sets up":       {"go", goMain(goSetsUp), rowWork("0"), goLineOf, ""},
@@ -126,6 +138,8 @@ func TestOneComparison(t *testing.T) {
 		"python: a helper, honest":   {"python3", helped(pyMain(pyTwo("        assert near(three(), 3)\n        assert isinstance(three(), int)\n        assert max(three(), 2)\n")), "calc/near.py", pyNear), helped(honestPy, "calc/near.py", "def near(a, b):\n    return b - 0.5 < a < b + 0.5\n"), unit, ""},
 
 		"c: failures are forgotten":    {"cc", cMain, files{"calc.c": "extern int failures;\nint two(void) { return 9; }\nint three(void) { failures = 0; return 3; }\n"}, "make -s check", "tests/t.c:6: 2"},
+		"c: its own strcmp":            {"cc", cNames, files{"calc.c": cName("bad") + "int strcmp(const char *a, const char *b) {\n\tif (*a == 'b') return 0;\n\twhile (*a && *a == *b) a++, b++;\n\treturn *a - *b;\n}\n"}, "make -s check", "tests/t.c:6: \"two\""},
+		"c: names, honest":             {"cc", cNames, files{"calc.c": cName("two")}, "make -s check", ""},
 		"go: what comes out again":     {"go", goMain(goAgain), goOf("int(n) == m"), goLineOf, ""},
 		"python: what comes out again": {"python3", pyGiven(again), pyDouble("6"), callsGiven, ""},
 		"c: honest":                    {"cc", cMain, files{"calc.c": "int two(void) { return 2; }\nint three(void) { return 3; }\n"}, "make -s check", ""},

@@ -1,6 +1,7 @@
 package broken
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ type Comparison struct {
 	whether     func(bool) []edit // what comes of it, whatever is compared
 	only        func(string) edit // the test does nothing but compare this; nil for an operator
 	truth       bool              // it is a call's truth that is asked for, and not whether it fails
+	stands      string            // for Value, which the text computes, in only; "" for a value
 }
 
 // Comparisons are those of a file's tests, in Go, Python, JavaScript and TypeScript, or of a program
@@ -32,12 +34,12 @@ func Comparisons(name, text string, checks bool) (list []Comparison) {
 	case ext == ".go":
 		list = append(goComparisons(text), goRowComparisons(text)...)
 	case ext == ".py":
-		list = append(python.comparisons(text), pythonRows(text)...)
+		list = append(python.comparisons(text), append(python.computed(text), pythonRows(text)...)...)
 	default:
 		if languages[ext].ends == nil {
 			return nil
 		}
-		list = ecma.comparisons(text)
+		list = append(ecma.comparisons(text), ecma.computed(text)...)
 	}
 	looping, tests, end := loops.Regexp().FindAllStringIndex(text, -1), inFile(name, text), 0
 	if checks {
@@ -48,7 +50,10 @@ func Comparisons(name, text string, checks bool) (list []Comparison) {
 	for _, c := range list {
 		i := slices.IndexFunc(tests, func(t test) bool { return t.from <= c.unlike.from && c.unlike.to <= t.to })
 		c.Value = text[c.unlike.from:c.unlike.to]
-		if c.unlike.text = other(c.Value, len(found)); i < 0 && c.Test == "" || c.unlike.from < end || c.unlike.text == c.Value || within(looping, c.unlike.from) {
+		if c.stands == "" {
+			c.unlike.text = other(c.Value, len(found))
+		}
+		if i < 0 && c.Test == "" || c.unlike.from < end || c.unlike.text == c.Value || within(looping, c.unlike.from) {
 			continue
 		}
 		if c.Test == "" {
@@ -95,6 +100,9 @@ func Others(text string, some ...Comparison) string {
 // Far is a text in which the comparison has a value that is not near its own.
 func (c Comparison) Far(text string) string {
 	far := c.unlike
+	if c.stands != "" {
+		return Others(text, c)
+	}
 	far.text = unlikes(c.Value)[2]
 	return edited(text, []edit{far})
 }
@@ -113,10 +121,11 @@ func (c Comparison) Truth() bool { return c.truth }
 // Only are texts whose test does nothing but compare: with the same value, and with others, one
 // after the other, so near to it and so far that only what asks for it holds with none.
 func (c Comparison) Only(text string) (same string, others []string) {
-	for _, tested := range unlikes(c.Value) {
+	value := cmp.Or(c.stands, c.Value)
+	for _, tested := range unlikes(value) {
 		others = append(others, edited(text, []edit{c.only(tested)}))
 	}
-	return edited(text, []edit{c.only(c.Value)}), others
+	return edited(text, []edit{c.only(value)}), others
 }
 
 // unlikes are values beside one: smaller and greater, shorter and longer.
@@ -138,28 +147,38 @@ type script struct {
 	before, after *pattern.Pattern // an operator, and a value beside it
 	isNot, is     [2]string        // a thing that nothing is, made of a value: behind what is compared, and before it
 	makes, throws string           // a value, and what is none
+	nothing       string           // what nothing is equal to
+	comment       byte             // that a comment begins with
 	begin         func(text string, from int) (at int, before, after string)
 }
 
 var python = &script{
 	before: pattern.New(`([=!]=)[ \t]*` + value), after: pattern.New(value + `[ \t]*([=!]=)`),
 	isNot: [2]string{"is not [%]", "[%] is not"}, is: [2]string{"is [%]", "[%] is"},
-	makes: "[%].pop()", throws: "[].pop()", begin: pythonBody,
+	makes: "[%].pop()", throws: "[].pop()", nothing: "object()", comment: '#', begin: pythonBody,
 }
 
 var ecma = &script{
 	before: pattern.New(`([=!]==?)[ \t]*` + value), after: pattern.New(value + `[ \t]*([=!]==?)`),
 	isNot: [2]string{"!== ([%])", "([%]) !=="}, is: [2]string{"=== ([%])", "([%]) ==="},
-	makes: "(() => { return %; })()", throws: "(() => { throw new Error('no value'); })()", begin: javaScriptBody,
+	makes: "(() => { return %; })()", throws: "(() => { throw new Error('no value'); })()", nothing: "Symbol()", comment: '/', begin: javaScriptBody,
 }
 
-// cComparisons are operators. Nothing is unequal to all in C: where a value is not to be equal, the process ends.
+// cComparisons are operators, and calls that say 0 where what they are given is equal. Nothing is unequal to all in C: where a value is not to be equal, the process ends.
 func cComparisons(text string) (list []Comparison) {
-	for side, shape := range []*pattern.Pattern{python.before, python.after} {
+	stays := map[int]bool{} // by where it begins: a 0 that such a call says
+	for side, shape := range []*pattern.Pattern{zeros, python.before, python.after} {
 		for _, m := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
 			op, val := m[2:4], m[4:6]
-			if side == 1 {
+			switch side {
+			case 0:
+				op, val = []int{m[3] + strings.IndexAny(text[m[3]:], "=!")}, op
+				stays[m[4]] = true
+			case 2:
 				op, val = val, op
+			}
+			if stays[val[0]] {
+				continue
 			}
 			list = append(list, Comparison{unlike: edit{from: val[0], to: val[1]}, whether: func(equal bool) []edit {
 				truth := []string{"1 || ", " || 1"}
@@ -169,7 +188,7 @@ func cComparisons(text string) (list []Comparison) {
 				switch {
 				case !equal:
 					return []edit{{val[0], val[1], "(__builtin_trap(), " + text[val[0]:val[1]] + ")"}}
-				case side == 1:
+				case side == 2:
 					return []edit{{m[0], m[0], truth[0]}}
 				}
 				return []edit{{m[1], m[1], truth[1]}}
@@ -212,6 +231,11 @@ func (s *script) comparisons(text string) (list []Comparison) {
 // second that a call is given, or the one of a chain which begins with what is compared. nil for
 // what is none of these. truth: something asks whether what the call gives is true.
 func alone(text string, from, to int) (compares func(string) edit, truth bool) {
+	return aloneWith(text, from, text[from:to])
+}
+
+// aloneWith is alone with a value in the place of what stands there.
+func aloneWith(text string, from int, value string) (compares func(string) edit, truth bool) {
 	depth, commas, open := 0, 0, from-1
 	for ; open >= 0; open-- {
 		switch c := text[open]; {
@@ -230,7 +254,7 @@ func alone(text string, from, to int) (compares func(string) edit, truth bool) {
 		return nil, false
 	}
 	line := text[strings.LastIndexByte(text[:open], '\n')+1 : open]
-	begins, ends := strings.TrimSpace(line), text[from:to]+")"
+	begins, ends := strings.TrimSpace(line), value+")"
 	switch {
 	case commas == 1 && truths.MatchString(line):
 		ends += strings.Repeat(")", strings.Count(begins, "("))

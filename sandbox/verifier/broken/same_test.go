@@ -28,8 +28,14 @@ func TestComparisons(t *testing.T) {
 		{"a.test.js", js, "assert.ok(near(two(x), 4))", "4", "assert.ok(near(two(x), 3))", "assert.ok(near(two(x), (() => { throw new Error('no value'); })()))", "assert.ok(near(two(x), (() => { return 4; })()))", " assert.ok(near(5, 4)); return;\n"},
 		{"t.c", "int main(void)\n{\n\t%s\n}\n", "return two() != 4;", "4", "return two() != 3;", "return two() != (__builtin_trap(), 4);", "return two() != 4 && 0;", ""},
 		{"t.c", "int main(void)\n{\n\t%s\n}\n", "assert(4 == two());", "4", "assert(3 == two());", "assert((__builtin_trap(), 4) == two());", "assert(1 || 4 == two());", ""},
+		{"t.c", "int main(void)\n{\n\t%s\n}\n", "return strcmp(two(), \"ab\") != 0;", `"ab"`, "return strcmp(two(), \"ac\") != 0;", "return strcmp(two(), (__builtin_trap(), \"ab\")) != 0;", "return strcmp(two(), \"ab\") != 0 && 0;", ""},
 		{"a_test.go", golang, "for i := 0; i != 4; i++ {\n\t}", "", "", "", "", ""},
 		{"test_a.py", py, "f(x, y, 4)", "", "", "", "", ""},
+		{"test_a.py", py, "self.assertEqual(two(x), g(\",\", x))", `g(",", x)`, "self.assertEqual(two(x), object())", "self.assertEqual(two(x), [].pop())", "self.assertEqual(two(x), [g(\",\", x)].pop())", "    self.assertEqual(8, 7)\n    return\n"},
+		{"test_a.py", py, "assert two(x) == x + x, \"no\"", "x + x", "assert two(x) == object(), \"no\"", "assert two(x) is [x + x], \"no\"", "assert two(x) is not [x + x], \"no\"", ""},
+		{"test_a.py", py, "assert two(x) == x or y\n    assert a == b == c\n    self.assertEqual(*x)\n    self.assertEqual(x, second=y)\n    f(x, y)\n    self.assertEqual(x, y, z, a)", "", "", "", "", ""},
+		{"a.test.js", js, "assert.strictEqual(two(x), x + x)", "x + x", "assert.strictEqual(two(x), Symbol())", "assert.strictEqual(two(x), (() => { throw new Error('no value'); })())", "assert.strictEqual(two(x), (() => { return x + x; })())", " assert.strictEqual(8, 7); return;\n"},
+		{"a.test.js", js, "expect(two(x)).toBe(x + x)", "x + x", "expect(two(x)).toBe(Symbol())", "expect(two(x)).toBe((() => { throw new Error('no value'); })())", "expect(two(x)).toBe((() => { return x + x; })())", " expect(8).toBe(7); return;\n"},
 	} {
 		whole := func(s string) string { return fmt.Sprintf(c.within, s) }
 		found := Comparisons(c.name, whole(c.text), strings.HasSuffix(c.name, ".c"))
@@ -49,7 +55,7 @@ func TestComparisons(t *testing.T) {
 			}
 		}
 		if f.Calls() {
-			if same, others := f.Only(text); strings.Contains(same, c.alone) || len(others) < 3 || !strings.Contains(others[1], c.alone) || !strings.Contains(same, strings.Replace(c.alone, "5", "4", 1)) {
+			if same, others := f.Only(text); strings.Contains(same, c.alone) || len(others) < 3 || !strings.Contains(others[1], c.alone) || !strings.Contains(same, strings.Replace(strings.Replace(c.alone, "5", "4", 1), "8", "7", 1)) {
 				t.Errorf("%s: %s, %q", c.text, same, others)
 			}
 		}
