@@ -11,7 +11,8 @@ import (
 
 // rows finds rows of tests that pass, or begin, without the work and not with it, and loops that end a round
 // without it and begin none with it, though the command holds (PROOF-4): a table that the work empties
-// leaves its test whole. A test that the claim changed may have other ones. One counts if two runs
+// leaves its test whole. Where no row runs without the work, those count that run where its functions do
+// nothing. A test that the claim changed may have other ones. One counts if two runs
 // of each tree agree: names may be made by chance.
 func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 	may := false
@@ -26,14 +27,20 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 	if err != nil {
 		return err
 	}
-	missing := map[string]int{}
+	missing, hollow := map[string]int{}, false
 	for _, anew := range []bool{false, true} {
 		before, _, err := c.passed(ctx, tree, a.Command, anew)
+		if err == nil && !anew && len(before) == 0 { // as a base does that cannot be built yet
+			if tree, err = c.hollowed(ctx, c.changing(some(nil, broken.Tell))); err == nil && tree != "" {
+				before, _, err = c.passed(ctx, tree, a.Command, anew)
+			}
+			hollow = true
+		}
 		if err != nil {
 			return err
 		}
 		if !anew {
-			missing = before
+			missing = maps.Clone(before)
 		}
 		maps.DeleteFunc(missing, func(row string, id int) bool {
 			file, _, _ := strings.Cut(c.names[id], ": ")
@@ -49,10 +56,11 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 			a.unsure = a.unsure || err == nil // who prints more than is kept hides its rows
 			return err
 		}
-		maps.DeleteFunc(missing, func(row string, _ int) bool {
+		maps.DeleteFunc(missing, func(row string, id int) bool {
 			_, passes := now[row]
 			_, begins := now[row+broken.Begins] // a loop that another row ends early
-			return passes || begins
+			// What the work gives may be in a row's name.
+			return passes || begins || hollow && started(now, id) >= started(before, id)
 		})
 		if len(missing) == 0 {
 			return nil
@@ -66,6 +74,16 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 		}
 	}
 	return nil
+}
+
+// started is how many rows of a test began.
+func started(rows map[string]int, id int) (n int) {
+	for row, of := range rows {
+		if of == id && strings.HasSuffix(row, broken.Started) {
+			n++
+		}
+	}
+	return n
 }
 
 // passed are the rows that pass as a command runs on a tree whose tests tell. whole is whether the

@@ -3,6 +3,7 @@ package verifier
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"git-ward/internal/tier"
@@ -14,6 +15,10 @@ func TestRows(t *testing.T) {
 	tier.Full(t, "it runs hundreds of commands")
 	goMain := files{"go.mod": goMod, "calc.go": "package calc\n\nfunc Double(n int) int { return n + n%3 }\n",
 		"calc_test.go": "package calc\n\nimport (\n\t\"fmt\"\n\t\"testing\"\n)\n\nvar cases = []struct{ in, want int }{{1, 2}, {2, 4}, {3, 6}}\n\nfunc TestDouble(t *testing.T) {\n\tfor _, c := range cases {\n\t\tc := c\n\t\tt.Run(fmt.Sprint(\"of \", c.in), func(t *testing.T) {\n\t\t\tt.Parallel()\n\t\t\tif Double(c.in) != c.want {\n\t\t\t\tt.Error(c.in)\n\t\t\t}\n\t\t})\n\t}\n}\n"}
+	goNew := maps.Clone(goMain)
+	goNew["calc.go"] = "package calc\n"
+	goNamed := maps.Clone(goNew)
+	goNamed["calc_test.go"] = strings.Replace(goMain["calc_test.go"], "c.in), func", "Double(c.in)), func", 1)
 	// What calls a test with each set of parameters and says so as pytest does, which machines lack.
 	const pytest = "python3 -c \"import os, sys; sys.path[:0] = ['.', 'tests']; import test_calc as t\nfor p in t.cases():\n os.environ['PYTEST_CURRENT_TEST'] = 'tests/test_calc.py::test_double[%d] (call)' % p\n t.test_double(p)\""
 	pyMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "CASES = [1, 2]\n\n\ndef double(n):\n    return 2 * n\n",
@@ -56,6 +61,9 @@ func TestRows(t *testing.T) {
 		"go: a row goes":                 {"go", goMain, files{"calc.go": "package calc\n\nfunc init() { cases = cases[1:] }\n\nfunc Double(n int) int { return 2 * n }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/of_1"}},
 		"go: a row that failed goes":     {"go", goMain, files{"calc.go": "package calc\n\nimport \"os\"\n\nfunc init() { os.Args = append(os.Args, \"-test.skip=TestDouble/of_3\") }\n\nfunc Double(n int) int { return n + n%3 }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/of_3"}},
 		"python: a row that failed goes": {"python3", pyPoor, files{"calc/__init__.py": "CASES = [1]\n\n\ndef double(n):\n    return n + 1\n"}, pytest, []string{"tests/test_calc.py: test_double[2]"}},
+		"go: a row of what was not":      {"go", goNew, files{"calc.go": "package calc\n\nimport \"os\"\n\nfunc init() { os.Args = append(os.Args, \"-test.skip=TestDouble/of_3\") }\n\nfunc Double(n int) int { return n + n%3 }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/of_3"}},
+		"go: what was not, honest":       {"go", goNew, files{"calc.go": double}, "go test ./...", nil},
+		"go: names by the work, honest":  {"go", goNamed, files{"calc.go": double}, "go test ./...", nil},
 		"go: a table is emptied":         {"go", loopMain("nil", goTable), goLoops("", "2 * n", "nil"), "go test ./...", []string{"calc_test.go: TestDouble: the loop in line 12"}},
 		"go: the same, honest":           {"go", loopMain("nil", goTable), goLoops("1, 4", "2 * n", "nil"), "go test ./...", nil},
 		"go: what should be empty":       {"go", loopMain("[]int{1}", "\tfor _, n := range Wrong() {\n\t\tt.Error(n)\n\t}\n\tfor i := 0; len(Cases) == 3 && i < 1; {\n\t\ti++\n\t}\n\tif Double(4) != 8 {\n\t\tt.Error()\n\t}\n"), goLoops("1, 4", "2 * n", "nil"), "go test ./...", nil},
