@@ -83,7 +83,7 @@ func (s *Store) Main(ctx context.Context) (Snapshot, error) {
 func (s *Store) tip(ctx context.Context, ref, branch string) (string, error) {
 	id, err := s.main.resolve(ctx, ref)
 	if err == nil && id == "" {
-		err = diag.Hint(fmt.Errorf("%s has no branch %s", s.Bare, branch), "`git ward init --bare %s` makes its first commit", s.Bare)
+		err = diag.Hint(fmt.Errorf("%s has no branch %s", s.Bare, branch), "`git ward init --bare %s` makes its first commit", diag.Word(s.Bare))
 	}
 	return id, err
 }

@@ -103,7 +103,7 @@ func (c *cloner) make(url, name string) (err error) {
 		c.env.Leaves("the project is cloned, and its control branch not checked out")
 		if err := c.papers(names); err != nil {
 			return diag.Hint(fmt.Errorf("%s is cloned and stays, but the control branch is not checked out: %w", name, err),
-				"git -C %s worktree add --track -b %s DIR origin/%[2]s", c.dir, names.Branch)
+				"git -C %s worktree add --track -b %s DIR origin/%[2]s", diag.Word(c.dir), names.Branch)
 		}
 	}
 	c.say(name, papers, names)
@@ -292,7 +292,7 @@ func (c *cloner) say(dir, papers string, names branches.Names) {
 	w := c.env.Stdout
 	if names.Split() {
 		fmt.Fprintf(w, "cloned into %s (%s, the project) and %s (%s, Ward's documents), with the audit\n", dir, names.Project, papers, names.Branch)
-		fmt.Fprintf(w, "next: cd %s, write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", papers)
+		fmt.Fprintf(w, "next: cd %s, write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", diag.Word(papers))
 		return
 	}
 	fmt.Fprintf(w, "cloned into %s, with the audit\nnext: write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", dir)

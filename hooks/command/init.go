@@ -216,12 +216,12 @@ func writeNext(env *cli.Env, dir string, done *install.Report) {
 		fmt.Fprintln(w, `note: [hooks] mode is "observe": people's pushes pass in spite of findings; git ward log --would lists what would have been refused`)
 	}
 	for _, stale := range done.Stale {
-		fmt.Fprintf(w, "note: still at an old default: %s; git ward init --update --bare %s moves it\n", stale, dir)
+		fmt.Fprintf(w, "note: still at an old default: %s; git ward init --update --bare %s moves it\n", stale, diag.Word(dir))
 	}
 	if done.Shared {
-		fmt.Fprintf(w, "note: each pusher besides the owner tells git once that the repository may be used: git config --global --add safe.directory %s\n", dir)
+		fmt.Fprintf(w, "note: each pusher besides the owner tells git once that the repository may be used: git config --global --add safe.directory %s\n", diag.Word(dir))
 	}
 	if len(done.Changes) > 0 {
-		fmt.Fprintf(w, "ready: %s\nnext: git ward clone %s DIR, write a directive into COMMS.md, commit, push\n", dir, dir)
+		fmt.Fprintf(w, "ready: %s\nnext: git ward clone %s DIR, write a directive into COMMS.md, commit, push\n", dir, diag.Word(dir))
 	}
 }

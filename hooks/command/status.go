@@ -173,7 +173,7 @@ func (l *looked) host(w io.Writer) error {
 		fmt.Fprintln(w, `people's pushes pass in spite of findings ([hooks] mode = "observe"): git ward log --would lists what would have been refused`)
 	}
 	if !h.Running {
-		fmt.Fprintf(w, "nothing runs on %s\nnext: git ward launch --bare %s\n", dir, dir)
+		fmt.Fprintf(w, "nothing runs on %s\nnext: git ward launch --bare %s\n", dir, diag.Word(dir))
 		return nil
 	}
 	fmt.Fprintln(w, runstate.LauncherText(dir, h.PID)+since(h.Since))

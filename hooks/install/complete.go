@@ -33,7 +33,7 @@ func (in *installer) complete(ctx context.Context) error {
 		return diag.Hint(fmt.Errorf("%s is a partial clone: objects of its history are missing", in.Dir), "git clone --bare the whole of it")
 	}
 	if format := in.settings.get(ctx, "extensions.refStorage"); format != "" && format != "files" {
-		return diag.Hint(fmt.Errorf("%s keeps its refs as %s; Ward reads files only", in.Dir, format), "git --git-dir=%s refs migrate --ref-format=files", in.Dir)
+		return diag.Hint(fmt.Errorf("%s keeps its refs as %s; Ward reads files only", in.Dir, format), "git --git-dir=%s refs migrate --ref-format=files", diag.Word(in.Dir))
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (in *installer) ownLayout(ctx context.Context) (string, error) {
 	}
 	if rel := hookdir.Relative(bare, real); filepath.IsAbs(rel) {
 		return "", diag.Hint(fmt.Errorf("the hooks of %s are in %s, which other repositories may use, too", in.Dir, real),
-			"give it hooks of its own: cp -a %[2]s/. %[1]s/own-hooks && git --git-dir=%[1]s config core.hooksPath own-hooks; or, for all of them: git ward init --hooks %[2]s --bare %[1]s", in.Dir, real)
+			"give it hooks of its own: cp -a %[2]s/. %[1]s/own-hooks && git --git-dir=%[1]s config core.hooksPath own-hooks; or, for all of them: git ward init --hooks %[2]s --bare %[1]s", diag.Word(in.Dir), diag.Word(real))
 	} else if named != "" && rel != "." {
 		return strings.TrimSuffix(rel, "/"), nil
 	}

@@ -70,7 +70,7 @@ func (in *installer) settled() error {
 	in.branches = c.Control
 	if in.Control != "" && in.Control != c.Control.Branch {
 		return diag.Hint(fmt.Errorf("the control branch of %s is %s since init, not %s", in.Dir, c.Control.Branch, in.Control),
-			"git ward init --remove --bare %s takes Ward out; then init with --control %s", in.Dir, in.Control)
+			"git ward init --remove --bare %s takes Ward out; then init with --control %s", diag.Word(in.Dir), in.Control)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	}
 	in.report.Project = refs[in.branches.ProjectRef()]
 	if own := ownBranches(refs, proof); len(own) > 0 {
-		in.report.warn(diag.Hint(fmt.Errorf("%s below agent/ or rescue/, where the agent may move and delete branches from now on: %s", diag.Count(len(own), "branch"), strings.Join(own[:min(5, len(own))], ", ")), "git --git-dir=%s branch -m OLD NEW", in.Dir))
+		in.report.warn(diag.Hint(fmt.Errorf("%s below agent/ or rescue/, where the agent may move and delete branches from now on: %s", diag.Count(len(own), "branch"), strings.Join(own[:min(5, len(own))], ", ")), "git --git-dir=%s branch -m OLD NEW", diag.Word(in.Dir)))
 	}
 	ref := in.branches.Ref()
 	if refs[ref] == "" || !in.branches.Split() {
@@ -131,7 +131,7 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 // named holds the branches to what settings may say.
 func (in *installer) named() error {
 	if err := in.branches.Check(); err != nil {
-		return diag.Hint(err, "rename it: git --git-dir=%s branch -m OLD NEW", in.Dir)
+		return diag.Hint(err, "rename it: git --git-dir=%s branch -m OLD NEW", diag.Word(in.Dir))
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (in *installer) project(ctx context.Context, refs map[string]string) (strin
 			name = branch
 		}
 	}
-	hint := fmt.Sprintf("git --git-dir=%s symbolic-ref HEAD refs/heads/%s", in.Dir, name)
+	hint := fmt.Sprintf("git --git-dir=%s symbolic-ref HEAD refs/heads/%s", diag.Word(in.Dir), diag.Word(name))
 	if name == "" {
 		return "", diag.Hint(fmt.Errorf("%s has refs, but no branch that could be the project's", in.Dir), "push the project's branch first")
 	}
@@ -171,9 +171,9 @@ func (in *installer) inTheWay(refs map[string]string, audited bool) error {
 		name := strings.TrimPrefix(ref, heads)
 		switch {
 		case !audited && inPlace(ref) && !push.IsAgentBranch(ref):
-			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps its own there", ref), "git --git-dir=%[1]s update-ref %[3]s %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", in.Dir, ref, strings.Replace(ref, "refs/", "refs/kept/", 1))
+			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps its own there", ref), "git --git-dir=%[1]s update-ref %[3]s %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", diag.Word(in.Dir), ref, strings.Replace(ref, "refs/", "refs/kept/", 1))
 		case ref == heads+"agent", ref == heads+"rescue":
-			return diag.Hint(fmt.Errorf("the branch %s stands where the agent's %s/... are to be", name, name), "git --git-dir=%s branch -m %s NEW", in.Dir, name)
+			return diag.Hint(fmt.Errorf("the branch %s stands where the agent's %s/... are to be", name, name), "git --git-dir=%s branch -m %s NEW", diag.Word(in.Dir), diag.Word(name))
 		case strings.HasPrefix(ref, control+"/"), strings.HasPrefix(control, ref+"/"):
 			return diag.Hint(fmt.Errorf("the branch %s stands in the way of a branch %s", name, in.branches.Branch), "git ward init --bare --control NAME %s", in.Dir)
 		}

@@ -106,7 +106,7 @@ func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
 		lock, err := flock.Within(ctx, filepath.Join(dir, launchLock), flock.Exclusive, 0)
 		if errors.Is(err, flock.ErrHeld) {
 			lock.Close()
-			return diag.Hint(fmt.Errorf("the agent runs on %s", dir), "git ward launch --stop --bare %s", dir)
+			return diag.Hint(fmt.Errorf("the agent runs on %s", dir), "git ward launch --stop --bare %s", diag.Word(dir))
 		}
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (p *Plan) Carry(ctx context.Context, did func(Change)) error {
 func (p *Plan) holds(ctx context.Context) error {
 	now, err := PlanRemoval(ctx, p.want)
 	if err == nil && !slices.EqualFunc(p.Steps, now.Steps, func(a, b Step) bool { return a.Change == b.Change }) {
-		err = diag.Hint(fmt.Errorf("%s was changed while Ward's removal was planned", p.want.Dir), "git ward init --remove --bare %s again", p.want.Dir)
+		err = diag.Hint(fmt.Errorf("%s was changed while Ward's removal was planned", p.want.Dir), "git ward init --remove --bare %s again", diag.Word(p.want.Dir))
 	}
 	return err
 }

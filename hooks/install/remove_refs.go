@@ -71,7 +71,7 @@ func (r *remover) refs(ctx context.Context) error {
 		}
 	}
 	if unproved := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(ref string) bool { return !inPlace(ref) }); len(unproved) > 0 {
-		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("what no record proves to be Ward's: %s; git --git-dir=%s update-ref -d REF deletes one", diag.Clean(strings.Join(unproved, ", ")), r.Dir))
+		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("what no record proves to be Ward's: %s; git --git-dir=%s update-ref -d REF deletes one", diag.Clean(strings.Join(unproved, ", ")), diag.Word(r.Dir)))
 	}
 	if !r.branches.Split() && all[r.branches.Ref()] != "" {
 		r.plan.Stays = append(r.plan.Stays, fmt.Sprintf("Ward's documents on %s, as files of its commits: git rm COMMS.md SYSTEM.md ... where they are not wanted", r.branches.Branch))

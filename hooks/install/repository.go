@@ -40,7 +40,7 @@ func (in *installer) existing(ctx context.Context) error {
 	}
 	if _, err := os.Stat(filepath.Join(in.Dir, ".git")); err == nil {
 		return diag.Hint(fmt.Errorf("%s is a repository with a work tree, not a bare one", in.Dir),
-			"git clone --bare %s %s.git && git ward init --bare %s.git", in.Dir, in.Dir, in.Dir)
+			"git clone --bare %s %s && git ward init --bare %[2]s", diag.Word(in.Dir), diag.Word(in.Dir+".git"))
 	}
 	out, err := in.repo.Output(ctx, "rev-parse", "--is-bare-repository", "--show-object-format")
 	answer := strings.Fields(string(out))
@@ -63,7 +63,7 @@ func (in *installer) owned() error {
 	if u, err := user.LookupId(strconv.Itoa(int(owner.Uid))); err == nil {
 		name = u.Username
 	}
-	return diag.Hint(fmt.Errorf("%s belongs to user %s, not to you", in.Dir, name), "sudo -u %s git ward init --bare %s", name, in.Dir)
+	return diag.Hint(fmt.Errorf("%s belongs to user %s, not to you", in.Dir, name), "sudo -u %s git ward init --bare %s", name, diag.Word(in.Dir))
 }
 
 func ownerOf(dir string) (*syscall.Stat_t, error) {

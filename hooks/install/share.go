@@ -61,7 +61,7 @@ func (in *installer) share(ctx context.Context) error {
 	changed, err := in.tree.openTo(gid)
 	if errors.Is(err, fs.ErrPermission) {
 		in.report.warn(diag.Hint(fmt.Errorf("%w: only a member of the group, or root, can give files to group %d", err, gid),
-			"as root: git ward init --bare %s", in.Dir))
+			"as root: git ward init --bare %s", diag.Word(in.Dir)))
 		return nil
 	}
 	if changed > 0 {

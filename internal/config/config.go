@@ -156,7 +156,7 @@ func Load(dir string) (*Config, error) {
 	path := filepath.Join(dir, Path)
 	data, err := ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s is missing: run `git ward init --bare %s` to mend it", path, dir)
+		return nil, fmt.Errorf("%s is missing: run `git ward init --bare %s` to mend it", path, diag.Word(dir))
 	}
 	if errors.Is(err, os.ErrPermission) {
 		return nil, diag.Hint(fmt.Errorf("you may not read the settings of %s: %w", dir, err), "ask as the repository's owner")

@@ -33,7 +33,7 @@ func Discover(ctx context.Context, dir string) (*Repo, error) {
 		return ask(ctx, dir, Elsewhere(os.Environ()))
 	}
 	if tree := checkoutAround(at); tree != "" {
-		return nil, fmt.Errorf("%s is a bare repository inside the working tree %s, which may have brought it: if it is meant, name it as git does, git --git-dir=%s ward", at, tree, at)
+		return nil, fmt.Errorf("%s is a bare repository inside the working tree %s, which may have brought it: if it is meant, name it as git does, git --git-dir=%s ward", at, tree, diag.Word(at))
 	}
 	return Named(ctx, dir)
 }

@@ -161,7 +161,7 @@ func Check(ctx context.Context, bare string) error {
 	for i, name := range Names {
 		want, recorded := recordedIn(settings, name)
 		if err := check(within(bare, want), within(bare, answer[1+i]), name, recorded); err != nil {
-			return diag.Hint(err, "`git ward init --bare %s` mends it", bare)
+			return diag.Hint(err, "`git ward init --bare %s` mends it", diag.Word(bare))
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 	for start := time.Now(); ; {
 		select {
 		case err := <-ended:
-			return diag.Hint(fmt.Errorf("the launcher ended at once (%v)", err), "`git ward launch --logs --bare %s` shows why", bare)
+			return diag.Hint(fmt.Errorf("the launcher ended at once (%v)", err), "`git ward launch --logs --bare %s` shows why", diag.Word(bare))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
@@ -72,7 +72,7 @@ func detach(ctx context.Context, env *cli.Env, bare string) error {
 			if !runstate.Up(bare) {
 				fmt.Fprintln(env.Stdout, "warning: nothing runs in this launch yet; git ward launch --logs -f says why")
 			}
-			fmt.Fprintf(env.Stdout, "launched as process %d\nnext: git ward status, git ward launch --logs -f, git ward launch --stop, each with --bare %s\n", pid, bare)
+			fmt.Fprintf(env.Stdout, "launched as process %d\nnext: git ward status, git ward launch --logs -f, git ward launch --stop, each with --bare %s\n", pid, diag.Word(bare))
 			return nil
 		}
 	}
@@ -175,7 +175,7 @@ func logs(ctx context.Context, env *cli.Env) error {
 	path := filepath.Join(bare, launchLog)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return diag.Hint(errors.New("there is no log: nothing was launched with --detach"), "git ward launch --detach --bare %s", bare)
+		return diag.Hint(errors.New("there is no log: nothing was launched with --detach"), "git ward launch --detach --bare %s", diag.Word(bare))
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return diag.Hint(err, "ask as the repository's owner")
@@ -247,7 +247,7 @@ func (m *marked) none(bare, directive string) error {
 		return nil
 	}
 	return diag.Hint(fmt.Errorf("no line of the log is marked with %s: the lines of a single agent are unmarked", directive),
-		"`git ward launch --logs --bare %s` shows all, `git ward watch %s` what the agent said on it", bare, directive)
+		"`git ward launch --logs --bare %s` shows all, `git ward watch %s` what the agent said on it", diag.Word(bare), directive)
 }
 
 // begunAnew opens the log at path from its start if that is another file than f by now; else

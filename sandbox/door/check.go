@@ -42,9 +42,9 @@ func CheckOwner(bare string) error {
 		name = u.Username
 	}
 	return diag.Hint(fmt.Errorf("%s belongs to user %s, not to you", bare, name),
-		"run it as the owner: `sudo -u %s git ward launch --bare %s ...`", name, bare)
+		"run it as the owner: `sudo -u %s git ward launch --bare %s ...`", name, diag.Word(bare))
 }
 
 func initMends(bare string, err error) error {
-	return diag.Hint(err, "`git ward init --bare %s` mends it", bare)
+	return diag.Hint(err, "`git ward init --bare %s` mends it", diag.Word(bare))
 }

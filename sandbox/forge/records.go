@@ -198,5 +198,5 @@ func (p *pass) settled() error {
 	}
 	refs := strings.Join([]string{placeRef, forkRef, othersRef, strings.TrimSuffix(issuePrefix, "/"), strings.TrimSuffix(requestPrefix, "/"), strings.TrimSuffix(intentPrefix, "/")}, " ")
 	return diag.Hint(fmt.Errorf("what is known here is of %s on %s, and this is %s on %s", diag.Untrusted(was.Login), diag.Untrusted(was.URL), diag.Untrusted(now.Login), diag.Untrusted(now.URL)),
-		"set [forge] back, or begin anew: git -C %s for-each-ref --format='delete %%(refname)' %s | git -C %s update-ref --stdin", p.Ward.Bare, refs, p.Ward.Bare)
+		"set [forge] back, or begin anew: git -C %s for-each-ref --format='delete %%(refname)' %s | git -C %s update-ref --stdin", diag.Word(p.Ward.Bare), refs, diag.Word(p.Ward.Bare))
 }

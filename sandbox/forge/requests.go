@@ -157,7 +157,7 @@ func (p *pass) home() (h home, err error) {
 	}
 	h, old, err := load[home](p, forkRef)
 	if err == nil && old != git.Zero && !sameSite(h.Clone, p.project.Clone) {
-		err = diag.Hint(fmt.Errorf("%s names a fork at %s, which is not where the project is", forkRef, diag.Untrusted(h.Clone)), "git -C %s update-ref -d %s", p.Ward.Bare, forkRef)
+		err = diag.Hint(fmt.Errorf("%s names a fork at %s, which is not where the project is", forkRef, diag.Untrusted(h.Clone)), "git -C %s update-ref -d %s", diag.Word(p.Ward.Bare), forkRef)
 	}
 	if err != nil || old != git.Zero {
 		return h, err

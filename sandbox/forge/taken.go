@@ -173,14 +173,14 @@ func (p *pass) take(at review.Position, wanted string) error {
 		return fmt.Errorf("it is %s", at.Outcome(s))
 	}
 	if !strings.HasPrefix(s.Commit, strings.ToLower(wanted)) {
-		return diag.Hint(fmt.Errorf("what is proved is %s, and not %s", diag.Short(s.Commit), diag.Short(wanted)), "git ward review --bare %s %s", p.Ward.Bare, at.Name)
+		return diag.Hint(fmt.Errorf("what is proved is %s, and not %s", diag.Short(s.Commit), diag.Short(wanted)), "git ward review --bare %s %s", diag.Word(p.Ward.Bare), at.Name)
 	}
 	r, _, err := load[request](p, requestPrefix+at.Name)
 	if err != nil {
 		return err
 	}
 	if r.Number == 0 || r.Merged != "" && r.Commit != s.Commit {
-		return diag.Hint(errors.New("there is no request for it on the forge yet"), "git ward forge --once --bare %s", p.Ward.Bare)
+		return diag.Hint(errors.New("there is no request for it on the forge yet"), "git ward forge --once --bare %s", diag.Word(p.Ward.Bare))
 	}
 	now, err := p.known(&r)
 	switch {

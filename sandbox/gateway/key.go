@@ -98,7 +98,7 @@ func ReadKey(path string) (Key, error) {
 	case owner != os.Geteuid():
 		return Key{}, fmt.Errorf("%s belongs to user id %d, not to you", path, owner)
 	case info.Mode().Perm()&^0o600 != 0:
-		return Key{}, diag.Hint(fmt.Errorf("%s has mode %04o, not 0600", path, info.Mode().Perm()), "chmod 600 %s", path)
+		return Key{}, diag.Hint(fmt.Errorf("%s has mode %04o, not 0600", path, info.Mode().Perm()), "chmod 600 %s", diag.Word(path))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxKey+1))
 	if err != nil {

@@ -79,7 +79,7 @@ func (l *launch) serveStop(w http.ResponseWriter, r *http.Request) {
 func StopDirective(ctx context.Context, bare, directive string) (holder string, err error) {
 	l, running := runstate.Now(bare)
 	if !running || l.Scratch == "" {
-		return "", diag.Hint(fmt.Errorf("%s: nothing runs", directive), "git ward status --bare %s says what waits", bare)
+		return "", diag.Hint(fmt.Errorf("%s: nothing runs", directive), "git ward status --bare %s says what waits", diag.Word(bare))
 	}
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(l.Scratch, controlPath))
@@ -92,7 +92,7 @@ func StopDirective(ctx context.Context, bare, directive string) (holder string, 
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return "", diag.Hint(fmt.Errorf("the launcher, process %d, does not answer: %w", l.PID, err), "git ward launch --stop --bare %s ends it", bare)
+		return "", diag.Hint(fmt.Errorf("the launcher, process %d, does not answer: %w", l.PID, err), "git ward launch --stop --bare %s ends it", diag.Word(bare))
 	}
 	defer answer.Body.Close()
 	var said string
@@ -101,7 +101,7 @@ func StopDirective(ctx context.Context, bare, directive string) (holder string, 
 	case http.StatusOK:
 		return said, nil
 	case http.StatusNotFound:
-		return "", diag.Hint(fmt.Errorf("%s: %w", directive, host.ErrNobody), "git ward status --bare %s says who works on what", bare)
+		return "", diag.Hint(fmt.Errorf("%s: %w", directive, host.ErrNobody), "git ward status --bare %s says who works on what", diag.Word(bare))
 	}
-	return "", diag.Hint(fmt.Errorf("%s cannot be stopped (%d)", directive, answer.StatusCode), "git ward launch --logs --bare %s says why", bare)
+	return "", diag.Hint(fmt.Errorf("%s cannot be stopped (%d)", directive, answer.StatusCode), "git ward launch --logs --bare %s says why", diag.Word(bare))
 }

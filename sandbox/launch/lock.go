@@ -69,7 +69,7 @@ func another(bare, path string, pid int) error {
 	if pid == 0 {
 		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, or end what else holds %s", path)
 	}
-	return diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch --stop --bare %s` ends it and its agent", bare)
+	return diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch --stop --bare %s` ends it and its agent", diag.Word(bare))
 }
 
 // acquire takes the repository's launch lock, which the kernel releases with the launcher.

@@ -81,12 +81,12 @@ func checkVisible(ctx context.Context, bare string) error {
 		}
 	}
 	if len(errs) > 0 {
-		return diag.Hint(errors.Join(errs...), "git -C %s config --unset-all KEY; what the repository's owner needs belongs in ~/.gitconfig", bare)
+		return diag.Hint(errors.Join(errs...), "git -C %s config --unset-all KEY; what the repository's owner needs belongs in ~/.gitconfig", diag.Word(bare))
 	}
 	alternates := filepath.Join(bare, "objects/info/alternates")
 	if data, err := os.ReadFile(alternates); err == nil && len(strings.TrimSpace(string(data))) > 0 {
 		return diag.Hint(fmt.Errorf("%s: objects are kept in other repositories, which a fence does not show", alternates),
-			"git -C %s repack -a -d && rm %s", bare, alternates)
+			"git -C %s repack -a -d && rm %s", diag.Word(bare), diag.Word(alternates))
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -186,7 +186,7 @@ func away(login, clone string, key gateway.Key) git.Away {
 func settingsOf(dir string, settings *config.Config, v *forge.Verbs) (c client.Config, err error) {
 	f, file := settings.Forge, filepath.Join(dir, config.Path)
 	if f.URL == "" {
-		return c, diag.Hint(fmt.Errorf("no forge is set: [forge] url in %s is empty", file), `git ward init --forge https://forge.example.org/owner/project --bare %s`, dir)
+		return c, diag.Hint(fmt.Errorf("no forge is set: [forge] url in %s is empty", file), `git ward init --forge https://forge.example.org/owner/project --bare %s`, diag.Word(dir))
 	}
 	if !settings.Control.Split() {
 		return c, diag.Hint(errors.New("the control branch is the project's branch, which the forge owns"), "`git ward init --forge URL` makes a repository with both")
