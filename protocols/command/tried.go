@@ -169,6 +169,9 @@ const (
 	ruleCannotFail = "criteria/cannot-fail"
 )
 
+// bring is the remedy for a program that the image lacks.
+const bring = "`git ward image build --with PACKAGE` on the host makes an image that has it, for [sandbox] image; or the criterion does without: "
+
 func criterionFinding(d *comms.Directive, rule, message, hint string) diag.Diagnostic {
 	return diag.Diagnostic{Pos: diag.Pos{Path: d.Name()}, Severity: diag.Warning, Rule: rule, Message: message, Hint: hint}
 }
@@ -201,9 +204,9 @@ func judgeTried(d *comms.Directive, project string, all, again *tried) (found []
 		switch {
 		case c.Command == "":
 		case all.Missing != nil && all.Missing.Line == c.Command:
-			found = append(found, criterionFinding(d, ruleUnknown, fmt.Sprintf("unknown program %s: %s", diag.OneLine(all.Missing.Tool), text), "the admin brings it into the image, or the criterion does without: "+edit))
+			found = append(found, criterionFinding(d, ruleUnknown, fmt.Sprintf("unknown program %s: %s", diag.OneLine(all.Missing.Tool), text), bring+edit))
 		case all.exit(c.Command) == notFound:
-			found = append(found, criterionFinding(d, ruleUnknown, "a program that it runs is not there: "+text, "the admin brings it into the image, or the criterion does without: "+edit))
+			found = append(found, criterionFinding(d, ruleUnknown, "a program that it runs is not there: "+text, bring+edit))
 		case all.exit(c.Command) != 0:
 			failing++
 		case says[c.Command] == loop.ControlCannotFail:

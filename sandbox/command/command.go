@@ -47,7 +47,7 @@ func commands(redact func() func(string) string) []cli.Command {
 			Long:     "For an agent on another machine: it serves the door's socket, the gateway's, and a mirror of the repository, over ssh to the gate, with a key that the agent cannot see. It retries while the network is down. Exit 1: the gate refuses, and retrying is useless; 2: other trouble.",
 			Examples: []cli.Example{{Line: `near --gate ssh://git@gate.example.org:2222/srv/git/project.git --key /ward/secret/key --known-hosts /ward/secret/known_hosts --dir /ward/near`, Doc: "as a pod's sidecar"}}},
 		{Name: "image", Verbs: []cli.Command{{Name: "build", Doc: "build the container image, once", Run: buildImage,
-			Examples: []cli.Example{{Line: `image build`, Doc: "of Debian's packages, where it is not there yet"}, {Line: `image build --pod`, Doc: "for Kubernetes: nothing of the node's is needed"}}}}},
+			Examples: []cli.Example{{Line: `image build`, Doc: "of Debian's packages, where it is not there yet"}, {Line: `image build --with make,nodejs,npm`, Doc: "with what the project's commands need"}, {Line: `image build --pod`, Doc: "for Kubernetes: nothing of the node's is needed"}}}}},
 		{Name: "probe", Run: tryFence, Ways: []cli.Way{{Switch: "rules", Doc: "print the rules of a launch on this machine, as nft text", Run: showFirewall}},
 			Examples: []cli.Example{{Line: `probe --bare /srv/git/project.git`, Doc: "with this repository's settings"}, {Line: `probe --rules --bare /srv/git/project.git`, Doc: "the rules that they make"}}},
 		{Name: "fence", Run: fencePod,

@@ -15,14 +15,16 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-const imageUsage = "image build [--pod] [--from IMAGE] [--force]"
+const imageUsage = "image build [--with PACKAGES] [--pod] [--from IMAGE] [--force]"
 
 // buildImage is `git ward image build`: it builds the container image once (SBX-5).
 func buildImage(ctx context.Context, env *cli.Env) error {
 	o := image.Options{Progress: env.Stderr}
 	var pod bool
+	var with string
 	_, err := env.Flags("image build", imageUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.Recipe.From, "from", "", "on top of a registry's `IMAGE`, or of that which a devcontainer.json names, in place of Debian packages")
+		fs.StringVar(&with, "with", "", "the Debian `PACKAGES` that the project's commands need, with commas between them")
 		fs.BoolVar(&pod, "pod", false, "the image for pods of Kubernetes: Ward's programs and an ssh client are in it")
 		fs.BoolVar(&o.Force, "force", false, "build it again, with today's packages")
 	})
@@ -34,6 +36,7 @@ func buildImage(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 	}
+	o.Recipe.Packages = append(o.Recipe.Packages, strings.FieldsFunc(with, func(r rune) bool { return r == ',' })...)
 	engine, err := podman.Connect(ctx, podman.Options{Owner: "image", Runtime: podman.InstalledRuntime(), Storage: env.Getenv(storageVar), Builds: true})
 	if err != nil {
 		return diag.Hint(err, "`git ward doctor` says what this machine lacks")

@@ -111,7 +111,7 @@ func (r reading) against(p loop.Declaration, f *verifier.Facts, v loop.Verdict) 
 // is "" without a fence.
 func MissingTool(m *verifier.Missing, image string) loop.MissingTool {
 	t := loop.MissingTool{Tool: m.Tool, Command: diag.Clean(m.Shown()), Place: "the image " + diag.Clean(image),
-		Remedy: "bring it by [sandbox] programs or an image of your own ([sandbox] image); docs/admin.md says how"}
+		Remedy: "git ward image build --with PACKAGE makes an image that has it, for [sandbox] image"}
 	if image == "" {
 		t.Place, t.Remedy = "the launcher's PATH", "install it where the launcher runs"
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,16 @@ func (t *trial) say(format string, args ...any) {
 
 // ward runs a git ward command, as a person would type it.
 func (t *trial) ward(dir string, args ...string) error {
+	return t.typed(dir, cli.Raw(t.env.Stdout), args...)
+}
+
+// telling is ward in the try's directory, with the command's output in w as well.
+func (t *trial) telling(w io.Writer, args ...string) error {
+	return t.typed(t.dir, io.MultiWriter(cli.Raw(t.env.Stdout), w), args...)
+}
+
+// typed shows a git ward command, and runs it.
+func (t *trial) typed(dir string, out io.Writer, args ...string) error {
 	self, err := cli.Program("git-ward")
 	if err != nil {
 		return err
@@ -35,13 +46,13 @@ func (t *trial) ward(dir string, args ...string) error {
 		shown = append(shown, diag.Word(a))
 	}
 	fmt.Fprintf(t.env.Stdout, "\n$ git ward %s\n", strings.Join(shown, " "))
-	return t.run(dir, self, args...)
+	return t.run(dir, out, self, args...)
 }
 
 // run runs a program in a directory, at the person's terminal. It prints its own errors.
-func (t *trial) run(dir, program string, args ...string) error {
+func (t *trial) run(dir string, out io.Writer, program string, args ...string) error {
 	cmd := t.command(dir, program, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.env.Stdin, cli.Raw(t.env.Stdout), cli.Raw(t.env.Stderr)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.env.Stdin, out, cli.Raw(t.env.Stderr)
 	return ended(cmd.Run())
 }
 
@@ -87,6 +98,9 @@ func (t *trial) git(dir string, args ...string) error {
 
 // direct pushes the person's directive.
 func (t *trial) direct() error {
+	if t.again {
+		return nil
+	}
 	if t.text == "" {
 		return t.ward(t.work(), "directive", "new")
 	}
@@ -98,7 +112,7 @@ func (t *trial) direct() error {
 		text += fmt.Sprintf("- [ ] this succeeds (`%s`)\n", c)
 	}
 	args := []string{"directive", "new", "-m", text}
-	if len(t.checks) > 0 && !decided(t.text) { // the project's own tests, which pass
+	if t.unfenced { // nowhere to try the criteria
 		args = append(args, "--untried")
 	}
 	return t.ward(t.work(), args...)
@@ -164,6 +178,20 @@ func (t *trial) interactive() bool {
 	}
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
+}
+
+// checks are the values of a repeatable flag.
+type checks []string
+
+func (c *checks) String() string { return strings.Join(*c, "; ") }
+
+// Set adds one command.
+func (c *checks) Set(command string) error {
+	if command = strings.TrimSpace(command); command == "" || strings.ContainsAny(command, "`\n") {
+		return errors.New("a criterion's command is one line for the shell, without backticks")
+	}
+	*c = append(*c, command)
+	return nil
 }
 
 // guess is the project's test command by its manifest. It only saves typing: the person sees

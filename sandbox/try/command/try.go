@@ -18,6 +18,7 @@ import (
 
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/runstate"
@@ -26,42 +27,30 @@ import (
 
 // Try is `git ward try`.
 var Try = cli.Command{Name: "try", Doc: "try Ward on your clone, in a directory beside it", Run: run,
-	Long: "It makes DIR (CLONE.try beside your clone), guards a bare clone of your branch in it, pushes your directive, lets an agent work on it behind the fence, and shows the review. Your clone is only read. A second try goes on in the same DIR with a new directive. --remove deletes DIR.",
+	Long: "It makes DIR (CLONE.try beside your clone), guards a bare clone of your branch in it, pushes your directive, lets an agent work on it behind the fence, and shows the review. Your clone is only read. A second try goes on in the same DIR: with a new directive, or with --again on those that are open. --remove deletes DIR.",
 	Examples: []cli.Example{
 		{Line: `try -m "Say hello" --criterion "go test ./..."`, Doc: "one directive, from its text to its review"},
 		{Line: `try --remove`, Doc: "your clone is as it was"}}}
 
-const usage = "try [-m TEXT] [--criterion COMMAND]... [--model NAME] [--id MODEL] [--script FILE] [--dir DIR] [--unfenced]"
+const usage = "try [-m TEXT | --again] [--criterion COMMAND]... [--model NAME] [--id MODEL] [--script FILE] [--with PACKAGES] [--dir DIR] [--unfenced]"
 
 // options are the person's options.
 type options struct {
-	text, model, id, script, dir string
-	checks                       checks
-	unfenced, remove             bool
-}
-
-// checks are the values of a repeatable flag.
-type checks []string
-
-func (c *checks) String() string { return strings.Join(*c, "; ") }
-
-// Set adds one command.
-func (c *checks) Set(command string) error {
-	if command = strings.TrimSpace(command); command == "" || strings.ContainsAny(command, "`\n") {
-		return errors.New("a criterion's command is one line for the shell, without backticks")
-	}
-	*c = append(*c, command)
-	return nil
+	text, model, id, script, with, dir string
+	checks                             checks
+	again, unfenced, remove            bool
 }
 
 func run(ctx context.Context, env *cli.Env) error {
 	var o options
 	rest, err := env.Flags("try", usage+" | try --remove [--dir DIR]", func(fs *flag.FlagSet) {
 		fs.StringVar(&o.text, "m", "", "the directive's `text`, its first line the title; default: your editor")
+		fs.BoolVar(&o.again, "again", false, "no new directive: the agent goes on with those that are open")
 		fs.Var(&o.checks, "criterion", "a `COMMAND` that decides whether it is done; default: your project's tests")
 		fs.StringVar(&o.model, "model", "", "the model `NAME`, instead of the program and key that are found")
 		fs.StringVar(&o.id, "id", "", "the provider's name of the `MODEL`")
 		fs.StringVar(&o.script, "script", "", "a `FILE` that plays the model, so that no key is needed")
+		fs.StringVar(&o.with, "with", "", "the Debian `PACKAGES` that the project's commands need, with commas between them")
 		fs.StringVar(&o.dir, "dir", "", "the `DIR` for all that is made; default: CLONE.try beside your clone")
 		fs.BoolVar(&o.unfenced, "unfenced", false, "with --script: run the agent as you, without any confinement")
 		fs.BoolVar(&o.remove, "remove", false, "delete the directory of the try")
@@ -73,6 +62,8 @@ func run(ctx context.Context, env *cli.Env) error {
 		return env.Usage(usage, "unexpected argument %q", rest[0])
 	case o.unfenced && o.script == "" && !o.remove:
 		return env.Usage(usage, "--unfenced is for a script only: --script FILE")
+	case o.again && (o.text != "" || len(o.checks) > 0):
+		return env.Usage(usage, "--again makes no new directive, so it takes neither -m nor --criterion")
 	case o.script != "" && o.model != "" && o.model != "script":
 		return env.Usage(usage, "--script FILE plays the model, so --model %s says another one", o.model)
 	}
@@ -176,7 +167,7 @@ func (t *trial) look() (err error) {
 	if t.worker, err = find(t.options, t.env.Getenv); err != nil {
 		return err
 	}
-	if t.text == "" && !t.interactive() {
+	if !t.again && t.text == "" && !t.interactive() {
 		return t.env.Usage(usage, "say what you want: -m TEXT, because no editor can be opened here")
 	}
 	if t.text != "" && len(t.checks) == 0 && !decided(t.text) {
@@ -303,7 +294,20 @@ func (t *trial) fence() error {
 		return diag.Hint(errors.New("something is missing here: the lines above say what, and how to get it"),
 			"then git ward try again; --unfenced --script FILE shows the way without a fence")
 	}
-	return t.ward(t.dir, "image", "build")
+	settings, err := config.Load(t.bare())
+	switch {
+	case err != nil:
+		return err
+	case t.with == "" && settings.Sandbox.Image != "": // of an earlier --with
+		return nil
+	case t.with == "":
+		return t.ward(t.dir, "image", "build")
+	}
+	image := new(strings.Builder)
+	if err := t.telling(image, "image", "build", "--with", t.with); err != nil {
+		return err
+	}
+	return t.ward(t.dir, "config", "--bare", t.bare(), "sandbox.image="+strings.TrimSpace(image.String()))
 }
 
 // launch has every open directive worked on.
@@ -324,16 +328,40 @@ func (t *trial) review() error {
 	if err != nil {
 		return err
 	}
-	if err := t.ward(t.work(), "review", name); err != nil && !errors.As(err, new(cli.ExitCode)) {
-		return err
+	reviewed := t.ward(t.work(), "review", name)
+	if reviewed != nil && !errors.As(reviewed, new(cli.ExitCode)) {
+		return reviewed
+	}
+	if reviewed != nil {
+		if err := t.ward(t.work(), "status"); err != nil { // why there is nothing to review
+			return err
+		}
 	}
 	fmt.Fprintf(t.env.Stdout, `
 try: type what is next in %s. After git ward take %s,
   git pull %s %s      brings it into your clone
-  git ward try -m TEXT      goes on with the next directive
-  git ward try --remove      takes all of this away
-`, diag.Word(t.work()), name, diag.Word(t.bare()), diag.Word(t.branch))
-	return nil
+  %s -m TEXT      goes on with the next directive
+  %s --again      has the agent go on, after git ward include, directive edit or uow clarify
+  %s --remove      takes all of this away
+`, diag.Word(t.work()), name, diag.Word(t.bare()), diag.Word(t.branch), t.same(true), t.same(true), t.same(false))
+	return reviewed
+}
+
+// same is git ward try with the options that the next one needs, the worker's if it works.
+func (t *trial) same(works bool) string {
+	words := "git ward try"
+	for _, o := range []struct {
+		flag, value string
+		works       bool
+	}{{"--dir", t.options.dir, false}, {"--script", t.script, true}, {"--model", t.model, true}, {"--id", t.id, true}} {
+		if o.value != "" && (works || !o.works) {
+			words += " " + o.flag + " " + diag.Word(o.value)
+		}
+	}
+	if works && t.unfenced {
+		words += " --unfenced"
+	}
+	return words
 }
 
 // removeAll removes what a try has made, and nothing else.

@@ -134,6 +134,32 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// TestTryWithoutWork: an agent that could do nothing leaves nothing to review, and the try says
+// why and fails; once the reason is gone, --again goes on with the same directive.
+func TestTryWithoutWork(t *testing.T) {
+	tier.First(t, "an agent works twice")
+	p := newPerson(t)
+	p.commit("README", "a project\n")
+	broken := p.script + ".broken"
+	if err := os.WriteFile(broken, []byte(`{"directive":"D-1","text":"I try.","calls":[{"name":"bash","args":{"command":"nonesuch"}}]}`+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.try("--unfenced", "--script", broken, "-m", wanted)
+	if err == nil {
+		t.Error("it succeeds without work")
+	}
+	again := "git ward try --script " + p.script + " --unfenced --again"
+	gittest.InOrder(t, strings.ReplaceAll(out, broken, p.script), "there is no work on D-1 yet", "$ git ward status", "waits for you: D-1.1", "nonesuch: ", again)
+	p.Run(p.clone+".try/work", "git-ward", "uow", "clarify", "D-1.1", "-m", "nonesuch is not needed")
+	out, err = p.try("--again", "--unfenced", "--script", p.script)
+	if err != nil || !strings.Contains(out, "proved: ") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if strings.Contains(out, "directive new") {
+		t.Errorf("a second directive is pushed: %s", out)
+	}
+}
+
 // TestKilledTry: a try that is killed, and its launch with it, goes on as if it had not been.
 func TestKilledTry(t *testing.T) {
 	tier.Full(t, "an agent works, and is killed three times")
@@ -183,6 +209,7 @@ func TestTryRefuses(t *testing.T) {
 	refused(p.clone, "there is no model gpt", "-m", "x", "--model", "gpt")
 	refused(p.clone, "needs --id MODEL", "-m", "x", "--model", "anthropic")
 	refused(p.clone, "say what you want", "--script", p.script)
+	refused(p.clone, "neither -m nor --criterion", "--again", "-m", "x", "--script", p.script)
 	refused(p.clone, "no command decides when it is done", "-m", "x\n\n- [a link](x)", "--script", p.script)
 	refused(p.clone, "--unfenced is for a script only", "-m", "x", "--unfenced")
 	refused(p.clone, "lies in your clone", "-m", wanted, "--script", p.script, "--dir", "below")
