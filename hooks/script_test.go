@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 
 // TestLongScripts runs testdata/full/*.txtar in the same way: agents work, long stories.
 func TestLongScripts(t *testing.T) {
-	tier.Full(t, "nine long stories, some with an agent that works")
+	tier.Full(t, "ten long stories, some with an agent that works")
 	runScripts(t, "testdata/full")
 }
 

@@ -193,11 +193,11 @@ func TestResearchInAnyScript(t *testing.T) {
 // TestResearchOfOnesOwn: a plan that leaves no place for findings has them at the end of
 // its report, of what its own steps gave.
 func TestResearchOfOnesOwn(t *testing.T) {
-	r := newRunner(newRepo(t, "-- a.md --\nWaits are long.\n\nThe queue is short.\n-- x.go --\npackage x // a queue\n-- p.txt --\n# FSM: research\nset_plan\nWhy is the queue short?\n---\nread_file a.md\n---\ngrep queue -- x.go\n---\nrun_in_bash_session echo measured: 3\n---\nplan_step_complete\n---\ncreate_file_with_block why.md\nI think so.\n---\nrun_in_bash_session git ward task close --task-id D-1\n"))
+	r := newRunner(newRepo(t, "-- a.md --\nWaits are long.\n\nThe queue is short.\n-- x.go --\npackage x // a queue\n-- p.txt --\n# FSM: research\nset_plan\nWhy is the queue short?\n---\nread_file a.md\n---\ngrep queue -- x.go\n---\nrun_in_bash_session echo measured: 3\n---\nplan_step_complete\n---\ncreate_file_with_block research/why.md\nI think so.\n---\nrun_in_bash_session git ward task close --task-id D-1\n"))
 	if _, err := runPlan(t.Context(), r, "p.txt"); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(r.Tree.Dir, "why.md"))
+	data, err := os.ReadFile(filepath.Join(r.Tree.Dir, "research/why.md"))
 	want := "I think so.\n\n## What was gathered, each with its source\n\n- The queue is short. [documents: a.md:3]\n"
 	if err != nil || !strings.HasPrefix(string(data), want) || !strings.Contains(string(data), "[files: x.go:1]") || !strings.Contains(string(data), "measured: 3 [exit 0] [output: the output of `echo measured: 3`]") {
 		t.Errorf("%v\n%s", err, data)

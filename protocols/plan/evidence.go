@@ -3,9 +3,11 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/fsm"
+	"git-ward/protocols/record"
 )
 
 // changes remembers the first step that changes a file which was there before the plan.
@@ -34,14 +36,20 @@ func (t *tracker) evidence() {
 	}
 }
 
-// gathering reports research that gathers nothing before its report (PLAN-9).
-func gathering(p *Plan, out *findings) {
+// research reports research that gathers nothing before its report (PLAN-9), and a report in
+// another place than a report's: research changes nothing else (002, l4-deep-research-cycle).
+func research(p *Plan, out *findings) {
 	if p.Machine() != fsm.Research || len(p.Steps) == 0 {
 		return
 	}
 	gathers := false
 	eachStep(p.Steps, func(s *Step) {
 		gathers = gathers || s.Action() == ReadOp || s.Tool == CallPlan || s.Tool == Bash && s.Closes() == ""
+		name := strings.TrimPrefix(s.Args, record.Dir+"/")
+		if s.Action() == WriteOp && !strings.HasPrefix(name, record.Research+"/") {
+			out.at(s, RuleReport, "research writes its report and changes nothing else, and this step writes outside of "+record.Research+"/",
+				"write the report to "+record.Research+"/NAME.md; what it leads to is the work of the plan that calls it")
+		}
 	})
 	if !gathers {
 		out.at(&p.Steps[0], RuleGathering, "the research gathers nothing: no step reads, searches or runs anything",

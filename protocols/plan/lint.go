@@ -28,6 +28,7 @@ const (
 	RuleMachine   = "plan/machine"
 	RuleEvidence  = "plan/evidence"
 	RuleGathering = "plan/gathering"
+	RuleReport    = "plan/report"
 	RuleCitation  = "plan/citation"
 )
 
@@ -193,7 +194,8 @@ func (l *Linter) lint(n *node) ([]diag.Diagnostic, error) {
 	if err := l.word(n, out); err != nil {
 		return nil, err
 	}
-	gathering(n.plan, out)
+	research(n.plan, out)
+	nested(n.plan, out)
 	if err := l.files(n, out); err != nil {
 		return nil, err
 	}

@@ -175,6 +175,9 @@ func (w *walker) call(s *Step, state string) (string, error) {
 	if o.fault != "" {
 		w.fault(s, fmt.Sprintf("the steps of %s do not fit here: %s", c.target, o.fault), expects(w.machine, state))
 	}
+	if o.fault == "" && o.end != state && w.node.plan.Machine() == fsm.Research {
+		w.fault(s, fmt.Sprintf("%s leads from %s to %s: research takes these steps itself", c.target, state, o.end), "call what gathers, and write plan_step_complete and the report in this plan")
+	}
 	return o.end, nil
 }
 
