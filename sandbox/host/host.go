@@ -164,8 +164,7 @@ func (h *Host) loop(ctx context.Context) error {
 func (h *Host) unmade(j *Job) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.everUp = h.everUp || j.up
-	return !h.everUp && j.err != nil && j.offer == nil
+	return !h.everUp && j.err != nil && j.offer == nil && len(h.running) == 0
 }
 
 // idle reports whether nobody works or is about to.

@@ -258,6 +258,44 @@ func TestLeaseByHand(t *testing.T) {
 	}
 }
 
+// TestUnmade: a launch whose first worker cannot be made ends with what says so, for it is a setting;
+// but not while another works, or is being made.
+func TestUnmade(t *testing.T) {
+	tier.First(t, "pauses, of seconds")
+	poison := errors.New("there is no room")
+	for _, up := range []bool{true, false} {
+		r := newRepository(t, "", "")
+		var h *Host
+		tries, over := 0, make(chan struct{})
+		h = r.host(2, func(ctx context.Context, j *Job) error {
+			if j.Directive == "D-2" {
+				if tries++; tries == schedule.Tries {
+					close(over)
+				}
+				return poison
+			}
+			if up {
+				j.Up()
+			}
+			select {
+			case <-over:
+			case <-ctx.Done():
+				t.Errorf("up %v: the worker of D-1 was ended for that of D-2", up)
+			}
+			if !up {
+				return poison
+			}
+			r.closes(h, j.Directive)
+			return nil
+		})
+		h.Once = up
+		if err := h.Serve(t.Context()); !errors.Is(err, poison) || tries != schedule.Tries {
+			t.Errorf("up %v: %v, after %d tries", up, err, tries)
+		}
+		r.over()
+	}
+}
+
 // TestLeaseInTheWay: where a lease cannot be written, because another ref or a broken file is in
 // its place, the other directives are worked on, and a launch that is to end does, and says why.
 func TestLeaseInTheWay(t *testing.T) {

@@ -24,7 +24,6 @@ type Job struct {
 	offer  *offer // nil for a slot of the launch's own
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed after its end, when its lease is released and the host knows
-	up     bool          // its payload has run
 	runs   program       // what its agent runs
 	next   string        // the commit that its agent said last that it runs, until the host has seen to it; "" for none
 	text   string        // hash of the directive's text, as last read
@@ -90,7 +89,7 @@ func (j *Job) run(ctx context.Context) {
 func (j *Job) Up() {
 	j.host.mu.Lock()
 	defer j.host.mu.Unlock()
-	j.up = true
+	j.host.everUp = true
 }
 
 // program is the program of a worker's agent, and its progress.
