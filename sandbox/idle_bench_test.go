@@ -20,7 +20,7 @@ import (
 )
 
 // TestBenchIdle measures what a launch costs that has nothing to do: a minute of its process, with
-// one open directive and with a thousand, all of which wait for scratch/STOP.
+// one open directive and with a thousand. scratch/STOP blocks the first, and the others wait for it.
 func TestBenchIdle(t *testing.T) {
 	tier.Full(t, "it measures")
 	benchtest.Only(t)
@@ -30,7 +30,11 @@ func TestBenchIdle(t *testing.T) {
 		p := gittest.New(t)
 		var list strings.Builder
 		for i := range n {
-			fmt.Fprintf(&list, "### D-%d: a file of its own\n\n- [ ] it is there (`test -s f%[1]d`)\n- work: f%[1]d\n\n", i+1)
+			after := ""
+			if i > 0 {
+				after = "- after: D-1\n"
+			}
+			fmt.Fprintf(&list, "### D-%d: a file of its own\n\n- [ ] it is there (`test -s f%[1]d`)\n- work: f%[1]d\n%[2]s\n", i+1, after)
 		}
 		p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n"+list.String()+"## Reports\n")
 		p.Write(loop.StopPath, "not now\n")
@@ -47,6 +51,9 @@ func TestBenchIdle(t *testing.T) {
 			began := time.Now()
 			await.True(t, d.String(), func() bool { return time.Since(began) > d })
 		}
+		await.True(t, "D-1 is blocked", func() bool {
+			return strings.Contains(p.Run(p.Bare, "git", "show", "main:COMMS.md"), " D-1 EXIT_BLOCKED\n")
+		})
 		passes(minute / 6) // what a launch does at its start is none of it
 		pid, _ := runstate.Running(p.Bare)
 		before, ok := process.Read(pid)
