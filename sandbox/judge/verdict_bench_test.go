@@ -44,6 +44,7 @@ type trialCase struct {
 	tongue
 	kind
 	bare string
+	env  []string // of git; nil for the test's own
 }
 
 // commits makes a commit of a tree, on top of a parent if there is one.
@@ -74,12 +75,21 @@ func (c *trialCase) commit(files tree, parent string) string {
 func (c *trialCase) git(stdin string, args ...string) string {
 	c.Helper()
 	cmd := exec.Command("git", append([]string{"-C", c.bare}, args...)...)
-	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Stdin, cmd.Env = strings.NewReader(stdin), c.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		c.Fatalf("git %q: %v: %s", args, err, out)
 	}
 	return string(out)
+}
+
+// create makes the repository of the project.
+func (c *trialCase) create() {
+	c.Helper()
+	c.bare = filepath.Join(c.TempDir(), "x.git")
+	if out, err := exec.Command("git", "init", "--quiet", "--bare", c.bare).CombinedOutput(); err != nil {
+		c.Fatalf("%v: %s", err, out)
+	}
 }
 
 // extra is what the project has for this kind alone.
@@ -93,10 +103,7 @@ func (c *trialCase) extra() tree {
 // ends judges the claim on a project in a state, and says how it ended.
 func (c *trialCase) ends(state string) (string, loop.Verdict) {
 	c.Helper()
-	c.bare = filepath.Join(c.TempDir(), "x.git")
-	if out, err := exec.Command("git", "init", "--quiet", "--bare", c.bare).CombinedOutput(); err != nil {
-		c.Fatalf("%v: %s", err, out)
-	}
+	c.create()
 	line := c.tongue.line
 	if c.kind.line != nil {
 		line = c.kind.line(c.tongue)
@@ -108,18 +115,12 @@ func (c *trialCase) ends(state string) (string, loop.Verdict) {
 		change = change.with(tree{c.source: state + "\n"})
 	}
 	commit := c.commit(change, main)
-	if c.tool == "go" {
-		cache, err := exec.Command("go", "env", "GOCACHE").Output()
-		if err != nil {
-			c.Fatal(err)
-		}
-		line = "export GOTOOLCHAIN=local GOFLAGS=-mod=mod GOPROXY=off GOCACHE=" + strings.TrimSpace(string(cache)) + "; " + line
-	}
-	v := c.judge(main, commit, line, func(*comms.Directive) {})
+	lines := []string{line}
+	v := c.judge(main, commit, lines, func(*comms.Directive) {})
 	if !v.WantsWord() {
 		return c.end(v), v
 	}
-	again := c.judge(main, commit, line, func(d *comms.Directive) {
+	again := c.judge(main, commit, lines, func(d *comms.Directive) {
 		for _, l := range v.Left {
 			if in, err := l.Include(); err == nil && v.NotIncluded {
 				d.Options.Included = append(d.Options.Included, in)
@@ -146,22 +147,39 @@ func (c *trialCase) end(v loop.Verdict) string {
 	return endSilent
 }
 
-// judge is the verdict on a claim of a directive's.
-func (c *trialCase) judge(main, commit, line string, word func(*comms.Directive)) loop.Verdict {
+// environment is what stands before each line of a language: Go builds in the machine's caches.
+func (c *trialCase) environment() string {
 	c.Helper()
-	text := "# COMMS\n\n## Directives\n\n### D-1: double\n\n- [ ] it doubles (`true`)\n"
+	if c.tool != "go" {
+		return ""
+	}
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		c.Fatal(err)
+	}
+	build, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
+	return "export GOTOOLCHAIN=local GOFLAGS= GOPROXY=off GOCACHE=" + build + " GOMODCACHE=" + modules + "; "
+}
+
+// judge is the verdict on a claim of a directive's whose criteria are lines.
+func (c *trialCase) judge(main, commit string, lines []string, word func(*comms.Directive)) loop.Verdict {
+	c.Helper()
+	text := "# COMMS\n\n## Directives\n\n### D-1: double\n\n" + strings.Repeat("- [ ] it doubles (`true`)\n", len(lines))
 	if c.work != "" {
 		text += "- work: " + c.work + "\n"
 	}
 	doc, _ := comms.Parse([]byte(text + "\n## Reports\n"))
 	d := doc.Directives[0]
-	d.Criteria[0].Command = line
+	env := c.environment()
+	for i, line := range lines {
+		d.Criteria[i].Command = env + line
+	}
 	word(&d)
 	settings := config.Default()
 	claim := ClaimOf(&d, settings, commit, main)
 	if c.kind.held {
 		d.Options.Held.Count = 1
-		claim.Commands = append(claim.Commands, verifier.Command{Name: heldOut(&d, 0).Text, Line: c.heldLine(line), Held: true})
+		claim.Commands = append(claim.Commands, verifier.Command{Name: heldOut(&d, 0).Text, Line: env + c.tongue.held, Held: true})
 	}
 	runner := &verifier.Processes{Limits: verifier.Limits{Time: time.Minute, Output: 1 << 20}}
 	facts, err := verifier.Verify(c.Context(), git.Open(c.bare), runner, claim)
@@ -173,15 +191,6 @@ func (c *trialCase) judge(main, commit, line string, word func(*comms.Directive)
 		c.Fatal(missing)
 	}
 	return verdictOf(declaration, &d, facts, strings.Clone)
-}
-
-// heldLine is the held-out criterion, in the environment of the other.
-func (c *trialCase) heldLine(line string) string {
-	before, _, ok := strings.Cut(line, "; ")
-	if c.tool == "go" && ok {
-		return before + "; " + c.tongue.held
-	}
-	return c.tongue.held
 }
 
 // absent reports whether a language has no such work, or no such project.
@@ -229,7 +238,21 @@ func TestBenchVerdict(t *testing.T) {
 	var mu sync.Mutex
 	table := map[string]map[string]map[string]int{} // by class, language, end
 	cases := 0
+	count := func(class, language, end string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if table[class] == nil {
+			table[class] = map[string]map[string]int{}
+		}
+		if table[class][language] == nil {
+			table[class][language] = map[string]int{}
+		}
+		table[class][language][end]++
+		cases++
+	}
+	classes := []string{"honest: libraries"}
 	t.Run("cases", func(t *testing.T) {
+		eachHonest(t, func(l *library, end string) { count(classes[0], l.language(), end) })
 		for language, l := range tongues {
 			if _, err := exec.LookPath(l.tool); err != nil {
 				t.Logf("SKIPPED: %s: there is no %s", language, l.tool)
@@ -245,32 +268,28 @@ func TestBenchVerdict(t *testing.T) {
 						c := &trialCase{T: t, tongue: l, kind: k}
 						end, v := c.ends(s.of(l))
 						c.trust(s.name, end, v)
-						mu.Lock()
-						defer mu.Unlock()
-						if table[k.class] == nil {
-							table[k.class] = map[string]map[string]int{}
-						}
-						if table[k.class][language] == nil {
-							table[k.class][language] = map[string]int{}
-						}
-						table[k.class][language][end]++
-						cases++
+						count(k.class, language, end)
 					})
 				}
 			}
 		}
 	})
 	for _, k := range kinds {
+		classes = append(classes, k.class)
+	}
+	for _, class := range classes {
 		var cells []string
 		sum := map[string]int{}
-		for _, language := range slices.Sorted(maps.Keys(table[k.class])) {
-			ends := table[k.class][language]
+		for _, language := range slices.Sorted(maps.Keys(table[class])) {
+			ends := table[class][language]
+			all := 0
 			for end, n := range ends {
 				sum[end] += n
+				all += n
 			}
-			cells = append(cells, fmt.Sprintf("%s %d/%d", language, ends[endExact]+ends[endAsked]+ends[endNamed]+ends[endSilent], len(states)))
+			cells = append(cells, fmt.Sprintf("%s %d/%d", language, ends[endExact]+ends[endAsked]+ends[endNamed]+ends[endSilent], all))
 		}
-		benchtest.Row("verdict: "+k.class, fmt.Sprintf("EXACT %d, by a word %d, named %d, silent %d", sum[endExact], sum[endAsked], sum[endNamed], sum[endSilent]), strings.Join(cells, ", "), fmt.Sprintf("not proved %d", sum[endNone]))
+		benchtest.Row("verdict: "+class, fmt.Sprintf("EXACT %d, by a word %d, named %d, silent %d", sum[endExact], sum[endAsked], sum[endNamed], sum[endSilent]), strings.Join(cells, ", "), fmt.Sprintf("not proved %d", sum[endNone]))
 	}
 	fmt.Fprintf(os.Stderr, "%d claims\n", cases)
 }
