@@ -116,13 +116,18 @@ func (q *asking) ask(ctx context.Context, all []comparison, mine []int, asked ma
 		}
 		for _, i := range batch {
 			if id := all[i].id; ran[id] {
-				asked[i] = true
 				if !ended[id] {
+					asked[i] = true
 					continue
 				}
-				if sure, err := q.sure(ctx, tree, &all[i]); err != nil {
+				reached, sure, err := q.sure(ctx, tree, &all[i])
+				if err != nil {
 					return nil, err
-				} else if sure {
+				}
+				if reached {
+					asked[i] = true
+				}
+				if sure {
 					whatever = append(whatever, i)
 				}
 			}
@@ -183,15 +188,22 @@ func (q *asking) run(ctx context.Context, onto string, files sources.Tree, texts
 
 // sure reports whether a comparison holds with any value, though it is reached and asks for one:
 // the host puts in its place what is equal and what is not, on trees where the work has no word.
-func (q *asking) sure(ctx context.Context, tree string, s *comparison) (bool, error) {
-	for _, must := range []struct {
-		text string
-		end  bool
-	}{{s.Whether(s.text, false), false}, {s.Whether(s.text, true), true}, {broken.Others(s.text, s.Comparison), true}, {s.Far(s.text), true}} {
-		if ended, err := q.with(ctx, tree, s, must.text); err != nil || ended != must.end {
-			return false, err
+func (q *asking) sure(ctx context.Context, tree string, s *comparison) (reached, sure bool, err error) {
+	ended, err := q.with(ctx, tree, s, s.Whether(s.text, false))
+	if reached = !ended && q.left >= 0; err != nil || !reached {
+		return reached, false, err
+	}
+	for _, text := range []string{s.Whether(s.text, true), broken.Others(s.text, s.Comparison), s.Far(s.text)} {
+		if ended, err := q.with(ctx, tree, s, text); err != nil || !ended {
+			return true, false, err
 		}
 	}
+	sure, err = q.needed(ctx, tree, s)
+	return true, sure, err
+}
+
+// needed reports whether a comparison asks for its value where the work has no word.
+func (q *asking) needed(ctx context.Context, tree string, s *comparison) (bool, error) {
 	base, err := q.tests(ctx, q.base, q.changing(allTests), q.base)
 	if err != nil {
 		return false, err

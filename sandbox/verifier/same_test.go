@@ -205,3 +205,23 @@ func TestSomeAreAsked(t *testing.T) {
 		t.Errorf("%v: %d of %d, %q", err, f.Asked, f.Comparisons, f.Whatever)
 	}
 }
+
+// TestNotReached: a comparison that no run reaches, as the work sees to that, is not among those that
+// were asked.
+func TestNotReached(t *testing.T) {
+	tier.First(t, "it runs many commands")
+	needs(t, "go")
+	main := files{"go.mod": goMod, "calc.go": badGo,
+		"calc_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal()\n\t}\n\tif !testing.Short() {\n\t\tif Two() != 2 {\n\t\t\tt.Fatal()\n\t\t}\n\t}\n}\n"}
+	for text, want := range map[string]int{
+		"func init() { os.Args = append(os.Args, \"-test.short\") }": 1,
+		"var _ = os.Args": 2,
+	} {
+		r := newRepository(t)
+		claim := r.claimed(main, files{"calc.go": "package calc\n\nimport \"os\"\n\n" + text + "\n\nfunc Two() int { return 2 }\n"}, nil, goLine(t, "go test ./..."))
+		claim.Controls = []string{Broken}
+		if f, err := r.verify(claim); err != nil || !f.OK() || f.Asked != want || f.Comparisons != 2 || f.Whatever != nil {
+			t.Errorf("%s: %v: %d of %d were asked, not %d; %q", text, err, f.Asked, f.Comparisons, want, f.Whatever)
+		}
+	}
+}

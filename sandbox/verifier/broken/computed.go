@@ -1,7 +1,6 @@
 package broken
 
 import (
-	"regexp"
 	"strings"
 
 	"git-ward/internal/pattern"
@@ -17,8 +16,8 @@ var (
 	pythonEquals = pattern.New(`(?m)^[ \t]*assert[ \t]+([^\n=!<>]*[^\n=!<> \t])[ \t]*==[ \t]*`)
 	// otherParts are parts of a condition beside a comparison.
 	otherParts = pattern.New(`\b(?:and|or|not|if|else|in|is|for|lambda)\b|[=!<>]=`)
-	onlyValue  = regexp.MustCompile(`^(?:` + value + `)$`)
-	lastValue  = regexp.MustCompile(value + `$`)
+	onlyValue  = pattern.New(`^(?:` + value + `)$`)
+	lastValue  = pattern.New(value + `$`)
 	named      = pattern.New(`^(?:\*|\.\.\.|\w+[ \t]*=[^=>])`)
 )
 
