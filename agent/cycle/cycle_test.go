@@ -117,6 +117,18 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestRungNotReached: a report of the strictest rung names what the verdict lacks for it.
+func TestRungNotReached(t *testing.T) {
+	tier.First(t, "it runs the loop")
+	t.Parallel()
+	s := newSite(t, asked+"- rung: 65537\n", 0)
+	s.residuals = []string{"0"}
+	how, r := s.ends()
+	if !strings.HasPrefix(how, "EXIT_CONVERGED") || r.RungAchieved == loop.Rung65537 || !strings.HasPrefix(r.Lessons, "rung 65537 is not reached; missing: ") {
+		t.Errorf("%s, rung %d: %q", how, r.RungAchieved, r.Lessons)
+	}
+}
+
 // TestCarried: work that a unit before left on the branch is judged for the new text,
 // although nobody adds to it (REC-1); on what was judged so the loop goes on by work only.
 func TestCarried(t *testing.T) {

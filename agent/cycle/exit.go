@@ -40,7 +40,7 @@ func (r *run) halt(ctx context.Context, status loop.Status, d loop.Decision) (*l
 		return nil, err
 	}
 	report := loop.NewReport(out)
-	if status == loop.ExitConverged && out.Rung < r.deps.Declaration.RungTarget {
+	if status == loop.ExitConverged && !loop.Reaches(out.Rung, r.deps.Declaration.RungTarget) {
 		report.Lessons = fmt.Sprintf("rung %d is not reached; missing: %s", r.deps.Declaration.RungTarget, strings.Join(missing, ", "))
 	}
 	if found := report.Check(); len(found) > 0 {

@@ -3,8 +3,6 @@ package loop
 import (
 	"fmt"
 	"slices"
-
-	"git-ward/internal/diag"
 )
 
 // MissingTool is a program that a directive's command needs, and that is missing where
@@ -164,25 +162,4 @@ func outcomeOf(o *Outcome) Outcome {
 		return Outcome{}
 	}
 	return *o
-}
-
-// missing65537 is what LOOP-11 asks for beyond two plain runs and the verdict does not
-// show as done, and what its runs showed to be lacking.
-func (v Verdict) missing65537() (missing []string) {
-	did := func(kinds ...string) bool {
-		return slices.ContainsFunc(v.Runs, func(r RunEnd) bool { return slices.Contains(kinds, r.Kind) && r.Exit == 0 })
-	}
-	if !did(RunShuffled) {
-		missing = append(missing, "a run with the tests in another order")
-	}
-	if !did(RunCold, RunSecondImage) {
-		missing = append(missing, "a run with a cold cache or in a second image")
-	}
-	switch m := v.Mutants; {
-	case m == nil:
-		missing = append(missing, "mutants of the changed lines")
-	case len(m.Survived) > 0:
-		missing = append(missing, fmt.Sprintf("commands that notice each of %s to the work (%d survived)", diag.Count(m.Made, "change"), len(m.Survived)))
-	}
-	return append(missing, v.NotDone...)
 }

@@ -106,6 +106,8 @@ type Verdict struct {
 	// Mutants is how the commands took changes of the claim's own lines; nil where none
 	// were made.
 	Mutants *Mutants `json:"mutants,omitempty"`
+	Surface *Surface `json:"surface,omitempty"` // nil where none was asked for
+	Gate    string   `json:"gate,omitempty"`    // commit of refs/notes/audit that has the gate's record of the push
 	// NotDone are the parts of a declared rung that were not done, with why.
 	NotDone []string `json:"not_done,omitempty"`
 	// Cache is what the commands got of the host's cache of dependencies, and of which
@@ -125,7 +127,7 @@ type Verdict struct {
 	Shared     string   `json:"shared,omitempty"` // why the commands could reach each other; "" where they could not
 	Trials     int      `json:"trials"`           // runs of all commands
 	Agree      bool     `json:"agree"`            // all trials gave the same verdict and residual
-	Rung       int      `json:"rung"`             // achieved by the verdict itself: 641 or 274177; 0 for NONE
+	Rung       int      `json:"rung"`             // achieved by the verdict itself; 0 for NONE
 	Time       string   `json:"time"`             // RFC 3339, UTC
 	Caveat     string   `json:"caveat"`
 }
@@ -270,6 +272,9 @@ func (v Verdict) Line() ([]byte, error) {
 	v = v.listing(maxLeft)
 	if m := v.Mutants; m != nil {
 		v.Mutants = &Mutants{m.Made, m.Killed, listed(m.Survived)}
+	}
+	if s := v.Surface; s != nil {
+		v.Surface = &Surface{s.Before, s.After, listed(s.Gone), listed(s.New)}
 	}
 	line, err := canonical(v)
 	if err != nil || len(line) <= MaxVerdict {

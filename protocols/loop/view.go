@@ -111,7 +111,7 @@ func (v Verdict) Words() string {
 	return b.String()
 }
 
-// shownMutants is how many of the changes that survived people see.
+// shownMutants is how many of the changes that survived people see, and of what went.
 const shownMutants = 20
 
 // againstWords are the results of the adversarial runs for people; "" if none were asked for.
@@ -125,6 +125,12 @@ func (v Verdict) againstWords() string {
 				break
 			}
 			fmt.Fprintf(&b, "    not noticed: %s\n", s)
+		}
+	}
+	if s := v.Surface; s != nil {
+		fmt.Fprintf(&b, "  of the interface, %s went and %d came\n", diag.Count(len(s.Gone), "declaration"), len(s.New))
+		for _, line := range s.Gone[:min(len(s.Gone), shownMutants)] {
+			fmt.Fprintf(&b, "    gone: %s\n", line)
 		}
 	}
 	for _, what := range v.NotDone {

@@ -268,6 +268,12 @@ func printAgainst(w io.Writer, f *verifier.Facts) {
 			fmt.Fprintf(w, "    not noticed: %s\n", diag.Clean(s))
 		}
 	}
+	if s := f.Surface; s != nil {
+		fmt.Fprintf(w, "of the interface, %s went and %d came\n", diag.Count(len(s.Gone), "declaration"), len(s.New))
+		for _, line := range s.Gone {
+			fmt.Fprintf(w, "    gone: %s\n", diag.Clean(line))
+		}
+	}
 	for _, what := range f.NotDone {
 		fmt.Fprintf(w, "not done: %s\n", diag.Clean(what))
 	}

@@ -85,10 +85,10 @@ func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	for _, i := range d.Options.Included {
 		c.Included = append(c.Included, verifier.Entry(i))
 	}
-	if loop.RungTarget(d.Options) >= loop.Rung274177 {
+	if loop.Reaches(loop.RungTarget(d.Options), loop.Rung274177) {
 		c.Replays = 2
 	}
-	if loop.RungTarget(d.Options) >= loop.Rung65537 && d.Options.Rung == loop.Rung65537 {
+	if d.Options.Rung == loop.Rung65537 {
 		c.Against = &verifier.Against{Time: settings.Verify.Timeout.Duration}
 	}
 	for i, criterion := range d.Criteria {

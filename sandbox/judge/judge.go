@@ -230,10 +230,31 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	}
 	v = verdictOf(declaration, d, facts, claim.Redacted)
 	why, err := j.untried(ctx, r.Claim.Commit)
-	if why == "" || err != nil {
+	switch {
+	case err != nil:
 		return v, err
+	case why != "":
+		return v.Unproved(why), nil
+	case claim.Against != nil:
+		v.Gate, err = gate(ctx, j.Repo, r.Claim.Commit)
 	}
-	return v.Unproved(why), nil
+	return v.Reached(), err
+}
+
+// gate is the commit of the audit's notes that says by which push the gate admitted a commit; ""
+// if it saw none.
+func gate(ctx context.Context, repo *git.Repo, commit string) (string, error) {
+	const notes, most = "refs/notes/audit", 1 << 20
+	reader := repo.Reader(ctx)
+	defer reader.Close()
+	tip, err := reader.Tip(notes)
+	if tip == "" || err != nil {
+		return "", err
+	}
+	if note, err := reader.Note(tip, commit, most); len(note) == 0 || err != nil {
+		return "", err
+	}
+	return tip, nil
 }
 
 // logStep logs a claim's progress (LOOP-10), without the messages that a command still runs.

@@ -82,6 +82,15 @@ func quoted(paths []string) (list []string) {
 	return list
 }
 
+// cleaned are lines with words of the work's.
+func cleaned(lines []string) []string {
+	list := []string{}
+	for _, line := range lines {
+		list = append(list, diag.Clean(line))
+	}
+	return list
+}
+
 // against adds the results of the runs against the work.
 func (r reading) against(p loop.Declaration, f *verifier.Facts, v loop.Verdict) loop.Verdict {
 	for i, runs := range f.Replays {
@@ -98,12 +107,12 @@ func (r reading) against(p loop.Declaration, f *verifier.Facts, v loop.Verdict) 
 		v = v.AgainstIt(p, a.Kind, r.trial(a.Runs))
 	}
 	if m := f.Mutants; m != nil {
-		v.Mutants = &loop.Mutants{Made: m.Made, Killed: m.Killed, Survived: []string{}}
-		for _, s := range m.Survived {
-			v.Mutants.Survived = append(v.Mutants.Survived, diag.Clean(s))
-		}
+		v.Mutants = &loop.Mutants{Made: m.Made, Killed: m.Killed, Survived: cleaned(m.Survived)}
 	}
-	v.NotDone = f.NotDone
+	if s := f.Surface; s != nil {
+		v.Surface = &loop.Surface{Before: s.Before, After: s.After, Gone: cleaned(s.Gone), New: cleaned(s.New)}
+	}
+	v.NotDone = cleaned(f.NotDone)
 	return v
 }
 

@@ -75,6 +75,9 @@ func (t *trying) against(ctx context.Context, f *Facts, tree string) error {
 	} else if err := more(Cold, t.runner, map[string]string{ColdVar: "1"}); err != nil {
 		return err
 	}
+	if err := t.surfaces(ctx, f, tree); err != nil {
+		return err
+	}
 	return t.mutate(ctx, f, tree)
 }
 

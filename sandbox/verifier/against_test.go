@@ -22,7 +22,7 @@ func TestAgainst(t *testing.T) {
 	}
 	r := newRepository(t)
 	c := Claim{Replays: 1, Bounds: usualBounds(), Commands: []Command{{Name: "criterion 1", Line: "grep -q 'a < b' p.go"}}}
-	c.Main = r.commit(files{"go.mod": "module example.org/p\n\ngo 1.21\n", "p.go": "package p\n\nvar old = 1\n"})
+	c.Main = r.commit(files{"go.mod": "module example.org/p\n\ngo 1.21\n", "p.go": "package p\n\nvar old = 1\n\nfunc Old() {}\n"})
 	c.Work = []string{"p.go"} // which the command names
 	c.Commit = r.commit(files{"p.go": "package p\n\nvar old = 1\n\nfunc Less(a, b int) bool { return a < b && a != 0 }\n\nvar s = t + t\nvar t = \"x\"\n", "p_test.go": "package p\n\nvar inTest = 3\n"})
 	c.Against = &Against{Time: 5 * time.Minute}
@@ -46,6 +46,9 @@ func TestAgainst(t *testing.T) {
 	want := []string{"p.go:5: && became ||", "p.go:5: != became ==", "p.go:5: 0 became 1"}
 	if m := f.Mutants; m == nil || m.Made != 4 || m.Killed != 1 || !slices.Equal(m.Survived, want) {
 		t.Errorf("%+v", m)
+	}
+	if s := f.Surface; s == nil || s.Before == s.After || !slices.Equal(s.Gone, []string{".: func Old()"}) || !slices.Equal(s.New, []string{".: func Less(a, b int) bool"}) {
+		t.Errorf("%+v", s)
 	}
 	if len(f.NotDone) > 0 || !f.OK() || !slices.Contains(notes, Shuffled) {
 		t.Error(f.NotDone, notes)

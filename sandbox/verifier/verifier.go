@@ -88,7 +88,7 @@ type Command struct {
 // Shown is the line as people and agents see it.
 func (c Command) Shown() string {
 	if c.Held {
-		return "held out"
+		return loop.HeldOut
 	}
 	return c.Line
 }
@@ -128,9 +128,10 @@ type Facts struct {
 	All  string `json:"all,omitempty"`
 	With []Run  `json:"with,omitempty"`
 	// Against are the runs that a rung asks for besides, Mutants what became of changes to
-	// the claim's lines, and NotDone what of it could not be done.
+	// the claim's lines, Surface what it shows to others, and NotDone what could not be done.
 	Against []AgainstRun `json:"against,omitempty"`
 	Mutants *Mutants     `json:"mutants,omitempty"`
+	Surface *Surface     `json:"surface,omitempty"`
 	NotDone []string     `json:"not_done,omitempty"`
 	// Controls are what the claim's came to, where all was met.
 	Controls []Control `json:"controls,omitempty"`

@@ -1,0 +1,51 @@
+package verifier
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"strings"
+)
+
+// exported are a Go file's exported declarations, without bodies and values, one a line. A file
+// that is not Go has none; of one with syntax errors they are those that could be read.
+func exported(src []byte) (list []string) {
+	set := token.NewFileSet()
+	file, _ := parser.ParseFile(set, "", src, parser.SkipObjectResolution)
+	if file == nil || !ast.FileExports(file) {
+		return nil
+	}
+	ast.Inspect(file, func(n ast.Node) bool { // else the printer says by a comment that something was left out
+		switch n := n.(type) {
+		case *ast.StructType:
+			n.Incomplete = false
+		case *ast.InterfaceType:
+			n.Incomplete = false
+		}
+		return true
+	})
+	add := func(node any) {
+		var b strings.Builder
+		if printer.Fprint(&b, set, node) == nil {
+			list = append(list, strings.Join(strings.Fields(b.String()), " "))
+		}
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			d.Body = nil
+			add(d)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR {
+					v.Values = nil
+				}
+				if d.Tok != token.IMPORT {
+					add(&ast.GenDecl{Tok: d.Tok, Specs: []ast.Spec{spec}})
+				}
+			}
+		}
+	}
+	return list
+}
