@@ -95,7 +95,7 @@ type Finder struct {
 // search is one search of all sources.
 type search struct {
 	*Finder
-	index func() (*survey.Index, error)
+	survey func() (*survey.Index, error)
 }
 
 func newQuestion(text string, sources []Source) *question {

@@ -25,7 +25,7 @@ func (f *Finder) texts(_ context.Context, list []*question) string {
 
 // symbols searches the index's symbols, and adds the files that depend on theirs.
 func (f *search) symbols(ctx context.Context, list []*question) string {
-	index, err := f.index()
+	index, err := f.survey()
 	if err != nil {
 		return "symbols: " + errorText(err)
 	}
@@ -60,7 +60,7 @@ var documents = map[string]bool{".md": true, ".rst": true, ".txt": true, ".adoc"
 
 // files searches the tracked files: documents by paragraph, others by line.
 func (f *search) files(ctx context.Context, list []*question) string {
-	index, err := f.index()
+	index, err := f.survey()
 	if err != nil {
 		return "files: " + errorText(err)
 	}
