@@ -128,23 +128,34 @@ func (p *Preset) Prepare(s Setup) (args, env []string, err error) {
 	return args, env, nil
 }
 
-// helps is what programs said of their options, by the file that was asked: each iteration
-// prepares anew, and a program takes long to start.
+// helps is what programs said of their options, by their paths: each iteration prepares anew, and a
+// program takes long to start.
 var helps sync.Map
+
+// told is what a file said. A script stands for the program that it starts, too.
+type told struct {
+	dev, ino         uint64
+	size             int64
+	modified, change unix.Timespec
+	said             string
+}
 
 // help is what a program says of its options, "" where it says nothing.
 func help(path, home string, env []string) string {
 	var file unix.Stat_t
 	known := unix.Stat(path, &file) == nil
-	program := [...]any{path, file.Dev, file.Ino, file.Size, file.Mtim, file.Ctim}
-	if said, ok := helps.Load(program); ok && known {
-		return said.(string)
+	now := told{dev: uint64(file.Dev), ino: file.Ino, size: file.Size, modified: file.Mtim, change: file.Ctim}
+	if last, ok := helps.Load(path); ok && known {
+		now.said = last.(told).said
+		if now == last {
+			return now.said
+		}
 	}
-	said := ask(path, home, env)
-	if known && said != "" {
-		helps.Store(program, said)
+	now.said = ask(path, home, env)
+	if known && now.said != "" {
+		helps.Store(path, now)
 	}
-	return said
+	return now.said
 }
 
 // ask has the program say it.

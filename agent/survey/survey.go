@@ -64,10 +64,11 @@ func Survey(ctx context.Context, tree *worktree.Tree) (*Index, error) {
 		}
 		missing = append(missing, f)
 	}
-	if err := s.readAll(ctx, missing); err != nil {
+	err = s.readAll(ctx, missing)
+	s.kept.save() // the next one goes on from what this one read
+	if err != nil {
 		return nil, err
 	}
-	s.kept.save()
 	return s.build(list), nil
 }
 

@@ -29,8 +29,12 @@ func (o *objects) refs(ctx context.Context, r *report) (sound bool, err error) {
 		return false, err
 	}
 	for _, tip := range tips {
-		if _, err := o.batch.Info(tip.ID); !errors.Is(err, git.ErrMissing) {
-			continue // what cannot be read is for others to say
+		_, err := o.batch.Info(tip.ID)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, git.ErrMissing) {
+			return sound, err
 		}
 		if now, err := o.repo.Ref(ctx, tip.Name); err != nil || now != tip.ID {
 			continue // it has moved, and maintenance has freed what it pointed to

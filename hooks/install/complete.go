@@ -23,7 +23,7 @@ func (in *installer) complete(ctx context.Context) error {
 	} {
 		info, err := os.Stat(filepath.Join(in.Dir, c.file))
 		if err == nil && info.Size() > 0 {
-			return diag.Hint(fmt.Errorf("%s %s", in.Dir, c.what), c.hint, in.Dir)
+			return diag.Hint(fmt.Errorf("%s %s", in.Dir, c.what), c.hint, diag.Word(in.Dir))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

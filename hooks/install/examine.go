@@ -110,7 +110,7 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 	if err := in.inTheWay(refs, proof.chain); err != nil {
 		return err
 	}
-	somebodys := diag.Hint(fmt.Errorf("the branch %s is the project's own, and Ward's documents need one of theirs", in.branches.Branch), "git ward init --bare --control NAME %s", in.Dir)
+	somebodys := diag.Hint(fmt.Errorf("the branch %s is the project's own, and Ward's documents need one of theirs", in.branches.Branch), "git ward init --bare --control NAME %s", diag.Word(in.Dir))
 	if in.Control == "" && !in.branches.Split() {
 		return somebodys
 	}
@@ -171,11 +171,11 @@ func (in *installer) inTheWay(refs map[string]string, audited bool) error {
 		name := strings.TrimPrefix(ref, heads)
 		switch {
 		case !audited && inPlace(ref) && !push.IsAgentBranch(ref):
-			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps its own there", ref), "git --git-dir=%[1]s update-ref %[3]s %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", diag.Word(in.Dir), ref, strings.Replace(ref, "refs/", "refs/kept/", 1))
+			return diag.Hint(fmt.Errorf("%s is the project's own, and Ward keeps its own there", ref), "git --git-dir=%[1]s update-ref %[3]s %[2]s && git --git-dir=%[1]s update-ref -d %[2]s", diag.Word(in.Dir), diag.Word(ref), diag.Word(strings.Replace(ref, "refs/", "refs/kept/", 1)))
 		case ref == heads+"agent", ref == heads+"rescue":
 			return diag.Hint(fmt.Errorf("the branch %s stands where the agent's %s/... are to be", name, name), "git --git-dir=%s branch -m %s NEW", diag.Word(in.Dir), diag.Word(name))
 		case strings.HasPrefix(ref, control+"/"), strings.HasPrefix(control, ref+"/"):
-			return diag.Hint(fmt.Errorf("the branch %s stands in the way of a branch %s", name, in.branches.Branch), "git ward init --bare --control NAME %s", in.Dir)
+			return diag.Hint(fmt.Errorf("the branch %s stands in the way of a branch %s", name, in.branches.Branch), "git ward init --bare --control NAME %s", diag.Word(in.Dir))
 		}
 	}
 	return nil

@@ -122,8 +122,8 @@ func (r *Repo) MergeTrees(ctx context.Context, ours, theirs string) (m Merged, e
 }
 
 // MergeEach merges a commit with each of several, by one child, and answers by these commits' ids.
-// It may lack some: a git older than 2.39 has no such child, and one pair that cannot be merged ends
-// it. MergeTrees says why. Use it on a repository from Apart.
+// It may lack some: one pair that cannot be merged ends the child. MergeTrees says why. Use it on a
+// repository from Apart.
 func (r *Repo) MergeEach(ctx context.Context, ours string, theirs []string) (map[string]Merged, error) {
 	ask := ""
 	for _, id := range theirs {

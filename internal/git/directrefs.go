@@ -164,10 +164,15 @@ func (r *Repo) BrokenRefs() (names []string, err error) {
 			return err
 		}
 		name = filepath.ToSlash(name)
-		if id, err := d.looseRef(name); err == nil && id == "" {
-			if data, err := os.ReadFile(path); err == nil && !bytes.HasPrefix(data, []byte("ref:")) {
-				names = append(names, name)
-			}
+		if id, err := d.looseRef(name); err == nil && id != "" {
+			return nil
+		}
+		data, err := readRegular(path, maxNames)
+		if err == nil && bytes.HasPrefix(data, []byte("ref:")) {
+			return nil
+		}
+		if _, gone := os.Lstat(path); !errors.Is(gone, fs.ErrNotExist) {
+			names = append(names, name)
 		}
 		return nil
 	})

@@ -77,7 +77,8 @@ func (l *Lineage) Contains(_, commit string) (bool, error) {
 }
 
 // Base is the merge base of the branch and a commit given to Lineage. ok is false where only git can
-// say: where what the branch does not have of the commit's history is more than one line.
+// say: where what the branch does not have of the commit's history is more than one line. A shallow
+// clone's commits name parents that git does not follow: it is not for one.
 func (l *Lineage) Base(commit string) (base string, ok bool, err error) {
 	if !l.known[commit] {
 		return "", false, nil

@@ -10,8 +10,8 @@ import (
 // HeldOut stands in a verdict for the command of a criterion that the PM holds out (PROOF-5).
 const HeldOut = "held out"
 
-// Surface has what the packages that the work changed show to others: a hash of all of it before
-// the work and after, and the declarations that are gone or new. A changed one is both.
+// Surface has what the Go files that the work changed show to other packages: a hash of all of it
+// before the work and after, and the declarations that are gone or new. A changed one is both.
 type Surface struct {
 	Before string   `json:"before"`
 	After  string   `json:"after"`
@@ -42,7 +42,7 @@ func (v Verdict) missing65537() (missing []string) {
 	need(did(RunShuffled), "a run with the tests in another order")
 	need(did(RunCold, RunSecondImage), "a run with a cold cache or in a second image")
 	switch m := v.Mutants; {
-	case m == nil:
+	case m == nil || m.Made == 0:
 		missing = append(missing, "mutants of the changed lines")
 	case len(m.Survived) > 0:
 		missing = append(missing, fmt.Sprintf("commands that notice each of %s to the work (%d survived)", diag.Count(m.Made, "change"), len(m.Survived)))
@@ -58,22 +58,21 @@ func (v Verdict) missing65537() (missing []string) {
 // PM holds out are met.
 func (v Verdict) paraphrased() bool {
 	held := v.where(func(o Outcome) bool { return o.Command == HeldOut })
-	return len(held) > 0 && !slices.ContainsFunc(held, func(o Outcome) bool { return o.failed() })
+	asks := slices.ContainsFunc(held, func(o Outcome) bool { return !o.Before }) // one that held before says nothing of the work
+	return asks && !slices.ContainsFunc(held, func(o Outcome) bool { return o.failed() })
 }
 
 // drift is what the work changed, or may have, and no criterion explains.
 func (v Verdict) drift() (list []string) {
-	held := v.where(func(o Outcome) bool { return o.Before && !o.failed() })
+	held := v.where(func(o Outcome) bool { return o.Before && o.Command != HeldOut && !o.failed() })
 	if v.Suite == nil && len(held) == 0 {
 		list = append(list, "[verify] suite, or a criterion that held before the work, to see what else changed")
 	}
 	if s := v.Surface; s != nil && len(s.Gone) > 0 {
-		list = append(list, fmt.Sprintf("an interface of which nothing went (%s did)", diag.Count(len(s.Gone), "declaration")))
+		list = append(list, fmt.Sprintf("an interface that lost nothing (%s went)", diag.Count(len(s.Gone), "declaration")))
 	}
 	for _, d := range v.Against() {
-		if d.Seen {
-			list = append(list, "a verdict without this doubt: "+d.Words())
-		}
+		list = append(list, "a verdict without this doubt: "+d.Words())
 	}
 	return list
 }

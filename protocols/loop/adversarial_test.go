@@ -49,7 +49,7 @@ func TestAgainstIt(t *testing.T) {
 	}
 }
 
-// TestReached: a verdict reaches rung 65537 by what stands in it, and each part that lacks is
+// TestReached: a verdict reaches rung 65537 by what stands in it, and each part that is missing is
 // named (003, section 11).
 func TestReached(t *testing.T) {
 	whole := func() Verdict {
@@ -72,8 +72,10 @@ func TestReached(t *testing.T) {
 		"the gate's record of the push of the work":           func(v *Verdict) { v.Gate = "" },
 		"criteria that are held out":                          func(v *Verdict) { v.Criteria = v.Criteria[:1] },
 		"criteria that are held out, which":                   func(v *Verdict) { v.Criteria[1].Met = false },
+		"criteria that are held out, which are":               func(v *Verdict) { v.Criteria[1].Before = true },
+		"mutants of the changed":                              func(v *Verdict) { v.Mutants.Made = 0 },
 		"snapshots of the interface":                          func(v *Verdict) { v.Surface = nil },
-		"an interface of which nothing went (1 declaration":   func(v *Verdict) { v.Surface.Gone = []string{".: func F()"} },
+		"an interface that lost nothing (1 declaration went)": func(v *Verdict) { v.Surface.Gone = []string{".: func F()"} },
 		"[verify] suite, or a criterion that held before":     func(v *Verdict) { v.Suite = nil },
 		"a verdict without this doubt: 1 lost test: TestGone": func(v *Verdict) { v.Lost = []string{"TestGone"} },
 	} {

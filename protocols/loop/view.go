@@ -111,8 +111,8 @@ func (v Verdict) Words() string {
 	return b.String()
 }
 
-// shownMutants is how many of the changes that survived people see, and of what went.
-const shownMutants = 20
+// shownLines is how many of the changes that survived people see, and of the declarations that went.
+const shownLines = 20
 
 // againstWords are the results of the adversarial runs for people; "" if none were asked for.
 func (v Verdict) againstWords() string {
@@ -120,7 +120,7 @@ func (v Verdict) againstWords() string {
 	if m := v.Mutants; m != nil {
 		fmt.Fprintf(&b, "  of %s to the work's own lines, the commands noticed %d\n", diag.Count(m.Made, "small change"), m.Killed)
 		for i, s := range m.Survived {
-			if i == shownMutants {
+			if i == shownLines {
 				fmt.Fprintf(&b, "    and %d more\n", len(m.Survived)-i)
 				break
 			}
@@ -128,8 +128,8 @@ func (v Verdict) againstWords() string {
 		}
 	}
 	if s := v.Surface; s != nil {
-		fmt.Fprintf(&b, "  of the interface, %s went and %d came\n", diag.Count(len(s.Gone), "declaration"), len(s.New))
-		for _, line := range s.Gone[:min(len(s.Gone), shownMutants)] {
+		fmt.Fprintf(&b, "  the interface lost %s and gained %d\n", diag.Count(len(s.Gone), "declaration"), len(s.New))
+		for _, line := range s.Gone[:min(len(s.Gone), shownLines)] {
 			fmt.Fprintf(&b, "    gone: %s\n", line)
 		}
 	}

@@ -269,7 +269,7 @@ func printAgainst(w io.Writer, f *verifier.Facts) {
 		}
 	}
 	if s := f.Surface; s != nil {
-		fmt.Fprintf(w, "of the interface, %s went and %d came\n", diag.Count(len(s.Gone), "declaration"), len(s.New))
+		fmt.Fprintf(w, "the interface lost %s and gained %d\n", diag.Count(len(s.Gone), "declaration"), len(s.New))
 		for _, line := range s.Gone {
 			fmt.Fprintf(w, "    gone: %s\n", diag.Clean(line))
 		}

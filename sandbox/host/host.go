@@ -182,7 +182,7 @@ func (h *Host) undone() (err error) {
 		}
 	}
 	if h.Only != "" && len(h.began) == 0 {
-		err = h.refs.obstacle(h.Only)
+		err = errors.Join(err, h.refs.obstacle(h.Only))
 	}
 	for _, name := range h.refs.open(h.Only) {
 		if until, held := h.refs.held[name]; held && until.IsZero() {

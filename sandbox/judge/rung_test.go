@@ -43,7 +43,7 @@ func TestRung65537(t *testing.T) {
 		rung     int
 		missing  []string
 	}{
-		{old, true, loop.Rung274177, []string{"an interface of which nothing went (1 declaration did)"}},
+		{old, true, loop.Rung274177, []string{"an interface that lost nothing (1 declaration went)"}},
 		{old + "\nfunc Other() {}\n", false, loop.Rung274177, []string{"the gate's record of the push of the work"}},
 		{old + "\nfunc Other() {} // stays\n", true, loop.Rung65537, nil},
 	} {

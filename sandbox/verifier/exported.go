@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// exported are a Go file's exported declarations, without bodies and values, one a line. A file
+// exported are a Go file's package and exported declarations, without bodies and the values of
+// variables, one a line; a method counts with its type. A file
 // that is not Go has none; of one with syntax errors they are those that could be read.
 func exported(src []byte) (list []string) {
 	set := token.NewFileSet()
@@ -25,6 +26,7 @@ func exported(src []byte) (list []string) {
 		}
 		return true
 	})
+	list = append(list, "package "+file.Name.Name)
 	add := func(node any) {
 		var b strings.Builder
 		if printer.Fprint(&b, set, node) == nil {
@@ -34,6 +36,9 @@ func exported(src []byte) (list []string) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
+			if d.Recv != nil && !shows(d.Recv.List[0].Type) {
+				continue
+			}
 			d.Body = nil
 			add(d)
 		case *ast.GenDecl:
@@ -48,4 +53,24 @@ func exported(src []byte) (list []string) {
 		}
 	}
 	return list
+}
+
+// shows reports whether a receiver's type is exported.
+func shows(x ast.Expr) bool {
+	for {
+		switch t := x.(type) {
+		case *ast.StarExpr:
+			x = t.X
+		case *ast.ParenExpr:
+			x = t.X
+		case *ast.IndexExpr:
+			x = t.X
+		case *ast.IndexListExpr:
+			x = t.X
+		case *ast.Ident:
+			return t.IsExported()
+		default:
+			return true
+		}
+	}
 }

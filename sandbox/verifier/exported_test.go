@@ -45,8 +45,9 @@ func F(a, b int) (n int, err error) { return a + b, nil }
 func f() int                       { return 1 }
 func (T) M()                       {}
 func (T) m()                       {}
+func (*t) N()                      {}
 `
-	want := []string{"const Limit = 3", "const A = iota", "const C", "var V", "var W io.Reader",
+	want := []string{"package p", "const Limit = 3", "const A = iota", "const C", "var V", "var W io.Reader",
 		"type T struct { Name string }", "type I interface { Do(n int) error }",
 		"func F(a, b int) (n int, err error)", "func (T) M()"}
 	if got := exported([]byte(src)); !slices.Equal(got, want) {

@@ -12,7 +12,7 @@ import (
 	"git-ward/internal/git"
 )
 
-// Surface has what the packages of Go that the work changed show to others, before it and after,
+// Surface has what the Go files that the work changed show to other packages, before it and after,
 // as one hash each, and which declarations differ: "DIRECTORY: DECLARATION". A changed one is
 // among both.
 type Surface struct {
@@ -22,8 +22,8 @@ type Surface struct {
 	New    []string `json:"new"`
 }
 
-// surfaces takes the snapshots of the changed files: what the others show is the same. A file
-// that is too large to be read is not done.
+// surfaces takes the snapshots of the changed files: what the others show is the same. Where a file
+// is too large to be read, or all of them are, no snapshot is made.
 func (t *trying) surfaces(ctx context.Context, f *Facts, tree string) error {
 	raw, err := t.repo.Output(ctx, "diff-tree", "-r", "-z", "--no-renames", t.claim.Base, tree)
 	if err != nil {
@@ -45,8 +45,8 @@ func (t *trying) surfaces(ctx context.Context, f *Facts, tree string) error {
 			_, src, err := batch.Read(meta[2+side], maxSource)
 			var large *git.TooLarge
 			if size += len(src); errors.As(err, &large) || size > maxSources {
-				f.NotDone = append(f.NotDone, "the interface of "+name+": the file is too large")
-				continue
+				f.NotDone = append(f.NotDone, "snapshots of the interface: "+name+" is too large, or all files are")
+				return nil
 			}
 			if err != nil {
 				return err

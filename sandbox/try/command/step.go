@@ -21,6 +21,11 @@ import (
 	"git-ward/protocols/comms"
 )
 
+func inside(dir, path string) bool {
+	below, err := filepath.Rel(dir, path)
+	return err == nil && below != ".." && !strings.HasPrefix(below, "../")
+}
+
 func (t *trial) say(format string, args ...any) {
 	fmt.Fprintf(t.env.Stdout, "try: "+format+"\n", args...)
 }

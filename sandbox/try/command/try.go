@@ -60,6 +60,8 @@ func run(ctx context.Context, env *cli.Env) error {
 		return err
 	case len(rest) > 0:
 		return env.Usage(usage, "unexpected argument %q", rest[0])
+	case o.unfenced && o.with != "":
+		return env.Usage(usage, "--with makes the fence's image, and --unfenced has no fence")
 	case o.unfenced && o.script == "" && !o.remove:
 		return env.Usage(usage, "--unfenced is for a script only: --script FILE")
 	case o.again && (o.text != "" || len(o.checks) > 0):
@@ -106,11 +108,6 @@ func ask(ctx context.Context, dir string, args ...string) (string, error) {
 		err = git.ChildError(ctx, args[0], err, exit.Stderr)
 	}
 	return strings.TrimSuffix(string(out), "\n"), err
-}
-
-func inside(dir, path string) bool {
-	below, err := filepath.Rel(dir, path)
-	return err == nil && below != ".." && !strings.HasPrefix(below, "../")
 }
 
 // trial is one try.
@@ -163,6 +160,9 @@ func (t *trial) look() (err error) {
 	}
 	if shallow, err := ask(t.ctx, t.clone, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
 		return diag.Hint(errors.New("this clone is shallow, and a guarded repository has its whole history"), "git fetch --unshallow")
+	}
+	if _, err := os.Stat(t.bare()); t.again && err != nil {
+		return diag.Hint(fmt.Errorf("no try is in %s to go on with", diag.Word(t.dir)), "git ward try -m TEXT begins one")
 	}
 	if t.worker, err = find(t.options, t.env.Getenv); err != nil {
 		return err

@@ -131,5 +131,9 @@ func arguments(text string, at int, comment byte) (args []argument) {
 		}
 		at++
 	}
+	if line && depth == 0 {
+		add(len(text))
+		return args
+	}
 	return nil
 }

@@ -164,7 +164,8 @@ var ecma = &script{
 	makes: "(() => { return %; })()", throws: "(() => { throw new Error('no value'); })()", nothing: "Symbol()", comment: '/', begin: javaScriptBody,
 }
 
-// cComparisons are operators, and calls that say 0 where what they are given is equal. Nothing is unequal to all in C: where a value is not to be equal, the process ends.
+// cComparisons are operators, and calls with a string that say by 0 that it is equal, as strcmp does.
+// No value is unequal to all others in C: where one is not to be equal, the process ends.
 func cComparisons(text string) (list []Comparison) {
 	stays := map[int]bool{} // by where it begins: a 0 that such a call says
 	for side, shape := range []*pattern.Pattern{zeros, python.before, python.after} {
@@ -172,6 +173,9 @@ func cComparisons(text string) (list []Comparison) {
 			op, val := m[2:4], m[4:6]
 			switch side {
 			case 0:
+				if text[m[2]] != '"' { // a length, as strncmp has, or what a call works on
+					continue
+				}
 				op, val = []int{m[3] + strings.IndexAny(text[m[3]:], "=!")}, op
 				stays[m[4]] = true
 			case 2:
