@@ -188,7 +188,7 @@ const removeTime = 3 * time.Second
 // removeSignal removes a path with the rights of the agent's user (signals.Box). The agent
 // may be running.
 func (w *watcher) removeSignal(path string) error {
-	return w.supervisor.Beside(context.Background(), supervisor.Command{Dir: "/", Time: removeTime,
+	return w.supervisor.Concurrently(context.Background(), supervisor.Command{Dir: "/", Time: removeTime,
 		Args: []string{"sh", "-c", `chmod -R u+rwX -- "$1" 2>/dev/null; rm -rf -- "$1"`, "sh", path}})
 }
 

@@ -48,7 +48,7 @@ func TestOldRecordOf16MB(t *testing.T) {
 		t.Fatal(len(line), err)
 	}
 	chainCommit(p, string(line))
-	goesOn(t, p)
+	stillWorks(t, p)
 	if out, err := p.AgentPush("HEAD:refs/heads/other"); err == nil || !strings.Contains(out, "rights/ref") {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -81,7 +81,7 @@ func TestBrokenRecords(t *testing.T) {
 			if out := p.Run(p.Bare, "git-ward", "fsck", "--repair"); !strings.Contains(out, "set 1 record of the chain aside") || !strings.Contains(out, "warning: fsck/chain: record 2 cannot be read, and was set aside") {
 				t.Error(out)
 			}
-			goesOn(t, p)
+			stillWorks(t, p)
 		})
 	}
 }
@@ -128,10 +128,10 @@ func TestNoteRotates(t *testing.T) {
 	if len(note) > 64<<10 || !strings.HasPrefix(note, `{"older":"refs/ward/audit","through":`) {
 		t.Errorf("a note of %d bytes: %.100s", len(note), note)
 	}
-	goesOn(t, p)
+	stillWorks(t, p)
 	p.Run(p.Bare, "git", "update-ref", "-d", "refs/notes/audit")
 	p.Run(p.Bare, "git-ward", "fsck", "--repair")
-	goesOn(t, p)
+	stillWorks(t, p)
 
 	// A note as the first version left it: 17 MB of whole records.
 	var old strings.Builder
@@ -150,7 +150,7 @@ func TestNoteRotates(t *testing.T) {
 		t.Fatalf("a note of 17 MB locks out: %v\n%s", err, out)
 	}
 	p.Run(p.Bare, "git-ward", "fsck", "--repair")
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // TestBrokenNotes: the notes are an index; whatever stands there stops no push.
@@ -170,7 +170,7 @@ func TestBrokenNotes(t *testing.T) {
 	}
 	fsckFinds(p, "fsck/notes")
 	p.Run(p.Bare, "git-ward", "fsck", "--repair")
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // TestBrokenPendingFiles are set aside and named, by the next push or by --repair.
@@ -190,7 +190,7 @@ func TestBrokenPendingFiles(t *testing.T) {
 	}
 	plant()
 	fsckFinds(p, "5 pushes ended without a record")
-	goesOn(t, p)
+	stillWorks(t, p)
 	plant()
 	if out := p.Run(p.Bare, "git-ward", "fsck", "--repair"); !strings.Contains(out, "set ward/pending/cut.json aside") || strings.Count(out, "fsck/aside") != 10 {
 		t.Error(out)
@@ -199,7 +199,7 @@ func TestBrokenPendingFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.AgentPush("HEAD:refs/heads/other")
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // TestBrokenJournal: a stored record of a unit that cannot be read refuses that

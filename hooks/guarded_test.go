@@ -37,8 +37,8 @@ func fsckFinds(p *gittest.Pair, want ...string) {
 	}
 }
 
-// goesOn fails the test unless everybody can push, and the repository is whole.
-func goesOn(t *testing.T, p *gittest.Pair) {
+// stillWorks fails the test unless everybody can push, and the repository is whole.
+func stillWorks(t *testing.T, p *gittest.Pair) {
 	t.Helper()
 	p.Git("switch", "--quiet", "--force", "-C", "goes-on", "origin/main")
 	p.Commit("goes-on", time.Now().String())

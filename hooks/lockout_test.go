@@ -60,7 +60,7 @@ func TestOddRefNames(t *testing.T) {
 	if !strings.Contains(record, `"omitted":{"refs":15984,`) || !strings.Contains(record, `"sha256":`) || len(record) > 4<<20 {
 		t.Errorf("a record of %d bytes that does not say what it leaves out: %.300s", len(record), record)
 	}
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // TestNamesThatAreNotUTF8 are recorded, escaped.
@@ -76,13 +76,13 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 	if record := newest(p); !strings.Contains(record, `refs/heads/agent/\\xff\\xfe`) || !strings.Contains(record, `"refused"`) {
 		t.Error(record)
 	}
-	goesOn(t, p)
+	stillWorks(t, p)
 
 	// One that stands there, from before Ward, counts as what it is.
 	p.Run(p.Bare, "git", "update-ref", "refs/heads/old-\xe4", main)
 	fsckFinds(p, "fsck/unrecorded")
 	p.Run(p.Bare, "git-ward", "init", "--bare", p.Bare)
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // TestSlowChainedPostReceive: Ward's own deadlines do not end a hook that deploys what
@@ -110,7 +110,7 @@ test "$ref" != refs/heads/agent/broken || { for f in "$GIT_DIR"/ward/pending/*.j
 	if out, err := p.AgentPush("HEAD:refs/heads/agent/broken"); err == nil || !strings.Contains(out, "the refusal is not recorded yet, the next push does it") {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	goesOn(t, p)
+	stillWorks(t, p)
 	if out := p.Run(p.Bare, "git-ward", "log", "--refused"); !strings.Contains(out, "agent/broken") || !strings.Contains(out, "chained/pre-receive") {
 		t.Error(out)
 	}
@@ -135,7 +135,7 @@ func TestKilledPreReceive(t *testing.T) {
 		t.Fatal(err)
 	}
 	fsckFinds(p, "1 push ended without a record")
-	goesOn(t, p)
+	stillWorks(t, p)
 	record := recordsOf(p, "refs/heads/agent/killed")
 	if strings.Count(record, "\n") != 1 || !strings.Contains(record, `"verdict":"refused"`) || !strings.Contains(record, `"trouble/killed"`) || !strings.Contains(record, `"principal":"agent"`) {
 		t.Errorf("the record of the push that was killed: %s", record)
@@ -164,7 +164,7 @@ func TestTroubleIsRecorded(t *testing.T) {
 	if err := os.WriteFile(config, good, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // TestManyOptions: push options beyond what is read refuse (exit 1), and are recorded.
@@ -183,7 +183,7 @@ func TestManyOptions(t *testing.T) {
 	if record := newest(p); !strings.Contains(record, "limit/options") {
 		t.Error(record)
 	}
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // mesh writes plans that all call each other.
@@ -213,7 +213,7 @@ func TestMeshOfPlans(t *testing.T) {
 	if !strings.Contains(out, "plan/bounded-recursion") && !strings.Contains(out, "limit/time") {
 		t.Errorf("%s", out)
 	}
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // answered pushes as the agent and wants a refusal.
@@ -241,7 +241,7 @@ func TestDeadlineEndsLoops(t *testing.T) {
 		t.Error(record)
 	}
 	configtest.Set(p.T, p.Bare, `deadline = "9s"`)
-	goesOn(t, p)
+	stillWorks(t, p)
 }
 
 // TestMaintainRecords: where nobody pushes, maintenance records what a hook that died
@@ -293,7 +293,7 @@ func TestHeldLock(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	f.Close()
-	goesOn(t, p)
+	stillWorks(t, p)
 	if log := p.Run(p.Bare, "git-ward", "log", "--json"); strings.Count(log, `"rights/ref"`) != 1 || strings.Count(log, `"reconciled":true`) < 2 {
 		t.Error(log)
 	}

@@ -74,13 +74,13 @@ func (k *keeping) arrived(ctx context.Context, bare string) bool {
 	return true
 }
 
-// Keeper puts what a worker has changed and not committed on a branch of its unit's while he
+// Saver puts what a worker has changed and not committed on a branch of its unit's while he
 // works, so that it outlives the container (AGT-5). It moves nothing but that branch, and
 // touches neither the work's clone nor its index.
-type Keeper struct {
+type Saver struct {
 	*keeping
 	clone clone  // separate from the work's repository, where git runs concurrently
-	ready bool   // this Keeper has initialised it
+	ready bool   // this Saver has initialised it
 	work  *clone // the worker's tree, which is only read
 	unit  uow.ID
 	base  string // tree of the worker's first commit
@@ -92,15 +92,15 @@ type Keeper struct {
 	say   func(what string)
 }
 
-// Keeper makes the Keeper of the present unit for one worker who begins now. It says what
+// Saver makes the Saver of the present unit for one worker who begins now. It says what
 // cannot be kept, once for each reason.
-func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, error) {
+func (w *Work) Saver(ctx context.Context, say func(what string)) (*Saver, error) {
 	head, err := w.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := w.clone.store
-	k := &Keeper{keeping: s.keepingOf(w.Record.id), work: &w.clone, unit: w.Record.id, head: head, start: cmp.Or(w.tookUp, head), say: say}
+	k := &Saver{keeping: s.keepingOf(w.Record.id), work: &w.clone, unit: w.Record.id, head: head, start: cmp.Or(w.tookUp, head), say: say}
 	if w.tip != w.left {
 		k.on = w.tip
 	}
@@ -114,7 +114,7 @@ func (w *Work) Keeper(ctx context.Context, say func(what string)) (*Keeper, erro
 }
 
 // Run keeps at each tick until the work is over, or the context ends, which cuts off a push.
-func (k *Keeper) Run(ctx context.Context, ticks <-chan time.Time, over <-chan struct{}) {
+func (k *Saver) Run(ctx context.Context, ticks <-chan time.Time, over <-chan struct{}) {
 	said := ""
 	for {
 		select {
@@ -134,7 +134,7 @@ func (k *Keeper) Run(ctx context.Context, ticks <-chan time.Time, over <-chan st
 // Keep keeps what the working tree holds now, where it is not what was kept last. Where it is
 // what the worker began from nothing is kept. What the remote does not take is tried again by
 // the next call, without the files that it names.
-func (k *Keeper) Keep(ctx context.Context) error {
+func (k *Saver) Keep(ctx context.Context) error {
 	if err := k.ensure(ctx); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (k *Keeper) Keep(ctx context.Context) error {
 }
 
 // once is one try; again says that the remote named files, which the next try leaves out.
-func (k *Keeper) once(ctx context.Context) (again bool, err error) {
+func (k *Saver) once(ctx context.Context) (again bool, err error) {
 	tree, size, err := k.take(ctx)
 	if err != nil || tree == k.tree || tree == k.refused || tree == "" {
 		return false, err
@@ -183,7 +183,7 @@ func (k *Keeper) once(ctx context.Context) (again bool, err error) {
 }
 
 // push moves the unit's branch, and deletes it when nothing is kept any more.
-func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err error) {
+func (k *Saver) push(ctx context.Context, commit, tree string) (again bool, err error) {
 	k.tried = cmp.Or(commit, git.Zero)
 	err = k.clone.pushAll(ctx, []move{{k.ref, k.tip, commit}})
 	if err != nil && ctx.Err() != nil {
@@ -211,7 +211,7 @@ func (k *Keeper) push(ctx context.Context, commit, tree string) (again bool, err
 
 // rewritten accepts another commit on the unit's branch in place of the last kept one: the
 // host removed something from it (git ward redact).
-func (k *Keeper) rewritten(ctx context.Context) (bool, error) {
+func (k *Saver) rewritten(ctx context.Context) (bool, error) {
 	now, err := git.Open(k.clone.store.Bare).Ref(ctx, k.ref)
 	if err != nil || k.tip == "" || now == git.Zero || now == k.tip {
 		return false, err
@@ -226,7 +226,7 @@ func (k *Keeper) rewritten(ctx context.Context) (bool, error) {
 
 // take writes the working tree's content into the keeping repository. It returns the tree, and
 // the size of its differences from the last one; the tree is "" if that is too much.
-func (k *Keeper) take(ctx context.Context) (tree string, size int64, err error) {
+func (k *Saver) take(ctx context.Context) (tree string, size int64, err error) {
 	// Not by the git that would mend the work's clone while somebody uses it.
 	head, err := k.work.plainly(ctx, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil || head == "" {
@@ -264,7 +264,7 @@ func (k *Keeper) take(ctx context.Context) (tree string, size int64, err error) 
 }
 
 // size is the size of files that differ from the last kept tree.
-func (k *Keeper) size(ctx context.Context) (size int64, err error) {
+func (k *Saver) size(ctx context.Context) (size int64, err error) {
 	tracked, err := k.git(ctx, "diff-index", "-z", "--name-only", "--no-renames", k.last, "--")
 	if err != nil {
 		return 0, err
@@ -290,13 +290,13 @@ func (k *Keeper) size(ctx context.Context) (size int64, err error) {
 }
 
 // git runs git on the working tree with the keeping repository.
-func (k *Keeper) git(ctx context.Context, args ...string) (string, error) {
+func (k *Saver) git(ctx context.Context, args ...string) (string, error) {
 	return k.clone.store.run(ctx, k.work.dir, append([]string{"--git-dir=" + k.clone.gitDir(), "--work-tree=" + k.work.dir}, args...)...)
 }
 
-// ensure prepares the keeping repository, which each Keeper makes again: it reads objects of
+// ensure prepares the keeping repository, which each Saver makes again: it reads objects of
 // the remote and the work's clone, which may have been deleted.
-func (k *Keeper) ensure(ctx context.Context) error {
+func (k *Saver) ensure(ctx context.Context) error {
 	if !k.ready {
 		if err := removeAll(k.clone.dir); err != nil {
 			return err

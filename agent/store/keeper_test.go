@@ -20,9 +20,9 @@ import (
 const keptRef = "refs/heads/rescue/D-1-kept-1"
 
 // keeper is one for the unit, with what it says.
-func (u *unit) keeper(said *[]string) *Keeper {
+func (u *unit) keeper(said *[]string) *Saver {
 	u.Helper()
-	k, err := u.work.Keeper(u.Context(), func(what string) { *said = append(*said, what) })
+	k, err := u.work.Saver(u.Context(), func(what string) { *said = append(*said, what) })
 	u.must(err)
 	return k
 }

@@ -83,7 +83,7 @@ func (w *Work) TakeUp(ctx context.Context, j *Journal, earlier []*Journal) (took
 	k.apart = true
 	aside, err = w.clone.putAside(ctx, k, id)
 	if ctx.Err() == nil {
-		err = nil // the Keeper tries again
+		err = nil // the Saver tries again
 	}
 	return false, aside, err
 }
@@ -205,9 +205,9 @@ func (w *Work) settle(ctx context.Context) {
 	}
 }
 
-// Settle ends the keeping for a unit that is done. What the work did not go on from is put
+// EndSaving ends the saving of changes for a unit that is done. What the work did not go on from is put
 // aside.
-func (w *Work) Settle(ctx context.Context) error {
+func (w *Work) EndSaving(ctx context.Context) error {
 	k := w.clone.store.keepingOf(w.Record.id)
 	k.arrived(ctx, w.clone.store.Bare)
 	tip, err := git.Open(w.clone.store.Bare).Ref(ctx, k.ref)

@@ -176,7 +176,7 @@ func TestTakeUp(t *testing.T) {
 			t.Error("it does not go on with its own")
 		}
 	})
-	t.Run("not put aside", func(t *testing.T) { // the remote is full, or says no: the Keeper overwrites nothing
+	t.Run("not put aside", func(t *testing.T) { // the remote is full, or says no: the Saver overwrites nothing
 		u := begun(t)
 		kept := u.tip(keptRef)
 		push(u, u.work.Branch, "work", "1\n2\n3\n4\n5\n6\nseven\n")
@@ -234,7 +234,7 @@ func TestTakeUp(t *testing.T) {
 		if !took || aside != "" || err != nil || u.tip(keptRef) != "" || u.tip("refs/heads/rescue/D-1-kept-2") == "" {
 			t.Fatal(took, aside, err)
 		}
-		u.must(w.Settle(t.Context()))
+		u.must(w.EndSaving(t.Context()))
 		if u.tip("refs/heads/rescue") != "" {
 			t.Error("a unit that is done has something kept")
 		}

@@ -112,7 +112,7 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 		}
 	}
 	if report.Status == loop.ExitConverged {
-		r.settle(ctx)
+		r.endSaving(ctx)
 	}
 	r.lessons = learn(ctx, r.work, r.deps.config.Control, r.log)
 	if err := r.report(ctx, report); err != nil {

@@ -29,7 +29,7 @@ func (r *unitRun) takeUp(ctx context.Context) (note string, err error) {
 
 // keeping keeps uncommitted changes while a worker works.
 func (r *unitRun) keeping(ctx context.Context) (over func(), err error) {
-	keeper, err := r.work.Keeper(ctx, func(what string) { r.log.Warn().Msg(what) })
+	keeper, err := r.work.Saver(ctx, func(what string) { r.log.Warn().Msg(what) })
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func (r *unitRun) keeping(ctx context.Context) (over func(), err error) {
 	}, nil
 }
 
-// settle ends keeping for a completed unit.
-func (r *unitRun) settle(ctx context.Context) {
-	if err := r.work.Settle(ctx); err != nil {
+// endSaving ends the saving of changes for a completed unit.
+func (r *unitRun) endSaving(ctx context.Context) {
+	if err := r.work.EndSaving(ctx); err != nil {
 		r.log.Warn().Err(err).Msg("what was kept while it was worked on stays there")
 	}
 }

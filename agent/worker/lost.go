@@ -20,13 +20,13 @@ func (u *unit) keepLost(ctx context.Context, w *store.Work) {
 	if words == "" {
 		return
 	}
-	if err := u.leave(ctx, w, words); err != nil {
+	if err := u.pushTranscript(ctx, w, words); err != nil {
 		u.log.Warn().Err(err).Str("unit", u.journal.ID.String()).Msg("what was said until the end is not kept")
 	}
 }
 
-// leave pushes a transcript. If the remote refuses it, it is dropped, with a note.
-func (u *unit) leave(ctx context.Context, w *store.Work, words string) (err error) {
+// pushTranscript pushes a transcript. If the remote refuses it, it is dropped, with a note.
+func (u *unit) pushTranscript(ctx context.Context, w *store.Work, words string) (err error) {
 	if w == nil {
 		if w, err = u.store.Work(ctx, u.directive); err != nil {
 			return err

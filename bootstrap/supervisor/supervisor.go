@@ -96,9 +96,9 @@ func ended(status process.Status, stopped, err error) error {
 	return nil
 }
 
-// Beside runs a command while the agent runs, which it leaves alone: only the command's
+// Concurrently runs a command while the agent runs, which it leaves alone: only the command's
 // own process group is ended.
-func (s *Supervisor) Beside(ctx context.Context, c Command) error {
+func (s *Supervisor) Concurrently(ctx context.Context, c Command) error {
 	p := s.command(c)
 	p.Sweep = nil
 	return ended(p.Run(ctx))

@@ -75,12 +75,12 @@ func Read(batch *git.Batch, commit string) (*Record, error) {
 	return ParseRecord(data)
 }
 
-// beside are the ids of files next to a record, "" for none.
-type beside struct{ settings, tombstone string }
+// attachments are the ids of files next to a record, "" for none.
+type attachments struct{ settings, tombstone string }
 
 // readFiles reads record.json and the files next to it in a commit of the chain, object by
 // object, so that a hook needs no further child.
-func readFiles(batch *git.Batch, commit string) (record []byte, also beside, err error) {
+func readFiles(batch *git.Batch, commit string) (record []byte, also attachments, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("audit chain at %s: %w", commit, err)

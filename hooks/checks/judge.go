@@ -22,7 +22,7 @@ func Judge(ctx context.Context, repo *git.Repo, batch *git.Batch, p *Push) (*Res
 		return nil, err
 	}
 	j := newJudgement(ctx, walker, p)
-	return j.settle(j.push())
+	return j.conclude(j.push())
 }
 
 func limits(c *config.Config) walk.Limits {
@@ -35,8 +35,8 @@ func newJudgement(ctx context.Context, walker *walk.Walker, p *Push) *judgement 
 	return &judgement{pass: pass, walker: walker, table: Table(), judged: map[content]bool{}}
 }
 
-// settle makes the result from the findings and the error that ended the judgement.
-func (j *judgement) settle(err error) (*Result, error) {
+// conclude makes the result from the findings and the error that ended the judgement.
+func (j *judgement) conclude(err error) (*Result, error) {
 	p, result := j.pass.Push, j.pass.result
 	if err != nil && !j.bad(&walk.Commit{}, err) { // limits outside any commit, such as the byte limit
 		return nil, err

@@ -58,12 +58,12 @@ func (p *Past) judge(ctx context.Context, walker *walk.Walker, id string, c *wal
 	u := push.Update{Ref: p.Ref, Old: cmp.Or(parent, git.Zero), New: id}
 	j := newJudgement(ctx, walker, &Push{Principal: p.Principal, Updates: []push.Update{u}, Config: p.Config, Branches: "refs/heads/"})
 	if unread != nil {
-		return j.settle(unread)
+		return j.conclude(unread)
 	}
 	if err := j.commits([]*walk.Commit{c}); err != nil || j.stopped || parent == "" && p.Principal.Fenced() {
-		return j.settle(err) // no agent makes a root
+		return j.conclude(err) // no agent makes a root
 	}
 	t := &walk.Tip{Update: u, Commit: c.Commit, History: c.History, Base: parent, Forward: true}
 	t.Beside = parent == ""
-	return j.settle(j.tip(t))
+	return j.conclude(j.tip(t))
 }

@@ -97,16 +97,16 @@ func (c *cloner) make(url, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	papers := name
+	controlDir := name
 	if names.Split() {
-		papers += besideDir
+		controlDir += besideDir
 		c.env.Leaves("the project is cloned, and its control branch not checked out")
-		if err := c.papers(names); err != nil {
+		if err := c.checkOutControl(names); err != nil {
 			return diag.Hint(fmt.Errorf("%s is cloned and stays, but the control branch is not checked out: %w", name, err),
 				"git -C %s worktree add --track -b %s DIR origin/%[2]s", diag.Word(c.dir), names.Branch)
 		}
 	}
-	c.say(name, papers, names)
+	c.say(name, controlDir, names)
 	return nil
 }
 
@@ -183,9 +183,9 @@ func move(from, to string) error {
 	return nil
 }
 
-// papers checks out the control branch in a sibling directory of the clone, through a
+// checkOutControl checks out the control branch in a sibling directory of the clone, through a
 // temporary directory.
-func (c *cloner) papers(names branches.Names) (err error) {
+func (c *cloner) checkOutControl(names branches.Names) (err error) {
 	room, err := scratch.Make(filepath.Dir(c.dir), "clone-")
 	if err != nil {
 		return err
@@ -288,11 +288,11 @@ func (c *cloner) look(names branches.Names) error {
 }
 
 // say tells where things are and what comes next.
-func (c *cloner) say(dir, papers string, names branches.Names) {
+func (c *cloner) say(dir, controlDir string, names branches.Names) {
 	w := c.env.Stdout
 	if names.Split() {
-		fmt.Fprintf(w, "cloned into %s (%s, the project) and %s (%s, Ward's documents), with the audit\n", dir, names.Project, papers, names.Branch)
-		fmt.Fprintf(w, "next: cd %s, write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", diag.Word(papers))
+		fmt.Fprintf(w, "cloned into %s (%s, the project) and %s (%s, Ward's documents), with the audit\n", dir, names.Project, controlDir, names.Branch)
+		fmt.Fprintf(w, "next: cd %s, write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", diag.Word(controlDir))
 		return
 	}
 	fmt.Fprintf(w, "cloned into %s, with the audit\nnext: write a directive under `## Directives` in COMMS.md, commit, push; git ward log shows every push\n", dir)

@@ -171,9 +171,9 @@ func insteadOfInit(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return diag.Hint(errors.New("no repository is here; Ward guards a bare repository, to which everybody pushes"), "git ward init --bare DIR")
 	}
-	bare := diag.Word("../" + filepath.Base(strings.TrimSuffix(strings.TrimSuffix(repo.Dir, "/.git"), "/")) + ".git")
+	bare := "../" + filepath.Base(strings.TrimSuffix(strings.TrimSuffix(repo.Dir, "/.git"), "/")) + ".git"
 	return diag.Hint(errors.New("this is a repository with a work tree; Ward guards a bare repository, to which everybody pushes"),
-		"git clone --bare . %[1]s && git ward init --bare %[1]s && git remote set-url origin %[1]s", bare)
+		"git clone --bare . %[1]s && git ward init --bare %[1]s && git remote set-url origin %[1]s", diag.Word(bare))
 }
 
 // writeAdoption says what becomes of a project's repository.

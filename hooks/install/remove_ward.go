@@ -78,7 +78,7 @@ func (r *remover) sort(ward *os.Root, keys []string) (c content, err error) {
 			c.theirs = append(c.theirs, fmt.Sprintf("%s of %s", diag.Count(len(keys), "line"), name))
 		case made.MatchString(e.Name()) && isDir && e.IsDir():
 			c.held = c.held || e.Name() == heldDir
-			if err := c.below(ward, e.Name(), shape); err != nil {
+			if err := c.sortDirectory(ward, e.Name(), shape); err != nil {
 				return c, err
 			}
 		case made.MatchString(e.Name()) && !isDir && !e.IsDir():
@@ -92,8 +92,8 @@ func (r *remover) sort(ward *os.Root, keys []string) (c content, err error) {
 	return c, nil
 }
 
-// below sorts a directory of Ward's: it is removed completely if everything in it is Ward's.
-func (c *content) below(ward *os.Root, dir string, shape *pattern.Pattern) error {
+// sortDirectory sorts a directory of Ward's: it is removed completely if everything in it is Ward's.
+func (c *content) sortDirectory(ward *os.Root, dir string, shape *pattern.Pattern) error {
 	entries, err := fs.ReadDir(ward.FS(), dir)
 	if err != nil {
 		return err

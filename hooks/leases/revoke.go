@@ -42,7 +42,7 @@ func Revoke(ctx context.Context, repo *git.Repo, batch *git.Batch, directive str
 	if err != nil {
 		return now, err
 	}
-	return now, settle(ctx, repo, batch, directive)
+	return now, awaitPushes(ctx, repo, batch, directive)
 }
 
 // Moving lists pushes under a revoked lease that were admitted before and may still move refs.
@@ -52,8 +52,8 @@ func (m *Moving) Error() string {
 	return "admitted before the lease was revoked, and still under way: " + strings.Join(m.Pushes, ", ")
 }
 
-// settle waits until no push of a directive's workers moves refs.
-func settle(ctx context.Context, repo *git.Repo, batch *git.Batch, directive string) error {
+// awaitPushes waits until no push of a directive's workers moves refs.
+func awaitPushes(ctx context.Context, repo *git.Repo, batch *git.Batch, directive string) error {
 	for end := time.Now().Add(settles); ; {
 		pushes, err := moving(repo, batch, directive)
 		if err != nil || len(pushes) == 0 {

@@ -173,7 +173,7 @@ func (s *Source) journal(ctx context.Context, r reading, unit state.Unit, of rev
 		u.add(record, u.LeftOut+i+1, commits[i])
 	}
 	if len(records) > 0 {
-		u.stand(records[len(records)-1], of)
+		u.setState(records[len(records)-1], of)
 	}
 	return nil
 }
@@ -217,8 +217,8 @@ func newest(r *git.Reader, tip string) (records []*uow.Record, commits []string,
 	return records, commits, err
 }
 
-// stand fills in the unit's state.
-func (u *Unit) stand(last *uow.Record, of review.Standing) {
+// setState fills in the unit's state.
+func (u *Unit) setState(last *uow.Record, of review.Standing) {
 	u.State, u.Words, u.Updated, u.Iteration = last.State, last.Words(), parse(last.Time), last.Iteration
 	u.Begun = u.Steps[0].Time
 	if w := of.WaitsOf(last); w.For != uow.ForNobody {

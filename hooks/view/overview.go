@@ -54,11 +54,11 @@ func (s *Source) Overview(ctx context.Context) (*Overview, error) {
 type refs struct {
 	version   string
 	positions []review.Position
-	at        map[string]int    // where each is, by directive
-	broken    map[string]error  // journals that cannot be read, by directive
-	records   map[string]string // tips of the records, by ref
-	project   string            // tip of the project's branch, "" for none
-	desk      *standing.Desk    // for what it has read already
+	at        map[string]int     // where each is, by directive
+	broken    map[string]error   // journals that cannot be read, by directive
+	records   map[string]string  // tips of the records, by ref
+	project   string             // tip of the project's branch, "" for none
+	desk      *standing.Snapshot // for what it has read already
 }
 
 // look reads it anew: the refs only where they moved.
@@ -154,7 +154,7 @@ func (s *Source) positions(r reading) (*refs, error) {
 }
 
 // recordsAhead reads the newest records of unknown units in few exchanges.
-func (s *Source) recordsAhead(r reading, d *standing.Desk) error {
+func (s *Source) recordsAhead(r reading, d *standing.Snapshot) error {
 	var files []string
 	for _, unit := range d.Units {
 		if s.records[unit.Tip] == nil {
@@ -304,7 +304,7 @@ func (s *Source) record(r state.Reader, tip string) (*uow.Record, error) {
 }
 
 // forget drops the records that are no journal's newest any more.
-func (s *Source) forget(d *standing.Desk) {
+func (s *Source) forget(d *standing.Snapshot) {
 	now := map[string]bool{}
 	for _, unit := range d.Units {
 		now[unit.Tip] = true

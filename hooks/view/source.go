@@ -145,7 +145,7 @@ func (s *Source) read(ctx context.Context, f func(*git.Reader) error) error {
 }
 
 // desk reads where the directives stand; records that were read are kept.
-func (s *Source) desk(r reading) (*standing.Desk, error) {
+func (s *Source) desk(r reading) (*standing.Snapshot, error) {
 	refs := standing.Refs{Control: s.names.ControlRef(), Project: s.names.ProjectRef(), Work: s.names.Base() + "agent/"}
 	return standing.Open(r, refs, func(tip string) (*uow.Record, error) { return s.record(r, tip) })
 }

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Away is a repository behind HTTP, such as a forge's. What is sent to prove who asks is in
+// HTTPRemote is a repository behind HTTP, such as a forge's. What is sent to prove who asks is in
 // the environment of git's child alone: no command line and no file has it, and it follows
 // no redirect.
-type Away struct {
+type HTTPRemote struct {
 	URL    string // https://, or http:// on this machine
 	Header string // a line of each request, such as Authorization's; "" for none
 }
 
 // List is the refs of a repository that fit any of the patterns (git-ls-remote(1)): object
 // ids by full ref name.
-func (r *Repo) List(ctx context.Context, a Away, patterns ...string) (map[string]string, error) {
+func (r *Repo) List(ctx context.Context, a HTTPRemote, patterns ...string) (map[string]string, error) {
 	out, err := r.away(ctx, a, append([]string{"ls-remote", "--quiet", "--refs", "--", a.URL}, patterns...))
 	if err != nil {
 		return nil, err
@@ -30,18 +30,18 @@ func (r *Repo) List(ctx context.Context, a Away, patterns ...string) (map[string
 }
 
 // FetchAway fetches refspecs from a. It deletes no ref here, and forces only refspecs with `+`.
-func (r *Repo) FetchAway(ctx context.Context, a Away, refspecs ...string) error {
+func (r *Repo) FetchAway(ctx context.Context, a HTTPRemote, refspecs ...string) error {
 	_, err := r.away(ctx, a, append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--", a.URL}, refspecs...))
 	return err
 }
 
 // PushAway pushes refspecs to a, and forces none: give refspecs without `+`.
-func (r *Repo) PushAway(ctx context.Context, a Away, refspecs ...string) error {
+func (r *Repo) PushAway(ctx context.Context, a HTTPRemote, refspecs ...string) error {
 	_, err := r.away(ctx, a, append([]string{"push", "--quiet", "--no-verify", "--no-signed", "--", a.URL}, refspecs...))
 	return err
 }
 
-func (r *Repo) away(ctx context.Context, a Away, args []string) ([]byte, error) {
+func (r *Repo) away(ctx context.Context, a HTTPRemote, args []string) ([]byte, error) {
 	cmd := r.writer(ctx, args...)
 	settings := [][2]string{{"http.followRedirects", "false"}, {"credential.helper", ""}}
 	if a.Header != "" {

@@ -113,7 +113,7 @@ func TestPutEntries(t *testing.T) {
 func TestBesideWrites(t *testing.T) {
 	dir, run := newBare(t)
 	made := t.TempDir()
-	repo := Open(dir).Beside(made)
+	repo := Open(dir).WithObjectDir(made)
 	batch := repo.Batch(t.Context())
 	defer batch.Close()
 	tree, err := batch.EditTree("", map[string][]byte{"a": []byte("1")})

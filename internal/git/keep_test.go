@@ -273,7 +273,7 @@ func TestKeepLimited(t *testing.T) {
 	defer done()
 	again, nothing := Keep(ctx)
 	nothing()
-	for n, repo := range []*Repo{r, &limited, r.Beside(t.TempDir())} {
+	for n, repo := range []*Repo{r, &limited, r.WithObjectDir(t.TempDir())} {
 		for range 3 {
 			if got, err := contentOf(t, again, repo, ids[1]); got != "1" || err != nil {
 				t.Fatalf("%q, %v", got, err)

@@ -136,9 +136,9 @@ func (r *Repo) quarantineDir() string {
 	return ""
 }
 
-// Beside is the repository with an additional object directory, which receives what is written
+// WithObjectDir is the repository with an additional object directory, which receives what is written
 // (WriteObject), also by reading commands (hash-object). The caller removes the directory with them.
-func (r *Repo) Beside(dir string) *Repo {
+func (r *Repo) WithObjectDir(dir string) *Repo {
 	other := *r
 	other.beside = dir
 	other.quarantine = []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.Dir, "objects")}

@@ -40,7 +40,7 @@ type Repo struct {
 	quarantine []string // the three variables, inside pre-receive (GIT-4)
 	index      string   // an index file of one's own
 	objects    string   // another repository's objects; see Apart
-	beside     string   // where objects are written; see Beside
+	beside     string   // where objects are written; see WithObjectDir
 }
 
 // Open names a repository by its git directory; it does not look at it.

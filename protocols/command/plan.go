@@ -119,7 +119,7 @@ func (t *Tree) plans(ctx context.Context, env *cli.Env, args []string) (paths []
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range slices.Compact(slices.Sorted(slices.Values(append(files, t.papers()...)))) {
+	for _, path := range slices.Compact(slices.Sorted(slices.Values(append(files, t.recordFiles()...)))) {
 		if kind, _ := t.Kind(path); kind == plan.File && plan.IsPlan(strings.TrimPrefix(path, record.Dir+"/")) {
 			paths = append(paths, path)
 		}
@@ -127,8 +127,8 @@ func (t *Tree) plans(ctx context.Context, env *cli.Env, args []string) (paths []
 	return paths, nil
 }
 
-// papers are the files of the unit's record in an agent's clone, which git ignores.
-func (t *Tree) papers() (list []string) {
+// recordFiles are the files of the unit's record in an agent's clone, which git ignores.
+func (t *Tree) recordFiles() (list []string) {
 	if t.repo == nil {
 		return nil
 	}

@@ -103,7 +103,7 @@ func (u *units) documents() (state.Comms, error) {
 }
 
 // desk reads the state of all directives.
-func (u *units) desk() (*standing.Desk, error) {
+func (u *units) desk() (*standing.Snapshot, error) {
 	return standing.Open(u.reader, standing.Refs{Control: u.names.ControlRef(), Project: u.names.ProjectRef(), Work: u.names.Base() + "agent/"}, nil)
 }
 
@@ -141,7 +141,7 @@ func (u *units) openAll(list []subject) (err error) {
 
 // standing finds out where the subject stands. errUnknown is said already.
 func (u *units) standing(of subject) (p review.Position, err error) {
-	var desk *standing.Desk
+	var desk *standing.Snapshot
 	if u.several != nil {
 		desk = u.several.desk
 	} else if desk, err = u.desk(); err != nil {

@@ -35,8 +35,8 @@ type units struct {
 
 	rewritten map[uow.ID]string // journals on the host that do not continue the clone's copy
 
-	at       *standing.Desk // where the directives stand, once it was asked
-	several  *several       // nil where one is looked at
+	at       *standing.Snapshot // where the directives stand, once it was asked
+	several  *several           // nil where one is looked at
 	settings *config.Config
 	given    bool // settings are the host's; else they are Ward's defaults
 	assumed  bool // a step took totals from settings that were not given
@@ -44,7 +44,7 @@ type units struct {
 
 // several is what was read once for several subjects, as they were at one moment.
 type several struct {
-	desk    *standing.Desk
+	desk    *standing.Snapshot
 	project string       // its tip, "" for none
 	past    *git.Lineage // what the project has of their commits
 	open    []string     // the commits that it does not have

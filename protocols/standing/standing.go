@@ -27,8 +27,8 @@ type Refs struct {
 	Work    string // what stands before D-1 in the name of its work branch: refs/heads/agent/
 }
 
-// Desk is a repository's state when it was opened.
-type Desk struct {
+// Snapshot is a repository's state when it was opened.
+type Snapshot struct {
 	Doc   state.Comms
 	Units []state.Unit // by directive and number
 
@@ -43,8 +43,8 @@ type Desk struct {
 
 // Open reads what is the same for all directives. record reads a unit's newest record; nil
 // is for state.Record.
-func Open(r state.Reader, refs Refs, record func(tip string) (*uow.Record, error)) (*Desk, error) {
-	d := &Desk{reader: r, refs: refs, by: map[string][]state.Unit{}, named: map[string]*comms.Directive{}, record: record}
+func Open(r state.Reader, refs Refs, record func(tip string) (*uow.Record, error)) (*Snapshot, error) {
+	d := &Snapshot{reader: r, refs: refs, by: map[string][]state.Unit{}, named: map[string]*comms.Directive{}, record: record}
 	if record == nil {
 		d.record = func(tip string) (*uow.Record, error) { return state.Record(r, tip) }
 	}
@@ -75,11 +75,11 @@ func Documents(r state.Files, control string) (state.Comms, error) {
 }
 
 // UnitsOf are the units of a directive, oldest first.
-func (d *Desk) UnitsOf(directive string) []state.Unit { return d.by[directive] }
+func (d *Snapshot) UnitsOf(directive string) []state.Unit { return d.by[directive] }
 
 // Gone lists the directives that have units but are no longer in COMMS.md, in the order of the
 // units.
-func (d *Desk) Gone() (list []string) {
+func (d *Snapshot) Gone() (list []string) {
 	seen := map[string]bool{}
 	for _, unit := range d.Units {
 		if name := unit.ID.Directive; d.named[name] == nil && !seen[name] {
@@ -92,7 +92,7 @@ func (d *Desk) Gone() (list []string) {
 
 // Position is what the refs say of a directive ("D-1") and of one of its units, 0 for the
 // newest, but for what the project has of it.
-func (d *Desk) Position(name string, unit int) (p review.Position, err error) {
+func (d *Snapshot) Position(name string, unit int) (p review.Position, err error) {
 	said := d.said[name]
 	p = review.Position{Name: name, Directive: d.named[name], Reported: said.State, Dropped: said.Dropped, Report: said.Newest, After: said.Waits}
 	if p.Branch, err = d.branch(name); err != nil {
@@ -120,7 +120,7 @@ func (d *Desk) Position(name string, unit int) (p review.Position, err error) {
 // project has of them; history is asked once, about the commits in question. A directive
 // whose journal cannot be read is given to broken, which says whether to go on without its
 // unit; a nil broken is for who does not.
-func (d *Desk) Positions(history func(tip string, commits []string) (state.Ancestry, error), broken func(directive string, err error) error) ([]review.Position, error) {
+func (d *Snapshot) Positions(history func(tip string, commits []string) (state.Ancestry, error), broken func(directive string, err error) error) ([]review.Position, error) {
 	if err := d.branches(); err != nil {
 		return nil, err
 	}
@@ -170,12 +170,12 @@ type past struct {
 func (p past) Tip(ref string) (string, error) { return p.taken[ref], nil }
 
 // branches reads the tips of all work branches.
-func (d *Desk) branches() (err error) {
+func (d *Snapshot) branches() (err error) {
 	d.tips, err = d.reader.Refs(d.refs.Work)
 	return err
 }
 
-func (d *Desk) branch(name string) (string, error) {
+func (d *Snapshot) branch(name string) (string, error) {
 	if d.tips != nil {
 		return d.tips[d.refs.Work+name], nil
 	}
@@ -183,7 +183,7 @@ func (d *Desk) branch(name string) (string, error) {
 }
 
 // verdict is the host's last on a unit's last claim, nil for none.
-func (d *Desk) verdict(r *uow.Record) (*loop.Verdict, error) {
+func (d *Snapshot) verdict(r *uow.Record) (*loop.Verdict, error) {
 	list, err := state.VerdictsOn(d.reader, r.Claim.Commit)
 	for _, v := range slices.Backward(list) {
 		if v.Unit == r.ID {

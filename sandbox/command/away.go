@@ -9,7 +9,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/sandbox/launch"
-	"git-ward/sandbox/near"
+	"git-ward/sandbox/relay"
 )
 
 // awayOptions are the options of a launch on another machine than the repository's.
@@ -39,7 +39,7 @@ func (a *awayOptions) check(env *cli.Env, o *launchOptions) error {
 
 // launchAway is `git ward launch --gate`.
 func (o *launchOptions) launchAway(ctx context.Context, env *cli.Env) error {
-	spec := launch.Away{Gate: near.Config{Gate: o.away.gate, Key: env.Path(o.away.key), KnownHosts: env.Path(o.away.knownHosts)},
+	spec := launch.Remote{Gate: relay.Config{Gate: o.away.gate, Key: env.Path(o.away.key), KnownHosts: env.Path(o.away.knownHosts)},
 		OwnState: o.state == "", Agents: max(o.agents, 1), Once: o.once, Unfenced: o.unfenced, Podman: podmanOf(env), Getenv: env.Getenv, Messages: env.Stderr}
 	var err error
 	if spec.Programs, err = programs(); err != nil {
@@ -56,5 +56,5 @@ func (o *launchOptions) launchAway(ctx context.Context, env *cli.Env) error {
 	if o.unfenced {
 		fmt.Fprintln(env.Stderr, launch.UnfencedMeans())
 	}
-	return refusedBy[*near.Refused](env, launch.RunAway(ctx, spec))
+	return refusedBy[*relay.Refused](env, launch.RunAway(ctx, spec))
 }

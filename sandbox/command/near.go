@@ -9,7 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/cli"
-	"git-ward/sandbox/near"
+	"git-ward/sandbox/relay"
 )
 
 const nearUsage = "near --gate URL --key FILE --known-hosts FILE --dir DIR [--mirror DIR] [--verdict] | near --ready --dir DIR"
@@ -25,7 +25,7 @@ func serveNear(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	if ready {
-		if err := near.IsReady(ctx, c.Dir); err != nil {
+		if err := relay.IsReady(ctx, c.Dir); err != nil {
 			return fmt.Errorf("near is not ready: %w", err)
 		}
 		return nil
@@ -33,7 +33,7 @@ func serveNear(ctx context.Context, env *cli.Env) error {
 	c.Log = zerolog.New(env.Stderr).With().Timestamp().Logger()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	life := &near.Life{Dir: c.Dir, Agent: agentID, Log: c.Log}
+	life := &relay.Life{Dir: c.Dir, Agent: agentID, Log: c.Log}
 	broken := make(chan error, 1)
 	c.Ready = func() {
 		c.Log.Info().Msg("ready")
@@ -42,8 +42,8 @@ func serveNear(ctx context.Context, env *cli.Env) error {
 			cancel()
 		}()
 	}
-	if err := near.Run(ctx, c); err != nil {
-		return refusedBy[*near.Refused](env, err)
+	if err := relay.Run(ctx, c); err != nil {
+		return refusedBy[*relay.Refused](env, err)
 	}
 	select {
 	case err := <-broken:
@@ -53,7 +53,7 @@ func serveNear(ctx context.Context, env *cli.Env) error {
 	}
 }
 
-func parseNear(env *cli.Env) (c near.Config, ready bool, err error) {
+func parseNear(env *cli.Env) (c relay.Config, ready bool, err error) {
 	rest, err := env.Flags("near", nearUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&c.Gate, "gate", "", "the repository's host, a `URL`: ssh://USER@HOST:PORT/PATH")
 		fs.StringVar(&c.Key, "key", "", "the private key, a `FILE` that not everybody can read")

@@ -74,7 +74,7 @@ func (m *meter) begin(leader int, end func(error)) (settled func(*os.ProcessStat
 	return func(last *os.ProcessState) {
 		cancel()
 		watching.Wait()
-		m.settle(last.UserTime() + last.SystemTime())
+		m.chargeUse(last.UserTime() + last.SystemTime())
 	}
 }
 
@@ -88,7 +88,7 @@ func (m *meter) watch(ctx context.Context, leader int, end func(error)) {
 		case <-ticker.C:
 		}
 		cpu, memory := machine.usage(leader)
-		m.settle(cpu)
+		m.chargeUse(cpu)
 		switch {
 		case cpu > m.cpu:
 			end(tooMuch{"limit/cpu", diag.Hint(fmt.Errorf("the push was ended: git and its hooks took %v of processor time, more than %v", cpu, m.cpu),
@@ -102,8 +102,8 @@ func (m *meter) watch(ctx context.Context, leader int, end func(error)) {
 	}
 }
 
-// settle charges the use since the last measurement.
-func (m *meter) settle(cpu time.Duration) {
+// chargeUse charges the use since the last measurement.
+func (m *meter) chargeUse(cpu time.Duration) {
 	if cpu > m.charged {
 		m.charge(cpu - m.charged)
 		m.charged = cpu

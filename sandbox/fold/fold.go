@@ -73,7 +73,7 @@ func (f *Fold) fold(ctx context.Context, list []record.Pending, skip map[uow.ID]
 	b, err := f.push(ctx, list, nil)
 	if why, refused := errors.AsType[*refusal](err); refused {
 		if len(list) > 1 {
-			return f.singly(ctx, list, skip)
+			return f.oneByOne(ctx, list, skip)
 		}
 		f.Log.Warn().Str("message", list[0].Name()).Err(err).Msg("a message is refused; COMMS.md says so in its place")
 		if b, err = f.push(ctx, list, why); errors.As(err, new(*refusal)) {
@@ -89,7 +89,7 @@ func (f *Fold) fold(ctx context.Context, list []record.Pending, skip map[uow.ID]
 }
 
 // singly folds messages one by one, and skips a unit's later messages once one of them waits.
-func (f *Fold) singly(ctx context.Context, list []record.Pending, skip map[uow.ID]error) (total int, err error) {
+func (f *Fold) oneByOne(ctx context.Context, list []record.Pending, skip map[uow.ID]error) (total int, err error) {
 	for _, one := range list {
 		if skip[one.Unit] != nil {
 			continue

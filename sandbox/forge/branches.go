@@ -91,7 +91,7 @@ func (p *pass) theirs(ref string) bool {
 
 // bring fetches refs into a repository of their own and pushes each from there, so that
 // objects of refused refs never enter this one.
-func (p *pass) bring(from git.Away, wanted []string, here, there map[string]string) error {
+func (p *pass) bring(from git.HTTPRemote, wanted []string, here, there map[string]string) error {
 	repo, dir, err := p.Repo.Borrow("")
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func noRoom(ref string, here map[string]string) string {
 
 // enter pushes one ref if the forge still has it at that commit. why is the reason if it is
 // kept out.
-func (p *pass) enter(repo *git.Repo, from git.Away, ref, here, there string, alone bool) (why string, err error) {
+func (p *pass) enter(repo *git.Repo, from git.HTTPRemote, ref, here, there string, alone bool) (why string, err error) {
 	if alone {
 		if err := repo.FetchAway(p.ctx, from, incomingOf(ref)); err != nil {
 			return "", err

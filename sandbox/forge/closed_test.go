@@ -27,7 +27,7 @@ func TestClosed(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho >>"+ran+"\necho 'git-ward: error: the disk is full' >&2\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := &pass{Keeper: &Keeper{Repo: git.Open(bare), Settings: config.Default(), Ward: Verbs{Program: program, Bare: bare, Host: "forge.example"}, Log: zerolog.Nop()},
+	p := &pass{Syncer: &Syncer{Repo: git.Open(bare), Settings: config.Default(), Ward: Verbs{Program: program, Bare: bare, Host: "forge.example"}, Log: zerolog.Nop()},
 		ctx: t.Context(), self: client.Person{Login: "bot"}, wanted: map[string]bool{}}
 	p.reader = p.Repo.Reader(p.ctx)
 	defer p.reader.Close()

@@ -13,7 +13,7 @@ import (
 // TestDue: what was refused is asked about once, however many refs that are: those that a word
 // cannot name are known by their marks, and take the places of others that are mended.
 func TestDue(t *testing.T) {
-	p := &pass{Keeper: &Keeper{Settings: config.Default()}}
+	p := &pass{Syncer: &Syncer{Settings: config.Default()}}
 	here, there := map[string]string{}, map[string]string{}
 	for i := range maxSaidOf + 100 {
 		there[fmt.Sprintf("%sb%03d", heads, i)] = strings.Repeat("a", 40)

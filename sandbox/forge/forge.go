@@ -35,12 +35,12 @@ import (
 	"git-ward/sandbox/forge/wake"
 )
 
-// Keeper keeps one repository and one project in step.
-type Keeper struct {
+// Syncer keeps one repository and one project in step.
+type Syncer struct {
 	Repo     *git.Repo // the bare repository, by its common directory
 	Settings *config.Config
 	Forge    client.Forge
-	Git      func(login, clone string) git.Away // how git reaches a repository on the forge
+	Git      func(login, clone string) git.HTTPRemote // how git reaches a repository on the forge
 	Ward     Verbs
 	Redact   func(string) string // removes secrets from posted texts
 	Log      zerolog.Logger
@@ -51,12 +51,12 @@ type Keeper struct {
 
 // pass is one reading of both sides and the actions that follow.
 type pass struct {
-	*Keeper
+	*Syncer
 	ctx       context.Context
 	reader    *git.Reader
 	self      client.Person
 	project   client.Project
-	desk      *standing.Desk
+	desk      *standing.Snapshot
 	positions []review.Position
 	word      forge.Word
 	wanted    map[string]bool // the intents of this pass, by ref
@@ -66,7 +66,7 @@ type pass struct {
 var ErrTrouble = errors.New("something waits")
 
 // Once makes one pass. What waits, and why, it leaves in forge.WordRef, and returns.
-func (k *Keeper) Once(ctx context.Context) (forge.Word, error) {
+func (k *Syncer) Once(ctx context.Context) (forge.Word, error) {
 	return k.look(ctx, 0, func(p *pass) error {
 		for _, step := range []func() error{p.proposed, p.refresh, p.requested, p.ofPeople, p.recorded, p.sweep} {
 			if err := step(); err != nil {
@@ -79,7 +79,7 @@ func (k *Keeper) Once(ctx context.Context) (forge.Word, error) {
 
 // look fetches, acts, and reports. It waits at most patience for another process's pass to
 // end.
-func (k *Keeper) look(ctx context.Context, patience time.Duration, do func(p *pass) error) (forge.Word, error) {
+func (k *Syncer) look(ctx context.Context, patience time.Duration, do func(p *pass) error) (forge.Word, error) {
 	lock, err := flock.Within(ctx, filepath.Join(k.Repo.Dir, "refs"), flock.Exclusive, patience)
 	if err != nil {
 		if errors.Is(err, flock.ErrHeld) {
@@ -90,7 +90,7 @@ func (k *Keeper) look(ctx context.Context, patience time.Duration, do func(p *pa
 	}
 	defer lock.Close()
 	k.Ward.Lock = lock
-	p := &pass{Keeper: k, ctx: ctx, reader: k.Repo.Reader(ctx), wanted: map[string]bool{}}
+	p := &pass{Syncer: k, ctx: ctx, reader: k.Repo.Reader(ctx), wanted: map[string]bool{}}
 	defer func() { p.reader.Close() }()
 	if before, _, old := p.before(); old == nil { // what this look does not come to stays as it was
 		p.word = forge.Word{Stopped: before.Stopped, Beyond: before.Beyond, Proposed: before.Proposed}
@@ -255,7 +255,7 @@ func (p *pass) tell() error {
 }
 
 // Serve makes a pass whenever it is time, a ref moved, or a webhook came, until ctx ends.
-func (k *Keeper) Serve(ctx context.Context) error {
+func (k *Syncer) Serve(ctx context.Context) error {
 	watch := k.Repo.Watch(k.Settings.Control.Ref(), "refs/ward/uow/", "refs/notes/certificates", workPrefix)
 	for {
 		word, err := k.Once(ctx)

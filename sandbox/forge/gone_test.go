@@ -73,7 +73,7 @@ func TestPlaces(t *testing.T) {
 	bare, failed := gittest.New(t).Bare, map[string]bool{}
 	for range 2 {
 		p := newPass(t, bare)
-		p.Forge, p.Git = crowded{}, func(string, string) git.Away { return git.Away{URL: "http://127.0.0.1:1/"} }
+		p.Forge, p.Git = crowded{}, func(string, string) git.HTTPRemote { return git.HTTPRemote{URL: "http://127.0.0.1:1/"} }
 		if err := p.ofPeople(); err != nil || len(p.word.Troubles) != maxOthers {
 			t.Fatalf("%v %+v", err, p.word.Troubles)
 		}

@@ -41,7 +41,7 @@ func TestLater(t *testing.T) {
 		t.Fatal(junk)
 	}
 	p.Run(p.Bare, "git", "update-ref", protocol.WordRef, strings.TrimSpace(junk))
-	k := &forge.Keeper{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop()}
+	k := &forge.Syncer{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop()}
 	for _, c := range []struct {
 		err   error
 		until time.Time
@@ -69,9 +69,9 @@ func TestLater(t *testing.T) {
 func TestAlone(t *testing.T) {
 	tier.First(t, "a guarded repository")
 	p := gittest.New(t)
-	k := &forge.Keeper{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop()}
+	k := &forge.Syncer{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop()}
 	k.Forge = beside{t: t, again: func() error {
-		_, err := (&forge.Keeper{Repo: k.Repo, Settings: k.Settings, Log: k.Log, Forge: away{err: errors.New("it was asked")}}).Once(t.Context())
+		_, err := (&forge.Syncer{Repo: k.Repo, Settings: k.Settings, Log: k.Log, Forge: away{err: errors.New("it was asked")}}).Once(t.Context())
 		return err
 	}}
 	if _, err := k.Once(t.Context()); err != nil {
@@ -147,7 +147,7 @@ func TestBeside(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	looks, said := make(chan struct{}, 1), make(told, 1)
-	k := &forge.Keeper{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop(), Forge: asked{once: looks}}
+	k := &forge.Syncer{Repo: git.Open(p.Bare), Settings: config.Default(), Log: zerolog.Nop(), Forge: asked{once: looks}}
 	lock, at, ended := hold(), waits{ctx, make(chan struct{}, 1)}, make(chan error, 1)
 	go func() {
 		_, err := k.Take(at, "D-1", false)

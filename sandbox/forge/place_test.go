@@ -50,7 +50,7 @@ func TestElsewhere(t *testing.T) {
 		settings := config.Default()
 		settings.Forge.URL = c.url
 		at := &site{login: c.login}
-		word, err := (&forge.Keeper{Repo: git.Open(p.Bare), Settings: settings, Forge: at, Ward: forge.Verbs{Bare: p.Bare}, Log: zerolog.Nop()}).Once(t.Context())
+		word, err := (&forge.Syncer{Repo: git.Open(p.Bare), Settings: settings, Forge: at, Ward: forge.Verbs{Bare: p.Bare}, Log: zerolog.Nop()}).Once(t.Context())
 		if err != nil || len(word.Troubles) != 1 || !strings.Contains(word.Troubles[0].Why.Raw(), c.says) || at.asked != c.asked {
 			t.Fatalf("%+v: %d, %+v %v", c, at.asked, word, err)
 		}

@@ -42,7 +42,7 @@ func (p *pass) sendRecords() error {
 	if u, err := url.Parse(to); err != nil || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return diag.Hint(fmt.Errorf("[forge] records has to be an https URL on the same forge, without a name or a password: %q", diag.Clean(to)), "the token of token_file goes where the project is, and nowhere else")
 	}
-	at := git.Away{URL: to}
+	at := git.HTTPRemote{URL: to}
 	if sameSite(to, p.project.Clone) {
 		at = p.Git(p.self.Login, to)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func newPass(t *testing.T, bare string) *pass {
-	p := &pass{Keeper: &Keeper{Repo: git.Open(bare), Settings: config.Default(), Redact: func(s string) string { return s }, Log: zerolog.Nop()},
+	p := &pass{Syncer: &Syncer{Repo: git.Open(bare), Settings: config.Default(), Redact: func(s string) string { return s }, Log: zerolog.Nop()},
 		ctx: t.Context(), self: client.Person{Login: "bot"}, wanted: map[string]bool{}}
 	p.reader = p.Repo.Reader(p.ctx)
 	t.Cleanup(func() { p.reader.Close() })
@@ -61,7 +61,7 @@ func TestSendRecords(t *testing.T) {
 // TestRecordsURL: what git may not reach, or has a name in it, is refused with what is wanted.
 func TestRecordsURL(t *testing.T) {
 	for _, to := range []string{"ssh://git@example.org/a/b", "git@example.org:a/b", "https://me:secret@example.org/a/b", "ext::sh", "/srv/git"} {
-		p := &pass{Keeper: &Keeper{Settings: config.Default()}}
+		p := &pass{Syncer: &Syncer{Settings: config.Default()}}
 		if p.Settings.Forge.Records = to; p.sendRecords() == nil || !strings.Contains(p.sendRecords().Error(), "has to be an https URL") {
 			t.Errorf("%s: %v", to, p.sendRecords())
 		}

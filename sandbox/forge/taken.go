@@ -144,7 +144,7 @@ func (p *pass) sameTree(made, judged string) (bool, error) {
 // Take merges the request of a directive on the forge, with the judged commit as its head and no
 // other, and fetches what that made (FORGE-1). Which is D-n, or D-n@COMMIT where it must be that
 // one; all is for every one that is ready.
-func (k *Keeper) Take(ctx context.Context, which string, all bool) (forge.Word, error) {
+func (k *Syncer) Take(ctx context.Context, which string, all bool) (forge.Word, error) {
 	return k.look(ctx, takePatience, func(p *pass) error {
 		directive, commit, _ := strings.Cut(which, "@")
 		if _, ok := p.position(directive); !ok && !all {

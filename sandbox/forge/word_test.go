@@ -17,7 +17,7 @@ import (
 func TestWord(t *testing.T) {
 	tier.First(t, "a guarded repository")
 	repo := git.Open(gittest.New(t).Bare)
-	p := &pass{Keeper: &Keeper{Repo: repo, Log: zerolog.Nop()}, ctx: t.Context(), reader: repo.Reader(t.Context())}
+	p := &pass{Syncer: &Syncer{Repo: repo, Log: zerolog.Nop()}, ctx: t.Context(), reader: repo.Reader(t.Context())}
 	defer p.reader.Close()
 	for i := range 3000 {
 		p.stop(forge.Stopping{Ref: fmt.Sprintf("refs/heads/\xff%d-%s", i, strings.Repeat("x", 200)), Why: "no"})

@@ -9,9 +9,9 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// errPutOff ends the verdict on a claim that is no longer its unit's state: the PM has paused
+// errWithdrawn ends the verdict on a claim that is no longer its unit's state: the PM has paused
 // or cancelled the unit, or it went on. A resumed unit is judged again.
-var errPutOff = errors.New("the unit does not wait for a verdict now")
+var errWithdrawn = errors.New("the unit does not wait for a verdict now")
 
 // attend is ctx until a unit leaves a claim; then what runs for the verdict is ended (WORK-3).
 // done ends the watching.
@@ -20,7 +20,7 @@ func (j *Judge) attend(ctx context.Context, claim request) (attended context.Con
 	over := make(chan struct{})
 	watch := j.Repo.Watch(uow.RefPrefix+claim.ID, uow.TakePrefix+claim.ID)
 	if !j.standsAt(ctx, claim) { // the list of claims may be as old as the previous verdicts took
-		cancel(errPutOff)
+		cancel(errWithdrawn)
 	}
 	go func() {
 		defer close(over)
@@ -29,7 +29,7 @@ func (j *Judge) attend(ctx context.Context, claim request) (attended context.Con
 				return
 			}
 			if !j.standsAt(attended, claim) {
-				cancel(errPutOff)
+				cancel(errWithdrawn)
 			}
 		}
 	}()

@@ -97,7 +97,7 @@ func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 		}
 	}
 	if line := d.Options.Residual; line != "" {
-		c.Commands = append(c.Commands, verifier.Command{Name: residualName, Line: line, Residual: true, Below: below(d, settings)})
+		c.Commands = append(c.Commands, verifier.Command{Name: residualName, Line: line, Residual: true, Below: acceptedResidual(d, settings)})
 	}
 	if line := settings.Verify.Suite; line != "" && len(c.Commands) > 0 {
 		c.Commands = append(c.Commands, verifier.Command{Name: suiteName, Line: line, Must: true})
@@ -108,8 +108,8 @@ func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	return c
 }
 
-// below is R_p, under which a residual is accepted, "" if only zero is.
-func below(d *comms.Directive, settings *config.Config) string {
+// acceptedResidual is R_p, under which a residual is accepted, "" if only zero is.
+func acceptedResidual(d *comms.Directive, settings *config.Config) string {
 	p, _, _ := loop.Declare("", *d, loop.Base(settings.Loop))
 	if !slices.Contains(p.Certificates, loop.Converged) || p.Rp.IsNull() {
 		return ""

@@ -128,7 +128,7 @@ func (j *Judge) judge(ctx context.Context, r request) error {
 	if err == nil {
 		v, err = j.verdict(attended, r)
 	}
-	if errors.Is(context.Cause(attended), errPutOff) {
+	if errors.Is(context.Cause(attended), errWithdrawn) {
 		j.Log.Info().Str("unit", r.ID).Dur("ms", time.Since(start)).Msg("the verdict is put off: the unit does not wait for it now")
 		return nil
 	}

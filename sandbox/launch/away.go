@@ -17,17 +17,17 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/scratch"
 	"git-ward/sandbox/fence"
-	"git-ward/sandbox/near"
+	"git-ward/sandbox/relay"
 )
 
-// Away is a launch on another machine than the repository's. Its workers get directives from
+// Remote is a launch on another machine than the repository's. Its workers get directives from
 // the launcher at the gate, one at a time, each with its own key (MANY-2).
-type Away struct {
-	Gate     near.Config // Gate, Key and KnownHosts: with the permanent key
-	Agents   int         // workers, each on a directive
-	Once     bool        // end when nothing is free
-	State    string      // state directory on this machine; made if missing
-	OwnState bool        // as Spec's
+type Remote struct {
+	Gate     relay.Config // Gate, Key and KnownHosts: with the permanent key
+	Agents   int          // workers, each on a directive
+	Once     bool         // end when nothing is free
+	State    string       // state directory on this machine; made if missing
+	OwnState bool         // as Spec's
 	Programs Programs
 	Podman   fence.Podman
 	Unfenced bool
@@ -42,25 +42,25 @@ const (
 	longestPause = time.Minute
 )
 
-// away is a running launch for another machine's repository.
-type away struct {
-	Away
-	host    *near.Host
+// remoteLaunch is a running launch for another machine's repository.
+type remoteLaunch struct {
+	Remote
+	host    *relay.Host
 	scratch *scratch.Dir
 	tag     string // as a launch's
 	log     func(format string, args ...any)
 }
 
-// RunAway works until ctx ends or, with Once, until no work is free. It returns a *near.Refused
+// RunAway works until ctx ends or, with Once, until no work is free. It returns a *relay.Refused
 // where the gate turns this machine away.
-func RunAway(ctx context.Context, spec Away) (err error) {
+func RunAway(ctx context.Context, spec Remote) (err error) {
 	var state *os.File
 	if state, spec.State, err = claim(spec.State, spec.OwnState); err != nil {
 		return err
 	}
 	defer state.Close()
 	spec.Messages = &locked{out: spec.Messages} // all workers write to it
-	a := &away{Away: spec}
+	a := &remoteLaunch{Remote: spec}
 	if a.tag, err = tagOf(state, spec.State); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func RunAway(ctx context.Context, spec Away) (err error) {
 		a.log("ended %s that an unfenced launch which was killed left running", diag.Count(left, "process"))
 	}
 	a.Gate.Log = logger(io.Discard, io.Discard)
-	if a.host, err = near.NewHost(a.Gate); err != nil {
+	if a.host, err = relay.NewHost(a.Gate); err != nil {
 		return err
 	}
 	defer a.host.Close()
@@ -92,7 +92,7 @@ func RunAway(ctx context.Context, spec Away) (err error) {
 		})
 	}
 	workers.Wait()
-	var refused *near.Refused
+	var refused *relay.Refused
 	if errors.As(context.Cause(ctx), &refused) {
 		return refused
 	}
@@ -113,11 +113,11 @@ func (l *locked) Write(p []byte) (int, error) {
 
 // keepWorking is one worker: it asks, works, and asks again, with pauses while the gate is
 // unreachable or its work fails.
-func (a *away) keepWorking(ctx context.Context, number int) error {
+func (a *remoteLaunch) keepWorking(ctx context.Context, number int) error {
 	pause := firstPause
 	for {
 		did, err := a.work(ctx, number)
-		var refused *near.Refused
+		var refused *relay.Refused
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -141,7 +141,7 @@ func (a *away) keepWorking(ctx context.Context, number int) error {
 }
 
 // work asks the gate for a directive and works on it to its end; did is false without one.
-func (a *away) work(ctx context.Context, number int) (did bool, err error) {
+func (a *remoteLaunch) work(ctx context.Context, number int) (did bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	command := fmt.Sprintf("ward work %d", number)
@@ -218,8 +218,8 @@ func (a *answers) beat(ctx context.Context) {
 	}
 }
 
-// errand is an order while a worker here executes it.
-type errand struct {
+// remoteJob is an order while a worker here executes it.
+type remoteJob struct {
 	order
 	number  int // of the worker
 	dir     *scratch.Dir
@@ -229,14 +229,14 @@ type errand struct {
 }
 
 // carryOut runs an order's payload with its own near process.
-func (a *away) carryOut(ctx context.Context, number int, o order, answers *answers) error {
+func (a *remoteLaunch) carryOut(ctx context.Context, number int, o order, answers *answers) error {
 	made, err := scratch.Make(a.scratch.Path, "")
 	if err != nil {
 		return err
 	}
 	defer made.Remove()
 	state := a.workerState(number)
-	e := errand{order: o, number: number, dir: made, state: state, mirror: filepath.Join(state, "mirror"), answers: answers}
+	e := remoteJob{order: o, number: number, dir: made, state: state, mirror: filepath.Join(state, "mirror"), answers: answers}
 	settings, err := e.prepare()
 	if err != nil {
 		return err
@@ -245,8 +245,8 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 	defer cancel(nil)
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		c := near.Config{Gate: a.Gate.Gate, KnownHosts: a.Gate.KnownHosts, Key: e.key(), Dir: made.Path, Mirror: e.mirror, Own: true, Log: a.Gate.Log, Ready: func() { close(ready) }}
-		err := near.Run(ctx, c)
+		c := relay.Config{Gate: a.Gate.Gate, KnownHosts: a.Gate.KnownHosts, Key: e.key(), Dir: made.Path, Mirror: e.mirror, Own: true, Log: a.Gate.Log, Ready: func() { close(ready) }}
+		err := relay.Run(ctx, c)
 		cancel(err) // without it the agent is useless
 		ended <- err
 	}()
@@ -262,15 +262,15 @@ func (a *away) carryOut(ctx context.Context, number int, o order, answers *answe
 }
 
 // workerState is the state directory of a worker's agent, from 1.
-func (a *Away) workerState(number int) string {
+func (a *Remote) workerState(number int) string {
 	return filepath.Join(a.State, fmt.Sprintf("w%d", number))
 }
 
 // key is the path of the lease's key.
-func (e *errand) key() string { return filepath.Join(e.dir.Path, "key") }
+func (e *remoteJob) key() string { return filepath.Join(e.dir.Path, "key") }
 
 // prepare makes the worker's directories, with the lease's key and the repository's settings.
-func (e *errand) prepare() (*config.Config, error) {
+func (e *remoteJob) prepare() (*config.Config, error) {
 	settings, err := config.Parse([]byte(e.Settings), config.Path)
 	if err != nil {
 		return nil, err
@@ -290,7 +290,7 @@ func (e *errand) prepare() (*config.Config, error) {
 }
 
 // payload runs the watcher and the agent on one directive in this machine's fence.
-func (a *away) payload(ctx context.Context, e errand, settings *config.Config) (err error) {
+func (a *remoteLaunch) payload(ctx context.Context, e remoteJob, settings *config.Config) (err error) {
 	l := newLaunch(Spec{Bare: e.mirror, Settings: settings, State: e.state,
 		Programs: a.Programs, Podman: a.Podman, Unfenced: a.Unfenced, Getenv: a.Getenv, Messages: a.Messages,
 		Payload: Payload{Model: e.Model, Once: a.Once, Stdout: &printed{e.answers.out}, Stderr: &printed{e.answers.err}}})

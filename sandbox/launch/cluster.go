@@ -60,12 +60,12 @@ func (p *pods) open(ctx context.Context) (end func() error, err error) {
 	return end, nil
 }
 
-func (p *pods) sweep(ctx context.Context, goesOn []lease.Lease) error {
+func (p *pods) sweep(ctx context.Context, held []lease.Lease) error {
 	err := p.cluster.Sweep(ctx)
 	if err != nil {
 		return err
 	}
-	for _, of := range goesOn {
+	for _, of := range held {
 		err = errors.Join(err, p.book.Release(ctx, of))
 	}
 	return err

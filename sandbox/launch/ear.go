@@ -13,8 +13,8 @@ import (
 
 // ear receives one worker's events. A worker that sends more than can be written loses only
 // its own.
-type ear struct {
-	v         *lives
+type receiver struct {
+	v         *eventLog
 	redact    func(string) string // its own filter, so that no other worker waits for a costly search
 	directive string              // the directive that it works on
 	holds     func() bool         // reports whether it still has the lease for it
@@ -30,8 +30,8 @@ type ear struct {
 }
 
 // listen starts to receive a worker's events about a directive. Close it.
-func (v *lives) listen(directive string, holds func() bool, waits func(bool)) *ear {
-	e := &ear{v: v, directive: directive, holds: holds, waits: waits, queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{})}
+func (v *eventLog) listen(directive string, holds func() bool, waits func(bool)) *receiver {
+	e := &receiver{v: v, directive: directive, holds: holds, waits: waits, queue: make(chan []byte, livesQueue), enough: make(chan struct{}), ended: make(chan struct{})}
 	if v.redact != nil {
 		e.redact = v.redact()
 	}
@@ -43,7 +43,7 @@ func (v *lives) listen(directive string, holds func() bool, waits func(bool)) *e
 }
 
 // heard accepts a line from the agent and never blocks.
-func (e *ear) heard(line []byte) []byte {
+func (e *receiver) heard(line []byte) []byte {
 	select {
 	case e.queue <- slices.Clone(line):
 	default:
@@ -53,12 +53,12 @@ func (e *ear) heard(line []byte) []byte {
 }
 
 // tell accepts an event of the host's about the worker's directive.
-func (e *ear) tell(event live.Event) {
+func (e *receiver) tell(event live.Event) {
 	event.Unit = e.directive
 	e.v.tell(event)
 }
 
-func (e *ear) run() {
+func (e *receiver) run() {
 	defer close(e.ended)
 	for {
 		select {
@@ -78,17 +78,17 @@ func (e *ear) run() {
 }
 
 // close writes what is queued and stops.
-func (e *ear) close() {
+func (e *receiver) close() {
 	close(e.enough)
 	<-e.ended
 	e.v.mu.Lock()
 	defer e.v.mu.Unlock()
 	e.look()
-	e.v.ears = slices.DeleteFunc(e.v.ears, func(other *ear) bool { return other == e })
+	e.v.ears = slices.DeleteFunc(e.v.ears, func(other *receiver) bool { return other == e })
 }
 
 // take accepts an agent's line if it is an event about its directive.
-func (e *ear) take(line []byte) {
+func (e *receiver) take(line []byte) {
 	event, err := live.FromAgent(line)
 	if e.note(event, err) {
 		e.waits(event.Kind == live.Waits)
@@ -96,7 +96,7 @@ func (e *ear) take(line []byte) {
 }
 
 // note writes an event; false if it is about another directive or only a sign of life.
-func (e *ear) note(event live.Event, err error) bool {
+func (e *receiver) note(event live.Event, err error) bool {
 	if !e.heeds(&event, err) || event.Kind == live.Beat {
 		return false
 	}
@@ -110,7 +110,7 @@ func (e *ear) note(event live.Event, err error) bool {
 }
 
 // heeds notes a sign of life for the event's directive; false if that is another one.
-func (e *ear) heeds(event *live.Event, err error) bool {
+func (e *receiver) heeds(event *live.Event, err error) bool {
 	works := err == nil && event.Directive() == e.directive && e.holds() // before the lock, because it may read the lease
 	e.v.mu.Lock()
 	defer e.v.mu.Unlock()
@@ -138,7 +138,7 @@ const maxBefore = 256
 
 // redactJoined removes secrets from an event's text, also the rest of one that began in the
 // previous text, because a foreign agent may send it in two halves.
-func (e *ear) redactJoined(event live.Event) string {
+func (e *receiver) redactJoined(event live.Event) string {
 	before, clean := e.before, e.redact(event.Text)
 	if event.Kind != live.Said {
 		return clean
@@ -157,7 +157,7 @@ func (e *ear) redactJoined(event live.Event) string {
 }
 
 // look reports dropped lines.
-func (e *ear) look() {
+func (e *receiver) look() {
 	leftOut := func(words string) {
 		e.v.write(live.Event{Time: time.Now(), Unit: e.directive, Role: live.Host, Kind: live.LeftOut, Text: words})
 	}

@@ -53,7 +53,7 @@ type engine interface {
 	// ready returns when work can begin, after open.
 	ready() error
 	// sweep ends what a dead launcher of this name left running, and releases its leases.
-	sweep(ctx context.Context, goesOn []lease.Lease) error
+	sweep(ctx context.Context, held []lease.Lease) error
 	// runner runs what is judged.
 	runner() local.Runner
 }

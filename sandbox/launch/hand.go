@@ -51,8 +51,8 @@ type said struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// hand is a machine that has asked for one worker's work and stays connected while it works.
-type hand struct {
+// remoteWorker is a machine that has asked for one worker's work and stays connected while it works.
+type remoteWorker struct {
 	*launch
 	there
 	name  string // for people
@@ -70,7 +70,7 @@ func (l *launch) serveWork(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no worker of another machine has such a name", http.StatusBadRequest)
 		return
 	}
-	h := &hand{launch: l, said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
+	h := &remoteWorker{launch: l, said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
 	wait, err := l.host.Offer(host.Offer{Name: name, Once: r.URL.Query().Has("once"), Run: func(ctx context.Context, j *host.Job) error {
 		h.name = j.Where
 		return l.newWorker(j, h).run(ctx)
@@ -106,11 +106,11 @@ func (l *launch) keys() keys.File {
 	return keys.File{Bare: l.spec.Bare, Program: l.spec.Programs.Ward}
 }
 
-func (h *hand) where(string) string { return h.name }
-func (*hand) steady() bool          { return true }
+func (h *remoteWorker) where(string) string { return h.name }
+func (*remoteWorker) steady() bool          { return true }
 
 // run sends the machine its order with a key for the lease, and reads its answers to the end.
-func (h *hand) run(ctx context.Context, w *worker) error {
+func (h *remoteWorker) run(ctx context.Context, w *worker) error {
 	name := w.job.Hold.Lease().Name()
 	private, public, err := keys.New(name)
 	if err != nil {
@@ -132,7 +132,7 @@ func (h *hand) run(ctx context.Context, w *worker) error {
 	return h.hear(ctx, w)
 }
 
-func (h *hand) order(w *worker, key []byte) (o order, err error) {
+func (h *remoteWorker) order(w *worker, key []byte) (o order, err error) {
 	settings, err := config.Load(h.spec.Bare)
 	if err != nil {
 		return o, err
@@ -141,7 +141,7 @@ func (h *hand) order(w *worker, key []byte) (o order, err error) {
 }
 
 // hear reads the machine's answers.
-func (h *hand) hear(ctx context.Context, w *worker) error {
+func (h *remoteWorker) hear(ctx context.Context, w *worker) error {
 	defer h.conn.Close() // which ends its work
 	for {
 		select {
@@ -170,7 +170,7 @@ func (h *hand) hear(ctx context.Context, w *worker) error {
 }
 
 // read passes on the machine's answers until it disconnects.
-func (h *hand) read(ctx context.Context, from *bufio.Reader) {
+func (h *remoteWorker) read(ctx context.Context, from *bufio.Reader) {
 	defer close(h.gone)
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxSaid)

@@ -33,7 +33,7 @@ func TestMachineAsleep(t *testing.T) {
 		gate, there := net.Pipe()
 		awake, sleep := context.WithCancel(t.Context())
 		machine := &answers{to: json.NewEncoder(&sleeper{there, beats, sleep})}
-		h := &hand{name: "ssh farm", conn: gate, said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
+		h := &remoteWorker{name: "ssh farm", conn: gate, said: make(chan said), alive: make(chan struct{}, 1), gone: make(chan struct{})}
 		began := time.Now()
 		go h.read(t.Context(), bufio.NewReader(gate))
 		go machine.beat(awake)

@@ -102,27 +102,27 @@ type Programs struct {
 // launch is a running launch: the request, and what was found or made for it. Each fact is
 // stored once, here.
 type launch struct {
-	spec    Spec
-	log     zerolog.Logger  // the launcher's own; services use logOf
-	file    io.Writer       // where both go
-	lock    *os.File        // the launch lock
-	gate    *os.File        // the repository directory that contains it
-	scratch *scratch.Dir    // the launch's private directory, for sockets
-	tag     string          // NAME=value, set for all unfenced processes
-	until   time.Time       // when [budget] time is spent
-	policy  firewall.Policy // SBX-2 for this machine
-	lives   *lives          // the live events of the work; nil with a command
-	stdout  io.Writer       // for all workers, because the reader may stop reading
-	stderr  io.Writer
-	shares  sync.Map // outputs by slot: the slot's next worker continues its predecessor's quota
-	newest  sync.Map // by directive: number of the newest unit seen
-	owns    owns
-	meter   *gateway.Meter
-	shared  *gateway.Shared
-	book    *lease.Book    // nil with a command, which is not reported
-	name    string         // the launcher's name, the prefix of its workers' names
-	host    *host.Host     // has directives worked on; nil with a command
-	asking  sync.WaitGroup // other machines' requests
+	spec       Spec
+	log        zerolog.Logger  // the launcher's own; services use logOf
+	file       io.Writer       // where both go
+	lock       *os.File        // the launch lock
+	gate       *os.File        // the repository directory that contains it
+	scratch    *scratch.Dir    // the launch's private directory, for sockets
+	tag        string          // NAME=value, set for all unfenced processes
+	until      time.Time       // when [budget] time is spent
+	policy     firewall.Policy // SBX-2 for this machine
+	eventLog   *eventLog       // the live events of the work; nil with a command
+	stdout     io.Writer       // for all workers, because the reader may stop reading
+	stderr     io.Writer
+	shares     sync.Map // outputs by slot: the slot's next worker continues its predecessor's quota
+	newest     sync.Map // by directive: number of the newest unit seen
+	ownBudgets ownBudgets
+	meter      *gateway.Meter
+	shared     *gateway.Shared
+	book       *lease.Book    // nil with a command, which is not reported
+	name       string         // the launcher's name, the prefix of its workers' names
+	host       *host.Host     // has directives worked on; nil with a command
+	asking     sync.WaitGroup // other machines' requests
 
 	troubles troubles
 	engine   engine
@@ -249,12 +249,12 @@ func (l *launch) listen(ctx context.Context) (end func()) {
 	p := &l.spec.Payload
 	stdout, stderr := lines.NewQueue(p.Stdout, maxUnread), lines.NewQueue(p.Stderr, maxUnread)
 	l.stdout, l.stderr = stdout, stderr
-	l.lives = l.newLives()
+	l.eventLog = l.newLives()
 	telling, enough := context.WithCancel(context.WithoutCancel(ctx))
-	go l.lives.run(telling)
+	go l.eventLog.run(telling)
 	return func() {
 		enough()
-		<-l.lives.ended
+		<-l.eventLog.ended
 		stdout.Close(unreadPatience)
 		stderr.Close(unreadPatience)
 	}
@@ -269,14 +269,14 @@ func (l *launch) openBook(ctx context.Context) (err error) {
 	}
 	l.book = &lease.Book{Repo: git.Open(l.spec.Bare), Settings: l.spec.Settings, Launcher: l.name, Former: former}
 	runstate.ForgetWorkers(l.spec.Bare)
-	goesOn, err := l.book.Reclaim(ctx)
+	held, err := l.book.Reclaim(ctx)
 	if err != nil {
 		return err
 	}
 	if err := l.keys().Keep(func(string) bool { return false }); err != nil { // those of other machines' workers, which will ask again
 		return err
 	}
-	return l.engine.sweep(ctx, goesOn)
+	return l.engine.sweep(ctx, held)
 }
 
 const (

@@ -29,10 +29,10 @@ const (
 	livesEvery = 500 * time.Millisecond
 )
 
-// lives writes the work's events by directive, for people who watch (SEE-1). An agent's events
+// eventLog writes the work's events by directive, for people who watch (SEE-1). An agent's events
 // are cut, cleaned, redacted by the gate's rules, and accepted only for the directive that the
 // host knows it works on.
-type lives struct {
+type eventLog struct {
 	bare   string
 	inside string                     // a second copy for the agent that continues another's work, beside the settings' copy
 	redact func() func(string) string // returns an ear's own filter; nil removes nothing
@@ -41,7 +41,7 @@ type lives struct {
 	ended chan struct{}
 
 	mu    sync.Mutex // everything below, the ears' state included
-	ears  []*ear
+	ears  []*receiver
 	files map[string]*liveFile
 	signs map[string]runstate.Sign
 	costs map[string]runstate.Cost
@@ -50,8 +50,8 @@ type lives struct {
 }
 
 // newLives starts to write. Close it.
-func (l *launch) newLives() *lives {
-	v := &lives{
+func (l *launch) newLives() *eventLog {
+	v := &eventLog{
 		bare: l.spec.Bare, inside: filepath.Dir(configCopy(l.spec.State)), redact: l.spec.Redact,
 		own: make(chan live.Event, livesQueue), ended: make(chan struct{}),
 		files: map[string]*liveFile{}, signs: map[string]runstate.Sign{},
@@ -65,7 +65,7 @@ func (l *launch) newLives() *lives {
 }
 
 // tidy makes the directory, and removes the oldest files of too many.
-func (v *lives) tidy() error {
+func (v *eventLog) tidy() error {
 	return errors.Join(tidy(filepath.Join(v.bare, runstate.LiveDir)), tidy(filepath.Join(v.inside, runstate.LiveDir)))
 }
 
@@ -94,7 +94,7 @@ func tidy(dir string) error {
 }
 
 // tell queues an event of the host's and never blocks.
-func (v *lives) tell(e live.Event) {
+func (v *eventLog) tell(e live.Event) {
 	e.Time, e.Role = time.Now(), live.Host
 	select {
 	case v.own <- e:
@@ -103,7 +103,7 @@ func (v *lives) tell(e live.Event) {
 }
 
 // run writes events until ctx ends, and then the queued ones.
-func (v *lives) run(ctx context.Context) {
+func (v *eventLog) run(ctx context.Context) {
 	defer close(v.ended)
 	tick := time.NewTicker(livesEvery)
 	defer tick.Stop()
@@ -120,14 +120,14 @@ func (v *lives) run(ctx context.Context) {
 	}
 }
 
-func (v *lives) writeOwn(e live.Event) {
+func (v *eventLog) writeOwn(e live.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.write(e)
 }
 
 // close writes what is queued; ears are closed by their owners.
-func (v *lives) close() {
+func (v *eventLog) close() {
 	for {
 		select {
 		case e := <-v.own:
@@ -145,7 +145,7 @@ func (v *lives) close() {
 }
 
 // look writes changed usage figures and the number of dropped lines.
-func (v *lives) look() {
+func (v *eventLog) look() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, e := range v.ears {
@@ -157,7 +157,7 @@ func (v *lives) look() {
 	}
 }
 
-func (v *lives) lookCosts() {
+func (v *eventLog) lookCosts() {
 	info, err := os.Stat(filepath.Join(v.bare, runstate.MeterPath))
 	if err != nil || info.ModTime().Equal(v.meter) {
 		return
@@ -181,7 +181,7 @@ func (v *lives) lookCosts() {
 }
 
 // write appends an event to its directive's file. Errors are ignored.
-func (v *lives) write(e live.Event) {
+func (v *eventLog) write(e live.Event) {
 	name := e.Directive()
 	if name == "" {
 		return
@@ -220,7 +220,7 @@ func (f *liveFile) close() {
 }
 
 // closeOldest closes the file that was written to least recently, and removes surplus files.
-func (v *lives) closeOldest() {
+func (v *eventLog) closeOldest() {
 	oldest := slices.MinFunc(slices.Collect(maps.Keys(v.files)), func(a, b string) int { return v.files[a].used.Compare(v.files[b].used) })
 	v.files[oldest].close()
 	delete(v.files, oldest)
@@ -228,7 +228,7 @@ func (v *lives) closeOldest() {
 }
 
 // begin opens a directive's files.
-func (v *lives) begin(name string) (*liveFile, error) {
+func (v *eventLog) begin(name string) (*liveFile, error) {
 	f := &liveFile{}
 	var both []io.Writer
 	for _, at := range []struct {
@@ -252,7 +252,7 @@ func (v *lives) begin(name string) (*liveFile, error) {
 
 // tellLive writes an event of the host's about a unit or directive.
 func (l *launch) tellLive(e live.Event) {
-	if l.lives != nil {
-		l.lives.tell(e)
+	if l.eventLog != nil {
+		l.eventLog.tell(e)
 	}
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // listening is a launch that writes down what it hears of D-1; stop ends that.
-func listening(t *testing.T) (e *ear, bare string, stop func()) {
+func listening(t *testing.T) (e *receiver, bare string, stop func()) {
 	t.Helper()
 	bare = filepath.Join(t.TempDir(), "x.git")
 	gittest.Git(t, filepath.Dir(bare), "init", "--quiet", "--bare", bare)
@@ -178,16 +178,16 @@ func TestStoppedTerminal(t *testing.T) {
 	defer read.Close()
 	l := &launch{spec: Spec{Bare: bare, State: t.TempDir(), Settings: new(config.Config), Payload: Payload{Stdout: write, Stderr: write}}, log: zerolog.Nop()}
 	end := l.listen(t.Context())
-	w := &worker{launch: l, ear: l.lives.listen("D-1", always, func(bool) {})}
+	w := &worker{launch: l, receiver: l.eventLog.listen("D-1", always, func(bool) {})}
 	flush := w.screen(t.Context())
-	l.lives.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
+	l.eventLog.tell(live.Event{Unit: "D-1.1", Kind: live.Ended, Text: "it is over"})
 	lines := bytes.Repeat([]byte(strings.Repeat("x", 99)+"\n"), 1<<10)
 	for range 1 << 7 { // 12 MiB, the queue and more
 		w.payload.Stdout.Write(lines)
 		w.payload.Stderr.Write(lines)
 	}
 	flush()
-	w.ear.close()
+	w.receiver.close()
 	end()
 	if events, err := runstate.Tail(bare, "D-1", 1); err != nil || len(events) != 1 {
 		t.Errorf("%v, %v", events, err)

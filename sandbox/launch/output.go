@@ -30,7 +30,7 @@ func (w *worker) screen(ctx context.Context) (end func()) {
 	}
 	p := &w.payload
 	p.Stderr = out(w.launch.stderr)
-	events := lines.NewTaker(out(w.launch.stdout), live.Prefix, live.MaxLine, w.ear.heard)
+	events := lines.NewTaker(out(w.launch.stdout), live.Prefix, live.MaxLine, w.receiver.heard)
 	book := w.launch.lastGood()
 	p.Stdout = events
 	held := func(ctx context.Context, commit string) error {

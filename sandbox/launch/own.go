@@ -13,7 +13,7 @@ import (
 
 // owns knows what directives' texts allow of their budgets, as on the control branch when a
 // call is made, so that a PM's edit applies to running work.
-type owns struct {
+type ownBudgets struct {
 	mu  sync.Mutex
 	tip string // the version of the control branch that was read
 	doc state.Comms
@@ -22,7 +22,7 @@ type owns struct {
 // own is what a directive's text allows.
 func (l *launch) own(directive string) (gateway.Budget, error) {
 	budget := gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited}
-	d, err := l.owns.find(git.Open(l.spec.Bare), l.spec.Settings.Control.Ref(), directive)
+	d, err := l.ownBudgets.find(git.Open(l.spec.Bare), l.spec.Settings.Control.Ref(), directive)
 	if err != nil || d == nil {
 		return budget, err
 	}
@@ -39,7 +39,7 @@ func (l *launch) own(directive string) (gateway.Budget, error) {
 
 // find is a directive of the control branch, nil if it has none of that name. Each version of
 // COMMS.md is read once.
-func (o *owns) find(repo *git.Repo, control, directive string) (*comms.Directive, error) {
+func (o *ownBudgets) find(repo *git.Repo, control, directive string) (*comms.Directive, error) {
 	reader := repo.Reader(context.Background())
 	defer reader.Close()
 	o.mu.Lock()

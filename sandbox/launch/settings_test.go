@@ -45,7 +45,7 @@ func TestSettingsStayOutside(t *testing.T) {
 	}
 	shown["in a pod"] = plan.Config
 
-	o, err := (&hand{launch: &launch{spec: Spec{Bare: bare, Settings: settings}}}).order(&worker{only: "D-1"}, []byte("key"))
+	o, err := (&remoteWorker{launch: &launch{spec: Spec{Bare: bare, Settings: settings}}}).order(&worker{only: "D-1"}, []byte("key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestSettingsStayOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer made.Remove()
-	if _, err := (&errand{order: o, dir: made, state: there, mirror: mirror}).prepare(); err != nil {
+	if _, err := (&remoteJob{order: o, dir: made, state: there, mirror: mirror}).prepare(); err != nil {
 		t.Fatal(err)
 	}
 	shown["in its fence"] = read(t, configCopy(there))

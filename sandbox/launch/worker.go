@@ -19,19 +19,19 @@ import (
 // worker is one of a launch's workers, with its own door and gateway, for one directive's
 // lease (ONE-2) or a user's command. Its failure affects no other worker.
 type worker struct {
-	launch  *launch
-	number  int
-	only    string    // the directive that it is there for; "" with a command
-	job     *host.Job // nil with a command, and for another machine's gate
-	state   string    // the agent's directory; "" on another machine
-	payload Payload   // includes the worker's own output
-	ear     *ear      // nil with a command
-	door    string    // socket
-	watcher *watcherDoor
-	gateway string // socket
-	site    site
-	ahead   *ahead // its prepared container; nil: none
-	began   time.Time
+	launch   *launch
+	number   int
+	only     string    // the directive that it is there for; "" with a command
+	job      *host.Job // nil with a command, and for another machine's gate
+	state    string    // the agent's directory; "" on another machine
+	payload  Payload   // includes the worker's own output
+	receiver *receiver // nil with a command
+	door     string    // socket
+	watcher  *watcherDoor
+	gateway  string // socket
+	site     site
+	ahead    *ahead // its prepared container; nil: none
+	began    time.Time
 
 	mu   sync.Mutex
 	said runstate.Worker
@@ -142,9 +142,9 @@ func (w *worker) run(ctx context.Context) (err error) {
 	w.said.State = w.state
 	w.begins()
 	defer func() { w.leaves(ctx, err) }()
-	if w.launch.lives != nil {
-		w.ear = w.launch.lives.listen(w.only, w.holds, w.job.Waits)
-		defer w.ear.close()
+	if w.launch.eventLog != nil {
+		w.receiver = w.launch.eventLog.listen(w.only, w.holds, w.job.Waits)
+		defer w.receiver.close()
 		defer w.screen(ctx)()
 	}
 	if err != nil {
@@ -249,8 +249,8 @@ func (w *worker) tellEnd(err error) {
 	if err != nil {
 		words = firstLine(err, w.launch.spec.Redact)
 	}
-	if w.ear != nil {
-		w.ear.tell(live.Event{Kind: live.Ended, Text: words})
+	if w.receiver != nil {
+		w.receiver.tell(live.Event{Kind: live.Ended, Text: words})
 	}
 }
 

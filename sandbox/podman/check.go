@@ -128,7 +128,7 @@ func (m *Mount) check() error {
 	if !path.IsAbs(m.Target) || path.Clean(m.Target) != m.Target || m.Target == "/" || strings.ContainsAny(m.Target, ",:\\\n") {
 		return refuse(fmt.Sprintf("a mount at %q", m.Target), "it is not the plain path of a directory inside")
 	}
-	if system := below(m.Target, "/proc", "/sys", "/dev"); system != "" {
+	if system := containing(m.Target, "/proc", "/sys", "/dev"); system != "" {
 		return refuse("a mount at "+m.Target, "%s is the kernel's", system)
 	}
 	if !m.ReadOnly && !slices.Contains(writable[m.Target], m.Kind) {
@@ -158,11 +158,11 @@ func checkSource(source string) error {
 		return fmt.Errorf("the container's mount is not there: %w", err)
 	}
 	for _, p := range []string{source, real} {
-		if system := below(p, "/proc", "/sys", "/dev"); system != "" {
+		if system := containing(p, "/proc", "/sys", "/dev"); system != "" {
 			return refuse("a bind of "+source, "%s is the host's kernel", system)
 		}
 		for _, socket := range engineSockets() {
-			if below(socket, p) != "" {
+			if containing(socket, p) != "" {
 				return refuse("a bind of "+source, "%s rules the host's containers", socket)
 			}
 		}
@@ -193,8 +193,8 @@ func engineSockets() []string {
 	return all
 }
 
-// below returns the first of dirs that p is, or is in.
-func below(p string, dirs ...string) string {
+// containing returns the first of dirs that p is, or is in.
+func containing(p string, dirs ...string) string {
 	p = path.Clean(p)
 	for _, dir := range dirs {
 		if p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") {

@@ -40,7 +40,7 @@ func (t *trying) forControls() *trying {
 // beside calls run for each of n runs, two at a time where there is room for it. One that was late
 // may have had too little of a busy machine: where it had company it runs again, alone, and that
 // counts.
-func (t *trying) beside(ctx context.Context, n int, run func(ctx context.Context, i int) (late bool, err error)) error {
+func (t *trying) inParallel(ctx context.Context, n int, run func(ctx context.Context, i int) (late bool, err error)) error {
 	leave, ok := func() {}, false
 	if t.company != nil && n > 1 {
 		leave, ok = t.company()

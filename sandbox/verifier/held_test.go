@@ -19,8 +19,8 @@ import (
 
 // teller is a runner of which one command, and whoever looks for programs, says what it read.
 type teller struct {
-	secret string
-	beside *int // most of the trees that lay where a command that all may see could read them
+	secret     string
+	inParallel *int // most of the trees that lay where a command that all may see could read them
 }
 
 func (teller) Fence() (fence, image string) { return "none", "" }
@@ -29,7 +29,7 @@ func (r teller) Run(_ context.Context, job Job) (Outcome, error) {
 	switch {
 	case job.Line == "true":
 		list, err := filepath.Glob(filepath.Join(filepath.Dir(job.Repo), "*judged-*"))
-		*r.beside = max(*r.beside, len(list))
+		*r.inParallel = max(*r.inParallel, len(list))
 		return Outcome{End: Exited}, err
 	case job.Line == r.secret:
 		return Outcome{End: Flooded, Exit: 127, Bytes: 77, SHA256: "5ec7e7", Tail: "sh: 1: secret: not found\npython3: No module named secret", Time: 77 * time.Second, LastLine: "secret", Said: "secret"}, nil
@@ -70,16 +70,16 @@ func TestHeldOutSaysOneBit(t *testing.T) {
 		defer mu.Unlock()
 		fmt.Fprintf(&told, "%s, %q, %v, %+v\n", s.Words(), s.Says, s.Elapsed, s.Ended != nil && s.Ended.Time > 0)
 	}
-	beside, began := 0, time.Now()
-	f, err := Verify(t.Context(), git.Open(r.bare), teller{"run the secret", &beside}, claim)
+	inParallel, began := 0, time.Now()
+	f, err := Verify(t.Context(), git.Open(r.bare), teller{"run the secret", &inParallel}, claim)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took < time.Second {
 		t.Errorf("the verdict came after %v, as what is held out took so long", took)
 	}
-	if beside != 1 {
-		t.Errorf("%d trees lie beside a command that all may see, not its own alone", beside)
+	if inParallel != 1 {
+		t.Errorf("%d trees lie beside a command that all may see, not its own alone", inParallel)
 	}
 	held := f.Replays[0][1]
 	if held.whole = nil; held.Outcome != (Outcome{End: Exited, Exit: 1}) || f.Missing != nil {

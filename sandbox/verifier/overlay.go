@@ -133,7 +133,7 @@ func compare(c *Claim, base, fork, have sources.Tree, read sources.Blobs) (d dif
 		case w.is(name, before, now), included(c, name, now):
 			work = append(work, name)
 		default:
-			d.leave(name, before, now)
+			d.add(name, before, now)
 		}
 	}
 	d.take(c, base, have, work)
@@ -160,7 +160,7 @@ func (d *differences) take(c *Claim, base, have sources.Tree, work []string) {
 			inTheWay = inTheWay || stays[dir] != ""
 		}
 		if inTheWay {
-			d.leave(name, before, now)
+			d.add(name, before, now)
 			continue
 		}
 		d.do[name] = now
@@ -193,7 +193,7 @@ func (d *differences) presentLeft() (files []string) {
 	return files
 }
 
-func (d *differences) leave(name, before, now string) {
+func (d *differences) add(name, before, now string) {
 	d.left = append(d.left, Left{entryOf(name, now), kindOf(before, now)})
 }
 

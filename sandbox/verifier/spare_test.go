@@ -57,7 +57,7 @@ func TestSpareScript(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer made.Remove()
-				j := judged{repo: git.Open(r.bare).Beside(made.Path), dir: trees, made: map[string]*judgedTree{}}
+				j := judged{repo: git.Open(r.bare).WithObjectDir(made.Path), dir: trees, made: map[string]*judgedTree{}}
 				defer j.close()
 				h := newHold(work)
 				s := h.streams()

@@ -258,7 +258,7 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 			tell(s)
 		}
 	}
-	t := &trying{repo: repo.Beside(made.Path), runner: runner, claim: &claim, listed: map[string]sources.Tree{}}
+	t := &trying{repo: repo.WithObjectDir(made.Path), runner: runner, claim: &claim, listed: map[string]sources.Tree{}}
 	t.judged = &judged{repo: t.repo, dir: trees.Path, made: map[string]*judgedTree{}}
 	defer t.judged.close()
 	return t.verify(ctx)
@@ -359,7 +359,7 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 		return nil, fmt.Errorf("what is judged cannot be packed: %w", err)
 	}
 	runs = make([]Run, len(commands))
-	err = t.beside(ctx, len(commands), func(ctx context.Context, i int) (late bool, err error) {
+	err = t.inParallel(ctx, len(commands), func(ctx context.Context, i int) (late bool, err error) {
 		c, job, at := commands[i], job, at
 		at.Command, job.Line, job.Env, job.Watch, job.Guard, job.Keep = c, how.Line+c.Line, how.Env, how.Watch, how.Guard, how.Keep
 		job.Anew, job.Checks = how.Anew, how.Checks

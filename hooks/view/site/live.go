@@ -61,13 +61,13 @@ func (s *Server) Page(ctx context.Context, path string, query url.Values) ([]byt
 	case path == "/audit":
 		return s.audit(ctx, p, query)
 	case below:
-		return s.below(ctx, p, o, rest)
+		return s.directivePage(ctx, p, o, rest)
 	}
 	return nil, fs.ErrNotExist
 }
 
-// below is a page of a directive: D-1, D-1/2 for a unit, D-1/review.
-func (s *Server) below(ctx context.Context, p Pages, o *view.Overview, path string) ([]byte, error) {
+// directivePage is a page of a directive: D-1, D-1/2 for a unit, D-1/review.
+func (s *Server) directivePage(ctx context.Context, p Pages, o *view.Overview, path string) ([]byte, error) {
 	asked, part, _ := strings.Cut(path, "/")
 	name := ""
 	for _, d := range o.Directives {

@@ -13,7 +13,7 @@ import (
 )
 
 // check says whether the forge answers, and what the token lacks there.
-func check(ctx context.Context, env *cli.Env, k *forge.Keeper, asJSON bool) error {
+func check(ctx context.Context, env *cli.Env, k *forge.Syncer, asJSON bool) error {
 	f := k.Settings.Forge
 	found := setup.Examine(ctx, setup.Asked{Forge: k.Forge, Page: f.URL, File: f.TokenFile, Branches: f.Branches})
 	for _, one := range found {

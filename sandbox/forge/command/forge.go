@@ -92,7 +92,7 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 }
 
 // serve works until it is stopped, and hears webhooks where [forge] says at which address.
-func serve(ctx context.Context, k *forge.Keeper) error {
+func serve(ctx context.Context, k *forge.Syncer) error {
 	f := k.Settings.Forge
 	if f.Webhook == "" {
 		return k.Serve(ctx)
@@ -140,7 +140,7 @@ func say(env *cli.Env, w protocol.Word) bool {
 }
 
 // open reads the repository's settings and makes what they name.
-func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error) {
+func open(ctx context.Context, env *cli.Env, bare string) (*forge.Syncer, error) {
 	repo, err := env.Repository(ctx, bare)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error)
 	if err != nil {
 		return nil, err
 	}
-	k := &forge.Keeper{Repo: git.Open(dir), Settings: settings, Log: zerolog.New(env.Stderr).With().Timestamp().Logger()}
+	k := &forge.Syncer{Repo: git.Open(dir), Settings: settings, Log: zerolog.New(env.Stderr).With().Timestamp().Logger()}
 	at, err := settingsOf(dir, settings, &k.Ward)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error)
 	if k.Forge, err = client.New(at); err != nil {
 		return nil, err
 	}
-	k.Git = func(login, clone string) git.Away {
+	k.Git = func(login, clone string) git.HTTPRemote {
 		return away(login, clone, at.Token)
 	}
 	k.Ward.Program, err = cli.Program("git-ward")
@@ -178,8 +178,8 @@ func open(ctx context.Context, env *cli.Env, bare string) (*forge.Keeper, error)
 }
 
 // away is how git gets to a repository of the forge's.
-func away(login, clone string, key gateway.Key) git.Away {
-	return git.Away{URL: clone, Header: "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login+":"+key.Reveal()))}
+func away(login, clone string, key gateway.Key) git.HTTPRemote {
+	return git.HTTPRemote{URL: clone, Header: "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login+":"+key.Reveal()))}
 }
 
 // settingsOf is where the forge is, and who asks there.

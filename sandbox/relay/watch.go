@@ -1,4 +1,4 @@
-package near
+package relay
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ const (
 
 // watch opens the gate's stream once and follows it to its end, which is an error unless ctx
 // ended it. Each time whole is called, the mirror is complete.
-func (n *near) watch(ctx context.Context, whole func()) error {
+func (n *server) watch(ctx context.Context, whole func()) error {
 	s, err := n.gate.open(ctx, watchCommand)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (n *near) watch(ctx context.Context, whole func()) error {
 }
 
 // streamEnd is why a stream ended.
-func (n *near) streamEnd(s *session, err error) error {
+func (n *server) streamEnd(s *session, err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -1,4 +1,4 @@
-package near
+package relay
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 func TestPush(t *testing.T) {
 	t.Parallel()
 	h := newGateHost(t)
-	h.near()
+	h.server()
 	for i := range 5 {
 		h.Commit("a", fmt.Sprint(i))
 		out, err := h.push("HEAD:refs/heads/agent/D-1")
@@ -43,7 +43,7 @@ func TestPush(t *testing.T) {
 func TestRevoked(t *testing.T) {
 	t.Parallel()
 	h := newGateHost(t)
-	p := h.near()
+	p := h.server()
 	conn, err := net.Dial("unix", filepath.Join(h.sockets(), "door", "sock"))
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestTakenOver(t *testing.T) {
 	tier.Full(t, "sshd")
 	t.Parallel()
 	h := newGateHost(t)
-	p := h.near()
+	p := h.server()
 	old := h.path("old")
 	if err := os.Rename(h.path("key"), old); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package near
+package relay
 
 import (
 	"context"
@@ -145,14 +145,14 @@ func (s *socket) join(ctx context.Context, conn *net.UnixConn) {
 		s.excuseTo(conn, err)
 	}
 	if s.after != nil {
-		s.settle(ctx)
+		s.updateMirror(ctx)
 	}
 	s.log.Info().Err(err).Int64("out", out).Dur("took_ms", time.Since(began)).Msg("session")
 }
 
-// settle updates the mirror before the client sees its session's end, however it ended: a
+// updateMirror updates the mirror before the client sees its session's end, however it ended: a
 // client that was cut off reads there what its push did.
-func (s *socket) settle(ctx context.Context) {
+func (s *socket) updateMirror(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for n := 0; ; n++ {

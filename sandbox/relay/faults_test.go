@@ -1,4 +1,4 @@
-package near
+package relay
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func TestFaults(t *testing.T) {
 	tier.Full(t, "kills in the middle of twelve pushes over sshd")
 	t.Parallel()
 	h := newGateHost(t)
-	p := h.near()
+	p := h.server()
 	faults := []struct {
 		name string
 		do   func()
@@ -56,7 +56,7 @@ func TestFaults(t *testing.T) {
 		first := <-pushed
 		select {
 		case <-p.ended:
-			p = h.near()
+			p = h.server()
 		default:
 		}
 		await.True(t, "near is there", func() bool { return IsReady(context.Background(), h.sockets()) == nil })

@@ -1,4 +1,4 @@
-package near
+package relay
 
 import (
 	"encoding/json"
@@ -87,7 +87,7 @@ func TestManySessions(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	h.near()
+	h.server()
 	if out, err := h.push("HEAD:refs/heads/agent/D-1"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -99,7 +99,7 @@ func TestHostileAgent(t *testing.T) {
 	tier.Full(t, "3,000 connections at sshd")
 	t.Parallel()
 	h := newGateHost(t)
-	p := h.near()
+	p := h.server()
 	var held []net.Conn
 	for range 1000 {
 		for _, name := range []string{"door", "gateway", "life"} {
@@ -136,7 +136,7 @@ func TestStaleSockets(t *testing.T) {
 	tier.Full(t, "sshd")
 	t.Parallel()
 	h := newGateHost(t)
-	p := h.near()
+	p := h.server()
 	p.kill()
 	if _, err := os.Stat(lifeSocket(h.sockets())); err != nil {
 		t.Fatal("the killed near has left no socket to try")
@@ -151,7 +151,7 @@ func TestStaleSockets(t *testing.T) {
 	if out, err := h.Push("HEAD:main"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	h.near()
+	h.server()
 	if mine, gate := h.refs(h.mirror()), h.refs(h.Bare); mine != gate {
 		t.Errorf("the mirror has\n%s\nand the gate\n%s", mine, gate)
 	}
@@ -163,7 +163,7 @@ func TestGateway(t *testing.T) {
 	tier.Full(t, "sshd")
 	t.Parallel()
 	h := newGateHost(t)
-	h.near()
+	h.server()
 	ask := func() string {
 		conn, err := net.Dial("unix", filepath.Join(h.sockets(), "gateway", "sock"))
 		if err != nil {
@@ -230,7 +230,7 @@ func TestVerdictKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.allow(t, "--verdict", socket)
-	p := h.near("--verdict")
+	p := h.server("--verdict")
 	got := make(chan string, 1)
 	go func() {
 		conn, err := l.Accept()

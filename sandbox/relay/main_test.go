@@ -1,4 +1,4 @@
-package near
+package relay
 
 import (
 	"bytes"
@@ -238,8 +238,8 @@ type nearProcess struct {
 	ended chan struct{}
 }
 
-// near starts `git ward near` and waits until it is ready.
-func (h *gateHost) near(args ...string) *nearProcess {
+// server starts `git ward near` and waits until it is ready.
+func (h *gateHost) server(args ...string) *nearProcess {
 	h.T.Helper()
 	p := h.launch(args...)
 	await.True(h.T, "near is ready", func() bool { return IsReady(context.Background(), h.sockets()) == nil })

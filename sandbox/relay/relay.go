@@ -1,4 +1,4 @@
-// Package near gives an agent on another machine access to the gate's repository (MANY-3): the
+// Package relay gives an agent on another machine access to the gate's repository (MANY-3): the
 // door's socket, the gateway's, and a mirror to read, each through an ssh session with the
 // gate's host. Only near holds the key; the agent runs as another user and reaches only the
 // sockets.
@@ -6,7 +6,7 @@
 // The sessions are a forced command's there (package door), so all that near may ask for
 // is decided by the gate, and what the agent may ask for is decided here by which socket
 // it connects to: bytes go through, and nothing of them is read.
-package near
+package relay
 
 import (
 	"context"
@@ -46,8 +46,8 @@ const (
 	fetchCommand = "git-upload-pack '/'"
 )
 
-// near is a running Near.
-type near struct {
+// server is a running Near.
+type server struct {
 	config Config
 	gate   *gate
 	mirror *mirror
@@ -64,7 +64,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	defer g.close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	n := &near{config: c, gate: g}
+	n := &server{config: c, gate: g}
 	if n.mirror, err = newMirror(ctx, c, g); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func Run(ctx context.Context, c Config) (err error) {
 
 // follow keeps the gate's stream of moved refs open and the mirror up to date, until ctx ends
 // or the gate refuses.
-func (n *near) follow(ctx context.Context, whole func()) error {
+func (n *server) follow(ctx context.Context, whole func()) error {
 	for tries := 0; ; tries++ {
 		err := n.watch(ctx, func() { tries = 0; whole() })
 		var refused *Refused
@@ -114,7 +114,7 @@ func (n *near) follow(ctx context.Context, whole func()) error {
 }
 
 // sockets makes the directories and their sockets, which are not served yet.
-func (n *near) sockets() (all []*socket, err error) {
+func (n *server) sockets() (all []*socket, err error) {
 	services := []*socket{
 		{name: "door", command: pushCommand, atOnce: pushesAtOnce, after: n.mirror.fetch, excuse: gitExcuse},
 		{name: "gateway", command: gatewayCommand, atOnce: callsAtOnce, excuse: httpExcuse},
