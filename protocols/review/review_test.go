@@ -138,6 +138,15 @@ func TestObstacle(t *testing.T) {
 			t.Errorf("%q: %+v", why, o)
 		}
 	}
+	for _, left := range [][]loop.Left{nil, {{Path: "a.js"}}} {
+		r := ready(func(r *Review) {
+			r.Word = verdict(loop.None)
+			r.Word.Left = left
+		})
+		if o := r.Obstacle(""); strings.Contains(o.Hint, "git ward include D-1 ") != (left != nil) || strings.Contains(o.Hint, "directive edit") == (left != nil) {
+			t.Errorf("with %v left out: %+v", left, o)
+		}
+	}
 	r := ready(func(r *Review) {
 		r.Merge = Merge{Beside: []diag.Untrusted{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}}
 	})

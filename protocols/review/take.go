@@ -79,11 +79,20 @@ func (r *Review) unproved(wanted string) Obstacle {
 	case !r.Current:
 		return say("the verdict on %s is for another text of %s, which was edited since", diag.Short(r.Commit), r.Directive)
 	case r.Word.Verdict == loop.None:
+		if r.leftOut() {
+			look.Hint = "git ward include " + r.Directive + " takes in what was left out, for what is claimed next; git ward review " + r.Directive + " shows it"
+		}
 		return say("the verdict on %s is NONE: %s", diag.Short(r.Commit), diag.Clean(r.Word.Reason))
 	case !r.Word.Proves(r.Commit, r.Unit, r.Word.DirectiveHash):
 		return say("the verdict that stands on %s is for another commit or unit", diag.Short(r.Commit))
 	}
 	return Obstacle{}
+}
+
+// leftOut reports whether a verdict on this text proved nothing, and left out what the claim changed.
+func (r *Review) leftOut() bool {
+	v := r.Word
+	return v != nil && r.Current && v.Verdict == loop.None && len(v.Left) > 0
 }
 
 // Is reports whether the work is the commit whose id begins so, "" for whatever was
@@ -119,7 +128,7 @@ func (r *Review) Offers() []string {
 		return []string{"git ward uow show " + r.Unit, "git ward uow pause " + r.Unit}
 	}
 	if o := r.unproved(""); o.Why != "" {
-		if v := r.Word; v != nil && r.Current && v.Verdict == loop.None && len(v.Left) > 0 {
+		if r.leftOut() {
 			return []string{"git ward include " + r.Directive + " (takes in what was left out, for what is claimed next)", edit, drop}
 		}
 		return []string{edit, drop}
