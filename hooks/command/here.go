@@ -45,17 +45,19 @@ func Here(ctx context.Context, env *cli.Env) error {
 // unbegun says that there is work and no worker: on the host how to start one, in a clone,
 // which cannot know, whom to ask.
 func (l *looked) unbegun(w io.Writer) {
-	open := 0
+	var open, begun int
 	for _, line := range l.Directives {
 		switch line.State {
 		case review.Working:
-			return
+			begun++
 		case review.Open:
 			open++
 		}
 	}
 	switch {
-	case open == 0 || l.Host != nil && (l.Host.Running || !l.Host.MayAsk):
+	case open+begun == 0 || l.Host == nil && begun > 0 || l.Host != nil && (l.Host.Running || !l.Host.MayAsk):
+	case l.Host != nil && begun > 0:
+		fmt.Fprintf(w, "%s to do, %d begun, and nothing runs here: git ward launch --bare %s\n", diag.Count(open+begun, "directive"), begun, diag.Word(l.Dir()))
 	case l.Host != nil:
 		fmt.Fprintf(w, "%s open and not begun, and nothing runs here: git ward launch --bare %s\n", diag.Count(open, "directive"), diag.Word(l.Dir()))
 	default:
