@@ -281,7 +281,9 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 	default:
 		fmt.Fprintf(u.env.Stdout, "%s %s: pushed to %s as %s; no working tree was touched\n", done.Directive, diag.Clean(draft.Title), u.names.Branch, diag.Short(done.Commit))
 		if doc, _ := comms.Parse(text); !o.untried && doc.Directive(done.Directive) != nil {
-			u.tryCriteria(doc.Directive(done.Directive), tryFor)
+			d := doc.Directive(done.Directive)
+			u.warnNamed(d)
+			u.tryCriteria(d, tryFor)
 		}
 	}
 	return nil
