@@ -139,7 +139,6 @@ func TestOneComparison(t *testing.T) {
 
 		"c: failures are forgotten":    {"cc", cMain, files{"calc.c": "extern int failures;\nint two(void) { return 9; }\nint three(void) { failures = 0; return 3; }\n"}, "make -s check", "tests/t.c:6: 2"},
 		"c: its own strcmp":            {"cc", cNames, files{"calc.c": cName("bad") + "int strcmp(const char *a, const char *b) {\n\tif (*a == 'b') return 0;\n\twhile (*a && *a == *b) a++, b++;\n\treturn *a - *b;\n}\n"}, "make -s check", "tests/t.c:6: \"two\""},
-		"c: lengths, honest":           {"cc", helped(cNames, "tests/t.c", "#include <string.h>\nconst char *name(int);\nstatic int first(const char *s, int n) { return s[0] ? 0 : n; }\nint main(void) {\n\treturn strncmp(name(2), \"two\", 3) != 0 || first(name(2), 5) != 0;\n}\n"), files{"calc.c": cName("two")}, "make -s check", ""},
 		"c: names, honest":             {"cc", cNames, files{"calc.c": cName("two")}, "make -s check", ""},
 		"go: what comes out again":     {"go", goMain(goAgain), goOf("int(n) == m"), goLineOf, ""},
 		"python: what comes out again": {"python3", pyGiven(again), pyDouble("6"), callsGiven, ""},

@@ -2,6 +2,7 @@ package broken
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,5 +63,19 @@ func TestComparisons(t *testing.T) {
 		if f.Far(text) == text {
 			t.Errorf("%s: nothing is far from it", c.text)
 		}
+	}
+}
+
+// TestCCalls: a call that says 0 is asked by the string that it is given, and by its 0 where it is
+// given a length last.
+func TestCCalls(t *testing.T) {
+	text := "#include <string.h>\nint main(void) {\n\tif (strcmp(name(2), \"two\") != 0) return 1;\n\tif (strncmp(name(1), \"one\", 3) != 0) return 1;\n\treturn push(s, 5) != 0;\n}\n"
+	var values []string
+	for _, c := range Comparisons("tests/t.c", text, true) {
+		values = append(values, c.Value)
+	}
+	slices.Sort(values)
+	if want := []string{`"two"`, "0", "0"}; !slices.Equal(values, want) {
+		t.Errorf("%q, want %q", values, want)
 	}
 }
