@@ -37,18 +37,19 @@ func (c *chainProof) prove(ctx context.Context, notes *notesProof) error {
 	look := 0
 	return git.Update(ctx, git.Race{What: audit.ChainRef, Tries: maxLooks}, func() (bool, error) {
 		look++
-		c.links, c.past, notes.lines, c.report.findings = nil, nil, 0, nil
+		c.links, c.past, notes.tip, notes.lines, c.report.findings = nil, nil, "", 0, nil
 		if err := c.proveOnce(ctx, notes); err != nil || c.repair || len(c.report.findings) == 0 || look == maxLooks {
 			return true, err
 		}
-		moved, err := c.moved(ctx)
+		moved, err := c.moved(ctx, notes.tip)
 		return !moved, err
 	})
 }
 
-// moved reports whether a push was recorded since the chain was read, or is running, so that
-// its notes may still be missing.
-func (c *chainProof) moved(ctx context.Context) (bool, error) {
+// moved reports whether a push was recorded since the chain was read, or the notes moved since they
+// were, or one is running, so that its notes may still be missing. Git moves one ref of a push's end
+// after the other.
+func (c *chainProof) moved(ctx context.Context, notes string) (bool, error) {
 	underWay, _, err := audit.LoadPending(c.repo)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -60,7 +61,14 @@ func (c *chainProof) moved(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	tip, err := c.repo.Ref(ctx, audit.ChainRef)
-	return tip != c.links[len(c.links)-1].Commit, err
+	if err != nil || tip != c.links[len(c.links)-1].Commit {
+		return true, err
+	}
+	if notes == "" { // they were not looked at
+		return false, nil
+	}
+	tip, err = c.repo.Ref(ctx, audit.NotesRef)
+	return tip != notes, err
 }
 
 // proveOnce verifies the chain and, between reading its end and comparing the refs, the notes.

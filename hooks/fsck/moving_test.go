@@ -7,12 +7,38 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"git-ward/hooks/audit"
 )
 
 // TestPushMeanwhile: a push that is recorded between two reads of the proof, here before
 // refs are compared with the chain that was read, is no finding.
 func TestPushMeanwhile(t *testing.T) {
 	g := newGuarded(t)
+	r := provedBeside(t, g, func() {
+		g.push("refs/heads/main", g.commit(g.tip("refs/heads/main"), "COMMS.md", "# COMMS meanwhile\n"))
+	})
+	if r == nil || len(r.Findings) != 0 || r.Records != 5 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestNotesMeanwhile: nor is one whose record was read and whose note was not: git moves one of the
+// two refs after the other.
+func TestNotesMeanwhile(t *testing.T) {
+	g := newGuarded(t)
+	whole := g.tip(audit.NotesRef)
+	g.move(audit.NotesRef, g.git("rev-parse", whole+"^"))
+	r := provedBeside(t, g, func() { g.move(audit.NotesRef, whole) })
+	if r == nil || len(r.Findings) != 0 || r.Records != 4 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// provedBeside is Run, with something that happens when chain and notes have been read and the refs
+// have not.
+func provedBeside(t *testing.T, g *guarded, meanwhile func()) *Result {
+	t.Helper()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +76,9 @@ exec %[4]s "$@"
 	if _, err := os.ReadFile(began); err != nil {
 		t.Fatal(err)
 	}
-	g.push("refs/heads/main", g.commit(g.tip("refs/heads/main"), "COMMS.md", "# COMMS meanwhile\n"))
+	meanwhile()
 	if err := os.WriteFile(pushed, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := <-result; r == nil || len(r.Findings) != 0 || r.Records != 5 {
-		t.Errorf("%+v", r)
-	}
+	return <-result
 }

@@ -18,7 +18,8 @@ type notesProof struct {
 	report  *report
 	chain   *chainProof
 
-	lines int // that were read
+	tip   string // the notes' commit that was read, git.Zero for none
+	lines int    // that were read
 }
 
 // prove compares the notes with the chain, and rebuilds them where they lack
@@ -133,6 +134,7 @@ func lineSet(note audit.NoteText) map[string]bool {
 // be read has no lines: the comparison with the chain says so.
 func (n *notesProof) read(ctx context.Context) (map[string]audit.NoteText, error) {
 	tip, err := n.repo.Ref(ctx, audit.NotesRef)
+	n.tip = tip
 	if err != nil || tip == git.Zero {
 		return nil, err
 	}
