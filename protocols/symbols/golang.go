@@ -60,7 +60,7 @@ func readGo(f *File, data []byte) {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Recv != nil && len(d.Recv.List) == 1 {
-				f.symbol(receiver(d.Recv.List[0].Type)+"."+d.Name.Name, "method", line(d))
+				f.symbol(Receiver(d.Recv.List[0].Type)+"."+d.Name.Name, "method", line(d))
 			} else {
 				f.symbol(d.Name.Name, "func", line(d))
 			}
@@ -79,17 +79,17 @@ func readGo(f *File, data []byte) {
 	}
 }
 
-// receiver is the name of a method's type.
-func receiver(t ast.Expr) string {
+// Receiver is the name of a method's type, by its receiver's; "?" for what is no such type.
+func Receiver(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:
-		return receiver(t.X)
+		return Receiver(t.X)
 	case *ast.IndexExpr:
-		return receiver(t.X)
+		return Receiver(t.X)
 	case *ast.IndexListExpr:
-		return receiver(t.X)
+		return Receiver(t.X)
 	case *ast.ParenExpr:
-		return receiver(t.X)
+		return Receiver(t.X)
 	case *ast.Ident:
 		return t.Name
 	}

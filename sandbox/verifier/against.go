@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -202,21 +203,19 @@ func (t *trying) soon(ctx context.Context, job Job, before time.Duration) (Outco
 // mutations are mutants of the lines of Go that a tree has otherwise than the claim's base,
 // tests and what is beyond the bounds left out; isGo is false where there is no such line.
 func mutations(ctx context.Context, repo *git.Repo, claim *Claim, tree string) (all []mutation, isGo bool, err error) {
-	// Ids and modes first, so that odd names are read as they are.
-	raw, err := repo.Output(ctx, "diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AM", claim.Base, tree)
+	files, err := goFiles(ctx, repo, claim.Base, tree, "--diff-filter=AM")
 	if err != nil {
 		return nil, false, err
 	}
 	batch := repo.Batch(ctx)
 	defer batch.Close()
-	fields, size := strings.Split(string(raw), "\x00"), 0
-	for i := 0; i+1 < len(fields); i += 2 {
-		meta, name := strings.Fields(strings.TrimPrefix(fields[i], ":")), fields[i+1]
-		if len(meta) != 5 || !strings.HasPrefix(meta[1], "100") || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+	size := 0
+	for _, file := range files {
+		if !strings.HasPrefix(file.modes[1], "100") {
 			continue
 		}
 		isGo = true
-		_, src, err := batch.Read(meta[3], maxSource)
+		_, src, err := batch.Read(file.ids[1], maxSource)
 		var large *git.TooLarge
 		if errors.As(err, &large) || size+len(src) > maxSources {
 			continue
@@ -226,17 +225,42 @@ func mutations(ctx context.Context, repo *git.Repo, claim *Claim, tree string) (
 		}
 		size += len(src)
 		lines := map[int]bool{}
-		if meta[2] != git.Zero {
-			if lines, err = changedLines(ctx, repo, meta[2], meta[3]); err != nil {
+		if file.ids[0] != git.Zero {
+			if lines, err = changedLines(ctx, repo, file.ids[0], file.ids[1]); err != nil {
 				return nil, false, err
 			}
 		}
-		of := mutant.Of(src, func(line int) bool { return meta[2] == git.Zero || lines[line] })
+		of := mutant.Of(src, func(line int) bool { return file.ids[0] == git.Zero || lines[line] })
 		for _, m := range mutant.Pick(of, maxMutants) {
-			all = append(all, mutation{name, meta[1], m})
+			all = append(all, mutation{file.path, file.modes[1], m})
 		}
 	}
 	return all, isGo, nil
+}
+
+// goFile is a file of Go, and no test, that two trees have otherwise: its modes and blobs before and
+// now, git.Zero for none.
+type goFile struct {
+	path       string
+	modes, ids [2]string
+}
+
+// goFiles are those in which two trees differ.
+func goFiles(ctx context.Context, repo *git.Repo, base, tree string, options ...string) (files []goFile, err error) {
+	// Ids and modes first, so that odd names are read as they are.
+	args := slices.Concat([]string{"diff-tree", "-r", "-z", "--no-renames"}, options, []string{base, tree})
+	raw, err := repo.Output(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	fields := strings.Split(string(raw), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		meta, name := strings.Fields(strings.TrimPrefix(fields[i], ":")), fields[i+1]
+		if len(meta) == 5 && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			files = append(files, goFile{name, [2]string{meta[0], meta[1]}, [2]string{meta[2], meta[3]}})
+		}
+	}
+	return files, nil
 }
 
 // changedLines are the lines that a blob has and another has not.

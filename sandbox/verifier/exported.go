@@ -6,6 +6,8 @@ import (
 	"go/printer"
 	"go/token"
 	"strings"
+
+	"git-ward/protocols/symbols"
 )
 
 // exported are a Go file's package and exported declarations, without bodies and the values of
@@ -36,7 +38,7 @@ func exported(src []byte) (list []string) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Recv != nil && !shows(d.Recv.List[0].Type) {
+			if d.Recv != nil && len(d.Recv.List) > 0 && !ast.IsExported(symbols.Receiver(d.Recv.List[0].Type)) {
 				continue
 			}
 			d.Body = nil
@@ -53,24 +55,4 @@ func exported(src []byte) (list []string) {
 		}
 	}
 	return list
-}
-
-// shows reports whether a receiver's type is exported.
-func shows(x ast.Expr) bool {
-	for {
-		switch t := x.(type) {
-		case *ast.StarExpr:
-			x = t.X
-		case *ast.ParenExpr:
-			x = t.X
-		case *ast.IndexExpr:
-			x = t.X
-		case *ast.IndexListExpr:
-			x = t.X
-		case *ast.Ident:
-			return t.IsExported()
-		default:
-			return true
-		}
-	}
 }

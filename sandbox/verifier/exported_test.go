@@ -58,6 +58,9 @@ func (*t) N()                      {}
 			t.Errorf("%q: %q", src, got)
 		}
 	}
+	if got := exported([]byte("package p\nfunc () F() {}\n")); len(got) == 0 { // a method without a receiver
+		t.Errorf("%q", got)
+	}
 	if got := exported([]byte("package p\nfunc F() {}\nfunc G( {\n")); !slices.Contains(got, "func F()") {
 		t.Errorf("%q", got)
 	}

@@ -129,10 +129,10 @@ type Facts struct {
 	With []Run  `json:"with,omitempty"`
 	// Against are the runs that a rung asks for besides, Mutants what became of changes to
 	// the claim's lines, Surface what it shows to others, and NotDone what could not be done.
-	Against []AgainstRun `json:"against,omitempty"`
-	Mutants *Mutants     `json:"mutants,omitempty"`
-	Surface *Surface     `json:"surface,omitempty"`
-	NotDone []string     `json:"not_done,omitempty"`
+	Against []AgainstRun  `json:"against,omitempty"`
+	Mutants *Mutants      `json:"mutants,omitempty"`
+	Surface *loop.Surface `json:"surface,omitempty"`
+	NotDone []string      `json:"not_done,omitempty"`
 	// Controls are what the claim's came to, where all was met.
 	Controls []Control `json:"controls,omitempty"`
 	// Lost are tests that ran to their end without the work and, by what their runner prints
