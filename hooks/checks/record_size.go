@@ -8,6 +8,7 @@ import (
 
 	"git-ward/hooks/walk"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // recordSize is a record's uncompressed size at its new tip. The audit's note on the old tip
@@ -32,8 +33,7 @@ func sizeBefore(pass *Pass, t *walk.Tip) (size int64, known bool, err error) {
 	if t.Old == git.Zero {
 		return 0, true, nil
 	}
-	const notes, most = "refs/notes/audit", 1 << 20
-	note, err := pass.Repo.Note(notes, t.Old, most)
+	note, err := pass.Repo.Note(state.AuditNotes, t.Old, state.MaxAuditNote)
 	var large *git.TooLarge
 	if errors.As(err, &large) {
 		return 0, false, nil

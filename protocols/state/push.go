@@ -9,6 +9,13 @@ import (
 // AuditRef is the chain of records of every push (AUD-1): a commit each, the newest first.
 const AuditRef = "refs/ward/audit"
 
+// AuditNotes are the same records, as notes on what was pushed, and MaxAuditNote is how many bytes of
+// one are read.
+const (
+	AuditNotes   = "refs/notes/audit"
+	MaxAuditNote = 1 << 20
+)
+
 // The file that a commit of the chain has, and the bound of what is read of it, in bytes.
 const (
 	pushFile = "record.json"

@@ -244,14 +244,13 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 // gate is the commit of the audit's notes that says by which push the gate admitted a commit; ""
 // if it saw none.
 func gate(ctx context.Context, repo *git.Repo, commit string) (string, error) {
-	const notes, most = "refs/notes/audit", 1 << 20
 	reader := repo.Reader(ctx)
 	defer reader.Close()
-	tip, err := reader.Tip(notes)
+	tip, err := reader.Tip(state.AuditNotes)
 	if tip == "" || err != nil {
 		return "", err
 	}
-	if note, err := reader.Note(tip, commit, most); len(note) == 0 || err != nil {
+	if note, err := reader.Note(tip, commit, state.MaxAuditNote); len(note) == 0 || err != nil {
 		return "", err
 	}
 	return tip, nil
