@@ -97,9 +97,10 @@ func (m *machine) works(t *testing.T) {
 }
 
 // killed starts a launch, kills what is called target once it is there and the
-// moment has come, and waits for the launcher's end.
+// moment has come, and waits for the launcher's end. It ends well only where there was no
+// container yet, as podman is then started again, and only with its payload's work done.
 func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
-	cmd := m.launch("sleep", "60")
+	cmd := m.launch("sh", "-c", "sleep 60; echo the work is done")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	start := time.Now()
@@ -107,11 +108,19 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 		t.Fatal(err)
 	}
 	watch := m.watch(t)
-	await.True(t, "a "+target+" to kill", func() bool { return time.Since(start) >= moment && m.kill(target) })
+	contained := false
+	await.True(t, "a "+target+" to kill", func() bool {
+		if time.Since(start) < moment {
+			return false
+		}
+		all := m.processes()
+		contained = slices.ContainsFunc(slices.Collect(maps.Values(all)), victims["container"])
+		return kill(all, target)
+	})
 	err := await.Exit(t, cmd)
 	t.Logf("the launcher: %v: %s", err, lastLine(out.String(), []string{"error"}))
-	if err == nil {
-		t.Error("the launch ended well")
+	if done := strings.Contains(out.String(), "the work is done\n"); err == nil && (contained || !done) {
+		t.Errorf("the launch ended well: there was a container: %v, its work is done: %v", contained, done)
 	}
 	watch()
 }
@@ -156,9 +165,9 @@ var victims = map[string]func(cmdline string) bool{
 	"container": func(s string) bool { return strings.HasPrefix(s, fence.InsideBin+"/"+fence.ForwarderProgram+" ") },
 }
 
-// kill kills all of the targets at once, and says whether there was one of each.
-func (m *machine) kill(targets string) bool {
-	all := m.processes()
+// kill kills all of the targets among the processes at once, and says whether there was one of
+// each.
+func kill(all map[int]string, targets string) bool {
 	var found []int
 	for target := range strings.FieldsSeq(targets) {
 		before := len(found)
