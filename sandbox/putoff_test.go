@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,7 +39,7 @@ func testPausedVerdict(t *testing.T, m *machine) {
 	m.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### D-5: judged at length\n\nWork.\n\n- [ ] there is a file ("+criterion+")\n- work: work/D-5.md\n", 1))
 	m.Git("commit", "--quiet", "--all", "--message", "D-5")
 	m.Git("push", "--quiet", "origin", "main")
-	before := m.containers()
+	before := len(m.containers())
 	var out bytes.Buffer
 	launch := m.Command(m.Work, nil, "git-ward", "launch", "--bare", m.Bare, "--model", "script", "--state", filepath.Join(filepath.Dir(m.Bare), "state"))
 	launch.Stdout, launch.Stderr = &out, &out
@@ -53,7 +54,11 @@ func testPausedVerdict(t *testing.T, m *machine) {
 		}
 	}()
 	verdict := func() bool { return m.runs("sleep 86401 ") }
-	await.True(t, "the verdict's command", verdict)
+	var judged []string
+	await.True(t, "the verdict's command", func() bool {
+		judged = m.containersOf("sleep 86401 ")
+		return len(judged) > 0
+	})
 	ended := make(chan error, 2)
 	for _, every := range []string{"0.21", "0.22"} {
 		line := "until test -e /ward/programs/enough; do sleep " + every + "; done"
@@ -66,7 +71,7 @@ func testPausedVerdict(t *testing.T, m *machine) {
 	m.Run(m.Work, "git-ward", "uow", "pause", "-m", "lunch", "D-5.1")
 	paused := time.Now()
 	await.True(t, "the end of the verdict's command", func() bool { return !verdict() })
-	t.Logf("the verdict's command ended %v after the pause", time.Since(paused))
+	t.Logf("the verdict's command, in %v, ended %v after the pause", judged, time.Since(paused))
 	if err := os.WriteFile(enough, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +80,11 @@ func testPausedVerdict(t *testing.T, m *machine) {
 			t.Errorf("two verifications at once: %v", err)
 		}
 	}
-	await.True(t, "no container but the agent's own", func() bool { return m.containers()-before == 1 })
+	await.True(t, "no container but the agent's own and the two that wait for its next verdict", func() bool {
+		left := m.containers()
+		gone := !slices.ContainsFunc(left, func(name string) bool { return slices.Contains(judged, name) || strings.Contains(name, "verify") })
+		return gone && len(left)-before <= 3
+	})
 	if note, err := m.Try(m.Bare, nil, "", "git", "log", "--format=%s", "refs/notes/certificates"); strings.Contains(note, "D-5") {
 		t.Error("there is a verdict", note, err)
 	}
@@ -99,11 +108,29 @@ func (m *machine) runs(line string) bool {
 	return false
 }
 
-// containers counts those, by their names, that podman has of this repository's launches and verifications:
+// containersOf are the names of the containers in which a process with such a command line is.
+func (m *machine) containersOf(line string) (names []string) {
+	all := m.processes()
+	for pid, p := range all {
+		for p == line && pid > 0 {
+			if _, rest, is := strings.Cut(all[pid], "/conmon "); is {
+				_, name, _ := strings.Cut(rest, " -n ")
+				name, _, _ = strings.Cut(name, " ")
+				names = append(names, name)
+				break
+			}
+			pid = parent(pid)
+		}
+	}
+	return names
+}
+
+// containers are the names of those that podman has of this repository's launches and verifications:
 // other tests' may be at work on the same storage.
-func (m *machine) containers() int {
+func (m *machine) containers() []string {
 	m.T.Helper()
-	return strings.Count(m.Run(m.dir, "sh", "-c", podmanOn(m.storage)+"container ls --all --format '{{.Names}}'"), m.owner())
+	all := strings.Fields(m.Run(m.dir, "sh", "-c", podmanOn(m.storage)+"container ls --all --format '{{.Names}}'"))
+	return slices.DeleteFunc(all, func(name string) bool { return !strings.Contains(name, m.owner()) })
 }
 
 // owner is in the names of what launches of this repository make on the machine.

@@ -105,7 +105,7 @@ func testRuntime(t *testing.T, m *machine, runtime string) {
 	m.set(`[egress] mode = "public"`)
 	p := m.probe(t)
 	answered(t, open, p.Try(open))
-	if m.containers() == 0 {
+	if len(m.containers()) == 0 {
 		t.Error("its container is not seen; that none stays would prove nothing")
 	}
 	m.world.Seen()
@@ -204,7 +204,7 @@ func (m *machine) startsNothing(t *testing.T, words ...string) {
 		}
 	}
 	t.Log(out)
-	if left := m.containers(); left != 0 {
+	if left := m.containers(); len(left) != 0 {
 		t.Errorf("%d containers stay", left)
 	}
 }
