@@ -1,6 +1,7 @@
 package site
 
 import (
+	"html/template"
 	"slices"
 	"time"
 
@@ -21,6 +22,8 @@ type Pages struct {
 	Now time.Time
 	// Works are the directives whose work has a page; nil for all that have work.
 	Works map[string]bool
+
+	lifecycles map[string]template.HTML // pictures that are made, by what a unit is; nil keeps none
 }
 
 // works says whether a directive's work has a page.
@@ -60,7 +63,29 @@ func (p Pages) until(d *view.Directive) time.Time {
 }
 
 func (p Pages) unit(d *view.Directive, u view.Unit) ([]byte, error) {
-	return render("unit", p.page("Unit "+u.ID, "", newUnit(d, u, links{p.Live})))
+	machine, err := p.lifecycle(u)
+	if err != nil {
+		return nil, err
+	}
+	return render("unit", p.page("Unit "+u.ID, "", newUnit(d, u, links{p.Live}, machine)))
+}
+
+// lifecycle is the picture of where a unit can go from here.
+func (p Pages) lifecycle(u view.Unit) (template.HTML, error) {
+	key := string(u.State) + ": " + u.Words
+	if made, ok := p.lifecycles[key]; ok {
+		return made, nil
+	}
+	m, ok := fsm.Embedded("uow")
+	if !ok {
+		return "", nil
+	}
+	data, err := execute("unit", "machine", titled{newMachine(m, string(u.State)), "The unit is " + u.Words})
+	made := template.HTML(data)
+	if err == nil && p.lifecycles != nil {
+		p.lifecycles[key] = made
+	}
+	return made, err
 }
 
 func (p Pages) review(r *review.Review) ([]byte, error) {

@@ -74,9 +74,12 @@ func shorten(text string, most int) string {
 }
 
 // render is a whole page.
-func render(name string, p page) ([]byte, error) {
+func render(name string, p page) ([]byte, error) { return execute(name, "layout", p) }
+
+// execute is a part of a page.
+func execute(name, part string, data any) ([]byte, error) {
 	var b bytes.Buffer
-	if err := templates()[name].ExecuteTemplate(&b, "layout", p); err != nil {
+	if err := templates()[name].ExecuteTemplate(&b, part, data); err != nil {
 		return nil, fmt.Errorf("the page %s: %w", name, err)
 	}
 	return b.Bytes(), nil

@@ -2,12 +2,12 @@ package site
 
 import (
 	"fmt"
+	"html/template"
 	"strings"
 	"time"
 
 	"git-ward/hooks/view"
 	"git-ward/internal/diag"
-	"git-ward/protocols/fsm"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -34,7 +34,7 @@ type unit struct {
 	Steps               []step
 	StepsCut            string
 	Transcripts         []transcript
-	Machine             *titled
+	Machine             template.HTML // "" for none
 }
 
 // A titled machine has a heading of its page's.
@@ -63,8 +63,8 @@ type step struct {
 
 type transcript struct{ Words, Command string }
 
-func newUnit(d *view.Directive, u view.Unit, l links) unit {
-	p := unit{Name: u.ID, Directive: d.Directive, Title: d.Title, Up: l.Directive(d.Directive), Chip: chip{classOf(u.State), u.Words}, Waits: u.WaitsWords}
+func newUnit(d *view.Directive, u view.Unit, l links, machine template.HTML) unit {
+	p := unit{Name: u.ID, Directive: d.Directive, Title: d.Title, Up: l.Directive(d.Directive), Chip: chip{classOf(u.State), u.Words}, Waits: u.WaitsWords, Machine: machine}
 	if l.Live && !u.State.Ended() {
 		p.Live = newEvents(u.Live)
 	}
@@ -81,9 +81,6 @@ func newUnit(d *view.Directive, u view.Unit, l links) unit {
 	p.Broken = diag.Clean(u.Broken)
 	for _, t := range newest(u.Transcripts, maxTranscripts) {
 		p.Transcripts = append(p.Transcripts, transcript{fmt.Sprintf("iteration %d", t.Iteration), fmt.Sprintf("git ward transcript %s --iteration %d", t.Unit, t.Iteration)})
-	}
-	if m, ok := fsm.Embedded("uow"); ok {
-		p.Machine = &titled{newMachine(m, string(u.State)), "The unit is " + u.Words}
 	}
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"iter"
 	"runtime"
 	"strconv"
@@ -74,7 +75,7 @@ func (w *writer) all() error {
 		w.omit("%s: the oldest of %d", diag.Count(n, "directive"), len(o.Directives))
 		o.Directives = o.Directives[n:]
 	}
-	w.pages = Pages{Repository: o.Repository, Works: map[string]bool{}}
+	w.pages = Pages{Repository: o.Repository, Works: map[string]bool{}, lifecycles: map[string]template.HTML{}}
 	for _, d := range o.Directives {
 		if d.Updated.After(w.pages.Now) {
 			w.pages.Now = d.Updated
