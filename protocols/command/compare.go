@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"git-ward/internal/cli"
@@ -29,8 +30,9 @@ type comparer struct {
 	pairs *git.Comparer // of apart
 	close func()
 
-	metering *runstate.Meter       // nil until it is read
-	merged   map[string]git.Merged // by commit, of several subjects; nil until the first is asked for
+	metering *runstate.Meter                // nil until it is read
+	merged   map[string]git.Merged          // by commit, of several subjects; nil until the first is asked for
+	moved    map[[2]string][]diag.Untrusted // what uncovered has said, by its two commits or trees
 }
 
 func (u *units) comparer() (*comparer, error) {
@@ -38,7 +40,7 @@ func (u *units) comparer() (*comparer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &comparer{units: u, close: func() { dir.Remove() }}
+	c := &comparer{units: u, moved: map[[2]string][]diag.Untrusted{}, close: func() { dir.Remove() }}
 	if c.apart, err = u.repo.Apart(dir.Path); err != nil {
 		c.close()
 		return nil, err
@@ -252,19 +254,35 @@ func (c *comparer) merge(project, base, commit string, p review.Position) (m rev
 
 // beside adds the paths that differ between two trees and that no verdict covers.
 func (c *comparer) beside(m *review.Merge, from, to string) error {
-	differences, err := c.differences(from, to)
-	if err != nil {
-		return err
+	if len(m.Beside) == maxBeside {
+		return nil
 	}
-	known := map[diag.Untrusted]bool{}
-	for _, path := range m.Beside {
-		known[path] = true
-	}
-	for _, d := range differences {
-		path := diag.Untrusted(d.Path)
-		if !loop.Free(d.Path, c.names.Split()) && !known[path] && len(m.Beside) < maxBeside {
+	paths, err := c.uncovered(from, to)
+	for _, path := range paths {
+		if len(m.Beside) < maxBeside && !slices.Contains(m.Beside, path) {
 			m.Beside = append(m.Beside, path)
 		}
 	}
-	return nil
+	return err
+}
+
+// uncovered are all of these paths, in git's order, asked for once: the project has moved alike
+// for all subjects of one base.
+func (c *comparer) uncovered(from, to string) ([]diag.Untrusted, error) {
+	pair := [2]string{from, to}
+	if list, ok := c.moved[pair]; ok {
+		return list, nil
+	}
+	differences, err := c.differences(from, to)
+	if err != nil {
+		return nil, err
+	}
+	var list []diag.Untrusted
+	for _, d := range differences {
+		if !loop.Free(d.Path, c.names.Split()) {
+			list = append(list, diag.Untrusted(d.Path))
+		}
+	}
+	c.moved[pair] = list
+	return list, nil
 }
