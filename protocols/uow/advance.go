@@ -1,7 +1,6 @@
 package uow
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -64,13 +63,24 @@ type step struct {
 }
 
 func (s *step) bad(rule, hint, format string, args ...any) {
-	s.found = append(s.found, diag.Diagnostic{Pos: diag.Pos{Path: File}, Rule: "uow/" + rule, Severity: diag.Error,
-		Message: fmt.Sprintf(format, args...), Hint: hint})
+	s.found = append(s.found, finding(rule, hint, format, args...))
 }
 
 // Advance makes the record of a step after prev, sealed; prev nil opens the unit
 // id. With findings there is no record.
 func Advance(id ID, prev *Record, in Input, world World) (*Record, []diag.Diagnostic) {
+	r, found := unsealed(id, prev, in, world)
+	if len(found) > 0 {
+		return nil, found
+	}
+	if err := r.Seal(); err != nil {
+		return nil, []diag.Diagnostic{finding("form", "mend it and try again", "%v", err)}
+	}
+	return r, nil
+}
+
+// unsealed is Advance's record without a hash of its own.
+func unsealed(id ID, prev *Record, in Input, world World) (*Record, []diag.Diagnostic) {
 	s := &step{prev: prev, in: in, world: world}
 	r := s.advance(id)
 	if len(s.found) > 0 {
@@ -80,10 +90,7 @@ func Advance(id ID, prev *Record, in Input, world World) (*Record, []diag.Diagno
 		s.bad("form", "mend it and try again", "%v", err)
 		return nil, s.found
 	}
-	if err := r.Seal(); err != nil {
-		s.bad("form", "mend it and try again", "%v", err)
-		return nil, s.found
-	}
+	r.Hash = ""
 	return r, nil
 }
 

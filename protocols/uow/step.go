@@ -1,9 +1,9 @@
 package uow
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +23,7 @@ func Step(prev, next *Record, world World) []diag.Diagnostic {
 	if err != nil {
 		return []diag.Diagnostic{finding("form", "name the unit as its ref does", "%v", err)}
 	}
-	want, found := Advance(id, prev, inputs(prev, next), world)
+	want, found := unsealed(id, prev, inputs(prev, next), world)
 	if len(found) > 0 {
 		return found
 	}
@@ -54,18 +54,16 @@ func inputs(prev, next *Record) Input {
 	return in
 }
 
-// differences names every member that is not as it should be.
+// differences names every member that is not as it should be, but for the hash.
 func differences(have, want *Record) []diag.Diagnostic {
-	texts, errs := [2][]byte{}, [2]error{}
-	for i, r := range []*Record{have, want} {
-		texts[i], errs[i] = r.Marshal()
-	}
-	if errs == [2]error{} && bytes.Equal(texts[0], texts[1]) { // most often
+	alike := *have
+	alike.Hash = want.Hash
+	if reflect.DeepEqual(&alike, want) { // most often
 		return nil
 	}
-	a, errA := members(texts[0])
-	b, errB := members(texts[1])
-	if err := errors.Join(errs[0], errs[1], errA, errB); err != nil {
+	a, errA := members(have)
+	b, errB := members(want)
+	if err := errors.Join(errA, errB); err != nil {
 		return []diag.Diagnostic{finding("form", "make records with git ward uow or Ward's agent", "%v", err)}
 	}
 	delete(a, "hash") // follows from the others
@@ -89,8 +87,11 @@ func differences(have, want *Record) []diag.Diagnostic {
 	return found
 }
 
-func members(data []byte) (map[string]jsontext.Value, error) {
-	var m map[string]jsontext.Value
+func members(r *Record) (m map[string]jsontext.Value, err error) {
+	data, err := r.Marshal()
+	if err != nil {
+		return nil, err
+	}
 	return m, json.Unmarshal(data, &m)
 }
 
