@@ -23,6 +23,9 @@ type direct struct {
 	dir     string   // $GIT_DIR
 	objects []string // where objects may be, the quarantine of a push first
 	inflate io.ReadCloser
+
+	packed   []byte // packed-refs as it was read last
+	packedAt syscall.Stat_t
 }
 
 // directReader is nil where there is no repository, which git says, and where refs are

@@ -143,6 +143,34 @@ func TestDirectIsNotHeldUp(t *testing.T) {
 	}
 }
 
+// TestPackedRefsMove: packed-refs is kept between two looks, and read anew where git has made
+// another one, of the same size too.
+func TestPackedRefsMove(t *testing.T) {
+	r := bare(t)
+	batch := r.Batch(t.Context())
+	defer batch.Close()
+	const ref = "refs/tags/one"
+	for i := range 5 {
+		id, err := r.WriteObject("blob", []byte{byte(i)})
+		for _, args := range [][]string{{"update-ref", ref, id}, {"pack-refs", "--all", "--prune"}} {
+			if err == nil {
+				_, err = r.Output(t.Context(), args...)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if tip, err := batch.Tip(ref); tip != id || err != nil {
+				t.Errorf("%s is at %q, not %s: %v", ref, tip, id, err)
+			}
+		}
+	}
+	if batch.direct.packed == nil {
+		t.Error("it is read at each look")
+	}
+}
+
 // TestDamagedAndPacked: a loose object that is damaged hides no whole copy in a pack.
 func TestDamagedAndPacked(t *testing.T) {
 	r := bare(t)

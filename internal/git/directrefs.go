@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -56,13 +57,27 @@ func (d *direct) looseRef(name string) (id string, err error) {
 }
 
 // packedRefs is the file of that name, empty where there is none. With ok false, git has
-// to be asked.
+// to be asked. It is read anew where another one is there, by what git goes by: git never
+// writes to one that is there.
 func (d *direct) packedRefs() (data []byte, ok bool, err error) {
-	data, err = readRegular(d.dir+"/packed-refs", maxPackedRefs)
+	name := d.dir + "/packed-refs"
+	var now syscall.Stat_t // before it is read: one that comes meanwhile is read again
+	if err := syscall.Stat(name, &now); err == nil && sameFile(now, d.packedAt) {
+		return d.packed, true, nil
+	}
+	data, err = readRegular(name, maxPackedRefs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, true, nil
 	}
-	return data, len(data) <= maxPackedRefs, err
+	if ok = len(data) <= maxPackedRefs; ok && err == nil {
+		d.packed, d.packedAt = data, now
+	}
+	return data, ok, err
+}
+
+// sameFile reports whether two looks found one file with one content.
+func sameFile(a, b syscall.Stat_t) bool {
+	return a.Ino == b.Ino && a.Dev == b.Dev && a.Size == b.Size && a.Mtim == b.Mtim && a.Ctim == b.Ctim
 }
 
 // refs lists the refs below a prefix that ends in a slash, sorted by name. With ok false, git
