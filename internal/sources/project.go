@@ -41,8 +41,8 @@ func index(tree Tree) map[string]bool {
 	return found
 }
 
-// pyName is how a Python project says its name.
-var pyName = pattern.New(`(?m)^[ \t]*name[ \t]*=[ \t]*["']?([\w.-]+)["']?[ \t]*$`)
+// pyName is how a Python project says its name; in a setup.py it is an argument.
+var pyName = pattern.New(`(?m)^[ \t]*name[ \t]*=[ \t]*["']?([\w.-]+)["']?[ \t]*,?[ \t]*$`)
 
 // maxText bounds a text that is read, in bytes.
 const maxText = 1 << 20
@@ -56,10 +56,10 @@ func Read(tree Tree, blobs Blobs) *Project {
 	}
 	for name, entry := range tree {
 		for i, l := range languages {
-			if !matches(manifests[i], path.Base(name)) || isApart(name) || IsTest(name) {
+			dir := path.Dir(name) // a setup.py is apart, and what it is beside is not
+			if !matches(manifests[i], path.Base(name)) || dir != "." && isApart(dir) || IsTest(name) {
 				continue
 			}
-			dir := path.Dir(name)
 			for _, g := range strings.Fields(l.work) {
 				p.add(dir, g)
 			}
