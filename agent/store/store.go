@@ -123,6 +123,8 @@ func (s *Store) Environ() []string {
 		"GIT_EDITOR=true", // nobody is there to type
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_CONFIG_NOSYSTEM=1",
+		// An import writes no __pycache__ into the tree: a project need not ignore it.
+		"PYTHONPYCACHEPREFIX=" + filepath.Join(s.home(), ".cache", "python"),
 		// A damaged clone must not be taken for part of a surrounding repository.
 		"GIT_CEILING_DIRECTORIES=" + s.State,
 		Tag(s.State),

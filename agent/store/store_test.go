@@ -442,3 +442,24 @@ func TestRescue(t *testing.T) {
 		run(t, s.Bare, "", "rev-parse", "--verify", "refs/heads/"+want+":unsaved")
 	}
 }
+
+// TestNoBytecode: a project whose .gitignore does not name __pycache__ has none of it in its tree
+// after an import, so that no claim has it.
+func TestNoBytecode(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("SKIPPED: python3 is not installed")
+	}
+	s, dir := newStore(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "calc.py"), []byte("x = 1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "-c", "import calc")
+	cmd.Dir, cmd.Env = dir, s.Environ()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	if left, err := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("an import leaves %v, %v", left, err)
+	}
+}
