@@ -30,7 +30,7 @@ func TestAttends(t *testing.T) {
 		j.Sign()
 		r.commit("refs/heads/agent/D-1", "work", "done")
 		await.True(t, "the first program holds", func() bool {
-			r.commit("refs/heads/main", "other", fmt.Sprint(time.Now())) // the host looks where a ref moves
+			r.push(r.doc) // the host looks where a ref moves
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			return j.runs.held || ctx.Err() != nil

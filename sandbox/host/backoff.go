@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/schedule"
 )
 
@@ -156,8 +157,21 @@ func (h *Host) attendAll(ctx context.Context) {
 	h.turned = false
 	h.mu.Unlock()
 	for _, j := range list {
-		if err := h.attend(ctx, j); err != nil {
-			h.Log.Error().Err(err).Str("directive", j.Directive).Msg("what has come of its program cannot be read")
-		}
+		h.tell(h.attend(ctx, j), j.Directive, "what has come of its program cannot be read")
 	}
+}
+
+// tell logs an error, with its remedies, that each turn may meet again: once for each cause.
+func (h *Host) tell(err error, directive, words string) {
+	if !h.told.New(words+directive, err) {
+		return
+	}
+	event := h.Log.Error().Err(err)
+	if directive != "" {
+		event = event.Str("directive", directive)
+	}
+	if hints := diag.Hints(err); len(hints) > 0 {
+		event = event.Strs("next", hints)
+	}
+	event.Msg(words)
 }

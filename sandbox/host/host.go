@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
+	"git-ward/internal/logfile"
 	"git-ward/protocols/schedule"
 	"git-ward/sandbox/lease"
 )
@@ -57,6 +58,7 @@ type Host struct {
 	moved   chan struct{} // something other than a ref has moved
 	ended   chan *Job
 
+	told     logfile.Causes
 	turned   bool // a ref has moved since workers were attended to
 	refs     refs
 	backoffs map[string]*backoff
@@ -109,7 +111,7 @@ func (h *Host) start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.init()
-	h.backoffs, h.began, h.turn = map[string]*backoff{}, map[int]bool{}, time.Now()
+	h.backoffs, h.began, h.turn, h.told = map[string]*backoff{}, map[int]bool{}, time.Now(), logfile.Causes{}
 	h.refs.known.Clock = h.now
 }
 
@@ -127,9 +129,7 @@ func (h *Host) loop(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil {
-			h.Log.Error().Err(err).Msg("what there is to do cannot be read")
-		}
+		h.tell(err, "", "what there is to do cannot be read")
 		if h.Once && h.idle() && (err != nil || !plan.Left) {
 			if err != nil || h.More == nil || !h.More(ctx) {
 				return errors.Join(err, h.undone())
@@ -213,7 +213,7 @@ func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 	}
 	now := h.now()
 	if !moved && h.followed.After(now) && !h.putBack(now) {
-		return schedule.Plan{Left: true}, nil
+		return schedule.Plan{Left: true}, h.refs.fault
 	}
 	h.planned, h.wall = time.Now(), now.Round(0)
 	held, err := h.Book.Others(ctx)
@@ -226,14 +226,16 @@ func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 	for _, directive := range p.End {
 		h.end(directive, errIdle)
 	}
-	for _, a := range p.Start {
-		h.assign(ctx, a)
+	if h.refs.fault == nil {
+		for _, a := range p.Start {
+			h.assign(ctx, a)
+		}
 	}
 	h.refuse(state.Slots)
 	if h.followed = p.Next; p.Next.IsZero() {
 		h.followed = now.Add(time.Hour)
 	}
-	return p, nil
+	return p, h.refs.fault
 }
 
 // state is the input of a plan.
@@ -285,7 +287,7 @@ func (h *Host) due(ctx context.Context, directive string) (bool, error) {
 		h.nudge()
 	}
 	d := h.refs.known.Directive(directive)
-	if d == nil {
+	if d == nil || h.refs.fault != nil {
 		return false, nil
 	}
 	rules := h.rules(h.now())
@@ -315,9 +317,7 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	// Another launcher may have had the directive, and finished it, between the plan and the
 	// lease.
 	due, err := h.due(ctx, j.Directive)
-	if err != nil {
-		h.Log.Error().Err(err).Str("directive", j.Directive).Msg("whether there is something to do on it cannot be read")
-	}
+	h.tell(err, j.Directive, "whether there is something to do on it cannot be read")
 	j.before = h.refs.trace(ctx, h.Book.Repo, j.Directive)
 	j.text = j.before.hash
 	if !due || !h.register(j) { // or its machine has disconnected meanwhile

@@ -488,7 +488,7 @@ func TestEndsWithItsLaunch(t *testing.T) {
 // and not before; one that a person stopped begins again when the PM changes its text.
 func TestLinger(t *testing.T) {
 	tier.First(t, "a launch that waits")
-	r := newRepository(t, "", "- after: D-9\n")
+	r := newRepository(t, "", "- after: D-1\n")
 	var h *Host
 	var mu sync.Mutex
 	ends := map[string]error{}
@@ -527,7 +527,7 @@ func TestLinger(t *testing.T) {
 	j := h.running["D-1"]
 	h.mu.Unlock()
 	j.Waits(true) // what it said before it had something to wait for does not count
-	r.push(strings.Replace(r.doc, "- after: D-9\n", "", 1))
+	r.push(strings.Replace(r.doc, "- after: D-1\n", "", 1))
 	if got := await.Value(t, "the other's worker", began); got != "D-2" {
 		t.Fatal(got)
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 type refs struct {
 	marks [4]git.Mark // of units, control, leases and work branches, when they were read
 	known schedule.Known
-	stop  bool // scratch/STOP is on control
+	stop  bool  // scratch/STOP is on control
+	fault error // what is wrong with COMMS.md: nothing is assigned from it
 	held  map[string]time.Time
 }
 
@@ -46,7 +48,9 @@ func (h *Host) look(ctx context.Context) (moved bool, err error) {
 			if r.stop, err = schedule.Stop(reader, control); err != nil {
 				return false, err
 			}
-			r.known.Control(doc.Document)
+			if r.fault = fault(doc, h.Settings.Control.Branch); r.fault == nil {
+				r.known.Control(doc.Document)
+			}
 		}
 		if err := r.known.Units(reader, h.Only); err != nil {
 			return false, err
@@ -54,6 +58,18 @@ func (h *Host) look(ctx context.Context) (moved bool, err error) {
 	}
 	r.marks, h.turned = marks, true
 	return true, nil
+}
+
+// fault is the first error of a COMMS.md, nil for none. The hooks admit none, but a ref can be
+// moved past them. Running workers are attended to by the last sound text.
+func fault(doc state.Comms, branch string) error {
+	at := slices.IndexFunc(doc.Findings, diag.Diagnostic.IsError)
+	if at < 0 {
+		return nil
+	}
+	first := doc.Findings[at]
+	return diag.Hint(fmt.Errorf("%s of %s has errors, and no directive is assigned from it: %s: %s", comms.Path, branch, first.Pos, diag.Clean(first.Message)),
+		"mend %s and push it; `git ward lint` shows every error", comms.Path)
 }
 
 // obstacle is why nobody can work on the launch's only directive; nil if it is done, or itself

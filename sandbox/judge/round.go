@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"git-ward/internal/logfile"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -31,6 +32,7 @@ type round struct {
 	waiting map[string]*waiting // by the hash of the claim's record
 	turns   map[string]int      // by directive: the turn in which it last got a place
 	looks   int
+	told    logfile.Causes
 	ended   chan end
 }
 
@@ -49,7 +51,7 @@ type end struct {
 func (j *Judge) every() time.Duration { return cmp.Or(j.Every, lookInterval) }
 
 func (j *Judge) newRound() *round {
-	return &round{judge: j, running: map[string]bool{}, waiting: map[string]*waiting{}, turns: map[string]int{}, ended: make(chan end)}
+	return &round{judge: j, running: map[string]bool{}, waiting: map[string]*waiting{}, turns: map[string]int{}, told: logfile.Causes{}, ended: make(chan end)}
 }
 
 // Serve judges until ctx ends. An error with one claim is logged and the claim tried again: no
@@ -88,7 +90,7 @@ func (j *Judge) Serve(ctx context.Context) error {
 // running verdict ends or a ref moves, and no error occurred.
 func (r *round) look(ctx context.Context) (none bool) {
 	claims, err := r.judge.open(ctx)
-	if err != nil && ctx.Err() == nil {
+	if ctx.Err() == nil && r.told.New("", err) {
 		r.judge.Log.Error().Err(err).Msg("the journals cannot be read")
 	}
 	r.queue(claims)
