@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
@@ -44,8 +45,9 @@ func (s *Store) say(ctx context.Context, w word) error {
 	return s.amend(ctx, w)
 }
 
-// foldPatience is how long to wait for the host before logging it, and again after that. The
-// host is there as long as the launch, and messages on the record are not lost.
+// foldPatience is how long to wait for the host to fold a message. A message on the record is
+// not lost, and the unit's journal says where the unit stands: who waited on would keep a slot
+// from other directives.
 const foldPatience = time.Minute
 
 // foldLook is how often to check whether the host has folded.
@@ -73,7 +75,11 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 			return false, err
 		}
 		if said || waits { // a waiting message is checked again after folding
-			return said, s.folded(ctx, w, *id, number)
+			folded, err := s.folded(ctx, w, *id, number)
+			if waits && !folded && err == nil {
+				err = diag.Hint(fmt.Errorf("%s waits: %s has no room for message %d of %s", w.what, comms.Path, number, id), "shorten %s and push it, or take reports out of it", comms.Path)
+			}
+			return said, err
 		}
 		commit, err := s.messageCommit(ctx, c, w, tip, number+1)
 		if err != nil {
@@ -173,20 +179,24 @@ func (s *Store) messageCommit(ctx context.Context, c *clone, w word, tip string,
 	return batch.Commit(record.AgentIdent, tip, map[string][]byte{record.MessagePath(number): text}, time.Now(), w.subject+"\n\n"+record.TrailerDirective+": "+w.directive)
 }
 
-// folded waits until the host has folded so many of a unit's messages.
-func (s *Store) folded(ctx context.Context, w word, id uow.ID, number int) error {
+// folded waits until the host has folded so many of a unit's messages. It returns false if the
+// host folds none for too long.
+func (s *Store) folded(ctx context.Context, w word, id uow.ID, number int) (bool, error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
 	for watch := git.Open(s.Bare).Watch(record.FoldedRef(id)); ; {
 		if n, err := foldedUpTo(reader, id); err != nil || n >= number {
-			return err
+			return err == nil, err
 		}
-		moved, err := watch.Wait(ctx, foldLook, time.Now().Add(foldPatience), nil)
+		moved, err := watch.Wait(ctx, foldLook, time.Now().Add(s.patience), nil)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if !moved && s.Late != nil {
-			s.Late(w.what)
+		if !moved {
+			if s.Late != nil {
+				s.Late(w.what)
+			}
+			return false, nil
 		}
 	}
 }

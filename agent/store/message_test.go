@@ -214,6 +214,29 @@ func TestLeftAndKilled(t *testing.T) {
 	}
 }
 
+// TestNotFolded: a host that cannot fold keeps nobody. What was said stays on the record, once,
+// and gets into COMMS.md when the host folds again.
+func TestNotFolded(t *testing.T) {
+	tier.First(t, "it pushes and waits for a host")
+	u := newUnit(t)
+	u.store.Folds, u.store.patience = true, 10*time.Millisecond
+	var late []string
+	u.store.Late = func(what string) { late = append(late, what) }
+	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.ExitBlocked, Text: "stuck", DirectiveHash: u.work.Directive.Hash()}
+	for range 2 {
+		u.must(u.store.Report(t.Context(), r))
+	}
+	if got := u.says(onRecord); len(late) != 2 || !strings.HasSuffix(got, " comms/0001.json") || u.reported() != "" {
+		t.Errorf("%q; %q; %q", late, got, u.reported())
+	}
+	u.store.patience = time.Hour
+	u.host()
+	u.must(u.store.Report(t.Context(), r))
+	if got := u.reported(); got != "EXIT_BLOCKED stuck" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestWithoutAUnit: with no unit at work there is no record, and the agent pushes as ever.
 func TestWithoutAUnit(t *testing.T) {
 	s := newStore(t)
@@ -249,6 +272,11 @@ func TestWaitsForRoom(t *testing.T) {
 	said, waits, number, err := u.store.pending(ctx, nothing, uow.ID{Directive: "D-1", K: 1}, run(t, u.store.Bare, "", "rev-parse", onRecord))
 	if said || !waits || number != 1 || err != nil {
 		t.Error(said, waits, number, err)
+	}
+	short := *u.store // another run does not keep its slot for it
+	short.patience = time.Millisecond
+	if err := short.Report(ctx, r); err == nil || !strings.Contains(err.Error(), "no room for message 1 of D-1.1") {
+		t.Error(err)
 	}
 	control(roomy)
 	u.host()

@@ -44,7 +44,7 @@ type Options struct {
 	// Folds says that the host folds messages from records into COMMS.md (MANY-2); else
 	// reports and questions are pushed there.
 	Folds bool
-	// Late is called each minute with what waits for the host; may be nil.
+	// Late is called with what the host has not folded in time; may be nil.
 	Late func(what string)
 }
 
@@ -68,6 +68,8 @@ type Store struct {
 	seen  Snapshot // what Look saw last, until watch reports a moved branch
 	watch *git.Watch
 	kept  map[uow.ID]*keeping
+	// patience is how long to wait for the host to fold a message.
+	patience time.Duration
 	// pushOptions is whether the remote supports them, and so can answer in JSON.
 	pushOptions bool
 }
@@ -78,7 +80,7 @@ func Tag(state string) string { return git.AgentVariable + "=" + state }
 
 // Open prepares <state>: the home directory and the clone of main.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{Options: o, name: repoName(o.Bare)}
+	s := &Store{Options: o, name: repoName(o.Bare), patience: foldPatience}
 	if s.Control.Branch == "" {
 		s.Control = config.Default().Control
 	}
