@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // Link is one commit of the chain and the record in it.
@@ -29,7 +30,7 @@ const Broken Verdict = "broken"
 // record is a link with an error, and the records after it are still read. The returned error
 // means that git cannot walk the chain.
 func ReadChain(ctx context.Context, repo *git.Repo, batch *git.Batch) ([]Link, error) {
-	tip, err := repo.Ref(ctx, ChainRef)
+	tip, err := repo.Ref(ctx, state.AuditRef)
 	if err != nil || tip == git.Zero {
 		return nil, err
 	}

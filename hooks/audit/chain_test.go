@@ -13,6 +13,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // bare is a repository without hooks.
@@ -123,7 +124,7 @@ func TestReadChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.UpdateRefs(t.Context(), "test", git.RefUpdate{Ref: ChainRef, Old: top, New: broken}); err != nil {
+	if err := repo.UpdateRefs(t.Context(), "test", git.RefUpdate{Ref: state.AuditRef, Old: top, New: broken}); err != nil {
 		t.Fatal(err)
 	}
 	second := &Record{Push: "push-2", Time: time.Unix(2, 0).UTC(), Verdict: Lost, Rules: []string{}}

@@ -6,6 +6,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/lesson"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -88,7 +89,7 @@ func (w *Writer) build(e *Entry) ([]git.RefUpdate, error) {
 	if e.Record.Beyond != nil {
 		e.Record.Format = recordFormat
 	}
-	update := git.RefUpdate{Ref: ChainRef, Old: old}
+	update := git.RefUpdate{Ref: state.AuditRef, Old: old}
 	if update.New, err = w.commit(e, last, old); err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
 	if err != nil {
 		return nil, err
 	}
-	audit := notes{writer: w, ref: NotesRef}
+	audit := notes{writer: w, ref: state.AuditNotes}
 	for object, line := range lines {
 		audit.add(object, line)
 	}

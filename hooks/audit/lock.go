@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"git-ward/protocols/state"
 )
 
 // lockPatience is the longest wait for other writers. Each takes milliseconds; one that was
@@ -57,4 +59,6 @@ func (w *Writer) lock(ctx context.Context) (*os.File, error) {
 
 // lockedOut reports whether git's lock file exists for a ref of the audit: Ward's writers are
 // kept out by their own lock.
-func (w *Writer) lockedOut() bool { return w.repo.LockedOut(ChainRef, NotesRef, LessonsRef) }
+func (w *Writer) lockedOut() bool {
+	return w.repo.LockedOut(state.AuditRef, state.AuditNotes, LessonsRef)
+}

@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"git-ward/protocols/state"
 )
 
 // rotated is the first line of a note that has overflowed: its records up to Through are only
 // in the chain.
 type rotated struct {
-	Older   string `json:"older"` // ChainRef
+	Older   string `json:"older"` // state.AuditRef
 	Through int64  `json:"through"`
 }
 
@@ -28,7 +30,7 @@ func parseRotated(line string) (r rotated, ok bool) {
 		return r, false
 	}
 	err := json.Unmarshal([]byte(line), &r, json.RejectUnknownMembers(true))
-	return r, err == nil && r.Older == ChainRef && r.Through >= 0
+	return r, err == nil && r.Older == state.AuditRef && r.Through >= 0
 }
 
 // NoteText is a note of the audit: its lines, and the position of the newest record dropped

@@ -10,6 +10,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/protocols/lesson"
+	"git-ward/protocols/state"
 )
 
 // notes collects lines for a notes ref and builds its next commit: one commit for each push,
@@ -129,7 +130,7 @@ func (n *notes) extend(blob, object string) (string, error) {
 		}
 		text = old
 	}
-	if n.ref == NotesRef {
+	if n.ref == state.AuditNotes {
 		text = n.rotate(text, n.lines[object], lost)
 	} else {
 		text = appendNew(text, n.lines[object], maxLessons)
@@ -165,7 +166,7 @@ func (n *notes) rotate(text []byte, lines []string, lost bool) []byte {
 	}
 	var b bytes.Buffer
 	if note.Through > 0 {
-		b.WriteString(rotated{ChainRef, note.Through}.line() + "\n")
+		b.WriteString(rotated{state.AuditRef, note.Through}.line() + "\n")
 	}
 	for _, line := range note.Lines {
 		b.WriteString(line + "\n")
@@ -235,7 +236,7 @@ func (w *Writer) RebuildNotes(ctx context.Context, records []*Record) error {
 		return err
 	}
 	defer lock.Close()
-	n := notes{writer: w, ref: NotesRef, fresh: true}
+	n := notes{writer: w, ref: state.AuditNotes, fresh: true}
 	for _, r := range records {
 		if r.Verdict != Accepted {
 			continue

@@ -9,11 +9,12 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/state"
 )
 
 // tip is the newest commit of the chain, git.Zero for an empty one.
 func tip(batch *git.Batch) (string, error) {
-	object, err := batch.Info(ChainRef)
+	object, err := batch.Info(state.AuditRef)
 	if errors.Is(err, git.ErrMissing) {
 		return git.Zero, nil
 	}

@@ -20,10 +20,9 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// The refs that this package moves, and the file of each commit in the chain.
+// The lessons' notes, which this package moves besides state.AuditRef and state.AuditNotes, and
+// the files of each commit in the chain.
 const (
-	ChainRef   = "refs/ward/audit"
-	NotesRef   = "refs/notes/audit"
 	LessonsRef = "refs/notes/lessons"
 	recordFile = "record.json"
 	configFile = "config.toml"

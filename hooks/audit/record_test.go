@@ -10,6 +10,7 @@ import (
 	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // TestQuoteRef: names that are not UTF-8 have a text of their own, and it leads back.
@@ -107,7 +108,7 @@ func TestNewerRecord(t *testing.T) {
 // nobody can read begins anew.
 func TestRotate(t *testing.T) {
 	line := func(id int) string { return fmt.Sprintf(`{"id":%d,"pad":%q}`, id, strings.Repeat("x", 1000)) }
-	n := &notes{ref: NotesRef}
+	n := &notes{ref: state.AuditNotes}
 	var text []byte
 	for id := 1; id <= 300; id++ {
 		n.last = int64(id)

@@ -9,6 +9,7 @@ import (
 
 	"git-ward/internal/failpoint"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // Writer appends records. It starts its child early, so that the child starts while the caller
@@ -81,7 +82,7 @@ func (w *Writer) Finish(ctx context.Context, p *Pending) error {
 
 // race bounds the retries, about 15 seconds of them. Writers that hold the lock do not race;
 // but a killed writer may leave a running update-ref.
-var race = git.Race{What: ChainRef, While: "a record was appended", Tries: 150}
+var race = git.Race{What: state.AuditRef, While: "a record was appended", Tries: 150}
 
 // append moves the refs. The lock keeps writers from racing in vain; the compare-and-swap
 // keeps them correct (GIT-1).

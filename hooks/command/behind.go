@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"git-ward/hooks/audit"
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/state"
 )
 
 // askTimeout bounds the check whether a clone is behind, so that nobody waits longer when
@@ -22,7 +22,7 @@ func behind(ctx context.Context, dir string, repo *git.Repo) string {
 	if err != nil {
 		return ""
 	}
-	have, err := repo.Ref(ctx, audit.ChainRef)
+	have, err := repo.Ref(ctx, state.AuditRef)
 	if err != nil {
 		return ""
 	}
@@ -32,10 +32,10 @@ func behind(ctx context.Context, dir string, repo *git.Repo) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	out, err := how.Child(ctx, tree.Dir, "ls-remote", "--quiet", "origin", audit.ChainRef).Unattended().Output()
+	out, err := how.Child(ctx, tree.Dir, "ls-remote", "--quiet", "origin", state.AuditRef).Unattended().Output()
 	tip, _, _ := strings.Cut(string(out), "\t")
 	if err != nil || !git.IsID(tip) || tip == have {
 		return ""
 	}
-	return "this clone does not have the newest pushes: git fetch origin " + audit.ChainRef + ":" + audit.ChainRef
+	return "this clone does not have the newest pushes: git fetch origin " + state.AuditRef + ":" + state.AuditRef
 }

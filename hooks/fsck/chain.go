@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // chainProof proves the chain of records.
@@ -35,7 +36,7 @@ const maxLooks = 10
 // read.
 func (c *chainProof) prove(ctx context.Context, notes *notesProof) error {
 	look := 0
-	return git.Update(ctx, git.Race{What: audit.ChainRef, Tries: maxLooks}, func() (bool, error) {
+	return git.Update(ctx, git.Race{What: state.AuditRef, Tries: maxLooks}, func() (bool, error) {
 		look++
 		c.links, c.past, notes.tip, notes.lines, c.report.findings = nil, nil, "", 0, nil
 		if err := c.proveOnce(ctx, notes); err != nil || c.repair || len(c.report.findings) == 0 || look == maxLooks {
@@ -60,14 +61,14 @@ func (c *chainProof) moved(ctx context.Context, notes string) (bool, error) {
 	if len(c.links) == 0 {
 		return false, nil
 	}
-	tip, err := c.repo.Ref(ctx, audit.ChainRef)
+	tip, err := c.repo.Ref(ctx, state.AuditRef)
 	if err != nil || tip != c.links[len(c.links)-1].Commit {
 		return true, err
 	}
 	if notes == "" { // they were not looked at
 		return false, nil
 	}
-	tip, err = c.repo.Ref(ctx, audit.NotesRef)
+	tip, err = c.repo.Ref(ctx, state.AuditNotes)
 	return tip != notes, err
 }
 
@@ -123,10 +124,10 @@ func (c *chainProof) pending(ctx context.Context) error {
 			c.report.repair("set ward/pending/%s aside, which cannot be read", name)
 		}
 		if err != nil {
-			c.report.add(audit.ChainRef, "fsck/pending", "look at the file in ward/pending; once its refs are checked, it can be deleted", "%v", err)
+			c.report.add(state.AuditRef, "fsck/pending", "look at the file in ward/pending; once its refs are checked, it can be deleted", "%v", err)
 		}
 	} else if left > 0 {
-		c.report.add(audit.ChainRef, "fsck/pending", "git ward fsck --repair records it now, the next push does, too",
+		c.report.add(state.AuditRef, "fsck/pending", "git ward fsck --repair records it now, the next push does, too",
 			"%s ended without a record", diag.Count(left, "push"))
 	}
 	aside, err := audit.Aside(c.repo)
@@ -144,9 +145,9 @@ func (c *chainProof) read(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		c.links = nil
-		c.report.add(audit.ChainRef, "fsck/chain", restoreChain, "git cannot walk it: %v", err)
+		c.report.add(state.AuditRef, "fsck/chain", restoreChain, "git cannot walk it: %v", err)
 	} else if len(c.links) == 0 {
-		c.report.add(audit.ChainRef, "fsck/chain", "git ward init --bare DIR starts it", "there is no audit chain")
+		c.report.add(state.AuditRef, "fsck/chain", "git ward init --bare DIR starts it", "there is no audit chain")
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func (c *chainProof) read(ctx context.Context) (err error) {
 func (c *chainProof) newer() bool {
 	for _, l := range c.links {
 		if newer, ok := errors.AsType[*audit.NewerRecord](l.Err); ok {
-			c.report.add(audit.ChainRef, "fsck/newer", "ask the Ward that wrote it; `git ward version` says which one this is",
+			c.report.add(state.AuditRef, "fsck/newer", "ask the Ward that wrote it; `git ward version` says which one this is",
 				"record %d: %v: the audit is neither proved nor repaired here", l.ID, newer)
 			return true
 		}
@@ -172,15 +173,15 @@ func (c *chainProof) order() {
 	for i, l := range c.links {
 		switch {
 		case l.Err != nil && aside[l.ID]:
-			c.report.warn(audit.ChainRef, "fsck/chain", "compare with a clone's chain", "record %d cannot be read, and was set aside", l.ID)
+			c.report.warn(state.AuditRef, "fsck/chain", "compare with a clone's chain", "record %d cannot be read, and was set aside", l.ID)
 		case l.Err != nil:
-			c.report.add(audit.ChainRef, "fsck/chain", "compare with a clone's chain; git ward fsck --repair sets it aside", "record %d cannot be read (commit %s): %v", l.ID, diag.Short(l.Commit), l.Err)
+			c.report.add(state.AuditRef, "fsck/chain", "compare with a clone's chain; git ward fsck --repair sets it aside", "record %d cannot be read (commit %s): %v", l.ID, diag.Short(l.Commit), l.Err)
 		case !l.Canonical:
-			c.report.add(audit.ChainRef, "fsck/chain", byHand, "record %d is not in canonical form", l.ID)
+			c.report.add(state.AuditRef, "fsck/chain", byHand, "record %d is not in canonical form", l.ID)
 		}
 		if numbered && l.ID != int64(i+1) {
 			numbered = false // all that follow are shifted
-			c.report.add(audit.ChainRef, "fsck/chain", compareClone, "commit %s holds record %d where %d belongs", diag.Short(l.Commit), l.ID, i+1)
+			c.report.add(state.AuditRef, "fsck/chain", compareClone, "commit %s holds record %d where %d belongs", diag.Short(l.Commit), l.ID, i+1)
 		}
 	}
 	for _, ref := range audit.Gaps(c.links) {
@@ -209,13 +210,13 @@ func (c *chainProof) kept() {
 				err = parseErr
 			}
 			if err != nil {
-				c.report.add(audit.ChainRef, "fsck/config", byHand, "the settings beside record %d cannot be read: %v", l.ID, err)
+				c.report.add(state.AuditRef, "fsck/config", byHand, "the settings beside record %d cannot be read: %v", l.ID, err)
 			} else {
 				c.past = append(c.past, settings)
 			}
 		}
 		if l.Config != "" && l.Config != hash {
-			c.report.add(audit.ChainRef, "fsck/config", byHand, "record %d was judged by settings that the chain does not hold", l.ID)
+			c.report.add(state.AuditRef, "fsck/config", byHand, "record %d was judged by settings that the chain does not hold", l.ID)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 
-	"git-ward/hooks/audit"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // Options say what a run does besides checking.
@@ -114,6 +114,6 @@ const (
 	compareClone = "compare with a clone's chain: git fetch refuses a rewritten one"
 	compareTail  = "compare with a clone's chain: git fetch refuses one that was cut"
 	byHand       = "somebody wrote it by hand; compare with a clone's chain"
-	restoreChain = "restore " + audit.ChainRef + " from a clone that fetched it"
+	restoreChain = "restore " + state.AuditRef + " from a clone that fetched it"
 	rebuildNotes = "git ward fsck --repair rebuilds the notes from the chain"
 )

@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -137,7 +138,7 @@ var damages = []struct {
 		name: "a cut end of the chain",
 		damage: func(g *guarded) {
 			g.push("refs/heads/a", g.tip("refs/heads/main"))
-			g.move(audit.ChainRef, g.git("rev-parse", audit.ChainRef+"^"))
+			g.move(state.AuditRef, g.git("rev-parse", state.AuditRef+"^"))
 		},
 		want:     []string{"fsck/tail: its end was cut: the reflog knows record 5", "fsck/tail: the note on ", "fsck/unrecorded: is at "},
 		repaired: []string{"put back the end of the chain, up to record 5"},
@@ -146,7 +147,7 @@ var damages = []struct {
 		name: "a cut end, and records since",
 		damage: func(g *guarded) {
 			g.push("refs/heads/a", g.tip("refs/heads/main"))
-			g.move(audit.ChainRef, g.git("rev-parse", audit.ChainRef+"^"))
+			g.move(state.AuditRef, g.git("rev-parse", state.AuditRef+"^"))
 			g.push("refs/heads/b", g.tip("refs/heads/main"))
 		},
 		want:     []string{"fsck/notes: the note on ", "fsck/tail: its end was cut and others were recorded since", "fsck/unrecorded: is at "},
@@ -155,14 +156,14 @@ var damages = []struct {
 	},
 	{
 		name:    "a reflog that is gone",
-		damage:  func(g *guarded) { os.Remove(filepath.Join(g.Dir, "logs", audit.ChainRef)) },
+		damage:  func(g *guarded) { os.Remove(filepath.Join(g.Dir, "logs", state.AuditRef)) },
 		want:    []string{"warning fsck/tail: it has no reflog"},
 		remains: []string{"warning fsck/tail: it has no reflog"},
 	},
 	{
 		name: "a record that is none",
 		damage: func(g *guarded) {
-			g.move(audit.ChainRef, g.commit(g.tip(audit.ChainRef), "record.json", "{}x"))
+			g.move(state.AuditRef, g.commit(g.tip(state.AuditRef), "record.json", "{}x"))
 		},
 		want:     []string{"fsck/chain: record 5 cannot be read"},
 		repaired: []string{"set 1 record of the chain aside"},
@@ -171,9 +172,9 @@ var damages = []struct {
 	{
 		name: "a record of a newer Ward, damage behind it", // which is not to be set aside
 		damage: func(g *guarded) {
-			text := strings.Replace(g.git("cat-file", "blob", audit.ChainRef+":record.json"), `"id":4`, `"id":5,"format":3,"signers":3`, 1)
-			g.move(audit.ChainRef, g.commit(g.tip(audit.ChainRef), "record.json", text))
-			g.move(audit.NotesRef, git.Zero)
+			text := strings.Replace(g.git("cat-file", "blob", state.AuditRef+":record.json"), `"id":4`, `"id":5,"format":3,"signers":3`, 1)
+			g.move(state.AuditRef, g.commit(g.tip(state.AuditRef), "record.json", text))
+			g.move(state.AuditNotes, git.Zero)
 		},
 		want:    []string{"fsck/newer: record 5: the record is of a newer Ward (format 3; this one reads up to 2)"},
 		remains: []string{"fsck/newer: record 5: "},
@@ -181,8 +182,8 @@ var damages = []struct {
 	{
 		name: "a record by hand",
 		damage: func(g *guarded) {
-			text := g.git("cat-file", "blob", audit.ChainRef+":record.json")
-			g.move(audit.ChainRef, g.commit(g.tip(audit.ChainRef), "record.json", strings.Replace(text, `"id":4`, `"id": 9`, 1)))
+			text := g.git("cat-file", "blob", state.AuditRef+":record.json")
+			g.move(state.AuditRef, g.commit(g.tip(state.AuditRef), "record.json", strings.Replace(text, `"id":4`, `"id": 9`, 1)))
 		},
 		want:     []string{"fsck/chain: commit ", "fsck/chain: record 9 is not in canonical form", "fsck/gap: ", "fsck/notes: the note on "},
 		repaired: []string{"rebuilt refs/notes/audit from the chain"},
@@ -191,7 +192,7 @@ var damages = []struct {
 	{
 		name: "a damaged record in the middle",
 		damage: func(g *guarded) {
-			g.overwrite(g.git("rev-parse", audit.ChainRef+"~2:record.json"))
+			g.overwrite(g.git("rev-parse", state.AuditRef+"~2:record.json"))
 		},
 		want:     []string{"fsck/chain: record 2 cannot be read", "fsck/notes: the note on ", "fsck/unrecorded: "},
 		repaired: []string{"set 1 record of the chain aside"},
@@ -199,7 +200,7 @@ var damages = []struct {
 	},
 	{
 		name:     "notes that are gone",
-		damage:   func(g *guarded) { g.move(audit.NotesRef, git.Zero) },
+		damage:   func(g *guarded) { g.move(state.AuditNotes, git.Zero) },
 		want:     []string{"fsck/notes: the note on ", "fsck/notes: the note on "},
 		repaired: []string{"rebuilt refs/notes/audit from the chain"},
 	},
@@ -212,7 +213,7 @@ var damages = []struct {
 	{
 		name: "a line that the chain does not have",
 		damage: func(g *guarded) {
-			if err := g.AppendNote(g.t.Context(), audit.NotesRef, "refs/heads/main", []byte("{\"id\":1}\n")); err != nil {
+			if err := g.AppendNote(g.t.Context(), state.AuditNotes, "refs/heads/main", []byte("{\"id\":1}\n")); err != nil {
 				g.t.Fatal(err)
 			}
 		},
@@ -229,9 +230,9 @@ var damages = []struct {
 	{
 		name: "settings that the chain does not hold",
 		damage: func(g *guarded) {
-			text := g.git("cat-file", "blob", audit.ChainRef+":record.json")
+			text := g.git("cat-file", "blob", state.AuditRef+":record.json")
 			text = strings.Replace(text, `"counts"`, `"config":"`+strings.Repeat("0", 64)+`","counts"`, 1)
-			g.move(audit.ChainRef, g.commit(g.git("rev-parse", audit.ChainRef+"^"), "record.json", text))
+			g.move(state.AuditRef, g.commit(g.git("rev-parse", state.AuditRef+"^"), "record.json", text))
 		},
 		want:     []string{"fsck/config: record 4 was judged by settings that the chain does not hold", "fsck/notes: ", "fsck/tail: its end was cut and others"},
 		repaired: []string{"rebuilt refs/notes/audit from the chain"},
@@ -377,7 +378,7 @@ func TestCounts(t *testing.T) {
 // TestNoAudit: a repository without an audit is told so, and not looked at further.
 func TestNoAudit(t *testing.T) {
 	g := newGuarded(t)
-	g.move(audit.ChainRef, git.Zero)
+	g.move(state.AuditRef, git.Zero)
 	if found, _ := g.findings(Options{}); len(found) != 1 || found[0] != "fsck/chain: there is no audit chain" {
 		t.Errorf("%q", found)
 	}

@@ -16,6 +16,7 @@ import (
 	"git-ward/protocols/lease"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 
 	"github.com/go-json-experiment/json"
@@ -295,7 +296,7 @@ func (g *guarded) overwrite(id string) {
 
 // notesTree is a commit on the audit's notes with one file in place of them all.
 func (g *guarded) notesTree(path, text string) {
-	g.move(audit.NotesRef, g.commit(g.tip(audit.NotesRef), path, text))
+	g.move(state.AuditNotes, g.commit(g.tip(state.AuditNotes), path, text))
 }
 
 // findings are "severity rule: message" of a run.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"git-ward/hooks/audit"
+	"git-ward/protocols/state"
 )
 
 // TestPushMeanwhile: a push that is recorded between two reads of the proof, here before
@@ -27,9 +27,9 @@ func TestPushMeanwhile(t *testing.T) {
 // two refs after the other.
 func TestNotesMeanwhile(t *testing.T) {
 	g := newGuarded(t)
-	whole := g.tip(audit.NotesRef)
-	g.move(audit.NotesRef, g.git("rev-parse", whole+"^"))
-	r := provedBeside(t, g, func() { g.move(audit.NotesRef, whole) })
+	whole := g.tip(state.AuditNotes)
+	g.move(state.AuditNotes, g.git("rev-parse", whole+"^"))
+	r := provedBeside(t, g, func() { g.move(state.AuditNotes, whole) })
 	if r == nil || len(r.Findings) != 0 || r.Records != 4 {
 		t.Errorf("%+v", r)
 	}

@@ -8,6 +8,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // notesProof verifies that the audit's notes agree with the chain. They are an index, so
@@ -61,7 +62,7 @@ func (n *notesProof) compare(ctx context.Context) (missing bool, err error) {
 		for _, e := range records {
 			if !lines[e.line] && !lines[e.whole] && e.id > have[object].Through {
 				missing = true
-				n.report.add(audit.NotesRef, "fsck/notes", rebuildNotes, "the note on %s lacks its record", diag.Short(object))
+				n.report.add(state.AuditNotes, "fsck/notes", rebuildNotes, "the note on %s lacks its record", diag.Short(object))
 			}
 		}
 	}
@@ -111,12 +112,12 @@ func (n *notesProof) surplus(object string, note audit.NoteText, want []expected
 		switch {
 		case err == nil && r.ID > int64(len(n.chain.links)):
 			// Not to be rebuilt, because it may be all that is left of a cut end.
-			n.report.add(audit.NotesRef, "fsck/tail", restoreChain, "the note on %s holds record %d, and the chain ends at %d", diag.Short(object), r.ID, len(n.chain.links))
+			n.report.add(state.AuditNotes, "fsck/tail", restoreChain, "the note on %s holds record %d, and the chain ends at %d", diag.Short(object), r.ID, len(n.chain.links))
 		case err == nil && aside[r.ID]:
 			// The chain cannot say it any more.
 		default:
 			rebuild = true
-			n.report.add(audit.NotesRef, "fsck/notes", rebuildNotes, "the note on %s holds a line that the chain does not", diag.Short(object))
+			n.report.add(state.AuditNotes, "fsck/notes", rebuildNotes, "the note on %s holds a line that the chain does not", diag.Short(object))
 		}
 	}
 	return rebuild
@@ -133,7 +134,7 @@ func lineSet(note audit.NoteText) map[string]bool {
 // read reads all notes of the audit, by the object that they are on. One that cannot
 // be read has no lines: the comparison with the chain says so.
 func (n *notesProof) read(ctx context.Context) (map[string]audit.NoteText, error) {
-	tip, err := n.repo.Ref(ctx, audit.NotesRef)
+	tip, err := n.repo.Ref(ctx, state.AuditNotes)
 	n.tip = tip
 	if err != nil || tip == git.Zero {
 		return nil, err
@@ -141,7 +142,7 @@ func (n *notesProof) read(ctx context.Context) (map[string]audit.NoteText, error
 	notes := map[string]audit.NoteText{}
 	out, err := n.repo.Output(ctx, "ls-tree", "-r", tip)
 	if err != nil && ctx.Err() == nil {
-		n.report.add(audit.NotesRef, "fsck/notes", rebuildNotes, "git cannot read them: %v", err)
+		n.report.add(state.AuditNotes, "fsck/notes", rebuildNotes, "git cannot read them: %v", err)
 		return notes, nil
 	}
 	if err != nil {
@@ -150,7 +151,7 @@ func (n *notesProof) read(ctx context.Context) (map[string]audit.NoteText, error
 	for entry := range strings.Lines(string(out)) {
 		object, blob, path := noteEntry(entry)
 		if object == "" {
-			n.report.add(audit.NotesRef, "fsck/notes", rebuildNotes, "%q is not a note", path)
+			n.report.add(state.AuditNotes, "fsck/notes", rebuildNotes, "%q is not a note", path)
 			continue
 		}
 		_, data, err := n.objects.batch.Read(blob, audit.MaxReadNote)
@@ -193,6 +194,6 @@ func (n *notesProof) rebuild(ctx context.Context) error {
 	if err := w.RebuildNotes(ctx, records); err != nil {
 		return err
 	}
-	n.report.repair("rebuilt %s from the chain", audit.NotesRef)
+	n.report.repair("rebuilt %s from the chain", state.AuditNotes)
 	return nil
 }

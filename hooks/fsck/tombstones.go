@@ -7,6 +7,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/state"
 )
 
 // tombstones are the PM's redactions: statements about an old commit apply to its replacement
@@ -47,7 +48,7 @@ func (c *chainProof) bury() (t tombstones) {
 		}
 		stone, err := audit.ReadTombstone(c.objects.batch, l.Tombstone)
 		if err != nil {
-			c.report.add(audit.ChainRef, "fsck/redacted", byHand, "the tombstone beside record %d cannot be read: %v", l.ID, err)
+			c.report.add(state.AuditRef, "fsck/redacted", byHand, "the tombstone beside record %d cannot be read: %v", l.ID, err)
 			continue
 		}
 		maps.Copy(t.commits, stone.Commits)
@@ -76,9 +77,9 @@ func (c *chainProof) listed(gone []string) {
 	}
 	switch {
 	case err != nil:
-		c.report.add(audit.ChainRef, "fsck/redacted", "move it away, and git ward fsck --repair writes it anew", "the list of what was redacted: %v", err)
+		c.report.add(state.AuditRef, "fsck/redacted", "move it away, and git ward fsck --repair writes it anew", "the list of what was redacted: %v", err)
 	case len(missing) > 0:
-		c.report.add(audit.ChainRef, "fsck/redacted", "git ward fsck --repair lists them", "the gate does not know of %s that must not come back, the first is %s",
+		c.report.add(state.AuditRef, "fsck/redacted", "git ward fsck --repair lists them", "the gate does not know of %s that must not come back, the first is %s",
 			diag.Count(len(missing), "redacted object"), diag.Short(missing[0]))
 	}
 }

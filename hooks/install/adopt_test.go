@@ -54,9 +54,9 @@ func commit(t *testing.T, dir, parent string, files map[string]string) string {
 	return gitIn(t, dir, args...)
 }
 
-// state is all of a repository but its objects: each path with its mode and its bytes, and
+// contents is all of a repository but its objects: each path with its mode and its bytes, and
 // each ref.
-func state(t *testing.T, dir string) map[string]string {
+func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{"refs": gitIn(t, dir, "for-each-ref"), "HEAD": gitIn(t, dir, "symbolic-ref", "HEAD")}
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -146,13 +146,13 @@ func TestAdopts(t *testing.T) {
 // TestDryRun: a dry run changes no byte, and says what the run then does.
 func TestDryRun(t *testing.T) {
 	want := request(t, project(t, "master"))
-	before := state(t, want.Dir)
+	before := contents(t, want.Dir)
 	want.DryRun = true
 	planned, err := Run(t.Context(), want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := differ(before, state(t, want.Dir)); len(diff) > 0 {
+	if diff := differ(before, contents(t, want.Dir)); len(diff) > 0 {
 		t.Errorf("a dry run changed %q", diff)
 	}
 	want.DryRun = false
@@ -256,7 +256,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		before := map[string]string{}
 		if strings.HasSuffix(c.dir, "r.git") && !strings.Contains(c.want, "detached") {
-			before = state(t, c.dir)
+			before = contents(t, c.dir)
 		}
 		_, err := Run(t.Context(), request(t, c.dir))
 		var hinted *diag.Hinted
@@ -264,7 +264,7 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%v, want %q and a remedy", err, c.want)
 		}
 		if len(before) > 0 {
-			if diff := differ(before, state(t, c.dir)); len(diff) > 0 {
+			if diff := differ(before, contents(t, c.dir)); len(diff) > 0 {
 				t.Errorf("%s: it changed %q", c.want, diff)
 			}
 		}

@@ -14,12 +14,10 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
+	"git-ward/protocols/state"
 )
 
-const (
-	mainName = "main"
-	auditRef = "refs/ward/audit" // without it no Ward has judged a push here
-)
+const mainName = "main"
 
 // examine classifies the repository before anything is changed: to be made, Ward's, or an
 // adoptable project's.
@@ -41,7 +39,7 @@ func (in *installer) examine(ctx context.Context) error {
 		return in.settled()
 	}
 	refs, err := in.refs(ctx)
-	if err == nil && !in.before.known && refs[auditRef] == "" {
+	if err == nil && !in.before.known && refs[state.AuditRef] == "" { // no Ward has judged a push here
 		err = in.place()
 	}
 	if err != nil {

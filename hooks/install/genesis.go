@@ -8,6 +8,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/state"
 )
 
 // genesis records refs that came without a push: the first commit, and the refs of an adopted
@@ -57,7 +58,7 @@ func (in *installer) beginReflog(chain []audit.Link) error {
 	if len(chain) == 0 {
 		return nil
 	}
-	begun, err := audit.BeginReflog(in.repo, audit.ChainRef, chain[len(chain)-1].Commit, time.Now())
+	begun, err := audit.BeginReflog(in.repo, state.AuditRef, chain[len(chain)-1].Commit, time.Now())
 	if begun {
 		in.report.Changes = append(in.report.Changes, change("begin", "the reflog of the audit, which no clone brings"))
 	}

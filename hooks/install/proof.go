@@ -7,6 +7,7 @@ import (
 	"git-ward/hooks/audit"
 	"git-ward/hooks/push"
 	"git-ward/internal/git"
+	"git-ward/protocols/state"
 )
 
 // proof is what the audit proves about refs' owners. A name proves nothing: people also have
@@ -18,7 +19,7 @@ type proof struct {
 
 // prove reads the audit. A chain that git cannot walk proves nothing.
 func (in *installer) prove(ctx context.Context, refs map[string]string) (p proof) {
-	if refs[auditRef] == "" || !in.by(ctx, "--max-parents=0", auditRef) {
+	if refs[state.AuditRef] == "" || !in.by(ctx, "--max-parents=0", state.AuditRef) {
 		return p
 	}
 	batch := in.repo.Batch(ctx)

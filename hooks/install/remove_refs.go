@@ -13,15 +13,16 @@ import (
 	"git-ward/internal/git"
 	"git-ward/protocols/attest"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 )
 
 // kinds are the refs that Ward makes, and what is lost with them.
 var kinds = []struct{ prefix, what string }{
-	{auditRef, "the audit: who pushed what, and what was refused"},
+	{state.AuditRef, "the audit: who pushed what, and what was refused"},
 	{"refs/ward/uow/", "the journals of units of work: their budgets, claims and states"},
 	{"refs/ward/record/", "the records of units of work: evidence, plans, learnings, post-mortems"},
 	{"refs/ward/", "what else the host noted"},
-	{"refs/notes/audit", "the audit's notes on commits"},
+	{state.AuditNotes, "the audit's notes on commits"},
 	{"refs/notes/lessons", "the lessons' notes on commits"},
 	{loop.VerdictsRef, "the verdicts on claimed commits"},
 	{attest.Ref, "the signatures of verdicts"},

@@ -100,13 +100,13 @@ func TestRemoves(t *testing.T) {
 			want := request(t, project(t, "master"))
 			arrange(want.Dir)
 			gitIn(t, want.Dir, "update-ref", "-m", "x", "refs/heads/topic", "v1.0.0") // makes the reflog, where there are any
-			before := state(t, want.Dir)
+			before := contents(t, want.Dir)
 			run(t, want)
 			pushed(t, want.Dir, push.Agent, "refs/heads/agent/D-1", gitIn(t, want.Dir, "rev-parse", "topic"))
 			gitIn(t, want.Dir, "update-ref", "refs/ward/uow/D-1.1", "topic")
 			run(t, want)
 			take(t, want.Dir)
-			if diff := differ(before, state(t, want.Dir)); len(diff) > 0 {
+			if diff := differ(before, contents(t, want.Dir)); len(diff) > 0 {
 				t.Errorf("%s", strings.Join(diff, "\n"))
 			}
 			gitIn(t, want.Dir, "fsck", "--strict")
@@ -121,7 +121,7 @@ func TestRemoves(t *testing.T) {
 // changed after init is his.
 func TestRemovesInTwo(t *testing.T) {
 	want := request(t, project(t, "master"))
-	before := state(t, want.Dir)
+	before := contents(t, want.Dir)
 	run(t, want)
 	gitIn(t, want.Dir, "config", "receive.maxInputSize", "77")
 	gitIn(t, want.Dir, "config", "--add", "receive.hideRefs", "refs/more")
@@ -461,7 +461,7 @@ func TestMadeIsWhole(t *testing.T) {
 // before an init is not carried out after it.
 func TestBesideAnother(t *testing.T) {
 	want := request(t, project(t, "master"))
-	before := state(t, want.Dir)
+	before := contents(t, want.Dir)
 	var both sync.WaitGroup
 	for range 3 {
 		both.Go(func() {
@@ -482,7 +482,7 @@ func TestBesideAnother(t *testing.T) {
 	if err := plan.Carry(t.Context(), func(Change) {}); err == nil || !strings.Contains(err.Error(), "was changed while Ward's removal was planned") {
 		t.Error(err)
 	}
-	if diff := differ(before, state(t, want.Dir)); len(diff) > 0 {
+	if diff := differ(before, contents(t, want.Dir)); len(diff) > 0 {
 		t.Error(diff)
 	}
 }
@@ -493,12 +493,12 @@ func TestRemovesNothing(t *testing.T) {
 	dir := project(t, "master")
 	gitIn(t, dir, "config", "gc.auto", "0")
 	gitIn(t, dir, "config", "--add", "receive.hideRefs", hiddenRefs[0])
-	before := state(t, dir)
+	before := contents(t, dir)
 	if err := os.MkdirAll(filepath.Join(dir, "ward/pending"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	take(t, dir)
-	if diff := differ(before, state(t, dir)); len(diff) > 0 {
+	if diff := differ(before, contents(t, dir)); len(diff) > 0 {
 		t.Error(diff)
 	}
 	for _, theirs := range []string{"ward", "ward/notes"} {
@@ -507,12 +507,12 @@ func TestRemovesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		overwrite(t, filepath.Join(dir, theirs), "theirs")
-		before := state(t, dir)
+		before := contents(t, dir)
 		if _, err := Run(t.Context(), request(t, dir)); err == nil || !strings.Contains(err.Error(), "stands in its place") {
 			t.Error(err)
 		}
 		take(t, dir)
-		if diff := differ(before, state(t, dir)); len(diff) > 0 {
+		if diff := differ(before, contents(t, dir)); len(diff) > 0 {
 			t.Error(diff)
 		}
 	}
@@ -524,7 +524,7 @@ func TestRemovesSharing(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: it gives files to a group of its own choice, which needs root")
 	}
-	before := state(t, want.Dir)
+	before := contents(t, want.Dir)
 	run(t, want)
 	path := filepath.Join(want.Dir, config.Path)
 	data, err := os.ReadFile(path)
@@ -538,11 +538,11 @@ func TestRemovesSharing(t *testing.T) {
 	if changes := run(t, want); !slices.ContainsFunc(changes, func(c string) bool { return strings.Contains(c, "to group ") }) {
 		t.Fatalf("nothing was opened: %q", changes)
 	}
-	if len(differ(before, state(t, want.Dir))) == 0 {
+	if len(differ(before, contents(t, want.Dir))) == 0 {
 		t.Fatal("nothing changed")
 	}
 	take(t, want.Dir)
-	if diff := differ(before, state(t, want.Dir)); len(diff) > 0 {
+	if diff := differ(before, contents(t, want.Dir)); len(diff) > 0 {
 		t.Errorf("%s", strings.Join(diff, "\n"))
 	}
 }
@@ -552,7 +552,7 @@ func TestRemovesSharing(t *testing.T) {
 func TestRemovesOldInstallation(t *testing.T) {
 	want := request(t, project(t, "master"))
 	gitIn(t, want.Dir, "config", "--unset", "receive.fsckobjects")
-	before := state(t, want.Dir)
+	before := contents(t, want.Dir)
 	run(t, want)
 	for _, again := range []bool{false, true} {
 		if err := os.Remove(filepath.Join(want.Dir, beforeFile)); err != nil {
@@ -566,7 +566,7 @@ func TestRemovesOldInstallation(t *testing.T) {
 		}
 	}
 	take(t, want.Dir)
-	after := state(t, want.Dir)
+	after := contents(t, want.Dir)
 	for _, key := range []string{"refs", "HEAD", "hooks/pre-receive"} {
 		if before[key] != after[key] {
 			t.Errorf("%s: %q, was %q", key, after[key], before[key])
@@ -609,7 +609,7 @@ func TestKilledAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := project(t, "master")
-	before := state(t, dir)
+	before := contents(t, dir)
 	ward := func(point string, args ...string) (killed bool) {
 		cmd := exec.Command(filepath.Join(bin, "git-ward"), append(args, "--bare", dir)...)
 		cmd.Env = append(env, failpoint.Var+"="+point+"=kill")
@@ -624,14 +624,14 @@ func TestKilledAt(t *testing.T) {
 	for inits, removes, n := true, true, 1; inits || removes; n++ {
 		inits = inits && ward(fmt.Sprintf("install/changed#%d", n), "init")
 		ward("", "init")
-		whole := state(t, dir)
+		whole := contents(t, dir)
 		ward("", "init")
-		if diff := differ(whole, state(t, dir)); len(diff) > 0 {
+		if diff := differ(whole, contents(t, dir)); len(diff) > 0 {
 			t.Errorf("change %d: the run after the next changes %q", n, diff)
 		}
 		removes = removes && ward(fmt.Sprintf("install/removed#%d", n), "init", "--remove", "--purge", "--yes")
 		ward("", "init", "--remove", "--purge", "--yes")
-		if diff := differ(before, state(t, dir)); len(diff) > 0 {
+		if diff := differ(before, contents(t, dir)); len(diff) > 0 {
 			t.Fatalf("change %d: %s", n, strings.Join(diff, "\n"))
 		}
 		if inits || removes {
@@ -652,7 +652,7 @@ func TestKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(tier.Seed(t), 0))
 	want := request(t, project(t, "master"))
 	want.Template = fstest.MapFS{"COMMS.md": {Data: []byte("# COMMS\n")}}
-	before := state(t, want.Dir)
+	before := contents(t, want.Dir)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -692,7 +692,7 @@ func TestKilled(t *testing.T) {
 				}
 				return !meanwhile
 			})
-			after := state(t, want.Dir)
+			after := contents(t, want.Dir)
 			if diff := differ(before, after); len(diff) > 0 {
 				t.Fatalf("round %d: %s", round, strings.Join(diff, "\n"))
 			}

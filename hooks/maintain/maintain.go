@@ -203,7 +203,7 @@ const recordsInterval = 50 * time.Millisecond
 // pack packs refs and objects. The audit's reflog stays, because only it shows a cut end of
 // the chain.
 func pack(ctx context.Context, repo *git.Repo, more ...string) error {
-	gc := []string{"-c", "gc." + audit.ChainRef + ".reflogExpire=never", "-c", "gc." + audit.ChainRef + ".reflogExpireUnreachable=never", "gc", "--quiet"}
+	gc := []string{"-c", "gc." + state.AuditRef + ".reflogExpire=never", "-c", "gc." + state.AuditRef + ".reflogExpireUnreachable=never", "gc", "--quiet"}
 	if _, err := repo.Output(ctx, append(gc, more...)...); err != nil {
 		return err
 	}

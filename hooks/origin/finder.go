@@ -65,7 +65,7 @@ func (f *Finder) Project() string { return f.names.ProjectRef() }
 // begin is where branches were when Ward was set up, by the audit's first record; none if the
 // audit is missing here.
 func (f *Finder) begin() (map[string]string, error) {
-	tip, err := f.reader.Tip(audit.ChainRef)
+	tip, err := f.reader.Tip(state.AuditRef)
 	if err != nil || tip == "" {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ const maxAuditNote = 8 << 20
 
 // pushed fills in the push that moved a branch to tip, if the audit's note there has one.
 func (f *Finder) pushed(t *Taken, ref, tip string) (bool, error) {
-	note, err := f.reader.Note(audit.NotesRef, tip, maxAuditNote)
+	note, err := f.reader.Note(state.AuditNotes, tip, maxAuditNote)
 	if _, large := errors.AsType[*git.TooLarge](err); large {
 		return false, nil
 	}

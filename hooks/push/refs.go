@@ -11,6 +11,7 @@ import (
 	"git-ward/protocols/attest"
 	"git-ward/protocols/boot"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -18,8 +19,8 @@ import (
 // those below refs/ward/boot, refs/ward/lease, refs/ward/folded and refs/ward/forge, by
 // compare-and-swap (MANY-2, FORGE-1).
 var HostOnly = []string{
-	"refs/ward/audit", boot.LastGood, "refs/ward/boot", "refs/ward/lease", "refs/ward/folded", "refs/ward/forge",
-	"refs/notes/audit", "refs/notes/lessons", loop.VerdictsRef, attest.Ref,
+	state.AuditRef, boot.LastGood, "refs/ward/boot", "refs/ward/lease", "refs/ward/folded", "refs/ward/forge",
+	state.AuditNotes, "refs/notes/lessons", loop.VerdictsRef, attest.Ref,
 }
 
 // IsHostOnly reports whether a full ref name is one of HostOnly, or below one.

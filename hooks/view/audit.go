@@ -10,6 +10,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/pattern"
+	"git-ward/protocols/state"
 )
 
 // The bounds of a page of the audit: what it shows, and how far back one look goes.
@@ -70,7 +71,7 @@ func (s *Source) Audit(ctx context.Context, f Filter) (*AuditPage, error) {
 		return nil, err
 	}
 	page := &AuditPage{SchemaVersion: SchemaVersion, Version: version, Pushes: []Push{}}
-	tip, err := s.repo.Ref(ctx, audit.ChainRef)
+	tip, err := s.repo.Ref(ctx, state.AuditRef)
 	if err != nil {
 		return nil, err
 	}

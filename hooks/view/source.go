@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"git-ward/hooks/audit"
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -24,6 +23,7 @@ import (
 	"git-ward/protocols/lease"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/standing"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
 
@@ -113,7 +113,7 @@ func (s *Source) version(ctx context.Context) (refs, run string, err error) {
 	if s.held && s.at != "" {
 		return s.at, s.runs, nil
 	}
-	list := []string{audit.ChainRef, loop.VerdictsRef, lease.Prefix, s.names.ControlRef(), s.names.ProjectRef()}
+	list := []string{state.AuditRef, loop.VerdictsRef, lease.Prefix, s.names.ControlRef(), s.names.ProjectRef()}
 	if !s.bare { // a clone by plain git may have no audit
 		list = append(list, uow.RefPrefix, s.names.Base()+"agent/")
 	}
