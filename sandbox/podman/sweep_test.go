@@ -1,15 +1,16 @@
 package podman_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/await"
 	"git-ward/internal/flock"
 	"git-ward/internal/process"
 	"git-ward/internal/tier"
@@ -81,11 +82,19 @@ func TestSweepBesideMaker(t *testing.T) {
 	ids := []syscall.SysProcIDMap{{HostID: int(podman.DefaultIDs.Base), Size: int(podman.DefaultIDs.Size)}}
 	holder := exec.Command("sleep", "100")
 	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, UidMappings: ids, GidMappings: ids, Pdeathsig: syscall.SIGKILL}
-	if err := errors.Join(os.MkdirAll("/run/netns", 0o755), holder.Start()); err != nil {
+	if err := os.MkdirAll("/run/netns", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	maker, err := flock.Within(t.Context(), "/run/netns", flock.Shared, time.Minute) // other launches sweep, too
+	if err == nil {
+		defer maker.Close()
+		err = holder.Start()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	path := fmt.Sprintf("/run/netns/netns-ward-test-%d", holder.Process.Pid)
-	err := os.WriteFile(path, nil, 0o600)
+	err = os.WriteFile(path, nil, 0o600)
 	if err == nil {
 		err = unix.Mount(fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid), path, "", unix.MS_BIND, "")
 	}
@@ -98,18 +107,18 @@ func TestSweepBesideMaker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maker, err := flock.Within(t.Context(), "/run/netns", flock.Shared, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	engine := connect(t, "sweeps")
-	for _, making := range []bool{true, false} {
+	there := func() bool {
+		t.Helper()
 		if _, err := engine.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(path); (err == nil) != making {
-			t.Errorf("while one is made: %v; the network: %v", making, err)
-		}
-		maker.Close()
+		_, err := os.Stat(path)
+		return err == nil
 	}
+	if !there() {
+		t.Error("it is gone while one is made")
+	}
+	maker.Close()
+	await.True(t, "it is gone, when no launch of the machine makes one", func() bool { return !there() })
 }
