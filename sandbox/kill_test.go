@@ -329,10 +329,15 @@ func (m *machine) listed(add func(kind, what string)) {
 			add("loop", line)
 		}
 	}
-	// Groups are everybody's, but what somebody else makes now has processes.
+	// Groups are everybody's. What somebody else's podman makes now has processes, and what his
+	// launches make has their name: theirs have none in the group itself, and a killed one's stays.
+	owner := m.owner()
 	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, "/libpod_parent/conmon") {
+		switch name := filepath.Base(path); {
+		case strings.HasSuffix(path, "/libpod_parent/conmon"):
 			return nil // podman makes it once, for whoever's containers
+		case strings.HasPrefix(name, "ward-") && !strings.Contains(name, owner):
+			return fs.SkipDir
 		}
 		if members, err := os.ReadFile(path + "/cgroup.procs"); err == nil && len(members) == 0 {
 			add("cgroup", path)
