@@ -102,8 +102,12 @@ func warmLaunch(t *testing.T, m *machine) *exec.Cmd {
 // one waits for the one container that is prepared.
 func (m *machine) one() int {
 	m.T.Helper()
-	await.True(m.T, "a container is prepared", func() bool { return len(resting(m.Bare)) == 1 })
-	return resting(m.Bare)[0]
+	var all []int
+	await.True(m.T, "a container is prepared", func() bool {
+		all = resting(m.Bare)
+		return len(all) == 1
+	})
+	return all[0]
 }
 
 // bound counts the directives that a prepared container was bound to, and thrown those away.
