@@ -129,7 +129,9 @@ func (l *library) fetch(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", append(append([]string{script}, l.from...), l.with...)...)
+	// A registry that does not answer is none; of it nobody says so in time.
+	line := append(append([]string{"--kill-after=10", "120", "sh", script}, l.from...), l.with...)
+	cmd := exec.CommandContext(t.Context(), "timeout", line...)
 	cmd.Dir = filepath.Join(dir, l.name)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		l.missing = fmt.Errorf("%q: %w: %s", l.from, err, out)
