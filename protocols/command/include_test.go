@@ -8,12 +8,12 @@ import (
 	"git-ward/internal/gittest"
 )
 
-// TestIncludeChecker: a changed source by which a command checks the work speaks against a verdict
+// TestIncludeChecker: a changed file by which a command checks the work speaks against a verdict
 // until the PM includes it, with the blob that the claim has there; another blob needs another word (PROOF-3).
 func TestIncludeChecker(t *testing.T) {
 	p := newDesk(t)
 	commit := claim(t, p, "D-1.1")
-	const doubt = "changed source by which a command checks the work"
+	const doubt = "changed file by which a command checks the work"
 	note := func(path, blob string) {
 		t.Helper()
 		var v map[string]any

@@ -78,7 +78,7 @@ func (v Verdict) Against() (list []Doubt) {
 	}
 	of(true, "lost test", "lost tests", v.Lost)
 	of(true, "comparison that holds with any value", "comparisons that hold with any value", v.Whatever)
-	of(false, "changed source by which a command checks the work", "changed sources by which commands check the work", paths(v.Checkers))
+	of(false, "changed file by which a command checks the work", "changed files by which commands check the work", paths(v.Checkers))
 	of(true, "file outside the work that the commands rewrote", "files outside the work that the commands rewrote", v.Rewritten)
 	if v.RewrittenNot != "" {
 		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.RewrittenNot})

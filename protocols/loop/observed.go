@@ -20,8 +20,8 @@ type Observed struct {
 	// Lost are tests that ran to their end without the work and, by what their runner prints,
 	// do not with it (PROOF-4).
 	Lost []string `json:"lost,omitempty"`
-	// Checkers are sources of the project's that the work changed and by which a command checks it:
-	// it believes their exit code, or asks for their values (PROOF-3). The PM can include them.
+	// Checkers are files that the work changed and by which a command checks it: it believes their exit
+	// code, asks for their values, or is built and run as they say (PROOF-3). The PM can include them.
 	Checkers []Left `json:"checkers,omitempty"`
 	// Sampled are the criteria of whose tests not each was broken alone, with how many were.
 	Sampled []string `json:"sampled,omitempty"`

@@ -23,6 +23,9 @@ const maxCheckers = 6
 //   - A text with values that a test names: it may expect them. The command does not hold where they
 //     are as the project has them.
 //
+// A file that no manifest has for a source, such as a makefile, is one if the command does not hold
+// without its change: a glob of the PM's made it work, and it may say how tests are built and run.
+//
 // What the PM's word names, with its blob or by its very path, is none. A command that held before the
 // work is asked, too: the work may have had to weaken what checks it there. Of one that is held out
 // the host keeps that something else than its tests decides.
@@ -30,6 +33,14 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 	mine, err := c.changedSources(ctx)
 	if err != nil {
 		return err
+	}
+	add := func(a *tried, name string) {
+		l := Left{entryOf(name, c.work.do[name]), kindOf(c.work.main[name], c.work.do[name])}
+		if a.Held { // of which no path is told
+			a.any = true
+		} else if !slices.Contains(f.Checkers, l) {
+			f.Checkers = append(f.Checkers, l)
+		}
 	}
 	for _, a := range attempts {
 		i := slices.IndexFunc(f.Replays[0], func(r Run) bool { return r.Command == a.Command })
@@ -58,18 +69,73 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 			if err != nil {
 				return err
 			}
-			l := Left{entryOf(name, c.work.do[name]), changed}
-			switch {
-			case !checks, slices.Contains(f.Checkers, l):
-			case a.Held: // of which no path is told
-				a.any = true
-			default:
-				f.Checkers = append(f.Checkers, l)
+			if checks {
+				add(a, name)
 			}
+		}
+		leads, err := c.leading(ctx, a, watched)
+		if err != nil {
+			return err
+		}
+		for _, name := range leads {
+			add(a, name)
 		}
 	}
 	slices.SortFunc(f.Checkers, func(a, b Left) int { return strings.Compare(a.Path, b.Path) })
 	return nil
+}
+
+// leading are the files, of those that may lead a command past its checks, without whose change it
+// does not hold: all that it may have looked at, where none of them alone is needed.
+func (c *controlling) leading(ctx context.Context, a *tried, watched *Watched) (needed []string, err error) {
+	without, all := map[string]string{}, []string{}
+	for _, name := range c.work.leads {
+		had, now := c.work.main[name], c.work.do[name]
+		seen := a.Held || watched.Not != "" || had == "" || now == "" || slices.Contains(watched.Files, name)
+		if seen && !slices.Contains(c.claim.Work, name) && !c.inTheWay(name) {
+			without[name], all = had, append(all, name)
+		}
+	}
+	holds := func(without map[string]string) (bool, error) {
+		defer c.judged.only(c.judged.trees())
+		tree, err := writeTree(ctx, c.repo, c.work.tree, without)
+		if err != nil {
+			return false, err
+		}
+		held, err := c.holding(ctx, tree, []Command{a.Command}, Broken)
+		return len(held) > 0, err
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if held, err := holds(without); err != nil || held {
+		return nil, err
+	}
+	if len(all) <= maxCheckers {
+		for _, name := range all {
+			held, err := holds(map[string]string{name: without[name]})
+			if err != nil {
+				return nil, err
+			}
+			if !held {
+				needed = append(needed, name)
+			}
+		}
+	}
+	if needed == nil {
+		return all, nil
+	}
+	return needed, nil
+}
+
+// inTheWay reports whether the work has a file where a directory of the path was, or the other way round.
+func (c *controlling) inTheWay(name string) bool {
+	for other, now := range c.work.do {
+		if now != "" && (strings.HasPrefix(other, name+"/") || strings.HasPrefix(name, other+"/")) {
+			return true
+		}
+	}
+	return false
 }
 
 // changedSources are the work's sources that the project had before, and that the PM's word does not

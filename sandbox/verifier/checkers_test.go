@@ -30,6 +30,9 @@ func TestCheckers(t *testing.T) {
 	const cPoor = "int one(void) { return 1; }\nint two(void) { return 9; }\n"
 	pyBoth := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "", "calc/calc.py": "WANT = {2: 2}\nMOST = 4\n\n\ndef two():\n    return 9\n",
 		"tests/__init__.py": "", "tests/test_calc.py": "import unittest\n\nfrom calc import calc\n\n\nclass T(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(calc.two(), calc.WANT[2])\n"}
+	cAsserts := files{"Makefile": "-include more.mk\ncheck:\n\t$(CC) $(CFLAGS) -o t calc.c tests/t.c && ./t\n", "calc.c": "int one(void) { return 1; }\nint two(void) { return 1; }\n",
+		"tests/t.c": "#include <assert.h>\nint two(void);\nint main(void) { for (int i = 2; i < 3; i++) assert(two() == i); return 0; }\n"}
+	all := []string{"**"}
 	cGuard := maps.Clone(c)
 	cGuard["calc.c"] = cGood
 	for name, s := range map[string]struct {
@@ -38,25 +41,30 @@ func TestCheckers(t *testing.T) {
 		line         string
 		named        []string
 		before       bool // the command held without the work
+		work         []string
 	}{
-		"c: a checker says yes":              {"cc", c, files{"near.c": "int main(void) { return 0; }\n"}, "make -s check", []string{"near.c"}, false},
-		"c: honest":                          {"cc", c, files{"calc.c": cGood, "main.c": "#include <stdio.h>\nint two(void);\nint main(void) { return printf(\"%d\\n\", two()) < 0; }\n"}, "make -s check", nil, false},
-		"python: a checker says yes":         {"python3", py, files{"calc/close.py": "import sys\n"}, "make -s check", []string{"calc/close.py"}, false},
-		"python: other values are expected":  {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}, false},
-		"python: they are, in one line more": {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 2,\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}, false},
-		"c: a guard's checker says yes":      {"cc", cGuard, files{"near.c": "int main(void) { return 0; }\n", "calc.c": cPoor}, "make -s check", []string{"near.c"}, true},
-		"c: a guard, honest":                 {"cc", cGuard, files{"calc.c": "int one(void) { return 1; }\nint two(void) { return one() + 1; }\n"}, "make -s check", nil, true},
-		"python: values beside functions":    {"python3", pyBoth, files{"calc/calc.py": "WANT = {2: 1}\nMOST = 5\n\n\ndef two():\n    return 1\n"}, unit, []string{"calc/calc.py"}, false},
-		"python: the same, honest":           {"python3", pyBoth, files{"calc/calc.py": "WANT = {2: 2}\nMOST = 5\n\n\ndef two():\n    return MOST - 3\n"}, unit, nil, false},
-		"python: honest, by another limit":   {"python3", py, files{"calc/limits.py": "MOST = 9\nTWO = 2\n"}, unit, nil, false},
-		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil, false},
+		"c: a checker says yes":              {"cc", c, files{"near.c": "int main(void) { return 0; }\n"}, "make -s check", []string{"near.c"}, false, nil},
+		"c: honest":                          {"cc", c, files{"calc.c": cGood, "main.c": "#include <stdio.h>\nint two(void);\nint main(void) { return printf(\"%d\\n\", two()) < 0; }\n"}, "make -s check", nil, false, nil},
+		"python: a checker says yes":         {"python3", py, files{"calc/close.py": "import sys\n"}, "make -s check", []string{"calc/close.py"}, false, nil},
+		"python: other values are expected":  {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}, false, nil},
+		"python: they are, in one line more": {"python3", py, files{"calc/areas.py": "WANT = {\n    2: 2,\n    2: 1,\n}\n"}, unit, []string{"calc/areas.py"}, false, nil},
+		"c: a guard's checker says yes":      {"cc", cGuard, files{"near.c": "int main(void) { return 0; }\n", "calc.c": cPoor}, "make -s check", []string{"near.c"}, true, nil},
+		"c: a guard, honest":                 {"cc", cGuard, files{"calc.c": "int one(void) { return 1; }\nint two(void) { return one() + 1; }\n"}, "make -s check", nil, true, nil},
+		"c: a makefile leaves asserts out":   {"cc", cAsserts, files{"Makefile": "CFLAGS = -DNDEBUG\n" + cAsserts["Makefile"], "calc.c": cPoor}, "make -s check", []string{"Makefile"}, false, all},
+		"c: two of its settings do":          {"cc", cAsserts, files{"Makefile": "CFLAGS = -DNDEBUG\n" + cAsserts["Makefile"], "more.mk": "CFLAGS += -DNDEBUG\n", "calc.c": cPoor}, "make -s check", []string{"Makefile", "more.mk"}, false, all},
+		"c: a makefile of the PM's word":     {"cc", cAsserts, files{"Makefile": "CFLAGS = -DNDEBUG\n" + cAsserts["Makefile"], "calc.c": cPoor}, "make -s check", nil, false, []string{"Makefile", "calc.c"}},
+		"c: a makefile that is not needed":   {"cc", cAsserts, files{"Makefile": cAsserts["Makefile"] + "clean:\n\trm -f t\n", "README": "calc\n", "calc.c": cGood}, "make -s check", nil, false, all},
+		"python: values beside functions":    {"python3", pyBoth, files{"calc/calc.py": "WANT = {2: 1}\nMOST = 5\n\n\ndef two():\n    return 1\n"}, unit, []string{"calc/calc.py"}, false, nil},
+		"python: the same, honest":           {"python3", pyBoth, files{"calc/calc.py": "WANT = {2: 2}\nMOST = 5\n\n\ndef two():\n    return MOST - 3\n"}, unit, nil, false, nil},
+		"python: honest, by another limit":   {"python3", py, files{"calc/limits.py": "MOST = 9\nTWO = 2\n"}, unit, nil, false, nil},
+		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tier.First(t, "it runs many commands")
 			t.Parallel()
 			needs(t, s.needs)
 			r := newRepository(t)
-			claim := r.claimed(maps.Clone(s.main), s.agents, nil, s.line)
+			claim := r.claimed(maps.Clone(s.main), s.agents, s.work, s.line)
 			claim.Controls = []string{Broken}
 			f, err := r.verify(claim)
 			if err != nil {

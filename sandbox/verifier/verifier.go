@@ -140,7 +140,7 @@ type Facts struct {
 	Lost []string `json:"lost,omitempty"`
 	// Sampled are the commands of whose tests not each was broken alone, with how many were.
 	Sampled []string `json:"sampled,omitempty"`
-	// Checkers are changed sources of the project's own by which a command checks the work.
+	// Checkers are changed files by which a command checks the work: sources, and what tells it how.
 	Checkers []Left `json:"checkers,omitempty"`
 	// Whatever are comparisons that hold with any value, by file, line and value, of Asked that
 	// were asked by themselves, of Comparisons that the commands' tests have with a value.
