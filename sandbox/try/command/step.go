@@ -32,16 +32,11 @@ func (t *trial) say(format string, args ...any) {
 
 // ward runs a git ward command, as a person would type it.
 func (t *trial) ward(dir string, args ...string) error {
-	return t.typed(dir, cli.Raw(t.env.Stdout), args...)
-}
-
-// telling is ward in the try's directory, with the command's output in w as well.
-func (t *trial) telling(w io.Writer, args ...string) error {
-	return t.typed(t.dir, io.MultiWriter(cli.Raw(t.env.Stdout), w), args...)
+	return t.typed(dir, cli.Raw(t.env.Stdout), cli.Raw(t.env.Stderr), args...)
 }
 
 // typed shows a git ward command, and runs it.
-func (t *trial) typed(dir string, out io.Writer, args ...string) error {
+func (t *trial) typed(dir string, out, words io.Writer, args ...string) error {
 	self, err := cli.Program("git-ward")
 	if err != nil {
 		return err
@@ -51,13 +46,13 @@ func (t *trial) typed(dir string, out io.Writer, args ...string) error {
 		shown = append(shown, diag.Word(a))
 	}
 	fmt.Fprintf(t.env.Stdout, "\n$ git ward %s\n", strings.Join(shown, " "))
-	return t.run(dir, out, self, args...)
+	return t.run(dir, out, words, self, args...)
 }
 
 // run runs a program in a directory, at the person's terminal. It prints its own errors.
-func (t *trial) run(dir string, out io.Writer, program string, args ...string) error {
+func (t *trial) run(dir string, out, words io.Writer, program string, args ...string) error {
 	cmd := t.command(dir, program, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.env.Stdin, out, cli.Raw(t.env.Stderr)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.env.Stdin, out, words
 	return ended(cmd.Run())
 }
 
@@ -101,14 +96,35 @@ func (t *trial) git(dir string, args ...string) error {
 	return ended(child.Run())
 }
 
-// direct pushes the person's directive.
+// direct pushes the person's directive. It ends the try if the image lacks a program that a
+// criterion runs: no work could meet it, and the agent would be paid for finding that out.
 func (t *trial) direct() error {
 	if t.again {
 		return nil
 	}
-	if t.text == "" {
-		return t.ward(t.work(), "directive", "new")
+	args := []string{"directive", "new"}
+	if t.text != "" {
+		args = append(args, "-m", t.wanted())
 	}
+	if t.unfenced { // nowhere to try the criteria
+		return t.ward(t.work(), append(args, "--untried")...)
+	}
+	said := new(strings.Builder)
+	if err := t.typed(t.work(), cli.Raw(t.env.Stdout), io.MultiWriter(t.env.Stderr, said), args...); err != nil {
+		return err
+	}
+	if !strings.Contains(said.String(), unknownProgram) {
+		return nil
+	}
+	return diag.Hint(errors.New("the image lacks a program that a criterion runs (above), so no agent was started"),
+		"%s --again --with PACKAGE, the Debian package that has it; with --again alone the agent works all the same", t.same(true))
+}
+
+// unknownProgram begins what `git ward directive new` says of a program that the image lacks.
+const unknownProgram = "criteria/unknown-program: "
+
+// wanted is the directive's text, with the criteria of the command line.
+func (t *trial) wanted() string {
 	text := strings.TrimRight(t.text, "\n") + "\n"
 	if !decided(text) {
 		text += "\n"
@@ -116,11 +132,7 @@ func (t *trial) direct() error {
 	for _, c := range t.checks {
 		text += fmt.Sprintf("- [ ] this succeeds (`%s`)\n", c)
 	}
-	args := []string{"directive", "new", "-m", text}
-	if t.unfenced { // nowhere to try the criteria
-		args = append(args, "--untried")
-	}
-	return t.ward(t.work(), args...)
+	return text
 }
 
 // decided reports whether a text has a criterion.
@@ -145,34 +157,6 @@ func (t *trial) newest() (string, error) {
 		}
 	}
 	return newest.Name(), nil
-}
-
-// play puts the script where the model `script` looks for it.
-func (t *trial) play() error {
-	text, err := os.ReadFile(t.env.Path(t.script))
-	if err != nil {
-		return diag.Hint(err, "--script FILE: each line is one answer of the model (docs/quickstart.md)")
-	}
-	control := t.control()
-	if _, err := os.Stat(control); err != nil { // the project's own branch has Ward's documents
-		control = t.work()
-	}
-	if err := t.git(control, "pull", "--quiet"); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(control, "script.jsonl"), text, 0o644); err != nil {
-		return err
-	}
-	if changed, err := ask(t.ctx, control, "status", "--porcelain", "--", "script.jsonl"); err != nil || changed == "" {
-		return err
-	}
-	if err := t.git(control, "add", "--", "script.jsonl"); err != nil {
-		return err
-	}
-	if err := t.git(control, "commit", "--quiet", "-m", "what the script says", "--", "script.jsonl"); err != nil {
-		return err
-	}
-	return t.git(control, "push", "--quiet", "origin", "HEAD")
 }
 
 // interactive reports whether a person at a terminal can be asked.

@@ -18,7 +18,6 @@ import (
 
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
-	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/runstate"
@@ -118,11 +117,13 @@ type trial struct {
 	clone, dir string // absolute
 	branch     string
 	worker     worker
-	ident      string // the person's identity: NAME <MAIL> and perhaps more
+	lines      []byte   // the script's
+	packages   []string // of Debian's, which the image has beside its own
+	ident      string   // the person's identity: NAME <MAIL> and perhaps more
 }
 
 // made are the files that a try makes in its directory, besides the directory's mark.
-var made = []string{".ward-own", "project.git", "work", "work.ward", "state", "programs", "doctor.txt"}
+var made = []string{".ward-own", "project.git", "work", "work.ward", "state", "programs", "doctor.txt", packagesFile}
 
 func (t *trial) bare() string { return filepath.Join(t.dir, "project.git") }
 func (t *trial) work() string { return filepath.Join(t.dir, "work") }
@@ -167,6 +168,11 @@ func (t *trial) look() (err error) {
 	if t.worker, err = find(t.options, t.env.Getenv); err != nil {
 		return err
 	}
+	if t.script != "" {
+		if t.lines, err = readScript(t.env.Path(t.script)); err != nil {
+			return err
+		}
+	}
 	if !t.again && t.text == "" && !t.interactive() {
 		return t.env.Usage(usage, "say what you want: -m TEXT, because no editor can be opened here")
 	}
@@ -174,6 +180,9 @@ func (t *trial) look() (err error) {
 		if t.checks = guess(t.clone); t.checks == nil {
 			return t.env.Usage(usage, "no command decides when it is done: --criterion COMMAND")
 		}
+	}
+	if err := t.need(); err != nil {
+		return err
 	}
 	t.say("%s works, on %s of %s. Everything that it makes is in %s. Your clone is only read, and uncommitted changes are not part of it.", t.worker, diag.Word(t.branch), diag.Word(t.clone), diag.Word(t.dir))
 	if t.ident, err = ask(t.ctx, t.clone, "var", "GIT_COMMITTER_IDENT"); err != nil {
@@ -279,44 +288,13 @@ func (t *trial) choose() error {
 	return t.ward(t.dir, append([]string{"config", "--bare", t.bare()}, set...)...)
 }
 
-// fence checks that there is a fence, and builds the image once.
-func (t *trial) fence() error {
-	if t.unfenced {
-		return nil
-	}
-	report := filepath.Join(t.dir, "doctor.txt")
-	if err := t.quietly(report, "doctor", "--bare", t.bare()); err != nil {
-		missing, read := os.ReadFile(report)
-		if read != nil {
-			return read
-		}
-		fmt.Fprintf(t.env.Stderr, "%s", missing)
-		return diag.Hint(errors.New("something is missing here: the lines above say what, and how to get it"),
-			"then git ward try again; --unfenced --script FILE shows the way without a fence")
-	}
-	settings, err := config.Load(t.bare())
-	switch {
-	case err != nil:
-		return err
-	case t.with == "" && settings.Sandbox.Image != "": // of an earlier --with
-		return nil
-	case t.with == "":
-		return t.ward(t.dir, "image", "build")
-	}
-	image := new(strings.Builder)
-	if err := t.telling(image, "image", "build", "--with", t.with); err != nil {
-		return err
-	}
-	return t.ward(t.dir, "config", "--bare", t.bare(), "sandbox.image="+strings.TrimSpace(image.String()))
-}
-
 // launch has every open directive worked on.
 func (t *trial) launch() error {
 	args := []string{"launch", "--once", "--bare", t.bare(), "--state", filepath.Join(t.dir, "state")}
 	if t.unfenced {
 		args = append(args, "--unfenced")
 	}
-	return t.ward(t.dir, args...)
+	return t.typed(t.dir, cli.Raw(t.env.Stdout), &steps{to: t.env.Stderr}, args...)
 }
 
 // review shows the newest directive's work, and how to take it.

@@ -209,6 +209,8 @@ func TestTryRefuses(t *testing.T) {
 	refused(p.clone, "there is no model gpt", "-m", "x", "--model", "gpt")
 	refused(p.clone, "needs --id MODEL", "-m", "x", "--model", "anthropic")
 	refused(p.clone, "say what you want", "--script", p.script)
+	refused(p.clone, "no such file", "-m", wanted, "--script", p.script+".gone", "--unfenced")
+	refused(p.clone, "line 1 of ", "-m", wanted, "--script", filepath.Join(p.clone, "README"), "--unfenced")
 	refused(p.clone, "neither -m nor --criterion", "--again", "-m", "x", "--script", p.script)
 	refused(p.clone, "no command decides when it is done", "-m", "x\n\n- [a link](x)", "--script", p.script)
 	refused(p.clone, "--unfenced is for a script only", "-m", "x", "--unfenced")

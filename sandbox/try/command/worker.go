@@ -129,7 +129,7 @@ func (t *trial) bring() (dir string, err error) {
 		return "", diag.Hint(fmt.Errorf("%s is a script of node's, and npm, which has the native program, is not on PATH", t.worker.path),
 			"install npm, or name another worker: --model NAME")
 	}
-	return dir, t.run("", cli.Raw(t.env.Stdout), npm, "install", "--no-fund", "--no-audit", "--loglevel=error", "--prefix", dir, t.worker.Package)
+	return dir, t.run("", cli.Raw(t.env.Stdout), cli.Raw(t.env.Stderr), npm, "install", "--no-fund", "--no-audit", "--loglevel=error", "--prefix", dir, t.worker.Package)
 }
 
 // native reports whether a file is a native executable.

@@ -1,0 +1,94 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"git-ward/internal/atomicfile"
+	"git-ward/internal/cli"
+	"git-ward/internal/config"
+	"git-ward/internal/diag"
+)
+
+// packagesFile has the packages of the try's image, one a line.
+const packagesFile = "packages.txt"
+
+// programs are the Debian packages of programs that criteria often run. The table only saves
+// typing, as guess does: --with names others, and a program that is in no package of the image
+// ends the try before an agent works.
+var programs = map[string]string{
+	"node": "nodejs", "npm": "nodejs npm", "npx": "nodejs npm", "python3": "python3", "pytest": "python3 python3-pytest", "make": "make gcc libc6-dev",
+	"cmake": "cmake make gcc libc6-dev", "gcc": "gcc libc6-dev", "cc": "gcc libc6-dev", "cargo": "cargo", "ruby": "ruby",
+}
+
+// need finds the packages that the image is to have: those of the image that the try has, what
+// the person names, and what the criteria of a new directive run.
+func (t *trial) need() error {
+	had, err := os.ReadFile(filepath.Join(t.dir, packagesFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	t.packages = append(strings.Fields(string(had)), strings.FieldsFunc(t.with, func(r rune) bool { return r == ',' || r == ' ' })...)
+	if t.text != "" {
+		t.packages = append(t.packages, packagesOf(t.wanted())...)
+	}
+	slices.Sort(t.packages)
+	t.packages = slices.Compact(t.packages)
+	return nil
+}
+
+// packagesOf are the packages of the programs that a text's criteria name.
+func packagesOf(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "- [ ] ") {
+			continue
+		}
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()", r) }) {
+			list = append(list, strings.Fields(programs[word])...)
+		}
+	}
+	return list
+}
+
+// fence checks that there is a fence, and builds the image once.
+func (t *trial) fence() error {
+	if t.unfenced {
+		return nil
+	}
+	report := filepath.Join(t.dir, "doctor.txt")
+	if err := t.quietly(report, "doctor", "--bare", t.bare()); err != nil {
+		missing, read := os.ReadFile(report)
+		if read != nil {
+			return read
+		}
+		fmt.Fprintf(t.env.Stderr, "%s", missing)
+		return diag.Hint(errors.New("something is missing here: the lines above say what, and how to get it"),
+			"then git ward try again; --unfenced --script FILE shows the way without a fence")
+	}
+	settings, err := config.Load(t.bare())
+	if err != nil {
+		return err
+	}
+	recorded := filepath.Join(t.dir, packagesFile)
+	if _, err := os.Stat(recorded); err != nil && settings.Sandbox.Image != "" && t.with == "" { // the person's own
+		return nil
+	}
+	if len(t.packages) == 0 {
+		return t.ward(t.dir, "image", "build")
+	}
+	image := new(strings.Builder)
+	if err := t.typed(t.dir, io.MultiWriter(cli.Raw(t.env.Stdout), image), cli.Raw(t.env.Stderr), "image", "build", "--with", strings.Join(t.packages, ",")); err != nil {
+		return err
+	}
+	if name := strings.TrimSpace(image.String()); name != settings.Sandbox.Image {
+		if err := t.ward(t.dir, "config", "--bare", t.bare(), "sandbox.image="+name); err != nil {
+			return err
+		}
+	}
+	return atomicfile.Write(recorded, []byte(strings.Join(t.packages, "\n")+"\n"), 0o644)
+}
