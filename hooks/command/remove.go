@@ -3,13 +3,17 @@ package command
 import (
 	"context"
 	"fmt"
+	"os/exec"
 
 	"git-ward/hooks/install"
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 )
 
 // remove is `git ward init --remove --bare DIR`: it lists what removing Ward does, what is
 // lost and what stays; with --yes it does it. The next removal completes a killed one.
+//
+// What Ward has on a forge goes first, because its settings say where that is.
 func remove(ctx context.Context, env *cli.Env, dir string, o initOptions) error {
 	plan, err := install.PlanRemoval(ctx, install.Removal{Dir: dir, Purge: o.purge})
 	if err != nil {
@@ -28,7 +32,16 @@ func remove(ctx context.Context, env *cli.Env, dir string, o initOptions) error 
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
+	page := ""
+	if settings, err := config.Load(dir); err == nil && settings.Forge.WebhookURL != "" {
+		page = settings.Forge.URL
+	}
 	if o.yes {
+		if page != "" {
+			if err := offForge(ctx, env, page, dir); err != nil {
+				return err
+			}
+		}
 		if err := plan.Carry(ctx, func(c install.Change) { fmt.Fprintln(w, c.Done()) }); err != nil {
 			return err
 		}
@@ -37,6 +50,9 @@ func remove(ctx context.Context, env *cli.Env, dir string, o initOptions) error 
 		return nil
 	}
 	var steps []string
+	if page != "" {
+		steps = append(steps, "remove the webhook of "+page)
+	}
 	for _, s := range plan.Steps {
 		steps = append(steps, s.Planned())
 	}
@@ -45,6 +61,21 @@ func remove(ctx context.Context, env *cli.Env, dir string, o initOptions) error 
 	list("what stays:", plan.Stays)
 	if len(steps) > 0 {
 		fmt.Fprintln(w, "nothing was changed: the same with --yes does it")
+	}
+	return nil
+}
+
+// offForge has the program that speaks to the forge remove the repository's webhook there. It has
+// said what failed.
+func offForge(ctx context.Context, env *cli.Env, page, dir string) error {
+	program, err := cli.Program("git-ward-forge")
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "init", "--forge", page, "--remove", "--", dir)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Dir, env.Stdin, env.Stdout, env.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("nothing was changed in %s: %w", dir, err)
 	}
 	return nil
 }

@@ -146,6 +146,7 @@ type Config struct {
 		Records           string   `toml:"records"`
 		Poll              Duration `toml:"poll"`
 		Webhook           string   `toml:"webhook"`
+		WebhookURL        string   `toml:"webhook_url"`
 		WebhookSecretFile string   `toml:"webhook_secret_file"`
 	} `toml:"forge"`
 	Agent struct {

@@ -17,6 +17,7 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/internal/pattern"
+	"git-ward/sandbox/gateway"
 )
 
 const (
@@ -63,8 +64,9 @@ type call struct {
 	method, path string
 	query        url.Values
 	body         any
-	right        string // the right that the token needs
-	null         bool   // null is an empty listing
+	right        string      // the right that the token needs
+	null         bool        // null is an empty listing
+	secret       gateway.Key // in the body, so that no error repeats it
 }
 
 // get reads something of the project, by a path relative to it.
@@ -217,7 +219,7 @@ func (c *conn) refusal(q call, answer *http.Response, data []byte) error {
 			}
 		}
 	}
-	its := c.words(words)
+	its := c.words(q.secret.Scrub(words))
 	h := answer.Header
 	limited := h.Get("Retry-After") != "" || h.Get("X-Ratelimit-Remaining") == "0" || strings.Contains(text.Help, "rate-limit")
 	switch code := answer.StatusCode; {

@@ -37,6 +37,11 @@ type Forge interface {
 	Comment(ctx context.Context, on Thread, body string) (Comment, error)
 	// Label makes a label where it is missing, and reports whether it was.
 	Label(ctx context.Context, name string) (made bool, err error)
+	// Hooks are the project's webhooks, whoever made them.
+	Hooks(ctx context.Context) ([]Hook, error)
+	// AddHook makes a webhook, signed with a secret, for what a look is woken by.
+	AddHook(ctx context.Context, url string, secret gateway.Key) error
+	RemoveHook(ctx context.Context, id int64) error
 	// Fork is the user's own, made where it is missing.
 	Fork(ctx context.Context) (Project, error)
 	// Requests lists those of the token's user from a branch, in any state.

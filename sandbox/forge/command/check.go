@@ -15,7 +15,15 @@ import (
 // check says whether the forge answers, and what the token lacks there.
 func check(ctx context.Context, env *cli.Env, k *forge.Syncer, asJSON bool) error {
 	f := k.Settings.Forge
-	found := setup.Examine(ctx, setup.Asked{Forge: k.Forge, Page: f.URL, File: f.TokenFile, Branches: f.Branches})
+	asked := setup.Asked{Forge: k.Forge, Page: f.URL, File: f.TokenFile, Branches: f.Branches}
+	if f.WebhookURL != "" {
+		hook, err := hookOf(ctx, k.Repo, k.Settings, setup.Kept)
+		if err != nil {
+			return err
+		}
+		asked.Hook = &hook
+	}
+	found := setup.Examine(ctx, asked)
 	for _, one := range found {
 		if asJSON {
 			if err := diag.WriteJSON(env.Stdout, one); err != nil {

@@ -41,6 +41,7 @@ type site struct {
 	on       setup.Found     // that answered
 	found    []setup.Finding // of the rights
 	control  string          // "" is settings' own choice
+	remove   bool            // only take away what Ward has on the forge
 }
 
 func setUp(ctx context.Context, env *cli.Env) error {
@@ -51,6 +52,7 @@ func setUp(ctx context.Context, env *cli.Env) error {
 		fs.StringVar(&s.page, "forge", "", "the page of the project, as a browser has its `URL`")
 		fs.StringVar(&s.control, "control", "", "as for git ward init: a `BRANCH`")
 		fs.StringVar(&hooks, "hooks", "", "as for git ward init: a `DIR`")
+		fs.BoolVar(&s.remove, "remove", false, "remove the webhook of DIR there, and do nothing else")
 	})
 	switch {
 	case err != nil:
@@ -70,6 +72,9 @@ func setUp(ctx context.Context, env *cli.Env) error {
 	s.bare = env.Path(at.Name + ".git")
 	if len(args) == 1 {
 		s.bare = env.Path(args[0])
+	}
+	if s.remove {
+		return s.unhook(ctx)
 	}
 	for _, step := range []func(context.Context) error{s.look, s.ask, s.clone, s.guard, s.furnish} {
 		if err := step(ctx); err != nil {
@@ -212,8 +217,11 @@ func (s *site) guard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"config", "--bare", s.bare}
-	for _, set := range []struct{ key, is, to string }{{"url", now.Forge.URL, s.page}, {"kind", now.Forge.Kind, s.on.Kind}, {"token_file", now.Forge.TokenFile, s.file}} {
+	args, secret := []string{"config", "--bare", s.bare}, now.Forge.WebhookSecretFile
+	if secret == "" && now.Forge.WebhookURL != "" {
+		secret = setup.SecretFile(s.file)
+	}
+	for _, set := range []struct{ key, is, to string }{{"url", now.Forge.URL, s.page}, {"kind", now.Forge.Kind, s.on.Kind}, {"token_file", now.Forge.TokenFile, s.file}, {"webhook_secret_file", now.Forge.WebhookSecretFile, secret}} {
 		if set.is != set.to {
 			args = append(args, "forge."+set.key+"="+strconv.Quote(set.to))
 		}
@@ -250,6 +258,7 @@ func (s *site) furnish(ctx context.Context) error {
 	} else {
 		s.say("the label %q %s", f.Label, map[bool]string{true: "is made", false: "was there"}[made])
 	}
+	s.hook(ctx)
 	if f.Branches == "project" || s.on.Login == s.there.Owner {
 		return ctx.Err()
 	}

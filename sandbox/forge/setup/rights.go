@@ -32,6 +32,7 @@ type Asked struct {
 	Page     string // the project's
 	File     string // of the token
 	Branches string // [forge] branches
+	Hook     *Hook  // nil: nothing is asked of webhooks
 }
 
 // A branch that git allows no name for, and a commit that nobody has.
@@ -103,6 +104,20 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 	tried("statuses", "it may set them", err)
 	_, err = a.Forge.Open(ctx, client.NewRequest{Head: client.Head{Owner: login, Branch: noBranch}, Base: noBranch, Title: "ward asks whether it may", Draft: true})
 	tried("requests", "it may make them", err)
+	if a.Hook != nil {
+		err := a.Hook.usable()
+		there := false
+		if err == nil {
+			there, _, err = a.Hook.find(ctx, a.Forge)
+		}
+		switch {
+		case lacks("webhook", err):
+		case !there:
+			add("webhook", Missing, "git ward init --forge "+diag.Word(a.Page)+", and the directory, again", "the forge has none of this repository's that sends to %s", a.Hook.To)
+		default:
+			add("webhook", Fine, "", "it sends to %s", a.Hook.To)
+		}
+	}
 	if a.Branches == "project" {
 		add("branches", Warning, `git ward config forge.branches=fork, on the host`, `[forge] branches is "project": the forge's machines run the agent's code, with the project's secrets, before any verdict`)
 	}

@@ -16,6 +16,7 @@ var handlers map[string]func(*Server, *asked) (int, any)
 var needs = map[string]string{
 	"repos/get-collaborator-permission-level": "metadata=read", "repos/create-commit-status": "statuses=write",
 	"pulls/merge": "contents=write", "pulls/update": "pull_requests=write", "issues/create-comment": "issues=write", "issues/create-label": "issues=write",
+	"repos/create-webhook": "repository_hooks=write",
 }
 
 func init() {
@@ -85,8 +86,11 @@ func init() {
 		"pulls/list-reviews": func(s *Server, a *asked) (int, any) {
 			return s.found(a, "pull_number", func(i *issue) any { return anys(i.reviews) })
 		},
-		"pulls/update": update,
-		"pulls/merge":  merge,
+		"pulls/update":         update,
+		"pulls/merge":          merge,
+		"repos/list-webhooks":  hooksOf,
+		"repos/create-webhook": addHook,
+		"repos/delete-webhook": removeHook,
 	}
 }
 

@@ -24,6 +24,7 @@ type Project struct {
 	branches map[string]string
 	issues   []*issue
 	labels   []string
+	hooks    []map[string]any
 	statuses map[string][]map[string]any
 }
 
