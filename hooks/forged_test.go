@@ -30,15 +30,33 @@ func (b *unitBench) certificate(commit string, n int) (refspec string) {
 	b.T.Helper()
 	zero, _ := loop.ParseResidual("0")
 	met := true
-	data, err := loop.Encode(loop.Certificate{SchemaVersion: loop.LinearVersion, LoopID: "D-1.1", Iteration: n, Type: loop.Exact, Lane: loop.LaneA,
+	return b.evidence(loop.IterationDir("D-1", n)+"/"+loop.CertificateFile, loop.Certificate{SchemaVersion: loop.LinearVersion, LoopID: "D-1.1", Iteration: n, Type: loop.Exact, Lane: loop.LaneA,
 		Residual: zero, Rp: zero, History: []loop.Residual{zero}, Direction: loop.Stable, Commit: commit,
 		Checklist: []loop.Met{{Criterion: "it greets", Met: &met, Evidence: loop.VerdictsRef + ":" + commit}}})
+}
+
+// report is a halting report of success on a commit, and on a rung: what to push likewise.
+func (b *unitBench) report(commit string, rung int) (refspec string) {
+	b.T.Helper()
+	zero, _ := loop.ParseResidual("0")
+	met := true
+	return b.evidence(loop.Dir("D-1")+"/"+loop.ReportFile, loop.Report{SchemaVersion: loop.SchemaVersion, LoopID: "D-1.1", Goal: "greet", Status: loop.ExitConverged, StopReason: "EXACT_CERTIFICATE",
+		Certificate: &loop.HaltingCertificate{Type: loop.Exact, Lane: loop.LaneA, Final: zero, Rp: zero, History: []loop.Residual{zero},
+			Checklist: []loop.Met{{Criterion: "it greets", Met: &met, Evidence: loop.VerdictsRef + ":" + commit}}},
+		Iterations: 1, RungTarget: loop.Rung274177, RungAchieved: rung, History: []loop.Residual{zero}, Commit: commit,
+		LearningsFinalPath: "LEARNINGS.md", ManifestPath: "m", BestArtifacts: []loop.Link{{}}})
+}
+
+// evidence is what to push to put a file of evidence on the record.
+func (b *unitBench) evidence(path string, content any) (refspec string) {
+	b.T.Helper()
+	data, err := loop.Encode(content)
 	if err != nil {
 		b.T.Fatal(err)
 	}
 	ref := record.Prefix + "D-1.1"
 	tip, _, _ := strings.Cut(b.Git("ls-remote", "origin", ref), "\t")
-	return on(b.Pair, files{loop.IterationDir("D-1", n) + "/" + loop.CertificateFile: string(data)}, tip) + ":" + ref
+	return on(b.Pair, files{path: string(data)}, tip) + ":" + ref
 }
 
 // agentPush pushes as the agent and wants this, or success where it is "".
@@ -76,7 +94,17 @@ func TestNobodyCertifiesHimself(t *testing.T) {
 	report("Directive: " + hash + "\n")
 	b.agentPush("", "report:main")
 	b.agentPush("", certificate)
+	b.agentPush("halting_report.json: evidence/verdict: it claims success on rung 65537, and the host has no such verdict for D-1.1", b.report(c, loop.Rung65537))
+	b.agentPush("evidence/verdict: it claims success on rung 65538", b.report(c, 65538))
+	b.agentPush("", b.report(c, loop.Rung274177))
 	b.Fsck()
+	lies := b.report(c, loop.Rung65537)
+	if out, err := b.Push(lies); err != nil {
+		t.Fatal(out)
+	}
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "halting_report.json claims success on rung 65537") {
+		t.Fatal(out)
+	}
 
 	// The verdict is on c, and on no other commit.
 	certificate = b.certificate(strings.TrimSpace(b.Git("rev-parse", "main")), 1)

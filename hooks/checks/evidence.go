@@ -64,7 +64,7 @@ func judgeEvidence(pass *Pass, t *walk.Tip, c walk.Change, at loop.EvidencePath)
 	if s, ok := at.Success(data); ok {
 		granted, err := granted(pass, at.Directive, s)
 		if err == nil && !granted {
-			report("evidence/verdict", "claim the work and wait for the verdict: git notes --ref=certificates show", "it claims success, and the host has no such verdict for %s", diag.Clean(s.Unit))
+			report("evidence/verdict", "claim the work and wait for the verdict: git notes --ref=certificates show", "it claims success%s, and the host has no such verdict for %s", s.Words(), diag.Clean(s.Unit))
 		}
 		return err
 	}
@@ -79,7 +79,8 @@ func granted(pass *Pass, directive string, s loop.Success) (bool, error) {
 		return false, nil
 	}
 	if s.Commit == "" {
-		return state.UnitConverged(storedUnits{pass.Repo}, id, "")
+		proof, err := state.UnitProof(storedUnits{pass.Repo}, id, "")
+		return proof != nil && proof.Grants(s), err
 	}
 	if !git.IsID(s.Commit) {
 		return false, nil

@@ -55,11 +55,11 @@ func (j *journal) world(prev, next *uow.Record) (*uow.World, error) {
 		}
 	}
 	if next.Event == uow.Complete && prev != nil && prev.Claim != nil {
-		ok, err := state.Proved(j.pass.Repo, prev.Claim.Commit, j.id.String(), prev.DirectiveHash)
+		proof, err := state.Proof(j.pass.Repo, prev.Claim.Commit, j.id.String(), prev.DirectiveHash)
 		if err != nil {
 			return nil, err
 		}
-		w.Verdict = func(commit string) bool { return ok && commit == prev.Claim.Commit }
+		w.Verdict = func(commit string) bool { return proof != nil && commit == prev.Claim.Commit }
 	}
 	return w, nil
 }

@@ -64,11 +64,11 @@ func (w *workProof) attestations(ctx context.Context, granted verdicts) error {
 			}
 		}
 	}
-	for of, list := range granted {
+	for _, list := range granted {
 		for _, v := range list {
 			all := signed[v.Claim]
 			if len(all) > 0 && !slices.ContainsFunc(all, func(s *attest.Statement) bool { return s.Attests(v) }) {
-				w.report.add(loop.VerdictsRef, "fsck/attestation", "git ward verify runs its commands again", "the verdict on %s is not the one that the host signed", diag.Short(of.commit))
+				w.report.add(loop.VerdictsRef, "fsck/attestation", "git ward verify runs its commands again", "the verdict on %s is not the one that the host signed", diag.Short(v.Commit))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package fsck
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"git-ward/protocols/record"
 )
 
-// evidence checks certificates of success against the host's verdicts. Manifests are verified
+// evidence checks certificates and reports of success against the host's verdicts. Manifests are verified
 // with their records.
 func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 	records, err := w.repo.Refs(ctx, record.Prefix)
@@ -25,10 +26,10 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 		for entry := range strings.SplitSeq(string(out), "\x00") {
 			_, path, _ := strings.Cut(entry, "\t")
 			at, ok := loop.ParseEvidencePath(path)
-			if !ok || at.File != loop.CertificateFile {
+			if !ok || at.File != loop.CertificateFile && at.File != loop.ReportFile {
 				continue
 			}
-			if err := w.certificate(r.Name, path, at, granted); err != nil {
+			if err := w.success(r.Name, path, at, granted); err != nil {
 				return err
 			}
 		}
@@ -36,9 +37,9 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 	return nil
 }
 
-// certificate checks a certificate of success against the host's verdict on its commit. A
-// halting report names none; its last certificate does.
-func (w *workProof) certificate(ref, path string, at loop.EvidencePath, granted verdicts) error {
+// success checks a certificate against the host's verdicts on its commit, and a halting report,
+// which names none, against those on its unit.
+func (w *workProof) success(ref, path string, at loop.EvidencePath, granted verdicts) error {
 	if w.verdicts == 0 && w.steps == 0 {
 		return nil // a clone that has fetched neither journals nor verdicts
 	}
@@ -50,8 +51,8 @@ func (w *workProof) certificate(ref, path string, at loop.EvidencePath, granted 
 		return err
 	}
 	s, ok := at.Success(data)
-	if ok && !slices.ContainsFunc(granted[claimed{s.Unit, s.Commit}], func(v loop.Verdict) bool { return v.Grants(s) }) {
-		w.report.add(diag.Clean(ref), "fsck/evidence", "compare with git notes --ref=certificates show", "%s claims %s, and the host has no such verdict", diag.Clean(path), s.Verdict)
+	if ok && !slices.ContainsFunc(granted[s.Unit], func(v loop.Verdict) bool { return v.Grants(s) }) {
+		w.report.add(diag.Clean(ref), "fsck/evidence", "compare with git notes --ref=certificates show", "%s claims %s%s, and the host has no such verdict", diag.Clean(path), cmp.Or(s.Verdict, "success"), s.Words())
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (w *workProof) notes(made claims) (verdicts, error) {
 		}
 		for _, v := range note.Verdicts {
 			w.verdict(v, note.Object, made)
-			granted[claimed{v.Unit, note.Object}] = append(granted[claimed{v.Unit, note.Object}], v)
+			granted[v.Unit] = append(granted[v.Unit], v)
 		}
 	}
 	return granted, nil

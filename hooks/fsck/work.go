@@ -28,11 +28,10 @@ type workProof struct {
 }
 
 // claims are the claims of all journals by their record's hash, and verdicts the
-// verdicts by unit and commit: each proof hands the next one what it read.
+// verdicts by unit: each proof hands the next one what it read.
 type (
 	claims   map[string]*uow.Record
-	verdicts map[claimed][]loop.Verdict
-	claimed  struct{ unit, commit string }
+	verdicts map[string][]loop.Verdict
 )
 
 func (w *workProof) prove(ctx context.Context) error {

@@ -103,5 +103,8 @@ func TestReaches(t *testing.T) {
 				t.Error(rung, other)
 			}
 		}
+		if Reaches(rung, 65538) {
+			t.Errorf("%d reaches what is none", rung)
+		}
 	}
 }

@@ -96,12 +96,21 @@ func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 func (p EvidencePath) Frozen() bool { return p.Iteration >= 0 }
 
 // Success is what a certificate or a halting report claims of the host: a verdict
-// EXACT or CONVERGED. Commit is "" in a report, which names none.
+// EXACT or CONVERGED. In a report Commit is "", because it names none.
 type Success struct {
 	Unit     string
 	Commit   string
 	Verdict  string // "" in a report
 	Residual Residual
+	Rung     int // of a report
+}
+
+// Words is the rung that a report claims.
+func (s Success) Words() string {
+	if s.Rung == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" on rung %d", s.Rung)
 }
 
 // Success reads what an evidence file claims; ok is false for one that claims
@@ -113,19 +122,23 @@ func (p EvidencePath) Success(data []byte) (s Success, ok bool) {
 		if json.Unmarshal(data, &c) != nil {
 			return s, false
 		}
-		return Success{c.LoopID, c.Commit, c.Type, c.Residual}, c.Type == Exact || c.Type == Converged
+		return Success{Unit: c.LoopID, Commit: c.Commit, Verdict: c.Type, Residual: c.Residual}, c.Type == Exact || c.Type == Converged
 	case ReportFile:
 		var r Report
 		if json.Unmarshal(data, &r) != nil {
 			return s, false
 		}
-		return Success{Unit: r.LoopID}, r.Status == ExitConverged
+		return Success{Unit: r.LoopID, Rung: r.RungAchieved}, r.Status == ExitConverged
 	}
 	return s, false
 }
 
-// Grants reports whether a verdict is the one that a success claims.
+// Grants reports whether a verdict is the one that a success claims, or, for a report, proves its
+// unit on the rung that it names.
 func (v Verdict) Grants(s Success) bool {
+	if s.Verdict == "" {
+		return v.Proves(v.Commit, s.Unit, v.DirectiveHash) && Reaches(v.Rung, s.Rung)
+	}
 	return v.Proves(s.Commit, s.Unit, v.DirectiveHash) && v.Verdict == s.Verdict && v.Residual.Equal(s.Residual.Decimal)
 }
 

@@ -13,10 +13,11 @@ const (
 )
 
 // Reaches reports whether a rung is at least as strong as another. Their numbers do not say so:
-// 65537 is the strongest.
+// 65537 is the strongest. No rung reaches a number that is none.
 func Reaches(rung, other int) bool {
 	ascending := []int{0, Rung641, Rung274177, Rung65537}
-	return slices.Index(ascending, rung) >= slices.Index(ascending, other)
+	wanted := slices.Index(ascending, other)
+	return wanted >= 0 && slices.Index(ascending, rung) >= wanted
 }
 
 // RungWords is a rung for people (docs/glossary.md).

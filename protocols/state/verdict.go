@@ -53,16 +53,19 @@ func Answer(r Reader, commit, claim string) (*loop.Verdict, error) {
 	return nil, err
 }
 
-// Proved reports whether the host's last verdict for a unit on a commit is EXACT or
-// CONVERGED for a text of the directive: a later NONE takes an EXACT back.
-func Proved(r Reader, commit, unit, directiveHash string) (bool, error) {
+// Proof is the host's last verdict for a unit on a commit if it is EXACT or CONVERGED for a text
+// of the directive, else nil: a later NONE takes an EXACT back.
+func Proof(r Reader, commit, unit, directiveHash string) (*loop.Verdict, error) {
 	verdicts, err := VerdictsOn(r, commit)
 	for _, v := range slices.Backward(verdicts) {
 		if v.Unit == unit {
-			return v.Proves(commit, unit, directiveHash), err
+			if !v.Proves(commit, unit, directiveHash) {
+				break
+			}
+			return &v, err
 		}
 	}
-	return false, err
+	return nil, err
 }
 
 // Converged reports whether the last claim of some unit of a directive ("D-1") is
@@ -73,23 +76,23 @@ func Converged(r Reader, directive, directiveHash string) (bool, error) {
 		if tip, err := r.Tip(id.Ref()); err != nil || tip == "" {
 			return false, err
 		}
-		if ok, err := UnitConverged(r, id, directiveHash); err != nil || ok {
-			return ok, err
+		if proof, err := UnitProof(r, id, directiveHash); err != nil || proof != nil {
+			return proof != nil, err
 		}
 	}
 }
 
-// UnitConverged is Converged for one unit. A broken record proves nothing.
-func UnitConverged(r Reader, id uow.ID, directiveHash string) (bool, error) {
+// UnitProof is the Proof of one unit's last claim. A broken record proves nothing.
+func UnitProof(r Reader, id uow.ID, directiveHash string) (*loop.Verdict, error) {
 	last, err := Last(r, id)
 	var broken *BrokenRecord
 	if errors.As(err, &broken) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil || last == nil || last.Claim == nil || directiveHash != "" && last.DirectiveHash != directiveHash {
-		return false, err
+		return nil, err
 	}
-	return Proved(r, last.Claim.Commit, last.ID, last.DirectiveHash)
+	return Proof(r, last.Claim.Commit, last.ID, last.DirectiveHash)
 }
 
 // NoteReader is a Reader that can list a notes ref.
