@@ -225,8 +225,12 @@ func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, f
 	return l, func() { batch.Close() }, err
 }
 
+// Mark is set for the commands of a plan's steps, to the clone where it runs. A plan that runs
+// with it would be on the stack of calls, and nobody would count it.
+const Mark = "WARD_PLAN_RUN"
+
 // tag marks a run's commands, so that the next run can end orphans.
-func (u *run) tag() string { return "WARD_PLAN_RUN=" + u.repo.Dir }
+func (u *run) tag() string { return Mark + "=" + u.repo.Dir }
 
 // lockPatience is how long to wait for another run's end.
 const lockPatience = 10 * time.Second

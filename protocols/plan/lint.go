@@ -195,7 +195,6 @@ func (l *Linter) lint(n *node) ([]diag.Diagnostic, error) {
 		return nil, err
 	}
 	research(n.plan, out)
-	nested(n.plan, out)
 	if err := l.files(n, out); err != nil {
 		return nil, err
 	}

@@ -167,45 +167,6 @@ func closing(command string) string {
 	return taskID(words)
 }
 
-// nested reports a step whose command runs a plan past call_plan, so that nobody counts the
-// stack (002, bounded-recursion). A script that the command starts is not read.
-func nested(p *Plan, out *findings) {
-	eachStep(p.Steps, func(s *Step) {
-		if s.Tool == Bash && runsPlan(s.Text()) {
-			out.at(s, RuleRecursion, "the command runs a plan, which only call_plan may do", "write `call_plan PLAN` in its place")
-		}
-	})
-}
-
-// runsPlan reports whether a command of the text is `git ward plan run` or
-// `git ward research run`.
-func runsPlan(text string) (runs bool) {
-	if len(text) > maxClosing || !strings.Contains(text, "ward") || !strings.Contains(text, "run") {
-		return false
-	}
-	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
-	if err != nil {
-		return false
-	}
-	syntax.Walk(file, func(node syntax.Node) bool {
-		call, ok := node.(*syntax.CallExpr)
-		if !ok {
-			return true
-		}
-		var words []string
-		for _, word := range call.Args {
-			text, _ := unquoted(word.Parts)
-			words = append(words, text)
-		}
-		if len(words) > 0 && path.Base(words[0]) == "git" { // with options of git's own, such as -C
-			words = words[max(0, slices.Index(words, "ward")):]
-		}
-		runs = runs || len(words) > 2 && (words[0] == "ward" || path.Base(words[0]) == "git-ward") && (words[1] == "plan" || words[1] == "research") && words[2] == "run"
-		return true
-	})
-	return runs
-}
-
 // sourceTool explains a command of the source's tool, where the tree does not have it: the
 // step would fail.
 func (t *tracker) sourceTool(s *Step) error {
