@@ -43,25 +43,40 @@ type Options struct {
 	Progress io.Writer // one line per stage
 }
 
-// lockToBuild locks the images to build one, and removes what killed builders left. The lock
-// is nil if another process has built it meanwhile and force is not set.
-func lockToBuild(ctx context.Context, store Store, name string, force bool) (*os.File, error) {
+// alone calls build if the image is not there or Force is set, with a directory for it. No other
+// process builds meanwhile, and what killed builders left is gone.
+func (o *Options) alone(ctx context.Context, store Store, name string, build func(work *scratch.Dir) error) (err error) {
+	done := func() (bool, error) {
+		there, err := store.HasImage(ctx, name)
+		return there && !o.Force, err
+	}
+	if done, err := done(); done || err != nil {
+		return err
+	}
 	where, err := store.Dir(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	images, err := flock.Dir(where)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	there, err := store.HasImage(ctx, name)
-	if err == nil && (!there || force) {
-		if _, err = store.Sweep(ctx); err == nil {
-			return images, nil
-		}
+	defer images.Close()
+	if done, err := done(); done || err != nil { // by another process
+		return err
 	}
-	images.Close()
-	return nil, err
+	if _, err := store.Sweep(ctx); err != nil {
+		return err
+	}
+	work, err := newWork()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, work.Remove())
+		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; doctor reports leftovers
+	}()
+	return build(work)
 }
 
 // Build makes the image if it does not exist, and returns its name. If another build is
@@ -72,34 +87,18 @@ func Build(ctx context.Context, store Store, o Options) (name string, err error)
 		return "", err
 	}
 	name = o.Recipe.Name()
-	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
-		return name, err
-	}
-	images, err := lockToBuild(ctx, store, name, o.Force)
-	if images == nil {
-		return name, err
-	}
-	defer images.Close()
-	work, err := newWork()
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		err = errors.Join(err, work.Remove())
-		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; doctor reports leftovers
-	}()
-	dir := work.Path
-	start := time.Now()
-	if o.Recipe.From != "" {
-		err = o.fromRegistry(ctx, store, name, dir)
-	} else {
-		err = o.fromDebian(ctx, store, name, dir, work.Lock)
-	}
-	if err != nil {
-		return "", err
-	}
-	o.say("%s is there after %.0f s", name, time.Since(start).Seconds())
-	return name, nil
+	return name, o.alone(ctx, store, name, func(work *scratch.Dir) (err error) {
+		start := time.Now()
+		if o.Recipe.From != "" {
+			err = o.fromRegistry(ctx, store, name, work.Path)
+		} else {
+			err = o.fromDebian(ctx, store, name, work.Path, work.Lock)
+		}
+		if err == nil {
+			o.say("%s is there after %.0f s", name, time.Since(start).Seconds())
+		}
+		return err
+	})
 }
 
 func (o *Options) say(format string, args ...any) {

@@ -43,39 +43,24 @@ func BuildPod(ctx context.Context, store Store, o Options, programs []string) (n
 	if err != nil {
 		return "", err
 	}
-	if there, err := store.HasImage(ctx, name); err != nil || there && !o.Force {
-		return name, err
-	}
-	images, err := lockToBuild(ctx, store, name, o.Force)
-	if images == nil {
-		return name, err
-	}
-	defer images.Close()
-	work, err := newWork()
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		err = errors.Join(err, work.Remove())
-		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; doctor reports leftovers
-	}()
-	dir := work.Path
-	bin := filepath.Join(dir, "bin")
-	if err := os.Mkdir(bin, 0o755); err != nil {
-		return "", err
-	}
-	for _, path := range programs {
-		if err := copyProgram(filepath.Join(bin, filepath.Base(path)), path); err != nil {
-			return "", err
+	return name, o.alone(ctx, store, name, func(work *scratch.Dir) error {
+		bin := filepath.Join(work.Path, "bin")
+		if err := os.Mkdir(bin, 0o755); err != nil {
+			return err
 		}
-	}
-	text := strings.Join(slices.Concat([]string{"FROM " + base}, podLines, changes), "\n") + "\n"
-	containerfile := filepath.Join(dir, "Containerfile")
-	if err := os.WriteFile(containerfile, []byte(text), 0o644); err != nil {
-		return "", err
-	}
-	o.say("%d programs on top of %s", len(programs), base)
-	return name, store.BuildImage(ctx, name, base, containerfile, o.Progress)
+		for _, path := range programs {
+			if err := copyProgram(filepath.Join(bin, filepath.Base(path)), path); err != nil {
+				return err
+			}
+		}
+		text := strings.Join(slices.Concat([]string{"FROM " + base}, podLines, changes), "\n") + "\n"
+		containerfile := filepath.Join(work.Path, "Containerfile")
+		if err := os.WriteFile(containerfile, []byte(text), 0o644); err != nil {
+			return err
+		}
+		o.say("%d programs on top of %s", len(programs), base)
+		return store.BuildImage(ctx, name, base, containerfile, o.Progress)
+	})
 }
 
 // podBase is the recipe of a pod image's base.
