@@ -30,36 +30,30 @@ func Task(redact func(string) string) cli.Command {
 	}}
 }
 
-// taskID parses a verb's flags.
-func taskID(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
-	var id string
+// openTask parses a verb's flags, and opens the log of the clone that it is called in.
+func openTask(ctx context.Context, env *cli.Env, name, usage string, redact func(string) string, more func(*flag.FlagSet)) (id string, tree *worktree.Tree, log *activity.Log, err error) {
 	args, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&id, "task-id", "", "the task's `ID`: a directive, such as D-1")
 		more(fs)
 	})
 	switch {
 	case err != nil:
-		return "", err
 	case len(args) > 0:
-		return "", env.Usage(usage, "unexpected argument %q", args[0])
+		err = env.Usage(usage, "unexpected argument %q", args[0])
 	case !plan.IsName(id):
-		return "", env.Usage(usage, "--task-id names a task: letters, digits, dots, dashes and underscores")
+		err = env.Usage(usage, "--task-id names a task: letters, digits, dots, dashes and underscores")
+	default:
+		if tree, err = worktree.Find(env.Dir); err == nil {
+			log, err = openLog(ctx, tree, redact)
+		}
 	}
-	return id, nil
+	return id, tree, log, err
 }
 
 // taskStart runs the orientation and logs TASK_START. Exit 1: work may not begin.
 func taskStart(ctx context.Context, env *cli.Env, redact func(string) string) error {
 	var asJSON bool
-	id, err := taskID(env, "task start", startUsage, func(fs *flag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "JSON on one line") })
-	if err != nil {
-		return err
-	}
-	tree, err := worktree.Find(env.Dir)
-	if err != nil {
-		return err
-	}
-	log, err := openLog(ctx, tree, redact)
+	id, tree, log, err := openTask(ctx, env, "task start", startUsage, redact, func(fs *flag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "JSON on one line") })
 	if err != nil {
 		return err
 	}
@@ -92,15 +86,7 @@ func taskStart(ctx context.Context, env *cli.Env, redact func(string) string) er
 
 // taskClose writes the post-mortem's template and logs the task's end.
 func taskClose(ctx context.Context, env *cli.Env, redact func(string) string) error {
-	id, err := taskID(env, "task close", closeUsage, func(*flag.FlagSet) {})
-	if err != nil {
-		return err
-	}
-	tree, err := worktree.Find(env.Dir)
-	if err != nil {
-		return err
-	}
-	log, err := openLog(ctx, tree, redact)
+	id, tree, log, err := openTask(ctx, env, "task close", closeUsage, redact, func(*flag.FlagSet) {})
 	if err != nil {
 		return err
 	}
