@@ -19,8 +19,8 @@ import (
 	"git-ward/internal/tier"
 )
 
-// takeAll takes each directive twice, for ever new workers, says what it got, and gives some of
-// the first round back.
+// takeAll takes each directive twice, for ever new workers, says what it got, and, before it does,
+// what of the first round it gives back.
 func takeAll(bare string) {
 	b := &Book{Repo: git.Open(bare), Settings: config.Default()}
 	for i := range 200 {
@@ -36,11 +36,11 @@ func takeAll(bare string) {
 		l := h.Lease()
 		fmt.Println("took", l.Directive, l.ID)
 		if i < 100 && i%10 == 3 {
+			fmt.Println("gives", l.Directive, l.ID) // before it does: killed meanwhile, it has given or has not
 			if err := h.Release(context.Background()); err != nil {
 				fmt.Println("error", err)
 				os.Exit(1)
 			}
-			fmt.Println("gave", l.Directive, l.ID)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestRace(t *testing.T) {
 					t.Errorf("%s is taken twice under the id %s", directive, id)
 				}
 				seen[id], said[id] = true, directive
-			case verb == "gave":
+			case verb == "gives":
 				delete(said, id)
 			default:
 				t.Error(lines.Text())
