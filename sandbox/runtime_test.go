@@ -205,7 +205,7 @@ func (m *machine) startsNothing(t *testing.T, words ...string) {
 	}
 	t.Log(out)
 	if left := m.containers(); len(left) != 0 {
-		t.Errorf("%d containers stay", len(left))
+		t.Errorf("%v stay", left)
 	}
 }
 
