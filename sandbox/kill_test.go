@@ -314,7 +314,7 @@ func (m *machine) below(add func(kind, what string), root, dir string, levels in
 
 // listed adds what programs know: of the network, of podman and of the kernel's groups and loops.
 func (m *machine) listed(add func(kind, what string)) {
-	network := "nft --stateless list ruleset; iptables-save; ip6tables-save; ip -brief link; ip -brief address; ip route show table all; ip -6 route show table all; ip netns list"
+	network := "nft --stateless list ruleset; iptables-save; ip6tables-save; ip -brief link; ip -brief address; ip route show table all; ip -6 route show table all"
 	for line := range strings.Lines(m.host.Sh("(" + network + ") 2>&1 | sed 's/^#.*//; s/\\[[0-9:]*\\]//'")) {
 		add("network", line)
 	}
