@@ -76,11 +76,7 @@ func (o Outcome) String() string {
 	return o.Err
 }
 
-const (
-	wait = time.Second // for an answer
-	// AtOnce is how fast a refusal must be seen.
-	AtOnce = 500 * time.Millisecond
-)
+const wait = time.Second // for an answer or a refusal
 
 func tryAll(attempts []Attempt) []Outcome {
 	outcomes := make([]Outcome, len(attempts))
