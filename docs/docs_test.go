@@ -221,14 +221,14 @@ func (s *session) block(t *testing.T, name string, b *block) {
 	}
 }
 
-// onForge makes a project on a Gitea, as a reader has one, and the token of a user for Ward.
+// onForge makes a project on a Gitea, as a reader has one, and gives its administrator to the one
+// who makes a user for Ward.
 func (s *session) onForge(t *testing.T) {
 	t.Helper()
 	l := giteatest.New(t)
-	lead, bot := l.User("lead"), l.User("ward-bot")
+	lead := l.User("lead")
 	lead.Project("project")
-	lead.Give("project", bot, "admin")
-	s.run(t, "FORGE="+l.URL+"/"+lead.Login+"/project; (umask 077; echo "+bot.Token+" >token)\n")
+	s.run(t, "FORGE="+l.URL+"/"+lead.Login+"/project BOT="+l.Free("ward-bot")+"; (umask 077; echo '"+strings.TrimSpace(l.Netrc())+"' >admin)\n")
 }
 
 // missing says why this machine cannot run what a block needs; "" where it can.

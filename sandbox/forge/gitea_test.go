@@ -22,7 +22,7 @@ type gitea struct {
 func newGitea(t *testing.T) *gitea {
 	t.Helper()
 	l := giteatest.New(t)
-	g := &gitea{lab: l, url: l.URL, lead: l.User("lead"), bot: l.User("bot")}
+	g := &gitea{lab: l, url: l.URL, lead: l.User("lead"), bot: l.Bot("bot")}
 	g.name = g.lead.Login + "/p"
 	g.lead.Do("POST", "/user/repos", map[string]any{"name": "p", "default_branch": "main"}, nil)
 	g.lead.Give("p", g.bot, "admin") // Gitea tells nobody else who may write

@@ -55,11 +55,37 @@ type User struct {
 // User makes an account whose name begins so.
 func (l *Lab) User(name string) User {
 	l.t.Helper()
-	u := User{l: l, Login: name + l.end}
-	l.as("POST", "/admin/users", l.admin, map[string]any{"username": u.Login, "email": u.Login + "@example.org", "password": l.password(), "must_change_password": false}, nil)
-	l.t.Cleanup(func() { l.as("DELETE", "/admin/users/"+u.Login+"?purge=true", l.admin, nil, nil) })
-	u.Token = u.Scoped("all")
+	return l.user(name, false, "all")
+}
+
+// Bot makes an account for Ward as docs/forge.md does: it sees what it is given alone, and its token
+// has no scope more than Ward needs.
+func (l *Lab) Bot(name string) User {
+	l.t.Helper()
+	return l.user(name, true, "read:user", "write:repository", "write:issue")
+}
+
+func (l *Lab) user(name string, restricted bool, scopes ...string) User {
+	l.t.Helper()
+	u := User{l: l, Login: l.Free(name)}
+	l.as("POST", "/admin/users", l.admin, map[string]any{"username": u.Login, "email": u.Login + "@example.org", "password": l.password(), "must_change_password": false, "restricted": restricted}, nil)
+	u.Token = u.Scoped(scopes...)
 	return u
+}
+
+// Free is a name of no account, which begins so. An account that gets it is gone when the test ends.
+func (l *Lab) Free(name string) string {
+	l.t.Helper()
+	name += l.end
+	l.t.Cleanup(func() { l.as("DELETE", "/admin/users/"+name+"?purge=true", l.admin, nil, nil) })
+	return name
+}
+
+// Netrc is the administrator's line for curl.
+func (l *Lab) Netrc() string {
+	password, _ := l.admin.Password()
+	u, _ := url.Parse(l.URL)
+	return "machine " + u.Hostname() + " login " + l.admin.Username() + " password " + password + "\n"
 }
 
 // Scoped is a further token of the user's, which may do no more than its scopes say.
