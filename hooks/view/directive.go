@@ -183,6 +183,11 @@ func (s *Source) journal(ctx context.Context, r reading, unit state.Unit, of rev
 func (s *Source) count(ctx context.Context, r reading, tip string) (int, error) {
 	var files []string
 	for at := tip; at != "" && len(files) <= MaxSteps; {
+		if s.held && len(files)%maxAhead == 0 {
+			if err := r.ahead(at); err != nil {
+				return 0, err
+			}
+		}
 		files = append(files, at+":"+uow.File)
 		parent, err := r.Parent(at)
 		if err != nil {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,21 @@ func (r reading) Note(ref, object string, limit int64) ([]byte, error) {
 		r.notes.data[blob] = data
 	}
 	return data, err
+}
+
+// maxAhead is how many parents are asked for at once.
+const maxAhead = 32
+
+// ahead asks once for the parents of a commit's nearest ancestors, where many journals are read.
+// The last one's, and so whether it has one, is left to Parent.
+func (r reading) ahead(commit string) error {
+	var names []string
+	for n := range maxAhead {
+		names = append(names, fmt.Sprintf("%s~%d", commit, n+1))
+	}
+	return r.Sizes(names, func(o git.Object) {
+		r.parents[commit], commit = o.ID, o.ID
+	})
 }
 
 // Parent is a commit's first parent.

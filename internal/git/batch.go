@@ -240,9 +240,6 @@ func (b *Batch) Prefetch(ids []string, limit int64) error {
 	b.fetched = map[string]ready{}
 	if b.direct != nil {
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-			if !IsID(id) {
-				return false
-			}
 			_, loose, err := b.direct.info(id)
 			return loose || err != nil
 		})

@@ -104,6 +104,9 @@ func borrowed(objects string) (dirs []string) {
 
 // loose opens a loose object; ok is false when there is none of that id.
 func (d *direct) loose(id string) (o Object, content *bufio.Reader, done func() error, ok bool, err error) {
+	if !IsID(id) { // it is a name that only git knows
+		return o, nil, nil, false, nil
+	}
 	var f *os.File
 	for _, objects := range d.objects {
 		if f, err = openRegular(loosePath(objects, id)); err == nil {
