@@ -236,18 +236,20 @@ func carries(pass *Pass, t *walk.Tip, commit string, v loop.Verdict) (why string
 		return "", err
 	}
 	d := main.Directive(id.Directive)
-	switch {
-	case d == nil || !v.Proves(commit, v.Unit, d.Hash()):
+	if d == nil || !v.Proves(commit, v.Unit, d.Hash()) {
 		return "the verdict on " + diag.Short(commit) + " is " + v.Verdict + ", or for another commit or another text of " + id.Directive, nil
+	}
+	against := v.Told(d.Options.Included).Against()
+	switch {
 	case len(v.Deviations) > 0: // judged was main's version of these; merged would be another
 		return fmt.Sprintf("%s decides and was changed; the verdict on %s is for main's version of it: take it back and claim anew, or the PM merges",
 			diag.Clean(v.Deviations[0]), diag.Short(commit)), nil
 	case len(v.LeftWords()) > 0: // the deciding run did not have it
 		return fmt.Sprintf("%s is no work by the directive, and the run that decided on %s had none of it: the PM merges, or takes it in (git ward include %s)",
 			diag.Clean(v.LeftWords()[0]), diag.Short(commit), id.Directive), nil
-	case len(v.Told(d.Options.Included).Against()) > 0: // it says EXACT, and in the same breath what to look at first
+	case len(against) > 0: // it says EXACT, and in the same breath what to look at first
 		return fmt.Sprintf("the verdict on %s names what speaks against the work (%s): the PM reads that, and merges (git ward review %s)",
-			diag.Short(commit), diag.Clean(v.Told(d.Options.Included).Against()[0].Words()), id.Directive), nil
+			diag.Short(commit), diag.Clean(against[0].Words()), id.Directive), nil
 	case v.Fence == loop.FenceNone && !pass.Push.Config.Rights.UnfencedMerge:
 		return "the verdict on " + diag.Short(commit) + " was had without a fence, and [rights] unfenced_merge is off: the PM merges", nil
 	}
