@@ -297,10 +297,10 @@ func awaitEnd(t *testing.T, pid int) {
 		return // it has ended
 	}
 	defer unix.Close(fd)
-	const patience = 20 * time.Second // of a machine under load
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+	left := func() int { return int(time.Until(await.Deadline(t)).Milliseconds()) }
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, left())
 	for err == unix.EINTR { // a signal of Go's own
-		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, left())
 	}
 	if n != 1 || err != nil {
 		t.Errorf("process %d goes on: %v", pid, err)
