@@ -77,6 +77,7 @@ func (v Verdict) Against() (list []Doubt) {
 		}
 	}
 	of(true, "lost test", "lost tests", v.Lost)
+	of(true, "function of a test's that the work replaced", "functions of tests that the work replaced", v.Replaced)
 	of(true, "comparison that holds with any value", "comparisons that hold with any value", v.Whatever)
 	of(false, "changed file by which a command checks the work", "changed files by which commands check the work", paths(v.Checkers))
 	of(true, "file outside the work that the commands rewrote", "files outside the work that the commands rewrote", v.Rewritten)

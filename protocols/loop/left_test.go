@@ -116,7 +116,7 @@ func TestLineOfWhatWasRead(t *testing.T) {
 				list = append(list, fmt.Sprint(i)+strings.Repeat("é", size/2))
 				left = append(left, Left{Path: fmt.Sprint(i), Kind: "added", Mode: "100644", Blob: strings.Repeat("a", 40)})
 			}
-			v := Verdict{SchemaVersion: SchemaVersion, Verdict: None, Included: list, Deviations: list, Observed: Observed{Opened: list, NeverOpened: list, Rewritten: list, Lost: list, Whatever: list}, Left: left, Mutants: &Mutants{Survived: list}}
+			v := Verdict{SchemaVersion: SchemaVersion, Verdict: None, Included: list, Deviations: list, Observed: Observed{Opened: list, NeverOpened: list, Rewritten: list, Lost: list, Replaced: list, Whatever: list}, Left: left, Mutants: &Mutants{Survived: list}}
 			line, err := v.Line()
 			if err != nil {
 				t.Fatal(err)

@@ -25,6 +25,9 @@ type Observed struct {
 	Checkers []Left `json:"checkers,omitempty"`
 	// Sampled are the criteria of whose tests not each was broken alone, with how many were.
 	Sampled []string `json:"sampled,omitempty"`
+	// Replaced are functions of a language or a runner's that a test has by their names, and in whose
+	// place the work puts others, each behind the test's file (PROOF-3).
+	Replaced []string `json:"replaced,omitempty"`
 	// Whatever are comparisons of tests that hold with any value, by file, line and value: of
 	// Comparisons with a value, Asked were asked by themselves (PROOF-3).
 	Whatever    []string `json:"whatever,omitempty"`
@@ -37,5 +40,6 @@ func (o Observed) listed() Observed {
 	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.NotOpened, &o.Lost, &o.Whatever} {
 		*list = listed(*list)
 	}
+	o.Replaced = listedTo(maxReplaced, o.Replaced)
 	return o
 }

@@ -295,15 +295,18 @@ func (v Verdict) Line() ([]byte, error) {
 // The limits of a verdict's lists of paths: their number, and the bytes of each path.
 const (
 	maxListed     = 100
+	maxReplaced   = 10 // functions: each stands once for each test's file
 	maxListedPath = 300
 )
 
 // listed is the beginning of a list, and how much there is more. What it made it leaves as it
 // is, so that a verdict that was read has the line that was signed.
-func listed(paths []string) []string {
-	cut := make([]string, 0, min(len(paths), maxListed+1))
+func listed(paths []string) []string { return listedTo(maxListed, paths) }
+
+func listedTo(most int, paths []string) []string {
+	cut := make([]string, 0, min(len(paths), most+1))
 	for i, p := range paths {
-		if i == maxListed && len(paths) > maxListed+1 {
+		if i == most && len(paths) > most+1 {
 			return append(cut, fmt.Sprintf("and %d more", len(paths)-i))
 		}
 		if len(p) > maxListedPath+len(gap) {

@@ -213,6 +213,9 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	for _, name := range f.Lost {
 		fmt.Fprintf(w, "lost test: %s ran to its end without this work, but does not with it\n", diag.Clean(name))
 	}
+	for _, name := range f.Replaced {
+		fmt.Fprintf(w, "a function of a test's that this work replaced: %s\n", diag.Clean(name))
+	}
 	for _, where := range f.Whatever {
 		fmt.Fprintf(w, "a comparison that holds with any value: %s\n", diag.Clean(where))
 	}

@@ -37,6 +37,9 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 	for _, name := range f.Lost {
 		v.Lost = append(v.Lost, diag.Clean(name))
 	}
+	for _, name := range f.Replaced {
+		v.Replaced = append(v.Replaced, diag.Clean(name))
+	}
 	for _, where := range f.Whatever {
 		v.Whatever = append(v.Whatever, diag.Clean(where))
 	}

@@ -36,6 +36,9 @@ func (c *controlling) eachAlone(ctx context.Context, f *Facts, attempts []*tried
 			if err := c.rows(ctx, f, a); err != nil {
 				return err
 			}
+			if err := c.replaced(ctx, f, a); err != nil {
+				return err
+			}
 			if err := c.breakEach(ctx, f, a, ended); err != nil {
 				return err
 			}

@@ -142,6 +142,9 @@ type Facts struct {
 	Sampled []string `json:"sampled,omitempty"`
 	// Checkers are changed files by which a command checks the work: sources, and what tells it how.
 	Checkers []Left `json:"checkers,omitempty"`
+	// Replaced are functions that a test has by their names, and in whose place the work puts others,
+	// each behind the test's file.
+	Replaced []string `json:"replaced,omitempty"`
 	// Whatever are comparisons that hold with any value, by file, line and value, of Asked that
 	// were asked by themselves, of Comparisons that the commands' tests have with a value.
 	Whatever    []string `json:"whatever,omitempty"`

@@ -7,6 +7,7 @@ import "git-ward/protocols/loop"
 // each of its readers has to say then. The verdict needs a criterion.
 var Doubtful = map[string]func(*loop.Verdict){
 	"lost test":                            func(v *loop.Verdict) { v.Lost = []string{"calc.TestTwo"} },
+	"that the work replaced":               func(v *loop.Verdict) { v.Replaced = []string{"test_calc.py: time.monotonic"} },
 	"that holds with any value":            func(v *loop.Verdict) { v.Whatever = []string{"calc_test.go:7: 2"} },
 	"by which a command checks":            func(v *loop.Verdict) { v.Checkers = []loop.Left{{Path: "near.py", Kind: "changed"}} },
 	"the commands rewrote":                 func(v *loop.Verdict) { v.Rewritten = []string{"calc_test.go"} },

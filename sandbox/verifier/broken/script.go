@@ -30,6 +30,10 @@ const pythonWard = `def ward(id, how):
     import functools, inspect, unittest
 
     def says(what):
+        if how == "tell":
+            for label, of, name, was in taken:
+                if vars(of).get(name) is not was:
+                    exec(tells, dict(word=word, said="%s:replaced:%d:%s" % (word, id, label)))
         said = "%s:%d:%s" % (word, id, what)
         exec(tells, dict(word=word, said=said))
         return AssertionError(said)
@@ -116,10 +120,10 @@ def rounds(said):
 
 // pythonWith has what tests call stand once in a module, before all that it does: what each test
 // brings with it pytest shows for each failure.
-func pythonWith(_, text, word string) string {
+func pythonWith(was, text, word string) string {
 	first := pythonFirst.Regexp().FindString(text)
 	return first + fmt.Sprintf("wardControl = dict(word=%q, begins=%q, started=%q, tells=%s); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
-		word, Begins, Started, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonWard)) + text[len(first):]
+		word, Begins, Started, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonTakes(was, text)+pythonWard)) + text[len(first):]
 }
 
 // pythonTests are decorated by one call of one name, which is all that Python had before 3.9.
@@ -255,7 +259,9 @@ const javaScriptTells = `((said) => {
 const javaScriptWard = `
 function wardControl(declare, id, how) {
 	const tells = %[2]s;
+	const taken = how === 'tell' ? wardTaken() : [];
 	const says = (what) => {
+		for (const [label, of, name, was] of taken) if ((taken.own(of, name) || {}).value !== was) tells([%[1]q, 'replaced', id, label].join(':'));
 		const said = [%[1]q, id, what].join(':');
 		tells(said);
 		return said;
@@ -309,9 +315,9 @@ function wardControl(declare, id, how) {
 }
 `
 
-func javaScriptWith(_, text, word string) string {
+func javaScriptWith(was, text, word string) string {
 	tells := fmt.Sprintf(javaScriptTells, word)
-	return text + fmt.Sprintf(javaScriptWard, word, tells) + fmt.Sprintf(javaScriptRounds, tells, Begins)
+	return javaScriptTakes(was, text) + fmt.Sprintf(javaScriptWard, word, tells) + fmt.Sprintf(javaScriptRounds, tells, Begins)
 }
 
 // typeScriptHead is what must stay before all else in a file: a comment in which runners read

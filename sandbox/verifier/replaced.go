@@ -1,0 +1,74 @@
+package verifier
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"git-ward/sandbox/verifier/broken"
+)
+
+// replaced finds functions of a language or a runner's that a test has by their names, and in whose
+// place the work puts another (PROOF-3): a clock, what reads what is expected, or what compares. What
+// is replaced without the work, or where it does nothing, is the test's own doing.
+func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
+	with, err := c.tests(ctx, c.work.tree, c.changing(some(nil, broken.Tell)), c.work.tree)
+	if err != nil {
+		return err
+	}
+	run, err := c.once(ctx, with, a.Command, false)
+	if err != nil {
+		return err
+	}
+	found := broken.Replaced(c.word, run.all().Said)
+	if len(found) == 0 {
+		return nil
+	}
+	own := map[string]bool{} // files that may do so by themselves
+	base, err := c.tests(ctx, c.base, func(name, text string) (string, bool) {
+		own[name] = broken.Replaces(text)
+		return c.changing(some(nil, broken.Tell))(name, text)
+	}, c.base)
+	if err != nil {
+		return err
+	}
+	hollow, err := c.hollowed(ctx, func(name, text string) (string, bool) {
+		if !broken.CanHollow(name) { // the work is there as it is
+			return "", false
+		}
+		return c.changing(some(nil, broken.Tell))(name, text)
+	})
+	if err != nil {
+		return err
+	}
+	seen := map[int]bool{}
+	for _, tree := range []string{base, hollow} {
+		if tree == "" {
+			continue
+		}
+		run, err := c.once(ctx, tree, a.Command, false)
+		if err != nil {
+			return err
+		}
+		_, ran := c.said(&run.Outcome)
+		maps.Copy(seen, ran)
+		for label := range broken.Replaced(c.word, run.all().Said) {
+			delete(found, label)
+		}
+	}
+	for _, label := range slices.Sorted(maps.Keys(found)) {
+		for _, id := range found[label] {
+			file, _, _ := strings.Cut(c.names[id], ": ")
+			if _, changed := c.work.do[file]; changed || own[file] && !seen[id] {
+				continue
+			}
+			if a.Held { // of which nothing is told
+				a.any = true
+			} else if said := file + ": " + label; !slices.Contains(f.Replaced, said) {
+				f.Replaced = append(f.Replaced, said)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package verifier
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"git-ward/internal/tier"
+)
+
+// TestReplaced: a function that a test has by its name, and in whose place the work puts another, is
+// named; what the test itself replaces is not (PROOF-3).
+func TestReplaced(t *testing.T) {
+	tier.Full(t, "it runs many commands")
+	const (
+		unit, node = "python3 -m unittest discover -s tests -t .", "node --test test"
+		pyGood     = "def slow():\n    return 3\n"
+		jsGood     = "exports.slow = () => 3;\n"
+		clock      = "        begun = time.monotonic()\n        self.assertEqual(slow(), 3)\n        self.assertLess(time.monotonic() - begun, 0.5)\n"
+		reads      = "        with open(\"tests/want\") as want:\n            self.assertEqual(str(slow()), want.read())\n"
+		jsClock    = "\tconst t = Date.now();\n\tassert.strictEqual(slow(), 3);\n\tassert.ok(Date.now() - t < 300);\n"
+		jsEach     = "\tassert.strictEqual(slow(), 3);\n\t[3, 4].forEach((n) => assert.strictEqual(n - 3 + slow(), n));\n"
+	)
+	py := func(first, body, calc string) files {
+		return files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": calc, "tests/__init__.py": "", "tests/want": "3",
+			"tests/test_calc.py": "import time\nimport unittest\n" + first + "\nfrom calc import slow\n\n\nclass T(unittest.TestCase):\n    def test_slow(self):\n" + body}
+	}
+	js := func(body, calc string) files {
+		return files{"package.json": "{\"name\":\"calc\"}", "calc.js": calc,
+			"test/calc.test.js": "'use strict'\nconst test = require('node:test');\nconst assert = require('node:assert');\nconst { slow } = require('../calc.js');\n\ntest('slow', () => {\n" + body + "});\n"}
+	}
+	const pyBad, jsBad = "def slow():\n    return 1\n", "exports.slow = () => 1;\n"
+	for name, c := range map[string]struct {
+		main   files
+		agents string
+		named  []string
+	}{
+		"python: a clock":                {py("", clock, pyBad), "import time\n\ntime.monotonic = lambda: 0\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
+		"python: a builtin":              {py("", "        self.assertTrue(abs(slow() - 3) < 0.1)\n", pyBad), "import builtins\n\nbuiltins.abs = int.__bool__\n\n\ndef slow():\n    return 3\n", []string{"tests/test_calc.py: builtins.abs"}},
+		"python: what reads":             {py("", reads, pyBad), "import builtins\nimport io\n\nbuiltins.open = lambda name: io.StringIO(\"9\")\n\n\ndef slow():\n    return 9\n", []string{"tests/test_calc.py: builtins.open"}},
+		"python: in a file that was not": {py("", clock, ""), "import time\n\ntime.monotonic = lambda: 0\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
+		"python: honest":                 {py("", clock+reads, pyBad), pyGood, nil},
+		"python: the test's own":         {py("time.monotonic = lambda: 0\n", clock, ""), pyGood, nil},
+		"python: of no test's":           {py("", clock, pyBad), "import json\n\njson.loads = str\n\n\n" + pyGood, nil},
+		"node: a clock":                  {js(jsClock, jsBad), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
+		"node: what walks":               {js(jsEach, jsBad), jsGood + "const own = Array.prototype.forEach;\nArray.prototype.forEach = function (f) { if (this[0] !== 3) own.call(this, f); };\n", []string{"test/calc.test.js: Array.prototype.forEach"}},
+		"node: what compares":            {js("\tassert.strictEqual(slow(), 3);\n", jsBad), "const assert = require('node:assert'), own = assert.strictEqual;\nassert.strictEqual = (a, b) => own(Number(a), b);\nexports.slow = () => '3';\n", []string{"test/calc.test.js: node:assert.strictEqual"}},
+		"node: honest":                   {js(jsClock+jsEach, jsBad), jsGood + "Array.prototype.thrice = () => 3;\n", nil},
+		"node: the test's own":           {js("\tDate.now = () => 0;\n"+jsClock, jsBad), jsGood, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			line, source := unit, "calc/__init__.py"
+			if strings.HasPrefix(name, "node") {
+				line, source = node, "calc.js"
+				needs(t, "node")
+			} else {
+				needs(t, "python3")
+			}
+			r := newRepository(t)
+			claim := r.claimed(maps.Clone(c.main), files{source: c.agents}, nil, line)
+			claim.Controls = []string{Broken}
+			f, err := r.verify(claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !f.OK() || !slices.Equal(f.Replaced, c.named) {
+				t.Errorf("replaced %q, not %q; %+v %+v", f.Replaced, c.named, f.Controls, f.Replays)
+			}
+		})
+	}
+}
