@@ -63,8 +63,8 @@ func (u *units) namedSources(d *comms.Directive) (found []diag.Diagnostic, err e
 			break
 		}
 		path := diag.Clean(name)
-		found = append(found, criterionFinding(d, ruleNamed, fmt.Sprintf("%s decides, for a criterion names it: a change of it is no work", path),
-			fmt.Sprintf("where it is what is to change, the line `- work: %s` says so: git ward directive edit %s", path, d.Name())))
+		found = append(found, criterionFinding(d, ruleNamed, fmt.Sprintf("a criterion names %s, so a change of it does not count as work", path),
+			fmt.Sprintf("if the agent is to change it, add the line `- work: %s`: git ward directive edit %s", path, d.Name())))
 	}
 	return found, nil
 }

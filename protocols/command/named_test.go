@@ -22,13 +22,13 @@ func TestNamedSources(t *testing.T) {
 		t.Fatal(err, out)
 	}
 	const text = "two\n\n- [ ] it is two (`node -e \"process.exit(require('./index.js') - 2)\" && node test/index.test.js`)\n"
-	const warns = "criteria/named-source: index.js decides, for a criterion names it: a change of it is no work"
+	const warns = "criteria/named-source: a criterion names index.js, so a change of it does not count as work"
 	for work, want := range map[string]int{"": 1, "- work: index.js\n": 0, "- work: **\n": 1} {
 		out := ward(t, p, 0, "directive", "new", "-m", text+work)
 		if n := strings.Count(out, warns); n != want || strings.Count(out, "criteria/named-source") != want {
 			t.Errorf("%q: %d warnings, want %d:\n%s", work, n, want, out)
 		}
-		if want > 0 && !strings.Contains(out, "the line `- work: index.js` says so: git ward directive edit D-") {
+		if want > 0 && !strings.Contains(out, "add the line `- work: index.js`: git ward directive edit D-") {
 			t.Errorf("%q: no remedy:\n%s", work, out)
 		}
 	}

@@ -146,6 +146,10 @@ func TestObstacle(t *testing.T) {
 		if o := r.Obstacle(""); strings.Contains(o.Hint, "git ward include D-1 ") != (left != nil) || strings.Contains(o.Hint, "directive edit") == (left != nil) {
 			t.Errorf("with %v left out: %+v", left, o)
 		}
+		r.State = Working // the PM's word is there, and the agent goes on
+		if o := r.Obstacle(""); !strings.Contains(o.Hint, "git ward uow show D-1.1") || strings.Contains(o.Hint, "include") {
+			t.Errorf("at work, with %v left out: %+v", left, o)
+		}
 	}
 	r := ready(func(r *Review) {
 		r.Merge = Merge{Beside: []diag.Untrusted{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}}

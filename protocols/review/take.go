@@ -79,7 +79,10 @@ func (r *Review) unproved(wanted string) Obstacle {
 	case !r.Current:
 		return say("the verdict on %s is for another text of %s, which was edited since", diag.Short(r.Commit), r.Directive)
 	case r.Word.Verdict == loop.None:
-		if r.leftOut() {
+		switch {
+		case r.State == Working: // the PM's word is there
+			look.Hint = "the agent goes on with " + r.Unit + ": git ward uow show " + r.Unit
+		case r.leftOut():
 			look.Hint = "git ward include " + r.Directive + " takes in what was left out, for what is claimed next; git ward review " + r.Directive + " shows it"
 		}
 		return say("the verdict on %s is NONE: %s", diag.Short(r.Commit), diag.Clean(r.Word.Reason))
