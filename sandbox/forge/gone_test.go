@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 
@@ -48,10 +49,42 @@ func TestGone(t *testing.T) {
 		if err := p.save(issueRef(n), git.Zero, issue{Number: n, Directive: "D-1", hearing: hearing{Owes: c.owes}}); err != nil {
 			t.Fatal(err)
 		}
-		err := p.heard(n)
+		err := p.heard(n, true)
 		r, _, loaded := p.issue(n)
 		if loaded != nil || (err == nil) != c.gone || r.Closed != c.gone || c.gone && r.Owes != "" {
 			t.Errorf("%d: %v, %+v %v", i, err, r, loaded)
+		}
+	}
+}
+
+// TestGoneProposal: an issue that was deleted before anybody approved it is forgotten, and no trouble
+// at each look. As long as no issue can be listed, nothing is known to be deleted.
+func TestGoneProposal(t *testing.T) {
+	tier.First(t, "a guarded repository")
+	p := newPass(t, gittest.New(t).Bare)
+	for n, c := range []struct {
+		err    error
+		listed bool
+		dry    io.Writer
+		well   bool
+		gone   bool
+	}{
+		{client.ErrNotFound, true, nil, true, true},
+		{&client.ErrMoved{}, true, nil, true, true},
+		{client.ErrNotFound, true, io.Discard, true, false},
+		{client.ErrNotFound, false, nil, false, false},
+		{&client.ErrAnswer{Err: context.Canceled}, true, nil, false, false},
+	} {
+		p.Forge, p.Dry = without{err: c.err}, nil
+		n := int64(n + 1)
+		if err := p.save(issueRef(n), git.Zero, issue{Number: n, Proposals: []proposal{{Hash: "hash"}}}); err != nil {
+			t.Fatal(err)
+		}
+		p.Dry = c.dry
+		err := p.heard(n, c.listed)
+		_, b, loaded := p.issue(n)
+		if loaded != nil || (err == nil) != c.well || (b.old == git.Zero) != c.gone {
+			t.Errorf("%d: %v, the record is at %s, %v", n, err, b.old, loaded)
 		}
 	}
 }

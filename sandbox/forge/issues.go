@@ -41,7 +41,7 @@ func (p *pass) proposed() error {
 		}
 	}
 	for _, number := range known { // closed, or the label was removed: comments are still read
-		if err := p.each(fmt.Sprintf("issue %d", number), p.heard(number)); err != nil {
+		if err := p.each(fmt.Sprintf("issue %d", number), p.heard(number, failed == nil)); err != nil {
 			return err
 		}
 	}
@@ -70,8 +70,9 @@ func (p *pass) labelled(i client.Issue) error {
 }
 
 // heard handles an issue that is closed or has lost the label. Once its directive is over,
-// only owed answers are posted.
-func (p *pass) heard(number int64) error {
+// only owed answers are posted. listed says that the forge listed issues now, so that one that it
+// does not know was deleted, or moved to another project.
+func (p *pass) heard(number int64, listed bool) error {
 	r, b, err := p.issue(number)
 	if err != nil {
 		return err
@@ -83,7 +84,13 @@ func (p *pass) heard(number int64) error {
 		err = p.hear(client.Thread{Number: number}, b, r.approve(p))
 	}
 	_, moved := errors.AsType[*client.ErrMoved](err)
-	if over && (moved || errors.Is(err, client.ErrNotFound)) { // deleted, or moved to another project
+	switch gone := moved || errors.Is(err, client.ErrNotFound); {
+	case gone && listed && r.Directive == "":
+		if p.Dry != nil {
+			return nil
+		}
+		return p.move(git.RefUpdate{Ref: b.ref, Old: b.old, New: git.Zero})
+	case gone && over:
 		r.Closed, r.Owes = true, ""
 		return p.keep(b)
 	}

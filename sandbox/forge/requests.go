@@ -239,6 +239,9 @@ func (p *pass) foreign(tip string, r *request) error {
 // known is a recorded request as it is now, if it is still the same one.
 func (p *pass) known(r *request) (client.Request, error) {
 	now, err := p.Forge.Request(p.ctx, r.Number)
+	if errors.Is(err, client.ErrNotFound) {
+		err = diag.Hint(fmt.Errorf("request %d: %w", r.Number, err), "if somebody deleted it, this has another one opened: git -C %s update-ref -d %s", diag.Word(p.Ward.Bare), requestPrefix+r.Directive)
+	}
 	if err == nil && (now.Author.Login != p.self.Login || now.Head.Owner != "" && now.Head.Branch != r.Branch) {
 		err = fmt.Errorf("request %d is not the one that was opened: it is by %q from %q", r.Number, now.Author.Login, now.Head.Branch)
 	}
