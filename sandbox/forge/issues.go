@@ -83,8 +83,13 @@ func (p *pass) heard(number int64, listed bool) error {
 	if err == nil && (!over || r.Owes != "") {
 		err = p.hear(client.Thread{Number: number}, b, r.approve(p))
 	}
-	_, moved := errors.AsType[*client.ErrMoved](err)
-	switch gone := moved || errors.Is(err, client.ErrNotFound); {
+	gone := false
+	if _, away := errors.AsType[*client.ErrLater](err); err != nil && !away && p.ctx.Err() == nil {
+		_, asked := p.Forge.Issue(p.ctx, number) // Gitea says 500 of a deleted one's comments
+		_, moved := errors.AsType[*client.ErrMoved](asked)
+		gone = moved || errors.Is(asked, client.ErrNotFound)
+	}
+	switch {
 	case gone && listed && r.Directive == "":
 		if p.Dry != nil {
 			return nil
