@@ -84,7 +84,7 @@ func TestNobodyCertifiesHimself(t *testing.T) {
 	c := b.claimed()
 	b.agentPush("comms/agent-verdict", "report:main") // no verdict yet
 	certificate := b.certificate(c, 0)
-	b.agentPush("certificate.json: evidence/verdict: it claims success, and the host has no such verdict for D-1.1", certificate)
+	b.agentPush("certificate.json: evidence/verdict: it claims EXACT, and the host has no such verdict for D-1.1", certificate)
 	b.verdict("D-1.1", c, "podman", false)
 	b.agentPush("comms/agent-verdict", "report:main")
 	b.agentPush("evidence/verdict", certificate)
@@ -94,20 +94,22 @@ func TestNobodyCertifiesHimself(t *testing.T) {
 	report("Directive: " + hash + "\n")
 	b.agentPush("", "report:main")
 	b.agentPush("", certificate)
-	b.agentPush("halting_report.json: evidence/verdict: it claims success on rung 65537, and the host has no such verdict for D-1.1", b.report(c, loop.Rung65537))
-	b.agentPush("evidence/verdict: it claims success on rung 65538", b.report(c, 65538))
+	b.agentPush("halting_report.json: evidence/verdict: it claims EXACT on rung 65537, and the host has no such verdict for D-1.1", b.report(c, loop.Rung65537))
+	b.agentPush("evidence/verdict: it claims EXACT on rung 65538", b.report(c, 65538))
+	main := strings.TrimSpace(b.Git("rev-parse", "main"))
+	b.agentPush("halting_report.json: evidence/verdict: it claims EXACT", b.report(main, loop.Rung274177))
 	b.agentPush("", b.report(c, loop.Rung274177))
 	b.Fsck()
 	lies := b.report(c, loop.Rung65537)
 	if out, err := b.Push(lies); err != nil {
 		t.Fatal(out)
 	}
-	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "halting_report.json claims success on rung 65537") {
+	if out, err := b.Try(b.Bare, nil, "", "git-ward", "fsck"); err == nil || !strings.Contains(out, "halting_report.json claims EXACT on rung 65537") {
 		t.Fatal(out)
 	}
 
 	// The verdict is on c, and on no other commit.
-	certificate = b.certificate(strings.TrimSpace(b.Git("rev-parse", "main")), 1)
+	certificate = b.certificate(main, 1)
 	b.agentPush("iter_1/certificate.json: evidence/verdict", certificate)
 	if out, err := b.Push(certificate); err != nil {
 		t.Fatal(out)

@@ -100,7 +100,7 @@ func (m *machine) works(t *testing.T) {
 // moment has come, and waits for the launcher's end. It ends well only where there was no
 // container yet, as podman is then started again, and only with its payload's work done.
 func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
-	passes := strings.Contains(target, "netavark") // before anybody looks, perhaps: then another launch has one
+	passes := strings.Contains(target, "netavark") // netavark may have ended before we look; then we launch again
 	payload := "sleep 60; echo the work is done"
 	if passes {
 		payload = "echo the work is done"
@@ -124,7 +124,9 @@ func (m *machine) killed(t *testing.T, target string, moment time.Duration) {
 			return false
 		}
 		if passes && !alive(cmd.Process.Pid) {
-			await.Exit(t, cmd)
+			if err := await.Exit(t, cmd); err != nil {
+				t.Errorf("a launch that nobody killed: %v\n%s", err, out.String())
+			}
 			begin()
 		}
 		all := m.processes()

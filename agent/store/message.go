@@ -46,8 +46,7 @@ func (s *Store) say(ctx context.Context, w word) error {
 }
 
 // foldPatience is how long to wait for the host to fold a message. A message on the record is
-// not lost, and the unit's journal says where the unit stands: who waited on would keep a slot
-// from other directives.
+// not lost. A worker that waited longer would keep its slot from other directives.
 const foldPatience = time.Minute
 
 // foldLook is how often to check whether the host has folded.

@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/plan"
+	"git-ward/protocols/state"
 	"git-ward/protocols/symbols"
 )
 
@@ -37,7 +38,7 @@ type Known struct {
 func Query(ctx context.Context, tree *worktree.Tree, bare, text string) Known {
 	var k Known
 	if bare != "" {
-		out, _ := git.Open(bare).Output(ctx, "log", fmt.Sprintf("-%d", maxHistory), "--format=%cI %s", "refs/ward/audit", "--")
+		out, _ := git.Open(bare).Output(ctx, "log", fmt.Sprintf("-%d", maxHistory), "--format=%cI %s", state.AuditRef, "--")
 		k.Pushes = lines(string(out))
 	}
 	dir, _ := tree.RecordDir(ctx)

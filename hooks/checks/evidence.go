@@ -62,23 +62,23 @@ func judgeEvidence(pass *Pass, t *walk.Tip, c walk.Change, at loop.EvidencePath)
 		return nil // a clone need not have the host's notes
 	}
 	if s, ok := at.Success(data); ok {
-		granted, err := granted(pass, at.Directive, s)
+		granted, err := granted(pass, at, s)
 		if err == nil && !granted {
-			report("evidence/verdict", "claim the work and wait for the verdict: git notes --ref=certificates show", "it claims success%s, and the host has no such verdict for %s", s.Words(), diag.Clean(s.Unit))
+			report("evidence/verdict", "claim the work and wait for the verdict: git notes --ref=certificates show", "it claims %s, and the host has no such verdict for %s", diag.Clean(s.Words()), diag.Clean(s.Unit))
 		}
 		return err
 	}
 	return nil
 }
 
-// granted reports whether the host's verdicts support what a certificate or halting report
-// claims: nobody certifies their own work (LOOP-5).
-func granted(pass *Pass, directive string, s loop.Success) (bool, error) {
+// granted reports whether the host's verdicts support what a certificate claims, or the verdict
+// on its unit's last claim what a halting report does: nobody certifies their own work (LOOP-5).
+func granted(pass *Pass, at loop.EvidencePath, s loop.Success) (bool, error) {
 	id, err := uow.ParseID(s.Unit)
-	if err != nil || id.Directive != directive {
+	if err != nil || id.Directive != at.Directive {
 		return false, nil
 	}
-	if s.Commit == "" {
+	if at.File == loop.ReportFile {
 		proof, err := state.UnitProof(storedUnits{pass.Repo}, id, "")
 		return proof != nil && proof.Grants(s), err
 	}

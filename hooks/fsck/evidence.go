@@ -1,7 +1,6 @@
 package fsck
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -9,10 +8,11 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
 )
 
-// evidence checks certificates and reports of success against the host's verdicts. Manifests are verified
-// with their records.
+// evidence checks certificates and reports of success against the host's verdicts. Manifests are
+// verified with their records.
 func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 	records, err := w.repo.Refs(ctx, record.Prefix)
 	if err != nil {
@@ -37,8 +37,7 @@ func (w *workProof) evidence(ctx context.Context, granted verdicts) error {
 	return nil
 }
 
-// success checks a certificate against the host's verdicts on its commit, and a halting report,
-// which names none, against those on its unit.
+// success checks a certificate or a halting report against the host's verdicts on its unit.
 func (w *workProof) success(ref, path string, at loop.EvidencePath, granted verdicts) error {
 	if w.verdicts == 0 && w.steps == 0 {
 		return nil // a clone that has fetched neither journals nor verdicts
@@ -51,8 +50,12 @@ func (w *workProof) success(ref, path string, at loop.EvidencePath, granted verd
 		return err
 	}
 	s, ok := at.Success(data)
-	if ok && !slices.ContainsFunc(granted[s.Unit], func(v loop.Verdict) bool { return v.Grants(s) }) {
-		w.report.add(diag.Clean(ref), "fsck/evidence", "compare with git notes --ref=certificates show", "%s claims %s%s, and the host has no such verdict", diag.Clean(path), cmp.Or(s.Verdict, "success"), s.Words())
+	if !ok {
+		return nil
+	}
+	id, err := uow.ParseID(s.Unit)
+	if err != nil || id.Directive != at.Directive || !slices.ContainsFunc(granted[s.Unit], func(v loop.Verdict) bool { return v.Grants(s) }) {
+		w.report.add(diag.Clean(ref), "fsck/evidence", "compare with git notes --ref=certificates show", "%s claims %s, and the host has no such verdict", diag.Clean(path), diag.Clean(s.Words()))
 	}
 	return nil
 }

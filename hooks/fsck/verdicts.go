@@ -22,7 +22,9 @@ func (w *workProof) notes(made claims) (verdicts, error) {
 		}
 		for _, v := range note.Verdicts {
 			w.verdict(v, note.Object, made)
-			granted[v.Unit] = append(granted[v.Unit], v)
+			if v.Commit == note.Object {
+				granted[v.Unit] = append(granted[v.Unit], v)
+			}
 		}
 	}
 	return granted, nil

@@ -1,7 +1,7 @@
 package logfile
 
-// Causes are the errors of things that are tried again and again, by what was tried, so that
-// each cause is logged once.
+// Causes are the last errors of things that are tried again and again, by what was tried, so that
+// an error is logged when it changes.
 type Causes map[string]string
 
 // New reports whether an error is another one than at the last try of the same thing. An error

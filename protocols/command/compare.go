@@ -266,8 +266,8 @@ func (c *comparer) beside(m *review.Merge, from, to string) error {
 	return err
 }
 
-// uncovered are all of these paths, in git's order, asked for once: the project has moved alike
-// for all subjects of one base.
+// uncovered are the paths that differ between two trees and that no verdict covers, in git's
+// order. Each pair is asked for once: the project has moved alike for all subjects of one base.
 func (c *comparer) uncovered(from, to string) ([]diag.Untrusted, error) {
 	pair := [2]string{from, to}
 	if list, ok := c.moved[pair]; ok {

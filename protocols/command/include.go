@@ -18,7 +18,7 @@ import (
 // Include is `git ward include` (PROOF-1): a commit of the PM's on a directive, which takes
 // in what its last verdict left out, by path and blob.
 var Include = cli.Command{Name: "include", Doc: "give your word on what a verdict wants it for, and have the same commit judged again", Run: includeWork,
-	Long: "What a claim has otherwise than the project, and what is no work by the directive, is left out of the run that decides. This says of it that it is work: of all that the last verdict left out, or of the paths that are named. Each line names the blob, so that another one there needs another word. Of a verdict that holds it takes in the changed sources by which a command checks the work: they speak against it until you have read them. Where every criterion held before the work, nothing proves it: a test among these files that fails without the work does, else --guards says that such criteria are enough.",
+	Long: "What a claim has otherwise than the project, and what is no work by the directive, is left out of the run that decides. This says of it that it is work: of all that the last verdict left out, or of the paths that are named. Each line names the blob, so that another one there needs another word. Of a verdict that holds it takes in the changed files by which a command checks the work: they speak against it until you have read them. Where every criterion held before the work, nothing proves it: a test among these files that fails without the work does, else --guards says that such criteria are enough.",
 	Examples: []cli.Example{{Line: `include D-1`, Doc: "all that was left out"}, {Line: `include D-1 go.mod go.sum`, Doc: "two of it"},
 		{Line: `include --guards D-1`, Doc: "criteria that held before the work are enough"}}}
 

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -96,21 +97,22 @@ func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 func (p EvidencePath) Frozen() bool { return p.Iteration >= 0 }
 
 // Success is what a certificate or a halting report claims of the host: a verdict
-// EXACT or CONVERGED. In a report Commit is "", because it names none.
+// EXACT or CONVERGED.
 type Success struct {
 	Unit     string
-	Commit   string
-	Verdict  string // "" in a report
+	Commit   string // "" in a report of an earlier version
+	Verdict  string // "" in a report without a certificate
 	Residual Residual
-	Rung     int // of a report
+	Rung     int // 0 in a certificate, which names none
 }
 
-// Words is the rung that a report claims.
+// Words are what is claimed, for a finding.
 func (s Success) Words() string {
-	if s.Rung == 0 {
-		return ""
+	words := cmp.Or(s.Verdict, "success")
+	if s.Rung != 0 {
+		words += fmt.Sprintf(" on rung %d", s.Rung)
 	}
-	return fmt.Sprintf(" on rung %d", s.Rung)
+	return words
 }
 
 // Success reads what an evidence file claims; ok is false for one that claims
@@ -128,18 +130,19 @@ func (p EvidencePath) Success(data []byte) (s Success, ok bool) {
 		if json.Unmarshal(data, &r) != nil {
 			return s, false
 		}
-		return Success{Unit: r.LoopID, Rung: r.RungAchieved}, r.Status == ExitConverged
+		s = Success{Unit: r.LoopID, Commit: r.Commit, Rung: r.RungAchieved}
+		if c := r.Certificate; c != nil {
+			s.Verdict, s.Residual = c.Type, c.Final
+		}
+		return s, r.Status == ExitConverged
 	}
 	return s, false
 }
 
-// Grants reports whether a verdict is the one that a success claims, or, for a report, proves its
-// unit on the rung that it names.
+// Grants reports whether a verdict is the one that a success claims.
 func (v Verdict) Grants(s Success) bool {
-	if s.Verdict == "" {
-		return v.Proves(v.Commit, s.Unit, v.DirectiveHash) && Reaches(v.Rung, s.Rung)
-	}
-	return v.Proves(s.Commit, s.Unit, v.DirectiveHash) && v.Verdict == s.Verdict && v.Residual.Equal(s.Residual.Decimal)
+	return v.Proves(cmp.Or(s.Commit, v.Commit), s.Unit, v.DirectiveHash) && v.Verdict == s.Verdict &&
+		v.Residual.Equal(s.Residual.Decimal) && Reaches(v.Rung, s.Rung)
 }
 
 // ruleEvidence is the rule of every finding about an evidence file's form.

@@ -20,6 +20,7 @@ import (
 
 	"git-ward/internal/git"
 	"git-ward/protocols/lease"
+	"git-ward/protocols/state"
 )
 
 const (
@@ -55,7 +56,7 @@ type refStream struct {
 // push moves, nor other directives' refs.
 func concerning(directive string) func(ref string) bool {
 	return func(ref string) bool {
-		if ref == "refs/ward/audit" || ref == "refs/notes/audit" {
+		if ref == state.AuditRef || ref == state.AuditNotes {
 			return false
 		}
 		for _, prefix := range []string{"refs/ward/uow/", "refs/ward/record/", "refs/ward/folded/", lease.Prefix, "refs/heads/agent/", "refs/heads/rescue/"} {

@@ -129,7 +129,7 @@ func (l *library) fetch(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A registry that does not answer is none; of it nobody says so in time.
+	// A registry that does not answer counts as none. Nothing else would end the wait.
 	line := append(append([]string{"--kill-after=10", "120", "sh", script}, l.from...), l.with...)
 	cmd := exec.CommandContext(t.Context(), "timeout", line...)
 	cmd.Dir = filepath.Join(dir, l.name)

@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/runstate"
 	"git-ward/protocols/forge"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 	"git-ward/sandbox/notify"
 )
@@ -39,7 +40,7 @@ func (l *launch) notifySettings() notify.Settings {
 // and a launch's messages in files.
 func (l *launch) version() string {
 	repo := git.Open(l.spec.Bare)
-	return fmt.Sprint(repo.Mark("refs/ward/audit"), repo.Mark(loop.VerdictsRef), repo.Mark(forge.WordRef), runstate.Version(l.spec.Bare))
+	return fmt.Sprint(repo.Mark(state.AuditRef), repo.Mark(loop.VerdictsRef), repo.Mark(forge.WordRef), runstate.Version(l.spec.Bare))
 }
 
 // lookTime bounds one reading of everything that waits.
