@@ -15,9 +15,9 @@ import (
 // nothing. A test that the claim changed may have other ones. One counts if two runs
 // of each tree agree: names may be made by chance.
 func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
-	may := false
+	may, texts := false, map[string]string{}
 	tree, err := c.tests(ctx, c.base, func(name, text string) (string, bool) {
-		may = may || broken.MayRow(name, text)
+		may, texts[name] = may || broken.MayRow(name, text), text
 		return c.changing(some(nil, broken.Tell))(name, text)
 	}, c.base)
 	if err != nil || !may || a.Held || tree == c.base {
@@ -59,8 +59,11 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 		maps.DeleteFunc(missing, func(row string, id int) bool {
 			_, passes := now[row]
 			_, begins := now[row+broken.Begins] // a loop that another row ends early
-			// What the work gives may be in a row's name.
-			return passes || begins || hollow && started(now, id) >= started(before, id)
+			if passes || begins || !hollow {
+				return passes || begins
+			}
+			file, _, _ := strings.Cut(c.names[id], ": ")
+			return !broken.Titled(row, texts[file]) && started(now, id) >= started(before, id)
 		})
 		if len(missing) == 0 {
 			return nil

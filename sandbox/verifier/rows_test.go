@@ -17,6 +17,8 @@ func TestRows(t *testing.T) {
 		"calc_test.go": "package calc\n\nimport (\n\t\"fmt\"\n\t\"testing\"\n)\n\nvar cases = []struct{ in, want int }{{1, 2}, {2, 4}, {3, 6}}\n\nfunc TestDouble(t *testing.T) {\n\tfor _, c := range cases {\n\t\tc := c\n\t\tt.Run(fmt.Sprint(\"of \", c.in), func(t *testing.T) {\n\t\t\tt.Parallel()\n\t\t\tif Double(c.in) != c.want {\n\t\t\t\tt.Error(c.in)\n\t\t\t}\n\t\t})\n\t}\n}\n"}
 	goNew := maps.Clone(goMain)
 	goNew["calc.go"] = "package calc\n"
+	goTitled := maps.Clone(goNew)
+	goTitled["calc_test.go"] = "package calc\n\nimport \"testing\"\n\nvar cases = []struct {\n\tname     string\n\tin, want int\n}{{\"is one\", 1, 2}, {\"two\", 2, 4}}\n\nfunc TestDouble(t *testing.T) {\n\tfor _, c := range cases {\n\t\tt.Run(c.name, func(t *testing.T) {\n\t\t\tif Double(c.in) != c.want {\n\t\t\t\tt.Error(c.in)\n\t\t\t}\n\t\t})\n\t}\n}\n"
 	goNamed := maps.Clone(goNew)
 	goNamed["calc_test.go"] = strings.Replace(goMain["calc_test.go"], "c.in), func", "Double(c.in)), func", 1)
 	// What calls a test with each set of parameters and says so as pytest does, which machines lack.
@@ -62,6 +64,8 @@ func TestRows(t *testing.T) {
 		"go: a row that failed goes":     {"go", goMain, files{"calc.go": "package calc\n\nimport \"os\"\n\nfunc init() { os.Args = append(os.Args, \"-test.skip=TestDouble/of_3\") }\n\nfunc Double(n int) int { return n + n%3 }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/of_3"}},
 		"python: a row that failed goes": {"python3", pyPoor, files{"calc/__init__.py": "CASES = [1]\n\n\ndef double(n):\n    return n + 1\n"}, pytest, []string{"tests/test_calc.py: test_double[2]"}},
 		"go: a row of what was not":      {"go", goNew, files{"calc.go": "package calc\n\nimport \"os\"\n\nfunc init() { os.Args = append(os.Args, \"-test.skip=TestDouble/of_3\") }\n\nfunc Double(n int) int { return n + n%3 }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/of_3"}},
+		"go: other rows of what was not": {"go", goTitled, files{"calc.go": "package calc\n\nfunc init() {\n\tfor i := range cases {\n\t\tcases[i].name, cases[i].want = \"other\", 7\n\t}\n}\n\nfunc Double(n int) int { return 7 }\n"}, "go test ./...", []string{"calc_test.go: TestDouble/is_one", "calc_test.go: TestDouble/two"}},
+		"go: titles, honest":             {"go", goTitled, files{"calc.go": double}, "go test ./...", nil},
 		"go: what was not, honest":       {"go", goNew, files{"calc.go": double}, "go test ./...", nil},
 		"go: names by the work, honest":  {"go", goNamed, files{"calc.go": double}, "go test ./...", nil},
 		"go: a table is emptied":         {"go", loopMain("nil", goTable), goLoops("", "2 * n", "nil"), "go test ./...", []string{"calc_test.go: TestDouble: the loop in line 12"}},

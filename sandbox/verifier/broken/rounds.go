@@ -19,9 +19,12 @@ import (
 // Begins is what stands behind a loop's name where it begins a round.
 const Begins = " begins a round"
 
+// aRound stands in a loop's name.
+const aRound = ": the loop in line "
+
 // round is how a loop is named, by the line that it begins in.
 func round(test, text string, at int) string {
-	return fmt.Sprintf("%s: the loop in line %d", test, 1+strings.Count(text[:at], "\n"))
+	return fmt.Sprintf("%s%s%d", test, aRound, 1+strings.Count(text[:at], "\n"))
 }
 
 // says is what a loop says by its name, in Python and JavaScript: in two parts, as a runner shows the

@@ -39,6 +39,13 @@ func Rows(word, output string) map[string]int {
 	}
 }
 
+// Titled reports whether a row has a name that stands in its test's text, or is a loop there: then
+// nothing that the work gives is in it.
+func Titled(row, text string) bool {
+	name := strings.TrimSuffix(row, Started)
+	return strings.Contains(name, aRound) || strings.Contains(strings.ReplaceAll(text, " ", "_"), strconv.Quote(name[strings.LastIndexByte(name, '/')+1:]))
+}
+
 // goRows are the subtests that a test declares with a function of their own. Go writes their names
 // without spaces and line ends, and gives each its own.
 func goRows(f *ast.FuncDecl, at func(token.Pos) int, m mark) (edits []edit) {
