@@ -7,15 +7,14 @@ import (
 
 	"git-ward/hooks/install"
 	"git-ward/internal/cli"
-	"git-ward/internal/config"
 )
 
 // remove is `git ward init --remove --bare DIR`: it lists what removing Ward does, what is
 // lost and what stays; with --yes it does it. The next removal completes a killed one.
-//
-// What Ward has on a forge goes first, because its settings say where that is.
 func remove(ctx context.Context, env *cli.Env, dir string, o initOptions) error {
-	plan, err := install.PlanRemoval(ctx, install.Removal{Dir: dir, Purge: o.purge})
+	plan, err := install.PlanRemoval(ctx, install.Removal{Dir: dir, Purge: o.purge, Webhook: func(ctx context.Context, page string) error {
+		return offForge(ctx, env, page, dir)
+	}})
 	if err != nil {
 		return err
 	}
@@ -32,16 +31,7 @@ func remove(ctx context.Context, env *cli.Env, dir string, o initOptions) error 
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
-	page := ""
-	if settings, err := config.Load(dir); err == nil && settings.Forge.WebhookURL != "" {
-		page = settings.Forge.URL
-	}
 	if o.yes {
-		if page != "" {
-			if err := offForge(ctx, env, page, dir); err != nil {
-				return err
-			}
-		}
 		if err := plan.Carry(ctx, func(c install.Change) { fmt.Fprintln(w, c.Done()) }); err != nil {
 			return err
 		}
@@ -50,9 +40,6 @@ func remove(ctx context.Context, env *cli.Env, dir string, o initOptions) error 
 		return nil
 	}
 	var steps []string
-	if page != "" {
-		steps = append(steps, "remove the webhook of "+page)
-	}
 	for _, s := range plan.Steps {
 		steps = append(steps, s.Planned())
 	}

@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/flock"
+	"git-ward/internal/git"
 	"git-ward/internal/hookdir"
 	"git-ward/internal/scratch"
 )
@@ -24,6 +25,8 @@ import (
 type Removal struct {
 	Dir   string // the bare repository, absolute
 	Purge bool   // refs, too: the control branch, audit, units, records, verdicts, the agent's branches
+
+	Webhook func(ctx context.Context, page string) error // takes the webhook of a forge's project away
 }
 
 // Plan lists the steps of a removal in order.
@@ -49,8 +52,10 @@ const launchLock = "ward"
 // remover is one removal.
 type remover struct {
 	*installer
-	plan  *Plan
-	purge bool
+	plan   *Plan
+	purge  bool
+	page   string // on the forge, of a project that has a webhook
+	unread error  // of settings that are there
 }
 
 // PlanRemoval plans the removal of Ward from a repository and changes nothing. The plan
@@ -76,6 +81,9 @@ func PlanRemoval(ctx context.Context, want Removal) (*Plan, error) {
 	}
 	if !r.installed() {
 		return r.plan, r.refs(ctx) // some may be left
+	}
+	if err := r.webhook(ctx); err != nil {
+		return nil, err
 	}
 	if left := r.leftovers(); len(left) > 0 {
 		for i, path := range left {
@@ -141,8 +149,12 @@ func (r *remover) findInstalled(ctx context.Context) error {
 		r.branches = r.before.Control
 	}
 	if _, err := os.Stat(filepath.Join(r.Dir, config.Path)); err == nil {
-		if c, err := config.Load(r.Dir); err == nil { // one that cannot be read goes, too
+		var c *config.Config
+		if c, r.unread = config.Load(r.Dir); r.unread == nil { // a file that cannot be read goes, too
 			r.branches = c.Control
+			if c.Forge.WebhookURL != "" {
+				r.page = c.Forge.URL
+			}
 		}
 	}
 	named := ""
@@ -170,6 +182,23 @@ func (r *remover) guarded() bool {
 func (r *remover) wards() bool {
 	info, err := os.Lstat(filepath.Join(r.Dir, "ward"))
 	return err == nil && info.IsDir() && (r.before.known || r.guarded() || r.place() == nil)
+}
+
+// webhook removes the forge's webhook, before the settings go that say where it is, and the control
+// branch by which it is known. If that branch is gone, a killed removal has taken the webhook away.
+func (r *remover) webhook(ctx context.Context) error {
+	if r.unread != nil {
+		r.plan.Stays = append(r.plan.Stays, "a webhook on the forge, if there is one, because the settings cannot be read")
+	}
+	if r.page == "" {
+		return nil
+	}
+	tip, err := r.repo.Ref(ctx, r.branches.Ref())
+	if err != nil || tip == git.Zero {
+		return err
+	}
+	r.step(change("remove", "the webhook of %s", r.page), func() error { return r.plan.want.Webhook(ctx, r.page) })
+	return nil
 }
 
 // modesBack restores the modes of paths that were opened to a group.

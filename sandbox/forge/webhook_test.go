@@ -111,7 +111,7 @@ func TestWebhook(t *testing.T) {
 	if err := os.WriteFile(token, kept, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "init", "--remove", "--yes", "--bare", s.Bare), "the webhook of "+page+" is removed", "Ward is out of")
+	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "init", "--remove", "--yes", "--bare", s.Bare), "removed the webhook of "+page, "Ward is out of")
 	if left := s.forge.hooks(); !slices.Equal(left, []string{others}) {
 		t.Error(left)
 	}

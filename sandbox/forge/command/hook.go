@@ -65,16 +65,12 @@ func (s *site) unhook(ctx context.Context) error {
 		s.settings.Forge.WebhookURL = ""
 		h, err = hookOf(ctx, git.Open(s.bare), s.settings, setup.Kept)
 	}
-	did := ""
 	if err == nil {
-		did, err = h.Agree(ctx, s.on.Forge)
+		_, err = h.Agree(ctx, s.on.Forge)
 	}
 	if err != nil {
 		return diag.Hint(fmt.Errorf("removing the webhook from %s: %w", s.page, err),
 			"remove it on the forge's page, then git ward config --bare %s forge.webhook_url=, and do this again", diag.Word(s.bare))
-	}
-	if did != "" {
-		s.say("the webhook of %s %s", s.page, did)
 	}
 	return nil
 }
