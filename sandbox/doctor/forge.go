@@ -28,7 +28,7 @@ func Forge(ctx context.Context, bare string, settings *config.Config, program st
 	}
 	if f.Webhook != "" {
 		if _, err := gateway.ReadKey(f.WebhookSecretFile); err != nil {
-			e.add("forge: webhook", Missing, "put the secret alone into the file, mode 0600", "[forge] webhook_secret_file: %v", err)
+			e.add("forge: webhook", Missing, "the secret is alone in the file, mode 0600; where there is no file, git ward init --forge "+diag.Word(f.URL)+" --bare "+diag.Word(bare)+" again makes one, if forge.webhook_url is set", "[forge] webhook_secret_file: %v", err)
 		}
 	}
 	var said bytes.Buffer

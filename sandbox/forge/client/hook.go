@@ -65,7 +65,8 @@ func addHook[W any](ctx context.Context, c *conn, url string, secret gateway.Key
 	return unseen(q, err)
 }
 
-// RemoveHook removes one; that there is none is well.
+// RemoveHook removes one; that there is none is well. GitHub says so to whoever lacks the right, too:
+// list them again.
 func (c *conn) RemoveHook(ctx context.Context, id int64) error {
 	err := c.do(ctx, c.send(http.MethodDelete, hooksRight, nil, "/hooks/%d", id))
 	if errors.Is(err, ErrNotFound) {

@@ -37,7 +37,8 @@ func hooked(t *testing.T, f Forge) {
 	}
 }
 
-// needsAdmin holds all three calls to the right that they name.
+// needsAdmin holds the calls that list and make to the right that they name. What GitHub says to a
+// removal does not tell, so that the set-up lists again (setup.Hook.Agree).
 func needsAdmin(t *testing.T, f Forge) {
 	t.Helper()
 	_, err := f.Hooks(t.Context())

@@ -99,7 +99,7 @@ func serve(ctx context.Context, k *forge.Syncer) error {
 	}
 	secret, err := gateway.ReadKey(f.WebhookSecretFile)
 	if err != nil {
-		return diag.Hint(fmt.Errorf("[forge] webhook_secret_file: %w", err), "(umask 077; head -c 24 /dev/urandom | base64 >FILE), and give the forge's webhook the same secret")
+		return diag.Hint(fmt.Errorf("[forge] webhook_secret_file: %w", err), "git ward init --forge %s --bare DIR again makes one, if forge.webhook_url is set", diag.Word(f.URL))
 	}
 	l, err := wake.Listen(ctx, f.Webhook)
 	if err != nil {

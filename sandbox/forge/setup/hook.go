@@ -61,8 +61,12 @@ func markOf(text string) string {
 func (h Hook) usable() error {
 	u, err := url.Parse(h.To)
 	switch {
-	case err != nil || u.Host == "" || u.User != nil: // whose words would have a password
-		return errors.New("[forge] webhook_url is no URL, as https://ward.example.org/ is, or has a name in it")
+	case err == nil && u.User != nil:
+		return errors.New("[forge] webhook_url has a user name or password in it; leave it out")
+	case err != nil || u.Host == "": // whose words may have a password
+		return errors.New("[forge] webhook_url is no URL, as https://ward.example.org/ is")
+	case u.Query().Has(markName):
+		return fmt.Errorf("[forge] webhook_url has a value %q in its query, which is Ward's mark", markName)
 	case u.Scheme != "https" && (u.Scheme != "http" || !gateway.IsLoopback(u.Hostname())):
 		return diag.Hint(fmt.Errorf("[forge] webhook_url is %q: what the forge sends would not be encrypted", h.To), "let a proxy with TLS take it, at a URL that begins with https://")
 	case h.Listen == "":
@@ -88,6 +92,15 @@ func (h Hook) Agree(ctx context.Context, f client.Forge) (did string, err error)
 	for _, old := range stale {
 		if err := f.RemoveHook(ctx, old.ID); err != nil {
 			return "", err
+		}
+	}
+	if len(stale) > 0 { // GitHub says of a webhook that the token may not remove that there is none
+		switch _, left, err := h.find(ctx, f); {
+		case err != nil:
+			return "", err
+		case len(left) > 0:
+			return "", diag.Hint(errors.New("the forge still has a webhook of this repository that was to be removed"),
+				"give the token the right to remove webhooks, or remove it on the forge's page: its URL has %s=%s", markName, h.whose())
 		}
 	}
 	switch {

@@ -1,12 +1,14 @@
 package setup
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"git-ward/internal/tier"
+	"git-ward/sandbox/forge/client"
 	"git-ward/sandbox/forge/client/githubtest"
 	"git-ward/sandbox/gateway"
 )
@@ -25,7 +27,7 @@ func named(t *testing.T, text string) gateway.Key {
 func TestAgree(t *testing.T) {
 	tier.First(t, "GitHub's description has 13 MB")
 	s := githubtest.New(t)
-	for _, login := range []string{"ann", "ward"} {
+	for _, login := range []string{"ann", "ward", "eve"} {
 		s.User(login, "User")
 	}
 	p := s.Project("ann", "box")
@@ -81,19 +83,37 @@ func TestAgree(t *testing.T) {
 	p.Hook(own.marked())
 	p.Hook(rotated.marked())
 	agree("older ones of its own", moved, "was there", moved.marked())
+	p.Give("eve", "write")
+	lesser, err := Find(t.Context(), s.URL+"/ann/box", []string{"github"}, named(t, "token-of-eve"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if did, err := (Hook{Of: own.Of}).Agree(t.Context(), mayList{lesser.Forge, f}); err == nil || !strings.Contains(err.Error(), "still has") || Remedy(err, "FILE", "eve") == "" {
+		t.Errorf("of one who may not remove it: %q %v", did, err)
+	}
 	agree("none is wanted any more", Hook{Of: own.Of}, "is removed", "")
 }
+
+// mayList is a forge as it is to a token that may list the webhooks, and whose removal of one GitHub
+// answers with 404.
+type mayList struct {
+	client.Forge
+	lists client.Forge
+}
+
+func (m mayList) Hooks(ctx context.Context) ([]client.Hook, error) { return m.lists.Hooks(ctx) }
 
 // TestUsable: a webhook that nobody would hear, or that anybody could read, is not made.
 func TestUsable(t *testing.T) {
 	good := Hook{Of: strings.Repeat("a", 40), To: "https://ward.example.org/", Listen: "127.0.0.1:7071", Secret: key(t)}
 	for want, change := range map[string]func(*Hook){
-		"":                       func(*Hook) {},
-		"is no URL":              func(h *Hook) { h.To = "ward.example.org" },
-		"has a name in it":       func(h *Hook) { h.To = "https://me:hidden@ward.example.org/" },
-		"would not be encrypted": func(h *Hook) { h.To = "http://ward.example.org/" },
-		"nobody hears":           func(h *Hook) { h.Listen = "" },
-		"no secret":              func(h *Hook) { h.Secret = gateway.Key{} },
+		"":          func(*Hook) {},
+		"is no URL": func(h *Hook) { h.To = "ward.example.org" },
+		"has a user name or password in it; leave it out": func(h *Hook) { h.To = "https://me:hidden@ward.example.org/" },
+		`has a value "ward" in its query`:                 func(h *Hook) { h.To = "https://ward.example.org/?a=b&%77ard=c" },
+		"would not be encrypted":                          func(h *Hook) { h.To = "http://ward.example.org/" },
+		"nobody hears":                                    func(h *Hook) { h.Listen = "" },
+		"no secret":                                       func(h *Hook) { h.Secret = gateway.Key{} },
 	} {
 		h := good
 		change(&h)
