@@ -13,9 +13,11 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/comms"
 )
 
-// packagesFile has the packages of the try's image, one a line.
+// packagesFile says which image the try has chosen, in its first line, and then its packages, one
+// a line. While the setting is written, the first line has the image before it, too.
 const packagesFile = "packages.txt"
 
 // programs are the Debian packages of programs that criteria often run. The table only saves
@@ -33,7 +35,9 @@ func (t *trial) need() error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	t.packages = append(strings.Fields(string(had)), strings.FieldsFunc(t.with, func(r rune) bool { return r == ',' || r == ' ' })...)
+	chosen, packages, _ := strings.Cut(string(had), "\n")
+	t.chosen = strings.Fields(chosen)
+	t.packages = append(strings.Fields(packages), strings.FieldsFunc(t.with, func(r rune) bool { return r == ',' || r == ' ' })...)
 	if t.text != "" {
 		t.packages = append(t.packages, packagesOf(t.wanted())...)
 	}
@@ -42,14 +46,14 @@ func (t *trial) need() error {
 	return nil
 }
 
-// packagesOf are the packages of the programs that a text's criteria name.
-func packagesOf(text string) (list []string) {
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "- [ ] ") {
-			continue
-		}
-		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()", r) }) {
-			list = append(list, strings.Fields(programs[word])...)
+// packagesOf are the packages of the programs that the commands of a directive's criteria name.
+func packagesOf(directive string) (list []string) {
+	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: " + directive + "\n## Reports\n"))
+	for _, d := range doc.Directives {
+		for _, c := range d.Criteria {
+			for _, word := range strings.FieldsFunc(c.Command, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()", r) }) {
+				list = append(list, strings.Fields(programs[word])...)
+			}
 		}
 	}
 	return list
@@ -74,8 +78,8 @@ func (t *trial) fence() error {
 	if err != nil {
 		return err
 	}
-	recorded := filepath.Join(t.dir, packagesFile)
-	if _, err := os.Stat(recorded); err != nil && settings.Sandbox.Image != "" && t.with == "" { // the person's own
+	chosen := settings.Sandbox.Image
+	if chosen != "" && !slices.Contains(t.chosen, chosen) && t.with == "" { // the person's own
 		return nil
 	}
 	if len(t.packages) == 0 {
@@ -85,10 +89,21 @@ func (t *trial) fence() error {
 	if err := t.typed(t.dir, io.MultiWriter(cli.Raw(t.env.Stdout), image), cli.Raw(t.env.Stderr), "image", "build", "--with", strings.Join(t.packages, ",")); err != nil {
 		return err
 	}
-	if name := strings.TrimSpace(image.String()); name != settings.Sandbox.Image {
+	name := strings.TrimSpace(image.String())
+	if name != chosen {
+		// First, so that after a kill the next try knows either image as a try's choice.
+		if err := t.record(name, chosen); err != nil {
+			return err
+		}
 		if err := t.ward(t.dir, "config", "--bare", t.bare(), "sandbox.image="+name); err != nil {
 			return err
 		}
 	}
-	return atomicfile.Write(recorded, []byte(strings.Join(t.packages, "\n")+"\n"), 0o644)
+	return t.record(name)
+}
+
+// record writes down the image that the try has chosen, and its packages.
+func (t *trial) record(images ...string) error {
+	lines := append([]string{strings.Join(images, " ")}, t.packages...)
+	return atomicfile.Write(filepath.Join(t.dir, packagesFile), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 }

@@ -2,12 +2,14 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/tier"
 )
@@ -24,7 +26,7 @@ func TestNeed(t *testing.T) {
 		return strings.Join(w.packages, " ")
 	}
 	for text, want := range map[string]string{
-		"x\n\n- [ ] node is fast (`go test ./...`)\n":                    "nodejs",
+		"x\n\n- [ ] make node fast (`go test ./...`)\n":                  "",
 		"x, by node\n\n- [ ] y (`go test ./... && sh node.sh`)\n":        "",
 		"x\n\n- [ ] y (`python3 -m pytest`)\n- [ ] z (`true; npm test`)": "nodejs npm python3 python3-pytest",
 		"x\n\n- [ ] y (`test \"$(cc -v)\"`)\n":                           "gcc libc6-dev",
@@ -33,11 +35,64 @@ func TestNeed(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, packagesFile), []byte("jq\nnodejs\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, packagesFile), []byte("ward:a\njq\nnodejs\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if got := need("", "bc,jq"); got != "bc jq nodejs" {
 		t.Errorf("a second --with: %q", got)
+	}
+}
+
+// TestOwnImage: a try leaves the image alone that the person chose, before or after it, unless
+// --with asks for another one. An image of a try that was killed is not the person's.
+func TestOwnImage(t *testing.T) {
+	tier.First(t, "it runs a program")
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	w := &trial{dir: dir}
+	path := filepath.Join(w.bare(), config.Path)
+	write := func(path, text string, mode os.FileMode) {
+		t.Helper()
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := func(image string) { t.Helper(); write(path, "[sandbox]\nimage = \""+image+"\"\n", 0o644) }
+	set("mine:0")
+	for _, c := range []struct{ chooses, with, builds, config, want string }{
+		{"", "", "ward:0", "keep", "mine:0"},
+		{"", "jq", "ward:1", "keep; exit 1", "ward:1"}, // killed after the setting
+		{"", "", "ward:2", "keep", "ward:2"},
+		{"", "bc", "ward:3", "exit 1", "ward:2"}, // killed before it
+		{"", "", "ward:3", "keep", "ward:3"},
+		{"mine:1", "", "ward:4", "keep", "mine:1"},
+		{"", "dc", "ward:5", "keep", "ward:5"},
+		{"mine:1", "", "ward:6", "keep", "mine:1"},
+	} {
+		if c.chooses != "" {
+			set(c.chooses)
+		}
+		write(filepath.Join(dir, "git-ward"), `#!/bin/sh
+keep() { printf '[sandbox]\nimage = "%s"\n' "${image#*=}" >'`+path+`'; }
+image=$4
+case $1 in
+image) echo `+c.builds+`;;
+config) `+c.config+`;;
+esac
+`, 0o755)
+		var out, words bytes.Buffer
+		w := &trial{ctx: t.Context(), env: &cli.Env{Stdout: &out, Stderr: &words}, dir: dir, options: options{with: c.with}}
+		err := cmp.Or(w.need(), w.fence())
+		settings, no := config.Load(w.bare())
+		if no != nil {
+			t.Fatal(no)
+		}
+		if got := settings.Sandbox.Image; got != c.want || (err == nil) != (c.config == "keep") {
+			t.Errorf("%+v: %q, %v\n%s", c, got, err, words.String())
+		}
+	}
+	if w = (&trial{dir: dir}); w.need() != nil || strings.Join(w.packages, " ") != "bc dc jq" {
+		t.Errorf("it has %q", w.packages)
 	}
 }
 
@@ -54,15 +109,15 @@ func TestUnknownProgram(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(bin, "git-ward"), []byte("#!/bin/sh\necho '"+says+"' >&2\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer
-		env := &cli.Env{Stdout: &out, Stderr: &out}
+		var out, words bytes.Buffer // two: each has its writer
+		env := &cli.Env{Stdout: &out, Stderr: &words}
 		w := &trial{ctx: t.Context(), env: env, dir: bin, clone: filepath.Join(bin, "work"), options: options{text: "x\n\n- [ ] y (`node -v`)", script: "s.jsonl"}}
 		if err := os.MkdirAll(w.work(), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		err := w.direct()
-		if (err != nil) != ends || !strings.Contains(out.String(), says) {
-			t.Errorf("%s: %v: %s", says, err, out.String())
+		if (err != nil) != ends || !strings.Contains(words.String(), says) {
+			t.Errorf("%s: %v: %s", says, err, words.String())
 		}
 		if ends && !strings.Contains(strings.Join(diag.Hints(err), ""), "git ward try --script s.jsonl --again --with PACKAGE") {
 			t.Errorf("no remedy: %q", diag.Hints(err))
@@ -74,12 +129,15 @@ func TestUnknownProgram(t *testing.T) {
 func TestSteps(t *testing.T) {
 	var out bytes.Buffer
 	s := &steps{to: &out}
-	for _, part := range []string{"fenced: x\n2026-11-30T10:37:26Z IN", "F loop from=INIT\n2026-11-30T10:37:27Z WRN a step failed\nverd", "ict on D-1.1\n"} {
+	for _, part := range []string{"fenced: x\n2026-11-30T10:37:26Z IN", "F loop from=INIT\n2026-11-30T10:37:27Z WRN a step failed\nverd", "ict on D-1.1\npanic: the l"} {
 		if n, err := s.Write([]byte(part)); n != len(part) || err != nil {
 			t.Fatal(n, err)
 		}
 	}
-	if want := "fenced: x\n2026-11-30T10:37:27Z WRN a step failed\nverdict on D-1.1\n"; out.String() != want {
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "fenced: x\n2026-11-30T10:37:27Z WRN a step failed\nverdict on D-1.1\npanic: the l"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

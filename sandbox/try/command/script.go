@@ -49,9 +49,9 @@ func (t *trial) play() error {
 	return t.git(control, "push", "--quiet", "origin", "HEAD")
 }
 
-// steps leaves out of a launch's words each step of the agent's state machines: the journal has
-// them, and `git ward watch` shows what they come to. To a pipe, a launch prints what an agent's
-// program prints, so to is a diag.Screen.
+// steps leaves out a launch's INF lines, most of which are steps of the agent's state machines:
+// the journal has them, and `git ward watch` shows what they come to. To a pipe, a launch prints
+// what an agent's program prints, so to is a diag.Screen.
 type steps struct {
 	to   io.Writer
 	line []byte
@@ -74,4 +74,10 @@ func (s *steps) Write(data []byte) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// end passes on the last line of a launch that was killed in the middle of it.
+func (s *steps) end() error {
+	_, err := s.to.Write(s.line)
+	return err
 }

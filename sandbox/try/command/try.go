@@ -119,6 +119,7 @@ type trial struct {
 	worker     worker
 	lines      []byte   // the script's
 	packages   []string // of Debian's, which the image has beside its own
+	chosen     []string // by the tries before: the image, and the one before it after a kill
 	ident      string   // the person's identity: NAME <MAIL> and perhaps more
 }
 
@@ -294,7 +295,9 @@ func (t *trial) launch() error {
 	if t.unfenced {
 		args = append(args, "--unfenced")
 	}
-	return t.typed(t.dir, cli.Raw(t.env.Stdout), &steps{to: t.env.Stderr}, args...)
+	words := &steps{to: t.env.Stderr}
+	err := t.typed(t.dir, cli.Raw(t.env.Stdout), words, args...)
+	return cmp.Or(err, words.end())
 }
 
 // review shows the newest directive's work, and how to take it.
