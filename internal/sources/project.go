@@ -41,8 +41,12 @@ func index(tree Tree) map[string]bool {
 	return found
 }
 
-// pyName is how a Python project says its name; in a setup.py it is an argument.
-var pyName = pattern.New(`(?m)^[ \t]*name[ \t]*=[ \t]*["']?([\w.-]+)["']?[ \t]*,?[ \t]*$`)
+// pyName is how a Python project says its name; in a setup.py it is an argument, and without
+// quotes a variable.
+var (
+	pyName    = pattern.New(`(?m)^[ \t]*name[ \t]*=[ \t]*["']?([\w.-]+)["']?[ \t]*$`)
+	setupName = pattern.New(`(?m)(?:^|\bsetup\()[ \t]*name[ \t]*=[ \t]*["']([\w.-]+)["'][ \t]*(?:[,)]|$)`)
+)
 
 // maxText bounds a text that is read, in bytes.
 const maxText = 1 << 20
@@ -64,8 +68,10 @@ func Read(tree Tree, blobs Blobs) *Project {
 				p.add(dir, g)
 			}
 			switch path.Base(name) {
-			case "pyproject.toml", "setup.py", "setup.cfg":
-				p.python(dir, p.text(entry))
+			case "pyproject.toml", "setup.cfg":
+				p.python(dir, pyName.FindAllStringSubmatch(p.text(entry), -1))
+			case "setup.py":
+				p.python(dir, setupName.FindAllStringSubmatch(p.text(entry), -1))
 			case "package.json":
 				p.scripts(p.text(entry))
 			}
@@ -88,9 +94,9 @@ func (p *Project) add(dir, glob string) {
 	}
 }
 
-// python adds the packages that a tree has in a project's directory, and the module of the
-// project's own name. A new one beside them would stand before the system's.
-func (p *Project) python(dir, text string) {
+// python adds the packages that a tree has in a project's directory, and the module of its name,
+// of which a manifest may have matches. A new one beside them would stand before the system's.
+func (p *Project) python(dir string, names [][]string) {
 	for name := range p.tree {
 		pkg, file := path.Split(name)
 		if pkg = path.Clean(pkg); file == "__init__.py" && path.Dir(pkg) == dir && pkg != "." {
@@ -98,7 +104,7 @@ func (p *Project) python(dir, text string) {
 			p.add(pkg, "**/*.pyi")
 		}
 	}
-	for _, m := range pyName.FindAllStringSubmatch(text, -1) {
+	for _, m := range names {
 		if module := path.Join(dir, strings.ReplaceAll(m[1], "-", "_")+".py"); p.tree[module] != "" {
 			p.add(dir, path.Base(module))
 		}

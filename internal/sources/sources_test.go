@@ -63,13 +63,15 @@ func TestIsWork(t *testing.T) {
 	p := Read(tree(map[string]string{
 		"go/go.mod": "module x", "go/a.go": "", "py/pyproject.toml": "[project]\nname = \"my-calc\"\n", "py/my_calc.py": "", "py/calc/__init__.py": "", "py/check.py": "",
 		"old/setup.py": "setup(\n    name='inflection',\n    py_modules=['inflection'],\n)\n", "old/inflection.py": "", "old/test_inflection.py": "",
+		"line/setup.py": "from setuptools import setup; setup(name=\"slug\", py_modules=[\"slug\"])\n", "line/slug.py": "",
+		"var/setup.py": "check = 'x'\nsetup(\n    name=check,\n    ext_modules=[Extension(name='ext')],\n)\n", "var/check.py": "", "var/ext.py": "",
 		"js/package.json": "{}", "js/lib/index.js": "", "js/data/cases.json": "", "rs/Cargo.toml": "", "c/Makefile": "", "vendor/x/go.mod": "", "tests/go.mod": "", "odd[1]/go.mod": "",
 	}))
 	for name, want := range map[string]bool{
 		"go/a.go": true, "go/in/b.go": true, "a.go": false, "go/a.txt": false, "go/tools/x.go": false, "go/.x/a.go": false, "go/vendor/a.go": false,
 		"py/my_calc.py": true, "py/calc/new.py": true, "py/calc/sub/new.py": true, "py/unittest.py": false, "py/check.py": false, "py/other/__init__.py": false, "py/src/a/b.py": true,
 		"py/calc/data.txt": false, "py/setup.py": false,
-		"old/inflection.py": true, "old/other.py": false,
+		"old/inflection.py": true, "old/other.py": false, "line/slug.py": true, "var/check.py": false, "var/ext.py": false,
 		"js/index.js": true, "js/a.ts": true, "js/jest.config.js": false, "js/lib.js": false, "js/data/cases.js": false, "js/data/more.js": true, "js/node_modules/a/index.js": false,
 		"rs/src/lib.rs": true, "rs/build.rs": false, "c/a.c": true, "c/a.h": false, "c/Makefile": false, "vendor/x/a.go": false, "tests/a.go": false, "odd[1]/a.go": false,
 	} {
