@@ -166,8 +166,10 @@ func TestPackedRefsMove(t *testing.T) {
 			}
 		}
 	}
-	if batch.direct.packed == nil {
-		t.Error("it is read at each look")
+	kept := strings.Repeat("a", 40)
+	batch.direct.packed = []byte(kept + " " + ref + "\n")
+	if tip, err := batch.Tip(ref); tip != kept || err != nil {
+		t.Errorf("it is read at each look: %q, %v", tip, err)
 	}
 }
 
