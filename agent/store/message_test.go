@@ -265,19 +265,26 @@ func TestWaitsForRoom(t *testing.T) {
 	title, rest, _ := strings.Cut(roomy, "\n")
 	control(title + "\n" + strings.Repeat("Many words. ", (comms.MaxBytes-300-len(roomy))/12) + "\n" + rest)
 	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Done, Text: strings.Repeat("done ", 100), DirectiveHash: u.work.Directive.Hash()}
+	waiting, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- u.store.Report(ctx, r) }()
+	go func() { ended <- u.store.Report(waiting, r) }()
 	await.True(t, "it lies on the record", func() bool { return strings.Contains(u.says(onRecord), "comms/0001.json") })
+	cancel() // a store has one user at a time
+	if err := await.Value(t, "its end", ended); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
 	nothing := word{said: func(*comms.Document) bool { return true }} // of which is not asked: something waits
 	said, waits, number, err := u.store.pending(ctx, nothing, uow.ID{Directive: "D-1", K: 1}, run(t, u.store.Bare, "", "rev-parse", onRecord))
 	if said || !waits || number != 1 || err != nil {
 		t.Error(said, waits, number, err)
 	}
-	short := *u.store // another run does not keep its slot for it
-	short.patience = time.Millisecond
-	if err := short.Report(ctx, r); err == nil || !strings.Contains(err.Error(), "no room for message 1 of D-1.1") {
+	patience := u.store.patience
+	u.store.patience = time.Millisecond // a run does not keep its slot for it
+	if err := u.store.Report(ctx, r); err == nil || !strings.Contains(err.Error(), "no room for message 1 of D-1.1") {
 		t.Error(err)
 	}
+	u.store.patience = patience
+	go func() { ended <- u.store.Report(ctx, r) }()
 	control(roomy)
 	u.host()
 	u.must(await.Value(t, "its end", ended))
