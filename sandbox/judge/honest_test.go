@@ -119,8 +119,10 @@ func (l *library) read(line string) error {
 
 // fetch has the library below a directory, or says why not.
 func (l *library) fetch(t *testing.T, dir string) {
-	if _, l.missing = exec.LookPath(l.needs); l.missing != nil {
-		return
+	for _, program := range []string{l.needs, "timeout"} {
+		if _, l.missing = exec.LookPath(program); l.missing != nil {
+			return
+		}
 	}
 	script, err := filepath.Abs("testdata/honest/fetch.sh")
 	if err == nil {
