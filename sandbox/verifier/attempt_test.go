@@ -73,8 +73,8 @@ func (r *repository) write(name, content string) {
 // commit writes files, commits all that is there, and returns the commit.
 func (r *repository) commit(f files) string {
 	r.Helper()
-	for name, content := range f {
-		r.write(name, content)
+	for _, name := range slices.Sorted(maps.Keys(f)) { // what goes, before what is below it
+		r.write(name, f[name])
 	}
 	r.git("add", "--all", "--force")
 	r.git("commit", "--quiet", "--allow-empty", "--message", "some")

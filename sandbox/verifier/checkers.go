@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 
@@ -85,57 +86,106 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 	return nil
 }
 
+// maxLeading bounds the runs that look for the files that lead a command past its checks.
+const maxLeading = 24
+
 // leading are the files, of those that may lead a command past its checks, without whose change it
-// does not hold: all that it may have looked at, where none of them alone is needed.
+// does not hold. It looks for few of them that the command needs together, and then for more among
+// the others, until the command holds without all of the others. After maxLeading runs it names them
+// all. The work may have taken a file's place, so that none can be put back there: it names that file.
 func (c *controlling) leading(ctx context.Context, a *tried, watched *Watched) (needed []string, err error) {
-	without, all := map[string]string{}, []string{}
-	for _, name := range c.work.leads {
+	var rest []string
+	taken := c.taken()
+	for _, name := range c.work.settings {
 		had, now := c.work.main[name], c.work.do[name]
 		seen := a.Held || watched.Not != "" || had == "" || now == "" || slices.Contains(watched.Files, name)
-		if seen && !slices.Contains(c.claim.Work, name) && !c.inTheWay(name) {
-			without[name], all = had, append(all, name)
+		switch {
+		case !seen || slices.Contains(c.claim.Work, name):
+		case now == "" && taken(name):
+			needed = append(needed, name)
+		default:
+			rest = append(rest, name)
 		}
 	}
-	holds := func(without map[string]string) (bool, error) {
+	slices.Sort(rest)
+	runs := 0
+	fails := func(some ...string) (bool, error) {
+		if runs++; runs > maxLeading {
+			return true, nil
+		}
 		defer c.judged.only(c.judged.trees())
-		tree, err := writeTree(ctx, c.repo, c.work.tree, without)
+		had := map[string]string{}
+		for _, name := range some {
+			had[name] = c.work.main[name]
+		}
+		tree, err := writeTree(ctx, c.repo, c.work.tree, had)
 		if err != nil {
 			return false, err
 		}
 		held, err := c.holding(ctx, tree, []Command{a.Command}, Broken)
-		return len(held) > 0, err
+		return len(held) == 0, err
 	}
-	if len(all) == 0 {
-		return nil, nil
+	for len(rest) > 0 {
+		if failed, err := fails(rest...); err != nil || !failed {
+			return needed, err
+		}
+		few, err := fewest(rest, fails)
+		if err != nil {
+			return nil, err
+		}
+		if runs > maxLeading {
+			break
+		}
+		needed = append(needed, few...)
+		rest = slices.DeleteFunc(rest, func(name string) bool { return slices.Contains(few, name) })
 	}
-	if held, err := holds(without); err != nil || held {
-		return nil, err
-	}
-	if len(all) <= maxCheckers {
-		for _, name := range all {
-			held, err := holds(map[string]string{name: without[name]})
+	return append(needed, rest...), nil
+}
+
+// fewest are few of the names, which fail together. Each costs log2 n questions: names[:i+1] fail
+// with what was found before, and names[:i] do not, so names[i] is one.
+func fewest(names []string, fails func(...string) (bool, error)) (few []string, err error) {
+	for len(names) > 0 {
+		holds, failing := 0, len(names)
+		for failing-holds > 1 {
+			half := (holds + failing) / 2
+			failed, err := fails(slices.Concat(few, names[:half])...)
 			if err != nil {
 				return nil, err
 			}
-			if !held {
-				needed = append(needed, name)
+			if failed {
+				failing = half
+			} else {
+				holds = half
+			}
+		}
+		few, names = append(few, names[failing-1]), names[:failing-1]
+		if len(names) > 0 {
+			if failed, err := fails(few...); err != nil || failed {
+				return few, err
 			}
 		}
 	}
-	if needed == nil {
-		return all, nil
-	}
-	return needed, nil
+	return few, nil
 }
 
-// inTheWay reports whether the work has a file where a directory of the path was, or the other way round.
-func (c *controlling) inTheWay(name string) bool {
-	for other, now := range c.work.do {
-		if now != "" && (strings.HasPrefix(other, name+"/") || strings.HasPrefix(name, other+"/")) {
-			return true
+// taken reports of paths that are gone whether the work has a directory there, or a file where a
+// directory above was.
+func (c *controlling) taken() func(name string) bool {
+	above := map[string]bool{}
+	for name, now := range c.work.do {
+		for dir := path.Dir(name); now != "" && dir != "." && !above[dir]; dir = path.Dir(dir) {
+			above[dir] = true
 		}
 	}
-	return false
+	return func(name string) bool {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if c.work.do[dir] != "" {
+				return true
+			}
+		}
+		return above[name]
+	}
 }
 
 // changedSources are the work's sources that the project had before, and that the PM's word does not

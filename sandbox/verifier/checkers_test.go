@@ -1,8 +1,10 @@
 package verifier
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"git-ward/internal/tier"
@@ -32,6 +34,16 @@ func TestCheckers(t *testing.T) {
 		"tests/__init__.py": "", "tests/test_calc.py": "import unittest\n\nfrom calc import calc\n\n\nclass T(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(calc.two(), calc.WANT[2])\n"}
 	cAsserts := files{"Makefile": "-include more.mk\ncheck:\n\t$(CC) $(CFLAGS) -o t calc.c tests/t.c && ./t\n", "calc.c": "int one(void) { return 1; }\nint two(void) { return 1; }\n",
 		"tests/t.c": "#include <assert.h>\nint two(void);\nint main(void) { for (int i = 2; i < 3; i++) assert(two() == i); return 0; }\n"}
+	cData := maps.Clone(cAsserts)
+	cData["Makefile"] = "-include more.mk\ncheck:\n\t$(CC) $(CFLAGS) -o t calc.c tests/t.c && ./t && test -s data\n"
+	cMany := files{"Makefile": "CFLAGS = -DNDEBUG\n" + cAsserts["Makefile"], "calc.c": cPoor}
+	for i := range 20 {
+		cMany[fmt.Sprintf("A%02d", i)] = "x\n"
+	}
+	cConf := maps.Clone(cAsserts)
+	cConf["Makefile"], cConf["conf"] = "check:\n\t$(CC) $$(cat conf || echo -DNDEBUG) -o t calc.c tests/t.c && ./t\n", "-O0\n"
+	pyInside := maps.Clone(pyBoth)
+	pyInside["calc/calc.py"] = "WANT = {2: 2}\n\n\ndef two():\n    \"\"\"\n    >>> two()\n    2\n    \"\"\"\n    return 9\n"
 	all := []string{"**"}
 	cGuard := maps.Clone(c)
 	cGuard["calc.c"] = cGood
@@ -52,10 +64,14 @@ func TestCheckers(t *testing.T) {
 		"c: a guard, honest":                 {"cc", cGuard, files{"calc.c": "int one(void) { return 1; }\nint two(void) { return one() + 1; }\n"}, "make -s check", nil, true, nil},
 		"c: a makefile leaves asserts out":   {"cc", cAsserts, files{"Makefile": "CFLAGS = -DNDEBUG\n" + cAsserts["Makefile"], "calc.c": cPoor}, "make -s check", []string{"Makefile"}, false, all},
 		"c: two of its settings do":          {"cc", cAsserts, files{"Makefile": "CFLAGS = -DNDEBUG\n" + cAsserts["Makefile"], "more.mk": "CFLAGS += -DNDEBUG\n", "calc.c": cPoor}, "make -s check", []string{"Makefile", "more.mk"}, false, all},
+		"c: two do, beside data it needs":    {"cc", cData, files{"Makefile": "CFLAGS = -DNDEBUG\n" + cData["Makefile"], "more.mk": "CFLAGS += -DNDEBUG\n", "data": "2\n", "calc.c": cPoor}, "make -s check", []string{"Makefile", "data", "more.mk"}, false, all},
+		"c: one does, of many files":         {"cc", cAsserts, cMany, "make -s check", []string{"Makefile"}, false, all},
+		"c: a directory in settings' place":  {"cc", cConf, files{"conf": "-", "conf/x": "x\n", "calc.c": cPoor}, "make -s check", []string{"conf"}, false, all},
 		"c: a makefile of the PM's word":     {"cc", cAsserts, files{"Makefile": "CFLAGS = -DNDEBUG\n" + cAsserts["Makefile"], "calc.c": cPoor}, "make -s check", nil, false, []string{"Makefile", "calc.c"}},
 		"c: a makefile that is not needed":   {"cc", cAsserts, files{"Makefile": cAsserts["Makefile"] + "clean:\n\trm -f t\n", "README": "calc\n", "calc.c": cGood}, "make -s check", nil, false, all},
 		"python: values beside functions":    {"python3", pyBoth, files{"calc/calc.py": "WANT = {2: 1}\nMOST = 5\n\n\ndef two():\n    return 1\n"}, unit, []string{"calc/calc.py"}, false, nil},
 		"python: the same, honest":           {"python3", pyBoth, files{"calc/calc.py": "WANT = {2: 2}\nMOST = 5\n\n\ndef two():\n    return MOST - 3\n"}, unit, nil, false, nil},
+		"python: tests inside, honest":       {"python3", pyInside, files{"calc/calc.py": strings.Replace(pyInside["calc/calc.py"], "return 9", "return 2", 1)}, unit, nil, false, []string{"calc/**"}},
 		"python: honest, by another limit":   {"python3", py, files{"calc/limits.py": "MOST = 9\nTWO = 2\n"}, unit, nil, false, nil},
 		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil, false, nil},
 	} {
@@ -63,6 +79,9 @@ func TestCheckers(t *testing.T) {
 			tier.First(t, "it runs many commands")
 			t.Parallel()
 			needs(t, s.needs)
+			if s.line != unit {
+				needs(t, "make")
+			}
 			r := newRepository(t)
 			claim := r.claimed(maps.Clone(s.main), s.agents, s.work, s.line)
 			claim.Controls = []string{Broken}
@@ -82,6 +101,22 @@ func TestCheckers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFewest: what fails only together is found among many names, in few questions.
+func TestFewest(t *testing.T) {
+	t.Parallel()
+	names := strings.Fields(strings.Repeat("- ", 500) + "a - b " + strings.Repeat("- ", 500))
+	for _, want := range [][]string{{"a"}, {"b"}, {"b", "a"}} {
+		asked := 0
+		few, err := fewest(names, func(some ...string) (bool, error) {
+			asked++
+			return !slices.ContainsFunc(want, func(name string) bool { return !slices.Contains(some, name) }), nil
+		})
+		if err != nil || !slices.Equal(few, want) || asked > 11*len(want) {
+			t.Errorf("%q, not %q, after %d questions: %v", few, want, asked, err)
+		}
 	}
 }
 

@@ -103,9 +103,10 @@ type differences struct {
 	// id", "" for none.
 	do, undo map[string]string
 	// leads are paths of the work that no table has for sources, and that may lead a command past
-	// its checks; checks are the files of main's that are none either, of those that stay.
-	leads, checks []string
-	shows         bool // one of leads is there, or is not, by its name alone
+	// its checks, settings those of them that are no sources with tests inside; checks are the files
+	// of main's that are none either, of those that stay.
+	leads, settings, checks []string
+	shows                   bool // one of leads is there, or is not, by its name alone
 }
 
 // compare finds what a claim has otherwise than main had where it began, and what of that

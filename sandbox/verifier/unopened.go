@@ -16,9 +16,12 @@ import (
 // that the PM does not know.
 func (d *differences) lead(w *work, base sources.Tree) {
 	for name, now := range d.do {
-		before := base[name]
-		if !included(w.claim, name, now) && !(w.source(name) && !w.hasTests(name, before) && !w.hasTests(name, now)) {
+		before, source := base[name], w.source(name)
+		if !included(w.claim, name, now) && !(source && !w.hasTests(name, before) && !w.hasTests(name, now)) {
 			d.leads = append(d.leads, name)
+			if !source {
+				d.settings = append(d.settings, name)
+			}
 			d.shows = d.shows || before == "" || now == ""
 		}
 	}
