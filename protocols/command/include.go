@@ -127,10 +127,9 @@ func (u *units) say(name, subject string, word comms.Change, said func(d *comms.
 
 // wanted are the paths to include, with their blobs in the claim.
 func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []comms.Included, err error) {
-	missing, all := slices.Clone(paths), v.Includable()
-	checkers := len(paths) == 0 && len(v.Checkers) > 0 && !v.WantsWord() // it holds without what it left out
-	if checkers {
-		all = v.Checkers
+	missing, all, more := slices.Clone(paths), v.Includable(), v.LeftMore+v.CheckersMore
+	if len(paths) == 0 && len(v.Checkers) > 0 && !v.WantsWord() { // it holds without what it left out
+		all, more = v.Checkers, v.CheckersMore
 	}
 	for _, l := range all {
 		i, err := l.Include()
@@ -145,8 +144,8 @@ func wanted(u *units, v *loop.Verdict, paths []string, again string) (list []com
 	switch {
 	case len(missing) > 0:
 		return nil, refused(u.env, again, "%s was not left out, and the verdict names it as no checker", diag.Clean(missing[0]))
-	case len(paths) == 0 && v.LeftMore > 0 && !checkers:
-		return nil, refused(u.env, "name them by a line - work: GLOB in the directive", "the verdict left out %d paths more than it lists", v.LeftMore)
+	case len(paths) == 0 && more > 0:
+		return nil, refused(u.env, "say by lines - work: of the directive which of them are work", "the verdict has %d paths more than it lists", more)
 	}
 	return list, nil
 }

@@ -14,7 +14,7 @@ func TestIncludeChecker(t *testing.T) {
 	p := newDesk(t)
 	commit := claim(t, p, "D-1.1")
 	const doubt = "changed file by which a command checks the work"
-	note := func(path, blob string) {
+	note := func(path, blob string, more ...int) {
 		t.Helper()
 		var v map[string]any
 		line, _, _ := strings.Cut(p.Run(p.Bare, "git", "notes", "--ref=certificates", "show", commit), "\n")
@@ -22,6 +22,9 @@ func TestIncludeChecker(t *testing.T) {
 			t.Fatal(err)
 		}
 		v["checkers"] = []map[string]string{{"path": path, "kind": "changed", "mode": "100644", "blob": blob}}
+		for _, n := range more {
+			v["checkers_more"] = n
+		}
 		made, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -40,4 +43,9 @@ func TestIncludeChecker(t *testing.T) {
 	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), doubt+": near.py\n", "git ward include D-1")
 	note("far.py", commit)
 	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), doubt+": far.py\n")
+	note("far.py", commit, 7) // those that the verdict does not list nobody can have read
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), doubt+": far.py\n", doubt+": 7 more than are listed\n")
+	gittest.InOrder(t, ward(t, p, 1, "include", "D-1"), "the verdict has 7 paths more than it lists", "- work:")
+	gittest.InOrder(t, ward(t, p, 0, "include", "D-1", "far.py"), "D-1 includes 1 path: pushed", "  far.py\n")
+	gittest.InOrder(t, ward(t, p, 0, "review", "D-1"), doubt+": 7 more than are listed\n")
 }

@@ -79,7 +79,11 @@ func (v Verdict) Against() (list []Doubt) {
 	of(true, "lost test", "lost tests", v.Lost)
 	of(true, "function of a test's that the work replaced", "functions of tests that the work replaced", v.Replaced)
 	of(true, "comparison that holds with any value", "comparisons that hold with any value", v.Whatever)
-	of(false, "changed file by which a command checks the work", "changed files by which commands check the work", paths(v.Checkers))
+	checkers := paths(v.Checkers)
+	if v.CheckersMore > 0 {
+		checkers = append(checkers, fmt.Sprintf("%d more than are listed", v.CheckersMore))
+	}
+	of(false, "changed file by which a command checks the work", "changed files by which commands check the work", checkers)
 	of(true, "file outside the work that the commands rewrote", "files outside the work that the commands rewrote", v.Rewritten)
 	if v.RewrittenNot != "" {
 		list = append(list, Doubt{One: "what the commands rewrote is not known: " + v.RewrittenNot})

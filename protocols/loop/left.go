@@ -78,7 +78,9 @@ func (v Verdict) listing(most int) Verdict {
 	if n := len(v.Left) - most; n > 0 {
 		v.Left, v.LeftMore = v.Left[:most], v.LeftMore+n
 	}
-	v.Checkers = v.Checkers[:min(len(v.Checkers), most)]
+	if n := len(v.Checkers) - most; n > 0 {
+		v.Checkers, v.CheckersMore = v.Checkers[:most], v.CheckersMore+n
+	}
 	return v
 }
 

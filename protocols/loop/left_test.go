@@ -3,6 +3,7 @@ package loop
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,7 @@ func TestVerdictFits(t *testing.T) {
 		v.Left = append(v.Left, Left{fmt.Sprintf("%s/%d_test.go", strings.Repeat("é", 500), i), "added", "100644", strings.Repeat("a", 40)})
 		v.Deviations = append(v.Deviations, "x (deleted)")
 	}
+	v.Checkers = v.Left
 	for i := range 300 {
 		v.Criteria = append(v.Criteria, Outcome{Criterion: fmt.Sprint(i), Tail: strings.Repeat("\x01", 2000)})
 	}
@@ -87,6 +89,8 @@ func TestVerdictFits(t *testing.T) {
 	}
 	if got := list[0]; len(got.Left) != 100 || got.LeftMore != 4900 || len(got.Deviations) != 101 || len(got.Criteria) != 300 || got.Criteria[7].Criterion != "7" {
 		t.Errorf("%d left out, %d deviations, %d criteria", len(got.Left), len(got.Deviations), len(got.Criteria))
+	} else if d := got.Against(); len(got.Checkers) != 100 || got.CheckersMore != 4900 || len(d) == 0 || !slices.Contains(d[0].Of, "4900 more than are listed") {
+		t.Errorf("%d checkers, %d more, %d doubts", len(got.Checkers), got.CheckersMore, len(d))
 	}
 }
 

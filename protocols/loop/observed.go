@@ -22,7 +22,9 @@ type Observed struct {
 	Lost []string `json:"lost,omitempty"`
 	// Checkers are files that the work changed and by which a command checks it: it believes their exit
 	// code, asks for their values, or is built and run as they say (PROOF-3). The PM can include them.
-	Checkers []Left `json:"checkers,omitempty"`
+	// CheckersMore is how many there are beyond the list.
+	Checkers     []Left `json:"checkers,omitempty"`
+	CheckersMore int    `json:"checkers_more,omitzero"`
 	// Sampled are the criteria of whose tests not each was broken alone, with how many were.
 	Sampled []string `json:"sampled,omitempty"`
 	// Replaced are functions of a language or a runner's that a test has by their names, and in whose

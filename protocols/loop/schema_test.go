@@ -61,7 +61,7 @@ func documents(t *testing.T) map[string]any {
 	v.Control, v.Record = commit, commit
 	v.Opened, v.NeverOpened, v.NotObserved = []string{"a.go"}, []string{"README.md"}, "git's objects were read"
 	v.Lost = []string{"calc.TestTwo"}
-	v.Checkers = []loop.Left{{"near.py", "changed", "100644", commit}}
+	v.Checkers, v.CheckersMore = []loop.Left{{"near.py", "changed", "100644", commit}}, 1
 	v.Replaced = []string{"test_calc.py: time.monotonic"}
 	v.Whatever, v.Asked, v.Comparisons = []string{"calc_test.go:7: 2"}, 16, 40
 	v.Main, v.Base, v.Included = commit, commit, []string{"Makefile"}
