@@ -46,9 +46,18 @@ func (t *trial) need() error {
 	return nil
 }
 
-// packagesOf are the packages of the programs that the commands of a directive's criteria name.
-func packagesOf(directive string) (list []string) {
-	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: " + directive + "\n## Reports\n"))
+// packagesOf are the packages of the programs that the commands of a directive's criteria name:
+// none where the text breaks the grammar, or comes after another directive.
+func packagesOf(text string) (list []string) {
+	draft, err := comms.ParseDraft(text)
+	if err != nil {
+		return nil // the push of it says so
+	}
+	alone, err := comms.Amend([]byte(comms.Empty), comms.Addition{Draft: draft}, comms.Whole)
+	if err != nil {
+		return nil
+	}
+	doc, _ := comms.Parse(alone.Data)
 	for _, d := range doc.Directives {
 		for _, c := range d.Criteria {
 			for _, word := range strings.FieldsFunc(c.Command, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()", r) }) {
