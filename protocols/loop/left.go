@@ -84,6 +84,34 @@ func (v Verdict) listing(most int) Verdict {
 	return v
 }
 
+// The limits of a verdict's lists of paths: their number, and the bytes of each path.
+const (
+	maxListed     = 100
+	maxReplaced   = 10 // functions: each stands once for each test's file
+	maxListedPath = 300
+)
+
+// listed is the beginning of a list, and how much there is more. What it made it leaves as it
+// is, so that a verdict that was read has the line that was signed.
+func listed(paths []string) []string { return listedTo(maxListed, paths) }
+
+func listedTo(most int, paths []string) []string {
+	cut := make([]string, 0, min(len(paths), most+1))
+	for i, p := range paths {
+		if i == most && len(paths) > most+1 {
+			return append(cut, fmt.Sprintf("and %d more", len(paths)-i))
+		}
+		if len(p) > maxListedPath+len(gap) {
+			p = strings.ToValidUTF8(p[:maxListedPath/2], "") + gap + strings.ToValidUTF8(p[len(p)-maxListedPath/2:], "")
+		}
+		cut = append(cut, p)
+	}
+	return cut
+}
+
+// gap stands for what is left out of a path.
+const gap = "..."
+
 // LeftWords are the paths that were left out, with what became of each.
 func (v Verdict) LeftWords() []string {
 	list := slices.Clone(v.Additions)
