@@ -225,8 +225,8 @@ func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, f
 	return l, func() { batch.Close() }, err
 }
 
-// Mark is set for the commands of a plan's steps, to the clone where it runs. A plan that runs
-// with it would be on the stack of calls, and nobody would count it.
+// Mark is set for the commands of a plan's steps, to the clone where it runs. A step
+// that ran a plan would get around the bound on nested calls, which counts only call_plan.
 const Mark = "WARD_PLAN_RUN"
 
 // tag marks a run's commands, so that the next run can end orphans.

@@ -214,7 +214,7 @@ func TestLeftAndKilled(t *testing.T) {
 	}
 }
 
-// TestNotFolded: a host that cannot fold keeps nobody. What was said stays on the record, once,
+// TestNotFolded: if the host cannot fold, no worker waits for it. The message stays on the record, once,
 // and gets into COMMS.md when the host folds again.
 func TestNotFolded(t *testing.T) {
 	tier.First(t, "it pushes and waits for a host")
