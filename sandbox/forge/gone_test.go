@@ -25,7 +25,7 @@ func (w without) Comments(context.Context, client.Thread) ([]client.Comment, err
 	return nil, w.err
 }
 
-// TestGone: an issue that the forge no longer has is no trouble once its directive is over.
+// TestGone: an issue that the forge no longer has is no trouble, and is asked for no more.
 func TestGone(t *testing.T) {
 	tier.First(t, "a guarded repository")
 	p := newPass(t, gittest.New(t).Bare)
@@ -42,7 +42,8 @@ func TestGone(t *testing.T) {
 		{taken, "an answer", &client.ErrMoved{}, true},
 		{dropped, "an answer", client.ErrNotFound, true},
 		{dropped, "an answer", &client.ErrAnswer{Err: context.Canceled}, false},
-		{open, "an answer", client.ErrNotFound, false},
+		{open, "an answer", client.ErrNotFound, true},
+		{open, "an answer", &client.ErrAnswer{Err: context.Canceled}, false},
 	} {
 		p.Forge, p.positions = without{err: c.err}, []review.Position{c.at}
 		n := int64(i + 1)
@@ -51,8 +52,12 @@ func TestGone(t *testing.T) {
 		}
 		err := p.heard(n, true)
 		r, _, loaded := p.issue(n)
-		if loaded != nil || (err == nil) != c.gone || r.Closed != c.gone || c.gone && r.Owes != "" {
+		if loaded != nil || (err == nil) != c.gone || r.Gone != c.gone || c.gone && r.Owes != "" {
 			t.Errorf("%d: %v, %+v %v", i, err, r, loaded)
+		}
+		p.Forge = without{err: context.Canceled} // which nobody hears of where it is not asked
+		if err := p.heard(n, true); c.gone && err != nil {
+			t.Errorf("%d: asked again: %v", i, err)
 		}
 	}
 }

@@ -71,10 +71,10 @@ func (p *pass) labelled(i client.Issue) error {
 
 // heard handles an issue that is closed or has lost the label. Once its directive is over,
 // only owed answers are posted. listed says that the forge listed issues now, so that one that it
-// does not know was deleted, or moved to another project.
+// does not know was deleted, or moved to another project: no word can come from there any more.
 func (p *pass) heard(number int64, listed bool) error {
 	r, b, err := p.issue(number)
-	if err != nil {
+	if err != nil || r.Gone {
 		return err
 	}
 	err = p.finished(r, b)
@@ -90,16 +90,18 @@ func (p *pass) heard(number int64, listed bool) error {
 		gone = moved || errors.Is(asked, client.ErrNotFound)
 	}
 	switch {
-	case gone && listed && r.Directive == "":
-		if p.Dry != nil {
-			return nil
-		}
+	case !gone || !listed:
+		return err
+	case p.Dry != nil:
+		return nil
+	case r.Directive == "":
 		return p.move(git.RefUpdate{Ref: b.ref, Old: b.old, New: git.Zero})
-	case gone && over:
-		r.Closed, r.Owes = true, ""
-		return p.keep(b)
+	case !over:
+		p.Log.Warn().Int64("issue", number).Str("directive", r.Directive).
+			Msg("the issue was deleted or moved; the directive goes on, and COMMS.md and its request are read as before")
 	}
-	return err
+	r.Gone, r.Owes = true, ""
+	return p.keep(b)
 }
 
 // finished closes the issue of a directive whose work the project has.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
+	"git-ward/internal/diag"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
@@ -134,6 +136,28 @@ func TestRewritten(t *testing.T) {
 	if out := s.Run(s.Bare, "git-ward", "status", "--bare", s.Bare); strings.Contains(out, "stays behind") {
 		t.Fatal(out)
 	}
+}
+
+// TestMovedBack: a request whose branch somebody set to an earlier commit is named with a remedy
+// that works, and is not pushed again by itself.
+func TestMovedBack(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s, _, u := begun(t)
+	commit := u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	s.once(0)
+	back := strings.TrimSpace(s.Git("rev-parse", commit+"^"))
+	bot := strings.Replace(s.forge.url, "://", "://"+s.forge.bot.Login+":"+s.forge.bot.Token+"@", 1) + "/" + s.forge.bot.Login + "/p.git"
+	moves := func(to string) {
+		s.Git("push", "--quiet", "--force", bot, to+":refs/heads/agent/D-1")
+		await.True(t, "Gitea to see the push", func() bool { return s.forge.pulls()[0].Head.Sha == to })
+	}
+	moves(back)
+	number := s.forge.pulls()[0].Number
+	for range 2 {
+		gittest.InOrder(t, s.once(1), fmt.Sprintf("request %d was moved back to %s, and %s", number, diag.Short(back), diag.Short(commit)), "put it back: git push FORGE")
+	}
+	moves(commit)
+	s.once(0)
 }
 
 // TestRefused: a ref that git itself would refuse, and no gate, is named, and the rest goes on: a

@@ -38,6 +38,7 @@ type issue struct {
 	Label     int64      `json:"label,omitempty"`     // the event that gave the label
 	Texts     int        `json:"texts,omitempty"`     // how many of its texts were answered since
 	Closed    bool       `json:"closed,omitempty"`    // because the project has the work
+	Gone      bool       `json:"gone,omitempty"`      // deleted, or moved to another project
 	hearing
 }
 

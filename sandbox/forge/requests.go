@@ -125,6 +125,9 @@ func (p *pass) request(at review.Position, r *request, b *book) error {
 			return err
 		}
 	}
+	if err := p.movedBack(now, r); err != nil {
+		return err
+	}
 	b.people = func(who string) error { return p.adopt(now, r, who) }
 	if err := p.judged(at, now, r, b); err != nil {
 		return err
@@ -228,6 +231,28 @@ func (p *pass) sent(commit string, r *request, b *book) error {
 			return p.next(b)
 		},
 	})
+}
+
+// movedBack names a request's branch that somebody set to an earlier commit than the one that
+// was pushed. It is not pushed again, because that may be what the person wants.
+func (p *pass) movedBack(now client.Request, r *request) error {
+	head := now.Head.Commit
+	if head == r.Commit || head == "" {
+		return nil
+	}
+	if back, err := p.reader.Contains(r.Commit, head); err != nil || !back {
+		return err
+	}
+	h, err := p.home()
+	if err != nil {
+		return err
+	}
+	refs, err := p.Repo.List(p.ctx, p.Git(p.self.Login, h.Clone), heads+r.Branch)
+	if err == nil && refs[heads+r.Branch] == head { // else the forge has not seen the push yet
+		p.trouble(r.Directive, diag.Hint(fmt.Errorf("request %d was moved back to %s, and %s was pushed to it", r.Number, diag.Short(head), diag.Short(r.Commit)),
+			"to have it judged and taken, put it back: git push FORGE %s:%s%s; to give it up, comment `/ward drop`", diag.Short(r.Commit), heads, r.Branch))
+	}
+	return err
 }
 
 // foreign is the error for a branch on the forge whose history is not the claim's.
