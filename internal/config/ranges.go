@@ -35,6 +35,7 @@ const (
 var ranges = map[string]span{
 	"notify.timeout":      {least: second, most: 3600 * second},
 	"forge.poll":          {least: second, most: 24 * 3600 * second},
+	"forge.app":           {least: 0},
 	"launch.agents":       {least: 1, most: MaxAgents},
 	"launch.hand_agents":  {least: 1, most: 200},
 	"launch.lease":        {least: 60 * second, most: 24 * 3600 * second}, // renewed each third of it

@@ -141,6 +141,8 @@ type Config struct {
 		URL               string   `toml:"url"`
 		Kind              string   `toml:"kind" shown:"audit"`
 		TokenFile         string   `toml:"token_file"`
+		App               int      `toml:"app"`
+		AppKeyFile        string   `toml:"app_key_file"`
 		Label             string   `toml:"label"`
 		Branches          string   `toml:"branches" shown:"audit"`
 		Records           string   `toml:"records"`

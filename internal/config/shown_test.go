@@ -48,7 +48,7 @@ func TestCopy(t *testing.T) {
 	if len(declared) != 4 || declared[""] == 0 {
 		t.Errorf("so many declare so: %v", declared)
 	}
-	for _, secret := range []string{"model.anthropic_key_file", "model.openai_url", "notify.command", "forge.token_file", "kube.gate", "kube.host_key_file", "verify.cache_sources"} {
+	for _, secret := range []string{"model.anthropic_key_file", "model.openai_url", "notify.command", "forge.token_file", "forge.app_key_file", "kube.gate", "kube.host_key_file", "verify.cache_sources"} {
 		for copied, text := range texts {
 			if strings.Contains(text, "mark:"+secret) {
 				t.Errorf("the copy for %q has %s", copied, secret)

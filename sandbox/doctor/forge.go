@@ -26,6 +26,12 @@ func Forge(ctx context.Context, bare string, settings *config.Config, program st
 		e.add("forge: token", Missing, "put the token alone into the file, mode 0600; git ward init --forge "+diag.Word(f.URL)+" --bare "+diag.Word(bare)+" asks for one", "[forge] token_file: %v", err)
 		return e.found
 	}
+	if f.App != 0 {
+		if _, err := gateway.ReadPrivate(f.AppKeyFile); err != nil {
+			e.add("forge: app", Missing, "put the private key of app "+fmt.Sprint(f.App)+" into the file, as GitHub gives it, mode 0600", "[forge] app_key_file: %v", err)
+			return e.found
+		}
+	}
 	if f.Webhook != "" {
 		if _, err := gateway.ReadKey(f.WebhookSecretFile); err != nil {
 			e.add("forge: webhook", Missing, "the secret is alone in the file, mode 0600; where there is no file, git ward init --forge "+diag.Word(f.URL)+" --bare "+diag.Word(bare)+" again makes one, if forge.webhook_url is set", "[forge] webhook_secret_file: %v", err)

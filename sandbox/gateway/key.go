@@ -79,40 +79,49 @@ func NewKey(text string) (Key, error) {
 	return Key{text}, nil
 }
 
-// ReadKey reads a key file, which only its owner, the caller, may be able to
-// read or write.
+// ReadKey reads a key from a private file.
 func ReadKey(path string) (Key, error) {
-	// NONBLOCK: opening a FIFO would wait for its writer for ever.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	data, err := ReadPrivate(path)
 	if err != nil {
 		return Key{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Key{}, err
-	}
-	switch owner := int(info.Sys().(*syscall.Stat_t).Uid); {
-	case !info.Mode().IsRegular():
-		return Key{}, fmt.Errorf("%s is not a regular file", path)
-	case owner != os.Geteuid():
-		return Key{}, fmt.Errorf("%s belongs to user id %d, not to you", path, owner)
-	case info.Mode().Perm()&^0o600 != 0:
-		return Key{}, diag.Hint(fmt.Errorf("%s has mode %04o, not 0600", path, info.Mode().Perm()), "chmod 600 %s", diag.Word(path))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxKey+1))
-	if err != nil {
-		return Key{}, err
-	}
-	data = bytes.TrimSpace(data)
-	if len(data) == 0 || len(data) > maxKey {
-		return Key{}, fmt.Errorf("%s has %d bytes; a key has 8 to %d", path, len(data), maxKey)
 	}
 	key, err := NewKey(string(data))
 	if err != nil {
 		return Key{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return key, nil
+}
+
+// ReadPrivate reads a file with a secret, which only its owner, the caller, may be able to
+// read or write. White space around it is dropped.
+func ReadPrivate(path string) ([]byte, error) {
+	// NONBLOCK: opening a FIFO would wait for its writer for ever.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	switch owner := int(info.Sys().(*syscall.Stat_t).Uid); {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case owner != os.Geteuid():
+		return nil, fmt.Errorf("%s belongs to user id %d, not to you", path, owner)
+	case info.Mode().Perm()&^0o600 != 0:
+		return nil, diag.Hint(fmt.Errorf("%s has mode %04o, not 0600", path, info.Mode().Perm()), "chmod 600 %s", diag.Word(path))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxKey+1))
+	if err != nil {
+		return nil, err
+	}
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || len(data) > maxKey {
+		return nil, fmt.Errorf("%s has %d bytes; a key has 8 to %d", path, len(data), maxKey)
+	}
+	return data, nil
 }
 
 // scrubber removes a key from a stream, across chunk boundaries. It holds back only a possible

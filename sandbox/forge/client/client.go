@@ -183,6 +183,7 @@ type Config struct {
 	URL         string // of the forge as in a browser: https://forge.example
 	Owner, Name string // GitLab's Owner may be a path of groups
 	Token       gateway.Key
+	App         *App             // GitHub only: gives the verdict; nil: the token's user does
 	HTTP        *http.Client     // nil: http.DefaultTransport
 	Now         func() time.Time // nil: time.Now
 }
@@ -199,6 +200,8 @@ func New(c Config) (Forge, error) {
 		return nil, fmt.Errorf("a project on a forge is OWNER/NAME, and this one is %q/%q", c.Owner, c.Name)
 	case c.Token.IsZero():
 		return nil, fmt.Errorf("there is no token for %s", u.Host)
+	case c.App != nil && c.Kind != "github":
+		return nil, fmt.Errorf("only GitHub knows apps, and this forge is of kind %s", c.Kind)
 	}
 	switch c.Kind {
 	case "gitea":

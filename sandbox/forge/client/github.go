@@ -13,6 +13,7 @@ import (
 type github struct {
 	*hub
 	graph *conn // only GraphQL can change a draft
+	runs  *runs // nil where no app gives the verdict
 }
 
 func newGitHub(c Config, forge *url.URL) Forge {
@@ -21,15 +22,35 @@ func newGitHub(c Config, forge *url.URL) Forge {
 		api = &url.URL{Scheme: forge.Scheme, Host: "api.github.com"}
 		graph = api
 	}
-	auth := func(h http.Header) {
-		h.Set("Authorization", "Bearer "+c.Token.Reveal())
+	as := func(h http.Header, token string) {
+		h.Set("Authorization", "Bearer "+token)
 		h.Set("Accept", "application/vnd.github+json")
 		h.Set("X-GitHub-Api-Version", "2022-11-28")
 	}
+	auth := func(h http.Header) { as(h, c.Token.Reveal()) }
 	h := newHub(c, forge, api, auth)
 	h.more, h.size = "per_page", "100"
 	h.writers = "to write to the project: GitHub tells nobody else who may"
-	return &github{h, newConn(c, graph, auth)}
+	g := &github{hub: h, graph: newConn(c, graph, auth)}
+	if c.App != nil {
+		g.runs = newRuns(c, api, as, h.Self)
+	}
+	return g
+}
+
+// Statuses are check runs where an app gives the verdict.
+func (g *github) Statuses(ctx context.Context, commit string) ([]Status, error) {
+	if g.runs == nil || !isCommit(commit) {
+		return g.hub.Statuses(ctx, commit)
+	}
+	return g.runs.statuses(ctx, commit)
+}
+
+func (g *github) SetStatus(ctx context.Context, commit string, s Status) error {
+	if g.runs == nil || !isCommit(commit) {
+		return g.hub.SetStatus(ctx, commit, s)
+	}
+	return g.runs.set(ctx, commit, s)
 }
 
 func (g *github) Labelled(ctx context.Context, label string) ([]Issue, error) {

@@ -202,6 +202,8 @@ func settingsOf(dir string, settings *config.Config, v *forge.Verbs) (c client.C
 	if f.TokenFile == "" {
 		return c, diag.Hint(fmt.Errorf("[forge] token_file in %s is empty", file), "put the token into a file of mode 0600, and name it there")
 	}
-	c.Token, err = gateway.ReadKey(f.TokenFile)
+	if c.Token, err = gateway.ReadKey(f.TokenFile); err == nil && f.App != 0 {
+		c.App, err = client.ReadApp(int64(f.App), f.AppKeyFile)
+	}
 	return c, err
 }

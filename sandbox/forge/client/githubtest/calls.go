@@ -16,7 +16,7 @@ var handlers map[string]func(*Server, *asked) (int, any)
 var needs = map[string]string{
 	"repos/get-collaborator-permission-level": "metadata=read", "repos/create-commit-status": "statuses=write",
 	"pulls/merge": "contents=write", "pulls/update": "pull_requests=write", "issues/create-comment": "issues=write", "issues/create-label": "issues=write",
-	"repos/create-webhook": "repository_hooks=write",
+	"repos/create-webhook": "repository_hooks=write", "checks/create": "checks=write",
 }
 
 func init() {
@@ -91,6 +91,11 @@ func init() {
 		"repos/list-webhooks":  hooksOf,
 		"repos/create-webhook": addHook,
 		"repos/delete-webhook": removeHook,
+
+		"apps/get-repo-installation":            installation,
+		"apps/create-installation-access-token": appToken,
+		"checks/create":                         createCheck,
+		"checks/list-for-ref":                   listChecks,
 	}
 }
 

@@ -40,6 +40,7 @@ type Server struct {
 	tokens   map[string]string
 	projects []*Project
 	calls    []string
+	app      *app
 }
 
 type user struct {
@@ -100,7 +101,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.Before != nil && s.Before(w, r) {
 		return
 	}
-	who := s.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	who := s.who(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	if who == "" {
 		s.send(w, r, nil, http.StatusUnauthorized, message("Bad credentials"))
 		return

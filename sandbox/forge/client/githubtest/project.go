@@ -26,6 +26,7 @@ type Project struct {
 	labels   []string
 	hooks    []map[string]any
 	statuses map[string][]map[string]any
+	checks   map[string][]map[string]any
 }
 
 // issue is an issue, or a request where it has a head.
@@ -57,7 +58,7 @@ func (s *Server) Project(owner, name string) *Project {
 
 func (s *Server) make(owner, name string, parent *Project) *Project {
 	p := &Project{s: s, id: s.id(), Owner: owner, Name: name, parent: parent, rights: map[string]string{owner: "admin"},
-		branches: map[string]string{"main": Commit("main")}, statuses: map[string][]map[string]any{}}
+		branches: map[string]string{"main": Commit("main")}, statuses: map[string][]map[string]any{}, checks: map[string][]map[string]any{}}
 	s.projects = append(s.projects, p)
 	return p
 }
