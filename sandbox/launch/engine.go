@@ -64,7 +64,7 @@ func engineOf(l *launch) engine {
 	case l.spec.Kube != nil:
 		return &pods{fenced: fenced{l}}
 	case l.spec.Unfenced:
-		return processes{launch: l}
+		return &processes{launch: l}
 	}
 	return &containers{fenced: fenced{l}}
 }

@@ -13,6 +13,7 @@ import (
 	"git-ward/protocols/boot"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/verifier"
 	"git-ward/sandbox/verifier/local"
 )
 
@@ -20,6 +21,7 @@ import (
 type processes struct {
 	*launch
 	here
+	places *verifier.Places // of its verdicts; nil before open
 }
 
 func (processes) where(string) string              { return "process" }
@@ -30,15 +32,21 @@ func (processes) room(int, func(int) string) error { return nil }
 func (processes) bound() (words string, leave func()) {
 	return "unfenced: nothing is bounded", func() {}
 }
-func (processes) open(context.Context) (func() error, error) { return func() error { return nil }, nil }
-func (processes) ready() error                               { return nil }
+func (processes) ready() error { return nil }
 
-func (p processes) findPolicy(ctx context.Context) (firewall.Policy, error) {
+func (p *processes) open(context.Context) (end func() error, err error) {
+	if p.places, err = verifier.NewPlaces(); err != nil {
+		return nil, err
+	}
+	return p.places.Close, nil
+}
+
+func (p *processes) findPolicy(ctx context.Context) (firewall.Policy, error) {
 	return fence.HostPolicy(ctx, p.spec.Settings)
 }
 
-func (p processes) runner() local.Runner {
-	return &local.Processes{Bare: p.spec.Bare, Settings: p.spec.Settings, Mark: p.tag}
+func (p *processes) runner() local.Runner {
+	return &local.Processes{Bare: p.spec.Bare, Settings: p.spec.Settings, Mark: p.tag, Places: p.places}
 }
 
 // UnfencedMeans says what contains an unfenced agent.

@@ -35,7 +35,7 @@ func sharedBy(r Runner) string {
 // ownPlaces makes what a command has for /tmp and /var/tmp, below its directory, and a list of its
 // mounts, in the form of fstab(5). What was there before is there by links, because PATH or a cache may
 // lie below it; what is new there is the command's own.
-func ownPlaces(dir string) error {
+func (p *Places) ownPlaces(dir string) error {
 	var mounts strings.Builder
 	field := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`)
 	mount := func(what, at, kind, options string) {
@@ -46,23 +46,23 @@ func ownPlaces(dir string) error {
 			continue
 		}
 		own := filepath.Join(dir, "apart", at)
-		err := os.MkdirAll(filepath.Join(own, ".host"), 0o755)
+		err := os.MkdirAll(filepath.Join(own, hostName), 0o755)
 		if err == nil {
 			err = os.Chmod(own, 0o777|os.ModeSticky)
 		}
-		mount(at, filepath.Join(own, ".host"), "none", "rbind")
+		mount(at, filepath.Join(own, hostName), "none", "rbind")
 		if err == nil && filepath.Dir(dir) == at {
 			err = os.Mkdir(filepath.Join(own, filepath.Base(dir)), 0o755)
 			mount(dir, filepath.Join(own, filepath.Base(dir)), "none", "bind")
+		}
+		if err == nil {
+			entries, _ := os.ReadDir(at)
+			err = p.link(at, own, entries)
 		}
 		if err != nil {
 			return err
 		}
 		mount(own, at, "none", "rbind")
-		entries, _ := os.ReadDir(at)
-		for _, e := range entries { // its own directory is there already
-			_ = os.Symlink(filepath.Join(".host", e.Name()), filepath.Join(own, e.Name()))
-		}
 	}
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		// mount --all passes over what is mounted from the same source already.
@@ -100,14 +100,15 @@ func (p *Processes) apart(dir string) []string {
 }
 
 // Shared is why the commands share /tmp and can reach each other's processes and this one; "" where
-// each has its own. It is tried, once.
+// each has its own.
 func (p *Processes) Shared() string {
-	p.once.Do(func() {
+	places := p.places()
+	places.once.Do(func() {
 		if err := p.tryApart(); err != nil {
-			p.shared = err.Error()
+			places.shared = err.Error()
 		}
 	})
-	return p.shared
+	return places.shared
 }
 
 func (p *Processes) tryApart() error {
@@ -119,7 +120,7 @@ func (p *Processes) tryApart() error {
 	if err := os.Mkdir(filepath.Join(dir.Path, "work"), 0o755); err != nil {
 		return err
 	}
-	if err := ownPlaces(dir.Path); err != nil {
+	if err := p.places().ownPlaces(dir.Path); err != nil {
 		return err
 	}
 	begun, err := beginning()

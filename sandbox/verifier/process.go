@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -36,9 +35,17 @@ type Processes struct {
 	// Mark, NAME=value, is in the environment of all that runs, so that the next launch ends what
 	// one that was killed left; "" for none.
 	Mark string
+	// Places are the launch's, or those of one verification; nil: none are kept.
+	Places *Places
 
-	once   sync.Once
-	shared string // see Shared
+	own Places
+}
+
+func (p *Processes) places() *Places {
+	if p.Places != nil {
+		return p.Places
+	}
+	return &p.own
 }
 
 // Fence says that there is none.
@@ -86,7 +93,7 @@ func (p *Processes) inTurn(ctx context.Context, dir string, env []string, job Jo
 	if p.Shared() != "" {
 		return unstopped(ctx, func(ctx context.Context) (Outcome, error) { return p.run(ctx, work, env, job, nil) })
 	}
-	if err := ownPlaces(dir); err != nil {
+	if err := p.places().ownPlaces(dir); err != nil {
 		return Outcome{}, err
 	}
 	begun, err := beginning()

@@ -48,15 +48,23 @@ type Verifier struct {
 type Processes struct {
 	Bare     string
 	Settings *config.Config
-	Mark     string // see verifier.Processes
+	Mark     string           // see verifier.Processes
+	Places   *verifier.Places // the launch's; nil: each verification has its own
 }
 
 // Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
-func (p *Processes) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
+func (p *Processes) Verify(ctx context.Context, claim verifier.Claim) (_ *verifier.Facts, err error) {
 	if err := Room(p.Settings, p.Bare); err != nil {
 		return nil, err
 	}
-	return verifier.Verify(ctx, Repo(p.Bare, p.Settings), &verifier.Processes{Limits: limits(p.Settings), Mark: p.Mark}, claim)
+	places := p.Places
+	if places == nil {
+		if places, err = verifier.NewPlaces(); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, places.Close()) }()
+	}
+	return verifier.Verify(ctx, Repo(p.Bare, p.Settings), &verifier.Processes{Limits: limits(p.Settings), Mark: p.Mark, Places: places}, claim)
 }
 
 // Warm does nothing: a plain process has the user's own caches.
