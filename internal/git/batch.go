@@ -37,8 +37,8 @@ func (e *TooLarge) Error() string {
 func (e *TooLarge) Oversize() (size, limit int64) { return e.Object.Size, e.Limit }
 
 // Batch reads objects: one `git cat-file --batch-command` child answers for all
-// of a push. The child starts when it is first needed; loose objects and refs are
-// read without it. A Batch is not safe for concurrent use. After any
+// of a push. The child starts when it is first needed; refs, loose objects and a few
+// packed ones are read without it. A Batch is not safe for concurrent use. After any
 // error but ErrMissing and TooLarge the child is dead and says so again.
 type Batch struct {
 	ctx    context.Context
@@ -74,6 +74,9 @@ func (b *Batch) start() error {
 // Close ends the child, or leaves it to the next reader (Keep). An error already reported is
 // not reported again.
 func (b *Batch) Close() error {
+	if b.direct != nil {
+		b.direct.close()
+	}
 	child := b.child
 	if child == nil {
 		return nil
@@ -240,8 +243,8 @@ func (b *Batch) Prefetch(ids []string, limit int64) error {
 	b.fetched = map[string]ready{}
 	if b.direct != nil {
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-			_, loose, err := b.direct.info(id)
-			return loose || err != nil
+			_, here, err := b.direct.info(id)
+			return here || err != nil
 		})
 	}
 	const perExchange, atOnce = 256, 16 << 20 // requests stay below a pipe's size

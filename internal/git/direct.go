@@ -16,13 +16,18 @@ import (
 	"syscall"
 )
 
-// direct reads loose objects and refs from their files (gitrepository-layout(5)): recent
-// objects are loose, and reading a file costs a hundredth of a child. Git is asked for
-// everything else: packs, deltas, alternates, symbolic refs, and whatever looks odd.
+// direct reads objects and refs from their files (gitrepository-layout(5)): reading a file costs
+// a hundredth of a child. Git is asked for everything else: many packed objects, alternates of
+// alternates, symbolic refs, and whatever looks odd.
 type direct struct {
-	dir     string   // $GIT_DIR
-	objects []string // where objects may be, the quarantine of a push first
-	inflate io.ReadCloser
+	dir        string   // $GIT_DIR
+	objects    []string // where objects may be, the quarantine of a push first
+	quarantine string   // "" outside pre-receive
+	inflate    io.ReadCloser
+
+	packs     []*pack // nil until needed
+	packReads int
+	packWork  int64 // bytes
 
 	packed   []byte // packed-refs as it was read last
 	packedAt syscall.Stat_t
@@ -44,7 +49,7 @@ func (r *Repo) directReader() *direct {
 	own := cmp.Or(r.objects, r.Dir+"/objects")
 	d := &direct{dir: r.Dir, objects: append([]string{own}, borrowed(own)...)}
 	if dir := r.quarantineDir(); dir != "" {
-		d.objects = slices.Insert(d.objects, 0, dir)
+		d.objects, d.quarantine = slices.Insert(d.objects, 0, dir), dir
 	}
 	return d
 }
@@ -153,16 +158,23 @@ func looseHeader(id string, r *bufio.Reader) (Object, error) {
 
 func (d *direct) info(id string) (Object, bool, error) {
 	o, _, done, ok, err := d.loose(id)
-	if !ok || err != nil {
+	if err != nil {
 		return o, false, err
+	}
+	if !ok {
+		o, ok = d.packedInfo(id)
+		return o, ok, nil
 	}
 	return o, true, done()
 }
 
 func (d *direct) read(id string, limit int64) (Object, []byte, bool, error) {
 	o, content, done, ok, err := d.loose(id)
-	if !ok || err != nil {
+	if err != nil {
 		return o, nil, false, err
+	}
+	if !ok {
+		return d.packedRead(id, limit)
 	}
 	defer done()
 	if o.Size > limit {

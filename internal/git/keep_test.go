@@ -39,9 +39,13 @@ func counted(t *testing.T) (started func(verb string) int) {
 	}
 }
 
-// packedCommits makes two commits of a file with another content each, and packs them.
+// packedCommits makes two commits of a file with another content each, and packs them. A child
+// reads them.
 func packedCommits(t *testing.T, r *Repo) (ids []string) {
 	t.Helper()
+	reads := maxPackReads
+	maxPackReads = 0
+	t.Cleanup(func() { maxPackReads = reads })
 	for i := range 2 {
 		id, err := r.CommitFile("", "file", fmt.Append(nil, i), time.Unix(1, 0), "a commit")
 		if err != nil {

@@ -259,6 +259,7 @@ func (r *Repo) Direct(ctx context.Context, rev string) (id string, ok bool) {
 	if d == nil || ctx.Err() != nil {
 		return "", false
 	}
+	defer d.close()
 	id, ok, err := d.find(rev)
 	return id, ok && err == nil
 }
