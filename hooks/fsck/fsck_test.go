@@ -85,6 +85,15 @@ var damages = []struct {
 		remains: []string{"fsck/ref: 111111111111 is not stored: git refuses every push", "fsck/ref: what comes after them cannot be read: D-1.2: ", "fsck/unrecorded: is at "},
 	},
 	{
+		name: "names of other refs among Ward's own", // git for-each-ref lists neither
+		damage: func(g *guarded) {
+			g.git("symbolic-ref", "refs/ward/lease/D-1", "refs/ward/lease/D-1")
+			g.git("symbolic-ref", "refs/heads/agent/D-9", "refs/heads/none")
+		},
+		want:    []string{"fsck/ref: it is a symbolic ref to refs/heads/none: ", "fsck/ref: it is a symbolic ref to refs/ward/lease/D-1: "},
+		remains: []string{"fsck/ref: it is a symbolic ref to refs/heads/none: ", "fsck/ref: it is a symbolic ref to refs/ward/lease/D-1: "},
+	},
+	{
 		name:   "a lease by which a unit is put away whose directive is gone",
 		damage: func(g *guarded) { g.lease("D-1", time.Now()) },
 	},

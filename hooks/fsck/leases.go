@@ -38,7 +38,7 @@ func (w *workProof) leases(ctx context.Context) error {
 	for _, e := range all {
 		switch {
 		case e.Directive == "":
-			w.report.add(diag.Clean(e.Ref), "fsck/lease", "delete it on the host: git update-ref -d", "%v", e.Broken)
+			w.report.add(diag.Clean(e.Ref), "fsck/lease", "delete it on the host: git update-ref --no-deref -d", "%v", e.Broken)
 		case e.Broken != nil:
 			hint := "git ward lease --revoke " + e.Directive
 			var hinted *diag.Hinted

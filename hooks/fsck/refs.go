@@ -3,23 +3,32 @@ package fsck
 import (
 	"context"
 	"errors"
+	"strings"
 
+	"git-ward/hooks/push"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
 
 // refs verifies that git can read every ref, and has the object of each. Git lists no ref whose
 // file is broken, so nothing else here sees one; and then git refuses every push, of whatever ref.
-// It reports whether all are sound.
+// It reports whether all are sound. Nobody but a person at the host makes a symbolic ref, and none
+// belongs among the refs that Ward and the agent move.
 func (o *objects) refs(ctx context.Context, r *report) (sound bool, err error) {
 	sound = true
 	found := func(ref, hint, what string) {
 		sound = false
 		r.add(diag.Clean(ref), "fsck/ref", hint, "%s: git refuses every push", what)
 	}
-	broken, err := o.repo.BrokenRefs()
+	broken, symbolic, err := o.repo.OddRefs()
 	if err != nil {
 		return false, err
+	}
+	for _, s := range symbolic {
+		if push.IsAgentBranch(s.Name) || strings.HasPrefix(s.Name, "refs/ward/") || strings.HasPrefix(s.Name, "refs/notes/") {
+			r.add(diag.Clean(s.Name), "fsck/ref", "take the name away on the host: git symbolic-ref --delete "+diag.Word(s.Name),
+				"it is a symbolic ref to %s: what moves or deletes it with git alone does that to %[1]s", diag.Clean(s.To))
+		}
 	}
 	for _, ref := range broken {
 		found(ref, "delete its file on the host, and push the ref again from a clone that has it", "its file holds no object's id")
@@ -39,7 +48,7 @@ func (o *objects) refs(ctx context.Context, r *report) (sound bool, err error) {
 		if now, err := o.repo.Ref(ctx, tip.Name); err != nil || now != tip.ID {
 			continue // it has moved, and maintenance has freed what it pointed to
 		}
-		found(tip.Name, "fetch the object from a clone that has it, or delete the ref on the host: git update-ref -d", diag.Short(tip.ID)+" is not stored")
+		found(tip.Name, "fetch the object from a clone that has it, or delete the ref on the host: git update-ref --no-deref -d", diag.Short(tip.ID)+" is not stored")
 	}
 	return sound, nil
 }

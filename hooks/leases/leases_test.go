@@ -147,6 +147,19 @@ func TestRevokeWaits(t *testing.T) {
 	gittest.Git(t, repo.Dir, "fsck", "--strict")
 }
 
+// TestRevokeName: a lease that is another ref's name goes, and the other ref stays.
+func TestRevokeName(t *testing.T) {
+	repo, batch := bare(t)
+	set(t, repo, "refs/tags/mine", []byte("kept"))
+	gittest.Git(t, repo.Dir, "symbolic-ref", lease.Ref("D-1"), "refs/tags/mine")
+	if was, err := leases.Revoke(t.Context(), repo, batch, "D-1"); err != nil || was.Broken == nil {
+		t.Error(was, err)
+	}
+	if left := gittest.Git(t, repo.Dir, "for-each-ref", "--format=%(refname)"); left != "refs/tags/mine" {
+		t.Errorf("%q is left", left)
+	}
+}
+
 // TestRevokeWhatIsBroken: a lease that nobody can read can be revoked all the same.
 func TestRevokeWhatIsBroken(t *testing.T) {
 	repo, batch := bare(t)

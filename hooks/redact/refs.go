@@ -35,7 +35,7 @@ func (w *rewriter) moves() (moves []git.RefUpdate, err error) {
 		case now == "":
 			continue
 		case !w.follows(ref):
-			return nil, refused("delete the ref on the host, if it may go: git update-ref -d", diag.Clean(ref)+" has it, which is no branch, no tag and no record")
+			return nil, refused("delete the ref on the host, if it may go: git update-ref --no-deref -d", diag.Clean(ref)+" has it, which is no branch, no tag and no record")
 		}
 		moves = append(moves, git.RefUpdate{Ref: ref, Old: id, New: now})
 	}

@@ -163,9 +163,10 @@ func plainRef(name string) bool {
 	return true
 }
 
-// BrokenRefs lists the refs whose own files hold neither an id nor another ref's name, sorted, such
-// as a file that lost its content when the machine did. Git passes over them.
-func (r *Repo) BrokenRefs() (names []string, err error) {
+// OddRefs lists the refs whose own files hold no id, sorted: the broken ones, such as a file that
+// lost its content when the machine did, and the symbolic ones with the ref that each names. Git
+// passes over the former, and over symbolic refs that lead to nothing.
+func (r *Repo) OddRefs() (broken []string, symbolic []Symbolic, err error) {
 	d := &direct{dir: r.Dir}
 	err = filepath.WalkDir(filepath.Join(r.Dir, "refs"), func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) { // it was packed or deleted meanwhile
@@ -183,13 +184,17 @@ func (r *Repo) BrokenRefs() (names []string, err error) {
 			return nil
 		}
 		data, err := readRegular(path, maxNames)
-		if err == nil && bytes.HasPrefix(data, []byte("ref:")) {
+		if to, is := bytes.CutPrefix(data, []byte("ref:")); err == nil && is {
+			symbolic = append(symbolic, Symbolic{name, string(bytes.TrimSpace(to))})
 			return nil
 		}
 		if _, gone := os.Lstat(path); !errors.Is(gone, fs.ErrNotExist) {
-			names = append(names, name)
+			broken = append(broken, name)
 		}
 		return nil
 	})
-	return names, err
+	return broken, symbolic, err
 }
+
+// Symbolic is a symbolic ref and the ref that it names.
+type Symbolic struct{ Name, To string }

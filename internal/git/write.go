@@ -168,11 +168,12 @@ type RefTx struct {
 }
 
 // BeginUpdate starts the child. The caller ends it with Commit or Abort. The text goes into
-// the refs' reflogs; "" writes none.
+// the refs' reflogs; "" writes none. A symbolic ref is moved or deleted itself, and never the
+// ref that it names: a lease that somebody made a name of main must not take main with it.
 func (r *Repo) BeginUpdate(ctx context.Context, reflog string) (*RefTx, error) {
-	args := []string{"update-ref", "-m", reflog, "--stdin", "-z"}
+	args := []string{"update-ref", "--no-deref", "-m", reflog, "--stdin", "-z"}
 	if reflog == "" {
-		args = []string{"-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z"}
+		args = []string{"-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", "--stdin", "-z"}
 	}
 	t := &RefTx{ctx: ctx, repo: r, cmd: r.writer(ctx, args...)}
 	t.cmd.Env = append(t.cmd.Env, "GIT_COMMITTER_NAME=Ward", "GIT_COMMITTER_EMAIL=ward@localhost")

@@ -95,5 +95,5 @@ func ParseFolded(id uow.ID, data []byte) (int, error) {
 		}
 	}
 	return 0, diag.Hint(fmt.Errorf("%s cannot be read: %w", FoldedRef(id), err),
-		"delete it on the host: git update-ref -d %s; what COMMS.md has already is not folded again", FoldedRef(id))
+		"delete it on the host: git update-ref --no-deref -d %s; what COMMS.md has already is not folded again", FoldedRef(id))
 }
