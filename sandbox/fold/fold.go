@@ -34,6 +34,9 @@ type Fold struct {
 	Settings *config.Config
 	Dir      string // where each push's own repository is made
 	Log      zerolog.Logger
+	// Waits gets the directives with messages that stay pending, and why, after each turn of
+	// Serve that could look at all of them.
+	Waits func(map[string]error)
 
 	done map[string]string // a record's ref -> the tip up to which it is folded
 }
@@ -43,13 +46,19 @@ type Fold struct {
 // messages of its own unit.
 func (f *Fold) Once(ctx context.Context) (folded int, err error) {
 	skip := map[uow.ID]error{}
+	folded, err = f.once(ctx, skip)
+	return folded, cmp.Or(err, skipped(skip))
+}
+
+// once is Once; it adds the units whose messages stay pending to skip.
+func (f *Fold) once(ctx context.Context, skip map[uow.ID]error) (folded int, err error) {
 	for {
 		list, done, err := f.read(ctx, skip)
 		if err != nil {
 			return folded, err
 		}
 		if f.done = done; len(list) == 0 {
-			return folded, skipped(skip)
+			return folded, nil
 		}
 		n, err := f.fold(ctx, list, skip)
 		if folded += n; err != nil {

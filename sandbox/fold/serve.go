@@ -1,10 +1,12 @@
 package fold
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"git-ward/protocols/record"
+	"git-ward/protocols/uow"
 )
 
 const (
@@ -20,10 +22,19 @@ func (f *Fold) Serve(ctx context.Context, trouble func(error)) error {
 	watch := f.Repo.Watch(record.Prefix, f.Settings.Control.Ref())
 	wait, told := time.Duration(0), ""
 	for {
-		_, err := f.Once(ctx)
+		skip := map[uow.ID]error{}
+		_, err := f.once(ctx, skip)
 		if ctx.Err() != nil {
 			return nil
 		}
+		if err == nil && f.Waits != nil {
+			waits := map[string]error{}
+			for unit, why := range skip {
+				waits[unit.Directive] = why
+			}
+			f.Waits(waits)
+		}
+		err = cmp.Or(err, skipped(skip))
 		words, again := "", time.Time{}
 		if err == nil {
 			wait = 0

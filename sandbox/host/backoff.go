@@ -17,6 +17,12 @@ const (
 	steadyRun    = 10 * time.Minute
 )
 
+// Ends are the bad ends in a row of directives' workers.
+type Ends interface {
+	BadEnds(ctx context.Context) (map[string]int, error) // by directive
+	Ended(ctx context.Context, directive string, well bool) error
+}
+
 // backoff is the pause before the next worker of a directive.
 type backoff struct {
 	schedule.Backoff
@@ -89,7 +95,7 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && err == nil && !j.runs.held && j.runs.commit != "" && h.Worked != nil {
 		h.Worked(ctx, j.runs.commit, false)
 	}
-	if errors.Is(j.err, errStopped) || errors.Is(j.err, errIdle) {
+	if errors.Is(j.err, errStopped) || errors.Is(j.err, errIdle) || errors.Is(j.err, errUnfolded) {
 		h.endsWell(ctx, j.Directive)
 		return
 	}

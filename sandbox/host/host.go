@@ -5,6 +5,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,7 @@ type Host struct {
 	running map[string]*Job // by directive
 	offers  map[int]*offer  // by slot number
 	stops   map[string]string
+	unsaid  map[string]*unsaid
 	closed  bool
 	moved   chan struct{} // something other than a ref has moved
 	ended   chan *Job
@@ -64,17 +66,12 @@ type Host struct {
 	backoffs map[string]*backoff
 	began    map[int]bool // slots that have had a worker
 	everUp   bool         // a worker of this launch has run
-	rests    bool         // nobody worked when the plan was last made
-	turn     time.Time    // when the loop's last turn ended
-	planned  time.Time    // when the last plan was made, by the monotonic clock
-	wall     time.Time    // and by the wall clock
-	followed time.Time    // when the plan is made again even if nothing has moved
-}
-
-// Ends are the bad ends in a row of directives' workers.
-type Ends interface {
-	BadEnds(ctx context.Context) (map[string]int, error) // by directive
-	Ended(ctx context.Context, directive string, well bool) error
+	say      time.Duration
+	rests    bool      // nobody worked when the plan was last made
+	turn     time.Time // when the loop's last turn ended
+	planned  time.Time // when the last plan was made, by the monotonic clock
+	wall     time.Time // and by the wall clock
+	followed time.Time // when the plan is made again even if nothing has moved
 }
 
 // pollInterval is how often refs are checked for moves, which nothing announces.
@@ -112,6 +109,7 @@ func (h *Host) start() {
 	defer h.mu.Unlock()
 	h.init()
 	h.backoffs, h.began, h.turn, h.told = map[string]*backoff{}, map[int]bool{}, time.Now(), logfile.Causes{}
+	h.say = cmp.Or(h.say, sayTime)
 	h.refs.known.Clock = h.now
 }
 
@@ -155,6 +153,7 @@ func (h *Host) loop(ctx context.Context) error {
 		case <-time.After(pollInterval):
 		}
 		h.listen(time.Since(h.turn))
+		h.endUnsaid()
 		h.turn = time.Now()
 		h.attendAll(ctx)
 	}
@@ -181,6 +180,7 @@ func (h *Host) undone() (err error) {
 			err = errors.Join(err, r.last)
 		}
 	}
+	err = errors.Join(err, h.leftUnsaid())
 	if h.Only != "" && len(h.began) == 0 {
 		err = errors.Join(err, h.refs.obstacle(h.Only))
 	}
@@ -256,6 +256,7 @@ func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 			delete(h.stops, directive) // the PM has changed the directive
 		}
 	}
+	h.hold(s.Stopped)
 	for directive, r := range h.backoffs {
 		s.Backoffs[directive] = r.Backoff
 	}

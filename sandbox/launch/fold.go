@@ -15,6 +15,9 @@ import (
 // wherever workers run.
 func (l *launch) openFold() (service, error) {
 	f := &fold.Fold{Repo: local.Repo(l.spec.Bare, l.spec.Settings), Settings: l.spec.Settings, Dir: l.scratch.Path, Log: l.logOf("fold")}
+	if l.host != nil {
+		f.Waits = l.host.Unfolded
+	}
 	tell := func(err error) {
 		why := ""
 		if err != nil {

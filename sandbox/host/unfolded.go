@@ -1,0 +1,83 @@
+package host
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+)
+
+// unsaid is a directive with messages that do not come into COMMS.md.
+type unsaid struct {
+	why   error
+	since time.Time
+	ended bool   // a worker was ended for it
+	text  string // hash of the directive's text then
+}
+
+// sayTime is how long a worker may be unable to say anything.
+const sayTime = time.Minute
+
+var errUnfolded = errors.New("what it says does not come into COMMS.md; git ward status says why")
+
+// Unfolded says which directives have messages that cannot come into COMMS.md, and why. Whoever
+// works on one waits for that, and does nothing else. If it lasts, the worker ends, and gives its
+// slot to another directive. The next begins when the messages are in, or when the PM has changed
+// the directive: to try before would be to wait again.
+func (h *Host) Unfolded(now map[string]error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.unsaid
+	h.unsaid = make(map[string]*unsaid, len(now))
+	for directive, why := range now {
+		s := before[directive]
+		if s == nil {
+			s = &unsaid{since: time.Now()}
+		}
+		s.why, h.unsaid[directive] = why, s
+		delete(before, directive)
+	}
+	if len(before) > 0 && h.moved != nil {
+		h.nudge()
+	}
+}
+
+// endUnsaid ends the workers that could say nothing for too long.
+func (h *Host) endUnsaid() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for directive, s := range h.unsaid {
+		j := h.running[directive]
+		if j == nil || s.ended && s.text == j.text || min(time.Since(s.since), time.Since(j.began)) < h.say {
+			continue
+		}
+		s.ended, s.text = true, j.text
+		h.Log.Warn().Err(s.why).Str("directive", directive).Msg("its worker ends, because what it says does not come into COMMS.md; the next begins when it does")
+		j.cancel(&Ended{errUnfolded})
+	}
+}
+
+// hold adds the directives that wait until what was said on them is in COMMS.md.
+func (h *Host) hold(stopped map[string]bool) {
+	for directive, s := range h.unsaid {
+		text := ""
+		if d := h.refs.known.Directive(directive); d != nil {
+			text = d.Hash
+		}
+		if s.ended && s.text == text {
+			stopped[directive] = true
+		}
+	}
+}
+
+// leftUnsaid is why directives were left for what they could not say, nil for none.
+func (h *Host) leftUnsaid() (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, directive := range slices.Sorted(maps.Keys(h.unsaid)) {
+		if s := h.unsaid[directive]; s.ended && (h.Only == "" || h.Only == directive) {
+			err = errors.Join(err, s.why)
+		}
+	}
+	return err
+}
