@@ -131,9 +131,6 @@ func (s *Store) amend(ctx context.Context, w word) error {
 			return true, err
 		}
 		amended, err := comms.Amend(data, w.change, comms.Share(""))
-		if errors.Is(err, comms.ErrFull) {
-			return false, diag.Hint(err, "take directives that are done out of COMMS.md, and push: their reports can go then")
-		}
 		if err != nil {
 			return false, err
 		}

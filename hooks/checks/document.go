@@ -8,6 +8,7 @@ import (
 	"git-ward/hooks/walk"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/comms"
 )
 
 // document is a file that an update changes, before and after.
@@ -57,9 +58,12 @@ func readDocument(pass *Pass, t *walk.Tip, path string, limit int64) (*document,
 	}
 	d.new, err = pass.Repo.Regular(c.New, limit)
 	if errors.As(err, &large) {
+		hint := "shorten it"
+		if path == comms.Path {
+			hint = comms.Shorten
+		}
 		pass.Report(diag.Diagnostic{Pos: d.pos(0, 0), Ref: t.Ref, Rule: "limit/document",
-			Message: fmt.Sprintf("the document has %d bytes, more than %d", large.Object.Size, limit),
-			Hint:    "shorten it; for COMMS.md the agent and you prune old reports"})
+			Message: fmt.Sprintf("the document has %d bytes, more than %d", large.Object.Size, limit), Hint: hint})
 		return nil, nil
 	}
 	if err != nil || d.new == nil {

@@ -1,6 +1,10 @@
 package comms
 
-import "git-ward/internal/diag"
+import (
+	"errors"
+
+	"git-ward/internal/diag"
+)
 
 // Empty is a document with all sections and no entries, so that people who edit it by hand
 // find every section.
@@ -48,13 +52,16 @@ type Amended struct {
 // ErrUnsound, or a field of the change that is not as described.
 func Amend(data []byte, change Change, room Room) (Amended, error) {
 	a, err := change.amend(data, room)
-	switch {
-	case err != nil:
-		return Amended{ID: a.ID}, err
-	case len(a.Data) > MaxBytes:
-		return Amended{ID: a.ID}, ErrFull
-	case room.answers > 0:
+	if err == nil && len(a.Data) > MaxBytes {
+		err = ErrFull
+	}
+	if err != nil {
+		a = Amended{ID: a.ID}
+	} else if room.answers > 0 {
 		err = fitAnswers(a.Data, room.answers)
+	}
+	if errors.Is(err, ErrFull) {
+		err = diag.Hint(err, Shorten)
 	}
 	return a, err
 }

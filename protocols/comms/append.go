@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// ErrFull means that the document has no room for the entry; prune it first.
-var ErrFull = errors.New("COMMS.md has no room for it; prune old reports")
+// Shorten is what a person does about a document that is full. Reports of directives that are
+// listed stay, because without them the directives would begin again.
+const Shorten = "take the directives out of COMMS.md that you have taken or dropped, with their reports: their work and their records stay"
+
+// ErrFull means that the document has no room for the entry.
+var ErrFull = errors.New("COMMS.md has no room for it")
 
 // ErrUnsound means that the document cannot be changed, because a section is missing, repeated
 // or out of order. Parse says where.

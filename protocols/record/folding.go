@@ -55,7 +55,7 @@ func (f *Folding) Take(p Pending) (done, entered bool) {
 	}
 	amended, err := comms.Amend(f.Data, p.Message, comms.Share(p.Name()))
 	if err != nil {
-		f.Waits[p.Unit] = diag.Hint(fmt.Errorf("%s waits: %w", p.Name(), err), "take directives that are done out of %s, and push: their reports can go then", comms.Path)
+		f.Waits[p.Unit] = fmt.Errorf("%s waits: %w", p.Name(), err)
 		return false, false
 	}
 	f.Data, f.Removed = amended.Data, append(f.Removed, amended.Removed...)
