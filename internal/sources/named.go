@@ -21,8 +21,9 @@ type Named struct {
 // variable stands for a value that only the shell knows.
 var variable = pattern.New(`\$\{[^}]*\}|\$\w*`)
 
-// split is a line's words.
-func split(line string) []string {
+// Words are a command line's words, as Named takes them. Whoever looks for a name in a line uses
+// these, so that all find the same.
+func Words(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&<>()=,", r) })
 }
 
@@ -30,7 +31,7 @@ func split(line string) []string {
 func (p *Project) Named(lines []string) *Named {
 	n := &Named{project: p, programs: map[string]bool{}}
 	for _, line := range lines {
-		n.words = append(n.words, split(line)...)
+		n.words = append(n.words, Words(line)...)
 	}
 	n.words = append(n.words, p.words...)
 	for i, w := range n.words {

@@ -118,7 +118,7 @@ func (p *Project) scripts(text string) {
 	}
 	if json.Unmarshal([]byte(text), &manifest) == nil {
 		for _, line := range manifest.Scripts {
-			p.words = append(p.words, split(line)...)
+			p.words = append(p.words, Words(line)...)
 		}
 	}
 }

@@ -256,7 +256,7 @@ func (c *controlling) believes(ctx context.Context, a *tried, name string) (bool
 		if err != nil || tree == c.work.tree {
 			return false, err
 		}
-		if tree, err = c.tests(ctx, tree, c.changing(some(nil, broken.Tell)), c.work.tree); err != nil {
+		if tree, err = c.tests(ctx, tree, c.telling, c.work.tree); err != nil {
 			return false, err
 		}
 		run, err := c.once(ctx, tree, a.Command, false)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"git-ward/internal/pattern"
+	"git-ward/internal/sources"
 )
 
 // Missing is a program that does not exist where commands run.
@@ -79,7 +80,7 @@ func (t *trying) missing(ctx context.Context, runner Runner, tree string, runs [
 func (t *trying) named(ctx context.Context, m Missing) (bool, error) {
 	_, module, ok := strings.Cut(m.Tool, runsModule)
 	word := cmp.Or(module, m.Tool)
-	if slices.Contains(strings.FieldsFunc(m.Line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&<>()=", r) }), word) || ok && strings.Contains(m.Line, word) {
+	if slices.Contains(sources.Words(m.Line), word) || ok && strings.Contains(m.Line, word) {
 		return true, nil
 	}
 	return t.repo.Exits(ctx, "grep", "--quiet", "--word-regexp", "--fixed-strings", "-e", word, t.claim.Base, "--")

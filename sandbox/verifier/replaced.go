@@ -13,7 +13,7 @@ import (
 // place the work puts another (PROOF-3): a clock, what reads what is expected, or what compares. What
 // is replaced without the work, or where it does nothing, is the test's own doing.
 func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
-	with, err := c.tests(ctx, c.work.tree, c.changing(some(nil, broken.Tell)), c.work.tree)
+	with, err := c.tests(ctx, c.work.tree, c.telling, c.work.tree)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 	own := map[string]bool{} // files that may do so by themselves
 	base, err := c.tests(ctx, c.base, func(name, text string) (string, bool) {
 		own[name] = broken.Replaces(text)
-		return c.changing(some(nil, broken.Tell))(name, text)
+		return c.telling(name, text)
 	}, c.base)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		if !broken.CanHollow(name) { // the work is there as it is
 			return "", false
 		}
-		return c.changing(some(nil, broken.Tell))(name, text)
+		return c.telling(name, text)
 	})
 	if err != nil {
 		return err

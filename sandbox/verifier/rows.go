@@ -18,12 +18,12 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 	may, texts := false, map[string]string{}
 	tree, err := c.tests(ctx, c.base, func(name, text string) (string, bool) {
 		may, texts[name] = may || broken.MayRow(name, text), text
-		return c.changing(some(nil, broken.Tell))(name, text)
+		return c.telling(name, text)
 	}, c.base)
 	if err != nil || !may || a.Held || tree == c.base {
 		return err
 	}
-	with, err := c.tests(ctx, c.work.tree, c.changing(some(nil, broken.Tell)), c.work.tree)
+	with, err := c.tests(ctx, c.work.tree, c.telling, c.work.tree)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 	for _, anew := range []bool{false, true} {
 		before, _, err := c.passed(ctx, tree, a.Command, anew)
 		if err == nil && !anew && len(before) == 0 { // as a base does that cannot be built yet
-			if tree, err = c.hollowed(ctx, c.changing(some(nil, broken.Tell))); err == nil && tree != "" {
+			if tree, err = c.hollowed(ctx, c.telling); err == nil && tree != "" {
 				before, _, err = c.passed(ctx, tree, a.Command, anew)
 			}
 			hollow = true

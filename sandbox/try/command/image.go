@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/sources"
 	"git-ward/protocols/comms"
 )
 
@@ -60,7 +61,7 @@ func packagesOf(text string) (list []string) {
 	doc, _ := comms.Parse(alone.Data)
 	for _, d := range doc.Directives {
 		for _, c := range d.Criteria {
-			for _, word := range strings.FieldsFunc(c.Command, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()", r) }) {
+			for _, word := range sources.Words(c.Command) {
 				list = append(list, strings.Fields(programs[word])...)
 			}
 		}

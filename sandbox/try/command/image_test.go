@@ -30,6 +30,7 @@ func TestNeed(t *testing.T) {
 		"x, by node\n\n- [ ] y (`go test ./... && sh node.sh`)\n":        "",
 		"x\n\n- [ ] y (`python3 -m pytest`)\n- [ ] z (`true; npm test`)": "nodejs npm python3 python3-pytest",
 		"x\n\n- [ ] y (`test \"$(cc -v)\"`)\n":                           "gcc libc6-dev",
+		"x\n\n- [ ] y (`CC=gcc sh build.sh`)\n":                          "gcc libc6-dev",
 	} {
 		if got := need(text, ""); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
