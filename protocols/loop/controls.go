@@ -68,6 +68,14 @@ func (d Doubt) Words() string {
 	}
 }
 
+// Lines are the doubt with a line for each that it is of.
+func (d Doubt) Lines() []string {
+	if len(d.Of) == 0 {
+		return []string{d.One}
+	}
+	return each(d.Of, func(of string) string { return d.One + ": " + of })
+}
+
 // Against lists all doubts that the verdict names. Everyone who acts on a verdict or shows it
 // asks this function, so that no reader misses a doubt.
 func (v Verdict) Against() (list []Doubt) {

@@ -37,6 +37,27 @@ type Observed struct {
 	Comparisons int      `json:"comparisons,omitzero"`
 }
 
+// Written is o as a verdict has it: each path and each text that is of the work as a line shows it.
+func (o Observed) Written(path, text func(string) string) Observed {
+	for list, write := range map[*[]string]func(string) string{
+		&o.Opened: path, &o.NeverOpened: path, &o.Rewritten: path, &o.NotOpened: path, &o.Sampled: path,
+		&o.Lost: text, &o.Replaced: text, &o.Whatever: text,
+	} {
+		*list = each(*list, write)
+	}
+	o.Checkers = each(o.Checkers, func(l Left) Left { l.Path = path(l.Path); return l })
+	o.NotObserved, o.RewrittenNot, o.NotOpenedWhy = text(o.NotObserved), text(o.RewrittenNot), text(o.NotOpenedWhy)
+	return o
+}
+
+// each is a list with each of it written anew; nil for none.
+func each[T any](list []T, write func(T) T) (written []T) {
+	for _, one := range list {
+		written = append(written, write(one))
+	}
+	return written
+}
+
 // listed is what a verdict's line keeps of it.
 func (o Observed) listed() Observed {
 	for _, list := range []*[]string{&o.Opened, &o.NeverOpened, &o.Rewritten, &o.NotOpened, &o.Lost, &o.Whatever} {

@@ -210,32 +210,13 @@ func printFacts(w io.Writer, f *verifier.Facts) {
 	for _, c := range f.Controls {
 		fmt.Fprintf(w, "%-12s control  %s\n", c.Name, loop.ControlWords(c.Says, c.Before))
 	}
-	for _, name := range f.Lost {
-		fmt.Fprintf(w, "lost test: %s ran to its end without this work, but does not with it\n", diag.Clean(name))
-	}
-	for _, name := range f.Replaced {
-		fmt.Fprintf(w, "a function of a test's that this work replaced: %s\n", diag.Clean(name))
-	}
-	for _, where := range f.Whatever {
-		fmt.Fprintf(w, "a comparison that holds with any value: %s\n", diag.Clean(where))
-	}
-	for _, l := range f.Checkers {
-		fmt.Fprintf(w, "changed, and a command checks by it: %s\n", diag.Clean(l.Path))
+	for _, d := range (loop.Verdict{Observed: f.Observed.Written(diag.Clean, diag.Clean)}).Against() {
+		for _, line := range d.Lines() {
+			fmt.Fprintln(w, line)
+		}
 	}
 	if f.Comparisons > 0 {
 		fmt.Fprintf(w, "%d of %s tried with another value\n", f.Asked, diag.Count(f.Comparisons, "comparison"))
-	}
-	for _, path := range f.Rewritten {
-		fmt.Fprintf(w, "rewritten while a command ran, though it is not work: %s\n", diag.Clean(path))
-	}
-	if f.RewrittenNot != "" {
-		fmt.Fprintf(w, "what the commands rewrote is not known: %s\n", diag.Clean(f.RewrittenNot))
-	}
-	for _, path := range f.NotOpened {
-		fmt.Fprintf(w, "opened without the work, but not with it: %s\n", diag.Clean(path))
-	}
-	if f.NotOpenedWhy != "" {
-		fmt.Fprintf(w, "what the commands no longer open is not known: %s\n", diag.Clean(f.NotOpenedWhy))
 	}
 	for _, path := range f.NeverOpened {
 		fmt.Fprintf(w, "opened by no command: %s\n", diag.Clean(path))

@@ -27,24 +27,11 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 		trials[i] = r.trial(runs)
 	}
 	v := loop.Judge(p, trials)
-	v.Left, v.Checkers = entries(f.Left), entries(f.Checkers)
+	v.Left = entries(f.Left)
 	for _, path := range f.Included {
 		v.Included = append(v.Included, diag.Clean(path))
 	}
-	v.Opened, v.NeverOpened, v.Rewritten = quoted(f.Opened), quoted(f.NeverOpened), quoted(f.Rewritten)
-	v.NotOpened, v.NotOpenedWhy = quoted(f.NotOpened), diag.Clean(f.NotOpenedWhy)
-	v.Sampled = quoted(f.Sampled)
-	for _, name := range f.Lost {
-		v.Lost = append(v.Lost, diag.Clean(name))
-	}
-	for _, name := range f.Replaced {
-		v.Replaced = append(v.Replaced, diag.Clean(name))
-	}
-	for _, where := range f.Whatever {
-		v.Whatever = append(v.Whatever, diag.Clean(where))
-	}
-	v.Asked, v.Comparisons = f.Asked, f.Comparisons
-	v.NotObserved, v.RewrittenNot = diag.Clean(f.NotObserved), diag.Clean(f.RewrittenNot)
+	v.Observed = f.Observed.Written(comms.QuotePath, diag.Clean)
 	if f.With != nil {
 		v = v.With(loop.Judge(p, []loop.Trial{r.trial(f.With)}))
 	}
@@ -74,13 +61,6 @@ func verdictOf(p loop.Declaration, d *comms.Directive, f *verifier.Facts, redact
 func entries(paths []verifier.Left) (list []loop.Left) {
 	for _, l := range paths {
 		list = append(list, loop.Left{Path: comms.QuotePath(l.Path), Kind: l.Kind, Mode: l.Mode, Blob: l.Blob})
-	}
-	return list
-}
-
-func quoted(paths []string) (list []string) {
-	for _, path := range paths {
-		list = append(list, comms.QuotePath(path))
 	}
 	return list
 }

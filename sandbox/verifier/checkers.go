@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"git-ward/internal/sources"
+	"git-ward/protocols/loop"
 	"git-ward/sandbox/verifier/broken"
 )
 
@@ -36,7 +37,8 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 		return err
 	}
 	add := func(a *tried, name string) {
-		l := Left{entryOf(name, c.work.do[name]), kindOf(c.work.main[name], c.work.do[name])}
+		now := entryOf(name, c.work.do[name])
+		l := loop.Left{Path: now.Path, Kind: kindOf(c.work.main[name], c.work.do[name]), Mode: now.Mode, Blob: now.Blob}
 		if a.Held { // of which no path is told
 			a.any = true
 		} else if !slices.Contains(f.Checkers, l) {
@@ -82,7 +84,7 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 			add(a, name)
 		}
 	}
-	slices.SortFunc(f.Checkers, func(a, b Left) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(f.Checkers, func(a, b loop.Left) int { return strings.Compare(a.Path, b.Path) })
 	return nil
 }
 

@@ -93,7 +93,7 @@ func TestCheckers(t *testing.T) {
 				t.Errorf("%v, checked by %q, not %q; %+v", f.Controls, checkedBy(f), s.named, f.Replays)
 			}
 			for _, l := range f.Checkers { // the PM's word
-				claim.Included = append(claim.Included, l.Entry)
+				claim.Included = append(claim.Included, Entry{l.Path, l.Mode, l.Blob})
 			}
 			if s.named != nil {
 				if f, err = r.verify(claim); err != nil || !f.OK() || len(f.Checkers) > 0 {

@@ -101,20 +101,9 @@ type Facts struct {
 	Left       []Left      `json:"left"`
 	Included   []string    `json:"included,omitempty"` // paths that are work by the PM's word
 	Deviations []Deviation `json:"deviations"`
-	// Opened and NeverOpened are the changed paths by whether a command opened them: of the
-	// work in the first run, of what was left out in the run with all of the claim. What a
-	// command opens that is held out is not among them.
-	Opened      []string `json:"opened,omitempty"`
-	NeverOpened []string `json:"never_opened,omitempty"`
-	NotObserved string   `json:"not_observed,omitempty"` // why all of Opened need not have been
-	// Rewritten are the files that are not work and that commands wrote to in the first run, but
-	// for those that they write to without the work; RewrittenNot is why it may be any of them.
-	Rewritten    []string `json:"rewritten,omitempty"`
-	RewrittenNot string   `json:"rewritten_not,omitempty"`
-	// NotOpened are files of the project's that a command opened without the work, and not in the
-	// runs that decide; NotOpenedWhy is why it may be more of them.
-	NotOpened    []string `json:"not_opened,omitempty"`
-	NotOpenedWhy string   `json:"not_opened_why,omitempty"`
+	// Observed is of the first run, and, of what was left out, of the run with all of the claim. What
+	// a command opens that is held out is not among it. Its texts are as git and the runners have them.
+	loop.Observed
 	// Code says that the work has programs' texts, which can run in their tests' process.
 	Code    bool    `json:"code"`
 	Same    bool    `json:"same,omitzero"` // nothing of Base is changed: neither work nor what was left out
@@ -135,21 +124,6 @@ type Facts struct {
 	NotDone []string      `json:"not_done,omitempty"`
 	// Controls are what the claim's came to, where all was met.
 	Controls []Control `json:"controls,omitempty"`
-	// Lost are tests that ran to their end without the work and, by what their runner prints
-	// for the controls, do not with it (PROOF-4).
-	Lost []string `json:"lost,omitempty"`
-	// Sampled are the commands of whose tests not each was broken alone, with how many were.
-	Sampled []string `json:"sampled,omitempty"`
-	// Checkers are changed files by which a command checks the work: sources, and what tells it how.
-	Checkers []Left `json:"checkers,omitempty"`
-	// Replaced are functions that a test has by their names, and in whose place the work puts others,
-	// each behind the test's file.
-	Replaced []string `json:"replaced,omitempty"`
-	// Whatever are comparisons that hold with any value, by file, line and value, of Asked that
-	// were asked by themselves, of Comparisons that the commands' tests have with a value.
-	Whatever    []string `json:"whatever,omitempty"`
-	Asked       int      `json:"asked,omitzero"`
-	Comparisons int      `json:"comparisons,omitzero"`
 	// Missing is a program that main's own words run and that is not where they run:
 	// no work on the claim would help. nil where none was missed.
 	Missing *Missing `json:"missing,omitempty"`
