@@ -65,8 +65,14 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 			}
 			if a.Held { // of which nothing is told
 				a.any = true
-			} else if said := file + ": " + label; !slices.Contains(f.Replaced, said) {
-				f.Replaced = append(f.Replaced, said)
+				continue
+			}
+			list := &f.Replaced
+			if broken.IsEnded(label) {
+				list = &f.Lost
+			}
+			if said := file + ": " + label; !slices.Contains(*list, said) {
+				*list = append(*list, said)
 			}
 		}
 	}

@@ -145,6 +145,7 @@ func goTests(text string) (tests []test) {
 			}
 			edits = append(edits, edit{brace, brace, "\n\t" + does + "\n"})
 			if how == Tell && goKind(f) == "Test" {
+				edits = append(edits, goTaken(f, parameter, text, at, m)...)
 				edits = append(edits, goRounds(f, parameter, text, at, m)...)
 			}
 			return edits
@@ -187,9 +188,11 @@ func goTakes(text string) string {
 		return text
 	}
 	at := files.PositionFor(file.Name.End(), false).Offset
-	takes := "; import wardOS \"os\""
-	if strings.Contains(text, "wardAtomic.") {
-		takes += "; import wardAtomic \"sync/atomic\""
+	takes := ""
+	for _, of := range [][2]string{{"wardOS", "os"}, {"wardAtomic", "sync/atomic"}, {"wardFlag", "flag"}, {"wardRuntime", "runtime"}, {"wardStrings", "strings"}} {
+		if strings.Contains(text, of[0]+".") {
+			takes += fmt.Sprintf("; import %s %q", of[0], of[1])
+		}
 	}
 	return text[:at] + takes + text[at:]
 }

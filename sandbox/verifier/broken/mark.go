@@ -59,3 +59,6 @@ func marks(word, output string) iter.Seq2[int, string] {
 		}
 	}
 }
+
+// replaced is what a test says behind the word, and before the name of what is not what it was.
+func (m mark) replaced() string { return ":replaced:" + strconv.Itoa(m.id) + ":" }

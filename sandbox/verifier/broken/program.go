@@ -54,6 +54,7 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 	ends := fmt.Sprintf("case $ward in 0) %s ;; *) %s ;; esac; exit ", shellSays(m, ended), shellSays(m, fails))
 	if m.tell {
 		ends += "$ward"
+		ends = "ward_look; " + ends
 	} else {
 		ends += "1"
 	}
@@ -92,6 +93,10 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 	})
 	if !sure {
 		return ""
+	}
+	if m.tell {
+		exits = append(exits, shellTaken(file, text, m)...)
+		slices.SortStableFunc(exits, func(a, b edit) int { return a.from - b.from })
 	}
 	return edited(text, exits) + "\nward=$?" + shellCase(name, ends) + "(exit $ward)\n"
 }
@@ -303,7 +308,11 @@ func cEnds(_, text string, m mark, _ func(string) bool) string {
 	if _, main, _ := strings.Cut(text, takes[0]); !strings.Contains(main, "return") {
 		does = "ward_control(" + cArguments[n][1] + "); ward_exit(0)"
 	}
-	return cHead + cExit.ReplaceAllString(text, "ward_exit$1") + fmt.Sprintf(cTells, File(m.word)) + fmt.Sprintf(cTail, m.word, m.tail(ended), m.tail(fails), cArguments[n][0], does, exit)
+	tells := fmt.Sprintf(cTells, File(m.word))
+	if m.tell {
+		tells, does = tells+cTaken(text, m), "ward_looks(); "+does
+	}
+	return cHead + cExit.ReplaceAllString(text, "ward_exit$1") + tells + fmt.Sprintf(cTail, m.word, m.tail(ended), m.tail(fails), cArguments[n][0], does, exit)
 }
 
 func cAlone(_, _ string, m mark, fail bool) string {

@@ -1,0 +1,121 @@
+package broken
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+
+	"git-ward/internal/pattern"
+)
+
+// In Go a test looks as it begins whether its process's arguments, the flags that are set and the
+// variables that its file names are those that the kernel started it with: the work can change them
+// before any test, and lead a test around what it asks.
+const goBegun = `
+	wardTakes := func(wardWhat string) {
+		%[1]s
+	}
+	if wardB, wardE := wardOS.ReadFile("/proc/self/cmdline"); wardE == nil {
+		wardGiven := "\x00" + string(wardB)
+		if "\x00"+wardStrings.Join(wardOS.Args, "\x00")+"\x00" != wardGiven {
+			wardTakes("os.Args")
+		}
+		wardFlag.Visit(func(wardF *wardFlag.Flag) {
+			if !wardStrings.Contains(wardGiven, "-"+wardF.Name) {
+				wardTakes("the flag " + wardF.Name)
+			}
+		})
+	}
+	if wardB, wardE := wardOS.ReadFile("/proc/self/environ"); wardE == nil {
+		for _, wardName := range wardStrings.Fields(%[2]q) {
+			_, wardWas, wardHad := wardStrings.Cut("\x00"+string(wardB), "\x00"+wardName+"=")
+			wardWas, _, _ = wardStrings.Cut(wardWas, "\x00")
+			if wardIs, wardHas := wardOS.LookupEnv(wardName); wardHas != wardHad || wardIs != wardWas {
+				wardTakes("the variable " + wardName)
+			}
+		}
+	}
+`
+
+// goQuoted matches a string that may be a variable's name.
+var goQuoted = pattern.New(`"([A-Za-z_]\w*)"`)
+
+// anEnded stands in what is said of a function that the work ended.
+const anEnded = "the function in line "
+
+// IsEnded reports whether what Replaced found is a function of a test's own, which something ended.
+func IsEnded(label string) bool { return strings.Contains(label, anEnded) }
+
+// A function in a test's body says so if something else ends its goroutine: nothing behind it is
+// compared then, and what it defers lets the test go on. The runtime calls what such a function
+// defers from runtime.Goexit. A test that failed or was skipped has ended it itself, as has a function
+// in its own text. What is handed a part of testing is a test of its own, of which go test looks.
+const goEnded = `
+	wardEndNames, wardEndFailed, wardEndSkipped := [...]string{%[1]s}, %[2]s.Failed, %[2]s.Skipped
+	var wardEnded [len(wardEndNames)]int32
+	wardEnds := func(wardI int) {
+		var wardPCs [32]uintptr
+		wardFrames := wardRuntime.CallersFrames(wardPCs[:wardRuntime.Callers(1, wardPCs[:])])
+		wardOwn, _ := wardFrames.Next()
+		wardFrames.Next()
+		if wardBy, _ := wardFrames.Next(); wardBy.Function != "runtime.Goexit" || wardEndFailed() || wardEndSkipped() {
+			return
+		}
+		wardOf, _, _ := wardStrings.Cut(wardOwn.Function, ".%[3]s.")
+		for {
+			wardBy, wardMore := wardFrames.Next()
+			if wardMore && (wardStrings.HasPrefix(wardBy.Function, "runtime.") || wardStrings.HasPrefix(wardBy.Function, "testing.")) {
+				continue
+			}
+			if !wardStrings.HasPrefix(wardBy.Function, wardOf+".%[3]s.") && wardAtomic.CompareAndSwapInt32(&wardEnded[wardI], 0, 1) {
+				wardWhat := wardEndNames[wardI] + wardBy.Function
+				%[4]s
+			}
+			return
+		}
+	}
+`
+
+// goTaken is what a test of a file has at its begin, and in its functions.
+func goTaken(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m mark) (edits []edit) {
+	says := fmt.Sprintf("%q + wardWhat", m.replaced())
+	var quoted []string
+	for _, name := range goQuoted.FindAllStringSubmatch(text, -1) {
+		quoted = append(quoted, name[1])
+	}
+	slices.Sort(quoted)
+	begins := fmt.Sprintf(goBegun, goTells(m, says), strings.Join(slices.Compact(quoted), " "))
+	var names []string
+	closures := ""
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.FuncLit); ok && !goTakesTest(lit) {
+			inside := at(lit.Body.Lbrace) + 1
+			edits = append(edits, edit{inside, inside, fmt.Sprintf("\ndefer wardEnd%d()\n", len(names))})
+			closures += fmt.Sprintf("\twardEnd%d := func() { wardEnds(%[1]d) }\n", len(names))
+			names = append(names, strconv.Quote(fmt.Sprintf("%s: %s%d, by ", f.Name.Name, anEnded, 1+strings.Count(text[:at(lit.Pos())], "\n"))))
+		}
+		return true
+	})
+	if len(names) > 0 {
+		begins += fmt.Sprintf(goEnded, strings.Join(names, ", "), parameter, f.Name.Name, goTells(m, says)) + closures
+	}
+	brace := at(f.Body.Lbrace) + 1
+	return append(edits, edit{brace, brace, begins})
+}
+
+// goTakesTest reports whether a function is handed a part of testing.
+func goTakesTest(lit *ast.FuncLit) bool {
+	for _, field := range lit.Type.Params.List {
+		if star, ok := field.Type.(*ast.StarExpr); ok {
+			if of, ok := star.X.(*ast.SelectorExpr); ok {
+				if x, ok := of.X.(*ast.Ident); ok && x.Name == "testing" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package broken
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"git-ward/internal/pattern"
+	"git-ward/internal/shellword"
+)
+
+// shellLooks has a script note what its shell takes each command of its text for, before its first
+// line, and look again: a script that it reads may put a function, an alias or another program in the
+// place of `test` or `diff`. In a shell of its own it takes back what the answer itself needs.
+const shellLooks = `ward_kind() (
+	set +eu
+	POSIXLY_CORRECT=1
+	\unset -f command hash
+	\hash -r
+	ward_is=$(\command -V "$1") || ward_is=
+	\unset -f printf
+	\printf '%%s' "${ward_is%%%%
+*}"
+) 2>/dev/null
+ward_taken() {
+	case $1 in '' | "$(ward_kind "$2")") ;; *) printf '%%s%%s%%s\n' %[1]s %[2]s "$2" 2>/dev/null >>"${TMPDIR:-/tmp}/%[3]s" || : ;; esac
+}
+%[4]s
+ward_look() {
+%[5]s	:
+}
+`
+
+// shellWord is a command's name as a script has it.
+var shellWord = pattern.New(`^(?:\[|[A-Za-z_][\w.+-]*)$`)
+
+// shellTaken is what a script has that looks: behind each line that reads another, too, as a line
+// behind it may end the shell.
+func shellTaken(file *syntax.File, text string, m mark) (edits []edit) {
+	var names, own []string
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.FuncDecl:
+			own = append(own, n.Name.Value)
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 && shellWord.MatchString(n.Args[0].Lit()) {
+				names = append(names, n.Args[0].Lit())
+			}
+		}
+		return true
+	})
+	slices.Sort(names)
+	had, looks, i := "", "", 0
+	for _, name := range slices.Compact(names) {
+		if slices.Contains(own, name) {
+			continue
+		}
+		had += fmt.Sprintf("ward_had%d=$(ward_kind %s)\n", i, shellword.Quote(name))
+		looks += fmt.Sprintf("\tward_taken \"$ward_had%d\" %s\n", i, shellword.Quote(name))
+		i++
+	}
+	first := 0
+	if strings.HasPrefix(text, "#!") {
+		line, _, _ := strings.Cut(text, "\n")
+		first = min(len(line)+1, len(text))
+	}
+	edits = append(edits, edit{first, first, fmt.Sprintf(shellLooks, m.word, shellword.Quote(m.replaced()), File(m.word), had, looks)})
+	for i, s := range file.Stmts {
+		next := ""
+		if i+1 < len(file.Stmts) {
+			next = text[file.Stmts[i+1].Pos().Offset():file.Stmts[i+1].End().Offset()]
+		}
+		if end := int(s.End().Offset()); shellReads(s) && !strings.Contains(next, "$?") && !strings.Contains(text[s.Pos().Offset():end], "<<") {
+			edits = append(edits, edit{end, end, "\nward_look\n"})
+		}
+	}
+	return edits
+}
+
+// shellReads reports whether a statement reads another script.
+func shellReads(s *syntax.Stmt) (reads bool) {
+	syntax.Walk(s, func(n syntax.Node) bool {
+		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			word := call.Args[0].Lit()
+			reads = reads || word == "." || word == "source"
+		}
+		return true
+	})
+	return reads
+}

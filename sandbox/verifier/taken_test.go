@@ -1,0 +1,97 @@
+package verifier
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"git-ward/internal/tier"
+)
+
+// TestTaken: in Go, C and shell, too, what the work puts in the place of something that a test uses
+// is named, and a function of a test's that the work ends; what the test does itself is not (PROOF-3).
+func TestTaken(t *testing.T) {
+	tier.Full(t, "it runs many commands")
+	const (
+		begun = "package calc\n\nimport (\n\t\"sync\"\n\t\"testing\"\n)\n\n"
+		walks = "func TestAll(t *testing.T) {\n\tvar all sync.WaitGroup\n\tfor n := 0; n < 3; n++ {\n\t\tall.Add(1)\n\t\tgo func(n int) {\n\t\t\tdefer all.Done()\n\t\t\tif Double(n) != n+n {\n\t\t\t\tt.Error(n)\n\t\t\t}\n\t\t}(n)\n\t}\n\tall.Wait()\n}\n"
+		own   = "func TestAll(t *testing.T) {\n\tdone := make(chan int)\n\tgo func() {\n\t\tdefer close(done)\n\t\tif Double(3) == 6 {\n\t\t\truntime.Goexit()\n\t\t}\n\t\tt.Error()\n\t}()\n\t<-done\n}\n"
+		short = "func TestAll(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n\tif !testing.Short() && os.Getenv(\"QUICK\") == \"\" && len(os.Args) < 9 && Double(2) != 4 {\n\t\tt.Fatal()\n\t}\n}\n"
+		good  = "func Double(n int) int { return 2 * n }\n"
+	)
+	goMain := func(tests string) files {
+		return files{"go.mod": goMod, "calc.go": "package calc\n\nfunc Double(n int) int { return 1 }\n", "calc_test.go": tests}
+	}
+	shorts := goMain("package calc\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n" + short)
+	goWork := func(imports, text string) files { return files{"calc.go": "package calc\n" + imports + "\n" + text} }
+	goBad := func(does string) string {
+		return "func init() { " + does + " }\n\nfunc Double(n int) int { return 2 }\n"
+	}
+	c := func(test string) files {
+		return files{"Makefile": "check:\n\t$(CC) -o t calc.c tests/t.c && ./t\n", "calc.c": "const char *name(int n) { return \"no\"; }\n", "tests/t.c": test}
+	}
+	const (
+		cHead  = "#include <assert.h>\n#include <string.h>\n#include <time.h>\nconst char *name(int);\n"
+		cWalks = cHead + "int main(void) {\n\tstatic const char *const want[] = { \"zero\", \"one\" };\n\tfor (int i = 0; i < 2; i++)\n\t\tif (memcmp(name(i), want[i], 3)) return 1;\n\treturn 0;\n}\n"
+		cCheck = cHead + "int main(void) {\n\tstatic const char *const want[] = { \"zero\", \"one\" };\n\tfor (int i = 0; i < 2; i++)\n\t\tassert(!strcmp(name(i), want[i]));\n\treturn 0;\n}\n"
+		cClock = cHead + "time_t time(time_t *t) { (void)t; return 7; }\nint main(void) { return strcmp(name(1), \"one\") || time(0) != 7; }\n"
+		cGood  = "const char *name(int n) { return n ? \"one\" : \"zero\"; }\n"
+		cBad   = "const char *name(int n) { return \"bad\"; }\n"
+	)
+	sh := func(test string) files {
+		return files{"calc.sh": "name() { echo no; }\n", "tests/t.sh": test}
+	}
+	const (
+		shHead  = "#!/bin/sh\nset -eu\n. ./calc.sh\n"
+		shTest  = shHead + "for n in one two; do\n\ttest \"$(name $n)\" = \"$n\" || exit 1\ndone\n"
+		shGrep  = shHead + "name one | grep -q one\n[ \"$(name two)\" = two ]\n"
+		shDiff  = shHead + "name one >got\necho one | diff got -\n"
+		shOwn   = "#!/bin/sh\nset -e\ntest() { [ \"$@\" ]; }\nexpr() { echo 3; }\n. ./calc.sh\ntest \"$(name one)\" = one\ntest \"$(expr 1)\" = 3 || exit 1\n"
+		shGood  = "name() { echo \"$1\"; }\n"
+		shWorse = "name() { echo bad; }\n"
+	)
+	for name, s := range map[string]struct {
+		needs          string
+		main, agents   files
+		line           string
+		replaced, lost []string
+	}{
+		"go: a goroutine is ended":     {"go", goMain(begun + walks), goWork("\nimport \"runtime\"\n", "func Double(n int) int { runtime.Goexit(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
+		"go: by testing's own":         {"go", goMain(begun + walks), goWork("\nimport \"testing\"\n", "func Double(n int) int { new(testing.T).SkipNow(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
+		"go: honest":                   {"go", goMain(begun + walks), goWork("", good), "go test ./...", nil, nil},
+		"go: the test ends it":         {"go", goMain("package calc\n\nimport (\n\t\"runtime\"\n\t\"testing\"\n)\n\n" + own), goWork("", good), "go test ./...", nil, nil},
+		"go: arguments":                {"go", shorts, goWork("\nimport \"os\"\n", goBad("os.Args = append(os.Args, \"-test.short\")")), "go test ./...", []string{"calc_test.go: os.Args", "calc_test.go: the flag test.short"}, nil},
+		"go: a flag":                   {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); flag.Set(\"test.short\", \"true\")")), "go test ./...", []string{"calc_test.go: the flag test.short"}, nil},
+		"go: a variable":               {"go", shorts, goWork("\nimport \"os\"\n", goBad("os.Setenv(\"QUICK\", \"1\")")), "go test ./...", []string{"calc_test.go: the variable QUICK"}, nil},
+		"go: nothing of these":         {"go", shorts, goWork("", good), "go test ./...", nil, nil},
+		"c: what compares":             {"cc", c(cWalks), files{"calc.c": cBad + "int memcmp(const void *a, const void *b, unsigned long n) { return 0; }\n"}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
+		"c: what assert calls":         {"cc", c(cCheck), files{"calc.c": cBad + "void __assert_fail(const char *a, const char *b, unsigned n, const char *c) {}\n"}, "make -s check", []string{"tests/t.c: __assert_fail"}, nil},
+		"c: honest":                    {"cc", c(cCheck), files{"calc.c": cGood + "static int strlen(const char *s) { return *s; }\nint longer(const char *s) { return strlen(s) > 1; }\n"}, "make -s check", nil, nil},
+		"c: the test's own clock":      {"cc", c(cClock), files{"calc.c": cGood}, "make -s check", nil, nil},
+		"sh: test":                     {"sh", sh(shTest), files{"calc.sh": shWorse + "test() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: test"}, nil},
+		"sh: grep, and [":              {"bash", sh(shGrep), files{"calc.sh": shWorse + "grep() { cat >/dev/null; }\nfunction [() { :; }\n"}, "bash tests/t.sh", []string{"tests/t.sh: [", "tests/t.sh: grep"}, nil},
+		"sh: an alias":                 {"dash", sh(shDiff), files{"calc.sh": shWorse + "alias diff=:\n"}, "dash tests/t.sh", []string{"tests/t.sh: diff"}, nil},
+		"sh: another path":             {"sh", sh(shDiff), files{"calc.sh": shWorse + "mkdir -p b && printf '#!/bin/sh\\ncat >/dev/null\\n' >b/diff && chmod +x b/diff && PATH=$PWD/b:$PATH\n"}, "sh tests/t.sh", []string{"tests/t.sh: diff"}, nil},
+		"sh: honest":                   {"sh", sh(shTest), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},
+		"sh: honest, in bash":          {"bash", sh(shGrep), files{"calc.sh": shGood}, "bash tests/t.sh", nil, nil},
+		"sh: the test's own functions": {"sh", sh(shOwn), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needs(t, s.needs)
+			r, line := newRepository(t), s.line
+			if s.needs == "go" {
+				line = goLine(t, line)
+			}
+			claim := r.claimed(maps.Clone(s.main), s.agents, []string{"calc.*"}, line)
+			claim.Controls = []string{Broken}
+			f, err := r.verify(claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !f.OK() || !slices.Equal(f.Replaced, s.replaced) || !slices.Equal(f.Lost, s.lost) {
+				t.Errorf("replaced %q, not %q; lost %q, not %q; %+v %+v", f.Replaced, s.replaced, f.Lost, s.lost, f.Controls, f.Replays)
+			}
+		})
+	}
+}
