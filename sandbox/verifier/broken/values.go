@@ -90,9 +90,10 @@ var (
 		pattern.New(is + `[ \t]*` + value),
 		pattern.New(value + `[ \t]*[=!]==?`),
 		lastOf,
-		pattern.New(ofCall),
-		pattern.New(`![ \t]*\w+\([^\n]*,[ \t]*` + aWord + `\)`),
+		saysZero[0],
+		saysZero[1],
 	}
+	saysZero = []*pattern.Pattern{zeros, pattern.New(`![ \t]*\w+\([^\n]*,[ \t]*` + aWord + `\)`)}
 	// A call that compares, as C has it, says 0: that stays.
 	ofCall = `,[ \t]*` + aWord + `\)[ \t]*[=!]=[ \t]*(0)\b`
 	zeros  = pattern.New(ofCall)
@@ -133,6 +134,12 @@ func OtherValues(name, text string) (o Other, ok bool) {
 	}
 	var found []edit
 	sure := map[int]bool{} // by where it begins
+	for _, e := range lengths(text) {
+		if stays[e.to] = true; e.text != "" && !within(looping, e.from) {
+			e.to = e.from + len(e.text)
+			found = append(found, e)
+		}
+	}
 	columns, rows := []column(nil), []*tableRow(nil)
 	if path.Ext(name) == ".go" {
 		columns, rows = goColumns(text)
@@ -184,6 +191,32 @@ func OtherValues(name, text string) (o Other, ok bool) {
 		}
 	}
 	return o, o.Text != text
+}
+
+// aLength is what stands in a call before its third argument, a number: a string, or something else.
+var aLength = pattern.New(`,[ \t]*(?:("(?:[^"\\\n]|\\.)+")|[^,()"\n]+)[ \t]*,[ \t]*$`)
+
+// lengths are where calls that say 0 compare only so much of two things, `strncmp(s, "two", 2)`: at to.
+// With another length they may hold as well, so that it stays, and the string at from, if there is one,
+// has another first letter.
+func lengths(text string) (found []edit) {
+	for _, shape := range saysZero {
+		for _, at := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
+			line := strings.LastIndexByte(text[:at[2]], '\n') + 1
+			m := aLength.Regexp().FindStringSubmatchIndex(text[line:at[2]])
+			if m == nil || text[at[2]] == '"' || text[at[2]] == '\'' {
+				continue
+			}
+			e := edit{to: at[2]}
+			if m[2] >= 0 {
+				if b := []byte(text[line+m[2] : line+m[3]]); turn(b, 1, 0) {
+					e.from, e.text = line+m[2], string(b)
+				}
+			}
+			found = append(found, e)
+		}
+	}
+	return found
 }
 
 // untyped reports whether the texts with such an end are in Python, or one of JavaScript's kind.

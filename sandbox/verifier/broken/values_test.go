@@ -28,6 +28,7 @@ func TestOtherValues(t *testing.T) {
 		{"a.c", "check(even(4), true);\n", ""},
 		{"a.rs", "assert_eq!(double(2), 4);\n", "assert_eq!(double(2), 3);\n"},
 		{"a.c", "if (strcmp(name(), \"ab\") != 0)\n\treturn 1;\nassert(!strcmp(name(), \"ab\"));\nreturn two() != 0;\n", "if (strcmp(name(), \"ac\") != 0)\n\treturn 1;\nassert(!strcmp(name(), \"ad\"));\nreturn two() != 1;\n"},
+		{"a.c", "if (strncmp(name(2), \"two\", 3) != 0)\n\treturn 1;\nassert(!strncmp(name(1), \"one\", 2));\nreturn memcmp(s, want, 3) != 0;\n", "if (strncmp(name(2), \"uwo\", 3) != 0)\n\treturn 1;\nassert(!strncmp(name(1), \"pne\", 2));\nreturn memcmp(s, want, 3) != 0;\n"},
 		{"a.sh", "[ \"$(two)\" = 2 ] || exit 1\ntest \"$x\" = \"ab\"\ngrep -qx 4 out\n", "[ \"$(two)\" = 1 ] || exit 1\ntest \"$x\" = \"ad\"\ngrep -qx 3 out\n"},
 		{"a.sh", ". ./calc.sh\ncd 'a/b'\nexit 0\n", ""},
 		{"a.py", "assert text() == \"a == 5, b == 6\"\n", "assert text() == \"a == 5, b == 7\"\n"},
