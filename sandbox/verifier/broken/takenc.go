@@ -2,6 +2,7 @@ package broken
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"git-ward/internal/pattern"
@@ -28,14 +29,14 @@ static void *ward_read(void *file, unsigned long at, unsigned long size)
 	got[size] = 0;
 	return got;
 }
-static int ward_has(const char *all, const char *name)
+static int ward_own(const char *name)
 {
-	const char *at = all;
-	for (; *at; at++) {
-		unsigned i = 0;
-		while (name[i] && at[i] == name[i])
-			i++;
-		if (!name[i] && at[i] == ' ' && (at == all || at[-1] == ' '))
+	static const char *const own[] = { %[2]s };
+	unsigned i, n;
+	for (i = 0; i < sizeof own / sizeof *own; i++) {
+		for (n = 0; name[n] && own[i][n] == name[n]; n++)
+			continue;
+		if (own[i][n] == name[n])
 			return 1;
 	}
 	return 0;
@@ -57,7 +58,7 @@ static void ward_looks(void)
 	for (i = 0; names && i < of->size / sizeof *all; i++) {
 		const char *name = names + all[i].name;
 		int kind = all[i].info & 15;
-		if (all[i].part && all[i].info >> 4 && (kind == 2 || kind == 10) && all[i].name < parts[of->link].size && !ward_has(%[2]q, name) && ward_library((void *)-1L, name)) {
+		if (all[i].part && all[i].info >> 4 && (kind == 2 || kind == 10) && all[i].name < parts[of->link].size && !ward_own(name) && ward_library((void *)-1L, name)) {
 			ward_snprintf(said, sizeof said, "%%s%%s%%s", %[1]q, %[3]q, name);
 			ward_tell(said);
 		}
@@ -75,9 +76,9 @@ var cDefines = pattern.New(`([A-Za-z_]\w*)[ \t\n]*\([^;{}]*\)[ \t\n]*\{`)
 
 // cTaken is what a program has that looks. What its own text defines is its own doing.
 func cTaken(text string, m mark) string {
-	own := " main "
+	own := []string{`"main"`}
 	for _, found := range cDefines.FindAllStringSubmatch(text, -1) {
-		own += found[1] + " "
+		own = append(own, strconv.Quote(found[1]))
 	}
-	return fmt.Sprintf(cLooks, m.word, strings.TrimLeft(own, " "), m.replaced())
+	return fmt.Sprintf(cLooks, m.word, strings.Join(own, ", "), m.replaced())
 }
