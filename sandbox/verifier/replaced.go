@@ -11,7 +11,8 @@ import (
 
 // replaced finds functions of a language or a runner's that a test has by their names, and in whose
 // place the work puts another (PROOF-3): a clock, what reads what is expected, or what compares. What
-// is replaced without the work, or where it does nothing, is the test's own doing.
+// is replaced without the work, or where it does nothing, is the test's own doing. Of a test that runs
+// on neither, so is what a file makes that is not work.
 func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 	with, err := c.tests(ctx, c.work.tree, c.telling, c.work.tree)
 	if err != nil {
@@ -25,11 +26,7 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 	if len(found) == 0 {
 		return nil
 	}
-	own := map[string]bool{} // files that may do so by themselves
-	base, err := c.tests(ctx, c.base, func(name, text string) (string, bool) {
-		own[name] = broken.Replaces(text)
-		return c.telling(name, text)
-	}, c.base)
+	base, err := c.tests(ctx, c.base, c.changing(some(nil, broken.Tell)), c.base)
 	if err != nil {
 		return err
 	}
@@ -53,14 +50,16 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		}
 		_, ran := c.said(&run.Outcome)
 		maps.Copy(seen, ran)
-		for label := range broken.Replaced(c.word, run.all().Said) {
-			delete(found, label)
+		for label, tests := range broken.Replaced(c.word, run.all().Said) {
+			for id := range tests {
+				delete(found[label], id)
+			}
 		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(found)) {
-		for _, id := range found[label] {
+		for id, by := range found[label] {
 			file, _, _ := strings.Cut(c.names[id], ": ")
-			if _, changed := c.work.do[file]; changed || own[file] && !seen[id] {
+			if _, changed := c.work.do[file]; changed || !seen[id] && slices.Contains(c.work.others, by) {
 				continue
 			}
 			if a.Held { // of which nothing is told

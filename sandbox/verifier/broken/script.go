@@ -32,8 +32,9 @@ const pythonWard = `def ward(id, how):
     def says(what):
         if how == "tell":
             for label, of, name, was in taken:
-                if vars(of).get(name) is not was:
-                    exec(tells, dict(word=word, said="%s:replaced:%d:%s" % (word, id, label)))
+                now = vars(of).get(name)
+                if now is not was:
+                    exec(tells, dict(word=word, said="%s:replaced:%d:%s\t%s" % (word, id, label, whose(now))))
         said = "%s:%d:%s" % (word, id, what)
         exec(tells, dict(word=word, said=said))
         return AssertionError(said)
@@ -261,7 +262,9 @@ function wardControl(declare, id, how) {
 	const tells = %[2]s;
 	const taken = how === 'tell' ? wardTaken() : [];
 	const says = (what) => {
-		for (const [label, of, name, was] of taken) if ((taken.own(of, name) || {}).value !== was) tells([%[1]q, 'replaced', id, label].join(':'));
+		const others = taken.filter(([label, of, name, was]) => (taken.own(of, name) || {}).value !== was);
+		const whose = others.length ? wardWhose(others.map(([label, of, name]) => (taken.own(of, name) || {}).value)) : [];
+		others.forEach(([label], i) => tells([%[1]q, 'replaced', id, label].join(':') + '\t' + whose[i].file));
 		const said = [%[1]q, id, what].join(':');
 		tells(said);
 		return said;
