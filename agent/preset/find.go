@@ -39,6 +39,15 @@ func (p *Preset) Find() (string, error) {
 	return path, interpreted(real)
 }
 
+// Runnable refuses a program that is not there, and a script whose interpreter is not.
+func Runnable(program string) error {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return err
+	}
+	return interpreted(path)
+}
+
 // above is the nearest directory node_modules that a path is in, "" for none.
 func above(path string) string {
 	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {

@@ -44,6 +44,19 @@ func Check(c *config.Config) error {
 		return diag.Hint(errors.New(`[model] prompt = "file", but no word of [model] command holds {prompt}`),
 			`put {prompt} where the command takes the file's path, or set prompt = "stdin"`)
 	}
+	return checkCommand(words[0])
+}
+
+// checkCommand refuses a program that is not there. One that the project has (./worker) is there
+// once the project is.
+func checkCommand(program string) error {
+	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
+		return nil
+	}
+	if err := preset.Runnable(program); err != nil {
+		return diag.Hint(fmt.Errorf("[model] command: %w", err),
+			`the command has to be there where the agent runs: in the image ([sandbox] image), or on the host in DIR/bin, where [sandbox] programs = "DIR"`)
+	}
 	return nil
 }
 

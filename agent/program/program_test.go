@@ -223,8 +223,18 @@ func TestCheck(t *testing.T) {
 		"a place":       {func(c *config.Config) { c.Model.Command, c.Model.Prompt = []string{"x", "--in={prompt}"}, "file" }, ""},
 		"needs an id":   {func(c *config.Config) { c.Model.Name = "opencode" }, "needs [model] id"},
 		"is not there":  {func(c *config.Config) { c.Model.Name = "codex" }, "the program codex is not there"},
+		"no command":    {func(c *config.Config) { c.Model.Command = []string{"absent"} }, `"absent": executable file not found`},
+		"no file":       {func(c *config.Config) { c.Model.Command = []string{"/nowhere/x"} }, "no such file"},
+		"no node":       {func(c *config.Config) { c.Model.Command = []string{"script"} }, "script is a script of absent, which is not there"},
+		"the project's": {func(c *config.Config) { c.Model.Command = []string{"./x"} }, ""},
 	} {
-		t.Setenv("PATH", t.TempDir())
+		bin := t.TempDir()
+		t.Setenv("PATH", bin)
+		for name, text := range map[string]string{"x": "\x7fELF", "script": "#!/usr/bin/env absent\n"} {
+			if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
 		set := config.Default()
 		set.Model.Name, set.Model.Prompt = "exec", "stdin"
 		c.change(set)
