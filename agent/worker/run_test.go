@@ -6,6 +6,7 @@ import (
 
 	"errors"
 
+	"git-ward/agent/planrun"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 )
@@ -19,6 +20,15 @@ func TestModelNames(t *testing.T) {
 		if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint, want) {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// TestPlanInside: an agent that a plan's step starts does not work, because it could run a plan
+// inside that one.
+func TestPlanInside(t *testing.T) {
+	inside := func(name string) string { return map[string]string{planrun.Mark: "/a/clone"}[name] }
+	if err := Run(t.Context(), Settings{Config: modelConfig("script"), Getenv: inside}); err == nil || !strings.Contains(err.Error(), "a plan runs here") {
+		t.Error(err)
 	}
 }
 
