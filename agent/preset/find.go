@@ -31,8 +31,8 @@ func (p *Preset) Find() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if modules := above(real); p.native && modules != "" && !ownELF(real) {
-		if found := nativeBelow(filepath.Join(modules, filepath.FromSlash(filepath.Dir(p.Package))), p.Program); found != "" {
+	if modules := above(real); modules != "" && !ownELF(real) {
+		if found := nativeIn(filepath.Join(modules, filepath.FromSlash(filepath.Dir(p.Package))), p.Program); found != "" {
 			return found, nil
 		}
 	}
@@ -90,15 +90,30 @@ var machines = map[string]struct {
 	elf  elf.Machine
 }{"amd64": {"x86_64", elf.EM_X86_64}, "arm64": {"aarch64", elf.EM_AARCH64}}
 
-// nativeBelow is a program for this machine below a directory, "" for none: of its plain name,
-// or with the machine's behind it. Releases have it in different places.
+// nativeIn is a program for this machine in the packages of a directory whose names begin with
+// the program's, "" for none. Releases have it in different packages.
+func nativeIn(dir, program string) string {
+	packages, _ := os.ReadDir(dir) // sorted: the program's own package is the first
+	for _, p := range packages {
+		if !strings.HasPrefix(p.Name(), program) {
+			continue
+		}
+		if found := nativeBelow(filepath.Join(dir, p.Name()), program); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// nativeBelow is a program for this machine below a directory, "" for none: of its plain name, or
+// with the machine's behind it, or with a dot before it, as npm's script links the one that fits.
 func nativeBelow(dir, program string) (path string) {
 	filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return nil
 		}
 		name := d.Name()
-		if (name == program || strings.HasPrefix(name, program+"-"+machines[runtime.GOARCH].name)) && ownELF(at) {
+		if (strings.TrimPrefix(name, ".") == program || strings.HasPrefix(name, program+"-"+machines[runtime.GOARCH].name)) && ownELF(at) {
 			path = at
 			return fs.SkipAll
 		}

@@ -34,9 +34,8 @@ const (
 type Preset struct {
 	config.Worker
 
-	native bool // npm's package has a script of node that starts the program itself
-	setup  func(s Setup) invocation
-	read   func(line []byte, r *Reading)
+	setup func(s Setup) invocation
+	read  func(line []byte, r *Reading)
 }
 
 // Setup has the inputs of an invocation.
@@ -77,7 +76,7 @@ type Reading struct {
 // presets is what Ward knows of the programs in the settings' table, by name.
 var presets = map[string]Preset{
 	"claude-code": {setup: setupClaude, read: readClaude},
-	"codex":       {setup: setupCodex, read: readCodex, native: true},
+	"codex":       {setup: setupCodex, read: readCodex},
 	"opencode":    {setup: setupOpencode, read: readOpencode},
 }
 

@@ -214,7 +214,13 @@ func TestNative(t *testing.T) {
 	other := slices.Clone(self[:4<<10])
 	other[18], other[19] = 0xff, 0xff // the machine
 	arch := machines[runtime.GOARCH].name
-	for _, place := range []string{"@openai/codex-linux-x64/vendor/" + arch + "-unknown-linux-musl/bin/codex", "@openai/codex/vendor/" + arch + "-unknown-linux-musl/codex/codex", "@openai/codex/bin/codex-" + arch + "-unknown-linux-musl"} {
+	for place, program := range map[string]string{
+		"@openai/codex-linux-x64/vendor/" + arch + "-unknown-linux-musl/bin/codex": "@openai/codex/bin/codex.js",
+		"@openai/codex/vendor/" + arch + "-unknown-linux-musl/codex/codex":         "@openai/codex/bin/codex.js",
+		"@openai/codex/bin/codex-" + arch + "-unknown-linux-musl":                  "@openai/codex/bin/codex.js",
+		"opencode-ai/bin/.opencode":                                                "opencode-ai/bin/opencode", // an early release's
+		"opencode-linux-x64/bin/opencode":                                          "opencode-ai/bin/opencode",
+	} {
 		modules := filepath.Join(t.TempDir(), "node_modules")
 		write := func(name string, data []byte) {
 			t.Helper()
@@ -223,14 +229,16 @@ func TestNative(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		write("@openai/codex/bin/codex.js", []byte("#!/usr/bin/env node\n"))
-		write("@openai/codex/bin/aaa/codex", other)
+		name := strings.TrimSuffix(filepath.Base(program), ".js")
+		write(program, []byte("#!/usr/bin/env node\n"))
+		write(filepath.Join(filepath.Dir(program), "aaa", name), other)
+		write("another/bin/"+name, self)
 		write(place, self)
-		if err := errors.Join(os.Mkdir(modules+"/.bin", 0o755), os.Symlink("../@openai/codex/bin/codex.js", modules+"/.bin/codex")); err != nil {
+		if err := errors.Join(os.Mkdir(modules+"/.bin", 0o755), os.Symlink("../"+program, modules+"/.bin/"+name)); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("PATH", modules+"/.bin")
-		if path, err := Of("codex").Find(); err != nil || path != filepath.Join(modules, place) {
+		if path, err := Of(name).Find(); err != nil || path != filepath.Join(modules, place) {
 			t.Errorf("%s %v", path, err)
 		}
 	}

@@ -156,7 +156,7 @@ func (g *Gateway) listen() (err error) {
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(path, 0o666)); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	g.listener = newLimitListener(listener, g.limits.Conns)
+	g.listener, g.proxy.socket = newLimitListener(listener, g.limits.Conns), path
 	return nil
 }
 

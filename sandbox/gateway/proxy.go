@@ -23,6 +23,9 @@ const (
 	uploadTime = 10 * time.Minute
 )
 
+// forwarderHost is where clients in the fence reach this gateway (sandbox/inside).
+const forwarderHost = "127.0.0.1"
+
 // Resolver finds the addresses of a name; *net.Resolver is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -31,6 +34,7 @@ type Resolver interface {
 // proxy is the forward proxy for allowed names.
 type proxy struct {
 	on       bool
+	socket   string // the gateway's own
 	names    names
 	refuses  func(context.Context) (func(netip.Addr) bool, error)
 	resolver Resolver
@@ -134,6 +138,11 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	if !p.on {
 		return nil, &denial{what: clip(hostport), why: "the proxy serves allow-list mode only; connect directly",
 			setting: `[egress] mode = "allowlist"`}
+	}
+	// Early releases of Claude Code ask the proxy even for the gateway, because they know no
+	// NO_PROXY. They reach only what they would reach without the proxy.
+	if host, _, err := net.SplitHostPort(hostport); err == nil && host == forwarderHost {
+		return new(net.Dialer).DialContext(ctx, "unix", p.socket)
 	}
 	host, port, err := target(hostport)
 	if err != nil {

@@ -117,6 +117,31 @@ func TestAllowedNames(t *testing.T) {
 	}
 }
 
+// TestItself: a client that knows no NO_PROXY asks the proxy for the gateway. It reaches the
+// models, and nothing else of the host's loopback.
+func TestItself(t *testing.T) {
+	up := newStandIn(t, okAnswer)
+	f, dialled := walled(t, &zone{names: testZone}, "127.0.0.1:1", func(c *Config) { c.Anthropic.BaseURL = up.URL })
+	for _, head := range []string{
+		"CONNECT 127.0.0.1:4321 HTTP/1.1\r\nHost: 127.0.0.1:4321\r\n\r\nPOST /anthropic/v1/messages HTTP/1.1\r\n",
+		"POST http://127.0.0.1:4321/anthropic/v1/messages HTTP/1.1\r\n",
+	} {
+		conn, err := f.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "%sHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", head, len(messageBody), messageBody)
+		answer, _ := io.ReadAll(conn)
+		conn.Close()
+		if !strings.Contains(string(answer), "\r\nContent-Type: application/json\r\n") || strings.Contains(string(answer), "ward:") {
+			t.Errorf("%s\n%s", head, answer)
+		}
+	}
+	if calls := f.account().Used.Calls; calls != 2 || len(dialled()) > 0 {
+		t.Errorf("%d calls, %v", calls, dialled())
+	}
+}
+
 func TestOtherTargetsAreDenied(t *testing.T) {
 	tier.First(t, "it waits for clients to be given up, or sends much")
 	z := &zone{names: testZone}
