@@ -15,6 +15,7 @@ import (
 
 	"git-ward/hooks/install"
 	"git-ward/hooks/push"
+	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -222,6 +223,10 @@ func writeNext(env *cli.Env, dir string, done *install.Report) {
 		fmt.Fprintf(w, "note: each pusher besides the owner tells git once that the repository may be used: git config --global --add safe.directory %s\n", diag.Word(dir))
 	}
 	if len(done.Changes) > 0 {
-		fmt.Fprintf(w, "ready: %s\nnext: git ward clone %s DIR, write a directive into COMMS.md, commit, push\n", dir, diag.Word(dir))
+		control := ""
+		if c := done.Settings.Control; c.Split() && c.Branch != branches.Adopted { // a clone finds only that name by itself
+			control = "--control " + diag.Word(c.Branch) + " "
+		}
+		fmt.Fprintf(w, "ready: %s\nnext: git ward clone %s%s DIR, write a directive into COMMS.md, commit, push\n", dir, control, diag.Word(dir))
 	}
 }

@@ -1,8 +1,8 @@
 package command
 
 import (
+	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -76,11 +76,11 @@ func (t *trial) fence() error {
 	}
 	report := filepath.Join(t.dir, "doctor.txt")
 	if err := t.quietly(report, "doctor", "--bare", t.bare()); err != nil {
-		missing, read := os.ReadFile(report)
-		if read != nil {
-			return read
+		said, read := os.ReadFile(report)
+		if read != nil || !errors.As(err, new(cli.ExitCode)) {
+			return errors.Join(read, err)
 		}
-		fmt.Fprintf(t.env.Stderr, "%s", missing)
+		cli.Raw(t.env.Stderr).Write(missing(said))
 		return diag.Hint(errors.New("something is missing here: the lines above say what, and how to get it"),
 			"then git ward try again; --unfenced --script FILE shows the way without a fence")
 	}
@@ -110,6 +110,20 @@ func (t *trial) fence() error {
 		}
 	}
 	return t.record(name)
+}
+
+// missing is what a report of doctor says of what is missing: an entry's further lines are indented.
+func missing(report []byte) (lines []byte) {
+	of := false
+	for line := range bytes.Lines(report) {
+		if line[0] != ' ' {
+			of = bytes.HasPrefix(line, []byte("missing "))
+		}
+		if of {
+			lines = append(lines, line...)
+		}
+	}
+	return lines
 }
 
 // record writes down the image that the try has chosen, and its packages.

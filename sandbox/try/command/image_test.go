@@ -3,7 +3,10 @@ package command
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -123,6 +126,33 @@ func TestUnknownProgram(t *testing.T) {
 		if ends && !strings.Contains(strings.Join(diag.Hints(err), ""), "git ward try --script s.jsonl --again --with PACKAGE") {
 			t.Errorf("no remedy: %q", diag.Hints(err))
 		}
+	}
+}
+
+// TestKilledStep: a command that a signal killed has said nothing, so the try does; after ^C the
+// try says how it goes on, whatever the command has said.
+func TestKilledStep(t *testing.T) {
+	tier.First(t, "it runs a shell")
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &trial{ctx: ctx}
+	run := func(script string) error { return w.ended(exec.Command("sh", "-c", script).Run()) }
+	if err := run("exit 3"); !errors.Is(err, cli.ExitCode(3)) {
+		t.Errorf("it has said why: %v", err)
+	}
+	if err := run("kill -KILL $$"); err == nil || errors.As(err, new(cli.ExitCode)) {
+		t.Errorf("killed: %v", err)
+	}
+	cancel()
+	if err := run("exit 130"); err == nil || errors.As(err, new(cli.ExitCode)) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// TestMissing: of a machine without podman, a person reads what is missing, not what is fine.
+func TestMissing(t *testing.T) {
+	report := "fine     git     /usr/bin/git\nmissing  podman  it makes the containers\n                mend: apt-get install podman\nwarning  go      none\n                mend: apt-get install golang-go\n"
+	if got, want := string(missing([]byte(report))), "missing  podman  it makes the containers\n                mend: apt-get install podman\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -53,7 +53,7 @@ func (t *trial) typed(dir string, out, words io.Writer, args ...string) error {
 func (t *trial) run(dir string, out, words io.Writer, program string, args ...string) error {
 	cmd := t.command(dir, program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.env.Stdin, out, words
-	return ended(cmd.Run())
+	return t.ended(cmd.Run())
 }
 
 // quietly is run with the git ward command's output in a file.
@@ -70,7 +70,7 @@ func (t *trial) quietly(file string, args ...string) error {
 	cmd := t.command(t.dir, self, args...)
 	cmd.Stdout, cmd.Stderr = out, cli.Raw(t.env.Stderr)
 	defer t.env.Slow("looking for what the fence needs")()
-	return ended(cmd.Run())
+	return t.ended(cmd.Run())
 }
 
 func (t *trial) command(dir, program string, args ...string) *exec.Cmd {
@@ -80,10 +80,11 @@ func (t *trial) command(dir, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ended passes on the exit code of a program that has printed why.
-func ended(err error) error {
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return cli.ExitCode(max(exit.ExitCode(), 1))
+// ended passes on the exit code of a program that has printed why. One that a signal killed has
+// not, and one that ^C ended does not know how a try goes on.
+func (t *trial) ended(err error) error {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() && t.ctx.Err() == nil {
+		return cli.ExitCode(exit.ExitCode())
 	}
 	return err
 }
@@ -93,7 +94,7 @@ func (t *trial) git(dir string, args ...string) error {
 	defer t.env.Slow("git " + args[0])()
 	child := git.Command(t.ctx, dir, append(git.Elsewhere(os.Environ()), "GIT_ALLOW_PROTOCOL=file"), args...)
 	child.Stdout, child.Stderr = t.env.Stderr, t.env.Stderr
-	return ended(child.Run())
+	return t.ended(child.Run())
 }
 
 // direct pushes the person's directive. It ends the try if the image lacks a program that a

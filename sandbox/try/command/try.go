@@ -91,11 +91,8 @@ func project(ctx context.Context, dir string) (string, error) {
 		return "", diag.Hint(err, "run git ward try in a clone of your project")
 	}
 	top, err := ask(ctx, dir, "rev-parse", "--show-toplevel")
-	if err == nil && top == "" {
-		err = fmt.Errorf("%s is in a bare repository", dir)
-	}
-	if err != nil {
-		return "", diag.Hint(err, "go into a working tree; for a bare repository, `git ward init --bare DIR` is the whole way")
+	if err != nil || top == "" { // git's words are about its settings
+		return "", diag.Hint(fmt.Errorf("%s is in a bare repository, and a try wants a working tree", dir), "go into a working tree; for a bare repository, `git ward init --bare DIR` is the whole way")
 	}
 	return top, nil
 }
@@ -162,6 +159,11 @@ func (t *trial) look() (err error) {
 	}
 	if shallow, err := ask(t.ctx, t.clone, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
 		return diag.Hint(errors.New("this clone is shallow, and a guarded repository has its whole history"), "git fetch --unshallow")
+	}
+	if promised, err := ask(t.ctx, t.clone, "config", "--get-regexp", `^remote\..*\.promisor$`); err == nil && promised != "" {
+		if _, err := ask(t.ctx, t.clone, "rev-list", "--objects", "--quiet", "HEAD"); err != nil {
+			return diag.Hint(errors.New("this is a partial clone, and a guarded repository has every object of its history"), "git fetch --refetch --no-filter")
+		}
 	}
 	if _, err := os.Stat(t.bare()); t.again && err != nil {
 		return diag.Hint(fmt.Errorf("no try is in %s to go on with", diag.Word(t.dir)), "git ward try -m TEXT begins one")
@@ -245,14 +247,18 @@ func (t *trial) bringNew(refspec string) error {
 
 // place makes the PM's clone, or the rest of one after a kill.
 func (t *trial) place() error {
-	if _, err := os.Stat(t.work()); errors.Is(err, os.ErrNotExist) {
-		return cmp.Or(t.ward(t.dir, "clone", t.bare(), t.work()), t.introduce())
-	}
-	if err := t.git(t.work(), "fetch", "--quiet"); err != nil {
-		return err
-	}
 	names, err := branches.Of(t.ctx, git.Open(t.bare()))
 	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(t.work()); errors.Is(err, os.ErrNotExist) {
+		args := []string{"clone"}
+		if names.Split() && names.Branch != branches.Adopted { // the project has a branch of that name
+			args = append(args, "--control", names.Branch)
+		}
+		return cmp.Or(t.ward(t.dir, append(args, t.bare(), t.work())...), t.introduce())
+	}
+	if err := t.git(t.work(), "fetch", "--quiet"); err != nil {
 		return err
 	}
 	if _, err := os.Stat(t.control()); errors.Is(err, os.ErrNotExist) && names.Split() {

@@ -187,6 +187,25 @@ func TestKilledTry(t *testing.T) {
 	}
 }
 
+// TestTryOnWard: the project's own branch has the name that Ward's documents take elsewhere.
+func TestTryOnWard(t *testing.T) {
+	tier.First(t, "an agent works on a directive")
+	p := newPerson(t)
+	p.commit("README", "a project\n")
+	p.git("branch", "--move", "ward")
+	bare := filepath.Join(p.clone+".try", "project.git")
+	args := []string{"--unfenced", "--script", p.script, "-m", wanted}
+	if out, err := p.try(args...); err == nil || !strings.Contains(out, "init --bare --control NAME") {
+		t.Fatal(err, out)
+	}
+	if out := p.Run(p.clone, "git-ward", "init", "--bare", "--control", "papers", bare); !strings.Contains(out, "next: git ward clone --control papers ") {
+		t.Error(out)
+	}
+	if out, err := p.try(args...); err != nil || !strings.Contains(out, "proved: ") {
+		t.Error(err, out)
+	}
+}
+
 // TestTryRefuses: what cannot work is said before anything is made.
 func TestTryRefuses(t *testing.T) {
 	tier.First(t, "it runs git-ward")
@@ -228,6 +247,12 @@ func TestTryRefuses(t *testing.T) {
 	p.commit("NEWS", "more\n")
 	p.git("clone", "--quiet", "--depth=1", "file://"+p.clone, shallow)
 	refused(shallow, "is shallow", "-m", wanted, "--script", p.script)
+	partial, bare := filepath.Join(outside, "partial"), filepath.Join(outside, "bare.git")
+	p.git("config", "uploadpack.allowFilter", "true")
+	p.git("clone", "--quiet", "--filter=blob:none", "--no-checkout", "file://"+p.clone, partial)
+	refused(partial, "is a partial clone", "-m", wanted, "--script", p.script, "--unfenced")
+	p.git("clone", "--quiet", "--bare", p.clone, bare)
+	refused(bare, "is in a bare repository, and", "-m", wanted, "--script", p.script)
 	p.git("switch", "--quiet", "--detach")
 	refused(p.clone, "on no branch", "-m", wanted, "--script", p.script)
 }
