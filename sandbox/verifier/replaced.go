@@ -26,7 +26,7 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 	if len(found) == 0 {
 		return nil
 	}
-	base, err := c.tests(ctx, c.base, c.changing(some(nil, broken.Tell)), c.base)
+	base, err := c.tests(ctx, c.base, c.telling, c.base)
 	if err != nil {
 		return err
 	}
