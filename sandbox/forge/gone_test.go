@@ -97,7 +97,9 @@ func TestGoneProposal(t *testing.T) {
 // crowded is a forge with many requests of people's, whose heads cannot be fetched.
 type crowded struct{ client.Forge }
 
-func (crowded) Required(context.Context, string, string) (bool, error) { return true, nil }
+func (crowded) Required(context.Context, string, string) (client.Rule, error) {
+	return client.Rule{Required: true}, nil
+}
 func (crowded) Onto(context.Context, string) (list []client.Request, err error) {
 	for n := range int64(2*maxOthers - 1) {
 		list = append(list, client.Request{Number: n + 1, Ref: "refs/pull/1/head", Head: client.Head{Commit: strings.Repeat("b", 40)}})

@@ -27,8 +27,8 @@ type others struct {
 // ofPeople sets the status of people's own requests, of which no directive says anything, where the
 // project wants one on all (FORGE-3): without it nobody but an admin could merge them.
 func (p *pass) ofPeople() error {
-	required, err := p.Forge.Required(p.ctx, p.Settings.Control.Project, forge.Context)
-	if err != nil || !required {
+	rule, err := p.Forge.Required(p.ctx, p.Settings.Control.Project, forge.Context)
+	if err != nil || !rule.Required {
 		return p.each("requests of people", err)
 	}
 	list, err := p.Forge.Onto(p.ctx, p.Settings.Control.Project)

@@ -50,6 +50,7 @@ type runs struct {
 	*conn           // with the app's token for this project
 	proven    *conn // with the app's proof of itself
 	app       *App
+	name      string // the project's, without its owner
 	self      func(context.Context) (Person, error)
 	installed int64 // the app's installation in the project
 
@@ -59,10 +60,10 @@ type runs struct {
 }
 
 func newRuns(c Config, api *url.URL, as func(http.Header, string), self func(context.Context) (Person, error)) *runs {
-	r := &runs{app: c.App, self: self}
+	r := &runs{app: c.App, name: c.Name, self: self}
 	r.proven = newConn(c, api, func(h http.Header) { as(h, r.proof()) })
 	r.conn = newConn(c, api, func(h http.Header) { as(h, r.token.Reveal()) })
-	r.conn.scrub = func(text string) string { return r.token.Scrub(text) }
+	r.conn.scrub = func(text string) string { return r.token.Scrub(text) } // a proof is never answered
 	r.conn.at = "/repos/" + url.PathEscape(c.Owner) + "/" + url.PathEscape(c.Name)
 	r.proven.at = r.conn.at
 	return r
@@ -80,7 +81,7 @@ func (r *runs) proof() string {
 	return signed
 }
 
-// ready sees to a token that holds for this project and for check runs alone.
+// ready sees to a token that holds for this project's check runs alone.
 func (r *runs) ready(ctx context.Context) error {
 	if r.now().Before(r.until.Add(-clockError)) {
 		return nil
@@ -107,7 +108,7 @@ func (r *runs) ready(ctx context.Context) error {
 		Token string    `json:"token"`
 		Until time.Time `json:"expires_at"`
 	}
-	body := map[string]any{"permissions": map[string]string{"checks": "write"}}
+	body := map[string]any{"repositories": []string{r.name}, "permissions": map[string]string{"checks": "write"}}
 	q := call{method: http.MethodPost, path: fmt.Sprintf("/app/installations/%d/access_tokens", r.installed), body: body, right: "checks: write"}
 	_, err := one(ctx, r.proven, q, func(a answer) (answer, error) {
 		key, err := gateway.NewKey(a.Token)
@@ -131,13 +132,19 @@ func (r *runs) asApp(ctx context.Context, call func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for again := false; ; again = true {
-		if err := r.ready(ctx); err != nil {
+		err := r.ready(ctx)
+		if denied, _ := errors.AsType[*ErrDenied](err); denied != nil {
+			return diag.Hint(fmt.Errorf("the app %d: %w", r.app.ID, err), "see whether forge.app is the app's id, its permission Checks is read and write, and accepted in the project; else make a new private key, and put it into the file of forge.app_key_file")
+		} else if err != nil {
 			return err
 		}
-		err := call()
+		err = call()
 		denied, _ := errors.AsType[*ErrDenied](err)
-		if denied == nil || denied.Right != NotTaken || again {
+		switch {
+		case denied == nil:
 			return err
+		case denied.Right != NotTaken || again:
+			return diag.Hint(fmt.Errorf("the app %d: %w", r.app.ID, err), "on the app's page give it the permission Checks: read and write, and accept it in the project")
 		}
 		r.until = time.Time{}
 	}

@@ -49,8 +49,8 @@ type Forge interface {
 	Request(ctx context.Context, number int64) (Request, error)
 	// Onto are the open requests into a branch, of anybody.
 	Onto(ctx context.Context, branch string) ([]Request, error)
-	// Required reports whether nothing is merged into a branch without a status of that context.
-	Required(ctx context.Context, branch, context string) (bool, error)
+	// Required is the branch's rule for a status of that context.
+	Required(ctx context.Context, branch, context string) (Rule, error)
 	Open(ctx context.Context, r NewRequest) (Request, error)
 	Edit(ctx context.Context, number int64, e Edit) (Request, error)
 	Reviews(ctx context.Context, number int64) ([]Review, error)
@@ -172,6 +172,12 @@ type Status struct {
 	Description    diag.Untrusted
 	URL            string
 	By             Person // where it was read
+}
+
+// Rule is what a branch wants of a status.
+type Rule struct {
+	Required bool // nothing is merged without it
+	Pinned   bool // only one that Config.App gives counts
 }
 
 // Kinds are the forges that there is a client for.

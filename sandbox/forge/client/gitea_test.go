@@ -313,8 +313,8 @@ func TestGiteaRequest(t *testing.T) {
 	}
 	wants := func(want bool) {
 		t.Helper()
-		if required, err := b.f.Required(ctx, "main", "ward/verdict"); err != nil || required != want {
-			t.Errorf("required: %v %v", required, err)
+		if rule, err := b.f.Required(ctx, "main", "ward/verdict"); err != nil || rule.Required != want {
+			t.Errorf("rule.Required: %v %v", rule, err)
 		}
 	}
 	wants(false)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -168,29 +169,29 @@ func (g *github) Onto(ctx context.Context, branch string) ([]Request, error) {
 }
 
 // Required looks at the branch's protection, and at the rules that rulesets have for it.
-func (g *github) Required(ctx context.Context, branch, context string) (bool, error) {
-	protected, err := g.hub.Required(ctx, branch, context)
-	if err != nil || protected {
-		return protected, err
+func (g *github) Required(ctx context.Context, branch, context string) (Rule, error) {
+	is, err := g.hub.Required(ctx, branch, context)
+	if err != nil || is.Required && (is.Pinned || g.app == nil) {
+		return is, err
 	}
 	type rule struct {
 		Type       string `json:"type"`
 		Parameters struct {
-			Checks []struct {
-				Context string `json:"context"`
-			} `json:"required_status_checks"`
+			Checks []check `json:"required_status_checks"`
 		} `json:"parameters"`
 	}
 	rules, err := list(ctx, g.conn, g.get("/rules/branches/%s", url.PathEscape(branch)), func(r rule) (rule, error) { return r, nil })
 	if _, denied := errors.AsType[*ErrDenied](err); denied || errors.Is(err, ErrNotFound) { // a plan or a server without rulesets
-		return false, nil
+		return is, nil
 	}
 	for _, r := range rules {
-		for _, c := range r.Parameters.Checks {
-			protected = protected || r.Type == "required_status_checks" && c.Context == context
+		if r.Type != "required_status_checks" {
+			continue
 		}
+		is.Required = is.Required || slices.ContainsFunc(r.Parameters.Checks, func(c check) bool { return c.Context == context })
+		is.Pinned = is.Pinned || g.pinned(r.Parameters.Checks, context)
 	}
-	return protected, err
+	return is, err
 }
 
 func (g *github) Merge(ctx context.Context, number int64, head, message string) error {

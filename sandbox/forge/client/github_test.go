@@ -245,8 +245,8 @@ func hubMerge(t *testing.T, f Forge, p *githubtest.Project, r Request) {
 	p.Give("ward", "write")
 	wants := func(want bool) {
 		t.Helper()
-		if required, err := f.Required(ctx, "main", "ward/verdict"); err != nil || required != want {
-			t.Errorf("%v %v", required, err)
+		if rule, err := f.Required(ctx, "main", "ward/verdict"); err != nil || rule.Required != want || rule.Pinned {
+			t.Errorf("%v %v", rule, err)
 		}
 	}
 	wants(false)

@@ -175,7 +175,7 @@ func (g *gitlab) Onto(ctx context.Context, branch string) ([]Request, error) {
 }
 
 // Required is of no branch: GitLab has no rule that names a status.
-func (g *gitlab) Required(context.Context, string, string) (bool, error) { return false, nil }
+func (g *gitlab) Required(context.Context, string, string) (Rule, error) { return Rule{}, nil }
 
 // Merge leaves to the project how a request is merged.
 func (g *gitlab) Merge(ctx context.Context, number int64, head, message string) error {

@@ -191,8 +191,8 @@ func TestGitLabIssues(t *testing.T) {
 	if err := f.Close(ctx, 2); kindOf(err) != "no answer" {
 		t.Errorf("what is still open: %v", err)
 	}
-	if required, err := f.Required(ctx, "main", "ward/verdict"); required || err != nil {
-		t.Errorf("%v %v", required, err)
+	if rule, err := f.Required(ctx, "main", "ward/verdict"); rule.Required || err != nil {
+		t.Errorf("%v %v", rule, err)
 	}
 	all := must[[]Comment](t)(f.Comments(ctx, Thread{Number: 1}))
 	if len(all) != 2 || all[0].Edited() || !all[1].Edited() || all[0].Body != "/ward retry" {

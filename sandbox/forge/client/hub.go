@@ -19,10 +19,11 @@ type hub struct {
 	owner, name string
 	self        atomic.Pointer[Person]
 	writers     string // the right that MayWrite needs
+	app         *App   // nil: none
 }
 
 func newHub(c Config, forge, api *url.URL, auth func(http.Header)) *hub {
-	h := &hub{conn: newConn(c, api, auth), forge: forge, owner: c.Owner, name: c.Name}
+	h := &hub{conn: newConn(c, api, auth), forge: forge, owner: c.Owner, name: c.Name, app: c.App}
 	h.at = "/repos/" + url.PathEscape(c.Owner) + "/" + url.PathEscape(c.Name)
 	return h
 }
@@ -206,7 +207,7 @@ func (h *hub) onto(ctx context.Context, filter, branch string) ([]Request, error
 	return slices.DeleteFunc(all, func(r Request) bool { return r.State != Open || r.Base != branch }), err
 }
 
-func (h *hub) Required(ctx context.Context, branch, context string) (bool, error) {
+func (h *hub) Required(ctx context.Context, branch, context string) (Rule, error) {
 	type answer struct {
 		Name     string   `json:"name"`
 		Enabled  bool     `json:"enable_status_check"`   // Gitea's
@@ -214,10 +215,11 @@ func (h *hub) Required(ctx context.Context, branch, context string) (bool, error
 		Rule     struct {
 			Checks struct {
 				Contexts []string `json:"contexts"`
+				Checks   []check  `json:"checks"`
 			} `json:"required_status_checks"`
 		} `json:"protection"` // GitHub's
 	}
-	return one(ctx, h.conn, h.get("/branches/%s", url.PathEscape(branch)), func(a answer) (bool, error) {
+	return one(ctx, h.conn, h.get("/branches/%s", url.PathEscape(branch)), func(a answer) (Rule, error) {
 		var n need
 		n.have(a.Name == branch, "name")
 		wants := func(pattern string) bool {
@@ -227,7 +229,24 @@ func (h *hub) Required(ctx context.Context, branch, context string) (bool, error
 			ok, err := path.Match(strings.ReplaceAll(pattern, "/", " "), strings.ReplaceAll(context, "/", " ")) // Gitea's * goes across a slash
 			return ok || err != nil
 		}
-		return a.Enabled && slices.ContainsFunc(a.Contexts, wants) || slices.Contains(a.Rule.Checks.Contexts, context), n.err("the branch")
+		return Rule{
+			Required: a.Enabled && slices.ContainsFunc(a.Contexts, wants) || slices.Contains(a.Rule.Checks.Contexts, context),
+			Pinned:   h.pinned(a.Rule.Checks.Checks, context),
+		}, n.err("the branch")
+	})
+}
+
+// check is a required status of GitHub's. Of a rule for no app any will do.
+type check struct {
+	Context     string `json:"context"`
+	App         int64  `json:"app_id"`         // in a branch's protection
+	Integration int64  `json:"integration_id"` // in a ruleset, the same
+}
+
+// pinned reports whether one of them wants the context of Ward's app. All of them have to be met.
+func (h *hub) pinned(all []check, context string) bool {
+	return h.app != nil && slices.ContainsFunc(all, func(c check) bool {
+		return c.Context == context && (c.App == h.app.ID || c.Integration == h.app.ID)
 	})
 }
 

@@ -60,7 +60,7 @@ func TestFilters(t *testing.T) {
 func TestRequired(t *testing.T) {
 	for pattern, want := range map[string]bool{"ward/verdict": true, "ward*": true, "*": true, "ward/verdic?": true, "{ci,ward}/verdict": true, `\`: true, "ci/*": false, "ward": false} {
 		f := canned(t, "gitea", map[string]string{"/repos/lead/box/branches/main": fmt.Sprintf(`{"name":"main","enable_status_check":true,"status_check_contexts":[%q]}`, pattern)})
-		if got, err := f.Required(t.Context(), "main", "ward/verdict"); err != nil || got != want {
+		if got, err := f.Required(t.Context(), "main", "ward/verdict"); err != nil || got.Required != want {
 			t.Errorf("%s: %v %v", pattern, got, err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestRequired(t *testing.T) {
 			}
 			fmt.Fprint(w, `{"name":"main"}`)
 		})
-		if got, err := f.Required(t.Context(), "main", "ward/verdict"); got || kindOf(err) != want {
+		if got, err := f.Required(t.Context(), "main", "ward/verdict"); got.Required || kindOf(err) != want {
 			t.Errorf("%d: %v %v", code, got, err)
 		}
 	}

@@ -86,7 +86,7 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 	tried := func(thing, may string, err error) {
 		_, denied := errors.AsType[*client.ErrDenied](err)
 		switch {
-		case denied:
+		case denied || len(diag.Hints(err)) > 0:
 			lacks(thing, err)
 		case ctx.Err() != nil:
 			add(thing, Warning, "do this again", "was not tried to the end")
@@ -102,6 +102,19 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 	tried("comments", "it may make them", err)
 	err = a.Forge.SetStatus(ctx, noCommit, client.Status{Context: forge.Context, State: "pending", Description: diag.Untrusted("ward asks whether it may")})
 	tried("statuses", "it may set them", err)
+	rule, err := a.Forge.Required(ctx, project.Branch, forge.Context)
+	if errors.Is(err, client.ErrNotFound) { // the project is empty
+		err = nil
+	}
+	switch {
+	case lacks("rule", err):
+	case rule.Pinned:
+		add("rule", Fine, "", "%s requires %s, and only the app gives it", project.Branch, forge.Context)
+	case rule.Required:
+		add("rule", Warning, "let nobody write to the project who should not; on GitHub an app can give it alone (docs/forge.md)", "%s requires %s, and whoever may write to the project can set it", project.Branch, forge.Context)
+	default:
+		add("rule", Fine, "", "%s requires no %s: people see the verdict, and the forge merges without it", project.Branch, forge.Context)
+	}
 	_, err = a.Forge.Open(ctx, client.NewRequest{Head: client.Head{Owner: login, Branch: noBranch}, Base: noBranch, Title: "ward asks whether it may", Draft: true})
 	tried("requests", "it may make them", err)
 	if a.Hook != nil {

@@ -187,6 +187,9 @@ func (b *box) Self(context.Context) (client.Person, error) {
 }
 func (b *box) Project(context.Context) (client.Project, error) { return b.project, nil }
 func (b *box) MayWrite(context.Context, string) (bool, error)  { return true, b.say("people") }
+func (b *box) Required(_ context.Context, branch, _ string) (client.Rule, error) {
+	return client.Rule{Required: branch == "ruled"}, b.say("rule")
+}
 func (b *box) Issue(_ context.Context, n int64) (client.Issue, error) {
 	return client.Issue{}, b.say("issues")
 }
@@ -215,7 +218,8 @@ func (b *box) Open(_ context.Context, r client.NewRequest) (client.Request, erro
 // TestExamine: each right that is denied is named with its remedy, and nothing is made.
 func TestExamine(t *testing.T) {
 	whole := client.Project{Owner: "lead", Name: "p", Branch: "main", Read: true, Write: true}
-	read, closed, own := whole, whole, whole
+	read, closed, own, ruled := whole, whole, whole, whole
+	ruled.Branch = "ruled"
 	read.Write, closed.Closed, own.Owner = false, true, "bot"
 	for _, c := range []struct {
 		denied   string
@@ -229,6 +233,8 @@ func TestExamine(t *testing.T) {
 		{"comments", whole, "fork", "missing comments"},
 		{"statuses", whole, "fork", "missing statuses"},
 		{"requests", whole, "fork", "missing requests"},
+		{"rule", whole, "fork", "missing rule"},
+		{"", ruled, "fork", "warning rule"},
 		{"", read, "fork", "missing project"},
 		{"", closed, "fork", "missing project"},
 		{"", own, "fork", "missing fork"},

@@ -98,8 +98,11 @@ func appToken(s *Server, a *asked) (int, any) {
 	if a.who != asApp {
 		return http.StatusForbidden, message("Resource not accessible by personal access token")
 	}
-	for _, id := range s.app.projects {
+	for p, id := range s.app.projects {
 		if fmt.Sprint(id) == a.params["installation_id"] {
+			if fmt.Sprint(a.body["repositories"]) != fmt.Sprint([]string{p.Name}) {
+				s.t.Errorf("the app's token is for %v", a.body["repositories"])
+			}
 			token := fmt.Sprintf("ghs_token-of-app-%d", s.id())
 			s.app.until[token] = s.now.Add(time.Hour)
 			one := s.d.example("installation-token")
@@ -152,4 +155,19 @@ func listChecks(s *Server, a *asked) (int, any) {
 		}
 	}
 	return http.StatusOK, map[string]any{"total_count": len(all), "check_runs": all}
+}
+
+// pin is the app that a branch's rule is pinned to, nil for none.
+func (p *Project) pin() any {
+	if p.Pinned == 0 {
+		return nil
+	}
+	return p.Pinned
+}
+
+func (p *Project) pinned(check map[string]any) map[string]any {
+	if p.Pinned != 0 {
+		check["integration_id"] = p.Pinned
+	}
+	return check
 }

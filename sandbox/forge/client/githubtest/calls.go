@@ -271,7 +271,7 @@ func (s *Server) pull(p *Project, i *issue, short bool) map[string]any {
 func branch(s *Server, a *asked) (int, any) {
 	b := s.d.example("branch-get")
 	if p := a.project; !p.Ruled && p.Required != "" {
-		checks := map[string]any{"enforcement_level": "non_admins", "contexts": []any{p.Required}, "checks": []any{map[string]any{"context": p.Required, "app_id": nil}}}
+		checks := map[string]any{"enforcement_level": "non_admins", "contexts": []any{p.Required}, "checks": []any{map[string]any{"context": p.Required, "app_id": p.pin()}}}
 		set(b, "protected", true, "protection", map[string]any{"enabled": true, "required_status_checks": checks})
 	}
 	return http.StatusOK, set(b, "name", a.params["branch"])
@@ -282,7 +282,7 @@ func rules(s *Server, a *asked) (int, any) {
 	all := []any{s.d.example("repository-rule-items")}
 	if p := a.project; p.Ruled && p.Required != "" {
 		all = append(all, map[string]any{"type": "required_status_checks", "ruleset_source_type": "Repository", "ruleset_source": p.Owner + "/" + p.Name, "ruleset_id": 42,
-			"parameters": map[string]any{"strict_required_status_checks_policy": false, "required_status_checks": []any{map[string]any{"context": p.Required}}}})
+			"parameters": map[string]any{"strict_required_status_checks_policy": false, "required_status_checks": []any{p.pinned(map[string]any{"context": p.Required})}}})
 	}
 	return http.StatusOK, all
 }

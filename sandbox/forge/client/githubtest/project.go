@@ -13,6 +13,7 @@ type Project struct {
 	Private     bool
 	Archived    bool
 	Required    string // the context of a status without whose success nothing is merged
+	Pinned      int64  // the app that has to give it, 0 for anybody
 	Ruled       bool   // a ruleset says so, and not the branch's protection
 
 	s        *Server
