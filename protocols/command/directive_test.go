@@ -183,4 +183,13 @@ func TestDirectiveList(t *testing.T) {
 		gittest.InOrder(t, ward(t, p, 2, append([]string{"directive"}, args...)...), "git-ward: error: ", "usage: git ward directive ")
 	}
 	gittest.InOrder(t, wardIn(t, p, t.TempDir(), 2, nil, "directive", "show"), "is not in a git repository")
+
+	// A journal that cannot be read hides no other directive.
+	p.Run(p.Bare, "git", "update-ref", "refs/ward/uow/D-1.1", "refs/heads/main")
+	broken := wardIn(t, p, p.Bare, 2, nil, "directive", "show")
+	gittest.InOrder(t, broken, "D-1        broken ", "you, its journal is invalid: git ward fsck", "D-4        ended without proof", "D-6        not begun")
+	gittest.InOrder(t, broken, "error: D-1: the stored record ", "hint: git ward fsck on the host")
+	if lines := strings.Count(wardIn(t, p, p.Bare, 2, nil, "directive", "show", "--json"), `{"`); lines != 5 {
+		t.Errorf("%d of 5 in JSON", lines)
+	}
 }

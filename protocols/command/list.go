@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -31,7 +32,11 @@ func directiveList(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	positions, err := all.Positions(u.history, nil)
+	broken := map[string]error{} // the others are shown all the same
+	positions, err := all.Positions(u.history, func(directive string, err error) error {
+		broken[directive] = fmt.Errorf("%s: %w", directive, err)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -39,7 +44,16 @@ func directiveList(ctx context.Context, env *cli.Env) error {
 	if !d.json {
 		fmt.Fprintln(w, "DIRECTIVE\tSTATE\tUNIT\tVERDICT\tWAITS FOR\tTITLE")
 	}
-	for _, p := range positions {
+	var unread error
+	for i, p := range positions {
+		listed := all.Doc.Directives[i]
+		if err := broken[listed.Name()]; err != nil {
+			unread = errors.Join(unread, err)
+			if !d.json {
+				fmt.Fprintf(w, "%s\tbroken\t-\t-\tyou, its journal is invalid: git ward fsck on the host\t%s\n", listed.Name(), diag.Cut(listed.Title.String(), 60))
+			}
+			continue
+		}
 		s := review.Stand(p)
 		if d.json {
 			if err := diag.WriteJSON(env.Stdout, s); err != nil {
@@ -50,7 +64,7 @@ func directiveList(ctx context.Context, env *cli.Env) error {
 		s.Waits.Why = "" // the column shows who has the next move, and the command
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Directive, s.State.Words(), dash(s.Unit), dash(s.Proof()), dash(s.WaitsWords()), diag.Cut(s.Title.String(), 60))
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), unread)
 }
 
 // history is the project's history, read once for many commits.
