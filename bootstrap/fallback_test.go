@@ -290,6 +290,10 @@ func TestDiesByAGuard(t *testing.T) {
 			if c.gives {
 				s.awaitLast(boot.Success, first)
 			} else {
+				for range 3 { // the launcher starts the next
+					await.Exit(t, s.watcher)
+					s.start("--directive", "D-1")
+				}
 				s.until("four starts of main", func() bool { return s.runs(bad) == 4 })
 			}
 			if n := s.runs(bad); c.gives != strings.Contains(s.out.String(), boot.FellBack) || c.gives && n != 3 {

@@ -85,6 +85,9 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 		fell := w.state.Pin != nil && w.state.Pin != pin
 		if w.opts.ends() && t != nil && !fell && !again && w.over(t, r) {
 			w.notices.Flush(ctx)
+			if r.Excess != nil { // however it took the end, it was none of its own
+				r.code = max(r.code, 1)
+			}
 			return r.code, nil
 		}
 		if !w.pause(ctx) {
@@ -94,9 +97,10 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 }
 
 // over reports whether this was the last run of a watcher that runs once: no signal, fallback
-// or guard's restart is pending.
+// or guard's restart is pending. With a directive the launcher decides after a guard, because
+// what takes too much each time would keep its slot from all other directives.
 func (w *watcher) over(t *target, r run) bool {
-	if r.Signaled || r.Stale || r.Excess != nil || t.hop != nil && !r.Booted || w.state.Hop != nil {
+	if r.Signaled || r.Stale || r.Excess != nil && w.opts.Directive == "" || t.hop != nil && !r.Booted || w.state.Hop != nil {
 		return false
 	}
 	return r.Booted || w.state.Pin == nil || t.pinned

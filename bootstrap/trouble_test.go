@@ -156,6 +156,23 @@ func TestGuards(t *testing.T) {
 	}
 }
 
+// TestGuardOnADirective: a watcher that works on one directive ends with the agent that a guard
+// ends, and not well, so that the launcher lets other directives go first.
+func TestGuardOnADirective(t *testing.T) {
+	tier.Full(t, "an agent that fills its logs")
+	t.Parallel()
+	s := newSite(t, library+"ok\nexec 9>&-\nhead -c 100000000 /dev/zero >\"$S/logs/own.log\"; exec sleep 1000\n", `logs = 67_108_864`, `check = "10m"`)
+	s.start("--directive", "D-1")
+	if err := await.Exit(t, s.watcher); err == nil {
+		t.Error("it ended well")
+	}
+	s.watcher = nil
+	if told := s.reports(comms.Guard); len(told) != 1 {
+		t.Errorf("%v", told)
+	}
+	s.history()
+}
+
 // TestTenGigabytesOfLog is an agent that writes as much as it may, and then some.
 func TestTenGigabytesOfLog(t *testing.T) {
 	tier.Full(t, "ten gigabytes")

@@ -15,7 +15,7 @@ type Limits struct {
 
 // Excess says which limit an agent exceeded.
 type Excess struct {
-	Kind string // cpu, memory or logs
+	Kind string // cpu, memory, logs or stopped
 	Text string // for the PM
 	Own  bool   // the agent itself took most of it, not its commands for a directive
 }
@@ -30,13 +30,19 @@ type guard struct {
 
 	samples []sample
 	high    int // samples in a row above the memory limit
+	still   int // and in which the agent was stopped
 }
 
 // use is the processor time so far and the memory in bytes of some processes.
 type use struct {
-	cpu    time.Duration
-	memory int64
+	cpu     time.Duration
+	memory  int64
+	stopped bool // one of them is, by a signal or a debugger
 }
+
+// maxStill is the number of samples in a row, one a second, in which an agent may be stopped. They
+// are counted because the watcher may be stopped, too, or the machine asleep.
+const maxStill = 60
 
 // sample is the processor time of all processes, and of the agent itself, at one moment.
 type sample struct {
@@ -54,6 +60,13 @@ func (g *guard) look(now time.Time) *Excess {
 		return &Excess{"memory", fmt.Sprintf(
 			"The agent's processes used %d MiB of memory, more than [guard] memory, %d MiB. They were ended, and the agent is started again.", all.memory>>20, g.limits.Memory>>20),
 			own.memory > all.memory/2}
+	}
+	if g.still++; !own.stopped {
+		g.still = 0
+	}
+	if g.still > maxStill { // nothing that it was asked for ends, and no time limit of its own
+		return &Excess{"stopped", fmt.Sprintf(
+			"The agent was stopped (SIGSTOP, or a debugger) for %d seconds. It was ended, and is started again.", maxStill), false}
 	}
 	output := g.output()
 	if size := max(output, g.logs()); size > g.limits.Logs {

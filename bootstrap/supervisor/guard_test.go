@@ -1,8 +1,12 @@
 package supervisor
 
 import (
+	"os/exec"
+	"syscall"
 	"testing"
 	"time"
+
+	"git-ward/internal/await"
 )
 
 // TestGuard: processor time counts over a whole window, memory in two samples in a
@@ -33,7 +37,9 @@ func TestGuard(t *testing.T) {
 	} {
 		var now look
 		g := guard{limits: limits,
-			usage:  func() (all, own use) { return use{now.cpu, now.memory}, use{now.ownCPU, now.own} },
+			usage: func() (all, own use) {
+				return use{cpu: now.cpu, memory: now.memory}, use{cpu: now.ownCPU, memory: now.own}
+			},
 			output: func() int64 { return now.printed }, logs: func() int64 { return now.logs }}
 		begin := time.Now()
 		for i, l := range looks {
@@ -50,4 +56,53 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestStoppedAgent: an agent that one of its commands stopped would keep its directive and its slot
+// for the whole launch, while the watcher lives.
+func TestStoppedAgent(t *testing.T) {
+	stopped, looks := true, 0
+	g := guard{limits: Limits{CPU: 1, Window: time.Hour, Memory: 1, Logs: 1},
+		usage:  func() (all, own use) { return use{}, use{stopped: stopped} },
+		output: func() int64 { return 0 }, logs: func() int64 { return 0 }}
+	look := func() *Excess {
+		looks++
+		return g.look(time.Now())
+	}
+	for range maxStill {
+		if e := look(); e != nil {
+			t.Fatalf("look %d: %s", looks, e.Text)
+		}
+	}
+	stopped = false
+	look()
+	for stopped = true; looks < 2*maxStill+1; {
+		if e := look(); e != nil {
+			t.Fatalf("it went on meanwhile, and look %d ends it: %s", looks, e.Text)
+		}
+	}
+	if e := look(); e == nil || e.Kind != "stopped" || e.Own {
+		t.Errorf("after %d looks: %+v", looks, e)
+	}
+}
+
+// TestStoppedIsSeen: a process that is stopped is found to be by its own id.
+func TestStoppedIsSeen(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	s := &Supervisor{}
+	if _, own := s.usage(cmd.Process.Pid); own.stopped {
+		t.Error("it runs")
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "it is seen to be stopped", func() bool {
+		_, own := s.usage(cmd.Process.Pid)
+		return own.stopped
+	})
 }

@@ -144,6 +144,7 @@ func (s *Supervisor) usage(of ...int) (all, own use) {
 		if slices.Contains(of, p.PID) {
 			own.cpu += p.CPU
 			own.memory += p.Memory
+			own.stopped = own.stopped || p.Stopped
 		}
 	}
 	for _, pid := range waiters {

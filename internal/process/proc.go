@@ -19,6 +19,7 @@ type Info struct {
 	PID, Parent int
 	Session     int           // the process that called setsid(2) for it
 	Dead        bool          // it has ended, and nobody has reaped it yet
+	Stopped     bool          // by a signal, or by who traces it
 	CPU         time.Duration // processor time, its own
 	ChildrenCPU time.Duration // processor time of its children that it has reaped
 	Memory      int64         // resident, bytes
@@ -80,6 +81,7 @@ func parse(pid int, stat []byte) (Info, bool) {
 		Parent:      int(number(1)),
 		Session:     int(number(3)),
 		Dead:        f[0] == "Z" || f[0] == "X",
+		Stopped:     f[0] == "T" || f[0] == "t",
 		CPU:         time.Duration(number(11)+number(12)) * tick,
 		ChildrenCPU: time.Duration(number(13)+number(14)) * tick,
 		Memory:      number(21) * int64(os.Getpagesize()),

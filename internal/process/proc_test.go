@@ -22,6 +22,11 @@ func TestParse(t *testing.T) {
 	if p, ok := parse(9, []byte("9 (x)"+strings.Replace(fields, "S", "Z", 1))); !ok || !p.Dead {
 		t.Errorf("a zombie: %+v %v", p, ok)
 	}
+	for _, state := range []string{"T", "t"} {
+		if p, ok := parse(9, []byte("9 (x)"+strings.Replace(fields, "S", state, 1))); !ok || !p.Stopped {
+			t.Errorf("stopped: %+v %v", p, ok)
+		}
+	}
 	for _, bad := range []string{"", "9 sh S 1", "9 (sh) S 1"} {
 		if p, ok := parse(9, []byte(bad)); ok {
 			t.Errorf("%q: %+v", bad, p)

@@ -144,7 +144,7 @@ func How(ctx context.Context, err error) error {
 // Followed reports whether an end was a failure, after which another worker starts.
 func Followed(ctx context.Context, err error) bool {
 	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
-		return !errors.Is(ended, errStopped) && !errors.Is(ended, errIdle)
+		return !errors.Is(ended, errStopped) && !errors.Is(ended, errIdle) && !errors.Is(ended, errUnfolded)
 	}
 	return err != nil && ctx.Err() == nil // otherwise the launch ends
 }
