@@ -41,16 +41,9 @@ type Fold struct {
 	done map[string]string // a record's ref -> the tip up to which it is folded
 }
 
-// Once folds all pending messages, and returns how many it put into COMMS.md. A message that
-// cannot be folded now stays pending, and the error names it. It holds back only later
-// messages of its own unit.
-func (f *Fold) Once(ctx context.Context) (folded int, err error) {
-	skip := map[uow.ID]error{}
-	folded, err = f.once(ctx, skip)
-	return folded, cmp.Or(err, skipped(skip))
-}
-
-// once is Once; it adds the units whose messages stay pending to skip.
+// once folds all pending messages, and returns how many it put into COMMS.md. A message that
+// cannot be folded now stays pending: once adds its unit to skip, with the reason. It holds back
+// only later messages of that unit.
 func (f *Fold) once(ctx context.Context, skip map[uow.ID]error) (folded int, err error) {
 	for {
 		list, done, err := f.read(ctx, skip)

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,13 @@ func TestMain(m *testing.M) {
 // onceVar lets the test binary fold once, in the repository that it names: a process that
 // can be killed.
 const onceVar = "FOLD_TEST_ONCE"
+
+// Once is a turn of Serve; the error names what stays pending, too.
+func (f *Fold) Once(ctx context.Context) (folded int, err error) {
+	skip := map[uow.ID]error{}
+	folded, err = f.once(ctx, skip)
+	return folded, cmp.Or(err, skipped(skip))
+}
 
 func foldOf(bare, scratch string) *Fold {
 	settings, err := config.Load(bare)
