@@ -85,12 +85,19 @@ func documented(v jsontext.Value, s *seen) error {
 }
 
 // media is a source whose bytes are in the request.
-var media = open(map[string]check{"media_type": nil, "data": func(v jsontext.Value, s *seen) error {
-	if v.Kind() == '"' { // anything else may be read as text
+var media = open(map[string]check{"media_type": nil, "data": inline})
+
+// inline accepts content that is a string, and null. An object may lead elsewhere.
+func inline(v jsontext.Value, s *seen) error {
+	switch v.Kind() {
+	case 'n':
+	case '"':
 		s.media += int64(len(v))
+	default:
+		return errors.New("not a string")
 	}
 	return nil
-}})
+}
 
 // dataURL accepts data: URLs and null: the provider would fetch any other. Some servers read
 // what is not a picture as a document.
@@ -118,10 +125,7 @@ func fileData(v jsontext.Value, s *seen) error {
 	if v.Kind() != 'n' {
 		s.documents++
 	}
-	if v.Kind() == '"' {
-		s.media += int64(len(v))
-	}
-	return nil
+	return inline(v, s)
 }
 
 // ownTool counts a provider tool with its prompt.

@@ -85,18 +85,26 @@ func unknownText(name string, v jsontext.Value) error {
 	return nil
 }
 
-// address reports whether a string is nothing but an address. Text that contains an address is
-// text.
+// address reports whether a string is nothing but an address, as lenient readers take one: they
+// skip tabs and line ends, and read a backslash as a slash, or https: without any. Text that
+// contains an address is text.
 func address(v jsontext.Value) bool {
 	var text string
 	if json.Unmarshal(v, &text, jsontext.AllowInvalidUTF8(true)) != nil {
 		return true
 	}
-	if text = strings.TrimSpace(text); strings.ContainsFunc(text, unicode.IsSpace) {
+	text = strings.TrimSpace(text)
+	read := strings.NewReplacer("\t", "", "\r", "", "\n", "", `\`, "/").Replace(text)
+	if strings.ContainsFunc(read, unicode.IsSpace) {
 		return false
 	}
-	head := fold(text[:min(len(text), 16)])
-	return strings.Contains(text, "//") || strings.HasPrefix(head, "data:") || strings.HasPrefix(head, "www.")
+	head := fold(read[:min(len(read), 16)])
+	for _, begin := range []string{"data:", "www.", "http:", "https:", "//"} {
+		if strings.HasPrefix(head, begin) {
+			return true
+		}
+	}
+	return strings.Contains(text, "//") && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
 // fold is a name as lenient readers compare it: without case and separators.
