@@ -10,14 +10,16 @@ import (
 	"git-ward/internal/shellword"
 )
 
-// builds are the lines by which projects build, by a file at their top.
-var builds = []struct{ file, line string }{
-	{"go.mod", "go build ./..."},
-	{"Cargo.toml", "cargo build --offline"},
-	{"package-lock.json", "npm ci && npm run build --if-present"},
-	{"pyproject.toml", "python3 -m compileall -q ."},
-	{"pom.xml", "mvn -o -q package"},
-	{"Makefile", "make"},
+// builds are the lines by which projects build, by a file at their top, where another one that
+// says more is not there.
+var builds = []struct{ file, line, more string }{
+	{file: "go.mod", line: "go build ./..."},
+	{file: "Cargo.toml", line: "cargo build --offline"},
+	{file: "package-lock.json", line: "npm ci && npm run build --if-present"},
+	{file: "package.json", line: "npm run build --if-present", more: "package-lock.json"},
+	{file: "pyproject.toml", line: "python3 -m compileall -q ."},
+	{file: "pom.xml", line: "mvn -o -q package"},
+	{file: "Makefile", line: "make"},
 }
 
 // Lines are the commands that build a project: the host's suite, or what its files at the top
@@ -27,7 +29,7 @@ func Lines(suite string, files []string) (list []string) {
 		return []string{suite}
 	}
 	for _, b := range builds {
-		if slices.Contains(files, b.file) {
+		if slices.Contains(files, b.file) && (b.more == "" || !slices.Contains(files, b.more)) {
 			list = append(list, b.line)
 		}
 	}

@@ -5,13 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // TestBuild: what the trial of the project's own build comes to, and what mends it.
 func TestBuild(t *testing.T) {
-	if got := Lines("", []string{"README.md", "go.mod", "Makefile"}); !slices.Equal(got, []string{"go build ./...", "make"}) {
+	if got := Lines("", []string{"README.md", "go.mod", "Makefile", ""}); !slices.Equal(got, []string{"go build ./...", "make"}) {
 		t.Errorf("%q", got)
+	}
+	for _, files := range [][]string{{"package.json"}, {"package.json", "package-lock.json"}} {
+		if got := Lines("", files); len(got) != 1 || strings.HasPrefix(got[0], "npm ci") != (len(files) == 2) {
+			t.Errorf("%q: %q", files, got)
+		}
 	}
 	if got := Lines("make check", []string{"go.mod"}); !slices.Equal(got, []string{"make check"}) {
 		t.Errorf("%q", got)
