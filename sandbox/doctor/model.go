@@ -35,6 +35,7 @@ func Model(c *config.Config, getenv func(string) string) []Finding {
 	switch provider := worker.ProviderOf(m.ID); provider {
 	case config.Anthropic:
 		e.key(provider, m.AnthropicURL, m.AnthropicKeyFile, getenv("ANTHROPIC_API_KEY"))
+		e.subscription(worker, m.AnthropicKeyFile, getenv("ANTHROPIC_API_KEY"))
 	case config.OpenAI:
 		e.key(provider, m.OpenAIURL, m.OpenAIKeyFile, getenv("OPENAI_API_KEY"))
 	default:
@@ -88,6 +89,17 @@ func (e *examiner) provided(dir string, w config.Worker) {
 func (e *examiner) readable(dir string) {
 	if info, err := os.Stat(dir); err == nil && info.Mode()&0o005 != 0o005 {
 		e.add("[sandbox] programs", Missing, "chmod -R o+rX "+dir, "cannot be read inside the fence (mode %04o)", info.Mode().Perm())
+	}
+}
+
+// subscription says of a subscriber's token that the provider takes it from Claude Code alone.
+func (e *examiner) subscription(w config.Worker, file, variable string) {
+	key, err := gateway.NewKey(variable)
+	if file != "" {
+		key, err = gateway.ReadKey(file)
+	}
+	if err == nil && key.Subscription() && w.Name != "claude-code" {
+		e.add("anthropic's key", Warning, `[model] name = "claude-code", or a key of the API`, "is a subscriber's token, which Anthropic takes from Claude Code alone")
 	}
 }
 

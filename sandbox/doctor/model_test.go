@@ -47,6 +47,12 @@ func TestModel(t *testing.T) {
 		}, "",
 			"fine [model] name, missing anthropic's key, fine [egress] mode"},
 		{func(c *config.Config) {
+			c.Model.Name, c.Model.ID = "anthropic", "claude-x"
+		}, "sk-" + "ant-oat01-0123456789",
+			"fine [model] name, fine anthropic's key, warning anthropic's key, fine [egress] mode"},
+		{func(c *config.Config) { c.Model.Name, c.Sandbox.Programs = "claude-code", dir }, "sk-" + "ant-oat01-0123456789",
+			"fine [model] name, fine claude, fine anthropic's key, fine [egress] mode"},
+		{func(c *config.Config) {
 			c.Model.Name, c.Model.ID, c.Model.OpenAIURL = "openai", "local", "http://127.0.0.1:1/"
 		}, "",
 			"fine [model] name, warning [[prices]], fine openai's key, fine [egress] mode"},
