@@ -52,8 +52,13 @@ var programs = []struct{ name, pkg, id string }{
 func works(t *testing.T, name, programs, id string) {
 	p := fenced(t)
 	s := modeltest.New(t, modeltest.ByProgram)
+	// A subscriber's token stands where Anthropic's key does.
+	key, token := filepath.Join(t.TempDir(), "key"), "sk-ant-"+"oat01-of-a-subscriber"
+	if err := os.WriteFile(key, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	configtest.Set(t, p.Bare, "[model] name = \""+name+"\"", "id = \""+id+"\"", "programs = \""+programs+"\"", `[egress] mode = "allowlist"`,
-		"anthropic_url = \""+s.URL+"\"", "openai_url = \""+s.URL+"\"")
+		"anthropic_url = \""+s.URL+"\"", "anthropic_key_file = \""+key+"\"", "openai_url = \""+s.URL+"\"")
 	comms, err := os.ReadFile(filepath.Join(p.Work, "COMMS.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +75,11 @@ func works(t *testing.T, name, programs, id string) {
 	t.Logf("%s\n%s", report, out)
 	if made := p.Git("show", "origin/agent/D-1:made.txt"); made != "Ward Agent in /bot/home-"+name+"\n" {
 		t.Errorf("made.txt: %q", made)
+	}
+	for _, r := range s.Requests() {
+		if r.API == "messages" && (r.Header.Get("Authorization") != "Bearer "+token || r.Header.Get("X-Api-Key") != "") {
+			t.Errorf("the token goes out otherwise: %q %q", r.Header.Get("Authorization"), r.Header.Get("X-Api-Key"))
+		}
 	}
 	told(t, p.Bare, "D-1", live.Called, live.Answered, live.Said, live.Tokens, live.State, live.Gateway, live.Verdict, live.Ended)
 	// The PM takes it.
