@@ -36,7 +36,7 @@ func TestClockSetAhead(t *testing.T) {
 	}
 	old := time.Now().Add(-abandonedAfter - time.Minute)
 	filepath.WalkDir(found[0], func(path string, _ os.DirEntry, _ error) error { return os.Chtimes(path, old, old) })
-	if left, err := Quarantines(bare, nil); len(left) != 0 || err != nil {
+	if left, err := Quarantines(bare, nobody); len(left) != 0 || err != nil {
 		t.Errorf("%v left: %v", left, err)
 	}
 	if err := os.Remove(arrived); err != nil {

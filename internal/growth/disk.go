@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -57,14 +58,14 @@ const abandonedAfter = 30 * time.Minute
 
 // Quarantines removes the quarantines of killed receive-packs, and returns the size of the
 // others by owner, "" for an unknown one. Pushes under way are included, because no ledger has
-// them yet; running has their owners by directory name.
-func Quarantines(bare string, running map[string]string) (left map[string]int64, err error) {
+// them yet; running returns their owners by directory name, and is asked where there is one.
+func Quarantines(bare string, running func() map[string]string) (left map[string]int64, err error) {
 	objects := filepath.Join(bare, "objects")
 	entries, err := os.ReadDir(objects)
 	if err != nil {
 		return nil, err
 	}
-	left = map[string]int64{}
+	left, running = map[string]int64{}, sync.OnceValue(running)
 	for _, e := range entries {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), "tmp_objdir-incoming-") { // git's name for them (tmp-objdir.c)
 			continue
@@ -80,7 +81,7 @@ func Quarantines(bare string, running map[string]string) (left map[string]int64,
 		if err != nil {
 			return nil, err
 		}
-		who, runs := running[e.Name()]
+		who, runs := running()[e.Name()]
 		if !runs {
 			data, _ := os.ReadFile(filepath.Join(dir, ownerFile)) // none where nobody wrote it
 			who = string(data)

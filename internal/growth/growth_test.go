@@ -220,7 +220,7 @@ func TestQuarantines(t *testing.T) {
 			}
 		}
 	}
-	of, err := Quarantines(dir, nil)
+	of, err := Quarantines(dir, nobody)
 	if err != nil || of[""] != 100<<10 {
 		t.Errorf("%v, %v", of, err)
 	}
@@ -232,3 +232,28 @@ func TestQuarantines(t *testing.T) {
 		t.Error(free, err)
 	}
 }
+
+// TestQuarantinesAsk: who pushes is asked of the machine's processes only where a push is under way.
+func TestQuarantinesAsk(t *testing.T) {
+	bare := t.TempDir()
+	asked := 0
+	running := func() map[string]string {
+		asked++
+		return map[string]string{"tmp_objdir-incoming-a": "D-1", "tmp_objdir-incoming-b": "D-1"}
+	}
+	for _, want := range []struct {
+		name  string
+		asked int
+	}{{"pack", 0}, {"tmp_objdir-incoming-a", 1}, {"tmp_objdir-incoming-b", 2}} { // once for both
+		if err := os.MkdirAll(filepath.Join(bare, "objects", want.name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		left, err := Quarantines(bare, running)
+		if _, of := left["D-1"]; err != nil || asked != want.asked || of != (asked > 0) || len(left) > 1 {
+			t.Errorf("%s: %v, %v, asked %d times", want.name, left, err, asked)
+		}
+	}
+}
+
+// nobody pushes.
+func nobody() map[string]string { return nil }

@@ -22,7 +22,7 @@ func (s *service) room(key []byte) error {
 	if s.meter == nil { // a person's
 		return nil
 	}
-	left, err := growth.Quarantines(s.bare, quarantined(process.All(), key))
+	left, err := growth.Quarantines(s.bare, func() map[string]string { return quarantined(process.All(), key) })
 	if err != nil {
 		return err
 	}
@@ -60,6 +60,9 @@ func (s *service) left(p *push) {
 	}
 }
 
+// quarantineVar is where receive-pack tells what it starts where a push's objects are.
+const quarantineVar = "GIT_QUARANTINE_PATH"
+
 // quarantined are the quarantines of running pushes by directory name, with who pushes, as git
 // and the door put them in those processes' environment. An agent's own processes may be
 // visible here, too, and claim anything, so only the door's token is believed.
@@ -67,16 +70,16 @@ func quarantined(all []process.Info, key []byte) map[string]string {
 	found := map[string]string{}
 	for _, p := range all {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
-		if err != nil {
-			continue // it has ended, or is another user's
+		if err != nil || !bytes.Contains(data, []byte(quarantineVar+"=")) {
+			continue // it has ended, is another user's, or is no push's, as most are
 		}
 		env := map[string]string{}
 		for v := range bytes.SplitSeq(data, []byte{0}) {
 			name, value, _ := strings.Cut(string(v), "=")
 			env[name] = value
 		}
-		if name, ok := token.Proved(key, env); ok && env["GIT_QUARANTINE_PATH"] != "" {
-			found[filepath.Base(env["GIT_QUARANTINE_PATH"])] = pusher(name)
+		if name, ok := token.Proved(key, env); ok && env[quarantineVar] != "" {
+			found[filepath.Base(env[quarantineVar])] = pusher(name)
 		}
 	}
 	return found

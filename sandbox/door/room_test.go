@@ -115,7 +115,7 @@ func TestRoomOfWhom(t *testing.T) {
 		_, err := os.Stat(filepath.Join(f.bare, "ward/begun"))
 		return err == nil // else it was ended before its hook began
 	})
-	if left, err := growth.Quarantines(f.bare, nil); err != nil || left["D-1"] == 0 || len(left) != 1 {
+	if left, err := growth.Quarantines(f.bare, func() map[string]string { return nil }); err != nil || left["D-1"] == 0 || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}
 }
