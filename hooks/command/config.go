@@ -73,10 +73,15 @@ func setTo(data []byte, path, key, value string) ([]byte, error) {
 	if err == nil {
 		return set, nil
 	}
-	if quoted, bad := config.Set(data, key, strconv.Quote(value)); bad == nil {
-		if _, bad = config.Parse(quoted, path); bad == nil {
-			return quoted, nil
-		}
+	quoted, bad := config.Set(data, key, strconv.Quote(value))
+	if bad == nil {
+		_, bad = config.Parse(quoted, path)
+	}
+	if bad == nil {
+		return quoted, nil
+	}
+	if !config.IsValue(value) { // that it is no TOML says nothing to who typed it as a text
+		err = bad
 	}
 	return nil, err
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 )
 
 // place is where a settings file says a key: bytes of its text.
@@ -164,9 +166,16 @@ func Set(data []byte, key, literal string) ([]byte, error) {
 		text += "[" + section + "]\n" + line
 	}
 	if _, err := new(Config).decode(text, Path); err != nil {
-		return nil, fmt.Errorf("%s cannot be set by a program here: %w", key, err)
+		return nil, fmt.Errorf("%s is not set: %w", key, err)
 	}
 	return []byte(text), nil
+}
+
+// IsValue reports whether a text is a value, TOML.
+func IsValue(text string) bool {
+	var v struct{ X any }
+	_, err := toml.Decode("x = "+text, &v)
+	return err == nil
 }
 
 // ended is a text whose last line has its end.

@@ -18,7 +18,7 @@ func TestSettings(t *testing.T) {
 	if err != nil || c.Identity.PM[0] != "ada" || c.Door.CPU.Seconds() != 3 || c.Limits.ChangedPaths != 7 {
 		t.Errorf("%v\n%s", err, text)
 	}
-	for line, want := range map[string]string{`cpu = "3s"`: "says of which", "never = 1": "says of which", "words": "no setting", "changed_paths = many": "cannot be set"} {
+	for line, want := range map[string]string{`cpu = "3s"`: "says of which", "never = 1": "says of which", "words": "no setting", "changed_paths = many": "is not set"} {
 		if _, err := Settings(nil, line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", line, err)
 		}

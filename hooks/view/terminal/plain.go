@@ -95,7 +95,10 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 		if old == words || !known && !p.begun && d.State.Over() && s.Name == "" || s.Name != "" && s.Name != d.Directive {
 			continue
 		}
-		say("%s %s: %s; %s", d.Directive, d.Title.String(), words, foreign(d.Spent.Words()))
+		if len(d.Spent.Cost().Lines()) > 0 {
+			words += "; " + foreign(d.Spent.Words())
+		}
+		say("%s %s: %s", d.Directive, d.Title.String(), words)
 	}
 	waiting := map[string]bool{}
 	for _, w := range s.Over.Waiting {

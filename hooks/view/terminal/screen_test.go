@@ -146,3 +146,15 @@ func TestOutageWaitsForNobody(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestNotBegun: a line about a directive that nobody works on says so once.
+func TestNotBegun(t *testing.T) {
+	d := view.Line{Words: "not begun"}
+	d.Directive, d.Title, d.State = "D-1", "greet", review.Open
+	s := Scene{Over: &view.Overview{Directives: []view.Line{d}}}
+	var said []string
+	(&printer{}).standings(s, func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
+	if len(said) != 1 || said[0] != "D-1 greet: not begun" {
+		t.Errorf("%q", said)
+	}
+}
