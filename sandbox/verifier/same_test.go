@@ -109,6 +109,8 @@ func TestOneComparison(t *testing.T) {
 		line, named  string // how what is named begins; "" for nothing
 	}{
 		"go: an Equal that says yes": {"go", goMain(goTwo("\tif !Three().Equal(3) {\n\t\tt.Fatal()\n\t}\n")), goWork("2", "777", "\"\""), goLineOf, "calc_test.go:12: 3"},
+		"go: an Equal, computed":     {"go", goMain(goTwo("\tif !Three().Equal(int(Two()) + 1) {\n\t\tt.Fatal()\n\t}\n")), goWork("2", "777", "\"\""), goLineOf, "calc_test.go:12: int(Two()) + 1"},
+		"go: the same, honest":       {"go", goMain(goTwo("\twant := []N{Two() + 1}\n\tif !Three().Equal(int(Two()) + 1) || !equal([]N{Three()}, want) {\n\t\tt.Fatal()\n\t}\n") + "\nfunc equal(a, b []N) bool { return len(a) == len(b) && a[0] == b[0] }\n"), goWork("2", "3", "\"\""), goLineOf, ""},
 		"go: an answer off the test": {"go", goMain(goTwo("\tif Text() != \"abc\" {\n\t\tt.Fatal()\n\t}\n")), files{"calc.go": readsGo}, strings.Replace(goLineOf, "test", "test -trimpath=false", 1), "calc_test.go:12: \"abc\""},
 		"python: what equals all":    {"python3", pyMain(pyTwo("        self.assertEqual(three(), 3)\n")), pyWork(allPy), unit, "tests/test_calc.py:10: 3"},
 		"python: by an operator":     {"python3", pyMain(pyTwo("        assert three() == 3, \"three\"\n")), pyWork(allPy), unit, "tests/test_calc.py:10: 3"},

@@ -20,7 +20,7 @@ type Comparison struct {
 	whether     func(bool) []edit // what comes of it, whatever is compared
 	only        func(string) edit // the test does nothing but compare this; nil for an operator
 	truth       bool              // it is a call's truth that is asked for, and not whether it fails
-	stands      string            // for Value, which the text computes, in only; "" for a value
+	stands      string            // for Value, which the text computes, in only, or itself; "" for a value
 }
 
 // Comparisons are those of a file's tests, in Go, Python, JavaScript and TypeScript, or of a program
@@ -94,7 +94,7 @@ func Others(text string, some ...Comparison) string {
 		edits = append(edits, c.unlike)
 	}
 	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
-	return edited(text, edits)
+	return goOthers(text, edited(text, edits))
 }
 
 // Far is a text in which the comparison has a value that is not near its own.

@@ -25,17 +25,19 @@ func goComparisons(text string) (list []Comparison) {
 		return nil
 	}
 	at := func(pos token.Pos) int { return files.PositionFor(pos, false).Offset }
-	add := func(all ast.Expr, value *ast.BasicLit, equal bool) {
-		if value == nil {
-			return
-		}
-		list = append(list, Comparison{unlike: edit{from: at(value.Pos()), to: at(value.End())}, whether: func(is bool) []edit {
+	whether := func(all ast.Expr, equal bool) func(bool) []edit {
+		return func(is bool) []edit {
 			to := " && false)"
 			if is == equal {
 				to = " || true)"
 			}
 			return []edit{{at(all.Pos()), at(all.Pos()), "("}, {at(all.End()), at(all.End()), to}}
-		}})
+		}
+	}
+	add := func(all ast.Expr, value *ast.BasicLit, equal bool) {
+		if value != nil {
+			list = append(list, Comparison{unlike: edit{from: at(value.Pos()), to: at(value.End())}, whether: whether(all, equal)})
+		}
 	}
 	for _, f := range tests {
 		parameter := ""
@@ -67,8 +69,14 @@ func goComparisons(text string) (list []Comparison) {
 					}
 				}
 			case *ast.CallExpr:
-				if goEqual.MatchString(goCallee(n)) {
-					add(n, goLast(file, n), true)
+				if !goEqual.MatchString(goCallee(n)) {
+					break
+				}
+				add(n, goLast(file, n), true)
+				if of := goComputed(file, n); of != nil {
+					from, to := at(of.Pos()), at(of.End())
+					list = append(list, Comparison{stands: text[from:to], whether: whether(n, true),
+						unlike: edit{from, to, goOtherOf(text) + "(" + text[from:to] + ")"}})
 				}
 			}
 			return true
@@ -152,17 +160,22 @@ func goLiteral(x ast.Expr) *ast.BasicLit {
 // goLast is the value that a function of two compares with, or a method of one; nil for another
 // call, which may have a tolerance or something else there.
 func goLast(file *ast.File, call *ast.CallExpr) *ast.BasicLit {
-	args := 2
-	if method, ok := call.Fun.(*ast.SelectorExpr); ok {
-		of, isName := method.X.(*ast.Ident)
-		if !isName || !slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return goImported(i) == of.Name }) {
-			args = 1
-		}
-	}
+	args := goArgs(file, call)
 	if len(call.Args) != args {
 		return nil
 	}
 	return goLiteral(call.Args[args-1])
+}
+
+// goArgs is how many arguments a call has that compares two things.
+func goArgs(file *ast.File, call *ast.CallExpr) int {
+	if method, ok := call.Fun.(*ast.SelectorExpr); ok {
+		of, isName := method.X.(*ast.Ident)
+		if !isName || !slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return goImported(i) == of.Name }) {
+			return 1
+		}
+	}
+	return 2
 }
 
 // goImported is the name that an import most likely has.
