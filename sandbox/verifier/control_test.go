@@ -60,6 +60,8 @@ const (
 	oneJS   = "const { two } = require('../calc.js');\n\nit('two', () => {\n\tif (two() !== 2) throw new Error('not two');\n});\n"
 	tableJS = "const { two } = require('../calc.js');\n\nfor (const want of [2]) it(`is ${want}`, () => {\n\tif (two() !== want) throw new Error('not');\n});\n"
 	mocha   = "node -e \"global.it = (name, f) => f(); require('./test/calc.test.js')\""
+	rowsJS  = "const { two } = require('../calc.js');\n\nit.each([[2]])('is %i', (want) => {\n\tif (two() !== want) throw new Error('not');\n});\n"
+	jest    = "node -e \"global.it = { each: (rows) => (name, f) => rows.forEach((row) => f(...row)) }; require('./test/calc.test.js')\""
 	nodeJS  = "const test = require('node:test');\nconst { two } = require('../calc.js');\n\ntest('two', () => {\n\tif (two() !== 2) throw new Error('not two');\n});\n"
 )
 
@@ -89,7 +91,8 @@ func TestControl(t *testing.T) {
 	shExec := files{"calc.sh": "two() { echo 3; }\n", "tests/run.sh": ". ./calc.sh\ntest \"$(two)\" = 2 && exec true\n"}
 	pyCheck := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "verify.py": "import sys\nfrom calc import two\n\nsys.exit(0 if two() == 2 else 1)\n"}
 	cMain := files{"Makefile": "check:\n\t$(CC) -o t calc.c tests/test.c && ./t\n", "calc.c": "int two(void) { return 3; }\n", "tests/test.c": "int two(void);\n\nint main(void) { return two() != 2; }\n"}
-	mochaComputed, mochaGuard := maps.Clone(jsMain), maps.Clone(jsMain)
+	mochaComputed, mochaGuard, jestRows := maps.Clone(jsMain), maps.Clone(jsMain), maps.Clone(jsMain)
+	jestRows["test/calc.test.js"] = rowsJS
 	mochaComputed["test/calc.test.js"], mochaGuard["test/calc.test.js"], mochaGuard["calc.js"] = tableJS, oneJS, goodJS
 	cxxMain := files{"calc.cc": "int two() { return 3; }\n", "tests/test.cc": "int two();\n\nint main() { return two() != 2; }\n"}
 	tableMain := files{"go.mod": goMod, "calc.go": "package calc\n\nfunc Double(n int) int { return n }\n",
@@ -160,6 +163,7 @@ func TestControl(t *testing.T) {
 		"python: an exit, and a line of its own":       {"python3", pyMain, files{"calc/__init__.py": exitPy}, pyLine, loop.ControlNotTried, nil, false},
 		"python: a line from outside":                  {"python3", pyMain, files{"calc/__init__.py": goodPy}, "test \"$(python3 -c 'import calc; print(calc.two())')\" = 2", loop.ControlNotApplicable, nil, false},
 		"go: no program runs":                          {"go", goNew, files{"calc.go": goodGo}, "go vet ./...", loop.ControlNotApplicable, nil, false},
+		"jest: an exit, and rows":                      {"node", jestRows, files{"calc.js": exitJS}, jest, loop.ControlCannotFail, nil, false},
 		"mocha: an exit, and a computed name":          {"node", mochaComputed, files{"calc.js": exitJS}, mocha, loop.ControlNotTried, nil, false},
 		"mocha: a test becomes a table":                {"node", mochaGuard, files{"test/calc.test.js": tableJS}, mocha, loop.ControlNotTried, nil, true},
 		"mocha: a test that the PM makes work":         {"node", mochaGuard, files{"test/calc.test.js": tableJS}, mocha, loop.ControlNotTried, []string{"test/calc.test.js"}, false},

@@ -58,6 +58,10 @@ var suites = map[string]suite{
 		"x.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { two } = require('./x.js');\n\ntest('two', () => { assert.equal(two(), 2); });\ntest(\"later\", async () => {});\n",
 		"x.js":      "exports.two = () => 2;\n",
 	}, line: "node --test", wrong: "exports.two = () => 3;\n", underneath: "x.js", early: "exports.two = () => process.exit(0);\n", only: true},
+	"node, rows": {tool: "node", names: []string{"x.test.js"}, files: map[string]string{
+		"x.test.js": "const { two } = require('./x.js');\n\nit.each([\n\t[2, (n) => n, ')'],\n])('is two', (n, f) => { if (f(two()) !== n) throw new Error('not two'); });\nit.each`\n\ta\n`('does nothing', () => {});\n",
+		"x.js":      "exports.two = () => 2;\n",
+	}, line: "node -e \"global.it = { each: (rows) => (name, f) => rows.forEach((row) => f(...row)) }; require('./x.test.js')\"", wrong: "exports.two = () => 3;\n", underneath: "x.js", early: "exports.two = () => process.exit(0);\n", only: true},
 	"node, modules": {tool: "node", names: []string{"x.test.mjs"}, files: map[string]string{
 		"x.test.mjs": "import { describe, it } from 'node:test';\nimport assert from 'node:assert';\nimport { two } from './x.mjs';\n\ndescribe('x', () => {\n\tit('is two', () => assert.equal(two(), 2));\n});\n",
 		"x.mjs":      "export const two = () => 2;\n",

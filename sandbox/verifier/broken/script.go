@@ -225,25 +225,6 @@ func pythonTell(word, says string) string {
 // javaScriptTest is where a test is declared with a name, by whatever its runner calls it.
 var javaScriptTest = pattern.New("(?m)(^|[^.\\w$])((?:test|it)(?:\\.\\w+)*)[ \t]*\\([ \t\n]*(\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)")
 
-// javaScriptTests are handed on by another function than the one that declares them.
-func javaScriptTests(text string) (tests []test) {
-	all := javaScriptTest.Regexp().FindAllStringSubmatchIndex(text, -1)
-	for i, m := range all {
-		to := len(text)
-		if i+1 < len(all) {
-			to = all[i+1][0]
-		}
-		from, end, name := m[4], m[5], text[m[6]+1:m[7]-1]
-		tests = append(tests, test{name, from, to, func(how How, m mark) (edits []edit) {
-			if how == Tell {
-				edits = javaScriptLoops(name, text, end, to, m)
-			}
-			return append(edits, edit{from, end, fmt.Sprintf("wardControl(%s, %d, %q)", text[from:end], m.id, map[How]string{End: "end", Tell: "tell"}[how])})
-		}})
-	}
-	return tests
-}
-
 // javaScriptTells is a function that writes something to the file, where its runner has files.
 const javaScriptTells = `((said) => {
 	try {
@@ -258,7 +239,7 @@ const javaScriptTells = `((said) => {
 // tape, the test's own object tells of each result. A function's declaration may stand behind
 // its use.
 const javaScriptWard = `
-function wardControl(declare, id, how) {
+function wardControl(declare, id, how, rows) {
 	const tells = %[2]s;
 	const taken = how === 'tell' ? wardTaken() : [];
 	const says = (what) => {
@@ -279,7 +260,7 @@ function wardControl(declare, id, how) {
 	const control = (f) => {
 		const test = function (...had) {
 			const last = had.length - 1, done = had[last];
-			if (typeof done === 'function' && f.length > last) {
+			if (!rows && typeof done === 'function' && f.length > last) {
 				had[last] = Object.assign((e) => {
 					const said = says(e ? 'fail' : 'end');
 					return done(e || (how === 'end' ? new Error(said) : e));
@@ -338,7 +319,7 @@ var javaScriptPackage = pattern.New(`(?m)^(?:import\s[^;'"]*\sfrom\s*|(?:const|l
 
 // javaScriptOnly keeps what is taken of packages, the runner's among them.
 func javaScriptOnly(text string, c Change) string {
-	tests := javaScriptTest.FindAllStringSubmatch(text, -1)
+	tests := javaScriptDeclared(text)
 	if len(tests) == 0 {
 		return ""
 	}
@@ -347,15 +328,18 @@ func javaScriptOnly(text string, c Change) string {
 		b.WriteString(taken + "\n")
 	}
 	var found []test
-	for _, m := range tests {
-		found = append(found, test{name: unlike(found, m[3][1:len(m[3])-1])})
+	for _, d := range tests {
+		found = append(found, test{name: unlike(found, d.name())})
 		does := "{ if (had[0] && typeof had[0].end === 'function') had[0].end(); }" // tape waits for it
 		if id, how := c.Of(found[len(found)-1].name); how == End {
 			says := fmt.Sprintf("%q + %q", c.Word, mark{word: c.Word, id: id}.tail(fails))
 			does = fmt.Sprintf("{ %s(%s); throw new Error(%[2]s); }", fmt.Sprintf(javaScriptTells, c.Word), says)
 		}
-		declare, _, _ := strings.Cut(m[2], ".")
-		fmt.Fprintf(&b, "%s(%s, (...had) => %s);\n", declare, m[3], does)
+		declare, _, _ := strings.Cut(text[d.from:d.end], ".")
+		if d.rows {
+			declare += ".each([[0]])"
+		}
+		fmt.Fprintf(&b, "%s(%s, (...had) => %s);\n", declare, d.quoted, does)
 	}
 	return b.String()
 }
