@@ -223,10 +223,12 @@ func writeNext(env *cli.Env, dir string, done *install.Report) {
 		fmt.Fprintf(w, "note: each pusher besides the owner tells git once that the repository may be used: git config --global --add safe.directory %s\n", diag.Word(dir))
 	}
 	if len(done.Changes) > 0 {
-		control := ""
+		fmt.Fprintf(w, "ready: %s\nnext: ", dir)
 		if c := done.Settings.Control; c.Split() && c.Branch != branches.Adopted { // a clone finds only that name by itself
-			control = "--control " + diag.Word(c.Branch) + " "
+			fmt.Fprintf(w, "git ward clone --control %s %s DIR", diag.Word(c.Branch), diag.Word(dir))
+		} else {
+			fmt.Fprintf(w, "git ward clone %s DIR", diag.Word(dir))
 		}
-		fmt.Fprintf(w, "ready: %s\nnext: git ward clone %s%s DIR, write a directive into COMMS.md, commit, push\n", dir, control, diag.Word(dir))
+		fmt.Fprintln(w, ", write a directive into COMMS.md, commit, push")
 	}
 }
