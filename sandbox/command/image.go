@@ -9,22 +9,24 @@ import (
 	"strings"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
 
-const imageUsage = "image build [--with PACKAGES] [--pod] [--from IMAGE] [--force]"
+const imageUsage = "image build [--with PACKAGES [--bare DIR]] [--pod] [--from IMAGE] [--force]"
 
 // buildImage is `git ward image build`: it builds the container image once (SBX-5).
 func buildImage(ctx context.Context, env *cli.Env) error {
 	o := image.Options{Progress: env.Stderr}
 	var pod bool
-	var with string
+	var with, bare string
 	_, err := env.Flags("image build", imageUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.Recipe.From, "from", "", "on top of a registry's `IMAGE`, or of that which a devcontainer.json names, in place of Debian packages")
 		fs.StringVar(&with, "with", "", "the Debian `PACKAGES` that the project's commands need, with commas between them")
+		fs.StringVar(&bare, "bare", "", "add --with to the packages of the image that the repository `DIR` uses")
 		fs.BoolVar(&pod, "pod", false, "the image for pods of Kubernetes: Ward's programs and an ssh client are in it")
 		fs.BoolVar(&o.Force, "force", false, "build it again, with today's packages")
 	})
@@ -36,22 +38,52 @@ func buildImage(ctx context.Context, env *cli.Env) error {
 			return err
 		}
 	}
-	o.Recipe.Packages = append(o.Recipe.Packages, strings.FieldsFunc(with, func(r rune) bool { return r == ',' })...)
+	o.Recipe.Packages = append(o.Recipe.Packages, image.List(with)...)
 	engine, err := podman.Connect(ctx, podman.Options{Owner: "image", Runtime: podman.InstalledRuntime(), Storage: env.Getenv(storageVar), Builds: true})
 	if err != nil {
 		return diag.Hint(err, "`git ward doctor` says what this machine lacks")
 	}
 	defer engine.Close()
+	if bare != "" {
+		if err := addTo(ctx, env, engine, &o.Recipe, bare); err != nil {
+			return err
+		}
+	}
 	var name string
 	if pod {
 		name, err = buildPodImage(ctx, engine, o)
 	} else {
 		name, err = image.Build(ctx, engine, o)
 	}
-	if err == nil {
-		fmt.Fprintln(env.Stdout, name)
+	if err != nil {
+		return err
 	}
-	return err
+	if with != "" {
+		fmt.Fprintf(env.Stderr, "image: it has %s\n", o.Recipe.Has())
+	}
+	fmt.Fprintln(env.Stdout, name)
+	return nil
+}
+
+// addTo adds to a recipe what the image of a repository has.
+func addTo(ctx context.Context, env *cli.Env, engine *podman.Engine, r *image.Recipe, bare string) error {
+	settings, err := config.Load(env.Path(bare))
+	if err != nil || settings.Sandbox.Image == "" {
+		return err
+	}
+	labels, err := engine.ImageLabels(ctx, settings.Sandbox.Image)
+	if err != nil {
+		return err
+	}
+	has, ok := image.Of(labels)
+	if !ok {
+		return diag.Hint(fmt.Errorf("the image %s does not say which packages it has", diag.Clean(settings.Sandbox.Image)), "without --bare, name all packages: --with PACKAGE,PACKAGE")
+	}
+	r.Packages = append(r.Packages, has.Packages...)
+	if r.From == "" {
+		r.From = has.From
+	}
+	return nil
 }
 
 // podPrograms are the programs that run in pods. The fence and the gate are part of the

@@ -126,7 +126,7 @@ func (o *Options) fromDebian(ctx context.Context, store Store, name, dir string,
 	}
 	defer f.Close()
 	o.say("importing it")
-	return store.ImportImage(ctx, name, f, changes)
+	return store.ImportImage(ctx, name, f, o.Recipe.Lines())
 }
 
 // newArchive is the prefix of an unfinished archive.
@@ -278,7 +278,7 @@ func (o *Options) fromRegistry(ctx context.Context, store Store, name, dir strin
 		"RUN if command -v apt-get >/dev/null; then apt-get update -q && apt-get install -q -y --no-install-recommends " +
 			strings.Join(o.Recipe.packages(), " ") + "; else " + without + "; fi && sh /tmp/customize.sh && rm /tmp/customize.sh",
 	}
-	text := strings.Join(append(lines, changes...), "\n") + "\n"
+	text := strings.Join(append(lines, o.Recipe.Lines()...), "\n") + "\n"
 	containerfile := filepath.Join(dir, "Containerfile")
 	if err := errors.Join(
 		os.WriteFile(containerfile, []byte(text), 0o644),

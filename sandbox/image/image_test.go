@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,6 +38,25 @@ func TestComplete(t *testing.T) {
 	r := image.Recipe{From: "registry.example/debian:12@sha256:00"}
 	if err := r.Complete(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOf: what an image's labels say makes the same image again.
+func TestOf(t *testing.T) {
+	for _, r := range []image.Recipe{{Packages: []string{"make", "g++"}}, {From: "registry.example/debian:12"}} {
+		labels := map[string]string{}
+		for _, line := range r.Lines() {
+			if label, ok := strings.CutPrefix(line, "LABEL "); ok {
+				key, value, _ := strings.Cut(label, "=")
+				labels[key] = value
+			}
+		}
+		if has, ok := image.Of(labels); !ok || has.Name() != r.Name() {
+			t.Errorf("%+v of %v, want %+v", has, labels, r)
+		}
+	}
+	if _, ok := image.Of(nil); ok {
+		t.Error("an image without labels says what it has")
 	}
 }
 
@@ -109,6 +129,12 @@ func TestFrom(t *testing.T) {
 	}
 	if there, err := e.HasImage(t.Context(), name); !there || err != nil {
 		t.Error(there, err)
+	}
+	for made, r := range map[string]image.Recipe{base: {}, name: {From: base}} {
+		labels, err := e.ImageLabels(t.Context(), made)
+		if has, ok := image.Of(labels); err != nil || !ok || has.From != r.From || !slices.Contains(has.Packages, "universal-ctags") {
+			t.Errorf("%s says %v: %v", made, labels, err)
+		}
 	}
 }
 

@@ -65,6 +65,41 @@ func (r *Recipe) packages() []string {
 	return slices.Compact(all)
 }
 
+// The labels by which an image says what it is made of.
+const (
+	packagesLabel = "ward.packages"
+	fromLabel     = "ward.from"
+)
+
+// Lines are the settings and labels of the image, as lines of a Containerfile.
+func (r *Recipe) Lines() []string {
+	lines := append(slices.Clone(changes), "LABEL "+packagesLabel+"="+strings.Join(r.packages(), ","))
+	if r.From != "" {
+		lines = append(lines, "LABEL "+fromLabel+"="+r.From)
+	}
+	return lines
+}
+
+// Of is what an image with these labels is made of; not ok, the image does not say it.
+func Of(labels map[string]string) (r Recipe, ok bool) {
+	packages, ok := labels[packagesLabel]
+	return Recipe{Packages: List(packages), From: labels[fromLabel]}, ok
+}
+
+// List is a list of packages with commas between them.
+func List(packages string) []string {
+	return strings.FieldsFunc(packages, func(c rune) bool { return c == ',' })
+}
+
+// Has is what the image has, for people.
+func (r *Recipe) Has() string {
+	has := strings.Join(r.packages(), ", ")
+	if r.From != "" {
+		has += ", beside what " + r.From + " has"
+	}
+	return has
+}
+
 // These words become arguments of programs and lines of a Containerfile.
 var (
 	packageName = pattern.New(`^[a-z0-9][a-z0-9+.-]+$`)

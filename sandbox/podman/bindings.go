@@ -218,6 +218,14 @@ func (c *client) imageID(ctx context.Context, name string) (string, error) {
 	return report.ID, nil
 }
 
+func (c *client) imageLabels(ctx context.Context, name string) (map[string]string, error) {
+	report, err := images.GetImage(c.with(ctx), name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return report.Labels, nil
+}
+
 func (c *client) importImage(ctx context.Context, name string, tar io.Reader, changes []string) error {
 	_, err := images.Import(c.with(ctx), tar, new(images.ImportOptions).WithReference(name).WithChanges(changes))
 	return err

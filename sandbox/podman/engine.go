@@ -84,6 +84,7 @@ type api interface {
 
 	hasImage(ctx context.Context, name string) (bool, error)
 	imageID(ctx context.Context, name string) (string, error)
+	imageLabels(ctx context.Context, name string) (map[string]string, error)
 	importImage(ctx context.Context, name string, tar io.Reader, changes []string) error
 	// buildImage builds on an image, which it pulls if missing, under a second name.
 	buildImage(ctx context.Context, name, from, by, containerfile string, progress io.Writer) error
@@ -325,6 +326,11 @@ func (e *Engine) HasImage(ctx context.Context, name string) (bool, error) {
 // ImageID is the hash by which podman knows the image that has a name now.
 func (e *Engine) ImageID(ctx context.Context, name string) (string, error) {
 	return e.api.imageID(ctx, name)
+}
+
+// ImageLabels are the labels of the image that has a name now.
+func (e *Engine) ImageLabels(ctx context.Context, name string) (map[string]string, error) {
+	return e.api.imageLabels(ctx, name)
 }
 
 // ImportImage makes an image of one layer from a tar archive of a file system.
