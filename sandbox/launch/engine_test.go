@@ -23,7 +23,7 @@ func TestEngine(t *testing.T) {
 		state string
 	}{
 		"fenced":        {Spec{}, "*launch.containers *local.Verifier ", 3, state},
-		"unfenced":      {Spec{Unfenced: true}, "launch.processes *local.Processes script", 3, state},
+		"unfenced":      {Spec{Unfenced: true}, "*launch.processes *local.Processes script", 3, state},
 		"on Kubernetes": {Spec{Kube: &Kube{}}, "*launch.pods *launch.pods ", 1, ""},
 	} {
 		os.RemoveAll(filepath.Join(state, "home"))
