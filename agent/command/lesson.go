@@ -176,7 +176,7 @@ func list(ctx context.Context, env *cli.Env) error {
 	var asJSON, all bool
 	args, err := env.Flags("lesson list", listUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
-		fs.BoolVar(&all, "all", false, "with those of other branches, from "+correct.NotesRef)
+		fs.BoolVar(&all, "all", false, "with those of other branches, from "+lesson.Ref)
 	})
 	if err != nil {
 		return err

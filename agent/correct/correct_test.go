@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"git-ward/agent/correct"
 	"git-ward/internal/await"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/gittest"
@@ -214,7 +213,7 @@ func TestNotesAreNamed(t *testing.T) {
 	if out, err := p.AgentPush("agent/D-1:refs/heads/agent/D-1-lessons"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if got := p.Run(p.Bare, "git", "log", "--format=%(trailers:key="+lesson.TrailerOf+",valueonly)", correct.NotesRef); strings.TrimSpace(got) != "D-1" {
+	if got := p.Run(p.Bare, "git", "log", "--format=%(trailers:key="+lesson.TrailerOf+",valueonly)", lesson.Ref); strings.TrimSpace(got) != "D-1" {
 		t.Errorf("%q", got)
 	}
 }

@@ -18,10 +18,6 @@ import (
 	"git-ward/protocols/lesson"
 )
 
-// NotesRef holds the lessons of all branches, each on the commit that added it.
-// Only the host writes it (HOOK-5).
-const NotesRef = "refs/notes/lessons"
-
 // Bounds of what is remembered: pushes of lessons that are looked at, notes read, and bytes of
 // them.
 const (
@@ -54,7 +50,7 @@ func Remember(ctx context.Context, t *worktree.Tree) (list []lesson.Lesson, left
 	if err != nil {
 		return nil, nil, err
 	}
-	if tip, err := repo.Ref(ctx, NotesRef); err != nil || tip == git.Zero {
+	if tip, err := repo.Ref(ctx, lesson.Ref); err != nil || tip == git.Zero {
 		return nil, nil, err
 	}
 	left = Left{}
@@ -96,7 +92,7 @@ type note struct{ directive, path, blob string }
 // notesInTurn are the notes that fit: the newest of each directive, then the second newest,
 // and so on. The host's commit message on a note names its directive.
 func notesInTurn(ctx context.Context, t *worktree.Tree, left Left) ([]note, error) {
-	out, err := t.Git(ctx, "rev-list", "--no-commit-header", "--format=%H %(trailers:key="+lesson.TrailerOf+",valueonly,separator=%x20)", NotesRef)
+	out, err := t.Git(ctx, "rev-list", "--no-commit-header", "--format=%H %(trailers:key="+lesson.TrailerOf+",valueonly,separator=%x20)", lesson.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +115,7 @@ func notesInTurn(ctx context.Context, t *worktree.Tree, left Left) ([]note, erro
 	if err != nil {
 		return nil, err
 	}
-	tree, err := t.Git(ctx, "ls-tree", "-r", NotesRef)
+	tree, err := t.Git(ctx, "ls-tree", "-r", lesson.Ref)
 	if err != nil {
 		return nil, err
 	}

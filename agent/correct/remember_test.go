@@ -66,7 +66,7 @@ func TestRememberInTurn(t *testing.T) {
 	push := func(n int, directive, trailer, to string) {
 		data := lesson.Format([]lesson.Lesson{{ID: fmt.Sprintf("L-%012x", n), TaskID: directive, Date: "2026-11-21", Lesson: diag.Untrusted("by " + directive), Action: lesson.Action{Type: lesson.None}, Status: lesson.Noted}})
 		message := fmt.Sprintf("Notes added by push %d%s\n", n, trailer)
-		fmt.Fprintf(&in, "commit %s\ncommitter Ward <ward@localhost> %d +0000\ndata %d\n%s", NotesRef, 1_700_000_000+n, len(message), message)
+		fmt.Fprintf(&in, "commit %s\ncommitter Ward <ward@localhost> %d +0000\ndata %d\n%s", lesson.Ref, 1_700_000_000+n, len(message), message)
 		for i := range 11 {
 			fmt.Fprintf(&in, "M 100644 inline %s/%02x/%036x\ndata %d\n%s\n", to, i, n, len(data), data)
 			if directive != "D-1" {

@@ -39,6 +39,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/process"
 	"git-ward/internal/worktree"
+	"git-ward/protocols/lesson"
 	"git-ward/protocols/plan"
 	"git-ward/vm"
 )
@@ -140,7 +141,7 @@ func (r *Runner) Run(ctx context.Context, path string) (*Result, error) {
 	}
 	defer u.batch.Close()
 	if !r.Advised {
-		u.lint.Citations(cited.In(ctx, repo))
+		u.lint.Citations(cited.In(ctx, repo, lesson.Path, lesson.Ref))
 	}
 	found, err := u.lint.Lint(path)
 	if err != nil {
@@ -220,7 +221,7 @@ func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, f
 	batch := repo.Batch(ctx)
 	l, err := r.lintOf(batch, in(), "")
 	if err == nil {
-		l.Citations(cited.In(ctx, repo))
+		l.Citations(cited.In(ctx, repo, lesson.Path, lesson.Ref))
 	}
 	return l, func() { batch.Close() }, err
 }

@@ -101,7 +101,7 @@ func unproposed[T any](ctx context.Context, s *Store, list []T, action func(T) s
 
 // lessons are those at the remote now: at control, on lesson branches, and on the record.
 func (s *Store) lessons(ctx context.Context) ([]lesson.Lesson, error) {
-	if err := s.main.take(ctx, correct.NotesRef+"*:"+correct.NotesRef+"*"); err != nil {
+	if err := s.main.take(ctx, lesson.Ref+"*:"+lesson.Ref+"*"); err != nil {
 		return nil, err
 	}
 	list, _, err := s.Remembered(ctx)

@@ -152,7 +152,7 @@ func (w *Writer) buildNotes(e *Entry) ([]git.RefUpdate, error) {
 	for object, line := range lines {
 		audit.add(object, line)
 	}
-	lessons := notes{writer: w, ref: LessonsRef}
+	lessons := notes{writer: w, ref: lesson.Ref}
 	for _, l := range e.Lessons {
 		lessons.add(l.Commit, l.Lines...)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/protocols/lesson"
 	"git-ward/protocols/state"
 )
 
@@ -60,5 +61,5 @@ func (w *Writer) lock(ctx context.Context) (*os.File, error) {
 // lockedOut reports whether git's lock file exists for a ref of the audit: Ward's writers are
 // kept out by their own lock.
 func (w *Writer) lockedOut() bool {
-	return w.repo.LockedOut(state.AuditRef, state.AuditNotes, LessonsRef)
+	return w.repo.LockedOut(state.AuditRef, state.AuditNotes, lesson.Ref)
 }

@@ -20,10 +20,8 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// The lessons' notes, which this package moves besides state.AuditRef and state.AuditNotes, and
-// the files of each commit in the chain.
+// The files of each commit in the chain.
 const (
-	LessonsRef = "refs/notes/lessons"
 	recordFile = "record.json"
 	configFile = "config.toml"
 	// certificateFile is a signed push's certificate, as sent.

@@ -12,6 +12,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/protocols/attest"
+	"git-ward/protocols/lesson"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 )
@@ -23,7 +24,7 @@ var kinds = []struct{ prefix, what string }{
 	{"refs/ward/record/", "the records of units of work: evidence, plans, learnings, post-mortems"},
 	{"refs/ward/", "what else the host noted"},
 	{state.AuditNotes, "the audit's notes on commits"},
-	{"refs/notes/lessons", "the lessons' notes on commits"},
+	{lesson.Ref, "the lessons' notes on commits"},
 	{loop.VerdictsRef, "the verdicts on claimed commits"},
 	{attest.Ref, "the signatures of verdicts"},
 }

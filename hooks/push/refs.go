@@ -10,6 +10,7 @@ import (
 	"git-ward/internal/filename"
 	"git-ward/protocols/attest"
 	"git-ward/protocols/boot"
+	"git-ward/protocols/lesson"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
@@ -20,7 +21,7 @@ import (
 // compare-and-swap (MANY-2, FORGE-1).
 var HostOnly = []string{
 	state.AuditRef, boot.LastGood, "refs/ward/boot", "refs/ward/lease", "refs/ward/folded", "refs/ward/forge",
-	state.AuditNotes, "refs/notes/lessons", loop.VerdictsRef, attest.Ref,
+	state.AuditNotes, lesson.Ref, loop.VerdictsRef, attest.Ref,
 }
 
 // IsHostOnly reports whether a full ref name is one of HostOnly, or below one.

@@ -11,12 +11,10 @@ import (
 	"git-ward/internal/git"
 )
 
-// memory holds the lessons of all directives, merged or not (LES-2).
-const memory = "refs/notes/lessons"
-
-// In returns a lookup for a repository: an id "L-..." must name a lesson, and any other id
-// must be a commit's or an abbreviation of one.
-func In(ctx context.Context, repo *git.Repo) func(id string) (bool, error) {
+// In returns a lookup for a repository: an id "L-..." must name a lesson, of a branch's file or of the
+// memory, the ref with those of all directives, and any other id must be a commit's or an abbreviation
+// of one.
+func In(ctx context.Context, repo *git.Repo, file, memory string) func(id string) (bool, error) {
 	return func(id string) (bool, error) {
 		batch := repo.Batch(ctx)
 		defer batch.Close()
@@ -39,7 +37,7 @@ func In(ctx context.Context, repo *git.Repo) func(id string) (bool, error) {
 			}
 			args := []string{"grep", "-q", "--fixed-strings", "-e", `"lesson_id":"` + id + `"`, ref, "--"}
 			if ref != memory {
-				args = append(args, "knowledge_core/lessons.jsonl")
+				args = append(args, file)
 			}
 			if found, err := repo.Exits(ctx, args...); found || err != nil {
 				return found, err

@@ -30,7 +30,7 @@ func TestIn(t *testing.T) {
 	tree := gittest.Git(t, dir, "rev-parse", "HEAD^{tree}")[:40]
 	gittest.Git(t, dir, "notes", "--ref=lessons", "add", "-m", `{"lesson_id":"L-aaaaaaaaaaaa"}`, "HEAD")
 	commit("note.md", `"lesson_id":"L-bbbbbbbbbbbb" is only spoken of`)
-	known := In(t.Context(), git.Open(filepath.Join(dir, ".git")))
+	known := In(t.Context(), git.Open(filepath.Join(dir, ".git")), "knowledge_core/lessons.jsonl", "refs/notes/lessons")
 	for id, want := range map[string]bool{
 		first: true, first[:7]: true, tree: false, "0000000": false,
 		"L-0123456789ab": true, "L-aaaaaaaaaaaa": true, "L-bbbbbbbbbbbb": false, "L-0123456789a": false,

@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/lesson"
 	"git-ward/protocols/plan"
 )
 
@@ -118,7 +119,7 @@ func (t *Tree) Linter(ctx context.Context) *plan.Linter { return t.linterIn(ctx,
 func (t *Tree) linterIn(ctx context.Context, tree plan.Tree) *plan.Linter {
 	l := plan.NewLinter(tree, t.Machine(ctx))
 	if t.repo != nil {
-		l.Citations(cited.In(ctx, t.repo))
+		l.Citations(cited.In(ctx, t.repo, lesson.Path, lesson.Ref))
 	}
 	return l
 }

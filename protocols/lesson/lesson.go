@@ -19,6 +19,10 @@ import (
 // Path is the file of lessons in a repository.
 const Path = "knowledge_core/lessons.jsonl"
 
+// Ref holds the lessons of all branches, merged or not, each on the commit that added it (LES-2). Only
+// the host writes it (HOOK-5).
+const Ref = "refs/notes/lessons"
+
 // Limits: bytes of the file, and of one line.
 const (
 	MaxBytes = 4 << 20
