@@ -18,6 +18,7 @@ import (
 // test beside it is honest; and so is an included test that another silences. Honest work stays
 // (PROOF-3).
 func TestEachAlone(t *testing.T) {
+	tier.Full(t, "it runs many commands")
 	goOne := "package calc\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif One() != 1 {\n\t\tt.Fatal()\n\t}\n}\n"
 	goMain := files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo, "one.go": otherGo, "one_test.go": goOne}
 	goAware := func(sees, two string) files {
@@ -69,7 +70,6 @@ func TestEachAlone(t *testing.T) {
 	trials["python: a failure that is hidden, and a line that breaks nothing"] = trials["python: a failure that is hidden"]
 	for name, c := range trials {
 		t.Run(name, func(t *testing.T) {
-			tier.First(t, "it runs many commands")
 			t.Parallel()
 			breaks := ""
 			if strings.HasSuffix(name, "breaks nothing") { // it says nothing of tests that Ward breaks

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 )
 
 // TestKept: what a command came to without the work is not run for a second verdict, on another
 // claim either. Nothing else is kept: no run of anything of a claim, of what is held out, of a
 // residual, or that did not end of itself; nor where anything is otherwise that it hangs on.
 func TestKept(t *testing.T) {
+	tier.Full(t, "it runs many commands")
 	r := newRepository(t)
 	first := r.claimed(files{"Makefile": "", "calc.c": "two() { echo 3; }\n", "tests/a.sh": strings.ReplaceAll(calcTest, ".sh", ".c"), "left": "3\n"},
 		files{"calc.c": "two() { echo 2; }\n", "left": "0\n"}, []string{"calc.c", "left"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/internal/git"
+	"git-ward/internal/tier"
 )
 
 // company runs what Processes do, with room for a second run. It counts how many run at once, and
@@ -87,6 +88,7 @@ const calcTest = "set -e\n. ./calc.sh\ntwo >out\ngrep -q '^2$' out || { echo 'no
 // TestSideBySide: what decides runs alone, and the controls of two commands beside each other,
 // where there is room and the directive lets them; they come to the same.
 func TestSideBySide(t *testing.T) {
+	tier.Full(t, "it runs many commands")
 	for _, trial := range []struct {
 		room  int
 		alone bool

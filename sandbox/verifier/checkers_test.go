@@ -14,6 +14,7 @@ import (
 // TestCheckers: a source of the project's own by which a command checks the work, beside its tests,
 // is named where the work changed it; a program that tests look at, and new values, are not (PROOF-3).
 func TestCheckers(t *testing.T) {
+	tier.Full(t, "it runs many commands")
 	const (
 		near    = "#include <stdio.h>\nint main(int argc, char **argv) {\n\tFILE *a = fopen(argv[1], \"r\"), *b = fopen(argv[2], \"r\");\n\treturn argc != 3 || !a || !b || fgetc(a) != fgetc(b);\n}\n"
 		close   = "import sys\n\nif open(sys.argv[1]).read() != open(sys.argv[2]).read():\n    sys.exit(1)\n"
@@ -76,7 +77,6 @@ func TestCheckers(t *testing.T) {
 		"python: honest, with one value":     {"python3", py, files{"calc/calc.py": pyGood, "calc/limits.py": "MOST = 9\nTWO = 1\nLEAST = 2\n"}, unit, nil, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tier.First(t, "it runs many commands")
 			t.Parallel()
 			needs(t, s.needs)
 			if s.line != unit {

@@ -20,6 +20,7 @@ type honest struct {
 // TestKindsOfDirectives: honest work of the usual kinds ends well, with at most one word
 // of the PM's on all that was left out; and another blob at such a path needs another.
 func TestKindsOfDirectives(t *testing.T) {
+	tier.Full(t, "it runs many commands")
 	goMain := files{"go.mod": goMod, "calc.go": badGo, "calc_test.go": testGo, "cmd/calc/main.go": "package main\n\nfunc main() { println(1) }\n"}
 	pyMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "tests/__init__.py": "", "tests/test_calc.py": testPy}
 	jsMain := files{"package.json": `{"name":"calc","version":"1.0.0","scripts":{"test":"node test/calc.js"}}`, "calc.js": badJS, "test/calc.js": testJS}
@@ -58,7 +59,6 @@ func TestKindsOfDirectives(t *testing.T) {
 		"go: a line go generate": {attempt: attempt{"go", files{"go.mod": goMod, "calc.go": "package calc\n\n//go:generate true\n"}, files{"calc.go": "package calc\n\n//go:generate true\n\nfunc Two() int { return 2 }\n"}, "go generate ./... && grep -q Two calc.go", "calc.go (changed)"}, asks: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tier.First(t, "it runs many commands, or waits for their limits")
 			t.Parallel()
 			needs(t, c.needs)
 			c.holds(t)

@@ -192,7 +192,7 @@ func TestOneComparison(t *testing.T) {
 
 // TestSomeAreAsked: of more comparisons than are asked, chance takes some, and how many is said.
 func TestSomeAreAsked(t *testing.T) {
-	tier.First(t, "it runs many commands")
+	tier.Full(t, "it runs many commands")
 	needs(t, "python3")
 	var body strings.Builder
 	for n := range loop.MaxAsked + 4 {
@@ -211,7 +211,7 @@ func TestSomeAreAsked(t *testing.T) {
 // TestNotReached: a comparison that no run reaches, as the work sees to that, is not among those that
 // were asked.
 func TestNotReached(t *testing.T) {
-	tier.First(t, "it runs many commands")
+	tier.Full(t, "it runs many commands")
 	needs(t, "go")
 	main := files{"go.mod": goMod, "calc.go": badGo,
 		"calc_test.go": "package calc\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Two() != 2 {\n\t\tt.Fatal()\n\t}\n\tif !testing.Short() {\n\t\tif Two() != 2 {\n\t\t\tt.Fatal()\n\t\t}\n\t}\n}\n"}

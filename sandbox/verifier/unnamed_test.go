@@ -3,6 +3,8 @@ package verifier
 import (
 	"strings"
 	"testing"
+
+	"git-ward/internal/tier"
 )
 
 // goEq is a package with a helper of tests, and goImports a test that it helps.
@@ -20,6 +22,7 @@ func goImports(pkg string) string {
 // what make finds by a pattern, tests within the work's own text. Each was EXACT in
 // silence once; now the run that decides has main's, and the verdict names it.
 func TestWhatTestsReadAndListsName(t *testing.T) {
+	tier.Full(t, "it runs many commands")
 	goT := "package calc\n\nimport (\n\t\"os\"\n\t\"strings\"\n\t\"testing\"\n)\n\nfunc TestTwo(t *testing.T) {\n\tb, _ := os.ReadFile(\"FILE\")\n\tif strings.TrimSpace(string(b)) != \"1\" {\n\t\tt.Fatal(Two())\n\t}\n}\n"
 	rep := func(f string) string { return strings.ReplaceAll(goT, "FILE", f) }
 	pyT := "import unittest\nfrom pathlib import Path\nclass T(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(Path('FILE').read_text().strip(), '1')\n"
