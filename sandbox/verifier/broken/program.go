@@ -1,6 +1,7 @@
 package broken
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,7 +55,7 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 	ends := fmt.Sprintf("case $ward in 0) %s ;; *) %s ;; esac; exit ", shellSays(m, ended), shellSays(m, fails))
 	if m.tell {
 		ends += "$ward"
-		ends = "ward_look; " + ends
+		ends = "ward_look || :; " + ends
 	} else {
 		ends += "1"
 	}
@@ -96,7 +97,7 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 	}
 	if m.tell {
 		exits = append(exits, shellTaken(file, text, m)...)
-		slices.SortStableFunc(exits, func(a, b edit) int { return a.from - b.from })
+		slices.SortStableFunc(exits, func(a, b edit) int { return cmp.Or(a.from-b.from, a.to-b.to) })
 	}
 	return edited(text, exits) + "\nward=$?" + shellCase(name, ends) + "(exit $ward)\n"
 }

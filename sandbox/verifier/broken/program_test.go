@@ -1,7 +1,11 @@
 package broken
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"git-ward/internal/tier"
@@ -74,6 +78,58 @@ func TestChecks(t *testing.T) {
 			s.tells(t, file, tell)
 			for _, how := range []How{Pass, End} {
 				says(t, s.run(t, how == Pass, map[string]string{file: CheckOnly(file, s.files[file], all(how))}), false, how == End)
+			}
+		})
+	}
+}
+
+// TestShellKeeps: a script that tells and looks prints and ends as it did, and no failure of it is told
+// as its end (PROOF-3).
+func TestShellKeeps(t *testing.T) {
+	tier.First(t, "it runs shells")
+	const fails, reads = "test 1 = 2\n", ". ./cases.sh\n"
+	for name, s := range map[string][2]string{
+		"the last statement":      {reads, fails},
+		"a status, asked":         {reads + "echo $?\n", fails},
+		"in braces":               {reads + "echo \"is ${?}\"\n", fails},
+		"in a list":               {reads + "[ $? -eq 0 ] || exit 4\n", fails},
+		"an exit that says none":  {reads + "exit\n", fails},
+		"an exit at once":         {". ./cases.sh;exit $?\n", fails},
+		"an exit first":           {"exit 3\n", ""},
+		"a text in the same line": {"cat <<E; . ./cases.sh\nhello $?\nE\necho $?\n", fails},
+		"a comment":               {". ./cases.sh # reads\necho $?\n", fails},
+		"a list of -e":            {"set -eu\n[ -f none ] && . ./cases.sh\necho $?\n! . ./cases.sh\necho $?\nexit 5\n", "true\n"},
+		"one that ends well":      {reads + "echo $?\n", "true\n"},
+		"a function that reads":   {"all() { . ./cases.sh; }\nall\n", fails},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told, ok := CheckAtEnd("t.sh", s[0], all(Tell), func(string) bool { return true })
+			if !ok {
+				t.Fatal("it is not sure of it")
+			}
+			for _, shell := range []string{"sh", "dash", "bash"} {
+				if _, err := exec.LookPath(shell); err != nil {
+					continue
+				}
+				var outputs, said [2]string
+				for i, text := range []string{s[0], told} {
+					dir := t.TempDir()
+					for file, text := range map[string]string{"t.sh": text, "cases.sh": s[1]} {
+						if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+							t.Fatal(err)
+						}
+					}
+					cmd := exec.Command(shell, "t.sh")
+					cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir)
+					out, err := cmd.CombinedOutput()
+					outputs[i] = fmt.Sprintf("%s%v", out, err)
+					what, _ := os.ReadFile(filepath.Join(dir, File("WORD")))
+					said[i] = string(what)
+				}
+				ends, ran := Said("WORD", said[1])
+				if fine := strings.HasSuffix(outputs[0], "<nil>"); outputs[0] != outputs[1] || ends[7] != fine || !ran[7] {
+					t.Errorf("%s: %q became %q and said %q:\n%s", shell, outputs[0], outputs[1], said[1], told)
+				}
 			}
 		})
 	}

@@ -29,15 +29,17 @@ ward_taken() {
 }
 %[4]s
 ward_look() {
-%[5]s	:
+	ward_was=$?
+%[5]s	return $ward_was
 }
 `
 
 // shellWord is a command's name as a script has it.
 var shellWord = pattern.New(`^(?:\[|[A-Za-z_][\w.+-]*)$`)
 
-// shellTaken is what a script has that looks: behind each line that reads another, too, as a line
-// behind it may end the shell.
+// shellTaken is what a script has that looks: behind each statement that reads another script, too, as
+// one behind it may end the shell. It looks in the same line, which may have a here-document below. The
+// list keeps $? for what follows, and `set -e` from ending the shell for it.
 func shellTaken(file *syntax.File, text string, m mark) (edits []edit) {
 	var names, own []string
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -67,14 +69,16 @@ func shellTaken(file *syntax.File, text string, m mark) (edits []edit) {
 		first = min(len(line)+1, len(text))
 	}
 	edits = append(edits, edit{first, first, fmt.Sprintf(shellLooks, m.word, shellword.Quote(m.replaced()), File(m.word), had, looks)})
-	for i, s := range file.Stmts {
-		next := ""
-		if i+1 < len(file.Stmts) {
-			next = text[file.Stmts[i+1].Pos().Offset():file.Stmts[i+1].End().Offset()]
+	for _, s := range file.Stmts[:max(len(file.Stmts)-1, 0)] {
+		end := int(s.End().Offset())
+		if !shellReads(s) || strings.Contains(text[s.Pos().Offset():end], "<<") {
+			continue
 		}
-		if end := int(s.End().Offset()); shellReads(s) && !strings.Contains(next, "$?") && !strings.Contains(text[s.Pos().Offset():end], "<<") {
-			edits = append(edits, edit{end, end, "\nward_look\n"})
+		looks := "; ward_look && :"
+		if s.Semicolon.IsValid() {
+			looks = " ward_look && :;"
 		}
+		edits = append(edits, edit{end, end, looks})
 	}
 	return edits
 }
