@@ -50,14 +50,15 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		}
 		_, ran := c.said(&run.Outcome)
 		maps.Copy(seen, ran)
-		for label, tests := range broken.Replaced(c.word, run.all().Said) {
+		for one, tests := range broken.Replaced(c.word, run.all().Said) {
 			for id := range tests {
-				delete(found[label], id)
+				delete(found[one], id)
 			}
 		}
 	}
-	for _, label := range slices.Sorted(maps.Keys(found)) {
-		for id, by := range found[label] {
+	inOrder := func(a, b broken.Found) int { return strings.Compare(a.Label, b.Label) }
+	for _, one := range slices.SortedFunc(maps.Keys(found), inOrder) {
+		for id, by := range found[one] {
 			file, _, _ := strings.Cut(c.names[id], ": ")
 			if _, changed := c.work.do[file]; changed || !seen[id] && slices.Contains(c.work.others, by) {
 				continue
@@ -67,10 +68,10 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 				continue
 			}
 			list := &f.Replaced
-			if broken.IsEnded(label) {
+			if one.Ended {
 				list = &f.Lost
 			}
-			if said := file + ": " + label; !slices.Contains(*list, said) {
+			if said := file + ": " + one.Label; !slices.Contains(*list, said) {
 				*list = append(*list, said)
 			}
 		}

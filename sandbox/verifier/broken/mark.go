@@ -60,5 +60,11 @@ func marks(word, output string) iter.Seq2[int, string] {
 	}
 }
 
-// replaced is what a test says behind the word, and before the name of what is not what it was.
-func (m mark) replaced() string { return ":replaced:" + strconv.Itoa(m.id) + ":" }
+// What a test says that it found: something that is not what it was, and a function that was ended.
+const (
+	isReplaced = "replaced"
+	isEnded    = "ended"
+)
+
+// finds is what a test says behind the word, and before the name of what it found.
+func (m mark) finds(kind string) string { return ":" + kind + ":" + strconv.Itoa(m.id) + ":" }

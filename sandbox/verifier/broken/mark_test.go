@@ -17,6 +17,16 @@ func TestSaid(t *testing.T) {
 	}
 }
 
+// TestFound: what a test calls something does not say that a function was ended; its line does.
+func TestFound(t *testing.T) {
+	const label = "the function in line 3, by x"
+	got := Replaced("W", "W:replaced:1:"+label+"\tx.py\nW:ended:2:"+label+"\nW:ended:x:y\n")
+	want := map[Found]map[int]string{{label, false}: {1: "x.py"}, {label, true}: {2: ""}}
+	if !maps.EqualFunc(got, want, maps.Equal[map[int]string, map[int]string]) {
+		t.Error(got)
+	}
+}
+
 // TestRows: a row's name ends with its line, and one that was cut is none.
 func TestRows(t *testing.T) {
 	got := Rows("W", "W:row:1:TestA/b:c\r\nx W:row:2:t.py::test[1-W]\nW:row:x:y\nW:1:end\nW:row:3:TestA/cu")

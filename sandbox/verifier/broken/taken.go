@@ -26,22 +26,31 @@ func uses(text string) []string {
 	return slices.Compact(words)
 }
 
-// Replaced are the functions that tests of an output found replaced, by a word: each with the numbers
-// of the tests, and of each the file whose text has what is in its place, "" for none that is known.
-func Replaced(word, output string) map[string]map[int]string {
-	found := map[string]map[int]string{}
+// Found is what a test found replaced, or a function of its own that something else ended.
+type Found struct {
+	Label string
+	Ended bool
+}
+
+// Replaced are what tests of an output found, by a word: each with the numbers of the tests, and of
+// each the file whose text has what is in its place, "" for none that is known.
+func Replaced(word, output string) map[Found]map[int]string {
+	found := map[Found]map[int]string{}
 	for line := range strings.Lines(output) {
-		_, rest, _ := strings.Cut(line, word+":replaced:")
-		number, rest, ok := strings.Cut(strings.TrimRight(rest, "\r\n"), ":")
-		id, err := strconv.Atoi(number)
-		if !ok || err != nil {
-			continue
+		for _, kind := range []string{isReplaced, isEnded} {
+			_, rest, _ := strings.Cut(line, word+":"+kind+":")
+			number, rest, ok := strings.Cut(strings.TrimRight(rest, "\r\n"), ":")
+			id, err := strconv.Atoi(number)
+			if !ok || err != nil {
+				continue
+			}
+			label, file, _ := strings.Cut(rest, "\t")
+			one := Found{label, kind == isEnded}
+			if found[one] == nil {
+				found[one] = map[int]string{}
+			}
+			found[one][id] = file
 		}
-		label, file, _ := strings.Cut(rest, "\t")
-		if found[label] == nil {
-			found[label] = map[int]string{}
-		}
-		found[label][id] = file
 	}
 	return found
 }

@@ -80,5 +80,5 @@ func cTaken(text string, m mark) string {
 	for _, found := range cDefines.FindAllStringSubmatch(text, -1) {
 		own = append(own, strconv.Quote(found[1]))
 	}
-	return fmt.Sprintf(cLooks, m.word, strings.Join(own, ", "), m.replaced())
+	return fmt.Sprintf(cLooks, m.word, strings.Join(own, ", "), m.finds(isReplaced))
 }

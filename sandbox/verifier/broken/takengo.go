@@ -43,12 +43,6 @@ const goBegun = `
 // goQuoted matches a string that may be a variable's name.
 var goQuoted = pattern.New(`"([A-Za-z_]\w*)"`)
 
-// anEnded stands in what is said of a function that the work ended.
-const anEnded = "the function in line "
-
-// IsEnded reports whether what Replaced found is a function of a test's own, which something ended.
-func IsEnded(label string) bool { return strings.Contains(label, anEnded) }
-
 // A function in a test's body says so if something else ends its goroutine: nothing behind it is
 // compared then, and what it defers lets the test go on. The runtime calls what such a function
 // defers from runtime.Goexit. A test that failed or was skipped has ended it itself, as has a function
@@ -81,13 +75,12 @@ const goEnded = `
 
 // goTaken is what a test of a file has at its begin, and in its functions.
 func goTaken(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m mark) (edits []edit) {
-	says := fmt.Sprintf("%q + wardWhat", m.replaced())
 	var quoted []string
 	for _, name := range goQuoted.FindAllStringSubmatch(text, -1) {
 		quoted = append(quoted, name[1])
 	}
 	slices.Sort(quoted)
-	begins := fmt.Sprintf(goBegun, goTells(m, says), strings.Join(slices.Compact(quoted), " "))
+	begins := fmt.Sprintf(goBegun, goTells(m, fmt.Sprintf("%q + wardWhat", m.finds(isReplaced))), strings.Join(slices.Compact(quoted), " "))
 	var names []string
 	closures := ""
 	ast.Inspect(f.Body, func(n ast.Node) bool {
@@ -95,12 +88,12 @@ func goTaken(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m 
 			inside := at(lit.Body.Lbrace) + 1
 			edits = append(edits, edit{inside, inside, fmt.Sprintf("\ndefer wardEnd%d()\n", len(names))})
 			closures += fmt.Sprintf("\twardEnd%d := func() { wardEnds(%[1]d) }\n", len(names))
-			names = append(names, strconv.Quote(fmt.Sprintf("%s: %s%d, by ", f.Name.Name, anEnded, 1+strings.Count(text[:at(lit.Pos())], "\n"))))
+			names = append(names, strconv.Quote(fmt.Sprintf("%s: the function in line %d, by ", f.Name.Name, 1+strings.Count(text[:at(lit.Pos())], "\n"))))
 		}
 		return true
 	})
 	if len(names) > 0 {
-		begins += fmt.Sprintf(goEnded, strings.Join(names, ", "), parameter, f.Name.Name, goTells(m, says)) + closures
+		begins += fmt.Sprintf(goEnded, strings.Join(names, ", "), parameter, f.Name.Name, goTells(m, fmt.Sprintf("%q + wardWhat", m.finds(isEnded)))) + closures
 	}
 	brace := at(f.Body.Lbrace) + 1
 	return append(edits, edit{brace, brace, begins})

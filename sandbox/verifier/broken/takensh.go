@@ -68,7 +68,7 @@ func shellTaken(file *syntax.File, text string, m mark) (edits []edit) {
 		line, _, _ := strings.Cut(text, "\n")
 		first = min(len(line)+1, len(text))
 	}
-	edits = append(edits, edit{first, first, fmt.Sprintf(shellLooks, m.word, shellword.Quote(m.replaced()), File(m.word), had, looks)})
+	edits = append(edits, edit{first, first, fmt.Sprintf(shellLooks, m.word, shellword.Quote(m.finds(isReplaced)), File(m.word), had, looks)})
 	for _, s := range file.Stmts[:max(len(file.Stmts)-1, 0)] {
 		end := int(s.End().Offset())
 		if !shellReads(s) || strings.Contains(text[s.Pos().Offset():end], "<<") {
