@@ -56,11 +56,10 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 			}
 		}
 	}
-	inOrder := func(a, b broken.Found) int { return strings.Compare(a.Label, b.Label) }
-	for _, one := range slices.SortedFunc(maps.Keys(found), inOrder) {
-		for id, by := range found[one] {
+	for _, label := range slices.Sorted(maps.Keys(found)) {
+		for _, id := range slices.Sorted(maps.Keys(found[label])) { // a verdict is cut at its bound
 			file, _, _ := strings.Cut(c.names[id], ": ")
-			if _, changed := c.work.do[file]; changed || !seen[id] && slices.Contains(c.work.others, by) {
+			if _, changed := c.work.do[file]; changed || !seen[id] && c.othersMade(found[label][id]) {
 				continue
 			}
 			if a.Held { // of which nothing is told
@@ -77,4 +76,9 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		}
 	}
 	return nil
+}
+
+// othersMade reports whether files that are not work have what is in a function's place, each time.
+func (c *controlling) othersMade(by []string) bool {
+	return !slices.ContainsFunc(by, func(file string) bool { return !slices.Contains(c.work.others, file) })
 }

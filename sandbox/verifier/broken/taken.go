@@ -26,16 +26,11 @@ func uses(text string) []string {
 	return slices.Compact(words)
 }
 
-// Found is what a test found replaced, or a function of its own that something else ended.
-type Found struct {
-	Label string
-	Ended bool
-}
-
-// Replaced are what tests of an output found, by a word: each with the numbers of the tests, and of
-// each the file whose text has what is in its place, "" for none that is known.
-func Replaced(word, output string) map[Found]map[int]string {
-	found := map[Found]map[int]string{}
+// Replaced are the functions that tests of an output found replaced, by a word: each with the numbers
+// of the tests, and of each the files whose text has what is in its place, "" for none that is known.
+// A test that ran more than once may have found several.
+func Replaced(word, output string) map[string]map[int][]string {
+	found := map[string]map[int][]string{}
 	for line := range strings.Lines(output) {
 		for _, kind := range []string{isReplaced, isEnded} {
 			_, rest, _ := strings.Cut(line, word+":"+kind+":")
@@ -51,6 +46,11 @@ func Replaced(word, output string) map[Found]map[int]string {
 			}
 			found[one][id] = file
 		}
+		label, file, _ := strings.Cut(rest, "\t")
+		if found[label] == nil {
+			found[label] = map[int][]string{}
+		}
+		found[label][id] = append(found[label][id], file)
 	}
 	return found
 }
@@ -58,13 +58,15 @@ func Replaced(word, output string) map[Found]map[int]string {
 // pythonTaken has, for each name of a file, what functions and classes outside the project have it.
 // The first file of a process takes them for all: a later one comes behind the work. What the project
 // has put there before the first one counts as replaced. A function's file counts if its text makes
-// that very function: code may say that it is of any file.
+// that very function: code may say that it is of any file. What is no plain function or method counts as
+// of none: a class of one file may have a function of another's.
 const pythonTaken = `def code_of(f):
     import functools, types
     if type(f) is functools.partial:
         f = f.func
     if isinstance(f, type):
-        f = next((one for one in vars(f).values() if type(one) is types.FunctionType), None)
+        of = (one.__func__ if type(one) in (staticmethod, classmethod) else one for one in vars(f).values())
+        f = next((one for one in of if type(one) is types.FunctionType), None)
     elif type(f) not in (types.FunctionType, types.MethodType):
         f = vars(type(f)).get("__call__")
     return f.__code__ if type(f) in (types.FunctionType, types.MethodType) else None
@@ -78,7 +80,9 @@ def file_of(f):
 
 
 def whose(f):
-    import posix
+    import posix, types
+    if type(f) not in (types.FunctionType, types.MethodType):
+        return ""
 
     def makes(all, code):
         return all == code or any(isinstance(one, type(code)) and makes(one, code) for one in all.co_consts)
