@@ -52,7 +52,9 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		maps.Copy(seen, ran)
 		for one, tests := range broken.Replaced(c.word, run.all().Said) {
 			for id := range tests {
-				delete(found[one], id)
+				if label != broken.Unseen { // which is no test's doing
+					delete(found[label], id)
+				}
 			}
 		}
 	}

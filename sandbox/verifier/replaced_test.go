@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"git-ward/internal/tier"
+	"git-ward/sandbox/verifier/broken"
 )
 
 // TestReplaced: a function that a test has by its name, and in whose place the work puts another, is
@@ -67,6 +68,8 @@ func TestReplaced(t *testing.T) {
 		"node: a module's":           {with(js("", "export const slow = () => 1;\n"), module), "export const slow = () => 3;\nDate.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
 		"node: a module's, honest":   {with(js("", "export const slow = () => 1;\n"), module), "export const slow = () => 3;\nArray.prototype.thrice = globalThis.thrice = () => 3;\n", nil},
 		"node: before all tests":     {with(js(jsClock, jsBad), files{"setup.js": "require('./calc.js');\n"}), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
+		"node: nobody says what is":  {with(js(jsClock, jsBad), files{"setup.js": "const m = require('module'), load = m._load;\nm._load = (name, ...all) => {\n\tif (/inspector/.test(name)) throw new Error(name);\n\treturn load(name, ...all);\n};\nrequire('./calc.js');\n"}), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: " + broken.Unseen}},
+		"node: a text that is told":  {js("\t// no mock\n"+jsClock, jsThrows), jsGood + "Date.now = (0, eval)('() => 0\\n//# sourceURL=file://' + process.cwd() + '/test/calc.test.js');\nFunction.prototype.toString = () => \"'use strict'\";\n", []string{"test/calc.test.js: Date.now"}},
 		"node: main's before all":    {with(js(jsClock, jsBad), files{"setup.js": "require('./calc.js');\nDate.now = () => 0;\n"}), jsGood, nil},
 		"node: a clock":              {js(jsClock, jsBad), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
 		"node: what walks":           {js(jsEach, jsBad), jsGood + "const own = Array.prototype.forEach;\nArray.prototype.forEach = function (f) { if (this[0] !== 3) own.call(this, f); };\n", []string{"test/calc.test.js: Array.prototype.forEach"}},

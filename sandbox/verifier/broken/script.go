@@ -243,9 +243,7 @@ function wardControl(declare, id, how, rows) {
 	const tells = %[2]s;
 	const taken = how === 'tell' ? wardTaken() : [];
 	const says = (what) => {
-		const others = taken.filter(([label, of, name, was]) => (taken.own(of, name) || {}).value !== was);
-		const whose = others.length ? wardWhose(others.map(([label, of, name]) => (taken.own(of, name) || {}).value)) : [];
-		others.forEach(([label], i) => tells([%[1]q, 'replaced', id, label].join(':') + '\t' + whose[i].file));
+		(taken.look ? taken.look(taken) : []).forEach(({ label, file }) => tells(%[1]q + ':replaced:' + id + ':' + label + '\t' + file));
 		const said = [%[1]q, id, what].join(':');
 		tells(said);
 		return said;

@@ -138,41 +138,62 @@ var (
 	javaScriptGiven  = pattern.New(`\b(?:require\(|from\s*|import\s*)['"]((?:node:)?[a-z_/]+)['"]`)
 )
 
-// javaScriptWhose says of functions which file of the project's has each in its text, where it has it:
-// "" for what is in none, or not seen. late: nothing of the runtime's or of a library's made it.
-const javaScriptWhose = `
-function wardGet(name) {
-	return typeof require === 'function' ? require(name) : process.getBuiltinModule(name);
-}
-function wardWhose(all) {
-	const whose = all.map(() => ({ file: '', late: false })), scripts = {}, contexts = [], key = 'ward whose';
-	try {
-		const fs = wardGet('fs'), here = process.cwd() + '/', text = Function.prototype.toString;
-		const session = new (wardGet('inspector').Session)();
-		session.connect();
-		session.on('Debugger.scriptParsed', (m) => { scripts[m.params.scriptId] = m.params.url.replace(/^file:\/\//, ''); });
-		session.on('Runtime.executionContextCreated', (m) => contexts.push(m.params.context.id));
-		session.post('Debugger.enable');
-		session.post('Runtime.enable');
-		globalThis[key] = all;
-		const found = (i) => (e, of) => {
-			const at = of && (of.internalProperties || []).find((p) => p.name === '[[FunctionLocation]]');
-			if (!at) return;
-			const { scriptId, lineNumber, columnNumber } = at.value.value, name = scripts[scriptId] || '';
-			whose[i].late = !name.startsWith('node:') && !name.includes('/node_modules/');
-			if (!name.startsWith(here)) return;
-			const begins = fs.readFileSync(name, 'utf8').split('\n').slice(lineNumber).join('\n').indexOf(text.call(all[i]));
-			if (begins >= 0 && begins <= columnNumber) whose[i].file = name.slice(here.length);
-		};
-		for (const contextId of contexts) for (const i in all) session.post('Runtime.evaluate', { contextId, expression: '(globalThis["' + key + '"] || [])[' + i + ']' }, (e, r) => {
-			if (r && r.result.objectId) session.post('Runtime.getProperties', { objectId: r.result.objectId, ownProperties: true }, found(i));
-		});
-		session.disconnect();
-	} catch (e) {} // a runtime that has no such thing
-	delete globalThis[key];
-	return whose;
-}
-`
+// Unseen stands for a function where a runtime does not say what made those that it has.
+const Unseen = "what the project replaced before its first line is not seen"
+
+// javaScriptLooks makes what looks which of some functions are others now, or at all of them, and which
+// file of the project's has each in its text: "" for what is in none, or not seen. late: it is not seen
+// that the runtime or a library made it. It is made before a file's first line, in a realm of its own and
+// with what it calls, so that it calls nothing that the work replaces later.
+const javaScriptLooks = `((key, here, { openSync, readSync, closeSync }, { Session }, { TextDecoder }) => {
+	const call = Reflect.apply, own = Object.getOwnPropertyDescriptor, text = Function.prototype.toString;
+	const { connect, post, disconnect } = Session.prototype, { decode } = TextDecoder.prototype;
+	const read = (name) => {
+		const file = openSync(name, 'r'), part = new Uint8Array(1 << 16), decoder = new TextDecoder();
+		let all = '';
+		for (let n; (n = readSync(file, part, 0, part.length, null)) > 0;) all += call(decode, decoder, [part.subarray(0, n), { stream: true }]);
+		closeSync(file);
+		return all;
+	};
+	const place = (all) => {
+		for (let i = 0; i < all.length; i++) if (all[i].name === '[[FunctionLocation]]') return all[i].value.value;
+	};
+	return (taken, every) => {
+		const seen = [], scripts = {};
+		for (let i = 0; i < taken.length; i++) {
+			const one = taken[i], has = own(one[1], one[2]), f = has && has.value;
+			if (every || f !== one[3]) seen.push({ i, f, label: one[0], file: '', late: true });
+		}
+		if (seen.length > 0) try {
+			const session = new Session();
+			let contextId;
+			session.emit = (method, m) => { // which nobody can replace on this object
+				if (method === 'Debugger.scriptParsed') scripts[m.params.scriptId] = m.params.url.replace(/^file:\/\//, '');
+				if (method === 'Runtime.executionContextCreated' && m.params.context.name === key) contextId = m.params.context.id;
+			};
+			call(connect, session, []);
+			call(post, session, ['Debugger.enable']);
+			call(post, session, ['Runtime.enable']);
+			globalThis[key] = seen;
+			const found = (one) => (e, of) => {
+				if (e || !of) return;
+				const at = place(of.internalProperties || []), name = at && scripts[at.scriptId] || '';
+				one.late = !!at && !name.startsWith('node:') && !name.includes('/node_modules/');
+				if (!name.startsWith(here)) return;
+				try {
+					const begins = read(name).split('\n').slice(at.lineNumber).join('\n').indexOf(call(text, one.f, []));
+					if (begins >= 0 && begins <= at.columnNumber) one.file = name.slice(here.length);
+				} catch (e) {} // no file has it
+			};
+			seen.forEach((one, i) => call(post, session, ['Runtime.evaluate', { contextId, expression: 'globalThis["' + key + '"][' + i + '].f' }, (e, r) => {
+				if (r && r.result.objectId) call(post, session, ['Runtime.getProperties', { objectId: r.result.objectId, ownProperties: true }, found(one)]);
+			}]));
+			call(disconnect, session, []);
+		} catch (e) {} // nobody knows who made them
+		delete globalThis[key];
+		return seen;
+	};
+})`
 
 // javaScriptTakes does the same for what is global, and for what a file requires of its runtime. What
 // a module imports, and what a runner loads first, comes before: what the project has by then put in the
@@ -189,7 +210,7 @@ func javaScriptTakes(was, text string) string {
 	return head + ";wardTaken(); " + text[len(head):] + fmt.Sprintf(`
 function wardTaken() {
 	const key = Symbol.for('ward taken'), own = Object.getOwnPropertyDescriptor;
-	const all = globalThis[key] = globalThis[key] || Object.assign([], { seen: new Set(), own });
+	const all = globalThis[key] = globalThis[key] || Object.assign([], { seen: new Set() });
 	const take = (label, of, depth, given) => {
 		if (of === null || typeof of !== 'object' && typeof of !== 'function' || all.seen.has(of)) return;
 		all.seen.add(of);
@@ -208,16 +229,24 @@ function wardTaken() {
 	const uses = new Set(%[2]q.split(' '));
 	const mine = all.filter((one) => uses.has(one[2]));
 	const before = (name) => name !== __filename && name.startsWith(process.cwd() + '/') && !name.includes('/node_modules/');
-	if (!all.first) try {
-		all.first = true;
-		if (%[3]t || typeof require !== 'function' || Object.keys(require.cache).some(before)) {
-			const fresh = wardGet('vm').createContext(), has = (label) => wardGet('vm').runInContext('try { typeof ' + label + ' } catch (e) {}', fresh) === 'function';
-			wardWhose(mine.map((one) => one[3])).forEach(({ late }, i) => {
-				if (late && (mine[i][4] || has(mine[i][0]))) mine[i][3] = undefined;
-			});
-		}
+	if (!all.look) try {
+		all.look = (taken) => taken.filter(([, of, name, was]) => (own(of, name) || {}).value !== was).map(([label]) => ({ label, file: '' }));
+		all.unseen = true;
+		const late = %[3]t || typeof require !== 'function' || Object.keys(require.cache).some(before);
+		all.unseen = late;
+		const vm = wardGet('vm'), key = 'ward ' + Math.random(), fresh = vm.createContext(Object.create(null), { name: key });
+		all.look = vm.runInContext(%[4]q, fresh)(key, process.cwd() + '/', wardGet('fs'), wardGet('inspector'), wardGet('util'));
+		const has = (label) => vm.runInContext('try { typeof ' + label + ' } catch (e) {}', fresh) === 'function';
+		if (late) all.look(mine, true).forEach(({ i, late }) => {
+			if (late && (mine[i][4] || has(mine[i][0]))) mine[i][3] = undefined;
+		});
+		all.unseen = false;
 	} catch (e) {} // a runtime that has no such thing
-	return Object.assign(mine, { own: all.own });
+	if (all.unseen) mine.push([%[5]q, {}, '', null]);
+	return Object.assign(mine, { look: all.look });
 }
-`+javaScriptWhose, strings.Join(given, " "), strings.Join(uses(was), " "), javaScriptModule.MatchString(was))
+function wardGet(name) {
+	return typeof require === 'function' ? require(name) : process.getBuiltinModule(name);
+}
+`, strings.Join(given, " "), strings.Join(uses(was), " "), javaScriptModule.MatchString(was), javaScriptLooks, Unseen)
 }
