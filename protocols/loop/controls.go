@@ -68,7 +68,7 @@ func (d Doubt) Words() string {
 	}
 }
 
-// Lines are the doubt with a line for each that it is of.
+// Lines are the doubt, one line per item.
 func (d Doubt) Lines() []string {
 	if len(d.Of) == 0 {
 		return []string{d.One}
