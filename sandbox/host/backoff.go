@@ -95,7 +95,7 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && err == nil && !j.runs.held && j.runs.commit != "" && h.Worked != nil {
 		h.Worked(ctx, j.runs.commit, false)
 	}
-	if errors.Is(j.err, errStopped) || errors.Is(j.err, errIdle) || errors.Is(j.err, errUnfolded) {
+	if onPurpose(j.err) {
 		h.endsWell(ctx, j.Directive)
 		return
 	}

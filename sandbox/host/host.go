@@ -9,14 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/config"
-	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
 	"git-ward/internal/logfile"
 	"git-ward/protocols/schedule"
@@ -66,7 +64,7 @@ type Host struct {
 	backoffs map[string]*backoff
 	began    map[int]bool // slots that have had a worker
 	everUp   bool         // a worker of this launch has run
-	say      time.Duration
+	muteTime time.Duration
 	rests    bool      // nobody worked when the plan was last made
 	turn     time.Time // when the loop's last turn ended
 	planned  time.Time // when the last plan was made, by the monotonic clock
@@ -109,7 +107,7 @@ func (h *Host) start() {
 	defer h.mu.Unlock()
 	h.init()
 	h.backoffs, h.began, h.turn, h.told = map[string]*backoff{}, map[int]bool{}, time.Now(), logfile.Causes{}
-	h.say = cmp.Or(h.say, sayTime)
+	h.muteTime = cmp.Or(h.muteTime, muteTime)
 	h.refs.known.Clock = h.now
 }
 
@@ -171,28 +169,6 @@ func (h *Host) idle() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.running) == 0
-}
-
-// undone is why a finished launch left something undone.
-func (h *Host) undone() (err error) {
-	for _, r := range h.backoffs {
-		if r.GivenUp {
-			err = errors.Join(err, r.last)
-		}
-	}
-	err = errors.Join(err, h.leftUnsaid())
-	if h.Only != "" && len(h.began) == 0 {
-		err = errors.Join(err, h.refs.obstacle(h.Only))
-	}
-	for _, name := range h.refs.open(h.Only) {
-		if until, held := h.refs.held[name]; held && until.IsZero() {
-			err = errors.Join(err, diag.Hint(fmt.Errorf("nobody works on %s before a person has looked at its lease", name), "git ward lease --bare DIR says what is wrong"))
-		}
-	}
-	if names := h.refs.open(h.Only); h.spent() && len(names) > 0 {
-		err = errors.Join(err, diag.Hint(fmt.Errorf("the time of this launch, [budget] time, is spent; still open: %s", strings.Join(names, ", ")), "the next launch continues them, with its own time"))
-	}
-	return err
 }
 
 func (h *Host) spent() bool { return !h.Until.IsZero() && !time.Now().Before(h.Until) }

@@ -144,7 +144,12 @@ func How(ctx context.Context, err error) error {
 // Followed reports whether an end was a failure, after which another worker starts.
 func Followed(ctx context.Context, err error) bool {
 	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {
-		return !errors.Is(ended, errStopped) && !errors.Is(ended, errIdle) && !errors.Is(ended, errUnfolded)
+		return !onPurpose(ended)
 	}
 	return err != nil && ctx.Err() == nil // otherwise the launch ends
+}
+
+// onPurpose reports whether the host ended a worker for no fault of the worker's own.
+func onPurpose(err error) bool {
+	return errors.Is(err, errStopped) || errors.Is(err, errIdle) || errors.Is(err, errUnfolded)
 }

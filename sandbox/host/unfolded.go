@@ -2,9 +2,13 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"git-ward/internal/diag"
 )
 
 // unsaid is a directive with messages that do not come into COMMS.md.
@@ -15,8 +19,8 @@ type unsaid struct {
 	text  string // hash of the directive's text then
 }
 
-// sayTime is how long a worker may be unable to say anything.
-const sayTime = time.Minute
+// muteTime is how long a worker may be unable to say anything.
+const muteTime = time.Minute
 
 var errUnfolded = errors.New("what it says does not come into COMMS.md; git ward status says why")
 
@@ -48,7 +52,7 @@ func (h *Host) endUnsaid() {
 	defer h.mu.Unlock()
 	for directive, s := range h.unsaid {
 		j := h.running[directive]
-		if j == nil || s.ended && s.text == j.text || min(time.Since(s.since), time.Since(j.began)) < h.say {
+		if j == nil || s.ended && s.text == j.text || min(time.Since(s.since), time.Since(j.began)) < h.muteTime {
 			continue
 		}
 		s.ended, s.text = true, j.text
@@ -78,6 +82,28 @@ func (h *Host) leftUnsaid() (err error) {
 		if s := h.unsaid[directive]; s.ended && (h.Only == "" || h.Only == directive) {
 			err = errors.Join(err, s.why)
 		}
+	}
+	return err
+}
+
+// undone is why a finished launch left something undone.
+func (h *Host) undone() (err error) {
+	for _, r := range h.backoffs {
+		if r.GivenUp {
+			err = errors.Join(err, r.last)
+		}
+	}
+	err = errors.Join(err, h.leftUnsaid())
+	if h.Only != "" && len(h.began) == 0 {
+		err = errors.Join(err, h.refs.obstacle(h.Only))
+	}
+	for _, name := range h.refs.open(h.Only) {
+		if until, held := h.refs.held[name]; held && until.IsZero() {
+			err = errors.Join(err, diag.Hint(fmt.Errorf("nobody works on %s before a person has looked at its lease", name), "git ward lease --bare DIR says what is wrong"))
+		}
+	}
+	if names := h.refs.open(h.Only); h.spent() && len(names) > 0 {
+		err = errors.Join(err, diag.Hint(fmt.Errorf("the time of this launch, [budget] time, is spent; still open: %s", strings.Join(names, ", ")), "the next launch continues them, with its own time"))
 	}
 	return err
 }

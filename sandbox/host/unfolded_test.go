@@ -24,7 +24,7 @@ func TestUnfolded(t *testing.T) {
 			run(ctx, j)
 			return nil
 		})
-		h.say = time.Millisecond
+		h.muteTime = time.Millisecond
 		return h.Serve(t.Context())
 	}
 	mute := func(ctx context.Context, j *Job) {
@@ -32,6 +32,9 @@ func TestUnfolded(t *testing.T) {
 		<-ctx.Done()
 		if !errors.Is(context.Cause(ctx), errUnfolded) {
 			t.Errorf("it was ended otherwise: %v", context.Cause(ctx))
+		}
+		if Followed(ctx, ctx.Err()) {
+			t.Error("its status says that another one follows, where the directive is held")
 		}
 	}
 	for name, want := range map[string]struct {
