@@ -3,14 +3,17 @@ package preset
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -32,7 +35,7 @@ func (p *Preset) Find() (string, error) {
 		return "", err
 	}
 	if modules := above(real); modules != "" && !ownELF(real) {
-		if found := nativeIn(filepath.Join(modules, filepath.FromSlash(filepath.Dir(p.Package))), p.Program); found != "" {
+		if found := nativeIn(modules, p.Package, p.Program); found != "" {
 			return found, nil
 		}
 	}
@@ -90,15 +93,23 @@ var machines = map[string]struct {
 	elf  elf.Machine
 }{"amd64": {"x86_64", elf.EM_X86_64}, "arm64": {"aarch64", elf.EM_AARCH64}}
 
-// nativeIn is a program for this machine in the packages of a directory whose names begin with
-// the program's, "" for none. Releases have it in different packages.
-func nativeIn(dir, program string) string {
-	packages, _ := os.ReadDir(dir) // sorted: the program's own package is the first
-	for _, p := range packages {
-		if !strings.HasPrefix(p.Name(), program) {
-			continue
+// nativeIn is a program for this machine in a package of a directory node_modules, or in one that
+// the package names as optional: npm installs of those the one that fits the machine. "" for none.
+// Other packages there belong to other people, whatever their names.
+func nativeIn(modules, own, program string) string {
+	dir := filepath.Join(modules, filepath.FromSlash(own))
+	var manifest struct{ OptionalDependencies map[string]string }
+	if data, err := os.ReadFile(filepath.Join(dir, "package.json")); err == nil {
+		json.Unmarshal(data, &manifest) // an unreadable package.json names none
+	}
+	places := []string{dir}
+	for _, name := range slices.Sorted(maps.Keys(manifest.OptionalDependencies)) {
+		if name = filepath.FromSlash(name); filepath.IsLocal(name) {
+			places = append(places, filepath.Join(dir, "node_modules", name), filepath.Join(modules, name))
 		}
-		if found := nativeBelow(filepath.Join(dir, p.Name()), program); found != "" {
+	}
+	for _, place := range places {
+		if found := nativeBelow(place, program); found != "" {
 			return found
 		}
 	}
@@ -107,8 +118,12 @@ func nativeIn(dir, program string) string {
 
 // nativeBelow is a program for this machine below a directory, "" for none: of its plain name, or
 // with the machine's behind it, or with a dot before it, as npm's script links the one that fits.
+// What the directory depends on, in a node_modules of its own, is not searched.
 func nativeBelow(dir, program string) (path string) {
 	filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && at != dir && d.Name() == "node_modules" {
+			return fs.SkipDir
+		}
 		if err != nil || !d.Type().IsRegular() {
 			return nil
 		}

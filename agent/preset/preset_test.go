@@ -205,7 +205,7 @@ func TestPrepare(t *testing.T) {
 }
 
 // TestNative finds the program behind a script of node, wherever a release has it, and for no
-// other machine.
+// other machine. A package that the program's own does not name is somebody else's.
 func TestNative(t *testing.T) {
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -220,8 +220,9 @@ func TestNative(t *testing.T) {
 		"@openai/codex/bin/codex-" + arch + "-unknown-linux-musl":                  "@openai/codex/bin/codex.js",
 		"opencode-ai/bin/.opencode":                                                "opencode-ai/bin/opencode", // an early release's
 		"opencode-linux-x64/bin/opencode":                                          "opencode-ai/bin/opencode",
+		"opencode-ai/node_modules/opencode-linux-x64/bin/opencode":                 "opencode-ai/bin/opencode",
 	} {
-		modules := filepath.Join(t.TempDir(), "node_modules")
+		modules := filepath.Join(t.TempDir(), "lib", "node_modules")
 		write := func(name string, data []byte) {
 			t.Helper()
 			path := filepath.Join(modules, name)
@@ -232,7 +233,12 @@ func TestNative(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(program), ".js")
 		write(program, []byte("#!/usr/bin/env node\n"))
 		write(filepath.Join(filepath.Dir(program), "aaa", name), other)
+		own := strings.TrimSuffix(filepath.Dir(program), "/bin")
+		write(own+"/package.json", []byte(`{"optionalDependencies": {"@openai/codex-linux-x64": "1", "opencode-linux-x64": "1", "../../outside": "1"}}`))
 		write("another/bin/"+name, self)
+		write(filepath.Dir(own)+"/"+name+"-aaa/bin/"+name, self)
+		write(own+"/node_modules/aaa/bin/"+name, self)
+		write("../../outside/bin/"+name, self)
 		write(place, self)
 		if err := errors.Join(os.Mkdir(modules+"/.bin", 0o755), os.Symlink("../"+program, modules+"/.bin/"+name)); err != nil {
 			t.Fatal(err)
