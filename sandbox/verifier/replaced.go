@@ -52,16 +52,17 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		maps.Copy(seen, ran)
 		for one, tests := range broken.Replaced(c.word, run.all().Said) {
 			for id := range tests {
-				if label != broken.Unseen { // which is no test's doing
-					delete(found[label], id)
+				if one.Label != broken.Unseen { // which is no test's doing
+					delete(found[one], id)
 				}
 			}
 		}
 	}
-	for _, label := range slices.Sorted(maps.Keys(found)) {
-		for _, id := range slices.Sorted(maps.Keys(found[label])) { // a verdict is cut at its bound
+	inOrder := func(a, b broken.Found) int { return strings.Compare(a.Label, b.Label) }
+	for _, one := range slices.SortedFunc(maps.Keys(found), inOrder) {
+		for _, id := range slices.Sorted(maps.Keys(found[one])) { // a verdict is cut at its bound
 			file, _, _ := strings.Cut(c.names[id], ": ")
-			if _, changed := c.work.do[file]; changed || !seen[id] && c.othersMade(found[label][id]) {
+			if _, changed := c.work.do[file]; changed || !seen[id] && c.othersMade(found[one][id]) {
 				continue
 			}
 			if a.Held { // of which nothing is told

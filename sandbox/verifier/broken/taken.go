@@ -26,11 +26,17 @@ func uses(text string) []string {
 	return slices.Compact(words)
 }
 
-// Replaced are the functions that tests of an output found replaced, by a word: each with the numbers
-// of the tests, and of each the files whose text has what is in its place, "" for none that is known.
-// A test that ran more than once may have found several.
-func Replaced(word, output string) map[string]map[int][]string {
-	found := map[string]map[int][]string{}
+// Found is what a test found replaced, or a function of its own that something else ended.
+type Found struct {
+	Label string
+	Ended bool
+}
+
+// Replaced are what tests of an output found, by a word: each with the numbers of the tests, and of
+// each the files whose text has what is in its place, "" for none that is known. A test that ran more
+// than once may have found several.
+func Replaced(word, output string) map[Found]map[int][]string {
+	found := map[Found]map[int][]string{}
 	for line := range strings.Lines(output) {
 		for _, kind := range []string{isReplaced, isEnded} {
 			_, rest, _ := strings.Cut(line, word+":"+kind+":")
@@ -42,15 +48,10 @@ func Replaced(word, output string) map[string]map[int][]string {
 			label, file, _ := strings.Cut(rest, "\t")
 			one := Found{label, kind == isEnded}
 			if found[one] == nil {
-				found[one] = map[int]string{}
+				found[one] = map[int][]string{}
 			}
-			found[one][id] = file
+			found[one][id] = append(found[one][id], file)
 		}
-		label, file, _ := strings.Cut(rest, "\t")
-		if found[label] == nil {
-			found[label] = map[int][]string{}
-		}
-		found[label][id] = append(found[label][id], file)
 	}
 	return found
 }
