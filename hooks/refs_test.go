@@ -2,6 +2,8 @@ package hooks_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,4 +87,40 @@ func TestTakeRefs(t *testing.T) {
 		t.Error(out)
 	}
 	p.Fsck()
+}
+
+// TestSymbolicRefs: a push by another name of main moves main in git, so the gate refuses it, whoever
+// pushes, and what would delete it; a link of the file system is such a name, too.
+func TestSymbolicRefs(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	main := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
+	p.Commit("notes.txt", "Hello.\n")
+	tip := func(dir string) string { return strings.TrimSpace(p.Run(dir, "git", "rev-parse", "refs/heads/main")) }
+
+	plain := filepath.Join(t.TempDir(), "plain.git") // without a gate: this is what git does
+	p.Run(p.Work, "git", "init", "--bare", "--quiet", plain)
+	p.Git("push", "--quiet", plain, main+":refs/heads/main")
+	p.Run(plain, "git", "symbolic-ref", "refs/heads/agent/D-1", "refs/heads/main")
+	p.Git("push", "--quiet", plain, "HEAD:refs/heads/agent/D-1")
+	if tip(plain) == main {
+		t.Error("git moves the symbolic ref itself: the gate need not refuse it")
+	}
+
+	p.Run(p.Bare, "git", "symbolic-ref", "refs/heads/agent/D-1", "refs/heads/main")
+	p.Run(p.Bare, "git", "symbolic-ref", "refs/heads/trunk", "refs/heads/main")
+	if err := os.Symlink("../main", filepath.Join(p.Bare, "refs/heads/agent/D-2")); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, p.AgentPush, "HEAD:refs/heads/agent/D-1", "refs/heads/agent/D-1: ref/symbolic: is a symbolic ref here, and git would move refs/heads/main")
+	refuses(t, p.AgentPush, "HEAD:refs/heads/agent/D-2", "refs/heads/agent/D-2: ref/symbolic: is a symbolic ref here, and git would move ../main")
+	refuses(t, p.Push, "HEAD:refs/heads/trunk", "refs/heads/trunk: ref/symbolic")
+	refuses(t, p.Push, ":refs/heads/trunk", "git symbolic-ref --delete refs/heads/trunk")
+	if tip(p.Bare) != main {
+		t.Error("main has moved")
+	}
+	p.Run(p.Bare, "git", "symbolic-ref", "--delete", "refs/heads/agent/D-1") // as the refusal says
+	if out, err := p.AgentPush("HEAD:refs/heads/agent/D-1"); err != nil || tip(p.Bare) != main {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

@@ -275,7 +275,7 @@ func (f *fixture) directive(t *testing.T, line string) {
 		f.want = append(f.want, slices.Repeat([]string{unquoted(text)}, times)...)
 	case "warn":
 		f.want = append(f.want, "warning: "+unquoted(rest))
-	case "push", "delete", "ref", "lease", "option", "redacted":
+	case "push", "delete", "ref", "symbolic", "lease", "option", "redacted":
 		f.lines = append(f.lines, [2]string{word, unquoted(rest)})
 	default:
 		t.Fatalf("%q is no directive of a fixture", word)
@@ -314,6 +314,8 @@ func (f *fixture) make(t *testing.T) (*server, *checks.Push) {
 	for _, line := range f.lines {
 		if ref, commit, _ := strings.Cut(line[1], " "); line[0] == "ref" {
 			s.setRef(ref, s.id(commit))
+		} else if line[0] == "symbolic" {
+			s.setRef(ref, "ref: "+commit)
 		} else if line[0] == "lease" {
 			s.lease(ref, commit)
 		}

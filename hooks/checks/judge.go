@@ -171,6 +171,9 @@ func (j *judgement) leased() error {
 // later: until then a forged old value would count as already judged.
 func (j *judgement) stale() error {
 	for _, u := range j.pass.Push.Updates {
+		if err := j.symbolic(u.Ref); err != nil {
+			return err
+		}
 		now, err := j.walker.Object(u.Ref)
 		if errors.Is(err, git.ErrMissing) {
 			now.ID = git.Zero
@@ -184,6 +187,18 @@ func (j *judgement) stale() error {
 		}
 	}
 	return nil
+}
+
+// symbolic refuses an update of a symbolic ref: git moves, or deletes, the ref that it names, and the
+// push was judged by this name.
+func (j *judgement) symbolic(ref string) error {
+	to, err := j.walker.Leads(ref)
+	if err == nil && to != "" {
+		j.pass.Report(diag.Diagnostic{Ref: ref, Rule: "ref/symbolic",
+			Message: "is a symbolic ref here, and git would move " + diag.Clean(to),
+			Hint:    "push that ref by its own name, or have the host admin take this name away: git symbolic-ref --delete " + diag.Word(ref)})
+	}
+	return err
 }
 
 func (j *judgement) tag(t *walk.Tag) {

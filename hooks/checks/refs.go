@@ -14,8 +14,8 @@ import (
 var refCheck = Check{
 	Name: "ref",
 	Doc: "Refuses ref names that git or people take for another thing, and two that are one where case or accents fold (HOOK-4b); refs " +
-		"that only the host moves, replacement objects, and the deletion of main, of the control branch, and of what is not there.",
-	Rules: []string{"ref/twice", "ref/stale", "ref/host-only", "ref/replace", "ref/ward", "ref/delete-main", "ref/absent", "ref/name", "ref/object", "ref/collision"},
+		"that only the host moves, replacement objects, what moves another ref than it names, and the deletion of main, of the control branch, and of what is not there.",
+	Rules: []string{"ref/twice", "ref/stale", "ref/symbolic", "ref/host-only", "ref/replace", "ref/ward", "ref/delete-main", "ref/absent", "ref/name", "ref/object", "ref/collision"},
 	Ref: func(pass *Pass, u push.Update) {
 		report := func(rule, message, hint string) {
 			pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: rule, Message: message, Hint: hint})

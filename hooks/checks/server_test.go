@@ -162,6 +162,9 @@ func (s *server) ref(ref string) string {
 	if err != nil {
 		return git.Zero
 	}
+	if to, symbolic := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "); symbolic {
+		return s.ref(to)
+	}
 	return strings.TrimSpace(string(data))
 }
 

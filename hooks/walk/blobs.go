@@ -6,6 +6,9 @@ import "git-ward/internal/git"
 // git.ErrMissing.
 func (w *Walker) Object(name string) (git.Object, error) { return w.batch.Info(name) }
 
+// Leads is the ref that a symbolic one names, "" for any other name.
+func (w *Walker) Leads(ref string) (string, error) { return w.repo.Leads(ref) }
+
 // NewBlob reads a blob that the push brings, at most [limits] blob_size bytes of it,
 // and counts them. A larger one is a *git.TooLarge.
 func (w *Walker) NewBlob(id string) ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -194,6 +195,37 @@ func (r *Repo) OddRefs() (broken []string, symbolic []Symbolic, err error) {
 		return nil
 	})
 	return broken, symbolic, err
+}
+
+// Leads is the ref that a symbolic one names, "" where a name is that of no symbolic ref. A link of
+// the file system is one, too: git was satisfied with that once, and still follows it.
+func (r *Repo) Leads(name string) (to string, err error) {
+	if path.Clean(name) != name || !strings.HasPrefix(name, "refs/") { // git takes no such name
+		return "", nil
+	}
+	file := filepath.Join(r.Dir, name)
+	info, err := os.Lstat(file)
+	if err != nil || info.IsDir() {
+		return "", passOver(err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		to, err = os.Readlink(file)
+		return to, passOver(err)
+	}
+	data, err := readRegular(file, maxNames)
+	if rest, is := bytes.CutPrefix(data, []byte("ref:")); is {
+		to = string(bytes.TrimSpace(rest))
+	}
+	return to, passOver(err)
+}
+
+// passOver is the error of a look at a ref's file, nil where the ref has none: it is packed, or it is
+// not there.
+func passOver(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	return err
 }
 
 // Symbolic is a symbolic ref and the ref that it names.
