@@ -242,10 +242,7 @@ func (b *Batch) atHand(id string, limit int64) (Object, []byte, bool, error) {
 func (b *Batch) Prefetch(ids []string, limit int64) error {
 	b.fetched = map[string]ready{}
 	if b.direct != nil {
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-			_, here, err := b.direct.info(id)
-			return here || err != nil
-		})
+		ids = b.direct.others(ids)
 	}
 	const perExchange, atOnce = 256, 16 << 20 // requests stay below a pipe's size
 	var total int64

@@ -25,9 +25,10 @@ type direct struct {
 	quarantine string   // "" outside pre-receive
 	inflate    io.ReadCloser
 
-	packs     []*pack // nil until needed
-	packReads int
-	packWork  int64 // bytes
+	packs      []*pack // nil until needed
+	packReads  int
+	mostPacked int   // reads
+	packWork   int64 // bytes
 
 	packed   []byte // packed-refs as it was read last
 	packedAt syscall.Stat_t
@@ -47,7 +48,7 @@ func (r *Repo) directReader() *direct {
 		}
 	}
 	own := cmp.Or(r.objects, r.Dir+"/objects")
-	d := &direct{dir: r.Dir, objects: append([]string{own}, borrowed(own)...)}
+	d := &direct{dir: r.Dir, mostPacked: maxPackReads, objects: append([]string{own}, borrowed(own)...)}
 	if dir := r.quarantineDir(); dir != "" {
 		d.objects, d.quarantine = slices.Insert(d.objects, 0, dir), dir
 	}
@@ -166,6 +167,30 @@ func (d *direct) info(id string) (Object, bool, error) {
 		return o, ok, nil
 	}
 	return o, true, done()
+}
+
+// others are the objects that reads of each would not find without a child: the loose ones go, and the
+// packed ones as long as there may be so many reads.
+func (d *direct) others(ids []string) (others []string) {
+	var packed []string
+	for _, id := range ids {
+		_, _, done, loose, err := d.loose(id)
+		if loose {
+			done()
+		}
+		if loose || err != nil {
+			continue
+		}
+		if p, _ := d.inPack(id); p != nil {
+			packed = append(packed, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	if len(packed) > d.mostPacked-d.packReads {
+		others = append(others, packed...)
+	}
+	return others
 }
 
 func (d *direct) read(id string, limit int64) (Object, []byte, bool, error) {

@@ -39,13 +39,9 @@ func counted(t *testing.T) (started func(verb string) int) {
 	}
 }
 
-// packedCommits makes two commits of a file with another content each, and packs them. A child
-// reads them.
+// packedCommits makes two commits of a file with another content each, and packs them.
 func packedCommits(t *testing.T, r *Repo) (ids []string) {
 	t.Helper()
-	reads := maxPackReads
-	maxPackReads = 0
-	t.Cleanup(func() { maxPackReads = reads })
 	for i := range 2 {
 		id, err := r.CommitFile("", "file", fmt.Append(nil, i), time.Unix(1, 0), "a commit")
 		if err != nil {
@@ -70,9 +66,16 @@ func repack(t *testing.T, r *Repo) {
 	}
 }
 
+// byChild reads packed objects with a child only.
+func byChild(ctx context.Context, r *Repo) *Batch {
+	batch := r.Batch(ctx)
+	batch.direct.mostPacked = 0
+	return batch
+}
+
 func contentOf(t *testing.T, ctx context.Context, r *Repo, commit string) (string, error) {
 	t.Helper()
-	batch := r.Batch(ctx)
+	batch := byChild(ctx, r)
 	_, data, err := batch.Read(commit+":file", 10)
 	return string(data), errors.Join(err, batch.Close())
 }
@@ -96,7 +99,7 @@ func TestKeep(t *testing.T) {
 		t.Errorf("%d children read six times", n)
 	}
 	// What a reader left unread is not the next one's answer.
-	batch := r.Batch(ctx)
+	batch := byChild(ctx, r)
 	if err := batch.send("contents", ids[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +109,7 @@ func TestKeep(t *testing.T) {
 	}
 	// One whose own context ends takes its child along, and not the next one's.
 	ended, cancel := context.WithCancel(ctx)
-	batch = r.Batch(ended)
+	batch = byChild(ended, r)
 	if _, _, err := batch.Read(ids[0], 1<<10); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +157,7 @@ func TestKeepBoth(t *testing.T) {
 	atOnce := func(n int) {
 		t.Helper()
 		for i := range n {
-			batch := r.Batch(ctx)
+			batch := byChild(ctx, r)
 			defer batch.Close()
 			if _, _, err := batch.Read(ids[i%len(ids)]+":file", 10); err != nil {
 				t.Fatal(err)

@@ -15,10 +15,9 @@ import (
 // A directive asks some dozen times for a few objects, and most of a repository's are packed. To read
 // one takes a hundredth of a child. Whoever reads many gets the child, which keeps the bases of deltas.
 
-// maxPackReads is how many packed objects one reader reads without a child. Tests change it.
-var maxPackReads = 200
-
 const (
+	// maxPackReads is how many packed objects one reader reads without a child.
+	maxPackReads = 200
 	// maxPacks is how many packs of one directory are looked into.
 	maxPacks = 10
 	// maxDeltas is how many deltas one object may need, maxPacked the largest content, of an
@@ -301,7 +300,7 @@ func (p *pack) read(at, most int64) (data []byte, work int64, err error) {
 // is not admitted yet, only git reads.
 func (d *direct) inPack(id string) (*pack, int64) {
 	name, err := hex.DecodeString(id)
-	if err != nil || len(name) != idLen || d.packReads >= maxPackReads || d.packWork >= maxPackWork {
+	if err != nil || len(name) != idLen || d.packReads >= d.mostPacked || d.packWork >= maxPackWork {
 		return nil, 0
 	}
 	if d.packs == nil {
@@ -314,7 +313,6 @@ func (d *direct) inPack(id string) (*pack, int64) {
 	}
 	for _, p := range d.packs {
 		if at, err := p.find(name); err == nil && at >= 0 {
-			d.packReads++
 			return p, at
 		}
 	}
@@ -327,16 +325,19 @@ func (d *direct) packedInfo(id string) (o Object, ok bool) {
 	if p == nil {
 		return o, false
 	}
+	d.packReads++
 	kind, size, err := p.info(at)
 	return Object{id, kind, size}, err == nil
 }
 
-// packedRead is an object of at most limit bytes, or TooLarge. With ok false, git has to be asked.
+// packedRead is an object of at most limit bytes, or TooLarge. With ok false, git has to be asked: for
+// what does not have that id, too, as where a damaged index leads to another object.
 func (d *direct) packedRead(id string, limit int64) (o Object, data []byte, ok bool, err error) {
 	p, at := d.inPack(id)
 	if p == nil {
 		return o, nil, false, nil
 	}
+	d.packReads++
 	kind, size, no := p.info(at)
 	if o = (Object{id, kind, size}); no != nil || size > maxPacked {
 		return Object{}, nil, false, nil
@@ -345,7 +346,7 @@ func (d *direct) packedRead(id string, limit int64) (o Object, data []byte, ok b
 		return o, nil, true, &TooLarge{o, limit}
 	}
 	data, work, no := p.read(at, maxPackWork-d.packWork)
-	if d.packWork += work; no != nil || int64(len(data)) != size {
+	if d.packWork += work; no != nil || int64(len(data)) != size || idOf(kind, data) != id {
 		return Object{}, nil, false, nil
 	}
 	return o, data, true, nil

@@ -133,35 +133,77 @@ func TestPackedOdd(t *testing.T) {
 	if err != nil || len(index) != 1 {
 		t.Fatal(index, err)
 	}
+	theirs := &Batch{ctx: t.Context(), repo: r}
+	whole := map[string]ready{} // what git says
+	for _, id := range ids {
+		o, data, err := theirs.Read(id, 64<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole[id] = ready{o, data}
+	}
+	if err := theirs.Close(); err != nil {
+		t.Fatal(err)
+	}
 	data := strings.TrimSuffix(index[0], ".idx") + ".pack"
 	for _, name := range []string{index[0], data} {
-		whole, err := os.ReadFile(name)
+		file, err := os.ReadFile(name)
 		if err == nil {
 			err = os.Chmod(name, 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := 8; at < len(whole); at += len(whole) / 40 {
-			broken := slices.Clone(whole)
+		for at := 8; at < len(file); at += len(file) / 40 {
+			broken := slices.Clone(file)
 			broken[at] ^= 0x55
-			for _, text := range [][]byte{broken, whole[:at]} {
+			for _, text := range [][]byte{broken, file[:at]} {
 				if err := os.WriteFile(name, text, 0o644); err != nil {
 					t.Fatal(err)
 				}
 				for _, id := range ids[:20] {
 					d := r.directReader()
 					o, data, ok, err := d.packedRead(id, maxPacked) // no panic, and no more than a pack may take
-					if ok && err == nil && int64(len(data)) != o.Size {
-						t.Errorf("%s: %v has %d bytes", id, o, len(data))
+					if ok && err == nil && (o != whole[id].Object || !bytes.Equal(data, whole[id].data)) {
+						t.Errorf("%s: %v with %d bytes, want %v", id, o, len(data), whole[id].Object)
 					}
 					d.close()
 				}
 			}
 		}
-		if err := os.WriteFile(name, whole, 0o644); err != nil {
+		if err := os.WriteFile(name, file, 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// An index with the offsets of two objects exchanged leads to a whole object, but not to that one.
+	file, err := os.ReadFile(index[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	offsets := file[packNames+len(ids)*(idLen+4):][:4*len(ids)]
+	slices.Reverse(offsets) // each number backwards, too
+	for i := 0; i < len(offsets); i += 4 {
+		slices.Reverse(offsets[i : i+4])
+	}
+	if err := os.WriteFile(index[0], file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	led := 0
+	for _, id := range ids {
+		d := r.directReader()
+		if p, at := d.inPack(id); p != nil {
+			if _, _, err := p.read(at, maxPackWork); err == nil {
+				led++
+			}
+		}
+		o, data, ok, err := d.packedRead(id, maxPacked)
+		if ok && err == nil && (o != whole[id].Object || !bytes.Equal(data, whole[id].data)) {
+			t.Errorf("%s: %v is another's", id, o)
+		}
+		d.close()
+	}
+	if led < len(ids)/2 {
+		t.Errorf("only %d of %d objects are led to", led, len(ids))
 	}
 	before := r.Batch(t.Context())
 	defer before.Close()
@@ -170,5 +212,20 @@ func TestPackedOdd(t *testing.T) {
 	}
 	if _, err := before.Info(ids[0]); !errors.Is(err, ErrMissing) {
 		t.Error(err)
+	}
+}
+
+// TestPrefetchPacked: objects that are read ahead cost none of the reads without a child, and more of
+// them than there may be come in one exchange.
+func TestPrefetchPacked(t *testing.T) {
+	r, ids := packedRepo(t)
+	b := r.Batch(t.Context())
+	defer b.Close()
+	b.direct.mostPacked = 20
+	if err := b.Prefetch(ids[:20], maxPacked); err != nil || b.child != nil || b.direct.packReads != 0 {
+		t.Errorf("%d reads, child %v: %v", b.direct.packReads, b.child != nil, err)
+	}
+	if err := b.Prefetch(ids[:21], 64<<20); err != nil || len(b.fetched) != 21 {
+		t.Errorf("%d of 21 are at hand: %v", len(b.fetched), err)
 	}
 }

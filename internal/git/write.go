@@ -115,9 +115,11 @@ func (r *Repo) CommitMerge(who, tree string, parents []string, when time.Time, m
 }
 
 // BlobID is the object id of a blob with that content.
-func BlobID(content []byte) string {
+func BlobID(content []byte) string { return idOf("blob", content) }
+
+func idOf(kind string, content []byte) string {
 	h := sha1.New()
-	fmt.Fprintf(h, "blob %d\x00", len(content))
+	fmt.Fprintf(h, "%s %d\x00", kind, len(content))
 	h.Write(content)
 	return hex.EncodeToString(h.Sum(nil))
 }
