@@ -15,6 +15,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/lines"
 	"git-ward/sandbox/doctor"
+	"git-ward/sandbox/doctor/finding"
 )
 
 // examine is `git ward doctor` (SBX-5).
@@ -63,7 +64,8 @@ func examine(ctx context.Context, env *cli.Env) error {
 	if asJSON {
 		return writeFindingsJSON(env.Stdout, found)
 	}
-	return writeFindings(env.Stdout, found)
+	finding.Write(env.Stdout, found)
+	return foundIf(doctor.Lacking(found))
 }
 
 // tryBuild has the project's branch build behind the fence.
@@ -92,17 +94,6 @@ func tryBuild(ctx context.Context, bare string, settings *config.Config) ([]doct
 		return out, err
 	}
 	return doctor.Build(ctx, doctor.Lines(settings.Verify.Suite, strings.Split(string(out), "\x00")), run), nil
-}
-
-// writeFindings writes each finding on a line of its own, and below it what mends it.
-func writeFindings(w io.Writer, found []doctor.Finding) error {
-	for _, f := range found {
-		fmt.Fprintf(w, "%-8s %-22s %s\n", f.State, f.Thing, diag.Clean(f.Detail))
-		if f.Mend != "" {
-			fmt.Fprintf(w, "%-8s %-22s mend: %s\n", "", "", f.Mend)
-		}
-	}
-	return foundIf(doctor.Lacking(found))
 }
 
 func writeFindingsJSON(w io.Writer, found []doctor.Finding) error {

@@ -21,28 +21,23 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/scratch"
+	"git-ward/sandbox/doctor/finding"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
 )
 
-// State is the result of a check: Fine, Warning (weaker than it could be), or Missing (no
-// fence is possible without it).
-type State string
+// State and Finding are what a check ends in.
+type (
+	State   = finding.State
+	Finding = finding.Finding
+)
 
 // The states.
 const (
-	Fine    State = "fine"
-	Warning State = "warning"
-	Missing State = "missing"
+	Fine    = finding.Fine
+	Warning = finding.Warning
+	Missing = finding.Missing
 )
-
-// Finding is one check with its result.
-type Finding struct {
-	Thing  string `json:"thing"`
-	State  State  `json:"state"`
-	Detail string `json:"detail"`
-	Mend   string `json:"mend,omitempty"` // a command
-}
 
 // Examine checks everything for the user who runs it.
 func Examine(ctx context.Context) []Finding {
@@ -87,7 +82,7 @@ func (e *examiner) add(thing string, s State, mend, format string, args ...any) 
 	if s == Fine {
 		mend = ""
 	}
-	e.found = append(e.found, Finding{thing, s, fmt.Sprintf(format, args...), mend})
+	e.found = append(e.found, Finding{Thing: thing, State: s, Detail: fmt.Sprintf(format, args...), Mend: mend})
 }
 
 // sudo prefixes a command that an ordinary user cannot run.

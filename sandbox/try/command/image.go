@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/sources"
 	"git-ward/protocols/comms"
+	"git-ward/sandbox/doctor/finding"
 )
 
 // packagesFile says which image the try has chosen, in its first line, and then its packages, one
@@ -74,13 +74,12 @@ func (t *trial) fence() error {
 	if t.unfenced {
 		return nil
 	}
-	report := filepath.Join(t.dir, "doctor.txt")
-	if err := t.quietly(report, "doctor", "--bare", t.bare()); err != nil {
-		said, read := os.ReadFile(report)
-		if read != nil || !errors.As(err, new(cli.ExitCode)) {
-			return errors.Join(read, err)
-		}
-		cli.Raw(t.env.Stderr).Write(missing(said))
+	lacking, err := t.missing()
+	if err != nil {
+		return err
+	}
+	if len(lacking) > 0 {
+		finding.Write(t.env.Stderr, lacking)
 		return diag.Hint(errors.New("something is missing here: the lines above say what, and how to get it"),
 			"then git ward try again; --unfenced --script FILE shows the way without a fence")
 	}
@@ -110,20 +109,6 @@ func (t *trial) fence() error {
 		}
 	}
 	return t.record(name)
-}
-
-// missing is what a report of doctor says of what is missing: an entry's further lines are indented.
-func missing(report []byte) (lines []byte) {
-	of := false
-	for line := range bytes.Lines(report) {
-		if line[0] != ' ' {
-			of = bytes.HasPrefix(line, []byte("missing "))
-		}
-		if of {
-			lines = append(lines, line...)
-		}
-	}
-	return lines
 }
 
 // record writes down the image that the try has chosen, and its packages.

@@ -129,6 +129,23 @@ func TestUnknownProgram(t *testing.T) {
 	}
 }
 
+// TestStopped: git that ^C stopped has answered nothing.
+func TestStopped(t *testing.T) {
+	tier.First(t, "it runs git")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := project(ctx, t.TempDir()); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	w := &trial{ctx: ctx, clone: t.TempDir()}
+	if err := w.look(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := w.whole(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 // TestKilledStep: a command that a signal killed has said nothing, so the try does; after ^C the
 // try says how it goes on, whatever the command has said.
 func TestKilledStep(t *testing.T) {
@@ -148,11 +165,30 @@ func TestKilledStep(t *testing.T) {
 	}
 }
 
-// TestMissing: of a machine without podman, a person reads what is missing, not what is fine.
+// TestMissing: of a machine without podman, a person reads what is missing, not what is fine, and
+// nothing is missing because doctor could not answer.
 func TestMissing(t *testing.T) {
-	report := "fine     git     /usr/bin/git\nmissing  podman  it makes the containers\n                mend: apt-get install podman\nwarning  go      none\n                mend: apt-get install golang-go\n"
-	if got, want := string(missing([]byte(report))), "missing  podman  it makes the containers\n                mend: apt-get install podman\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	tier.First(t, "it runs a program")
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	const findings = `{"thing":"git","state":"fine","detail":"/usr/bin/git"}
+{"thing":"podman","state":"missing","detail":"missing  it makes\u001b the containers","mend":"apt-get install podman"}
+{"thing":"go","state":"warning","detail":"none"}
+`
+	const want = "missing  podman                 missing  it makes\\x1b the containers\n                                mend: apt-get install podman\n"
+	for _, c := range []struct{ ends, words, err string }{
+		{"cat <<'E'\n" + findings + "E\nexit 1", want, "something is missing here"},
+		{"echo no podman >&2; exit 2", "no podman\n", "2"},
+		{"echo '{'; exit 1", "", "doctor --json"},
+	} {
+		if err := os.WriteFile(filepath.Join(bin, "git-ward"), []byte("#!/bin/sh\n[ \"$4\" = --json ] || exit 3\n"+c.ends+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var out, words bytes.Buffer
+		w := &trial{ctx: t.Context(), env: &cli.Env{Stdout: &out, Stderr: &words}, dir: bin}
+		if err := w.fence(); err == nil || !strings.Contains(err.Error(), c.err) || words.String() != c.words {
+			t.Errorf("%q: %v: %q", c.ends, err, words.String())
+		}
 	}
 }
 

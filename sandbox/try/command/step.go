@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/internal/process"
 	"git-ward/protocols/comms"
+	"git-ward/sandbox/doctor/finding"
 )
 
 func inside(dir, path string) bool {
@@ -56,27 +58,41 @@ func (t *trial) run(dir string, out, words io.Writer, program string, args ...st
 	return t.ended(cmd.Run())
 }
 
-// quietly is run with the git ward command's output in a file.
-func (t *trial) quietly(file string, args ...string) error {
+// missing is what the machine lacks for the fence: the findings of doctor that say so.
+func (t *trial) missing() (found []finding.Finding, err error) {
 	self, err := cli.Program("git-ward")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	cmd := t.command(t.dir, self, args...)
-	cmd.Stdout, cmd.Stderr = out, cli.Raw(t.env.Stderr)
+	cmd := t.command(t.dir, self, "doctor", "--bare", t.bare(), "--json")
+	cmd.Stderr = cli.Raw(t.env.Stderr)
 	defer t.env.Slow("looking for what the fence needs")()
-	return t.ended(cmd.Run())
+	out, ended := cmd.Output()
+	if ended != nil && (t.ctx.Err() != nil || !git.SaidNo(ended)) {
+		return nil, t.ended(ended)
+	}
+	lines := json.NewDecoder(bytes.NewReader(out))
+	for lines.More() {
+		var f finding.Finding
+		if err := lines.Decode(&f); err != nil {
+			return nil, fmt.Errorf("git ward doctor --json: %w", err)
+		}
+		if f.State == finding.Missing {
+			found = append(found, f)
+		}
+	}
+	if ended != nil && len(found) == 0 {
+		return nil, t.ended(ended)
+	}
+	return found, nil
 }
 
 func (t *trial) command(dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.ctx, program, args...)
 	process.EndGently(cmd, 30*time.Second) // a launch removes its container first
-	cmd.Dir, cmd.Env = dir, append(git.Elsewhere(os.Environ()), t.worker.key...)
+	cmd.Dir = dir
+	// No pager: what the try says next would wait until a person has left it.
+	cmd.Env = append(append(git.Elsewhere(os.Environ()), "GIT_PAGER=cat"), t.worker.key...)
 	return cmd
 }
 

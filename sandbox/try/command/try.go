@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,27 +84,6 @@ func run(ctx context.Context, env *cli.Env) error {
 	return t.do()
 }
 
-// project is the top of the working tree around a directory.
-func project(ctx context.Context, dir string) (string, error) {
-	if _, err := git.Discover(ctx, dir); err != nil {
-		return "", diag.Hint(err, "run git ward try in a clone of your project")
-	}
-	top, err := ask(ctx, dir, "rev-parse", "--show-toplevel")
-	if err != nil || top == "" { // git's words are about its settings
-		return "", diag.Hint(fmt.Errorf("%s is in a bare repository, and a try wants a working tree", dir), "go into a working tree; for a bare repository, `git ward init --bare DIR` is the whole way")
-	}
-	return top, nil
-}
-
-// ask is git's output for a person in a directory.
-func ask(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := git.Command(ctx, dir, git.Local(git.Elsewhere(os.Environ())), args...).Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		err = git.ChildError(ctx, args[0], err, exit.Stderr)
-	}
-	return strings.TrimSuffix(string(out), "\n"), err
-}
-
 // trial is one try.
 type trial struct {
 	ctx context.Context
@@ -121,7 +99,7 @@ type trial struct {
 }
 
 // made are the files that a try makes in its directory, besides the directory's mark.
-var made = []string{".ward-own", "project.git", "work", "work.ward", "state", "programs", "doctor.txt", packagesFile}
+var made = []string{".ward-own", "project.git", "work", "work.ward", "state", "programs", packagesFile}
 
 func (t *trial) bare() string { return filepath.Join(t.dir, "project.git") }
 func (t *trial) work() string { return filepath.Join(t.dir, "work") }
@@ -147,52 +125,6 @@ func (t *trial) do() error {
 		}
 	}
 	return t.review()
-}
-
-// look finds everything that could stop a try, before anything is made.
-func (t *trial) look() (err error) {
-	if t.branch, err = ask(t.ctx, t.clone, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
-		return diag.Hint(errors.New("HEAD is on no branch, so there is none to work for"), "git switch BRANCH")
-	}
-	if _, err := ask(t.ctx, t.clone, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
-		return diag.Hint(fmt.Errorf("the branch %s has no commit yet", t.branch), "commit what is there, then try again")
-	}
-	if shallow, err := ask(t.ctx, t.clone, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
-		return diag.Hint(errors.New("this clone is shallow, and a guarded repository has its whole history"), "git fetch --unshallow")
-	}
-	if promised, err := ask(t.ctx, t.clone, "config", "--get-regexp", `^remote\..*\.promisor$`); err == nil && promised != "" {
-		if _, err := ask(t.ctx, t.clone, "rev-list", "--objects", "--quiet", "HEAD"); err != nil {
-			return diag.Hint(errors.New("this is a partial clone, and a guarded repository has every object of its history"), "git fetch --refetch --no-filter")
-		}
-	}
-	if _, err := os.Stat(t.bare()); t.again && err != nil {
-		return diag.Hint(fmt.Errorf("no try is in %s to go on with", diag.Word(t.dir)), "git ward try -m TEXT begins one")
-	}
-	if t.worker, err = find(t.options, t.env.Getenv); err != nil {
-		return err
-	}
-	if t.script != "" {
-		if t.lines, err = readScript(t.env.Path(t.script)); err != nil {
-			return err
-		}
-	}
-	if !t.again && t.text == "" && !t.interactive() {
-		return t.env.Usage(usage, "say what you want: -m TEXT, because no editor can be opened here")
-	}
-	if t.text != "" && len(t.checks) == 0 && !decided(t.text) {
-		if t.checks = guess(t.clone); t.checks == nil {
-			return t.env.Usage(usage, "no command decides when it is done: --criterion COMMAND")
-		}
-	}
-	if err := t.need(); err != nil {
-		return err
-	}
-	t.say("%s works, on %s of %s. Everything that it makes is in %s. Your clone is only read, and uncommitted changes are not part of it.", t.worker, diag.Word(t.branch), diag.Word(t.clone), diag.Word(t.dir))
-	if t.ident, err = ask(t.ctx, t.clone, "var", "GIT_COMMITTER_IDENT"); err != nil {
-		t.ident = "you <you@localhost>"
-		t.say("git does not know your name (git config --global user.name NAME, and user.email), so the commits of the try are by \"you\".")
-	}
-	return nil
 }
 
 // guard makes the bare clone, or updates it from the person's clone.
@@ -325,22 +257,29 @@ func (t *trial) review() error {
 		}
 	}
 	fmt.Fprintf(t.env.Stdout, `
-try: type what is next in %s. After git ward take %s,
+try: type what is next in %s. After git ward take %s, in %s:
   git pull %s %s      brings it into your clone
   %s -m TEXT      goes on with the next directive
   %s --again      has the agent go on, after git ward include, directive edit or uow clarify
   %s --remove      takes all of this away
-`, diag.Word(t.work()), name, diag.Word(t.bare()), diag.Word(t.branch), t.same(true), t.same(true), t.same(false))
+`, diag.Word(t.work()), name, diag.Word(t.clone), diag.Word(t.bare()), diag.Word(t.branch), t.same(true), t.same(true), t.same(false))
 	return reviewed
 }
 
-// same is git ward try with the options that the next one needs, the worker's if it works.
+// same is git ward try with the options that the next one needs, the worker's if it works. It means
+// the same in any directory of the clone.
 func (t *trial) same(works bool) string {
 	words := "git ward try"
+	path := func(arg string) string {
+		if arg == "" {
+			return ""
+		}
+		return t.env.Path(arg)
+	}
 	for _, o := range []struct {
 		flag, value string
 		works       bool
-	}{{"--dir", t.options.dir, false}, {"--script", t.script, true}, {"--model", t.model, true}, {"--id", t.id, true}} {
+	}{{"--dir", path(t.options.dir), false}, {"--script", path(t.script), true}, {"--model", t.model, true}, {"--id", t.id, true}} {
 		if o.value != "" && (works || !o.works) {
 			words += " " + o.flag + " " + diag.Word(o.value)
 		}

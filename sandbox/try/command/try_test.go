@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -253,6 +254,23 @@ func TestTryRefuses(t *testing.T) {
 	refused(partial, "is a partial clone", "-m", wanted, "--script", p.script, "--unfenced")
 	p.git("clone", "--quiet", "--bare", p.clone, bare)
 	refused(bare, "is in a bare repository, and", "-m", wanted, "--script", p.script)
+	refused(filepath.Join(p.clone, ".git"), "in no working tree", "-m", wanted, "--script", p.script)
+	p.git("config", "remote.origin.promisor", "true")
+	tree := strings.TrimSpace(p.git("rev-parse", "HEAD^{tree}"))
+	object := filepath.Join(p.clone, ".git", "objects", tree[:2], tree[2:])
+	data, err := os.ReadFile(object)
+	if err == nil {
+		err = errors.Join(os.Chmod(object, 0o644), os.WriteFile(object, []byte("damaged"), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := p.try("-m", wanted, "--script", p.script, "--unfenced"); err == nil || strings.Contains(out, "partial clone") || !strings.Contains(out, tree) {
+		t.Errorf("a damaged object: %v: %s", err, out)
+	}
+	if err := os.WriteFile(object, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	p.git("switch", "--quiet", "--detach")
 	refused(p.clone, "on no branch", "-m", wanted, "--script", p.script)
 }
