@@ -199,23 +199,36 @@ func judgeTried(d *comms.Directive, project string, all, again *tried) (found []
 			}
 		}
 	}
+	fails := func(c comms.Criterion) bool {
+		exit := all.exit(c.Command)
+		return c.Command != "" && exit != 0 && exit != notFound && (all.Missing == nil || all.Missing.Line != c.Command)
+	}
+	for _, c := range d.Criteria {
+		if fails(c) {
+			failing++
+		}
+	}
+	lacks := func(advice string) string { // what to do about one that holds already
+		if failing > 0 {
+			return "another one fails until the work is done, so this one may stay to say that nothing broke; if it is to fail, too: " + edit
+		}
+		return advice + edit
+	}
 	for _, c := range d.Criteria {
 		text := diag.OneLine(c.Text)
 		switch {
-		case c.Command == "":
+		case c.Command == "" || fails(c):
 		case all.Missing != nil && all.Missing.Line == c.Command:
 			found = append(found, criterionFinding(d, ruleUnknown, fmt.Sprintf("unknown program %s: %s", diag.OneLine(all.Missing.Tool), text), bring+edit))
 		case all.exit(c.Command) == notFound:
 			found = append(found, criterionFinding(d, ruleUnknown, "a program that it runs is not there: "+text, bring+edit))
-		case all.exit(c.Command) != 0:
-			failing++
 		case says[c.Command] == loop.ControlCannotFail:
 			found = append(found, criterionFinding(d, ruleCannotFail, "it cannot fail, for it holds with the tests broken that it runs: "+text, "see that the command ends with the tests' exit code: "+edit))
 		case d.Options.Guards != "": // that nothing broke is all it asks
 		case d.Options.Breaks == "" && (says[c.Command] == loop.ControlNotApplicable || says[c.Command] == loop.ControlNotTried): // a verification breaks more
-			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+", and no test decides it: "+text, "write one that fails until the work is done: "+edit))
+			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+", and no test decides it: "+text, lacks("write one that fails until the work is done: ")))
 		default:
-			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+": "+text, "keep it to say that nothing broke, and add one that fails until the work is done: "+edit))
+			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+": "+text, lacks("keep it to say that nothing broke, and add one that fails until the work is done: ")))
 		}
 	}
 	return found, failing
