@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/inside"
 )
 
 const (
@@ -22,9 +25,6 @@ const (
 	maxAddrs   = 4               // addresses tried per name
 	uploadTime = 10 * time.Minute
 )
-
-// forwarderHost is where clients in the fence reach this gateway (sandbox/inside).
-const forwarderHost = "127.0.0.1"
 
 // Resolver finds the addresses of a name; *net.Resolver is one.
 type Resolver interface {
@@ -141,7 +141,7 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	}
 	// Early releases of Claude Code ask the proxy even for the gateway, because they know no
 	// NO_PROXY. They reach only what they would reach without the proxy.
-	if host, _, err := net.SplitHostPort(hostport); err == nil && host == forwarderHost {
+	if host, _, err := net.SplitHostPort(hostport); err == nil && slices.Contains(strings.Split(inside.Itself, ","), host) {
 		return new(net.Dialer).DialContext(ctx, "unix", p.socket)
 	}
 	host, port, err := target(hostport)

@@ -125,6 +125,8 @@ func TestItself(t *testing.T) {
 	for _, head := range []string{
 		"CONNECT 127.0.0.1:4321 HTTP/1.1\r\nHost: 127.0.0.1:4321\r\n\r\nPOST /anthropic/v1/messages HTTP/1.1\r\n",
 		"POST http://127.0.0.1:4321/anthropic/v1/messages HTTP/1.1\r\n",
+		"POST http://[::1]:4321/anthropic/v1/messages HTTP/1.1\r\n",
+		"POST http://localhost:4321/anthropic/v1/messages HTTP/1.1\r\n",
 	} {
 		conn, err := f.dial(t.Context(), "", "")
 		if err != nil {
@@ -137,7 +139,7 @@ func TestItself(t *testing.T) {
 			t.Errorf("%s\n%s", head, answer)
 		}
 	}
-	if calls := f.account().Used.Calls; calls != 2 || len(dialled()) > 0 {
+	if calls := f.account().Used.Calls; calls != 4 || len(dialled()) > 0 {
 		t.Errorf("%d calls, %v", calls, dialled())
 	}
 }
