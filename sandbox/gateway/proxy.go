@@ -16,7 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"git-ward/sandbox/firewall"
-	"git-ward/sandbox/inside"
+	"git-ward/sandbox/probe"
 )
 
 const (
@@ -141,7 +141,7 @@ func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	}
 	// Early releases of Claude Code ask the proxy even for the gateway, because they know no
 	// NO_PROXY. They reach only what they would reach without the proxy.
-	if host, _, err := net.SplitHostPort(hostport); err == nil && slices.Contains(strings.Split(inside.Itself, ","), host) {
+	if host, _, err := net.SplitHostPort(hostport); err == nil && slices.Contains(strings.Split(probe.Loopback, ","), host) {
 		return new(net.Dialer).DialContext(ctx, "unix", p.socket)
 	}
 	host, port, err := target(hostport)

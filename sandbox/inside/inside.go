@@ -115,10 +115,6 @@ func loopback(address string) error {
 	return nil
 }
 
-// Itself are the names of the fence's own loopback, where the forwarder listens, as NO_PROXY has
-// them.
-const Itself = "127.0.0.1,::1,localhost"
-
 // Environ is env with the variables that lead clients to the forwarder at
 // address (host:port): the models' base URLs with keys that stand for none,
 // and, where the fence has no other way out, the proxy.
@@ -137,7 +133,7 @@ func Environ(env []string, address string, proxy bool) []string {
 		value := ""
 		switch {
 		case proxy && name == "NO_PROXY":
-			value = Itself
+			value = probe.Loopback
 		case proxy && name != "ALL_PROXY":
 			value = base
 		}

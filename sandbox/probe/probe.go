@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// Loopback are the names of the fence's own loopback, where its forwarder to the gateway listens,
+// as NO_PROXY has them.
+const Loopback = "127.0.0.1,::1,localhost"
+
 // Surroundings is what the launcher tells a probe about the fence around it.
 type Surroundings struct {
 	Bare     string   `json:"bare"`     // the repository's mount
