@@ -55,13 +55,11 @@ func (p *Places) ownPlaces(dir string) error {
 			err = os.Mkdir(filepath.Join(own, filepath.Base(dir)), 0o755)
 			mount(dir, filepath.Join(own, filepath.Base(dir)), "none", "bind")
 		}
-		if err == nil {
-			entries, _ := os.ReadDir(at)
-			err = p.link(at, own, entries)
-		}
 		if err != nil {
 			return err
 		}
+		entries, _ := os.ReadDir(at)
+		p.link(at, own, entries)
 		mount(own, at, "none", "rbind")
 	}
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
@@ -102,13 +100,7 @@ func (p *Processes) apart(dir string) []string {
 // Shared is why the commands share /tmp and can reach each other's processes and this one; "" where
 // each has its own.
 func (p *Processes) Shared() string {
-	places := p.places()
-	places.once.Do(func() {
-		if err := p.tryApart(); err != nil {
-			places.shared = err.Error()
-		}
-	})
-	return places.shared
+	return p.places().shared(p.tryApart)
 }
 
 func (p *Processes) tryApart() error {

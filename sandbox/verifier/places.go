@@ -19,8 +19,8 @@ const hostName = ".host"
 // and far longer on a file system that looks for inodes that were not removed a moment ago
 // (ext4 without a journal). The zero value makes each anew.
 type Places struct {
-	once   sync.Once
-	shared string // see Processes.Shared
+	trying sync.Mutex
+	apart  bool // commands can be kept apart here, which was tried
 
 	dir  *scratch.Dir
 	mu   sync.Mutex
@@ -36,21 +36,34 @@ func NewPlaces() (*Places, error) {
 // Close removes the links. Each command keeps its own.
 func (p *Places) Close() error { return p.dir.Remove() }
 
+// shared is why commands cannot be kept apart, "" where they can. Only a failure is tried again: the
+// machine may have had no room for a moment.
+func (p *Places) shared(try func() error) string {
+	p.trying.Lock()
+	defer p.trying.Unlock()
+	if p.apart {
+		return ""
+	}
+	if err := try(); err != nil {
+		return err.Error()
+	}
+	p.apart = true
+	return ""
+}
+
 // link has a command's own place lead to what a place of the machine has. What has gone meanwhile, and
 // the command's own directory, which is there already, are passed over.
-func (p *Places) link(at, own string, entries []fs.DirEntry) error {
+func (p *Places) link(at, own string, entries []fs.DirEntry) {
 	if p.dir == nil {
 		for _, e := range entries {
 			_ = os.Symlink(filepath.Join(hostName, e.Name()), filepath.Join(own, e.Name()))
 		}
-		return nil
+		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	kept := filepath.Join(p.dir.Path, at)
-	if err := os.MkdirAll(kept, 0o700); err != nil {
-		return err
-	}
+	_ = os.MkdirAll(kept, 0o700) // without it each link is made anew
 	for _, e := range entries {
 		to, from, link := filepath.Join(hostName, e.Name()), filepath.Join(kept, e.Name()), filepath.Join(own, e.Name())
 		err := os.Link(from, link)
@@ -63,31 +76,27 @@ func (p *Places) link(at, own string, entries []fs.DirEntry) error {
 		}
 	}
 	if p.made[at] > 2*len(entries)+spareLinks {
-		return p.prune(at, kept, entries)
+		p.prune(at, kept, entries)
 	}
-	return nil
 }
 
 // spareLinks is how many links to what has gone are kept at least.
 const spareLinks = 100
 
-// prune removes the links to what has gone.
-func (p *Places) prune(at, kept string, entries []fs.DirEntry) error {
+// prune removes the links to what has gone. One that stays costs an inode and nothing more.
+func (p *Places) prune(at, kept string, entries []fs.DirEntry) {
 	there := make(map[string]bool, len(entries))
 	for _, e := range entries {
 		there[e.Name()] = true
 	}
 	links, err := os.ReadDir(kept)
 	if err != nil {
-		return err
+		return
 	}
 	p.made[at] = 0
 	for _, l := range links {
-		if there[l.Name()] {
+		if there[l.Name()] || os.Remove(filepath.Join(kept, l.Name())) != nil {
 			p.made[at]++
-		} else if err := os.Remove(filepath.Join(kept, l.Name())); err != nil {
-			return err
 		}
 	}
-	return nil
 }
