@@ -94,7 +94,11 @@ func TestNames(t *testing.T) {
 		{what: "the metadata address", script: ask("169.254.169.254:80"), want: []string{"403 Forbidden", "only names"}},
 		{what: "an address in one number", script: ask("2852039166:80"), want: []string{"403 Forbidden", "only names"}},
 		{what: "another port", script: ask("pkg.example.com:22"), want: []string{"403 Forbidden", "only ports 443 and 80"}},
-		{what: "the gateway itself", script: ask("localhost:80"), want: []string{"403 Forbidden"}},
+		{ // whatever the port, behind it is the gateway and no other service of the host's
+			what:   "the gateway itself",
+			script: strings.Replace(ask("localhost:22"), `\r\n\r\n'`, `\r\n\r\nGET /none HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n'`, 1),
+			want:   []string{"200 Connection established", "ward: this gateway serves"},
+		},
 		{what: "a name by DNS", script: "getent hosts pkg.example.com && exit 9; echo unknown", want: []string{"unknown"}},
 	} {
 		h.fine = true
