@@ -15,7 +15,6 @@ func (w *workProof) good(ctx context.Context) error {
 	if bare, err := w.repo.Bare(ctx); err != nil || !bare {
 		return err
 	}
-	const drop = "delete it on the host: git update-ref --no-deref -d"
 	tips, err := w.repo.Refs(ctx, boot.Prefix)
 	if err != nil {
 		return err

@@ -11,6 +11,10 @@ import (
 	"git-ward/protocols/state"
 )
 
+// drop is the remedy for a ref that nothing of Ward's reads: the ref itself goes, and not what it may
+// name.
+const drop = "delete it on the host: git update-ref --no-deref -d"
+
 // leases verifies that each lease is readable and plausible (MANY-2): otherwise nobody works
 // by it, and nobody takes it over. A clone's clock is not the gate's.
 func (w *workProof) leases(ctx context.Context) error {
@@ -38,7 +42,7 @@ func (w *workProof) leases(ctx context.Context) error {
 	for _, e := range all {
 		switch {
 		case e.Directive == "":
-			w.report.add(diag.Clean(e.Ref), "fsck/lease", "delete it on the host: git update-ref --no-deref -d", "%v", e.Broken)
+			w.report.add(diag.Clean(e.Ref), "fsck/lease", drop, "%v", e.Broken)
 		case e.Broken != nil:
 			hint := "git ward lease --revoke " + e.Directive
 			var hinted *diag.Hinted

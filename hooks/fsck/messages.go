@@ -55,7 +55,7 @@ func (w *workProof) folded(ctx context.Context) error {
 		return err
 	}
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		drop := "delete it on the host: git update-ref --no-deref -d " + diag.Clean(ref) + "; what COMMS.md has is not folded again"
+		drop := drop + " " + diag.Clean(ref) + "; what COMMS.md has is not folded again"
 		id, why := record.ParseFoldedRef(ref)
 		if why != nil {
 			w.report.add(diag.Clean(ref), "fsck/folded", drop, "%v", why)

@@ -32,7 +32,7 @@ func (w *workProof) records(ctx context.Context, journals map[uow.ID]*state.Jour
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		id, why := record.ParseRef(ref)
 		if why != nil {
-			w.report.add(diag.Clean(ref), "fsck/record", "delete it on the host: git update-ref --no-deref -d", "%v", why)
+			w.report.add(diag.Clean(ref), "fsck/record", drop, "%v", why)
 			continue
 		}
 		proved[id] = true
@@ -59,11 +59,11 @@ func (w *workProof) records(ctx context.Context, journals map[uow.ID]*state.Jour
 func (w *workProof) owner(ref string, j *state.Journal) {
 	switch {
 	case j == nil:
-		w.report.add(ref, "fsck/record", "restore its journal, or delete it on the host: git update-ref --no-deref -d", "there is no journal of its unit")
+		w.report.add(ref, "fsck/record", "restore its journal, or "+drop, "there is no journal of its unit")
 	case len(j.Findings) > 0 || len(j.Records) == 0:
 		// The journal's own findings say it.
 	case j.Last().Expired != nil:
-		w.report.add(ref, "fsck/record", "delete it on the host: git update-ref --no-deref -d", "the PM dropped the record of %s, and it is here again", j.ID)
+		w.report.add(ref, "fsck/record", drop, "the PM dropped the record of %s, and it is here again", j.ID)
 	}
 }
 

@@ -16,7 +16,7 @@ func (w *workProof) units() (map[uow.ID]*state.Journal, error) {
 	}
 	for _, ref := range strangers {
 		_, why := uow.ParseRef(ref)
-		w.report.add(diag.Clean(ref), "fsck/unit", "delete it on the host: git update-ref --no-deref -d", "%v", why)
+		w.report.add(diag.Clean(ref), "fsck/unit", drop, "%v", why)
 	}
 	all := map[uow.ID]*state.Journal{}
 	journals := map[string][]*state.Journal{} // by directive, in the units' order
