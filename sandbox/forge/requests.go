@@ -198,12 +198,7 @@ func (p *pass) sent(commit string, r *request, b *book) error {
 	if r.Commit == commit && r.Number != 0 { // the request names its head
 		return nil
 	}
-	at, ref := p.Git(p.self.Login, h.Clone), heads+r.Branch
-	there := func() (string, error) {
-		refs, err := p.Repo.List(p.ctx, at, ref)
-		return refs[ref], err
-	}
-	tip, err := there()
+	tip, err := p.pushed(h, r.Branch)
 	if err != nil {
 		return err
 	}
@@ -222,15 +217,23 @@ func (p *pass) sent(commit string, r *request, b *book) error {
 		key:  "push-" + r.Directive + "-" + commit,
 		what: fmt.Sprintf("push %s to %s of %s/%s", diag.Short(commit), r.Branch, h.Owner, h.Name),
 		made: func(intent) (bool, error) {
-			tip, err := there()
+			tip, err := p.pushed(h, r.Branch)
 			return tip == commit, err
 		},
-		make: func(intent) error { return p.Repo.PushAway(p.ctx, at, commit+":"+ref) },
+		make: func(intent) error {
+			return p.Repo.PushAway(p.ctx, p.Git(p.self.Login, h.Clone), commit+":"+heads+r.Branch)
+		},
 		done: func() ([]git.RefUpdate, error) {
 			r.Commit = commit
 			return p.next(b)
 		},
 	})
+}
+
+// pushed is where a branch of that home stands, "" if there is none.
+func (p *pass) pushed(h home, branch string) (string, error) {
+	refs, err := p.Repo.List(p.ctx, p.Git(p.self.Login, h.Clone), heads+branch)
+	return refs[heads+branch], err
 }
 
 // movedBack names a request's branch that somebody set to an earlier commit than the one that
@@ -247,8 +250,8 @@ func (p *pass) movedBack(now client.Request, r *request) error {
 	if err != nil {
 		return err
 	}
-	refs, err := p.Repo.List(p.ctx, p.Git(p.self.Login, h.Clone), heads+r.Branch)
-	if err == nil && refs[heads+r.Branch] == head { // else the forge has not seen the push yet
+	tip, err := p.pushed(h, r.Branch)
+	if err == nil && tip == head { // else the forge has not seen the push yet
 		p.trouble(r.Directive, diag.Hint(fmt.Errorf("request %d was moved back to %s, and %s was pushed to it", r.Number, diag.Short(head), diag.Short(r.Commit)),
 			"to have it judged and taken, put it back: git push FORGE %s:%s%s; to give it up, comment `/ward drop`", diag.Short(r.Commit), heads, r.Branch))
 	}

@@ -59,13 +59,12 @@ type runs struct {
 	until time.Time
 }
 
-func newRuns(c Config, api *url.URL, as func(http.Header, string), self func(context.Context) (Person, error)) *runs {
-	r := &runs{app: c.App, name: c.Name, self: self}
+func newRuns(c Config, api *url.URL, as func(http.Header, string), h *hub) *runs {
+	r := &runs{app: c.App, name: c.Name, self: h.Self}
 	r.proven = newConn(c, api, func(h http.Header) { as(h, r.proof()) })
 	r.conn = newConn(c, api, func(h http.Header) { as(h, r.token.Reveal()) })
 	r.conn.scrub = func(text string) string { return r.token.Scrub(text) } // a proof is never answered
-	r.conn.at = "/repos/" + url.PathEscape(c.Owner) + "/" + url.PathEscape(c.Name)
-	r.proven.at = r.conn.at
+	r.conn.at, r.proven.at = h.at, h.at
 	return r
 }
 

@@ -34,7 +34,7 @@ func newGitHub(c Config, forge *url.URL) Forge {
 	h.writers = "to write to the project: GitHub tells nobody else who may"
 	g := &github{hub: h, graph: newConn(c, graph, auth)}
 	if c.App != nil {
-		g.runs = newRuns(c, api, as, h.Self)
+		g.runs = newRuns(c, api, as, h)
 	}
 	return g
 }
