@@ -51,10 +51,11 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		_, ran := c.said(&run.Outcome)
 		maps.Copy(seen, ran)
 		for one, tests := range broken.Replaced(c.word, run.all().Said) {
+			if one.Label == broken.Unseen { // which is no test's doing
+				continue
+			}
 			for id := range tests {
-				if one.Label != broken.Unseen { // which is no test's doing
-					delete(found[one], id)
-				}
+				delete(found[one], id)
 			}
 		}
 	}
