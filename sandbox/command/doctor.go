@@ -65,7 +65,7 @@ func examine(ctx context.Context, env *cli.Env) error {
 		return writeFindingsJSON(env.Stdout, found)
 	}
 	finding.Write(env.Stdout, found)
-	return foundIf(doctor.Lacking(found))
+	return foundIf(finding.Lacking(found))
 }
 
 // tryBuild has the project's branch build behind the fence.
@@ -97,10 +97,8 @@ func tryBuild(ctx context.Context, bare string, settings *config.Config) ([]doct
 }
 
 func writeFindingsJSON(w io.Writer, found []doctor.Finding) error {
-	for _, f := range found {
-		if err := diag.WriteJSON(w, f); err != nil {
-			return err
-		}
+	if err := finding.WriteJSON(w, found); err != nil {
+		return err
 	}
-	return foundIf(doctor.Lacking(found))
+	return foundIf(finding.Lacking(found))
 }

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,11 +63,6 @@ func (e *examiner) leftovers() {
 	if err := scratch.Sweep(os.TempDir()); err != nil {
 		e.add("temporary directory", Warning, "see what is in it, and remove it", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-}
-
-// Lacking reports whether something is missing.
-func Lacking(found []Finding) bool {
-	return slices.ContainsFunc(found, func(f Finding) bool { return f.State == Missing })
 }
 
 type examiner struct {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"git-ward/internal/tier"
+	"git-ward/sandbox/doctor/finding"
 )
 
 // A machine without anything on PATH misses what a fence needs, and every such
@@ -25,7 +26,7 @@ func TestEmptyMachine(t *testing.T) {
 			t.Errorf("%s is not reported", thing)
 		}
 	}
-	if !Lacking(found) {
+	if !finding.Lacking(found) {
 		t.Error("nothing is lacking")
 	}
 }

@@ -2,12 +2,9 @@ package command
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
 
 	"git-ward/internal/cli"
-	"git-ward/internal/diag"
+	"git-ward/sandbox/doctor/finding"
 	"git-ward/sandbox/forge"
 	"git-ward/sandbox/forge/setup"
 )
@@ -24,25 +21,15 @@ func check(ctx context.Context, env *cli.Env, k *forge.Syncer, asJSON bool) erro
 		asked.Hook = &hook
 	}
 	found := setup.Examine(ctx, asked)
-	for _, one := range found {
-		if asJSON {
-			if err := diag.WriteJSON(env.Stdout, one); err != nil {
-				return err
-			}
-			continue
+	if asJSON {
+		if err := finding.WriteJSON(env.Stdout, found); err != nil {
+			return err
 		}
-		write(env.Stdout, one)
+	} else {
+		finding.Write(env.Stdout, found)
 	}
-	if setup.Lacking(found) {
+	if finding.Lacking(found) {
 		return cli.ErrFindings
 	}
 	return nil
-}
-
-// write shows a finding as doctor does.
-func write(w io.Writer, f setup.Finding) {
-	fmt.Fprintf(w, "%-8s %-22s %s\n", f.State, f.Thing, diag.Clean(f.Detail))
-	if f.Mend != "" {
-		fmt.Fprintf(w, "%s mend: %s\n", strings.Repeat(" ", 31), diag.Clean(f.Mend))
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/sandbox/doctor/finding"
 	"git-ward/sandbox/forge/client"
 	"git-ward/sandbox/forge/setup"
 	"git-ward/sandbox/gateway"
@@ -33,15 +34,15 @@ type site struct {
 	env      *cli.Env
 	page     string // the project's
 	bare     string
-	hooks    []string        // flags for git ward init
-	file     string          // of the token
-	settings *config.Config  // nil: Ward does not guard it yet
-	there    client.Project  // on the forge
-	key      gateway.Key     // the token
-	on       setup.Found     // that answered
-	found    []setup.Finding // of the rights
-	control  string          // "" is settings' own choice
-	remove   bool            // only take away what Ward has on the forge
+	hooks    []string          // flags for git ward init
+	file     string            // of the token
+	settings *config.Config    // nil: Ward does not guard it yet
+	there    client.Project    // on the forge
+	key      gateway.Key       // the token
+	on       setup.Found       // that answered
+	found    []finding.Finding // of the rights
+	control  string            // "" is settings' own choice
+	remove   bool              // only take away what Ward has on the forge
 }
 
 func setUp(ctx context.Context, env *cli.Env) error {
@@ -271,23 +272,19 @@ func (s *site) furnish(ctx context.Context) error {
 }
 
 func (s *site) lacks(thing string, err error) {
-	s.found = append(s.found, setup.Finding{Thing: "forge: " + thing, State: setup.Missing, Detail: err.Error(), Mend: setup.Remedy(err, s.file, s.on.Login)})
+	s.found = append(s.found, finding.Finding{Thing: "forge: " + thing, State: finding.Missing, Detail: err.Error(), Mend: setup.Remedy(err, s.file, s.on.Login)})
 }
 
 // tell says what the token lacks, and what comes next.
 func (s *site) tell() error {
-	if setup.Lacking(s.found) {
+	if finding.Lacking(s.found) {
 		s.say("what is missing yet, after which this command is run again:")
 	} else {
 		s.say("the token lacks no right that could be tried")
 	}
-	for _, f := range s.found {
-		if f.State != setup.Fine {
-			write(s.env.Stdout, f)
-		}
-	}
+	finding.Write(s.env.Stdout, slices.DeleteFunc(slices.Clone(s.found), func(f finding.Finding) bool { return f.State == finding.Fine }))
 	s.say("next: git ward forge --once --dry-run --bare %s, and then the same without these two flags (docs/forge.md)", diag.Word(s.bare))
-	if setup.Lacking(s.found) {
+	if finding.Lacking(s.found) {
 		return cli.ErrFindings
 	}
 	return nil

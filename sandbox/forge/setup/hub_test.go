@@ -8,6 +8,7 @@ import (
 
 	"git-ward/internal/tier"
 	"git-ward/protocols/forge"
+	"git-ward/sandbox/doctor/finding"
 	"git-ward/sandbox/forge/client"
 	"git-ward/sandbox/forge/client/githubtest"
 	"git-ward/sandbox/gateway"
@@ -34,7 +35,7 @@ func TestGitHubRights(t *testing.T) {
 		}
 		var lacks []string
 		for _, f := range Examine(t.Context(), Asked{Forge: found.Forge, Page: s.URL + "/ann/box", File: "FILE", Branches: "fork"}) {
-			if f.State != Fine {
+			if f.State != finding.Fine {
 				lacks = append(lacks, strings.TrimPrefix(f.Thing, "forge: "))
 			}
 		}
@@ -80,8 +81,8 @@ func TestAppRights(t *testing.T) {
 		}
 		var all []string
 		for _, one := range Examine(t.Context(), Asked{Forge: f, Page: s.URL + "/ann/box", File: "FILE", Branches: "fork"}) {
-			if one.State != Fine {
-				all = append(all, strings.TrimPrefix(one.Thing, "forge: ")+" "+one.State+": "+one.Mend)
+			if one.State != finding.Fine {
+				all = append(all, strings.TrimPrefix(one.Thing, "forge: ")+" "+string(one.State)+": "+one.Mend)
 			}
 		}
 		return strings.Join(all, "; ")

@@ -8,22 +8,8 @@ import (
 
 	"git-ward/internal/diag"
 	"git-ward/protocols/forge"
+	"git-ward/sandbox/doctor/finding"
 	"git-ward/sandbox/forge/client"
-)
-
-// Finding is one thing that the forge was asked, as doctor shows it.
-type Finding struct {
-	Thing  string `json:"thing"`
-	State  string `json:"state"`
-	Detail string `json:"detail"`
-	Mend   string `json:"mend,omitempty"`
-}
-
-// The states, in doctor's words.
-const (
-	Fine    = "fine"
-	Warning = "warning"
-	Missing = "missing"
 )
 
 // Asked is what is to be known of a forge.
@@ -44,18 +30,18 @@ const (
 // Examine asks the forge whose token it is, and what the token may. A right to write is asked
 // for on what cannot be: issue 0, the commit of zeros, a branch that has no legal name. A forge
 // refuses that for want of the right, or because there is no such thing, and so nothing is made.
-func Examine(ctx context.Context, a Asked) (found []Finding) {
-	add := func(thing, state, mend, format string, args ...any) {
-		found = append(found, Finding{"forge: " + thing, state, fmt.Sprintf(format, args...), mend})
+func Examine(ctx context.Context, a Asked) (found []finding.Finding) {
+	add := func(thing string, state finding.State, mend, format string, args ...any) {
+		found = append(found, finding.Finding{Thing: "forge: " + thing, State: state, Detail: fmt.Sprintf(format, args...), Mend: mend})
 	}
 	login := ""
 	lacks := func(thing string, err error) bool {
 		if err == nil {
 			return false
 		}
-		state := Missing
+		state := finding.Missing
 		if _, away := errors.AsType[*client.ErrLater](err); away {
-			state = Warning // it may be back in a minute; the process waits for it
+			state = finding.Warning // it may be back in a minute; the process waits for it
 		}
 		add(thing, state, Remedy(err, a.File, login), "%v", err)
 		return true
@@ -65,21 +51,21 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 		return found
 	}
 	login = self.Login
-	add("token", Fine, "", "of %s; it stays in %s", login, a.File)
+	add("token", finding.Fine, "", "of %s; it stays in %s", login, a.File)
 	project, err := a.Forge.Project(ctx)
 	if lacks("project", err) {
 		return found
 	}
 	switch {
 	case project.Closed:
-		add("project", Missing, "open it again on the forge, or set [forge] url to another", "%s is archived: nothing can be written there", a.Page)
+		add("project", finding.Missing, "open it again on the forge, or set [forge] url to another", "%s is archived: nothing can be written there", a.Page)
 	case !project.Write:
-		add("project", Missing, "make "+login+" a collaborator who may write, on the forge", "%s may read %s, and not write: no status is set, and nothing merged", login, a.Page)
+		add("project", finding.Missing, "make "+login+" a collaborator who may write, on the forge", "%s may read %s, and not write: no status is set, and nothing merged", login, a.Page)
 	default:
-		add("project", Fine, "", "%s, whose branch is %s", a.Page, project.Branch)
+		add("project", finding.Fine, "", "%s, whose branch is %s", a.Page, project.Branch)
 	}
 	if strings.EqualFold(login, project.Owner) && a.Branches != "project" {
-		add("fork", Missing, "make a user for Ward alone, and a token of that user's", "%s owns the project, and so has no fork of it", login)
+		add("fork", finding.Missing, "make a user for Ward alone, and a token of that user's", "%s owns the project, and so has no fork of it", login)
 	}
 	// Only a denial is a want of the right: who has it is answered about what cannot be, by Gitea
 	// with a 500.
@@ -89,9 +75,9 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 		case denied || len(diag.Hints(err)) > 0:
 			lacks(thing, err)
 		case ctx.Err() != nil:
-			add(thing, Warning, "do this again", "was not tried to the end")
+			add(thing, finding.Warning, "do this again", "was not tried to the end")
 		default:
-			add(thing, Fine, "", "%s", may)
+			add(thing, finding.Fine, "", "%s", may)
 		}
 	}
 	_, err = a.Forge.MayWrite(ctx, project.Owner) // Gitea tells each user of himself, and few of others
@@ -109,11 +95,11 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 	switch {
 	case lacks("rule", err):
 	case rule.Pinned:
-		add("rule", Fine, "", "%s requires %s, and only the app gives it", project.Branch, forge.Context)
+		add("rule", finding.Fine, "", "%s requires %s, and only the app gives it", project.Branch, forge.Context)
 	case rule.Required:
-		add("rule", Warning, "let nobody write to the project who should not; on GitHub an app can give it alone (docs/forge.md)", "%s requires %s, and whoever may write to the project can set it", project.Branch, forge.Context)
+		add("rule", finding.Warning, "let nobody write to the project who should not; on GitHub an app can give it alone (docs/forge.md)", "%s requires %s, and whoever may write to the project can set it", project.Branch, forge.Context)
 	default:
-		add("rule", Fine, "", "%s requires no %s: people see the verdict, and the forge merges without it", project.Branch, forge.Context)
+		add("rule", finding.Fine, "", "%s requires no %s: people see the verdict, and the forge merges without it", project.Branch, forge.Context)
 	}
 	_, err = a.Forge.Open(ctx, client.NewRequest{Head: client.Head{Owner: login, Branch: noBranch}, Base: noBranch, Title: "ward asks whether it may", Draft: true})
 	tried("requests", "it may make them", err)
@@ -126,23 +112,13 @@ func Examine(ctx context.Context, a Asked) (found []Finding) {
 		switch {
 		case lacks("webhook", err):
 		case !there:
-			add("webhook", Missing, "git ward init --forge "+diag.Word(a.Page)+", and the directory, again", "the forge has none of this repository's that sends to %s", a.Hook.To)
+			add("webhook", finding.Missing, "git ward init --forge "+diag.Word(a.Page)+", and the directory, again", "the forge has none of this repository's that sends to %s", a.Hook.To)
 		default:
-			add("webhook", Fine, "", "it sends to %s", a.Hook.To)
+			add("webhook", finding.Fine, "", "it sends to %s", a.Hook.To)
 		}
 	}
 	if a.Branches == "project" {
-		add("branches", Warning, `git ward config forge.branches=fork, on the host`, `[forge] branches is "project": the forge's machines run the agent's code, with the project's secrets, before any verdict`)
+		add("branches", finding.Warning, `git ward config forge.branches=fork, on the host`, `[forge] branches is "project": the forge's machines run the agent's code, with the project's secrets, before any verdict`)
 	}
 	return found
-}
-
-// Lacking reports whether a right, or the forge itself, is missing.
-func Lacking(found []Finding) bool {
-	for _, f := range found {
-		if f.State == Missing {
-			return true
-		}
-	}
-	return false
 }

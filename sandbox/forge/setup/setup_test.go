@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/sandbox/doctor/finding"
 	"git-ward/sandbox/forge/client"
 	"git-ward/sandbox/gateway"
 )
@@ -244,14 +245,14 @@ func TestExamine(t *testing.T) {
 		var not []string
 		found := Examine(t.Context(), Asked{Forge: b, Page: "https://example.org/lead/p", File: "FILE", Branches: c.branches})
 		for _, f := range found {
-			if f.State != Fine {
-				not = append(not, f.State+" "+strings.TrimPrefix(f.Thing, "forge: "))
+			if f.State != finding.Fine {
+				not = append(not, string(f.State)+" "+strings.TrimPrefix(f.Thing, "forge: "))
 				if f.Mend == "" {
 					t.Errorf("%+v has no remedy", f)
 				}
 			}
 		}
-		if got := strings.Join(not, ", "); got != c.want || Lacking(found) != strings.HasPrefix(c.want, "missing") || len(b.wrote) > 0 {
+		if got := strings.Join(not, ", "); got != c.want || finding.Lacking(found) != strings.HasPrefix(c.want, "missing") || len(b.wrote) > 0 {
 			t.Errorf("%+v: %s; made %v", c, got, b.wrote)
 		}
 	}
