@@ -205,7 +205,7 @@ func TestPrepare(t *testing.T) {
 }
 
 // TestNative finds the program behind a script of node, wherever a release has it, and for no
-// other machine. A package that the program's own does not name is somebody else's.
+// other machine. A package that the program's own package does not name is not searched.
 func TestNative(t *testing.T) {
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 // refs verifies that git can read every ref, and has the object of each. Git lists no ref whose
 // file is broken, so nothing else here sees one; and then git refuses every push, of whatever ref.
-// It reports whether all are sound. Nobody but a person at the host makes a symbolic ref, and none
-// belongs among the refs that Ward and the agent move.
+// It reports whether all are sound. Only a person at the host can make a symbolic ref. None belongs
+// among the refs that Ward and the agent move.
 func (o *objects) refs(ctx context.Context, r *report) (sound bool, err error) {
 	sound = true
 	found := func(ref, hint, what string) {

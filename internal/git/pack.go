@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// A directive asks some dozen times for a few objects, and most of a repository's are packed. To read
-// one takes a hundredth of a child. Whoever reads many gets the child, which keeps the bases of deltas.
+// A directive reads a few objects some dozen times, and most objects are packed. To read one here
+// costs a hundredth of a child. A reader of many starts the child, which keeps the bases of deltas.
 
 const (
 	// maxPackReads is how many packed objects one reader reads without a child.

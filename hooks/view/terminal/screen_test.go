@@ -147,7 +147,7 @@ func TestOutageWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestNotBegun: a line about a directive that nobody works on says so once.
+// TestNotBegun: of a directive that nobody works on, a line says "not begun" once.
 func TestNotBegun(t *testing.T) {
 	d := view.Line{Words: "not begun"}
 	d.Directive, d.Title, d.State = "D-1", "greet", review.Open
