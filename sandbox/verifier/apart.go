@@ -153,8 +153,8 @@ func (b begun) check() error {
 func unstopped(ctx context.Context, run func(context.Context) (Outcome, error)) (Outcome, error) {
 	goes := make(chan os.Signal, 1)
 	signal.Notify(goes, syscall.SIGCONT)
-	defer signal.Stop(goes)
 	o, err := run(ctx)
+	signal.Stop(goes) // it delivers first what has come: the command may have ended right after
 	select {
 	case <-goes:
 		return Outcome{}, errors.Join(err, errors.New("the process that runs the commands was stopped and continued while one ran"))

@@ -93,7 +93,9 @@ func TestNotApart(t *testing.T) {
 	if err != nil || !f.OK() || !strings.Contains(f.Shared, "unshare") {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	c.Commands[0].Line = "P=$PPID; (sleep 0.3; kill -CONT $P) & kill -STOP $P; wait"
+	c.Commands[0].Line = `P=$PPID
+		(until read -r stat </proc/$P/stat && case $stat in *") T "*) ;; *) false;; esac; do sleep 0.01; done
+		kill -CONT $P) & kill -STOP $P; wait`
 	if f, err := r.verify(c); err == nil || !strings.Contains(err.Error(), "was stopped") {
 		t.Errorf("%+v, %v", f, err)
 	}
