@@ -404,3 +404,22 @@ func verdictCommit(t *testing.T, p *gittest.Pair, directive string) string {
 	t.Fatal(fmt.Sprint("no verdict on ", directive))
 	return ""
 }
+
+// TestRefusedAddress: a review says where a directive's programs wanted to go and the fence let no
+// packet pass (FORGE-3).
+func TestRefusedAddress(t *testing.T) {
+	tier.Full(t, "a directive in a container")
+	p := fenced(t)
+	p.Write("script.jsonl", `{"directive":"D-1","text":"w","calls":[{"name":"bash","args":{"command":"(: >/dev/tcp/169.254.169.254/80); echo 1 >w"}}]}`+"\n")
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: a file\n\n- [ ] it is there (`test -e w`)\n- work: w\n\n## Reports\n")
+	p.Git("add", ".")
+	p.Git("commit", "--quiet", "--message", "a directive")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--model", "script", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	ended(t, p, map[string]string{"D-1": "EXIT_CONVERGED"})
+	if review := p.Run(p.Bare, "git-ward", "review", "--bare", p.Bare, "D-1"); !strings.Contains(review, "the fence refused 169.254.169.254\n") {
+		t.Error(review)
+	}
+}

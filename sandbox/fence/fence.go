@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"time"
 
@@ -30,6 +31,9 @@ type Fence struct {
 	// process id on the host.
 	Initialized func(pid int) error
 	Up          func() // called when the payload runs; may be nil
+	// Refused, if set, is told at the container's end what its programs asked for in vain; not
+	// of a runtime whose fence is tried inside first, because the trial asks as they do.
+	Refused func([]netip.Addr)
 
 	image  string
 	inside string // the first program in every container
@@ -158,6 +162,13 @@ func (p *Prepared) Run(ctx context.Context) (err error) {
 	close(ended)
 	if err := errors.Join(<-broken, err); err != nil {
 		return err
+	}
+	if f.Refused != nil && !f.prove {
+		at, err := p.rules.Refused(context.WithoutCancel(ctx))
+		if err != nil { // the work stands without it
+			f.log.Error().Err(err).Msg("a review will not say what the fence refused")
+		}
+		f.Refused(at)
 	}
 	podman.Drain(p.output)
 	if code != 0 {

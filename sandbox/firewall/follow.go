@@ -3,6 +3,7 @@ package firewall
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"time"
 
@@ -29,6 +30,8 @@ type Source func(ctx context.Context, thorough bool) (Policy, error)
 
 // A Follower keeps the rules of a target as the host is now. The nil Follower keeps none.
 type Follower struct {
+	target Target
+	ns     *os.File
 	broken chan error
 	stop   context.CancelFunc
 	done   chan struct{}
@@ -50,6 +53,21 @@ func (f *Follower) Close() {
 	}
 	f.stop()
 	<-f.done
+	f.ns.Close()
+}
+
+// Refused are the addresses that programs in the target asked for by TCP or UDP and no packet may
+// reach, up to 64 of each family, in order; since the rules were last written whole. It is asked
+// before Close.
+func (f *Follower) Refused(ctx context.Context) ([]netip.Addr, error) {
+	if f == nil {
+		return nil, nil
+	}
+	got, err := f.target.run(ctx, f.ns, nil, nothing)
+	if err != nil {
+		return nil, fmt.Errorf("firewall: what was refused cannot be read: %w", err)
+	}
+	return got.refused(), nil
 }
 
 // Follow makes the policy of this moment the whole of Ward's rules in a target, in place of
@@ -77,10 +95,9 @@ func Follow(ctx context.Context, t Target, current Source) (*Follower, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	f := &Follower{broken: make(chan error, 1), stop: stop, done: make(chan struct{})}
+	f := &Follower{target: t, ns: ns, broken: make(chan error, 1), stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(f.done)
-		defer ns.Close()
 		defer changes.Close()
 		if err := t.follow(ctx, ns, p, changes, current); err != nil && ctx.Err() == nil {
 			f.broken <- diag.Hint(fmt.Errorf("firewall: the rules cannot follow the host's network: %w", err), "launch again; the container has ended")

@@ -29,7 +29,10 @@ type following struct {
 	Child  []string
 }
 
-type followed struct{ Err, Broken string }
+type followed struct {
+	Err, Broken string
+	Refused     []netip.Addr // so far
+}
 
 // follower is the launcher: it is in the host's namespace, and keeps the rules of a
 // container's. On each further line it says whether it still can.
@@ -50,6 +53,11 @@ func follower(stdin io.Reader, stdout io.Writer) error {
 	}
 	defer f.Close()
 	for {
+		if answer.Err == "" {
+			if answer.Refused, err = f.Refused(context.Background()); err != nil {
+				return err
+			}
+		}
 		if err := answers.Encode(answer); err != nil {
 			return err
 		}
@@ -123,6 +131,47 @@ func TestFollow(t *testing.T) {
 	var answer followed
 	if host.Ask("still?", &answer); answer.Broken != "" {
 		t.Error(answer.Broken)
+	}
+}
+
+// TestRefused: the addresses that programs asked for and no packet may reach are told, once each and
+// up to a bound, over changes of the host and beyond the container's end. What a packet reached, a
+// name server and a ping are not among them.
+func TestRefused(t *testing.T) {
+	tier.First(t, "it makes network namespaces")
+	l := newWire(t)
+	host := follow(t, l.inside)
+	try := func(proto string, port int, to ...string) {
+		for _, a := range addrs(to...) {
+			l.inside.Try([]lab.Attempt{{Proto: proto, To: a, Port: port}})
+		}
+	}
+	met := func(want ...string) {
+		t.Helper()
+		var answer followed
+		if host.Ask("what?", &answer); answer.Broken != "" || !slices.Equal(answer.Refused, addrs(want...)) {
+			t.Errorf("%+v, not %v", answer, want)
+		}
+	}
+	met()
+	try("tcp", 80, "169.254.169.254", "203.0.113.5", "2001:db8::5", "192.0.2.200", "169.254.169.254", "fd00::1")
+	try("udp", 4444, "192.168.7.7", "203.0.113.5")
+	try("udp", 53, "10.0.2.3", "203.0.113.5")
+	try("icmp", 0, "172.16.0.1")
+	met("169.254.169.254", "192.0.2.200", "192.168.7.7", "fd00::1")
+	host.Sh("ip addr add 198.51.100.9/32 dev d0")
+	await.True(t, "the new address is refused", func() bool {
+		return l.inside.Try([]lab.Attempt{{Proto: "tcp", To: netip.MustParseAddr("198.51.100.9"), Port: 80}})[0].Err != ""
+	})
+	met("169.254.169.254", "192.0.2.200", "192.168.7.7", "198.51.100.9", "fd00::1")
+	var many []lab.Attempt
+	for i := range byte(200) {
+		many = append(many, lab.Attempt{Proto: "udp", To: netip.AddrFrom4([4]byte{10, 9, 9, i}), Port: 9})
+	}
+	l.inside.Try(many)
+	var answer followed
+	if host.Ask("what?", &answer); len(answer.Refused) != maxMet+1 || answer.Broken != "" {
+		t.Errorf("%d: %+v", len(answer.Refused), answer)
 	}
 }
 

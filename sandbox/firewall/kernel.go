@@ -60,7 +60,7 @@ func queue(c *nftables.Conn, p program) error {
 func queueChanges(c *nftables.Conn, p program) error {
 	table := &nftables.Table{Name: tableName, Family: nftables.TableFamilyINet}
 	for _, s := range p.sets {
-		if s.kind&constant != 0 {
+		if s.kind&(constant|dynamic) != 0 {
 			continue
 		}
 		k := s.definition(table)
@@ -73,7 +73,11 @@ func queueChanges(c *nftables.Conn, p program) error {
 }
 
 func (s set) definition(table *nftables.Table) *nftables.Set {
-	return &nftables.Set{Table: table, Name: s.name, KeyType: s.key, Interval: s.kind&interval != 0, Constant: s.kind&constant != 0}
+	k := &nftables.Set{Table: table, Name: s.name, KeyType: s.key, Interval: s.kind&interval != 0, Constant: s.kind&constant != 0}
+	if s.kind&dynamic != 0 {
+		k.Dynamic, k.Size = true, maxMet
+	}
+	return k
 }
 
 // queue puts a set's elements into the batch.

@@ -163,10 +163,10 @@ func TestCompareSeesEveryChange(t *testing.T) {
 		return strings.Replace(text, old, by, 1)
 	}
 	for name, changed := range map[string]string{
-		"a rule less":          replace("\t\tip daddr @reserved4 goto refuse\n", ""),
+		"a rule less":          replace("\t\tip daddr @reserved4 goto never\n", ""),
 		"a rule more":          replace("\t\ttcp dport @dns", "\t\ttcp dport 53 accept\n\t\ttcp dport @dns"),
 		"another order":        replace("\t\tmeta l4proto @protocols goto connections\n", "\t\tgoto refuse\n\t\tmeta l4proto @protocols goto connections\n"),
-		"another verdict":      replace("ip6 daddr @reserved6 goto refuse", "ip6 daddr @reserved6 accept"),
+		"another verdict":      replace("ip6 daddr @reserved6 goto never", "ip6 daddr @reserved6 accept"),
 		"a narrower rule":      replace("ip daddr @reserved4 goto", "ip daddr @reserved4 limit rate 5/second goto"),
 		"an unknown narrowing": replace("ip daddr @reserved4 goto", "ip daddr @reserved4 rt classid 7 goto"),
 		"another set":          replace("ip daddr @host4 goto", "ip daddr @resolver4 goto"),
@@ -175,6 +175,9 @@ func TestCompareSeesEveryChange(t *testing.T) {
 		"a smaller element":    replace("10.0.0.0/8,", "10.0.0.0/9,"),
 		"a smaller last one":   replace("240.0.0.0/4,", "240.0.0.0-255.255.255.254,"),
 		"a set that can grow":  replace("\t\tflags constant\n", ""),
+		"a note less":          replace("\t\tmeta l4proto @protocols add @met4 { ip daddr }\n", ""),
+		"a note elsewhere":     replace("add @met4 { ip daddr }", "add @met4 { ip saddr }"),
+		"a longer list":        replace("\t\tsize 64\n", "\t\tsize 65\n"),
 		"another policy":       replace("hook output priority filter; policy drop", "hook output priority filter; policy accept"),
 		"another hook":         replace("hook forward", "hook input"),
 		"another priority":     replace("hook forward priority filter", "hook forward priority -10"),

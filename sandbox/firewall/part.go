@@ -128,6 +128,14 @@ func saddr(fam, set string) part {
 	return part{fam + " saddr @" + set, append(family(fam), load(expr.PayloadBaseNetworkHeader, offset, size), in(set))}
 }
 
+// noted puts the destination into a dynamic set. Where that is full the rule ends there.
+func noted(fam, set string) part {
+	to := daddr(fam, set)
+	last := len(to.exprs) - 1
+	return part{fmt.Sprintf("add @%s { %s daddr }", set, fam), append(to.exprs[:last:last],
+		&expr.Dynset{SrcRegKey: reg, SetName: set, Operation: unix.NFT_DYNSET_OP_ADD})}
+}
+
 // nextHeaderNotIn matches IPv6 packets by the header right after theirs. `meta l4proto` would
 // skip extension headers.
 func nextHeaderNotIn(set string) part {

@@ -30,7 +30,11 @@ type kind int
 const (
 	constant kind = 1 << iota // constant while rules use it; the others follow the host
 	interval                  // elements are prefixes, else single values
+	dynamic                   // packets put its elements in, up to maxMet
 )
+
+// maxMet bounds a dynamic set: whoever asked for more has shown what he is after.
+const maxMet = 64
 
 // element is a value or range of a set: text for people, keys for the kernel.
 type element struct {
@@ -57,7 +61,7 @@ func compile(p Policy) (program, error) {
 		{"", []part{adminProhibited}},
 	}}
 	forward := chain{name: "forward", why: "The container is not a router.", hook: nftables.ChainHookForward}
-	prog := program{p.Mode, publicSets(p), []chain{refuse, publicConnections(p), publicNames, publicOutput(p), publicInput, forward}}
+	prog := program{p.Mode, publicSets(p), []chain{refuse, publicNever(), publicConnections(p), publicNames(), publicOutput(p), publicInput, forward}}
 	if p.Mode == Allowlist {
 		prog.sets, prog.chains = nil, []chain{refuse, closedOutput, closedInput, forward}
 	}
@@ -92,16 +96,26 @@ func publicOutput(p Policy) chain {
 		{"", []part{daddr("ip", "resolver4"), dport("tcp"), goTo("names")}},
 		{"", []part{daddr("ip6", "resolver6"), dport("udp"), goTo("names")}},
 		{"", []part{daddr("ip6", "resolver6"), dport("tcp"), goTo("names")}},
-		{"Never reached.", []part{daddr("ip", "reserved4"), gotoRefuse}},
-		{"", []part{daddr("ip6", "reserved6"), gotoRefuse}},
-		{"The host and the networks that it knows, and what its admin refuses.", []part{daddr("ip", "host4"), gotoRefuse}},
-		{"", []part{daddr("ip6", "host6"), gotoRefuse}},
-		{"Behind a translator, a spelling of an IPv4 address that is none.", []part{daddr("ip6", "translators"), notZeroOctet, gotoRefuse}},
+		{"Never reached.", []part{daddr("ip", "reserved4"), goTo("never")}},
+		{"", []part{daddr("ip6", "reserved6"), goTo("never")}},
+		{"The host and the networks that it knows, and what its admin refuses.", []part{daddr("ip", "host4"), goTo("never")}},
+		{"", []part{daddr("ip6", "host6"), goTo("never")}},
+		{"Behind a translator, a spelling of an IPv4 address that is none.", []part{daddr("ip6", "translators"), notZeroOctet, goTo("never")}},
 		{"No other server is asked for names, by TLS or QUIC neither.", []part{dportIn("udp", "dns"), gotoRefuse}},
 		{"", []part{dportIn("tcp", "dns"), gotoRefuse}},
 		{"The public Internet; no tunnels, whose inner destination nobody sees.", []part{l4protoIn("protocols"), goTo("connections")}},
 		{"", []part{ping4, goTo("connections")}},
 		{"", []part{ping6, goTo("connections")}},
+		{"", []part{gotoRefuse}},
+	}}
+}
+
+// publicNever notes what programs asked for, for who reviews their work. What the kernel sends by
+// itself (groups that it joins) is no program's wish.
+func publicNever() chain {
+	return chain{name: "never", why: "Where nothing may go. Who reviews the work is told what its programs asked for.", rules: []rule{
+		{"", []part{l4protoIn("protocols"), noted("ip", "met4")}},
+		{"", []part{l4protoIn("protocols"), noted("ip6", "met6")}},
 		{"", []part{gotoRefuse}},
 	}}
 }
@@ -117,11 +131,13 @@ const (
 	NameBytes = 36
 )
 
-var publicNames = chain{name: "names", why: "Questions for names, a packet each or a few, and as many bytes.", rules: []rule{
-	{"", []part{moreThan(NameRate, expr.LimitTimeSecond, NameBurst), gotoRefuse}},
-	{"", []part{moreBytesThan(NameRate*NameBytes, NameBurst*NameBytes), gotoRefuse}},
-	{"", []part{goTo("connections")}},
-}}
+func publicNames() chain {
+	return chain{name: "names", why: "Questions for names, a packet each or a few, and as many bytes.", rules: []rule{
+		{"", []part{moreThan(NameRate, expr.LimitTimeSecond, NameBurst), gotoRefuse}},
+		{"", []part{moreBytesThan(NameRate*NameBytes, NameBurst*NameBytes), gotoRefuse}},
+		{"", []part{goTo("connections")}},
+	}}
+}
 
 // wholePacket is what an Ethernet takes, longestPacket what the kernel has in one.
 const (
@@ -183,6 +199,8 @@ func publicSets(p Policy) []set {
 		{"headers", "What may stand right behind an IPv6 header.", nftables.TypeInetProto, constant, []element{
 			byteElement("tcp", 6), byteElement("udp", 17), byteElement("ipv6-icmp", 58),
 		}},
+		{"met4", "What programs asked for and no packet may reach.", ip4, dynamic, nil},
+		{"met6", "", ip6, dynamic, nil},
 		{"errors", "", nftables.TypeInetProto, constant, []element{
 			byteElement("icmp", 1), byteElement("ipv6-icmp", 58),
 		}},

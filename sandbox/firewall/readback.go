@@ -147,6 +147,8 @@ func expression(name string) expr.Any {
 		return &expr.Connlimit{}
 	case "ct":
 		return &expr.Ct{}
+	case "dynset":
+		return &expr.Dynset{}
 	case "fib":
 		return &expr.Fib{}
 	case "immediate": // Ward's rules only load verdicts

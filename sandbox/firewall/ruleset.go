@@ -17,6 +17,22 @@ import (
 // are. The lines use the kernel's field names; Text is for people.
 type Ruleset map[string][]string
 
+// met begins the heading of what packets put into a dynamic set; all other headings are rules.
+const met = "met in "
+
+// refused are the addresses of the dynamic sets, in order.
+func (r Ruleset) refused() (all []netip.Addr) {
+	for h, keys := range r {
+		for _, k := range keys {
+			if a, err := netip.ParseAddr(k); err == nil && strings.HasPrefix(h, met) {
+				all = append(all, a)
+			}
+		}
+	}
+	slices.SortFunc(all, netip.Addr.Compare)
+	return all
+}
+
 // maxDifferences is how many differences one error lists.
 const maxDifferences = 5
 
@@ -31,6 +47,7 @@ func Compare(p Policy, got Ruleset) error {
 	want := prog.ruleset()
 	headings := maps.Clone(want)
 	maps.Copy(headings, got)
+	maps.DeleteFunc(headings, func(h string, _ []string) bool { return strings.HasPrefix(h, met) })
 	var differences []string
 	for _, h := range slices.Sorted(maps.Keys(headings)) {
 		w, wanted := want[h]
@@ -97,11 +114,18 @@ func (r Ruleset) table(t *nftables.Table) {
 }
 
 func (r Ruleset) set(s *nftables.Set, elements []nftables.SetElement) {
-	lines := []string{fmt.Sprintf("type %s, constant %t, interval %t, anonymous %t, map %t, dynamic %t, timeout %t",
-		s.KeyType.Name, s.Constant, s.Interval, s.Anonymous, s.IsMap, s.Dynamic, s.HasTimeout)}
-	if s.Interval {
+	size := uint32(0) // of a constant set the kernel counts the elements
+	if s.Dynamic {
+		size = s.Size
+	}
+	lines := []string{fmt.Sprintf("type %s, constant %t, interval %t, anonymous %t, map %t, dynamic %t, timeout %t, size %d",
+		s.KeyType.Name, s.Constant, s.Interval, s.Anonymous, s.IsMap, s.Dynamic, s.HasTimeout, size)}
+	switch {
+	case s.Dynamic: // what packets put in is no part of the rules
+		r[met+s.Name] = values(elements)
+	case s.Interval:
 		lines = append(lines, ranges(elements)...)
-	} else {
+	default:
 		lines = append(lines, values(elements)...)
 	}
 	r["set "+s.Name] = lines

@@ -28,8 +28,11 @@ func Text(p Policy) (string, error) {
 
 func (s set) text(b *strings.Builder) {
 	comment(b, "\t", s.why)
-	flags := map[kind]string{constant: "constant", interval: "interval", constant | interval: "constant, interval"}[s.kind]
+	flags := map[kind]string{constant: "constant", interval: "interval", constant | interval: "constant, interval", dynamic: "dynamic"}[s.kind]
 	fmt.Fprintf(b, "\tset %s {\n\t\ttype %s\n\t\tflags %s\n", s.name, s.key.Name, flags)
+	if s.kind&dynamic != 0 {
+		fmt.Fprintf(b, "\t\tsize %d\n", maxMet)
+	}
 	if len(s.elements) > 0 {
 		b.WriteString("\t\telements = {\n")
 		for _, e := range s.elements {

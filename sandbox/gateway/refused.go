@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/netip"
 	"slices"
 
 	"git-ward/internal/runstate"
@@ -30,4 +31,11 @@ func (m *Meter) refused(directive string, d *denial) {
 	}
 	m.state.Refused[directive] = append(list, at)
 	m.later()
+}
+
+// Unreached keeps addresses that the firewall refused to a directive. No setting allows those.
+func (m *Meter) Unreached(directive string, addrs []netip.Addr) {
+	for _, a := range addrs {
+		m.refused(directive, &denial{what: a.String()})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -144,6 +145,7 @@ func (c *containers) run(ctx context.Context, w *worker) (err error) {
 		}
 		c.warm.fill()
 	}
+	m.fence.Refused = func(at []netip.Addr) { w.launch.meter.Unreached(w.only, at) }
 	w.tell(func(now *runstate.Worker) { now.Container = m.id })
 	defer w.tell(func(now *runstate.Worker) { now.Container = "" })
 	return m.Run(ctx)
