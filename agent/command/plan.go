@@ -67,8 +67,8 @@ func runOf(name, usage string, redact func(string) string, machine string) cli.F
 
 // run executes a plan. If machine is set, the plan must be of that machine.
 func (o *planOptions) run(ctx context.Context, env *cli.Env, name string, redact func(string) string, machine string) error {
-	if env.Getenv(planrun.Mark) != "" {
-		return diag.Hint(errors.New("a plan runs here, and its steps run no other one"), "write `call_plan %s` as a step of its own; a plan of the machine fdc begins with `# FSM: sub` then, without set_plan, closing and submit", name)
+	if err := planrun.Inside(env.Getenv, name); err != nil {
+		return err
 	}
 	tree, err := worktree.Find(env.Dir)
 	if err != nil {

@@ -230,6 +230,19 @@ func (r *Runner) linterIn(ctx context.Context, in func() trees) (*plan.Linter, f
 // that ran a plan would get around the bound on nested calls, which counts only call_plan.
 const Mark = "WARD_PLAN_RUN"
 
+// Inside refuses what would run a plan where one runs: by a plan's name, or "" for an agent, which
+// could run any. The environment of the process says whether a plan runs.
+func Inside(getenv func(string) string, name string) error {
+	if getenv(Mark) == "" {
+		return nil
+	}
+	err := errors.New("a plan runs here, and its steps run no other one, and no agent, which could")
+	if name == "" {
+		return diag.Hint(err, "end the plan first")
+	}
+	return diag.Hint(err, "write `call_plan %s` as a step of its own; a plan of the machine fdc begins with `# FSM: sub` then, without set_plan, closing and submit", name)
+}
+
 // tag marks a run's commands, so that the next run can end orphans.
 func (u *run) tag() string { return Mark + "=" + u.repo.Dir }
 

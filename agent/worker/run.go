@@ -78,8 +78,8 @@ func (d *deps) restart(branch string) error {
 // Run works until no directive is open (Once) or until the context ends. A tool
 // that writes a signal ends it, too: then it returns nil, and the watcher acts.
 func Run(ctx context.Context, set Settings) error {
-	if set.Getenv != nil && set.Getenv(planrun.Mark) != "" {
-		return diag.Hint(errors.New("a plan runs here, and its steps start no agent, which could run another one"), "end the plan first")
+	if err := planrun.Inside(set.Getenv, ""); err != nil {
+		return err
 	}
 	if err := checkModel(set.Config); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 func TestModelNames(t *testing.T) {
 	for name, want := range map[string]string{"": "[model] name", "gpt": "script", "exec": "command = ["} {
-		err := Run(t.Context(), Settings{Config: modelConfig(name)})
+		err := Run(t.Context(), Settings{Config: modelConfig(name), Getenv: func(string) string { return "" }})
 		var hinted *diag.Hinted
 		if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint, want) {
 			t.Errorf("%q: %v", name, err)
