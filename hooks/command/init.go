@@ -224,8 +224,8 @@ func writeNext(env *cli.Env, dir string, done *install.Report) {
 	}
 	if len(done.Changes) > 0 {
 		fmt.Fprintf(w, "ready: %s\nnext: ", dir)
-		if c := done.Settings.Control; c.Split() && c.Branch != branches.Adopted { // a clone finds only that name by itself
-			fmt.Fprintf(w, "git ward clone --control %s %s DIR", diag.Word(c.Branch), diag.Word(dir))
+		if control := branches.Told(done.Settings.Control); control != "" {
+			fmt.Fprintf(w, "git ward clone --control %s %s DIR", diag.Word(control), diag.Word(dir))
 		} else {
 			fmt.Fprintf(w, "git ward clone %s DIR", diag.Word(dir))
 		}

@@ -26,6 +26,15 @@ const (
 // Adopted is the name of the control branch that init makes in an existing repository.
 const Adopted = "ward"
 
+// Told is the name of a control branch that `git ward clone` has to be told by --control, "" where a
+// clone finds it by itself: one that is the project's branch, or is named Adopted.
+func Told(c config.Control) string {
+	if !c.Split() || c.Branch == Adopted {
+		return ""
+	}
+	return c.Branch
+}
+
 // document is the file that identifies a control branch (protocols/comms.Path).
 const document = "COMMS.md"
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"git-ward/internal/git"
+	"git-ward/internal/config"
 	"git-ward/internal/gittest"
 )
 
@@ -105,5 +106,14 @@ func TestNamesOfAClone(t *testing.T) {
 	gittest.Git(t, dir, "config", ControlKey, "--upload-pack=x")
 	if _, err := Of(t.Context(), git.Open(filepath.Join(dir, ".git"))); err == nil || !strings.Contains(err.Error(), "is not the name of a branch") {
 		t.Error(err)
+	}
+}
+
+// TestTold: a clone finds a control branch by itself where it is the project's, or is called ward.
+func TestTold(t *testing.T) {
+	for c, want := range map[config.Control]string{{Branch: "main", Project: "main"}: "", {Branch: Adopted, Project: "main"}: "", {Branch: "papers", Project: "ward"}: "papers"} {
+		if got := Told(c); got != want {
+			t.Errorf("%v: %q, want %q", c, got, want)
+		}
 	}
 }

@@ -185,8 +185,8 @@ func (t *trial) place() error {
 	}
 	if _, err := os.Stat(t.work()); errors.Is(err, os.ErrNotExist) {
 		args := []string{"clone"}
-		if names.Split() && names.Branch != branches.Adopted { // the project has a branch of that name
-			args = append(args, "--control", names.Branch)
+		if control := branches.Told(names.Control); control != "" {
+			args = append(args, "--control", control)
 		}
 		return cmp.Or(t.ward(t.dir, append(args, t.bare(), t.work())...), t.introduce())
 	}
