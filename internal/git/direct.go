@@ -225,7 +225,7 @@ func (d *direct) find(name string) (id string, ok bool, err error) {
 		return "", true, nil
 	}
 	if base == "HEAD" {
-		if base, err = d.head(); err != nil {
+		if base, _, err = readRefFile(d.dir + "/HEAD"); err != nil {
 			return "", false, err
 		}
 	}
@@ -247,18 +247,6 @@ func (d *direct) find(name string) (id string, ok bool, err error) {
 		return id, ok, err
 	}
 	return d.below(id, path)
-}
-
-// head is what HEAD holds: the name of a ref, or an id, mostly.
-func (d *direct) head() (string, error) {
-	if info, err := os.Lstat(d.dir + "/HEAD"); err != nil || !info.Mode().IsRegular() { // it was a link once
-		return "", err
-	}
-	data, err := readRegular(d.dir+"/HEAD", maxNames)
-	if len(data) > maxNames {
-		return "", err
-	}
-	return strings.TrimPrefix(strings.TrimSuffix(string(data), "\n"), "ref: "), err
 }
 
 // treeOf is the tree of a commit, or the tree itself.

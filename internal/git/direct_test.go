@@ -231,3 +231,37 @@ func write(t *testing.T, path, text string) {
 		os.WriteFile(path, []byte(text), 0o644) // where a directory is in the way, there is none
 	}
 }
+
+// TestSymbolicRefs: what names another ref is symbolic to each that asks, a link like a file, however
+// git takes the latter to be written; and HEAD likewise.
+func TestSymbolicRefs(t *testing.T) {
+	r := bare(t)
+	dir := filepath.Join(r.Dir, "refs/heads")
+	write(t, filepath.Join(dir, "plain"), strings.Repeat("a", 40)+"\n")
+	write(t, filepath.Join(dir, "spaces"), "ref:\t refs/heads/plain \n")
+	write(t, filepath.Join(dir, "half"), "ref")
+	for name, to := range map[string]string{filepath.Join(dir, "away"): "refs/heads/plain", filepath.Join(dir, "beside"): "plain"} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken, symbolic, err := r.OddRefs()
+	want := []Symbolic{{"refs/heads/away", "refs/heads/plain"}, {"refs/heads/beside", "plain"}, {"refs/heads/spaces", "refs/heads/plain"}}
+	if err != nil || !slices.Equal(broken, []string{"refs/heads/half"}) || !slices.Equal(symbolic, want) {
+		t.Error(broken, symbolic, err)
+	}
+	for _, s := range want {
+		if to, err := r.Leads(s.Name); err != nil || to != s.To {
+			t.Error(s.Name, to, err)
+		}
+	}
+	for _, name := range []string{"refs/heads/plain", "refs/heads/half", "refs/heads/none"} {
+		if to, err := r.Leads(name); err != nil || to != "" {
+			t.Error(name, to, err)
+		}
+	}
+	write(t, filepath.Join(r.Dir, "HEAD"), "ref:\trefs/heads/plain\n")
+	if id, ok, err := r.directReader().find("HEAD"); err != nil || !ok || id != strings.Repeat("a", 40) {
+		t.Error(id, ok, err)
+	}
+}

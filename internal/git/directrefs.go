@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -168,7 +169,6 @@ func plainRef(name string) bool {
 // lost its content when the machine did, and the symbolic ones with the ref that each names. Git
 // passes over the former, and over symbolic refs that lead to nothing.
 func (r *Repo) OddRefs() (broken []string, symbolic []Symbolic, err error) {
-	d := &direct{dir: r.Dir}
 	err = filepath.WalkDir(filepath.Join(r.Dir, "refs"), func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) { // it was packed or deleted meanwhile
 			return nil
@@ -181,15 +181,12 @@ func (r *Repo) OddRefs() (broken []string, symbolic []Symbolic, err error) {
 			return err
 		}
 		name = filepath.ToSlash(name)
-		if id, err := d.looseRef(name); err == nil && id != "" {
-			return nil
-		}
-		data, err := readRegular(path, maxNames)
-		if to, is := bytes.CutPrefix(data, []byte("ref:")); err == nil && is {
-			symbolic = append(symbolic, Symbolic{name, string(bytes.TrimSpace(to))})
-			return nil
-		}
-		if _, gone := os.Lstat(path); !errors.Is(gone, fs.ErrNotExist) {
+		held, is, err := readRefFile(path)
+		_, gone := os.Lstat(path)
+		switch {
+		case is:
+			symbolic = append(symbolic, Symbolic{name, held})
+		case (err != nil || !IsID(held) || held == Zero) && !errors.Is(gone, fs.ErrNotExist):
 			broken = append(broken, name)
 		}
 		return nil
@@ -197,26 +194,41 @@ func (r *Repo) OddRefs() (broken []string, symbolic []Symbolic, err error) {
 	return broken, symbolic, err
 }
 
-// Leads is the ref that a symbolic one names, "" where a name is that of no symbolic ref. A link of
-// the file system is one, too: git was satisfied with that once, and still follows it.
+// Leads is the ref that a symbolic one names, "" where a name is that of no symbolic ref.
 func (r *Repo) Leads(name string) (to string, err error) {
 	if path.Clean(name) != name || !strings.HasPrefix(name, "refs/") { // git takes no such name
 		return "", nil
 	}
-	file := filepath.Join(r.Dir, name)
-	info, err := os.Lstat(file)
-	if err != nil || info.IsDir() {
-		return "", passOver(err)
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		to, err = os.Readlink(file)
-		return to, passOver(err)
-	}
-	data, err := readRegular(file, maxNames)
-	if rest, is := bytes.CutPrefix(data, []byte("ref:")); is {
-		to = string(bytes.TrimSpace(rest))
+	to, symbolic, err := readRefFile(filepath.Join(r.Dir, name))
+	if !symbolic {
+		to = ""
 	}
 	return to, passOver(err)
+}
+
+// readRefFile is what the file of a ref, or HEAD, holds: the ref that it names where it is symbolic,
+// else an id, mostly. A link of the file system is symbolic, too: git was satisfied with that once,
+// and still follows it.
+func readRefFile(file string) (held string, symbolic bool, err error) {
+	info, err := os.Lstat(file)
+	if err != nil || info.IsDir() {
+		return "", false, err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		held, err = os.Readlink(file)
+		return held, err == nil, err
+	}
+	data, err := readRegular(file, maxNames)
+	if err == nil && len(data) > maxNames {
+		err = fmt.Errorf("%s is longer than any name of a ref", file)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	if to, is := bytes.CutPrefix(data, []byte("ref:")); is {
+		return string(bytes.TrimSpace(to)), true, nil
+	}
+	return strings.TrimSuffix(string(data), "\n"), false, nil
 }
 
 // passOver is the error of a look at a ref's file, nil where the ref has none: it is packed, or it is

@@ -270,7 +270,7 @@ func (r *Repo) Direct(ctx context.Context, rev string) (id string, ok bool) {
 // Head is the full name of the branch that HEAD names, "" where it names a commit itself.
 func (r *Repo) Head(ctx context.Context) (string, error) {
 	if d := r.directReader(); d != nil && ctx.Err() == nil {
-		head, err := d.head()
+		head, _, err := readRefFile(d.dir + "/HEAD")
 		if _, ok, no := d.ref(head); err == nil && ok && no == nil {
 			return head, nil
 		}
