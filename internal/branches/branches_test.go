@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"git-ward/internal/git"
 	"git-ward/internal/config"
+	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 )
 
