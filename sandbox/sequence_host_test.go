@@ -98,7 +98,12 @@ func (h *host) serve(t *testing.T, settings *config.Config) {
 		t.Fatal(err)
 	}
 	repo := git.Open(h.Bare)
-	runner := &verifier.Processes{Limits: verifier.Limits{Time: settings.Verify.Timeout.Duration, Output: settings.Verify.OutputSize}}
+	places, err := verifier.NewPlaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { places.Close() })
+	runner := &verifier.Processes{Limits: verifier.Limits{Time: settings.Verify.Timeout.Duration, Output: settings.Verify.OutputSize}, Places: places}
 	j := &judge.Judge{Repo: repo, Settings: settings, Log: log, Verify: func(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
 		return verifier.Verify(ctx, repo, runner, claim)
 	}}

@@ -62,7 +62,12 @@ func newCourt(t *testing.T, directive string) *court {
 	}
 	settings := config.Default()
 	repo := git.Open(c.bare)
-	runner := &verifier.Processes{Limits: verifier.Limits{Time: 20 * time.Second, Output: settings.Verify.OutputSize}}
+	places, err := verifier.NewPlaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { places.Close() })
+	runner := &verifier.Processes{Limits: verifier.Limits{Time: time.Hour, Output: settings.Verify.OutputSize}, Places: places} // no test here waits for the limit
 	c.Judge = &Judge{Repo: repo, Settings: settings, Log: zerolog.Nop(), Verify: func(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
 		return verifier.Verify(ctx, repo, runner, claim)
 	}}

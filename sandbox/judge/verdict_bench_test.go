@@ -181,7 +181,12 @@ func (c *trialCase) judge(main, commit string, lines []string, word func(*comms.
 		d.Options.Held.Count = 1
 		claim.Commands = append(claim.Commands, verifier.Command{Name: heldOut(&d, 0).Text, Line: env + c.tongue.held, Held: true})
 	}
-	runner := &verifier.Processes{Limits: verifier.Limits{Time: 10 * time.Minute, Output: 1 << 20}}
+	places, err := verifier.NewPlaces()
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { places.Close() })
+	runner := &verifier.Processes{Limits: verifier.Limits{Time: 10 * time.Minute, Output: 1 << 20}, Places: places}
 	facts, err := verifier.Verify(c.Context(), git.Open(c.bare), runner, claim)
 	if err != nil {
 		c.Fatal(err)

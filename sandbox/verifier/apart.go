@@ -100,7 +100,7 @@ func (p *Processes) apart(dir string) []string {
 // Shared is why the commands share /tmp and can reach each other's processes and this one; "" where
 // each has its own.
 func (p *Processes) Shared() string {
-	return p.places().shared(p.tryApart)
+	return p.Places.shared(p.tryApart)
 }
 
 func (p *Processes) tryApart() error {
@@ -112,7 +112,7 @@ func (p *Processes) tryApart() error {
 	if err := os.Mkdir(filepath.Join(dir.Path, "work"), 0o755); err != nil {
 		return err
 	}
-	if err := p.places().ownPlaces(dir.Path); err != nil {
+	if err := p.Places.ownPlaces(dir.Path); err != nil {
 		return err
 	}
 	begun, err := beginning()

@@ -18,12 +18,7 @@ func TestApart(t *testing.T) {
 	tier.First(t, "it runs many commands")
 	r, c := claimed(t)
 	c.Commit = r.commit(nil)
-	places, err := NewPlaces()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { places.Close() })
-	p := &Processes{Limits: Limits{Time: time.Minute, Output: 1 << 20}, Places: places}
+	p := &Processes{Limits: Limits{Time: time.Hour, Output: 1 << 20}, Places: newPlaces(t)}
 	if why := p.Shared(); why != "" {
 		t.Skipf("SKIPPED: %s", why)
 	}
@@ -60,10 +55,6 @@ func TestApart(t *testing.T) {
 	t.Setenv("TMPDIR", odd)
 	if o, err := p.Run(t.Context(), Job{Repo: r.bare, Commit: c.Commit, Line: "test ! -e " + name + " && test -e " + was + "/a"}); err != nil || !o.OK() {
 		t.Errorf("in %q: %+v, %v", odd, o, err)
-	}
-	p.Places = nil // each command has links of its own
-	if o, err := p.Run(t.Context(), Job{Repo: r.bare, Commit: c.Commit, Line: "test ! -e " + name + " && test -e " + was + "/a"}); err != nil || !o.OK() {
-		t.Errorf("without places: %+v, %v", o, err)
 	}
 	c.Commands, c.Main = []Command{{Name: "criterion 1", Line: "true"}}, c.Commit
 	if f, err := r.verify(c); err != nil || f.Shared != "" {

@@ -99,7 +99,7 @@ func (r *repository) claimed(main, agents files, work []string, lines ...string)
 }
 
 func (r *repository) verify(c Claim) (*Facts, error) {
-	return Verify(r.Context(), git.Open(r.bare), &Processes{Limits: Limits{Time: 5 * time.Minute, Output: 1 << 20}}, c)
+	return Verify(r.Context(), git.Open(r.bare), &Processes{Limits: Limits{Time: 5 * time.Minute, Output: 1 << 20}, Places: newPlaces(r)}, c)
 }
 
 // try runs lines on the agent's commit.

@@ -32,7 +32,7 @@ func TestKept(t *testing.T) {
 		claim.Controls = []string{Broken}
 		claim.Ends = &Ends{File: file, Of: func(context.Context) (string, error) { return of, broken }}
 		base := r.git("rev-parse", first.Main+"^{tree}")
-		p := Processes{Limits: Limits{Time: 5 * time.Minute, Output: 1 << 20}}
+		p := Processes{Limits: Limits{Time: 5 * time.Minute, Output: 1 << 20}, Places: newPlaces(t)}
 		f, err := Verify(t.Context(), git.Open(r.bare), runs(func(job Job) (Outcome, error) {
 			if job.Tree == base {
 				before = append(before, job.Line)

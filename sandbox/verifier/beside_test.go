@@ -79,7 +79,7 @@ func (c *company) judge(t *testing.T, alone bool, lines ...string) (*Facts, erro
 		}
 		defer telling.Unlock()
 	}
-	c.Limits, c.ran = Limits{Time: 5 * time.Minute, Output: 1 << 20}, map[string]int{}
+	c.Limits, c.Places, c.ran = Limits{Time: 5 * time.Minute, Output: 1 << 20}, newPlaces(t), map[string]int{}
 	return Verify(t.Context(), git.Open(r.bare), c, claim)
 }
 

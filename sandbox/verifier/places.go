@@ -17,7 +17,7 @@ const hostName = ".host"
 // links to what lies in /tmp are made once, and a command gets another name of each. A link that is
 // made and removed for each command is an inode made and removed, which takes ten times as long,
 // and far longer on a file system that looks for inodes that were not removed a moment ago
-// (ext4 without a journal). The zero value makes each anew.
+// (ext4 without a journal).
 type Places struct {
 	trying sync.Mutex
 	apart  bool // commands can be kept apart here, which was tried
@@ -54,12 +54,6 @@ func (p *Places) shared(try func() error) string {
 // link has a command's own place lead to what a place of the machine has. What has gone meanwhile, and
 // the command's own directory, which is there already, are passed over.
 func (p *Places) link(at, own string, entries []fs.DirEntry) {
-	if p.dir == nil {
-		for _, e := range entries {
-			_ = os.Symlink(filepath.Join(hostName, e.Name()), filepath.Join(own, e.Name()))
-		}
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	kept := filepath.Join(p.dir.Path, at)

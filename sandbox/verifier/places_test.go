@@ -24,6 +24,21 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// newPlaces are places for one test.
+func newPlaces(t testing.TB) *Places {
+	t.Helper()
+	p, err := NewPlaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
 // TestPlaces: what two commands have of one file is one link of two names; what has gone, none has any
 // more, and the links to it do not pile up.
 func TestPlaces(t *testing.T) {

@@ -31,21 +31,10 @@ type Limits struct {
 // them, and the verdict says so (SBX-8).
 type Processes struct {
 	Limits Limits
-	User   *syscall.Credential // nil: this process's own
 	// Mark, NAME=value, is in the environment of all that runs, so that the next launch ends what
 	// one that was killed left; "" for none.
-	Mark string
-	// Places are the launch's, or those of one verification; nil: none are kept.
-	Places *Places
-
-	own Places
-}
-
-func (p *Processes) places() *Places {
-	if p.Places != nil {
-		return p.Places
-	}
-	return &p.own
+	Mark   string
+	Places *Places // the launch's, or those of one verification
 }
 
 // Fence says that there is none.
@@ -91,16 +80,16 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 func (p *Processes) inTurn(ctx context.Context, dir string, env []string, job Job) (Outcome, error) {
 	work := filepath.Join(dir, "work")
 	if p.Shared() != "" {
-		return unstopped(ctx, func(ctx context.Context) (Outcome, error) { return p.run(ctx, work, env, job, nil) })
+		return unstopped(ctx, func(ctx context.Context) (Outcome, error) { return p.Limits.run(ctx, nil, work, env, job, nil) })
 	}
-	if err := p.places().ownPlaces(dir); err != nil {
+	if err := p.Places.ownPlaces(dir); err != nil {
 		return Outcome{}, err
 	}
 	begun, err := beginning()
 	if err != nil {
 		return Outcome{}, err
 	}
-	o, err := p.run(ctx, work, env, job, []*os.File{begun.said}, p.apart(dir)...)
+	o, err := p.Limits.run(ctx, nil, work, env, job, []*os.File{begun.said}, p.apart(dir)...)
 	if made := begun.check(); err == nil && o.End == Exited && made != nil {
 		err = fmt.Errorf("%w: %s", made, o.Last())
 	}
@@ -166,17 +155,17 @@ func unobserved(job Job, why error) *Watched {
 	return &Watched{Files: job.Watch, Not: why.Error(), Checks: job.Checks}
 }
 
-// run runs the line in a checkout, within the limits, and ends what it leaves behind. within is
-// what starts it, if anything does.
-func (p *Processes) run(ctx context.Context, dir string, env []string, job Job, files []*os.File, within ...string) (Outcome, error) {
-	limited, cancel := context.WithTimeout(ctx, p.Limits.Time)
+// run runs the line in a checkout, within the limits, and ends what it leaves behind. user is nil
+// for this process's own. within is what starts it, if anything does.
+func (l Limits) run(ctx context.Context, user *syscall.Credential, dir string, env []string, job Job, files []*os.File, within ...string) (Outcome, error) {
+	limited, cancel := context.WithTimeout(ctx, l.Time)
 	defer cancel()
-	out := newOutput(p.Limits.Output, job.Keep, cancel)
+	out := newOutput(l.Output, job.Keep, cancel)
 	job.Live.show(out)
 	c := process.Command{
 		Args: append(within, "sh", "-c", job.Line), Dir: dir, Env: env,
 		Stdout: stream{out, true}, Stderr: stream{out, false}, DieWithThread: true, Files: files,
-		User: p.User, Tag: "WARD_RUN=" + rand.Text(), // what left its group ends, too
+		User: user, Tag: "WARD_RUN=" + rand.Text(), // what left its group ends, too
 	}
 	start := time.Now()
 	status, _, err := c.Run(limited)

@@ -54,16 +54,15 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
 		env = append(env, name+"="+job.Env[name])
 	}
-	p := Processes{Limits: u.Limits, User: u.credential()}
 	if !job.watched() {
-		return p.run(ctx, work, env, job, nil)
+		return u.Limits.run(ctx, u.credential(), work, env, job, nil)
 	}
 	root, err := os.OpenFile(work, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return o, err
 	}
 	observe := watch(root, job)
-	o, err = p.run(ctx, work, env, job, nil)
+	o, err = u.Limits.run(ctx, u.credential(), work, env, job, nil)
 	err = errors.Join(err, u.end(ctx))
 	o.Opened = observe()
 	return o, err

@@ -172,7 +172,7 @@ func TestOutcomes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	r, c := claimed(t)
 	c.Commit = r.commit(nil)
-	v := &Processes{Limits: Limits{Output: 1 << 20}}
+	v := &Processes{Limits: Limits{Output: 1 << 20}, Places: newPlaces(t)}
 	outcomes(t, git.Open(r.bare), v, &v.Limits, c)
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "ward-verify-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -185,7 +185,7 @@ func TestLeavesNoProcess(t *testing.T) {
 	r, c := claimed(t)
 	c.Commit = r.commit(nil)
 	at := filepath.Join(t.TempDir(), "pid")
-	v := &Processes{Limits: Limits{Time: time.Hour, Output: 1 << 20}, Mark: "WARD_LAUNCH=of-a-test"}
+	v := &Processes{Limits: Limits{Time: time.Hour, Output: 1 << 20}, Mark: "WARD_LAUNCH=of-a-test", Places: newPlaces(t)}
 	line := "setsid sh -c 'exec 9>" + at + "; flock 9; echo $WARD_LAUNCH >" + at + ".new; mv " + at + ".new " + at + ".mark; exec sleep 3600' >/dev/null 2>&1 & until test -e " + at + ".mark; do sleep 0.01; done"
 	o, err := v.Run(t.Context(), Job{Repo: r.bare, Commit: c.Commit, Line: line})
 	if err != nil || !o.OK() {
