@@ -27,7 +27,7 @@ func (*pods) Warm(context.Context) error      { return nil }
 
 // open checks that the cluster may be used, and keeps kubectl running until end is called.
 func (p *pods) open(ctx context.Context) (end func() error, err error) {
-	s := &p.spec
+	s := &p.launch.spec
 	plan, err := PlanKube(ctx, s, *s.Kube)
 	if err != nil {
 		return nil, err
@@ -35,14 +35,14 @@ func (p *pods) open(ctx context.Context) (end func() error, err error) {
 	if err := plan.Gate.ReadHostKey(s.Settings.Kube.HostKeyFile); err != nil {
 		return nil, err
 	}
-	cluster, err := kube.Connect(s.Settings.Kube.Namespace, p.scratch.Path)
+	cluster, err := kube.Connect(s.Settings.Kube.Namespace, p.launch.scratch.Path)
 	if err != nil {
 		return nil, err
 	}
-	p.cluster = &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: p.keys(), Log: p.logOf("kube"), Scratch: p.scratch.Path,
+	p.cluster = &kube.Engine{Plan: plan, Cluster: cluster, Repo: git.Open(s.Bare), Keys: p.launch.keys(), Log: p.launch.logOf("kube"), Scratch: p.launch.scratch.Path,
 		Tell: func(why string) {
 			if why != "" {
-				fmt.Fprintln(p.words(), "a verdict waits:", why)
+				fmt.Fprintln(p.launch.words(), "a verdict waits:", why)
 			}
 		}}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what runs is deleted after ctx
@@ -66,19 +66,19 @@ func (p *pods) sweep(ctx context.Context, held []lease.Lease) error {
 		return err
 	}
 	for _, of := range held {
-		err = errors.Join(err, p.book.Release(ctx, of))
+		err = errors.Join(err, p.launch.book.Release(ctx, of))
 	}
 	return err
 }
 
 // run runs a directive's Job.
 func (p *pods) run(ctx context.Context, w *worker) error {
-	return p.cluster.Run(ctx, kube.Work{Directive: w.only, Lease: w.job.Hold.Lease(), Until: p.until, Stdout: w.payload.Stdout, Told: w.why, Up: w.up})
+	return p.cluster.Run(ctx, kube.Work{Directive: w.only, Lease: w.job.Hold.Lease(), Until: p.launch.until, Stdout: w.payload.Stdout, Told: w.why, Up: w.up})
 }
 
 // Verify runs a claim's commands in their own Job.
 func (p *pods) Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error) {
-	if err := local.Room(p.spec.Settings, p.spec.Bare); err != nil {
+	if err := local.Room(p.launch.spec.Settings, p.launch.spec.Bare); err != nil {
 		return nil, err
 	}
 	return p.cluster.Verify(ctx, claim)

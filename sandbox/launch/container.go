@@ -47,8 +47,8 @@ func (*containers) where(string) string { return "podman" }
 // open connects to podman, which takes as long as everything else before the first container,
 // and runs concurrently with it.
 func (c *containers) open(ctx context.Context) (end func() error, err error) {
-	c.podman = fence.Share(ctx, linger, c.log, func(ctx context.Context) (*fence.Connection, error) {
-		return fence.Connect(ctx, fence.OwnerOf(c.spec.Bare), c.spec.Podman, c.spec.Settings)
+	c.podman = fence.Share(ctx, linger, c.launch.log, func(ctx context.Context) (*fence.Connection, error) {
+		return fence.Connect(ctx, fence.OwnerOf(c.launch.spec.Bare), c.launch.spec.Podman, c.launch.spec.Settings)
 	})
 	c.opened = make(chan error, 1)
 	go func() {
@@ -74,8 +74,8 @@ func (c *containers) ready() error { return <-c.opened }
 // all containers. findPolicy comes before.
 func (c *containers) verdicts() *local.Verifier {
 	c.judges.Do(func() {
-		c.judge = &local.Verifier{Bare: c.spec.Bare, Settings: c.spec.Settings, Podman: c.spec.Podman, Policy: c.policy, Log: c.log, Shared: c.podman,
-			AtOnce: c.spec.Settings.Verdicts(c.spec.agents())}
+		c.judge = &local.Verifier{Bare: c.launch.spec.Bare, Settings: c.launch.spec.Settings, Podman: c.launch.spec.Podman, Policy: c.launch.policy, Log: c.launch.log, Shared: c.podman,
+			AtOnce: c.launch.spec.Settings.Verdicts(c.launch.spec.agents())}
 	})
 	return c.judge
 }
@@ -140,7 +140,7 @@ func (c *containers) run(ctx context.Context, w *worker) (err error) {
 	m.fence.Up = func() {
 		w.up()
 		if w.job != nil { // it will claim something
-			c.log.Info().Str("directive", w.only).Bool("prepared", w.ahead != nil).Dur("ms", time.Since(w.began)).Msg("its payload has begun")
+			c.launch.log.Info().Str("directive", w.only).Bool("prepared", w.ahead != nil).Dur("ms", time.Since(w.began)).Msg("its payload has begun")
 			enough = c.verdicts().Ahead(ctx)
 		}
 		c.warm.fill()

@@ -103,24 +103,24 @@ func (there) room(int, func(int) string) error { return nil }
 func (there) ready() error                     { return nil }
 
 // fenced is a launch whose agents are fenced, wherever they run.
-type fenced struct{ *launch }
+type fenced struct{ launch *launch }
 
 func (fenced) only() string                        { return "" }
-func (f fenced) visible(ctx context.Context) error { return checkVisible(ctx, f.spec.Bare) }
+func (f fenced) visible(ctx context.Context) error { return checkVisible(ctx, f.launch.spec.Bare) }
 
 func (f fenced) findPolicy(ctx context.Context) (firewall.Policy, error) {
-	return fence.Policy(ctx, f.spec.Settings, f.spec.Messages)
+	return fence.Policy(ctx, f.launch.spec.Settings, f.launch.spec.Messages)
 }
 
 func (f fenced) bound() (words string, leave func()) {
-	s := &f.spec
+	s := &f.launch.spec
 	return local.Bound(fence.OwnerOf(s.Bare), s.Settings, s.agents(), s.Settings.Verdicts(s.agents()))
 }
 
 func (f fenced) means() []string {
-	lines := []string{egressMeans[f.spec.Settings.Egress.Mode]}
+	lines := []string{egressMeans[f.launch.spec.Settings.Egress.Mode]}
 	if os.Geteuid() != 0 {
-		lines = append(lines, stateInMemory(sizeInMemory(f.spec.Settings)))
+		lines = append(lines, stateInMemory(sizeInMemory(f.launch.spec.Settings)))
 	}
 	return lines
 }

@@ -53,7 +53,7 @@ type said struct {
 
 // remoteWorker is a machine that has asked for one worker's work and stays connected while it works.
 type remoteWorker struct {
-	*launch
+	launch *launch
 	there
 	name  string // for people
 	conn  net.Conn
@@ -116,8 +116,8 @@ func (h *remoteWorker) run(ctx context.Context, w *worker) error {
 	if err != nil {
 		return err
 	}
-	file := h.keys()
-	until := h.until.Add(h.spec.Settings.Budget.Grace.Duration + fence.KillGrace)
+	file := h.launch.keys()
+	until := h.launch.until.Add(h.launch.spec.Settings.Budget.Grace.Duration + fence.KillGrace)
 	if err := file.Add(keys.Key{Name: name, Public: public, Door: []string{"--lease", name}, Until: until}, time.Now()); err != nil {
 		return err
 	}
@@ -133,11 +133,11 @@ func (h *remoteWorker) run(ctx context.Context, w *worker) error {
 }
 
 func (h *remoteWorker) order(w *worker, key []byte) (o order, err error) {
-	settings, err := config.Load(h.spec.Bare)
+	settings, err := config.Load(h.launch.spec.Bare)
 	if err != nil {
 		return o, err
 	}
-	return order{w.only, string(key), w.payload.Model, h.until, string(settings.Copy(config.ByHand))}, nil
+	return order{w.only, string(key), w.payload.Model, h.launch.until, string(settings.Copy(config.ByHand))}, nil
 }
 
 // hear reads the machine's answers.

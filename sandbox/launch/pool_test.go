@@ -34,9 +34,9 @@ import (
 
 // company is a launch whose workers work on an engine of the test's.
 type company struct {
-	*launch
-	t   *testing.T
-	log bytes.Buffer
+	launch *launch
+	t      *testing.T
+	log    bytes.Buffer
 
 	mu   sync.Mutex
 	runs []string // directives, as they began
@@ -154,8 +154,8 @@ func (s stage) run(ctx context.Context, w *worker) error {
 func (c *company) works(play func(context.Context, *worker) error) error {
 	c.t.Helper()
 	c.launch.engine = stage{company: c, play: play}
-	c.openHost()
-	err := whileServing(c.t.Context(), []opener{c.openControl}, c.runWorkers)
+	c.launch.openHost()
+	err := whileServing(c.t.Context(), []opener{c.launch.openControl}, c.launch.runWorkers)
 	if refs := gittest.Git(c.t, c.launch.spec.Bare, "for-each-ref", protocol.Prefix); refs != "" {
 		c.t.Errorf("leases are left: %s", refs)
 	}
@@ -304,8 +304,8 @@ func TestPoolGivesUp(t *testing.T) {
 // TestStopNobody: what nobody works on cannot be stopped.
 func TestStopNobody(t *testing.T) {
 	c := newCompany(t, 1, "")
-	c.openHost()
-	err := whileServing(t.Context(), []opener{c.openControl}, func(ctx context.Context) error {
+	c.launch.openHost()
+	err := whileServing(t.Context(), []opener{c.launch.openControl}, func(ctx context.Context) error {
 		_, err := StopDirective(ctx, c.launch.spec.Bare, "D-1")
 		return err
 	})

@@ -19,7 +19,7 @@ import (
 
 // processes is the engine of an unfenced launch, which confines nothing (SBX-8).
 type processes struct {
-	*launch
+	launch *launch
 	here
 	places *verifier.Places // of its verdicts; nil before open
 }
@@ -42,11 +42,11 @@ func (p *processes) open(context.Context) (end func() error, err error) {
 }
 
 func (p *processes) findPolicy(ctx context.Context) (firewall.Policy, error) {
-	return fence.HostPolicy(ctx, p.spec.Settings)
+	return fence.HostPolicy(ctx, p.launch.spec.Settings)
 }
 
 func (p *processes) runner() local.Runner {
-	return &local.Processes{Bare: p.spec.Bare, Settings: p.spec.Settings, Mark: p.tag, Places: p.places}
+	return &local.Processes{Bare: p.launch.spec.Bare, Settings: p.launch.spec.Settings, Mark: p.launch.tag, Places: p.places}
 }
 
 // UnfencedMeans says what contains an unfenced agent.

@@ -20,8 +20,8 @@ func (c *containers) room(agents int, directory func(number int) string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	warm := int64(c.spec.Settings.Launch.Warm) * c.spec.Settings.Sandbox.StateSize // a disk each
-	return c.spec.fits(c.spec.allTake(agents, directory)+warm, agents)
+	warm := int64(c.launch.spec.Settings.Launch.Warm) * c.launch.spec.Settings.Sandbox.StateSize // a disk each
+	return c.launch.spec.fits(c.launch.spec.allTake(agents, directory)+warm, agents)
 }
 
 // allTake is how much more disk space so many workers' directories may take.

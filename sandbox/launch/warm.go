@@ -53,14 +53,14 @@ var warmName = pattern.New(`^warm[0-9]+\.img$`)
 // newWarm removes what a killed launch left and makes none yet. Only the default runtime's
 // containers see files that the host adds to a mounted directory at once.
 func (c *containers) newWarm(ctx context.Context) *warm {
-	left, _ := os.ReadDir(c.spec.State) // a missing directory has no leftovers
+	left, _ := os.ReadDir(c.launch.spec.State) // a missing directory has no leftovers
 	for _, file := range left {
 		if warmName.MatchString(file.Name()) {
-			os.Remove(filepath.Join(c.spec.State, file.Name()))
+			os.Remove(filepath.Join(c.launch.spec.State, file.Name()))
 		}
 	}
-	size := c.spec.Settings.Launch.Warm
-	if size == 0 || len(c.spec.Payload.Command) > 0 || c.spec.Settings.Sandbox.Runtime != podman.DefaultRuntime {
+	size := c.launch.spec.Settings.Launch.Warm
+	if size == 0 || len(c.launch.spec.Payload.Command) > 0 || c.launch.spec.Settings.Sandbox.Runtime != podman.DefaultRuntime {
 		return nil
 	}
 	k := &warm{engine: c, size: size}
@@ -75,15 +75,15 @@ func (s *Spec) warmDisk(number string) string {
 
 // fill starts to make missing ones.
 func (k *warm) fill() {
-	if k == nil || k.engine.host == nil {
+	if k == nil || k.engine.launch.host == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for len(k.all) < k.size && k.ctx.Err() == nil {
 		k.count++
-		a := &ahead{disk: k.engine.spec.warmDisk(fmt.Sprint(k.count)), done: make(chan struct{})}
-		a.worker = &worker{launch: k.engine.launch, site: k.engine, payload: k.engine.spec.Payload, ahead: a}
+		a := &ahead{disk: k.engine.launch.spec.warmDisk(fmt.Sprint(k.count)), done: make(chan struct{})}
+		a.worker = &worker{launch: k.engine.launch, site: k.engine, payload: k.engine.launch.spec.Payload, ahead: a}
 		k.all = append(k.all, a)
 		go func() {
 			defer close(a.done)
@@ -159,7 +159,7 @@ func (c *containers) prepare() { c.warm.fill() }
 // cannot be mounted later.
 func (c *containers) prepared(ctx context.Context, j *host.Job) *worker {
 	k := c.warm
-	if k == nil || c.spec.ownsDisk(c.spec.disk(c.spec.workerState(j.Number)), j.Directive) {
+	if k == nil || c.launch.spec.ownsDisk(c.launch.spec.disk(c.launch.spec.workerState(j.Number)), j.Directive) {
 		return nil
 	}
 	k.mu.Lock()
@@ -177,7 +177,7 @@ func (c *containers) prepared(ctx context.Context, j *host.Job) *worker {
 		return nil
 	}
 	if a.err != nil {
-		c.log.Warn().Err(a.err).Msg("no container can be prepared")
+		c.launch.log.Warn().Err(a.err).Msg("no container can be prepared")
 		return nil
 	}
 	held := make(chan error, 1)
@@ -187,11 +187,11 @@ func (c *containers) prepared(ctx context.Context, j *host.Job) *worker {
 		err = errors.New("one that were made now would be another")
 	}
 	if err != nil {
-		c.log.Info().Err(err).Str("container", a.id[:12]).Msg("a prepared container is thrown away")
+		c.launch.log.Info().Err(err).Str("container", a.id[:12]).Msg("a prepared container is thrown away")
 		k.discard(a)
 		return nil
 	}
-	c.log.Info().Str("container", a.id[:12]).Str("directive", j.Directive).Msg("a prepared container is bound")
+	c.launch.log.Info().Str("container", a.id[:12]).Str("directive", j.Directive).Msg("a prepared container is bound")
 	return a.worker
 }
 
@@ -236,7 +236,7 @@ func (k *warm) discard(a *ahead) {
 			return
 		}
 		if err := a.discard(k.ctx); err != nil {
-			k.engine.log.Error().Err(err).Msg("a prepared container did not end cleanly")
+			k.engine.launch.log.Error().Err(err).Msg("a prepared container did not end cleanly")
 		}
 	})
 }
