@@ -68,9 +68,7 @@ func TestFloodedLog(t *testing.T) {
 	watcher := filepath.Join(h.bin, fence.WatcherProgram)
 	os.Remove(watcher) // a link to the real one
 	script := fmt.Sprintf("#!/bin/sh\nseq 3000000 | head -c %d\necho its end >&2\n", flood)
-	if err := os.WriteFile(watcher, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, watcher, script)
 	free := h.unfenced("--once")
 	if free.exit(); free.out.Len() < flood {
 		t.Errorf("%d bytes in the foreground: the flood is none", free.out.Len())

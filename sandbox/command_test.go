@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/cli"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/fence"
 )
@@ -147,9 +148,7 @@ func TestOneStateDirectory(t *testing.T) {
 // TestAgentOnPath: without an agent beside the launcher the one on PATH runs.
 func TestAgentOnPath(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, fence.AgentProgram), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, fence.AgentProgram), "#!/bin/sh\n")
 	t.Setenv("PATH", dir)
 	if got, err := cli.Program(fence.AgentProgram); err != nil || got != filepath.Join(dir, fence.AgentProgram) {
 		t.Errorf("%q, %v", got, err)

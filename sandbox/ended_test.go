@@ -51,14 +51,10 @@ func TestEndedPushIsRecorded(t *testing.T) {
 	if err := os.Mkdir(own, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(own, "pre-receive"), []byte("#!/bin/sh\nwhile :; do :; done\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(own, "pre-receive"), "#!/bin/sh\nwhile :; do :; done\n")
 	ssh := filepath.Join(t.TempDir(), "ssh")
 	script := "#!/bin/sh\nSSH_ORIGINAL_COMMAND=\"$2\" exec git-ward door --stdio --bare '" + p.Bare + "' --agent robo\n"
-	if err := os.WriteFile(ssh, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, ssh, script)
 	p.Commit("a.txt", "one\n")
 	out, err := p.Try(p.Work, []string{"GIT_SSH=" + ssh, "GIT_SSH_VARIANT=simple"}, "", "git", "push", "ssh://host/x", "HEAD:refs/heads/agent/y")
 	if err == nil || !strings.Contains(out, "of processor time") {

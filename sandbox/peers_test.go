@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
@@ -184,10 +185,8 @@ func forOthers(t *testing.T, dir string) {
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	data, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, data, 0o755)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	gittest.Program(t, to, string(data))
 }

@@ -171,9 +171,7 @@ func TestEveryVerb(t *testing.T) {
 	tier.Full(t, "each verb in six forms")
 	p := gittest.New(t)
 	dir, temp, none := filepath.Dir(p.Bare), t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(none, "podman"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err) // nothing is to be built here
-	}
+	gittest.Program(t, filepath.Join(none, "podman"), "#!/bin/sh\nexit 1\n") // nothing is to be built here
 	at := slices.IndexFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
 	p.Env[at] = "PATH=" + none + ":" + strings.TrimPrefix(p.Env[at], "PATH=")
 	p.Env = append(p.Env, "TMPDIR="+temp)

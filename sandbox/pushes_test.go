@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
 
@@ -20,9 +21,7 @@ func (d *desk) hooked(shell string) {
 		d.t.Fatal(err)
 	}
 	script := "#!/bin/sh\nlist=$(cat)\n" + shell + "\necho \"$list\" | exec " + wards + "\n"
-	if err := os.WriteFile(hook, []byte(script), 0o755); err != nil {
-		d.t.Fatal(err)
-	}
+	gittest.Program(d.t, hook, script)
 }
 
 // holding is shell that goes on where a ref of the push holds a path with that text.

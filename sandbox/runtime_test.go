@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/await"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 	"git-ward/sandbox/podman"
@@ -176,9 +177,7 @@ exec %[1]s "$@"`, path))()
 func (m *machine) instead(t *testing.T, runtime, script string) (restore func()) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, runtime), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, runtime), "#!/bin/sh\n"+script+"\n")
 	old := m.Env
 	m.Env = append(m.Env[:len(m.Env):len(m.Env)], "PATH="+dir+":"+os.Getenv("PATH"))
 	for _, v := range old {

@@ -299,9 +299,7 @@ func TestStory07Tool(t *testing.T) {
 	}
 	d.uow("retry", "D-1.1") // too early: it is still missing
 	d.await("the second look", func() bool { return d.last().State == uow.ZombiedSoft && d.last().Retries == 1 })
-	if err := os.WriteFile(filepath.Join(tools, "measure"), []byte("#!/bin/sh\ntest -s \"$1\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(tools, "measure"), "#!/bin/sh\ntest -s \"$1\"\n")
 	m := wardCommand.FindStringSubmatch(d.uow("list", "--all"))
 	if m == nil {
 		t.Fatal(d.uow("list", "--all"))

@@ -28,9 +28,7 @@ func TestRecordsAtStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := filepath.Join(t.TempDir(), "begun")
-			if err := os.WriteFile(post, []byte("#!/bin/sh\n: >"+begun+"\n"+hook), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gittest.Program(t, post, "#!/bin/sh\n: >"+begun+"\n"+hook)
 			push := p.Command(p.Work, nil, "git", "push", "--quiet", "origin", "main:refs/heads/left")
 			if err := push.Start(); err != nil {
 				t.Fatal(err)

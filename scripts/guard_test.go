@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"git-ward/internal/await"
+	"git-ward/internal/gittest"
 )
 
 // behind runs a line of the shell behind scripts/guard, and returns what it printed and the
@@ -39,9 +40,7 @@ func guarded(t *testing.T, dir, line string, as ...string) (*exec.Cmd, string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, path, text)
 	}
 	// A copy, because the tree may lie where another user cannot come.
 	for _, name := range []string{"guard", "commands", "environment"} {
@@ -49,9 +48,7 @@ func guarded(t *testing.T, dir, line string, as ...string) (*exec.Cmd, string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(filepath.Dir(guard), name), text, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(filepath.Dir(guard), name), string(text))
 	}
 	home, within := filepath.Join(dir, "home"), filepath.Join(dir, "within")
 	if err := os.Mkdir(within, 0o755); err != nil {
@@ -124,7 +121,7 @@ func TestGuardShowsTheTree(t *testing.T) {
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		tree, lab := filepath.Join(dir, "tree"), filepath.Join(dir, "lab")
-		if err := errors.Join(os.Mkdir(lab, 0o755), os.WriteFile(filepath.Join(lab, "kubectl"), []byte("a lab's\n"), 0o755)); err != nil {
+		if err := errors.Join(os.Mkdir(lab, 0o755), gittest.WriteProgram(filepath.Join(lab, "kubectl"), "a lab's\n")); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("WARD_KUBE_LAB", lab)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"git-ward/agent/stop"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -212,7 +213,7 @@ func TestRefusedIsKept(t *testing.T) {
 	const answer = `{"verdict":"refused","findings":[{"path":"key.pem","rule":"secret/key","severity":"error","message":"a key"}],"count":1}`
 	hook := filepath.Join(s.bare, "hooks", "pre-receive")
 	s.must(os.MkdirAll(filepath.Dir(hook), 0o755))
-	s.must(os.WriteFile(hook, []byte("#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo '"+answer+"' >&2\n\t\texit 1\n\tfi\ndone\n"), 0o755))
+	gittest.Program(s, hook, "#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo '"+answer+"' >&2\n\t\texit 1\n\tfi\ndone\n")
 	s.solve = func(s *site, _ Brief, _ *Subagents) error {
 		return errors.Join(s.write("key.pem", "secret"), s.write("work", "done"))
 	}

@@ -14,6 +14,7 @@ import (
 	"git-ward/agent/activity"
 	"git-ward/agent/model"
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 )
 
 // streams are what the real programs said in a short run, shortened.
@@ -173,9 +174,7 @@ func TestPrepare(t *testing.T) {
 		if _, _, err := p.Prepare(Setup{Home: home}); err == nil {
 			t.Errorf("%s is not there", p.Name)
 		}
-		if err := os.WriteFile(filepath.Join(bin, p.Program), nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(bin, p.Program), "")
 		if err := os.MkdirAll(home+"/old", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +225,7 @@ func TestNative(t *testing.T) {
 		write := func(name string, data []byte) {
 			t.Helper()
 			path := filepath.Join(modules, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o755)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), gittest.WriteProgram(path, string(data))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -254,7 +253,7 @@ func TestNative(t *testing.T) {
 func TestMoved(t *testing.T) {
 	modules := filepath.Join(t.TempDir(), "node_modules")
 	program := modules + "/opencode-linux-x64/bin/opencode"
-	if err := errors.Join(os.MkdirAll(filepath.Dir(program), 0o755), os.MkdirAll(modules+"/opencode-ai/bin", 0o755), os.Mkdir(modules+"/.bin", 0o755), os.WriteFile(program, []byte("\x7fELF"), 0o755),
+	if err := errors.Join(os.MkdirAll(filepath.Dir(program), 0o755), os.MkdirAll(modules+"/opencode-ai/bin", 0o755), os.Mkdir(modules+"/.bin", 0o755), gittest.WriteProgram(program, "\x7fELF"),
 		os.Symlink("/gone/x/node_modules/opencode-linux-x64/bin/opencode", modules+"/opencode-ai/bin/opencode"), os.Symlink("../opencode-ai/bin/opencode", modules+"/.bin/opencode")); err != nil {
 		t.Fatal(err)
 	}
@@ -273,9 +272,7 @@ func TestScript(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
 	for text, want := range map[string]string{"#!/usr/bin/env node\n": "node", "#!/usr/bin/env -S node --x\n": "node", "#!/gone/node\n": "node", "#!/bin/sh\n": "", "": ""} {
-		if err := os.WriteFile(bin+"/claude", []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, bin+"/claude", text)
 		_, err := Of("claude-code").Find()
 		if e := Script(err); (e == nil) != (want == "") || e != nil && e.Interpreter != want {
 			t.Errorf("%q: %v", text, err)
@@ -292,9 +289,7 @@ func TestOptions(t *testing.T) {
 		"echo --print --model --strict-mcp-config": "--strict-mcp-config --model m", "echo --print --model": "--model m", "echo --print": "",
 		"exit 1": "--strict-mcp-config --model m", // it says nothing
 	} {
-		if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(bin, "claude"), "#!/bin/sh\n"+script+"\n")
 		args, env, err := Of("claude-code").Prepare(Setup{Home: home, ID: "m"})
 		if _, some, _ := strings.Cut(strings.Join(args, " "), "--disallowedTools=WebSearch"); err != nil || strings.TrimSpace(some) != want || !slices.Contains(env, "ANTHROPIC_MODEL=m") {
 			t.Errorf("%q: %q, %q, %v", script, args, env, err)
@@ -309,9 +304,7 @@ func TestOptionsOnce(t *testing.T) {
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	asked := filepath.Join(t.TempDir(), "asked")
 	for i, says := range []string{"--model", "--strict-mcp-config"} {
-		if err := os.WriteFile(filepath.Join(bin, "claude"), fmt.Appendf(nil, "#!/bin/sh\nprintf x >>%s\necho %s\n", asked, says), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(bin, "claude"), fmt.Sprintf("#!/bin/sh\nprintf x >>%s\necho %s\n", asked, says))
 		for range 3 {
 			args, _, err := Of("claude-code").Prepare(Setup{Home: home, ID: "m"})
 			if err != nil || !slices.Contains(args, says) {

@@ -13,6 +13,7 @@ import (
 	"git-ward/agent/interaction"
 	"git-ward/agent/preset"
 	"git-ward/agent/stop"
+	"git-ward/internal/gittest"
 )
 
 // newClaude is Claude Code in whose place a script of sh prints the stream.
@@ -20,9 +21,7 @@ func newClaude(t *testing.T, script string) *Program {
 	t.Helper()
 	p := newProgram(t, "")
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\n[ \"$1\" = --help ] && echo --strict-mcp-config --model && exit\ncat >prompt.md\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(bin, "claude"), "#!/bin/sh\n[ \"$1\" = --help ] && echo --strict-mcp-config --model && exit\ncat >prompt.md\n"+script)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	p.Config.Model.Name, p.Preset = "claude-code", preset.Of("claude-code")
 	p.Getenv = getenv(map[string]string{gateway.Anthropic: "http://127.0.0.1:9/anthropic", gateway.OpenAI: "http://127.0.0.1:9/openai/v1"})

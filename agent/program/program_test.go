@@ -21,6 +21,7 @@ import (
 	"git-ward/agent/prompt"
 	"git-ward/agent/stop"
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 )
 
@@ -143,9 +144,7 @@ func TestAlso(t *testing.T) {
 	asked := filepath.Join(bin, "asked")
 	script := "#!/bin/sh\n[ \"$1\" = --help ] && echo --model && exit\ncat >" + bin + "/prompt\ncase \"$*\" in *'--model one'*) echo >>" + asked + "; echo >made; exit 1;; esac\n" +
 		`echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"as you said","usage":{"input_tokens":3,"output_tokens":1}}'` + "\n"
-	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(bin, "claude"), script)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	for _, c := range []struct {
 		code  string
@@ -231,9 +230,7 @@ func TestCheck(t *testing.T) {
 		bin := t.TempDir()
 		t.Setenv("PATH", bin)
 		for name, text := range map[string]string{"x": "\x7fELF", "script": "#!/usr/bin/env absent\n"} {
-			if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gittest.Program(t, filepath.Join(bin, name), text)
 		}
 		set := config.Default()
 		set.Model.Name, set.Model.Prompt = "exec", "stdin"

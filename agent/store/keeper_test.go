@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/gate"
 	"git-ward/protocols/uow"
@@ -239,7 +240,7 @@ func TestKeeperSecret(t *testing.T) {
 	u.must(err)
 	hook := filepath.Join(u.store.Bare, "hooks", "pre-receive")
 	u.must(os.MkdirAll(filepath.Dir(hook), 0o755))
-	u.must(os.WriteFile(hook, []byte("#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo >>refused\n\t\techo '"+string(answer)+"' >&2\n\t\texit 1\n\tfi\ndone\n"), 0o755))
+	gittest.Program(u, hook, "#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo >>refused\n\t\techo '"+string(answer)+"' >&2\n\t\texit 1\n\tfi\ndone\n")
 	u.write("key.pem", "secret\n")
 	u.write("hello", "there\n")
 	var said []string

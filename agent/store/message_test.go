@@ -13,6 +13,7 @@ import (
 
 	"git-ward/internal/await"
 	"git-ward/internal/git"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
@@ -78,7 +79,7 @@ func (u *unit) host() {
 	pushed, err := os.OpenFile(fifo, os.O_RDWR, 0) // so that neither end waits for the other
 	u.must(err)
 	u.must(os.MkdirAll(filepath.Join(u.store.Bare, "hooks"), 0o755))
-	u.must(os.WriteFile(filepath.Join(u.store.Bare, "hooks/post-receive"), []byte("#!/bin/sh\ncat >/dev/null\necho >'"+fifo+"'\n"), 0o755))
+	gittest.Program(u, filepath.Join(u.store.Bare, "hooks/post-receive"), "#!/bin/sh\ncat >/dev/null\necho >'"+fifo+"'\n")
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {

@@ -13,6 +13,7 @@ import (
 
 	"git-ward/agent/stop"
 	"git-ward/internal/git"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
@@ -385,7 +386,7 @@ func TestHeldAndRefused(t *testing.T) {
 			}
 			u.must(u.journal.Hold([]uow.Input{input(uow.Open, "DIRECTIVE_OPEN"), input(uow.Activate, "WORK_STARTED")}, world))
 			hook := "#!/bin/sh\ncase $1 in " + c.refs + ") echo no such paper >&2; exit 1;; esac\n"
-			u.must(os.WriteFile(filepath.Join(u.store.Bare, "hooks", "update"), []byte(hook), 0o755))
+			gittest.Program(u, filepath.Join(u.store.Bare, "hooks", "update"), hook)
 			u.commit("iteration 1 begins", "", map[string]string{"LEARNINGS.md": "# L\n"})
 			err := u.append(input(uow.Iterate, "ITERATION_STARTED"))
 			if end := stop.Of(err); end == nil || end.Kind != c.kind || !strings.Contains(end.Why+end.Output, "no such paper") {
@@ -415,7 +416,7 @@ func TestRefused(t *testing.T) {
 	u.step(uow.Input{Event: uow.Iterate, Reason: "ITERATION_STARTED"})
 	pushed := u.work.Record.Tip()
 	hook := filepath.Join(u.store.Bare, "hooks", "update")
-	u.must(os.WriteFile(hook, []byte("#!/bin/sh\ncase $1 in *record*) echo no such paper >&2; exit 1;; esac\n"), 0o755))
+	gittest.Program(u, hook, "#!/bin/sh\ncase $1 in *record*) echo no such paper >&2; exit 1;; esac\n")
 	u.write("mine", "mine\n")
 	commit, err := u.work.Iterate(t.Context(), 1, "do it")
 	u.must(err)

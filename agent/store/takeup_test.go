@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
 )
@@ -183,7 +184,7 @@ func TestTakeUp(t *testing.T) {
 		other := u.elsewhere()
 		hook := filepath.Join(u.store.Bare, "hooks", "pre-receive")
 		u.must(os.MkdirAll(filepath.Dir(hook), 0o755))
-		u.must(os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755))
+		gittest.Program(u, hook, "#!/bin/sh\nexit 1\n")
 		if took, aside := other.takesUp(); took || aside != "" {
 			t.Fatal(took, aside)
 		}

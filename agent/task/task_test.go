@@ -14,6 +14,7 @@ import (
 
 	"git-ward/agent/activity"
 	"git-ward/agent/orient"
+	"git-ward/internal/gittest"
 	"git-ward/internal/worktree"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/record"
@@ -200,9 +201,7 @@ func TestBeginLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, "#!/bin/sh\necho \"$*\" >>%s/log\nexec %s \"$@\"\n", dir, real), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, "git"), fmt.Sprintf("#!/bin/sh\necho \"$*\" >>%s/log\nexec %s \"$@\"\n", dir, real))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	doc, _ := comms.Parse([]byte("# COMMS\n## Directives\n### D-1: be polite in Greet\n- unknown: who is polite\n## Reports\n"))
 	begun, err := Begin(t.Context(), doc.Directives[0], orient.Options{Tree: w, Getenv: os.Getenv}, log)

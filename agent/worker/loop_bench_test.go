@@ -71,7 +71,7 @@ func (b *loopBench) countChildren() {
 	check(b.t, err)
 	dir := b.t.TempDir()
 	b.counter = filepath.Join(dir, "count")
-	check(b.t, os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, "#!/bin/sh\nprintf x >>%s\nexec %s \"$@\"\n", b.counter, real), 0o755))
+	gittest.Program(b.t, filepath.Join(dir, "git"), fmt.Sprintf("#!/bin/sh\nprintf x >>%s\nexec %s \"$@\"\n", b.counter, real))
 	b.door.search = os.Getenv("PATH")
 	b.t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }

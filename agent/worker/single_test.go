@@ -11,6 +11,7 @@ import (
 
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
+	"git-ward/internal/gittest"
 )
 
 // TestKeep: what ended the work is what is reported, though the remote goes away between the
@@ -51,7 +52,7 @@ func TestKeep(t *testing.T) {
 		err = os.MkdirAll(filepath.Join(bare, "hooks"), 0o755)
 	}
 	if err == nil { // it is a repository until the push is over
-		err = os.WriteFile(filepath.Join(bare, "hooks", "post-receive"), []byte("#!/bin/sh\nmv HEAD gone\n"), 0o755)
+		err = gittest.WriteProgram(filepath.Join(bare, "hooks", "post-receive"), "#!/bin/sh\nmv HEAD gone\n")
 	}
 	if err != nil {
 		t.Fatal(err)

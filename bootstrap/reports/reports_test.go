@@ -13,6 +13,7 @@ import (
 	"git-ward/bootstrap/remote"
 	"git-ward/bootstrap/reports"
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 )
 
@@ -51,7 +52,7 @@ func (d *desk) git(dir string, args ...string) string {
 func (d *desk) write(text string) {
 	d.t.Helper()
 	work := d.t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(work, comms.Path), []byte(text), 0o644), os.WriteFile(filepath.Join(work, "code"), []byte("code"), 0o755)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(work, comms.Path), []byte(text), 0o644), gittest.WriteProgram(filepath.Join(work, "code"), "code")); err != nil {
 		d.t.Fatal(err)
 	}
 	d.git(work, "--git-dir="+d.Bare, "--work-tree=.", "add", "--all")

@@ -192,7 +192,7 @@ func TestMend(t *testing.T) {
 		"no directory": func() { os.RemoveAll(dir); g.write(dir, "") },
 		"a hook": func() {
 			os.MkdirAll(dir+"/.git/hooks", 0o755)
-			os.WriteFile(dir+"/.git/hooks/post-checkout", []byte("#!/bin/sh\nexit 1\n"), 0o755)
+			gittest.Program(t, dir+"/.git/hooks/post-checkout", "#!/bin/sh\nexit 1\n")
 		},
 	} {
 		harm()

@@ -296,9 +296,7 @@ func TestClonePapersPlace(t *testing.T) {
 		bin, parent := t.TempDir(), t.TempDir()
 		theirs := filepath.Join(parent, "work.ward")
 		script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'%s'*) mkdir -p '%s' ;; esac\nexec '%s' \"$@\"\n", moment, theirs, real)
-		if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(bin, "git"), script)
 		t.Setenv("PATH", bin+":"+path)
 		got := run(t, Clone, parent, bare, filepath.Join(parent, "work"))
 		entries, _ := os.ReadDir(theirs)
@@ -358,9 +356,7 @@ func TestCloneLeaves(t *testing.T) {
 			if c.fails {
 				text += "exit 1\n"
 			}
-			if err := os.WriteFile(script, []byte(text+"exec git-upload-pack \"$@\"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gittest.Program(t, script, text+"exec git-upload-pack \"$@\"\n")
 			t.Setenv("GIT_CONFIG_COUNT", "1")
 			t.Setenv("GIT_CONFIG_KEY_0", "core.sshCommand")
 			t.Setenv("GIT_CONFIG_VALUE_0", script+" '"+of.Dir+"' #")

@@ -25,9 +25,7 @@ func TestRemoveWebhook(t *testing.T) {
 	programs, notes := t.TempDir(), filepath.Join(t.TempDir(), "calls")
 	script := "#!/bin/sh\n" + `git --git-dir="$6" rev-parse -q --verify refs/heads/ward >/dev/null && [ -f "$6/ward/config.toml" ] || exit 2` + "\n" +
 		`echo "$@" >>` + notes + "\n[ ! -e " + notes + ".fails ]\n"
-	if err := os.WriteFile(filepath.Join(programs, "git-ward-forge"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(programs, "git-ward-forge"), script)
 	t.Setenv("PATH", strings.Join([]string{programs, bin, os.Getenv("PATH")}, string(os.PathListSeparator)))
 	calls := func() string {
 		text, err := os.ReadFile(notes)

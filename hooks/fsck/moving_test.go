@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/protocols/state"
 )
 
@@ -61,9 +62,7 @@ exec %[4]s "$@"
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(bin, "git"), script)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	result := make(chan *Result, 1)
 	go func() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
 
@@ -92,9 +93,7 @@ func (a *account) script(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, path, text)
 	if err := os.Chown(path, int(a.cred.Uid), int(a.cred.Gid)); err != nil {
 		t.Fatal(err)
 	}

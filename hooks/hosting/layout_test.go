@@ -43,9 +43,7 @@ func script(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, path, text)
 }
 
 // A forge that calls hooks through a delegate: Ward's go where the delegate looks,

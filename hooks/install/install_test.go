@@ -131,9 +131,7 @@ func appendTo(t *testing.T, path string) {
 
 func overwrite(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, path, text)
 }
 
 // TestHooksElsewhere: the request's directory holds the hooks, and a later run without

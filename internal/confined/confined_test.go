@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/gittest"
 	"git-ward/internal/process"
 )
 
@@ -81,9 +82,7 @@ func TestCall(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	own := filepath.Join(t.TempDir(), "tool")
-	if err := os.WriteFile(own, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, own, "")
 	if why := writable(own); !strings.Contains(why, "can be written") {
 		t.Error(why)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/gittest"
 )
 
 // counted puts a git before the machine's that counts how often it is started, by its first
@@ -26,9 +27,7 @@ func counted(t *testing.T) (started func(verb string) int) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	script := fmt.Sprintf("#!/bin/sh\necho \" $* \" >> '%s'\nexec '%s' \"$@\"\n", log, real)
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, "git"), script)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return func(verb string) int {
 		data, err := os.ReadFile(log)

@@ -24,16 +24,20 @@ func Git(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Program writes an executable file. No child may start meanwhile: between fork and exec it
-// would hold the file open for writing, and running it would fail with "text file busy".
+// Program is WriteProgram for a test, which an error ends.
 func Program(t testing.TB, path, text string) {
 	t.Helper()
-	syscall.ForkLock.RLock()
-	err := os.WriteFile(path, []byte(text), 0o755)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
+	if err := WriteProgram(path, text); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// WriteProgram writes an executable file. No child may start meanwhile: between fork and exec
+// it would hold the file open for writing, and running it would fail with "text file busy".
+func WriteProgram(path, text string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, []byte(text), 0o755)
 }
 
 // InOrder fails the test unless a text contains the parts in this order.

@@ -18,9 +18,7 @@ func TestClockSetAhead(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "x.git")
 	gittest.Git(t, filepath.Dir(bare), "init", "--quiet", "--bare", bare)
 	hook := "#!/bin/sh\ntouch arrived\nwhile [ -e arrived ]; do sleep 0.02; done\n" // until the clock has jumped
-	if err := os.WriteFile(filepath.Join(bare, "hooks/pre-receive"), []byte(hook), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(bare, "hooks/pre-receive"), hook)
 	work := t.TempDir()
 	gittest.Git(t, work, "init", "--quiet")
 	gittest.Git(t, work, "commit", "--quiet", "--allow-empty", "--message", "one")

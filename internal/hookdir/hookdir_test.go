@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/gittest"
 )
 
 // Delegates as forges write them, and scripts that only look like one.
@@ -30,9 +31,7 @@ func TestIsDelegate(t *testing.T) {
 		"#!/bin/sh\nfor h in post-receive.d/*; do :; done": false,
 		"": false,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, path, text)
 		if got := IsDelegate(path, "pre-receive"); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
@@ -79,9 +78,7 @@ func TestFind(t *testing.T) {
 func TestPathNeedsTheDelegatesDirectory(t *testing.T) {
 	l := Layout{t.TempDir()}
 	path := filepath.Join(l.Dir, "pre-receive")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nfor f in $CONF.d/*; do . $f; done\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, path, "#!/bin/sh\nfor f in $CONF.d/*; do . $f; done\n")
 	if got := l.Path("pre-receive"); got != path {
 		t.Error(got)
 	}
@@ -115,9 +112,7 @@ func TestCheck(t *testing.T) {
 	git("init", "-q", "--bare")
 	says("does not run")
 	for _, name := range Names {
-		if err := os.WriteFile(filepath.Join(bare, "hooks", name), []byte("#!/bin/sh\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(bare, "hooks", name), "#!/bin/sh\n")
 	}
 	says("")
 	git("config", "core.hooksPath", "/elsewhere")

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // TestProfile: a tool that is on PATH alone is there in a login shell, too, whose /etc/profile
@@ -15,9 +17,7 @@ func TestProfile(t *testing.T) {
 	if err := os.Mkdir(tools, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(tools, "ward-a-tool"), []byte("#!/bin/sh\necho here\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(tools, "ward-a-tool"), "#!/bin/sh\necho here\n")
 	path := tools + ":" + os.Getenv("PATH")
 	if err := WriteProfile(home, path); err != nil {
 		t.Fatal(err)

@@ -20,9 +20,7 @@ func editor(t *testing.T, text string) (env []string, shown func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, data := range map[string]string{"text": text, "ed": "#!/bin/sh\ncp \"$1\" " + dir + "/shown\ncp " + dir + "/text \"$1\"\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(dir, name), data)
 	}
 	return []string{"GIT_EDITOR=" + filepath.Join(dir, "ed")}, func() string {
 		data, err := os.ReadFile(filepath.Join(dir, "shown"))

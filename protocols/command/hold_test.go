@@ -2,7 +2,6 @@ package command_test
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -47,9 +46,7 @@ func TestHold(t *testing.T) {
 		}
 		return out
 	}
-	if err := os.WriteFile(filepath.Join(dir, "held_test.sh"), []byte("true\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, "held_test.sh"), "true\n")
 	gittest.InOrder(t, hold(0, "- [ ] it is loud (`sh held_test.sh`)\n- [ ] and short (`true`)\n", "--bare", p.Bare, "D-6", "held_test.sh"), "D-6: 2 criteria are held out, with 1 file: pushed to main as ")
 	text := p.Run(p.Bare, "git", "show", "main:COMMS.md")
 	if n := strings.Count(text, "\n- held: 2 "); n != 1 || strings.Contains(text, "it is loud (`sh held_test.sh`)") {

@@ -221,9 +221,7 @@ func killed(t *testing.T, p *gittest.Pair, n int, when string, args ...string) (
 	dir := t.TempDir()
 	calls := filepath.Join(dir, "calls")
 	real := strings.TrimSpace(p.Run(dir, "sh", "-c", "command -v git"))
-	if err := os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, killer, calls, n, when, real), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, "git"), fmt.Sprintf(killer, calls, n, when, real))
 	path := ""
 	for _, v := range p.Env {
 		if rest, ok := strings.CutPrefix(v, "PATH="); ok {
@@ -248,9 +246,7 @@ func TestPushedAndNotFetched(t *testing.T) {
 	dir := t.TempDir()
 	real := strings.TrimSpace(p.Run(dir, "sh", "-c", "command -v git"))
 	script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in\n*' push '*) touch %[1]s/pushed ;;\n*' fetch '*) [ ! -e %[1]s/pushed ] || { echo no route; exit 128; } ;;\nesac\nexec %[2]s \"$@\"\n", dir, real)
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, "git"), script)
 	env := []string{"PATH=" + dir + ":" + strings.TrimSpace(p.Run(dir, "printenv", "PATH"))}
 	for _, c := range []struct {
 		says string

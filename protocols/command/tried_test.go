@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
 )
 
@@ -78,9 +79,7 @@ func TestTriedForSoLong(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, name, text)
 	}
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	doc, _ := comms.Parse([]byte("# COMMS\n\n## Directives\n\n### D-1: the total\n\n- [ ] it is there (`true`)\n\n## Reports\n"))

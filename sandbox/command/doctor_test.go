@@ -10,6 +10,7 @@ import (
 
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 	"git-ward/sandbox/doctor"
 )
 
@@ -38,7 +39,7 @@ func TestChosenRuntime(t *testing.T) {
 		filepath.Join(programs, "crun"):  "#!/bin/sh\n",
 		filepath.Join(bare, config.Path): "[sandbox]\nruntime = \"crun\"\n",
 	} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), gittest.WriteProgram(path, text)); err != nil {
 			t.Fatal(err)
 		}
 	}

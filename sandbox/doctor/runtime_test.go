@@ -1,12 +1,12 @@
 package doctor
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 )
 
 // A runtime that the settings name and that is not here is missing, with what installs it.
@@ -29,9 +29,7 @@ func TestRuntime(t *testing.T) {
 	} {
 		if c.there != "" {
 			program, _, _ := strings.Cut(c.there, " ")
-			if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\necho "+c.there+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gittest.Program(t, filepath.Join(dir, program), "#!/bin/sh\necho "+c.there+"\n")
 		}
 		settings := config.Default()
 		settings.Sandbox.Runtime = c.runtime

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 )
 
 // What the settings name is looked for, not what they would have named: an image that is
@@ -15,9 +16,7 @@ func TestSandboxLooksForWhatIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	script := "#!/bin/sh\ncase $* in *there) exit 0 ;; esac\nexit 1\n" // podman image exists NAME
-	if err := os.WriteFile(filepath.Join(dir, "podman"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, "podman"), script)
 	for _, c := range []struct {
 		image, second, programs string
 		want                    string

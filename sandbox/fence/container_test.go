@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -87,9 +88,7 @@ func TestFindGo(t *testing.T) {
 	if err := os.Symlink(program, filepath.Join(links, "go")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(shims, "go"), []byte("#!/bin/sh\nexec "+program+" \"$@\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(shims, "go"), "#!/bin/sh\nexec "+program+" \"$@\"\n")
 	for _, dir := range []string{filepath.Dir(program), links, shims} {
 		t.Setenv("PATH", dir+":/usr/bin:/bin")
 		if got := findGo(); got != want {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/lab"
 )
@@ -91,9 +92,7 @@ func asOrdinary(t *testing.T, w wish) (answer told) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(binary, self, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, binary, string(self))
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -224,7 +224,7 @@ func TestControlMoves(t *testing.T) {
 	err := os.Mkdir(filepath.Join(hooks, "gate"), 0o755)
 	for _, step := range []func() error{
 		func() error { return os.Rename(hooks+"/pre-receive", hooks+"/gate/pre-receive") },
-		func() error { return os.WriteFile(hooks+"/pre-receive", []byte(script), 0o755) },
+		func() error { return gittest.WriteProgram(hooks+"/pre-receive", script) },
 		func() error { return os.WriteFile(once, nil, 0o644) },
 	} {
 		if err = errors.Join(err, step()); err != nil {

@@ -24,9 +24,7 @@ func TestClosed(t *testing.T) {
 	tier.First(t, "a guarded repository")
 	bare, dir := gittest.New(t).Bare, t.TempDir()
 	program, ran := filepath.Join(dir, "git-ward"), filepath.Join(dir, "ran")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho >>"+ran+"\necho 'git-ward: error: the disk is full' >&2\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, program, "#!/bin/sh\necho >>"+ran+"\necho 'git-ward: error: the disk is full' >&2\nexit 1\n")
 	p := &pass{Syncer: &Syncer{Repo: git.Open(bare), Settings: config.Default(), Ward: Verbs{Program: program, Bare: bare, Host: "forge.example"}, Log: zerolog.Nop()},
 		ctx: t.Context(), self: client.Person{Login: "bot"}, wanted: map[string]bool{}}
 	p.reader = p.Repo.Reader(p.ctx)

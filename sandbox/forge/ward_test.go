@@ -2,10 +2,11 @@ package forge
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // TestSaid: only a command that ended with findings was refused, and what people are told of it
@@ -14,9 +15,7 @@ func TestSaid(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "git-ward")
 	runs := func(script string) error {
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, program, "#!/bin/sh\n"+script)
 		_, err := Verbs{Program: program, Bare: dir}.run(t.Context(), nil, "", []string{"drop"})
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -95,9 +96,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	b := &bench{t, t.TempDir(), t.TempDir(), t.TempDir()}
-	if err := os.WriteFile(filepath.Join(b.builder, "mmdebstrap"), []byte(quickBuilder), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(b.builder, "mmdebstrap"), quickBuilder)
 	return b
 }
 

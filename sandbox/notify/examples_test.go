@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 )
 
 // example is the command of a block of docs/admin.md that names a program.
@@ -39,9 +40,7 @@ func standIn(t *testing.T, name string) (heard string) {
 	dir := t.TempDir()
 	heard = filepath.Join(dir, "heard")
 	script := "#!/bin/sh\nfor a; do echo \"arg: $a\"; done >" + heard + "\ncat >>" + heard + "\n"
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, name), script)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return heard
 }

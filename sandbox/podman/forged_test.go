@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/gittest"
 	"git-ward/sandbox/podman"
 )
 
@@ -32,9 +33,7 @@ func TestForgedProcess(t *testing.T) {
 		dir := t.TempDir()
 		file := func(name, text string) string {
 			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gittest.Program(t, path, text)
 			return path
 		}
 		engine := filepath.Join(dir, "engine")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/BurntSushi/toml"
+
+	"git-ward/internal/gittest"
 )
 
 // The machine's networks are ours, and nothing else of its settings is.
@@ -60,9 +62,7 @@ func TestLacks(t *testing.T) {
 		t.Error(lacks)
 	}
 	for _, name := range append([]string{Netavark, "iptables"}, plugins...) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(dir, name), "#!/bin/sh\n")
 	}
 	if lacks := append(s.Lacks(Netavark), s.Lacks(CNI)...); len(lacks) > 0 {
 		t.Error(lacks)

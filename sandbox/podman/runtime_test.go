@@ -1,9 +1,10 @@
 package podman
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // An image can be built where runc is not, and with runc where it is.
@@ -12,9 +13,7 @@ func TestInstalledRuntime(t *testing.T) {
 	t.Setenv("PATH", dir)
 	for _, c := range []struct{ more, want string }{{"", DefaultRuntime}, {"runsc", "runsc"}, {"crun", "crun"}, {"runc", "runc"}} {
 		if c.more != "" {
-			if err := os.WriteFile(filepath.Join(dir, c.more), []byte("#!/bin/sh\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gittest.Program(t, filepath.Join(dir, c.more), "#!/bin/sh\n")
 		}
 		if got := InstalledRuntime(); got != c.want {
 			t.Errorf("with %q, too: %s, want %s", c.more, got, c.want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
 
@@ -29,7 +30,7 @@ func TestApart(t *testing.T) {
 	// Files that others remove while find lists them have it fail.
 	find, err := exec.LookPath("find")
 	bin := t.TempDir()
-	if err = errors.Join(err, os.WriteFile(filepath.Join(bin, "find"), []byte("#!/bin/sh\n"+find+" \"$@\"\nexit 1\n"), 0o755)); err != nil {
+	if err = errors.Join(err, gittest.WriteProgram(filepath.Join(bin, "find"), "#!/bin/sh\n"+find+" \"$@\"\nexit 1\n")); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

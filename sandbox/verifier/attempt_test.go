@@ -14,6 +14,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/git"
+	"git-ward/internal/gittest"
 	"git-ward/internal/sources"
 )
 
@@ -61,7 +62,7 @@ func (r *repository) write(name, content string) {
 	case isLink:
 		err = os.Symlink(target, full)
 	case isProgram:
-		err = os.WriteFile(full, []byte(content), 0o755)
+		err = gittest.WriteProgram(full, content)
 	case err == nil:
 		err = os.WriteFile(full, []byte(content), 0o644)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"git-ward/internal/git"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
 
@@ -165,9 +166,7 @@ func TestListsOnce(t *testing.T) {
 	r := newRepository(t)
 	c := r.claimed(files{"calc.sh": "echo 3\n", "calc_test.sh": "test \"$(sh calc.sh)\" = 2\n"}, files{"calc.sh": "echo 2\n"}, []string{"calc.sh"}, "sh calc_test.sh")
 	c.Controls = []string{Broken}
-	if err := os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, "#!/bin/sh\necho \"$*\" >>%s\nexec %s \"$@\"\n", log, real), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, filepath.Join(dir, "git"), fmt.Sprintf("#!/bin/sh\necho \"$*\" >>%s\nexec %s \"$@\"\n", log, real))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	f, err := r.verify(c)
 	if err != nil || !f.OK() {

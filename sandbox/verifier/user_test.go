@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/gittest"
 	"git-ward/sandbox/inside"
 	"git-ward/sandbox/verifier"
 )
@@ -74,7 +75,7 @@ func makePod() error {
 			return err
 		}
 	}
-	if err := errors.Join(os.Mkdir(podDir, 0o755), os.WriteFile(podDir+"/test", self, 0o755), os.Chdir(podDir)); err != nil {
+	if err := errors.Join(os.Mkdir(podDir, 0o755), gittest.WriteProgram(podDir+"/test", string(self)), os.Chdir(podDir)); err != nil {
 		return err
 	}
 	for _, args := range []string{"init -q --bare repo", "-C repo -c user.name=a -c user.email=a@b commit-tree -m x 4b825dc642cb6eb9a060e54bf8d69288fbee4904"} {

@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
 
@@ -110,9 +111,7 @@ func TestUnknownProgram(t *testing.T) {
 		"D-1: warning: criteria/unknown-program: unknown program node: y": true,
 		"D-1: warning: criteria/holds-already: it holds already: y":       false,
 	} {
-		if err := os.WriteFile(filepath.Join(bin, "git-ward"), []byte("#!/bin/sh\necho '"+says+"' >&2\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(bin, "git-ward"), "#!/bin/sh\necho '"+says+"' >&2\n")
 		var out, words bytes.Buffer // two: each has its writer
 		env := &cli.Env{Stdout: &out, Stderr: &words}
 		w := &trial{ctx: t.Context(), env: env, dir: bin, clone: filepath.Join(bin, "work"), options: options{text: "x\n\n- [ ] y (`node -v`)", script: "s.jsonl"}}
@@ -181,9 +180,7 @@ func TestMissing(t *testing.T) {
 		{"echo no podman >&2; exit 2", "no podman\n", "2"},
 		{"echo '{'; exit 1", "", "doctor --json"},
 	} {
-		if err := os.WriteFile(filepath.Join(bin, "git-ward"), []byte("#!/bin/sh\n[ \"$4\" = --json ] || exit 3\n"+c.ends+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(bin, "git-ward"), "#!/bin/sh\n[ \"$4\" = --json ] || exit 3\n"+c.ends+"\n")
 		var out, words bytes.Buffer
 		w := &trial{ctx: t.Context(), env: &cli.Env{Stdout: &out, Stderr: &words}, dir: bin}
 		if err := w.fence(); err == nil || !strings.Contains(err.Error(), c.err) || words.String() != c.words {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // TestFind: who works is whom the person named, else a program whose key is here; one on PATH
@@ -12,9 +14,7 @@ import (
 func TestFind(t *testing.T) {
 	bin := t.TempDir()
 	program := func(name string) {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("\x7fELF"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Program(t, filepath.Join(bin, name), "\x7fELF")
 	}
 	t.Setenv("PATH", bin)
 	try := func(o options, env map[string]string) (worker, error) {
@@ -55,7 +55,8 @@ func TestFind(t *testing.T) {
 func TestBring(t *testing.T) {
 	from, dir := t.TempDir(), t.TempDir()
 	path := filepath.Join(from, "claude")
-	if err := os.WriteFile(path, []byte("\x7fELF and more"), 0o700); err != nil {
+	gittest.Program(t, path, "\x7fELF and more")
+	if err := os.Chmod(path, 0o700); err != nil { // its owner's alone
 		t.Fatal(err)
 	}
 	w := &trial{dir: dir, worker: worker{path: path}}
@@ -74,9 +75,7 @@ func TestBring(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", dir)
-	if err := os.WriteFile(path, []byte("#!/usr/bin/env node\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gittest.Program(t, path, "#!/usr/bin/env node\n")
 	w.dir = t.TempDir()
 	if _, err := w.bring(); err == nil || !strings.Contains(err.Error(), "npm") {
 		t.Errorf("a script of node's without npm: %v", err)

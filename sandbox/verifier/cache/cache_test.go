@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"git-ward/internal/gittest"
 	"git-ward/internal/scratch"
 )
 
@@ -268,7 +269,7 @@ func TestPipIsNotTheTrees(t *testing.T) {
 		"bin/python3": "#!/bin/sh\nwhile [ \"$1\" != pip ]; do set -- \"$@\" \"$1\"; shift; done\nwhile [ \"$1\" != -I ] && [ \"$1\" != -m ]; do shift; done\nexec " + python + " \"$@\" pip --version\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), gittest.WriteProgram(path, text)); err != nil {
 			t.Fatal(err)
 		}
 	}
