@@ -136,19 +136,22 @@ var newcomers = []string{"../README.md", "quickstart.md", "udc.md"}
 
 // TestExamplesRun runs what a newcomer reads.
 func TestExamplesRun(t *testing.T) {
-	tier.First(t, "running the documents takes a minute and Ward's binaries")
-	examples(t, newcomers)
+	tier.Long(t, "directives in the real fence")
+	examples(t, newcomers, (*testing.T).Parallel)
 }
 
 // TestAllExamplesRun runs every other document.
 func TestAllExamplesRun(t *testing.T) {
 	tier.Full(t, "minutes, and a fence or a cluster")
-	examples(t, slices.DeleteFunc(documents(t), func(name string) bool { return slices.Contains(newcomers, name) }))
+	examples(t, slices.DeleteFunc(documents(t), func(name string) bool { return slices.Contains(newcomers, name) }), func(*testing.T) {})
 }
 
-func examples(t *testing.T, names []string) {
+// examples runs documents. Those that begin as parallel tests share nothing but the source's
+// bin/, podman and its images.
+func examples(t *testing.T, names []string, begin func(*testing.T)) {
 	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
+			begin(t)
 			all := read(t, name)
 			s := start(t)
 			if *update {

@@ -19,6 +19,13 @@ func First(t testing.TB, why string) {
 	}
 }
 
+// Long is First for a test that takes minutes by itself: scripts/test begins with its package,
+// so that it does not run alone at the end. Call it in the test function itself, as Full.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	First(t, why)
+}
+
 // Full leaves a test to `scripts/test full`. why says what makes it slow, or which
 // server or hardware it needs. Call it in the test function itself, not in a helper:
 // the tier finds its tests by the text of their functions (internal/house TestTiers).

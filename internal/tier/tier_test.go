@@ -24,8 +24,10 @@ func TestFull(t *testing.T) {
 }
 
 func TestFirst(t *testing.T) {
-	if got := skips(t, func(t testing.TB) { First(t, "an example") }); got != testing.Short() {
-		t.Errorf("skipped %v, and -short is %v", got, testing.Short())
+	for _, call := range []func(testing.TB, string){First, Long} {
+		if got := skips(t, func(t testing.TB) { call(t, "an example") }); got != testing.Short() {
+			t.Errorf("skipped %v, and -short is %v", got, testing.Short())
+		}
 	}
 }
 
