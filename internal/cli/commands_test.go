@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"git-ward/internal/await"
 	"git-ward/internal/gittest"
@@ -89,12 +90,9 @@ func table(t *testing.T, p *gittest.Pair) (names []string) {
 	return append(names, hidden...)
 }
 
-// TestSixtyVerbs: there are no more than a person can look through. A command with
-// verbs is none itself.
-func TestSixtyVerbs(t *testing.T) {
-	tier.First(t, "it builds Ward's programs")
-	p := gittest.New(t)
-	var verbs []string
+// verbsOf are all commands and verbs, as the manual heads them; a command with verbs is none.
+func verbsOf(t *testing.T, p *gittest.Pair) (verbs []string) {
+	t.Helper()
 	for line := range strings.Lines(p.Run(p.Work, "git-ward", "manual", "--markdown")) {
 		if name, ok := strings.CutPrefix(line, "### "); ok {
 			verbs = append(verbs, strings.TrimSpace(name))
@@ -105,6 +103,33 @@ func TestSixtyVerbs(t *testing.T) {
 			verbs = append(verbs, strings.TrimSpace(name))
 		}
 	}
+	return verbs
+}
+
+// TestHelpFits: no line of a help is wider than a terminal's 80 columns.
+func TestHelpFits(t *testing.T) {
+	tier.First(t, "it runs each command")
+	p := gittest.New(t)
+	asked := [][]string{{"help"}}
+	for _, name := range append(table(t, p), verbsOf(t, p)...) {
+		words := strings.Fields(strings.TrimPrefix(name, "git ward "))
+		asked = append(asked, append(words, "--help"), append(slices.Clone(words), "-h"))
+	}
+	for _, args := range asked {
+		for line := range strings.Lines(p.Run(p.Work, "git-ward", args...)) {
+			if width := utf8.RuneCountInString(strings.TrimRight(line, "\n")); width > 80 {
+				t.Errorf("git ward %s: %d columns: %s", strings.Join(args, " "), width, line)
+			}
+		}
+	}
+}
+
+// TestSixtyVerbs: there are no more than a person can look through. A command with
+// verbs is none itself.
+func TestSixtyVerbs(t *testing.T) {
+	tier.First(t, "it builds Ward's programs")
+	p := gittest.New(t)
+	verbs := verbsOf(t, p)
 	if len(verbs) < 40 || len(verbs) > 60 {
 		t.Errorf("there are %d verbs: %s", len(verbs), strings.Join(verbs, ", "))
 	}

@@ -126,7 +126,7 @@ func (t *Table) print(w io.Writer) error {
 func printCommands(w io.Writer, list []Command) {
 	for _, c := range list {
 		if !c.Hidden {
-			fmt.Fprintf(w, "  %-14s %s\n", c.Name, c.Doc)
+			manual.Item(w, 14, c.Name, c.Doc)
 		}
 	}
 }

@@ -107,32 +107,34 @@ func (p *Page) Prefix() string {
 // WriteUsage prints usage lines and flags.
 func (p *Page) WriteUsage(w io.Writer) {
 	for i, line := range p.Usage {
-		fmt.Fprintf(w, "%s %s%s\n", []string{"usage:", "   or:"}[min(i, 1)], p.Prefix(), line)
+		wrap(w, []string{"usage: ", "   or: "}[min(i, 1)], usageIndent, groups(p.Prefix()+line), "")
 	}
 	for _, f := range p.Options() {
-		fmt.Fprintf(w, "  %-24s %s\n", f.Typed(), f.Text)
+		Item(w, 24, f.Typed(), f.Text)
 	}
 }
 
 // WriteText prints the page for a terminal.
 func (p *Page) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s\n\n", p.Words, p.Doc)
+	wrap(&b, p.Words+": ", "  ", strings.Fields(p.Doc), "")
+	fmt.Fprintln(&b)
 	p.WriteUsage(&b)
 	if p.Long != "" {
-		fmt.Fprintf(&b, "\n%s\n", p.Long)
+		paragraphs(&b, p.Long)
 	}
 	for i, v := range p.Shown() {
 		if i == 0 {
 			fmt.Fprintf(&b, "\n%s\n", p.Heading())
 		}
-		fmt.Fprintf(&b, "  %-14s %s\n", v.Name(), v.Doc)
+		Item(&b, 14, v.Name(), v.Doc)
 	}
 	for i, e := range p.Examples {
 		if i == 0 {
 			fmt.Fprintf(&b, "\nexamples\n")
 		}
-		fmt.Fprintf(&b, "  git ward %s\n      %s\n", e.Line, e.Doc)
+		wrap(&b, "  "+Ward, "      ", typed(e.Line), ` \`)
+		wrap(&b, "      ", "      ", strings.Fields(e.Doc), "")
 	}
 	_, err := w.Write(b.Bytes())
 	return err
