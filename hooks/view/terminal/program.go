@@ -24,7 +24,7 @@ func Watch(ctx context.Context, looker *Looker, in, out *os.File, environ []stri
 	program := tea.NewProgram(
 		model{scene: looker.scene, glyphs: glyphsFor(getenv), looker: looker, halt: stops.disarm, again: stops.arm},
 		tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithEnvironment(environ),
-		tea.WithFPS(framesASecond), tea.WithoutSignalHandler())
+		tea.WithFilter(sized), tea.WithFPS(framesASecond), tea.WithoutSignalHandler())
 	stops.send = program.Send
 	stops.arm()
 	defer stops.disarm()
@@ -41,6 +41,18 @@ func Watch(ctx context.Context, looker *Looker, in, out *os.File, environ []stri
 		return outer
 	}
 	return err
+}
+
+// sized gives a terminal that does not know its size, as a serial line and some programs' own
+// do, the usual one: in none there is nothing to see.
+func sized(_ tea.Model, msg tea.Msg) tea.Msg {
+	if size, ok := msg.(tea.WindowSizeMsg); ok {
+		if size.Width <= 0 || size.Height <= 0 {
+			size.Width, size.Height = 80, 24
+		}
+		return size
+	}
+	return msg
 }
 
 // stops handles SIGTSTP from outside the keyboard, so that the terminal is restored before the

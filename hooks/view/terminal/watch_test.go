@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,14 +78,14 @@ type emulator struct {
 	ended  chan error
 }
 
-// watchOn runs the terminal program on a terminal of a size.
+// watchOn runs the terminal program on a terminal of a size; of 0 it does not know it.
 func watchOn(t *testing.T, ctx context.Context, looker *Looker, cols, lines int, environ ...string) *emulator {
 	t.Helper()
 	outer, inner, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &emulator{t: t, outer: outer, inner: inner, vt: vt10x.New(vt10x.WithSize(cols, lines)), ended: make(chan error, 1)}
+	e := &emulator{t: t, outer: outer, inner: inner, vt: vt10x.New(vt10x.WithSize(cmp.Or(cols, 80), cmp.Or(lines, 24))), ended: make(chan error, 1)}
 	if err := pty.Setsize(inner, &pty.Winsize{Cols: uint16(cols), Rows: uint16(lines)}); err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +187,19 @@ func TestWatch(t *testing.T) {
 	if screen := e.sees("Taken"); strings.Contains(screen, "\x1b") || strings.Contains(screen, "\u202e") {
 		t.Errorf("hostile text is on the screen:\n%s", screen)
 	}
+	e.types("q")
+	if err := e.ends(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWatchWithoutSize: a terminal that says 0 columns and lines has the usual ones, and its
+// own as soon as it says them.
+func TestWatchWithoutSize(t *testing.T) {
+	e := watchOn(t, t.Context(), NewLooker(busyRepository(t), "", time.Minute), 0, 0)
+	e.sees("Waits for you", "In progress", "? help")
+	e.resize(100, 30)
+	e.sees("Taken")
 	e.types("q")
 	if err := e.ends(); err != nil {
 		t.Error(err)
