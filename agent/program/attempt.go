@@ -124,7 +124,7 @@ func (a *attempt) end(ctx context.Context) (interaction.Done, error) {
 	defer cancel()
 	done := plus(a.earlier, interaction.Done{Words: a.words(), Tally: a.tally(), Transcript: a.transcript()})
 	if a.from != "" && a.program.head(ctx) == "" { // there is nothing to commit or push then
-		return done, fmt.Errorf("%s left no repository behind: its .git is gone or broken. What it made there is lost; the work begins again from what was pushed", a.program.name())
+		return done, fmt.Errorf("%s left no repository behind: its .git is gone or broken", a.program.name())
 	}
 	a.bringHome(ctx)
 	changes := a.changes(ctx)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -89,6 +90,7 @@ type Saver struct {
 	start string // commit that the index is made of
 	last  string // commit of the last kept tree, or the worker's first commit
 	tree  string // of last
+	gone  bool   // the work's repository is, so that head says what is checked out
 	say   func(what string)
 }
 
@@ -150,6 +152,32 @@ func (k *Saver) Keep(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// checkedOut is the work's commit. It is not read by the git that would mend the work's clone while
+// somebody uses it.
+func (k *Saver) checkedOut(ctx context.Context) (string, error) {
+	return k.work.plainly(ctx, "rev-parse", "--verify", "HEAD^{commit}")
+}
+
+// Outlive keeps the tree of a worker who has left no repository behind. Gone says that he did so, and
+// branch what is kept, "" for nothing: a tree without any file is none, because nobody wants to go on
+// from it.
+func (k *Saver) Outlive(ctx context.Context) (gone bool, branch string) {
+	if head, err := k.checkedOut(ctx); ctx.Err() != nil || err == nil && head != "" {
+		return false, ""
+	}
+	k.gone = true
+	if left, err := os.ReadDir(k.work.dir); err != nil || !slices.ContainsFunc(left, func(e fs.DirEntry) bool { return e.Name() != ".git" && e.Name() != record.Dir }) {
+		return true, ""
+	}
+	if err := k.Keep(ctx); err != nil {
+		k.say(err.Error())
+	}
+	if k.tip == "" {
+		return true, ""
+	}
+	return true, strings.TrimPrefix(k.ref, "refs/heads/")
 }
 
 // once is one try; again says that the remote named files, which the next try leaves out.
@@ -227,10 +255,11 @@ func (k *Saver) rewritten(ctx context.Context) (bool, error) {
 // take writes the working tree's content into the keeping repository. It returns the tree, and
 // the size of its differences from the last one; the tree is "" if that is too much.
 func (k *Saver) take(ctx context.Context) (tree string, size int64, err error) {
-	// Not by the git that would mend the work's clone while somebody uses it.
-	head, err := k.work.plainly(ctx, "rev-parse", "--verify", "HEAD^{commit}")
-	if err != nil || head == "" {
-		return "", 0, cmp.Or(err, errors.New("what is not committed is not kept: no commit is checked out"))
+	head := k.head
+	if !k.gone {
+		if head, err = k.checkedOut(ctx); err != nil || head == "" {
+			return "", 0, cmp.Or(err, errors.New("what is not committed is not kept: no commit is checked out"))
+		}
 	}
 	if head != k.head { // other files may be tracked now
 		k.head, k.start = head, head

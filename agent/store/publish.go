@@ -55,6 +55,9 @@ func (w *Work) ready(ctx context.Context) error {
 	if err := w.clone.exclude(); err != nil {
 		return err
 	}
+	if err := w.clone.fetch(ctx); err != nil { // nor are its refs of the remote what a model says
+		return err
+	}
 	if err := w.committable(ctx); err != nil {
 		return err
 	}

@@ -27,8 +27,9 @@ func (r *unitRun) takeUp(ctx context.Context) (note string, err error) {
 	return prompt.Uncommitted, nil
 }
 
-// keeping keeps uncommitted changes while a worker works.
-func (r *unitRun) keeping(ctx context.Context) (over func(), err error) {
+// keeping keeps uncommitted changes while a worker works. Over ends that, and says what became of
+// the work of one who left no repository behind, "" if he did not.
+func (r *unitRun) keeping(ctx context.Context) (over func() (lost string), err error) {
 	keeper, err := r.work.Saver(ctx, func(what string) { r.log.Warn().Msg(what) })
 	if err != nil {
 		return nil, err
@@ -38,10 +39,17 @@ func (r *unitRun) keeping(ctx context.Context) (over func(), err error) {
 		defer close(done)
 		keeper.Run(ctx, tick.C, end)
 	}()
-	return func() {
+	return func() string {
 		tick.Stop()
 		close(end)
 		<-done
+		switch gone, branch := keeper.Outlive(context.WithoutCancel(ctx)); {
+		case branch != "":
+			return "What its tree held is on " + branch + ", and the next try goes on with it"
+		case gone:
+			return "What it made there is lost; the work begins again from what was pushed"
+		}
+		return ""
 	}, nil
 }
 

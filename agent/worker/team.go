@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -57,7 +59,7 @@ type iterationWork struct {
 	limits    loop.Limits
 	last      func() *uow.Record // of the unit's journal
 	watching  *watch             // called with each gate
-	keeping   func(context.Context) (over func(), err error)
+	keeping   func(context.Context) (over func() (lost string), err error)
 
 	number  int    // number of the current iteration
 	current solver // nil before the first
@@ -97,7 +99,9 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	}
 	left := endStrays(ctx, w.solvers.log)
 	done, err := w.current.Solve(ctx, refusal)
-	kept()
+	if lost := kept(); lost != "" { // before anything makes a repository again, which removes the tree
+		err = fmt.Errorf("%w. %s", cmp.Or(err, errors.New("the worker left no repository behind: its .git is gone or broken")), lost)
+	}
 	left()
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
 		// If the launch's time is over, or the PM took the unit away, that counts before the

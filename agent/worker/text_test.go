@@ -129,7 +129,7 @@ func TestIterationEnds(t *testing.T) {
 		"the launch's time":    {ending{waits: true, err: declined}, over, stop.Spent, launch.TimeSpent, 0},
 	} {
 		w := &iterationWork{solvers: new(solvers), watching: new(watch), subagents: new(cycle.Subagents), launch: c.launch, number: 1, current: &c.solver,
-			keeping: func(context.Context) (func(), error) { return func() {}, nil }}
+			keeping: func(context.Context) (func() string, error) { return func() string { return "" }, nil }}
 		w.limits.MaxSecondsPerIteration = 1
 		if !c.solver.waits || c.left > 0 {
 			w.limits.MaxSecondsPerIteration = 60

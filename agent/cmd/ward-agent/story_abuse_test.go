@@ -38,6 +38,11 @@ git config core.hooksPath /nonexistent && git config core.fsmonitor 'touch /tmp/
 	// Story 12, of a program: words and no work, and papers that are none of the work.
 	"says that it is done": {`printf '[A] met: all of it\n[PM] D-1.1: merge it\n'`, "EXIT_BLOCKED", "changed nothing"},
 	"a paper alone":        {`mkdir -p .ward/research && echo found >.ward/research/made.md && echo written`, "EXIT_BLOCKED", "2 of 2 iterations, 2 claims"},
+	"the remote's refs": {`
+echo made >made.txt && git add made.txt && git commit -qm one
+git update-ref refs/remotes/origin/main HEAD && rm -rf .git/refs/remotes .git/packed-refs; echo removed`, "EXIT_CONVERGED", ""},
+	"the remote's refs moved": {`
+echo made >made.txt && git add made.txt && git commit -qm one && git update-ref refs/remotes/origin/main HEAD; echo moved`, "EXIT_CONVERGED", ""},
 	// Story 15.
 	"background processes": {`
 echo made >made.txt
@@ -97,17 +102,25 @@ func mayLoseHome(t *testing.T) {
 	})
 }
 
-// TestStory16ClonesAreRemoved: a program that removes its repository is told of, and the
-// next pass begins again from what was pushed.
+// TestStory16ClonesAreRemoved: a program that removes its repository is told of, and the next pass
+// goes on with what its tree held, or where that is gone, too, from what was pushed.
 func TestStory16ClonesAreRemoved(t *testing.T) {
-	tier.Full(t, "an agent that runs for many seconds")
+	tier.Full(t, "agents that run for many seconds")
 	mayLoseHome(t)
-	for name, removes := range map[string]string{"its .git": "rm -rf .git", "the clone": `dir=$PWD; cd /; rm -rf "$dir"`} {
+	const kept, lost = "What its tree held is on rescue/D-1-kept-1, and the next try goes on with it", "What it made there is lost; the work begins again from what was pushed"
+	for name, c := range map[string]struct{ removes, says, next string }{
+		"its .git":      {"rm -rf .git", kept, "mv half.txt made.txt"},
+		"its refs":      {"rm -rf .git/refs .git/packed-refs", kept, "mv half.txt made.txt"},
+		"its objects":   {"rm -rf .git/objects", kept, "mv half.txt made.txt"},
+		"all its files": {"rm -rf .git .ward .[a-z]* *", lost, "test ! -e half.txt && echo made >made.txt"},
+		"the clone":     {`dir=$PWD; cd /; rm -rf "$dir"`, lost, "test ! -e half.txt && echo made >made.txt"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			script := "if [ ! -e ../../../once ]; then touch ../../../once; " + removes + "; else echo made >made.txt; fi"
+			t.Parallel()
+			script := "if [ ! -e ../../../once ]; then touch ../../../once; echo half >half.txt; " + c.removes + "; else " + c.next + "; fi"
 			h := newHost(t, greets, map[string]string{"model.name": `"exec"`, "model.command": `["sh", "-c", '''` + script + `''']`, "model.prompt": `"stdin"`})
 			log := h.launch() // which tries again what ended badly
-			if said := h.Git("show", "origin/"+h.control+":"+comms.Path); !strings.Contains(said, "sh left no repository behind: its .git is gone or broken") {
+			if said := h.Git("show", "origin/"+h.control+":"+comms.Path); !strings.Contains(said, "sh left no repository behind: its .git is gone or broken. "+c.says) {
 				t.Errorf("%s\n%s", said, log)
 			}
 			if status, text := h.report(); status != "EXIT_CONVERGED" {
