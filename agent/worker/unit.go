@@ -15,6 +15,8 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/git"
+	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/schedule"
@@ -200,9 +202,37 @@ func (u *unit) activate(ctx context.Context, stopFile string) error {
 	case last.State == uow.Active && u.stale():
 		return u.sweep(ctx)
 	case by.Event == "":
+		return u.survives(ctx)
+	case by.Event == uow.Exhaust:
+		by.Note = last.Note // the report of its end says why
+	}
+	if err := u.step(ctx, by); err != nil || u.last().State == uow.Active {
+		return err
+	}
+	return stop.New(stop.Suspended, "the unit is %s", u.last().State)
+}
+
+// mostDeaths is how many workers in a row may die in an iteration before the unit waits.
+const mostDeaths = 2
+
+// survives blocks a unit in whose iteration one worker after the other has died without a word,
+// as where what it runs kills its agent: only then do the policy's retries count the deaths, and
+// end them with a report. The number is the host's, which nothing in the fence can change.
+func (u *unit) survives(ctx context.Context) error {
+	last := u.last()
+	if last.Actor != uow.Agent || last.Iteration == 0 {
 		return nil
 	}
-	return u.step(ctx, by)
+	ends, err := git.Open(u.store.Bare).Refs(ctx, boot.CountPrefix(boot.Ends, u.directive.Name()))
+	if err != nil || len(ends) < mostDeaths {
+		return err
+	}
+	lost := interaction.Lost(u.store.State, u.journal.Records)
+	why := fmt.Sprintf("The last %d workers died in this iteration and left no word: what they ran may have killed them.", len(ends))
+	if err := u.step(ctx, uow.Input{Event: uow.Block, Reason: uow.ProgramKilled, Interactions: int64(lost.Calls), Note: why}); err != nil {
+		return err
+	}
+	return stop.New(stop.Suspended, "%s", why)
 }
 
 // stale reports whether a unit at work has been silent for long.

@@ -51,13 +51,18 @@ func (h *host) bare(args ...string) string {
 }
 
 // TestKilled: a program that a signal ends is tried again in the iteration in which it was, on what
-// it had. One that is always killed is given up when its retries are spent, and says why.
+// it had. One that is always killed, or always kills its agent, is given up when its retries are
+// spent; the report says why, and nothing is run after that.
 func TestKilled(t *testing.T) {
 	tier.Full(t, "agents that run for many seconds")
-	for name, c := range map[string]struct{ script, end string }{
-		"twice":  {`echo x >>tries; test $(wc -l <tries) -gt 2 || kill -9 $$; rm tries; echo made >made.txt`, "archive ARCHIVED ANALYSIS_DONE\n"},
-		"child":  {`echo x >>tries; test $(wc -l <tries) -gt 2 || sh -c 'kill -9 $$' || exit; rm tries; echo made >made.txt`, "archive ARCHIVED ANALYSIS_DONE\n"},
-		"always": {`echo half >made.txt; kill -9 $$`, "exhaust ZOMBIED_DEAD RETRIES_SPENT\n"},
+	const program, agent = "The command of [model] command failed: killed by signal 9, killed.", "The last 2 workers died in this iteration and left no word: what they ran may have killed them."
+	for name, c := range map[string]struct{ script, end, why string }{
+		"twice":  {`echo x >>tries; test $(wc -l <tries) -gt 2 || kill -9 $$; rm tries; echo made >made.txt`, "archive ARCHIVED ANALYSIS_DONE\n", ""},
+		"child":  {`echo x >>tries; test $(wc -l <tries) -gt 2 || sh -c 'kill -9 $$' || exit; rm tries; echo made >made.txt`, "archive ARCHIVED ANALYSIS_DONE\n", ""},
+		"always": {`echo half >made.txt; kill -9 $$`, "exhaust ZOMBIED_DEAD RETRIES_SPENT\n", program},
+		// A program that kills its agent, which can say nothing then.
+		"its agent thrice": {`echo x >>../../../tries; test $(wc -l <../../../tries) -gt 3 || kill -9 $PPID; echo made >made.txt`, "archive ARCHIVED ANALYSIS_DONE\n", ""},
+		"its agent always": {`echo half >made.txt; kill -9 $PPID`, "exhaust ZOMBIED_DEAD RETRIES_SPENT\n", agent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,12 +72,14 @@ func TestKilled(t *testing.T) {
 			if !strings.HasSuffix(journal, c.end) || strings.Count(journal, "iterate ") != 1 || !strings.Contains(journal, "block ZOMBIED_SOFT PROGRAM_KILLED\nretry ACTIVE RETRY_POLICY\n") {
 				t.Errorf("the journal:\n%s\n%s", journal, log)
 			}
-			if name != "always" {
+			if runs := strings.Count(log, "INF the command begins "); c.why == program && runs != 4 || c.why == agent && runs != 8 {
+				t.Errorf("it ran %d times\n%s", runs, log)
+			}
+			if c.why == "" {
 				h.halted("EXIT_CONVERGED", "EXACT_CERTIFICATE", 1)
 				return
 			}
-			const why = "The command of [model] command failed: killed by signal 9, killed."
-			if _, text := h.report(); !strings.Contains(text, "git ward uow cancel --failed D-1.1") || !strings.Contains(h.Run(h.Work, "git-ward", "uow", "show", "D-1.1"), why) {
+			if _, text := h.report(); !strings.Contains(text, "git ward uow cancel --failed D-1.1") || !strings.Contains(text, c.why) || !strings.Contains(h.Run(h.Work, "git-ward", "uow", "show", "D-1.1"), c.why) {
 				t.Errorf("%s\n%s", text, log)
 			}
 		})
