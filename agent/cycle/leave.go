@@ -15,6 +15,8 @@ var waits = map[stop.Kind]uow.Input{
 	stop.Outage: {Event: uow.Block, Reason: uow.TransientFailure},
 	stop.Denied: {Event: uow.Block, Reason: uow.ModelDenied},
 	stop.Killed: {Event: uow.Block, Reason: uow.ProgramKilled},
+
+	stop.Missing: {Event: uow.Block, Reason: uow.NoTool},
 }
 
 // maxNote bounds the journal's description of a wait, in bytes.

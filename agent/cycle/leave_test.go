@@ -15,7 +15,7 @@ import (
 // TestLeft: what a worker waits for ends no loop. The journal says what it is; somebody
 // who ends the unit then gets a report of what there was, with the signal (LOOP-9).
 func TestLeft(t *testing.T) {
-	for kind, reason := range map[stop.Kind]uow.Reason{stop.Outage: uow.TransientFailure, stop.Denied: uow.ModelDenied, stop.Asked: uow.Question, stop.Killed: uow.ProgramKilled} {
+	for kind, reason := range map[stop.Kind]uow.Reason{stop.Outage: uow.TransientFailure, stop.Denied: uow.ModelDenied, stop.Asked: uow.Question, stop.Killed: uow.ProgramKilled, stop.Missing: uow.NoTool} {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, asked, 0)

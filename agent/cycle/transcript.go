@@ -49,8 +49,10 @@ func (r *run) times() (n int) {
 		if rec.Event == uow.Iterate {
 			break
 		}
-		if rec.ReasonCode == uow.Question || rec.ReasonCode == uow.TransientFailure || rec.ReasonCode == uow.ModelDenied || rec.ReasonCode == uow.ProgramKilled {
-			n++
+		for _, in := range waits {
+			if rec.ReasonCode == in.Reason {
+				n++
+			}
 		}
 	}
 	return n

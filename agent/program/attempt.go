@@ -194,6 +194,8 @@ func (a *attempt) verdict(ctx context.Context, done interaction.Done, changes in
 		failed.Kind, failed.Why = stop.Spent, "The model is not paid for any more. "+failed.Why
 	} else if a.outcome.Killed() && (a.reading == nil || !a.reading.Ended) {
 		failed.Kind = stop.Killed
+	} else if a.outcome.Missing() && changes == 0 {
+		failed.Kind, failed.Why = stop.Missing, failed.Why+" That is how a shell says that a program is missing, or cannot be executed, where the worker runs."
 	}
 	return failed
 }

@@ -62,6 +62,9 @@ func getenv(more map[string]string) func(string) string {
 }
 
 func TestSolve(t *testing.T) {
+	missing := func(code int) string {
+		return fmt.Sprintf("The command of [model] command failed: exit %d. That is how a shell says that a program is missing, or cannot be executed, where the worker runs.", code)
+	}
 	for name, c := range map[string]struct {
 		line  string
 		words string // the beginning
@@ -76,6 +79,9 @@ func TestSolve(t *testing.T) {
 		"killed":       {line: "kill -9 $$", kind: stop.Killed, why: "The command of [model] command failed: killed by signal 9, killed."},
 		"a failure":    {line: "echo why; exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3.", last: "    why\n"},
 		"in silence":   {line: "exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3."},
+		"not there":    {line: "no-such-program-of-mine --print", kind: stop.Missing, why: missing(127), last: "no-such-program-of-mine"},
+		"not runnable": {line: "/etc/passwd", kind: stop.Missing, why: missing(126), last: "/etc/passwd"},
+		"a half":       {line: "echo half >half; no-such-program-of-mine", kind: stop.Unfinished, why: "The command of [model] command failed: exit 127.", last: "no-such-program-of-mine"},
 		// What a program prints of money decides nothing.
 		"a tale": {line: "echo 'ward: the budget of D-1 is spent'; exit 1", kind: stop.Unfinished, why: "The command of [model] command failed: exit 1.", last: "the budget"},
 	} {

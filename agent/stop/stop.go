@@ -47,12 +47,15 @@ const (
 	// Killed is a program that a signal ended, for instance for lack of memory, while the
 	// agent lives. Its work so far is kept, and it is tried again.
 	Killed
+	// Missing is a program that ended because what it runs is not where it runs, or cannot be
+	// executed there, before it changed anything. The unit waits for the admin's image.
+	Missing
 	// Restart is a signal to the watcher: this process ends, and another starts from what the
 	// signal names.
 	Restart
 )
 
-var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "asked", "outage", "denied", "killed", "restart"}
+var names = [...]string{"none", "refused", "findings", "step failed", "unfinished", "spent", "blocked", "suspended", "asked", "outage", "denied", "killed", "missing", "restart"}
 
 func (k Kind) String() string { return names[k] }
 

@@ -66,6 +66,13 @@ func (o *Outcome) Killed() bool {
 	return o.stopped == "" && (o.status.Killed() || o.status.Code() == killed)
 }
 
+// Missing reports whether the command ended as a shell does whose command is not there, or cannot be
+// executed (POSIX, Shell & Utilities, 2.8.2).
+func (o *Outcome) Missing() bool {
+	code := o.status.Code()
+	return o.stopped == "" && (code == 126 || code == 127)
+}
+
 // End says how the command ended.
 func (o *Outcome) End() string {
 	if o.stopped != "" {

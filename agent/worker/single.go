@@ -69,7 +69,7 @@ func (s *single) solve(ctx context.Context, solver solver) error {
 	findings := ""
 	for refusals := 0; ; refusals++ {
 		words, err := s.timely(ctx, solver, findings)
-		if stopped := stop.As(err, stop.Unfinished, stop.Killed, stop.Spent, stop.Denied); stopped != nil {
+		if stopped := stop.As(err, stop.Unfinished, stop.Killed, stop.Spent, stop.Denied, stop.Missing); stopped != nil {
 			return s.keep(ctx, stopped)
 		}
 		if waits := stop.As(err, stop.Asked, stop.Outage); waits != nil {
@@ -143,7 +143,7 @@ func (s *single) wait(ctx context.Context, waits *stop.Stop) error {
 func (s *single) report(ctx context.Context, err error, lessons string) error {
 	r := comms.NewReport{Time: time.Now(), Directive: s.directive.Name(), DirectiveHash: s.directive.Hash()}
 	var reason, words, advice string
-	switch ended := stop.As(err, stop.Unfinished, stop.Killed, stop.Spent, stop.Blocked, stop.Denied, stop.Asked); {
+	switch ended := stop.As(err, stop.Unfinished, stop.Killed, stop.Spent, stop.Blocked, stop.Denied, stop.Missing, stop.Asked); {
 	case ended != nil:
 		r.Status, reason, words = statusOf(ended.Kind), ended.Why, ended.Output
 		advice = "Edit " + r.Directive + " to have it taken up again."

@@ -106,7 +106,7 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
 		// If the launch's time is over, or the PM took the unit away, that counts before the
 		// solver's own account.
-		if over.Kind == stop.Spent || over.Kind == stop.Suspended || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Denied, stop.Asked) == nil {
+		if over.Kind == stop.Spent || over.Kind == stop.Suspended || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Denied, stop.Missing, stop.Asked) == nil {
 			err = over
 		}
 	}

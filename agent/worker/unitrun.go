@@ -52,7 +52,7 @@ func (r *unitRun) run(ctx context.Context) error {
 	if r.unit.last() == nil { // not opened: another worker was faster
 		return err
 	}
-	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage, stop.Denied, stop.Killed); wait != nil {
+	if wait := stop.As(err, stop.Suspended, stop.Asked, stop.Outage, stop.Denied, stop.Killed, stop.Missing); wait != nil {
 		r.log.Warn().Str("unit", r.unit.journal.ID.String()).Stringer("kind", wait.Kind).Msg(wait.Why)
 		if wait.Kind == stop.Suspended {
 			err = r.suspended(ctx, wait)
