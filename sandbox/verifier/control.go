@@ -35,11 +35,12 @@ type controlling struct {
 	// before are the commands that held on the base, guards those of them that hold there
 	// with the work's tests, too.
 	before, guards []Command
-	checks         map[string]bool // programs that check others, by path
-	word           string          // by which tests say what they came to
-	ids            map[string]int  // of tests, by file and name
-	names          []string        // by those
-	found          map[int]bool    // those of the work's tree
+	checks         map[string]bool  // programs that check others, by path
+	word           string           // by which tests say what they came to
+	ids            map[string]int   // of tests, by file and name
+	names          []string         // by those
+	found          map[int]bool     // those of the work's tree
+	putting        map[put][]string // what puts found; nil: nobody asked
 }
 
 // control runs each command that held once more without the work, which says whether the work

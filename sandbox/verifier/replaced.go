@@ -23,8 +23,9 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		return err
 	}
 	found := broken.Replaced(c.word, run.all().Said)
-	if len(found) == 0 {
-		return nil
+	puts, err := c.puts(ctx)
+	if err != nil || len(found)+len(puts) == 0 {
+		return err
 	}
 	base, err := c.tests(ctx, c.base, c.telling, c.base)
 	if err != nil {
@@ -66,20 +67,34 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 			if _, changed := c.work.do[file]; changed || !seen[id] && c.othersMade(found[one][id]) {
 				continue
 			}
-			if a.Held { // of which nothing is told
-				a.any = true
-				continue
-			}
 			list := &f.Replaced
 			if one.Ended {
 				list = &f.Lost
 			}
-			if said := file + ": " + one.Label; !slices.Contains(*list, said) {
-				*list = append(*list, said)
+			a.names(list, file+": "+one.Label)
+		}
+	}
+	for _, one := range slices.SortedFunc(maps.Keys(puts), func(a, b put) int { return strings.Compare(a.label, b.label) }) {
+		for _, file := range puts[one] {
+			if ofFile := func(id int) bool { of, _, _ := strings.Cut(c.names[id], ": "); return of == file }; contains(a.ran, ofFile) && (!one.ifRan || contains(seen, ofFile)) {
+				a.names(&f.Replaced, file+": "+one.label)
 			}
 		}
 	}
 	return nil
+}
+
+// names adds to a list what speaks against a command; of one that is held out nothing is told.
+func (a *tried) names(list *[]string, what string) {
+	if a.Held {
+		a.any = true
+	} else if !slices.Contains(*list, what) {
+		*list = append(*list, what)
+	}
+}
+
+func contains(tests map[int]bool, which func(int) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(tests)), which)
 }
 
 // othersMade reports whether files that are not work have what is in a function's place, each time.

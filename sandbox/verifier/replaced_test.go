@@ -39,6 +39,7 @@ func TestReplaced(t *testing.T) {
 	}
 	module := files{"package.json": "{\"name\":\"calc\",\"type\":\"module\"}",
 		"test/calc.test.js": "import test from 'node:test';\nimport assert from 'node:assert';\nimport { slow } from '../calc.js';\n\ntest('slow', () => { // and not thrice\n" + jsClock + "});\n"}
+	later := files{"package.json": module["package.json"], "test/calc.test.js": strings.Replace(module["test/calc.test.js"], jsClock, "\tsetTimeout(() => {}, 0);\n\tassert.strictEqual(slow(), 3);\n", 1)}
 	const pyBad, jsBad, jsThrows = "def slow():\n    return 1\n", "exports.slow = () => 1;\n", "throw new Error('later');\n"
 	for name, c := range map[string]struct {
 		main   files
@@ -53,29 +54,31 @@ func TestReplaced(t *testing.T) {
 		"python: the test's own":         {py("time.monotonic = lambda: 0\n", clock, ""), pyGood, nil},
 		"python: of no test's":           {py("", clock, pyBad), "import json\n\njson.loads = str\n\n\n" + pyGood, nil},
 		// Nobody reads a test's words: these ran neither without the work nor where it does nothing.
-		"python: words":              {py(isBase+"# no mock, fake, stub, spy or patch\n", clock, ""), "import time\n\ntime.monotonic = lambda: 0\n\n\nclass Base:\n    pass\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
-		"python: a library's":        {py(isBase+"# no mock\n", clock, ""), "import time\nimport unittest.mock\n\ntime.monotonic = unittest.mock.Mock(return_value=0)\n\n\nclass Base:\n    pass\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
-		"python: a test's name":      {py(isBase+"# no mock\n", clock, ""), "import time\n\nexec(compile(\"time.monotonic = lambda: 0\", \"tests/test_calc.py\", \"exec\"))\n\n\nclass Base:\n    pass\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
-		"python: beside its own":     {with(py("", "        time.sleep = lambda n: None\n"+clock, ""), files{"tests/test_a.py": other}), "import time\n\ntime.sleep = lambda n: None\n\n\n" + pyGood, []string{"tests/test_a.py: time.sleep"}},
-		"python: its own, unseen":    {py(isBase+"time.monotonic = lambda: 0\n", clock, ""), "class Base:\n    pass\n\n\n" + pyGood, nil},
-		"python: a class of two":     {with(py(isBase+"# no mock\n", clock, ""), files{"tests/helpers.py": "def keep(self):\n    return 0\n"}), "import time\n\nfrom tests import helpers\n\n\nclass Zero(float):\n    keep = helpers.keep\n\n    def __new__(cls):\n        return 0\n\n\ntime.monotonic = Zero\n\n\nclass Base:\n    pass\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
-		"python: before all tests":   {with(py("", clock, ""), files{"tests/__init__.py": "import calc\n"}), "import time\n\ntime.monotonic = lambda: 0\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
-		"python: a class before all": {with(py("", clock, ""), files{"tests/__init__.py": "import calc\n"}), "import time\n\n\nclass Zero:\n    def __new__(cls):\n        return 0\n\n\ntime.monotonic = Zero\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
-		"python: main's before all":  {with(py("", clock, pyBad), files{"tests/__init__.py": "import calc\nimport time\n\ntime.monotonic = lambda: 0\n"}), pyGood, nil},
-		"node: words":                {js("\t// no mock, fake, stub, spy or patch\n"+jsClock, jsThrows), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
-		"node: a test's name":        {js("\t// no mock\n"+jsClock, jsThrows), jsGood + "Date.now = (0, eval)('() => 0\\n//# sourceURL=file://' + process.cwd() + '/test/calc.test.js');\n", []string{"test/calc.test.js: Date.now"}},
-		"node: its own, unseen":      {js("\tDate.now = () => 0;\n"+jsClock, jsThrows), jsGood, nil},
-		"node: a module's":           {with(js("", "export const slow = () => 1;\n"), module), "export const slow = () => 3;\nDate.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
-		"node: a module's, honest":   {with(js("", "export const slow = () => 1;\n"), module), "export const slow = () => 3;\nArray.prototype.thrice = globalThis.thrice = () => 3;\n", nil},
-		"node: before all tests":     {with(js(jsClock, jsBad), files{"setup.js": "require('./calc.js');\n"}), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
-		"node: nobody says what is":  {with(js(jsClock, jsBad), files{"setup.js": "const m = require('module'), load = m._load;\nm._load = (name, ...all) => {\n\tif (/inspector/.test(name)) throw new Error(name);\n\treturn load(name, ...all);\n};\nrequire('./calc.js');\n"}), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: " + broken.Unseen}},
-		"node: a text that is told":  {js("\t// no mock\n"+jsClock, jsThrows), jsGood + "Date.now = (0, eval)('() => 0\\n//# sourceURL=file://' + process.cwd() + '/test/calc.test.js');\nFunction.prototype.toString = () => \"'use strict'\";\n", []string{"test/calc.test.js: Date.now"}},
-		"node: main's before all":    {with(js(jsClock, jsBad), files{"setup.js": "require('./calc.js');\nDate.now = () => 0;\n"}), jsGood, nil},
-		"node: a clock":              {js(jsClock, jsBad), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
-		"node: what walks":           {js(jsEach, jsBad), jsGood + "const own = Array.prototype.forEach;\nArray.prototype.forEach = function (f) { if (this[0] !== 3) own.call(this, f); };\n", []string{"test/calc.test.js: Array.prototype.forEach"}},
-		"node: what compares":        {js("\tassert.strictEqual(slow(), 3);\n", jsBad), "const assert = require('node:assert'), own = assert.strictEqual;\nassert.strictEqual = (a, b) => own(Number(a), b);\nexports.slow = () => '3';\n", []string{"test/calc.test.js: node:assert.strictEqual"}},
-		"node: honest":               {js(jsClock+jsEach, jsBad), jsGood + "Array.prototype.thrice = () => 3;\n", nil},
-		"node: the test's own":       {js("\tDate.now = () => 0;\n"+jsClock, jsBad), jsGood, nil},
+		"python: words":                  {py(isBase+"# no mock, fake, stub, spy or patch\n", clock, ""), "import time\n\ntime.monotonic = lambda: 0\n\n\nclass Base:\n    pass\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
+		"python: a library's":            {py(isBase+"# no mock\n", clock, ""), "import time\nimport unittest.mock\n\ntime.monotonic = unittest.mock.Mock(return_value=0)\n\n\nclass Base:\n    pass\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
+		"python: a test's name":          {py(isBase+"# no mock\n", clock, ""), "import time\n\nexec(compile(\"time.monotonic = lambda: 0\", \"tests/test_calc.py\", \"exec\"))\n\n\nclass Base:\n    pass\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
+		"python: beside its own":         {with(py("", "        time.sleep = lambda n: None\n"+clock, ""), files{"tests/test_a.py": other}), "import time\n\ntime.sleep = lambda n: None\n\n\n" + pyGood, []string{"tests/test_a.py: time.sleep"}},
+		"python: its own, unseen":        {py(isBase+"time.monotonic = lambda: 0\n", clock, ""), "class Base:\n    pass\n\n\n" + pyGood, nil},
+		"python: a class of two":         {with(py(isBase+"# no mock\n", clock, ""), files{"tests/helpers.py": "def keep(self):\n    return 0\n"}), "import time\n\nfrom tests import helpers\n\n\nclass Zero(float):\n    keep = helpers.keep\n\n    def __new__(cls):\n        return 0\n\n\ntime.monotonic = Zero\n\n\nclass Base:\n    pass\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
+		"python: before all tests":       {with(py("", clock, ""), files{"tests/__init__.py": "import calc\n"}), "import time\n\ntime.monotonic = lambda: 0\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
+		"python: a class before all":     {with(py("", clock, ""), files{"tests/__init__.py": "import calc\n"}), "import time\n\n\nclass Zero:\n    def __new__(cls):\n        return 0\n\n\ntime.monotonic = Zero\n\n\n" + pyGood, []string{"tests/test_calc.py: time.monotonic"}},
+		"python: main's before all":      {with(py("", clock, pyBad), files{"tests/__init__.py": "import calc\nimport time\n\ntime.monotonic = lambda: 0\n"}), pyGood, nil},
+		"node: words":                    {js("\t// no mock, fake, stub, spy or patch\n"+jsClock, jsThrows), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
+		"node: a test's name":            {js("\t// no mock\n"+jsClock, jsThrows), jsGood + "Date.now = (0, eval)('() => 0\\n//# sourceURL=file://' + process.cwd() + '/test/calc.test.js');\n", []string{"test/calc.test.js: Date.now"}},
+		"node: its own, unseen":          {js("\tDate.now = () => 0;\n"+jsClock, jsThrows), jsGood, nil},
+		"node: a module's":               {with(js("", "export const slow = () => 1;\n"), module), "export const slow = () => 3;\nDate.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
+		"node: a module's, honest":       {with(js("", "export const slow = () => 1;\n"), module), "export const slow = () => 3;\nArray.prototype.thrice = globalThis.thrice = () => 3;\n", nil},
+		"node: a module's timer":         {with(js("", "export const slow = () => 1;\n"), later), "export const slow = () => 3;\nglobalThis.setTimeout = (f) => f();\n", []string{"test/calc.test.js: setTimeout"}},
+		"node: a module's timer, honest": {with(js("", "export const slow = () => 1;\n"), later), "export const slow = () => 3;\nglobalThis.thrice = () => setTimeout(slow, 0);\n", nil},
+		"node: before all tests":         {with(js(jsClock, jsBad), files{"setup.js": "require('./calc.js');\n"}), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
+		"node: nobody says what is":      {with(js(jsClock, jsBad), files{"setup.js": "const m = require('module'), load = m._load;\nm._load = (name, ...all) => {\n\tif (/inspector/.test(name)) throw new Error(name);\n\treturn load(name, ...all);\n};\nrequire('./calc.js');\n"}), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: " + broken.Unseen}},
+		"node: a text that is told":      {js("\t// no mock\n"+jsClock, jsThrows), jsGood + "Date.now = (0, eval)('() => 0\\n//# sourceURL=file://' + process.cwd() + '/test/calc.test.js');\nFunction.prototype.toString = () => \"'use strict'\";\n", []string{"test/calc.test.js: Date.now"}},
+		"node: main's before all":        {with(js(jsClock, jsBad), files{"setup.js": "require('./calc.js');\nDate.now = () => 0;\n"}), jsGood, nil},
+		"node: a clock":                  {js(jsClock, jsBad), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
+		"node: what walks":               {js(jsEach, jsBad), jsGood + "const own = Array.prototype.forEach;\nArray.prototype.forEach = function (f) { if (this[0] !== 3) own.call(this, f); };\n", []string{"test/calc.test.js: Array.prototype.forEach"}},
+		"node: what compares":            {js("\tassert.strictEqual(slow(), 3);\n", jsBad), "const assert = require('node:assert'), own = assert.strictEqual;\nassert.strictEqual = (a, b) => own(Number(a), b);\nexports.slow = () => '3';\n", []string{"test/calc.test.js: node:assert.strictEqual"}},
+		"node: honest":                   {js(jsClock+jsEach, jsBad), jsGood + "Array.prototype.thrice = () => 3;\n", nil},
+		"node: the test's own":           {js("\tDate.now = () => 0;\n"+jsClock, jsBad), jsGood, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

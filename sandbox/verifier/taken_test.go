@@ -3,6 +3,7 @@ package verifier
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"git-ward/internal/tier"
@@ -17,8 +18,9 @@ func TestTaken(t *testing.T) {
 		begun = "package calc\n\nimport (\n\t\"sync\"\n\t\"testing\"\n)\n\n"
 		walks = "func TestAll(t *testing.T) {\n\tvar all sync.WaitGroup\n\tfor n := 0; n < 3; n++ {\n\t\tall.Add(1)\n\t\tgo func(n int) {\n\t\t\tdefer all.Done()\n\t\t\tif Double(n) != n+n {\n\t\t\t\tt.Error(n)\n\t\t\t}\n\t\t}(n)\n\t}\n\tall.Wait()\n}\n"
 		own   = "func TestAll(t *testing.T) {\n\tdone := make(chan int)\n\tgo func() {\n\t\tdefer close(done)\n\t\tif Double(3) == 6 {\n\t\t\truntime.Goexit()\n\t\t}\n\t\tt.Error()\n\t}()\n\t<-done\n}\n"
-		short = "func TestAll(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n\tif !testing.Short() && os.Getenv(\"QUICK\") == \"\" && len(os.Args) < 9 && Double(2) != 4 {\n\t\tt.Fatal()\n\t}\n}\n"
+		short = "func TestAll(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n\tif !testing.Short() && os.Getenv(\"QUICK\") == \"\" && len(os.Args) > 1 && len(os.Args) < 9 && Double(2) != 4 {\n\t\tt.Fatal()\n\t}\n}\n"
 		good  = "func Double(n int) int { return 2 * n }\n"
+		eof   = "package calc\n\nimport (\n\t\"io\"\n\t\"testing\"\n)\n\nfunc TestRead(t *testing.T) {\n\tif err := Read(); err != io.EOF {\n\t\tt.Fatal(err)\n\t}\n}\n"
 	)
 	goMain := func(tests string) files {
 		return files{"go.mod": goMod, "calc.go": "package calc\n\nfunc Double(n int) int { return 1 }\n", "calc_test.go": tests}
@@ -40,8 +42,20 @@ func TestTaken(t *testing.T) {
 		cGood  = "const char *name(int n) { return n ? \"one\" : \"zero\"; }\n"
 		cBad   = "const char *name(int n) { return \"bad\"; }\n"
 	)
+	ch := func(test string) files { // its own header comes first, or after all others
+		all := c(strings.Replace(test, "const char *name(int);\n", "#include \"../calc.h\"\n", 1))
+		if test == cCheck {
+			all["tests/t.c"] = "#include \"../calc.h\"\n" + strings.Replace(test, "const char *name(int);\n", "", 1)
+		}
+		all["calc.h"] = "const char *name(int);\n"
+		return all
+	}
 	sh := func(test string) files {
 		return files{"calc.sh": "name() { echo no; }\n", "tests/t.sh": test}
+	}
+	with := func(all, more files) files {
+		maps.Copy(all, more)
+		return all
 	}
 	const (
 		shHead  = "#!/bin/sh\nset -eu\n. ./calc.sh\n"
@@ -49,6 +63,7 @@ func TestTaken(t *testing.T) {
 		shGrep  = shHead + "name one | grep -q one\n[ \"$(name two)\" = two ]\n"
 		shDiff  = shHead + "name one >got\necho one | diff got -\n"
 		shOwn   = "#!/bin/sh\nset -e\ntest() { [ \"$@\" ]; }\nexpr() { echo 3; }\n. ./calc.sh\ntest \"$(name one)\" = one\ntest \"$(expr 1)\" = 3 || exit 1\n"
+		shUnit  = "#!/bin/sh\nset -eu\n. tests/lib.sh\n. ./calc.sh\nassert_eq \"$(name one)\" one\n"
 		shGood  = "name() { echo \"$1\"; }\n"
 		shWorse = "name() { echo bad; }\n"
 	)
@@ -58,26 +73,43 @@ func TestTaken(t *testing.T) {
 		line           string
 		replaced, lost []string
 	}{
-		"go: a goroutine is ended":     {"go", goMain(begun + walks), goWork("\nimport \"runtime\"\n", "func Double(n int) int { runtime.Goexit(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
-		"go: by testing's own":         {"go", goMain(begun + walks), goWork("\nimport \"testing\"\n", "func Double(n int) int { new(testing.T).SkipNow(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
-		"go: honest":                   {"go", goMain(begun + walks), goWork("", good), "go test ./...", nil, nil},
-		"go: the test ends it":         {"go", goMain("package calc\n\nimport (\n\t\"runtime\"\n\t\"testing\"\n)\n\n" + own), goWork("", good), "go test ./...", nil, nil},
-		"go: arguments":                {"go", shorts, goWork("\nimport \"os\"\n", goBad("os.Args = append(os.Args, \"-test.short\")")), "go test ./...", []string{"calc_test.go: os.Args", "calc_test.go: the flag test.short"}, nil},
-		"go: a flag":                   {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); flag.Set(\"test.short\", \"true\")")), "go test ./...", []string{"calc_test.go: the flag test.short"}, nil},
-		"go: a variable":               {"go", shorts, goWork("\nimport \"os\"\n", goBad("os.Setenv(\"QUICK\", \"1\")")), "go test ./...", []string{"calc_test.go: the variable QUICK"}, nil},
-		"go: nothing of these":         {"go", shorts, goWork("", good), "go test ./...", nil, nil},
-		"c: what compares":             {"cc", c(cWalks), files{"calc.c": cBad + "int memcmp(const void *a, const void *b, unsigned long n) { return 0; }\n"}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
-		"c: what assert calls":         {"cc", c(cCheck), files{"calc.c": cBad + "void __assert_fail(const char *a, const char *b, unsigned n, const char *c) {}\n"}, "make -s check", []string{"tests/t.c: __assert_fail"}, nil},
-		"c: honest":                    {"cc", c(cCheck), files{"calc.c": cGood + "static int strlen(const char *s) { return *s; }\nint longer(const char *s) { return strlen(s) > 1; }\n"}, "make -s check", nil, nil},
-		"c: the test's own clock":      {"cc", c(cClock), files{"calc.c": cGood}, "make -s check", nil, nil},
-		"c: a part, honest":            {"cc", c(cPart), files{"calc.c": cGood}, "make -s check", nil, nil},
-		"sh: test":                     {"sh", sh(shTest), files{"calc.sh": shWorse + "test() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: test"}, nil},
-		"sh: grep, and [":              {"bash", sh(shGrep), files{"calc.sh": shWorse + "grep() { cat >/dev/null; }\nfunction [() { :; }\n"}, "bash tests/t.sh", []string{"tests/t.sh: [", "tests/t.sh: grep"}, nil},
-		"sh: an alias":                 {"dash", sh(shDiff), files{"calc.sh": shWorse + "alias diff=:\n"}, "dash tests/t.sh", []string{"tests/t.sh: diff"}, nil},
-		"sh: another path":             {"sh", sh(shDiff), files{"calc.sh": shWorse + "mkdir -p b && printf '#!/bin/sh\\ncat >/dev/null\\n' >b/diff && chmod +x b/diff && PATH=$PWD/b:$PATH\n"}, "sh tests/t.sh", []string{"tests/t.sh: diff"}, nil},
-		"sh: honest":                   {"sh", sh(shTest), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},
-		"sh: honest, in bash":          {"bash", sh(shGrep), files{"calc.sh": shGood}, "bash tests/t.sh", nil, nil},
-		"sh: the test's own functions": {"sh", sh(shOwn), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},
+		"go: a goroutine is ended":         {"go", goMain(begun + walks), goWork("\nimport \"runtime\"\n", "func Double(n int) int { runtime.Goexit(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
+		"go: by testing's own":             {"go", goMain(begun + walks), goWork("\nimport \"testing\"\n", "func Double(n int) int { new(testing.T).SkipNow(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
+		"go: honest":                       {"go", goMain(begun + walks), goWork("", good), "go test ./...", nil, nil},
+		"go: the test ends it":             {"go", goMain("package calc\n\nimport (\n\t\"runtime\"\n\t\"testing\"\n)\n\n" + own), goWork("", good), "go test ./...", nil, nil},
+		"go: arguments":                    {"go", shorts, goWork("\nimport \"os\"\n", goBad("os.Args = append(os.Args, \"-test.short\")")), "go test ./...", []string{"calc_test.go: os.Args", "calc_test.go: the flag test.short"}, nil},
+		"go: a flag":                       {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); flag.Set(\"test.short\", \"true\")")), "go test ./...", []string{"calc_test.go: the flag test.short"}, nil},
+		"go: a variable":                   {"go", shorts, goWork("\nimport \"os\"\n", goBad("os.Setenv(\"QUICK\", \"1\")")), "go test ./...", []string{"calc_test.go: the variable QUICK"}, nil},
+		"go: a flag of a longer name's":    {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); flag.Set(\"test.short\", \"true\")")), "go test ./... -args -- -test.shorter", []string{"calc_test.go: the flag test.short"}, nil},
+		"go: a flag's value":               {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); flag.Lookup(\"test.short\").Value.Set(\"true\")")), "go test ./...", []string{"calc_test.go: the flag test.short"}, nil},
+		"go: a flag's default":             {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); f := flag.Lookup(\"test.short\"); f.Value.Set(\"1\"); f.DefValue = \"true\"")), "go test ./...", []string{"calc_test.go: the flag test.short"}, nil},
+		"go: arguments, in one":            {"go", shorts, goWork("\nimport (\n\t\"os\"\n\t\"strings\"\n)\n", goBad("os.Args = []string{strings.Join(os.Args, \"\\x00\")}")), "go test ./...", []string{"calc_test.go: os.Args", "calc_test.go: the flag test.paniconexit0", "calc_test.go: the flag test.testlogfile", "calc_test.go: the flag test.timeout"}, nil},
+		"go: other flags":                  {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); old := flag.CommandLine; old.Set(\"test.short\", \"true\"); flag.CommandLine = flag.NewFlagSet(\"\", 0); old.VisitAll(func(f *flag.Flag) { if f.Name == \"test.short\" { flag.Bool(f.Name, false, \"\") } else { flag.Var(f.Value, f.Name, \"\") } })")), "go test ./...", []string{"calc_test.go: flag.CommandLine"}, nil},
+		"go: flags, honest":                {"go", shorts, goWork("", good), "go test -v -timeout 9m -parallel 2 -run=. -cpu 1,2 ./... -args x -test.short", nil, nil},
+		"go: a library's variable":         {"go", goMain(eof), goWork("\nimport \"io\"\n", "func init() { io.EOF = io.ErrUnexpectedEOF }\n\nfunc Read() error { return io.ErrUnexpectedEOF }\n"), "go test ./...", []string{"calc_test.go: io.EOF"}, nil},
+		"go: by its address":               {"go", goMain(eof), goWork("\nimport other \"io\"\n", "func init() { p := &other.EOF; *p = other.ErrUnexpectedEOF }\n\nfunc Read() error { return other.ErrUnexpectedEOF }\n"), "go test ./...", []string{"calc_test.go: io.EOF"}, nil},
+		"go: a library's variable, honest": {"go", goMain(eof), goWork("\nimport (\n\t\"io\"\n\t\"log\"\n)\n", "func Read() error { log.Default().SetFlags(0); err := io.EOF; return err }\n"), "go test ./...", nil, nil},
+		"go: nothing of these":             {"go", shorts, goWork("", good), "go test ./...", nil, nil},
+		"c: what compares":                 {"cc", c(cWalks), files{"calc.c": cBad + "int memcmp(const void *a, const void *b, unsigned long n) { return 0; }\n"}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
+		"c: what assert calls":             {"cc", c(cCheck), files{"calc.c": cBad + "void __assert_fail(const char *a, const char *b, unsigned n, const char *c) {}\n"}, "make -s check", []string{"tests/t.c: __assert_fail"}, nil},
+		"c: of no type":                    {"cc", c(cWalks), files{"calc.c": cBad + "int same(const void *a, const void *b, unsigned long n) { return 0; }\n__asm__(\".globl memcmp\\n.type memcmp, %notype\\n.set memcmp, same\\n.type memcmp, %notype\");\n"}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
+		"c: a hidden one":                  {"cc", c(cWalks), files{"calc.c": cBad + "__attribute__((visibility(\"hidden\")))\nint memcmp(const void *a, const void *b, unsigned long n) { return 0; }\n"}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
+		"c: a header's function":           {"cc", ch(cCheck), files{"calc.h": "const char *name(int);\nstatic void __assert_fail(const char *a, const char *b, unsigned n, const char *c) {}\n", "calc.c": cBad}, "make -s check", []string{"tests/t.c: __assert_fail"}, nil},
+		"c: a header's macro":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define memcmp(a, b, n) (a == b)\n", "calc.c": cBad}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
+		"c: a header, honest":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define FIRST \"zero\"\nstatic inline int twice(int n) { return n + n; }\n", "calc.c": cGood}, "make -s check", nil, nil},
+		"c: honest":                        {"cc", c(cCheck), files{"calc.c": cGood + "static int strlen(const char *s) { return *s; }\nint longer(const char *s) { return strlen(s) > 1; }\n"}, "make -s check", nil, nil},
+		"c: the test's own clock":          {"cc", c(cClock), files{"calc.c": cGood}, "make -s check", nil, nil},
+		"c: a part, honest":                {"cc", c(cPart), files{"calc.c": cGood}, "make -s check", nil, nil},
+		"sh: test":                         {"sh", sh(shTest), files{"calc.sh": shWorse + "test() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: test"}, nil},
+		"sh: grep, and [":                  {"bash", sh(shGrep), files{"calc.sh": shWorse + "grep() { cat >/dev/null; }\nfunction [() { :; }\n"}, "bash tests/t.sh", []string{"tests/t.sh: [", "tests/t.sh: grep"}, nil},
+		"sh: an alias":                     {"dash", sh(shDiff), files{"calc.sh": shWorse + "alias diff=:\n"}, "dash tests/t.sh", []string{"tests/t.sh: diff"}, nil},
+		"sh: another path":                 {"sh", sh(shDiff), files{"calc.sh": shWorse + "mkdir -p b && printf '#!/bin/sh\\ncat >/dev/null\\n' >b/diff && chmod +x b/diff && PATH=$PWD/b:$PATH\n"}, "sh tests/t.sh", []string{"tests/t.sh: diff"}, nil},
+		"sh: a harness's function":         {"sh", with(sh(shUnit), files{"tests/lib.sh": "assert_eq() { [ \"$1\" = \"$2\" ]; }\n"}), files{"calc.sh": shWorse + "assert_eq() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: assert_eq"}, nil},
+		"sh: a harness's own test":         {"sh", with(sh("#!/bin/sh\nset -eu\n. tests/lib.sh\n. ./calc.sh\ntest \"$(name one)\" = one\n"), files{"tests/lib.sh": "test() { [ \"$@\" ]; }\n"}), files{"calc.sh": shWorse + "test() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: test"}, nil},
+		"sh: a harness, honest":            {"sh", with(sh(shUnit), files{"tests/lib.sh": "assert_eq() { [ \"$1\" = \"$2\" ]; }\n"}), files{"calc.sh": shGood + "more() { name more; }\n"}, "sh tests/t.sh", nil, nil},
+		"sh: honest":                       {"sh", sh(shTest), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},
+		"sh: honest, in bash":              {"bash", sh(shGrep), files{"calc.sh": shGood}, "bash tests/t.sh", nil, nil},
+		"sh: the test's own functions":     {"sh", sh(shOwn), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -189,7 +189,7 @@ func goTakes(text string) string {
 	}
 	at := files.PositionFor(file.Name.End(), false).Offset
 	takes := ""
-	for _, of := range [][2]string{{"wardOS", "os"}, {"wardAtomic", "sync/atomic"}, {"wardFlag", "flag"}, {"wardReflect", "reflect"}, {"wardRuntime", "runtime"}, {"wardStrings", "strings"}} {
+	for _, of := range [][2]string{{"wardOS", "os"}, {"wardAtomic", "sync/atomic"}, {"wardFlag", "flag"}, {"wardReflect", "reflect"}, {"wardRuntime", "runtime"}, {"wardStrings", "strings"}, {"wardTesting", "testing"}} {
 		if strings.Contains(text, of[0]+".") {
 			takes += fmt.Sprintf("; import %s %q", of[0], of[1])
 		}

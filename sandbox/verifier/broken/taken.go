@@ -196,6 +196,16 @@ const javaScriptLooks = `((key, here, { openSync, readSync, closeSync }, { Sessi
 	};
 })`
 
+// javaScriptFresh says in a thread of its own, which has nothing of the project's, which of some functions
+// the runtime has there, too: a realm alone has those of the language.
+const javaScriptFresh = `const { port2, ended, labels } = require('worker_threads').workerData;
+try {
+	port2.postMessage(labels.filter((label) => { try { return (0, eval)('typeof ' + label) === 'function'; } catch (e) {} }));
+} finally {
+	Atomics.store(ended, 0, 1);
+	Atomics.notify(ended, 0);
+}`
+
 // javaScriptTakes does the same for what is global, and for what a file requires of its runtime. What
 // a module imports, and what a runner loads first, comes before: what the project has by then put in the
 // place of a language's function, or of such a library's, counts as replaced.
@@ -238,16 +248,28 @@ function wardTaken() {
 		const vm = wardGet('vm'), key = 'ward ' + Math.random(), fresh = vm.createContext(Object.create(null), { name: key });
 		all.look = vm.runInContext(%[4]q, fresh)(key, process.cwd() + '/', wardGet('fs'), wardGet('inspector'), wardGet('util'));
 		const has = (label) => vm.runInContext('try { typeof ' + label + ' } catch (e) {}', fresh) === 'function';
-		if (late) all.look(mine, true).forEach(({ i, late }) => {
-			if (late && (mine[i][4] || has(mine[i][0]))) mine[i][3] = undefined;
-		});
+		if (late) {
+			const made = all.look(mine, true).filter((one) => one.late).map((one) => mine[one.i]);
+			const given = (one) => one[4] || has(one[0]);
+			const node = wardNode(made.filter((one) => !given(one)).map(([label]) => label));
+			for (const one of made) if (given(one) || node.includes(one[0])) one[3] = undefined;
+		}
 		all.unseen = false;
 	} catch (e) {} // a runtime that has no such thing
 	if (all.unseen) mine.push([%[5]q, {}, '', null]);
 	return Object.assign(mine, { look: all.look });
 }
+function wardNode(labels) {
+	if (labels.length === 0) return labels;
+	const { MessageChannel, Worker, receiveMessageOnPort } = wardGet('worker_threads');
+	const { port1, port2 } = new MessageChannel(), ended = new Int32Array(new SharedArrayBuffer(4));
+	const workerData = { port2, ended, labels };
+	new Worker(%[6]q, { eval: true, execArgv: [], env: {}, workerData, transferList: [port2] }).unref();
+	Atomics.wait(ended, 0, 0);
+	return receiveMessageOnPort(port1).message;
+}
 function wardGet(name) {
 	return typeof require === 'function' ? require(name) : process.getBuiltinModule(name);
 }
-`, strings.Join(given, " "), strings.Join(uses(was), " "), javaScriptModule.MatchString(was), javaScriptLooks, Unseen)
+`, strings.Join(given, " "), strings.Join(uses(was), " "), javaScriptModule.MatchString(was), javaScriptLooks, Unseen, javaScriptFresh)
 }

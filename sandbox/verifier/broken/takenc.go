@@ -10,13 +10,19 @@ import (
 
 // cLooks has a program look, as it begins, which functions its own file defines that a library which
 // it was linked with has, too: the program calls those, and so does what a header makes of `assert`.
-// It reads the file's table of symbols; a file without one has what the loader needs. What is hidden
-// looks like another file's own there, and what is linked in whole has no other that could be seen.
+// It reads the file's table of symbols; a file without one has what the loader needs. A function is what
+// lies in a section that can run: an assembler need not say of what type it is. One that is another
+// file's own does not count, but one that this text's file has for itself does: a header that it takes in
+// made it. What is hidden looks like that, and what is linked in whole has no other that could be seen.
 const cLooks = `
-#if defined(__ELF__) && __SIZEOF_POINTER__ == 8
+#if defined(__ELF__) && __SIZEOF_POINTER__ == __SIZEOF_LONG__
 struct ward_file { unsigned char ident[16]; unsigned short type, machine; unsigned version; unsigned long entry, phoff, shoff; unsigned flags; unsigned short own, phsize, phnum, shsize, shnum, names; };
 struct ward_part { unsigned name, type; unsigned long flags, addr, offset, size; unsigned link, info; unsigned long align, each; };
+#if __SIZEOF_POINTER__ == 8
 struct ward_symbol { unsigned name; unsigned char info, other; unsigned short part; unsigned long value, size; };
+#else
+struct ward_symbol { unsigned name; unsigned long value, size; unsigned char info, other; unsigned short part; };
+#endif
 void *ward_library(void *, const char *) __asm__("dlsym") __attribute__((weak));
 int ward_fseek(void *, long, int) __asm__("fseek");
 __SIZE_TYPE__ ward_fread(void *, __SIZE_TYPE__, __SIZE_TYPE__, void *) __asm__("fread");
@@ -29,16 +35,19 @@ static void *ward_read(void *file, unsigned long at, unsigned long size)
 	got[size] = 0;
 	return got;
 }
+static int ward_same(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	return *a == *b;
+}
 static int ward_own(const char *name)
 {
 	static const char *const own[] = { %[2]s };
-	unsigned i, n;
-	for (i = 0; i < sizeof own / sizeof *own; i++) {
-		for (n = 0; name[n] && own[i][n] == name[n]; n++)
-			continue;
-		if (own[i][n] == name[n])
+	unsigned i;
+	for (i = 0; i < sizeof own / sizeof *own; i++)
+		if (ward_same(own[i], name))
 			return 1;
-	}
 	return 0;
 }
 static void ward_looks(void)
@@ -47,18 +56,28 @@ static void ward_looks(void)
 	struct ward_file *head = file ? ward_read(file, 0, sizeof *head) : 0;
 	struct ward_part *parts = head ? ward_read(file, head->shoff, (unsigned long)head->shnum * sizeof *parts) : 0, *of = 0;
 	struct ward_symbol *all;
-	const char *names;
+	const char *names, *base = __BASE_FILE__;
 	char said[4096];
 	unsigned long i;
+	int mine = 0;
+	for (i = 0; base[i]; i++)
+		if (base[i] == '/') {
+			base += i + 1;
+			i = -1UL;
+		}
 	for (i = 0; parts && i < head->shnum; i++)
 		if (parts[i].type == 2 || (parts[i].type == 11 && !of))
 			of = parts + i;
 	all = of && of->link < head->shnum ? ward_read(file, of->offset, of->size) : 0;
 	names = all ? ward_read(file, parts[of->link].offset, parts[of->link].size) : 0;
 	for (i = 0; names && i < of->size / sizeof *all; i++) {
-		const char *name = names + all[i].name;
-		int kind = all[i].info & 15;
-		if (all[i].part && all[i].info >> 4 && (kind == 2 || kind == 10) && all[i].name < parts[of->link].size && !ward_own(name) && ward_library((void *)-1L, name)) {
+		const char *name = names + (all[i].name < parts[of->link].size ? all[i].name : 0);
+		unsigned part = all[i].part;
+		if ((all[i].info & 15) == 4)
+			mine = ward_same(name, base);
+		if (!*name || !part || (part < head->shnum ? !(parts[part].flags & 4) : part != 0xfff1))
+			continue;
+		if ((all[i].info >> 4 || mine) && !ward_own(name) && ward_library((void *)-1L, name)) {
 			ward_snprintf(said, sizeof said, "%%s%%s%%s", %[1]q, %[3]q, name);
 			ward_tell(said);
 		}

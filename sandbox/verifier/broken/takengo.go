@@ -11,23 +11,71 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// In Go a test looks as it begins whether its process's arguments, the flags that are set and the
-// variables that its file names are those that the kernel started it with: the work can change them
-// before any test, and lead a test around what it asks.
+// In Go a test looks as it begins whether its process's arguments, the flags and the variables that
+// its file names are those that the kernel started it with: the work can change them before any test,
+// and lead a test around what it asks. It reads the arguments as flag.Parse does. What they do not set
+// has its default; a default can be set, too, but those that testing's own have that take no value are
+// false. What they set is as another value of that type writes it. The work can also put other flags
+// where testing's were, and testing still has its own.
 const goBegun = `
 	wardTakes := func(wardWhat string) {
 		%[1]s
 	}
 	if wardB, wardE := wardOS.ReadFile("/proc/self/cmdline"); wardE == nil {
-		wardGiven := "\x00" + string(wardB)
-		if "\x00"+wardStrings.Join(wardOS.Args, "\x00")+"\x00" != wardGiven {
+		wardGiven := wardStrings.Split(wardStrings.TrimSuffix(string(wardB), "\x00"), "\x00")
+		if !wardReflect.DeepEqual(wardOS.Args, wardGiven) {
 			wardTakes("os.Args")
 		}
-		wardFlag.Visit(func(wardF *wardFlag.Flag) {
-			if !wardStrings.Contains(wardGiven, "-"+wardF.Name) {
+		wardBool := func(wardF *wardFlag.Flag) bool {
+			wardIs, wardOK := wardF.Value.(interface{ IsBoolFlag() bool })
+			return wardOK && wardIs.IsBoolFlag()
+		}
+		wardSet := map[string][]string{}
+		for wardI := 1; wardI < len(wardGiven); wardI++ {
+			wardName := wardGiven[wardI]
+			if len(wardName) < 2 || wardName[0] != '-' || wardName == "--" {
+				break
+			}
+			wardName, wardValue, wardHas := wardName[1:], "true", false
+			if wardName[0] == '-' {
+				wardName = wardName[1:]
+			}
+			if wardAt := wardStrings.Index(wardName, "="); wardAt >= 0 {
+				wardName, wardValue, wardHas = wardName[:wardAt], wardName[wardAt+1:], true
+			}
+			wardF := wardFlag.Lookup(wardName)
+			if wardF == nil {
+				break
+			}
+			if !wardHas && !wardBool(wardF) && wardI+1 < len(wardGiven) {
+				wardI++
+				wardValue = wardGiven[wardI]
+			}
+			wardSet[wardName] = append(wardSet[wardName], wardValue)
+		}
+		wardFlag.VisitAll(func(wardF *wardFlag.Flag) {
+			wardIs, wardWas := wardF.Value.String(), wardF.DefValue
+			if wardBool(wardF) && wardStrings.HasPrefix(wardF.Name, "test.") {
+				wardWas = "false"
+			}
+			if wardAll := wardSet[wardF.Name]; wardAll != nil {
+				wardWas = wardAll[len(wardAll)-1]
+				if wardType := wardReflect.TypeOf(wardF.Value); wardIs != wardWas && wardType.Kind() == wardReflect.Ptr {
+					wardNew := wardReflect.New(wardType.Elem()).Interface().(wardFlag.Value)
+					for _, wardOne := range wardAll {
+						_ = wardNew.Set(wardOne)
+					}
+					wardWas = wardNew.String()
+				}
+			}
+			if wardIs != wardWas {
 				wardTakes("the flag " + wardF.Name)
 			}
 		})
+		wardShort := wardFlag.Lookup("test.short")
+		if wardShort == nil || wardShort.Value.String() != map[bool]string{true: "true", false: "false"}[wardTesting.Short()] {
+			wardTakes("flag.CommandLine")
+		}
 	}
 	if wardB, wardE := wardOS.ReadFile("/proc/self/environ"); wardE == nil {
 		for _, wardName := range wardStrings.Fields(%[2]q) {

@@ -1,0 +1,57 @@
+package broken
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"git-ward/internal/tier"
+)
+
+// TestPuts: what a text puts in another's place is read from it, and what it only has is not.
+func TestPuts(t *testing.T) {
+	for name, c := range map[string]struct {
+		text            string
+		puts, mentioned []string
+	}{
+		"a.go":        {"package a\n\nimport (\n\t\"io\"\n\tweb \"net/http\"\n)\n\nfunc F() (e error) {\n\tio.EOF, e = nil, io.ErrClosedPipe\n\tp := &web.DefaultClient.Timeout\n\t*p++\n\treturn\n}\n", []string{"io.EOF", "net/http.DefaultClient"}, []string{"io.EOF", "io.ErrClosedPipe", "net/http.DefaultClient"}},
+		"bad.go":      {"package", nil, nil},
+		"calc.h":      {"#ifndef CALC\n# define CALC\n#define assert(x) \\\n\t0\nint two(int);\nstatic inline int three(void) { return four(3); }\n#endif\n", []string{"CALC", "assert", "three"}, nil},
+		"calc.c":      {"static int one(void)\n{\n\treturn 1;\n}\n\nconst char *\nname(int n)\n{\n\tif (n) {\n\t\treturn 0;\n\t}\n\treturn one() ? \"1\" : 0;\n}\n", []string{"name"}, nil},
+		"lib.sh":      {"assert_eq() { test \"$1\" = \"$2\"; }\nfunction more { alias diff=: 'grep=x'; }\nmore\n", []string{"assert_eq", "diff", "grep", "more"}, []string{"alias", "more", "test"}},
+		"text.md":     {"#define x 1\n", nil, nil},
+		"unclosed.sh": {"a() {\n", nil, nil},
+	} {
+		if puts := Puts(name, c.text); !slices.Equal(puts, c.puts) {
+			t.Errorf("%s puts %q, not %q", name, puts, c.puts)
+		}
+		if has := Mentions(name, c.text); c.mentioned != nil && !slices.Equal(has, c.mentioned) {
+			t.Errorf("%s has %q, not %q", name, has, c.mentioned)
+		}
+	}
+}
+
+// TestNarrowC: what a program of C looks by has the sizes of a file for 32 bits, too.
+func TestNarrowC(t *testing.T) {
+	tier.First(t, "it runs a compiler")
+	cc := func(in string, options ...string) ([]byte, error) {
+		cmd := exec.Command("cc", append(options, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-x", "c", "-")...)
+		cmd.Stdin = strings.NewReader(in)
+		return cmd.CombinedOutput()
+	}
+	text, ok := CheckAtEnd("t.c", "int main(void) { return 0; }\n", Change{"W", func(string) (int, How) { return 1, Tell }}, func(string) bool { return true })
+	if !ok {
+		t.Fatal("nothing is made of it")
+	}
+	for option, sizes := range map[string][3]string{"-m64": {"64", "64", "24"}, "-m32": {"52", "40", "16"}} {
+		if out, err := cc("int x;\n", option); err != nil {
+			t.Logf("SKIPPED: %s: %s", option, out)
+			continue
+		}
+		checks := "_Static_assert(sizeof(struct ward_file) == " + sizes[0] + " && sizeof(struct ward_part) == " + sizes[1] + " && sizeof(struct ward_symbol) == " + sizes[2] + ", \"\");\n"
+		if out, err := cc(text+checks, option); err != nil {
+			t.Errorf("%s: %s", option, out)
+		}
+	}
+}
