@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -23,18 +24,44 @@ func Version(ctx context.Context, bare, hook string) []Finding {
 }
 
 func (e *examiner) hookVersion(bare, hook string) {
-	ours, err := os.ReadFile(hook)
+	ours, err := os.Open(hook)
 	if err != nil {
 		e.add("ward-hook", Warning, "install Ward again", "is not beside this git ward: %v", err)
 		return
 	}
+	defer ours.Close()
 	for _, path := range hookdir.Installed(e.ctx, bare) {
-		if theirs, err := os.ReadFile(path); err == nil && hookdir.IsWard(path) && !bytes.Equal(ours, theirs) {
+		if same, err := alike(ours, path); err == nil && !same && hookdir.IsWard(path) {
 			e.add("hooks' version", Warning, "git ward init --update --bare "+diag.Word(bare), "%s is from another build of Ward, and judges by that build's rules", path)
 			return
 		}
 	}
 	e.add("hooks' version", Fine, "", "this Ward's")
+}
+
+// alike compares an open file with another, block by block: each launch does, and a hook is megabytes.
+func alike(ours *os.File, path string) (bool, error) {
+	theirs, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer theirs.Close()
+	a, errA := ours.Stat()
+	b, errB := theirs.Stat()
+	if err := errors.Join(errA, errB); err != nil || a.Size() != b.Size() {
+		return false, err
+	}
+	const block = 64 << 10
+	have, want := make([]byte, block), make([]byte, block)
+	for at := int64(0); at < a.Size(); at += block {
+		n := min(block, a.Size()-at)
+		_, errA := ours.ReadAt(want[:n], at)
+		_, errB := theirs.ReadAt(have[:n], at)
+		if err := errors.Join(errA, errB); err != nil || !bytes.Equal(have[:n], want[:n]) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // launcherVersion reports a running launcher whose program was replaced: the kernel calls its

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,12 +41,15 @@ func TestHooksOfAnotherVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(t.TempDir(), "ward-hook")
-	if err := atomicfile.Write(other, append(data, 0), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if got := said(other); !strings.HasPrefix(got, "warning "+p.Bare+"/hooks/pre-receive is from another build") || !strings.Contains(got, "git ward init --update --bare "+p.Bare) {
-		t.Errorf("of another build: %s", got)
+	last := len(data) - 1
+	for what, content := range map[string][]byte{"a longer": append(bytes.Clone(data), 0), "an equally long": append(bytes.Clone(data[:last]), data[last]+1)} {
+		other := filepath.Join(t.TempDir(), "ward-hook")
+		if err := atomicfile.Write(other, content, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := said(other); !strings.HasPrefix(got, "warning "+p.Bare+"/hooks/pre-receive is from another build") || !strings.Contains(got, "git ward init --update --bare "+p.Bare) {
+			t.Errorf("of %s build: %s", what, got)
+		}
 	}
 	if got := said(filepath.Join(t.TempDir(), "none")); !strings.HasPrefix(got, "warning is not beside") {
 		t.Errorf("of no build: %s", got)
