@@ -46,10 +46,15 @@ func (j *judgement) observe() error {
 	return nil
 }
 
-// unjudged refuses Ward's own refs in a push that was not judged completely, and checks the
-// others' histories.
+// unjudged refuses Ward's own refs, and names of other refs, in a push that was not judged
+// completely, and checks the others' histories.
 func (j *judgement) unjudged() error {
 	for _, u := range j.pass.Push.Updates {
+		if j.pass.Push.Received {
+			if err := j.symbolic(u.Ref); err != nil {
+				return err
+			}
+		}
 		t := &walk.Tip{Update: u, History: push.HistoryOf(j.pass.Push.Config.Control, u.Ref)}
 		switch {
 		case u.New == git.Zero:
