@@ -52,7 +52,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (*Result, error) {
 		work.tombstones = chain.bury()
 		err = work.prove(ctx)
 	}
-	if sound, wrong := objects.refs(ctx, report); wrong != nil {
+	if sound, wrong := objects.refs(ctx, report, chain.settings.Control); wrong != nil {
 		err = errors.Join(err, wrong)
 	} else if err != nil && !sound && ctx.Err() == nil {
 		report.add("", "fsck/ref", "mend the refs first, and run it again", "what comes after them cannot be read: %s", diag.Clean(err.Error()))

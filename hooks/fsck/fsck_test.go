@@ -94,6 +94,15 @@ var damages = []struct {
 		remains: []string{"fsck/ref: it is a symbolic ref to refs/heads/none: ", "fsck/ref: it is a symbolic ref to refs/ward/lease/D-1: "},
 	},
 	{
+		name: "a branch of the settings that is another's name",
+		damage: func(g *guarded) {
+			g.git("update-ref", "refs/heads/trunk", "refs/heads/main")
+			g.git("symbolic-ref", "refs/heads/main", "refs/heads/trunk")
+		},
+		want:    []string{"fsck/ref: it is a symbolic ref to refs/heads/trunk, and the gate refuses", "fsck/unrecorded: is at "},
+		remains: []string{"fsck/ref: it is a symbolic ref to refs/heads/trunk, and the gate refuses", "fsck/unrecorded: is at "},
+	},
+	{
 		name:   "a lease by which a unit is put away whose directive is gone",
 		damage: func(g *guarded) { g.lease("D-1", time.Now()) },
 	},

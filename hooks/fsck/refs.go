@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"git-ward/hooks/push"
+	"git-ward/internal/config"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
 )
@@ -13,8 +14,8 @@ import (
 // refs verifies that git can read every ref, and has the object of each. Git lists no ref whose
 // file is broken, so nothing else here sees one; and then git refuses every push, of whatever ref.
 // It reports whether all are sound. Only a person at the host can make a symbolic ref. None belongs
-// among the refs that Ward and the agent move.
-func (o *objects) refs(ctx context.Context, r *report) (sound bool, err error) {
+// among the refs that Ward and the agent move, and neither branch of the settings may be one.
+func (o *objects) refs(ctx context.Context, r *report, control config.Control) (sound bool, err error) {
 	sound = true
 	found := func(ref, hint, what string) {
 		sound = false
@@ -25,7 +26,10 @@ func (o *objects) refs(ctx context.Context, r *report) (sound bool, err error) {
 		return false, err
 	}
 	for _, s := range symbolic {
-		if push.IsAgentBranch(s.Name) || strings.HasPrefix(s.Name, "refs/ward/") || strings.HasPrefix(s.Name, "refs/notes/") {
+		if s.Name == control.Ref() || s.Name == control.ProjectRef() {
+			r.add(diag.Clean(s.Name), "fsck/ref", "make it a branch of its own on the host: git "+git.OwnRef(s.Name),
+				"it is a symbolic ref to %s, and the gate refuses every push to it", diag.Clean(s.To))
+		} else if push.IsAgentBranch(s.Name) || strings.HasPrefix(s.Name, "refs/ward/") || strings.HasPrefix(s.Name, "refs/notes/") {
 			r.add(diag.Clean(s.Name), "fsck/ref", "take the name away on the host: git symbolic-ref --delete "+diag.Word(s.Name),
 				"it is a symbolic ref to %s: what moves or deletes it with git alone does that to %[1]s", diag.Clean(s.To))
 		}

@@ -229,6 +229,7 @@ func TestRefuses(t *testing.T) {
 		{in("master", func(d string) { gitIn(t, d, "branch", "ward/x", "topic") }), "stands in the way of a branch ward"},
 		{in("master", func(d string) { gitIn(t, d, "branch", "agent", "topic") }), "stands where the agent's agent/... are to be"},
 		{in("agent/x", func(string) {}), "which is the agent's"},
+		{in("master", func(d string) { overwrite(t, d+"/refs/heads/ward", "ref: refs/heads/none\n") }), "the branch ward of .* is a symbolic ref to refs/heads/none"},
 		{in("master", func(d string) { gitIn(t, d, "update-ref", "refs/notes/audit", "topic") }), "refs/notes/audit is the project's own"},
 		{in("master", func(d string) { gitIn(t, d, "update-ref", "refs/ward/mine", "topic") }), "refs/ward/mine is the project's own"},
 		{in("master", func(d string) {
@@ -270,6 +271,29 @@ func TestRefuses(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(c.dir, "ward")); err == nil {
 			t.Errorf("%s: it made ward/", c.want)
+		}
+	}
+}
+
+// TestSymbolicBranch: a branch of the settings that somebody has made another's name since is named,
+// and the remedy mends it.
+func TestSymbolicBranch(t *testing.T) {
+	dir := project(t, "master")
+	if _, err := Run(t.Context(), request(t, dir)); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, dir, "update-ref", "refs/heads/real", "master")
+	for _, branch := range []string{"master", "ward"} {
+		gitIn(t, dir, "symbolic-ref", "refs/heads/"+branch, "refs/heads/real")
+		_, err := Run(t.Context(), request(t, dir))
+		var hinted *diag.Hinted
+		if err == nil || !matches("the branch "+branch+" of .* is a symbolic ref to refs/heads/real", err.Error()) || !errors.As(err, &hinted) {
+			t.Fatalf("%s: %v", branch, err)
+		}
+		_, command, _ := strings.Cut(hinted.Hint, ": git ")
+		gitIn(t, dir, strings.Fields(command)...)
+		if _, err := Run(t.Context(), request(t, dir)); err != nil {
+			t.Errorf("%s, after %q: %v", branch, command, err)
 		}
 	}
 }

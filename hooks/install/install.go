@@ -57,7 +57,7 @@ func Run(ctx context.Context, want Request) (*Report, error) {
 	}
 	defer unlock()
 	for _, step := range []func(context.Context) error{
-		in.examine, in.findLayout, in.repository, in.wardFiles, in.updateSettings, in.hooks, in.gitSettings, in.content, in.genesis, in.share, in.giveToOwner, in.look,
+		in.examine, in.direct, in.findLayout, in.repository, in.wardFiles, in.updateSettings, in.hooks, in.gitSettings, in.content, in.genesis, in.share, in.giveToOwner, in.look,
 	} {
 		if err := step(ctx); err != nil {
 			return in.report, err
