@@ -234,6 +234,12 @@ func TestOneGate(t *testing.T) {
 	if _, err := os.Stat(lock); err == nil {
 		t.Error("a launch that was refused left a lock")
 	}
+	for verb, want := range map[string]string{"status": "cannot be seen from here, runs on ", "launch --stop": "cannot be seen from here, runs on ", "launch --stop D-1": "cannot be seen from here, runs on "} {
+		out, _ := exec.Command("git-ward", append(strings.Fields(verb), "--bare", h.bare)...).CombinedOutput()
+		if !strings.Contains(string(out), want) || strings.Contains(string(out), "nothing runs") {
+			t.Errorf("%s without the lock's file:\n%s", verb, out)
+		}
+	}
 	copied := h.start("--bare", backup, "--unfenced", "--once", "--state", filepath.Join(filepath.Dir(h.bare), "copied"))
 	if code := copied.exit(); code != 0 {
 		t.Errorf("a launch of a copy: exit %d\n%s", code, &copied.err)

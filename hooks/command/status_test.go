@@ -14,6 +14,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/gittest"
+	"git-ward/internal/runstate"
 	"git-ward/internal/tier"
 )
 
@@ -30,14 +31,19 @@ func TestStatusWithBrokenSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lock, err := os.Open(filepath.Join(bare, "ward/launch.lock"))
-	if err == nil {
-		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
-	}
+	lock, err := os.Open(filepath.Join(bare, runstate.LockPath))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close()
+	gate, err := os.Open(runstate.Gate(bare))
+	if err == nil {
+		err = unix.Flock(int(gate.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gate.Close()
 	got := run(t, Status, bare)
 	if got.err == nil || !strings.Contains(got.err.Error(), "egress.connections is a text") || !strings.Contains(got.errs, fmt.Sprintf("the launcher, process %d, runs", os.Getpid())) {
 		t.Errorf("%v\n%s", got.err, got.errs)

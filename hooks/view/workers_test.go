@@ -50,9 +50,14 @@ func TestWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+	gate, err := os.Open(runstate.Gate(p.Bare))
+	if err == nil {
+		err = unix.Flock(int(gate.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer gate.Close()
 	for _, w := range []runstate.Worker{
 		{Holder: "host.1", Directive: "D-1", Lease: own.ID, Where: "podman", Doing: runstate.Works},
 		{Holder: "host.2", Where: "podman", Doing: runstate.Restarts, Why: "it was killed; git ward launch --logs"},

@@ -20,8 +20,13 @@ import (
 	"git-ward/internal/diag"
 )
 
-// LockPath is the launch lock, relative to the repository: its holder is the launcher.
+// LockPath is the launcher's file, relative to the repository: the launcher names itself there, and
+// has it open.
 const LockPath = "ward/launch.lock"
+
+// Gate is the directory that a launcher of a repository locks. Whoever deletes or replaces a
+// file in it does not take the lock from the launcher.
+func Gate(bare string) string { return filepath.Join(bare, filepath.Dir(LockPath)) }
 
 // upLine is the lock's third line once the payload runs.
 const upLine = "up"
@@ -81,16 +86,22 @@ func Up(bare string) bool {
 	return running && l.Up
 }
 
-// Now returns the repository's launcher. Its PID is 0 if it is not visible from here.
+// Now returns the repository's launcher. Its PID is 0 if it is not visible from here, or if
+// somebody has deleted or replaced its file.
 func Now(bare string) (l Launcher, running bool) {
-	f, err := os.Open(filepath.Join(bare, LockPath))
+	gate, err := os.Open(Gate(bare))
 	if err != nil {
 		return l, false
 	}
-	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
+	defer gate.Close()
+	if err := unix.Flock(int(gate.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
 		return l, false // nobody holds it
 	}
+	f, err := os.Open(filepath.Join(bare, LockPath))
+	if err != nil {
+		return l, true
+	}
+	defer f.Close()
 	l = ReadLock(f)
 	l.PID = Holder(f)
 	return l, true
@@ -120,7 +131,7 @@ func Holder(lock *os.File) int {
 // LauncherText describes the launcher on a repository by the process id from Running.
 func LauncherText(bare string, pid int) string {
 	if pid == 0 {
-		return fmt.Sprintf("a launcher, whose process cannot be seen from here, runs on %s (or another program holds %s)", bare, LockPath)
+		return fmt.Sprintf("a launcher, whose process cannot be seen from here, runs on %s (or another program has locked %s)", bare, Gate(bare))
 	}
 	return fmt.Sprintf("the launcher, process %d, runs on %s", pid, bare)
 }

@@ -24,9 +24,14 @@ func TestNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+	gate, err := os.Open(Gate(bare))
+	if err == nil {
+		err = unix.Flock(int(gate.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer gate.Close()
 	want := Launcher{PID: os.Getpid(), Scratch: "/tmp/ward-1", Up: true, Since: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
 	if _, err := f.WriteAt(want.Text(), 0); err != nil {
 		t.Fatal(err)
@@ -39,7 +44,13 @@ func TestNow(t *testing.T) {
 	if got, running := Now(bare); !running || got.PID != 0 || !got.Up || !got.Since.IsZero() {
 		t.Errorf("an older one's: %+v, %v", got, running)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_UN); err != nil {
+	if err := os.Rename(f.Name(), f.Name()+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if got, running := Now(bare); !running || got.PID != 0 {
+		t.Errorf("somebody has taken its file away: %+v, %v", got, running)
+	}
+	if err := unix.Flock(int(gate.Fd()), unix.LOCK_UN); err != nil {
 		t.Fatal(err)
 	}
 	if got, running := Now(bare); running || got != (Launcher{}) {

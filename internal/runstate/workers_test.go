@@ -21,10 +21,14 @@ func launching(t *testing.T) (bare string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+	gate, err := os.Open(Gate(bare))
+	if err == nil {
+		err = unix.Flock(int(gate.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { f.Close(); gate.Close() })
 	return bare
 }
 

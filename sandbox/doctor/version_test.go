@@ -83,9 +83,14 @@ func TestReplacedLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+	gate, err := os.Open(runstate.Gate(bare))
+	if err == nil {
+		err = unix.Flock(int(gate.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer gate.Close()
 	cmd := exec.Command(program, "600")
 	cmd.ExtraFiles = []*os.File{lock}
 	if err := cmd.Start(); err != nil {

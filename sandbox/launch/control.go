@@ -78,6 +78,9 @@ func (l *launch) serveStop(w http.ResponseWriter, r *http.Request) {
 // returns that worker's name when its payload has ended.
 func StopDirective(ctx context.Context, bare, directive string) (holder string, err error) {
 	l, running := runstate.Now(bare)
+	if running && l.PID == 0 {
+		return "", End(bare, 0)
+	}
 	if !running || l.Scratch == "" {
 		return "", diag.Hint(fmt.Errorf("%s: nothing runs", directive), "git ward status --bare %s says what waits", diag.Word(bare))
 	}

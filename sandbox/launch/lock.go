@@ -21,7 +21,7 @@ import (
 // the launch lock's file could have been removed as stale or replaced from a backup. A copy of
 // the repository has another directory.
 func lockGate(bare string) (*os.File, error) {
-	f, err := os.Open(filepath.Dir(filepath.Join(bare, runstate.LockPath)))
+	f, err := os.Open(runstate.Gate(bare))
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +67,13 @@ func stays(ctx context.Context, gate *os.File) error {
 // another is the error for a second launcher; its process is 0 if it cannot be found out.
 func another(bare, path string, pid int) error {
 	if pid == 0 {
-		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, or end what else holds %s", path)
+		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, or end what else has locked %s", path)
 	}
 	return diag.Hint(fmt.Errorf("another launcher, process %d, works on %s", pid, bare), "`git ward launch --stop --bare %s` ends it and its agent", diag.Word(bare))
 }
 
-// acquire takes the repository's launch lock, which the kernel releases with the launcher.
-// Children do not inherit it (O_CLOEXEC). The file names the process and its socket directory
+// acquire writes the launcher's file and keeps it open, so that the process that it names can be
+// told from another with its number. Call it with the gate's lock. The file names the process and its socket directory
 // with that one's identity. A killed launcher's directory is removed if it has that identity
 // and nobody uses it: in a copy of the repository the file names the original's.
 func acquire(bare string) (*os.File, error) {
@@ -82,17 +82,8 @@ func acquire(bare string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = tryLock(f)
 	last := runstate.ReadLock(f)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		pid := runstate.Holder(f)
-		f.Close()
-		return nil, another(bare, path, pid)
-	}
-	if err == nil {
-		err = scratch.Reclaim(last.Scratch, last.ID)
-	}
-	if err == nil {
+	if err = scratch.Reclaim(last.Scratch, last.ID); err == nil {
 		err = f.Truncate(0)
 	}
 	if err == nil {
@@ -105,7 +96,7 @@ func acquire(bare string) (*os.File, error) {
 	return f, nil
 }
 
-// lockPatience is how long acquire tries, because runstate.Running also takes the lock for a
+// lockPatience is how long lockGate tries, because runstate.Running also takes the lock for a
 // moment.
 const lockPatience = 200 * time.Millisecond
 

@@ -29,6 +29,10 @@ func TestLock(t *testing.T) {
 	if _, running := runstate.Running(bare); running {
 		t.Error("nobody has been there")
 	}
+	gate, err := lockGate(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
 	lock, err := acquire(bare)
 	if err != nil {
 		t.Fatal(err)
@@ -40,10 +44,11 @@ func TestLock(t *testing.T) {
 	if pid, running := runstate.Running(bare); !running || pid != os.Getpid() {
 		t.Errorf("process %d, %v", pid, running)
 	}
-	if second, err := acquire(bare); err == nil || !strings.Contains(err.Error(), "another launcher") {
+	if second, err := lockGate(bare); err == nil || !strings.Contains(err.Error(), "another launcher") {
 		t.Error(second, err)
 	}
-	lock.Close() // as the kernel does for one that is killed
+	gate.Close() // as the kernel does for one that is killed
+	lock.Close()
 	scratch.Lock.Close()
 	if _, running := runstate.Running(bare); running {
 		t.Error("the lock outlives its launcher")
@@ -135,12 +140,7 @@ func TestAskingIsNoLauncher(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := acquire(bare)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock.Close()
-	asking, err := os.Open(filepath.Join(bare, runstate.LockPath))
+	asking, err := os.Open(runstate.Gate(bare))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,11 +149,11 @@ func TestAskingIsNoLauncher(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		time.AfterFunc(lockPatience/4, func() { asking.Close() }) // by the test's own clock
-		lock, err := acquire(bare)
+		gate, err := lockGate(bare)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lock.Close()
+		gate.Close()
 	})
 }
 
@@ -196,6 +196,10 @@ func TestKilledLauncher(t *testing.T) {
 			}
 		}
 	}
+	gate, err := lockGate(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
 	lock, err := acquire(bare)
 	if err != nil {
 		t.Fatal(err)
@@ -205,12 +209,16 @@ func TestKilledLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("a launcher that runs")
-	lock.Close() // as the kernel does for one that is killed
+	gate.Close() // as the kernel does for one that is killed
+	lock.Close()
 	want("a killed launcher", "was killed", "next launch")
 	if err := scratch.Remove(); err != nil { // as the reaper does
 		t.Fatal(err)
 	}
 	want("a killed launcher whose reaper was here", "was killed")
+	if gate, err = lockGate(bare); err != nil {
+		t.Fatal(err)
+	}
 	if lock, err = acquire(bare); err != nil {
 		t.Fatal(err)
 	}
@@ -228,6 +236,7 @@ func TestKilledLauncher(t *testing.T) {
 	if err := removeScratch(lock, scratch); err != nil {
 		t.Fatal(err)
 	}
+	gate.Close()
 	lock.Close()
 	if runstate.Up(bare) {
 		t.Error("it has ended")

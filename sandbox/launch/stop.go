@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -15,7 +14,7 @@ import (
 // End asks the launcher on a repository to end. The pid is the one that runstate.Running returns.
 func End(bare string, pid int) error {
 	if pid == 0 {
-		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, such as in its container, or end what else holds %s", filepath.Join(bare, runstate.LockPath))
+		return diag.Hint(errors.New(runstate.LauncherText(bare, pid)), "stop it where it was started, such as in its container, or end what else has locked %s", runstate.Gate(bare))
 	}
 	p, err := os.FindProcess(pid) // a pidfd, so that a reused number cannot hit another process
 	if err != nil {

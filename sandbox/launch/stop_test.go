@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestForeignLock: somebody else's lock on the launch lock's file is no free one, and the
+// TestForeignLock: somebody else's lock on the launchers' directory is no free one, and the
 // process whose number stands there, a stranger's by now, neither passes for the launcher
 // nor is ended in its place.
 func TestForeignLock(t *testing.T) {
@@ -39,7 +39,7 @@ func TestForeignLock(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		other := exec.Command("flock", "--nonblock", path, "sh", "-c", "echo; exec cat")
+		other := exec.Command("flock", "--nonblock", runstate.Gate(bare), "sh", "-c", "echo; exec cat")
 		in, err := other.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestForeignLock(t *testing.T) {
 		if err := End(bare, stranger.Process.Pid); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := acquire(bare); err == nil || strings.Contains(err.Error(), "process 0") {
+		if _, err := lockGate(bare); err == nil || strings.Contains(err.Error(), "process 0") {
 			t.Errorf("%s: a second launcher: %v", what, err)
 		}
 		in.Close()

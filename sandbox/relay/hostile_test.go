@@ -203,9 +203,14 @@ func TestGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+	gate, err := os.Open(runstate.Gate(h.Bare))
+	if err == nil {
+		err = unix.Flock(int(gate.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer gate.Close()
 	w := runstate.Worker{Holder: h.lease.Holder, Directive: h.lease.Directive, Lease: h.lease.ID, Gateway: socket, Doing: runstate.Works}
 	if err := w.Tell(h.Bare); err != nil {
 		t.Fatal(err)
