@@ -330,9 +330,11 @@ func sortPoints(list []Point) {
 }
 
 // turn says whether a started directive has a worker or is queued: leases are the host's, and
-// a clone has none.
+// a clone has none. A worker that works on one is at work, too, before it has pushed a unit.
 func (l *Line) turn() {
 	switch {
+	case l.State == review.Open && l.Worker != nil && l.Worker.Live && (l.Worker.Doing == "" || l.Worker.Doing == runstate.Works):
+		l.Words, l.Waits = review.Working.Words(), uow.IsAtWork.Waiting(l.Directive, "", "")
 	case l.State != review.Working || l.Waits.Cause != uow.WasBegun && l.Waits.Cause != uow.NotBegun:
 		return
 	case l.Worker != nil && l.Worker.Live:

@@ -87,6 +87,8 @@ func TestWorkers(t *testing.T) {
 	}
 	if line := o.Directives[0]; line.Worker == nil || line.Worker.Holder != "host.1" {
 		t.Errorf("%+v", line.Worker)
+	} else if line.Words != "in progress" { // its worker "works", and has opened no unit yet
+		t.Errorf("%s waits for %s", line.Words, line.WaitsWords)
 	}
 	warned := strings.Join(o.Warnings, "\n")
 	for _, remedy := range []string{"git ward lease --revoke D-4", "git ward lease --revoke D-5"} {
