@@ -58,6 +58,9 @@ func judgeComms(pass *Pass, t *walk.Tip, d *document) (err error) {
 		}
 	}
 	d.reportAll(comms.CheckUpdate(d.old, d.new, retired))
+	if !pass.Push.Principal.Fenced() {
+		d.reportAll(comms.CheckSpare(d.old, d.new))
+	}
 	pass.result.Retired = removed(d.old, after)
 	for _, id := range pass.result.Retired { // the audit could not store it
 		if err := retired.Add(id); err != nil {

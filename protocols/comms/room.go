@@ -15,7 +15,10 @@ const (
 	MaxWatched = 224 << 10
 )
 
-const ruleAgentRoom = "comms/agent-room"
+const (
+	ruleAgentRoom = "comms/agent-room"
+	ruleRoom      = "comms/room"
+)
 
 // answers is what Reports and Questions take, headings included.
 func (doc *Document) answers() int {
@@ -41,6 +44,26 @@ func CheckRoom(old, new []byte, most int) []diag.Diagnostic {
 	f.add(after.layout.parts[reports].line, 0, ruleAgentRoom,
 		fmt.Sprintf("leave out the oldest reports, a worker with a lease those on its own directive, and end the commit message with a trailer such as %s: R-1..R-40", PruneTrailer),
 		"Reports and Questions would take %d bytes; they may take %d", after.answers(), most)
+	return *f
+}
+
+// CheckSpare warns a person whose directives leave less room for reports than their ends need, in a
+// change that takes room from reports or adds directives. A report has minEntry bytes at least.
+func CheckSpare(old, new []byte) []diag.Diagnostic {
+	before, errOld := parseSound(old)
+	after, err := parseSound(new)
+	if err != nil || errOld == nil && after.room() >= before.room() && len(after.Directives) <= len(before.Directives) {
+		return nil
+	}
+	listed, fit := len(after.Directives), after.room()/minEntry
+	if listed <= fit {
+		return nil
+	}
+	f := &findings{}
+	f.warn(after.layout.parts[reports].line, ruleRoom,
+		"take directives that are taken or dropped out of the file, with their reports; "+
+			"what finds no room waits on the records, and its directive goes on when there is some",
+		"the %d directives leave room for %d reports", listed, fit)
 	return *f
 }
 

@@ -2,6 +2,7 @@ package comms
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,5 +56,35 @@ func TestRoom(t *testing.T) {
 	}
 	if ds := CheckRoom(full, over, MaxWatched); len(ds) != 1 {
 		t.Errorf("the watcher takes the PM's part: %v", ds)
+	}
+}
+
+// TestSpare: who lists more directives than can have a report is told how many can.
+func TestSpare(t *testing.T) {
+	listing := func(n, size int) []byte {
+		var b strings.Builder
+		b.WriteString("# COMMS\n\n## Directives\n\n")
+		for i := range n {
+			fmt.Fprintf(&b, "### D-%d: x\n\n%s\n\n- [ ] y (`true`)\n\n", i+1, strings.Repeat("x", size))
+		}
+		return []byte(b.String() + "## Reports\n")
+	}
+	few, many, long := listing(100, 10), listing(400, 10), listing(100, 2100)
+	for _, c := range []struct {
+		what     string
+		old, new []byte
+		want     string
+	}{
+		{"room for all", nil, few, ""},
+		{"more of them than reports fit", few, many, "the 400 directives leave room for 384 reports"},
+		{"long ones", few, long, "the 100 directives leave room for "},
+		{"no more than before", many, many, ""},
+		{"fewer", many, listing(390, 10), ""},
+		{"the first version", nil, many, "the 400 directives"},
+	} {
+		ds := CheckSpare(c.old, c.new)
+		if (len(ds) > 0) != (c.want != "") || len(ds) > 0 && (len(ds) != 1 || ds[0].IsError() || !strings.HasPrefix(ds[0].Message, c.want)) {
+			t.Errorf("%s: %v", c.what, ds)
+		}
 	}
 }
