@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"git-ward/internal/git"
 	"git-ward/internal/sources"
 	"git-ward/sandbox/verifier/broken"
 )
@@ -29,16 +31,22 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	}
 	var had, modules []string
 	by, harness := map[string][]string{}, map[string]bool{} // by language, what the work puts somewhere
+	batch := c.repo.Batch(ctx)
+	defer batch.Close()
 	read := func(files sources.Tree, which func(name string) bool, text func(name, text string)) {
-		if err != nil {
-			return
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			_, id, ok := strings.Cut(files[name], " ")
+			if err != nil || !ok || !plain(files[name]) || !which(name) {
+				continue
+			}
+			_, data, failed := batch.Read(id, maxText)
+			if large := new(git.TooLarge); errors.As(failed, &large) {
+				continue // nobody wrote that
+			}
+			if err = failed; err == nil {
+				text(name, string(data))
+			}
 		}
-		files = maps.Clone(files)
-		maps.DeleteFunc(files, func(name, _ string) bool { return !which(name) })
-		_, err = c.rewrite(ctx, c.work.tree, files, func(name, is string) (string, bool) {
-			text(name, is)
-			return "", false
-		})
 	}
 	isWork := func(name string) bool {
 		_, is := c.work.do[name]
@@ -75,23 +83,22 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	own := func(label string) bool { // a package of the project's
 		return slices.ContainsFunc(modules, func(m string) bool { return strings.HasPrefix(label, m+".") || strings.HasPrefix(label, m+"/") })
 	}
-	if err == nil {
-		_, err = c.tests(ctx, c.work.tree, func(name, text string) (string, bool) {
-			of := broken.Putting(name)
-			if len(by[of]) == 0 {
-				return "", false
-			}
-			names := broken.Mentions(name, text)
-			for _, label := range by[of] {
-				sure := broken.OfAnother(of) || harness[label]
-				one := put{label, !sure}
-				if (sure || broken.Compiles(of)) && !own(label) && slices.Contains(names, label) && !slices.Contains(found[one], name) {
-					found[one] = append(found[one], name)
-				}
-			}
-			return "", false
-		}, c.work.tree)
+	tree, listErr := c.list(ctx, c.work.tree)
+	mayTest := func(name string) bool {
+		return len(by[broken.Putting(name)]) > 0 && (broken.MayTest(name) || c.checks[name])
 	}
-	c.putting = found
+	read(tree, mayTest, func(name, text string) {
+		of, names := broken.Putting(name), broken.Mentions(name, text)
+		for _, label := range by[of] {
+			sure := broken.OfAnother(of) || harness[label]
+			one := put{label, !sure}
+			if (sure || broken.Compiles(of)) && !own(label) && slices.Contains(names, label) && !slices.Contains(found[one], name) {
+				found[one] = append(found[one], name)
+			}
+		}
+	})
+	if err = errors.Join(listErr, err); err == nil {
+		c.putting = found
+	}
 	return found, err
 }
