@@ -16,6 +16,9 @@ import (
 // state that the work began from, and the choice would be the agent's: it is main
 // as it stands then. Where there is none the claim is Unfit.
 func Base(ctx context.Context, repo *git.Repo, main, commit string) (string, error) {
+	if commit == main { // of which git has nothing to say
+		return main, nil
+	}
 	reader := repo.Reader(ctx)
 	defer reader.Close()
 	if reader.Follows(commit, main) {

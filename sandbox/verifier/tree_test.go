@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -145,6 +146,11 @@ func TestBase(t *testing.T) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if base, err := Base(t.Context(), git.Open(r.bare), main, x); err != nil || base != began {
+		t.Error(base, err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if base, err := Base(over, git.Open(r.bare), main, main); err != nil || base != main { // no program is asked
 		t.Error(base, err)
 	}
 	c.Commit = r.git("commit-tree", "-m", "some", work+"^{tree}")
