@@ -44,6 +44,10 @@ func write(t *testing.T, path, text string, mode fs.FileMode) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if mode == 0o755 {
+		gittest.Program(t, path, text)
+		return
+	}
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/await"
+	"git-ward/internal/gittest"
 	"git-ward/internal/config"
 	"git-ward/internal/token"
 	"git-ward/sandbox/lab"
@@ -275,6 +276,10 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
+	}
+	if mode == 0o755 {
+		gittest.Program(t, path, text)
+		return
 	}
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
