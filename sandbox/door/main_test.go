@@ -17,8 +17,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/await"
-	"git-ward/internal/gittest"
 	"git-ward/internal/config"
+	"git-ward/internal/gittest"
 	"git-ward/internal/token"
 	"git-ward/sandbox/lab"
 )
