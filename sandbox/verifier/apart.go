@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -148,13 +150,27 @@ func (b begun) check() error {
 	return nil
 }
 
+// pending reports whether a signal was sent to a process and none of its threads has taken it yet.
+func pending(pid int, sig syscall.Signal) bool {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, mask, _ := strings.Cut(string(status), "\nShdPnd:\t")
+	mask, _, _ = strings.Cut(mask, "\n")
+	bits, _ := strconv.ParseUint(mask, 16, 64)
+	return bits>>(sig-1)&1 == 1
+}
+
 // unstopped calls what runs a command that can reach this process. Where something has this process
 // go on that was stopped, nobody watched the command's limits meanwhile, and its end is worth nothing.
 func unstopped(ctx context.Context, run func(context.Context) (Outcome, error)) (Outcome, error) {
 	goes := make(chan os.Signal, 1)
 	signal.Notify(goes, syscall.SIGCONT)
 	o, err := run(ctx)
-	signal.Stop(goes) // it delivers first what has come: the command may have ended right after
+	// The command may have ended right after: the thread that is to take the signal gets its turn
+	// of a busy processor, and Stop hands over what was taken.
+	for pending(os.Getpid(), syscall.SIGCONT) {
+		runtime.Gosched()
+	}
+	signal.Stop(goes)
 	select {
 	case <-goes:
 		return Outcome{}, errors.Join(err, errors.New("the process that runs the commands was stopped and continued while one ran"))

@@ -2,13 +2,16 @@ package verifier
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
@@ -90,5 +93,38 @@ func TestNotApart(t *testing.T) {
 		kill -CONT $P) & kill -STOP $P; wait`
 	if f, err := r.verify(c); err == nil || !strings.Contains(err.Error(), "was stopped") {
 		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// TestPending: a signal of a stopped process is seen until the process has taken it.
+func TestPending(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "trap 'exit 3' USR1; echo; while :; do :; done")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it traps
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	if pending(pid, syscall.SIGUSR1) {
+		t.Error("nothing was sent")
+	}
+	syscall.Kill(pid, syscall.SIGSTOP)
+	await.True(t, "it is stopped", func() bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return strings.Contains(string(stat), ") T ")
+	})
+	syscall.Kill(pid, syscall.SIGUSR1)
+	if !pending(pid, syscall.SIGUSR1) || pending(pid, syscall.SIGUSR2) {
+		t.Error("what was sent is not seen, or something else")
+	}
+	syscall.Kill(pid, syscall.SIGCONT)
+	if err := await.Exit(t, cmd); cmd.ProcessState.ExitCode() != 3 {
+		t.Error(err)
 	}
 }
