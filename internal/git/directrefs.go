@@ -214,6 +214,31 @@ func OwnRef(name string) string {
 	return "update-ref --no-deref " + diag.Word(name) + " " + diag.Word(name)
 }
 
+// readRefFile is what the file of a ref, or HEAD, holds: the ref that it names where it is symbolic,
+// else an id, mostly. A link of the file system is symbolic, too: git was satisfied with that once,
+// and still follows it.
+func readRefFile(file string) (held string, symbolic bool, err error) {
+	info, err := os.Lstat(file)
+	if err != nil || info.IsDir() {
+		return "", false, err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		held, err = os.Readlink(file)
+		return held, err == nil, err
+	}
+	data, err := readRegular(file, maxNames)
+	if err == nil && len(data) > maxNames {
+		err = fmt.Errorf("%s is longer than any name of a ref", file)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	if to, is := bytes.CutPrefix(data, []byte("ref:")); is {
+		return string(bytes.TrimSpace(to)), true, nil
+	}
+	return strings.TrimSuffix(string(data), "\n"), false, nil
+}
+
 // passOver is the error of a look at a ref's file, nil where the ref has none: it is packed, or it is
 // not there.
 func passOver(err error) error {
