@@ -162,7 +162,7 @@ func (a *remoteLaunch) work(ctx context.Context, number int) (did bool, err erro
 	}
 	var o order
 	if err := json.Unmarshal(line, &o); err != nil {
-		return false, fmt.Errorf("the gate's order cannot be read: %w", err)
+		return false, fmt.Errorf("what the gate assigns cannot be read: %w", err)
 	}
 	go func() { // when the gate disconnects, the work ends
 		io.Copy(io.Discard, reader)
@@ -304,7 +304,7 @@ func (a *remoteLaunch) payload(ctx context.Context, e remoteJob, settings *confi
 	}
 	gate, err := a.Gate.Addresses(ctx)
 	if err != nil {
-		return fmt.Errorf("the gate's addresses, which the fence refuses: %w", err)
+		return fmt.Errorf("the gate's addresses, which the fence is to refuse to agents, were not found: %w", err)
 	}
 	l.policy.Refuse = append(l.policy.Refuse, gate...)
 	if err := l.engine.room(a.Agents, a.workerState); err != nil { // of this machine

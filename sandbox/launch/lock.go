@@ -96,8 +96,8 @@ func acquire(bare string) (*os.File, error) {
 	return f, nil
 }
 
-// lockPatience is how long lockGate tries, because runstate.Running also takes the lock for a
-// moment.
+// lockPatience is how long acquire tries while another process has the lock alone: a launch that
+// has just ended may be forking still.
 const lockPatience = 200 * time.Millisecond
 
 // tryLock takes a file's lock; if another process has it, the error is EWOULDBLOCK. The file
@@ -105,7 +105,14 @@ const lockPatience = 200 * time.Millisecond
 func tryLock(f *os.File) error {
 	for end := time.Now().Add(lockPatience); ; {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		// Whoever only asks (runstate.Now) shares the lock for a moment, of whatever length a busy
+		// machine makes it.
+		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+			unix.Flock(int(f.Fd()), unix.LOCK_UN)
+		} else if time.Now().After(end) {
 			return err
 		}
 		time.Sleep(5 * time.Millisecond) // a non-blocking lock is not announced when free

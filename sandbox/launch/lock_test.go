@@ -148,8 +148,8 @@ func TestAskingIsNoLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		time.AfterFunc(lockPatience/4, func() { asking.Close() }) // by the test's own clock
-		gate, err := lockGate(bare)
+		time.AfterFunc(20*lockPatience, func() { asking.Close() }) // by the test's own clock
+		lock, err := acquire(bare)
 		if err != nil {
 			t.Fatal(err)
 		}
