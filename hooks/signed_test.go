@@ -88,10 +88,10 @@ func TestSignedPush(t *testing.T) {
 		{"pat", "main", "pm.*accepted", ""},
 		{"mo", "topic", "member.*accepted", ""},
 		{"mo", "main", "member.*refused", "a member may not push this ref"},
-		{"eve", "main", "unknown.*refused", "the push's signature: "},        // a key that nobody has
-		{"file", "main", "unknown.*refused", "the push's signature: "},       // for another namespace
-		{"old", "main", "unknown.*refused", "the push's signature: "},        // not any more
-		{"two", "main", "unknown.*refused", "2 names have its key, not one"}, // whose?
+		{"eve", "main", "unknown.*refused", "the push's signature: "},                             // a key that nobody has
+		{"file", "main", "unknown.*refused", "the push's signature: "},                            // for another namespace
+		{"old", "main", "unknown.*refused", "the push's signature: "},                             // not any more
+		{"two", "main", "unknown.*refused", "gives its key to 2 names, and a key belongs to one"}, // whose?
 		{"any", "main", "unknown.*refused", "is no name of a pusher"},
 	} {
 		s.Git("fetch", "-q", "origin")

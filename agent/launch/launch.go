@@ -90,11 +90,11 @@ func (l Launch) Succeeded() error {
 	}
 	defer f.Close()
 	if err := f.SetDeadline(time.Now().Add(answerTime)); err != nil {
-		return fmt.Errorf("%s=%d is not the watcher's: %w", boot.AskVar, l.Ask, err)
+		return fmt.Errorf("%s=%d is no connection to the watcher: %w", boot.AskVar, l.Ask, err)
 	}
 	question, err := bufio.NewReader(io.LimitReader(f, boot.MaxLine)).ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("the watcher does not ask: %w", err)
+		return fmt.Errorf("the watcher's question whether the agent is up did not come: %w", err)
 	}
 	_, err = io.WriteString(f, boot.Answer(l.Branch, l.Commit, strings.TrimSuffix(question, "\n")))
 	return err

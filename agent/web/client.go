@@ -34,7 +34,7 @@ func client(engine string, search bool) *http.Client {
 			return fmt.Errorf("more than %d redirects", redirects)
 		}
 		if next.URL.Scheme != "http" && next.URL.Scheme != "https" {
-			return fmt.Errorf("a redirect to %q, which is not of the web", next.URL.Scheme)
+			return fmt.Errorf("a redirect to a URL of the scheme %q: only http and https are followed", next.URL.Scheme)
 		}
 		if search && next.URL.Hostname() != before[0].URL.Hostname() {
 			return diag.Hint(fmt.Errorf("the search engine redirects to %s, which [search] url does not name", diag.Clean(next.URL.Hostname())), "the admin sets [search] url to where it redirects, if that is the engine")

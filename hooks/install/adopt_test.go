@@ -236,7 +236,7 @@ func TestRefuses(t *testing.T) {
 			if err := os.Symlink(d+"/hooks/pre-receive", d+"/hooks/post-receive"); err != nil {
 				t.Fatal(err)
 			}
-		}), "is a link to .*, which Ward's hook will be"},
+		}), "is a link to .*, where Ward puts its own hook"},
 		{in("master", func(d string) {
 			overwrite(t, d+"/hooks/pre-receive", "#!/bin/sh\nfor h in hooks/pre-receive.d/*; do $h; done\n")
 			if err := os.Mkdir(d+"/hooks/pre-receive.d", 0o755); err != nil {

@@ -61,7 +61,7 @@ func (in *installer) relativeLinks() error {
 	for _, e := range entries {
 		path := filepath.Join(in.layout.Dir, e.Name())
 		if to, err := os.Readlink(path); err == nil && filepath.IsAbs(to) && in.linked(path) != "" {
-			return diag.Hint(fmt.Errorf("%s is a link to %s, which Ward's hook will be", path, to), "ln -sf %s %s", in.linked(path), path)
+			return diag.Hint(fmt.Errorf("%s is a link to %s, where Ward puts its own hook: the link would lead to that", path, to), "ln -sf %s %s", in.linked(path), path)
 		}
 	}
 	return nil

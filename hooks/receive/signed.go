@@ -124,7 +124,7 @@ func signer(ctx context.Context, signers string, payload, signature []byte) (str
 	}
 	names := strings.Fields(string(out))
 	if len(names) != 1 {
-		return "", refused(fmt.Errorf("%d names have its key, not one", len(names)))
+		return "", refused(fmt.Errorf("%s gives its key to %d names, and a key belongs to one", signersFile, len(names)))
 	}
 	if err := token.CheckName(names[0]); err != nil {
 		return "", refused(err)

@@ -215,7 +215,7 @@ func check(path, runs, name string, recorded bool) error {
 	case recorded && !IsWard(path):
 		return fmt.Errorf("%s: %s is not Ward's any more", gone, path)
 	case first != path && !IsDelegate(first, name):
-		return fmt.Errorf("%s: %s does not run those in %s any more", gone, first, filepath.Dir(path))
+		return fmt.Errorf("%s: %s was changed, and does not run the hooks in %s any more", gone, first, filepath.Dir(path))
 	}
 	return nil
 }

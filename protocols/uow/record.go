@@ -221,7 +221,7 @@ func (r *Record) check() error {
 		return fmt.Errorf("what expired is not an object id and a manifest's hash: %.40q, %.64q", e.Record, e.Manifest)
 	}
 	if r.Layout != Layout {
-		return fmt.Errorf("%d is not a layout that this version knows", r.Layout)
+		return fmt.Errorf("the record has layout %d, and this version of Ward reads layout %d", r.Layout, Layout)
 	}
 	return r.Policy.check()
 }

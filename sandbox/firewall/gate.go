@@ -35,7 +35,7 @@ func (p Policy) validateGates() error {
 		}
 	}
 	if p.GateUser < 1 {
-		return errors.New("the gate's user is root or nobody: then more than one would reach the gate")
+		return fmt.Errorf("the user who may reach the gate is number %d: it is to be one of its own, neither root nor nobody", p.GateUser)
 	}
 	return nil
 }

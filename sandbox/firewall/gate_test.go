@@ -307,8 +307,8 @@ func TestGatesAreChecked(t *testing.T) {
 		want  string
 	}{
 		{nil, 1002, "no gate"},
-		{[]string{"203.0.113.1:22"}, 0, "root or nobody"},
-		{[]string{"203.0.113.1:22"}, -1, "root or nobody"},
+		{[]string{"203.0.113.1:22"}, 0, "neither root nor nobody"},
+		{[]string{"203.0.113.1:22"}, -1, "neither root nor nobody"},
 		{[]string{"203.0.113.1:22", "203.0.113.2:23"}, 1002, "different ports"},
 		{[]string{"203.0.113.1:0"}, 1002, "is not the address"},
 		{[]string{"0.0.0.0:22"}, 1002, "is not the address"},

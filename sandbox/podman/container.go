@@ -208,7 +208,7 @@ func (c *Container) Attach(ctx context.Context, s Streams) (wait func() error) {
 		case <-ready:
 			return nil
 		case <-done:
-			return cmp.Or(err, errors.New("the streams ended before they were joined"))
+			return cmp.Or(err, errors.New("its input and output ended before they were connected"))
 		}
 	}
 	return wait

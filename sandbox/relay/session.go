@@ -55,7 +55,7 @@ func (g *gate) open(ctx context.Context, command string) (*session, error) {
 }
 
 // errGone means that a connection ended while a session was requested.
-var errGone = errors.New("the line has ended")
+var errGone = errors.New("the connection to the gate has ended")
 
 // newSession requests a session. A closing ssh.Client drops its channels before it closes the
 // connection: a request in between gets no answer, and NewSession waits for ever. So the

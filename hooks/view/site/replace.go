@@ -81,7 +81,7 @@ func replaceable(path string) (sums map[string]string, err error) {
 // checksums and a home page.
 func whole(dir string, entries []fs.DirEntry, known map[string]string) error {
 	if known["index.html"] == "" || len(entries) != len(known)+1 { // and the list itself
-		return fmt.Errorf("its %s does not list the files that are there", manifest)
+		return fmt.Errorf("%s lists other files than the directory has", manifest)
 	}
 	for _, e := range entries {
 		if e.Name() == manifest {
