@@ -19,6 +19,9 @@ type listed struct {
 	examples     []string
 }
 
+// folded is where a line of a help goes on in the next.
+var folded = regexp.MustCompile(`\n {11,}`)
+
 // manualOf reads `git ward manual --markdown`: of every command, the programs of their own too.
 func manualOf(p *gittest.Pair) (all []listed) {
 	p.T.Helper()
@@ -26,6 +29,7 @@ func manualOf(p *gittest.Pair) (all []listed) {
 	for _, part := range regexp.MustCompile(`(?m)^#{3,4} `).Split(text, -1)[1:] {
 		c := listed{flags: map[string]string{}, texts: map[string]string{}}
 		c.words, part, _ = strings.Cut(part, "\n")
+		part = folded.ReplaceAllString(part, " ") // lines go on below themselves
 		for line := range strings.Lines(part) {
 			switch line = strings.TrimRight(line, "\n"); {
 			case strings.HasPrefix(line, "usage:"), strings.HasPrefix(line, "   or:"):
