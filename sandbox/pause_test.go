@@ -125,6 +125,7 @@ func (d *desk) silent(why string) {
 func (d *desk) exact(directive string) {
 	d.t.Helper()
 	d.await("the end of "+directive, func() bool { return d.unit(directive+".1").State == uow.Archived && d.last().State == uow.Archived })
+	d.await("the report of "+directive, func() bool { return strings.Contains(d.comms(), " "+directive+" EXIT_") }) // the host folds it after the push of the end
 	ended(d.t, d.Pair, map[string]string{directive: "EXIT_CONVERGED"})
 	d.Fsck()
 }

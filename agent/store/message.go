@@ -53,18 +53,15 @@ const foldPatience = time.Minute
 const foldLook = 200 * time.Millisecond
 
 // leave adds a message to the record of the directive's newest unit, once, and waits until the
-// host has folded it. It returns false if there is no such record that can move.
+// host has folded it. It returns false if there is no such record, or if the message is not there
+// and the record moves no more.
 func (s *Store) leave(ctx context.Context, w word) (bool, error) {
-	id, err := s.moving(ctx, w.directive)
+	id, moves, err := s.newest(ctx, w.directive)
 	if id == nil || err != nil {
 		return false, err
 	}
-	c := &clone{store: s, dir: filepath.Join(s.State, messagesDir, s.name)}
-	if err := c.ensure(ctx); err != nil {
-		return false, err
-	}
 	left := true
-	return left, git.Update(ctx, git.Race{What: record.Ref(*id), While: w.what + " was left there"}, func() (bool, error) {
+	err = git.Update(ctx, git.Race{What: record.Ref(*id), While: w.what + " was left there"}, func() (bool, error) {
 		tip, err := git.Open(s.Bare).Ref(ctx, record.Ref(*id))
 		if left = tip != git.Zero; err != nil || !left {
 			return true, err
@@ -79,6 +76,13 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 				err = diag.Hint(fmt.Errorf("%s waits: %s has no room for message %d of %s", w.what, comms.Path, number, id), "shorten %s and push it, or take reports out of it", comms.Path)
 			}
 			return said, err
+		}
+		if left = moves; !left {
+			return true, nil
+		}
+		c := &clone{store: s, dir: filepath.Join(s.State, messagesDir, s.name)}
+		if err := c.ensure(ctx); err != nil {
+			return false, err
 		}
 		commit, err := s.messageCommit(ctx, c, w, tip, number+1)
 		if err != nil {
@@ -97,25 +101,26 @@ func (s *Store) leave(ctx context.Context, w word) (bool, error) {
 		}
 		return false, nil // what is there now, ours or another's, is read again
 	})
+	return left, err
 }
 
 // messagesDir is the clone for making messages: separate from the work's, which other parts of
 // the process use meanwhile.
 const messagesDir = ".messages"
 
-// moving is a directive's newest unit, nil if its record cannot move or is missing.
-func (s *Store) moving(ctx context.Context, directive string) (*uow.ID, error) {
+// newest is a directive's newest unit, nil for none, and whether its record still moves.
+func (s *Store) newest(ctx context.Context, directive string) (id *uow.ID, moves bool, err error) {
 	reader := git.Open(s.Bare).Reader(ctx)
 	defer reader.Close()
 	newest, err := state.Newest(reader, directive, 0)
 	if err != nil || newest == nil {
-		return nil, err
+		return nil, false, err
 	}
 	last, err := state.Record(reader, newest.Tip)
-	if err != nil || last.State == uow.Archived {
-		return nil, err
+	if err != nil {
+		return nil, false, err
 	}
-	return &newest.ID, nil
+	return &newest.ID, last.State != uow.Archived, nil
 }
 
 // pending reports whether a message will be in the document once everything on the record is

@@ -186,6 +186,43 @@ func TestEnclosed(t *testing.T) {
 	u.fsck()
 }
 
+// TestEnclosedAndArchived: a report on the record of an archived unit is waited for there, and not
+// said a second way; what else is said of the directive goes to COMMS.md, because the record moves no
+// more.
+func TestEnclosedAndArchived(t *testing.T) {
+	tier.First(t, "it pushes and waits for a host")
+	u := newUnit(t)
+	u.store.Folds, u.store.patience = true, 10*time.Millisecond
+	late := 0
+	u.store.Late = func(string) { late++ }
+	ctx := t.Context()
+	r := comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.ExitDiverged, Text: "apart", DirectiveHash: u.work.Directive.Hash()}
+	if there, err := u.work.Enclose(ctx, r); !there || err != nil {
+		t.Fatal(there, err)
+	}
+	if kept, err := u.work.Kept(ctx); kept || err != nil {
+		t.Error(kept, err)
+	}
+	u.step(uow.Input{Event: uow.Fail, Reason: "LOOP_DIVERGED"})
+	u.step(uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"})
+	u.step(uow.Input{Event: uow.Archive, Reason: "ANALYSIS_DONE"})
+	u.must(u.store.Report(ctx, r))
+	if got := u.says(onRecord); late != 1 || !strings.HasSuffix(got, " comms/0001.json") || u.reported() != "" {
+		t.Errorf("%d; %q; %q", late, got, u.reported())
+	}
+	u.store.patience = time.Hour
+	u.host()
+	u.must(u.store.Report(ctx, r))
+	u.must(u.store.ReportOnce(ctx, "outage 1", comms.NewReport{Time: time.Now(), Directive: "D-1", Status: comms.Info, Text: "the first line\nno answer"}))
+	if got := u.reported(); got != "EXIT_DIVERGED apart; INFO no answer  Incident: outage 1" {
+		t.Errorf("%q", got)
+	}
+	if got := u.says(onRecord); !strings.HasSuffix(got, " comms/0001.json") {
+		t.Error(got)
+	}
+	u.fsck()
+}
+
 // TestLeftAndKilled: what lies on the record and is not folded is not said again, and is
 // waited for; nothing is lost when who said it is killed before the host folds.
 func TestLeftAndKilled(t *testing.T) {

@@ -205,6 +205,12 @@ func (w *Work) settle(ctx context.Context) {
 	}
 }
 
+// Kept reports whether the remote has something kept of the present unit.
+func (w *Work) Kept(ctx context.Context) (bool, error) {
+	tip, err := git.Open(w.clone.store.Bare).Ref(ctx, w.clone.store.keepingOf(w.Record.id).ref)
+	return tip != git.Zero, err
+}
+
 // EndSaving ends the saving of changes for a unit that is done. What the work did not go on from is put
 // aside.
 func (w *Work) EndSaving(ctx context.Context) error {

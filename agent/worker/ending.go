@@ -51,8 +51,8 @@ func (r *unitRun) finish(ctx context.Context, end cycle.End) error {
 }
 
 // atOnce makes a single push of the end: the loop's last step with its evidence, the
-// librarian's analysis with its step, and the report. A waiting unit has no analysis, and a
-// unit with lessons is reported after they are applied.
+// librarian's analysis with its step, the report, and the archive. A waiting unit has no analysis,
+// and a unit with lessons is reported, and archived, after they are applied.
 func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
 	in, ahead, err := r.unit.exitStep(end)
 	if err != nil || !ahead {
@@ -82,21 +82,31 @@ func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
 	return r.unit.flush(ctx, r.work)
 }
 
-// enclose adds the report to the push of the unit's end.
+// enclose adds the report to the push of the unit's end, and the archive with it: the record then
+// has all that the unit will say, and the host folds it whatever becomes of this process. A unit
+// with something kept is archived once that is gone, because a process after this one sees to it.
 func (r *unitRun) enclose(ctx context.Context, report *loop.Report) error {
 	ending, err := r.told(ctx, report)
 	if err != nil {
 		return err
 	}
 	enclosed, err := r.work.Enclose(ctx, r.newReport(report, ending))
-	if enclosed {
-		r.ending = &ending
+	if err != nil || !enclosed {
+		return err
 	}
-	return err
+	r.ending = &ending
+	kept, err := r.work.Kept(ctx)
+	if err != nil || kept {
+		return err
+	}
+	return r.unit.hold(ctx, archive)
 }
 
-// refinement is the step to the librarian's analysis.
-var refinement = uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}
+// refinement is the step to the librarian's analysis, archive the one after it.
+var (
+	refinement = uow.Input{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}
+	archive    = uow.Input{Event: uow.Archive, Reason: "ANALYSIS_DONE"}
+)
 
 // analysed reports whether a unit comes to the analysis before its archive.
 func analysed(last *uow.Record) bool {
@@ -119,7 +129,7 @@ func (r *unitRun) close(ctx context.Context, report *loop.Report) error {
 		return err
 	}
 	if r.unit.last().State == uow.Refinement {
-		return r.unit.step(ctx, uow.Input{Event: uow.Archive, Reason: "ANALYSIS_DONE"})
+		return r.unit.step(ctx, archive)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (p *pass) tellGone(ctx context.Context, j *store.Journal) error {
 
 // closing are the agent's steps from a unit's state to the archive.
 func closing(last *uow.Record) []uow.Input {
-	list := []uow.Input{{Event: uow.Refine, Reason: "ANALYSIS_STARTED"}, {Event: uow.Archive, Reason: "ANALYSIS_DONE"}}
+	list := []uow.Input{refinement, archive}
 	switch {
 	case last.State == uow.Refinement:
 		return list[1:]

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
@@ -39,12 +40,14 @@ type Fold struct {
 	Waits func(map[string]error)
 
 	done map[string]string // a record's ref -> the tip up to which it is folded
+	held atomic.Bool       // the last turn left messages where they are
 }
 
 // once folds all pending messages, and returns how many it put into COMMS.md. A message that
 // cannot be folded now stays pending: once adds its unit to skip, with the reason. It holds back
 // only later messages of that unit.
 func (f *Fold) once(ctx context.Context, skip map[uow.ID]error) (folded int, err error) {
+	defer func() { f.held.Store(err != nil || len(skip) > 0) }()
 	for {
 		list, done, err := f.read(ctx, skip)
 		if err != nil {

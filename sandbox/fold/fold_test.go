@@ -419,3 +419,33 @@ func TestKilled(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestPending: what lies on a record waits for the next turn; what is folded, or what the last turn
+// could not fold, does not.
+func TestPending(t *testing.T) {
+	tier.First(t, "it pushes")
+	p := newPost(t, 1)
+	pending := func(want bool) {
+		t.Helper()
+		if got := p.Pending(t.Context()); got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	pending(false)
+	p.say("D-1.1", report(t, "D-1", 1, comms.Info, "one"))
+	pending(true)
+	p.folds(1)
+	pending(false)
+	p.say("D-1.1", report(t, "D-1", 2, comms.Info, "two"))
+	where := p.Dir
+	p.Dir = filepath.Join(where, "none")
+	if n, err := p.Once(t.Context()); n != 0 || err == nil {
+		t.Fatal(n, err)
+	}
+	pending(false)
+	p.Dir = where
+	p.folds(1)
+	pending(false)
+	p.say("D-1.1", report(t, "D-1", 3, comms.Info, "three"))
+	pending(true)
+}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"git-ward/protocols/record"
 	"git-ward/protocols/uow"
 )
@@ -50,4 +52,15 @@ func (f *Fold) Serve(ctx context.Context, trouble func(error)) error {
 			return nil
 		}
 	}
+}
+
+// Pending reports whether messages wait that the next turn of Serve may fold: not where the last turn
+// had to leave some, or where they cannot be read.
+func (f *Fold) Pending(ctx context.Context) bool {
+	if f.held.Load() {
+		return false
+	}
+	look := Fold{Repo: f.Repo, Log: zerolog.Nop()} // its own, because Serve remembers meanwhile
+	list, _, err := look.read(ctx, map[uow.ID]error{})
+	return err == nil && len(list) > 0
 }

@@ -33,5 +33,6 @@ func (l *launch) openFold() (service, error) {
 		}
 		fmt.Fprintf(l.spec.Messages, "warning: reports wait on the records, and are not in COMMS.md yet: %s\n", diag.Clean(err.Error()))
 	}
+	l.fold = f
 	return service{"the reports", func(ctx context.Context) error { return f.Serve(ctx, tell) }}, nil
 }

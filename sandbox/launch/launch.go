@@ -24,6 +24,7 @@ import (
 	"git-ward/sandbox/door"
 	"git-ward/sandbox/fence"
 	"git-ward/sandbox/firewall"
+	"git-ward/sandbox/fold"
 	"git-ward/sandbox/gateway"
 	"git-ward/sandbox/host"
 	"git-ward/sandbox/lease"
@@ -122,6 +123,7 @@ type launch struct {
 	book       *lease.Book    // nil with a command, which is not reported
 	name       string         // the launcher's name, the prefix of its workers' names
 	host       *host.Host     // has directives worked on; nil with a command
+	fold       *fold.Fold     // nil before it serves
 	asking     sync.WaitGroup // other machines' requests
 
 	troubles troubles

@@ -41,7 +41,7 @@ type worker struct {
 // openHost has directives worked on by the launch's own workers and by other machines'.
 func (l *launch) openHost() {
 	l.host = &host.Host{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
-		Once: l.spec.Payload.Once, Until: l.until, Where: l.engine.where, Worked: l.worked(), Ends: l.lastGood(), Idle: l.rest, More: func(ctx context.Context) bool { return l.judge().Asked(ctx) }, Run: func(ctx context.Context, j *host.Job) error {
+		Once: l.spec.Payload.Once, Until: l.until, Where: l.engine.where, Worked: l.worked(), Ends: l.lastGood(), Idle: l.rest, More: l.more, Run: func(ctx context.Context, j *host.Job) error {
 			began := time.Now()
 			w := l.engine.prepared(ctx, j)
 			if w == nil {
@@ -55,6 +55,11 @@ func (l *launch) openHost() {
 			}()
 			return w.run(ctx)
 		}}
+}
+
+// more reports whether claims wait for a verdict, or reports of units that are put away for the fold.
+func (l *launch) more(ctx context.Context) bool {
+	return l.judge().Asked(ctx) || l.fold != nil && l.fold.Pending(ctx)
 }
 
 // rest runs when nobody works: the launch reports itself up and returns memory.
