@@ -42,10 +42,10 @@ func TestAttends(t *testing.T) {
 		}
 		return context.Cause(ctx)
 	})
-	settings := *h.Settings
+	settings := *h.spec.Settings
 	settings.Bootstrap.Check.Duration = 100 * time.Millisecond
-	h.Settings = &settings
-	h.Worked = func(_ context.Context, commit string, moved bool) {
+	h.spec.Settings = &settings
+	h.spec.Worked = func(_ context.Context, commit string, moved bool) {
 		told = append(told, fmt.Sprint(commit, " ", moved))
 	}
 	if err := h.Serve(t.Context()); err != nil {

@@ -38,7 +38,7 @@ func (h *Host) failed(directive string, why error) *backoff {
 	r.Failures, r.last = r.Failures+1, why
 	r.pause = min(max(2*r.pause, firstPause), longestPause)
 	r.Until = time.Now().Add(r.pause)
-	r.GivenUp = h.Once && r.Failures-r.before >= schedule.Tries
+	r.GivenUp = h.spec.Once && r.Failures-r.before >= schedule.Tries
 	return r
 }
 
@@ -54,12 +54,12 @@ func (h *Host) backoff(directive string) *backoff {
 // pause after their next failure. Their first workers start at once, because a launch is often
 // restarted after a fix.
 func (h *Host) takeBackoffs(ctx context.Context) {
-	if h.Ends == nil {
+	if h.spec.Ends == nil {
 		return
 	}
-	ends, err := h.Ends.BadEnds(ctx)
+	ends, err := h.spec.Ends.BadEnds(ctx)
 	if err != nil {
-		h.Log.Error().Err(err).Msg("how workers have ended before cannot be read")
+		h.spec.Log.Error().Err(err).Msg("how workers have ended before cannot be read")
 	}
 	for directive, n := range ends {
 		r := h.backoff(directive)
@@ -75,11 +75,11 @@ func (h *Host) endsWell(ctx context.Context, directive string) {
 }
 
 func (h *Host) note(ctx context.Context, directive string, well bool) {
-	if h.Ends == nil {
+	if h.spec.Ends == nil {
 		return
 	}
-	if err := h.Ends.Ended(context.WithoutCancel(ctx), directive, well); err != nil {
-		h.Log.Error().Err(err).Str("directive", directive).Msg("how its worker has ended is not written down")
+	if err := h.spec.Ends.Ended(context.WithoutCancel(ctx), directive, well); err != nil {
+		h.spec.Log.Error().Err(err).Str("directive", directive).Msg("how its worker has ended is not written down")
 	}
 }
 
@@ -91,9 +91,9 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	if ctx.Err() != nil { // the end was caused by the launch's own
 		return
 	}
-	moved := err != nil || h.refs.trace(ctx, h.Book.Repo, j.Directive) != j.before
-	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && err == nil && !j.runs.held && j.runs.commit != "" && h.Worked != nil {
-		h.Worked(ctx, j.runs.commit, false)
+	moved := err != nil || h.refs.trace(ctx, h.spec.Book.Repo, j.Directive) != j.before
+	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && err == nil && !j.runs.held && j.runs.commit != "" && h.spec.Worked != nil {
+		h.spec.Worked(ctx, j.runs.commit, false)
 	}
 	if onPurpose(j.err) {
 		h.endsWell(ctx, j.Directive)
@@ -106,7 +106,7 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 			return
 		}
 	} else {
-		h.Log.Error().Err(j.err).Str("worker", j.Holder).Str("directive", j.Directive).Msg("a worker failed; another follows")
+		h.spec.Log.Error().Err(j.err).Str("worker", j.Holder).Str("directive", j.Directive).Msg("a worker failed; another follows")
 	}
 	if time.Since(j.began) > steadyRun {
 		h.endsWell(ctx, j.Directive)
@@ -114,8 +114,8 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	r := h.failed(j.Directive, j.err)
 	h.note(ctx, j.Directive, false)
 	if j.err == nil {
-		r.GivenUp = h.Once
-		h.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended normally but made no progress; git ward uow show shows the unit's state")
+		r.GivenUp = h.spec.Once
+		h.spec.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended normally but made no progress; git ward uow show shows the unit's state")
 	}
 }
 
@@ -126,7 +126,7 @@ func (h *Host) attend(ctx context.Context, j *Job) error {
 	if _, err := h.look(ctx); err != nil {
 		return err
 	}
-	now := h.refs.trace(ctx, h.Book.Repo, j.Directive)
+	now := h.refs.trace(ctx, h.spec.Book.Repo, j.Directive)
 	h.mu.Lock()
 	p := &j.runs
 	held := ""
@@ -140,10 +140,10 @@ func (h *Host) attend(ctx context.Context, j *Job) error {
 		}
 		p.commit, p.from, p.held, j.next = j.next, from, false, ""
 	}
-	silent := p.silent(h.Settings.Bootstrap.Check.Duration)
+	silent := p.silent(h.spec.Settings.Bootstrap.Check.Duration)
 	h.mu.Unlock()
-	if held != "" && h.Worked != nil {
-		h.Worked(ctx, held, true)
+	if held != "" && h.spec.Worked != nil {
+		h.spec.Worked(ctx, held, true)
 	}
 	if silent {
 		h.end(j.Directive, errSilent)
@@ -156,11 +156,11 @@ func (h *Host) attendAll(ctx context.Context) {
 	h.mu.Lock()
 	var list []*Job
 	for _, j := range h.running {
-		if h.turned && !j.runs.held || j.next != "" || j.runs.silent(h.Settings.Bootstrap.Check.Duration) {
+		if h.refs.moved && !j.runs.held || j.next != "" || j.runs.silent(h.spec.Settings.Bootstrap.Check.Duration) {
 			list = append(list, j)
 		}
 	}
-	h.turned = false
+	h.refs.moved = false
 	h.mu.Unlock()
 	for _, j := range list {
 		h.tell(h.attend(ctx, j), j.Directive, "what has come of its program cannot be read")
@@ -172,7 +172,7 @@ func (h *Host) tell(err error, directive, words string) {
 	if !h.told.New(words+directive, err) {
 		return
 	}
-	event := h.Log.Error().Err(err)
+	event := h.spec.Log.Error().Err(err)
 	if directive != "" {
 		event = event.Str("directive", directive)
 	}

@@ -26,7 +26,6 @@ func TestClockJumps(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	})
-	h.start()
 	if _, err := h.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -35,12 +34,12 @@ func TestClockJumps(t *testing.T) {
 	var said bytes.Buffer
 	var by atomic.Int64
 	start := time.Now()
-	h.Once, h.Log = false, zerolog.New(&said)
-	h.Now = func() time.Time { return noon.Add(time.Since(start) + time.Duration(by.Load())) }
-	settings := *h.Settings
+	h.spec.Once, h.spec.Log = false, zerolog.New(&said)
+	h.spec.Now = func() time.Time { return noon.Add(time.Since(start) + time.Duration(by.Load())) }
+	settings := *h.spec.Settings
 	settings.Agent.RetryPause.Duration = 24 * time.Hour
-	h.Settings = &settings
-	h.Idle = func() {
+	h.spec.Settings = &settings
+	h.spec.Idle = func() {
 		select {
 		case idle <- true:
 		default:
@@ -75,8 +74,7 @@ func TestDatedAhead(t *testing.T) {
 	r := newRepository(t, "")
 	h := r.host(1, func(context.Context, *Job) error { return nil })
 	read := noon.Add(-time.Hour)
-	h.Now = func() time.Time { return read }
-	h.start()
+	h.spec.Now = func() time.Time { return read }
 	if _, err := h.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +83,7 @@ func TestDatedAhead(t *testing.T) {
 	if _, err := h.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	rules, pause := h.rules(read.Add(time.Second)), h.Settings.Agent.RetryPause.Duration
+	rules, pause := h.rules(read.Add(time.Second)), h.spec.Settings.Agent.RetryPause.Duration
 	if due, at := rules.Due(h.refs.known.Directive("D-1")); due != schedule.Later || !at.Equal(read.Add(pause)) {
 		t.Errorf("%d at %s, want a pause of %s from %s", due, at, pause, read)
 	}

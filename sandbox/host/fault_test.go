@@ -48,7 +48,7 @@ func TestFault(t *testing.T) {
 		r.closes(h, "D-1")
 		return nil
 	})
-	h.Log = zerolog.New(&log)
+	h.spec.Log = zerolog.New(&log)
 	if err := h.Serve(t.Context()); err != nil || !second {
 		t.Errorf("after the mend: %v, %v", err, second)
 	}
@@ -75,9 +75,8 @@ func TestSaidOnce(t *testing.T) {
 	r.push(sound + strings.Repeat("x\n", comms.MaxBytes/2))
 	var log bytes.Buffer
 	h := r.host(1, func(_ context.Context, j *Job) error { return nil })
-	h.Log, h.Once = zerolog.New(&log), false
+	h.spec.Log, h.spec.Once = zerolog.New(&log), false
 	ctx, cancel := context.WithCancel(t.Context())
-	h.init()
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(ctx) }()
 	r.turns(h, 5)

@@ -5,7 +5,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +20,8 @@ import (
 	"git-ward/sandbox/lease"
 )
 
-// Host is the host of one launch. Its fields must be set before Serve and not changed
-// afterwards.
-type Host struct {
+// Spec is what a host works for.
+type Spec struct {
 	Book     *lease.Book
 	Settings *config.Config
 	Log      zerolog.Logger
@@ -48,28 +46,35 @@ type Host struct {
 	Idle func()
 	// More reports whether a launch with Once still has something else to do; nil: no.
 	More func(context.Context) bool
+}
 
-	mu      sync.Mutex
-	running map[string]*Job // by directive
-	offers  map[int]*offer  // by slot number
-	stops   map[string]string
-	unsaid  map[string]*unsaid
-	closed  bool
-	moved   chan struct{} // something other than a ref has moved
-	ended   chan *Job
+// Host is the host of one launch.
+type Host struct {
+	spec  Spec
+	moved chan struct{} // something other than a ref has moved
+	ended chan *Job
+
+	mu       sync.Mutex      // of what follows, up to refs
+	running  map[string]*Job // by directive
+	offers   map[int]*offer  // by slot number
+	stops    map[string]string
+	closed   bool
+	unfolded unfolded
+	refs     refs
 
 	told     logfile.Causes
-	turned   bool // a ref has moved since workers were attended to
-	refs     refs
 	backoffs map[string]*backoff
 	began    map[int]bool // slots that have had a worker
 	everUp   bool         // a worker of this launch has run
-	muteTime time.Duration
-	rests    bool      // nobody worked when the plan was last made
-	turn     time.Time // when the loop's last turn ended
-	planned  time.Time // when the last plan was made, by the monotonic clock
-	wall     time.Time // and by the wall clock
-	followed time.Time // when the plan is made again even if nothing has moved
+	planned  planned
+}
+
+// New is a host that has not begun.
+func New(spec Spec) *Host {
+	h := &Host{spec: spec, moved: make(chan struct{}, 1), ended: make(chan *Job), running: map[string]*Job{}, offers: map[int]*offer{}, stops: map[string]string{},
+		unfolded: unfolded{patience: muteTime}, told: logfile.Causes{}, backoffs: map[string]*backoff{}, began: map[int]bool{}}
+	h.refs.known.Clock = h.now
+	return h
 }
 
 // pollInterval is how often refs are checked for moves, which nothing announces.
@@ -80,7 +85,6 @@ const pollInterval = 500 * time.Millisecond
 func (h *Host) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h.start()
 	h.takeBackoffs(ctx)
 	err := h.loop(ctx)
 	cancel()
@@ -102,41 +106,25 @@ func (h *Host) Serve(ctx context.Context) error {
 	return err
 }
 
-func (h *Host) start() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.init()
-	h.backoffs, h.began, h.turn, h.told = map[string]*backoff{}, map[int]bool{}, time.Now(), logfile.Causes{}
-	h.muteTime = cmp.Or(h.muteTime, muteTime)
-	h.refs.known.Clock = h.now
-}
-
-// init makes what external callers need as well.
-func (h *Host) init() {
-	if h.moved == nil {
-		h.running, h.offers, h.stops = map[string]*Job{}, map[int]*offer{}, map[string]string{}
-		h.moved, h.ended = make(chan struct{}, 1), make(chan *Job)
-	}
-}
-
 func (h *Host) loop(ctx context.Context) error {
+	rests, turn := false, time.Now() // whether nobody worked when the plan was last made, and when the last turn ended
 	for {
 		plan, err := h.plan(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		h.tell(err, "", "what there is to do cannot be read")
-		if h.Once && h.idle() && (err != nil || !plan.Left) {
-			if err != nil || h.More == nil || !h.More(ctx) {
+		if h.spec.Once && h.idle() && (err != nil || !plan.Left) {
+			if err != nil || h.spec.More == nil || !h.spec.More(ctx) {
 				return errors.Join(err, h.undone())
 			}
-			h.followed = time.Time{} // including what is added meanwhile
+			h.planned.again = time.Time{} // including what is added meanwhile
 		}
 		if idle := h.idle(); err == nil {
-			if idle && !h.rests && h.Idle != nil {
-				h.Idle()
+			if idle && !rests && h.spec.Idle != nil {
+				h.spec.Idle()
 			}
-			h.rests = idle
+			rests = idle
 		}
 		select {
 		case <-ctx.Done():
@@ -145,14 +133,14 @@ func (h *Host) loop(ctx context.Context) error {
 			if h.workerEnded(ctx, j); h.unmade(j) { // a setting, which is the admin's to correct
 				return j.err
 			}
-			h.followed = time.Time{}
+			h.planned.again = time.Time{}
 		case <-h.moved:
-			h.followed = time.Time{}
+			h.planned.again = time.Time{}
 		case <-time.After(pollInterval):
 		}
-		h.listen(time.Since(h.turn))
+		h.listen(time.Since(turn))
 		h.endUnsaid()
-		h.turn = time.Now()
+		turn = time.Now()
 		h.attendAll(ctx)
 	}
 }
@@ -171,7 +159,7 @@ func (h *Host) idle() bool {
 	return len(h.running) == 0
 }
 
-func (h *Host) spent() bool { return !h.Until.IsZero() && !time.Now().Before(h.Until) }
+func (h *Host) spent() bool { return !h.spec.Until.IsZero() && !time.Now().Before(h.spec.Until) }
 
 // nudge causes a new plan.
 func (h *Host) nudge() {
@@ -188,11 +176,11 @@ func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 		return p, err
 	}
 	now := h.now()
-	if !moved && h.followed.After(now) && !h.putBack(now) {
+	if !moved && h.planned.again.After(now) && !h.putBack(now) {
 		return schedule.Plan{Left: true}, h.refs.fault
 	}
-	h.planned, h.wall = time.Now(), now.Round(0)
-	held, err := h.Book.Others(ctx)
+	h.planned.at, h.planned.wall = time.Now(), now.Round(0)
+	held, err := h.spec.Book.Others(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -208,8 +196,8 @@ func (h *Host) plan(ctx context.Context) (p schedule.Plan, err error) {
 		}
 	}
 	h.refuse(state.Slots)
-	if h.followed = p.Next; p.Next.IsZero() {
-		h.followed = now.Add(time.Hour)
+	if h.planned.again = p.Next; p.Next.IsZero() {
+		h.planned.again = now.Add(time.Hour)
 	}
 	return p, h.refs.fault
 }
@@ -219,7 +207,7 @@ func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := schedule.State{Directives: h.refs.known.Directives, Held: held, Stopped: map[string]bool{}, Backoffs: map[string]schedule.Backoff{}, Rules: h.rules(now)}
-	for n := range h.Slots {
+	for n := range h.spec.Slots {
 		s.Slots = append(s.Slots, schedule.Slot{Number: n + 1})
 	}
 	for n, o := range h.offers {
@@ -246,10 +234,10 @@ func (h *Host) state(now time.Time, held map[string]time.Time) schedule.State {
 
 // rules are the launch's own limits.
 func (h *Host) rules(now time.Time) schedule.Rules {
-	a := h.Settings.Agent
-	r := schedule.Rules{Now: now, Only: h.Only, Loop: a.Loop, Retry: a.RetryPause.Duration, Poll: a.Poll.Duration, Stop: h.refs.stop, Spent: h.spent()}
-	if !h.Once {
-		r.Linger = h.Settings.Launch.Linger.Duration
+	a := h.spec.Settings.Agent
+	r := schedule.Rules{Now: now, Only: h.spec.Only, Loop: a.Loop, Retry: a.RetryPause.Duration, Poll: a.Poll.Duration, Stop: h.refs.stop, Spent: h.spent()}
+	if !h.spec.Once {
+		r.Linger = h.spec.Settings.Launch.Linger.Duration
 	}
 	return r
 }
@@ -275,7 +263,7 @@ func (h *Host) due(ctx context.Context, directive string) (bool, error) {
 // assign writes a lease and starts its worker. If another launcher was faster, or the lease
 // cannot be written, the next plan looks at the directive again.
 func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
-	j := &Job{Directive: a.Directive, Number: a.Slot, Holder: fmt.Sprintf("%s.%d", h.Name, a.Slot), Where: h.Where(a.Directive),
+	j := &Job{Directive: a.Directive, Number: a.Slot, Holder: fmt.Sprintf("%s.%d", h.spec.Name, a.Slot), Where: h.spec.Where(a.Directive),
 		host: h, over: make(chan struct{}), began: time.Now(), First: !h.began[a.Slot]}
 	h.mu.Lock()
 	if o := h.offers[a.Slot]; o != nil {
@@ -283,9 +271,9 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	}
 	h.mu.Unlock()
 	var err error
-	if j.Hold, err = h.Book.Take(ctx, j.Holder, j.Where, j.Directive); err != nil {
+	if j.Hold, err = h.spec.Book.Take(ctx, j.Holder, j.Where, j.Directive); err != nil {
 		if taken := (*lease.Taken)(nil); !errors.As(err, &taken) && ctx.Err() == nil {
-			h.Log.Error().Err(err).Str("directive", j.Directive).Msg("its lease cannot be written")
+			h.spec.Log.Error().Err(err).Str("directive", j.Directive).Msg("its lease cannot be written")
 			h.failed(j.Directive, fmt.Errorf("the lease of %s cannot be written: %w", j.Directive, err))
 		}
 		h.nudge()
@@ -295,7 +283,7 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	// lease.
 	due, err := h.due(ctx, j.Directive)
 	h.tell(err, j.Directive, "whether there is something to do on it cannot be read")
-	j.before = h.refs.trace(ctx, h.Book.Repo, j.Directive)
+	j.before = h.refs.trace(ctx, h.spec.Book.Repo, j.Directive)
 	j.text = j.before.hash
 	if !due || !h.register(j) { // or its machine has disconnected meanwhile
 		h.giveBack(ctx, j)
@@ -357,7 +345,6 @@ var ErrNobody = errors.New("nobody of this launch works on it")
 // It waits for the worker's end until ctx ends, and returns its name.
 func (h *Host) Stop(ctx context.Context, directive string) (holder string, err error) {
 	h.mu.Lock()
-	h.init()
 	j := h.running[directive]
 	if j != nil {
 		h.stops[directive] = j.text

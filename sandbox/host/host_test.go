@@ -140,8 +140,8 @@ func (r *repository) unit(directive, hash string, events ...uow.Event) {
 // host is one with so many places, whose workers do what run says.
 func (r *repository) host(slots int, run func(context.Context, *Job) error) *Host {
 	settings := config.Default()
-	return &Host{Book: &lease.Book{Repo: r.repo, Settings: settings, Launcher: "alpha"}, Settings: settings, Log: zerolog.New(io.Discard), Name: "alpha",
-		Slots: slots, Once: true, Where: func(string) string { return "test" }, Run: run}
+	return New(Spec{Book: &lease.Book{Repo: r.repo, Settings: settings, Launcher: "alpha"}, Settings: settings, Log: zerolog.New(io.Discard), Name: "alpha",
+		Slots: slots, Once: true, Where: func(string) string { return "test" }, Run: run})
 }
 
 // over looks at what a launch that has ended leaves.
@@ -159,7 +159,6 @@ func TestKnown(t *testing.T) {
 	tier.First(t, "real repositories with journals")
 	r := newRepository(t, "", "- after: D-1\n- priority: 5\n", "- priority: 7\n", "", "", "", "", "", "")
 	h := r.host(1, nil)
-	h.start()
 	look := func() {
 		t.Helper()
 		if _, err := h.look(t.Context()); err != nil {
@@ -288,7 +287,7 @@ func TestUnmade(t *testing.T) {
 			r.closes(h, j.Directive)
 			return nil
 		})
-		h.Once = up
+		h.spec.Once = up
 		if err := h.Serve(t.Context()); !errors.Is(err, poison) || tries != schedule.Tries {
 			t.Errorf("up %v: %v, after %d tries", up, err, tries)
 		}
@@ -338,7 +337,7 @@ func TestOnly(t *testing.T) {
 			r.closes(h, j.Directive)
 			return nil
 		})
-		h.Only = name
+		h.spec.Only = name
 		err = h.Serve(t.Context())
 		return ran, err
 	}
@@ -376,7 +375,7 @@ func TestTwoLaunchers(t *testing.T) {
 			r.closes(h, j.Directive)
 			return nil
 		})
-		h.Name, h.Book.Launcher = name, name
+		h.spec.Name, h.spec.Book.Launcher = name, name
 		both.Go(func() {
 			if err := h.Serve(t.Context()); err != nil {
 				t.Error(err)
@@ -454,7 +453,7 @@ func TestPoisonedBefore(t *testing.T) {
 		r.closes(h, j.Directive)
 		return nil
 	})
-	h.Ends = book
+	h.spec.Ends = book
 	if err := h.Serve(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -473,8 +472,7 @@ func TestEndsWithItsLaunch(t *testing.T) {
 	r := newRepository(t, "", "")
 	book := lastgood.Book{Bare: r.repo.Dir, Control: config.Default().Control}
 	h := r.host(1, nil)
-	h.Ends = book
-	h.start()
+	h.spec.Ends = book
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	h.workerEnded(ctx, &Job{Directive: "D-1", Number: 1, err: ctx.Err(), over: make(chan struct{}), began: time.Now()})
@@ -505,9 +503,9 @@ func TestLinger(t *testing.T) {
 		ends[j.Directive] = context.Cause(ctx)
 		return nil
 	})
-	h.Once = false
+	h.spec.Once = false
 	var rests atomic.Int32
-	h.Idle = func() { rests.Add(1) }
+	h.spec.Idle = func() { rests.Add(1) }
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(ctx) }()
@@ -580,7 +578,7 @@ func TestOffers(t *testing.T) {
 		return nil
 	}
 	h = r.host(0, work)
-	h.Once = false
+	h.spec.Once = false
 	type wait = func(context.Context) (bool, error)
 	var waits []wait
 	for k := range 5 {

@@ -71,7 +71,7 @@ func (j *Job) run(ctx context.Context) {
 	go j.Hold.Keep(keeping, func(why error) {
 		j.cancel(&Ended{diag.Hint(fmt.Errorf("the lease of %s is lost: %w", j.Directive, why), "git ward lease says who has it")})
 	})
-	run := j.host.Run
+	run := j.host.spec.Run
 	if j.offer != nil {
 		run = j.offer.run
 	}

@@ -28,7 +28,7 @@ func (h *Host) listen(since time.Duration) {
 		if stuck := p.passes > 0 && p.passed == p.before; p.beats && !stuck {
 			p.mute += min(since, pollInterval)
 		}
-		if p.before = p.passed; p.mute > h.Settings.Launch.Silence.Duration {
+		if p.before = p.passed; p.mute > h.spec.Settings.Launch.Silence.Duration {
 			j.cancel(&Ended{errMute})
 		}
 	}

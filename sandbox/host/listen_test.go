@@ -26,8 +26,7 @@ import (
 
 // listens is a host with one worker, which nobody runs; ended says why it was ended.
 func listens(t *testing.T) (h *Host, j *Job, ended func() error) {
-	h = &Host{Settings: config.Default()}
-	h.start()
+	h = New(Spec{Settings: config.Default()})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	j = &Job{Directive: "D-1", host: h, cancel: cancel}
 	h.running["D-1"] = j
@@ -138,7 +137,7 @@ func TestMute(t *testing.T) {
 		r.closes(h, j.Directive)
 		return nil
 	})
-	h.Log, h.Settings.Launch.Silence.Duration = zerolog.New(&said), 4*pollInterval
+	h.spec.Log, h.spec.Settings.Launch.Silence.Duration = zerolog.New(&said), 4*pollInterval
 	if err := h.Serve(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -164,9 +163,9 @@ func TestMain(m *testing.M) {
 func works(bare string) {
 	settings := config.Default()
 	settings.Launch.Lease.Duration = 3 * time.Second
-	h := &Host{Book: &lease.Book{Repo: git.Open(bare), Settings: settings, Launcher: "alpha"}, Settings: settings, Log: zerolog.Nop(), Name: "alpha",
-		Slots: 1, Where: func(string) string { return "test" }}
-	h.Run = func(ctx context.Context, j *Job) error {
+	h := New(Spec{Book: &lease.Book{Repo: git.Open(bare), Settings: settings, Launcher: "alpha"}, Settings: settings, Log: zerolog.Nop(), Name: "alpha",
+		Slots: 1, Where: func(string) string { return "test" }})
+	h.spec.Run = func(ctx context.Context, j *Job) error {
 		j.Up()
 		j.Lives()
 		io.WriteString(os.Stdout, "works on "+j.Directive+"\n")
@@ -225,7 +224,7 @@ func TestStopped(t *testing.T) {
 		r.closes(h, j.Directive)
 		return nil
 	})
-	h.Name, h.Book.Launcher, h.Book.Now = "beta", "beta", later
+	h.spec.Name, h.spec.Book.Launcher, h.spec.Book.Now = "beta", "beta", later
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(t.Context()) }()
 	j := await.Value(t, "the other's worker", began)

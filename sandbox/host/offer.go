@@ -58,8 +58,7 @@ var (
 func (h *Host) Offer(o Offer, most int) (wait func(context.Context) (did bool, err error), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.init()
-	of := &offer{machine: machine(o.Name), holder: h.Name + "." + o.Name, where: "ssh " + machine(o.Name), once: o.Once, run: o.Run,
+	of := &offer{machine: machine(o.Name), holder: h.spec.Name + "." + o.Name, where: "ssh " + machine(o.Name), once: o.Once, run: o.Run,
 		none: make(chan struct{}), ended: make(chan error, 1)}
 	number, err := h.place(of, most)
 	if err != nil {

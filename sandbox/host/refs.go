@@ -23,15 +23,16 @@ type refs struct {
 	stop  bool  // scratch/STOP is on control
 	fault error // what is wrong with COMMS.md: nothing is assigned from it
 	held  map[string]time.Time
+	moved bool // since workers were attended to
 }
 
 // look updates the cache if something has moved.
 func (h *Host) look(ctx context.Context) (moved bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r, repo, control := &h.refs, h.Book.Repo, h.Settings.Control.Ref()
+	r, repo, control := &h.refs, h.spec.Book.Repo, h.spec.Settings.Control.Ref()
 	marks := [4]git.Mark{repo.Mark(uow.RefPrefix), repo.Mark(control), repo.Mark(lease.Prefix)}
-	if r.known.Shared = !h.Settings.Control.Split(); r.known.Shared {
+	if r.known.Shared = !h.spec.Settings.Control.Split(); r.known.Shared {
 		marks[3] = repo.Mark(schedule.Work)
 	}
 	if marks == r.marks {
@@ -48,15 +49,15 @@ func (h *Host) look(ctx context.Context) (moved bool, err error) {
 			if r.stop, err = schedule.Stop(reader, control); err != nil {
 				return false, err
 			}
-			if r.fault = fault(doc, h.Settings.Control.Branch); r.fault == nil {
+			if r.fault = fault(doc, h.spec.Settings.Control.Branch); r.fault == nil {
 				r.known.Control(doc.Document)
 			}
 		}
-		if err := r.known.Units(reader, h.Only); err != nil {
+		if err := r.known.Units(reader, h.spec.Only); err != nil {
 			return false, err
 		}
 	}
-	r.marks, h.turned = marks, true
+	r.marks, r.moved = marks, true
 	return true, nil
 }
 

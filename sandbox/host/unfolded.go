@@ -11,6 +11,12 @@ import (
 	"git-ward/internal/diag"
 )
 
+// unfolded are the messages that do not come into COMMS.md.
+type unfolded struct {
+	unsaid   map[string]*unsaid // by directive
+	patience time.Duration      // how long a worker may be unable to say anything
+}
+
 // unsaid is a directive with messages that do not come into COMMS.md.
 type unsaid struct {
 	why   error
@@ -19,7 +25,7 @@ type unsaid struct {
 	text  string // hash of the directive's text then
 }
 
-// muteTime is how long a worker may be unable to say anything.
+// muteTime is the usual patience.
 const muteTime = time.Minute
 
 var errUnfolded = errors.New("what it says does not come into COMMS.md; git ward status says why")
@@ -31,17 +37,17 @@ var errUnfolded = errors.New("what it says does not come into COMMS.md; git ward
 func (h *Host) Unfolded(now map[string]error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before := h.unsaid
-	h.unsaid = make(map[string]*unsaid, len(now))
+	before := h.unfolded.unsaid
+	h.unfolded.unsaid = make(map[string]*unsaid, len(now))
 	for directive, why := range now {
 		s := before[directive]
 		if s == nil {
 			s = &unsaid{since: time.Now()}
 		}
-		s.why, h.unsaid[directive] = why, s
+		s.why, h.unfolded.unsaid[directive] = why, s
 		delete(before, directive)
 	}
-	if len(before) > 0 && h.moved != nil {
+	if len(before) > 0 {
 		h.nudge()
 	}
 }
@@ -50,20 +56,20 @@ func (h *Host) Unfolded(now map[string]error) {
 func (h *Host) endUnsaid() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for directive, s := range h.unsaid {
+	for directive, s := range h.unfolded.unsaid {
 		j := h.running[directive]
-		if j == nil || s.ended && s.text == j.text || min(time.Since(s.since), time.Since(j.began)) < h.muteTime {
+		if j == nil || s.ended && s.text == j.text || min(time.Since(s.since), time.Since(j.began)) < h.unfolded.patience {
 			continue
 		}
 		s.ended, s.text = true, j.text
-		h.Log.Warn().Err(s.why).Str("directive", directive).Msg("its worker ends, because what it says does not come into COMMS.md; the next begins when it does")
+		h.spec.Log.Warn().Err(s.why).Str("directive", directive).Msg("its worker ends, because what it says does not come into COMMS.md; the next begins when it does")
 		j.cancel(&Ended{errUnfolded})
 	}
 }
 
 // hold adds the directives that wait until what was said on them is in COMMS.md.
 func (h *Host) hold(stopped map[string]bool) {
-	for directive, s := range h.unsaid {
+	for directive, s := range h.unfolded.unsaid {
 		text := ""
 		if d := h.refs.known.Directive(directive); d != nil {
 			text = d.Hash
@@ -78,8 +84,8 @@ func (h *Host) hold(stopped map[string]bool) {
 func (h *Host) leftUnsaid() (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, directive := range slices.Sorted(maps.Keys(h.unsaid)) {
-		if s := h.unsaid[directive]; s.ended && (h.Only == "" || h.Only == directive) {
+	for _, directive := range slices.Sorted(maps.Keys(h.unfolded.unsaid)) {
+		if s := h.unfolded.unsaid[directive]; s.ended && (h.spec.Only == "" || h.spec.Only == directive) {
 			err = errors.Join(err, s.why)
 		}
 	}
@@ -94,15 +100,15 @@ func (h *Host) undone() (err error) {
 		}
 	}
 	err = errors.Join(err, h.leftUnsaid())
-	if h.Only != "" && len(h.began) == 0 {
-		err = errors.Join(err, h.refs.obstacle(h.Only))
+	if h.spec.Only != "" && len(h.began) == 0 {
+		err = errors.Join(err, h.refs.obstacle(h.spec.Only))
 	}
-	for _, name := range h.refs.open(h.Only) {
+	for _, name := range h.refs.open(h.spec.Only) {
 		if until, held := h.refs.held[name]; held && until.IsZero() {
 			err = errors.Join(err, diag.Hint(fmt.Errorf("nobody works on %s before a person has looked at its lease", name), "git ward lease --bare DIR says what is wrong"))
 		}
 	}
-	if names := h.refs.open(h.Only); h.spent() && len(names) > 0 {
+	if names := h.refs.open(h.spec.Only); h.spent() && len(names) > 0 {
 		err = errors.Join(err, diag.Hint(fmt.Errorf("the time of this launch, [budget] time, is spent; still open: %s", strings.Join(names, ", ")), "the next launch continues them, with its own time"))
 	}
 	return err

@@ -24,7 +24,7 @@ func TestUnfolded(t *testing.T) {
 			run(ctx, j)
 			return nil
 		})
-		h.muteTime = time.Millisecond
+		h.unfolded.patience = time.Millisecond
 		return h.Serve(t.Context())
 	}
 	mute := func(ctx context.Context, j *Job) {

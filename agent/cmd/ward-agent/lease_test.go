@@ -31,11 +31,11 @@ func newLauncher(s *site, slots int, run func(context.Context, *exec.Cmd, *wardh
 		s.Fatal(err)
 	}
 	book := &lease.Book{Repo: git.Open(s.path("remote.git")), Settings: settings, Launcher: "alpha"}
-	return &wardhost.Host{Book: book, Settings: settings, Log: zerolog.New(io.Discard), Name: "alpha", Slots: slots, Once: true,
+	return wardhost.New(wardhost.Spec{Book: book, Settings: settings, Log: zerolog.New(io.Discard), Name: "alpha", Slots: slots, Once: true,
 		Where: func(string) string { return "process" }, Run: func(ctx context.Context, j *wardhost.Job) error {
 			j.Up()
 			return run(ctx, s.worker(fmt.Sprintf("state%d", j.Number), j.Directive), j)
-		}}
+		}})
 }
 
 // worker is an agent that a launcher starts for a directive.
