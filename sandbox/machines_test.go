@@ -66,12 +66,7 @@ func (m *machines) path(name string) string { return filepath.Join(m.dir, name) 
 // that sshd starts takes itself for an inner one, and does not read its user's ~/.bashrc.
 func (m *machines) sshd() {
 	m.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	m.port = l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	m.port = gittest.Port(m.t)
 	for _, name := range []string{"host", "key"} {
 		m.Run(m.dir, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", m.path(name))
 	}

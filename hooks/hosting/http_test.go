@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"git-ward/internal/await"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 )
 
@@ -25,7 +26,7 @@ func newHTTP(t *testing.T, h *host, owner *account) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, sock := freePort(t), filepath.Join(dir, "fcgi.sock")
+	port, sock := gittest.Port(t), filepath.Join(dir, "fcgi.sock")
 	config := fmt.Sprintf(`worker_processes 1; pid %[1]s/nginx.pid; error_log stderr; daemon off;
 events { worker_connections 64; }
 http {

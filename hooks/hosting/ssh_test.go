@@ -72,17 +72,6 @@ func start(t *testing.T, a *account, dir string, line ...string) {
 	})
 }
 
-// freePort is a port of the loopback interface that nobody listens on.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 func listening(port int) func() bool {
 	return func() bool {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -103,7 +92,7 @@ type sshServer struct {
 
 func newSSH(t *testing.T, a *account) *sshServer {
 	t.Helper()
-	s := &sshServer{t, openDir(t), freePort(t), a}
+	s := &sshServer{t, openDir(t), gittest.Port(t), a}
 	must(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", s.path("host"))
 	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@ package forge_test
 
 import (
 	"bytes"
-	"net"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,12 +50,7 @@ func (g *gitea) hooks() (urls []string) {
 func TestWebhook(t *testing.T) {
 	tier.Full(t, "a real Gitea")
 	s := newScene(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	free.Close()
+	at := fmt.Sprintf("127.0.0.1:%d", gittest.Port(t))
 	const others = "http://127.0.0.1:1/another"
 	s.forge.call("POST", "/hooks", map[string]any{"type": "gitea", "active": true, "events": []string{"push"}, "config": map[string]string{"url": others, "content_type": "json"}}, nil)
 	page := s.forge.url + "/" + s.forge.name

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/gittest"
 	"git-ward/internal/runstate"
 	"git-ward/internal/tier"
 
@@ -38,7 +39,7 @@ func TestHostileClient(t *testing.T) {
 		}
 	}
 	// A forwarding is refused, which ends a client that insists on it.
-	port := freePort(t)
+	port := gittest.Port(t)
 	for _, args := range [][]string{{"-R", fmt.Sprintf("%d:127.0.0.1:1", port)}, {"-o", "ControlPath=none", "-W", h.wire.far}} {
 		out, err := h.ssh(strings.NewReader(""), append([]string{"-o", "ExitOnForwardFailure=yes"}, append(args, "ward watch")...)...)
 		if err == nil || strings.Contains(out, "refs/") {

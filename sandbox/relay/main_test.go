@@ -99,7 +99,7 @@ func (h *gateHost) path(name string) string { return filepath.Join(h.dir, name) 
 func (h *gateHost) startSSHD(sshd string) {
 	h.T.Helper()
 	h.Run(h.dir, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", h.path("host"))
-	port := freePort(h.T)
+	port := gittest.Port(h.T)
 	if os.Geteuid() == 0 {
 		os.MkdirAll("/run/sshd", 0o755)
 	}
@@ -171,16 +171,6 @@ func (h *gateHost) killSessions() {
 		}
 	}
 	end(h.sshd)
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // grant gives a directive's lease away and makes the key for it.
