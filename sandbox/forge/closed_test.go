@@ -42,11 +42,11 @@ func TestClosed(t *testing.T) {
 	} {
 		os.Remove(ran)
 		r := request{Directive: "D-1"}
-		b := &book{ref: fmt.Sprintf("%sD-%d", requestPrefix, i), old: git.Zero, record: &r, hearing: &r.hearing}
+		b := &book{ref: fmt.Sprintf("%sD-%d", requestPrefix, i), old: git.Zero, record: &r, comments: &r.Comments}
 		at := review.Position{Name: "D-1", Unit: &uow.Record{ID: "D-1.1", Directive: "D-1", State: c.state, Policy: uow.DefaultPolicy(), Hash: strings.Repeat("a", 64)}}
 		err := p.closed(at, client.Request{}, &r, b)
 		said, _ := os.ReadFile(ran)
-		if fmt.Sprint(err) != map[bool]string{true: "<nil>", false: c.err}[c.err == ""] || r.Closed != c.closed || !strings.Contains(r.Owes, c.owes) || (c.owes == "") != (r.Owes == "") || len(said) != c.runs {
+		if fmt.Sprint(err) != map[bool]string{true: "<nil>", false: c.err}[c.err == ""] || r.Closed != c.closed || !strings.Contains(r.Comments.Owes, c.owes) || (c.owes == "") != (r.Comments.Owes == "") || len(said) != c.runs {
 			t.Errorf("%s: %v, %+v, ran %d times", c.state, err, r, len(said))
 		}
 	}

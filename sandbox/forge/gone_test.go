@@ -47,12 +47,12 @@ func TestGone(t *testing.T) {
 	} {
 		p.Forge, p.positions = without{err: c.err}, []review.Position{c.at}
 		n := int64(i + 1)
-		if err := p.save(issueRef(n), git.Zero, issue{Number: n, Directive: "D-1", hearing: hearing{Owes: c.owes}}); err != nil {
+		if err := p.save(issueRef(n), git.Zero, issue{Number: n, Directive: "D-1", Comments: comments{Owes: c.owes}}); err != nil {
 			t.Fatal(err)
 		}
 		err := p.heard(n, true)
 		r, _, loaded := p.issue(n)
-		if loaded != nil || (err == nil) != c.gone || r.Gone != c.gone || c.gone && r.Owes != "" {
+		if loaded != nil || (err == nil) != c.gone || r.Gone != c.gone || c.gone && r.Comments.Owes != "" {
 			t.Errorf("%d: %v, %+v %v", i, err, r, loaded)
 		}
 		p.Forge = without{err: context.Canceled} // which nobody hears of where it is not asked

@@ -80,7 +80,7 @@ func (p *pass) heard(number int64, listed bool) error {
 	err = p.finished(r, b)
 	at, ok := p.position(r.Directive)
 	over := ok && review.Stand(at).State.Over()
-	if err == nil && (!over || r.Owes != "") {
+	if err == nil && (!over || r.Comments.Owes != "") {
 		err = p.hear(client.Thread{Number: number}, b, r.approve(p))
 	}
 	gone := false
@@ -100,7 +100,7 @@ func (p *pass) heard(number int64, listed bool) error {
 		p.Log.Warn().Int64("issue", number).Str("directive", r.Directive).
 			Msg("the issue was deleted or moved; the directive goes on, and COMMS.md and its request are read as before")
 	}
-	r.Gone, r.Owes = true, ""
+	r.Gone, r.Comments.Owes = true, ""
 	return p.keep(b)
 }
 
@@ -129,11 +129,11 @@ func (p *pass) finished(r *issue, b *book) error {
 		},
 		make: func(intent) error { return p.Forge.Close(p.ctx, r.Number) },
 		done: func() ([]git.RefUpdate, error) {
-			r.Closed, r.Owes = true, r.Directive+" is in the project."
+			r.Closed, r.Comments.Owes = true, r.Directive+" is in the project."
 			if made.Number > 0 {
-				r.Owes = fmt.Sprintf("%s is in the project, by %s", r.Directive, made.Page)
+				r.Comments.Owes = fmt.Sprintf("%s is in the project, by %s", r.Directive, made.Page)
 			}
-			r.Owes = marked(r.Owes, "as %s", diag.Short(s.TakenBy))
+			r.Comments.Owes = marked(r.Comments.Owes, "as %s", diag.Short(s.TakenBy))
 			return p.next(b)
 		},
 	})
@@ -144,7 +144,7 @@ func (p *pass) issue(number int64) (*issue, *book, error) {
 	ref := issueRef(number)
 	r, old, err := load[issue](p, ref)
 	r.Number = number
-	return &r, &book{ref: ref, old: old, record: &r, hearing: &r.hearing, directive: func() string { return r.Directive }}, err
+	return &r, &book{ref: ref, old: old, record: &r, comments: &r.Comments, directive: func() string { return r.Directive }}, err
 }
 
 // propose posts the directive that an issue would become, if a person with write access wants

@@ -67,8 +67,8 @@ func (p *pass) reviewed(at review.Position, r *request, b *book) error {
 			continue
 		}
 		done := func(text string) ([]git.RefUpdate, error) {
-			r.Reviews, r.Tries = append(r.Reviews, v.ID), 0
-			r.Owes = marked(text, "to review %d", v.ID)
+			r.Reviews, r.Comments.Tries = append(r.Reviews, v.ID), 0
+			r.Comments.Owes = marked(text, "to review %d", v.ID)
 			return p.next(b)
 		}
 		d, why, err := p.step(b, forge.Verb{Name: forge.Clarify, Argument: words}, v.Author.Login, done)

@@ -39,11 +39,11 @@ type issue struct {
 	Texts     int        `json:"texts,omitempty"`     // how many of its texts were answered since
 	Closed    bool       `json:"closed,omitempty"`    // because the project has the work
 	Gone      bool       `json:"gone,omitempty"`      // deleted, or moved to another project
-	hearing
+	Comments  comments   `json:",embed"`
 }
 
-// hearing is how far the comments on something were read.
-type hearing struct {
+// comments is how far the comments on something were read.
+type comments struct {
 	Seen  int64  `json:"seen,omitempty"`  // the last comment that was handled
 	Owes  string `json:"owes,omitempty"`  // the answer to it, until it is posted
 	Tries int    `json:"tries,omitempty"` // how often the host had trouble with the next one
@@ -51,9 +51,9 @@ type hearing struct {
 
 // book is a record that is updated by deeds.
 type book struct {
-	ref, old string
-	record   any
-	*hearing
+	ref, old  string
+	record    any
+	comments  *comments
 	directive func() string
 	// people pushes people's commits on the request to the work branch in the name of who
 	// ordered it; nil where that is impossible.
@@ -90,21 +90,21 @@ type proposal struct {
 
 // request is the record of a directive's pull request.
 type request struct {
-	Directive string  `json:"directive"`
-	Number    int64   `json:"number,omitempty"`
-	Page      string  `json:"page,omitempty"`
-	Owner     string  `json:"owner"` // owner and name of the head's repository
-	Name      string  `json:"name"`
-	Branch    string  `json:"branch"`
-	Base      string  `json:"base"`              // the project's branch that it targets
-	Commit    string  `json:"commit,omitempty"`  // the claim that was pushed last
-	Body      string  `json:"body,omitempty"`    // hash of the sources of title, body and draft
-	Status    string  `json:"status,omitempty"`  // commit, state and description that were set last
-	Closed    bool    `json:"closed,omitempty"`  // somebody closed it, so the unit was paused
-	Merged    string  `json:"merged,omitempty"`  // the merge's commit on the base
-	Other     bool    `json:"other,omitempty"`   // its tree differs from the judged one
-	Reviews   []int64 `json:"reviews,omitempty"` // handled reviews: an earlier one may be submitted later
-	hearing
+	Directive string   `json:"directive"`
+	Number    int64    `json:"number,omitempty"`
+	Page      string   `json:"page,omitempty"`
+	Owner     string   `json:"owner"` // owner and name of the head's repository
+	Name      string   `json:"name"`
+	Branch    string   `json:"branch"`
+	Base      string   `json:"base"`              // the project's branch that it targets
+	Commit    string   `json:"commit,omitempty"`  // the claim that was pushed last
+	Body      string   `json:"body,omitempty"`    // hash of the sources of title, body and draft
+	Status    string   `json:"status,omitempty"`  // commit, state and description that were set last
+	Closed    bool     `json:"closed,omitempty"`  // somebody closed it, so the unit was paused
+	Merged    string   `json:"merged,omitempty"`  // the merge's commit on the base
+	Other     bool     `json:"other,omitempty"`   // its tree differs from the judged one
+	Reviews   []int64  `json:"reviews,omitempty"` // handled reviews: an earlier one may be submitted later
+	Comments  comments `json:",embed"`
 }
 
 // intent is written before the deed that it announces.

@@ -43,7 +43,7 @@ func (p *pass) requested() error {
 			continue
 		}
 		r.Directive = at.Name
-		b := &book{ref: ref, old: old, record: &r, hearing: &r.hearing, directive: func() string { return at.Name }}
+		b := &book{ref: ref, old: old, record: &r, comments: &r.Comments, directive: func() string { return at.Name }}
 		if err := p.each(at.Name, p.request(at, &r, b)); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (p *pass) closed(at review.Position, now client.Request, r *request, b *boo
 	}
 	say := func(format string, args ...any) {
 		r.Closed = true
-		r.Owes = marked(at.Unit.ID+" "+fmt.Sprintf(format, args...)+"; `/ward drop` gives it up.", "at %s", diag.Short(at.Unit.Hash))
+		r.Comments.Owes = marked(at.Unit.ID+" "+fmt.Sprintf(format, args...)+"; `/ward drop` gives it up.", "at %s", diag.Short(at.Unit.Hash))
 	}
 	const again = "To go on, reopen it and comment `/ward resume`"
 	switch {

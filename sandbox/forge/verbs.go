@@ -34,7 +34,7 @@ func (p *pass) hear(on client.Thread, b *book, approve approval) error {
 		return err
 	}
 	for _, c := range comments {
-		if c.ID <= b.Seen {
+		if c.ID <= b.comments.Seen {
 			continue
 		}
 		v, who, err := p.verb(c)
@@ -49,18 +49,18 @@ func (p *pass) hear(on client.Thread, b *book, approve approval) error {
 				return err
 			}
 		}
-		b.Seen = c.ID
+		b.comments.Seen = c.ID
 	}
 	return p.keep(b)
 }
 
 // pay posts an owed answer.
 func (p *pass) pay(on client.Thread, b *book) error {
-	if b.Owes == "" {
+	if b.comments.Owes == "" {
 		return nil
 	}
-	body := b.Owes
-	b.Owes = ""
+	body := b.comments.Owes
+	b.comments.Owes = ""
 	return p.say(on, body, fmt.Sprintf("answer on %d", on.Number), b)
 }
 
@@ -122,7 +122,7 @@ const unread = "?"
 // act does what a comment asks for, and records the answer.
 func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve approval) error {
 	done := func(text string) ([]git.RefUpdate, error) {
-		b.Seen, b.Owes, b.Tries = c.ID, marked(text, "to comment %d", c.ID), 0
+		b.comments.Seen, b.comments.Owes, b.comments.Tries = c.ID, marked(text, "to comment %d", c.ID), 0
 		return p.next(b)
 	}
 	d, why := deed{}, ""
@@ -177,7 +177,7 @@ func (p *pass) carry(b *book, key string, d deed, why string) (string, error) {
 	if err == nil || !errors.Is(err, errUnknown) || p.ctx.Err() != nil {
 		return "", err
 	}
-	if b.Tries++; b.Tries < maxTries {
+	if b.comments.Tries++; b.comments.Tries < maxTries {
 		return "", errors.Join(err, p.keep(b))
 	}
 	p.trouble(b.directive(), err)
