@@ -41,8 +41,8 @@ type shownDirective struct {
 
 func directiveShow(ctx context.Context, env *cli.Env) error {
 	const usage = "directive show [--json] [--bare DIR] [--config FILE] D-n"
-	var d desk
-	args, err := env.Flags("directive show", usage, d.flags)
+	var o options
+	args, err := env.Flags("directive show", usage, o.flags)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func directiveShow(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	u, err := openDesk(ctx, env, d.bare, d.config, name)
+	u, err := openDirectives(ctx, env, o, name)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func directiveShow(ctx context.Context, env *cli.Env) error {
 			out.Questions = append(out.Questions, diag.Untrusted(q.Raw))
 		}
 	}
-	if d.json {
+	if o.json {
 		return diag.WriteJSON(env.Stdout, out)
 	}
 	return out.print(ctx, env, p.Outcome(out.Standing))
@@ -100,13 +100,13 @@ func (s *shownDirective) print(ctx context.Context, env *cli.Env, outcome string
 
 // writing are the options of who writes a directive.
 type writing struct {
-	desk
+	options    options
 	text, file string
 	untried    bool
 }
 
 func (o *writing) flags(fs *flag.FlagSet) {
-	o.desk.flags(fs)
+	o.options.flags(fs)
 	fs.StringVar(&o.text, "m", "", "the `text`, its first line the title")
 	fs.StringVar(&o.file, "F", "", "a `file` with the text; - is standard input")
 	fs.BoolVar(&o.untried, "untried", false, "do not try the criteria on the project as it is")
@@ -152,7 +152,7 @@ func (o *writing) write(ctx context.Context, env *cli.Env, usage, name string) e
 	if o.text != "" && o.file != "" {
 		return env.Usage(usage, "use either -m or -F")
 	}
-	u, err := openDesk(ctx, env, o.bare, o.config, "D-*", state.AuditRef+"*:"+state.AuditRef+"*")
+	u, err := openDirectives(ctx, env, o.options, "D-*", state.AuditRef+"*:"+state.AuditRef+"*")
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 	case err != nil:
 		return diag.Hint(err, "%s", keep())
 	}
-	if o.json {
+	if o.options.json {
 		return errors.Join(refusal, diag.WriteJSON(u.env.Stdout, done))
 	}
 	for i := range done.Findings { // lines of the person's own text, not of COMMS.md

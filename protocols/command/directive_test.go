@@ -34,7 +34,7 @@ func editor(t *testing.T, text string) (env []string, shown func() string) {
 // A directive is written and edited in an editor, from anywhere, with no working tree
 // touched; what is broken is kept, and what is empty changes nothing (CTRL-1).
 func TestDirectives(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	p.Write("COMMS.md", "mine\n")
 	p.Git("checkout", "--quiet", "--detach")
 	env, shown := editor(t, "one by hand\n\nThe goal.\n\n- [ ] it is (`true`)\n\n# ------------------------ >8 ------------------------\nhelp\n")
@@ -89,7 +89,7 @@ func TestDirectives(t *testing.T) {
 
 // No id comes twice, whoever took the directive out, and whoever is faster.
 func TestDirectiveIDs(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	p.Git("pull", "--quiet", "--rebase")
 	data, err := os.ReadFile(filepath.Join(p.Work, "COMMS.md"))
 	if err != nil {
@@ -126,7 +126,7 @@ func TestDirectiveIDs(t *testing.T) {
 
 // TestDirectiveBeside: a directive that somebody pushes while another one is written stays.
 func TestDirectiveBeside(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	held := filepath.Join(t.TempDir(), "held")
 	slow := p.Command(filepath.Dir(p.Bare), []string{failpoint.Var + "=command/read=hold:" + held}, "git-ward", "directive", "new", "--untried", "--bare", p.Bare, "-m", "slow\n\n- [ ] x (`true`)")
 	ended := make(chan error, 1)
@@ -149,7 +149,7 @@ func TestDirectiveBeside(t *testing.T) {
 
 // Lists and shows say where each stands; their JSON has these members.
 func TestDirectiveList(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	for _, dir := range []string{p.Work, p.Bare} {
 		gittest.InOrder(t, wardIn(t, p, dir, 0, nil, "directive", "show"), "DIRECTIVE  STATE                UNIT   VERDICT     WAITS FOR", "TITLE\n",
 			"D-1        ready to take        D-1.1  proved      you: git ward review D-1", "greet the user\n",

@@ -17,8 +17,8 @@ import (
 
 // dropping are the options of `git ward drop`.
 type dropping struct {
-	desk
-	why string
+	options options
+	why     string
 }
 
 // dropDone is what `git ward drop --json` prints.
@@ -44,7 +44,7 @@ func dropWork(ctx context.Context, env *cli.Env) error {
 	const usage = "drop [-m TEXT] [--json] [--bare DIR] [--config FILE] D-n"
 	var d dropping
 	args, err := env.Flags("drop", usage, func(fs *flag.FlagSet) {
-		d.flags(fs)
+		d.options.flags(fs)
 		fs.StringVar(&d.why, "m", "", "why, in words: a `text` for the report")
 	})
 	if err != nil {
@@ -54,7 +54,7 @@ func dropWork(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	u, err := openDesk(ctx, env, d.bare, d.config, name)
+	u, err := openDirectives(ctx, env, d.options, name)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (d *dropping) drop(u *units, name string) error {
 		}
 	}
 	done.Already = !done.Reported && len(done.Ended) == 0 && done.Commit == ""
-	if d.json {
+	if d.options.json {
 		return diag.WriteJSON(u.env.Stdout, done)
 	}
 	return done.print(u, p)

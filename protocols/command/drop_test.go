@@ -11,7 +11,7 @@ import (
 // A drop closes the directive, ends its unit, deletes the branch, and says so once; what
 // was claimed stays on the record. An edit opens the directive again (REC-3).
 func TestDrop(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	claimed, branch := claim(t, p, "D-2.1"), tip(p, "refs/heads/agent/D-2")
 	out := ward(t, p, 0, "drop", "-m", "We have another way.", "D-2")
 	gittest.InOrder(t, out, "dropped: D-2 say bye\n", "  agent/D-2 is deleted, which was at "+branch, "kept by refs/ward/record/D-2.1\n", "git ward directive edit D-2\n")
@@ -45,7 +45,7 @@ func TestDrop(t *testing.T) {
 // A drop that is killed at any of its steps is brought to its end by the next.
 func TestDropKilled(t *testing.T) {
 	tier.Full(t, "a drop killed at each of its steps")
-	p := newDesk(t)
+	p := newCopy(t)
 	restore := saved(t, p)
 	for _, n := range steps(killed(t, p, 0, "", "drop", "D-5")) {
 		restore()

@@ -20,11 +20,11 @@ const holdUsage = "directive hold [-F FILE] [--bare DIR] [--config FILE] D-n [PA
 
 // directiveHold is `git ward directive hold` (PROOF-5).
 func directiveHold(ctx context.Context, env *cli.Env) error {
-	var d desk
+	var o options
 	var from string
 	args, err := env.Flags("directive hold", holdUsage, func(fs *flag.FlagSet) {
-		cli.Bare(fs, &d.bare)
-		cli.Config(fs, &d.config)
+		cli.Bare(fs, &o.bare)
+		cli.Config(fs, &o.config)
 		fs.StringVar(&from, "F", "", "a `file` with the criteria, a line each; without it standard input")
 	})
 	if err != nil {
@@ -37,7 +37,7 @@ func directiveHold(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	u, err := openDesk(ctx, env, d.bare, d.config, name)
+	u, err := openDirectives(ctx, env, o, name)
 	if err != nil {
 		return err
 	}

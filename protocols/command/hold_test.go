@@ -15,7 +15,7 @@ import (
 // TestReviewOfHeldOut: what the controls came to of what is held out says a review on the host,
 // and none in a clone (PROOF-5).
 func TestReviewOfHeldOut(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	dir := filepath.Dir(p.Bare)
 	if out, err := p.Try(dir, nil, "- [ ] it is loud (`true`)\n", "git-ward", "directive", "hold", "--bare", p.Bare, "D-1"); err != nil {
 		t.Fatal(out)
@@ -35,7 +35,7 @@ func TestReviewOfHeldOut(t *testing.T) {
 
 // TestHold: criteria and files are kept on the host, and the directive names them.
 func TestHold(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	dir := filepath.Dir(p.Bare)
 	hold := func(code int, text string, args ...string) string {
 		t.Helper()

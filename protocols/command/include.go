@@ -24,11 +24,11 @@ var Include = cli.Command{Name: "include", Doc: "give your word on what a verdic
 
 func includeWork(ctx context.Context, env *cli.Env) error {
 	const usage = "include [--bare DIR] [--config FILE] [--guards] D-n [PATH...]"
-	var bare, configFile string
+	var o options
 	var guards bool
 	args, err := env.Flags("include", usage, func(fs *flag.FlagSet) {
-		cli.Bare(fs, &bare)
-		cli.Config(fs, &configFile)
+		cli.Bare(fs, &o.bare)
+		cli.Config(fs, &o.config)
 		fs.BoolVar(&guards, "guards", false, "criteria that held before the work are enough")
 	})
 	if err != nil {
@@ -41,7 +41,7 @@ func includeWork(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return env.Usage(usage, "%v", err)
 	}
-	u, err := openDesk(ctx, env, bare, configFile, of.name)
+	u, err := openDirectives(ctx, env, o, of.name)
 	if err != nil {
 		return err
 	}

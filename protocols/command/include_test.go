@@ -11,7 +11,7 @@ import (
 // TestIncludeChecker: a changed file by which a command checks the work speaks against a verdict
 // until the PM includes it, with the blob that the claim has there; another blob needs another word (PROOF-3).
 func TestIncludeChecker(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	commit := claim(t, p, "D-1.1")
 	const doubt = "changed file by which a command checks the work"
 	note := func(path, blob string, more ...int) {

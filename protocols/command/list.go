@@ -15,20 +15,20 @@ import (
 
 func directiveList(ctx context.Context, env *cli.Env) error {
 	const usage = "directive show [--json] [--bare DIR] [--config FILE]"
-	var d desk
-	args, err := env.Flags("directive show", usage, d.flags)
+	var o options
+	args, err := env.Flags("directive show", usage, o.flags)
 	if err != nil {
 		return err
 	}
 	if len(args) > 0 {
 		return env.Usage(usage, "unexpected argument %q", args[0])
 	}
-	u, err := openDesk(ctx, env, d.bare, d.config, "D-*")
+	u, err := openDirectives(ctx, env, o, "D-*")
 	if err != nil {
 		return err
 	}
 	defer u.close()
-	all, err := u.desk()
+	all, err := u.snapshot()
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func directiveList(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
-	if !d.json {
+	if !o.json {
 		fmt.Fprintln(w, "DIRECTIVE\tSTATE\tUNIT\tVERDICT\tWAITS FOR\tTITLE")
 	}
 	var unread error
@@ -49,13 +49,13 @@ func directiveList(ctx context.Context, env *cli.Env) error {
 		listed := all.Doc.Directives[i]
 		if err := broken[listed.Name()]; err != nil {
 			unread = errors.Join(unread, err)
-			if !d.json {
+			if !o.json {
 				fmt.Fprintf(w, "%s\tbroken\t-\t-\tyou, its journal is invalid: git ward fsck on the host\t%s\n", listed.Name(), diag.Cut(listed.Title.String(), 60))
 			}
 			continue
 		}
 		s := review.Stand(p)
-		if d.json {
+		if o.json {
 			if err := diag.WriteJSON(env.Stdout, s); err != nil {
 				return err
 			}

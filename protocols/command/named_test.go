@@ -11,7 +11,7 @@ import (
 // unless it is declared as work, or is a test.
 func TestNamedSources(t *testing.T) {
 	tier.First(t, "it pushes through Ward's hooks")
-	p := newDesk(t)
+	p := newCopy(t)
 	p.Write("package.json", `{"name": "x", "main": "index.js"}`+"\n")
 	p.Write("index.js", "module.exports = 1\n")
 	p.Write("lib/other.js", "module.exports = 2\n")

@@ -56,8 +56,8 @@ var worked struct {
 	dir  string
 }
 
-// newDesk is a copy of it, with a clone of its own.
-func newDesk(t *testing.T) *gittest.Pair {
+// newCopy is a copy of it, with a clone of its own.
+func newCopy(t *testing.T) *gittest.Pair {
 	t.Helper()
 	tier.First(t, "the built programs, real hooks and pushes")
 	worked.once.Do(func() { worked.dir = work(t) })
@@ -80,7 +80,7 @@ func at(t *testing.T, dir string) *gittest.Pair {
 }
 
 func work(t *testing.T) string {
-	dir, err := os.MkdirTemp("", "ward-desk-")
+	dir, err := os.MkdirTemp("", "ward-directives-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,16 +25,16 @@ import (
 // maxPatch bounds the difference in JSON, in bytes; as text there is no bound.
 const maxPatch = 16 << 20
 
-// desk are the options of commands that look at work.
-type desk struct {
+// options are those of commands that look at work.
+type options struct {
 	bare, config string
 	json         bool
 }
 
-func (d *desk) flags(fs *flag.FlagSet) {
-	cli.Bare(fs, &d.bare)
-	cli.Config(fs, &d.config)
-	fs.BoolVar(&d.json, "json", false, "JSON, as docs/pm.md says")
+func (o *options) flags(fs *flag.FlagSet) {
+	cli.Bare(fs, &o.bare)
+	cli.Config(fs, &o.config)
+	fs.BoolVar(&o.json, "json", false, "JSON, as docs/pm.md says")
 }
 
 // Review is `git ward review` (REC-3).
@@ -44,18 +44,18 @@ var Review = cli.Command{Name: "review", Doc: "show a directive's work: what dec
 
 func reviewWork(ctx context.Context, env *cli.Env) error {
 	const usage = "review [--json] [--format FORMAT] [--fetched] [--bare DIR] [--config FILE] D-n|D-n.k..."
-	var d desk
+	var o options
 	var format export.Format
 	var fetched bool
 	args, err := env.Flags("review", usage, func(fs *flag.FlagSet) {
-		d.flags(fs)
+		o.flags(fs)
 		fs.BoolVar(&fetched, "fetched", false, "use what was fetched last, without asking origin")
 		format.Flag(fs)
 	})
 	if err != nil {
 		return err
 	}
-	asJSON := !format.Foreign() && (d.json || format == export.JSON)
+	asJSON := !format.Foreign() && (o.json || format == export.JSON)
 	if len(args) != 1 && !(len(args) > 1 && asJSON && fetched) {
 		return env.Usage(usage, "review takes one directive, such as D-1; as JSON, of what is fetched, several")
 	}
@@ -67,7 +67,7 @@ func reviewWork(ctx context.Context, env *cli.Env) error {
 		}
 		list = append(list, of)
 	}
-	u, err := openDeskAs(ctx, env, d.bare, d.config, fetched, list[0].name)
+	u, err := openDirectivesAs(ctx, env, o, fetched, list[0].name)
 	if err != nil {
 		return err
 	}

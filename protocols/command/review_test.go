@@ -15,7 +15,7 @@ import (
 // A review has its parts in their order, names every kind of change, and prints nothing
 // of the agent's that a terminal would obey (REC-3, GATE-5, GATE-7).
 func TestReview(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	out := ward(t, p, 0, "review", "D-1")
 	gittest.InOrder(t, out, "D-1 greet the user: ready to take; proved: every criterion is met\n",
 		"\nlook first\n", "judged without a fence\n", "instructs coding agents: CLAUDE.md\n", "new at the root: bin\n", "a test, or what is frozen: tests/x\n",
@@ -48,7 +48,7 @@ func TestReview(t *testing.T) {
 
 // A review is the same wherever it is asked for.
 func TestReviewAnywhere(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	want := ward(t, p, 0, "review", "D-1")
 	dir := filepath.Dir(p.Bare)
 	plain, linked := filepath.Join(dir, "plain"), filepath.Join(dir, "linked")
@@ -79,7 +79,7 @@ func TestReviewAnywhere(t *testing.T) {
 // Reviews of several directives are those of each, and a directive more costs few children: of all
 // that compares, one for the paths and one for the difference go on from each to the next.
 func TestReviewSeveral(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	args := []string{"review", "--json", "--fetched", "--bare", p.Bare}
 	names, want := []string{"D-1", "D-4", "D-5"}, ""
 	for _, name := range names {
@@ -97,7 +97,7 @@ func TestReviewSeveral(t *testing.T) {
 
 // The JSON of a review has these members, and no others: programs read it.
 func TestReviewJSON(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	var r map[string]any
 	if err := json.Unmarshal([]byte(ward(t, p, 0, "review", "--json", "D-1")), &r); err != nil {
 		t.Fatal(err)

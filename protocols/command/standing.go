@@ -44,23 +44,22 @@ func parseSubject(arg string) (subject, error) {
 	return subject{id.Directive, id.K}, nil
 }
 
-// openDesk is openUnits for commands that look at the work itself. bare is a named repository,
-// "" for the one around the directory; a clone fetches also the branches and records of the
-// directive ("D-1", or "D-*"), and further refspecs.
-func openDesk(ctx context.Context, env *cli.Env, bare, configFile, directive string, more ...string) (*units, error) {
-	return openDeskAs(ctx, env, bare, configFile, false, directive, more...)
+// openDirectives is openUnits for commands that look at the work itself. A clone fetches also the
+// branches and records of the directive ("D-1", or "D-*"), and further refspecs.
+func openDirectives(ctx context.Context, env *cli.Env, o options, directive string, more ...string) (*units, error) {
+	return openDirectivesAs(ctx, env, o, false, directive, more...)
 }
 
-// openDeskAs is openDesk; with fetched, a clone is read as it was last fetched.
-func openDeskAs(ctx context.Context, env *cli.Env, bare, configFile string, fetched bool, directive string, more ...string) (*units, error) {
+// openDirectivesAs is openDirectives; with fetched, a clone is read as it was last fetched.
+func openDirectivesAs(ctx context.Context, env *cli.Env, o options, fetched bool, directive string, more ...string) (*units, error) {
 	at := *env
-	if configFile != "" {
-		configFile = env.Path(configFile)
+	if o.config != "" {
+		o.config = env.Path(o.config)
 	}
-	if bare != "" {
-		at.Dir = env.Path(bare)
+	if o.bare != "" {
+		at.Dir = env.Path(o.bare)
 	}
-	repo, err := env.Repository(ctx, bare)
+	repo, err := env.Repository(ctx, o.bare)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func openDeskAs(ctx context.Context, env *cli.Env, bare, configFile string, fetc
 	if units != "" {
 		also = append(also, units+":"+units)
 	}
-	u, err := openRepo(ctx, &at, repo, configFile, fetched, append(also, more...)...)
+	u, err := openRepo(ctx, &at, repo, o.config, fetched, append(also, more...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +101,8 @@ func (u *units) documents() (state.Comms, error) {
 	return standing.Documents(u.reader, u.names.ControlRef())
 }
 
-// desk reads the state of all directives.
-func (u *units) desk() (*standing.Snapshot, error) {
+// snapshot reads the state of all directives.
+func (u *units) snapshot() (*standing.Snapshot, error) {
 	return standing.Open(u.reader, standing.Refs{Control: u.names.ControlRef(), Project: u.names.ProjectRef(), Work: u.names.Base() + "agent/"}, nil)
 }
 
@@ -112,13 +111,13 @@ var errUnknown = errors.New("unknown")
 
 // openAll reads what is the same for several subjects, and asks history once about all of them.
 func (u *units) openAll(list []subject) (err error) {
-	desk, err := u.desk()
+	all, err := u.snapshot()
 	if err != nil {
 		return err
 	}
 	var commits []string
 	for _, of := range list {
-		if p, err := desk.Position(of.name, of.unit); err == nil && standing.Asked(p) != "" { // an error is said with its subject
+		if p, err := all.Position(of.name, of.unit); err == nil && standing.Asked(p) != "" { // an error is said with its subject
 			commits = append(commits, standing.Asked(p))
 		}
 	}
@@ -130,7 +129,7 @@ func (u *units) openAll(list []subject) (err error) {
 	if err != nil {
 		return err
 	}
-	u.several = &several{desk: desk, project: project, past: past}
+	u.several = &several{all: all, project: project, past: past}
 	for _, commit := range commits {
 		if has, err := past.Contains(project, commit); !has && err == nil {
 			u.several.open = append(u.several.open, commit)
@@ -141,13 +140,13 @@ func (u *units) openAll(list []subject) (err error) {
 
 // standing finds out where the subject stands. errUnknown is said already.
 func (u *units) standing(of subject) (p review.Position, err error) {
-	var desk *standing.Snapshot
+	var all *standing.Snapshot
 	if u.several != nil {
-		desk = u.several.desk
-	} else if desk, err = u.desk(); err != nil {
+		all = u.several.all
+	} else if all, err = u.snapshot(); err != nil {
 		return p, err
 	}
-	if p, err = desk.Position(of.name, of.unit); err != nil {
+	if p, err = all.Position(of.name, of.unit); err != nil {
 		return p, err
 	}
 	switch {
@@ -183,7 +182,7 @@ func (u *units) waits(r *uow.Record) (w uow.Waiting, err error) {
 		return r.Waits(), nil
 	}
 	if u.at == nil {
-		if u.at, err = u.desk(); err != nil {
+		if u.at, err = u.snapshot(); err != nil {
 			return r.Waits(), err
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 // taking are the options of `git ward take`.
 type taking struct {
-	desk
+	options  options
 	squash   bool
 	unjudged bool
 	all      bool
@@ -37,7 +37,7 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 	const usage = "take [--squash] [--unjudged] [--no-wait] [--json] [--bare DIR] [--config FILE] --all|D-n|D-n.k [COMMIT]"
 	var t taking
 	args, err := env.Flags("take", usage, func(fs *flag.FlagSet) {
-		t.flags(fs)
+		t.options.flags(fs)
 		fs.BoolVar(&t.squash, "squash", false, "one commit instead of a merge")
 		fs.BoolVar(&t.unjudged, "unjudged", false, "even though the project has moved on and the merged tree is not judged")
 		fs.BoolVar(&t.noWait, "no-wait", false, "do not wait for the host's verdict on a merged tree")
@@ -65,7 +65,7 @@ func takeWork(ctx context.Context, env *cli.Env) error {
 			return env.Usage(usage, "%.40q is not an object id, or one of less than 7 digits", args[1])
 		}
 	}
-	u, err := openDesk(ctx, env, t.bare, t.config, of.name, takes)
+	u, err := openDirectives(ctx, env, t.options, of.name, takes)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ const takes = "+" + uow.TakePrefix + "*:" + uow.TakePrefix + "*"
 // takeAll takes all proved directives, one after the other; each is merged into, and judged
 // on, the result of the one before (PROOF-7).
 func (t *taking) takeAll(ctx context.Context, env *cli.Env, usage string) error {
-	u, err := openDesk(ctx, env, t.bare, t.config, "D-*", takes, record.Prefix+"*:"+record.Prefix+"*")
+	u, err := openDirectives(ctx, env, t.options, "D-*", takes, record.Prefix+"*:"+record.Prefix+"*")
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func (t *taking) takeAll(ctx context.Context, env *cli.Env, usage string) error 
 	if u.onForge() {
 		return t.onForge(u, usage, "all")
 	}
-	desk, err := u.desk()
+	all, err := u.snapshot()
 	if err != nil {
 		return err
 	}
-	positions, err := desk.Positions(u.history, nil)
+	positions, err := all.Positions(u.history, nil)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (t *taking) takeAll(ctx context.Context, env *cli.Env, usage string) error 
 			taken++
 		}
 	}
-	if !t.json {
+	if !t.options.json {
 		fmt.Fprintf(env.Stdout, "%s taken", diag.Count(taken, "directive"))
 		if len(stay) > 0 {
 			fmt.Fprintf(env.Stdout, ", and what stays, for the reasons above: %s", strings.Join(stay, ", "))
@@ -144,7 +144,7 @@ func (t *taking) onForge(u *units, usage, which string) error {
 	for _, switched := range []struct {
 		name string
 		on   bool
-	}{{"squash", t.squash}, {"unjudged", t.unjudged}, {"no-wait", t.noWait}, {"json", t.json}} {
+	}{{"squash", t.squash}, {"unjudged", t.unjudged}, {"no-wait", t.noWait}, {"json", t.options.json}} {
 		if switched.on {
 			return u.env.Usage(usage, "--%s is not for work that a forge merges ([forge] url); there a person may squash or rebase it", switched.name)
 		}
@@ -268,7 +268,7 @@ func (t *taking) tell(c *comparer, w *work, made string) error {
 		}
 		done.Undo = []string{revert, "git push origin " + c.names.Project}
 	}
-	if t.json {
+	if t.options.json {
 		return diag.WriteJSON(c.env.Stdout, done)
 	}
 	return done.print(c, w)

@@ -11,7 +11,7 @@ import (
 // TestTakeDoubted: what the verdict on a merge names against its own word, and the claim's did
 // not, is said by a take, and leaves the directive where all are taken (PROOF-7).
 func TestTakeDoubted(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	p.Git("pull", "--quiet", "--rebase")
 	ward(t, p, 0, "take", "D-1")
 	ward(t, p, 1, "take", "--no-wait", "D-2")

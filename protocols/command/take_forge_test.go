@@ -9,7 +9,7 @@ import (
 // TestTakeOnForge: what says how to merge is not for a forge, which merges in its own way, and is
 // refused rather than passed over (FORGE-1).
 func TestTakeOnForge(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	before := tip(p, "main")
 	p.Run(p.Bare, "git-ward", "config", "--bare", p.Bare, "forge.url=http://127.0.0.1:1/lead/p")
 	for _, c := range [][2]string{

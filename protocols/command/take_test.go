@@ -17,7 +17,7 @@ import (
 // commit of main, and the second is taken although nobody judged the two together, on the
 // PM's word (story 2). What was taken counts as taken everywhere.
 func TestTake(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	p.Git("pull", "--quiet", "--rebase")
 	before := tip(p, "main")
 	claimed := claim(t, p, "D-1.1")
@@ -80,7 +80,7 @@ func claim(t *testing.T, p *gittest.Pair, unit string) string {
 
 // What is not judged, or was judged for something else, is not taken; nothing moves.
 func TestTakeRefused(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	edit := func(id, from, to string) {
 		t.Helper()
 		p.Git("pull", "--quiet", "--rebase")
@@ -145,7 +145,7 @@ func TestTakeAndTrees(t *testing.T) {
 		}, p2 + " has it\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newDesk(t)
+			p := newCopy(t)
 			p.Git("pull", "--quiet", "--rebase")
 			test.before(p)
 			status, head := p.Git("status", "--porcelain"), p.Git("rev-parse", "HEAD")
@@ -161,7 +161,7 @@ func TestTakeAndTrees(t *testing.T) {
 		})
 	}
 	t.Run("bare", func(t *testing.T) {
-		p := newDesk(t)
+		p := newCopy(t)
 		out := wardIn(t, p, filepath.Dir(p.Bare), 0, nil, "take", "--json", "--bare", p.Bare, "D-1")
 		var done map[string]any
 		if err := json.Unmarshal([]byte(out), &done); err != nil || done["taken_by"] != tip(p, "main") || done["already"] != false || done["branch"] != "main" || len(done["undo"].([]any)) != 2 {
@@ -176,7 +176,7 @@ const p2 = "LINKED"
 
 // Nothing that a clone's settings, hooks and attributes name runs (GATE-7).
 func TestTakeRunsNothing(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	p.Git("pull", "--quiet", "--rebase")
 	mark := filepath.Join(t.TempDir(), "ran")
 	program := "touch " + mark + "; false"
@@ -241,7 +241,7 @@ func killed(t *testing.T, p *gittest.Pair, n int, when string, args ...string) (
 
 // What the host took stays told as done, although the clone cannot fetch it back.
 func TestPushedAndNotFetched(t *testing.T) {
-	p := newDesk(t)
+	p := newCopy(t)
 	p.Git("pull", "--quiet", "--rebase")
 	dir := t.TempDir()
 	real := strings.TrimSpace(p.Run(dir, "sh", "-c", "command -v git"))
@@ -310,7 +310,7 @@ func TestTakeKilledAtItsPush(t *testing.T) {
 }
 
 func takeKilled(t *testing.T, steps func(children []string) []int) {
-	p := newDesk(t)
+	p := newCopy(t)
 	p.Git("pull", "--quiet", "--rebase")
 	restore := saved(t, p)
 	before := tip(p, "main")

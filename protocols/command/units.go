@@ -44,7 +44,7 @@ type units struct {
 
 // several is what was read once for several subjects, as they were at one moment.
 type several struct {
-	desk    *standing.Snapshot
+	all     *standing.Snapshot
 	project string       // its tip, "" for none
 	past    *git.Lineage // what the project has of their commits
 	open    []string     // the commits that it does not have
