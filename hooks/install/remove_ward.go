@@ -117,34 +117,40 @@ func (c *content) sortDirectory(ward *os.Root, dir string, shape *pattern.Patter
 	return nil
 }
 
-// files removes what Ward made in ward/, and last in it the record of what stood before.
-func (r *remover) files(context.Context) error {
+// look sorts ward/ as it is now. The caller closes root.
+func (r *remover) look() (root *os.Root, found content, err error) {
 	ward := filepath.Join(r.Dir, "ward")
-	if !r.wards() {
-		return nil
-	}
 	if err := unmounted(ward); err != nil {
-		return err
+		return nil, found, err
 	}
 	keys, err := keysIn(ward)
 	if err != nil {
-		return err
+		return nil, found, err
 	}
-	root, err := os.OpenRoot(ward)
+	if root, err = os.OpenRoot(ward); err != nil {
+		return nil, found, err
+	}
+	if found, err = r.sort(root, keys); err != nil {
+		root.Close()
+		return nil, found, err
+	}
+	return root, found, nil
+}
+
+// files removes what Ward made in ward/, and last in it the record of what stood before.
+func (r *remover) files(context.Context) error {
+	if !r.wards() {
+		return nil
+	}
+	root, found, err := r.look()
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	found, err := r.sort(root, keys)
-	if err != nil {
-		return err
-	}
+	root.Close()
 	stays := found.held && !r.purge
-	if stays {
-		r.plan.Stays = append(r.plan.Stays, "ward/"+heldDir+", what is held out of directives: it lies nowhere else, and --purge deletes it")
-	}
 	what := "ward/"
 	if stays {
+		r.plan.Stays = append(r.plan.Stays, "ward/"+heldDir+", what is held out of directives: it lies nowhere else, and --purge deletes it")
 		what = "what else Ward made in ward/"
 	}
 	if len(found.theirs) > 0 {
@@ -154,48 +160,45 @@ func (r *remover) files(context.Context) error {
 	if len(found.half) > 0 {
 		what += ", and what is half written: " + strings.Join(found.half, ", ")
 	}
-	if len(found.ours) == 0 && len(found.keys) == 0 && (stays || len(found.theirs) > 0) {
+	stays = stays || len(found.theirs) > 0
+	if len(found.ours) == 0 && len(found.keys) == 0 && stays {
 		return nil
 	}
 	r.plan.Lost = append(r.plan.Lost, "the settings in ward/config.toml, the keys of door and verdicts, and what was spent")
 	if found.held && r.purge {
 		r.plan.Lost = append(r.plan.Lost, "the only copy of what is held out of directives, in ward/"+heldDir)
 	}
-	r.step(change("remove", "%s", what), func() error {
-		root, err := os.OpenRoot(ward)
-		if err != nil {
-			return ignore(err)
-		}
-		defer root.Close()
-		if err := unmounted(ward); err != nil {
-			return err
-		}
-		keys, err := keysIn(ward)
-		if err != nil {
-			return err
-		}
-		now, err := r.sort(root, keys)
-		if err != nil {
-			return err
-		}
-		if len(now.keys) > 0 {
-			if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(now.keys, "\n")+"\n"), 0o600); err != nil {
-				return err
-			}
-		}
-		for _, name := range now.ours {
-			if name == filepath.Base(beforeFile) { // it goes last
-				continue
-			}
-			if err := root.RemoveAll(name); err != nil {
-				return err
-			}
-		}
-		err = ignore(root.Remove(filepath.Base(beforeFile)))
-		if len(found.theirs) == 0 && !stays {
-			err = errors.Join(err, ignore(os.Remove(ward)))
-		}
-		return err
-	})
+	r.step(change("remove", "%s", what), func() error { return r.removeFiles(stays) })
 	return nil
+}
+
+// removeFiles removes what is Ward's by now, and ward/ itself unless it stays.
+func (r *remover) removeFiles(stays bool) error {
+	ward := filepath.Join(r.Dir, "ward")
+	if _, err := os.Lstat(ward); err != nil {
+		return ignore(err)
+	}
+	root, now, err := r.look()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if len(now.keys) > 0 {
+		if err := atomicfile.Write(filepath.Join(ward, keyline.File), []byte(strings.Join(now.keys, "\n")+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	for _, name := range now.ours {
+		if name == filepath.Base(beforeFile) { // it goes last
+			continue
+		}
+		if err := root.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	err = ignore(root.Remove(filepath.Base(beforeFile)))
+	if !stays {
+		err = errors.Join(err, ignore(os.Remove(ward)))
+	}
+	return err
 }
