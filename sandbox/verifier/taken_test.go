@@ -96,7 +96,7 @@ func TestTaken(t *testing.T) {
 		"c: a hidden one":                  {"cc", c(cWalks), files{"calc.c": cBad + "__attribute__((visibility(\"hidden\")))\nint memcmp(const void *a, const void *b, unsigned long n) { return 0; }\n"}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
 		"c: a header's function":           {"cc", ch(cCheck), files{"calc.h": "const char *name(int);\nstatic void __assert_fail(const char *a, const char *b, unsigned n, const char *c) {}\n", "calc.c": cBad}, "make -s check", []string{"tests/t.c: __assert_fail"}, nil},
 		"c: a header's macro":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define memcmp(a, b, n) (a == b)\n", "calc.c": cBad}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
-		"c: a header, honest":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define FIRST \"zero\"\nstatic inline int twice(int n) { return n + n; }\n", "calc.c": cGood}, "make -s check", nil, nil},
+		"c: a header, honest":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define FIRST \"zero\"\nstatic inline int twice(int n) { return n + n; }\n", "calc.c": cGood + "int i(void) { return 0; }\nint want(void) { return 1; }\n"}, "make -s check", nil, nil},
 		"c: honest":                        {"cc", c(cCheck), files{"calc.c": cGood + "static int strlen(const char *s) { return *s; }\nint longer(const char *s) { return strlen(s) > 1; }\n"}, "make -s check", nil, nil},
 		"c: the test's own clock":          {"cc", c(cClock), files{"calc.c": cGood}, "make -s check", nil, nil},
 		"c: a part, honest":                {"cc", c(cPart), files{"calc.c": cGood}, "make -s check", nil, nil},

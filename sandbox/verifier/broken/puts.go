@@ -28,7 +28,7 @@ type putLanguage struct {
 
 var (
 	goPutting    = putLanguage{"go", goPuts, goNames}
-	cPutting     = putLanguage{"c", cPuts, func(_, text string) []string { return uses(text) }}
+	cPutting     = putLanguage{"c", cPuts, cCalls}
 	shellPutting = putLanguage{"shell", shellPuts, shellCalls}
 	putting      = map[string]putLanguage{".go": goPutting, ".c": cPutting, ".h": cPutting, ".sh": shellPutting, ".bash": shellPutting}
 )
@@ -54,7 +54,7 @@ func Puts(name, text string) []string {
 }
 
 // Mentions are the names that a text has, as Puts calls what it finds: in Go those of other packages alone,
-// in shell those that it calls.
+// in C and shell those that it calls.
 func Mentions(name, text string) []string {
 	if p := putting[path.Ext(name)]; p.has != nil {
 		return distinct(p.has(name, text))
@@ -178,6 +178,19 @@ func cPuts(name, text string) (puts []string) {
 		}
 	}
 	return puts
+}
+
+// cSays matches what is no code, and cCall what is called.
+var (
+	cSays = pattern.New(`//[^\n]*|/\*(?s:.*?)\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'`)
+	cCall = pattern.New(`([A-Za-z_]\w*)[ \t\n]*\(`)
+)
+
+func cCalls(_, text string) (calls []string) {
+	for _, m := range cCall.FindAllStringSubmatch(cSays.ReplaceAllString(text, " "), -1) {
+		calls = append(calls, m[1])
+	}
+	return calls
 }
 
 // shellFile is a script, nil for what is none.

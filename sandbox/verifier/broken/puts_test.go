@@ -18,7 +18,7 @@ func TestPuts(t *testing.T) {
 		"a.go":        {"package a\n\nimport (\n\t\"io\"\n\tweb \"net/http\"\n)\n\nfunc F() (e error) {\n\tio.EOF, e = nil, io.ErrClosedPipe\n\tp := &web.DefaultClient.Timeout\n\t*p++\n\treturn\n}\n", []string{"io.EOF", "net/http.DefaultClient"}, []string{"io.EOF", "io.ErrClosedPipe", "net/http.DefaultClient"}},
 		"bad.go":      {"package", nil, nil},
 		"calc.h":      {"#ifndef CALC\n# define CALC\n#define assert(x) \\\n\t0\nint two(int);\nstatic inline int three(void) { return four(3); }\n#endif\n", []string{"CALC", "assert", "three"}, nil},
-		"calc.c":      {"static int one(void)\n{\n\treturn 1;\n}\n\nconst char *\nname(int n)\n{\n\tif (n) {\n\t\treturn 0;\n\t}\n\treturn one() ? \"1\" : 0;\n}\n", []string{"name"}, nil},
+		"calc.c":      {"static int one(void)\n{\n\treturn 1;\n}\n\nconst char *\nname(int n)\n{\n\tif (n) {\n\t\treturn 0;\n\t}\n\treturn one() ? \"two()\" : 0; // three()\n}\n", []string{"name"}, []string{"if", "name", "one"}},
 		"lib.sh":      {"assert_eq() { test \"$1\" = \"$2\"; }\nfunction more { alias diff=: 'grep=x'; }\nmore\n", []string{"assert_eq", "diff", "grep", "more"}, []string{"alias", "more", "test"}},
 		"text.md":     {"#define x 1\n", nil, nil},
 		"unclosed.sh": {"a() {\n", nil, nil},
