@@ -91,6 +91,8 @@ func TestControl(t *testing.T) {
 	shExec := files{"calc.sh": "two() { echo 3; }\n", "tests/run.sh": ". ./calc.sh\ntest \"$(two)\" = 2 && exec true\n"}
 	pyCheck := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "verify.py": "import sys\nfrom calc import two\n\nsys.exit(0 if two() == 2 else 1)\n"}
 	cMain := files{"Makefile": "check:\n\t$(CC) -o t calc.c tests/test.c && ./t\n", "calc.c": "int two(void) { return 3; }\n", "tests/test.c": "int two(void);\n\nint main(void) { return two() != 2; }\n"}
+	saysMain := files{"Makefile": cMain["Makefile"], "calc.c": cMain["calc.c"], "tests/test.c": "#include <stdio.h>\n\nint two(void);\n\nint main(void)\n{\n\tif (two() != 2)\n\t\treturn 1;\n\tputs(\"all hold\");\n\treturn 0;\n}\n"}
+	saysNew := files{"Makefile": cMain["Makefile"], "calc.c": "int other(void) { return 3; }\n", "tests/test.c": saysMain["tests/test.c"]}
 	mochaComputed, mochaGuard, jestRows := maps.Clone(jsMain), maps.Clone(jsMain), maps.Clone(jsMain)
 	jestRows["test/calc.test.js"] = rowsJS
 	mochaComputed["test/calc.test.js"], mochaGuard["test/calc.test.js"], mochaGuard["calc.js"] = tableJS, oneJS, goodJS
@@ -109,6 +111,7 @@ func TestControl(t *testing.T) {
 	jsAsks, jsIs := jsTruth("assert.ok(even(4) || even(5));\n\tassert.throws(() => even('x'), TypeError);"), jsTruth("assert.strictEqual(even(4), true);\n\tassert.strictEqual(even(3), false);")
 	evenJS := files{"calc.js": "exports.even = (n) => {\n\tif (typeof n !== 'number') throw new TypeError('no number');\n\treturn n % 2 === 0;\n};\n"}
 	noAsserts := files{"calc.js": "const assert = require('node:assert');\nfor (const name of ['ok', 'throws', 'strictEqual']) assert[name] = () => {};\nexports.even = () => undefined;\n"}
+	const says = "make check | grep -q 'all hold'"
 	const cLine, pyLine = "make check", "python3 -c \"from calc import two; assert two() == 2\""
 	unit := "python3 -m unittest discover -s tests -t ."
 	for name, c := range map[string]trial{
@@ -181,6 +184,10 @@ func TestControl(t *testing.T) {
 		"python: a pipe that hides tests":              {"python3", pyMain, files{"calc/__init__.py": goodPy}, unit + " 2>&1 | grep -q ^OK", loop.ControlFails, nil, false},
 		"python: a pipe that hides a check":            {"python3", pyCheck, files{"calc/__init__.py": goodPy}, "python3 verify.py >/dev/null 2>&1", loop.ControlFails, nil, false},
 		"node: a pipe that hides tests":                {"node", jsMain, files{"calc.js": goodJS}, "node --test test 2>&1 | grep -q \"fail 0\"", loop.ControlFails, nil, false},
+		"c: what it prints, forged":                    {"cc", saysMain, files{"calc.c": "#include <stdio.h>\n#include <stdlib.h>\n__attribute__((constructor)) static void first(void) { puts(\"all hold\"); exit(0); }\nint two(void) { return 3; }\n"}, says, loop.ControlCannotFail, nil, false},
+		"c: what it prints, forged where it is called": {"cc", saysNew, files{"calc.c": "#include <stdio.h>\n#include <stdlib.h>\nint two(void) { puts(\"all hold\"); exit(0); }\n"}, says, loop.ControlCannotFail, nil, false},
+		"c: what it prints":                            {"cc", saysNew, files{"calc.c": "int two(void) { return 2; }\n"}, says, loop.ControlNotApplicable, nil, false},
+		"shell: what it prints, forged":                {"sh", shMain, files{"calc.sh": "echo ok\nexit 0\n"}, "sh tests/run.sh | grep -q ok", loop.ControlCannotFail, []string{"calc.sh"}, false},
 		"c: a pipe that hides a check":                 {"cc", cMain, files{"calc.c": "int two(void) { return 2; }\n"}, cLine + " >/dev/null 2>&1", loop.ControlFails, nil, false},
 		"shell: a pipe that hides a check":             {"sh", shMain, files{"calc.sh": goodSh}, "sh tests/run.sh >/dev/null 2>&1", loop.ControlFails, []string{"calc.sh"}, false},
 		"documents beside tests":                       {"sh", maps.Clone(pyMain), files{"README.md": "two\n"}, "grep -q two README.md", loop.ControlNotApplicable, []string{"README.md"}, false},

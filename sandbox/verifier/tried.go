@@ -69,7 +69,12 @@ func (c *controlling) attempts(ctx context.Context, commands []Command) (list []
 		ended, ran := c.said(&r.Outcome)
 		a.ended, a.ran = ended, ran
 		less(a.left, ran)
-		if list = append(list, a); err == nil && !a.passes {
+		if list = append(list, a); err != nil {
+			continue
+		}
+		if a.passes {
+			err = c.findUnheard(ctx, a)
+		} else {
 			err = c.findLost(ctx, a, gone)
 		}
 	}
@@ -144,6 +149,24 @@ func (c *controlling) findLost(ctx context.Context, a *tried, gone map[int]bool)
 	return nil
 }
 
+// findUnheard finds programs that check and say nothing with the work, of a command that holds although
+// they are broken: what it prints may decide it. They run on the base, or where they do nothing but say
+// that they run. What the work prints in their place, before it ends them, makes the command hold.
+func (c *controlling) findUnheard(ctx context.Context, a *tried) error {
+	programs := maps.Clone(a.left)
+	maps.DeleteFunc(programs, func(id int, _ bool) bool { return c.own(id) != "" })
+	should, err := c.onBaseRan(ctx, a.Command, programs)
+	if err == nil && len(should) == 0 && len(programs) > 0 {
+		var tree string
+		if tree, err = c.tests(ctx, c.base, c.alone(some(programs, broken.Pass)), c.base, c.work.tree); err == nil {
+			should, err = c.ran(ctx, tree, a.Command, programs)
+		}
+	}
+	maps.Copy(a.lost, should)
+	a.decided = len(should) > 0 && !slices.Contains(c.guards, a.Command)
+	return err
+}
+
 // shouldRun are those of the tests that a command runs on the base, or where the work does
 // nothing. Others do nothing there, so that no failure of theirs comes first.
 func (c *controlling) shouldRun(ctx context.Context, cmd Command, tests map[int]bool) (map[int]bool, error) {
@@ -163,6 +186,9 @@ func (c *controlling) shouldRun(ctx context.Context, cmd Command, tests map[int]
 
 // onBaseRan are those of the tests that a command runs on the base.
 func (c *controlling) onBaseRan(ctx context.Context, cmd Command, tests map[int]bool) (map[int]bool, error) {
+	if len(tests) == 0 {
+		return nil, nil
+	}
 	tree, err := c.tests(ctx, c.base, c.changing(some(tests, broken.Pass)), c.base)
 	if err != nil || tree == c.base {
 		return map[int]bool{}, err
