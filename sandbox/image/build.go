@@ -266,6 +266,10 @@ func (o *Options) stages(cmd *exec.Cmd) error {
 	return nil
 }
 
+// needs refuses an image in which no agent could work: without it the launch would, after the wait
+// for the container, and once for each worker.
+const needs = `for p in bash git; do command -v $p >/dev/null || { echo "the image has no $p" >&2; exit 1; }; done`
+
 func (o *Options) fromRegistry(ctx context.Context, store Store, name, dir string) error {
 	without := "true" // an image without apt-get may have what Ward itself needs
 	if asked := slices.DeleteFunc(slices.Clone(o.Recipe.Packages), func(p string) bool { return slices.Contains(podPackages, p) }); len(asked) > 0 {
@@ -276,7 +280,7 @@ func (o *Options) fromRegistry(ctx context.Context, store Store, name, dir strin
 		"USER 0:0",
 		"COPY customize.sh /tmp/customize.sh",
 		"RUN if command -v apt-get >/dev/null; then apt-get update -q && apt-get install -q -y --no-install-recommends " +
-			strings.Join(o.Recipe.packages(), " ") + "; else " + without + "; fi && sh /tmp/customize.sh && rm /tmp/customize.sh",
+			strings.Join(o.Recipe.packages(), " ") + "; else " + without + "; fi && " + needs + " && sh /tmp/customize.sh && rm /tmp/customize.sh",
 	}
 	text := strings.Join(append(lines, o.Recipe.Lines()...), "\n") + "\n"
 	containerfile := filepath.Join(dir, "Containerfile")
@@ -287,5 +291,8 @@ func (o *Options) fromRegistry(ctx context.Context, store Store, name, dir strin
 		return err
 	}
 	o.say("on top of %s", o.Recipe.From)
-	return store.BuildImage(ctx, name, o.Recipe.From, containerfile, o.Progress)
+	if err := store.BuildImage(ctx, name, o.Recipe.From, containerfile, o.Progress); err != nil {
+		return diag.Hint(fmt.Errorf("an image on top of %s: %w", o.Recipe.From, err), "its base needs sh, bash and git, or sh and an apt-get that can install them")
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"git-ward/internal/diag"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -83,12 +84,62 @@ func TestOnce(t *testing.T) {
 		t.Error(name, err)
 	}
 	o.Force = true
-	if _, err := image.Build(t.Context(), have{dir: t.TempDir()}, o); err == nil || err.Error() != "built" {
+	if _, err := image.Build(t.Context(), have{dir: t.TempDir()}, o); err == nil || err.Error() != "an image on top of base: built" {
 		t.Error(err)
 	}
 	gone := errors.New("gone")
 	if _, err := image.Build(t.Context(), have{err: gone}, o); !errors.Is(err, gone) {
 		t.Error(err)
+	}
+}
+
+// run is a store that runs the first command of a Containerfile in an image that has these programs
+// alone.
+type run struct {
+	have
+	programs []string
+}
+
+func (run) HasImage(context.Context, string) (bool, error) { return false, nil }
+
+func (r run) BuildImage(ctx context.Context, _, _, containerfile string, _ io.Writer) error {
+	text, err := os.ReadFile(containerfile)
+	if err != nil {
+		return err
+	}
+	_, script, _ := strings.Cut(string(text), "\nRUN ")
+	script, _, _ = strings.Cut(script, " && sh /tmp/customize.sh")
+	bin := filepath.Join(filepath.Dir(containerfile), "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		return err
+	}
+	for _, p := range r.programs {
+		if err := os.WriteFile(filepath.Join(bin, p), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			return err
+		}
+	}
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", script)
+	cmd.Env = []string{"PATH=" + bin}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return errors.New(strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// TestNeeds: an image in which no agent could work is refused when it is built, with what it lacks
+// and a remedy.
+func TestNeeds(t *testing.T) {
+	for programs, want := range map[string]string{
+		"":                 "an image on top of base: the image has no bash",
+		"bash":             "an image on top of base: the image has no git",
+		"bash git":         "",
+		"bash git apt-get": "",
+		"bash apt-get":     "an image on top of base: the image has no git", // which installs nothing here
+	} {
+		_, err := image.Build(t.Context(), run{have{dir: t.TempDir()}, strings.Fields(programs)}, image.Options{Recipe: image.Recipe{From: "base"}})
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want || len(diag.Hints(err)) != 1) {
+			t.Errorf("%q: %v", programs, err)
+		}
 	}
 }
 
