@@ -77,6 +77,7 @@ func readMessages(body []byte, r *Request) error {
 		return errors.New("at most 4 blocks with cache_control")
 	}
 	open := map[string]bool{}
+	r.called = map[string]bool{}
 	for i, msg := range m.Messages {
 		if err := r.message(msg, open); err != nil {
 			return fmt.Errorf("messages.%d: %w", i, err)
@@ -112,7 +113,9 @@ func (r *Request) message(m message, open map[string]bool) error {
 			if json.Unmarshal(b.Input, &input) != nil || input == nil {
 				return errors.New("tool_use.input: not an object")
 			}
-			open[b.ID], r.Made = true, append(r.Made, b.Name)
+			if open[b.ID] = true; !r.called[b.ID] { // early releases of Claude Code send a turn of several parts twice
+				r.called[b.ID], r.Made = true, append(r.Made, b.Name)
+			}
 		case b.Type == "tool_result":
 			if !open[b.ToolUseID] {
 				return fmt.Errorf("unexpected tool_use_id %q", b.ToolUseID)

@@ -76,6 +76,8 @@ type Request struct {
 	Told    string   // all the user's words so far
 	Made    []string // the names of all calls so far, in order
 	Tokens  int64    // of the input, by size
+
+	called map[string]bool // the ids of the calls in Made; of Messages
 }
 
 // Result is a tool's result.

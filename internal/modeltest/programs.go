@@ -109,14 +109,14 @@ func ByProgram(r *Request) Turn {
 	case r.Has("bash"):
 		shell.Name = "bash"
 	}
-	if r.Turns == 0 {
+	if len(r.Made) == 0 {
 		return Turn{Text: "I work.", Calls: []Call{shell}}
 	}
-	if read.Name != "" && r.Turns == 1 {
+	if read.Name != "" && len(r.Made) == 1 {
 		return Turn{Calls: []Call{read}}
 	}
 	heard := "nothing"
-	if r.Turns > 1 && len(r.Results) == 1 && strings.Contains(r.Results[0].Text, "make a file") {
+	if len(r.Made) > 1 && len(r.Results) == 1 && strings.Contains(r.Results[0].Text, "make a file") {
 		heard = "make a file"
 	}
 	return Turn{Text: "made.txt is there.\nD-1 says: " + heard + "."}
