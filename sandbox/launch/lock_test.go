@@ -153,7 +153,7 @@ func TestAskingIsNoLauncher(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gate.Close()
+		lock.Close()
 	})
 }
 

@@ -41,7 +41,7 @@ type worker struct {
 // openHost has directives worked on by the launch's own workers and by other machines'.
 func (l *launch) openHost() {
 	l.host = host.New(host.Spec{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
-		Once: l.spec.Payload.Once, Until: l.until, Where: l.engine.where, Worked: l.worked(), Ends: l.lastGood(), Idle: l.rest, More: func(ctx context.Context) bool { return l.judge().Asked(ctx) }, Run: func(ctx context.Context, j *host.Job) error {
+		Once: l.spec.Payload.Once, Until: l.until, Where: l.engine.where, Worked: l.worked(), Ends: l.lastGood(), Idle: l.rest, More: l.more, Run: func(ctx context.Context, j *host.Job) error {
 			began := time.Now()
 			w := l.engine.prepared(ctx, j)
 			if w == nil {
