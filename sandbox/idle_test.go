@@ -9,6 +9,7 @@ import (
 	"git-ward/internal/configtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
+	"git-ward/protocols/uow"
 )
 
 // TestAnswersAndDoesNothing: a program that passes its probation, answers that it is up and does
@@ -78,4 +79,36 @@ func TestAnswersAndDoesNothing(t *testing.T) {
 			p.Fsck()
 		})
 	}
+}
+
+// TestKillsItsAgent: a directive whose work kills its agent each time is given up within the
+// retries of its unit. The PM reads what was seen, and the others' work ends.
+func TestKillsItsAgent(t *testing.T) {
+	tier.Full(t, "a launch of many seconds")
+	t.Parallel()
+	p := gittest.New(t)
+	configtest.Set(t, p.Bare, "[agent] retry_pause = \"10ms\"")
+	p.Write(uow.PolicyPath, "max_retries = 1\n")
+	p.Write("script.jsonl", `{"directive":"D-1","text":"I kill it.","calls":[{"name":"bash","args":{"command":"kill -9 $PPID"}}]}
+{"directive":"D-2","text":"I write it.","calls":[{"name":"bash","args":{"command":"echo done >two"}}]}
+`)
+	p.Write("COMMS.md", "# COMMS\n\n## Directives\n\n### D-1: kill\nDo.\n- [ ] never (`false`)\n\n### D-2: a file\nDo.\n- [ ] it is there (`test -s two`)\n- work: two\n\n## Reports\n")
+	p.Git("add", "--all")
+	p.Git("commit", "--quiet", "--message", "two directives")
+	if out, err := p.Push("main"); err != nil {
+		t.Fatal(err, out)
+	}
+	out, _ := p.Try(p.Work, nil, "", "git-ward", "launch", "--unfenced", "--once", "--bare", p.Bare, "--model", "script", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
+	ended(t, p, map[string]string{"D-2": "EXIT_CONVERGED"})
+	journal := p.Run("", "git-ward", "uow", "show", "D-1.1", "--bare", p.Bare)
+	if strings.Count(journal, "PROGRAM_KILLED") != 2 || !strings.Contains(journal, "RETRIES_SPENT") {
+		t.Errorf("the journal:\n%s\n%s", journal, out)
+	}
+	if said := p.Run(p.Bare, "git", "show", "main:COMMS.md"); !strings.Contains(said, "D-1.1 waits for you") || !strings.Contains(said, "kill -9 $PPID") {
+		t.Errorf("the PM reads:\n%s", said)
+	}
+	if deaths := strings.Count(out, "a worker failed"); deaths > 5 {
+		t.Errorf("it died %d times", deaths)
+	}
+	p.Fsck()
 }

@@ -223,16 +223,10 @@ func (u *unit) survives(ctx context.Context) error {
 	if last.Actor != uow.Agent || last.Iteration == 0 {
 		return nil
 	}
-	ends, err := git.Open(u.store.Bare).Refs(ctx, boot.CountPrefix(boot.Ends, u.directive.Name()))
-	if err != nil || len(ends) < mostDeaths {
+	if err := u.step(ctx, by); err != nil || u.last().State == uow.Active {
 		return err
 	}
-	lost := interaction.Lost(u.store.State, u.journal.Records)
-	why := fmt.Sprintf("The last %d workers died in this iteration and left no word: what they ran may have killed them.", len(ends))
-	if err := u.step(ctx, uow.Input{Event: uow.Block, Reason: uow.ProgramKilled, Interactions: int64(lost.Calls), Note: why}); err != nil {
-		return err
-	}
-	return stop.New(stop.Suspended, "%s", why)
+	return stop.New(stop.Suspended, "the unit is %s: %s", u.last().State, u.last().Waits()) // its retries are spent
 }
 
 // stale reports whether a unit at work has been silent for long.

@@ -69,6 +69,9 @@ func (r *unitRun) resume(ctx context.Context) error {
 	if r.unit.last().State.Ended() {
 		return r.afterwards(ctx)
 	}
+	if err := r.died(ctx); err != nil {
+		return err
+	}
 	where := r.stopFile(ctx)
 	if err := r.unit.activate(ctx, where); err != nil {
 		return err
