@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/interaction"
 	"git-ward/agent/stop"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -14,33 +15,27 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxBadEnds is how many workers of a directive may end badly one after the other before it
-// costs their unit a retry. The first may have met trouble of the host's.
-const maxBadEnds = 2
+// mostDeaths is how many workers in a row may die in an iteration before the unit waits.
+const mostDeaths = 2
 
-// badEnds is how many workers of the directive at hand have ended badly before this one, one
-// after the other, as the host counts them.
-func (d *deps) badEnds(ctx context.Context) (int, error) {
-	if !d.hosted() {
-		return 0, nil
-	}
-	list, err := git.Open(d.store.Bare).Refs(ctx, boot.CountPrefix(boot.Ends, d.only))
-	return len(list), err
-}
-
-// died suspends a unit whose workers have ended badly again and again, as one whose program is
-// killed: the rules' pauses and retries apply, and bound what kills its agent each time. It
-// counts once for a process, because the host counts when a worker ends. A unit that no worker
-// has pushed is not at fault.
-func (r *unitRun) died(ctx context.Context) error {
-	u, n := r.unit, r.deps.ended
-	r.deps.ended = 0
-	if n < maxBadEnds || u.journal.Holds() || u.last().State != uow.Active {
+// survives blocks a unit in whose iteration one worker after the other has died without a word,
+// as where what it runs kills its agent: only then do the policy's retries count the deaths, and
+// end them with a report. The number is the host's, which nothing in the fence can change.
+func (u *unit) survives(ctx context.Context, clean func(string) string) error {
+	last := u.last()
+	if last.Actor != uow.Agent || last.Iteration == 0 {
 		return nil
 	}
-	u.keepLost(ctx, r.work)
-	why := fmt.Sprintf("Its workers have ended badly, %d in a row.", n) + u.lastHeard()
-	return &stop.Stop{Kind: stop.Suspended, Why: r.deps.clean(why), Err: held(uow.ProgramKilled)}
+	ends, err := git.Open(u.store.Bare).Refs(ctx, boot.CountPrefix(boot.Ends, u.directive.Name()))
+	if err != nil || len(ends) < mostDeaths {
+		return err
+	}
+	lost := interaction.Lost(u.store.State, u.journal.Records)
+	why := clean(fmt.Sprintf("The last %d workers died in this iteration and left no word: what they ran may have killed them.", len(ends)) + u.lastHeard())
+	if err := u.step(ctx, uow.Input{Event: uow.Block, Reason: uow.ProgramKilled, Interactions: int64(lost.Calls), Note: why}); err != nil {
+		return err
+	}
+	return stop.New(stop.Suspended, "%s", why)
 }
 
 // lastHeard says how the last worker ended, and what it did then.

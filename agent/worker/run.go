@@ -56,7 +56,6 @@ type deps struct {
 	live   *interaction.Live
 	heard  string
 	only   string // the only directive to work on; "" is any
-	ended  int    // see badEnds; 0 once it was acted on
 	log    zerolog.Logger
 }
 
@@ -109,9 +108,6 @@ func Run(ctx context.Context, set Settings) error {
 		return err
 	}
 	d := &deps{store: s, config: set.Config, launch: set.Launch, redact: set.Redact, getenv: set.Getenv, heard: set.Heard, only: set.Directive, log: log}
-	if d.ended, err = d.badEnds(ctx); err != nil {
-		return err
-	}
 	s.Folds = set.Launch.Leased
 	s.Late = func(what string) {
 		log.Warn().Msg(what + " is on the record, and the host has not put it into COMMS.md yet")

@@ -15,8 +15,6 @@ import (
 	"git-ward/agent/store"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
-	"git-ward/protocols/boot"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/schedule"
@@ -189,8 +187,9 @@ func ofUnit(refused *stop.Stop) bool {
 	return slices.ContainsFunc(refused.Findings, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Rule, "uow/") })
 }
 
-// activate makes the unit ACTIVE if the agent may (schedule.Rules.Resume).
-func (u *unit) activate(ctx context.Context, stopFile string) error {
+// activate makes the unit ACTIVE if the agent may (schedule.Rules.Resume). Clean takes secrets out of
+// what a dead worker was heard to do.
+func (u *unit) activate(ctx context.Context, stopFile string, clean func(string) string) error {
 	last, rules := u.last(), rules(u.config, false)
 	rules.Stop = stopFile != ""
 	due, _, by := rules.Resume(last, u.directive.Hash())
@@ -202,7 +201,7 @@ func (u *unit) activate(ctx context.Context, stopFile string) error {
 	case last.State == uow.Active && u.stale():
 		return u.sweep(ctx)
 	case by.Event == "":
-		return u.survives(ctx)
+		return u.survives(ctx, clean)
 	case by.Event == uow.Exhaust:
 		by.Note = last.Note // the report of its end says why
 	}
@@ -210,23 +209,6 @@ func (u *unit) activate(ctx context.Context, stopFile string) error {
 		return err
 	}
 	return stop.New(stop.Suspended, "the unit is %s", u.last().State)
-}
-
-// mostDeaths is how many workers in a row may die in an iteration before the unit waits.
-const mostDeaths = 2
-
-// survives blocks a unit in whose iteration one worker after the other has died without a word,
-// as where what it runs kills its agent: only then do the policy's retries count the deaths, and
-// end them with a report. The number is the host's, which nothing in the fence can change.
-func (u *unit) survives(ctx context.Context) error {
-	last := u.last()
-	if last.Actor != uow.Agent || last.Iteration == 0 {
-		return nil
-	}
-	if err := u.step(ctx, by); err != nil || u.last().State == uow.Active {
-		return err
-	}
-	return stop.New(stop.Suspended, "the unit is %s: %s", u.last().State, u.last().Waits()) // its retries are spent
 }
 
 // stale reports whether a unit at work has been silent for long.

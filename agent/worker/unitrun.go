@@ -69,11 +69,8 @@ func (r *unitRun) resume(ctx context.Context) error {
 	if r.unit.last().State.Ended() {
 		return r.afterwards(ctx)
 	}
-	if err := r.died(ctx); err != nil {
-		return err
-	}
 	where := r.stopFile(ctx)
-	if err := r.unit.activate(ctx, where); err != nil {
+	if err := r.unit.activate(ctx, where, r.deps.clean); err != nil {
 		return err
 	}
 	if where != "" && r.unit.last().Iteration > 0 { // before the first iteration the loop's own signals apply

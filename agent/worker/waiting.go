@@ -30,13 +30,9 @@ func (r *unitRun) tell(ctx context.Context) error {
 			next = fmt.Sprintf("It was tried %s. It waits for you: `%s`.", diag.Count(int(last.Retries), "time"), last.Next())
 		}
 		return r.outage(ctx, last.Note, next)
-	case last.ReasonCode == uow.ModelDenied, last.ReasonCode == uow.Stopped, last.ReasonCode == uow.PulseIsDue, last.State == uow.ZombiedDead, last.State == uow.Active && last.PulseDue():
-		note := last.Note
-		if before := len(r.unit.journal.Records) - 2; note == "" && last.State == uow.ZombiedDead && before >= 0 { // what its retries were spent on
-			note = r.unit.journal.Records[before].Note
-		}
+	case last.ReasonCode == uow.ModelDenied, last.ReasonCode == uow.NoTool, last.ReasonCode == uow.Stopped, last.ReasonCode == uow.PulseIsDue, last.State == uow.ZombiedDead, last.State == uow.Active && last.PulseDue():
 		return r.deps.store.ReportOnce(ctx, "waits "+last.ID+" "+last.Hash[:12], comms.NewReport{Time: time.Now(), Directive: last.Directive,
-			Status: comms.Info, Text: strings.TrimSpace(fmt.Sprintf("%s waits for %s.\n\n%s", last.ID, last.Waits(), diag.CleanLines(note)))})
+			Status: comms.Info, Text: strings.TrimSpace(fmt.Sprintf("%s waits for %s.\n\n%s", last.ID, last.Waits(), diag.CleanLines(last.Note)))})
 	}
 	return nil
 }
