@@ -26,6 +26,11 @@ const (
 	SaysDone    Temper = "says done" // does nothing
 	Stubborn    Temper = "stubborn"  // never does more than talk
 	Loops       Temper = "loops"     // runs a command that fails, for ever
+	Cuts        Temper = "cuts"      // each second answer ends in its middle
+	Twice       Temper = "twice"     // makes each call twice in a turn
+	OtherTools  Temper = "other tools"
+	Foreign     Temper = "foreign"  // speaks other languages
+	Declines    Temper = "declines" // its provider refuses to go on
 )
 
 // Persona plays a model of a temper, which knows what it is told and nothing else: the
@@ -112,6 +117,26 @@ var personas = map[Temper]func(*Request, job) Turn{
 		}
 		return Turn{Text: "Before I begin: which word shall " + j.file + " hold?"}
 	},
+	Cuts: func(r *Request, j job) Turn {
+		t := workAndSay("I wrote the file, and the commands pass.")(r, j)
+		if r.N%2 == 0 {
+			t.Fault = Fault{Cut: 3}
+		}
+		return t
+	},
+	Twice: func(r *Request, j job) Turn {
+		t := workAndSay("I wrote the file, and the commands pass.")(r, j)
+		t.Calls = append(t.Calls, t.Calls...)
+		return t
+	},
+	OtherTools: func(r *Request, j job) Turn {
+		if !slices.Contains(r.Made, "str_replace_editor") {
+			return Turn{Calls: []Call{tool("str_replace_editor", "command", "create", "path", j.file, "file_text", j.word)}}
+		}
+		return workAndSay("I wrote the file, and the commands pass.")(r, j)
+	},
+	Foreign:  workAndSay("Die Datei ist geschrieben. 書きました。 Готово."),
+	Declines: func(*Request, job) Turn { return Turn{Text: "I cannot help with that.", Stop: Refused} },
 	Loops: func(*Request, job) Turn {
 		return Turn{Calls: []Call{bash("make no-such-target-anywhere")}}
 	},

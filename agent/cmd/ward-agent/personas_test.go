@@ -59,6 +59,11 @@ func TestPersonas(t *testing.T) {
 		{modeltest.SaysDone, "EXIT_BLOCKED", "Done. Everything works.", "nothing was changed"},
 		{modeltest.Stubborn, "EXIT_BLOCKED", "One would write the file", "nothing was changed"},
 		{modeltest.Loops, "EXIT_BLOCKED", "The Guard ended the work, which made no progress", "Guard block: no progress"},
+		{modeltest.Cuts, "EXIT_CONVERGED", "note.txt holds the word plum.", "the model is asked again"},
+		{modeltest.Twice, "EXIT_CONVERGED", "note.txt holds the word plum.", "work without a plan: Ward writes one"},
+		{modeltest.OtherTools, "EXIT_CONVERGED", "note.txt holds the word plum.", "str_replace_editor"},
+		{modeltest.Foreign, "EXIT_CONVERGED", "note.txt holds the word plum.", "work without a plan: Ward writes one"},
+		{modeltest.Declines, "EXIT_BLOCKED", "The model, or its provider, refused to go on.", "refused to go on"},
 	} {
 		t.Run(string(c.temper), func(t *testing.T) {
 			t.Parallel()
