@@ -22,7 +22,7 @@ var removers = map[string]string{
 	"bootstrap/watcher.go removeSignal":                      "in the directory of signals, with the agent's rights",
 	"sandbox/verifier/cache/script.go outside of a function": "in a container of its own, a constant",
 	"bootstrap/signals/remove.go removeBelow":                "in the directory of signals, which the watcher made, and in which only signals count",
-	"hooks/install/remove_ward.go files":                     "in ward/, which no init takes that found it with something in it; the admin has said --yes",
+	"hooks/install/remove_ward.go removeFiles":               "in ward/, which no init takes that found it with something in it; the admin has said --yes",
 	"internal/growth/disk.go discard":                        "a quarantine of git's in which nothing moved for longer than a push lasts",
 }
 
