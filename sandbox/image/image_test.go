@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -114,7 +115,7 @@ func (r run) BuildImage(ctx context.Context, _, _, containerfile string, _ io.Wr
 		return err
 	}
 	for _, p := range r.programs {
-		if err := os.WriteFile(filepath.Join(bin, p), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		if err := gittest.WriteProgram(filepath.Join(bin, p), "#!/bin/sh\n"); err != nil {
 			return err
 		}
 	}
