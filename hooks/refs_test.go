@@ -116,6 +116,10 @@ func TestSymbolicRefs(t *testing.T) {
 	refuses(t, p.AgentPush, "HEAD:refs/heads/agent/D-2", "refs/heads/agent/D-2: ref/symbolic: is a symbolic ref here, and git would move ../main")
 	refuses(t, p.Push, "HEAD:refs/heads/trunk", "refs/heads/trunk: ref/symbolic")
 	refuses(t, p.Push, ":refs/heads/trunk", "git symbolic-ref --delete refs/heads/trunk")
+	p.Run(p.Bare, "git", "update-ref", "refs/heads/was", main)
+	p.Run(p.Bare, "git", "symbolic-ref", "refs/heads/main", "refs/heads/was")
+	refuses(t, p.Push, "HEAD:refs/heads/main", "git update-ref --no-deref refs/heads/main refs/heads/main")
+	p.Run(p.Bare, "git", "update-ref", "--no-deref", "refs/heads/main", "refs/heads/main")
 	if tip(p.Bare) != main {
 		t.Error("main has moved")
 	}

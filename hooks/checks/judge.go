@@ -194,9 +194,13 @@ func (j *judgement) stale() error {
 func (j *judgement) symbolic(ref string) error {
 	to, err := j.walker.Leads(ref)
 	if err == nil && to != "" {
+		remedy := "take this name away: git symbolic-ref --delete " + diag.Word(ref)
+		if branches := j.pass.Push.Config.Control; ref == branches.Ref() || ref == branches.ProjectRef() {
+			remedy = "make it a branch of its own: git " + j.walker.OwnRef(j.pass.ctx, ref)
+		}
 		j.pass.Report(diag.Diagnostic{Ref: ref, Rule: "ref/symbolic",
 			Message: "is a symbolic ref here, and git would move " + diag.Clean(to),
-			Hint:    "push that ref by its own name, or have the host admin take this name away: git symbolic-ref --delete " + diag.Word(ref)})
+			Hint:    "push that ref by its own name, or have the host admin " + remedy})
 	}
 	return err
 }

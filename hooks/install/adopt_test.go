@@ -283,11 +283,12 @@ func TestSymbolicBranch(t *testing.T) {
 		t.Fatal(err)
 	}
 	gitIn(t, dir, "update-ref", "refs/heads/real", "master")
-	for _, branch := range []string{"master", "ward"} {
-		gitIn(t, dir, "symbolic-ref", "refs/heads/"+branch, "refs/heads/real")
+	for _, c := range [][2]string{{"master", "real"}, {"ward", "real"}, {"ward", "none"}} {
+		branch := c[0]
+		gitIn(t, dir, "symbolic-ref", "refs/heads/"+branch, "refs/heads/"+c[1])
 		_, err := Run(t.Context(), request(t, dir))
 		var hinted *diag.Hinted
-		if err == nil || !matches("the branch "+branch+" of .* is a symbolic ref to refs/heads/real", err.Error()) || !errors.As(err, &hinted) {
+		if err == nil || !matches("the branch "+branch+" of .* is a symbolic ref to refs/heads/"+c[1], err.Error()) || !errors.As(err, &hinted) {
 			t.Fatalf("%s: %v", branch, err)
 		}
 		_, command, _ := strings.Cut(hinted.Hint, ": git ")

@@ -13,7 +13,6 @@ import (
 	"git-ward/internal/branches"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
-	"git-ward/internal/git"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/state"
 )
@@ -129,7 +128,7 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 
 // direct refuses a branch of the settings that is a symbolic ref: a push by its name would move
 // another branch, and the gate refuses it.
-func (in *installer) direct(context.Context) error {
+func (in *installer) direct(ctx context.Context) error {
 	for _, ref := range []string{in.branches.Ref(), in.branches.ProjectRef()} {
 		to, err := in.repo.Leads(ref)
 		if err != nil {
@@ -137,7 +136,7 @@ func (in *installer) direct(context.Context) error {
 		}
 		if to != "" {
 			return diag.Hint(fmt.Errorf("the branch %s of %s is a symbolic ref to %s, and nothing can be pushed to it", diag.Clean(strings.TrimPrefix(ref, heads)), in.Dir, diag.Clean(to)),
-				"make it a branch of its own: git --git-dir=%s %s", diag.Word(in.Dir), git.OwnRef(ref))
+				"make it a branch of its own: git --git-dir=%s %s", diag.Word(in.Dir), in.repo.OwnRef(ctx, ref))
 		}
 	}
 	return nil

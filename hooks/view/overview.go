@@ -334,7 +334,7 @@ func sortPoints(list []Point) {
 func (l *Line) turn() {
 	switch {
 	case l.State == review.Open && l.Worker != nil && l.Worker.Live && (l.Worker.Doing == "" || l.Worker.Doing == runstate.Works):
-		l.Words, l.Waits = review.Working.Words(), uow.IsAtWork.Waiting(l.Directive, "", "")
+		l.State, l.Words, l.Waits = review.Working, review.Working.Words(), uow.IsAtWork.Waiting(l.Directive, "", "")
 	case l.State != review.Working || l.Waits.Cause != uow.WasBegun && l.Waits.Cause != uow.NotBegun:
 		return
 	case l.Worker != nil && l.Worker.Live:

@@ -1,6 +1,10 @@
 package walk
 
-import "git-ward/internal/git"
+import (
+	"context"
+
+	"git-ward/internal/git"
+)
 
 // Object says what an object id or a full ref name stands for; a missing one is
 // git.ErrMissing.
@@ -8,6 +12,9 @@ func (w *Walker) Object(name string) (git.Object, error) { return w.batch.Info(n
 
 // Leads is the ref that a symbolic one names, "" for any other name.
 func (w *Walker) Leads(ref string) (string, error) { return w.repo.Leads(ref) }
+
+// OwnRef is the git command after which a symbolic ref is none.
+func (w *Walker) OwnRef(ctx context.Context, ref string) string { return w.repo.OwnRef(ctx, ref) }
 
 // NewBlob reads a blob that the push brings, at most [limits] blob_size bytes of it,
 // and counts them. A larger one is a *git.TooLarge.

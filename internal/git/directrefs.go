@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -208,9 +209,12 @@ func (r *Repo) Leads(name string) (to string, err error) {
 	return to, passOver(err)
 }
 
-// OwnRef is the git command, without "git", that makes a symbolic ref one of its own, at the commit
-// that it leads to.
-func OwnRef(name string) string {
+// OwnRef is the git command, without "git", after which a symbolic ref is none: it is at the commit
+// that it led to, or gone where it led to nothing.
+func (r *Repo) OwnRef(ctx context.Context, name string) string {
+	if at, err := r.Ref(ctx, name); err == nil && at == Zero {
+		return "symbolic-ref --delete " + diag.Word(name)
+	}
 	return "update-ref --no-deref " + diag.Word(name) + " " + diag.Word(name)
 }
 

@@ -292,7 +292,7 @@ func (o *Options) fromRegistry(ctx context.Context, store Store, name, dir strin
 	}
 	o.say("on top of %s", o.Recipe.From)
 	if err := store.BuildImage(ctx, name, o.Recipe.From, containerfile, o.Progress); err != nil {
-		return diag.Hint(fmt.Errorf("an image on top of %s: %w", o.Recipe.From, err), "its base needs sh, bash and git, or sh and an apt-get that can install them")
+		return diag.Hint(fmt.Errorf("an image on top of %s: %w", o.Recipe.From, err), "a base needs sh, bash and git, or sh and an apt-get that can install them; whatever else it was is said above")
 	}
 	return nil
 }

@@ -145,7 +145,9 @@ func (c *containers) run(ctx context.Context, w *worker) (err error) {
 		}
 		c.warm.fill()
 	}
-	m.fence.Refused = func(at []netip.Addr) { w.launch.meter.Unreached(w.only, at) }
+	if meter := w.launch.meter; meter != nil { // of another machine's launch the gate has it
+		m.fence.Refused = func(at []netip.Addr) { meter.Unreached(w.only, at) }
+	}
 	w.tell(func(now *runstate.Worker) { now.Container = m.id })
 	defer w.tell(func(now *runstate.Worker) { now.Container = "" })
 	return m.Run(ctx)
