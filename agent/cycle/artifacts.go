@@ -96,9 +96,7 @@ func (r *run) recall(ctx context.Context) error {
 	}
 	r.now.brief.Calls, r.now.brief.Seconds = r.now.calls, r.now.seconds
 	if !r.claimed() {
-		if r.deps.Words != nil {
-			r.now.transcript = r.deps.Words()
-		}
+		r.now.transcript = r.deps.Unit.Words()
 		return nil
 	}
 	read := r.evidence(ctx).read

@@ -22,7 +22,7 @@ func (r *run) checkBudget(ctx context.Context) (loop.Decision, error) {
 	if d, ends := r.decideRepeated(last); ends {
 		return d, nil
 	}
-	return loop.Decide(r.findings(last.Iteration, nil, r.deps.Signals(ctx)), last), nil
+	return loop.Decide(r.findings(last.Iteration, nil, r.deps.Unit.Signals(ctx)), last), nil
 }
 
 // decideRepeated ends a loop whose Solver changed nothing and whose claim failed like the one

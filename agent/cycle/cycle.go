@@ -32,31 +32,39 @@ import (
 
 // Loop is what the loop of one unit of work depends on.
 type Loop struct {
+	Unit        Unit
 	Work        *store.Work
 	Journal     *store.Journal
 	Declaration loop.Declaration
 	Limits      loop.Limits
 	Refusals    int // how often a refused push goes back to the Solver
 
-	Team      func(ctx context.Context) (Team, error) // called once, before the first subagent
-	Subagents *Subagents                              // told of each subagent by the Team; may be nil
-	World     func(ctx context.Context) (uow.World, error)
-	Verdict   func(ctx context.Context, commit, claim string) (*loop.Verdict, error) // waits for the host's verdict; nil if none comes in time
-	Signals   func(ctx context.Context) []loop.Signal
-	Over      func() string // why no more work may be done in this run, "" while it may
-
-	// Limit names the limit of the spent budget, a key of the directive or a host setting; ""
-	// if unknown. It may be nil.
-	Limit func(ctx context.Context) string
-
-	Note  string           // for the journal's next step without a transcript of its own
-	Words func() string    // the transcript of an earlier, killed run; may be nil
-	Lost  interaction.Sign // what a killed run has used of the iteration in progress
+	Note string           // for the journal's next step without a transcript of its own
+	Lost interaction.Sign // what a killed run has used of the iteration in progress
 
 	Activity *activity.Log     // gets every transition; nil for none
 	Live     *interaction.Live // likewise, and the current iteration
 	Log      zerolog.Logger
 	Now      func() time.Time
+}
+
+// Unit is the unit of work as its worker sees it.
+type Unit interface {
+	// Team is asked for once, before the first subagent. It tells of each subagent that begins.
+	Team(ctx context.Context, told *Subagents) (Team, error)
+	// World is main's current state.
+	World(ctx context.Context) (uow.World, error)
+	// Verdict waits for the host's verdict on a claim; nil if none comes in time.
+	Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error)
+	// Signals are what says stop (LOOP-9).
+	Signals(ctx context.Context) []loop.Signal
+	// Over is why no more work may be done in this run, "" while it may.
+	Over() string
+	// Limit names the limit of the spent budget, a key of the directive or a host setting; ""
+	// if unknown.
+	Limit(ctx context.Context) string
+	// Words is the transcript of an earlier, killed run, "" for none.
+	Words() string
 }
 
 // End is the end of a loop.

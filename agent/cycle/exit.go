@@ -64,10 +64,10 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 	}
 	switch {
 	case r.unpaid == "":
-	case r.unpaid == r.deps.Over():
+	case r.unpaid == r.deps.Unit.Over():
 		out.Limit = loop.LaunchTime
-	case r.deps.Limit != nil:
-		out.Limit = r.deps.Limit(ctx)
+	default:
+		out.Limit = r.deps.Unit.Limit(ctx)
 	}
 	if best := loop.Best(out.History); best >= 0 && status == loop.ExitBudgetExceeded {
 		if out.Best, err = r.certificate(ctx, best); err != nil {
@@ -148,7 +148,7 @@ func (r *run) close(files map[string][]byte) (err error) {
 
 // pressing is the backpressure for the report: the current signal, or the one that decided.
 func (r *run) pressing(ctx context.Context, d loop.Decision) []loop.Signal {
-	if signals := r.deps.Signals(ctx); len(signals) > 0 {
+	if signals := r.deps.Unit.Signals(ctx); len(signals) > 0 {
 		return signals
 	}
 	return []loop.Signal{{Kind: loop.UserInterrupt, Detail: d.Words}}
@@ -164,7 +164,7 @@ func (r *run) lastVerdict(ctx context.Context) *loop.Verdict {
 	if r.past.last == nil || r.past.last.Commit == "" || claim == nil {
 		return nil
 	}
-	v, err := r.deps.Verdict(ctx, r.past.last.Commit, claim.Hash)
+	v, err := r.deps.Unit.Verdict(ctx, r.past.last.Commit, claim.Hash)
 	if err != nil {
 		return nil
 	}

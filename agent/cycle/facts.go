@@ -32,7 +32,7 @@ func (r *run) facts(ctx context.Context, state loop.State, exit loop.Status) (lo
 	last, files := r.deps.Journal.Last(), r.evidence(ctx)
 	f := loop.Facts{State: state, Status: exit, Loop: r.deps.Declaration.LoopID, Limits: r.deps.Limits, Begun: int(last.Iteration) - r.past.ended}
 	f.Spent = int(last.Budget.Spent.Iterations) - max(0, f.Begun)
-	f.Prompts, f.Subagents = r.deps.Subagents.sinceLast()
+	f.Prompts, f.Subagents = r.subagents.sinceLast()
 	f.PM = append(uow.Words(r.deps.Journal.Records), r.deps.Work.Directive.Raw)
 
 	plan := r.deps.Declaration // not written yet in DREAM_GOAL

@@ -129,17 +129,7 @@ func (s *site) run() (End, error) {
 	if s.kill > 0 {
 		log = log.Hook(&killer{left: s.kill, cancel: cancel})
 	}
-	subagents := &Subagents{}
-	l := &Loop{Work: s.work, Journal: s.journal, Declaration: declaration, Limits: limits, Refusals: s.refusals,
-		Team:      func(context.Context) (Team, error) { return fakeTeam{s, subagents}, nil },
-		Subagents: subagents,
-		World:     func(context.Context) (uow.World, error) { return s.world(), nil },
-		Verdict: func(_ context.Context, commit, claim string) (*loop.Verdict, error) {
-			return s.verdict(declaration, commit, claim), nil
-		},
-		Signals:  func(context.Context) []loop.Signal { return s.signals },
-		Over:     func() string { return s.over },
-		Limit:    func(context.Context) string { return s.limit },
+	l := &Loop{Unit: fakeUnit{s}, Work: s.work, Journal: s.journal, Declaration: declaration, Limits: limits, Refusals: s.refusals,
 		Activity: activities, Log: log,
 		Now: func() time.Time { return time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC) },
 	}
@@ -271,6 +261,22 @@ func (s *site) verdict(p loop.Declaration, commit, claim string) *loop.Verdict {
 }
 
 func base() loop.Base { return loop.Base(config.Default().Loop) }
+
+// fakeUnit is as the site says.
+type fakeUnit struct{ *site }
+
+func (u fakeUnit) Team(_ context.Context, told *Subagents) (Team, error) {
+	return fakeTeam{u.site, told}, nil
+}
+func (u fakeUnit) World(context.Context) (uow.World, error) { return u.world(), nil }
+func (u fakeUnit) Signals(context.Context) []loop.Signal    { return u.signals }
+func (u fakeUnit) Over() string                             { return u.over }
+func (u fakeUnit) Limit(context.Context) string             { return u.limit }
+func (u fakeUnit) Words() string                            { return "" }
+func (u fakeUnit) Verdict(_ context.Context, commit, claim string) (*loop.Verdict, error) {
+	declaration, _, _ := loop.Declare(u.journal.ID.String(), u.work.Directive, base())
+	return u.verdict(declaration, commit, claim), nil
+}
 
 // fakeTeam does what the site says.
 type fakeTeam struct {

@@ -29,7 +29,7 @@ func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 	r.now.review = review.redacted(r.deps.Work.Redact)
 	n := r.now.brief.Iteration
 	r.spend(n)
-	cert := loop.Certify(r.findings(n, r.now.result.Verdict, r.deps.Signals(ctx)))
+	cert := loop.Certify(r.findings(n, r.now.result.Verdict, r.deps.Unit.Signals(ctx)))
 	if claim := r.deps.Journal.Claimed().Claim; cert.Commit == claim.Commit {
 		cert.Record = claim.Record
 	}
@@ -43,7 +43,7 @@ func (r *run) checkHalting(ctx context.Context) (loop.Decision, error) {
 func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	record := r.deps.Journal.Claimed()
 	r.deps.Log.Info().Str("commit", diag.Short(record.Claim.Commit)).Msg("claimed; waiting for the verdict")
-	v, err := r.deps.Verdict(ctx, record.Claim.Commit, record.Hash)
+	v, err := r.deps.Unit.Verdict(ctx, record.Claim.Commit, record.Hash)
 	switch {
 	case err != nil:
 		return loop.Decision{}, err

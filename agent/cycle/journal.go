@@ -32,7 +32,7 @@ func (r *run) offer(ctx context.Context, in uow.Input) (d loop.Decision, refused
 
 // offerWith is offer with that Work, or none.
 func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) (d loop.Decision, refused *stop.Stop, err error) {
-	world, err := r.deps.World(ctx)
+	world, err := r.deps.Unit.World(ctx)
 	if err != nil {
 		return d, nil, err
 	}
@@ -56,7 +56,7 @@ func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) 
 
 // admits checks a step against the rules before anything is made for it.
 func (r *run) admits(ctx context.Context, in uow.Input) (loop.Decision, error) {
-	world, err := r.deps.World(ctx)
+	world, err := r.deps.Unit.World(ctx)
 	if err != nil {
 		return loop.Decision{}, err
 	}
@@ -101,7 +101,7 @@ func (r *run) spent() int { return int(r.deps.Journal.Last().Budget.Spent.Iterat
 // longer paid for, or the run's time is over.
 func (r *run) overspent() string {
 	if r.unpaid == "" {
-		r.unpaid = r.deps.Over()
+		r.unpaid = r.deps.Unit.Over()
 	}
 	return r.unpaid
 }

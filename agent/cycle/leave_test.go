@@ -2,7 +2,6 @@ package cycle
 
 import (
 	"cmp"
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -35,10 +34,9 @@ func TestLeft(t *testing.T) {
 				t.Fatalf("%+v", last)
 			}
 			s.open()
-			signals := []loop.Signal{{Kind: loop.RateLimit, Detail: "429 again"}}
+			s.residuals, s.signals = []string{"-"}, []loop.Signal{{Kind: loop.RateLimit, Detail: "429 again"}}
 			declaration, limits, _ := loop.Declare("D-1.1", s.work.Directive, base())
-			l := &Loop{Work: s.work, Journal: s.journal, Declaration: declaration, Limits: limits, Verdict: s.store.Verdict,
-				Signals: func(context.Context) []loop.Signal { return signals }}
+			l := &Loop{Unit: fakeUnit{s}, Work: s.work, Journal: s.journal, Declaration: declaration, Limits: limits}
 			report, err := l.Late(t.Context(), loop.Decision{Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: "it was ended"})
 			s.must(err)
 			if report.Status != loop.ExitBlocked || report.StopReason != loop.BackpressureSignal || report.Iterations != 1 || report.DetectedAt == nil ||
@@ -55,7 +53,7 @@ func TestLeft(t *testing.T) {
 // TestNoteStays: what happened beside a step is said by the next one that has no words of its own.
 func TestNoteStays(t *testing.T) {
 	s := newSite(t, asked, 0)
-	l := &Loop{Work: s.work, Journal: s.journal, World: func(context.Context) (uow.World, error) { return s.world(), nil }, Now: time.Now, Note: "another model"}
+	l := &Loop{Unit: fakeUnit{s}, Work: s.work, Journal: s.journal, Now: time.Now, Note: "another model"}
 	r := &run{deps: l}
 	for _, note := range []string{"its own", ""} {
 		_, refused, err := r.offerWith(t.Context(), uow.Input{Event: uow.Block, Reason: uow.TransientFailure, Note: note})

@@ -26,6 +26,8 @@ type run struct {
 	team  Team // nil before the first subagent
 	calls int  // tool calls since the journal's last record
 
+	subagents Subagents // that the team began
+
 	unpaid string     // why nobody pays for more work, where Limits do not say so; "" while somebody does
 	block  uow.Reason // see End
 

@@ -124,7 +124,7 @@ func (r *run) heldAlready(ctx context.Context) (bool, error) {
 // capsule.
 func (r *run) begin(ctx context.Context) (loop.Decision, error) {
 	if r.past.ended == 0 {
-		if signals := r.deps.Signals(ctx); len(signals) > 0 {
+		if signals := r.deps.Unit.Signals(ctx); len(signals) > 0 {
 			return loop.Decision{Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: signals[0].Words()}, nil
 		}
 		if over := r.overspent(); over != "" { // nothing began, so nothing has to end
@@ -258,7 +258,7 @@ func (r *run) assemble(ctx context.Context) (Team, error) {
 		return r.team, nil
 	}
 	var err error
-	r.team, err = r.deps.Team(ctx)
+	r.team, err = r.deps.Unit.Team(ctx, &r.subagents)
 	return r.team, err
 }
 

@@ -24,9 +24,6 @@ var errStacked = errors.New("another subagent is at work: all but the oldest are
 // a refusal. Its work belongs under the context, which is ended already where
 // another subagent is active. end says that it ended.
 func (s *Subagents) Begin(ctx context.Context, told string) (subagent context.Context, end func()) {
-	if s == nil {
-		return ctx, func() {}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active++
@@ -48,9 +45,6 @@ func (s *Subagents) Begin(ctx context.Context, told string) (subagent context.Co
 
 // sinceLast is what was reported, and the most active at the same time, since the last call.
 func (s *Subagents) sinceLast() (prompts []string, most int) {
-	if s == nil {
-		return nil, 0
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	prompts, most = s.prompts, s.most

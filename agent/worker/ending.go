@@ -306,15 +306,24 @@ func (r *unitRun) late(ctx context.Context) (*loop.Report, error) {
 			d.Words += ", " + diag.Clean(why)
 		}
 	}
-	signals := pressed(r.unit.journal.Records)
-	if len(signals) > 0 {
+	ended := endedUnit{r}
+	if signals := ended.Signals(ctx); len(signals) > 0 {
 		d.Event, d.Reason = loop.Backpressure, loop.BackpressureSignal
 		d.Words += ", when the loop was held: " + signals[0].Words()
 	}
-	l := &cycle.Loop{Work: r.work, Journal: r.unit.journal, Declaration: r.unit.declaration, Limits: r.unit.limits, Log: r.log,
-		Signals: func(context.Context) []loop.Signal { return signals },
-		Verdict: r.deps.store.Verdict} // nobody waits for one any more
+	l := &cycle.Loop{Unit: ended, Work: r.work, Journal: r.unit.journal, Declaration: r.unit.declaration, Limits: r.unit.limits, Log: r.log}
 	return l.Late(ctx, d)
+}
+
+// endedUnit is the unit after its end.
+type endedUnit struct{ *unitRun }
+
+// Signals are those that held the loop.
+func (u endedUnit) Signals(context.Context) []loop.Signal { return pressed(u.unit.journal.Records) }
+
+// Verdict is the host's so far: nobody waits for one any more.
+func (u endedUnit) Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
+	return u.deps.store.Verdict(ctx, commit, claim)
 }
 
 // pressed is the backpressure that last stopped a unit's loop, by its journal; none if

@@ -159,9 +159,7 @@ func (b *loopBench) git(dir, input string, args ...string) string {
 // loopBench is a unit of work with iterations behind it, and the worker of the ones
 // that are measured.
 type loopBench struct {
-	unit *unit
-	run  *unitRun // of the unit
-	work *store.Work
+	*unitRun // whose team and host it is
 
 	t    *testing.T
 	bare string
@@ -203,8 +201,7 @@ func newLoopBench(t *testing.T, n int) *loopBench {
 	_, doc, err := main.Comms(t.Context())
 	check(t, err)
 	d := &deps{store: s, config: config.Default(), log: zerolog.Nop()}
-	r := newUnitRun(d, doc.Directives[0], nil, zerolog.Nop())
-	b := &loopBench{t: t, bare: p.Bare, door: door, unit: r.unit, run: r}
+	b := &loopBench{t: t, bare: p.Bare, door: door, unitRun: newUnitRun(d, doc.Directives[0], nil, zerolog.Nop())}
 	b.unit.journal = s.NewJournal(uow.ID{Directive: "D-1", K: 1})
 	b.unit.declare()
 	b.past(main.Commit, n)
@@ -231,15 +228,15 @@ func (b *loopBench) takeUp() {
 	b.unit.journal = journals[0]
 	b.work, err = b.unit.store.Work(b.t.Context(), b.unit.directive)
 	check(b.t, err)
-	b.run.work = b.work
 	check(b.t, b.work.Begin(b.t.Context(), b.unit.journal, nil))
 	u := b.unit
-	l := &cycle.Loop{Work: b.work, Journal: u.journal, World: u.world, Verdict: b.verdict, Declaration: u.declaration,
-		Limits: u.limits, Team: func(context.Context) (cycle.Team, error) { return b, nil }, Over: b.run.deps.launch.WhyOver, Signals: b.run.signals, Log: zerolog.Nop(), Now: time.Now}
+	l := &cycle.Loop{Unit: b, Work: b.work, Journal: u.journal, Declaration: u.declaration, Limits: u.limits, Log: zerolog.Nop(), Now: time.Now}
 	if _, err := l.Run(b.t.Context()); !errors.Is(err, errEnough) {
 		b.t.Fatal(err)
 	}
 }
+
+func (b *loopBench) Team(context.Context, *cycle.Subagents) (cycle.Team, error) { return b, nil }
 
 // Solve changes one small file. Where it is called, one iteration has ended and the
 // next one has come to its work.
@@ -269,8 +266,8 @@ func (b *loopBench) Review(context.Context, cycle.Brief, cycle.Result) (cycle.Re
 	return cycle.Review{Tried: []string{"a change"}}, 1, nil
 }
 
-// verdict is the host's, noted before anybody asks; noting it is the host's time.
-func (b *loopBench) verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
+// Verdict is the host's, noted before anybody asks; noting it is the host's time.
+func (b *loopBench) Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
 	start, before := time.Now(), b.started()
 	line, err := b.judged(commit, b.unit.journal.Claimed().Claim.Record, claim).Line()
 	check(b.t, err)

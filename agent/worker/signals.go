@@ -15,8 +15,8 @@ import (
 	"git-ward/protocols/schedule"
 )
 
-// signals are what says stop (LOOP-9): scratch/STOP, a full disk, and the loop's dependencies.
-func (r *unitRun) signals(ctx context.Context) []loop.Signal {
+// Signals are what says stop (LOOP-9): scratch/STOP, a full disk, and the loop's dependencies.
+func (r *unitRun) Signals(ctx context.Context) []loop.Signal {
 	var list []loop.Signal
 	if where := r.stopFile(ctx); where != "" {
 		list = append(list, loop.Signal{Kind: loop.StopFile, Detail: where})

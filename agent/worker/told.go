@@ -88,8 +88,8 @@ func (r *unitRun) changes(ctx context.Context, commit string, v *loop.Verdict) (
 
 func kind(e git.Entry) review.Kind { return review.KindOf(uint32(e.Mode)) }
 
-// limit is the limit that the newest model call hit, by the gateway.
-func (r *unitRun) limit(ctx context.Context) string {
+// Limit is the limit that the newest model call hit, by the gateway.
+func (r *unitRun) Limit(ctx context.Context) string {
 	base := r.models()
 	if base == "" {
 		return ""

@@ -114,12 +114,9 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 	}
 	ctx, end := r.watch(ctx)
 	defer end()
-	subagents := new(cycle.Subagents)
 	l := &cycle.Loop{
-		Work: r.work, Journal: u.journal, World: u.world, Declaration: u.declaration, Limits: u.limits,
-		Team:      func(ctx context.Context) (cycle.Team, error) { return r.team(ctx, subagents) },
-		Subagents: subagents, Verdict: r.verdict, Over: d.launch.WhyOver, Limit: r.limit, Signals: r.signals, Refusals: d.config.Agent.Refusals,
-		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Words: r.unit.lost, Note: note,
+		Unit: r, Work: r.work, Journal: u.journal, Declaration: u.declaration, Limits: u.limits, Refusals: d.config.Agent.Refusals,
+		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Note: note,
 	}
 	r.note = &l.Note
 	ended, err := l.Run(ctx)
@@ -129,9 +126,18 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 	return ended, err
 }
 
-// verdict waits for the host's verdict on a claim: as long as the verifier may take for the
+// World is the unit's.
+func (r *unitRun) World(ctx context.Context) (uow.World, error) { return r.unit.world(ctx) }
+
+// Over is why the launch lets no more work begin.
+func (r *unitRun) Over() string { return r.deps.launch.WhyOver() }
+
+// Words is what earlier runs could not put on the record.
+func (r *unitRun) Words() string { return r.unit.lost() }
+
+// Verdict waits for the host's verdict on a claim: as long as the verifier may take for the
 // directive's commands, as far as the settings and the launch's time allow.
-func (r *unitRun) verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
+func (r *unitRun) Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
 	const runs = 3 + loop.ControlRuns // twice the verifier's time, and once for the images
 	commands := len(r.unit.declaration.Commands) + 2
 	c := r.deps.config
@@ -147,8 +153,8 @@ func (r *unitRun) verdict(ctx context.Context, commit, claim string) (*loop.Verd
 	return r.deps.store.AwaitVerdict(ctx, commit, claim, patience, func(v *loop.Verdict) bool { return !v.Untried })
 }
 
-// team is made from main's current state.
-func (r *unitRun) team(ctx context.Context, subagents *cycle.Subagents) (*team, error) {
+// Team is made from main's current state.
+func (r *unitRun) Team(ctx context.Context, subagents *cycle.Subagents) (cycle.Team, error) {
 	d := r.deps
 	main, err := d.store.Main(ctx)
 	if err != nil {
