@@ -39,7 +39,6 @@ type Loop struct {
 	Limits      loop.Limits
 	Refusals    int // how often a refused push goes back to the Solver
 
-	Note string           // for the journal's next step without a transcript of its own
 	Lost interaction.Sign // what a killed run has used of the iteration in progress
 
 	Activity *activity.Log     // gets every transition; nil for none
@@ -65,6 +64,10 @@ type Unit interface {
 	Limit(ctx context.Context) string
 	// Words is the transcript of an earlier, killed run, "" for none.
 	Words() string
+	// Note is for the journal's next step without words of its own, "" for none.
+	Note() string
+	// Noted says that a step of the journal has the Note.
+	Noted()
 }
 
 // End is the end of a loop.

@@ -26,7 +26,7 @@ func (r *run) exit(ctx context.Context, status loop.Status, d loop.Decision) (En
 		_, err := r.halt(ctx, status, d)
 		return err
 	}
-	return End{Report: report, Calls: r.calls, Note: r.deps.Note, Block: r.block, Again: again}, nil
+	return End{Report: report, Calls: r.calls, Note: r.deps.Unit.Note(), Block: r.block, Again: again}, nil
 }
 
 // halt commits the halting report and the files that go with it.

@@ -41,6 +41,7 @@ type site struct {
 	signals   []loop.Signal
 	over      string
 	limit     string
+	note      string
 	refusals  int
 
 	solve  func(s *site, b Brief, subagents *Subagents) error // nil: it writes a file
@@ -273,6 +274,8 @@ func (u fakeUnit) Signals(context.Context) []loop.Signal    { return u.signals }
 func (u fakeUnit) Over() string                             { return u.over }
 func (u fakeUnit) Limit(context.Context) string             { return u.limit }
 func (u fakeUnit) Words() string                            { return "" }
+func (u fakeUnit) Note() string                             { return u.note }
+func (u fakeUnit) Noted()                                   { u.note = "" }
 func (u fakeUnit) Verdict(_ context.Context, commit, claim string) (*loop.Verdict, error) {
 	declaration, _, _ := loop.Declare(u.journal.ID.String(), u.work.Directive, base())
 	return u.verdict(declaration, commit, claim), nil

@@ -40,7 +40,7 @@ func (r *run) offerWith(ctx context.Context, in uow.Input, with ...*store.Work) 
 	if refused = stop.As(err, stop.Refused); refused == nil {
 		if err == nil {
 			if r.calls = 0; in.Note == "" {
-				r.deps.Note = ""
+				r.deps.Unit.Noted()
 			}
 		}
 		return d, nil, err
@@ -70,7 +70,7 @@ func (r *run) admits(ctx context.Context, in uow.Input) (loop.Decision, error) {
 
 // input is a step of the agent's, now.
 func (r *run) input(in uow.Input) uow.Input {
-	in.Note = cmp.Or(in.Note, r.deps.Note)
+	in.Note = cmp.Or(in.Note, r.deps.Unit.Note())
 	in.Actor, in.Time, in.Interactions = uow.Agent, r.deps.Now(), int64(r.calls)
 	return in
 }

@@ -53,15 +53,16 @@ func TestLeft(t *testing.T) {
 // TestNoteStays: what happened beside a step is said by the next one that has no words of its own.
 func TestNoteStays(t *testing.T) {
 	s := newSite(t, asked, 0)
-	l := &Loop{Unit: fakeUnit{s}, Work: s.work, Journal: s.journal, Now: time.Now, Note: "another model"}
+	l := &Loop{Unit: fakeUnit{s}, Work: s.work, Journal: s.journal, Now: time.Now}
+	s.note = "another model"
 	r := &run{deps: l}
 	for _, note := range []string{"its own", ""} {
 		_, refused, err := r.offerWith(t.Context(), uow.Input{Event: uow.Block, Reason: uow.TransientFailure, Note: note})
 		if s.must(err); refused != nil {
 			t.Fatal(refused)
 		}
-		if want := cmp.Or(note, "another model"); s.journal.Last().Note != want || (l.Note == "") != (note == "") {
-			t.Errorf("it says %q, and %q is left", s.journal.Last().Note, l.Note)
+		if want := cmp.Or(note, "another model"); s.journal.Last().Note != want || (s.note == "") != (note == "") {
+			t.Errorf("it says %q, and %q is left", s.journal.Last().Note, s.note)
 		}
 		s.step(uow.Input{Event: uow.Retry, Reason: "RETRY_POLICY"})
 	}

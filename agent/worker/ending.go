@@ -311,8 +311,7 @@ func (r *unitRun) late(ctx context.Context) (*loop.Report, error) {
 		d.Event, d.Reason = loop.Backpressure, loop.BackpressureSignal
 		d.Words += ", when the loop was held: " + signals[0].Words()
 	}
-	l := &cycle.Loop{Unit: ended, Work: r.work, Journal: r.unit.journal, Declaration: r.unit.declaration, Limits: r.unit.limits, Log: r.log}
-	return l.Late(ctx, d)
+	return r.newLoop(ended).Late(ctx, d)
 }
 
 // endedUnit is the unit after its end.

@@ -229,9 +229,7 @@ func (b *loopBench) takeUp() {
 	b.work, err = b.unit.store.Work(b.t.Context(), b.unit.directive)
 	check(b.t, err)
 	check(b.t, b.work.Begin(b.t.Context(), b.unit.journal, nil))
-	u := b.unit
-	l := &cycle.Loop{Unit: b, Work: b.work, Journal: u.journal, Declaration: u.declaration, Limits: u.limits, Log: zerolog.Nop(), Now: time.Now}
-	if _, err := l.Run(b.t.Context()); !errors.Is(err, errEnough) {
+	if _, err := b.newLoop(b).Run(b.t.Context()); !errors.Is(err, errEnough) {
 		b.t.Fatal(err)
 	}
 }

@@ -26,8 +26,8 @@ type unitRun struct {
 	work *store.Work
 	log  zerolog.Logger
 
-	note     *string // the loop's transcript for the journal's next step; nil before
-	watching *watch  // checks the unit while it is worked on; nil before
+	note     string // for the journal's next step
+	watching *watch // checks the unit while it is worked on; nil before
 
 	// For the report: why the agent did not merge, and the lessons' results.
 	unmerged, lessons string
@@ -99,31 +99,33 @@ func (r *unitRun) resume(ctx context.Context) error {
 
 // loop runs the bounded loop in the directive's clone.
 func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
-	d, u := r.deps, r.unit
-	log, err := activity.Open(filepath.Join(d.store.State, "logs"))
+	log, err := activity.Open(filepath.Join(r.deps.store.State, "logs"))
 	if err != nil {
 		return cycle.End{}, err
 	}
-	log.Redact = d.redact
+	log.Redact = r.deps.redact
 	if err := r.declareSkills(ctx); err != nil {
 		return cycle.End{}, err
 	}
-	note, err := r.takeUp(ctx)
-	if err != nil {
+	if r.note, err = r.takeUp(ctx); err != nil {
 		return cycle.End{}, err
 	}
 	ctx, end := r.watch(ctx)
 	defer end()
-	l := &cycle.Loop{
-		Unit: r, Work: r.work, Journal: u.journal, Declaration: u.declaration, Limits: u.limits, Refusals: d.config.Agent.Refusals,
-		Activity: log, Live: d.live, Log: r.log, Now: time.Now, Lost: r.watching.lost, Note: note,
-	}
-	r.note = &l.Note
+	l := r.newLoop(r)
+	l.Activity, l.Lost = log, r.watching.lost
 	ended, err := l.Run(ctx)
 	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {
 		err = why // whatever else its end has brought about
 	}
 	return ended, err
+}
+
+// newLoop makes the unit's bounded loop, with the unit as it is now: at work, or ended.
+func (r *unitRun) newLoop(now cycle.Unit) *cycle.Loop {
+	d, u := r.deps, r.unit
+	return &cycle.Loop{Unit: now, Work: r.work, Journal: u.journal, Declaration: u.declaration, Limits: u.limits,
+		Refusals: d.config.Agent.Refusals, Live: d.live, Log: r.log, Now: time.Now}
 }
 
 // World is the unit's.
@@ -134,6 +136,12 @@ func (r *unitRun) Over() string { return r.deps.launch.WhyOver() }
 
 // Words is what earlier runs could not put on the record.
 func (r *unitRun) Words() string { return r.unit.lost() }
+
+// Note is what happened beside the journal's steps.
+func (r *unitRun) Note() string { return r.note }
+
+// Noted forgets the Note.
+func (r *unitRun) Noted() { r.note = "" }
 
 // Verdict waits for the host's verdict on a claim: as long as the verifier may take for the
 // directive's commands, as far as the settings and the launch's time allow.

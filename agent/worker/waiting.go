@@ -77,8 +77,8 @@ func (r *unitRun) waits(ctx context.Context) func(model.Wait) {
 // report.
 func (r *unitRun) instead(text string) {
 	r.log.Warn().Msg(text)
-	if text = r.deps.clean(text); !strings.Contains(*r.note, text) && len(*r.note) < maxInstead {
-		*r.note = strings.TrimSpace(*r.note + "\n" + text)
+	if text = r.deps.clean(text); !strings.Contains(r.note, text) && len(r.note) < maxInstead {
+		r.note = strings.TrimSpace(r.note + "\n" + text)
 	}
 }
 
@@ -91,10 +91,7 @@ func (r *unitRun) stoodIn() (list []string) {
 	for _, rec := range r.unit.journal.Records {
 		notes = append(notes, rec.Note)
 	}
-	if r.note != nil {
-		notes = append(notes, *r.note)
-	}
-	for _, note := range notes {
+	for _, note := range append(notes, r.note) {
 		for line := range strings.SplitSeq(note, "\n") {
 			if strings.HasPrefix(line, model.Instead) && !slices.Contains(list, line) {
 				list = append(list, line)
