@@ -208,15 +208,8 @@ func (o *planOptions) runner(ctx context.Context, env *cli.Env, tree *worktree.T
 		Tree: tree, Log: log, Task: o.task, Again: o.again, Redact: redact,
 		Box: &tool.Box{Dir: tree.Dir, State: state, Env: os.Environ(), Timeout: set.Agent.BashTimeout.Duration,
 			OutputSize: set.Agent.OutputSize, WriteSize: set.Limits.BlobSize},
-		Message: func(ctx context.Context, text, key string) error {
-			return inform(ctx, tree, env.Getenv(boot.LeaseVar), text, key)
-		},
-		Submit: func(ctx context.Context, _ string) error { return submit(ctx, tree) },
-		Close: func(ctx context.Context, id string) (string, error) {
-			path, err := task.Paper(ctx, tree, id, time.Now(), "Each step of the plan is a commit (git log, Ward-Step).")
-			return "closed " + id + ": " + path, err
-		},
-		Search: cmp.Or(o.search, set.Search.URL, env.Getenv(web.Variable)), Calls: own, Tools: outside,
+		Effects: &effects{tree: tree, lease: env.Getenv(boot.LeaseVar)},
+		Search:  cmp.Or(o.search, set.Search.URL, env.Getenv(web.Variable)), Calls: own, Tools: outside,
 		Limits: vm.Limits{Instructions: set.VM.MaxInstructions, Cells: set.VM.MaxCells, Time: set.VM.MaxTime.Duration, Output: set.VM.MaxOutput},
 		Output: func(step, text string) {
 			fmt.Fprintf(env.Stdout, "== %s\n%s", diag.Clean(step), ended(text))
@@ -232,14 +225,31 @@ func ended(text string) string {
 	return text + "\n"
 }
 
-// submit pushes a person's branch. In an agent's clone the work is not committed yet; it is
+// effects are those of a plan in a working tree (planrun.Effects).
+type effects struct {
+	tree  *worktree.Tree
+	lease string // the directive of the worker's lease, "" for none
+}
+
+// Message reports to the PM.
+func (e *effects) Message(ctx context.Context, text, key string) error {
+	return inform(ctx, e.tree, e.lease, text, key)
+}
+
+// Submit pushes a person's branch. In an agent's clone the work is not committed yet; it is
 // pushed at the iteration's end.
-func submit(ctx context.Context, tree *worktree.Tree) error {
-	if dir, err := tree.RecordDir(ctx); err != nil || dir != "" {
+func (e *effects) Submit(ctx context.Context) error {
+	if dir, err := e.tree.RecordDir(ctx); err != nil || dir != "" {
 		return err
 	}
-	_, err := tree.Git(ctx, "push", "--quiet", "origin", "HEAD")
+	_, err := e.tree.Git(ctx, "push", "--quiet", "origin", "HEAD")
 	return err
+}
+
+// Close writes the task's post-mortem.
+func (e *effects) Close(ctx context.Context, id string) (string, error) {
+	path, err := task.Paper(ctx, e.tree, id, time.Now(), "Each step of the plan is a commit (git log, Ward-Step).")
+	return "closed " + id + ": " + path, err
 }
 
 // stateDir is the directory for logs/: the working tree if git ignores logs/ there, else a

@@ -293,17 +293,24 @@ func (r *run) runner(since string) *planrun.Runner {
 		Gate: o.Session.Gate, Tree: r.tree, Box: o.Box, Log: r.activity, Task: o.Directive.Name(), Since: since, Redact: o.Redact,
 		Advised: true, // by the critic
 		Search:  c.Search.URL, Bare: o.Bare, Calls: own, Tools: outside,
-		Limits: vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
-		Message: func(ctx context.Context, text, key string) error {
-			return o.Message(ctx, key+"\n\n"+text)
-		},
-		Submit: func(context.Context, string) error { return nil }, // the push at the iteration's end sends it all
-		Close: func(_ context.Context, id string) (string, error) {
-			now := time.Now()
-			path := r.paper(task.PostMortemPath(now, id))
-			return "closed " + id + ": " + path, task.WritePostMortem(r.tree, path, id, now, "The plan is "+r.path+"; each step of it is a commit.")
-		},
+		Limits:  vm.Limits{Instructions: c.VM.MaxInstructions, Cells: c.VM.MaxCells, Time: c.VM.MaxTime.Duration, Output: c.VM.MaxOutput},
+		Effects: r,
 	}
+}
+
+// Message tells the PM (planrun.Effects).
+func (r *run) Message(ctx context.Context, text, key string) error {
+	return r.deps.Message(ctx, key+"\n\n"+text)
+}
+
+// Submit does nothing: the push at the iteration's end sends it all.
+func (r *run) Submit(context.Context) error { return nil }
+
+// Close writes the task's post-mortem.
+func (r *run) Close(_ context.Context, id string) (string, error) {
+	now := time.Now()
+	path := r.paper(task.PostMortemPath(now, id))
+	return "closed " + id + ": " + path, task.WritePostMortem(r.tree, path, id, now, "The plan is "+r.path+"; each step of it is a commit.")
 }
 
 // planner makes this run's planner.

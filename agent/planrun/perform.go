@@ -34,9 +34,9 @@ func (u *run) perform(ctx context.Context, p point) (message string, err error) 
 		message = p.Text()
 	case plan.MessageUser:
 		message = fmt.Sprintf("told the PM, %d bytes", len(p.Text()))
-		err = u.deps.Message(ctx, plan.Fill(p.Text(), p.files), fmt.Sprintf("Step: %s of %.12s", u.name(p.n), u.base))
+		err = u.deps.Effects.Message(ctx, plan.Fill(p.Text(), p.files), fmt.Sprintf("Step: %s of %.12s", u.name(p.n), u.base))
 	case plan.Submit:
-		message, err = "pushed", u.deps.Submit(ctx, p.Text())
+		message, err = "pushed", u.deps.Effects.Submit(ctx)
 	case plan.ReadFile:
 		output, err = u.readFile(args)
 		message = fmt.Sprintf("read %d bytes", len(output))
@@ -77,7 +77,7 @@ func (u *run) bash(ctx context.Context, p point) (message, output string, err er
 		if p.research() {
 			return fmt.Sprintf("research is done: %s", diag.Count(u.research.findings, "finding")), "", u.research.closes()
 		}
-		message, err = u.deps.Close(ctx, id)
+		message, err = u.deps.Effects.Close(ctx, id)
 		return message, "", err
 	}
 	command, err := plan.FillCommand(p.Text(), p.files)

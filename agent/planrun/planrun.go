@@ -58,12 +58,7 @@ type Runner struct {
 	Log  *activity.Log
 	Task string // "D-1", or "-"
 
-	// Message sends message_user; key is unique for the step, so that a second delivery is
-	// recognised. Submit pushes the branch. Close ends the task, and leaves its post-mortem in
-	// the tree.
-	Message func(ctx context.Context, text, key string) error
-	Submit  func(ctx context.Context, text string) error
-	Close   func(ctx context.Context, task string) (string, error)
+	Effects Effects
 
 	// Advised says that the plans' author was told about missing or wrong citations, so that
 	// the plans run anyway. Otherwise a plan runs only without lint findings.
@@ -83,6 +78,17 @@ type Runner struct {
 
 	Since string // ignore runs that began before this commit; see Record
 	Again bool   // start again even after a completed run
+}
+
+// Effects are what steps do beyond commands and the tree.
+type Effects interface {
+	// Message sends message_user; key is unique for the step, so that a second delivery is
+	// recognised.
+	Message(ctx context.Context, text, key string) error
+	// Submit pushes the branch.
+	Submit(ctx context.Context) error
+	// Close ends the task, leaves its post-mortem in the tree, and says where.
+	Close(ctx context.Context, task string) (string, error)
 }
 
 // Next is the next step to execute.

@@ -57,35 +57,46 @@ func newRunner(dir string) *Runner {
 	if err != nil {
 		panic(err)
 	}
-	note := func(name, text string) error {
-		path := filepath.Join(dir, name)
-		old, _ := os.ReadFile(path)
-		if strings.Contains(string(old), text) { // as a report is looked for first
-			return nil
-		}
-		// By one write to the end: a process killed here leaves what was there before.
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-		if err != nil {
-			return err
-		}
-		_, err = f.WriteString(text + "\n")
-		return errors.Join(err, f.Close())
-	}
 	tree := &worktree.Tree{Dir: filepath.Join(dir, "tree"), Env: append(os.Environ(),
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org")}
 	return &Runner{
 		Tree: tree, Log: log, Task: "D-1",
-		Box: &tool.Box{Dir: tree.Dir, State: dir, Env: append(tree.Env, "OUT="+dir), Timeout: time.Minute, OutputSize: 10_000, WriteSize: 1 << 20},
-		Message: func(_ context.Context, text, key string) error {
-			return note("messages", key+" "+strings.TrimSpace(text))
-		},
-		Submit: func(context.Context, string) error { return note("submitted", "yes") },
-		Close: func(_ context.Context, task string) (string, error) {
-			path, err := tree.RecordPath(context.Background(), "postmortems/"+task+".md")
-			return "closed " + task, errors.Join(err, tree.Write(path, []byte("# "+task+"\n")))
-		},
-		Limits: vm.Limits{Instructions: 1_000_000, Cells: 1000, Time: time.Minute, Output: 1 << 20}, Calls: []string{"print"},
+		Box:     &tool.Box{Dir: tree.Dir, State: dir, Env: append(tree.Env, "OUT="+dir), Timeout: time.Minute, OutputSize: 10_000, WriteSize: 1 << 20},
+		Effects: &fileEffects{dir: dir, tree: tree},
+		Limits:  vm.Limits{Instructions: 1_000_000, Cells: 1000, Time: time.Minute, Output: 1 << 20}, Calls: []string{"print"},
 	}
+}
+
+// fileEffects notes in files of dir what leaves the tree.
+type fileEffects struct {
+	dir  string
+	tree *worktree.Tree
+}
+
+func (e *fileEffects) note(name, text string) error {
+	path := filepath.Join(e.dir, name)
+	old, _ := os.ReadFile(path)
+	if strings.Contains(string(old), text) { // as a report is looked for first
+		return nil
+	}
+	// By one write to the end: a process killed here leaves what was there before.
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text + "\n")
+	return errors.Join(err, f.Close())
+}
+
+func (e *fileEffects) Message(_ context.Context, text, key string) error {
+	return e.note("messages", key+" "+strings.TrimSpace(text))
+}
+
+func (e *fileEffects) Submit(context.Context) error { return e.note("submitted", "yes") }
+
+func (e *fileEffects) Close(ctx context.Context, task string) (string, error) {
+	path, err := e.tree.RecordPath(ctx, "postmortems/"+task+".md")
+	return "closed " + task, errors.Join(err, e.tree.Write(path, []byte("# "+task+"\n")))
 }
 
 // newRepo makes dir/tree of the files of an archive.
