@@ -206,6 +206,9 @@ func (a *asked) Read(p []byte) (int, error) { return a.rest.Read(p) }
 // once, only for what is free now. The connection is an order and the answers to it.
 func AskWork(ctx context.Context, bare, holder string, once bool) (door.Conn, error) {
 	now, running := runstate.Now(bare)
+	if running && now.PID == 0 && now.Scratch == "" { // its file is gone
+		return nil, End(bare, 0)
+	}
 	if !running || now.Scratch == "" {
 		return nil, diag.Hint(errors.New("no launcher runs at the gate"), "there: git ward launch --bare DIR")
 	}

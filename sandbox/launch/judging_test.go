@@ -30,11 +30,11 @@ func TestTeller(t *testing.T) {
 	if list := runstate.JudgingNow(bare); len(list) > 0 {
 		t.Error("nothing runs, and a verdict does")
 	}
-	lock, err := acquire(bare)
+	gate, err := lockGate(t.Context(), bare)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
+	defer gate.Close()
 	if list := runstate.JudgingNow(bare); len(list) != 1 || list[0].Unit != "D-1.1" || list[0].Words != `run 1 of 2, criterion 1: 8s, says: ok \x1b[2Jpkg` {
 		t.Errorf("%+v", list)
 	}

@@ -169,7 +169,7 @@ func (s *Spec) disk(state string) string {
 // One launcher works on a repository at a time; a second one is refused.
 func Run(ctx context.Context, s Spec) (err error) {
 	defer func() { err = s.without(err) }()
-	gate, err := lockGate(s.Bare)
+	gate, err := lockGate(ctx, s.Bare)
 	if err != nil {
 		return err
 	}

@@ -20,18 +20,21 @@ import (
 // and state directories. The lock is on the directory itself, which only its owner can open;
 // the launch lock's file could have been removed as stale or replaced from a backup. A copy of
 // the repository has another directory.
-func lockGate(bare string) (*os.File, error) {
+func lockGate(ctx context.Context, bare string) (*os.File, error) {
 	f, err := os.Open(runstate.Gate(bare))
 	if err != nil {
 		return nil, err
 	}
-	if err = tryLock(f); err == nil {
+	if err = tryLock(ctx, f); err == nil {
 		return f, nil
 	}
 	f.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
 		pid, _ := runstate.Running(bare)
 		return nil, another(bare, f.Name(), pid)
+	case ctx.Err() != nil:
+		return nil, err
 	}
 	return nil, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
 }
@@ -96,23 +99,31 @@ func acquire(bare string) (*os.File, error) {
 	return f, nil
 }
 
-// lockPatience is how long acquire tries while another process has the lock alone: a launch that
-// has just ended may be forking still.
-const lockPatience = 200 * time.Millisecond
+// lockGate tries for lockPatience while another process has the lock alone: a launch that has just
+// ended may be forking still. It tries for askPatience while others share the lock: whoever only
+// asks (runstate.Now) does so for a moment, unless he is stopped.
+const (
+	lockPatience = 200 * time.Millisecond
+	askPatience  = 10 * time.Second
+)
 
-// tryLock takes a file's lock; if another process has it, the error is EWOULDBLOCK. The file
-// is private to its owner (0600), because whoever can open it can lock it.
-func tryLock(f *os.File) error {
-	for end := time.Now().Add(lockPatience); ; {
+// tryLock takes the lock of a directory that only its owner can open, because whoever can open it
+// can lock it. If another process has the lock, the error is EWOULDBLOCK.
+func tryLock(ctx context.Context, f *os.File) error {
+	for began := time.Now(); ; {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return err
 		}
-		// Whoever only asks (runstate.Now) shares the lock for a moment, of whatever length a busy
-		// machine makes it.
+		patience := lockPatience
 		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
 			unix.Flock(int(f.Fd()), unix.LOCK_UN)
-		} else if time.Now().After(end) {
+			patience = askPatience
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case time.Since(began) > patience:
 			return err
 		}
 		time.Sleep(5 * time.Millisecond) // a non-blocking lock is not announced when free

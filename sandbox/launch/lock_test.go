@@ -29,7 +29,7 @@ func TestLock(t *testing.T) {
 	if _, running := runstate.Running(bare); running {
 		t.Error("nobody has been there")
 	}
-	gate, err := lockGate(bare)
+	gate, err := lockGate(t.Context(), bare)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestLock(t *testing.T) {
 	if pid, running := runstate.Running(bare); !running || pid != os.Getpid() {
 		t.Errorf("process %d, %v", pid, running)
 	}
-	if second, err := lockGate(bare); err == nil || !strings.Contains(err.Error(), "another launcher") {
+	if second, err := lockGate(t.Context(), bare); err == nil || !strings.Contains(err.Error(), "another launcher") {
 		t.Error(second, err)
 	}
 	gate.Close() // as the kernel does for one that is killed
@@ -149,11 +149,38 @@ func TestAskingIsNoLauncher(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		time.AfterFunc(20*lockPatience, func() { asking.Close() }) // by the test's own clock
-		lock, err := acquire(bare)
+		gate, err := lockGate(t.Context(), bare)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lock.Close()
+		gate.Close()
+	})
+}
+
+// TestAskedForever: a launch does not wait without end for somebody who asks and is stopped: it
+// says what is locked, or ends when it is told to.
+func TestAskedForever(t *testing.T) {
+	bare := t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "ward"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	asking, err := os.Open(runstate.Gate(bare))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asking.Close()
+	if err := unix.Flock(int(asking.Fd()), unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) { // by the test's own clock
+		if gate, err := lockGate(t.Context(), bare); err == nil || !strings.Contains(err.Error(), "has locked "+runstate.Gate(bare)) {
+			t.Error(gate, err)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if gate, err := lockGate(ended, bare); !errors.Is(err, context.Canceled) {
+			t.Error(gate, err)
+		}
 	})
 }
 
@@ -196,7 +223,7 @@ func TestKilledLauncher(t *testing.T) {
 			}
 		}
 	}
-	gate, err := lockGate(bare)
+	gate, err := lockGate(t.Context(), bare)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +243,7 @@ func TestKilledLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("a killed launcher whose reaper was here", "was killed")
-	if gate, err = lockGate(bare); err != nil {
+	if gate, err = lockGate(t.Context(), bare); err != nil {
 		t.Fatal(err)
 	}
 	if lock, err = acquire(bare); err != nil {
@@ -251,7 +278,7 @@ func TestStays(t *testing.T) {
 	if err := os.MkdirAll(ward, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	gate, err := lockGate(bare)
+	gate, err := lockGate(t.Context(), bare)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,11 @@ func newCompany(t *testing.T, agents int, directives ...string) *company {
 	}
 	settings := config.Default()
 	settings.Launch.Agents = agents
+	gate, err := lockGate(t.Context(), bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { gate.Close() })
 	lock, err := acquire(bare)
 	if err != nil {
 		t.Fatal(err)

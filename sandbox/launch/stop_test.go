@@ -61,8 +61,11 @@ func TestForeignLock(t *testing.T) {
 		if err := End(bare, stranger.Process.Pid); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := lockGate(bare); err == nil || strings.Contains(err.Error(), "process 0") {
+		if _, err := lockGate(t.Context(), bare); err == nil || strings.Contains(err.Error(), "process 0") {
 			t.Errorf("%s: a second launcher: %v", what, err)
+		}
+		if _, err := AskWork(t.Context(), bare, "x.1", true); err == nil || strings.Contains(err.Error(), "no launcher runs") {
+			t.Errorf("%s: a machine that asks for work: %v", what, err)
 		}
 		in.Close()
 		if err := other.Wait(); err != nil {
