@@ -15,12 +15,13 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// mostDeaths is how many workers in a row may die in an iteration before the unit waits.
+// mostDeaths is how many workers in a row may end badly before the unit waits.
 const mostDeaths = 2
 
-// survives blocks a unit in whose iteration one worker after the other has died without a word,
-// as where what it runs kills its agent: only then do the policy's retries count the deaths, and
-// end them with a report. The number is the host's, which nothing in the fence can change.
+// survives blocks a unit on which one worker after the other has ended badly, as where what it runs
+// kills its agent: only then do the policy's retries count these ends, and end them with a report.
+// The number is the host's, which nothing in the fence can change. It counts workers whose agents
+// had answered.
 func (u *unit) survives(ctx context.Context, clean func(string) string) error {
 	last := u.last()
 	if last.Actor != uow.Agent || last.Iteration == 0 {
@@ -31,7 +32,7 @@ func (u *unit) survives(ctx context.Context, clean func(string) string) error {
 		return err
 	}
 	lost := interaction.Lost(u.store.State, u.journal.Records)
-	why := clean(fmt.Sprintf("The last %d workers died in this iteration and left no word: what they ran may have killed them.", len(ends)) + u.lastHeard())
+	why := clean(fmt.Sprintf("The last %d workers ended badly: what they ran may have killed them.", len(ends)) + u.lastHeard())
 	if err := u.step(ctx, uow.Input{Event: uow.Block, Reason: uow.ProgramKilled, Interactions: int64(lost.Calls), Note: why}); err != nil {
 		return err
 	}

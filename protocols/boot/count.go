@@ -22,8 +22,8 @@ const (
 	// Hops counts the starts of a program that a signal of one directive's workers asked for
 	// and that led neither to an agent nor to a failure.
 	Hops = "hops"
-	// Ends counts consecutive bad ends of one directive's workers while the project had one
-	// program.
+	// Ends counts consecutive bad ends of one directive's workers, whose agents had answered,
+	// while the project had one program.
 	Ends = "ends"
 )
 

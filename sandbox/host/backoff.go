@@ -10,14 +10,14 @@ import (
 )
 
 // The pauses of a directive after bad ends of its workers, doubled from the first to the
-// longest; a run of steadyRun or more begins the count anew.
+// longest; after a run of steadyRun or more they begin anew, and the ends stay counted.
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
 	steadyRun    = 10 * time.Minute
 )
 
-// Ends are the bad ends in a row of directives' workers.
+// Ends are the bad ends in a row of directives' workers that their work may have caused.
 type Ends interface {
 	BadEnds(ctx context.Context) (map[string]int, error) // by directive
 	Ended(ctx context.Context, directive string, well bool) error
@@ -109,10 +109,12 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 		h.spec.Log.Error().Err(j.err).Str("worker", j.Holder).Str("directive", j.Directive).Msg("a worker failed; another follows")
 	}
 	if time.Since(j.began) > steadyRun {
-		h.endsWell(ctx, j.Directive)
+		h.backoff(j.Directive).pause = 0
 	}
 	r := h.failed(j.Directive, j.err)
-	h.note(ctx, j.Directive, false)
+	if j.byItsWork() {
+		h.note(ctx, j.Directive, false)
+	}
 	if j.err == nil {
 		r.GivenUp = h.spec.Once
 		h.spec.Log.Warn().Str("directive", j.Directive).Dur("pause_ms", r.pause).Msg("a worker ended normally but made no progress; git ward uow show shows the unit's state")

@@ -441,6 +441,7 @@ func TestPoisonedBefore(t *testing.T) {
 	h = r.host(1, func(ctx context.Context, j *Job) error {
 		j.Up()
 		if runs = append(runs, j.Directive); len(runs) == 2 {
+			j.Runs("poisoned")
 			return errors.New("poison")
 		}
 		if j.Directive == "D-1" {

@@ -133,6 +133,13 @@ func (j *Job) Waits(yes bool) {
 	}
 }
 
+// byItsWork reports whether what the worker ran may have caused its bad end: its agent had answered,
+// and the host ended it for nothing but its watcher's silence.
+func (j *Job) byItsWork() bool {
+	ended := (*Ended)(nil)
+	return j.err != nil && (j.runs.commit != "" || j.next != "") && (errors.Is(j.err, errMute) || !errors.As(j.err, &ended))
+}
+
 // How returns how a worker ended, or why the host ended it.
 func How(ctx context.Context, err error) error {
 	if ended := (*Ended)(nil); errors.As(context.Cause(ctx), &ended) {

@@ -55,7 +55,7 @@ func (h *host) bare(args ...string) string {
 // spent; the report says why, and nothing is run after that.
 func TestKilled(t *testing.T) {
 	tier.Full(t, "agents that run for many seconds")
-	const program, agent = "The command of [model] command failed: killed by signal 9, killed.", "The last 2 workers died in this iteration and left no word: what they ran may have killed them."
+	const program, agent = "The command of [model] command failed: killed by signal 9, killed.", "The last 2 workers ended badly: what they ran may have killed them."
 	for name, c := range map[string]struct{ script, end, why string }{
 		"twice":  {`echo x >>tries; test $(wc -l <tries) -gt 2 || kill -9 $$; rm tries; echo made >made.txt`, "archive ARCHIVED ANALYSIS_DONE\n", ""},
 		"child":  {`echo x >>tries; test $(wc -l <tries) -gt 2 || sh -c 'kill -9 $$' || exit; rm tries; echo made >made.txt`, "archive ARCHIVED ANALYSIS_DONE\n", ""},

@@ -1,0 +1,56 @@
+package host
+
+import (
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	"git-ward/internal/config"
+	"git-ward/internal/tier"
+	"git-ward/sandbox/lastgood"
+)
+
+// TestDeaths: only ends that the work may have caused are counted for the next worker, however
+// long each took: not those of a worker that was never made, or that the host ended itself.
+func TestDeaths(t *testing.T) {
+	tier.First(t, "a repository")
+	for what, c := range map[string]struct {
+		agent string // the commit that the agent answered with
+		err   error
+		ends  int
+	}{
+		"killed":              {"c", errors.New("exit 137"), 2},
+		"mute":                {"c", &Ended{errMute}, 2},
+		"no container":        {"", errors.New("no room"), 0},
+		"mute from the start": {"", &Ended{errMute}, 0},
+		"silent":              {"c", &Ended{errSilent}, 0},
+		"lost its lease":      {"c", &Ended{errors.New("the lease of D-1 is lost")}, 0},
+		"did nothing":         {"c", nil, 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRepository(t, "")
+			book := lastgood.Book{Bare: r.repo.Dir, Control: config.Default().Control}
+			h := r.host(1, nil)
+			h.spec.Ends = book
+			for range 2 {
+				j := &Job{Directive: "D-1", Number: 1, err: c.err, over: make(chan struct{}), began: time.Now().Add(-2 * steadyRun), runs: program{commit: c.agent}}
+				if _, err := h.look(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				j.before = h.refs.trace(t.Context(), r.repo, "D-1")
+				h.workerEnded(t.Context(), j)
+			}
+			want := map[string]int{"D-1": c.ends}
+			if c.ends == 0 {
+				want = nil
+			}
+			if ends, err := book.BadEnds(t.Context()); err != nil || !maps.Equal(ends, want) {
+				t.Errorf("%v %v, want %d", ends, err, c.ends)
+			}
+			if b := h.backoff("D-1"); b.Failures != 2 || b.pause != firstPause {
+				t.Errorf("after a long run: %+v", b)
+			}
+		})
+	}
+}
