@@ -144,7 +144,7 @@ func (p *pass) issue(number int64) (*issue, *book, error) {
 	ref := issueRef(number)
 	r, old, err := load[issue](p, ref)
 	r.Number = number
-	return &r, &book{ref: ref, old: old, record: &r, comments: &r.Comments, directive: func() string { return r.Directive }}, err
+	return &r, &book{ref: ref, old: old, record: &r, comments: &r.Comments, directive: &r.Directive}, err
 }
 
 // propose posts the directive that an issue would become, if a person with write access wants

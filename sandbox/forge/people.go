@@ -10,10 +10,16 @@ import (
 	"git-ward/sandbox/forge/client"
 )
 
+// people is an open request, with the commit of its head on the forge, which may be people's.
+type people struct {
+	*request
+	head string
+}
+
 // adopt pushes people's commits on the request to the directive's work branch, through the
 // gate and in the name of the PM who ordered it.
-func (p *pass) adopt(now client.Request, r *request, who string) error {
-	if now.Head.Commit == r.Commit {
+func (p *pass) adopt(r *people, who string) error {
+	if r.head == r.Commit {
 		return nil
 	}
 	h, err := p.home()
@@ -34,7 +40,7 @@ func (p *pass) adopt(now client.Request, r *request, who string) error {
 	if err != nil {
 		return err
 	}
-	if tip != now.Head.Commit {
+	if tip != r.head {
 		return &refusal{fmt.Sprintf("people's commits on %s moved on while they were fetched. Look at them, and say it again.", r.Branch)}
 	}
 	why, err := p.push(repo, "pm", who, tip, heads+r.Branch)

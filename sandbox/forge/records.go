@@ -54,10 +54,8 @@ type book struct {
 	ref, old  string
 	record    any
 	comments  *comments
-	directive func() string
-	// people pushes people's commits on the request to the work branch in the name of who
-	// ordered it; nil where that is impossible.
-	people func(who string) error
+	directive *string
+	people    *people // nil where theirs cannot be adopted
 }
 
 // next is the record's next value.

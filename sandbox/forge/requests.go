@@ -43,7 +43,7 @@ func (p *pass) requested() error {
 			continue
 		}
 		r.Directive = at.Name
-		b := &book{ref: ref, old: old, record: &r, comments: &r.Comments, directive: func() string { return at.Name }}
+		b := &book{ref: ref, old: old, record: &r, comments: &r.Comments, directive: &r.Directive}
 		if err := p.each(at.Name, p.request(at, &r, b)); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (p *pass) request(at review.Position, r *request, b *book) error {
 	if err := p.movedBack(now, r); err != nil {
 		return err
 	}
-	b.people = func(who string) error { return p.adopt(now, r, who) }
+	b.people = &people{r, now.Head.Commit}
 	if err := p.judged(at, now, r, b); err != nil {
 		return err
 	}

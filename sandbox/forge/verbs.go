@@ -180,7 +180,7 @@ func (p *pass) carry(b *book, key string, d deed, why string) (string, error) {
 	if b.comments.Tries++; b.comments.Tries < maxTries {
 		return "", errors.Join(err, p.keep(b))
 	}
-	p.trouble(b.directive(), err)
+	p.trouble(*b.directive, err)
 	return "The host could not do it, and its admin can read why. Say it again when that is mended.", nil
 }
 
@@ -228,7 +228,7 @@ func (p *pass) step(b *book, v forge.Verb, who string, done func(text string) ([
 	if err := p.refresh(); err != nil {
 		return deed{}, "", err
 	}
-	directive := b.directive()
+	directive := *b.directive
 	args, why := p.command(directive, v)
 	return deed{
 		what: fmt.Sprintf("%s %s, as %s says", v.Name, directive, who),
@@ -248,7 +248,7 @@ func (p *pass) step(b *book, v forge.Verb, who string, done func(text string) ([
 				return &refusal{why}
 			}
 			if v.Name == forge.Retry && b.people != nil {
-				if err := b.people(who); err != nil {
+				if err := p.adopt(b.people, who); err != nil {
 					return err
 				}
 			}
