@@ -22,7 +22,7 @@ func TestWorkedOverLaunches(t *testing.T) {
 	worked := func(commit string, moved bool) { // of a launcher of its own
 		l := newLaunch(Spec{Bare: p.Bare, Settings: settings})
 		l.log = zerolog.Nop()
-		l.worked()(t.Context(), commit, moved)
+		l.worked(t.Context(), commit, moved)
 	}
 	good := strings.TrimSpace(p.Git("rev-parse", "HEAD"))
 	p.Commit("program", "it answers, and does nothing")

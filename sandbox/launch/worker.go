@@ -40,21 +40,28 @@ type worker struct {
 
 // openHost has directives worked on by the launch's own workers and by other machines'.
 func (l *launch) openHost() {
-	l.host = host.New(host.Spec{Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name, Slots: l.spec.agents(), Only: l.spec.Payload.Directive,
-		Once: l.spec.Payload.Once, Until: l.until, Where: l.engine.where, Worked: l.worked(), Ends: l.lastGood(), Idle: l.rest, More: l.more, Run: func(ctx context.Context, j *host.Job) error {
-			began := time.Now()
-			w := l.engine.prepared(ctx, j)
-			if w == nil {
-				w = &worker{launch: l, site: l.engine, payload: l.spec.Payload}
-			}
-			w.assign(j)
-			w.began = began
-			w.payload.Reset = w.payload.Reset && j.First
-			defer func() {
-				l.log.Info().Str("directive", j.Directive).Dur("ms", time.Since(began)).Msg("its worker has ended")
-			}()
-			return w.run(ctx)
-		}})
+	l.host = host.New(host.Spec{
+		Book: l.book, Settings: l.spec.Settings, Log: l.log, Name: l.name,
+		Slots: l.spec.agents(), Only: l.spec.Payload.Directive, Once: l.spec.Payload.Once, Until: l.until,
+		Where: l.engine.where, Run: l.work,
+		Worked: l.worked, Ends: l.lastGood(), Idle: l.rest, More: l.more,
+	})
+}
+
+// work runs one of the launch's own workers for a job.
+func (l *launch) work(ctx context.Context, j *host.Job) error {
+	began := time.Now()
+	w := l.engine.prepared(ctx, j)
+	if w == nil {
+		w = &worker{launch: l, site: l.engine, payload: l.spec.Payload}
+	}
+	w.assign(j)
+	w.began = began
+	w.payload.Reset = w.payload.Reset && j.First
+	defer func() {
+		l.log.Info().Str("directive", j.Directive).Dur("ms", time.Since(began)).Msg("its worker has ended")
+	}()
+	return w.run(ctx)
 }
 
 // more reports whether claims wait for a verdict, or reports of units that are put away for the fold.
@@ -83,33 +90,30 @@ func (l *launch) lastGood() lastgood.Book {
 // worked counts workers that end without progress by their program. Its answer made a program
 // the last good one; after some such workers, also under a killed launch before, it is given
 // up again (BOOT-2).
-func (l *launch) worked() func(ctx context.Context, commit string, moved bool) {
-	book := l.lastGood()
-	return func(ctx context.Context, commit string, moved bool) {
-		idle := 0
-		var err error
-		if moved {
-			err = book.Works(ctx, commit)
-		} else {
-			idle, err = book.Idle(ctx, commit)
-		}
-		if idle < maxIdle {
-			if err != nil {
-				l.log.Error().Err(err).Str("commit", commit).Msg("whether its program works is not counted")
-			}
-			return
-		}
-		counted, unpinned, earlier := book.Works(ctx, commit), book.Unpinned(ctx, commit), false
-		program, err := book.Program(ctx, commit)
-		if err == nil {
-			earlier, err = book.Earlier(ctx, program)
-		}
-		if earlier {
-			err = book.FellBack(ctx, commit)
-		}
-		err = errors.Join(err, counted, unpinned)
-		l.log.Error().Err(err).Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, but no directive makes progress with it")
+func (l *launch) worked(ctx context.Context, commit string, moved bool) {
+	book, idle := l.lastGood(), 0
+	var err error
+	if moved {
+		err = book.Works(ctx, commit)
+	} else {
+		idle, err = book.Idle(ctx, commit)
 	}
+	if idle < maxIdle {
+		if err != nil {
+			l.log.Error().Err(err).Str("commit", commit).Msg("whether its program works is not counted")
+		}
+		return
+	}
+	counted, unpinned, earlier := book.Works(ctx, commit), book.Unpinned(ctx, commit), false
+	program, err := book.Program(ctx, commit)
+	if err == nil {
+		earlier, err = book.Earlier(ctx, program)
+	}
+	if earlier {
+		err = book.FellBack(ctx, commit)
+	}
+	err = errors.Join(err, counted, unpinned)
+	l.log.Error().Err(err).Str("commit", commit).Int("workers", maxIdle).Bool("an earlier one takes its place", earlier).Msg("the program of main answers, but no directive makes progress with it")
 }
 
 // runWorkers has the launch's directives worked on, or runs the user's command.
