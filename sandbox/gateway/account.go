@@ -35,7 +35,7 @@ type payments struct {
 	mu          sync.Mutex
 	byDirective map[string]payment
 	troubles    map[string]runstate.Trouble
-	tell        func(map[string]runstate.Trouble) // called when the troubles change; nil: none
+	payer       Payer // is told when the troubles change
 }
 
 // change records something about a directive.
@@ -100,9 +100,7 @@ func (p *payments) trouble(directive, code string) {
 		t.Calls, t.Code = t.Calls+1, code
 		p.troubles[directive] = t
 	}
-	if p.tell != nil {
-		p.tell(p.troubles)
-	}
+	p.payer.Troubles(p.troubles)
 }
 
 func (p *payments) of(directive string) payment {
@@ -119,7 +117,7 @@ func (g *Gateway) serveAccount(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "ward: "+accountPath+" is only read", http.StatusMethodNotAllowed)
 		return
 	}
-	data, _ := json.Marshal(g.payments.of(g.config.Directive())) // texts and numbers: cannot fail
+	data, _ := json.Marshal(g.payments.of(g.config.Payer.Directive())) // texts and numbers: cannot fail
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(append(data, '\n'))
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -17,10 +18,7 @@ func TestAccount(t *testing.T) {
 	upstream := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		answerJSON(w, 200, `{"id":"1","type":"message","usage":{"input_tokens":1,"output_tokens":1}}`)
 	})
-	var tokens atomic.Int64 // of the budget
-	f := newFence(t, upstream.URL, func(c *Config) {
-		c.Budget = func(string) Budget { return Budget{Tokens: tokens.Load(), Cost: Unlimited} }
-	})
+	f := newFence(t, upstream.URL, func(c *Config) { c.Budget.Tokens = 2000 })
 	ask := func(want string) {
 		t.Helper()
 		status, body, err := f.do("GET", accountPath, "")
@@ -28,19 +26,18 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%d %s %v, want %s", status, body, err, want)
 		}
 	}
-	call := func(want int) {
+	call := func(words, want int) {
 		t.Helper()
-		status, body, err := f.post("/anthropic/v1/messages", `{"model":"claude-test","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}`)
+		status, body, err := f.post("/anthropic/v1/messages", fmt.Sprintf(`{"model":"claude-test","max_tokens":%d,"messages":[{"role":"user","content":"hi"}]}`, words))
 		if status != want || err != nil {
 			t.Fatalf("%d %s %v", status, body, err)
 		}
 	}
 	ask(`{"directive":"D-1","unpaid":0,"why":"","limit":"","held":0,"answered":0,"failed":0,"barred":0,"unlisted":"","trouble":""}`)
-	call(402)
-	ask(`{"directive":"D-1","unpaid":1,"why":"the budget of D-1 is spent: [budget] tokens","limit":"[budget] tokens","held":0,"answered":0,"failed":0,"barred":0,"unlisted":"","trouble":""}`)
+	call(2000, 402)
+	ask(`{"directive":"D-1","unpaid":1,"why":"the budget of D-1 has 2000 tokens left and this call may take 3066: ask for fewer output tokens; the limit is [budget] tokens","limit":"[budget] tokens","held":0,"answered":0,"failed":0,"barred":0,"unlisted":"","trouble":""}`)
 	f.account()
-	tokens.Store(Unlimited)
-	call(200)
+	call(10, 200)
 	ask(`{"directive":"D-1","unpaid":1,"why":"","limit":"","held":0,"answered":1,"failed":0,"barred":0,"unlisted":"","trouble":""}`)
 	if status, body, _ := f.post("/anthropic/v1/messages", `{"model":"claude-new","max_tokens":10,"messages":[]}`); status != 400 || !strings.Contains(body, "[model] also") {
 		t.Errorf("a model that the settings do not name: %d %s", status, body)
@@ -63,6 +60,14 @@ func TestAccountLate(t *testing.T) {
 	}
 }
 
+// teller passes on what is told of a provider's failures.
+type teller struct {
+	payer
+	told chan map[string]runstate.Trouble
+}
+
+func (t teller) Troubles(all map[string]runstate.Trouble) { t.told <- maps.Clone(all) }
+
 // TestTroubles: what a provider fails is told by codes, with how long it lasts, until it
 // answers again. A client's own mistakes are no trouble of the provider's.
 func TestTroubles(t *testing.T) {
@@ -70,7 +75,7 @@ func TestTroubles(t *testing.T) {
 	upstream := newStandIn(t, func(w http.ResponseWriter, r *http.Request) { (*answer.Load())(w, r) })
 	told := make(chan map[string]runstate.Trouble, 20)
 	f := newFence(t, upstream.URL, func(c *Config) {
-		c.Troubles = func(all map[string]runstate.Trouble) { told <- maps.Clone(all) }
+		c.Payer = teller{payer{"D-1"}, told}
 	})
 	const start = `event: message_start` + "\n" + `data: {"type":"message_start","message":{"usage":{"input_tokens":1,"output_tokens":1}}}`
 	failed := 0
@@ -128,14 +133,26 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
+// pause is why a unit is held, as it is asked for.
+type pause struct {
+	payer
+	atomic.Value // a string
+	asked        atomic.Int32
+}
+
+func (p *pause) Held(string) string {
+	p.asked.Add(1)
+	return p.Load().(string)
+}
+
 // TestHeld: a unit that is not to be worked on pays for nothing, which a code says.
 func TestHeld(t *testing.T) {
-	var why atomic.Value
+	why := &pause{payer: payer{"D-1"}}
 	why.Store("paused")
 	upstream := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		answerJSON(w, 200, `{"id":"1","type":"message","usage":{"input_tokens":1,"output_tokens":1}}`)
 	})
-	f := newFence(t, upstream.URL, func(c *Config) { c.Held = func(string) string { return why.Load().(string) } })
+	f := newFence(t, upstream.URL, func(c *Config) { c.Payer = why })
 	call := func(status int, held string) {
 		t.Helper()
 		req, err := http.NewRequest("POST", "http://gateway/anthropic/v1/messages", strings.NewReader(`{"model":"claude-test","max_tokens":10,"messages":[]}`))

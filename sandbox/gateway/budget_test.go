@@ -217,7 +217,7 @@ func serveForTest(meter string) {
 		os.Exit(1)
 	}
 	g, err := Listen(Config{Meter: m, Shared: NewShared(100_000, 100_000), Models: []string{"claude-test", "gpt-test"}, Prices: prices, Anthropic: upstream, OpenAI: upstream,
-		Directive: func() string { return "D-1" }, Budget: func(string) Budget { return b }, Log: zerolog.Nop(), Limits: limits})
+		Payer: payer{"D-1"}, Budget: b, Log: zerolog.Nop(), Limits: limits})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

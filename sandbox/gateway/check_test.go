@@ -279,7 +279,7 @@ func TestWithoutKeyOrDirective(t *testing.T) {
 		t.Errorf("%d %s", status, answer)
 	}
 	up := newStandIn(t, okAnswer)
-	f = newFence(t, up.URL, func(c *Config) { c.Directive = func() string { return "" } })
+	f = newFence(t, up.URL, func(c *Config) { c.Payer = payer{} })
 	status, answer, _ = f.post("/anthropic/v1/messages", admitted["/anthropic/v1/messages?beta=true"][0])
 	if hits, _, _, _ := up.seen(); status != 403 || hits != 0 || !strings.Contains(answer, "no directive is open") {
 		t.Errorf("%d %s", status, answer)

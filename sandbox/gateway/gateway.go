@@ -41,23 +41,12 @@ type Config struct {
 	// Shared is common to a launch's gateways.
 	Shared *Shared
 
-	// Directive names who pays for a call that starts now; "" refuses it. It is called once
-	// per call and delays it.
-	Directive func() string
-	// Leased says that this gateway's worker needs a lease: Directive is "" when it is gone
-	// (MANY-1).
+	Payer Payer
+	// Leased says that this gateway's worker needs a lease: its Payer's Directive is "" when
+	// it is gone (MANY-1).
 	Leased bool
-	// Budget is a directive's total, from main and the settings (LOOP-4).
-	Budget func(directive string) Budget
-	// Own is what a directive's own text allows, Unlimited without a limit; the smaller number
-	// holds. An error means that it cannot be read. Nil: no text sets a limit.
-	Own func(directive string) (Budget, error)
-	// Held is why a directive's unit may not be worked on now, such as "paused", or "". It is
-	// called once per call. Nil: always "".
-	Held func(directive string) string
-	// Troubles is called with the provider's failures by directive when they change. It may
-	// not keep the map. It may be nil.
-	Troubles func(map[string]runstate.Trouble)
+	// Budget is each directive's total, by the settings (LOOP-4). Zero pays for nothing.
+	Budget Budget
 	// Until is when the launch's time is spent: no later call is paid for. Zero: never.
 	Until time.Time
 
@@ -82,6 +71,21 @@ type Config struct {
 
 	Limits Limits
 	Log    zerolog.Logger // one line per model call, proxied connection or refusal
+}
+
+// Payer is the host's word on who pays for the calls of a gateway. Many calls ask it at once,
+// and each waits for its answer.
+type Payer interface {
+	// Directive names who pays for a call that starts now; "" refuses it.
+	Directive() string
+	// Own is what a directive's own text allows, Unlimited without a limit; the smaller number
+	// holds. An error means that it cannot be read.
+	Own(directive string) (Budget, error)
+	// Held is why a directive's unit may not be worked on now, such as "paused", or "".
+	Held(directive string) string
+	// Troubles gets the provider's failures by directive when they change. It may not keep
+	// the map.
+	Troubles(map[string]runstate.Trouble)
 }
 
 // Provider is where one protocol's calls go, and with which key.
@@ -113,9 +117,9 @@ func Listen(c Config) (*Gateway, error) {
 	g.slots = make(chan struct{}, g.limits.AtOnce)
 	g.own = semaphore.NewWeighted(g.limits.Own)
 	g.bodies = semaphore.NewWeighted(g.limits.Bodies)
-	g.payments.tell = c.Troubles
-	if c.Directive == nil || c.Budget == nil || c.Meter == nil || c.Shared == nil {
-		return nil, errors.New("a gateway needs to know who pays, how much, where that is counted, and what it shares")
+	g.payments.payer = c.Payer
+	if c.Payer == nil || c.Meter == nil || c.Shared == nil {
+		return nil, errors.New("a gateway needs to know who pays, where that is counted, and what it shares")
 	}
 	if len(c.Prices.known) == 0 {
 		return nil, errors.New("a gateway needs a price table: without one every call would cost nothing")

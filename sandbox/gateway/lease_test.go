@@ -13,12 +13,13 @@ import (
 
 // desk is the host's word on who pays: the directive of a lease, "" for none.
 type desk struct {
+	payer
 	mu    sync.Mutex
 	holds string
 	asked int
 }
 
-func (d *desk) payer() string {
+func (d *desk) Directive() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked++
@@ -34,7 +35,7 @@ func (d *desk) assign(directive string) {
 // TestNothingToAsk: nobody inside asks for a directive: there is no such way.
 func TestNothingToAsk(t *testing.T) {
 	d := &desk{holds: "D-3"}
-	f := newFence(t, "", func(c *Config) { c.Leased, c.Directive = true, d.payer })
+	f := newFence(t, "", func(c *Config) { c.Leased, c.Payer = true, d })
 	for _, method := range []string{"GET", "PUT", "DELETE"} {
 		for _, path := range []string{"/ward/lease", "/ward/lease/D-3"} {
 			if status, answer, err := f.do(method, path, `["D-3"]`); status != http.StatusForbidden || err != nil {
@@ -52,7 +53,7 @@ func TestLeasePays(t *testing.T) {
 	desks := []*desk{{}, {}}
 	var fences []*fence
 	for _, d := range desks {
-		f := newFence(t, up.URL, func(c *Config) { c.Leased, c.Directive, c.Meter = true, d.payer, meter })
+		f := newFence(t, up.URL, func(c *Config) { c.Leased, c.Payer, c.Meter = true, d, meter })
 		fences = append(fences, f)
 		status, answer, _ := f.post("/anthropic/v1/messages", messageBody)
 		if status != 403 || !strings.Contains(answer, "lease of its directive is gone") {
@@ -90,7 +91,7 @@ func TestLeaseLostWhileWaiting(t *testing.T) {
 	up := newStandIn(t, okAnswer)
 	d := &desk{}
 	d.assign("D-7")
-	f := newFence(t, up.URL, func(c *Config) { c.Leased, c.Directive, c.Limits.Wait = true, d.payer, 1 })
+	f := newFence(t, up.URL, func(c *Config) { c.Leased, c.Payer, c.Limits.Wait = true, d, 1 })
 	body, client := io.Pipe()
 	answered := make(chan int, 1)
 	go func() {

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"git-ward/internal/await"
+	"git-ward/internal/runstate"
 	"git-ward/sandbox/lab"
 )
 
@@ -85,6 +86,15 @@ var testPrices = []PriceSetting{
 	{Model: "gpt-test", Input: "1.25", Output: "10", CacheRead: "0.125"},
 }
 
+// payer pays for all, as one directive whose text sets no limit. A test that says otherwise
+// has another method in its place.
+type payer struct{ directive string }
+
+func (p payer) Directive() string                  { return p.directive }
+func (payer) Own(string) (Budget, error)           { return Budget{Unlimited, Unlimited}, nil }
+func (payer) Held(string) string                   { return "" }
+func (payer) Troubles(map[string]runstate.Trouble) {}
+
 func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 	t.Helper()
 	f := &fence{t: t, log: &lab.Log{}}
@@ -97,8 +107,8 @@ func newFence(t testing.TB, upstream string, change ...func(*Config)) *fence {
 		t.Fatal(err)
 	}
 	c := Config{
-		Directive: func() string { return "D-1" },
-		Budget:    func(string) Budget { return Budget{Unlimited, Unlimited} },
+		Payer:     payer{"D-1"},
+		Budget:    Budget{Unlimited, Unlimited},
 		Models:    []string{"claude-test", "gpt-test", "m"},
 		Anthropic: Provider{upstream, key},
 		OpenAI:    Provider{upstream, key},

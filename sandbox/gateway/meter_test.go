@@ -245,7 +245,7 @@ func TestSpentBudgetStopsEveryClient(t *testing.T) {
 		answerJSON(w, 200, `{"type":"message","object":"response","usage":{"input_tokens":6000,"output_tokens":4000}}`)
 	})
 	f := newFence(t, up.URL, func(c *Config) {
-		c.Budget = func(string) Budget { return Budget{Tokens: 10_000, Cost: Unlimited} }
+		c.Budget = Budget{Tokens: 10_000, Cost: Unlimited}
 	})
 	if status, answer, _ := f.post("/openai/v1/responses", `{"model":"gpt-test","input":"x","max_output_tokens":9900}`); status != 402 || !strings.Contains(answer, "10000 tokens left") {
 		t.Errorf("a call that does not fit: %d %s", status, answer)
@@ -282,6 +282,19 @@ func TestSpentBudgetStopsEveryClient(t *testing.T) {
 	}
 }
 
+// limits is what the text of a directive allows; nil cannot be read.
+type limits struct {
+	payer
+	atomic.Pointer[Budget]
+}
+
+func (l *limits) Own(string) (Budget, error) {
+	if b := l.Load(); b != nil {
+		return *b, nil
+	}
+	return Budget{}, errors.New("COMMS.md cannot be read")
+}
+
 // TestOwnLimit: what a directive's own text allows holds where it is less than the host's
 // settings do, as it stands when a call is made; the answer names it. Where nobody can read it
 // nothing is paid for.
@@ -289,15 +302,10 @@ func TestOwnLimit(t *testing.T) {
 	up := newStandIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":600,"output_tokens":400}}`)
 	})
-	var own atomic.Pointer[Budget]
+	own := limits{payer: payer{"D-1"}}
 	f := newFence(t, up.URL, func(c *Config) {
-		c.Budget = func(string) Budget { return Budget{Tokens: 100_000, Cost: 20 * dollar} }
-		c.Own = func(string) (Budget, error) {
-			if b := own.Load(); b != nil {
-				return *b, nil
-			}
-			return Budget{}, errors.New("COMMS.md cannot be read")
-		}
+		c.Budget = Budget{Tokens: 100_000, Cost: 20 * dollar}
+		c.Payer = &own
 	})
 	for _, step := range []struct {
 		own    *Budget
@@ -339,7 +347,7 @@ func TestBurstStaysInBudget(t *testing.T) {
 		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":40,"output_tokens":60}}`)
 	})
 	f := newFence(t, up.URL, func(c *Config) {
-		c.Budget = func(string) Budget { return Budget{Tokens: 3000, Cost: Unlimited} }
+		c.Budget = Budget{Tokens: 3000, Cost: Unlimited}
 	})
 	var good atomic.Int64
 	var all sync.WaitGroup

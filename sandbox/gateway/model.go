@@ -87,7 +87,7 @@ func (x *exchange) admit(r *http.Request) error {
 	if !x.p.usable() {
 		return refusef(http.StatusForbidden, "the host has no key for %s: set %s where `git ward launch` runs", x.p.name, x.p.setting)
 	}
-	if x.directive = x.g.config.Directive(); x.directive == "" {
+	if x.directive = x.g.config.Payer.Directive(); x.directive == "" {
 		return x.unleased()
 	}
 	if r := x.held(); r != nil {
@@ -111,13 +111,10 @@ func (x *exchange) unleased() *refusal {
 // held is the refusal of a call for a held unit, or nil. A call that waited must still have
 // its initial lease.
 func (x *exchange) held() *refusal {
-	if x.g.config.Leased && x.g.config.Directive() != x.directive {
+	if x.g.config.Leased && x.g.config.Payer.Directive() != x.directive {
 		return x.unleased()
 	}
-	if x.g.config.Held == nil {
-		return nil
-	}
-	why := x.g.config.Held(x.directive)
+	why := x.g.config.Payer.Held(x.directive)
 	if why == "" {
 		return nil
 	}

@@ -3,7 +3,6 @@ package gateway
 import (
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,15 +96,10 @@ func TestPausedWhileItWaits(t *testing.T) {
 		<-release
 		answerJSON(w, 200, `{"type":"message","usage":{"input_tokens":1,"output_tokens":1}}`)
 	})
-	var asked atomic.Int32 // twice by a call that goes out, and once by one that waits
-	var why atomic.Value
+	why := &pause{payer: payer{"D-1"}}
 	why.Store("")
 	f := newFence(t, up.URL, func(c *Config) {
-		c.Limits.AtOnce, c.Limits.Wait = 1, 1
-		c.Held = func(string) string {
-			asked.Add(1)
-			return why.Load().(string)
-		}
+		c.Payer, c.Limits.AtOnce, c.Limits.Wait = why, 1, 1
 	})
 	answers := make(chan int)
 	call := func() {
@@ -115,7 +109,7 @@ func TestPausedWhileItWaits(t *testing.T) {
 	go call()
 	await.True(t, "the first call has the one place", func() bool { hits, _, _, _ := up.seen(); return hits == 1 })
 	go call()
-	await.True(t, "the second one is admitted", func() bool { return asked.Load() == 3 })
+	await.True(t, "the second one is admitted", func() bool { return why.asked.Load() == 3 }) // twice by the first, once by this one
 	why.Store("paused")
 	close(release)
 	if first, second := <-answers, <-answers; first+second != http.StatusOK+http.StatusForbidden {

@@ -22,11 +22,8 @@ type bounds struct {
 // bounds takes the smaller of the host's grant and the limit in the directive's text: a
 // directive can never raise the host's.
 func (c *Config) bounds(directive string) (bounds, error) {
-	b := bounds{c.Budget(directive), tokensSetting, costSetting}
-	if c.Own == nil {
-		return b, nil
-	}
-	own, err := c.Own(directive)
+	b := bounds{c.Budget, tokensSetting, costSetting}
+	own, err := c.Payer.Own(directive)
 	if err != nil {
 		c.Log.Warn().Str("directive", directive).Err(err).Msg("what the directive may use cannot be read")
 		return b, refusef(http.StatusServiceUnavailable, "the host cannot read what %s may use", directive)

@@ -58,7 +58,7 @@ func newProxy(c *Config, l Limits) (*proxy, error) {
 		on: c.Allowlist, names: allowed, refuses: c.Refuses, resolver: c.Resolver,
 		asked:  rate.NewLimiter(firewall.NameRate, firewall.NameBurst),
 		dialer: (&net.Dialer{Timeout: dialTime}).DialContext, idle: l.Idle, log: c.Log,
-		refused: func(d *denial) { c.Meter.refused(c.Directive(), d) },
+		refused: func(d *denial) { c.Meter.refused(c.Payer.Directive(), d) },
 	}
 	if p.resolver == nil {
 		p.resolver = &net.Resolver{PreferGo: true, Dial: p.nameServer((&net.Dialer{}).DialContext)}

@@ -20,7 +20,7 @@ func workers(t *testing.T, upstream string, shared *Shared, directives ...string
 	for _, directive := range directives {
 		list = append(list, newFence(t, upstream, func(c *Config) {
 			c.Shared, c.Meter = shared, meter
-			c.Directive = func() string { return directive }
+			c.Payer = payer{directive}
 			c.Limits.Own, c.Limits.Bodies, c.Limits.Queue = 1<<20, 2<<20, time.Second
 		}))
 	}

@@ -34,8 +34,8 @@ func (t *troubles) tell(bare string, number int, now map[string]runstate.Trouble
 	return runstate.TellTroubles(bare, all)
 }
 
-// tellTroubles reports the provider failures of the worker's calls.
-func (w *worker) tellTroubles(troubles map[string]runstate.Trouble) {
+// Troubles reports the provider failures of the worker's calls.
+func (w *worker) Troubles(troubles map[string]runstate.Trouble) {
 	if err := w.launch.troubles.tell(w.launch.spec.Bare, w.number, troubles); err != nil {
 		w.launch.log.Warn().Err(err).Msg("the backpressure cannot be recorded")
 	}

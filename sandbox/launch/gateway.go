@@ -36,7 +36,7 @@ func (l *launch) openMeter() (s service, err error) {
 // openGateway opens a worker's gateway to the models.
 func (w *worker) openGateway() (s service, err error) {
 	l, settings := w.launch, w.launch.spec.Settings
-	w.tellTroubles(nil) // those of an earlier one
+	w.Troubles(nil) // those of an earlier one
 	prices, err := gateway.ReadPrices(settings.Prices)
 	if err != nil {
 		return s, err
@@ -59,9 +59,8 @@ func (w *worker) openGateway() (s service, err error) {
 	}
 	g, err := gateway.Listen(gateway.Config{
 		Dir: l.scratch.Path, Meter: l.meter, Shared: l.shared,
-		Leased: w.job != nil || w.ahead != nil, Directive: w.calls, Held: l.held, Troubles: w.tellTroubles,
-		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost} },
-		Own:       l.own,
+		Payer: w, Leased: w.job != nil || w.ahead != nil,
+		Budget:    gateway.Budget{Tokens: settings.Budget.Tokens, Cost: cost},
 		Until:     l.until,
 		Models:    settings.Models(),
 		Anthropic: anthropic, OpenAI: openai, Prices: prices, PricesOf: config.PricesOf(settings.Prices),
@@ -76,12 +75,14 @@ func (w *worker) openGateway() (s service, err error) {
 	return service{"the gateway", g.Serve}, nil
 }
 
-// calls names who pays for a worker's calls.
-func (w *worker) calls() string {
-	if w.job != nil {
-		w.job.Sign()
+// Directive names who pays for the worker's calls now. Each call is a sign of work.
+func (w *worker) Directive() string {
+	if w.job == nil {
+		return w.launch.payer()
 	}
-	return w.payer()
+	w.job.Sign()
+	now, _ := w.job.Hold.Current(context.Background())
+	return now.Directive
 }
 
 // refuses returns a test for addresses that the firewall refuses now.
@@ -130,9 +131,10 @@ func (l *launch) payer() string {
 // unreadable refuses all calls while it cannot be read whether they may be paid for.
 const unreadable = "of a state that cannot be read"
 
-// held is why a directive's newest unit may not be worked on now: nothing is spent for it
+// Held is why a directive's newest unit may not be worked on now: nothing is spent for it
 // then, whatever still runs (WORK-3).
-func (l *launch) held(directive string) string {
+func (w *worker) Held(directive string) string {
+	l := w.launch
 	reader := git.Open(l.spec.Bare).Reader(context.Background())
 	defer reader.Close()
 	before, _ := l.newest.Load(directive)

@@ -24,20 +24,20 @@ func TestHeldWhenUnreadable(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	git("", "init", "--quiet", "--bare", bare)
-	l := &launch{spec: Spec{Bare: bare}}
-	if why := l.held("D-1"); why != "" {
+	w := &worker{launch: &launch{spec: Spec{Bare: bare}}}
+	if why := w.Held("D-1"); why != "" {
 		t.Errorf("a directive without a unit is held: %s", why)
 	}
 	blob := git("no record", "hash-object", "-w", "--stdin")
 	tree := git("100644 blob "+blob+"\tuow.json\n", "mktree")
 	git("", "update-ref", "refs/ward/uow/D-1.1", git("x", "commit-tree", tree))
-	if l.held("D-1") == "" || l.held("D-2") != "" {
-		t.Errorf("D-1 %q, D-2 %q", l.held("D-1"), l.held("D-2"))
+	if w.Held("D-1") == "" || w.Held("D-2") != "" {
+		t.Errorf("D-1 %q, D-2 %q", w.Held("D-1"), w.Held("D-2"))
 	}
 	if err := os.RemoveAll(bare); err != nil {
 		t.Fatal(err)
 	}
-	if l.held("D-1") == "" {
+	if w.Held("D-1") == "" {
 		t.Error("without a repository nothing is held")
 	}
 }

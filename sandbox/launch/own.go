@@ -19,8 +19,9 @@ type ownBudgets struct {
 	doc state.Comms
 }
 
-// own is what a directive's text allows.
-func (l *launch) own(directive string) (gateway.Budget, error) {
+// Own is what a directive's text allows.
+func (w *worker) Own(directive string) (gateway.Budget, error) {
+	l := w.launch
 	budget := gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited}
 	d, err := l.ownBudgets.find(git.Open(l.spec.Bare), l.spec.Settings.Control.Ref(), directive)
 	if err != nil || d == nil {

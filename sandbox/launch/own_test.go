@@ -14,7 +14,7 @@ import (
 func TestOwn(t *testing.T) {
 	t.Parallel()
 	p := gittest.New(t)
-	l := &launch{spec: Spec{Bare: p.Bare, Settings: config.Default()}}
+	w := &worker{launch: &launch{spec: Spec{Bare: p.Bare, Settings: config.Default()}}}
 	const none = gateway.Unlimited
 	for _, step := range []struct {
 		options, directive string
@@ -31,12 +31,12 @@ func TestOwn(t *testing.T) {
 		if out, err := p.Push("HEAD:refs/heads/main"); err != nil {
 			t.Fatal(out, err)
 		}
-		if got, err := l.own(step.directive); got != step.want || err != nil {
+		if got, err := w.Own(step.directive); got != step.want || err != nil {
 			t.Errorf("%q of %s: %v, %v, want %v", step.options, step.directive, got, err, step.want)
 		}
 	}
-	l.spec.Bare = t.TempDir()
-	if got, err := l.own("D-1"); err == nil || strings.Contains(err.Error(), "max_") {
+	w.launch.spec.Bare = t.TempDir()
+	if got, err := w.Own("D-1"); err == nil || strings.Contains(err.Error(), "max_") {
 		t.Errorf("a repository that cannot be read allows %v: %v", got, err)
 	}
 }

@@ -205,7 +205,7 @@ func (c *containers) opens(w *worker) (all []opener, err error) {
 		return nil, err
 	}
 	w.said.Gateway = w.gateway
-	w.tellTroubles(nil) // the slot's earlier ones
+	w.Troubles(nil) // the slot's earlier ones
 	for i, s := range w.ahead.services {
 		all[i] = func() (service, error) { return s, nil }
 	}

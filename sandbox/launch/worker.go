@@ -208,15 +208,6 @@ func (w *worker) holds() bool {
 	return ok
 }
 
-// payer names who pays for the worker's calls now.
-func (w *worker) payer() string {
-	if w.job == nil {
-		return w.launch.payer()
-	}
-	now, _ := w.job.Hold.Current(context.Background())
-	return now.Directive
-}
-
 // up handles the payload's start.
 func (w *worker) up() {
 	w.tell(func(now *runstate.Worker) { now.Doing, now.Why = runstate.Works, "" })

@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/benchtest"
 	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
+	"git-ward/internal/runstate"
 	"git-ward/sandbox/gateway"
 )
 
@@ -79,10 +80,19 @@ func serveGateway(t *testing.T, upstream string) string {
 	}
 	return forward(t, gateway.Config{Meter: meter, Shared: gateway.NewShared(120, 60), Prices: prices,
 		Anthropic: gateway.Provider{BaseURL: upstream, Key: k}, OpenAI: gateway.Provider{BaseURL: upstream, Key: k},
-		Models:    []string{"claude-test", "gpt-test"},
-		Directive: func() string { return "D-1" },
-		Budget:    func(string) gateway.Budget { return gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited} }})
+		Models: []string{"claude-test", "gpt-test"},
+		Payer:  payer{}, Budget: unlimited})
 }
+
+var unlimited = gateway.Budget{Tokens: gateway.Unlimited, Cost: gateway.Unlimited}
+
+// payer pays for all, as D-1.
+type payer struct{}
+
+func (payer) Directive() string                    { return "D-1" }
+func (payer) Own(string) (gateway.Budget, error)   { return unlimited, nil }
+func (payer) Held(string) string                   { return "" }
+func (payer) Troubles(map[string]runstate.Trouble) {}
 
 // forward serves a gateway with the real forwarder in front of it, and gives the
 // base URL that the forwarder tells its payload.
