@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"git-ward/internal/diag"
@@ -92,7 +91,7 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 		return
 	}
 	moved := err != nil || h.refs.trace(ctx, h.spec.Book.Repo, j.Directive) != j.before
-	if idle := j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent); idle && err == nil && !j.runs.held && j.runs.commit != "" && h.spec.Worked != nil {
+	if err == nil && j.fruitless() && h.spec.Worked != nil {
 		h.spec.Worked(ctx, j.runs.commit, false)
 	}
 	if onPurpose(j.err) {
@@ -132,7 +131,7 @@ func (h *Host) attend(ctx context.Context, j *Job) error {
 	h.mu.Lock()
 	p := &j.runs
 	held := ""
-	if p.commit != "" && !p.held && now != p.from {
+	if p.unproven() && now != p.from {
 		p.held, held = true, p.commit
 	}
 	if j.next != "" {

@@ -285,14 +285,15 @@ func (h *Host) assign(ctx context.Context, a schedule.Assignment) {
 	h.tell(err, j.Directive, "whether there is something to do on it cannot be read")
 	j.before = h.refs.trace(ctx, h.spec.Book.Repo, j.Directive)
 	j.text = j.before.hash
+	work, cancel := context.WithCancelCause(ctx)
+	j.cancel = cancel           // before it is registered: it may be stopped from then on
 	if !due || !h.register(j) { // or its machine has disconnected meanwhile
+		cancel(nil)
 		h.giveBack(ctx, j)
 		h.nudge()
 		return
 	}
 	h.began[a.Slot] = true
-	work, cancel := context.WithCancelCause(ctx)
-	j.cancel = cancel
 	failpoint.Reach("host/assigned")
 	go j.run(work)
 }

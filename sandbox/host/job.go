@@ -11,7 +11,8 @@ import (
 	"git-ward/sandbox/lease"
 )
 
-// Job is one assignment.
+// Job is one assignment. Its fields stay as assign has set them, but for err, which only the
+// worker's own goroutine writes, and for what is guarded.
 type Job struct {
 	Directive string
 	Number    int    // the worker's number, from 1
@@ -24,15 +25,20 @@ type Job struct {
 	offer  *offer // nil for a slot of the launch's own
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed after its end, when its lease is released and the host knows
-	runs   program       // what its agent runs
-	next   string        // the commit that its agent said last that it runs, until the host has seen to it; "" for none
-	text   string        // hash of the directive's text, as last read
-	waits  bool          // it reported that it is waiting
-	idle   time.Time     // since when there is nothing to do; zero if there is
 	began  time.Time
-	pulse  pulse // of its watcher
 	before trace
-	err    error // how it ended
+	err    error // how it ended; read after its end
+	guarded
+}
+
+// guarded is what a job's worker and the host change while it runs, under the host's lock.
+type guarded struct {
+	runs  program   // what its agent runs
+	next  string    // the commit that its agent said last that it runs, until the host has seen to it; "" for none
+	text  string    // hash of the directive's text, as last read
+	waits bool      // it reported that it is waiting
+	idle  time.Time // since when there is nothing to do; zero if there is
+	pulse pulse     // of its watcher
 }
 
 // Ended says why the host ended a worker: its lease was lost, somebody stopped the directive,
@@ -116,9 +122,17 @@ func (j *Job) Sign() {
 	j.runs.sign = true
 }
 
+// unproven reports whether the agent has answered but the directive has not moved since.
+func (p *program) unproven() bool { return p.commit != "" && !p.held }
+
 // silent reports whether the agent has answered but has shown no work for so long.
 func (p *program) silent(long time.Duration) bool {
-	return p.commit != "" && !p.sign && !p.held && time.Since(p.answer) > long
+	return p.unproven() && !p.sign && time.Since(p.answer) > long
+}
+
+// fruitless reports whether a job has ended with a program that answered and then did nothing.
+func (j *Job) fruitless() bool {
+	return j.runs.unproven() && (j.err == nil && !j.runs.sign || errors.Is(j.err, errSilent))
 }
 
 // Waits records whether the worker, by its own word, only waits for something. It counts as a

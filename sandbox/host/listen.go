@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pulse is the state of a watcher's signs of life. The host's lock guards it.
+// pulse is the state of a watcher's signs of life.
 type pulse struct {
 	beats  bool          // it has ever given a sign of life
 	mute   time.Duration // how long the host has listened since the last one
