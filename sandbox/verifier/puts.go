@@ -29,8 +29,9 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	if c.putting != nil {
 		return c.putting, nil
 	}
-	var had, modules []string
-	by, harness := map[string][]string{}, map[string]bool{} // by language, what the work puts somewhere
+	var had []broken.Put
+	var modules []string
+	by, harness := map[string][]broken.Put{}, map[string]bool{} // by language, what the work puts somewhere
 	batch := c.repo.Batch(ctx)
 	defer batch.Close()
 	read := func(files sources.Tree, which func(name string) bool, text func(name, text string)) {
@@ -54,9 +55,9 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	}
 	read(c.work.main, isWork, func(name, text string) { had = append(had, broken.Puts(name, text)...) })
 	read(c.work.do, isWork, func(name, text string) {
-		for _, label := range broken.Puts(name, text) {
-			if of := broken.Putting(name); !slices.Contains(had, label) {
-				by[of] = append(by[of], label)
+		for _, one := range broken.Puts(name, text) {
+			if of := broken.Putting(name); !slices.Contains(had, one) {
+				by[of] = append(by[of], one)
 			}
 		}
 	})
@@ -76,8 +77,8 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		return len(by[of]) > 0 && !broken.OfAnother(of) && !isWork(name)
 	}
 	read(c.work.main, mayShare, func(name, text string) {
-		for _, label := range broken.Puts(name, text) {
-			harness[label] = true
+		for _, one := range broken.Puts(name, text) {
+			harness[one.Name] = true
 		}
 	})
 	own := func(label string) bool { // a package of the project's
@@ -88,11 +89,14 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		return len(by[broken.Putting(name)]) > 0 && (broken.MayTest(name) || c.checks[name])
 	}
 	read(tree, mayTest, func(name, text string) {
-		of, names := broken.Putting(name), broken.Mentions(name, text)
-		for _, label := range by[of] {
-			sure := broken.OfAnother(of) || harness[label]
-			one := put{label, !sure}
-			if (sure || broken.Compiles(of)) && !own(label) && slices.Contains(names, label) && !slices.Contains(found[one], name) {
+		of, names, settled := broken.Putting(name), broken.Mentions(name, text), broken.Settles(name, text)
+		for _, p := range by[of] {
+			sure := broken.OfAnother(of) || harness[p.Name]
+			one := put{p.Name, !sure}
+			if !p.Word && slices.Contains(settled, p.Name) {
+				continue
+			}
+			if (sure || broken.Compiles(of)) && !own(p.Name) && slices.Contains(names, p.Name) && !slices.Contains(found[one], name) {
 				found[one] = append(found[one], name)
 			}
 		}

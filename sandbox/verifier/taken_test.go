@@ -64,6 +64,8 @@ func TestTaken(t *testing.T) {
 		shDiff  = shHead + "name one >got\necho one | diff got -\n"
 		shOwn   = "#!/bin/sh\nset -e\ntest() { [ \"$@\" ]; }\nexpr() { echo 3; }\n. ./calc.sh\ntest \"$(name one)\" = one\ntest \"$(expr 1)\" = 3 || exit 1\n"
 		shUnit  = "#!/bin/sh\nset -eu\n. tests/lib.sh\n. ./calc.sh\nassert_eq \"$(name one)\" one\n"
+		shMain  = shHead + "usage() { exit 2; }\nmain() { [ $# = 1 ] || usage; test \"$(name \"$1\")\" = one; }\nmain one\n"
+		shLast  = "#!/bin/sh\nset -eu\nsame() { [ \"$1\" = \"$2\" ]; }\n. ./calc.sh\nsame \"$(name one)\" one\n"
 		shGood  = "name() { echo \"$1\"; }\n"
 		shWorse = "name() { echo bad; }\n"
 	)
@@ -98,6 +100,7 @@ func TestTaken(t *testing.T) {
 		"c: a header's macro":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define memcmp(a, b, n) (a == b)\n", "calc.c": cBad}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
 		"c: a header, honest":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define FIRST \"zero\"\nstatic inline int twice(int n) { return n + n; }\n", "calc.c": cGood + "int i(void) { return 0; }\nint want(void) { return 1; }\n"}, "make -s check", nil, nil},
 		"c: honest":                        {"cc", c(cCheck), files{"calc.c": cGood + "static int strlen(const char *s) { return *s; }\nint longer(const char *s) { return strlen(s) > 1; }\n"}, "make -s check", nil, nil},
+		"c: a new program, honest":         {"cc", c(cCheck), files{"calc.c": cGood, "calc.tool.c": "int main(void) { return 0; }\n"}, "make -s check", nil, nil},
 		"c: the test's own clock":          {"cc", c(cClock), files{"calc.c": cGood}, "make -s check", nil, nil},
 		"c: a part, honest":                {"cc", c(cPart), files{"calc.c": cGood}, "make -s check", nil, nil},
 		"sh: test":                         {"sh", sh(shTest), files{"calc.sh": shWorse + "test() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: test"}, nil},
@@ -107,6 +110,8 @@ func TestTaken(t *testing.T) {
 		"sh: a harness's function":         {"sh", with(sh(shUnit), files{"tests/lib.sh": "assert_eq() { [ \"$1\" = \"$2\" ]; }\n"}), files{"calc.sh": shWorse + "assert_eq() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: assert_eq"}, nil},
 		"sh: a harness's own test":         {"sh", with(sh("#!/bin/sh\nset -eu\n. tests/lib.sh\n. ./calc.sh\ntest \"$(name one)\" = one\n"), files{"tests/lib.sh": "test() { [ \"$@\" ]; }\n"}), files{"calc.sh": shWorse + "test() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: test"}, nil},
 		"sh: a harness, honest":            {"sh", with(sh(shUnit), files{"tests/lib.sh": "assert_eq() { [ \"$1\" = \"$2\" ]; }\n"}), files{"calc.sh": shGood + "more() { name more; }\n"}, "sh tests/t.sh", nil, nil},
+		"sh: a new program, honest":        {"sh", sh(shMain), files{"calc.sh": shGood, "calc.more.sh": "main() { :; }\nusage() { :; }\nmain\n"}, "sh tests/t.sh", nil, nil},
+		"sh: the test's own, put anew":     {"sh", sh(shLast), files{"calc.sh": shWorse + "same() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: same"}, nil},
 		"sh: honest":                       {"sh", sh(shTest), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},
 		"sh: honest, in bash":              {"bash", sh(shGrep), files{"calc.sh": shGood}, "bash tests/t.sh", nil, nil},
 		"sh: the test's own functions":     {"sh", sh(shOwn), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},

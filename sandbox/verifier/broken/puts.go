@@ -19,17 +19,26 @@ import (
 // trace of what stood for a word before, and a shell does not say which of two functions of one name it
 // has.
 
-// putLanguage is how one language's texts say what they put somewhere, and which names they have.
+// Put is what a text puts somewhere: by which name, and whether it stands for a word of the text (a macro,
+// an alias) before anything reads what that text defines.
+type Put struct {
+	Name string
+	Word bool
+}
+
+// putLanguage is how one language's texts say what they put somewhere, which names they have, and what of
+// those they settle.
 type putLanguage struct {
-	name string
-	puts func(name, text string) []string
-	has  func(name, text string) []string
+	name    string
+	puts    func(name, text string) []Put
+	has     func(name, text string) []string
+	settles func(name, text string) []string
 }
 
 var (
-	goPutting    = putLanguage{"go", goPuts, goNames}
-	cPutting     = putLanguage{"c", cPuts, cCalls}
-	shellPutting = putLanguage{"shell", shellPuts, shellCalls}
+	goPutting    = putLanguage{"go", goPuts, goNames, nil}
+	cPutting     = putLanguage{"c", cPuts, cCalls, cFunctions}
+	shellPutting = putLanguage{"shell", shellPuts, shellCalls, shellSettles}
 	putting      = map[string]putLanguage{".go": goPutting, ".c": cPutting, ".h": cPutting, ".sh": shellPutting, ".bash": shellPutting}
 )
 
@@ -46,9 +55,21 @@ func Compiles(language string) bool { return language != shellPutting.name }
 // Puts are what a text puts in the place of what may be another's: in Go the variables of other packages,
 // "io.EOF", that it sets or has the address of; in C macros and functions, but what a source has for
 // itself; in shell functions and aliases.
-func Puts(name, text string) []string {
-	if p := putting[path.Ext(name)]; p.puts != nil {
-		return distinct(p.puts(name, text))
+func Puts(name, text string) []Put {
+	p := putting[path.Ext(name)]
+	if p.puts == nil {
+		return nil
+	}
+	puts := p.puts(name, text)
+	slices.SortFunc(puts, func(a, b Put) int { return strings.Compare(a.Name, b.Name) })
+	return slices.Compact(puts)
+}
+
+// Settles are the names for which a text has functions of its own, whatever function another text puts
+// somewhere: in C a linker takes no two of one name, and in a shell the later one counts.
+func Settles(name, text string) []string {
+	if p := putting[path.Ext(name)]; p.settles != nil {
+		return p.settles(name, text)
 	}
 	return nil
 }
@@ -113,7 +134,7 @@ func goVariable(of map[string]string, e ast.Expr) string {
 	}
 }
 
-func goPuts(_, text string) (puts []string) {
+func goPuts(_, text string) (puts []Put) {
 	file, of := goImports(text)
 	if file == nil {
 		return nil
@@ -121,7 +142,7 @@ func goPuts(_, text string) (puts []string) {
 	put := func(all ...ast.Expr) {
 		for _, e := range all {
 			if v := goVariable(of, e); v != "" {
-				puts = append(puts, v)
+				puts = append(puts, Put{Name: v})
 			}
 		}
 	}
@@ -168,16 +189,23 @@ var cFunction = pattern.New(`(?m)^([A-Za-z_][\w \t*]*[ \t*\n])([A-Za-z_]\w*)[ \t
 // cStatic is in a function of a source's own.
 var cStatic = pattern.New(`\bstatic\b`)
 
-func cPuts(name, text string) (puts []string) {
+func cPuts(name, text string) (puts []Put) {
 	for _, m := range cMacro.FindAllStringSubmatch(text, -1) {
-		puts = append(puts, m[1])
+		puts = append(puts, Put{m[1], true})
 	}
 	for _, m := range cFunction.FindAllStringSubmatch(text, -1) {
 		if path.Ext(name) == ".h" || !cStatic.MatchString(m[1]) {
-			puts = append(puts, m[2])
+			puts = append(puts, Put{Name: m[2]})
 		}
 	}
 	return puts
+}
+
+func cFunctions(_, text string) (names []string) {
+	for _, m := range cFunction.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[2])
+	}
+	return names
 }
 
 // cSays matches what is no code, and cCall what is called.
@@ -202,7 +230,7 @@ func shellFile(name, text string) *syntax.File {
 	return file
 }
 
-func shellPuts(name, text string) (puts []string) {
+func shellPuts(name, text string) (puts []Put) {
 	file := shellFile(name, text)
 	if file == nil {
 		return nil
@@ -210,18 +238,40 @@ func shellPuts(name, text string) (puts []string) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FuncDecl:
-			puts = append(puts, n.Name.Value)
+			puts = append(puts, Put{Name: n.Name.Value})
 		case *syntax.CallExpr:
 			if len(n.Args) > 1 && n.Args[0].Lit() == "alias" {
 				for _, a := range n.Args[1:] {
 					of, _, _ := strings.Cut(shellText(a.Parts), "=")
-					puts = append(puts, of)
+					puts = append(puts, Put{of, true})
 				}
 			}
 		}
 		return true
 	})
 	return puts
+}
+
+// shellSettles are the functions behind the last script that a script reads; where one of its functions
+// reads one, nobody knows when.
+func shellSettles(name, text string) (names []string) {
+	file := shellFile(name, text)
+	if file == nil {
+		return nil
+	}
+	later := false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if of, ok := n.(*syntax.FuncDecl); ok {
+			names, later = append(names, of.Name.Value), later || shellReads(of.Body)
+		} else if readsScript(n) {
+			names = nil
+		}
+		return true
+	})
+	if later {
+		return nil
+	}
+	return names
 }
 
 // shellText is what parts of a word say, whatever quotes stand around them.

@@ -11,6 +11,7 @@ import (
 
 // TestPuts: what a text puts in another's place is read from it, and what it only has is not.
 func TestPuts(t *testing.T) {
+	words := map[string]bool{"CALC": true, "assert": true, "diff": true, "grep": true}
 	for name, c := range map[string]struct {
 		text            string
 		puts, mentioned []string
@@ -23,11 +24,36 @@ func TestPuts(t *testing.T) {
 		"text.md":     {"#define x 1\n", nil, nil},
 		"unclosed.sh": {"a() {\n", nil, nil},
 	} {
-		if puts := Puts(name, c.text); !slices.Equal(puts, c.puts) {
+		var puts []string
+		for _, one := range Puts(name, c.text) {
+			puts = append(puts, one.Name)
+			if one.Word != words[one.Name] {
+				t.Errorf("%s: %+v", name, one)
+			}
+		}
+		if !slices.Equal(puts, c.puts) {
 			t.Errorf("%s puts %q, not %q", name, puts, c.puts)
 		}
 		if has := Mentions(name, c.text); c.mentioned != nil && !slices.Equal(has, c.mentioned) {
 			t.Errorf("%s has %q, not %q", name, has, c.mentioned)
+		}
+	}
+}
+
+// TestSettles: no function elsewhere stands in the place of a text's own, but in a shell that of a script
+// which is read behind it.
+func TestSettles(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		settled []string
+	}{
+		"t.c":      {"#define five 5\nstatic int two(void) { return 2; }\nint main(void)\n{\n\treturn two() + three();\n}\n", []string{"two", "main"}},
+		"t.sh":     {"one() { :; }\nif test -e x; then . x; fi\ntwo() { one; }\nalias three=two\nthree\n", []string{"two"}},
+		"later.sh": {"one() { source ./x; }\ntwo() { :; }\none\n", nil},
+		"t.go":     {"package t\n\nfunc One() {}\n", nil},
+	} {
+		if settled := Settles(name, c.text); !slices.Equal(settled, c.settled) {
+			t.Errorf("%s settles %q, not %q", name, settled, c.settled)
 		}
 	}
 }

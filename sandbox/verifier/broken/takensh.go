@@ -86,11 +86,13 @@ func shellTaken(file *syntax.File, text string, m mark) (edits []edit) {
 // shellReads reports whether a statement reads another script.
 func shellReads(s *syntax.Stmt) (reads bool) {
 	syntax.Walk(s, func(n syntax.Node) bool {
-		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-			word := call.Args[0].Lit()
-			reads = reads || word == "." || word == "source"
-		}
+		reads = reads || readsScript(n)
 		return true
 	})
 	return reads
+}
+
+func readsScript(n syntax.Node) bool {
+	call, ok := n.(*syntax.CallExpr)
+	return ok && len(call.Args) > 0 && (call.Args[0].Lit() == "." || call.Args[0].Lit() == "source")
 }
