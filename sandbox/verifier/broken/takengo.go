@@ -15,8 +15,9 @@ import (
 // its file names are those that the kernel started it with: the work can change them before any test,
 // and lead a test around what it asks. It reads the arguments as flag.Parse does. What they do not set
 // has its default; a default can be set, too, but those that testing's own have that take no value are
-// false. What they set is as another value of that type writes it. The work can also put other flags
-// where testing's were, and testing still has its own.
+// false. What they set is as another value of that type writes it; nothing is said where none can be made:
+// what is no pointer, or may hold what whoever made it put there, has no other that is like it. The work
+// can also put other flags where testing's were, and testing still has its own.
 const goBegun = `
 	wardTakes := func(wardWhat string) {
 		%[1]s
@@ -29,6 +30,22 @@ const goBegun = `
 		wardBool := func(wardF *wardFlag.Flag) bool {
 			wardIs, wardOK := wardF.Value.(interface{ IsBoolFlag() bool })
 			return wardOK && wardIs.IsBoolFlag()
+		}
+		wardAnew := func(wardOf wardFlag.Value, wardAll []string) (wardWas string) {
+			wardWas = wardOf.String()
+			defer func() { _ = recover() }()
+			wardType := wardReflect.TypeOf(wardOf).Elem()
+			switch wardType.Kind() {
+			case wardReflect.Struct, wardReflect.Map, wardReflect.Ptr, wardReflect.Interface, wardReflect.Func, wardReflect.Chan:
+				return wardWas
+			}
+			wardNew := wardReflect.New(wardType).Interface().(wardFlag.Value)
+			for _, wardOne := range wardAll {
+				if wardNew.Set(wardOne) != nil {
+					return wardWas
+				}
+			}
+			return wardNew.String()
 		}
 		wardSet := map[string][]string{}
 		for wardI := 1; wardI < len(wardGiven); wardI++ {
@@ -60,12 +77,8 @@ const goBegun = `
 			}
 			if wardAll := wardSet[wardF.Name]; wardAll != nil {
 				wardWas = wardAll[len(wardAll)-1]
-				if wardType := wardReflect.TypeOf(wardF.Value); wardIs != wardWas && wardType.Kind() == wardReflect.Ptr {
-					wardNew := wardReflect.New(wardType.Elem()).Interface().(wardFlag.Value)
-					for _, wardOne := range wardAll {
-						_ = wardNew.Set(wardOne)
-					}
-					wardWas = wardNew.String()
+				if wardIs != wardWas {
+					wardWas = wardAnew(wardF.Value, wardAll)
 				}
 			}
 			if wardIs != wardWas {
