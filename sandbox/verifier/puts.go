@@ -62,9 +62,12 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		}
 	})
 	found = map[put][]string{}
-	if err != nil || len(by) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	if len(by) == 0 {
 		c.putting = found
-		return found, err
+		return found, nil
 	}
 	isModule := func(name string) bool { return path.Base(name) == "go.mod" }
 	read(c.work.main, isModule, func(_, text string) {
