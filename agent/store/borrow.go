@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"git-ward/internal/git"
 )
 
@@ -74,6 +76,28 @@ func (c *clone) mending(ctx context.Context, do func() error, answer func(error)
 
 func (c *clone) plainly(ctx context.Context, args ...string) (string, error) {
 	return c.store.run(ctx, c.dir, args...)
+}
+
+// checkedOut is the clone's commit. It is not read by the git that would mend the clone while somebody
+// uses it.
+func (c *clone) checkedOut(ctx context.Context) (string, error) {
+	if head, ok := c.repo().Direct(ctx, "HEAD^{commit}"); ok && head != "" {
+		return head, nil
+	}
+	return c.plainly(ctx, "rev-parse", "--verify", "HEAD^{commit}")
+}
+
+// gone reports whether the clone is no repository with a commit any more. Only git's own word counts,
+// where there is something to read: one that did not start, or was ended, says nothing.
+func (c *clone) gone(ctx context.Context) (bool, error) {
+	if _, err := os.Lstat(c.gitDir()); errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return true, nil
+	}
+	_, err := c.checkedOut(ctx)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 128 {
+		return true, nil
+	}
+	return false, err
 }
 
 // whole reports whether no object is missing that a commit or tree needs or, with --all, that

@@ -90,6 +90,7 @@ type Saver struct {
 	start string // commit that the index is made of
 	last  string // commit of the last kept tree, or the worker's first commit
 	tree  string // of last
+	same  bool   // the working tree was that when Keep last looked
 	gone  bool   // the work's repository is, so that head says what is checked out
 	say   func(what string)
 }
@@ -137,6 +138,7 @@ func (k *Saver) Run(ctx context.Context, ticks <-chan time.Time, over <-chan str
 // what the worker began from nothing is kept. What the remote does not take is tried again by
 // the next call, without the files that it names.
 func (k *Saver) Keep(ctx context.Context) error {
+	k.same = false
 	if err := k.ensure(ctx); err != nil {
 		return err
 	}
@@ -154,35 +156,33 @@ func (k *Saver) Keep(ctx context.Context) error {
 	}
 }
 
-// checkedOut is the work's commit. It is not read by the git that would mend the work's clone while
-// somebody uses it.
-func (k *Saver) checkedOut(ctx context.Context) (string, error) {
-	return k.work.plainly(ctx, "rev-parse", "--verify", "HEAD^{commit}")
-}
-
 // Outlive keeps the tree of a worker who has left no repository behind. Gone says that he did so, and
-// branch what is kept, "" for nothing: a tree without any file is none, because nobody wants to go on
-// from it.
-func (k *Saver) Outlive(ctx context.Context) (gone bool, branch string) {
-	if head, err := k.checkedOut(ctx); ctx.Err() != nil || err == nil && head != "" {
-		return false, ""
+// lost that what the tree held then is not kept: a tree without any file is not, because nobody wants
+// to go on from it. Branch has what is kept, perhaps of before, "" for nothing.
+func (k *Saver) Outlive(ctx context.Context) (gone, lost bool, branch string) {
+	gone, err := k.work.gone(ctx)
+	if err != nil {
+		k.say(fmt.Sprintf("whether the worker's repository is still there is not known: %v", err))
 	}
-	k.gone = true
-	if left, err := os.ReadDir(k.work.dir); err != nil || !slices.ContainsFunc(left, func(e fs.DirEntry) bool { return e.Name() != ".git" && e.Name() != record.Dir }) {
-		return true, ""
+	if !gone {
+		return false, false, ""
 	}
-	if err := k.Keep(ctx); err != nil {
-		k.say(err.Error())
+	k.gone, k.same = true, false
+	if left, err := os.ReadDir(k.work.dir); err == nil && slices.ContainsFunc(left, func(e fs.DirEntry) bool { return e.Name() != ".git" && e.Name() != record.Dir }) {
+		if err := k.Keep(ctx); err != nil {
+			k.say(err.Error())
+		}
 	}
-	if k.tip == "" {
-		return true, ""
+	if k.tip != "" {
+		branch = strings.TrimPrefix(k.ref, "refs/heads/")
 	}
-	return true, strings.TrimPrefix(k.ref, "refs/heads/")
+	return true, !k.same, branch
 }
 
 // once is one try; again says that the remote named files, which the next try leaves out.
 func (k *Saver) once(ctx context.Context) (again bool, err error) {
 	tree, size, err := k.take(ctx)
+	k.same = err == nil && tree == k.tree
 	if err != nil || tree == k.tree || tree == k.refused || tree == "" {
 		return false, err
 	}
@@ -204,7 +204,7 @@ func (k *Saver) once(ctx context.Context) (again bool, err error) {
 	}
 	k.tip = commit
 	k.brought.Add(size)
-	k.last, k.tree = cmp.Or(commit, k.head), tree
+	k.last, k.tree, k.same = cmp.Or(commit, k.head), tree, true
 	k.start = k.last
 	k.mine.Store(true)
 	return false, nil
@@ -257,7 +257,7 @@ func (k *Saver) rewritten(ctx context.Context) (bool, error) {
 func (k *Saver) take(ctx context.Context) (tree string, size int64, err error) {
 	head := k.head
 	if !k.gone {
-		if head, err = k.checkedOut(ctx); err != nil || head == "" {
+		if head, err = k.work.checkedOut(ctx); err != nil || head == "" {
 			return "", 0, cmp.Or(err, errors.New("what is not committed is not kept: no commit is checked out"))
 		}
 	}

@@ -267,3 +267,64 @@ func TestKeeperSecret(t *testing.T) {
 		}
 	}
 }
+
+// TestOutlive: of a worker who leaves no repository behind is said what is kept, and no more. Trouble
+// with git itself is no word of that.
+func TestOutlive(t *testing.T) {
+	tier.First(t, "it pushes several times")
+	for name, c := range map[string]struct {
+		leaves           func(*unit, *Saver)
+		gone, lost, kept bool
+		says             string
+	}{
+		"all":         {func(*unit, *Saver) {}, false, false, false, ""},
+		"nothing new": {func(u *unit, _ *Saver) { u.remove(".git") }, true, false, false, ""},
+		"a file":      {func(u *unit, _ *Saver) { u.write("hello", "there\n"); u.remove(".git/refs") }, true, false, true, ""},
+		"an empty tree": {func(u *unit, _ *Saver) {
+			u.must(os.RemoveAll(u.work.Dir()))
+			u.must(os.Mkdir(u.work.Dir(), 0o755))
+		}, true, true, false, ""},
+		"no directory": {func(u *unit, _ *Saver) { u.must(os.RemoveAll(u.work.Dir())) }, true, true, false, ""},
+		"as kept": {func(u *unit, k *Saver) {
+			u.write("hello", "there\n")
+			u.must(k.Keep(u.Context()))
+			u.remove(".git")
+		}, true, false, true, ""},
+		"more than is kept": {func(u *unit, k *Saver) {
+			u.write("hello", "there\n")
+			u.must(k.Keep(u.Context()))
+			u.sized("big", maxKept>>20+1)
+			u.remove(".git")
+		}, true, true, true, "16 MiB"},
+		"files of before only": {func(u *unit, k *Saver) {
+			u.write("hello", "there\n")
+			u.must(k.Keep(u.Context()))
+			u.must(os.RemoveAll(u.work.Dir()))
+		}, true, true, true, ""},
+		"no answer of git": {func(u *unit, _ *Saver) {
+			u.write("hello", "there\n")
+			u.remove(".git/refs")
+			u.Setenv("PATH", u.TempDir()) // no git is there
+		}, false, false, false, "is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUnit(t)
+			var said []string
+			k := u.keeper(&said)
+			c.leaves(u, k)
+			gone, lost, branch := k.Outlive(t.Context())
+			if gone != c.gone || lost != c.lost || branch != "" != c.kept {
+				t.Errorf("gone %v, lost %v, on %q", gone, lost, branch)
+			}
+			if all := strings.Join(said, "\n"); !strings.Contains(all, c.says) || c.says == "" && all != "" {
+				t.Errorf("%q", all)
+			}
+		})
+	}
+}
+
+// remove removes what a worker may remove of his tree.
+func (u *unit) remove(name string) {
+	u.Helper()
+	u.must(os.RemoveAll(filepath.Join(u.work.Dir(), name)))
+}

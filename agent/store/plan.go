@@ -25,6 +25,9 @@ func (w *Work) Head(ctx context.Context) (string, error) {
 	return object.ID, nil
 }
 
+// Gone reports whether a worker has left no repository with a commit behind.
+func (w *Work) Gone(ctx context.Context) (bool, error) { return w.clone.gone(ctx) }
+
 // Restart drops what the remote does not have, as Store.Work does for one who
 // comes anew.
 func (w *Work) Restart(ctx context.Context) error {

@@ -2,9 +2,13 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"git-ward/agent/prompt"
+	"git-ward/agent/stop"
 )
 
 // takeUp restores the uncommitted changes of the unit's last worker, and returns a note on
@@ -43,13 +47,18 @@ func (r *unitRun) keeping(ctx context.Context) (over func() (lost string), err e
 		tick.Stop()
 		close(end)
 		<-done
-		switch gone, branch := keeper.Outlive(context.WithoutCancel(ctx)); {
+		gone, lost, branch := keeper.Outlive(context.WithoutCancel(ctx))
+		switch {
+		case !gone:
+			return ""
+		case lost && branch != "":
+			return "What it made last is lost; the next try goes on with what was kept before, on " + branch
+		case lost:
+			return allLost
 		case branch != "":
 			return "What its tree held is on " + branch + ", and the next try goes on with it"
-		case gone:
-			return "What it made there is lost; the work begins again from what was pushed"
 		}
-		return ""
+		return "Its tree held nothing new; the work begins again from what was pushed"
 	}, nil
 }
 
@@ -58,4 +67,27 @@ func (r *unitRun) endSaving(ctx context.Context) {
 	if err := r.work.EndSaving(ctx); err != nil {
 		r.log.Warn().Err(err).Msg("what was kept while it was worked on stays there")
 	}
+}
+
+// allLost is what became of a worker's tree of which nothing is kept.
+const allLost = "What it made there is lost; the work begins again from what was pushed"
+
+// errGone is the end of a worker who said nothing of what he left.
+var errGone = errors.New("the worker left no repository behind: its .git is gone or broken")
+
+// ofTree adds to a worker's end what became of the tree without a repository that he left.
+func ofTree(err error, fate string) error {
+	ended := stop.Of(err)
+	if ended == nil {
+		return fmt.Errorf("%w. %s", err, fate)
+	}
+	told := *ended // whose Why is what reports say
+	why, isSentence := strings.CutSuffix(ended.Why, ".")
+	if told.Why = why + ". " + fate; isSentence {
+		told.Why += "."
+	}
+	if err != error(ended) {
+		told.Err = err
+	}
+	return &told
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,6 +101,13 @@ func (s *single) timely(ctx context.Context, solver solver, findings string) (st
 	left()
 	if err != nil && stop.Is(context.Cause(ctx), stop.Spent) {
 		err = stop.New(stop.Spent, "The work was stopped: %s.", launch.TimeSpent)
+	}
+	gone, no := s.work.Gone(context.WithoutCancel(ctx))
+	if no != nil {
+		s.log.Warn().Err(no).Msg("whether the worker's repository is still there is not known")
+	}
+	if gone {
+		err = ofTree(cmp.Or(err, errGone), allLost)
 	}
 	return done.Words, err
 }

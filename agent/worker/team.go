@@ -1,9 +1,7 @@
 package worker
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -99,16 +97,20 @@ func (w *iterationWork) Solve(ctx context.Context, b cycle.Brief, refusal string
 	}
 	left := endStrays(ctx, w.solvers.log)
 	done, err := w.current.Solve(ctx, refusal)
-	if lost := kept(); lost != "" { // before anything makes a repository again, which removes the tree
-		err = fmt.Errorf("%w. %s", cmp.Or(err, errors.New("the worker left no repository behind: its .git is gone or broken")), lost)
-	}
+	fate := kept() // before anything makes a repository again, which removes the tree
 	left()
+	if fate != "" && err == nil {
+		err = errGone
+	}
 	if over := stop.Of(context.Cause(ctx)); err != nil && over != nil {
 		// If the launch's time is over, or the PM took the unit away, that counts before the
 		// solver's own account.
 		if over.Kind == stop.Spent || over.Kind == stop.Suspended || stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked, stop.Denied, stop.Missing, stop.Asked) == nil {
 			err = over
 		}
+	}
+	if fate != "" {
+		err = ofTree(err, fate)
 	}
 	return done, err
 }

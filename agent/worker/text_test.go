@@ -119,17 +119,21 @@ func TestIterationEnds(t *testing.T) {
 		launch launch.Launch
 		kind   stop.Kind
 		why    string
-		left   int // seconds of the loop's own; 0: an hour
+		left   int    // seconds of the loop's own; 0: an hour
+		tree   string // what became of it, where no repository is left
 	}{
-		"trouble":              {ending{err: trouble}, launch.Launch{}, stop.None, "trouble", 0},
-		"its own end":          {ending{err: declined}, launch.Launch{}, stop.Unfinished, "declined", 0},
-		"the iteration's time": {ending{waits: true}, launch.Launch{}, stop.Unfinished, "max_seconds_per_iteration", 0},
-		"the loop's time":      {ending{waits: true}, launch.Launch{}, stop.Unfinished, "max_total_seconds", 1},
-		"both":                 {ending{waits: true, err: declined}, launch.Launch{}, stop.Unfinished, "declined", 0},
-		"the launch's time":    {ending{waits: true, err: declined}, over, stop.Spent, launch.TimeSpent, 0},
+		"trouble":                 {ending{err: trouble}, launch.Launch{}, stop.None, "trouble", 0, ""},
+		"its own end":             {ending{err: declined}, launch.Launch{}, stop.Unfinished, "declined", 0, ""},
+		"the iteration's time":    {ending{waits: true}, launch.Launch{}, stop.Unfinished, "max_seconds_per_iteration", 0, ""},
+		"the loop's time":         {ending{waits: true}, launch.Launch{}, stop.Unfinished, "max_total_seconds", 1, ""},
+		"both":                    {ending{waits: true, err: declined}, launch.Launch{}, stop.Unfinished, "declined", 0, ""},
+		"the launch's time":       {ending{waits: true, err: declined}, over, stop.Spent, launch.TimeSpent, 0, ""},
+		"no repository":           {ending{}, launch.Launch{}, stop.None, "its .git is gone or broken. It is lost", 0, "It is lost"},
+		"none, and its own end":   {ending{err: declined}, launch.Launch{}, stop.Unfinished, "declined. It is lost", 0, "It is lost"},
+		"none, and the time over": {ending{waits: true}, over, stop.Spent, "It is lost", 0, "It is lost"},
 	} {
 		w := &iterationWork{solvers: new(solvers), watching: new(watch), subagents: new(cycle.Subagents), launch: c.launch, number: 1, current: &c.solver,
-			keeping: func(context.Context) (func() string, error) { return func() string { return "" }, nil }}
+			keeping: func(context.Context) (func() string, error) { return func() string { return c.tree }, nil }}
 		w.limits.MaxSecondsPerIteration = 1
 		if !c.solver.waits || c.left > 0 {
 			w.limits.MaxSecondsPerIteration = 60
@@ -137,6 +141,9 @@ func TestIterationEnds(t *testing.T) {
 		done, err := w.Solve(t.Context(), cycle.Brief{Iteration: 1, Left: loop.Remaining{Seconds: cmp.Or(c.left, 3600), ToolCalls: 9}}, "a refusal goes to the same solver")
 		if stop.KindOf(err) != c.kind || err == nil || !strings.Contains(err.Error(), c.why) || done.Tally.Calls != 1 {
 			t.Errorf("%s: %d calls, %v", name, done.Tally.Calls, err)
+		}
+		if s := stop.Of(err); s != nil && !strings.Contains(s.Why, c.tree) {
+			t.Errorf("%s: the report would say %q", name, s.Why)
 		}
 	}
 }
