@@ -34,7 +34,7 @@ func TestDeaths(t *testing.T) {
 			h := r.host(1, nil)
 			h.spec.Ends = book
 			for range 2 {
-				j := &Job{Directive: "D-1", Number: 1, err: c.err, over: make(chan struct{}), began: time.Unix(0, 0), runs: program{commit: c.agent}}
+				j := &Job{Directive: "D-1", Number: 1, err: c.err, over: make(chan struct{}), began: time.Unix(0, 0), guarded: guarded{runs: program{commit: c.agent}}}
 				if _, err := h.look(t.Context()); err != nil {
 					t.Fatal(err)
 				}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/runstate"
 	gw "git-ward/sandbox/gateway"
 )
 
@@ -185,6 +186,14 @@ func client() {
 	fmt.Println(err)
 }
 
+// payer is D-1, which has no limit of its own.
+type payer struct{}
+
+func (payer) Directive() string                    { return "D-1" }
+func (payer) Own(string) (gw.Budget, error)        { return gw.Budget{Tokens: gw.Unlimited, Cost: gw.Unlimited}, nil }
+func (payer) Held(string) string                   { return "" }
+func (payer) Troubles(map[string]runstate.Trouble) {}
+
 func TestThroughTheRealGateway(t *testing.T) {
 	prices, err := gw.NewPrices([]gw.PriceSetting{{Model: "m", Input: "1", Output: "1"}})
 	if err != nil {
@@ -197,7 +206,7 @@ func TestThroughTheRealGateway(t *testing.T) {
 	defer meter.Close()
 	g, err := gw.Listen(gw.Config{
 		Meter: meter, Shared: gw.NewShared(60, 60), Prices: prices, Allowlist: true,
-		Directive: func() string { return "D-1" }, Budget: func(string) gw.Budget { return gw.Budget{} },
+		Payer: payer{}, Budget: gw.Budget{},
 	})
 	if err != nil {
 		t.Fatal(err)
