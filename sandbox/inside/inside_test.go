@@ -189,8 +189,10 @@ func client() {
 // payer is D-1, which has no limit of its own.
 type payer struct{}
 
-func (payer) Directive() string                    { return "D-1" }
-func (payer) Own(string) (gw.Budget, error)        { return gw.Budget{Tokens: gw.Unlimited, Cost: gw.Unlimited}, nil }
+func (payer) Directive() string { return "D-1" }
+func (payer) Own(string) (gw.Budget, error) {
+	return gw.Budget{Tokens: gw.Unlimited, Cost: gw.Unlimited}, nil
+}
 func (payer) Held(string) string                   { return "" }
 func (payer) Troubles(map[string]runstate.Trouble) {}
 
