@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -150,13 +149,28 @@ func (b begun) check() error {
 	return nil
 }
 
-// pending reports whether a signal was sent to a process and none of its threads has taken it yet.
-func pending(pid int, sig syscall.Signal) bool {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, mask, _ := strings.Cut(string(status), "\nShdPnd:\t")
-	mask, _, _ = strings.Cut(mask, "\n")
-	bits, _ := strconv.ParseUint(mask, 16, 64)
-	return bits>>(sig-1)&1 == 1
+// pending reports whether a signal was sent to a process, or to one of its threads, that none has taken
+// yet. What it cannot read is an error.
+func pending(pid int, sig syscall.Signal) (bool, error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return false, err
+	}
+	for _, task := range tasks {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/status", pid, task.Name()))
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // the thread has ended meanwhile
+		}
+		for _, of := range []string{"\nSigPnd:\t", "\nShdPnd:\t"} {
+			_, mask, _ := strings.Cut(string(status), of)
+			mask, _, _ = strings.Cut(mask, "\n")
+			bits, failed := strconv.ParseUint(mask, 16, 64)
+			if err = errors.Join(err, failed); err != nil || bits>>(sig-1)&1 == 1 {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // unstopped calls what runs a command that can reach this process. Where something has this process
@@ -165,16 +179,15 @@ func unstopped(ctx context.Context, run func(context.Context) (Outcome, error)) 
 	goes := make(chan os.Signal, 1)
 	signal.Notify(goes, syscall.SIGCONT)
 	o, err := run(ctx)
-	// The command may have ended right after: the thread that is to take the signal gets its turn
-	// of a busy processor, and Stop hands over what was taken.
-	for pending(os.Getpid(), syscall.SIGCONT) {
-		runtime.Gosched()
-	}
+	// The command may have ended right after: what no thread has taken yet counts, and Stop hands over
+	// what a handler of this process's has noted.
+	sent, unread := pending(os.Getpid(), syscall.SIGCONT)
 	signal.Stop(goes)
-	select {
-	case <-goes:
-		return Outcome{}, errors.Join(err, errors.New("the process that runs the commands was stopped and continued while one ran"))
-	default:
-		return o, err
+	if unread != nil {
+		return Outcome{}, errors.Join(err, fmt.Errorf("whether the process that runs the commands was stopped: %w", unread))
 	}
+	if sent || len(goes) > 0 {
+		return Outcome{}, errors.Join(err, errors.New("the process that runs the commands was stopped and continued while one ran"))
+	}
+	return o, err
 }
