@@ -196,15 +196,10 @@ const javaScriptLooks = `((key, here, { openSync, readSync, closeSync }, { Sessi
 	};
 })`
 
-// javaScriptFresh says in a thread of its own, which has nothing of the project's, which of some functions
-// the runtime has there, too: a realm alone has those of the language.
-const javaScriptFresh = `const { port2, ended, labels } = require('worker_threads').workerData;
-try {
-	port2.postMessage(labels.filter((label) => { try { return (0, eval)('typeof ' + label) === 'function'; } catch (e) {} }));
-} finally {
-	Atomics.store(ended, 0, 1);
-	Atomics.notify(ended, 0);
-}`
+// javaScriptFresh says in a process of its own, which has nothing of the project's, which of some functions
+// the runtime has there, too: a realm alone has those of the language. Nobody can wait for a thread that
+// never begins; a process that does not begin, or ends early, has said nothing.
+const javaScriptFresh = `.filter((label) => { try { return (0, eval)('typeof ' + label) === 'function'; } catch (e) {} })`
 
 // javaScriptTakes does the same for what is global, and for what a file requires of its runtime. What
 // a module imports, and what a runner loads first, comes before: what the project has by then put in the
@@ -261,12 +256,8 @@ function wardTaken() {
 }
 function wardNode(labels) {
 	if (labels.length === 0) return labels;
-	const { MessageChannel, Worker, receiveMessageOnPort } = wardGet('worker_threads');
-	const { port1, port2 } = new MessageChannel(), ended = new Int32Array(new SharedArrayBuffer(4));
-	const workerData = { port2, ended, labels };
-	new Worker(%[6]q, { eval: true, execArgv: [], env: {}, workerData, transferList: [port2] }).unref();
-	Atomics.wait(ended, 0, 0);
-	return receiveMessageOnPort(port1).message;
+	const input = 'process.stdout.write(JSON.stringify(' + JSON.stringify(labels) + %[6]q + '))';
+	return JSON.parse(wardGet('child_process').spawnSync(process.execPath, ['-'], { input, env: {}, encoding: 'utf8' }).stdout);
 }
 function wardGet(name) {
 	return typeof require === 'function' ? require(name) : process.getBuiltinModule(name);
