@@ -60,7 +60,7 @@ func TestBuildWithoutNetwork(t *testing.T) {
 	cmd := exec.Command("./build", filepath.Join(dir, "bin"))
 	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOMODCACHE="+filepath.Join(dir, "modules"))
 	out, err := await.Output(t, cmd)
-	if exitCode(err) != 2 || strings.Count(out, "\n") != 3 || !strings.Contains(out, "Ward needs the module proxy that `go env GOPROXY` names") {
+	if exitCode(err) != 2 || strings.Count(out, "\n") != 3 || !strings.Contains(out, "comes from the module proxy that `go env GOPROXY` names") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -196,7 +196,7 @@ func (j *judgement) symbolic(ref string) error {
 	if err == nil && to != "" {
 		remedy := "take this name away: git symbolic-ref --delete " + diag.Word(ref)
 		if branches := j.pass.Push.Config.Control; ref == branches.Ref() || ref == branches.ProjectRef() {
-			remedy = "make it a branch of its own: git " + j.walker.OwnRef(j.pass.ctx, ref)
+			remedy = j.walker.OwnRef(j.pass.ctx, "git", ref)
 		}
 		j.pass.Report(diag.Diagnostic{Ref: ref, Rule: "ref/symbolic",
 			Message: "is a symbolic ref here, and git would move " + diag.Clean(to),

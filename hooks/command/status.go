@@ -272,7 +272,7 @@ func (l *looked) lines(w io.Writer) {
 				continue
 			}
 			words := line.Words
-			if line.State == review.Working {
+			if line.State == review.Working && line.Unit != "" {
 				words += "; " + line.Spent.Words()
 			}
 			fmt.Fprintf(w, "%s %s: %s\n", line.Directive, diag.Cut(line.Title.String(), 60), words)

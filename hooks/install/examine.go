@@ -136,7 +136,7 @@ func (in *installer) direct(ctx context.Context) error {
 		}
 		if to != "" {
 			return diag.Hint(fmt.Errorf("the branch %s of %s is a symbolic ref to %s, and nothing can be pushed to it", diag.Clean(strings.TrimPrefix(ref, heads)), in.Dir, diag.Clean(to)),
-				"make it a branch of its own: git --git-dir=%s %s", diag.Word(in.Dir), in.repo.OwnRef(ctx, ref))
+				"%s", in.repo.OwnRef(ctx, "git --git-dir="+diag.Word(in.Dir), ref))
 		}
 	}
 	return nil

@@ -13,8 +13,10 @@ func (w *Walker) Object(name string) (git.Object, error) { return w.batch.Info(n
 // Leads is the ref that a symbolic one names, "" for any other name.
 func (w *Walker) Leads(ref string) (string, error) { return w.repo.Leads(ref) }
 
-// OwnRef is the git command after which a symbolic ref is none.
-func (w *Walker) OwnRef(ctx context.Context, ref string) string { return w.repo.OwnRef(ctx, ref) }
+// OwnRef says how a symbolic ref becomes none.
+func (w *Walker) OwnRef(ctx context.Context, git, ref string) string {
+	return w.repo.OwnRef(ctx, git, ref)
+}
 
 // NewBlob reads a blob that the push brings, at most [limits] blob_size bytes of it,
 // and counts them. A larger one is a *git.TooLarge.

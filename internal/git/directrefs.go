@@ -209,13 +209,13 @@ func (r *Repo) Leads(name string) (to string, err error) {
 	return to, passOver(err)
 }
 
-// OwnRef is the git command, without "git", after which a symbolic ref is none: it is at the commit
-// that it led to, or gone where it led to nothing.
-func (r *Repo) OwnRef(ctx context.Context, name string) string {
+// OwnRef says how a symbolic ref becomes none, with a command that begins with git: it is then at the
+// commit that it led to, or gone where it led to nothing.
+func (r *Repo) OwnRef(ctx context.Context, git, name string) string {
 	if at, err := r.Ref(ctx, name); err == nil && at == Zero {
-		return "symbolic-ref --delete " + diag.Word(name)
+		return "take the name away, which leads to nothing: " + git + " symbolic-ref --delete " + diag.Word(name)
 	}
-	return "update-ref --no-deref " + diag.Word(name) + " " + diag.Word(name)
+	return "make it a branch of its own: " + git + " update-ref --no-deref " + diag.Word(name) + " " + diag.Word(name)
 }
 
 // readRefFile is what the file of a ref, or HEAD, holds: the ref that it names where it is symbolic,
