@@ -41,8 +41,8 @@ type guarded struct {
 	pulse pulse     // of its watcher
 }
 
-// Ended says why the host ended a worker: its lease was lost, somebody stopped the directive,
-// or nothing is left to do on it.
+// Ended says why a worker ended by what is not its work: the host ended it, as when its lease was
+// lost, somebody stopped the directive, or nothing is left to do on it; or its place went away.
 type Ended struct{ Why error }
 
 func (e *Ended) Error() string { return e.Why.Error() }
@@ -148,7 +148,7 @@ func (j *Job) Waits(yes bool) {
 }
 
 // byItsWork reports whether what the worker ran may have caused its bad end: its agent had answered,
-// and the host ended it for nothing but its watcher's silence.
+// and the end is no Ended but for its watcher's silence.
 func (j *Job) byItsWork() bool {
 	ended := (*Ended)(nil)
 	return j.err != nil && (j.runs.commit != "" || j.next != "") && (errors.Is(j.err, errMute) || !errors.As(j.err, &ended))

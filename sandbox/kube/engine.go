@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/git"
 	"git-ward/protocols/lease"
 	"git-ward/sandbox/door/keys"
+	"git-ward/sandbox/host"
 	"git-ward/sandbox/kube/manifest"
 )
 
@@ -41,11 +42,8 @@ type Work struct {
 	Up        func()           // called when the agent's container runs; may be nil
 }
 
-// Ended is the unexpected end of a Job. The caller should make a new one after a pause.
-type Ended struct{ Err error }
-
-func (e *Ended) Error() string { return e.Err.Error() }
-func (e *Ended) Unwrap() error { return e.Err }
+// failed is the end of a Job whose pod failed, which is the only one that its work may have caused.
+type failed struct{ error }
 
 // Where describes the place of a directive's work for its lease.
 func (e *Engine) Where(directive string) string {
@@ -76,9 +74,14 @@ func (e *Engine) unit(ctx context.Context, directive string) int {
 // end; then both are gone again. nil: it ended normally. When ctx ends the Job is
 // deleted, and its pod has gone or is told to, when this returns.
 //
-// An API server that is away stops nothing that runs: it is asked again. An *Ended is the end
-// of this Job alone.
+// An API server that is away stops nothing that runs: it is asked again. The caller
+// should make a new Job after an error and a pause. The error is a *host.Ended unless the Job failed.
 func (e *Engine) Run(ctx context.Context, w Work) (err error) {
+	defer func() {
+		if err != nil && !errors.As(err, new(failed)) {
+			err = &host.Ended{Why: err}
+		}
+	}()
 	k := e.unit(ctx, w.Directive)
 	spec := e.Spec(w.Directive, k, w.Until)
 	spec.Labels[leaseLabel], spec.Only = w.Lease.ID, w.Lease.ID
@@ -94,7 +97,7 @@ func (e *Engine) Run(ctx context.Context, w Work) (err error) {
 		return err
 	}
 	if before == e.left(ctx, w.Directive) { // the next one would fail, too
-		return &Ended{diag.Hint(fmt.Errorf("the Job of %s ended normally but made no progress", w.Directive), "git ward uow show shows the unit's state; it is tried again, after longer and longer pauses")}
+		return diag.Hint(fmt.Errorf("the Job of %s ended normally but made no progress", w.Directive), "git ward uow show shows the unit's state; it is tried again, after longer and longer pauses")
 	}
 	return nil
 }
@@ -182,6 +185,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // taken is the error for a Job name that is in use.
 func (e *Engine) taken(name string) error {
-	return &Ended{diag.Hint(fmt.Errorf("the Job %s/%s is somebody else's, and nothing of it is touched", e.Cluster.Namespace, name),
-		"if nobody needs it: `kubectl -n %s delete job %s`; two gates with repositories of one name need a [kube] namespace each", e.Cluster.Namespace, name)}
+	return diag.Hint(fmt.Errorf("the Job %s/%s is somebody else's, and nothing of it is touched", e.Cluster.Namespace, name),
+		"if nobody needs it: `kubectl -n %s delete job %s`; two gates with repositories of one name need a [kube] namespace each", e.Cluster.Namespace, name)
 }

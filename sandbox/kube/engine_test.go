@@ -12,6 +12,7 @@ import (
 
 	"git-ward/internal/await"
 	"git-ward/sandbox/door/keys"
+	"git-ward/sandbox/host"
 )
 
 const name = "d-3-1"
@@ -181,7 +182,7 @@ func TestTaken(t *testing.T) {
 	path := jobsPath + "/" + e.name(t.Context(), "D-3")
 	c.objects[path] = map[string]any{"kind": "Job", "spec": map[string]any{}, "metadata": map[string]any{"name": name, "uid": "theirs", "labels": map[string]any{"ward/gate": "another"}}}
 	err := e.Run(t.Context(), work(nil, nil))
-	var end *Ended
+	var end *host.Ended
 	if !errors.As(err, &end) || !strings.Contains(oneLine(err), "somebody else's") || !strings.Contains(oneLine(err), "delete job") {
 		t.Error(err)
 	}
@@ -286,7 +287,7 @@ func TestNoPod(t *testing.T) {
 	<-ended
 }
 
-// TestEnds: how a Job ended badly is said, and a new one may follow.
+// TestEnds: how a Job ended badly is said, a new one may follow, and its work may have caused it.
 func TestEnds(t *testing.T) {
 	for _, f := range []struct{ status, reason, words string }{
 		{`{"phase":"Failed","containerStatuses":[{"name":"agent","state":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}}]}`, "BackoffLimitExceeded", "agent: exit 137 OOMKilled"},
@@ -301,15 +302,15 @@ func TestEnds(t *testing.T) {
 			c.end(job, "Failed", f.reason)
 		}
 		err := e.Run(t.Context(), work(nil, nil))
-		var end *Ended
-		if !errors.As(err, &end) || !strings.Contains(err.Error(), f.words) || len(c.objects) > 0 || mayEnter(e) {
+		var end *host.Ended
+		if err == nil || errors.As(err, &end) || !strings.Contains(err.Error(), f.words) || len(c.objects) > 0 || mayEnter(e) {
 			t.Errorf("%s: %v %v", f.reason, err, c.objects)
 		}
 	}
 }
 
 // TestRevoked: when the lease goes, so do Job, pod and key, before Run returns. A Job that
-// somebody deleted is an end, and so is a near that ends again and again.
+// somebody deleted is an end, and so is a near that ends again and again: no work has caused them.
 func TestRevoked(t *testing.T) {
 	for name, act := range map[string]func(c *cluster, cancel func()){
 		"revoked": func(_ *cluster, cancel func()) { cancel() },
@@ -332,7 +333,7 @@ func TestRevoked(t *testing.T) {
 		ended := start(ctx, e, w)
 		<-up
 		act(c, cancel)
-		if err := await.Value(t, "the end after "+name, ended); err == nil || len(c.objects) > 0 || mayEnter(e) {
+		if err := await.Value(t, "the end after "+name, ended); !errors.As(err, new(*host.Ended)) || len(c.objects) > 0 || mayEnter(e) {
 			t.Errorf("%s: %v %v", name, err, c.objects)
 		}
 		cancel()
@@ -345,7 +346,7 @@ func TestNothingLeft(t *testing.T) {
 	c, cluster := newCluster(t)
 	e := engine(t, cluster)
 	c.begun = func(job map[string]any) { c.end(job, "Complete", "") }
-	var end *Ended
+	var end *host.Ended
 	if err := e.Run(t.Context(), work(nil, nil)); !errors.As(err, &end) || len(c.objects) > 0 {
 		t.Error(err, c.objects)
 	}

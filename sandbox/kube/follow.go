@@ -58,12 +58,12 @@ func (r *run) look(ctx context.Context) (wait time.Duration, err error) {
 	var now job
 	if err := r.Cluster.call(ctx, http.MethodGet, r.Cluster.path(jobs, r.spec.Name, nil), nil, &now); err != nil {
 		if is(err, http.StatusNotFound) {
-			return 0, &Ended{diag.Hint(fmt.Errorf("somebody has deleted the Job %s/%s", r.Cluster.Namespace, r.spec.Name), "a new one follows; `git ward launch --stop %s` ends the work for good", r.spec.Directive)}
+			return 0, diag.Hint(fmt.Errorf("somebody has deleted the Job %s/%s", r.Cluster.Namespace, r.spec.Name), "a new one follows; `git ward launch --stop %s` ends the work for good", r.spec.Directive)
 		}
 		return 0, err
 	}
 	if now.Metadata.UID != r.uid || now.Metadata.Deleted != nil {
-		return 0, &Ended{fmt.Errorf("somebody has deleted the Job %s/%s; a new one follows", r.Cluster.Namespace, r.spec.Name)}
+		return 0, fmt.Errorf("somebody has deleted the Job %s/%s; a new one follows", r.Cluster.Namespace, r.spec.Name)
 	}
 	all, err := r.pods(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *run) waits(ctx context.Context, p *pod) (string, error) {
 	if near := p.container("near"); near != nil && near.Last.Terminated != nil {
 		t := near.Last.Terminated
 		if near.Restarts >= maxNears || t.Code == nearRefused && near.Restarts >= 2 {
-			return "", &Ended{errors.New("near keeps failing, and a Job with a new key follows; " + r.whyNear(t))}
+			return "", errors.New("near keeps failing, and a Job with a new key follows; " + r.whyNear(t))
 		}
 	}
 	return r.why(p, time.Now()), nil
@@ -152,7 +152,7 @@ func (r *run) end(c *condition, p *pod) error {
 	if p != nil {
 		how += "; " + p.how(r.name)
 	}
-	return &Ended{fmt.Errorf("the Job %s failed: %s", r.spec.Name, how)}
+	return failed{fmt.Errorf("the Job %s failed: %s", r.spec.Name, how)}
 }
 
 // watch returns when a Job's pods have an event after a version, or after a timeout. It does
