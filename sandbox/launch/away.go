@@ -17,6 +17,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/scratch"
 	"git-ward/sandbox/fence"
+	"git-ward/sandbox/host"
 	"git-ward/sandbox/relay"
 )
 
@@ -170,13 +171,19 @@ func (a *remoteLaunch) work(ctx context.Context, number int) (did bool, err erro
 	}()
 	a.log("%s: begins", o.Directive)
 	err = a.carryOut(ctx, number, o, answers)
-	ended := said{Ended: true}
-	if err != nil {
-		ended.Why = firstLine(err, nil)
-	}
+	ended := ending(err)
 	answers.say(ended)
 	a.log("%s: ended%s", o.Directive, map[bool]string{true: ": " + ended.Why}[err != nil])
 	return true, err
+}
+
+// ending is the message of how work has ended.
+func ending(err error) said {
+	ended := said{Ended: true}
+	if err != nil {
+		ended.Why, ended.Apart = firstLine(err, nil), errors.As(err, new(*host.Ended))
+	}
+	return ended
 }
 
 // answers writes messages to the gate.
@@ -257,8 +264,12 @@ func (a *remoteLaunch) carryOut(ctx context.Context, number int, o order, answer
 	}
 	answers.say(said{Up: true})
 	err = a.payload(ctx, e, settings)
+	apart := ctx.Err() != nil // its way to the gate has ended first, or this launch
 	cancel(nil)
-	return errors.Join(err, <-ended)
+	if err = errors.Join(err, <-ended); err != nil && apart {
+		return &host.Ended{Why: err}
+	}
+	return err
 }
 
 // workerState is the state directory of a worker's agent, from 1.

@@ -49,6 +49,7 @@ type said struct {
 	Err   string `json:"err,omitempty"`   // the watcher's and the agent's stderr
 	Ended bool   `json:"ended,omitempty"` // the work has ended, successfully if Why is empty
 	Why   string `json:"why,omitempty"`
+	Apart bool   `json:"apart,omitempty"` // Why is nothing that the work may have caused
 }
 
 // remoteWorker is a machine that has asked for one worker's work and stays connected while it works.
@@ -140,7 +141,8 @@ func (h *remoteWorker) order(w *worker, key []byte) (o order, err error) {
 	return order{w.only, string(key), w.payload.Model, h.launch.until, string(settings.Copy(config.ByHand))}, nil
 }
 
-// hear reads the machine's answers.
+// hear reads the machine's answers. Its error is a *host.Ended unless the machine says that the work
+// itself ended so.
 func (h *remoteWorker) hear(ctx context.Context, w *worker) error {
 	defer h.conn.Close() // which ends its work
 	for {
@@ -148,14 +150,18 @@ func (h *remoteWorker) hear(ctx context.Context, w *worker) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(handAway):
-			return diag.Hint(fmt.Errorf("%s has said nothing for %v", h.name, handAway), "its lease is free for others; it asks again when the network is back")
+			return &host.Ended{Why: diag.Hint(fmt.Errorf("%s has said nothing for %v", h.name, handAway), "its lease is free for others; it asks again when the network is back")}
 		case <-h.alive:
 		case <-h.gone:
-			return fmt.Errorf("%s has gone", h.name)
+			return &host.Ended{Why: fmt.Errorf("%s has gone", h.name)}
 		case s := <-h.said:
 			switch {
 			case s.Ended && s.Why != "":
-				return errors.New(diag.Clean(diag.CutWord(s.Why, 1000)))
+				why := errors.New(diag.Clean(diag.CutWord(s.Why, 1000)))
+				if s.Apart {
+					return &host.Ended{Why: why}
+				}
+				return why
 			case s.Ended:
 				return nil
 			case s.Up:
