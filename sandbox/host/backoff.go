@@ -9,7 +9,8 @@ import (
 )
 
 // The pauses of a directive after bad ends of its workers, doubled from the first to the
-// longest; after a run of steadyRun or more they begin anew, and the ends stay counted.
+// longest. After a run of steadyRun or more they begin anew; the ends stay counted, unless the unit
+// got on.
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
@@ -49,9 +50,9 @@ func (h *Host) backoff(directive string) *backoff {
 	return h.backoffs[directive]
 }
 
-// takeBackoffs puts directives whose workers failed under earlier launches last, with a longer
-// pause after their next failure. Their first workers start at once, because a launch is often
-// restarted after a fix.
+// takeBackoffs puts directives last whose workers' work may have ended them under earlier launches,
+// with a longer pause after their next failure. Their first workers start at once, because a launch
+// is often restarted after a fix.
 func (h *Host) takeBackoffs(ctx context.Context) {
 	if h.spec.Ends == nil {
 		return
@@ -90,7 +91,8 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 	if ctx.Err() != nil { // the end was caused by the launch's own
 		return
 	}
-	moved := err != nil || h.refs.trace(ctx, h.spec.Book.Repo, j.Directive) != j.before
+	now := h.refs.trace(ctx, h.spec.Book.Repo, j.Directive)
+	moved := err != nil || now != j.before
 	if err == nil && j.fruitless() && h.spec.Worked != nil {
 		h.spec.Worked(ctx, j.runs.commit, false)
 	}
@@ -108,6 +110,9 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 		h.spec.Log.Error().Err(j.err).Str("worker", j.Holder).Str("directive", j.Directive).Msg("a worker failed; another follows")
 	}
 	if time.Since(j.began) > steadyRun {
+		if now.done != (done{}) && now.done != j.before.done {
+			h.endsWell(ctx, j.Directive) // but for this end
+		}
 		h.backoff(j.Directive).pause = 0
 	}
 	r := h.failed(j.Directive, j.err)

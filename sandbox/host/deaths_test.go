@@ -8,6 +8,8 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/tier"
+	"git-ward/protocols/schedule"
+	"git-ward/protocols/uow"
 	"git-ward/sandbox/lastgood"
 )
 
@@ -50,6 +52,52 @@ func TestDeaths(t *testing.T) {
 			}
 			if b := h.backoff("D-1"); b.Failures != 2 || b.pause != firstPause {
 				t.Errorf("after a long run: %+v", b)
+			}
+		})
+	}
+}
+
+// TestDeathsApart: a bad end after a long run whose unit got on is the first in a row, as where a
+// laptop loses its network now and then. A long run that only moves refs, or a short one, is no excuse.
+func TestDeathsApart(t *testing.T) {
+	tier.First(t, "a repository")
+	for what, c := range map[string]struct {
+		began time.Time
+		does  []uow.Event // what each worker adds to the journal
+		ends  int
+	}{
+		"an iteration":       {time.Unix(0, 0), []uow.Event{uow.Iterate}, 1},
+		"a sign only":        {time.Unix(0, 0), []uow.Event{uow.Heartbeat}, 2},
+		"nothing":            {time.Unix(0, 0), nil, 2},
+		"an iteration, soon": {time.Now(), []uow.Event{uow.Iterate}, 2},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRepository(t, "")
+			book := lastgood.Book{Bare: r.repo.Dir, Control: config.Default().Control}
+			h := r.host(1, nil)
+			h.spec.Ends = book
+			look := func() *schedule.Directive {
+				if _, err := h.look(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				return h.refs.known.Directive("D-1")
+			}
+			journal := []uow.Event{uow.Open, uow.Activate, uow.Iterate}
+			hash := look().Hash
+			r.unit("D-1", hash, journal...)
+			for range 2 {
+				if u := look().Unit; u.Last == nil || u.Broken {
+					t.Fatal("there is no unit")
+				}
+				j := &Job{Directive: "D-1", Number: 1, err: errors.New("exit 137"), over: make(chan struct{}), began: c.began, guarded: guarded{runs: program{commit: "c"}}}
+				j.before = h.refs.trace(t.Context(), r.repo, "D-1")
+				if journal = append(journal, c.does...); c.does != nil {
+					r.unit("D-1", hash, journal...)
+				}
+				h.workerEnded(t.Context(), j)
+			}
+			if ends, err := book.BadEnds(t.Context()); err != nil || ends["D-1"] != c.ends || h.backoff("D-1").Failures != c.ends {
+				t.Errorf("%v %v, %d failures, want %d", ends, err, h.backoff("D-1").Failures, c.ends)
 			}
 		})
 	}

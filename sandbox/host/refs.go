@@ -107,6 +107,14 @@ type trace struct {
 	branch string // of its branch
 	state  comms.State
 	hash   string
+	done   done
+}
+
+// done is how far a directive's newest unit has got, by its journal; zero without one.
+type done struct {
+	unit      string
+	iteration int64  // that it has begun
+	claim     string // the commit of its last one
 }
 
 // trace is a directive's trace now. An unreadable branch counts as unmoved; so does a branch
@@ -116,6 +124,12 @@ func (r *refs) trace(ctx context.Context, repo *git.Repo, directive string) trac
 	t := trace{tip: r.known.Tip(directive), branch: branch}
 	if d := r.known.Directive(directive); d != nil {
 		t.state, t.hash = d.State, d.Hash
+		if last := d.Unit.Last; last != nil {
+			t.done = done{unit: last.ID, iteration: last.Iteration}
+			if last.Claim != nil {
+				t.done.claim = last.Claim.Commit
+			}
+		}
 	}
 	return t
 }
