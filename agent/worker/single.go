@@ -24,6 +24,7 @@ type single struct {
 	deps      *deps
 	directive comms.Directive
 	work      *store.Work
+	lost      bool // the solver left no repository behind
 	log       zerolog.Logger
 }
 
@@ -92,8 +93,10 @@ func (s *single) solve(ctx context.Context, solver solver) error {
 	}
 }
 
-// timely lets the solver work until the launch's time is over.
+// timely lets the solver work until the launch's time is over. Where no repository is left, that is an
+// end, too: another try would be without a bound.
 func (s *single) timely(ctx context.Context, solver solver, findings string) (string, error) {
+	process := ctx
 	ctx, cancel := s.deps.launch.Context(ctx)
 	defer cancel()
 	left := endStrays(ctx, s.log)
@@ -106,15 +109,22 @@ func (s *single) timely(ctx context.Context, solver solver, findings string) (st
 	if no != nil {
 		s.log.Warn().Err(no).Msg("whether the worker's repository is still there is not known")
 	}
-	if gone {
+	if s.lost = gone; gone {
+		if stop.Of(err) == nil && process.Err() == nil {
+			err = &stop.Stop{Kind: stop.Unfinished, Why: errGone.Error(), Err: err}
+		}
 		err = ofTree(cmp.Or(err, errGone), allLost)
 	}
 	return done.Words, err
 }
 
 // keep pushes an unfinished solver's work without the trailers of completed work, if the
-// remote accepts it.
+// remote accepts it. Without a repository there is nothing to push, and another one would remove the
+// tree.
 func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
+	if s.lost {
+		return stopped
+	}
 	kept := ""
 	err := s.work.Publish(ctx, "Unfinished: "+stopped.Why, false)
 	if refused := stop.As(err, stop.Refused); refused != nil {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,24 +81,54 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// breaks is a solver that leaves no repository behind.
+// breaks is a solver that leaves no repository behind: part is what it removes.
 type breaks struct {
 	ending
-	dir string
+	part string
 }
 
 func (b *breaks) Solve(context.Context, string) (interaction.Done, error) {
-	return interaction.Done{}, errors.Join(os.RemoveAll(filepath.Join(b.dir, ".git")), b.err)
+	return interaction.Done{}, errors.Join(os.RemoveAll(b.part), b.err)
 }
 
-// TestSingleLost: work without a unit whose repository is gone is not told as done, and what became
-// of it is said.
+// TestSingleLost: work without a unit whose repository is gone or broken ends with a reason, which says
+// what became of it, and nobody makes another repository in its place. A process that is to end has no
+// reason.
 func TestSingleLost(t *testing.T) {
-	for what, end := range map[string]error{"nothing": nil, "its own end": stop.New(stop.Unfinished, "It gave up.")} {
-		work, _, _ := newSingle(t)
-		_, err := work.timely(t.Context(), &breaks{ending{err: end}, work.work.Dir()}, "")
-		if err == nil || !strings.Contains(err.Error(), allLost) || stop.KindOf(err) != stop.KindOf(end) {
-			t.Errorf("%s: %v", what, err)
+	for what, c := range map[string]struct {
+		part string
+		err  error
+		over bool // the process is to end
+		kind stop.Kind
+		says string
+	}{
+		"nothing":          {".git", nil, false, stop.Unfinished, "left no repository behind"},
+		"its own end":      {".git", stop.New(stop.Unfinished, "It gave up."), false, stop.Unfinished, "It gave up. "},
+		"its own question": {".git", stop.New(stop.Asked, "Which one?"), false, stop.Asked, "Which one?"},
+		"a failure":        {".git", errors.New("no pipe"), false, stop.Unfinished, "left no repository behind"},
+		"broken":           {".git/refs", stop.New(stop.Spent, "It took too long."), false, stop.Spent, "It took too long. "},
+		"the process ends": {".git", context.Canceled, true, stop.None, "context canceled"},
+	} {
+		work, _, git := newSingle(t)
+		f := filepath.Join(work.work.Dir(), "f")
+		if err := os.WriteFile(f, []byte("so far\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if c.over {
+			cancel()
+		}
+		err := work.solve(ctx, &breaks{ending{err: c.err}, filepath.Join(work.work.Dir(), c.part)})
+		why := fmt.Sprint(err)
+		if ended := stop.Of(err); ended != nil {
+			why = ended.Why
+		}
+		if stop.KindOf(err) != c.kind || !strings.HasPrefix(strings.TrimPrefix(why, "the worker "), c.says) || !strings.Contains(why, allLost) || strings.Contains(why, "so far") {
+			t.Errorf("%s: %v: %s", what, stop.KindOf(err), why)
+		}
+		cancel()
+		if _, err := os.Stat(f); err != nil || strings.Contains(git("", "for-each-ref"), "agent/") {
+			t.Errorf("%s: the tree was made anew: %v", what, err)
 		}
 	}
 }
