@@ -90,6 +90,7 @@ type Saver struct {
 	start string // commit that the index is made of
 	last  string // commit of the last kept tree, or the worker's first commit
 	tree  string // of last
+	short bool   // the tree that was taken last is without a file that the remote refuses
 	same  bool   // the working tree was that when Keep last looked
 	gone  bool   // the work's repository is, so that head says what is checked out
 	say   func(what string)
@@ -157,7 +158,7 @@ func (k *Saver) Keep(ctx context.Context) error {
 }
 
 // Outlive keeps the tree of a worker who has left no repository behind. Gone says that he did so, and
-// lost that what the tree held then is not kept: a tree without any file is not, because nobody wants
+// lost that not all that the tree held then is kept: a tree without any file is not, because nobody wants
 // to go on from it. Branch has what is kept, perhaps of before, "" for nothing.
 func (k *Saver) Outlive(ctx context.Context) (gone, lost bool, branch string) {
 	gone, err := k.work.gone(ctx)
@@ -182,7 +183,7 @@ func (k *Saver) Outlive(ctx context.Context) (gone, lost bool, branch string) {
 // once is one try; again says that the remote named files, which the next try leaves out.
 func (k *Saver) once(ctx context.Context) (again bool, err error) {
 	tree, size, err := k.take(ctx)
-	k.same = err == nil && tree == k.tree
+	k.same = err == nil && tree == k.tree && !k.short
 	if err != nil || tree == k.tree || tree == k.refused || tree == "" {
 		return false, err
 	}
@@ -204,7 +205,7 @@ func (k *Saver) once(ctx context.Context) (again bool, err error) {
 	}
 	k.tip = commit
 	k.brought.Add(size)
-	k.last, k.tree, k.same = cmp.Or(commit, k.head), tree, true
+	k.last, k.tree, k.same = cmp.Or(commit, k.head), tree, !k.short
 	k.start = k.last
 	k.mine.Store(true)
 	return false, nil
@@ -283,12 +284,18 @@ func (k *Saver) take(ctx context.Context) (tree string, size int64, err error) {
 	if _, err := k.git(ctx, "add", "--all"); err != nil {
 		return "", 0, err
 	}
+	whole, err := k.git(ctx, "write-tree")
+	if err != nil || len(k.without) == 0 {
+		k.short = false
+		return whole, size, err
+	}
 	for _, path := range k.without {
 		if _, err := k.git(ctx, "reset", "--quiet", k.head, "--", ":(top,literal)"+path); err != nil {
 			return "", 0, err
 		}
 	}
 	tree, err = k.git(ctx, "write-tree")
+	k.short = tree != whole
 	return tree, size, err
 }
 

@@ -236,11 +236,7 @@ func TestKeeperRewritten(t *testing.T) {
 func TestKeeperSecret(t *testing.T) {
 	tier.First(t, "it pushes several times")
 	u := newUnit(t)
-	answer, err := json.Marshal(gate.Answer{Verdict: gate.Refused, Count: 1, Findings: []diag.Diagnostic{{Pos: diag.Pos{Path: "key.pem"}, Rule: "secret/key", Severity: diag.Error, Message: "a key"}}})
-	u.must(err)
-	hook := filepath.Join(u.store.Bare, "hooks", "pre-receive")
-	u.must(os.MkdirAll(filepath.Dir(hook), 0o755))
-	gittest.Program(u, hook, "#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo >>refused\n\t\techo '"+string(answer)+"' >&2\n\t\texit 1\n\tfi\ndone\n")
+	u.refuses("key.pem")
 	u.write("key.pem", "secret\n")
 	u.write("hello", "there\n")
 	var said []string
@@ -296,6 +292,20 @@ func TestOutlive(t *testing.T) {
 			u.sized("big", maxKept>>20+1)
 			u.remove(".git")
 		}, true, true, true, "16 MiB"},
+		"a file that the remote refuses": {func(u *unit, _ *Saver) {
+			u.refuses("key.pem")
+			u.write("key.pem", "secret\n")
+			u.write("hello", "there\n")
+			u.remove(".git")
+		}, true, true, true, "key.pem"},
+		"a file that it refused": {func(u *unit, k *Saver) {
+			u.refuses("key.pem")
+			u.write("key.pem", "secret\n")
+			u.write("hello", "there\n")
+			u.must(k.Keep(u.Context()))
+			u.remove("key.pem")
+			u.remove(".git")
+		}, true, false, true, "key.pem"},
 		"files of before only": {func(u *unit, k *Saver) {
 			u.write("hello", "there\n")
 			u.must(k.Keep(u.Context()))
@@ -327,4 +337,14 @@ func TestOutlive(t *testing.T) {
 func (u *unit) remove(name string) {
 	u.Helper()
 	u.must(os.RemoveAll(filepath.Join(u.work.Dir(), name)))
+}
+
+// refuses makes the remote refuse a file, and note each time.
+func (u *unit) refuses(name string) {
+	u.Helper()
+	answer, err := json.Marshal(gate.Answer{Verdict: gate.Refused, Count: 1, Findings: []diag.Diagnostic{{Pos: diag.Pos{Path: name}, Rule: "secret/key", Severity: diag.Error, Message: "a key"}}})
+	u.must(err)
+	hook := filepath.Join(u.store.Bare, "hooks", "pre-receive")
+	u.must(os.MkdirAll(filepath.Dir(hook), 0o755))
+	gittest.Program(u, hook, "#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:"+name+" >/dev/null; then\n\t\techo >>refused\n\t\techo '"+string(answer)+"' >&2\n\t\texit 1\n\tfi\ndone\n")
 }

@@ -52,7 +52,7 @@ func (r *unitRun) keeping(ctx context.Context) (over func() (lost string), err e
 		case !gone:
 			return ""
 		case lost && branch != "":
-			return "What it made last is lost; the next try goes on with what was kept before, on " + branch
+			return "Not all that its tree held is kept; the next try goes on with what is, on " + branch
 		case lost:
 			return allLost
 		case branch != "":
