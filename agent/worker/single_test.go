@@ -34,7 +34,7 @@ func newSingle(t *testing.T) (work *single, bare string, git func(input string, 
 		return strings.TrimSpace(string(out))
 	}
 	git("", "init", "--quiet", "--bare", "--initial-branch=main")
-	blob := git("# COMMS\n## Directives\n### D-1: one\n## Reports\n", "hash-object", "-w", "--stdin")
+	blob := git(benchDirective, "hash-object", "-w", "--stdin")
 	git("", "update-ref", "refs/heads/main", git("first\n", "commit-tree", git("100644 blob "+blob+"\tCOMMS.md\n", "mktree")))
 	s, err := store.Open(t.Context(), store.Options{Bare: bare, State: t.TempDir(), Executable: "/nonexistent"})
 	if err != nil {
