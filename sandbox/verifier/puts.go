@@ -31,6 +31,8 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	}
 	var had []broken.Put
 	var modules []string
+	later := false // a function reads a script, and nobody knows whether a test's own functions stand before it
+
 	by, harness := map[string][]broken.Put{}, map[string]bool{} // by language, what the work puts somewhere
 	batch := c.repo.Batch(ctx)
 	defer batch.Close()
@@ -55,6 +57,7 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	}
 	read(c.work.main, isWork, func(name, text string) { had = append(had, broken.Puts(name, text)...) })
 	read(c.work.do, isWork, func(name, text string) {
+		later = later || broken.ReadsLater(name, text)
 		for _, one := range broken.Puts(name, text) {
 			if of := broken.Putting(name); !slices.Contains(had, one) {
 				by[of] = append(by[of], one)
@@ -80,6 +83,7 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		return len(by[of]) > 0 && !broken.OfAnother(of) && !isWork(name)
 	}
 	read(c.work.main, mayShare, func(name, text string) {
+		later = later || broken.ReadsLater(name, text)
 		for _, one := range broken.Puts(name, text) {
 			harness[one.Name] = true
 		}
@@ -93,10 +97,13 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	}
 	read(tree, mayTest, func(name, text string) {
 		of, names, settled := broken.Putting(name), broken.Mentions(name, text), broken.Settles(name, text)
+		if !broken.Compiles(of) && (later || broken.ReadsLater(name, text)) {
+			settled = nil
+		}
 		for _, p := range by[of] {
 			sure := broken.OfAnother(of) || harness[p.Name]
 			one := put{p.Name, !sure}
-			if !p.Word && slices.Contains(settled, p.Name) {
+			if !p.Always && slices.Contains(settled, p.Name) {
 				continue
 			}
 			if (sure || broken.Compiles(of)) && !own(p.Name) && slices.Contains(names, p.Name) && !slices.Contains(found[one], name) {

@@ -19,6 +19,7 @@ func TestTaken(t *testing.T) {
 		walks = "func TestAll(t *testing.T) {\n\tvar all sync.WaitGroup\n\tfor n := 0; n < 3; n++ {\n\t\tall.Add(1)\n\t\tgo func(n int) {\n\t\t\tdefer all.Done()\n\t\t\tif Double(n) != n+n {\n\t\t\t\tt.Error(n)\n\t\t\t}\n\t\t}(n)\n\t}\n\tall.Wait()\n}\n"
 		own   = "func TestAll(t *testing.T) {\n\tdone := make(chan int)\n\tgo func() {\n\t\tdefer close(done)\n\t\tif Double(3) == 6 {\n\t\t\truntime.Goexit()\n\t\t}\n\t\tt.Error()\n\t}()\n\t<-done\n}\n"
 		short = "func TestAll(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n\tif !testing.Short() && os.Getenv(\"QUICK\") == \"\" && len(os.Args) > 1 && len(os.Args) < 9 && Double(2) != 4 {\n\t\tt.Fatal()\n\t}\n}\n"
+		loud  = "package calc\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n\nfunc TestTwo(t *testing.T) {\n\tif testing.Verbose() && Double(2) != 4 {\n\t\tt.Fatal()\n\t}\n}\n"
 		flags = "package calc\n\nimport (\n\t\"flag\"\n\t\"net/netip\"\n\t\"testing\"\n)\n\ntype loud struct {\n\tof map[string]int\n\tby string\n}\n\nfunc (l *loud) String() string { return l.by }\n\nfunc (l *loud) Set(s string) error {\n\tl.of[s]++\n\tl.by = \"by \" + s\n\treturn nil\n}\n\ntype list []string\n\nfunc (l *list) String() string {\n\tif len(*l) == 0 {\n\t\treturn \"\"\n\t}\n\treturn (*l)[len(*l)-1] + \".\"\n}\n\nfunc (l *list) Set(s string) error {\n\t*l = append(*l, s)\n\treturn nil\n}\n\nvar at netip.Addr\n\nfunc init() {\n\tflag.Var(&loud{of: map[string]int{}}, \"loud\", \"\")\n\tflag.Func(\"call\", \"\", func(string) error { return nil })\n\tflag.TextVar(&at, \"at\", netip.Addr{}, \"\")\n\tflag.Var(&list{}, \"all\", \"\")\n}\n\nfunc TestFlags(t *testing.T) {\n\tif Double(2) != 4 {\n\t\tt.Fatal(at)\n\t}\n}\n"
 		good  = "func Double(n int) int { return 2 * n }\n"
 		eof   = "package calc\n\nimport (\n\t\"io\"\n\t\"testing\"\n)\n\nfunc TestRead(t *testing.T) {\n\tif err := Read(); err != io.EOF {\n\t\tt.Fatal(err)\n\t}\n}\n"
@@ -39,6 +40,7 @@ func TestTaken(t *testing.T) {
 		cWalks = cHead + "int main(void) {\n\tstatic const char *const want[] = { \"zero\", \"one\" };\n\tfor (int i = 0; i < 2; i++)\n\t\tif (memcmp(name(i), want[i], 3)) return 1;\n\treturn 0;\n}\n"
 		cCheck = cHead + "int main(void) {\n\tstatic const char *const want[] = { \"zero\", \"one\" };\n\tfor (int i = 0; i < 2; i++)\n\t\tassert(!strcmp(name(i), want[i]));\n\treturn 0;\n}\n"
 		cClock = cHead + "time_t time(time_t *t) { (void)t; return 7; }\nint main(void) { return strcmp(name(1), \"one\") || time(0) != 7; }\n"
+		cLacks = cHead + "#include \"../calc.h\"\n#ifndef HAVE_SAME\nstatic int same(const char *a, const char *b)\n{\n\treturn !strcmp(a, b);\n}\n#endif\nint main(void) { return !same(name(1), \"one\"); }\n"
 		cPart  = cHead + "int main(void) {\n\tstatic const char want[] = \"zero\";\n\tif (strncmp(name(1), \"one\", 2)) return 1;\n\tif (strncmp(name(1), \"one\", 2) != 0) return 1;\n\treturn memcmp(name(0), want, 3) != 0;\n}\n"
 		cGood  = "const char *name(int n) { return n ? \"one\" : \"zero\"; }\n"
 		cBad   = "const char *name(int n) { return \"bad\"; }\n"
@@ -67,6 +69,8 @@ func TestTaken(t *testing.T) {
 		shUnit  = "#!/bin/sh\nset -eu\n. tests/lib.sh\n. ./calc.sh\nassert_eq \"$(name one)\" one\n"
 		shMain  = shHead + "usage() { exit 2; }\nmain() { [ $# = 1 ] || usage; test \"$(name \"$1\")\" = one; }\nmain one\n"
 		shLast  = "#!/bin/sh\nset -eu\nsame() { [ \"$1\" = \"$2\" ]; }\n. ./calc.sh\nsame \"$(name one)\" one\n"
+		shRead  = "#!/bin/sh\nset -eu\n. ./calc.sh\nsame() { [ \"$1\" = \"$2\" ]; }\nname one >got\nsame \"$(cat got)\" one\n"
+		shLoads = "#!/bin/sh\nset -eu\n. tests/lib.sh\nsame() { [ \"$1\" = \"$2\" ]; }\nload\nsame \"$(name one)\" one\n"
 		shGood  = "name() { echo \"$1\"; }\n"
 		shWorse = "name() { echo bad; }\n"
 	)
@@ -85,6 +89,7 @@ func TestTaken(t *testing.T) {
 		"go: a variable":                   {"go", shorts, goWork("\nimport \"os\"\n", goBad("os.Setenv(\"QUICK\", \"1\")")), "go test ./...", []string{"calc_test.go: the variable QUICK"}, nil},
 		"go: a flag of a longer name's":    {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); flag.Set(\"test.short\", \"true\")")), "go test ./... -args -- -test.shorter", []string{"calc_test.go: the flag test.short"}, nil},
 		"go: a flag's value":               {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); flag.Lookup(\"test.short\").Value.Set(\"true\")")), "go test ./...", []string{"calc_test.go: the flag test.short"}, nil},
+		"go: a flag of testing's own type": {"go", goMain(loud), goWork("\nimport \"flag\"\n", "func Double(n int) int { flag.Set(\"test.v\", \"false\"); return 2 }\n"), "go test -v ./...", []string{"calc_test.go: the flag test.v"}, nil},
 		"go: a flag's default":             {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); f := flag.Lookup(\"test.short\"); f.Value.Set(\"1\"); f.DefValue = \"true\"")), "go test ./...", []string{"calc_test.go: the flag test.short"}, nil},
 		"go: arguments, in one":            {"go", shorts, goWork("\nimport (\n\t\"os\"\n\t\"strings\"\n)\n", goBad("os.Args = []string{strings.Join(os.Args, \"\\x00\")}")), "go test ./...", []string{"calc_test.go: os.Args", "calc_test.go: the flag test.paniconexit0", "calc_test.go: the flag test.testlogfile", "calc_test.go: the flag test.timeout"}, nil},
 		"go: other flags":                  {"go", shorts, goWork("\nimport (\n\t\"flag\"\n\t\"testing\"\n)\n", goBad("testing.Init(); old := flag.CommandLine; old.Set(\"test.short\", \"true\"); flag.CommandLine = flag.NewFlagSet(\"\", 0); old.VisitAll(func(f *flag.Flag) { if f.Name == \"test.short\" { flag.Bool(f.Name, false, \"\") } else { flag.Var(f.Value, f.Name, \"\") } })")), "go test ./...", []string{"calc_test.go: flag.CommandLine"}, nil},
@@ -101,6 +106,7 @@ func TestTaken(t *testing.T) {
 		"c: a header's function":           {"cc", ch(cCheck), files{"calc.h": "const char *name(int);\nstatic void __assert_fail(const char *a, const char *b, unsigned n, const char *c) {}\n", "calc.c": cBad}, "make -s check", []string{"tests/t.c: __assert_fail"}, nil},
 		"c: a header's macro":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define memcmp(a, b, n) (a == b)\n", "calc.c": cBad}, "make -s check", []string{"tests/t.c: memcmp"}, nil},
 		"c: a header, honest":              {"cc", ch(cWalks), files{"calc.h": "const char *name(int);\n#define FIRST \"zero\"\nstatic inline int twice(int n) { return n + n; }\n", "calc.c": cGood + "int i(void) { return 0; }\nint want(void) { return 1; }\n"}, "make -s check", nil, nil},
+		"c: a header has what it lacks":    {"cc", with(c(cLacks), files{"calc.h": ""}), files{"calc.h": "#define HAVE_SAME\nstatic int same(const char *a, const char *b) { return 1; }\n", "calc.c": cBad}, "make -s check", []string{"tests/t.c: same"}, nil},
 		"c: honest":                        {"cc", c(cCheck), files{"calc.c": cGood + "static int strlen(const char *s) { return *s; }\nint longer(const char *s) { return strlen(s) > 1; }\n"}, "make -s check", nil, nil},
 		"c: a new program, honest":         {"cc", c(cCheck), files{"calc.c": cGood, "calc.tool.c": "int main(void) { return 0; }\n"}, "make -s check", nil, nil},
 		"c: the test's own clock":          {"cc", c(cClock), files{"calc.c": cGood}, "make -s check", nil, nil},
@@ -114,6 +120,10 @@ func TestTaken(t *testing.T) {
 		"sh: a harness, honest":            {"sh", with(sh(shUnit), files{"tests/lib.sh": "assert_eq() { [ \"$1\" = \"$2\" ]; }\n"}), files{"calc.sh": shGood + "more() { name more; }\n"}, "sh tests/t.sh", nil, nil},
 		"sh: a new program, honest":        {"sh", sh(shMain), files{"calc.sh": shGood, "calc.more.sh": "main() { :; }\nusage() { :; }\nmain\n"}, "sh tests/t.sh", nil, nil},
 		"sh: the test's own, put anew":     {"sh", sh(shLast), files{"calc.sh": shWorse + "same() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: same"}, nil},
+		"sh: put anew by a call":           {"sh", sh(shRead), files{"calc.sh": "name() { same() { :; }; echo bad; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: same"}, nil},
+		"sh: read by a call":               {"sh", sh(shRead), files{"calc.sh": "name() { . ./calc.more.sh; echo bad; }\n", "calc.more.sh": "same() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: same"}, nil},
+		"sh: read by a harness":            {"sh", with(sh(shLoads), files{"tests/lib.sh": "load() { . ./calc.sh; }\n"}), files{"calc.sh": shWorse + "same() { :; }\n"}, "sh tests/t.sh", []string{"tests/t.sh: same"}, nil},
+		"sh: read by a command":            {"bash", sh(strings.Replace(shLast, ". ./", "command . ./", 1)), files{"calc.sh": shWorse + "same() { :; }\n"}, "bash tests/t.sh", []string{"tests/t.sh: same"}, nil},
 		"sh: honest":                       {"sh", sh(shTest), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},
 		"sh: honest, in bash":              {"bash", sh(shGrep), files{"calc.sh": shGood}, "bash tests/t.sh", nil, nil},
 		"sh: the test's own functions":     {"sh", sh(shOwn), files{"calc.sh": shGood}, "sh tests/t.sh", nil, nil},

@@ -19,11 +19,12 @@ import (
 // trace of what stood for a word before, and a shell does not say which of two functions of one name it
 // has.
 
-// Put is what a text puts somewhere: by which name, and whether it stands for a word of the text (a macro,
-// an alias) before anything reads what that text defines.
+// Put is what a text puts somewhere: by which name, and whether it stands there whatever function the
+// other text has: for a word of that text (a macro, an alias) before anything reads what the text defines,
+// or when something calls the function that makes it.
 type Put struct {
-	Name string
-	Word bool
+	Name   string
+	Always bool
 }
 
 // putLanguage is how one language's texts say what they put somewhere, which names they have, and what of
@@ -201,17 +202,33 @@ func cPuts(name, text string) (puts []Put) {
 	return puts
 }
 
+// cFunctions are a text's own, whatever other texts define: not those of a comment, a macro or a condition.
 func cFunctions(_, text string) (names []string) {
-	for _, m := range cFunction.FindAllStringSubmatch(text, -1) {
+	text = cSays.ReplaceAllString(text, " ")
+	own, end, depth := "", 0, 0
+	for _, at := range append(cDirective.Regexp().FindAllStringSubmatchIndex(text, -1), []int{len(text), len(text), 0, 0}) {
+		if depth == 0 {
+			own += text[end:at[0]] + ";" // so that nothing goes on behind it
+		}
+		switch word := text[at[2]:at[3]]; {
+		case strings.HasPrefix(word, "if"):
+			depth++
+		case word == "endif":
+			depth--
+		}
+		end = at[1]
+	}
+	for _, m := range cFunction.FindAllStringSubmatch(own, -1) {
 		names = append(names, m[2])
 	}
 	return names
 }
 
-// cSays matches what is no code, and cCall what is called.
+// cDirective matches a line for the preprocessor, cSays what is no code, and cCall what is called.
 var (
-	cSays = pattern.New(`//[^\n]*|/\*(?s:.*?)\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'`)
-	cCall = pattern.New(`([A-Za-z_]\w*)[ \t\n]*\(`)
+	cDirective = pattern.New(`(?m)^[ \t]*(?:#|%:|\?\?=)(?:[ \t]|\\\n)*(\w*)(?:\\\n|[^\n])*`)
+	cSays      = pattern.New(`//[^\n]*|/\*(?s:.*?)\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'`)
+	cCall      = pattern.New(`([A-Za-z_]\w*)[ \t\n]*\(`)
 )
 
 func cCalls(_, text string) (calls []string) {
@@ -235,10 +252,12 @@ func shellPuts(name, text string) (puts []Put) {
 	if file == nil {
 		return nil
 	}
+	outer := uint(0) // the end of the function that others stand in
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FuncDecl:
-			puts = append(puts, Put{Name: n.Name.Value})
+			puts = append(puts, Put{n.Name.Value, n.Pos().Offset() < outer})
+			outer = max(outer, n.End().Offset())
 		case *syntax.CallExpr:
 			if len(n.Args) > 1 && n.Args[0].Lit() == "alias" {
 				for _, a := range n.Args[1:] {
@@ -252,25 +271,35 @@ func shellPuts(name, text string) (puts []Put) {
 	return puts
 }
 
-// shellSettles are the functions behind the last script that a script reads; where one of its functions
-// reads one, nobody knows when.
+// ReadsLater reports whether a function of a shell's text reads a script: nobody knows when.
+func ReadsLater(name, text string) (later bool) {
+	if Putting(name) != shellPutting.name {
+		return false
+	}
+	if file := shellFile(name, text); file != nil {
+		syntax.Walk(file, func(n syntax.Node) bool {
+			of, ok := n.(*syntax.FuncDecl)
+			later = later || ok && shellReads(of.Body)
+			return true
+		})
+	}
+	return later
+}
+
+// shellSettles are the functions behind the last script that a script reads.
 func shellSettles(name, text string) (names []string) {
 	file := shellFile(name, text)
 	if file == nil {
 		return nil
 	}
-	later := false
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if of, ok := n.(*syntax.FuncDecl); ok {
-			names, later = append(names, of.Name.Value), later || shellReads(of.Body)
+			names = append(names, of.Name.Value)
 		} else if readsScript(n) {
 			names = nil
 		}
 		return true
 	})
-	if later {
-		return nil
-	}
 	return names
 }
 

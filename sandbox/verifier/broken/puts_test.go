@@ -11,7 +11,7 @@ import (
 
 // TestPuts: what a text puts in another's place is read from it, and what it only has is not.
 func TestPuts(t *testing.T) {
-	words := map[string]bool{"CALC": true, "assert": true, "diff": true, "grep": true}
+	words := map[string]bool{"CALC": true, "assert": true, "diff": true, "grep": true, "later": true}
 	for name, c := range map[string]struct {
 		text            string
 		puts, mentioned []string
@@ -20,14 +20,14 @@ func TestPuts(t *testing.T) {
 		"bad.go":      {"package", nil, nil},
 		"calc.h":      {"#ifndef CALC\n# define CALC\n#define assert(x) \\\n\t0\nint two(int);\nstatic inline int three(void) { return four(3); }\n#endif\n", []string{"CALC", "assert", "three"}, nil},
 		"calc.c":      {"static int one(void)\n{\n\treturn 1;\n}\n\nconst char *\nname(int n)\n{\n\tif (n) {\n\t\treturn 0;\n\t}\n\treturn one() ? \"two()\" : 0; // three()\n}\n", []string{"name"}, []string{"if", "name", "one"}},
-		"lib.sh":      {"assert_eq() { test \"$1\" = \"$2\"; }\nfunction more { alias diff=: 'grep=x'; }\nmore\n", []string{"assert_eq", "diff", "grep", "more"}, []string{"alias", "more", "test"}},
+		"lib.sh":      {"assert_eq() { test \"$1\" = \"$2\"; }\nfunction more { alias diff=: 'grep=x'; later() { more; }; }\nmore\n", []string{"assert_eq", "diff", "grep", "later", "more"}, []string{"alias", "more", "test"}},
 		"text.md":     {"#define x 1\n", nil, nil},
 		"unclosed.sh": {"a() {\n", nil, nil},
 	} {
 		var puts []string
 		for _, one := range Puts(name, c.text) {
 			puts = append(puts, one.Name)
-			if one.Word != words[one.Name] {
+			if one.Always != words[one.Name] {
 				t.Errorf("%s: %+v", name, one)
 			}
 		}
@@ -47,13 +47,19 @@ func TestSettles(t *testing.T) {
 		text    string
 		settled []string
 	}{
-		"t.c":      {"#define five 5\nstatic int two(void) { return 2; }\nint main(void)\n{\n\treturn two() + three();\n}\n", []string{"two", "main"}},
-		"t.sh":     {"one() { :; }\nif test -e x; then . x; fi\ntwo() { one; }\nalias three=two\nthree\n", []string{"two"}},
-		"later.sh": {"one() { source ./x; }\ntwo() { :; }\none\n", nil},
-		"t.go":     {"package t\n\nfunc One() {}\n", nil},
+		"t.c":   {"#define five 5\nstatic int two(void) { return 2; }\nint main(void)\n{\n\treturn two() + three();\n}\n", []string{"two", "main"}},
+		"own.c": {"/*\nint one(void) { return 1; }\n*/\n#if 0\nint two(void) { return 2; }\n#else\nint three(void) { return 3; }\n# ifdef X\n# endif\nint four(void) { return 4; }\n#endif\n#define five int \\\nfive(void) { return 5; }\nint main(void)\n{\n#ifdef X\n\treturn 1;\n#endif\n}\nint six(void) { return 6; }\n", []string{"main", "six"}},
+		"by.sh": {"one() { :; }\ncommand . ./x\ntwo() { :; }\nbuiltin source x\nthree() { :; }\n\\. ./x\nfour() { :; }\n\"source\" x\nfive() { :; }\ncommand -p . ./x\nsix() { command -v x; }\n", []string{"six"}},
+		"t.sh":  {"one() { :; }\nif test -e x; then . x; fi\ntwo() { one; }\nalias three=two\nthree\n", []string{"two"}},
+		"t.go":  {"package t\n\nfunc One() {}\n", nil},
 	} {
 		if settled := Settles(name, c.text); !slices.Equal(settled, c.settled) {
 			t.Errorf("%s settles %q, not %q", name, settled, c.settled)
+		}
+	}
+	for text, later := range map[string]bool{"one() { source ./x; }\none\n": true, "if :; then one() ( \\. x ); fi\n": true, ". ./x\none() { :; }\n": false, "one() {": false} {
+		if ReadsLater("t.sh", text) != later || ReadsLater("t.c", text) {
+			t.Errorf("%q reads later: not %t", text, later)
 		}
 	}
 }

@@ -92,7 +92,23 @@ func shellReads(s *syntax.Stmt) (reads bool) {
 	return reads
 }
 
+// readsScript reports whether a node is a shell's command that reads a script, however it is written: in
+// quotes, or behind the commands by which a shell looks for no function.
 func readsScript(n syntax.Node) bool {
 	call, ok := n.(*syntax.CallExpr)
-	return ok && len(call.Args) > 0 && (call.Args[0].Lit() == "." || call.Args[0].Lit() == "source")
+	if !ok {
+		return false
+	}
+	past := false
+	for _, arg := range call.Args {
+		switch word := strings.ReplaceAll(shellText(arg.Parts), `\`, ""); {
+		case word == "." || word == "source":
+			return true
+		case word == "command" || word == "builtin":
+			past = true
+		case !past || !strings.HasPrefix(word, "-"):
+			return false
+		}
+	}
+	return false
 }
