@@ -16,8 +16,9 @@ import (
 // and lead a test around what it asks. It reads the arguments as flag.Parse does. What they do not set
 // has its default; a default can be set, too, but those that testing's own have that take no value are
 // false. What they set is as another value of that type writes it; nothing is said where none can be made:
-// what is no pointer, or may hold what whoever made it put there, has no other that is like it. The work
-// can also put other flags where testing's were, and testing still has its own.
+// what is no pointer, or may hold what whoever made it put there, has no other that is like it. A struct
+// of testing's own, such as test.v, is whole from its zero. The work can also put other flags where
+// testing's were, and testing still has its own.
 const goBegun = `
 	wardTakes := func(wardWhat string) {
 		%[1]s
@@ -36,7 +37,11 @@ const goBegun = `
 			defer func() { _ = recover() }()
 			wardType := wardReflect.TypeOf(wardOf).Elem()
 			switch wardType.Kind() {
-			case wardReflect.Struct, wardReflect.Map, wardReflect.Ptr, wardReflect.Interface, wardReflect.Func, wardReflect.Chan:
+			case wardReflect.Struct:
+				if wardType.PkgPath() != "testing" {
+					return wardWas
+				}
+			case wardReflect.Map, wardReflect.Ptr, wardReflect.Interface, wardReflect.Func, wardReflect.Chan:
 				return wardWas
 			}
 			wardNew := wardReflect.New(wardType).Interface().(wardFlag.Value)
