@@ -256,11 +256,13 @@ function wardTaken() {
 }
 function wardNode(labels) {
 	if (labels.length === 0) return labels;
+	const env = { LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH }; // the executable may need it to begin
 	const input = 'process.stdout.write(JSON.stringify(' + JSON.stringify(labels) + %[6]q + '))';
-	return JSON.parse(wardGet('child_process').spawnSync(process.execPath, ['-'], { input, env: {}, encoding: 'utf8' }).stdout);
+	return JSON.parse(wardGet('child_process').spawnSync(process.execPath, ['-'], { input, env, encoding: 'utf8' }).stdout);
 }
 function wardGet(name) {
-	return typeof require === 'function' ? require(name) : process.getBuiltinModule(name);
+	const get = typeof process === 'object' && process.getBuiltinModule; // no mock of the test's stands there
+	return get ? get(name) : require(name);
 }
 `, strings.Join(given, " "), strings.Join(uses(was), " "), javaScriptModule.MatchString(was), javaScriptLooks, Unseen, javaScriptFresh)
 }
