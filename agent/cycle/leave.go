@@ -11,11 +11,10 @@ import (
 
 // waits are the journal's events for what a worker may wait for.
 var waits = map[stop.Kind]uow.Input{
-	stop.Asked:  {Event: uow.RequestApproval, Reason: uow.Question},
-	stop.Outage: {Event: uow.Block, Reason: uow.TransientFailure},
-	stop.Denied: {Event: uow.Block, Reason: uow.ModelDenied},
-	stop.Killed: {Event: uow.Block, Reason: uow.ProgramKilled},
-
+	stop.Asked:   {Event: uow.RequestApproval, Reason: uow.Question},
+	stop.Outage:  {Event: uow.Block, Reason: uow.TransientFailure},
+	stop.Denied:  {Event: uow.Block, Reason: uow.ModelDenied},
+	stop.Killed:  {Event: uow.Block, Reason: uow.ProgramKilled},
 	stop.Missing: {Event: uow.Block, Reason: uow.NoTool},
 }
 

@@ -78,8 +78,8 @@ func (c *clone) plainly(ctx context.Context, args ...string) (string, error) {
 	return c.store.run(ctx, c.dir, args...)
 }
 
-// checkedOut is the clone's commit. It is not read by the git that would mend the clone while somebody
-// uses it.
+// checkedOut is the clone's commit. Plain git reads it, because git may mend a clone that somebody
+// uses.
 func (c *clone) checkedOut(ctx context.Context) (string, error) {
 	if head, ok := c.repo().Direct(ctx, "HEAD^{commit}"); ok && head != "" {
 		return head, nil

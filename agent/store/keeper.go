@@ -157,9 +157,9 @@ func (k *Saver) Keep(ctx context.Context) error {
 	}
 }
 
-// Outlive keeps the tree of a worker who has left no repository behind. Gone says that he did so, and
-// lost that not all that the tree held then is kept: a tree without any file is not, because nobody wants
-// to go on from it. Branch has what is kept, perhaps of before, "" for nothing.
+// Outlive keeps the tree of a worker who has left no repository behind. Gone says that he has, and lost
+// that some of what his tree held is not kept. A tree without any file is never kept: nobody wants to
+// go on from it. Branch has what is kept, now or earlier, "" for nothing.
 func (k *Saver) Outlive(ctx context.Context) (gone, lost bool, branch string) {
 	gone, err := k.work.gone(ctx)
 	if err != nil {

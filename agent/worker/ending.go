@@ -320,7 +320,7 @@ type endedUnit struct{ *unitRun }
 // Signals are those that held the loop.
 func (u endedUnit) Signals(context.Context) []loop.Signal { return pressed(u.unit.journal.Records) }
 
-// Verdict is the host's so far: nobody waits for one any more.
+// Verdict is the host's verdict so far. It waits for none.
 func (u endedUnit) Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error) {
 	return u.deps.store.Verdict(ctx, commit, claim)
 }

@@ -13,12 +13,12 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// TestLateWaitsForNobody: the report of a unit that somebody has ended is from what there is. It reads
-// the verdict that is noted, and waits for none on a claim that has none.
+// TestLateWaitsForNobody: the report on a unit that somebody has ended reads the verdict that is noted.
+// For a claim without a verdict it does not wait.
 func TestLateWaitsForNobody(t *testing.T) {
 	one, bare, git := newSingle(t)
 	c := config.Default()
-	c.Verify.Timeout.Duration, c.Agent.VerdictPatience.Duration = 24*time.Hour, 24*time.Hour // whoever waits is seen
+	c.Verify.Timeout.Duration, c.Agent.VerdictPatience.Duration = 24*time.Hour, 24*time.Hour // a wait would not end in this test
 	one.deps.config = c
 	b := &loopBench{t: t, bare: bare, unitRun: newUnitRun(one.deps, one.directive, nil, zerolog.Nop())}
 	b.unit.journal = one.deps.store.NewJournal(uow.ID{Directive: "D-1", K: 1})

@@ -92,8 +92,8 @@ func (b *breaks) Solve(context.Context, string) (interaction.Done, error) {
 }
 
 // TestSingleLost: work without a unit whose repository is gone or broken ends with a reason, which says
-// what became of it, and nobody makes another repository in its place. A process that is to end has no
-// reason.
+// what became of the work, and no other repository is made in its place. A process that is told to end
+// gives no reason.
 func TestSingleLost(t *testing.T) {
 	for what, c := range map[string]struct {
 		part string

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Port is a port of 127.0.0.1 for a server of the test's that listens with SO_REUSEADDR, as sshd,
-// nginx and Go's do. A socket is bound to it until the test ends and never listens, so that the kernel
-// gives the port to nobody who asks for any:
-// one that is only looked for may be another's when the server starts.
+// Port is a port of 127.0.0.1 for a test's server that listens with SO_REUSEADDR, as sshd, nginx and
+// Go's do. A socket is bound to it until the test ends, and never listens: so the kernel gives the port
+// to nobody who asks for any free one. A port that is looked up and let go may be taken before the
+// server starts.
 func Port(t testing.TB) int {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

@@ -76,9 +76,9 @@ func another(bare, path string, pid int) error {
 }
 
 // acquire writes the launcher's file and keeps it open, so that the process that it names can be
-// told from another with its number. Call it with the gate's lock. The file names the process and its socket directory
-// with that one's identity. A killed launcher's directory is removed if it has that identity
-// and nobody uses it: in a copy of the repository the file names the original's.
+// told from another with its number. Call it with the gate's lock. The file names the process, and
+// its socket directory with that directory's identity. A killed launcher's directory is removed if it
+// has that identity and nobody uses it: in a copy of the repository the file names the original's.
 func acquire(bare string) (*os.File, error) {
 	path := filepath.Join(bare, runstate.LockPath)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
