@@ -9,6 +9,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"sort"
 	"strings"
 )
 
@@ -34,13 +36,15 @@ var errPack = errors.New("git is to read it")
 // pack is an open pack with its index of version 2 (gitformat-pack(5)).
 type pack struct {
 	index, data *os.File
-	count, size int64
+	size        int64
+	fan         [256]uint32 // how many names begin with a byte up to this one
 }
 
 const (
 	packHead  = "\xfftOc\x00\x00\x00\x02"
-	packFan   = len(packHead)
-	packNames = packFan + 256*4
+	packNames = len(packHead) + 256*4
+	// atOnce is how many names of an index are read with one call: some 4 KiB, a page.
+	atOnce = 200
 )
 
 // openPacks opens the packs of a directory of objects; none where there are too many.
@@ -90,50 +94,50 @@ func openPack(name string) *pack {
 	if err == nil {
 		_, err = p.index.ReadAt(head[:], 0)
 	}
+	for i := range p.fan {
+		p.fan[i] = binary.BigEndian.Uint32(head[len(packHead)+4*i:])
+	}
 	if err == nil {
 		var info os.FileInfo
 		if info, err = p.data.Stat(); err == nil {
 			p.size = info.Size()
 		}
 	}
-	p.count = int64(binary.BigEndian.Uint32(head[packNames-4:]))
-	if err != nil || string(head[:packFan]) != packHead {
+	if err != nil || string(head[:len(packHead)]) != packHead || !slices.IsSorted(p.fan[:]) {
 		p.close()
 		return nil
 	}
 	return p
 }
 
+// count is how many objects the pack has.
+func (p *pack) count() int64 { return int64(p.fan[255]) }
+
 // find is where an object begins in the pack; below 0: it is not there.
 func (p *pack) find(id []byte) (int64, error) {
-	var fan [8]byte
-	from := int64(packFan) + 4*(int64(id[0])-1)
-	if id[0] == 0 {
-		from = int64(packFan) - 4 // the version, which no range begins with
-	}
-	if _, err := p.index.ReadAt(fan[:], from); err != nil {
-		return -1, err
-	}
-	low, high := int64(binary.BigEndian.Uint32(fan[:4])), int64(binary.BigEndian.Uint32(fan[4:]))
-	if id[0] == 0 {
-		low = 0
-	}
-	if low > high || high > p.count {
-		return -1, errPack
+	var low, high int64 = 0, int64(p.fan[id[0]])
+	if id[0] > 0 {
+		low = int64(p.fan[id[0]-1])
 	}
 	for low < high {
-		var name [idLen]byte
-		middle := (low + high) / 2
-		if _, err := p.index.ReadAt(name[:], int64(packNames)+middle*idLen); err != nil {
+		first, n := low, high-low
+		if n > atOnce {
+			first, n = low+n/2, 1
+		}
+		names := make([]byte, n*idLen)
+		if _, err := p.index.ReadAt(names, int64(packNames)+first*idLen); err != nil {
 			return -1, err
 		}
-		switch c := bytes.Compare(id, name[:]); {
-		case c < 0:
-			high = middle
-		case c > 0:
-			low = middle + 1
+		i, found := sort.Find(int(n), func(i int) int { return bytes.Compare(id, names[i*idLen:(i+1)*idLen]) })
+		switch {
+		case found:
+			return p.offset(first + int64(i))
+		case n == high-low:
+			return -1, nil
+		case i == 0:
+			high = first
 		default:
-			return p.offset(middle)
+			low = first + 1
 		}
 	}
 	return -1, nil
@@ -142,7 +146,7 @@ func (p *pack) find(id []byte) (int64, error) {
 // offset is where the object of a number begins: in four bytes, or in eight that those point to.
 func (p *pack) offset(number int64) (int64, error) {
 	var at [8]byte
-	four := int64(packNames) + p.count*(idLen+4)
+	four := int64(packNames) + p.count()*(idLen+4)
 	if _, err := p.index.ReadAt(at[:4], four+4*number); err != nil {
 		return -1, err
 	}
@@ -151,7 +155,7 @@ func (p *pack) offset(number int64) (int64, error) {
 	if n < far {
 		return n, nil
 	}
-	if _, err := p.index.ReadAt(at[:], four+4*p.count+8*(n-far)); err != nil {
+	if _, err := p.index.ReadAt(at[:], four+4*p.count()+8*(n-far)); err != nil {
 		return -1, err
 	}
 	n = int64(binary.BigEndian.Uint64(at[:]))

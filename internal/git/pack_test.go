@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -127,6 +128,41 @@ func TestPackedMany(t *testing.T) {
 
 // TestPackedOdd: of a pack that is damaged nothing is believed that git does not say, and an object
 // whose only pack is gone is missing.
+// TestPackedFull looks names up in an index with more for each first byte than one call reads, and
+// names that it has not.
+func TestPackedFull(t *testing.T) {
+	r := bare(t)
+	var blobs bytes.Buffer
+	for i := range 300 * atOnce {
+		fmt.Fprintf(&blobs, "blob\ndata <<.\n%d\n.\n", i)
+	}
+	if _, err := r.OutputFrom(t.Context(), blobs.Bytes(), "fast-import", "--quiet", "--force"); err != nil {
+		t.Fatal(err)
+	}
+	packs := openPacks(r.Dir + "/objects")
+	defer closePacks(packs)
+	if len(packs) != 1 || packs[0].count() != 300*atOnce {
+		t.Fatal(len(packs), "packs")
+	}
+	for i := 0; i < 400*atOnce; i += 7 {
+		id := idOf("blob", fmt.Appendf(nil, "%d\n", i))
+		name, err := hex.DecodeString(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := packs[0].find(name)
+		if err != nil || (at >= 0) != (i < 300*atOnce) {
+			t.Fatal(id, at, err)
+		}
+		if at < 0 || i%1001 != 0 {
+			continue
+		}
+		if data, _, err := packs[0].read(at, maxPacked); err != nil || idOf("blob", data) != id {
+			t.Fatal(id, err)
+		}
+	}
+}
+
 func TestPackedOdd(t *testing.T) {
 	r, ids := packedRepo(t)
 	index, err := filepath.Glob(filepath.Join(r.Dir, "objects/pack/*.idx"))
