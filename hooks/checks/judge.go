@@ -195,7 +195,7 @@ func (j *judgement) symbolic(ref string) error {
 	to, err := j.walker.Leads(ref)
 	if err == nil && to != "" {
 		remedy := "take this name away: git symbolic-ref --delete " + diag.Word(ref)
-		if branches := j.pass.Push.Config.Control; ref == branches.Ref() || ref == branches.ProjectRef() {
+		if j.pass.Push.isMain(ref) {
 			remedy = j.walker.OwnRef(j.pass.ctx, "git", ref)
 		}
 		j.pass.Report(diag.Diagnostic{Ref: ref, Rule: "ref/symbolic",

@@ -56,7 +56,7 @@ func (p *Push) isControl(ref string) bool { return ref == p.Config.Control.Ref()
 func (p *Push) isProject(ref string) bool { return ref == p.Config.Control.ProjectRef() }
 
 // isMain reports whether a ref is either.
-func (p *Push) isMain(ref string) bool { return p.isControl(ref) || p.isProject(ref) }
+func (p *Push) isMain(ref string) bool { return p.Config.Control.Names(ref) }
 
 // control is the history of the control branch.
 func (p *Push) control() push.History {

@@ -26,7 +26,7 @@ func (o *objects) refs(ctx context.Context, r *report, control config.Control) (
 		return false, err
 	}
 	for _, s := range symbolic {
-		if s.Name == control.Ref() || s.Name == control.ProjectRef() {
+		if control.Names(s.Name) {
 			r.add(diag.Clean(s.Name), "fsck/ref", "on the host, "+o.repo.OwnRef(ctx, "git", s.Name),
 				"it is a symbolic ref to %s, and the gate refuses every push to it", diag.Clean(s.To))
 		} else if push.IsAgentBranch(s.Name) || strings.HasPrefix(s.Name, "refs/ward/") || strings.HasPrefix(s.Name, "refs/notes/") {

@@ -129,7 +129,7 @@ func (in *installer) adopt(ctx context.Context, refs map[string]string) error {
 // direct refuses a branch of the settings that is a symbolic ref: a push by its name would move
 // another branch, and the gate refuses it.
 func (in *installer) direct(ctx context.Context) error {
-	for _, ref := range []string{in.branches.Ref(), in.branches.ProjectRef()} {
+	for _, ref := range in.branches.Refs() {
 		to, err := in.repo.Leads(ref)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,12 @@ func (c Control) Ref() string { return heads + c.Branch }
 
 // ProjectRef is the full ref name of the project's branch.
 func (c Control) ProjectRef() string { return heads + c.Project }
+
+// Refs are the full ref names of the branches: one name if both are one branch.
+func (c Control) Refs() []string { return slices.Compact([]string{c.Ref(), c.ProjectRef()}) }
+
+// Names reports whether a ref is one of the branches.
+func (c Control) Names(ref string) bool { return slices.Contains(c.Refs(), ref) }
 
 // Split reports whether they are two branches, which then share no history.
 func (c Control) Split() bool { return c.Branch != c.Project }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,6 +14,14 @@ func TestControl(t *testing.T) {
 	c, err = Parse([]byte("[control]\nbranch = \"ward\"\nproject = \"release/2.0\"\n"), "t")
 	if err != nil || !c.Control.Split() || c.Control.Ref() != "refs/heads/ward" || c.Control.ProjectRef() != "refs/heads/release/2.0" {
 		t.Fatal(c.Control, err)
+	}
+	for ref, want := range map[string]bool{"refs/heads/ward": true, "refs/heads/release/2.0": true, "refs/heads/release": false, "ward": false, "": false} {
+		if c.Control.Names(ref) != want {
+			t.Errorf("%q is one of the two branches: %v", ref, !want)
+		}
+	}
+	if one := (Control{Branch: "main", Project: "main"}); !slices.Equal(one.Refs(), []string{"refs/heads/main"}) || !one.Names("refs/heads/main") {
+		t.Error(one.Refs())
 	}
 	for _, name := range []string{"", "-d", "a b", "a//b", "/a", "a/", "a..b", "a.lock", "a/.b", "HEAD", "refs/heads/main", "agent/D-1", "rescue", "é",
 		"a~1", "a^", "a:b", "a?b", "a*b", "a[b", "a\\\\b", "@{-1}", strings.Repeat("a", 101)} {
