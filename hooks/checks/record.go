@@ -18,7 +18,7 @@ var recordCheck = Check{
 	Name: "record",
 	Doc: "What a unit leaves beside its work is on a record of its own (REC-2, REC-4): commits on top of one another, listed paths " +
 		"as regular files, within [limits] record_size, while its journal is there and not ARCHIVED. It is never moved back, nor deleted but by " +
-		"an expiry that the journal tells of. The agent's work branch holds none of it (REC-1). What it says for COMMS.md, comms/<NNNN>.json, is " +
+		"an expiry that the journal tells of, once COMMS.md has all that it says. The agent's work branch holds none of it (REC-1). What it says for COMMS.md, comms/<NNNN>.json, is " +
 		"of its own directive, numbered without a hole, and never changes (MANY-2); a unit says no more than [limits] unit_messages and unit_words, and asks one question at a time (COMMS-5).",
 	Rules: []string{"record/name", "record/rewrite", "record/unit", "record/path", "record/mode", "record/size", "record/work", "record/comms", "record/said"},
 	Ref: func(pass *Pass, u push.Update) {
@@ -93,7 +93,8 @@ func recordSteps(pass *Pass, t *walk.Tip) (err error) {
 	return nil
 }
 
-// expired refuses the deletion of a record without the step in its journal.
+// expired refuses the deletion of a record without the step in its journal, and of one with
+// messages that the host has not folded: nothing else has them.
 func expired(pass *Pass, u push.Update) error {
 	id, err := record.ParseRef(u.Ref)
 	if err != nil {
@@ -104,11 +105,27 @@ func expired(pass *Pass, u push.Update) error {
 		return err
 	}
 	if pass.Push.Principal == push.PM && last != nil && last.Expired != nil && last.Expired.Record == u.Old {
-		return nil
+		return allFolded(pass, u, id)
 	}
 	pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "record/rewrite", Message: "a record is deleted by the PM only, with the step of its journal that says so",
 		Hint: "git ward uow archive --expire " + id.String()})
 	return nil
+}
+
+// allFolded refuses the deletion of a record with messages that are not in COMMS.md. Since its unit
+// is archived, none is added.
+func allFolded(pass *Pass, u push.Update, id uow.ID) error {
+	have, err := messagesAt(pass, u.Old)
+	if err != nil || have == 0 {
+		return err
+	}
+	folded, err := foldedOf(pass, id)
+	if err == nil && folded < have {
+		pass.Report(diag.Diagnostic{Ref: u.Ref, Rule: "record/comms",
+			Message: fmt.Sprintf("%s left %s that COMMS.md does not have yet, and the record alone has", id, diag.Count(have-folded, "message")),
+			Hint:    "git ward launch puts them there; git ward status says why one waits"})
+	}
+	return err
 }
 
 // judgeRecord checks a moved record against its unit and its size limit.

@@ -139,22 +139,27 @@ func message(pass *Pass, t *walk.Tip, id uow.ID, change walk.Change, report func
 	return nil
 }
 
+// messagesAt counts the messages on a record as it is at a commit, "" for none.
+func messagesAt(pass *Pass, commit string) (int, error) {
+	if commit == "" {
+		return 0, nil
+	}
+	tree, err := treeOf(pass, commit)
+	if err != nil {
+		return 0, err
+	}
+	dir, ok, err := pass.Repo.Lookup(tree, record.Messages)
+	if err != nil || !ok || !dir.IsDir() {
+		return 0, err
+	}
+	entries, err := pass.Repo.Tree(dir.ID)
+	return len(entries), err
+}
+
 // numbers checks that new messages continue the numbers, and names the next number.
 func numbers(pass *Pass, t *walk.Tip, added []int) (have int, err error) {
-	if t.Base != "" {
-		tree, err := treeOf(pass, t.Base)
-		if err != nil {
-			return 0, err
-		}
-		if dir, ok, err := pass.Repo.Lookup(tree, record.Messages); err != nil {
-			return 0, err
-		} else if ok && dir.IsDir() {
-			entries, err := pass.Repo.Tree(dir.ID)
-			if err != nil {
-				return 0, err
-			}
-			have = len(entries)
-		}
+	if have, err = messagesAt(pass, t.Base); err != nil {
+		return 0, err
 	}
 	slices.Sort(added)
 	for i, number := range added {
