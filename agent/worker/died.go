@@ -15,24 +15,29 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// mostDeaths is how many workers in a row may end badly before the unit waits.
+// mostDeaths is how many workers in a row may end badly before another does not simply go on.
 const mostDeaths = 2
+
+// died says that one worker after the other has ended badly, "" where they have not. The number is
+// the host's, which nothing in the fence can change. It counts workers whose agents had answered,
+// whatever they pushed: what kills its agent may do so before any push, or after the PM's word.
+func (d *deps) died(ctx context.Context, directive string) (why string, err error) {
+	ends, err := git.Open(d.store.Bare).Refs(ctx, boot.CountPrefix(boot.Ends, directive))
+	if err != nil || len(ends) < mostDeaths {
+		return "", err
+	}
+	return d.clean(fmt.Sprintf("The last %d workers ended badly: what they ran may have killed them.", len(ends)) + d.lastHeard(directive)), nil
+}
 
 // survives blocks a unit on which one worker after the other has ended badly, as where what it runs
 // kills its agent: only then do the policy's retries count these ends, and end them with a report.
-// The number is the host's, which nothing in the fence can change. It counts workers whose agents
-// had answered.
-func (u *unit) survives(ctx context.Context, clean func(string) string) error {
-	last := u.last()
-	if last.Actor != uow.Agent || last.Iteration == 0 {
-		return nil
-	}
-	ends, err := git.Open(u.store.Bare).Refs(ctx, boot.CountPrefix(boot.Ends, u.directive.Name()))
-	if err != nil || len(ends) < mostDeaths {
+func (r *unitRun) survives(ctx context.Context) error {
+	u := r.unit
+	why, err := r.deps.died(ctx, u.directive.Name())
+	if why == "" || err != nil {
 		return err
 	}
 	lost := interaction.Lost(u.store.State, u.journal.Records)
-	why := clean(fmt.Sprintf("The last %d workers ended badly: what they ran may have killed them.", len(ends)) + u.lastHeard())
 	if err := u.step(ctx, uow.Input{Event: uow.Block, Reason: uow.ProgramKilled, Interactions: int64(lost.Calls), Note: why}); err != nil {
 		return err
 	}
@@ -40,10 +45,10 @@ func (u *unit) survives(ctx context.Context, clean func(string) string) error {
 }
 
 // lastHeard says how the last worker ended, and what it did then.
-func (u *unit) lastHeard() (text string) {
+func (d *deps) lastHeard(directive string) (text string) {
 	const most, length = 100, 300 // events to look at, and bytes of each
-	events, err := runstate.Tail(u.heard, u.directive.Name(), most)
-	if u.heard == "" || err != nil {
+	events, err := runstate.Tail(d.heard, directive, most)
+	if d.heard == "" || err != nil {
 		return ""
 	}
 	ended, did := "", ""

@@ -35,11 +35,17 @@ func (s *single) run(ctx context.Context, main store.Snapshot, source []byte) er
 		return err
 	}
 	if s.work.Done == nil {
-		solver, err := s.solver(ctx, main, source)
+		died, err := s.deps.died(ctx, s.directive.Name())
 		if err != nil {
 			return err
 		}
-		failed = s.solve(ctx, solver)
+		if died != "" {
+			failed = s.keep(ctx, stop.New(stop.Killed, "%s", died))
+		} else if solver, err := s.solver(ctx, main, source); err != nil {
+			return err
+		} else {
+			failed = s.solve(ctx, solver)
+		}
 	} else {
 		s.log.Info().Str("commit", diag.Short(s.work.Done.Commit)).Msg("the work was done before; only the report is missing")
 	}

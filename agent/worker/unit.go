@@ -187,9 +187,9 @@ func ofUnit(refused *stop.Stop) bool {
 	return slices.ContainsFunc(refused.Findings, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Rule, "uow/") })
 }
 
-// activate makes the unit ACTIVE if the agent may (schedule.Rules.Resume). Clean takes secrets out of
-// what a dead worker was heard to do.
-func (u *unit) activate(ctx context.Context, stopFile string, clean func(string) string) error {
+// activate makes the unit ACTIVE if the agent may (schedule.Rules.Resume).
+func (r *unitRun) activate(ctx context.Context, stopFile string) error {
+	u := r.unit
 	last, rules := u.last(), rules(u.config, false)
 	rules.Stop = stopFile != ""
 	due, _, by := rules.Resume(last, u.directive.Hash())
@@ -198,10 +198,11 @@ func (u *unit) activate(ctx context.Context, stopFile string, clean func(string)
 		return stop.New(stop.Suspended, "the unit %s waits until the file %s is gone", last.ID, loop.StopPath)
 	case due != schedule.Now || last.State != uow.Active && by.Event == "":
 		return stop.New(stop.Suspended, "the unit is %s; git ward uow show %s says what it waits for", last.State, last.ID)
-	case last.State == uow.Active && u.stale():
-		return u.sweep(ctx)
 	case by.Event == "":
-		return u.survives(ctx, clean)
+		if err := r.survives(ctx); err != nil || !u.stale() {
+			return err
+		}
+		return u.sweep(ctx)
 	case by.Event == uow.Exhaust:
 		by.Note = last.Note // the report of its end says why
 	}

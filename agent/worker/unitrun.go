@@ -70,7 +70,7 @@ func (r *unitRun) resume(ctx context.Context) error {
 		return r.afterwards(ctx)
 	}
 	where := r.stopFile(ctx)
-	if err := r.unit.activate(ctx, where, r.deps.clean); err != nil {
+	if err := r.activate(ctx, where); err != nil {
 		return err
 	}
 	if where != "" && r.unit.last().Iteration > 0 { // before the first iteration the loop's own signals apply

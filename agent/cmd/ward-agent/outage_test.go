@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"git-ward/internal/configtest"
+	"git-ward/internal/gittest"
 	"git-ward/internal/modeltest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/uow"
@@ -80,6 +84,50 @@ func TestKilled(t *testing.T) {
 				return
 			}
 			if _, text := h.report(); !strings.Contains(text, "git ward uow cancel --failed D-1.1") || !strings.Contains(text, c.why) || !strings.Contains(h.Run(h.Work, "git-ward", "uow", "show", "D-1.1"), c.why) {
+				t.Errorf("%s\n%s", text, log)
+			}
+		})
+	}
+}
+
+// TestKillsWithoutPush: a program that always kills its agent is given up within a bound, too, where
+// nothing is pushed between two deaths: without the loop, after the PM's word, and where the unit
+// seems to be left.
+func TestKillsWithoutPush(t *testing.T) {
+	tier.Full(t, "agents that run for many seconds")
+	for name, c := range map[string]struct {
+		script   string // BARE is the bare repository
+		settings map[string]string
+		end      string
+		runs     int // of the program
+	}{
+		"no loop":       {`kill -9 $PPID`, map[string]string{"agent.loop": "false"}, "", 2},
+		"the PM's word": {`PATH=BIN:$PATH git-ward uow resume --pulse D-1.1 --bare BARE >BARE/../said 2>&1; kill -9 $PPID`, nil, "exhaust ZOMBIED_DEAD RETRIES_SPENT\n", 8},
+		"left":          {`kill -9 $PPID`, map[string]string{"agent.stale": `"1s"`}, "exhaust ZOMBIED_DEAD RETRIES_SPENT\n", 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, greets, map[string]string{"agent.retry_pause": `"1s"`})
+			bin, err := gittest.Bin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			set := map[string]string{"model.name": `"exec"`, "model.command": `["sh", "-c", '''` + strings.NewReplacer("BARE", h.Bare, "BIN", bin).Replace(c.script) + `''']`, "model.prompt": `"stdin"`}
+			maps.Copy(set, c.settings)
+			for key, literal := range set {
+				configtest.Set(t, h.Bare, fmt.Sprintf("[%s] %s = %s", strings.Split(key, ".")[0], strings.Split(key, ".")[1], literal))
+			}
+			log, _ := h.try()
+			if runs := strings.Count(log, "INF the command begins "); runs != c.runs {
+				t.Errorf("it ran %d times\n%s", runs, log)
+			}
+			if c.end != "" && !strings.HasSuffix(h.journal(), c.end) {
+				t.Errorf("the journal:\n%s\n%s", h.journal(), log)
+			}
+			if said, err := os.ReadFile(filepath.Join(h.dir, "said")); strings.Contains(c.script, "pulse") && (err != nil || !strings.HasPrefix(string(said), "D-1.1: ")) {
+				t.Errorf("the PM's word: %s %v", said, err)
+			}
+			if _, text := h.report(); !strings.Contains(text, "workers ended badly: what they ran may have killed them.") {
 				t.Errorf("%s\n%s", text, log)
 			}
 		})
