@@ -110,9 +110,6 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 		h.spec.Log.Error().Err(j.err).Str("worker", j.Holder).Str("directive", j.Directive).Msg("a worker failed; another follows")
 	}
 	if time.Since(j.began) > steadyRun {
-		if now.done != (done{}) && now.done != j.before.done {
-			h.endsWell(ctx, j.Directive) // but for this end
-		}
 		h.backoff(j.Directive).pause = 0
 	}
 	r := h.failed(j.Directive, j.err)
@@ -127,7 +124,7 @@ func (h *Host) workerEnded(ctx context.Context, j *Job) {
 
 // attend checks whether a worker's directive has moved since its agent's program answered. A
 // worker without progress is ended, because a hanging one would keep its directive and slot
-// for the whole launch.
+// for the whole launch. After a long run whose unit got on, the bad ends before it are forgotten.
 func (h *Host) attend(ctx context.Context, j *Job) error {
 	if _, err := h.look(ctx); err != nil {
 		return err
@@ -153,6 +150,9 @@ func (h *Host) attend(ctx context.Context, j *Job) error {
 	}
 	if silent {
 		h.end(j.Directive, errSilent)
+	}
+	if time.Since(j.began) > steadyRun && now.done != (done{}) && now.done != j.before.done {
+		h.endsWell(ctx, j.Directive) // but for its own end, which may come with the launch's
 	}
 	return nil
 }

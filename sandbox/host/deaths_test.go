@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"testing"
@@ -99,6 +100,55 @@ func TestDeathsApart(t *testing.T) {
 			if ends, err := book.BadEnds(t.Context()); err != nil || ends["D-1"] != c.ends || h.backoff("D-1").Failures != c.ends {
 				t.Errorf("%v %v, %d failures, want %d", ends, err, h.backoff("D-1").Failures, c.ends)
 			}
+		})
+	}
+}
+
+// TestDeathsOverLaunches: the bad end before a long run whose unit got on is forgotten, too, where the
+// run ends with its launch: the next launch's bad end may be days later.
+func TestDeathsOverLaunches(t *testing.T) {
+	tier.First(t, "a repository")
+	for what, c := range map[string]struct {
+		began time.Time
+		does  []uow.Event // what the worker adds to the journal
+		ends  int
+	}{
+		"an iteration":       {time.Unix(0, 0), []uow.Event{uow.Iterate}, 0},
+		"nothing":            {time.Unix(0, 0), nil, 1},
+		"an iteration, soon": {time.Now(), []uow.Event{uow.Iterate}, 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRepository(t, "")
+			book := lastgood.Book{Bare: r.repo.Dir, Control: config.Default().Control}
+			if err := book.Ended(t.Context(), "D-1", false); err != nil {
+				t.Fatal(err)
+			}
+			journal := []uow.Event{uow.Open, uow.Activate, uow.Iterate}
+			ctx, stop := context.WithCancel(t.Context())
+			var h *Host
+			h = r.host(1, func(ctx context.Context, j *Job) error {
+				j.began = c.began
+				j.Up()
+				j.Runs("c")
+				if journal = append(journal, c.does...); c.does != nil {
+					r.unit("D-1", h.refs.known.Directive("D-1").Hash, journal...)
+				}
+				stop()
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			if _, err := h.look(ctx); err != nil {
+				t.Fatal(err)
+			}
+			r.unit("D-1", h.refs.known.Directive("D-1").Hash, journal...)
+			h.spec.Ends = book
+			if err := h.Serve(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if ends, err := book.BadEnds(t.Context()); err != nil || ends["D-1"] != c.ends {
+				t.Errorf("%v %v, want %d", ends, err, c.ends)
+			}
+			r.over()
 		})
 	}
 }
