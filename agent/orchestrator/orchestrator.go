@@ -317,11 +317,8 @@ func (r *run) Close(_ context.Context, id string) (string, error) {
 func (r *run) planner() *planner {
 	o := r.deps
 	return &planner{
-		directive: o.Directive.Name(), path: r.path, work: o.Work, tree: r.tree, session: o.Session, states: r.states,
-		paper: r.paper, refusals: o.Config.Agent.Refusals, log: o.Log, runner: r.runner,
-		run:      r,
-		critic:   r.critic(),
-		reorient: func(ctx context.Context) error { return r.orient(ctx, false) },
+		directive: o.Directive.Name(), work: o.Work, tree: r.tree, session: o.Session, states: r.states,
+		refusals: o.Config.Agent.Refusals, log: o.Log, run: r, critic: r.critic(),
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"git-ward/agent/draft"
 	"git-ward/agent/interaction"
 	"git-ward/agent/model"
-	"git-ward/agent/planrun"
 	"git-ward/agent/session"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
@@ -28,15 +27,11 @@ import (
 type planner struct {
 	run        *run
 	directive  string
-	path       string                   // path on the record
-	paper      func(path string) string // path in the working tree
 	work       *store.Work
 	tree       *worktree.Tree
 	session    *session.Session
 	states     *lifecycle
 	critic     *critic
-	runner     func(since string) *planrun.Runner // for research
-	reorient   func(context.Context) error
 	researches int // how often research was requested
 	refusals   int // how often findings go back to the model
 	log        zerolog.Logger
@@ -51,7 +46,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 	}
 	switch r.event {
 	case "":
-		commit, err := p.work.Planned(ctx, p.path)
+		commit, err := p.work.Planned(ctx, p.run.path)
 		if commit == "" && err == nil {
 			if from, err = p.takeUpResearch(ctx, from); err != nil {
 				return "", p.states.fail(err)
@@ -63,7 +58,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 		}
 		return commit, errors.Join(err, p.states.planned())
 	case model.Refused:
-		p.session.Tell(r.event, tellPushRefused(p.work.Branch, r.text, p.paper(p.path)))
+		p.session.Tell(r.event, tellPushRefused(p.work.Branch, r.text, p.run.paper(p.run.path)))
 	default:
 		p.session.Tell(r.event, r.text)
 	}
@@ -85,7 +80,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 			return "", errors.Join(p.states.fail(p.none(tries+1, d)), p.work.Restore(ctx, d.from))
 		}
 		from = d.from
-		p.session.Tell(model.Findings, tellFindings(d.findings, p.paper(p.path)))
+		p.session.Tell(model.Findings, tellFindings(d.findings, p.run.paper(p.run.path)))
 	}
 }
 
@@ -109,11 +104,11 @@ type attempt struct {
 // attempt lets the model write a plan, and lints it. Other changes of the model are kept, and
 // the plan starts from them (PLAN-9).
 func (p *planner) attempt(ctx context.Context, from string, failed bool) (attempt, error) {
-	before, _ := p.read(ctx, p.path)
+	before, _ := p.read(ctx, p.run.path)
 	if err := p.run.takesTurns(ctx, from); err != nil {
 		return attempt{}, err
 	}
-	data, err := p.read(ctx, p.path)
+	data, err := p.read(ctx, p.run.path)
 	if p.run.question != "" { // the present state is kept in the tree
 		return attempt{}, stop.New(stop.Asked, "%s", p.run.question)
 	}
@@ -125,7 +120,7 @@ func (p *planner) attempt(ctx context.Context, from string, failed bool) (attemp
 	case failed && bytes.Equal(before, data):
 		return p.goOn(ctx, from, data)
 	}
-	return p.commit(ctx, from, p.path, unwrapped(data))
+	return p.commit(ctx, from, p.run.path, unwrapped(data))
 }
 
 // unwrapped is the plan in the file that was written.
@@ -139,16 +134,16 @@ func unwrapped(data []byte) []byte {
 // goOn continues a failed and unchanged plan at the step that failed, on top of the model's
 // changes.
 func (p *planner) goOn(ctx context.Context, from string, data []byte) (attempt, error) {
-	commit, err := p.work.Planned(ctx, p.path)
+	commit, err := p.work.Planned(ctx, p.run.path)
 	if err != nil || commit == "" {
-		return p.commit(ctx, from, p.path, unwrapped(data))
+		return p.commit(ctx, from, p.run.path, unwrapped(data))
 	}
 	kept, changes, err := p.work.Keep(ctx, from, p.run.head)
 	if refused := stop.As(err, stop.Refused); refused != nil {
 		return attempt{findings: refused.Output, from: from}, p.work.Restore(ctx, from)
 	}
 	if err == nil && len(changes) > 0 {
-		err = p.work.Amid(ctx, p.path, kept)
+		err = p.work.Amid(ctx, p.run.path, kept)
 	}
 	return attempt{commit: commit, from: kept}, errors.Join(err, p.work.Restore(ctx, kept))
 }
@@ -157,7 +152,7 @@ func (p *planner) goOn(ctx context.Context, from string, data []byte) (attempt, 
 // working tree's.
 func (p *planner) read(ctx context.Context, path string) ([]byte, error) {
 	data, err := p.tree.Read(path, plan.MaxBytes)
-	if paper := p.paper(path); paper != path && (errors.Is(err, fs.ErrNotExist) || p.isWork(ctx, path)) {
+	if paper := p.run.paper(path); paper != path && (errors.Is(err, fs.ErrNotExist) || p.isWork(ctx, path)) {
 		return p.tree.Read(paper, plan.MaxBytes)
 	}
 	return data, err
@@ -172,7 +167,7 @@ func (p *planner) isWork(ctx context.Context, path string) bool {
 // commit commits a plan on top of the earlier changes, and lints it there. The changes exclude
 // files that the plan itself makes.
 func (p *planner) commit(ctx context.Context, from, path string, data []byte) (d attempt, err error) {
-	without := []string{p.path, researchPath(p.directive)} // another path that a model may use
+	without := []string{p.run.path, researchPath(p.directive)} // another path that a model may use
 	if parsed, _ := plan.Parse(data, path); parsed != nil {
 		without = append(without, makes(parsed)...)
 	}
@@ -219,10 +214,10 @@ func (p *planner) without(ctx context.Context, from string) (attempt, error) {
 	}
 	said := p.session.Said()
 	if data, ok := draft.Find(said); ok {
-		if parsed, _ := plan.Parse(data, p.path); parsed.Machine() == fsm.Research {
+		if parsed, _ := plan.Parse(data, p.run.path); parsed.Machine() == fsm.Research {
 			return p.research(ctx, from, path, data)
 		}
-		return p.commit(ctx, from, p.path, data)
+		return p.commit(ctx, from, p.run.path, data)
 	}
 	_, changes, err := p.work.Changed(ctx, from)
 	refused := stop.As(err, stop.Refused)
@@ -233,11 +228,11 @@ func (p *planner) without(ctx context.Context, from string) (attempt, error) {
 		return attempt{}, err
 	case len(changes) > 0:
 		p.log.Info().Strs("changes", changes[:min(len(changes), 20)]).Msg("work without a plan: Ward writes one")
-		return p.commit(ctx, from, p.path, []byte(afterwards(p.run.deps.Directive, said, changes).String()))
+		return p.commit(ctx, from, p.run.path, []byte(afterwards(p.run.deps.Directive, said, changes).String()))
 	case interaction.Asks(said):
 		return attempt{}, stop.New(stop.Asked, "%s", said)
 	}
-	return attempt{findings: p.paper(p.path) + ": there is no plan at this path, and nothing was changed\n", from: from}, p.work.Restore(ctx, from)
+	return attempt{findings: p.run.paper(p.run.path) + ": there is no plan at this path, and nothing was changed\n", from: from}, p.work.Restore(ctx, from)
 }
 
 // research runs a research plan as its own cycle (PLAN-8), and asks the model again.
@@ -252,7 +247,7 @@ func (p *planner) research(ctx context.Context, from, path string, data []byte) 
 	}
 	if p.researches++; p.researches > maxResearches {
 		return attempt{findings: fmt.Sprintf("research was done %d times for one plan, which is enough: plan with what is known\n", maxResearches), from: from},
-			errors.Join(p.replan(ctx, errors.New("there was research enough")), os.Remove(filepath.Join(p.tree.Dir, p.paper(path))))
+			errors.Join(p.replan(ctx, errors.New("there was research enough")), os.Remove(filepath.Join(p.tree.Dir, p.run.paper(path))))
 	}
 	d, err := p.commit(ctx, from, path, data)
 	if err != nil {
@@ -270,7 +265,7 @@ func (p *planner) research(ctx context.Context, from, path string, data []byte) 
 	if err := p.states.fire("result_ready", nil); err != nil {
 		return attempt{}, err
 	}
-	p.session.Tell("", tellResearch(p.told(outputs), p.paper(p.path)))
+	p.session.Tell("", tellResearch(p.told(outputs), p.run.paper(p.run.path)))
 	return attempt{researched: true}, nil
 }
 
@@ -282,5 +277,5 @@ func (p *planner) replan(ctx context.Context, why error) error {
 	if err := p.states.fire("reorient", nil); err != nil {
 		return err
 	}
-	return p.reorient(ctx)
+	return p.run.orient(ctx, false)
 }

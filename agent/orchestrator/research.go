@@ -39,7 +39,7 @@ func (p *planner) runResearch(ctx context.Context, path, commit string) (outputs
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, maxResearchTime, errResearchTime)
 	defer cancel()
-	runner, steps := p.runner(commit), 0
+	runner, steps := p.run.runner(commit), 0
 	runner.Output = func(step, text string) {
 		p.session.Transcript.Ran(step, text)
 		if len(outputs) < maxResearchTold {
@@ -109,14 +109,14 @@ func (p *planner) takeUpResearch(ctx context.Context, from string) (string, erro
 	if err := p.states.fire("result_ready", nil); err != nil {
 		return from, err
 	}
-	p.session.Tell("", tellResearch(p.told(outputs), p.paper(p.path)))
+	p.session.Tell("", tellResearch(p.told(outputs), p.run.paper(p.run.path)))
 	return p.work.PlanHead(ctx)
 }
 
 // told is research's result for the model: its reports first, then the steps' output.
 func (p *planner) told(outputs string) string {
 	var b strings.Builder
-	paths, err := p.tree.Walk(p.paper(record.Research), func(path string) bool { return strings.HasSuffix(path, ".md") })
+	paths, err := p.tree.Walk(p.run.paper(record.Research), func(path string) bool { return strings.HasSuffix(path, ".md") })
 	for _, path := range paths {
 		if data, readErr := p.tree.Read(path, maxResearchTold); err == nil && readErr == nil && worktree.InRecord(path) {
 			fmt.Fprintf(&b, "%s:\n%s\n", path, diag.Indent(diag.CleanLines(strings.ToValidUTF8(string(data), "?"))))
