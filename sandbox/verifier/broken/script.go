@@ -39,6 +39,10 @@ const pythonWard = `def ward(id, how):
         exec(tells, dict(word=word, said=said))
         return AssertionError(said)
 
+    def begins_led():
+        for label in led() if how == "tell" else []:
+            exec(tells, dict(word=word, said="%s:replaced:%d:%s\t" % (word, id, label)))
+
     failed = []
 
     def few():
@@ -80,6 +84,7 @@ const pythonWard = `def ward(id, how):
         def test(*a, **k):
             __tracebackhide__ = True
             if how:
+                begins_led()
                 try:
                     gives = f(*a, **k)
                 except unittest.SkipTest:
@@ -92,6 +97,7 @@ const pythonWard = `def ward(id, how):
         async def waits(*a, **k):
             __tracebackhide__ = True
             if how:
+                begins_led()
                 try:
                     gives = await f(*a, **k)
                 except unittest.SkipTest:
@@ -258,6 +264,7 @@ function wardControl(declare, id, how, rows) {
 	const control = (f) => {
 		const test = function (...had) {
 			const last = had.length - 1, done = had[last];
+			(taken.led ? taken.led() : []).forEach((label) => tells(%[1]q + ':replaced:' + id + ':' + label + '\t'));
 			if (!rows && typeof done === 'function' && f.length > last) {
 				had[last] = Object.assign((e) => {
 					const said = says(e ? 'fail' : 'end');

@@ -60,7 +60,9 @@ func Replaced(word, output string) map[Found]map[int][]string {
 // The first file of a process takes them for all: a later one comes behind the work. What the project
 // has put there before the first one counts as replaced. A function's file counts if its text makes
 // that very function: code may say that it is of any file. What is no plain function or method counts as
-// of none: a class of one file may have a function of another's.
+// of none: a class of one file may have a function of another's. As a test begins, led has what the work
+// can lead it by and the kernel started its process with: the variables that its file names, the arguments
+// and the directory.
 const pythonTaken = `def code_of(f):
     import functools, types
     if type(f) is functools.partial:
@@ -80,24 +82,29 @@ def file_of(f):
     return path[len(here):] if path.startswith(here) else ""
 
 
+def read(name):
+    import posix
+    file, text = posix.open(name, posix.O_RDONLY), b""
+    while True:
+        more = posix.read(file, 1 << 20)
+        if not more:
+            break
+        text += more
+    posix.close(file)
+    return text
+
+
 def whose(f):
-    import posix, types
+    import types
     if type(f) not in (types.FunctionType, types.MethodType):
         return ""
 
     def makes(all, code):
         return all == code or any(isinstance(one, type(code)) and makes(one, code) for one in all.co_consts)
 
-    name, text = file_of(f), b""
+    name = file_of(f)
     try:
-        file = posix.open(here + name, posix.O_RDONLY)
-        while True:
-            more = posix.read(file, 1 << 20)
-            if not more:
-                break
-            text += more
-        posix.close(file)
-        return name if makes(compile(text, code_of(f).co_filename, "exec", 0, True), code_of(f)) else ""
+        return name if makes(compile(read(here + name), code_of(f).co_filename, "exec", 0, True), code_of(f)) else ""
     except Exception:
         return ""
 
@@ -116,9 +123,22 @@ def take():
                 if isinstance(one, type) and one not in seen:
                     seen.add(one)
                     had.append(("%%s.%%s." %% (one.__module__, one.__qualname__), one, dict(vars(one))))
-    names = set("%s".split())
+    names = set("%[1]s".split())
     late = lambda of, all, f: file_of(f) and (not file_of(of) if isinstance(of, type) else all.get("__spec__"))
     return [(label + name, of, name, None if late(of, all, all[name]) else all[name]) for label, of, all in had for name in names & all.keys() if callable(all[name])]
+
+
+def led():
+    import os, posix, sys
+    given, args, all = getattr(sys, "orig_argv", sys.argv), sys.argv[1:], []
+    try:
+        had = dict(one.partition("=")[::2] for one in os.fsdecode(read("/proc/self/environ")).split("\0"))
+        all += ["the variable " + name for name in sorted(set("%[1]s".split())) if had.get(name) != os.environ.get(name)]
+        if not os.path.samestat(posix.stat(had.get("PWD", ".")), posix.stat(".")):
+            all.append("the working directory")
+    except OSError:
+        pass
+    return all + ([] if given[len(given) - len(args):] == args else ["sys.argv"])
 
 
 here = __import__("os").getcwd() + "/"
@@ -128,7 +148,7 @@ taken = take()
 // pythonTakes is what stands before a file's tests: of one that tells, what was taken.
 func pythonTakes(was, text string) string {
 	if !strings.Contains(text, tellsOnly) {
-		return "taken = []\n"
+		return "taken, led = [], list\n"
 	}
 	return fmt.Sprintf(pythonTaken, strings.Join(uses(was), " "))
 }
@@ -203,7 +223,8 @@ const javaScriptLooks = `((key, here, { openSync, readSync, closeSync }, { Sessi
 // never begins; a process that does not begin, or ends early, has said nothing.
 const javaScriptFresh = `.filter((label) => { try { return (0, eval)('typeof ' + label) === 'function'; } catch (e) {} })`
 
-// javaScriptTakes does the same for what is global, and for what a file requires of its runtime. What
+// javaScriptTakes does the same for what is global, and for what a file requires of its runtime, and led as
+// in Python; before a file's first line a runner may set variables, but a module's imports may, too. What
 // a module imports, and what a runner loads first, comes before: what the project has by then put in the
 // place of a language's function, or of such a library's, counts as replaced.
 func javaScriptTakes(was, text string) string {
@@ -256,7 +277,18 @@ function wardTaken() {
 		all.unseen = false;
 	} catch (e) {} // a runtime that has no such thing
 	if (all.unseen) mine.push([%[5]q, {}, '', null]);
-	return Object.assign(mine, { look: all.look });
+	const env = all.env = all.env || { ...(typeof process === 'object' && process.env) };
+	const led = () => {
+		try {
+			const lines = (name) => wardGet('fs').readFileSync('/proc/self/' + name, 'utf8').split('\0').slice(0, -1);
+			const at = (name) => { const { dev, ino } = wardGet('fs').statSync(name); return dev + ' ' + ino; };
+			const given = Object.fromEntries(lines('environ').map((v) => [v.slice(0, v.indexOf('=')), v.slice(v.indexOf('=') + 1)]));
+			const had = %[3]t ? given : env, args = process.argv.slice(2);
+			return [...uses].filter((name) => had[name] !== process.env[name]).map((name) => 'the variable ' + name)
+				.concat(at(given.PWD || '.') === at('.') ? [] : ['the working directory'], String(args.length ? lines('cmdline').slice(-args.length) : []) === String(args) ? [] : ['process.argv']);
+		} catch (e) { return []; } // a runtime that has no such thing
+	};
+	return Object.assign(mine, { look: all.look, led });
 }
 function wardNode(labels) {
 	if (labels.length === 0) return labels;

@@ -11,8 +11,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// In Go a test looks as it begins whether its process's arguments, the flags and the variables that
-// its file names are those that the kernel started it with: the work can change them before any test,
+// In Go a test looks as it begins whether its process's arguments, directory, the flags and the variables
+// that its file names are those that the kernel started it with: the work can change them before any test,
 // and lead a test around what it asks. It reads the arguments as flag.Parse does. What they do not set
 // has its default; a default can be set, too, but those that testing's own have that take no value are
 // false. What they set is as another value of that type writes it; nothing is said where none can be made:
@@ -102,6 +102,12 @@ const goBegun = `
 			if wardIs, wardHas := wardOS.LookupEnv(wardName); wardHas != wardHad || wardIs != wardWas {
 				wardTakes("the variable " + wardName)
 			}
+		}
+		_, wardAt, wardHad := wardStrings.Cut("\x00"+string(wardB), "\x00PWD=")
+		wardAt, _, _ = wardStrings.Cut(wardAt, "\x00")
+		wardWas, wardE := wardOS.Stat(wardAt)
+		if wardIs, wardNow := wardOS.Stat("."); wardHad && wardE == nil && (wardNow != nil || !wardOS.SameFile(wardWas, wardIs)) {
+			wardTakes("the working directory")
 		}
 	}
 `
