@@ -34,6 +34,7 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	later := false // a function reads a script, and nobody knows whether a test's own functions stand before it
 
 	by, harness := map[string][]broken.Put{}, map[string]bool{} // by language, what the work puts somewhere
+	lacks := map[string]map[string]bool{}                       // by directory, what no source of the package has
 	batch := c.repo.Batch(ctx)
 	defer batch.Close()
 	read := func(files sources.Tree, which func(name string) bool, text func(name, text string)) {
@@ -63,12 +64,18 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 				by[of] = append(by[of], one)
 			}
 		}
+		for _, one := range broken.Lacks(name, text) {
+			if lacks[path.Dir(name)] == nil {
+				lacks[path.Dir(name)] = map[string]bool{}
+			}
+			lacks[path.Dir(name)][one] = true
+		}
 	})
 	found = map[put][]string{}
 	if err != nil {
 		return nil, err
 	}
-	if len(by) == 0 {
+	if len(by)+len(lacks) == 0 {
 		c.putting = found
 		return found, nil
 	}
@@ -92,13 +99,24 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		return slices.ContainsFunc(modules, func(m string) bool { return strings.HasPrefix(label, m+".") || strings.HasPrefix(label, m+"/") })
 	}
 	tree, listErr := c.list(ctx, c.work.tree)
+	shares := func(name string) bool { return lacks[path.Dir(name)] != nil && !sources.IsTest(name) }
+	read(tree, shares, func(name, text string) {
+		for _, one := range broken.Declares(name, text) {
+			delete(lacks[path.Dir(name)], one)
+		}
+	})
 	mayTest := func(name string) bool {
-		return len(by[broken.Putting(name)]) > 0 && (broken.MayTest(name) || c.checks[name])
+		return (len(by[broken.Putting(name)]) > 0 || lacks[path.Dir(name)] != nil) && (broken.MayTest(name) || c.checks[name])
 	}
 	read(tree, mayTest, func(name, text string) {
 		of, names, settled := broken.Putting(name), broken.Mentions(name, text), broken.Settles(name, text)
 		if !broken.Compiles(of) && (later || broken.ReadsLater(name, text)) {
 			settled = nil
+		}
+		for _, one := range broken.Declares(name, text) {
+			if lacks[path.Dir(name)][one] {
+				found[put{label: one}] = append(found[put{label: one}], name)
+			}
 		}
 		for _, p := range by[of] {
 			sure := broken.OfAnother(of) || harness[p.Name]

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -89,30 +91,72 @@ func distinct(all []string) []string {
 	return slices.Compact(all)
 }
 
-// goImports is a file of Go, and the packages that it takes in, each by the name that it has there.
-func goImports(text string) (file *ast.File, of map[string]string) {
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, nil
-	}
-	of = map[string]string{}
-	for _, i := range file.Imports {
-		from, err := strconv.Unquote(i.Path.Value)
-		if err != nil {
-			continue
-		}
-		name := path.Base(from)
-		if i.Name != nil {
-			name = i.Name.Name
-		}
-		of[name] = from
-	}
-	return file, of
+// goTakesIn is a file of Go, and the packages that it takes in by a name.
+type goTakesIn struct {
+	*ast.File
+	of map[string][]string
+	// dots are packages whose names it has for its own, and free is what it has of them, of its own
+	// package's other files, and of what it takes in.
+	dots []string
+	free map[*ast.Ident]bool
 }
 
-// goVariable is the package's name behind an expression, "net/http.DefaultClient" for
-// `http.DefaultClient.Timeout`; "" for another.
-func goVariable(of map[string]string, e ast.Expr) string {
+// goImports reads a file, nil for what is none. Where an import says no name, its package's is mostly the
+// end of its path. If no name of the file's is that, it is another, as each import is used: it may be any
+// that the file does not declare ("example.org/calc/v2", "gopkg.in/yaml.v3").
+func goImports(text string) *goTakesIn {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
+	if err != nil {
+		return nil
+	}
+	f, used := &goTakesIn{File: file, of: map[string][]string{}, free: map[*ast.Ident]bool{}}, map[string]bool{}
+	for _, id := range file.Unresolved {
+		f.free[id] = types.Universe.Lookup(id.Name) == nil
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if id, ok := n.X.(*ast.Ident); ok && f.free[id] {
+				used[id.Name] = true
+			}
+		case *ast.KeyValueExpr: // a field of a struct's
+			if id, ok := n.Key.(*ast.Ident); ok {
+				f.free[id] = false
+			}
+		}
+		return true
+	})
+	var others []string
+	for _, i := range file.Imports {
+		from, err := strconv.Unquote(i.Path.Value)
+		switch name := path.Base(from); {
+		case err != nil:
+		case i.Name != nil && i.Name.Name == ".":
+			f.dots = append(f.dots, from)
+		case i.Name != nil:
+			f.of[i.Name.Name] = []string{from}
+		case used[name]:
+			f.of[name] = []string{from}
+		default:
+			others = append(others, from)
+		}
+	}
+	for name := range used {
+		if f.of[name] == nil {
+			f.of[name] = others
+		}
+	}
+	return f
+}
+
+// variable are the packages' names that may be behind an expression, "net/http.DefaultClient" for
+// `http.DefaultClient.Timeout`; none for another.
+func (f *goTakesIn) variable(e ast.Expr) (names []string) {
+	add := func(packages []string, name string) {
+		for _, from := range packages {
+			names = append(names, from+"."+name)
+		}
+	}
 	for {
 		switch x := e.(type) {
 		case *ast.ParenExpr:
@@ -121,33 +165,58 @@ func goVariable(of map[string]string, e ast.Expr) string {
 			e = x.X
 		case *ast.IndexExpr:
 			e = x.X
+		case *ast.TypeAssertExpr:
+			e = x.X
 		case *ast.SelectorExpr:
-			if id, ok := x.X.(*ast.Ident); ok {
-				if from := of[id.Name]; from != "" {
-					return from + "." + x.Sel.Name
-				}
-				return ""
+			if id, ok := x.X.(*ast.Ident); ok && f.free[id] && f.of[id.Name] != nil {
+				add(f.of[id.Name], x.Sel.Name)
+				return names
 			}
 			e = x.X
+		case *ast.Ident:
+			if f.free[x] && f.of[x.Name] == nil {
+				add(f.dots, x.Name)
+			}
+			return names
 		default:
-			return ""
+			return nil
 		}
 	}
 }
 
+// Lacks are the names that a source of Go has of its package, or of what it takes in by a dot.
+func Lacks(name, text string) (names []string) {
+	if f := goImports(text); f != nil && path.Ext(name) == ".go" {
+		for id, is := range f.free {
+			if is {
+				names = append(names, id.Name)
+			}
+		}
+	}
+	return names
+}
+
+// Declares are the names that a source of Go gives its package.
+func Declares(name, text string) []string {
+	if f := goImports(text); f != nil && path.Ext(name) == ".go" {
+		return slices.Collect(maps.Keys(f.Scope.Objects))
+	}
+	return nil
+}
+
 func goPuts(_, text string) (puts []Put) {
-	file, of := goImports(text)
+	file := goImports(text)
 	if file == nil {
 		return nil
 	}
 	put := func(all ...ast.Expr) {
 		for _, e := range all {
-			if v := goVariable(of, e); v != "" {
+			for _, v := range file.variable(e) {
 				puts = append(puts, Put{Name: v})
 			}
 		}
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(file.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			put(n.Lhs...)
@@ -166,15 +235,16 @@ func goPuts(_, text string) (puts []Put) {
 }
 
 func goNames(_, text string) (names []string) {
-	file, of := goImports(text)
+	file := goImports(text)
 	if file == nil {
 		return nil
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if x, ok := n.(*ast.SelectorExpr); ok {
-			if v := goVariable(of, x); v != "" {
-				names = append(names, v)
-			}
+	ast.Inspect(file.File, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			names = append(names, file.variable(n)...)
+		case *ast.Ident:
+			names = append(names, file.variable(n)...)
 		}
 		return true
 	})

@@ -17,6 +17,7 @@ func TestPuts(t *testing.T) {
 		puts, mentioned []string
 	}{
 		"a.go":        {"package a\n\nimport (\n\t\"io\"\n\tweb \"net/http\"\n)\n\nfunc F() (e error) {\n\tio.EOF, e = nil, io.ErrClosedPipe\n\tp := &web.DefaultClient.Timeout\n\t*p++\n\treturn\n}\n", []string{"io.EOF", "net/http.DefaultClient"}, []string{"io.EOF", "io.ErrClosedPipe", "net/http.DefaultClient"}},
+		"other.go":    {"package a\n\nimport (\n\t\"example.org/b/v2\"\n\t. \"io\"\n)\n\nfunc F() {\n\tb.One.(*T).Two, EOF = nil, nil\n\tvar b T\n\tb.Three = c.Four\n}\n", []string{"example.org/b/v2.One", "io.EOF"}, []string{"example.org/b/v2.Four", "example.org/b/v2.One", "io.EOF", "io.T"}},
 		"bad.go":      {"package", nil, nil},
 		"calc.h":      {"#ifndef CALC\n# define CALC\n#define assert(x) \\\n\t0\nint two(int);\nstatic inline int three(void) { return four(3); }\n#endif\n", []string{"CALC", "assert", "three"}, nil},
 		"calc.c":      {"static int one(void)\n{\n\treturn 1;\n}\n\nconst char *\nname(int n)\n{\n\tif (n) {\n\t\treturn 0;\n\t}\n\treturn one() ? \"two()\" : 0; // three()\n}\n", []string{"name"}, []string{"if", "name", "one"}},
