@@ -56,15 +56,16 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		_, is := c.work.do[name]
 		return is && broken.Putting(name) != "" && !sources.IsTest(name)
 	}
-	read(c.work.main, isWork, func(name, text string) { had = append(had, broken.Puts(name, text)...) })
+	read(c.work.main, isWork, func(name, text string) { had = append(had, broken.Read(name, text).Puts...) })
 	read(c.work.do, isWork, func(name, text string) {
-		later = later || broken.ReadsLater(name, text)
-		for _, one := range broken.Puts(name, text) {
+		says := broken.Read(name, text)
+		later = later || says.ReadsLater
+		for _, one := range says.Puts {
 			if of := broken.Putting(name); !slices.Contains(had, one) {
 				by[of] = append(by[of], one)
 			}
 		}
-		for _, one := range broken.Lacks(name, text) {
+		for _, one := range says.Lacks {
 			if lacks[path.Dir(name)] == nil {
 				lacks[path.Dir(name)] = map[string]bool{}
 			}
@@ -90,8 +91,9 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		return len(by[of]) > 0 && !broken.OfAnother(of) && !isWork(name)
 	}
 	read(c.work.main, mayShare, func(name, text string) {
-		later = later || broken.ReadsLater(name, text)
-		for _, one := range broken.Puts(name, text) {
+		says := broken.Read(name, text)
+		later = later || says.ReadsLater
+		for _, one := range says.Puts {
 			harness[one.Name] = true
 		}
 	})
@@ -101,7 +103,7 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	tree, listErr := c.list(ctx, c.work.tree)
 	shares := func(name string) bool { return lacks[path.Dir(name)] != nil && !sources.IsTest(name) }
 	read(tree, shares, func(name, text string) {
-		for _, one := range broken.Declares(name, text) {
+		for _, one := range broken.Read(name, text).Declares {
 			delete(lacks[path.Dir(name)], one)
 		}
 	})
@@ -109,11 +111,11 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		return (len(by[broken.Putting(name)]) > 0 || lacks[path.Dir(name)] != nil) && (broken.MayTest(name) || c.checks[name])
 	}
 	read(tree, mayTest, func(name, text string) {
-		of, names, settled := broken.Putting(name), broken.Mentions(name, text), broken.Settles(name, text)
-		if !broken.Compiles(of) && (later || broken.ReadsLater(name, text)) {
-			settled = nil
+		of, says := broken.Putting(name), broken.Read(name, text)
+		if !broken.Compiles(of) && (later || says.ReadsLater) {
+			says.Settles = nil
 		}
-		for _, one := range broken.Declares(name, text) {
+		for _, one := range says.Declares {
 			if lacks[path.Dir(name)][one] {
 				found[put{label: one}] = append(found[put{label: one}], name)
 			}
@@ -121,10 +123,10 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		for _, p := range by[of] {
 			sure := broken.OfAnother(of) || harness[p.Name]
 			one := put{p.Name, !sure}
-			if !p.Always && slices.Contains(settled, p.Name) {
+			if !p.Always && slices.Contains(says.Settles, p.Name) {
 				continue
 			}
-			if (sure || broken.Compiles(of)) && !own(p.Name) && slices.Contains(names, p.Name) && !slices.Contains(found[one], name) {
+			if (sure || broken.Compiles(of)) && !own(p.Name) && slices.Contains(says.Has, p.Name) && !slices.Contains(found[one], name) {
 				found[one] = append(found[one], name)
 			}
 		}

@@ -29,19 +29,35 @@ type Put struct {
 	Always bool
 }
 
-// putLanguage is how one language's texts say what they put somewhere, which names they have, and what of
-// those they settle.
+// Text is what a text does with names, read once.
+type Text struct {
+	// Puts are what it puts in the place of what may be another's, sorted: in Go the variables of other
+	// packages, "io.EOF", that it sets or has the address of; in C macros and functions, but what a source
+	// has for itself; in shell functions and aliases.
+	Puts []Put
+	// Has are the names in it, as Puts has them, sorted: in Go those of other packages alone, in C and
+	// shell those that it calls.
+	Has []string
+	// Settles are those for which it has functions of its own, whatever function another text puts
+	// somewhere: in C a linker takes no two of one name, and in a shell the later one counts.
+	Settles []string
+	// ReadsLater says that a function of a shell's text reads a script: nobody knows when.
+	ReadsLater bool
+	// Lacks are the names that a source of Go has of its package's other files, or of what it takes in by
+	// a dot, Declares those that it gives its package.
+	Lacks, Declares []string
+}
+
+// putLanguage is a language, and how its texts are read.
 type putLanguage struct {
-	name    string
-	puts    func(name, text string) []Put
-	has     func(name, text string) []string
-	settles func(name, text string) []string
+	name string
+	read func(name, text string) Text
 }
 
 var (
-	goPutting    = putLanguage{"go", goPuts, goNames, nil}
-	cPutting     = putLanguage{"c", cPuts, cCalls, cFunctions}
-	shellPutting = putLanguage{"shell", shellPuts, shellCalls, shellSettles}
+	goPutting    = putLanguage{"go", goRead}
+	cPutting     = putLanguage{"c", cRead}
+	shellPutting = putLanguage{"shell", shellRead}
 	putting      = map[string]putLanguage{".go": goPutting, ".c": cPutting, ".h": cPutting, ".sh": shellPutting, ".bash": shellPutting}
 )
 
@@ -55,40 +71,17 @@ func OfAnother(language string) bool { return language == goPutting.name }
 // Compiles reports whether nothing of a language's program runs that lacks a name.
 func Compiles(language string) bool { return language != shellPutting.name }
 
-// Puts are what a text puts in the place of what may be another's: in Go the variables of other packages,
-// "io.EOF", that it sets or has the address of; in C macros and functions, but what a source has for
-// itself; in shell functions and aliases.
-func Puts(name, text string) []Put {
+// Read is what the text of a file does with names, nothing in a language that Putting does not know.
+func Read(name, text string) Text {
 	p := putting[path.Ext(name)]
-	if p.puts == nil {
-		return nil
+	if p.read == nil {
+		return Text{}
 	}
-	puts := p.puts(name, text)
-	slices.SortFunc(puts, func(a, b Put) int { return strings.Compare(a.Name, b.Name) })
-	return slices.Compact(puts)
-}
-
-// Settles are the names for which a text has functions of its own, whatever function another text puts
-// somewhere: in C a linker takes no two of one name, and in a shell the later one counts.
-func Settles(name, text string) []string {
-	if p := putting[path.Ext(name)]; p.settles != nil {
-		return p.settles(name, text)
-	}
-	return nil
-}
-
-// Mentions are the names that a text has, as Puts calls what it finds: in Go those of other packages alone,
-// in C and shell those that it calls.
-func Mentions(name, text string) []string {
-	if p := putting[path.Ext(name)]; p.has != nil {
-		return distinct(p.has(name, text))
-	}
-	return nil
-}
-
-func distinct(all []string) []string {
-	slices.Sort(all)
-	return slices.Compact(all)
+	all := p.read(name, text)
+	slices.SortFunc(all.Puts, func(a, b Put) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(all.Has)
+	all.Puts, all.Has = slices.Compact(all.Puts), slices.Compact(all.Has)
+	return all
 }
 
 // goTakesIn is a file of Go, and the packages that it takes in by a name.
@@ -184,35 +177,21 @@ func (f *goTakesIn) variable(e ast.Expr) (names []string) {
 	}
 }
 
-// Lacks are the names that a source of Go has of its package, or of what it takes in by a dot.
-func Lacks(name, text string) (names []string) {
-	if f := goImports(text); f != nil && path.Ext(name) == ".go" {
-		for id, is := range f.free {
-			if is {
-				names = append(names, id.Name)
-			}
-		}
-	}
-	return names
-}
-
-// Declares are the names that a source of Go gives its package.
-func Declares(name, text string) []string {
-	if f := goImports(text); f != nil && path.Ext(name) == ".go" {
-		return slices.Collect(maps.Keys(f.Scope.Objects))
-	}
-	return nil
-}
-
-func goPuts(_, text string) (puts []Put) {
+func goRead(_, text string) (all Text) {
 	file := goImports(text)
 	if file == nil {
-		return nil
+		return all
 	}
-	put := func(all ...ast.Expr) {
-		for _, e := range all {
+	for id, is := range file.free {
+		if is {
+			all.Lacks = append(all.Lacks, id.Name)
+		}
+	}
+	all.Declares = slices.Collect(maps.Keys(file.Scope.Objects))
+	put := func(set ...ast.Expr) {
+		for _, e := range set {
 			for _, v := range file.variable(e) {
-				puts = append(puts, Put{Name: v})
+				all.Puts = append(all.Puts, Put{Name: v})
 			}
 		}
 	}
@@ -228,27 +207,14 @@ func goPuts(_, text string) (puts []Put) {
 			if n.Op == token.AND {
 				put(n.X)
 			}
-		}
-		return true
-	})
-	return puts
-}
-
-func goNames(_, text string) (names []string) {
-	file := goImports(text)
-	if file == nil {
-		return nil
-	}
-	ast.Inspect(file.File, func(n ast.Node) bool {
-		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			names = append(names, file.variable(n)...)
+			all.Has = append(all.Has, file.variable(n)...)
 		case *ast.Ident:
-			names = append(names, file.variable(n)...)
+			all.Has = append(all.Has, file.variable(n)...)
 		}
 		return true
 	})
-	return names
+	return all
 }
 
 // cMacro matches what a text makes a macro of, in one line or more.
@@ -260,21 +226,26 @@ var cFunction = pattern.New(`(?m)^([A-Za-z_][\w \t*]*[ \t*\n])([A-Za-z_]\w*)[ \t
 // cStatic is in a function of a source's own.
 var cStatic = pattern.New(`\bstatic\b`)
 
-func cPuts(name, text string) (puts []Put) {
+func cRead(name, text string) (all Text) {
 	for _, m := range cMacro.FindAllStringSubmatch(text, -1) {
-		puts = append(puts, Put{m[1], true})
+		all.Puts = append(all.Puts, Put{m[1], true})
 	}
 	for _, m := range cFunction.FindAllStringSubmatch(text, -1) {
 		if path.Ext(name) == ".h" || !cStatic.MatchString(m[1]) {
-			puts = append(puts, Put{Name: m[2]})
+			all.Puts = append(all.Puts, Put{Name: m[2]})
 		}
 	}
-	return puts
+	text = cSays.ReplaceAllString(text, " ")
+	for _, m := range cCall.FindAllStringSubmatch(text, -1) {
+		all.Has = append(all.Has, m[1])
+	}
+	all.Settles = cFunctions(text)
+	return all
 }
 
-// cFunctions are a text's own, whatever other texts define: not those of a comment, a macro or a condition.
-func cFunctions(_, text string) (names []string) {
-	text = cSays.ReplaceAllString(text, " ")
+// cFunctions are the own ones of a text without its comments, whatever other texts define: not those of a
+// macro or a condition.
+func cFunctions(text string) (names []string) {
 	own, end, depth := "", 0, 0
 	for _, at := range append(cDirective.Regexp().FindAllStringSubmatchIndex(text, -1), []int{len(text), len(text), 0, 0}) {
 		if depth == 0 {
@@ -301,76 +272,36 @@ var (
 	cCall      = pattern.New(`([A-Za-z_]\w*)[ \t\n]*\(`)
 )
 
-func cCalls(_, text string) (calls []string) {
-	for _, m := range cCall.FindAllStringSubmatch(cSays.ReplaceAllString(text, " "), -1) {
-		calls = append(calls, m[1])
-	}
-	return calls
-}
-
-// shellFile is a script, nil for what is none.
-func shellFile(name, text string) *syntax.File {
+func shellRead(name, text string) (all Text) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), name)
 	if err != nil {
-		return nil
-	}
-	return file
-}
-
-func shellPuts(name, text string) (puts []Put) {
-	file := shellFile(name, text)
-	if file == nil {
-		return nil
+		return all // no script
 	}
 	outer := uint(0) // the end of the function that others stand in
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FuncDecl:
-			puts = append(puts, Put{n.Name.Value, n.Pos().Offset() < outer})
+			all.Puts = append(all.Puts, Put{n.Name.Value, n.Pos().Offset() < outer})
 			outer = max(outer, n.End().Offset())
+			all.Settles = append(all.Settles, n.Name.Value)
+			all.ReadsLater = all.ReadsLater || shellReads(n.Body)
 		case *syntax.CallExpr:
+			if len(n.Args) > 0 {
+				all.Has = append(all.Has, n.Args[0].Lit())
+			}
 			if len(n.Args) > 1 && n.Args[0].Lit() == "alias" {
 				for _, a := range n.Args[1:] {
 					of, _, _ := strings.Cut(shellText(a.Parts), "=")
-					puts = append(puts, Put{of, true})
+					all.Puts = append(all.Puts, Put{of, true})
 				}
+			}
+			if readsScript(n) {
+				all.Settles = nil // those before it: what it reads may have others
 			}
 		}
 		return true
 	})
-	return puts
-}
-
-// ReadsLater reports whether a function of a shell's text reads a script: nobody knows when.
-func ReadsLater(name, text string) (later bool) {
-	if Putting(name) != shellPutting.name {
-		return false
-	}
-	if file := shellFile(name, text); file != nil {
-		syntax.Walk(file, func(n syntax.Node) bool {
-			of, ok := n.(*syntax.FuncDecl)
-			later = later || ok && shellReads(of.Body)
-			return true
-		})
-	}
-	return later
-}
-
-// shellSettles are the functions behind the last script that a script reads.
-func shellSettles(name, text string) (names []string) {
-	file := shellFile(name, text)
-	if file == nil {
-		return nil
-	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if of, ok := n.(*syntax.FuncDecl); ok {
-			names = append(names, of.Name.Value)
-		} else if readsScript(n) {
-			names = nil
-		}
-		return true
-	})
-	return names
+	return all
 }
 
 // shellText is what parts of a word say, whatever quotes stand around them.
@@ -386,18 +317,4 @@ func shellText(parts []syntax.WordPart) (text string) {
 		}
 	}
 	return text
-}
-
-func shellCalls(name, text string) (calls []string) {
-	file := shellFile(name, text)
-	if file == nil {
-		return nil
-	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-			calls = append(calls, call.Args[0].Lit())
-		}
-		return true
-	})
-	return calls
 }

@@ -26,7 +26,7 @@ func TestPuts(t *testing.T) {
 		"unclosed.sh": {"a() {\n", nil, nil},
 	} {
 		var puts []string
-		for _, one := range Puts(name, c.text) {
+		for _, one := range Read(name, c.text).Puts {
 			puts = append(puts, one.Name)
 			if one.Always != words[one.Name] {
 				t.Errorf("%s: %+v", name, one)
@@ -35,7 +35,7 @@ func TestPuts(t *testing.T) {
 		if !slices.Equal(puts, c.puts) {
 			t.Errorf("%s puts %q, not %q", name, puts, c.puts)
 		}
-		if has := Mentions(name, c.text); c.mentioned != nil && !slices.Equal(has, c.mentioned) {
+		if has := Read(name, c.text).Has; c.mentioned != nil && !slices.Equal(has, c.mentioned) {
 			t.Errorf("%s has %q, not %q", name, has, c.mentioned)
 		}
 	}
@@ -54,12 +54,12 @@ func TestSettles(t *testing.T) {
 		"t.sh":  {"one() { :; }\nif test -e x; then . x; fi\ntwo() { one; }\nalias three=two\nthree\n", []string{"two"}},
 		"t.go":  {"package t\n\nfunc One() {}\n", nil},
 	} {
-		if settled := Settles(name, c.text); !slices.Equal(settled, c.settled) {
+		if settled := Read(name, c.text).Settles; !slices.Equal(settled, c.settled) {
 			t.Errorf("%s settles %q, not %q", name, settled, c.settled)
 		}
 	}
 	for text, later := range map[string]bool{"one() { source ./x; }\none\n": true, "if :; then one() ( \\. x ); fi\n": true, ". ./x\none() { :; }\n": false, "one() {": false} {
-		if ReadsLater("t.sh", text) != later || ReadsLater("t.c", text) {
+		if Read("t.sh", text).ReadsLater != later || Read("t.c", text).ReadsLater {
 			t.Errorf("%q reads later: not %t", text, later)
 		}
 	}
