@@ -23,7 +23,7 @@ func TestCriteriaAreTried(t *testing.T) {
 	const text = "the total\n\n- [ ] it is right (`sh tests/total.sh`)\n- [ ] sums hold (`sh tests/sum.sh`)\n- [ ] it is linted (`nonesuch total.sh`)\n- [ ] it reads well\n- work: total.sh\n"
 	said := p.Run(p.Work, "git-ward", "directive", "new", "-m", text)
 	gittest.InOrder(t, said, "criteria/no-command: no command decides: it reads well", "criteria/holds-already: it holds already on main: sums hold",
-		"criteria/unknown-program: unknown program nonesuch: it is linted", "hint: `git ward image build --with PACKAGE`", "git ward directive edit D-1")
+		"criteria/unknown-program: unknown program nonesuch: it is linted", "hint: if the work does not bring it: `git ward image build --with PACKAGE`", "git ward directive edit D-1")
 	gittest.InOrder(t, said, "criteria tried on main: 1 of 3 not met yet, as it should be\n")
 	p.Env = append(p.Env, storageVar+"=/dev/null/storage")
 	gittest.InOrder(t, p.Run(p.Work, "git-ward", "directive", "new", "-m", text), "D-2 the total: pushed to main", "the criteria were not tried on main: ")

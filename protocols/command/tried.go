@@ -169,8 +169,8 @@ const (
 	ruleCannotFail = "criteria/cannot-fail"
 )
 
-// bring is the remedy for a program that the image lacks.
-const bring = "`git ward image build --with PACKAGE` on the host makes an image that has it, for [sandbox] image; or the criterion does without: "
+// bring is the remedy for a program that the image lacks, or that is the work's to bring.
+const bring = "if the work does not bring it: `git ward image build --with PACKAGE` on the host makes an image that has it, for [sandbox] image; or the criterion does without: "
 
 func criterionFinding(d *comms.Directive, rule, message, hint string) diag.Diagnostic {
 	return diag.Diagnostic{Pos: diag.Pos{Path: d.Name()}, Severity: diag.Warning, Rule: rule, Message: message, Hint: hint}

@@ -183,6 +183,18 @@ func TestJudgeMissingTool(t *testing.T) {
 	}
 }
 
+// TestJudgeMissingWithout: what the claim brings is not missing where the PM's word takes it in.
+func TestJudgeMissingWithout(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, strings.Replace(makes, "make check", `. ./lib.sh && test "$(twice a)" = aa`, 1))
+	c.write("lib.sh", "once() { echo \"$1\"; }\n")
+	c.pushMain()
+	c.write("lib.sh", "twice() { echo \"$1$1\"; }\n")
+	if v := c.verdicts(c.claim())[0]; !v.NotIncluded || v.MissingTool != nil {
+		t.Errorf("%s: %+v", v.Reason, v)
+	}
+}
+
 // TestJudgeMissingInRecipe: so does one that main's makefile wants, of which make itself
 // says only that it failed; and nothing is missing where the work is at fault.
 func TestJudgeMissingInRecipe(t *testing.T) {

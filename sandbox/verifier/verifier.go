@@ -296,7 +296,11 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 		}
 		f.observed(how.Watch, f.With)
 	}
-	if f.Missing, err = t.missing(ctx, t.runner, o.tree, f.Replays[len(f.Replays)-1]); err != nil {
+	lacking := f.Replays[len(f.Replays)-1]
+	if f.With != nil {
+		lacking = f.With // what the claim brings is not missing
+	}
+	if f.Missing, err = t.missing(ctx, t.runner, o.with, lacking); err != nil {
 		return nil, err
 	}
 	if commands := f.supporting(); slices.Contains(claim.Controls, Broken) && len(commands) > 0 {
