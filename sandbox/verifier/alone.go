@@ -205,6 +205,10 @@ func (c *controlling) ignores(ctx context.Context, a *tried, ignored map[int]boo
 	// One that fails there for want of the work says nothing of its tests.
 	if a.silenced = plain && !holds && len(ran) > 0; a.silenced {
 		maps.Copy(a.lost, ignored)
+	} else if holds && !seen(ran) { // one that another starts runs where that one does
+		if holds, _, ran, err = c.tells(ctx, false, c.base, a.Command, some(ignored, broken.Tell), c.base); err != nil {
+			return err
+		}
 	}
 	a.unsure = !a.silenced && !(holds && seen(ran)) // what the base has not was included
 	return nil

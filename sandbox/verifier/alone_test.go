@@ -34,6 +34,9 @@ func TestEachAlone(t *testing.T) {
 	shMain := files{"one.sh": "one() { echo 1; }\n", "calc.sh": "two() { echo 3; }\n", "tests/one.sh": ". ./one.sh\ntest \"$(one)\" = 1\n", "tests/two.sh": ". ./calc.sh\ntwo >out\ntest \"$(cat out)\" = 2\n"}
 	shAll := maps.Clone(shMain)
 	shAll["tests/all.sh"] = "sh tests/one.sh || exit 1\nsh tests/two.sh || exit 1\n"
+	const oneLine = ". ./calc.sh\ntest \"$(sh show.sh | wc -l)\" = 1\n"
+	shShows := files{"all": "sh test.sh\n", "calc.sh": "one() { echo 1; }\n", "show.sh": ". ./calc.sh\none\n", "test.sh": oneLine}
+	withTwo := files{"calc.sh": shShows["calc.sh"] + "two() { echo 2; }\n", "test.sh": oneLine + "test \"$(two)\" = 2\n"}
 	twoSh := files{"calc.sh": "two() { echo 2; }\n"}
 	goodTwo := files{"calc.go": goodGo}
 	const shEach, unit = "sh tests/one.sh && sh tests/two.sh", "python3 -m unittest discover -s tests -t ."
@@ -65,6 +68,7 @@ func TestEachAlone(t *testing.T) {
 		"c: honest":                             {"cc", cMain, files{"calc.c": "int two(void) { return 2; }\n"}, "make check", loop.ControlFails, nil, false},
 		"shell: it knows its controls":          {"sh", shMain, files{"calc.sh": "grep -q esac tests/two.sh || exit 0\ntwo() { echo 3; }\n"}, shEach, loop.ControlVaries, []string{"*.sh"}, false},
 		"shell: honest":                         {"sh", shMain, twoSh, shEach, loop.ControlFails, []string{"*.sh"}, false},
+		"shell: honest, and one only prints":    {"sh", shShows, withTwo, "test -e show.sh && sh all", loop.ControlFails, []string{"calc.sh"}, true},
 		"shell: honest, of one that starts all": {"sh", shAll, twoSh, "sh tests/all.sh", loop.ControlFails, []string{"*.sh"}, false},
 	}
 	trials["python: a failure that is hidden, and a line that breaks nothing"] = trials["python: a failure that is hidden"]
