@@ -138,13 +138,13 @@ func TestObstacle(t *testing.T) {
 			t.Errorf("%q: %+v", why, o)
 		}
 	}
-	for _, left := range [][]loop.Left{nil, {{Path: "a.js"}}} {
+	for i, left := range [][]loop.Left{nil, {{Path: "a.js"}}, {{Path: "a.js"}}} {
 		r := ready(func(r *Review) {
 			r.Word = verdict(loop.None)
-			r.Word.Left = left
+			r.Word.Left, r.Word.NotIncluded = left, i == 2 // it holds with what was left out
 		})
-		if o := r.Obstacle(""); strings.Contains(o.Hint, "git ward include D-1 ") != (left != nil) || strings.Contains(o.Hint, "directive edit") == (left != nil) {
-			t.Errorf("with %v left out: %+v", left, o)
+		if o := r.Obstacle(""); strings.Contains(o.Hint, "git ward include D-1 ") != (left != nil) || strings.Contains(o.Hint, "directive edit") == (i == 2) {
+			t.Errorf("with %v left out, %d: %+v", left, i, o)
 		}
 		r.State = Working // the PM's word is there, and the agent goes on
 		if o := r.Obstacle(""); !strings.Contains(o.Hint, "git ward uow show D-1.1") || strings.Contains(o.Hint, "include") {
@@ -251,7 +251,7 @@ func TestText(t *testing.T) {
 		"unjudged": {"git ward take D-1.1 (the project has moved on, so the host judges the merged tree first)", "git ward uow fork D-1.1 (the agent goes on from there)", "git ward drop D-1"},
 		"clash":    {"git ward uow fork D-1.1 (the agent merges the project)", "git ward drop D-1"},
 		"none":     {"git ward directive edit D-1", "git ward drop D-1"},
-		"left":     {"git ward include D-1 (takes in what was left out, for what is claimed next)", "git ward directive edit D-1", "git ward drop D-1"},
+		"left":     {"git ward directive edit D-1", "git ward include D-1 (takes in what was left out, for what is claimed next)", "git ward drop D-1"},
 	} {
 		offers := ready(func(r *Review) {
 			switch name {

@@ -83,7 +83,10 @@ func (r *Review) unproved(wanted string) Obstacle {
 		case r.State == Working: // the PM's word is there
 			look.Hint = "the agent goes on with " + r.Unit + ": git ward uow show " + r.Unit
 		case r.leftOut():
-			look.Hint = "git ward include " + r.Directive + " takes in what was left out, for what is claimed next; git ward review " + r.Directive + " shows it"
+			include := "git ward include " + r.Directive + " takes in what was left out, for what is claimed next"
+			if look.Hint += "; " + include; r.Word.NotIncluded { // and what was claimed holds with it
+				look.Hint = include + "; git ward review " + r.Directive + " shows it"
+			}
 		}
 		return say("the verdict on %s is NONE: %s", diag.Short(r.Commit), diag.Clean(r.Word.Reason))
 	case !r.Word.Proves(r.Commit, r.Unit, r.Word.DirectiveHash):
@@ -132,7 +135,7 @@ func (r *Review) Offers() []string {
 	}
 	if o := r.unproved(""); o.Why != "" {
 		if r.leftOut() {
-			return []string{"git ward include " + r.Directive + " (takes in what was left out, for what is claimed next)", edit, drop}
+			return []string{edit, "git ward include " + r.Directive + " (takes in what was left out, for what is claimed next)", drop}
 		}
 		return []string{edit, drop}
 	}
