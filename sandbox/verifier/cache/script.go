@@ -91,10 +91,10 @@ func (l Locks) FillScript() string {
 // programs are those that get a kind's dependencies.
 var programs = map[Kind]string{Go: "go", Npm: "npm", Pip: "python3"}
 
-// fills is how a directory's dependencies are got, by kind; $dir is the directory. A build
-// that fails leaves what it compiled: main need not be well. npm wants the package.json of
-// each workspace; a project that tells it to overlook the conflicts of peers has a lockfile
-// for that. Python finds modules where it starts, which is not to be the checkout; what
+// fills is how a directory's dependencies are got, by kind; $dir is the directory. A build says what
+// it compiles, since it may take minutes, and one that fails leaves that: main need not be well. npm
+// wants the package.json of each workspace; a project that tells it to overlook the conflicts of peers
+// has a lockfile for that. Python finds modules where it starts, which is not to be the checkout; what
 // there is no wheel of must not take the rest away.
 var fills = map[Kind]string{
 	Go: `if [ -d ` + Inside + `/go/mod ] && [ ! -d ` + Pack + `/go ]; then
@@ -104,7 +104,7 @@ if [ -d ` + Inside + `/go/build ] && [ ! -d "$GOCACHE" ]; then
 	mkdir -p "$HOME/.cache" && cp -r ` + Inside + `/go/build "$GOCACHE"
 fi
 [ -d "$dir/vendor" ] || ( cd "$dir" && go mod download )
-( cd "$dir" && { CGO_ENABLED=0 go build ./...; CGO_ENABLED=0 go test -exec true -count=1 ./...; } ) || echo "not all of $dir builds"
+( cd "$dir" && { CGO_ENABLED=0 go build -v ./...; CGO_ENABLED=0 go test -exec true -count=1 ./...; } ) || echo "not all of $dir builds"
 `,
 	Npm: `rm -rf ` + work + `/npm && mkdir ` + work + `/npm
 ( cd "$dir" && find . -name node_modules -prune -o -type f \( -name package.json -o -name package-lock.json -o -name npm-shrinkwrap.json \) \
