@@ -112,10 +112,16 @@ func (p *pass) run(do func(p *pass) error) (err error) {
 	if p.self, err = p.Forge.Self(p.ctx); err != nil {
 		return err
 	}
-	if err = p.settled(); err != nil {
+	if err = p.elsewhere(); err != nil {
 		return err
 	}
 	if p.project, err = p.Forge.Project(p.ctx); err != nil {
+		if _, moved := errors.AsType[*client.ErrMoved](err); moved {
+			err = diag.Hint(err, "name the project as it is called now: git ward config --bare %s forge.url=URL", diag.Word(p.Ward.Bare))
+		}
+		return err
+	}
+	if err = p.settled(); err != nil {
 		return err
 	}
 	if err = p.fetched(); err == nil {

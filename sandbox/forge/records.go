@@ -3,6 +3,8 @@ package forge
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"path"
 	"strconv"
 	"strings"
 
@@ -176,26 +178,47 @@ type home struct {
 
 func homeOf(p client.Project) home { return home{p.Owner, p.Name, p.Clone} }
 
-// place names the forge and user of all records. On another forge numbers mean other things,
-// and another user has another fork.
+// place is where all records are from. On another forge numbers mean other things, another user
+// has another fork, and a project's name may belong to somebody else by now: its number does not.
 type place struct {
-	URL   string `json:"url"`
-	Login string `json:"login"`
+	URL     string `json:"url"`
+	Login   string `json:"login"`
+	Project int64  `json:"project,omitempty"` // its number on the forge; 0 before that was recorded
 }
 
-// settled refuses to run with records of another place.
+// elsewhere refuses to run with records of another forge or user, before anything is asked for.
+func (p *pass) elsewhere() error {
+	now := place{URL: p.Settings.Forge.URL, Login: p.self.Login}
+	was, old, err := load[place](p, placeRef)
+	if err != nil || old == git.Zero || was.Login == now.Login && (was.URL == now.URL || was.Project != 0 && sameForge(was.URL, now.URL)) {
+		return err
+	}
+	return p.anew(fmt.Errorf("what is known here is of %s on %s, and this is %s on %s", diag.Untrusted(was.Login), diag.Untrusted(was.URL), diag.Untrusted(now.Login), diag.Untrusted(now.URL)))
+}
+
+// settled refuses to run with records of another project, whatever that is called. One that was
+// renamed is the same.
 func (p *pass) settled() error {
-	now := place{p.Settings.Forge.URL, p.self.Login}
+	now := place{p.Settings.Forge.URL, p.self.Login, p.project.ID}
 	was, old, err := load[place](p, placeRef)
 	switch {
-	case err != nil:
+	case err != nil || was == now:
 		return err
-	case old == git.Zero:
-		return p.save(placeRef, old, now)
-	case was == now:
-		return nil
+	case was.Project != 0 && was.Project != now.Project:
+		return p.anew(fmt.Errorf("%s is another project than the one that is known here: its number on the forge is %d, and was %d; it was made anew, or somebody else has the name", diag.Untrusted(now.URL), now.Project, was.Project))
 	}
+	return p.save(placeRef, old, now)
+}
+
+// anew says how to begin without the records that there are.
+func (p *pass) anew(err error) error {
 	refs := strings.Join([]string{placeRef, forkRef, othersRef, strings.TrimSuffix(issuePrefix, "/"), strings.TrimSuffix(requestPrefix, "/"), strings.TrimSuffix(intentPrefix, "/")}, " ")
-	return diag.Hint(fmt.Errorf("what is known here is of %s on %s, and this is %s on %s", diag.Untrusted(was.Login), diag.Untrusted(was.URL), diag.Untrusted(now.Login), diag.Untrusted(now.URL)),
-		"set [forge] back, or begin anew: git -C %s for-each-ref --format='delete %%(refname)' %s | git -C %s update-ref --stdin", diag.Word(p.Ward.Bare), refs, diag.Word(p.Ward.Bare))
+	return diag.Hint(err, "set [forge] back, or begin anew: git -C %s for-each-ref --format='delete %%(refname)' %s | git -C %s update-ref --stdin", diag.Word(p.Ward.Bare), refs, diag.Word(p.Ward.Bare))
+}
+
+// sameForge reports whether the pages of two projects are on one forge.
+func sameForge(a, b string) bool {
+	at, err := url.Parse(a)
+	to, wrong := url.Parse(b)
+	return err == nil && wrong == nil && sameSite(a, b) && path.Dir(path.Dir(at.Path)) == path.Dir(path.Dir(to.Path))
 }

@@ -69,6 +69,7 @@ type Person struct {
 
 // Project is a repository on the forge.
 type Project struct {
+	ID            int64 // its number, which no other gets, and which it keeps under another name
 	Owner, Name   string
 	Branch        string // the default one
 	Clone, Page   string // URLs

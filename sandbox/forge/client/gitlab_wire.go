@@ -65,7 +65,7 @@ func (p labProject) into(forge *url.URL) (Project, error) {
 			level = max(level, a.Level)
 		}
 	}
-	return Project{p.owner(), p.Path, p.Branch, p.Clone, p.Page, true, level >= developer, level >= maintainer, p.Archived}, n.err("the project")
+	return Project{p.ID, p.owner(), p.Path, p.Branch, p.Clone, p.Page, true, level >= developer, level >= maintainer, p.Archived}, n.err("the project")
 }
 
 type labIssue struct {

@@ -80,7 +80,7 @@ func TestRequired(t *testing.T) {
 
 // TestProjectElsewhere: what is pushed goes with the token, so a project's URLs are the forge's.
 func TestProjectElsewhere(t *testing.T) {
-	hub := `{"name":"box","full_name":"lead/box","owner":{"id":1,"login":"lead"},"default_branch":"main","clone_url":"URL/lead/box.git","html_url":"URL/lead/box"}`
+	hub := `{"id":7,"name":"box","full_name":"lead/box","owner":{"id":1,"login":"lead"},"default_branch":"main","clone_url":"URL/lead/box.git","html_url":"URL/lead/box"}`
 	lab := `{"id":7,"path":"box","path_with_namespace":"lead/box","default_branch":"main","http_url_to_repo":"URL/lead/box.git","web_url":"URL/lead/box"}`
 	for kind, text := range map[string]string{"gitea": hub, "github": hub, "gitlab": lab} {
 		for change, want := range map[string]string{

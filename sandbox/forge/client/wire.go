@@ -38,6 +38,7 @@ func (u wireUser) into() (Person, error) {
 }
 
 type wireProject struct {
+	ID          int64        `json:"id"`
 	Name        string       `json:"name"`
 	FullName    string       `json:"full_name"`
 	Owner       *wireUser    `json:"owner"`
@@ -59,12 +60,13 @@ type wireProject struct {
 func (p wireProject) into(forge *url.URL) (Project, error) {
 	var n need
 	owner := p.Owner.person(&n, "owner")
+	n.have(p.ID > 0, "id")
 	n.have(owner.Login != "", "owner")
 	n.have(isLogin(p.Name), "name")
 	n.have(p.Branch != "", "default_branch")
 	n.have(isAt(forge, p.Clone), "clone_url at "+forge.Host)
 	n.have(isAt(forge, p.Page), "html_url at "+forge.Host)
-	return Project{owner.Login, p.Name, p.Branch, p.Clone, p.Page,
+	return Project{p.ID, owner.Login, p.Name, p.Branch, p.Clone, p.Page,
 		p.Permissions.Pull, p.Permissions.Push, p.Permissions.Admin, p.Archived}, n.err("the project")
 }
 
