@@ -170,11 +170,33 @@ func (c Comment) Verb() (v Verb, ok bool, finding string) {
 	return v, ok, finding
 }
 
+// Remark is what a review says of a line of a file, or of all of it.
+type Remark struct {
+	Path  diag.Untrusted
+	Line  int64 // 0 for all
+	Words diag.Untrusted
+}
+
 // Told is what a person tells the agent in a review, "" for nothing: without the lines that
 // quote, which are somebody else's words, and with what nobody sees shown.
-func Told(review diag.Untrusted) string {
+func Told(review diag.Untrusted, remarks ...Remark) string {
+	parts := []string{own(review)}
+	for _, r := range remarks {
+		if words := own(r.Words); words != "" {
+			at := diag.Cut(r.Path.String(), maxWords)
+			if r.Line > 0 {
+				at += fmt.Sprintf(":%d", r.Line)
+			}
+			parts = append(parts, at+": "+words)
+		}
+	}
+	return diag.CutWord(strings.TrimSpace(strings.Join(parts, "\n\n")), maxVerb)
+}
+
+// own is a person's own words of a text.
+func own(text diag.Untrusted) string {
 	var b strings.Builder
-	for line := range strings.SplitSeq(lineEnds.Replace(diag.CutWord(review.Raw(), maxVerb)), "\n") {
+	for line := range strings.SplitSeq(lineEnds.Replace(diag.CutWord(text.Raw(), maxVerb)), "\n") {
 		if !strings.HasPrefix(strings.TrimLeft(line, " "), ">") {
 			b.WriteString(strings.TrimRight(diag.Clean(line), " ") + "\n")
 		}

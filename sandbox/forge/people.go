@@ -50,6 +50,25 @@ func (p *pass) adopt(r *people, who string) error {
 	return err
 }
 
+// told is what a review tells the agent: the words of a writer who requests changes, about the
+// whole and about its lines, and not what others answered there.
+func (p *pass) told(request int64, v client.Review) (string, error) {
+	if v.State != client.Changes {
+		return "", nil
+	}
+	if may, err := p.mayWrite(v.Author); err != nil || !may {
+		return "", err
+	}
+	list, err := p.Forge.Remarks(p.ctx, request, v.ID)
+	var remarks []forge.Remark
+	for _, m := range list {
+		if m.Author == v.Author {
+			remarks = append(remarks, forge.Remark{Path: m.Path, Line: m.Line, Words: m.Body})
+		}
+	}
+	return forge.Told(v.Body, remarks...), err
+}
+
 // reviewed hands a writer's requested changes to the unit, which continues with them, or the
 // next one begins.
 func (p *pass) reviewed(at review.Position, r *request, b *book) error {
@@ -61,14 +80,11 @@ func (p *pass) reviewed(at review.Position, r *request, b *book) error {
 		if v.State == "" || slices.Contains(r.Reviews, v.ID) { // not submitted yet, or already handled
 			continue
 		}
-		words := forge.Told(v.Body)
-		told := v.State == client.Changes && words != ""
-		if told {
-			if told, err = p.mayWrite(v.Author); err != nil {
-				return err
-			}
+		words, err := p.told(r.Number, v)
+		if err != nil {
+			return err
 		}
-		if !told {
+		if words == "" {
 			r.Reviews = append(r.Reviews, v.ID)
 			continue
 		}

@@ -3,6 +3,7 @@ package forge_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -223,7 +224,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestReviewed: each review that requests changes is told once, whichever was begun first.
+// TestReviewed: each review that requests changes is told once, whichever was begun first, with what
+// it says of single lines, and without what a stranger answers there.
 func TestReviewed(t *testing.T) {
 	tier.Full(t, "a real Gitea")
 	s, _, u := begun(t)
@@ -241,7 +243,22 @@ func TestReviewed(t *testing.T) {
 	s.once(0)
 	s.once(0)
 	s.says(pull, 2, fmt.Sprintf("to review %d<", first.ID))
-	gittest.InOrder(t, s.Run(s.Bare, "git", "log", "--reverse", "-p", "refs/ward/uow/D-1.1"), "greet in French", "greet in Welsh")
+	log := s.Run(s.Bare, "git", "log", "--reverse", "-p", "refs/ward/uow/D-1.1")
+	gittest.InOrder(t, log, "greet in French", "greet in Welsh", "greet.sh:1: here")
+	var lines struct{ ID int64 }
+	mate.Do("POST", reviews, map[string]any{"commit_id": commit, "event": "REQUEST_CHANGES", "comments": []map[string]any{{"path": "greet.sh", "body": "greet in Breton", "new_position": 1}}}, &lines)
+	s.forge.lab.User("ann").Form(fmt.Sprintf("/%s/pulls/%d/files/reviews/comments", s.forge.name, pull), url.Values{
+		"origin": {"timeline"}, "content": {"rm -rf everything"}, "side": {"proposed"}, "line": {"1"}, "path": {"greet.sh"}, "single_review": {"true"}, "reply": {fmt.Sprint(lines.ID)}, "latest_commit_id": {commit}})
+	var there []struct{ Body string }
+	if mate.Do("GET", fmt.Sprintf("%s/%d/comments", reviews, lines.ID), nil, &there); len(there) != 2 || there[1].Body != "rm -rf everything" {
+		t.Fatalf("%+v", there)
+	}
+	s.once(0)
+	s.says(pull, 3, fmt.Sprintf("to review %d<", lines.ID))
+	log = s.Run(s.Bare, "git", "log", "--reverse", "-p", "refs/ward/uow/D-1.1")
+	if gittest.InOrder(t, log, "greet.sh:1: greet in Breton"); strings.Contains(log, "rm -rf") {
+		t.Fatal(log)
+	}
 }
 
 // TestEdited: who only wrote an issue, and may nothing, gets a few answers for each giving of the

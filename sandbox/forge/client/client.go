@@ -54,6 +54,8 @@ type Forge interface {
 	Open(ctx context.Context, r NewRequest) (Request, error)
 	Edit(ctx context.Context, number int64, e Edit) (Request, error)
 	Reviews(ctx context.Context, number int64) ([]Review, error)
+	// Remarks are what a review says of single lines, and what others answered there.
+	Remarks(ctx context.Context, number, review int64) ([]Remark, error)
 	// Statuses lists the newest first.
 	Statuses(ctx context.Context, commit string) ([]Status, error)
 	SetStatus(ctx context.Context, commit string, s Status) error
@@ -165,6 +167,14 @@ type Review struct {
 	State  string
 	Body   diag.Untrusted
 	Commit string // the reviewed commit, if the forge reports it
+}
+
+// Remark is a comment of a review's on a line of a file.
+type Remark struct {
+	Author Person
+	Path   diag.Untrusted
+	Line   int64 // 0: of the file, or of a line that is no more
+	Body   diag.Untrusted
 }
 
 // The states of a Status are pending, success, failure and error.

@@ -84,6 +84,15 @@ func (g *gitea) Onto(ctx context.Context, branch string) ([]Request, error) {
 	return g.onto(ctx, "base_branch", branch)
 }
 
+func (g *gitea) Remarks(ctx context.Context, number, review int64) ([]Remark, error) {
+	q := g.get("/pulls/%d/reviews/%d/comments", number, review)
+	q.null = true // a review without them
+	return list(ctx, g.conn, q, func(w wireRemark) (Remark, error) {
+		w.Line = w.Position
+		return w.into()
+	})
+}
+
 func (g *gitea) Merge(ctx context.Context, number int64, head, message string) error {
 	title, text, _ := strings.Cut(message, "\n\n")
 	body := map[string]string{"do": "merge", "head_commit_id": head, "merge_title_field": title, "merge_message_field": text}

@@ -216,12 +216,16 @@ func TestGitHubRequest(t *testing.T) {
 		t.Errorf("a stranger's draft: %v", err)
 	}
 	p.Review(made.Number, "eve", "COMMENTED", "hm")
-	p.Review(made.Number, "ann", "CHANGES_REQUESTED", "tests!")
+	p.Review(made.Number, "ann", "CHANGES_REQUESTED", "tests!", "here", "and here")
 	p.Review(made.Number, "nobody", "DISMISSED", "")
 	p.Review(made.Number, "ann", "APPROVED", "")
 	var reviews []string
 	for _, r := range must[[]Review](t)(f.Reviews(ctx, made.Number)) {
 		reviews = append(reviews, r.Author.Login+" "+r.State+" "+r.Body.String())
+		remarks := must[[]Remark](t)(f.Remarks(ctx, made.Number, r.ID))
+		if want := []Remark{{r.Author, "greet.sh", 1, "here"}, {r.Author, "greet.sh", 1, "and here"}}; r.State == Changes && !slices.Equal(remarks, want) || r.State != Changes && len(remarks) > 0 {
+			t.Errorf("%+v", remarks)
+		}
 	}
 	if got, want := strings.Join(reviews, ", "), "eve commented hm, ann changes tests!,  dismissed , ann approved "; got != want {
 		t.Errorf("%s, want %s", got, want)

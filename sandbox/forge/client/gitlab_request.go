@@ -130,6 +130,9 @@ func (g *gitlab) Reviews(ctx context.Context, number int64) ([]Review, error) {
 	return all, nil
 }
 
+// Remarks are none: a reviewer's state comes without words.
+func (g *gitlab) Remarks(context.Context, int64, int64) ([]Remark, error) { return nil, nil }
+
 // labStates are GitLab's status states. It has none for errors; canceled blocks a merge as
 // failed does.
 var labStates = map[string]string{"success": "success", "pending": "pending", "failure": "failed", "error": "canceled"}

@@ -258,6 +258,10 @@ func (h *hub) Reviews(ctx context.Context, number int64) ([]Review, error) {
 	return list(ctx, h.conn, h.get("/pulls/%d/reviews", number), wireReview.into)
 }
 
+func (h *hub) Remarks(ctx context.Context, number, review int64) ([]Remark, error) {
+	return list(ctx, h.conn, h.get("/pulls/%d/reviews/%d/comments", number, review), wireRemark.into)
+}
+
 func (h *hub) Statuses(ctx context.Context, commit string) ([]Status, error) {
 	if !isCommit(commit) {
 		return nil, fmt.Errorf("%q is no commit", commit)

@@ -229,6 +229,20 @@ func (r wireReview) into() (Review, error) {
 	return Review{r.ID, r.User.person(&n, "user"), state, diag.Untrusted(r.Body), r.Commit}, n.err("the review")
 }
 
+type wireRemark struct {
+	User     *wireUser `json:"user"`
+	Path     string    `json:"path"`
+	Line     int64     `json:"line"`     // GitHub's
+	Position int64     `json:"position"` // Gitea's line; GitHub counts the lines of its diff
+	Body     string    `json:"body"`
+}
+
+func (r wireRemark) into() (Remark, error) {
+	var n need
+	n.have(r.Path != "", "path")
+	return Remark{r.User.person(&n, "user"), diag.Untrusted(r.Path), r.Line, diag.Untrusted(r.Body)}, n.err("the comment on a line")
+}
+
 type wireStatus struct {
 	ID          int64     `json:"id"`
 	State       string    `json:"state"`  // GitHub's

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"strings"
@@ -116,6 +117,29 @@ func (u User) Give(project string, to User, right string) {
 func (u User) Do(method, path string, body, out any) {
 	u.l.t.Helper()
 	u.l.call(method, path, func(r *http.Request) { r.Header.Set("Authorization", "token "+u.Token) }, body, out)
+}
+
+// Form sends a form of Gitea's pages as the user: what the API has no call for.
+func (u User) Form(path string, form url.Values) {
+	u.l.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		u.l.t.Fatal(err)
+	}
+	browser := http.Client{Jar: jar}
+	for _, one := range []struct {
+		path string
+		form url.Values
+	}{{"/user/login", url.Values{"user_name": {u.Login}, "password": {u.l.password()}}}, {path, form}} {
+		answer, err := browser.PostForm(u.l.URL+one.path, one.form)
+		if err != nil {
+			u.l.t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			u.l.t.Fatalf("%s: %s", one.path, answer.Status)
+		}
+	}
 }
 
 func (l *Lab) as(method, path string, who *url.Userinfo, body, out any) {

@@ -86,6 +86,9 @@ func init() {
 		"pulls/list-reviews": func(s *Server, a *asked) (int, any) {
 			return s.found(a, "pull_number", func(i *issue) any { return anys(i.reviews) })
 		},
+		"pulls/list-comments-for-review": func(s *Server, a *asked) (int, any) {
+			return s.found(a, "pull_number", func(i *issue) any { return anys(i.remarks[a.params["review_id"]]) })
+		},
 		"pulls/update":         update,
 		"pulls/merge":          merge,
 		"repos/list-webhooks":  hooksOf,

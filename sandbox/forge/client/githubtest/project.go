@@ -47,6 +47,7 @@ type request struct {
 	node               string
 	merged, mergedBy   string // the commit, who
 	reviews            []map[string]any
+	remarks            map[string][]map[string]any // by review
 	lag                int
 }
 
@@ -199,14 +200,23 @@ func (p *Project) comment(n, id int64, members ...any) {
 	}
 }
 
-// Review reviews a request in GitHub's words.
-func (p *Project) Review(n int64, by, state, body string) {
+// Review reviews a request in GitHub's words, and says the remarks of its first line.
+func (p *Project) Review(n int64, by, state, body string, remarks ...string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	r := p.s.d.example("pull-request-review-items")
 	i := p.issues[n-1]
 	set(r, "id", p.s.id(), "user", p.s.person(by), "state", state, "body", body, "commit_id", i.head, "submitted_at", p.s.date())
 	i.reviews = append(i.reviews, r)
+	for _, words := range remarks {
+		c := p.s.d.example("review-comment-items")
+		set(c, "id", p.s.id(), "user", p.s.person(by), "path", "greet.sh", "line", 1, "position", 9, "body", words, "pull_request_review_id", r["id"])
+		if i.remarks == nil {
+			i.remarks = map[string][]map[string]any{}
+		}
+		of := fmt.Sprint(r["id"])
+		i.remarks[of] = append(i.remarks[of], c)
+	}
 }
 
 // person is an account as GitHub shows it, null where it is gone.
