@@ -32,6 +32,7 @@ import (
 	"git-ward/protocols/standing"
 	"git-ward/protocols/state"
 	"git-ward/sandbox/forge/client"
+	"git-ward/sandbox/forge/setup"
 	"git-ward/sandbox/forge/wake"
 )
 
@@ -110,16 +111,13 @@ func (k *Syncer) look(ctx context.Context, patience time.Duration, do func(p *pa
 
 func (p *pass) run(do func(p *pass) error) (err error) {
 	if p.self, err = p.Forge.Self(p.ctx); err != nil {
-		return err
+		return p.remedied(err)
 	}
 	if err = p.elsewhere(); err != nil {
 		return err
 	}
 	if p.project, err = p.Forge.Project(p.ctx); err != nil {
-		if _, moved := errors.AsType[*client.ErrMoved](err); moved {
-			err = diag.Hint(err, "name the project as it is called now: git ward config --bare %s forge.url=URL", diag.Word(p.Ward.Bare))
-		}
-		return err
+		return p.remedied(err)
 	}
 	if err = p.settled(); err != nil {
 		return err
@@ -131,6 +129,19 @@ func (p *pass) run(do func(p *pass) error) (err error) {
 		return err
 	}
 	return do(p)
+}
+
+// remedied says what to do about an error of the first calls, which ends the look. One that the
+// forge is away for goes by itself.
+func (p *pass) remedied(err error) error {
+	if _, later := errors.AsType[*client.ErrLater](err); later {
+		return err
+	}
+	remedy := setup.Remedy(err, p.Settings.Forge.TokenFile, p.self.Login)
+	if _, moved := errors.AsType[*client.ErrMoved](err); moved {
+		remedy += fmt.Sprintf(": git ward config --bare %s forge.url=URL", diag.Word(p.Ward.Bare))
+	}
+	return diag.Hint(err, "%s", remedy)
 }
 
 // refresh reads the refs again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,13 +47,17 @@ func TestLater(t *testing.T) {
 		err   error
 		until time.Time
 		says  string
+		to    string // the remedy
 	}{
-		{&client.ErrLater{Call: "GET /user", At: at, Err: errors.New("429 Too Many Requests")}, at, "GET /user: not now: 429 Too Many Requests"},
-		{&client.ErrDenied{Call: "GET /user", Right: "to be known at all"}, time.Time{}, "GET /user: the token lacks a right: to be known at all"},
+		{&client.ErrLater{Call: "GET /user", At: at, Err: errors.New("429 Too Many Requests")}, at, "GET /user: not now: 429 Too Many Requests", ""},
+		{&client.ErrDenied{Call: "GET /user", Right: "to be known at all"}, time.Time{}, "GET /user: the token lacks a right: to be known at all", "give the token's user, or the token, that right"},
+		{&client.ErrDenied{Call: "GET /user", Right: client.NotTaken}, time.Time{}, "GET /user: the token lacks a right: to be known at all", "make a token on the forge"},
+		{&client.ErrMoved{Call: "GET /repos/a/b", To: "https://api.example/repositories/7"}, time.Time{}, `GET /repos/a/b: it has moved to "https://api.example/repositories/7"`, "name the project as it is called now: git ward config --bare "},
+		{fmt.Errorf("GET /repos/a/b: %w", client.ErrNotFound), time.Time{}, "GET /repos/a/b: the forge knows no such thing", "see whether the URL is the project's"},
 	} {
 		k.Forge = away{err: c.err}
 		word, err := k.Once(t.Context())
-		if err != nil || !word.Until.Equal(c.until) || len(word.Troubles) != 1 {
+		if err != nil || !word.Until.Equal(c.until) || len(word.Troubles) != 1 || !strings.HasPrefix(word.Troubles[0].Remedy.Raw(), c.to) || c.to == "" && word.Troubles[0].Remedy != "" {
 			t.Fatalf("%+v %v", word, err)
 		}
 		var kept protocol.Word
