@@ -1,7 +1,6 @@
 package forge_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,26 +106,5 @@ func TestRefusedAddresses(t *testing.T) {
 	gittest.InOrder(t, said, "**Refused by the fence**", "`pkg.example.com`: `[egress] allow` would allow it", "`169.254.169.254`")
 	if strings.Contains(said, "other.example.com") {
 		t.Fatal(said)
-	}
-}
-
-// TestCalls: what a look costs, at rest and at work (docs/forge.md).
-func TestCalls(t *testing.T) {
-	tier.Full(t, "a real Gitea")
-	calls := func(s *scene) (n int) {
-		t.Helper()
-		s.once(0) // what is new is done
-		out := s.once(0)
-		if _, err := fmt.Sscanf(out[strings.Index(out, `"calls":`):], `"calls":%d`, &n); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return n - 1 // who asks is asked for once
-	}
-	s, _, u := begun(t)
-	u.claims("greet.sh", "echo \"Hello, $1.\"\n")
-	if rest, work := calls(newScene(t)), calls(s); rest > 3 || work > 8 {
-		t.Errorf("a look costs %d calls at rest, and %d with one issue and one request", rest, work)
-	} else {
-		t.Logf("calls an hour, one look a minute: %d at rest, %d with one issue and one request", 60*rest, 60*work)
 	}
 }

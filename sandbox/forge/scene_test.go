@@ -35,6 +35,18 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	g := newGitea(t)
+	p := newProject(t, g.clone())
+	await.True(t, "the forge to know that the project is not empty", func() bool { // before that it knows no requests
+		var at struct{ Empty bool }
+		g.call("GET", "", nil, &at)
+		return !at.Empty
+	})
+	return guard(p, g, g.url+"/"+g.name, g.bot.Token)
+}
+
+// newProject pushes a project's first commit.
+func newProject(t *testing.T, to string) *gittest.Pair {
+	t.Helper()
 	dir := t.TempDir()
 	env, err := gittest.Environ(dir)
 	if err != nil {
@@ -45,21 +57,23 @@ func newScene(t *testing.T) *scene {
 	p.Write("README", "a project\n")
 	p.Git("add", "--all")
 	p.Git("commit", "--quiet", "--message", "the project as it was")
-	p.Git("push", "--quiet", g.clone(), "HEAD:main")
-	await.True(t, "the forge to know that the project is not empty", func() bool { // before that it knows no requests
-		var at struct{ Empty bool }
-		g.call("GET", "", nil, &at)
-		return !at.Empty
-	})
-	p.Run(dir, "git", "clone", "--quiet", "--bare", g.url+"/"+g.name+".git", p.Bare)
+	p.Git("push", "--quiet", to, "HEAD:main")
+	return p
+}
+
+// guard makes the guarded repository of a project on a forge.
+func guard(p *gittest.Pair, g *gitea, page, token string) *scene {
+	p.T.Helper()
+	dir := filepath.Dir(p.Bare)
+	p.Run(dir, "git", "clone", "--quiet", "--bare", page+".git", p.Bare)
 	p.Run(dir, "rm", "-r", p.Work)
 	p.Run(dir, "git-ward", "init", "--bare", p.Bare)
 	p.Run(dir, "git-ward", "clone", p.Bare, p.Work)
-	token := filepath.Join(dir, "token")
-	if err := os.WriteFile(token, []byte(g.bot.Token+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		p.T.Fatal(err)
 	}
-	p.Run(dir, "git-ward", "config", "--bare", p.Bare, "forge.url="+g.url+"/"+g.name, "forge.token_file="+token)
+	p.Run(dir, "git-ward", "config", "--bare", p.Bare, "forge.url="+page, "forge.token_file="+file)
 	return &scene{p, g, p.Work + ".ward"}
 }
 

@@ -34,6 +34,26 @@ func (p *pages) looks() int {
 	return strings.Count(p.text.String(), "looked")
 }
 
+// serves runs the process, and returns after its first look.
+func (s *scene) serves() (stop func()) {
+	s.T.Helper()
+	var said pages
+	cmd := s.Command(s.Bare, nil, "git-ward", "forge", "--bare", s.Bare)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		s.T.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			s.T.Errorf("%v\n%s", err, said.text.String())
+		}
+	})
+	s.T.Cleanup(stop)
+	await.True(s.T, "the first look", func() bool { return said.looks() > 0 })
+	return stop
+}
+
 // hooks are the URLs of the project's webhooks.
 func (g *gitea) hooks() (urls []string) {
 	var all []struct{ Config struct{ URL string } }
@@ -68,20 +88,7 @@ func TestWebhook(t *testing.T) {
 	}
 	gittest.InOrder(t, s.Run(s.Bare, "git-ward", "forge", "--check", "--bare", s.Bare), "fine     forge: webhook")
 
-	var said pages
-	cmd := s.Command(s.Bare, nil, "git-ward", "forge", "--bare", s.Bare)
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stop := sync.OnceFunc(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v\n%s", err, said.text.String())
-		}
-	})
-	t.Cleanup(stop)
-	await.True(t, "the first look", func() bool { return said.looks() > 0 })
+	stop := s.serves()
 	n := s.forge.issue("greet the user", body)
 	await.True(t, "the proposal, a day before the next look", func() bool { return len(s.forge.comments(n)) == 1 })
 	stop()

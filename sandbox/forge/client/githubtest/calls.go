@@ -369,6 +369,9 @@ func merge(s *Server, a *asked) (int, any) {
 	}
 	s.id()
 	i.state, i.merged, i.mergedBy, i.update = "closed", Commit(a.text("merge_method")+i.head), a.who, s.date()
+	if s.Merges != nil {
+		i.merged = s.Merges(a.project, i.base, i.head, a.text("commit_title")+"\n\n"+a.text("commit_message"))
+	}
 	a.project.branches[i.base] = i.merged
 	return http.StatusOK, map[string]any{"sha": i.merged, "merged": true, "message": "Pull Request successfully merged"}
 }

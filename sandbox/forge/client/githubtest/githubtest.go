@@ -28,6 +28,8 @@ type Server struct {
 	URL string // as a browser has it
 	// Before may answer a request in the server's place, and says whether it did.
 	Before func(w http.ResponseWriter, r *http.Request) bool
+	// Merges makes the commit of a merge, where there are real ones; nil: one that nobody has.
+	Merges func(p *Project, base, head, message string) string
 	// Lag is how many times a listing is asked for before a new request is in it.
 	Lag int
 
