@@ -61,6 +61,7 @@ type pass struct {
 	positions []review.Position
 	word      forge.Word
 	wanted    map[string]bool // the intents of this pass, by ref
+	mayNot    map[string]bool // who may not write, by login
 }
 
 // ErrTrouble is for a pass that could not do everything; its Word has what and why.
@@ -91,7 +92,7 @@ func (k *Syncer) look(ctx context.Context, patience time.Duration, do func(p *pa
 	}
 	defer lock.Close()
 	k.Ward.Lock = lock
-	p := &pass{Syncer: k, ctx: ctx, reader: k.Repo.Reader(ctx), wanted: map[string]bool{}}
+	p := &pass{Syncer: k, ctx: ctx, reader: k.Repo.Reader(ctx), wanted: map[string]bool{}, mayNot: map[string]bool{}}
 	defer func() { p.reader.Close() }()
 	if before, _, old := p.before(); old == nil { // what this look does not come to stays as it was
 		p.word = forge.Word{Stopped: before.Stopped, Beyond: before.Beyond, Proposed: before.Proposed}

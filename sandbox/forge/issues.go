@@ -186,14 +186,21 @@ func (p *pass) propose(i client.Issue, r *issue, b *book) error {
 	return p.say(client.Thread{Number: i.Number}, body, what, b)
 }
 
-// mayWrite looks up whether a person may write to the project now.
+// mayWrite looks up whether a person may write to the project now. That he may not is looked up once
+// in a pass.
 func (p *pass) mayWrite(who client.Person) (bool, error) {
 	if who.Bot || who.Login == "" || who.Login == p.self.Login {
 		return false, nil
 	}
+	if p.mayNot[who.Login] { // who has no right can say a lot, and costs one call
+		return false, nil
+	}
 	may, err := p.Forge.MayWrite(p.ctx, who.Login)
 	if errors.Is(err, client.ErrNotFound) {
-		return false, nil
+		may, err = false, nil
+	}
+	if err == nil && !may {
+		p.mayNot[who.Login] = true
 	}
 	return may, err
 }

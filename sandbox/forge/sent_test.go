@@ -17,7 +17,7 @@ import (
 
 func newPass(t *testing.T, bare string) *pass {
 	p := &pass{Syncer: &Syncer{Repo: git.Open(bare), Settings: config.Default(), Redact: func(s string) string { return s }, Log: zerolog.Nop()},
-		ctx: t.Context(), self: client.Person{Login: "bot"}, wanted: map[string]bool{}}
+		ctx: t.Context(), self: client.Person{Login: "bot"}, wanted: map[string]bool{}, mayNot: map[string]bool{}}
 	p.reader = p.Repo.Reader(p.ctx)
 	t.Cleanup(func() { p.reader.Close() })
 	return p

@@ -38,8 +38,8 @@ func (p *pass) hear(on client.Thread, b *book, approve approval) error {
 			continue
 		}
 		v, who, err := p.verb(c)
-		if err != nil {
-			return err
+		if err != nil { // the next look goes on here
+			return errors.Join(err, p.keep(b))
 		}
 		if v.Name != "" {
 			if err := p.act(b, v, c, who, approve); err != nil {
