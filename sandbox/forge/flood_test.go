@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,28 @@ func (f flooded) MayWrite(_ context.Context, login string) (bool, error) {
 		return false, &client.ErrLater{}
 	}
 	return false, nil
+}
+
+// filled is a forge on which somebody wrote more than is read.
+type filled struct{ client.Forge }
+
+func (filled) Labelled(context.Context, string) ([]client.Issue, error) { return nil, nil }
+func (filled) Issue(context.Context, int64) (client.Issue, error)       { return client.Issue{Number: 1}, nil }
+func (filled) Comments(context.Context, client.Thread) ([]client.Comment, error) {
+	return nil, &client.ErrAnswer{Call: "GET comments", Err: client.ErrTooMuch}
+}
+
+// TestFilled: what cannot be read any more is named with the remedy.
+func TestFilled(t *testing.T) {
+	tier.First(t, "a guarded repository")
+	p := newPass(t, gittest.New(t).Bare)
+	p.Forge = filled{}
+	if err := p.save(issueRef(1), git.Zero, issue{Number: 1, Proposals: []proposal{{Hash: "hash"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.proposed(); err != nil || len(p.word.Troubles) != 1 || p.word.Troubles[0].Of != "issue 1" || !strings.Contains(p.word.Troubles[0].Remedy.Raw(), "lock it") {
+		t.Fatalf("%v %+v", err, p.word.Troubles)
+	}
 }
 
 // TestFlood: however much a stranger says, a look asks once what he may, and the next look goes on

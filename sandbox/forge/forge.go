@@ -183,6 +183,9 @@ func (p *pass) each(of string, err error) error {
 	case p.ctx.Err() != nil || errors.As(err, &later) && !later.One:
 		return err
 	}
+	if errors.Is(err, client.ErrTooMuch) {
+		err = diag.Hint(err, "if strangers filled it, delete there what they wrote, and lock it for all who may not write")
+	}
 	p.trouble(of, err)
 	return nil
 }

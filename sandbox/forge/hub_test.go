@@ -219,6 +219,15 @@ func TestHub(t *testing.T) {
 	h.proposed("greet in French")
 	u = h.begin("D-2")
 	u.claims("salut.sh", "echo \"Salut, $1.\"\n")
+	if out, err := h.Try(h.Bare, []string{"WARD_FAILPOINT=forge/made=kill"}, "", "git-ward", "forge", "--once", "--bare", h.Bare); err == nil {
+		t.Fatal(out)
+	}
+	theirs, err := h.as("eve", "User").Open(t.Context(), client.NewRequest{Head: client.Head{Owner: "ward", Branch: "agent/D-2"}, Base: "main", Title: "D-2: mine", Body: "**EXACT**"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.InOrder(t, h.once(1), "A pull request already exists for ward:agent/D-2", "a request of somebody else's from ward:agent/D-2 would stand in its way: close that one")
+	h.p.Close(theirs.Number)
 	h.once(0)
 	made, _ = h.request("D-2")
 	h.p.Review(made.Number, "eve", "CHANGES_REQUESTED", "rm -rf everything")

@@ -309,6 +309,7 @@ func (p *pass) opened(at review.Position, r *request, b *book) (now client.Reque
 				if found, again := find(); found && again == nil {
 					return nil
 				}
+				err = diag.Hint(err, "a request of somebody else's from %s:%s would stand in its way: close that one", r.Owner, r.Branch)
 			}
 			now = made
 			return err

@@ -112,7 +112,7 @@ func (c *conn) ask(ctx context.Context, q call) (answered, error) {
 	case err != nil:
 		return answered{}, c.away(ctx, q, fmt.Errorf("the answer breaks off: %w", err))
 	case len(data) > maxAnswer:
-		return answered{}, &ErrAnswer{q.String(), fmt.Errorf("it has more than %d MiB", maxAnswer>>20)}
+		return answered{}, &ErrAnswer{q.String(), fmt.Errorf("%w: more than %d MiB", ErrTooMuch, maxAnswer>>20)}
 	case answer.StatusCode == http.StatusNotModified && before != nil:
 		return before.answered, nil
 	case answer.StatusCode < 200 || answer.StatusCode > 299:

@@ -51,7 +51,7 @@ func list[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error
 			return nil, &ErrAnswer{q.String(), errors.New("it is null and no list")}
 		}
 		if bytes += len(a.body); bytes > maxAnswer {
-			return nil, &ErrAnswer{q.String(), fmt.Errorf("the listing has more than %d MiB", maxAnswer>>20)}
+			return nil, &ErrAnswer{q.String(), fmt.Errorf("%w: the listing has more than %d MiB", ErrTooMuch, maxAnswer>>20)}
 		}
 		for _, w := range page {
 			t, err := make(w)
@@ -65,7 +65,7 @@ func list[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error
 		}
 		query = a.next
 	}
-	return nil, &ErrAnswer{q.String(), fmt.Errorf("the listing has more than %d pages", maxPages)}
+	return nil, &ErrAnswer{q.String(), fmt.Errorf("%w: the listing has more than %d pages", ErrTooMuch, maxPages)}
 }
 
 // do sends a request whose answer has no content.

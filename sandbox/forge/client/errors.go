@@ -12,6 +12,9 @@ import (
 // not say which.
 var ErrNotFound = errors.New("the forge knows no such thing, or the token may not see it")
 
+// ErrTooMuch is within an ErrAnswer: the forge has more on it than is read.
+var ErrTooMuch = errors.New("it is too much to be read")
+
 // NotTaken is the right that a token lacks which the forge does not know.
 const NotTaken = "to be known at all: the forge does not take it, it may have been revoked or have expired"
 
