@@ -100,7 +100,7 @@ func peers(t *testing.T) (all []peer) {
 		args []string
 	}{
 		{"@anthropic-ai/sandbox-runtime 0.0.83", []string{runtime + "/node_modules/.bin/srt", "-s", settings, calls, "call"}},
-		{"@openai/codex 0.169.0 sandbox", []string{codex + "/node_modules/.bin/codex", "sandbox", "--", calls, "call"}},
+		{"@openai/codex 0.171.0 sandbox", []string{codex + "/node_modules/.bin/codex", "sandbox", "--", calls, "call"}},
 		{"no sandbox", []string{calls, "call"}},
 	} {
 		cmd := exec.Command("setpriv", append([]string{"--reuid", user.Uid, "--regid", user.Gid, "--clear-groups", "--"}, p.args...)...)

@@ -15,7 +15,7 @@ import (
 // one of a year before and an early one, a sandbox that it is held against, the schemas of what
 // it exports, and what looks for faults in its pages, by npm's names. opencode before 1.3 needs
 // a route to npm or to a list of models at each start, which the fence of these tests has not.
-var versions = map[string][]string{"@anthropic-ai/claude-code": {"2.1.330", "2.0.59", "0.2.126"}, "@openai/codex": {"0.169.0", "0.63.0", "0.20.0"}, "opencode-ai": {"1.18.33", "1.14.34", "1.3.0"},
+var versions = map[string][]string{"@anthropic-ai/claude-code": {"2.1.332", "2.0.59", "0.2.126"}, "@openai/codex": {"0.171.0", "0.63.0", "0.20.0"}, "opencode-ai": {"1.18.33", "1.14.34", "1.3.0"},
 	"@anthropic-ai/sandbox-runtime": {"0.0.83"}, "@microsoft/jest-sarif": {"1.0.0-beta.0"}, "mocha-junit-reporter": {"2.2.1"}, "axe-core": {"4.14.1"}}
 
 // beside is what npm installs with a release that is a script of node, because the fence has
