@@ -150,6 +150,10 @@ func TestObstacle(t *testing.T) {
 		if o := r.Obstacle(""); !strings.Contains(o.Hint, "git ward uow show D-1.1") || strings.Contains(o.Hint, "include") {
 			t.Errorf("at work, with %v left out: %+v", left, o)
 		}
+		r.State, r.Next = Waiting, "git ward include D-1" // one advice: take names the command that everything else names
+		if o := r.Obstacle(""); !strings.Contains(o.Hint, "git ward include D-1 ") || strings.Contains(o.Hint, "directive edit") {
+			t.Errorf("it waits, with %v left out: %+v", left, o)
+		}
 	}
 	r := ready(func(r *Review) {
 		r.Merge = Merge{Beside: []diag.Untrusted{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}}

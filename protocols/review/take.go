@@ -82,6 +82,8 @@ func (r *Review) unproved(wanted string) Obstacle {
 		switch {
 		case r.State == Working: // the PM's word is there
 			look.Hint = "the agent goes on with " + r.Unit + ": git ward uow show " + r.Unit
+		case r.State == Waiting && r.Next != "":
+			look.Hint = r.Next + " is next; git ward review " + r.Directive + " shows it"
 		case r.leftOut():
 			include := "git ward include " + r.Directive + " takes in what was left out, for what is claimed next"
 			if look.Hint += "; " + include; r.Word.NotIncluded { // and what was claimed holds with it
