@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/diag"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
+	"git-ward/protocols/comms"
 )
 
 // TestNeed: the image has what the criteria run, what the person names, and what it had before.
@@ -124,6 +125,40 @@ func TestUnknownProgram(t *testing.T) {
 		}
 		if ends && !strings.Contains(strings.Join(diag.Hints(err), ""), "git ward try --script s.jsonl --again --with PACKAGE") {
 			t.Errorf("no remedy: %q", diag.Hints(err))
+		}
+	}
+}
+
+// TestOwnTestsFail: where the project's own tests, which the try chose, fail before any work, the
+// try ends before an agent works. A criterion that the person names is to fail then.
+func TestOwnTestsFail(t *testing.T) {
+	tier.First(t, "it runs a program and git")
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	gittest.Program(t, filepath.Join(bin, "git-ward"), "#!/bin/sh\necho 'criteria tried on main: 1 of 1 not met yet, as it should be'\n")
+	for guessed := range map[bool]bool{true: true, false: false} {
+		var out, words bytes.Buffer
+		w := &trial{ctx: t.Context(), env: &cli.Env{Stdout: &out, Stderr: &words}, dir: bin, clone: filepath.Join(bin, "work"), branch: "main", guessed: guessed,
+			options: options{text: "x", script: "s.jsonl", checks: checks{"npm test"}}}
+		if err := os.MkdirAll(w.work(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if guessed { // the directive that was pushed
+			gittest.Git(t, bin, "init", "--quiet", "--initial-branch=main", "pushed")
+			text := strings.Replace(comms.Empty, "## Directives\n", "## Directives\n\n### D-1: x\n\nSee y.\n", 1)
+			if err := os.WriteFile(filepath.Join(bin, "pushed", "COMMS.md"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			gittest.Git(t, bin, "-C", "pushed", "add", "COMMS.md")
+			gittest.Git(t, bin, "-C", "pushed", "commit", "--quiet", "--message=D-1")
+			gittest.Git(t, bin, "clone", "--quiet", "--bare", "pushed", w.bare())
+		}
+		err := w.direct()
+		if (err != nil) != guessed || !strings.Contains(out.String(), "criteria tried on main") {
+			t.Errorf("guessed %v: %v: %s%s", guessed, err, out.String(), words.String())
+		}
+		if said := strings.Join(diag.Hints(err), ""); guessed && (!strings.Contains(said, "git ward directive edit D-1 ") || !strings.Contains(said, "git ward try --script s.jsonl --again")) {
+			t.Errorf("no remedy: %q", said)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (t *trial) look() (err error) {
 		return t.env.Usage(usage, "say what you want: -m TEXT, because no editor can be opened here")
 	}
 	if t.text != "" && len(t.checks) == 0 && !decided(t.text) {
-		if t.checks = guess(t.clone); t.checks == nil {
+		if t.checks, t.guessed = guess(t.clone), true; t.checks == nil {
 			return t.env.Usage(usage, "no command decides when it is done: --criterion COMMAND")
 		}
 	}

@@ -114,7 +114,8 @@ func (t *trial) git(dir string, args ...string) error {
 }
 
 // direct pushes the person's directive. It ends the try if the image lacks a program that a
-// criterion runs: no work could meet it, and the agent would be paid for finding that out.
+// criterion runs, or if the project's own tests, which the try chose, fail before any work: the
+// agent would be paid for finding that out.
 func (t *trial) direct() error {
 	if t.again {
 		return nil
@@ -126,11 +127,21 @@ func (t *trial) direct() error {
 	if t.unfenced { // nowhere to try the criteria
 		return t.ward(t.work(), append(args, "--untried")...)
 	}
-	said := new(strings.Builder)
-	if err := t.typed(t.work(), cli.Raw(t.env.Stdout), io.MultiWriter(t.env.Stderr, said), args...); err != nil {
+	said, told := new(strings.Builder), new(strings.Builder) // two: each has its writer
+	if err := t.typed(t.work(), io.MultiWriter(cli.Raw(t.env.Stdout), told), io.MultiWriter(t.env.Stderr, said), args...); err != nil {
 		return err
 	}
-	if !strings.Contains(said.String(), unknownProgram) {
+	switch {
+	case strings.Contains(said.String(), unknownProgram):
+	case t.guessed && strings.Contains("\n"+told.String(), triedCriteria):
+		name, err := t.newest()
+		if err != nil {
+			return err
+		}
+		return diag.Hint(fmt.Errorf("the project's own tests (%s) fail in the fence before any work, so no agent was started", diag.Word(t.checks.String())),
+			"in %s, git ward verify %s %s shows why, and git ward directive edit %s takes a command that passes there; then %s --again, which takes --with PACKAGE, too",
+			diag.Word(t.work()), diag.Word(t.branch), name, name, t.same(true))
+	default:
 		return nil
 	}
 	return diag.Hint(errors.New("the image lacks a program that a criterion runs (above), so no agent was started"),
@@ -139,6 +150,9 @@ func (t *trial) direct() error {
 
 // unknownProgram begins what `git ward directive new` says of a program that the image lacks.
 const unknownProgram = "criteria/unknown-program: "
+
+// triedCriteria begins what it says of criteria that fail as the project is.
+const triedCriteria = "\ncriteria tried on "
 
 // wanted is the directive's text, with the criteria of the command line.
 func (t *trial) wanted() string {
@@ -218,10 +232,10 @@ func guess(dir string) checks {
 		return checks{"npm test"}
 	case has("Cargo.toml", ""):
 		return checks{"cargo test"}
-	case has("Makefile", "\ntest:"):
-		return checks{"make test"}
 	case has("pyproject.toml", ""), has("setup.py", ""):
 		return checks{"python3 -m pytest"}
+	case has("Makefile", "\ntest:"):
+		return checks{"make test"}
 	}
 	return nil
 }

@@ -93,6 +93,7 @@ type trial struct {
 	branch     string
 	worker     worker
 	lines      []byte   // the script's
+	guessed    bool     // the checks are the project's own tests, which no person named
 	packages   []string // of Debian's, which the image has beside its own
 	chosen     []string // by the tries before: the image, and the one before it after a kill
 	ident      string   // the person's identity: NAME <MAIL> and perhaps more

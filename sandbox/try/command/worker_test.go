@@ -103,4 +103,14 @@ func TestGuess(t *testing.T) {
 			t.Errorf("%s %q: %q, want %q", tc[0], tc[1], got, tc[2])
 		}
 	}
+	// A Python project's Makefile makes a virtual environment and runs pip, which has no network.
+	dir := t.TempDir()
+	for name, text := range map[string]string{"setup.py": "", "Makefile": "test: install\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := guess(dir).String(); got != "python3 -m pytest" {
+		t.Errorf("a Python project with a Makefile: %q", got)
+	}
 }
