@@ -40,7 +40,9 @@ func (f flooded) MayWrite(_ context.Context, login string) (bool, error) {
 type filled struct{ client.Forge }
 
 func (filled) Labelled(context.Context, string) ([]client.Issue, error) { return nil, nil }
-func (filled) Issue(context.Context, int64) (client.Issue, error)       { return client.Issue{Number: 1}, nil }
+func (filled) Issue(context.Context, int64) (client.Issue, error) {
+	return client.Issue{Number: 1}, nil
+}
 func (filled) Comments(context.Context, client.Thread) ([]client.Comment, error) {
 	return nil, &client.ErrAnswer{Call: "GET comments", Err: client.ErrTooMuch}
 }

@@ -28,7 +28,6 @@ type hub struct {
 	p       *githubtest.Project
 	root    string // of the repositories, OWNER/NAME.git
 	backend string // git's
-	squash  bool   // how a merge is made
 
 	mu   sync.Mutex
 	next func(w http.ResponseWriter, r *http.Request) bool // answers a call of the API in its place
@@ -121,7 +120,7 @@ func (h *hub) merges(p *githubtest.Project, base, head, message string) string {
 		return strings.TrimSpace(h.Run(at, "git", append([]string{"-c", "user.name=ann", "-c", "user.email=ann@localhost"}, args...)...))
 	}
 	args := []string{"commit-tree", "-m", message, "-p", base}
-	if !h.squash {
+	if !p.SquashOnly {
 		args = append(args, "-p", head)
 	}
 	made := git(append(args, git("merge-tree", "--write-tree", base, head))...)
@@ -245,12 +244,8 @@ func TestHub(t *testing.T) {
 	u.step("LOOP_CONVERGED", uowComplete)
 	u.push()
 	h.once(0)
-	h.squash = true
-	made, _ = h.request("D-3")
-	if err := h.as("ann", "User").Merge(t.Context(), made.Number, commit, "by ann\n\nas one"); err != nil {
-		t.Fatal(err)
-	}
-	h.once(0)
+	h.p.SquashOnly = true
+	h.Run(h.Bare, "git-ward", "take", "--bare", h.Bare, "D-3")
 	if taken := h.at("refs/ward/forge/taken/" + commit); taken != h.at("main") {
 		t.Fatal(taken)
 	}

@@ -59,7 +59,8 @@ type Forge interface {
 	// Statuses lists the newest first.
 	Statuses(ctx context.Context, commit string) ([]Status, error)
 	SetStatus(ctx context.Context, commit string, s Status) error
-	// Merge merges a request whose head is that commit, and no other, by a commit with that message.
+	// Merge merges a request whose head is that commit, and no other, by a commit with that message; by a
+	// squash or a rebase where the project lets nothing else be.
 	Merge(ctx context.Context, number int64, head, message string) error
 }
 

@@ -94,8 +94,12 @@ func (g *gitea) Remarks(ctx context.Context, number, review int64) ([]Remark, er
 }
 
 func (g *gitea) Merge(ctx context.Context, number int64, head, message string) error {
+	method, err := g.method(ctx)
+	if err != nil {
+		return err
+	}
 	title, text, _ := strings.Cut(message, "\n\n")
-	body := map[string]string{"do": "merge", "head_commit_id": head, "merge_title_field": title, "merge_message_field": text}
+	body := map[string]string{"do": method, "head_commit_id": head, "merge_title_field": title, "merge_message_field": text}
 	return g.do(ctx, g.send(http.MethodPost, "to merge into the branch", body, "/pulls/%d/merge", number))
 }
 

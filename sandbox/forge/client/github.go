@@ -195,13 +195,17 @@ func (g *github) Required(ctx context.Context, branch, context string) (Rule, er
 }
 
 func (g *github) Merge(ctx context.Context, number int64, head, message string) error {
+	method, err := g.method(ctx)
+	if err != nil {
+		return err
+	}
 	title, text, _ := strings.Cut(message, "\n\n")
 	type answer struct {
 		Merged bool   `json:"merged"`
 		Commit string `json:"sha"`
 	}
-	q := g.send(http.MethodPut, "to merge into the branch", map[string]string{"sha": head, "merge_method": "merge", "commit_title": title, "commit_message": text}, "/pulls/%d/merge", number)
-	_, err := one(ctx, g.conn, q, func(a answer) (answer, error) {
+	q := g.send(http.MethodPut, "to merge into the branch", map[string]string{"sha": head, "merge_method": method, "commit_title": title, "commit_message": text}, "/pulls/%d/merge", number)
+	_, err = one(ctx, g.conn, q, func(a answer) (answer, error) {
 		if !a.Merged || !isCommit(a.Commit) {
 			return a, errors.New("it does not say that the request was merged")
 		}

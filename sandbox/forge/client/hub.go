@@ -254,6 +254,26 @@ func (h *hub) Request(ctx context.Context, number int64) (Request, error) {
 	return one(ctx, h.conn, h.get("/pulls/%d", number), wireRequest.into)
 }
 
+// method is how the project lets requests be merged: a merge's commit before a squash before a
+// rebase. Where a token may not see it, the first is tried.
+func (h *hub) method(ctx context.Context) (string, error) {
+	type answer struct {
+		Commit  *bool `json:"allow_merge_commit"`  // GitHub's
+		Commits *bool `json:"allow_merge_commits"` // Gitea's
+		Squash  *bool `json:"allow_squash_merge"`
+	}
+	return one(ctx, h.conn, h.get(""), func(a answer) (string, error) {
+		may := func(allowed *bool) bool { return allowed == nil || *allowed }
+		switch {
+		case may(a.Commit) && may(a.Commits):
+			return "merge", nil
+		case may(a.Squash):
+			return "squash", nil
+		}
+		return "rebase", nil
+	})
+}
+
 func (h *hub) Reviews(ctx context.Context, number int64) ([]Review, error) {
 	return list(ctx, h.conn, h.get("/pulls/%d/reviews", number), wireReview.into)
 }

@@ -101,7 +101,7 @@ func TestProjectElsewhere(t *testing.T) {
 // TestHalfDone: a success that does not say that it was done is none.
 func TestHalfDone(t *testing.T) {
 	for _, text := range []string{`{}`, `{"merged":false,"sha":"` + labCommit + `"}`, `{"merged":true,"sha":"abc"}`, `{"merged":"true","sha":"` + labCommit + `"}`} {
-		f := canned(t, "github", map[string]string{"/repos/lead/box/pulls/3/merge": text})
+		f := canned(t, "github", map[string]string{"/repos/lead/box": `{}`, "/repos/lead/box/pulls/3/merge": text})
 		if err := f.Merge(t.Context(), 3, labCommit, "m"); kindOf(err) != "no answer" {
 			t.Errorf("merged by %s: %v", text, err)
 		}

@@ -145,7 +145,7 @@ func (s *Server) repository(p *Project, who string) map[string]any {
 	rank := p.rank(who)
 	set(r, "id", p.id, "name", p.Name, "full_name", p.Owner+"/"+p.Name, "owner", s.person(p.Owner), "private", p.Private, "archived", p.Archived,
 		"default_branch", "main", "fork", p.parent != nil, "html_url", s.URL+"/"+p.Owner+"/"+p.Name, "clone_url", s.URL+"/"+p.Owner+"/"+p.Name+".git",
-		"has_discussions", false, // which the example lacks
+		"allow_merge_commit", !p.SquashOnly, "allow_squash_merge", true, "allow_rebase_merge", false, "has_discussions", false, // which the example lacks
 		"permissions", map[string]any{"admin": rank == 3, "push": rank >= 2, "pull": true})
 	delete(r, "parent")
 	delete(r, "source")
@@ -364,6 +364,8 @@ func merge(s *Server, a *asked) (int, any) {
 	switch {
 	case i.state != "open" || i.draft || a.project.Required != "" && last != "success":
 		return http.StatusMethodNotAllowed, message("Pull Request is not mergeable")
+	case a.project.SquashOnly && a.text("merge_method") != "squash":
+		return http.StatusMethodNotAllowed, message("Merge commits are not allowed on this repository.")
 	case a.text("sha") != "" && a.text("sha") != i.head:
 		return http.StatusConflict, message("Head branch was modified. Review and try the merge again.")
 	}

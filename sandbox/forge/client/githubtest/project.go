@@ -15,6 +15,7 @@ type Project struct {
 	Required    string // the context of a status without whose success nothing is merged
 	Pinned      int64  // the app that has to give it, 0 for anybody
 	Ruled       bool   // a ruleset says so, and not the branch's protection
+	SquashOnly  bool   // no merge commits
 
 	s        *Server
 	id       int64
