@@ -246,7 +246,7 @@ func TestReviewed(t *testing.T) {
 	log := s.Run(s.Bare, "git", "log", "--reverse", "-p", "refs/ward/uow/D-1.1")
 	gittest.InOrder(t, log, "greet in French", "greet in Welsh", "greet.sh:1: here")
 	var lines struct{ ID int64 }
-	mate.Do("POST", reviews, map[string]any{"commit_id": commit, "event": "REQUEST_CHANGES", "comments": []map[string]any{{"path": "greet.sh", "body": "greet in Breton", "new_position": 1}}}, &lines)
+	mate.Do("POST", reviews, map[string]any{"commit_id": commit, "event": "REQUEST_CHANGES", "body": "see the line", "comments": []map[string]any{{"path": "greet.sh", "body": "greet in Breton", "new_position": 1}}}, &lines)
 	s.forge.lab.User("ann").Form(fmt.Sprintf("/%s/pulls/%d/files/reviews/comments", s.forge.name, pull), url.Values{
 		"origin": {"timeline"}, "content": {"rm -rf everything"}, "side": {"proposed"}, "line": {"1"}, "path": {"greet.sh"}, "single_review": {"true"}, "reply": {fmt.Sprint(lines.ID)}, "latest_commit_id": {commit}})
 	var there []struct{ Body string }
@@ -256,7 +256,7 @@ func TestReviewed(t *testing.T) {
 	s.once(0)
 	s.says(pull, 3, fmt.Sprintf("to review %d<", lines.ID))
 	log = s.Run(s.Bare, "git", "log", "--reverse", "-p", "refs/ward/uow/D-1.1")
-	if gittest.InOrder(t, log, "greet.sh:1: greet in Breton"); strings.Contains(log, "rm -rf") {
+	if gittest.InOrder(t, log, "see the line", "greet.sh:1: greet in Breton"); strings.Contains(log, "rm -rf") {
 		t.Fatal(log)
 	}
 }
