@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -184,13 +185,17 @@ func (e Ending) deviations() (lines []string) {
 // next is what to type, the likeliest first. Of a unit that waits this is the command
 // that its list names, too.
 func (e Ending) next() (lines []string) {
-	if e.Project != "" {
+	// A claim of nothing is a commit of the project's: it is there, and nothing is done.
+	if e.Project != "" && (len(e.Changes) > 0 || e.Report.Status == loop.ExitConverged) {
 		return nil
 	}
 	actions := e.Report.NextActions
 	if e.Unit != nil {
 		move := e.Unit.Next()
+		named := slices.IndexFunc(actions, func(a string) bool { return strings.HasPrefix(a, move+" (") })
 		switch {
+		case named > 0: // what comes before it does not help this unit
+			actions = actions[named:]
 		case move == "" || len(actions) > 0 && strings.HasPrefix(actions[0], move+" ("):
 		case len(actions) > 0 && strings.HasPrefix(actions[0], "git ward uow "): // another verb of the same unit
 			_, why, _ := strings.Cut(actions[0], " (")

@@ -38,6 +38,8 @@ func TestEndings(t *testing.T) {
 		return r
 	}
 	failed, done := record(uow.Archived, "ANALYSIS_DONE"), record(uow.Archived, "ANALYSIS_DONE")
+	spent := record(uow.ZombiedSoft, "LOOP_BLOCKED") // its iterations
+	spent.Budget.Total.Iterations, spent.Budget.Spent.Iterations = 3, 3
 	for name, c := range map[string]struct {
 		status  loop.Status
 		reason  loop.StopReason
@@ -66,6 +68,7 @@ func TestEndings(t *testing.T) {
 		"backpressure":         {loop.ExitBlocked, loop.BackpressureSignal, none, "", record(uow.ZombiedSoft, uow.Backpressure), loop.Pressed, "Blocked: so it was.", "git ward uow retry D-1.1"},
 		"no verdict":           {loop.ExitBlocked, loop.VerdictUnavailable, nil, "", record(uow.ZombiedSoft, uow.VerdictTimeout), loop.Unjudged, "Blocked: so it was.", "git ward uow retry D-1.1"},
 		"nothing made":         {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.NothingMade, "Blocked: so it was.", "git ward uow clarify D-1.1"},
+		"nothing, no more":     {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", spent, loop.NothingMade, "Blocked: so it was.", "git ward directive edit D-1"},
 		"broken":               {loop.ExitBlocked, loop.InvariantViolation, none, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.Stuck, "Blocked: so it was.", "git ward uow clarify D-1.1"},
 		"blocked, no tool":     {loop.ExitBlocked, loop.ToolMissing, missing, "", record(uow.ZombiedSoft, uow.NoTool), loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow retry D-1.1"},
 		"nothing declared":     {loop.ExitNeedInfo, loop.NullInput, nil, "", record(uow.PendingApproval, uow.NeedInfo), loop.Undeclared, "Not begun: the directive does not say how I can tell", "git ward directive edit D-1"},
@@ -139,6 +142,10 @@ func TestEndingTells(t *testing.T) {
 	e.Project = "main"
 	if text := e.Text(); strings.Contains(text, "Next:") || !strings.Contains(text, "It is in main.") {
 		t.Errorf("what is taken needs nothing:\n%s", diag.Cut(text, 6000))
+	}
+	e.Changes = nil // the claimed commit is the project's own
+	if text := e.Text(); !strings.Contains(text, "Next: git ward review D-1 (shows it)\n") {
+		t.Errorf("a claim of nothing is not taken work:\n%s", diag.Cut(text, 6000))
 	}
 }
 

@@ -349,6 +349,7 @@ func TestSaysWhy(t *testing.T) {
 		"you, it ended without proof: not met: all tests pass exit 1: git ward directive edit D-1":                      {Unit: ended, Verdict: none(same)},
 		"you, it ended without proof: the budget is spent; not met: all tests pass exit 1: git ward directive edit D-1": {Unit: ended, Verdict: none(same), Report: &comms.Report{Status: comms.ExitBudgetExceeded}},
 		"you, it ended without proof: it got worse and worse: git ward directive edit D-1":                              {Unit: ended, Report: &comms.Report{Status: comms.ExitDiverged}},
+		"you, it was cancelled, and is not closed: git ward directive edit D-1":                                         {Unit: ended, Report: &comms.Report{Status: comms.ExitCancelled}},
 		"you, it ended, and no verdict proves it: git ward directive edit D-1":                                          {Unit: ended, Report: &comms.Report{Status: comms.Done}},
 		"you, it ended, and was judged for another text of the directive only: git ward directive edit D-1":             {Unit: ended, Verdict: none(func(v *loop.Verdict) { v.DirectiveHash = "another" })},
 		"you, it passes only with changes that are not its work: a_test.go (changed): git ward include D-1":             {Unit: unit(uow.PendingApproval, uow.NotIncluded), Verdict: none(func(v *loop.Verdict) { v.Left = []loop.Left{{Path: "a_test.go", Kind: "changed"}} })},

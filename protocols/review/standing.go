@@ -245,6 +245,8 @@ func (p Position) unproved(s Standing) (c uow.Cause, what string) {
 		return uow.ToolWasAway, p.Verdict.Reason
 	case p.Verdict != nil && !s.Current:
 		return uow.JudgedBefore, ""
+	case comms.Status(s.Report) == comms.ExitCancelled:
+		return uow.WasCancelled, ""
 	}
 	var reasons []string
 	if status := comms.Status(s.Report); status == comms.ExitDiverged || status == comms.ExitBudgetExceeded {

@@ -31,6 +31,7 @@ const (
 	ProgramMissing    Cause = "program"
 	IsBlocked         Cause = "blocked"
 	IsBlockedMute     Cause = "blocked, by nothing that it names"
+	NoIterationLeft   Cause = "blocked, with no iteration left"
 	GivenUp           Cause = "given up"
 	JournalChanged    Cause = "changed journal"
 	Closes            Cause = "closes"
@@ -45,6 +46,7 @@ const (
 	LacksAnAnswer Cause = "answer"
 	ReadyToTake   Cause = "ready"
 	NotProved     Cause = "unproved"
+	WasCancelled  Cause = "cancelled"
 	NotProvedYet  Cause = "unproved, and nobody judged it"
 	JudgedBefore  Cause = "unproved, judged for another text"
 	ToolWasAway   Cause = "unproved for a missing program"
@@ -91,6 +93,7 @@ var sentences = map[Cause]sentence{
 	ProgramMissing:    {ForYou, "a program is missing where the commands run, and the admin has to install it", "git ward uow retry {u}"},
 	IsBlocked:         {ForYou, "it is blocked: {what}", "git ward uow clarify {u}"},
 	IsBlockedMute:     {ForYou, "it is blocked, and does not say by what", "git ward uow clarify {u}"},
+	NoIterationLeft:   {ForYou, "it is blocked, and no iteration is left", "git ward directive edit {d}"},
 	GivenUp:           {ForYou, "it was given up, and nothing but your confirmation closes it", "git ward uow cancel --failed {u}"},
 	JournalChanged:    {ForYou, "somebody changed its journal, and nothing but your confirmation closes it", "git ward uow cancel --failed {u}"},
 	Closes:            {ForAgent, "which closes it", ""},
@@ -105,6 +108,7 @@ var sentences = map[Cause]sentence{
 	LacksAnAnswer: {ForYou, "it lacks something, and waits for your answer", "git ward directive edit {d}"},
 	ReadyToTake:   {ForYou, "the work is proved, and nobody has taken it", "git ward review {d}"},
 	NotProved:     {ForYou, "it ended without proof: {what}", "git ward directive edit {d}"},
+	WasCancelled:  {ForYou, "it was cancelled, and is not closed", "git ward directive edit {d}"},
 	NotProvedYet:  {ForYou, "it ended, and no verdict proves it", "git ward directive edit {d}"},
 	JudgedBefore:  {ForYou, "it ended, and was judged for another text of the directive only", "git ward directive edit {d}"},
 	ToolWasAway:   {ForYou, "it could not be judged: {what}", "git ward uow fork {u}"},

@@ -165,6 +165,8 @@ func (r *Record) blocked(stop bool) Stand {
 		return r.onWord(DoesNotStart)
 	case reason == NoTool:
 		return r.onWord(ProgramMissing)
+	case r.Budget.Total.Iterations > 0 && r.Budget.Left().Iterations == 0: // with the PM's words it would only end
+		return r.onWord(NoIterationLeft)
 	case reason.Words() == "":
 		return r.onWord(IsBlockedMute)
 	}
