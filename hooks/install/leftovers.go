@@ -60,7 +60,7 @@ func (in *installer) place() error {
 		return e.Name() != "pending" && !slices.Contains(inWard, atomicfile.Unfinished(e.Name()))
 	})
 	if err != nil || at >= 0 {
-		err = fmt.Errorf("%s is not Ward's, and stands in its place", filepath.Join(in.Dir, "ward"))
+		err = fmt.Errorf("%s is not Ward's, and Ward needs its place", filepath.Join(in.Dir, "ward"))
 		return diag.Hint(err, "mv %[1]s/ward %[1]s/ward.theirs", in.Dir)
 	}
 	return nil

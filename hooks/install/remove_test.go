@@ -508,7 +508,7 @@ func TestRemovesNothing(t *testing.T) {
 		}
 		overwrite(t, filepath.Join(dir, theirs), "theirs")
 		before := contents(t, dir)
-		if _, err := Run(t.Context(), request(t, dir)); err == nil || !strings.Contains(err.Error(), "stands in its place") {
+		if _, err := Run(t.Context(), request(t, dir)); err == nil || !strings.Contains(err.Error(), "Ward needs its place") {
 			t.Error(err)
 		}
 		take(t, dir)

@@ -23,7 +23,7 @@ func (s *Session) gateway() (path string, err error) {
 		path = s.Gateway(s.Lease)
 	}
 	if path == "" {
-		err = diag.Hint(fmt.Errorf("no launcher here has a gateway to the models for %s now", s.Lease), "is the launcher at the gate up? `git ward status` there")
+		err = diag.Hint(fmt.Errorf("no launcher here gives %s a model at the moment", s.Lease), "is the launcher at the gate up? `git ward status` there")
 	}
 	return path, err
 }

@@ -177,7 +177,7 @@ func TestGateway(t *testing.T) {
 		answer, _ := io.ReadAll(conn)
 		return string(answer)
 	}
-	if answer := ask(); !strings.HasPrefix(answer, "HTTP/1.1 503 ") || !strings.Contains(answer, "no launcher here has a gateway to the models") {
+	if answer := ask(); !strings.HasPrefix(answer, "HTTP/1.1 503 ") || !strings.Contains(answer, "no launcher here gives ") {
 		t.Errorf("without a launcher: %q", answer)
 	}
 	socket := h.path("g")

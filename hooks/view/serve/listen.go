@@ -47,7 +47,7 @@ func listen(cfg Config) (net.Listener, bool, names, error) {
 		host = ip.String()
 	}
 	if local := err == nil && ip.IsLoopback(); !local && leaf == nil {
-		return nil, false, names{}, diag.Hint(fmt.Errorf("--listen %s is beyond loopback, and there is no certificate", cfg.Listen),
+		return nil, false, names{}, diag.Hint(fmt.Errorf("other machines reach --listen %s, and there is no certificate", cfg.Listen),
 			"give --tls-cert FILE and --tls-key FILE; or listen on 127.0.0.1:8417 and reach it by ssh -L 8417:127.0.0.1:8417 HOST")
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
