@@ -209,7 +209,9 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	var facts *verifier.Facts
 	if r.merge != "" { // what the PM merged it into
 		claim.Main, err = reader.Parent(r.merge)
-		claim.Base = claim.Main
+		if claim.Base = claim.Main; err == nil {
+			err = j.withMerged(ctx, &claim, r.Claim.Commit)
+		}
 	} else {
 		if claim.Base, err = Base(ctx, j.Repo, claim, heads, d); err == nil {
 			claim.Base, err = NotBefore(ctx, j.Repo, j.Settings.Control, claim, r.ID)

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"git-ward/internal/git"
+	"git-ward/internal/scratch"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
+	"git-ward/sandbox/verifier"
 )
 
 // request asks for a verdict on a claim, or on the merge by which the project would take it.
@@ -84,4 +86,39 @@ func merged(reader *git.Reader, project, unit, merge string) (*uow.Record, error
 		return nil, err
 	}
 	return claim, nil
+}
+
+// withMerged has the PM's word cover what became of the files that it names in the merge which a claim
+// is: of those that the work has as the PM saw them, what git itself makes of them and the project's.
+func (j *Judge) withMerged(ctx context.Context, c *verifier.Claim, work string) error {
+	if len(c.Included) == 0 {
+		return nil
+	}
+	dir, err := scratch.Make("", "merge-")
+	if err != nil {
+		return err
+	}
+	defer dir.Remove()
+	apart, err := j.Repo.Apart(dir.Path)
+	if err != nil {
+		return err
+	}
+	m, err := apart.MergeTrees(ctx, c.Main, work)
+	if err != nil || len(m.Conflicts) > 0 {
+		return err
+	}
+	var trees [3]map[string]string
+	for i, tree := range []string{work, m.Tree, c.Commit} {
+		if trees[i], err = verifier.Tree(ctx, j.Repo, tree, c.Bounds); err != nil {
+			return err
+		}
+	}
+	for _, seen := range c.Included {
+		now := trees[1][seen.Path]
+		if trees[0][seen.Path] == seen.Mode+" "+seen.Blob && trees[2][seen.Path] == now && now != "" {
+			mode, blob, _ := strings.Cut(now, " ")
+			c.Included = append(c.Included, verifier.Entry{Path: seen.Path, Mode: mode, Blob: blob})
+		}
+	}
+	return nil
 }

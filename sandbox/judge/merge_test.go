@@ -1,6 +1,9 @@
 package judge
 
 import (
+	"crypto/sha1"
+	"fmt"
+	"strings"
 	"testing"
 
 	"git-ward/internal/tier"
@@ -75,5 +78,37 @@ func TestJudgeMerge(t *testing.T) {
 			t.Errorf("%s is judged", why)
 		}
 		c.host("update-ref", "-d", ref)
+	}
+}
+
+// TestJudgeMergeIncluded: the PM's word on a file covers what git merges it to with what the project did
+// in that file, and nothing else.
+func TestJudgeMergeIncluded(t *testing.T) {
+	tier.First(t, "it judges many claims, or waits for the judge to rest")
+	t.Parallel()
+	const old = "once() { echo \"$1\"; }\n\n# two\n# three\n# four\n"
+	const work = old + "twice() { echo \"$1$1\"; }\n"
+	blob := fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(work), work)))
+	c := newCourt(t, strings.Replace(makes, "make check", `. ./lib.sh && test "$(twice a)" = aa`, 1)+"- include: 100644 "+blob+" lib.sh\n")
+	c.write("lib.sh", old)
+	c.pushMain()
+	c.write("lib.sh", work)
+	claimed := c.claim()
+	if v := c.verdicts(claimed)[0]; v.Verdict != loop.Exact {
+		t.Fatalf("%s: %+v", v.Reason, v)
+	}
+	c.git("switch", "--quiet", "--detach", "origin/main")
+	c.write("lib.sh", "# one\n"+old)
+	c.pushMain()
+	main := c.head()
+	for more, want := range map[string]string{"": loop.Exact, "# by hand\n": loop.None} {
+		c.git("switch", "--quiet", "--detach", main)
+		c.git("merge", "--quiet", "--no-ff", "--message", "take it", claimed)
+		c.write("lib.sh", "# one\n"+work+more)
+		c.git("commit", "--quiet", "--all", "--amend", "--message", "take it"+more)
+		c.git("push", "--quiet", "--force", "origin", "HEAD:"+uow.TakePrefix+c.unit.String())
+		if v := c.verdicts(c.head())[0]; v.Verdict != want || v.NotIncluded != (want == loop.None) {
+			t.Errorf("%q: %s: %+v", more, v.Reason, v)
+		}
 	}
 }
