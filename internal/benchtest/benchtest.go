@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Only skips the test unless scripts/bench asked for this measurement.
@@ -26,6 +28,22 @@ func Row(what, measured, baseline, ratio string) {
 // Against prints a time next to that of a named baseline.
 func Against(what string, took time.Duration, name string, base time.Duration) {
 	Row(what, MS(took), name+" "+MS(base), Ratio(took, base))
+}
+
+// Timed is how long something took, and the processor time of the processes that it started and
+// waited for, with all that those waited for.
+func Timed(run func()) (took, used time.Duration) {
+	before, start := processor(), time.Now()
+	run()
+	return time.Since(start), processor() - before
+}
+
+func processor() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Median is the middle value of a list.

@@ -1,6 +1,7 @@
 package benchtest
 
 import (
+	"os/exec"
 	"testing"
 	"time"
 )
@@ -22,6 +23,21 @@ func TestNumbers(t *testing.T) {
 	all := []time.Duration{3, 1, 2}
 	if Median(all); all[0] != 3 {
 		t.Error("Median sorts its caller's list")
+	}
+}
+
+// What a process used counts once it is waited for.
+func TestTimed(t *testing.T) {
+	took, used := Timed(func() {
+		if err := exec.Command("sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done").Run(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if took <= 0 || used <= 0 {
+		t.Errorf("%v, and %v of a processor", took, used)
+	}
+	if _, used := Timed(func() {}); used != 0 {
+		t.Errorf("no process used %v", used)
 	}
 }
 
