@@ -67,7 +67,7 @@ func (p *Processes) Verify(ctx context.Context, claim verifier.Claim) (_ *verifi
 	return verifier.Verify(ctx, Repo(p.Bare, p.Settings), &verifier.Processes{Limits: limits(p.Settings), Mark: p.Mark, Places: places}, claim)
 }
 
-// Warm does nothing: a plain process has the user's own caches.
+// Warm does nothing: each plain process has a HOME of its own, and so no cache.
 func (*Processes) Warm(context.Context) error { return nil }
 
 func limits(s *config.Config) verifier.Limits {
