@@ -307,10 +307,10 @@ func TestPerl(t *testing.T) {
 	if err := exec.Command("perl", "-MTest::More", "-e", "1").Run(); err != nil {
 		t.Skipf("SKIPPED: perl with Test::More: %v", err)
 	}
-	// Also in docs/proof.md.
+	// Also in docs/controls.md.
 	const line = `sed -i -E 's/\b(ok|is|isnt|like|is_deeply)\(/fail(/' t/*.t`
-	if doc, err := os.ReadFile("../../docs/proof.md"); err != nil || !strings.Contains(string(doc), "- breaks: `"+line+"`") {
-		t.Errorf("docs/proof.md has another line: %v", err)
+	if doc, err := os.ReadFile("../../docs/controls.md"); err != nil || !strings.Contains(string(doc), "- breaks: `"+line+"`") {
+		t.Errorf("docs/controls.md has another line: %v", err)
 	}
 	test := "use strict;\nuse warnings;\nuse Test::More tests => 1;\nuse Calc;\n\nis(Calc::two(), 2, 'two');\n"
 	wrong := files{"lib/Calc.pm": "package Calc;\n\nsub two { 3 }\n\n1;\n", "t/calc.t": test}
