@@ -3,6 +3,7 @@ package verifier
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,8 @@ const BeforePath = "ward/before"
 
 // Ends are how commands ended on the project as it was, for the verdicts that follow. Of a claim
 // there is nothing in it: the tree is one of the project's own, the line the PM's, and what is
-// kept is an exit code by their hash. A claim that names another base finds other hashes.
+// kept is an exit code by their hash, with those of the job's checks that it opened. A claim that names
+// another base, or leaves other files of it, finds other hashes.
 //
 // Two verdicts that write at once may lose one's entry, which costs that command's run.
 type Ends struct {
@@ -41,9 +43,9 @@ type Ends struct {
 }
 
 // The file is a line that says what it is, and a line for each end, the last one last: its key,
-// and the exit code.
+// the exit code, and the paths as JSON.
 const (
-	endsHead = "how commands ended without the work, 1\n"
+	endsHead = "how commands ended without the work, 2\n"
 	maxEnds  = 2000
 	endsSize = 256 << 10 // bytes of all of it
 )
@@ -53,17 +55,17 @@ const (
 const lastOwn, noCommand = 127, 125
 
 // key names an end.
-func (e *Ends) key(ctx context.Context, tree, line string) (string, error) {
+func (e *Ends) key(ctx context.Context, job *Job) (string, error) {
 	e.once.Do(func() { e.on, e.err = e.Of(ctx) })
 	if e.err != nil {
 		return "", e.err
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q", tree, line, e.on))), nil
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", job.Tree, job.Line, e.on, job.Checks))), nil
 }
 
 // find is the end of a command, if it is kept.
-func (e *Ends) find(ctx context.Context, tree, line string) (o Outcome, ok bool) {
-	key, err := e.key(ctx, tree, line)
+func (e *Ends) find(ctx context.Context, job *Job) (o Outcome, ok bool) {
+	key, err := e.key(ctx, job)
 	if err != nil {
 		return o, false
 	}
@@ -73,25 +75,30 @@ func (e *Ends) find(ctx context.Context, tree, line string) (o Outcome, ok bool)
 	}
 	for _, end := range ends {
 		if end.key == key {
-			return Outcome{End: Exited, Exit: end.exit}, true
+			return Outcome{End: Exited, Exit: end.exit, Opened: &Watched{Checks: end.opened}}, true
 		}
 	}
 	return o, false
 }
 
-// keeps reports whether an end may be kept: the command ended of itself.
+// keeps reports whether an end may be kept: the command ended of itself, and what it opened was seen,
+// where anything is.
 func (e *Ends) keeps(o *Outcome) bool {
-	return o.End == Exited && o.Exit != noCommand && o.Exit <= lastOwn
+	return (o.Opened == nil || o.Opened.Not != "" || o.Opened.ChecksNot == "") && o.End == Exited && o.Exit != noCommand && o.Exit <= lastOwn
 }
 
 // keep keeps an end, if it may be. What cannot be kept is run again.
-func (e *Ends) keep(ctx context.Context, tree, line string, o *Outcome) {
+func (e *Ends) keep(ctx context.Context, job *Job, o *Outcome) {
 	if !e.keeps(o) {
 		return
 	}
-	key, err := e.key(ctx, tree, line)
+	key, err := e.key(ctx, job)
 	if err != nil {
 		return
+	}
+	now := ended{key: key, exit: o.Exit, opened: []string{}}
+	if o.Opened != nil && o.Opened.Not == "" {
+		now.opened = append(now.opened, o.Opened.Checks...)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -100,19 +107,23 @@ func (e *Ends) keep(ctx context.Context, tree, line string, o *Outcome) {
 		return
 	}
 	ends = slices.DeleteFunc(ends, func(old ended) bool { return old.key == key })
-	ends = append(ends[max(0, len(ends)-maxEnds+1):], ended{key, o.Exit})
-	var text strings.Builder
-	text.WriteString(endsHead)
-	for _, end := range ends {
-		fmt.Fprintf(&text, "%s %d\n", end.key, end.exit)
+	text := ""
+	for _, end := range slices.Backward(append(ends[max(0, len(ends)-maxEnds+1):], now)) {
+		opened, err := json.Marshal(end.opened)
+		line := fmt.Sprintf("%s %d %s\n", end.key, end.exit, opened)
+		if err != nil || len(endsHead)+len(line)+len(text) > endsSize {
+			break // and so the oldest go
+		}
+		text = line + text
 	}
-	atomicfile.WritePrivate(e.File, []byte(text.String()), 0o600)
+	atomicfile.WritePrivate(e.File, []byte(endsHead+text), 0o600)
 }
 
 // ended is a line of the file.
 type ended struct {
-	key  string
-	exit int
+	key    string
+	exit   int
+	opened []string
 }
 
 // read reads the file, and throws one away that nobody wrote so, or that somebody else could have
@@ -144,7 +155,7 @@ func (e *Ends) read() ([]ended, error) {
 }
 
 // anEnd is a line of the file.
-var anEnd = pattern.New(`^[0-9a-f]{64} (?:[0-9]|[1-9][0-9]|1[01][0-9]|12[0-7])\n$`)
+var anEnd = pattern.New(`^[0-9a-f]{64} (?:[0-9]|[1-9][0-9]|1[01][0-9]|12[0-7]) \[.*\]\n$`)
 
 // parseEnds reads what keep writes; nil is for anything else.
 func parseEnds(text string) []ended {
@@ -157,9 +168,13 @@ func parseEnds(text string) []ended {
 		if !anEnd.MatchString(line) {
 			return nil
 		}
-		key, code, _ := strings.Cut(strings.TrimSpace(line), " ")
-		exit, _ := strconv.Atoi(code) // of digits
-		ends = append(ends, ended{key, exit})
+		part := strings.SplitN(line, " ", 3)
+		end := ended{key: part[0]}
+		end.exit, _ = strconv.Atoi(part[1]) // of digits
+		if json.Unmarshal([]byte(part[2]), &end.opened) != nil {
+			return nil
+		}
+		ends = append(ends, end)
 	}
 	return ends
 }

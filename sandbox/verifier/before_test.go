@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,9 +55,9 @@ func TestKept(t *testing.T) {
 	}
 	runsAgain := func(why string, claim Claim, broken error, all bool) {
 		t.Helper()
-		want := "grep -qx 0 left || kill $$; cat left; grep -q 2 $(ls | grep calc)" // the first two may be led past their checks
-		if all {                                                                    // one that fails has to fail twice
-			want = strings.Replace(want, "grep -q 2", "sh tests/a.sh; sh tests/a.sh; test -e tests/a.sh; grep -q 2", 1)
+		want := "grep -qx 0 left || kill $$; cat left; grep -q 2 $(ls | grep calc)"
+		if all { // one that fails has to fail twice
+			want = "sh tests/a.sh; sh tests/a.sh; test -e tests/a.sh; " + want
 		}
 		if got := strings.Join(judge(claim, broken), "; "); got != want {
 			t.Errorf("%s: without the work ran %s, want %s", why, got, want)
@@ -111,7 +112,7 @@ func TestKeptOfChance(t *testing.T) {
 func TestKeptOfNobodyElse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "before")
 	e := &Ends{File: file, Of: func(context.Context) (string, error) { return "", nil }}
-	keep := func() { e.keep(t.Context(), "tree", "line", &Outcome{End: Exited, Exit: 1}) }
+	keep := func() { e.keep(t.Context(), &Job{Tree: "tree", Line: "line"}, &Outcome{End: Exited, Exit: 1}) }
 	keep()
 	whole, err := os.ReadFile(file)
 	if err != nil {
@@ -121,7 +122,7 @@ func TestKeptOfNobodyElse(t *testing.T) {
 		"cut":             func() error { return os.WriteFile(file, whole[:len(whole)-1], 0o600) },
 		"of another form": func() error { return os.WriteFile(file, append([]byte("x"), whole...), 0o600) },
 		"no exit code": func() error {
-			return os.WriteFile(file, []byte(strings.ReplaceAll(string(whole), " 1\n", " 256\n")), 0o600)
+			return os.WriteFile(file, []byte(strings.ReplaceAll(string(whole), " 1 []\n", " 256 []\n")), 0o600)
 		},
 		"anybody's": func() error { return os.Chmod(file, 0o602) },
 		"a link":    func() error { return errors.Join(os.Rename(file, file+".1"), os.Symlink(file+".1", file)) },
@@ -130,14 +131,14 @@ func TestKeptOfNobodyElse(t *testing.T) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := e.find(t.Context(), "tree", "line"); ok {
+		if _, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "line"}); ok {
 			t.Errorf("%s, and it is taken", why)
 		}
 		if _, err := os.Lstat(file); err == nil {
 			t.Errorf("%s, and it stays", why)
 		}
 		keep()
-		if o, ok := e.find(t.Context(), "tree", "line"); !ok || o.Exit != 1 {
+		if o, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "line"}); !ok || o.Exit != 1 {
 			t.Errorf("%s: it is not kept again", why)
 		}
 	}
@@ -148,27 +149,40 @@ func TestKeptIsBounded(t *testing.T) {
 	e := &Ends{File: filepath.Join(t.TempDir(), "before"), Of: func(context.Context) (string, error) { return "", nil }}
 	text := endsHead
 	for i := range maxEnds {
-		text += fmt.Sprintf("%064x 127\n", i)
+		text += fmt.Sprintf("%064x 127 []\n", i)
 	}
 	if err := os.WriteFile(e.File, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e.keep(t.Context(), "tree", "line", &Outcome{End: Exited, Exit: 3})
+	e.keep(t.Context(), &Job{Tree: "tree", Line: "line"}, &Outcome{End: Exited, Exit: 3})
 	ends, err := e.read()
 	if err != nil || len(ends) != maxEnds || ends[0].key != fmt.Sprintf("%064x", 1) {
 		t.Errorf("%d ends: %v", len(ends), err)
 	}
-	if o, ok := e.find(t.Context(), "tree", "line"); !ok || o.End != Exited || o.Exit != 3 {
+	if o, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "line"}); !ok || o.End != Exited || o.Exit != 3 {
 		t.Errorf("%+v %v", o, ok)
 	}
+	names := []string{"a b\n", strings.Repeat("x", 4000)}
+	for i := range 2 * endsSize / 4000 { // what a command opened goes with its end
+		e.keep(t.Context(), &Job{Tree: "tree", Line: fmt.Sprint(i), Checks: names}, &Outcome{End: Exited, Opened: &Watched{Checks: names}})
+		if o, ok := e.find(t.Context(), &Job{Tree: "tree", Line: fmt.Sprint(i), Checks: names}); !ok || !slices.Equal(o.Opened.Checks, names) {
+			t.Fatalf("%d: %+v %v", i, o, ok)
+		}
+	}
+	if _, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "0", Checks: names}); ok {
+		t.Error("the oldest one stays")
+	}
+	if _, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "9", Checks: names[:1]}); ok {
+		t.Error("an end is found where other files were watched")
+	}
 	for _, other := range [][2]string{{"tree", "lin"}, {"treel", "ine"}, {"line", "tree"}} {
-		if _, ok := e.find(t.Context(), other[0], other[1]); ok {
+		if _, ok := e.find(t.Context(), &Job{Tree: other[0], Line: other[1]}); ok {
 			t.Errorf("%q is found", other)
 		}
 	}
-	for _, o := range []Outcome{{End: TimedOut, Exit: 1}, {End: Exited, Exit: noCommand}, {End: Exited, Exit: 137}} {
-		e.keep(t.Context(), "tree", "other", &o)
-		if _, ok := e.find(t.Context(), "tree", "other"); ok {
+	for _, o := range []Outcome{{End: Exited, Opened: &Watched{ChecksNot: "lost"}}, {End: TimedOut, Exit: 1}, {End: Exited, Exit: noCommand}, {End: Exited, Exit: 137}} {
+		e.keep(t.Context(), &Job{Tree: "tree", Line: "other"}, &o)
+		if _, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "other"}); ok {
 			t.Errorf("%+v is kept", o)
 		}
 	}

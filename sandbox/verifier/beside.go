@@ -147,10 +147,10 @@ func (o *once) Run(ctx context.Context, job Job) (Outcome, error) {
 
 // run is the Runner's, or an end that is kept of the project's own tree.
 func (o *once) run(ctx context.Context, job Job) (Outcome, error) {
-	if o.ends == nil || job.Tree != o.base || !o.lines[job.Line] || job.Keep || job.watched() || len(job.Env) > 0 {
+	if o.ends == nil || job.Tree != o.base || !o.lines[job.Line] || job.Keep || len(job.Watch)+len(job.Guard)+len(job.Env) > 0 {
 		return o.Runner.Run(ctx, job)
 	}
-	if outcome, ok := o.ends.find(ctx, job.Tree, job.Line); ok {
+	if outcome, ok := o.ends.find(ctx, &job); ok {
 		return outcome, nil
 	}
 	outcome, err := o.Runner.Run(ctx, job)
@@ -163,6 +163,6 @@ func (o *once) run(ctx context.Context, job Job) (Outcome, error) {
 			return again, err
 		}
 	}
-	o.ends.keep(ctx, job.Tree, job.Line, &outcome)
+	o.ends.keep(ctx, &job, &outcome)
 	return outcome, nil
 }

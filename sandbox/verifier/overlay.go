@@ -102,9 +102,8 @@ type differences struct {
 	// do is what to put in the place of main's paths, undo in that of the claim's: "mode
 	// id", "" for none.
 	do, undo map[string]string
-	// leads are paths of the work that no table has for sources, and that may lead a command past
-	// its checks, settings those of them that are no sources with tests inside; checks are the files
-	// of main's that are none either, of those that stay.
+	// leads are paths of the work that may lead a command past its checks, settings those of them that
+	// no table has for sources; checks are the files of main's that are none either, of those that stay.
 	leads, settings, checks []string
 	shows                   bool // one of leads is there, or is not, by its name alone
 }

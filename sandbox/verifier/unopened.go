@@ -10,16 +10,15 @@ import (
 	"git-ward/internal/sources"
 )
 
-// lead finds what of the work may lead a command past what it checks by, such as a makefile, and
-// what that may be: no glob of the PM's says which of main's files are checks, so all are that the
-// project's manifests have not for sources. What the PM's word names with its blob leads nowhere
-// that the PM does not know.
+// lead finds what of the work may lead a command past what it checks by: a makefile, or a source that
+// puts another module in the place of a test's helper. No glob of the PM's says which of main's files are
+// checks, so all are that the project's manifests have not for sources. What the PM's word names with its
+// blob leads nowhere that the PM does not know.
 func (d *differences) lead(w *work, base sources.Tree) {
 	for name, now := range d.do {
-		before, source := base[name], w.source(name)
-		if !included(w.claim, name, now) && !(source && !w.hasTests(name, before) && !w.hasTests(name, now)) {
+		if before := base[name]; !included(w.claim, name, now) {
 			d.leads = append(d.leads, name)
-			if !source {
+			if !w.source(name) {
 				d.settings = append(d.settings, name)
 			}
 			d.shows = d.shows || before == "" || now == ""
@@ -55,22 +54,15 @@ func (d *differences) led(f *Facts, cmd Command) bool {
 // heldBefore are those of the commands that hold on the base. Of those that the work may lead
 // past their checks f says which files they open there, and not in the runs that decide.
 func (c *controlling) heldBefore(ctx context.Context, f *Facts, commands []Command) ([]Command, error) {
-	var led []Command
-	for _, cmd := range commands {
-		if c.work.led(f, cmd) {
-			led = append(led, cmd)
-		}
-	}
-	if len(led) == 0 {
-		return c.holding(ctx, c.base, commands, before)
-	}
-	runs, err := c.each(ctx, c.runner, c.base, led, Step{Note: before}, Job{Checks: c.work.checks})
+	runs, err := c.each(ctx, c.runner, c.base, commands, Step{Note: before}, Job{Checks: c.work.checks})
 	if err != nil {
 		return nil, err
 	}
-	f.unopened(runs)
-	held, err := c.holding(ctx, c.base, without(commands, led), before)
-	return append(held, c.held(runs)...), err
+	led := slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return !c.work.led(f, r.Command) })
+	if len(led) > 0 { // else what is held out was run, and the others said it
+		f.unopened(led)
+	}
+	return c.held(runs), nil
 }
 
 // unopened says what commands opened in their runs without the work, and in none of those that

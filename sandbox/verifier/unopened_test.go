@@ -19,6 +19,10 @@ func TestNotOpened(t *testing.T) {
 	byName["Makefile"] = "check:\n\ttest -e skip || sh check.sh\n"
 	goMain := files{"go.mod": goMod, "calc.go": "package calc\n\nimport \"example.org/calc/old\"\n\nfunc Two() int { return old.Two() }\n", "old/old.go": "package old\n\nfunc Two() int { return 3 }\n",
 		"calc_test.go": testGo, "testdata/want": "2\n", "README.md": "calc\n"}
+	pyMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": "def double(n):\n    return 1\n", "tests/__init__.py": "", "tests/tables.py": "def cases():\n    return [2, 3]\n",
+		"tests/test_calc.py": "import unittest\n\nfrom calc import double\nfrom tests.tables import cases\n\n\nclass T(unittest.TestCase):\n    def test_all(self):\n        for n in cases():\n            self.assertEqual(double(n), n + n)\n"}
+	jsMain := files{"package.json": "{\"name\":\"calc\"}", "calc.js": "exports.double = (n) => 1;\n", "test/tables.js": "exports.cases = () => [2, 3];\n",
+		"test/calc.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\nconst { double } = require('../calc');\nconst { cases } = require('./tables');\ntest('all', () => {\n\tfor (const n of cases()) assert.equal(double(n), n + n);\n});\n"}
 	all := []string{"**"}
 	for name, c := range map[string]struct {
 		needs        string
@@ -38,6 +42,9 @@ func TestNotOpened(t *testing.T) {
 		"it deletes":            {"sh", byScript, files{"run.sh": ". ./lib/a.sh; sh check.sh\n", "lib/b.sh": "-", "answer": "42\n"}, []string{"run.sh", "lib/**", "answer"}, "sh run.sh", nil},
 		"it renames":            {"sh", byScript, files{"run.sh": ". ./lib/a.sh; . ./lib/c.sh; sh check.sh\n", "lib/b.sh": "-", "lib/c.sh": "b=1\n", "answer": "42\n"}, []string{"run.sh", "lib/**", "answer"}, "sh run.sh", nil},
 		"no longer imported":    {"go", goMain, files{"calc.go": goodGo, "go.mod": goMod + "\n", "README.md": "calc, and two\n"}, all, "go test .", nil},
+		"a module's place":      {"python3", pyMain, files{"calc/__init__.py": "import sys\nimport types\n\nsys.modules[\"tests.tables\"] = types.SimpleNamespace(cases=list)\n\n\ndef double(n):\n    return 1\n"}, nil, "python3 -m unittest discover -s tests -t .", []string{"tests/tables.py"}},
+		"a cache's":             {"node", jsMain, files{"calc.js": "const id = require.resolve('./test/tables.js');\nrequire.cache[id] = { id, loaded: true, exports: { cases: () => [] } };\nexports.double = (n) => 1;\n"}, nil, "node --test test/calc.test.js", []string{"test/tables.js"}},
+		"a test's helper":       {"python3", pyMain, files{"calc/__init__.py": "def double(n):\n    return 2 * n\n"}, nil, "python3 -m unittest discover -s tests -t .", nil},
 		"of sources alone":      {"go", goMain, files{"calc.go": goodGo}, nil, "go test ./...", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
