@@ -13,7 +13,9 @@ import (
 
 // shellLooks has a script note what its shell takes each command of its text for, before its first
 // line, and look again: a script that it reads may put a function, an alias or another program in the
-// place of `test` or `diff`. In a shell of its own it takes back what the answer itself needs.
+// place of `test` or `diff`. In a shell of its own it takes back what the answer itself needs. Behind a
+// script that it reads it also looks whether the options are still on that were on before, such as -e:
+// bash has them as words, each with a colon, another shell as letters.
 const shellLooks = `ward_kind() (
 	set +eu
 	POSIXLY_CORRECT=1
@@ -24,12 +26,27 @@ const shellLooks = `ward_kind() (
 	\printf '%%s' "${ward_is%%%%
 *}"
 ) 2>/dev/null
+ward_found() { printf '%%s%%s%%s\n' %[1]s %[2]s "$1" 2>/dev/null >>"${TMPDIR:-/tmp}/%[3]s" || :; }
 ward_taken() {
-	case $1 in '' | "$(ward_kind "$2")") ;; *) printf '%%s%%s%%s\n' %[1]s %[2]s "$2" 2>/dev/null >>"${TMPDIR:-/tmp}/%[3]s" || : ;; esac
+	case $1 in '' | "$(ward_kind "$2")") ;; *) ward_found "$2" ;; esac
+}
+ward_on=
+ward_off() {
+	case $1 in
+	*:*)
+		case ":$2" in *":${1%%%%:*}:"*) ;; *) ward_found "set -o ${1%%%%:*}" ;; esac
+		ward_off "${1#*:}" "$2" ;;
+	?*)
+		case $2 in *"${1%%"${1#?}"}"*) ;; *) ward_found "set -${1%%"${1#?}"}" ;; esac
+		ward_off "${1#?}" "$2" ;;
+	esac
 }
 %[4]s
 ward_look() {
 	ward_was=$?
+	ward_is=${SHELLOPTS:+$SHELLOPTS:}
+	ward_off "$ward_on" "${ward_is:-$-}"
+	ward_on=
 %[5]s	return $ward_was
 }
 `
@@ -78,7 +95,8 @@ func shellTaken(file *syntax.File, text string, m mark) (edits []edit) {
 		if s.Semicolon.IsValid() {
 			looks = " ward_look && :;"
 		}
-		edits = append(edits, edit{end, end, looks})
+		at := int(s.Pos().Offset())
+		edits = append(edits, edit{at, at, "ward_on=${SHELLOPTS:+$SHELLOPTS:}; ward_on=${ward_on:-$-}; "}, edit{end, end, looks})
 	}
 	return edits
 }
