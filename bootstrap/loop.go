@@ -140,8 +140,7 @@ func (w *watcher) pause(ctx context.Context) bool {
 
 // explain adds a hint to an error for the log.
 func explain(err error) string {
-	var hinted *diag.Hinted
-	if errors.As(err, &hinted) {
+	if hinted, ok := errors.AsType[*diag.Hinted](err); ok {
 		return err.Error() + "; " + hinted.Hint
 	}
 	return err.Error()

@@ -70,8 +70,7 @@ func Remember(ctx context.Context, t *worktree.Tree) (list []lesson.Lesson, left
 			break
 		}
 		_, data, err := batch.Read(n.blob, maxNoteBytes-int64(total))
-		var large *git.TooLarge
-		if errors.As(err, &large) || errors.Is(err, git.ErrMissing) {
+		if _, ok := errors.AsType[*git.TooLarge](err); ok || errors.Is(err, git.ErrMissing) {
 			left[n.directive]++
 			continue // an unreadable memory must not stop the work
 		}

@@ -132,8 +132,7 @@ func Lost(ctx context.Context, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		err = ErrCut
 	}
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		return &Trouble{Kind: Busy, Err: err}
 	}
 	return &Trouble{Kind: Broken, Err: err}

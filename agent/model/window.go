@@ -37,8 +37,7 @@ func (w *Window) Turn(ctx context.Context, c *Conversation) (Reply, error) {
 	for {
 		before := c.size()
 		reply, err := w.Model.Turn(ctx, c)
-		var t *Trouble
-		if errors.As(err, &t) && (t.Kind == TooLong || t.Kind == Rejected && w.mayBeTooLong(before, c)) {
+		if t, ok := errors.AsType[*Trouble](err); ok && (t.Kind == TooLong || t.Kind == Rejected && w.mayBeTooLong(before, c)) {
 			// The provider counts more than was estimated, or its window is smaller.
 			learned = min(learned, w.Output+int64(0.9*float64(before)/c.bytesPerToken()))
 			if c.shrink(int(float64(before) * keep)); c.size() < before {

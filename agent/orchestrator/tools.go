@@ -70,8 +70,7 @@ func (r *run) writePlan(ctx context.Context, args json.RawMessage) (tool.Result,
 // refusal is an error with its remedy, for a model.
 func refusal(err error) tool.Result {
 	text := err.Error()
-	var hinted *diag.Hinted
-	if errors.As(err, &hinted) && hinted.Hint != "" {
+	if hinted, ok := errors.AsType[*diag.Hinted](err); ok && hinted.Hint != "" {
 		text += "\nhint: " + hinted.Hint
 	}
 	return tool.Result{Text: text, IsError: true}

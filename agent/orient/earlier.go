@@ -157,8 +157,7 @@ func read(batch *git.Batch, u unitTip) (e Earlier, err error) {
 // text is the beginning of a file, "" if it is missing or too large.
 func text(batch *git.Batch, name string) (string, error) {
 	o, data, err := batch.Read(name, lesson.MaxPostMortem)
-	var large *git.TooLarge
-	if errors.Is(err, git.ErrMissing) || errors.As(err, &large) || err == nil && o.Kind != "blob" {
+	if _, ok := errors.AsType[*git.TooLarge](err); errors.Is(err, git.ErrMissing) || ok || err == nil && o.Kind != "blob" {
 		return "", nil
 	}
 	return strings.ToValidUTF8(string(data[:min(len(data), maxText)]), "?"), err

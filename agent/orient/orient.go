@@ -127,8 +127,7 @@ func research(ctx context.Context, o Options) *Research {
 }
 
 func errorText(err error) string {
-	var hinted *diag.Hinted
-	if errors.As(err, &hinted) && hinted.Hint != "" {
+	if hinted, ok := errors.AsType[*diag.Hinted](err); ok && hinted.Hint != "" {
 		return diag.Clean(err.Error() + "; " + hinted.Hint)
 	}
 	return diag.Clean(err.Error())

@@ -186,8 +186,7 @@ func (e *NoInterpreter) Error() string {
 
 // Script is that error, nil where an error is none.
 func Script(err error) *NoInterpreter {
-	var e *NoInterpreter
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*NoInterpreter](err); ok {
 		return e
 	}
 	return nil

@@ -44,8 +44,7 @@ func Check(ctx context.Context, address string, proxies *httpproxy.Config) error
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", to)
 	if err != nil {
-		var op *net.OpError
-		if errors.As(err, &op) {
+		if op, ok := errors.AsType[*net.OpError](err); ok {
 			err = op.Err // without the address, which the caller has
 		}
 		return err

@@ -120,8 +120,7 @@ func (c *clone) whole(ctx context.Context, what string) (bool, error) {
 	if err == nil {
 		return true, nil
 	}
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 128 { // it was cancelled, or did not start
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 128 { // it was cancelled, or did not start
 		return false, err
 	}
 	return false, walk(tips[0].ID) // an error other than a missing object

@@ -171,8 +171,7 @@ func (s *surveyor) build(list []tracked) *Index {
 
 // reason is an error without its directory.
 func reason(err error) string {
-	var large *worktree.TooLarge
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*worktree.TooLarge](err); ok {
 		return "it is larger than what is read"
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")

@@ -178,8 +178,7 @@ func (d *deps) passes(ctx context.Context, once bool) error {
 // logError logs why a pass failed, with the remedy.
 func (d *deps) logError(err error) {
 	event := d.log.Error().Err(err)
-	var hinted *diag.Hinted
-	if errors.As(err, &hinted) {
+	if hinted, ok := errors.AsType[*diag.Hinted](err); ok {
 		event = event.Str("hint", hinted.Hint)
 	}
 	event.Dur("retry_ms", d.config.Agent.Poll.Duration).Msg("this pass failed; the next one tries again")

@@ -46,8 +46,7 @@ func judgeEvidence(pass *Pass, t *walk.Tip, c walk.Change, at loop.EvidencePath)
 		return nil
 	}
 	data, err := pass.Repo.Regular(c.New, loop.MaxEvidence)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*git.TooLarge](err); ok {
 		report("evidence/schema", "shorten it", "the file has %d bytes, more than %d", large.Object.Size, large.Limit)
 		return nil
 	}
@@ -96,8 +95,7 @@ func artifacts(pass *Pass, tree, path string) (a loop.Artifacts, ok bool, err er
 		return a, false, err
 	}
 	data, err := pass.Repo.Regular(e, loop.MaxEvidence)
-	var large *git.TooLarge
-	if data == nil || errors.As(err, &large) {
+	if _, ok := errors.AsType[*git.TooLarge](err); data == nil || ok {
 		return a, false, nil
 	}
 	if err != nil {
@@ -116,8 +114,7 @@ func matches(pass *Pass, tree *treeFiles, a loop.Artifact) (message string, err 
 		return diag.Clean(a.Path) + " is not in the tree", nil
 	}
 	data, err := pass.Repo.Regular(e, pass.Push.Config.Limits.BlobSize)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*git.TooLarge](err); ok {
 		return diag.Clean(a.Path) + " is too large to be evidence", nil
 	}
 	if err == nil && loop.Digest(data) != a.SHA256 {

@@ -283,8 +283,7 @@ func (j *judgement) form(c *walk.Commit, e *walk.BadObject) {
 	d := diag.Diagnostic{Pos: at(c, strings.TrimSuffix(e.Path, "/")), Ref: c.Ref, Rule: "object/form", Severity: diag.Error,
 		Message: fmt.Sprintf("object %s: %v", diag.Short(e.ID), e.Err),
 		Hint:    "make it again with plain git (git rebase --force-rebase, or git commit --amend); git fsck --strict names such objects"}
-	var form *git.FormError
-	if errors.As(e.Err, &form) {
+	if form, ok := errors.AsType[*git.FormError](e.Err); ok {
 		d.Rule = "object/" + form.Kind
 		if form.Remedy != "" {
 			d.Hint = form.Remedy

@@ -102,8 +102,7 @@ func (j *judgement) path(c *walk.Commit, change walk.Change) error {
 
 func (j *judgement) blob(c *walk.Commit, change walk.Change) error {
 	data, err := j.walker.NewBlob(change.New.ID)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*git.TooLarge](err); ok {
 		j.pass.Report(diag.Diagnostic{Pos: at(c, change.Path), Rule: "limit/blob",
 			Message: fmt.Sprintf("the file has %d bytes, more than %d", large.Object.Size, large.Limit),
 			Hint:    "keep large files out of git; remove it from every commit of the push (git rebase -i)"})

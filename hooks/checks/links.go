@@ -274,8 +274,7 @@ func (l *links) linkAt(pass *Pass, tree string, names []string) (target string, 
 		return "", false, nil
 	}
 	data, err := pass.Repo.Blob(e.ID, maxTarget)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*git.TooLarge](err); ok {
 		return "/", true, nil // which leads nowhere good either
 	}
 	return string(data), true, err

@@ -210,8 +210,7 @@ func (p *plans) record(pass *Pass, c *walk.Commit, _ []string) error {
 	linter := plan.NewRecordLinter(&treeFiles{pass: pass, tree: c.Tree}, &treeFiles{pass: pass, tree: work}, control)
 	for _, change := range brought {
 		data, err := pass.Repo.Regular(change.New, pass.Push.Config.Limits.BlobSize)
-		var large *git.TooLarge
-		if errors.As(err, &large) {
+		if _, ok := errors.AsType[*git.TooLarge](err); ok {
 			continue // limit/blob says so
 		}
 		if err != nil {

@@ -30,8 +30,7 @@ func judgePostMortems(pass *Pass, t *walk.Tip) error {
 			continue
 		}
 		data, err := pass.Repo.Regular(c.New, lesson.MaxPostMortem)
-		var large *git.TooLarge
-		if err != nil && !errors.As(err, &large) {
+		if _, ok := errors.AsType[*git.TooLarge](err); err != nil && !ok {
 			return err
 		}
 		if err == nil && lesson.IsTemplate(data) {

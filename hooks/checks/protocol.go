@@ -41,8 +41,7 @@ func (s *sourceCache) judge(pass *Pass, t *walk.Tip) error {
 		return nil
 	}
 	files, err := s.protocols(pass, t.Commit.Tree)
-	var limit *walk.Exceeded
-	if errors.As(err, &limit) {
+	if limit, ok := errors.AsType[*walk.Exceeded](err); ok {
 		pass.Report(diag.Diagnostic{Pos: diag.Pos{Commit: t.New, Path: limit.Path}, Ref: t.Ref, Rule: "protocol/size", Message: limit.Message,
 			Hint: "split or shorten the protocols; notes and data have other places"})
 		return nil
@@ -82,8 +81,7 @@ func (s *sourceCache) protocols(pass *Pass, tree string) ([]charter.File, error)
 	files, total := make([]charter.File, 0, len(sources)), 0
 	for _, c := range sources {
 		data, err := s.read(pass, c.New)
-		var large *git.TooLarge
-		if errors.As(err, &large) {
+		if large, ok := errors.AsType[*git.TooLarge](err); ok {
 			return nil, &walk.Exceeded{Path: c.Path, Message: fmt.Sprintf("the protocol has %d bytes, more than %d", large.Object.Size, large.Limit)}
 		}
 		if err != nil {

@@ -173,8 +173,7 @@ func recordAfter(pass *Pass, id uow.ID) (*uow.Record, error) {
 		return nil, err
 	}
 	last, err := state.Record(storedUnits{pass.Repo}, tip)
-	var broken *state.BrokenRecord
-	if errors.As(err, &broken) {
+	if _, ok := errors.AsType[*state.BrokenRecord](err); ok {
 		return nil, nil
 	}
 	return last, err

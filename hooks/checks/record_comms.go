@@ -114,8 +114,7 @@ func foldedOf(pass *Pass, id uow.ID) (int, error) {
 // message judges a new one.
 func message(pass *Pass, t *walk.Tip, id uow.ID, change walk.Change, report func(string)) error {
 	data, err := pass.Repo.Regular(change.New, comms.MaxMessageBytes)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*git.TooLarge](err); ok {
 		report(fmt.Sprintf("the message has %d bytes, more than %d", large.Object.Size, large.Limit))
 		return nil
 	}

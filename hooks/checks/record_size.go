@@ -34,8 +34,7 @@ func sizeBefore(pass *Pass, t *walk.Tip) (size int64, known bool, err error) {
 		return 0, true, nil
 	}
 	note, err := pass.Repo.Note(state.AuditNotes, t.Old, state.MaxAuditNote)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*git.TooLarge](err); ok {
 		return 0, false, nil
 	}
 	if err != nil {

@@ -109,8 +109,7 @@ func (r replayer) replay(pass *Pass, c *walk.Commit, parent, id string) error {
 		return err
 	}
 	want, err := r.expected(pass, c.Ref, parent, l, data, now)
-	var cannot *lesson.CannotApply
-	if errors.As(err, &cannot) {
+	if cannot, ok := errors.AsType[*lesson.CannotApply](err); ok {
 		replayFinding(pass, c, lesson.Path, fmt.Sprintf("the lesson %s cannot be carried out here: %s", id, cannot.Reason),
 			"git ward lesson apply marks it failed; write another lesson")
 		return nil
@@ -209,8 +208,7 @@ func fileAt(pass *Pass, tree, path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	data, err := pass.Repo.Regular(e, limit)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*git.TooLarge](err); ok {
 		return nil, &walk.Exceeded{Path: path, Message: fmt.Sprintf("the file has %d bytes, more than %d", large.Object.Size, limit)}
 	}
 	return data, err

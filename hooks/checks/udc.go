@@ -88,8 +88,7 @@ func (j *udcTip) judge(c walk.Change) error {
 		return nil
 	}
 	data, err := j.pass.Repo.Regular(c.New, asm.MaxBytes)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*git.TooLarge](err); ok {
 		j.report(diag.Diagnostic{Pos: pos, Rule: asm.RuleSize, Message: fmt.Sprintf("the plan has %d bytes, more than %d", large.Object.Size, large.Limit),
 			Hint: "split it into plans that CALL one another"})
 		return nil

@@ -58,8 +58,7 @@ func (j *udcTip) moved(changed map[string]bool) (map[string]bool, error) {
 	before := &plan.Registry{}
 	if registered && registryChange.Old.ID != "" {
 		data, err := j.pass.Repo.Regular(registryChange.Old, plan.MaxRegistryBytes)
-		var large *git.TooLarge
-		if err != nil && !errors.As(err, &large) {
+		if _, ok := errors.AsType[*git.TooLarge](err); err != nil && !ok {
 			return nil, err
 		}
 		before, _ = plan.ParseRegistry(data)
@@ -85,8 +84,7 @@ func (j *udcTip) udcFiles() (paths []string, err error) {
 		}
 		return nil
 	})
-	var large *walk.Exceeded
-	if !errors.As(err, &large) {
+	if _, ok := errors.AsType[*walk.Exceeded](err); !ok {
 		return paths, err
 	}
 	paths = nil

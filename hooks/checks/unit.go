@@ -35,8 +35,7 @@ var unitCheck = Check{
 		}
 		j := &journal{pass: pass, tip: t, id: id, stored: storedUnits{pass.Repo}}
 		err = j.judge()
-		var broken *state.BrokenRecord
-		if errors.As(err, &broken) { // it is about this journal, and holds up no other push
+		if broken, ok := errors.AsType[*state.BrokenRecord](err); ok { // it is about this journal, and holds up no other push
 			result := pass.result
 			result.Breaches = append(result.Breaches, Breach{t.Ref, broken.Reason(), fmt.Sprintf("%v: it was altered on the host", broken)})
 			j.report(broken.Commit, "uow/stored", "the unit is now FAILED_SECURITY_BREACH where it can be; git ward fsck names what is broken; then git ward uow cancel --failed "+id.String(), "%v", broken)
@@ -187,8 +186,7 @@ func recordOf(pass *Pass, c *walk.Commit) ([]byte, error) {
 		return nil, err
 	}
 	data, err := pass.Repo.Blob(entries[0].ID, uow.MaxRecord)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*git.TooLarge](err); ok {
 		return nil, nil
 	}
 	return data, err

@@ -28,8 +28,7 @@ func (s storedUnits) File(rev, path string, limit int64) ([]byte, error) {
 // *walk.Exceeded: for a check that only reads it, what depends on it cannot be judged.
 func lastRecord(pass *Pass, id uow.ID) (*uow.Record, error) {
 	last, err := state.Last(storedUnits{pass.Repo}, id)
-	var broken *state.BrokenRecord
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*state.BrokenRecord](err); ok {
 		return nil, &walk.Exceeded{Path: uow.File, Message: broken.Error()}
 	}
 	return last, err

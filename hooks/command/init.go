@@ -195,8 +195,7 @@ func writeAdoption(env *cli.Env, dir string, planned *install.Report) {
 func writeWarnings(env *cli.Env, done *install.Report) {
 	for _, err := range done.Warnings {
 		fmt.Fprintf(env.Stderr, "git-ward: warning: %s\n", diag.Clean(err.Error()))
-		var hinted *diag.Hinted
-		if errors.As(err, &hinted) {
+		if hinted, ok := errors.AsType[*diag.Hinted](err); ok {
 			fmt.Fprintf(env.Stderr, "git-ward: hint: %s\n", diag.Clean(hinted.Hint))
 		}
 	}

@@ -50,8 +50,7 @@ func takeOut(ctx context.Context, env *cli.Env) error {
 	req.Files, req.Time = files, time.Now()
 	defer env.Slow("writing the history anew")()
 	r, err := redact.Run(ctx, repo, req)
-	var refused *redact.Refused
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*redact.Refused](err); ok {
 		writeRefused(env, refused, err)
 		return cli.ErrFindings
 	}
@@ -70,8 +69,7 @@ func writeRefused(env *cli.Env, r *redact.Refused, err error) {
 	for _, why := range r.Why {
 		fmt.Fprintln(env.Stdout, "not redacted: "+diag.Clean(why))
 	}
-	var hinted *diag.Hinted
-	if errors.As(err, &hinted) {
+	if hinted, ok := errors.AsType[*diag.Hinted](err); ok {
 		fmt.Fprintln(env.Stdout, "hint: "+diag.Clean(hinted.Hint))
 	}
 }

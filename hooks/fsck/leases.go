@@ -45,8 +45,7 @@ func (w *workProof) leases(ctx context.Context) error {
 			w.report.add(diag.Clean(e.Ref), "fsck/lease", drop, "%v", e.Broken)
 		case e.Broken != nil:
 			hint := "git ward lease --revoke " + e.Directive
-			var hinted *diag.Hinted
-			if errors.As(e.Broken, &hinted) {
+			if hinted, ok := errors.AsType[*diag.Hinted](e.Broken); ok {
 				hint = hinted.Hint
 			}
 			w.report.add(e.Ref, "fsck/lease", hint, "%s", diag.Clean(e.Broken.Error()))

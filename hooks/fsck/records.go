@@ -215,8 +215,7 @@ type artifacts struct{ path, work string }
 // that are not evidence. Any other error is trouble, or an unreadable manifest.
 func (w *workProof) mismatches(ref, rev string, err error, hint string) {
 	for _, problem := range each(err) {
-		var m *loop.Mismatch
-		if errors.As(problem, &m) {
+		if m, ok := errors.AsType[*loop.Mismatch](problem); ok {
 			file := rev + ":" + m.Path
 			if strings.HasPrefix(m.Path, "evidence/") {
 				file = ref + ":" + m.Path

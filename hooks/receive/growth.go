@@ -38,8 +38,7 @@ func (s *session) room(ctx context.Context, who pusher, result *checks.Result) (
 		return greedy, err
 	}
 	err = growth.Add(ctx, s.repo.Dir, who.lease.Directive, bytes, limits.AgentObjects)
-	var full *growth.Full
-	if errors.As(err, &full) {
+	if full, ok := errors.AsType[*growth.Full](err); ok {
 		return refusal("limit/agent-objects", full.Error()+" ([limits] agent_objects)",
 			"delete branches that are done with: git push origin --delete agent/NAME; the host's maintenance (git ward maintain) frees them, and a PM drops records of old units: git ward uow archive --expire UNIT"), nil
 	}

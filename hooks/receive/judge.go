@@ -66,8 +66,7 @@ func (s *session) runChecks(ctx context.Context, who pusher, options []string) (
 		},
 	}
 	result, err := checks.Judge(ctx, s.repo, s.batch, s.judged)
-	var large *git.TooLarge
-	if errors.As(err, &large) { // a bound that content meets is a finding, no trouble (GATE-6)
+	if large, ok := errors.AsType[*git.TooLarge](err); ok { // a bound that content meets is a finding, no trouble (GATE-6)
 		return judgement{result: refusal("limit/object", large.Error(), "push smaller objects: git rev-list --objects main.. names them")}
 	}
 	return judgement{result, err}

@@ -38,8 +38,7 @@ func IsBad(err error) bool {
 
 // tooLarge makes an Exceeded of an object that git was not asked to inflate.
 func tooLarge(err error) error {
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*git.TooLarge](err); ok {
 		return &Exceeded{"", large.Error()}
 	}
 	return err
@@ -47,12 +46,10 @@ func tooLarge(err error) error {
 
 // At gives an error that was met while reading a path that path, unless it has one.
 func At(err error, path string) error {
-	var limit *Exceeded
-	if errors.As(err, &limit) && limit.Path == "" {
+	if limit, ok := errors.AsType[*Exceeded](err); ok && limit.Path == "" {
 		limit.Path = path
 	}
-	var object *BadObject
-	if errors.As(err, &object) && object.Path == "" {
+	if object, ok := errors.AsType[*BadObject](err); ok && object.Path == "" {
 		object.Path = path
 	}
 	return err

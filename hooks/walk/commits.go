@@ -43,8 +43,7 @@ func (w *Walker) Commit(id string) (*git.Commit, error) {
 		return nil, &Exceeded{"", fmt.Sprintf("the commits have more than %d bytes together", maxCommitBytes)}
 	}
 	c, err := git.ParseCommit(data)
-	var form *git.FormError
-	if errors.As(err, &form) && form.OneMeaning {
+	if form, ok := errors.AsType[*git.FormError](err); ok && form.OneMeaning {
 		w.commits.forms[id], err = form, nil
 	}
 	if err != nil {

@@ -105,8 +105,7 @@ func interrupted(ctx context.Context) syscall.Signal {
 // interrupted, with a shell's code (130 for ^C) and a line that says what was done.
 func (p *process) end(ctx context.Context, w io.Writer, program string, err error) int {
 	s := interrupted(ctx)
-	var code ExitCode
-	if s == 0 || err == nil || program != "git-ward" || errors.As(err, &code) { // what ran for it has said how it ended
+	if _, ok := errors.AsType[ExitCode](err); s == 0 || err == nil || program != "git-ward" || ok { // what ran for it has said how it ended
 		return Report(w, program, err)
 	}
 	p.mu.Lock()

@@ -107,8 +107,7 @@ func shippedSections(names map[string]bool) string {
 // decode reads TOML over what the settings hold. Unknown keys are errors.
 func (c *Config) decode(text, name string) (toml.MetaData, error) {
 	meta, err := toml.Decode(text, c)
-	var syntax toml.ParseError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[toml.ParseError](err); ok {
 		err = fmt.Errorf("%s:%d:%d: %s", name, syntax.Position.Line, syntax.Position.Col, syntax.Message)
 		return meta, twice(err, text, syntax.Position.Line)
 	}

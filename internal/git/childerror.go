@@ -21,8 +21,7 @@ func ChildError(ctx context.Context, name string, err error, stderr []byte) erro
 
 // childWords is ChildError for an error that carries the child's words.
 func childWords(ctx context.Context, name string, err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return ChildError(ctx, name, err, exit.Stderr)
 	}
 	return ChildError(ctx, name, err, nil)

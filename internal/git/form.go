@@ -26,8 +26,7 @@ func (e *FormError) Error() string { return "broken " + e.Kind + ": " + e.Messag
 // Forgive drops an error about an object that departs from git's form but has only one
 // meaning. Readers of stored objects use it.
 func Forgive(err error) error {
-	var form *FormError
-	if errors.As(err, &form) && form.OneMeaning {
+	if form, ok := errors.AsType[*FormError](err); ok && form.OneMeaning {
 		return nil
 	}
 	return err

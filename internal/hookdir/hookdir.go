@@ -147,8 +147,7 @@ func Check(ctx context.Context, bare string) error {
 	}
 	out, err := repo.Output(ctx, args...)
 	answer := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || !exit.Exited()) { // not git's own answer: it could not run
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || !exit.Exited()) { // not git's own answer: it could not run
 		return fmt.Errorf("git does not answer what %s is: %w", bare, err)
 	}
 	if err != nil || len(answer) != 1+len(Names) || answer[0] != "true" {
@@ -231,8 +230,7 @@ func Gone(ctx context.Context, bare string) string {
 		return ""
 	}
 	text := "pushes are not judged: " + err.Error()
-	var hinted *diag.Hinted
-	if errors.As(err, &hinted) {
+	if hinted, ok := errors.AsType[*diag.Hinted](err); ok {
 		text += "; " + hinted.Hint
 	}
 	return text

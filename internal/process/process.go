@@ -164,8 +164,7 @@ func (g *Group) End(grace time.Duration) (Status, error) {
 	}
 	err := g.cmd.Wait()
 	g.output.drain(pipeGrace)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok || errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
 	}
 	status, _ := g.cmd.ProcessState.Sys().(syscall.WaitStatus)

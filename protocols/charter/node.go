@@ -58,12 +58,10 @@ func readNode(data []byte) (node, *syntaxError) {
 		}
 		return root, nil
 	}
-	var fault *syntaxError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*syntaxError](err); ok {
 		return root, fault
 	}
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		message := fmt.Sprintf("not valid JSON: %v", syntax.Err)
 		if syntax.Err == nil {
 			message = "not valid JSON"

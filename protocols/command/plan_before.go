@@ -156,8 +156,7 @@ func (f *commitFiles) Kind(path string) (plan.Kind, error) {
 // ReadFile reads a regular file of the tree.
 func (f *commitFiles) ReadFile(path string, limit int64) ([]byte, error) {
 	data, err := f.Files.ReadFile(path, limit)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*git.TooLarge](err); ok {
 		return nil, plan.ErrTooLarge
 	}
 	return data, err

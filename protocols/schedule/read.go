@@ -161,8 +161,7 @@ func (k *Known) Tip(name string) string { return k.units[name].tip }
 // Stop reports whether a revision has the stop file, of any size.
 func Stop(r state.Files, rev string) (bool, error) {
 	data, err := r.File(rev, loop.StopPath, 1<<20)
-	var large state.Oversize
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[state.Oversize](err); ok {
 		return true, nil
 	}
 	return data != nil, err

@@ -233,8 +233,7 @@ func Claimed(r Reader, tip string) (*uow.Record, error) {
 func Claims(r Reader, tip string, limit int) ([]string, error) {
 	var list []string
 	for record, err := range History(r, tip) {
-		var broken *BrokenRecord
-		if errors.As(err, &broken) {
+		if _, ok := errors.AsType[*BrokenRecord](err); ok {
 			continue
 		}
 		if err != nil {

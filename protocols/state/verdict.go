@@ -85,8 +85,7 @@ func Converged(r Reader, directive, directiveHash string) (bool, error) {
 // UnitProof is the Proof of one unit's last claim. A broken record proves nothing.
 func UnitProof(r Reader, id uow.ID, directiveHash string) (*loop.Verdict, error) {
 	last, err := Last(r, id)
-	var broken *BrokenRecord
-	if errors.As(err, &broken) {
+	if _, ok := errors.AsType[*BrokenRecord](err); ok {
 		return nil, nil
 	}
 	if err != nil || last == nil || last.Claim == nil || directiveHash != "" && last.DirectiveHash != directiveHash {

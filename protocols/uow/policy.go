@@ -50,8 +50,7 @@ func ParsePolicy(data []byte) (Policy, []diag.Diagnostic) {
 		return bad(0, 0, "shorten it", "the policy has %d bytes, more than %d", len(data), MaxPolicy)
 	}
 	meta, err := toml.Decode(string(data), &p)
-	var syntax toml.ParseError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[toml.ParseError](err); ok {
 		return bad(syntax.Position.Line, syntax.Position.Col, "write it as TOML; the template's policy shows every key", "%s", syntax.Message)
 	}
 	if err != nil {

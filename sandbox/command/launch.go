@@ -83,8 +83,7 @@ func runLaunch(ctx context.Context, env *cli.Env, redact func() func(string) str
 	ctx, kept := git.Keep(ctx)
 	defer kept()
 	err = launch.Run(ctx, spec)
-	var exit fence.Exit
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[fence.Exit](err); ok {
 		return cli.ExitCode(exit)
 	}
 	return err

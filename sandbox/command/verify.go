@@ -115,8 +115,7 @@ func (o *verifyOptions) facts(ctx context.Context, env *cli.Env) (*verifier.Fact
 		facts, err = v.Verify(ctx, claim)
 		progress.end()
 	}
-	var unfit *verifier.Unfit
-	if errors.As(err, &unfit) {
+	if unfit, ok := errors.AsType[*verifier.Unfit](err); ok {
 		return &verifier.Facts{Commit: claim.Commit, Main: claim.Main, Unfit: unfit.Why}, nil
 	}
 	return facts, err

@@ -45,8 +45,7 @@ func (s *Session) serveLeased(ctx context.Context, bare string) (code int, err e
 	}
 	defer done()
 	code, err = s.answerLeased(ctx, may, repo, directive)
-	var lost *Lost
-	if errors.As(context.Cause(may), &lost) {
+	if lost, ok := errors.AsType[*Lost](context.Cause(may)); ok {
 		return 0, lost
 	}
 	return code, err
@@ -71,8 +70,7 @@ func (s *Session) serveVerdict(ctx context.Context, bare string) (code int, err 
 	default:
 		err = &Lost{errors.New("a verifier's key may only read the repository and deliver its result")}
 	}
-	var lost *Lost
-	if errors.As(context.Cause(may), &lost) {
+	if lost, ok := errors.AsType[*Lost](context.Cause(may)); ok {
 		return 0, lost
 	}
 	return code, err

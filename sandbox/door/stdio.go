@@ -175,8 +175,7 @@ func (s *service) end(stderr io.Writer, p *push, err error) (code int, _ error) 
 			fmt.Fprintf(stderr, "%s\n", s.outward(line))
 		}
 	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
 		return exit.ExitCode(), nil
 	}
 	if err != nil {

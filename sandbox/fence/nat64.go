@@ -87,8 +87,7 @@ func askTranslator(ctx context.Context, server netip.Addr) ([]netip.Addr, error)
 		return new(net.Dialer).DialContext(ctx, network, netip.AddrPortFrom(server, 53).String())
 	}}
 	addrs, err := r.LookupNetIP(ctx, "ip6", translatorName)
-	var none *net.DNSError
-	if errors.As(err, &none) && none.IsNotFound {
+	if none, ok := errors.AsType[*net.DNSError](err); ok && none.IsNotFound {
 		return nil, nil
 	}
 	return addrs, err

@@ -74,8 +74,7 @@ func (x *exchange) body(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	x.call, err = x.endpoint.read(data, x.g.limits, seen{models: x.g.config.Models, official: x.p.official})
-	var other *unlisted
-	if errors.As(err, &other) {
+	if other, ok := errors.AsType[*unlisted](err); ok {
 		x.g.payments.unlisted(x.directive, other.name)
 	}
 	if err != nil {

@@ -169,8 +169,7 @@ func (x *exchange) reserve(ctx context.Context, price Price) (*Reservation, erro
 		return nil, err
 	}
 	r, err := x.g.config.Meter.Reserve(ctx, x.directive, b.Budget, x.call.most(price), x.call.thought(price))
-	var short *spent
-	if errors.As(err, &short) {
+	if short, ok := errors.AsType[*spent](err); ok {
 		short.limit = b.names(short)
 	}
 	return r, err

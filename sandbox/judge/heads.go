@@ -63,8 +63,7 @@ func Base(ctx context.Context, repo *git.Repo, c verifier.Claim, h Heads, d *com
 // says reports whether a commit's COMMS.md has the directive's present text.
 func says(reader state.Files, commit string, d *comms.Directive) (bool, error) {
 	doc, err := state.ReadComms(reader, commit)
-	var large *git.TooLarge
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*git.TooLarge](err); ok {
 		return false, nil
 	}
 	if err != nil {

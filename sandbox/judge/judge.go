@@ -220,8 +220,7 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	if err == nil {
 		facts, err = j.Verify(ctx, claim)
 	}
-	var unfit *verifier.Unfit
-	if errors.As(err, &unfit) { // the commit's own fault, and permanent
+	if unfit, ok := errors.AsType[*verifier.Unfit](err); ok { // the commit's own fault, and permanent
 		return unjudged(claim.Redacted(unfit.Why)), nil
 	}
 	if err != nil {

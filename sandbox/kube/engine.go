@@ -147,8 +147,7 @@ func (e *Engine) Check(ctx context.Context) error {
 	var one list[job]
 	for end := time.Now().Add(connectPatience); ; {
 		err := e.Cluster.call(ctx, http.MethodGet, e.Cluster.path(jobs, "", url.Values{"limit": {"1"}}), nil, &one)
-		var away *Away
-		if err == nil || !errors.As(err, &away) || time.Now().After(end) {
+		if _, ok := errors.AsType[*Away](err); err == nil || !ok || time.Now().After(end) {
 			return err
 		}
 		if err := sleep(ctx, 200*time.Millisecond); err != nil { // kubectl does not announce that it listens

@@ -46,8 +46,7 @@ func (r *run) persist(ctx context.Context, do func(context.Context) error) error
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := do(ctx)
 		var away *Away
-		var denied *Denied
-		if err == nil || !errors.As(err, &away) && !errors.As(err, &denied) {
+		if _, ok := errors.AsType[*Denied](err); err == nil || !errors.As(err, &away) && !ok {
 			return err
 		}
 		if ctx.Err() != nil {

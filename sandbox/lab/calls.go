@@ -64,8 +64,7 @@ func MakeCalls(args []string, stdout io.Writer) error {
 		out, err := exec.Command(self, "call", c.Name).Output()
 		got := strings.TrimSpace(string(out))
 		if err != nil {
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) {
+			if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 				return err
 			}
 			got = string(Refused) // killed by a filter

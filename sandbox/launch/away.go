@@ -93,8 +93,7 @@ func RunAway(ctx context.Context, spec Remote) (err error) {
 		})
 	}
 	workers.Wait()
-	var refused *relay.Refused
-	if errors.As(context.Cause(ctx), &refused) {
+	if refused, ok := errors.AsType[*relay.Refused](context.Cause(ctx)); ok {
 		return refused
 	}
 	return nil

@@ -215,8 +215,7 @@ func (g *gate) connect(ctx context.Context) (*line, error) {
 
 // handshakeError tells a refusal by the gate from a broken connection.
 func (g *gate) handshakeError(err error) error {
-	var refused *Refused
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*Refused](err); ok {
 		return refused
 	}
 	if !errors.Is(err, errKey) {

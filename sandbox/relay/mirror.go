@@ -111,8 +111,7 @@ func (m *mirror) once(ctx context.Context) (err error) {
 	s.session.Close() // git has everything it needs, or gave up
 	ours.Close()
 	pumps.Wait()
-	var refused *Refused
-	if err != nil && errors.As(s.wait(), &refused) {
+	if refused, ok := errors.AsType[*Refused](s.wait()); err != nil && ok {
 		return refused
 	}
 	return err

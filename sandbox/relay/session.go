@@ -127,8 +127,7 @@ func (g *gate) reach(ctx context.Context, command string, patience time.Duration
 	defer cancel()
 	for n := 0; ; n++ {
 		s, err = g.open(ctx, command)
-		var refused *Refused
-		if err == nil || errors.As(err, &refused) || pause(waiting, n) != nil {
+		if _, ok := errors.AsType[*Refused](err); err == nil || ok || pause(waiting, n) != nil {
 			return s, err
 		}
 	}

@@ -157,8 +157,7 @@ func (s *socket) updateMirror(ctx context.Context) {
 	defer cancel()
 	for n := 0; ; n++ {
 		err := s.after(ctx)
-		var refused *Refused
-		if err == nil || errors.As(err, &refused) || pause(ctx, n) != nil {
+		if _, ok := errors.AsType[*Refused](err); err == nil || ok || pause(ctx, n) != nil {
 			return
 		}
 	}

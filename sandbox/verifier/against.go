@@ -216,8 +216,7 @@ func mutations(ctx context.Context, repo *git.Repo, claim *Claim, tree string) (
 		}
 		isGo = true
 		_, src, err := batch.Read(file.ids[1], maxSource)
-		var large *git.TooLarge
-		if errors.As(err, &large) || size+len(src) > maxSources {
+		if _, ok := errors.AsType[*git.TooLarge](err); ok || size+len(src) > maxSources {
 			continue
 		}
 		if err != nil {

@@ -222,8 +222,7 @@ func (c *controlling) rewrite(ctx context.Context, onto string, files sources.Tr
 			continue
 		}
 		_, data, err := batch.Read(id, maxText)
-		var large *git.TooLarge
-		if errors.As(err, &large) {
+		if _, ok := errors.AsType[*git.TooLarge](err); ok {
 			continue // nobody wrote that
 		}
 		if err != nil {

@@ -118,8 +118,7 @@ func (r *reader) limited(name string, most int64) ([]byte, error) {
 // missing is an unreadable file as a finding, so that the other files are still judged and a
 // program gets a line for this one, too.
 func (r *reader) missing(name string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err // the place names the file already
 	}
 	return r.refuse(name, []diag.Diagnostic{{Pos: diag.Pos{Path: name}, Rule: "udc/file", Severity: diag.Error,

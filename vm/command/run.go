@@ -105,8 +105,7 @@ var hints = map[vm.Code]string{
 // unlinked reports a plan that calls one that cannot be read. What is wrong with
 // the called one's text is printed already.
 func (o *options) unlinked(name string, err error) error {
-	var said cli.ExitCode
-	if errors.As(err, &said) {
+	if said, ok := errors.AsType[cli.ExitCode](err); ok {
 		return said
 	}
 	return o.refuse(name, []diag.Diagnostic{{Pos: diag.Pos{Path: name}, Rule: "udc/call", Severity: diag.Error,
