@@ -103,8 +103,7 @@ func (l *leaper) stanceID(s stance) int32 {
 func (l *leaper) slot(key uint64) *leap {
 	at := key * 0x9e3779b97f4a7c15 >> 32
 	for {
-		s := &l.table[at%uint64(len(l.table))]
-		if s.key == key || s.key == 0 {
+		if s := &l.table[at%uint64(len(l.table))]; s.key == key || s.key == 0 {
 			return s
 		}
 		at++

@@ -9,6 +9,7 @@ package activity
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha1"
 	_ "embed"
@@ -71,16 +72,12 @@ func (l *Log) Append(e Entry) error {
 	if e.ID == "" {
 		e.ID = newUUID()
 	}
-	if e.Session == "" {
-		e.Session = l.session
-	}
+	e.Session = cmp.Or(e.Session, l.session)
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
-	if e.Task.ID == "" {
-		e.Task.ID = "-"
-	}
+	e.Task.ID = cmp.Or(e.Task.ID, "-")
 	line, err := l.format(e)
 	if err != nil {
 		return err

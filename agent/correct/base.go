@@ -2,6 +2,7 @@ package correct
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,9 +128,7 @@ func (b *base) commit(ctx context.Context, files []charter.File, message string)
 		if err != nil {
 			return "", err
 		}
-		if e.mode == "" {
-			e.mode = "100644"
-		}
+		e.mode = cmp.Or(e.mode, "100644")
 		fmt.Fprintf(&info, "%s %s\t%s\x00", e.mode, strings.TrimSpace(string(id)), f.Path)
 	}
 	for _, f := range files {

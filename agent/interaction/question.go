@@ -1,6 +1,9 @@
 package interaction
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // MaxQuestion bounds a question to the PM, in bytes (COMMS-5).
 const MaxQuestion = 2 << 10
@@ -9,10 +12,5 @@ const MaxQuestion = 2 << 10
 // Latin, East Asian or Arabic script, whatever Markdown closes around it.
 func Asks(words string) bool {
 	words = strings.TrimRight(strings.TrimSpace(words), "*_`\"' )")
-	for _, mark := range []string{"?", "？", "؟"} {
-		if strings.HasSuffix(words, mark) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"?", "？", "؟"}, func(mark string) bool { return strings.HasSuffix(words, mark) })
 }

@@ -5,6 +5,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"git-ward/agent/tool"
@@ -109,12 +110,7 @@ func (r *Reply) empty() bool {
 
 // worked reports whether the model has called a tool, or was asked for its final text.
 func (c *Conversation) worked() bool {
-	for _, m := range c.Messages {
-		if m.On == Done || len(m.Calls) > 0 && !m.Briefing {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Messages, func(m Message) bool { return m.On == Done || len(m.Calls) > 0 && !m.Briefing })
 }
 
 // AddText adds words of the model as a paragraph of their own; "" adds none.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -37,9 +38,7 @@ func (o *Order) Next(why string) bool {
 	}
 	from := o.Name()
 	o.at, o.since = o.at+1, time.Now()
-	if from == "" {
-		from = "the program's own choice"
-	}
+	from = cmp.Or(from, "the program's own choice")
 	o.Note(fmt.Sprintf("%s%s, for %s is away: %s", Instead, diag.Clean(o.Name()), diag.Clean(from), diag.Clean(diag.Cut(why, 300))))
 	return true
 }

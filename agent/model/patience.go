@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,9 +102,7 @@ func (p *Patience) over(w waiting) {
 // were refused together do not return together. The provider's own time is the minimum.
 func (p *Patience) pause(n int, after time.Duration) time.Duration {
 	base := p.Base
-	if base == 0 {
-		base = time.Second
-	}
+	base = cmp.Or(base, time.Second)
 	most := min(longest, base<<min(n, 20))
 	if after > 0 {
 		return after + rand.N(max(after/10, base/10)+1)

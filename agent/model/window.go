@@ -29,8 +29,7 @@ const (
 
 // Turn asks the model with a conversation that fits.
 func (w *Window) Turn(ctx context.Context, c *Conversation) (Reply, error) {
-	room := float64(w.Tokens-w.Output) * c.bytesPerToken()
-	if float64(c.size()) > room {
+	if room := float64(w.Tokens-w.Output) * c.bytesPerToken(); float64(c.size()) > room {
 		c.shrink(int(room * keep))
 	}
 	learned := w.Tokens

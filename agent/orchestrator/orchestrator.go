@@ -232,8 +232,7 @@ func (r *run) orient(ctx context.Context, first bool) error {
 	if err != nil {
 		return err
 	}
-	report := begun.Report
-	if report.Failed() {
+	if report := begun.Report; report.Failed() {
 		why := errors.New(strings.Join(report.Problems, "; "))
 		if err := r.states.fire("orientation_failed", why); err != nil {
 			return err

@@ -160,8 +160,7 @@ func (r *Record) reset(ctx context.Context, commit string) error {
 // with some, or else of the newest unit whose work is in the project (REC-4).
 func (w *Work) inherited(ctx context.Context, earlier []*Journal) (map[string][]byte, error) {
 	for _, j := range slices.Backward(earlier) {
-		data, err := w.learnings(ctx, tracking(j.ID))
-		if data != nil || err != nil {
+		if data, err := w.learnings(ctx, tracking(j.ID)); data != nil || err != nil {
 			return map[string][]byte{record.Learnings: data}, err
 		}
 	}

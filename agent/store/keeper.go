@@ -150,8 +150,7 @@ func (k *Saver) Keep(ctx context.Context) error {
 		}
 	}
 	for {
-		again, err := k.once(ctx)
-		if !again || err != nil {
+		if again, err := k.once(ctx); !again || err != nil {
 			return err
 		}
 	}
@@ -315,8 +314,7 @@ func (k *Saver) size(ctx context.Context) (size int64, err error) {
 	}
 	defer root.Close()
 	for name := range strings.SplitSeq(tracked+others, "\x00") {
-		info, err := root.Lstat(name)
-		if err == nil && info.Mode().IsRegular() {
+		if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
 			size += info.Size()
 		} else if err != nil && name != "" && !errors.Is(err, fs.ErrNotExist) {
 			return 0, err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -209,9 +210,7 @@ func (r *Record) replay(ctx context.Context, mine []RecordCommit, onto string) e
 
 // difference are the files that a commit changes, "" for none; nil content is a deleted file.
 func (r *Record) difference(ctx context.Context, old, new string) (map[string][]byte, error) {
-	if old == "" {
-		old = git.EmptyTree
-	}
+	old = cmp.Or(old, git.EmptyTree)
 	out, err := r.work.clone.git(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new, "--")
 	if err != nil {
 		return nil, err

@@ -96,8 +96,7 @@ func (w *Work) holdsTip(ctx context.Context) error {
 	if w.tip == "" || w.tip == w.left {
 		return nil
 	}
-	holds, err := w.clone.isAncestor(ctx, w.tip, "HEAD")
-	if err != nil || holds {
+	if holds, err := w.clone.isAncestor(ctx, w.tip, "HEAD"); err != nil || holds {
 		return err
 	}
 	return refuse("%s does not hold %s any more, which the remote has: it was reset, or a commit amended. Commit, git merge %[2]s, and resolve; take back what was pushed by git revert",

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,9 +117,7 @@ func (r *Record) moveTo(ctx context.Context, commit, tree string) error {
 		return nil
 	}
 	old := r.tip
-	if old == "" {
-		old = git.Zero
-	}
+	old = cmp.Or(old, git.Zero)
 	if err := r.work.clone.moveRef(ctx, "ward: record", git.RefUpdate{Ref: r.Ref(), Old: old, New: commit}); err != nil {
 		return err
 	}

@@ -63,8 +63,7 @@ func (s *Store) Work(ctx context.Context, d comms.Directive) (*Work, error) {
 	if s.Running == w.Branch { // the process runs from files there
 		w.clone.dir = filepath.Join(s.State, asideDir, d.Name(), s.name)
 	}
-	err := w.prepare(ctx)
-	if err == nil || ctx.Err() != nil {
+	if err := w.prepare(ctx); err == nil || ctx.Err() != nil {
 		return w, err
 	}
 	// The clone was damaged. What counts is at the remote.

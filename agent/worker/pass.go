@@ -120,8 +120,7 @@ func (p *pass) upgrade(ctx context.Context, main store.Snapshot) error {
 	if d.launch.Main == "" || d.launch.Main == main.Project {
 		return nil
 	}
-	same, err := d.store.SameCode(ctx, d.launch.Main, main.Project)
-	if err != nil || same {
+	if same, err := d.store.SameCode(ctx, d.launch.Main, main.Project); err != nil || same {
 		return err
 	}
 	d.log.Info().Str("commit", diag.Short(main.Project)).Msg("main's code moved: starting anew from it")
@@ -149,8 +148,7 @@ func (p *pass) unknown(ctx context.Context, doc *comms.Document) error {
 	if only == "" || doc.Directive(only) != nil {
 		return nil
 	}
-	journals, err := p.deps.store.Journals(ctx, only)
-	if err != nil || len(journals) > 0 {
+	if journals, err := p.deps.store.Journals(ctx, only); err != nil || len(journals) > 0 {
 		return err
 	}
 	return fmt.Errorf("%s is not among the directives", only)

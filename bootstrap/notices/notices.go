@@ -122,8 +122,7 @@ func (t *Notices) queue(n Notice) {
 // again counts a repeated incident that the PM knows of, or will know when the queue is
 // delivered.
 func (t *Notices) again(n Notice) bool {
-	code, told := t.Record.Told[n.Kind]
-	if !told || code != n.Code {
+	if code, told := t.Record.Told[n.Kind]; !told || code != n.Code {
 		return false
 	}
 	for i := range t.Record.Unsent {

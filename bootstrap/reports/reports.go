@@ -77,8 +77,7 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 	if err != nil {
 		return "", diag.Hint(fmt.Errorf("%s of %s cannot be read: %w", comms.Path, diag.Short(tip), err), "`git ward lint` says what is wrong with it")
 	}
-	doc, _ := comms.Parse(data)
-	if doc.HasIncident(n, incident) {
+	if doc, _ := comms.Parse(data); doc.HasIncident(n, incident) {
 		return "", nil
 	}
 	amended, err := comms.Amend(data, n, comms.Answers(comms.MaxWatched))

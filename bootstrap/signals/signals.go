@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -54,12 +55,7 @@ type Box struct {
 // removed at once: they are no reason to.
 func (b *Box) Waiting() bool {
 	b.removeStrays()
-	for _, kind := range kinds {
-		if b.waits(kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(kinds, b.waits)
 }
 
 // waits reports whether a signal of a kind waits, and removes what is none.

@@ -74,8 +74,7 @@ func (p *Push) Leased() (found []diag.Diagnostic, err error) {
 	if p.Principal != push.Agent || p.Leases == nil {
 		return nil, nil
 	}
-	own := p.Lease.Directive
-	if own != "" {
+	if own := p.Lease.Directive; own != "" {
 		standing, err := p.Leases(own)
 		if err != nil {
 			return nil, err

@@ -72,8 +72,7 @@ func (l *lessons) added(pass *Pass, c *walk.Commit, change walk.Change, data []b
 	}
 	added := push.AddedLines{Commit: c.ID}
 	for line := range bytes.Lines(data) {
-		text := string(bytes.TrimSpace(line))
-		if text != "" && !known[text] {
+		if text := string(bytes.TrimSpace(line)); text != "" && !known[text] {
 			known[text] = true
 			added.Lines = append(added.Lines, text)
 		}

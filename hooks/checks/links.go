@@ -111,8 +111,7 @@ func (l *links) judgeTip(pass *Pass, t *walk.Tip) error {
 // was reports whether a tree has the changed link, equally bad. If the push's look-ups are
 // used up, the answer is unknown.
 func (l *links) was(pass *Pass, tree string, change walk.Change, target, what string) (bool, error) {
-	had, _, err := pass.Repo.Lookup(tree, change.Path)
-	if err != nil || had != change.New {
+	if had, _, err := pass.Repo.Lookup(tree, change.Path); err != nil || had != change.New {
 		return false, err
 	}
 	then, broken := l.bad(pass, tree, change.Path, target)

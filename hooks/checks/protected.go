@@ -87,8 +87,7 @@ func warnOfMerge(pass *Pass, t *walk.Tip) error {
 	if t.Old != git.Zero {
 		args = append(args, "^"+t.Old)
 	}
-	merges, err := pass.Repo.RevList(args...)
-	if err != nil || len(merges) == 0 {
+	if merges, err := pass.Repo.RevList(args...); err != nil || len(merges) == 0 {
 		return err
 	}
 	for _, c := range touched {

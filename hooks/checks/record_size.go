@@ -20,8 +20,7 @@ func recordSize(pass *Pass, t *walk.Tip, most int64) (int64, error) {
 		return 0, err
 	}
 	if known {
-		grown, err := pass.Repo.Grown(t.Changes)
-		if err != nil || before+grown <= most {
+		if grown, err := pass.Repo.Grown(t.Changes); err != nil || before+grown <= most {
 			return before + grown, err
 		}
 	}

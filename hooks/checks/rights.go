@@ -115,8 +115,7 @@ func mainVersion(pass *Pass, h push.History, paths string) string {
 // branch's, or the reverse (CTRL-1). A person's branch may contain control's history alone: it
 // may be on its way there.
 func histories(pass *Pass, t *walk.Tip) error {
-	names := pass.Push.Config.Control
-	if !names.Split() || !t.Merges { // else it stands on what was judged
+	if names := pass.Push.Config.Control; !names.Split() || !t.Merges { // else it stands on what was judged
 		return nil
 	}
 	return mixed(pass, t)

@@ -33,8 +33,7 @@ func behind(ctx context.Context, dir string, repo *git.Repo) string {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	out, err := how.Child(ctx, tree.Dir, "ls-remote", "--quiet", "origin", state.AuditRef).Unattended().Output()
-	tip, _, _ := strings.Cut(string(out), "\t")
-	if err != nil || !git.IsID(tip) || tip == have {
+	if tip, _, _ := strings.Cut(string(out), "\t"); err != nil || !git.IsID(tip) || tip == have {
 		return ""
 	}
 	return "this clone does not have the newest pushes: git fetch origin " + state.AuditRef + ":" + state.AuditRef

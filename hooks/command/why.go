@@ -170,8 +170,7 @@ func (q *question) has(env *cli.Env, arg string) (bool, error) {
 	if q.rev != "" {
 		args = []string{"ls-tree", "-z", "--full-tree", "--name-only", q.rev, "--", ":(literal)" + path}
 	}
-	out, err := q.run(args...)
-	if err != nil || strings.TrimSuffix(out, "\x00") != path {
+	if out, err := q.run(args...); err != nil || strings.TrimSuffix(out, "\x00") != path {
 		return false, err
 	}
 	q.path = path

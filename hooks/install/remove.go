@@ -193,8 +193,7 @@ func (r *remover) webhook(ctx context.Context) error {
 	if r.page == "" {
 		return nil
 	}
-	tip, err := r.repo.Ref(ctx, r.branches.Ref())
-	if err != nil || tip == git.Zero {
+	if tip, err := r.repo.Ref(ctx, r.branches.Ref()); err != nil || tip == git.Zero {
 		return err
 	}
 	r.step(change("remove", "the webhook of %s", r.page), func() error { return r.plan.want.Webhook(ctx, r.page) })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"git-ward/internal/hookdir"
@@ -48,12 +49,9 @@ func (r *remover) hooksBack(context.Context) error {
 
 // onlyWard reports whether a directory of hooks holds Ward's and nothing else.
 func (r *remover) onlyWard(entries []os.DirEntry) bool {
-	for _, e := range entries {
-		if !hookdir.IsWard(filepath.Join(r.layout.Dir, e.Name())) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return !hookdir.IsWard(filepath.Join(r.layout.Dir, e.Name()))
+	})
 }
 
 // renameAgain renames a file, unless that was done.

@@ -106,8 +106,7 @@ func sizes(ctx context.Context, repo *git.Repo) (map[id]int64, error) {
 		}
 		for _, f := range files {
 			i, ok := parseID(filepath.Base(dir) + f.Name())
-			info, err := f.Info()
-			if ok && err == nil {
+			if info, err := f.Info(); ok && err == nil {
 				all[i] = growth.Disk(info)
 			}
 		}

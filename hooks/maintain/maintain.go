@@ -265,8 +265,7 @@ func dropped(ctx context.Context, repo *git.Repo, batch *git.Batch, chain []audi
 		return nil, nil, err
 	}
 	for _, u := range units {
-		last, err := state.Record(reader, u.Tip)
-		if err == nil && last.Expired != nil { // a broken one is fsck's to name
+		if last, err := state.Record(reader, u.Tip); err == nil && last.Expired != nil { // a broken one is fsck's to name
 			gone = append(gone, last.Expired.Record)
 		}
 	}

@@ -24,8 +24,7 @@ func (f *Finder) work(r *Reason, c *git.Commit) error {
 		return err
 	}
 	for _, directive := range hints {
-		found, err := f.claimed(r, directive, brought)
-		if err != nil || found {
+		if found, err := f.claimed(r, directive, brought); err != nil || found {
 			return err
 		}
 	}

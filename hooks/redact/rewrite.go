@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,9 +164,7 @@ func (w *rewriter) tree(id, dir string) (string, error) {
 
 // stone is the blob that stands in place of one that goes.
 func (w *rewriter) stone(s *stone, path string) (string, error) {
-	if s.path == "" {
-		s.path = path
-	}
+	s.path = cmp.Or(s.path, path)
 	if s.stored {
 		return s.id, nil
 	}

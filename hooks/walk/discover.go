@@ -114,8 +114,7 @@ func (w *Walker) Found(h push.History, id string) bool { return w.seen[fresh{h, 
 func (w *Walker) linear(t *Tip) (found []*Commit, ok bool, err error) {
 	id, c := t.New, t.Commit
 	for range shortWalk {
-		atOld := id == t.Old && push.IsBranch(t.Ref)
-		if atOld || id == w.Main(t.History) {
+		if atOld := id == t.Old && push.IsBranch(t.Ref); atOld || id == w.Main(t.History) {
 			t.Base, t.Forward = id, id == t.Old || t.Old == git.Zero
 			return reversed(found), true, nil
 		}

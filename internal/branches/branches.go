@@ -4,6 +4,7 @@
 package branches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,12 +135,8 @@ func (n *Names) guess(ctx context.Context, repo *git.Repo) error {
 }
 
 func (n *Names) fill(control, project string) {
-	if n.Branch == "" {
-		n.Branch = control
-	}
-	if n.Project == "" {
-		n.Project = project
-	}
+	n.Branch = cmp.Or(n.Branch, control)
+	n.Project = cmp.Or(n.Project, project)
 }
 
 // head is the branch that origin's HEAD named when the clone was made, or a bare

@@ -19,8 +19,7 @@ func In(ctx context.Context, repo *git.Repo, file, memory string) func(id string
 		batch := repo.Batch(ctx)
 		defer batch.Close()
 		if !strings.HasPrefix(id, "L-") {
-			_, err := batch.Info(id + "^{commit}")
-			if errors.Is(err, git.ErrMissing) {
+			if _, err := batch.Info(id + "^{commit}"); errors.Is(err, git.ErrMissing) {
 				return false, nil
 			}
 			return true, ctx.Err() // two of them begin so, or it cannot be told

@@ -17,8 +17,7 @@ import (
 // one build runs with itself, then on PATH.
 func Program(name string) (string, error) {
 	if self, err := os.Executable(); err == nil {
-		path := filepath.Join(filepath.Dir(self), name)
-		if unix.Access(path, unix.X_OK) == nil {
+		if path := filepath.Join(filepath.Dir(self), name); unix.Access(path, unix.X_OK) == nil {
 			return path, nil
 		}
 	}

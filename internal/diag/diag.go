@@ -79,9 +79,7 @@ func HasErrors(ds []Diagnostic) bool {
 func Normalize(ds []Diagnostic) []Diagnostic {
 	order := map[string]int{"": -1}
 	for i := range ds {
-		if ds[i].Severity == "" {
-			ds[i].Severity = Error
-		}
+		ds[i].Severity = cmp.Or(ds[i].Severity, Error)
 		if _, seen := order[ds[i].Commit]; !seen {
 			order[ds[i].Commit] = len(order)
 		}

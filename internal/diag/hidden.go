@@ -25,8 +25,7 @@ const NotUTF8 = "invalid UTF-8"
 // the text may have several: tabs and line ends are fine then.
 func FindHidden(text string, lines bool) (h Hidden, found bool) {
 	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= ' ' && c < 0x7f || lines && plainLine(text, i) {
+		if c := text[i]; c >= ' ' && c < 0x7f || lines && plainLine(text, i) {
 			i++
 			continue
 		}

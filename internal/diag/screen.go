@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -89,12 +90,7 @@ func (s *Screen) put(p []byte) (err error) {
 
 // plain is the common case: ASCII that Clean would leave as it is.
 func plain(p []byte) bool {
-	for _, c := range p {
-		if (c < ' ' && c != '\n' && c != '\t') || c > '~' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p, func(c byte) bool { return (c < ' ' && c != '\n' && c != '\t') || c > '~' })
 }
 
 // unfinished is the length of what, at the end of p, may go on in the next write: the

@@ -140,8 +140,7 @@ func (d *direct) looseRefs(dir string, ids map[string]string) bool {
 				return false
 			}
 		default:
-			id, err := d.looseRef(name)
-			if err == nil && id != "" {
+			if id, err := d.looseRef(name); err == nil && id != "" {
 				ids[name] = id
 			} else if _, gone := os.Lstat(d.dir + "/" + name); !errors.Is(gone, fs.ErrNotExist) {
 				return false

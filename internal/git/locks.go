@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,9 +228,7 @@ func isBatch(args []byte) bool {
 // it, and each linked worktree, which has its locks in here.
 func (r *Repo) places() ([]string, error) {
 	common, err := ledTo(r.Dir, "commondir") // of a linked worktree's
-	if common == "" {
-		common = r.Dir
-	}
+	common = cmp.Or(common, r.Dir)
 	here, notHere := filepath.EvalSymlinks(common)
 	if err = errors.Join(err, notHere); err != nil {
 		return nil, err

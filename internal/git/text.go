@@ -13,8 +13,7 @@ func Trailers(message, key string) []string {
 	}
 	var values []string
 	for line := range strings.SplitSeq(message, "\n") {
-		k, v, ok := strings.Cut(line, ":")
-		if ok && strings.EqualFold(strings.TrimSpace(k), key) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.EqualFold(strings.TrimSpace(k), key) {
 			values = append(values, strings.TrimSpace(v))
 		}
 	}

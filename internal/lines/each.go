@@ -81,8 +81,7 @@ func (e *Each) addCut(pass, line []byte) (added, rest []byte) {
 func (e *Each) cut(line string) int {
 	whole, mark := e.do(line), e.do("")
 	for back := maxTaken; back < len(line); back *= 2 {
-		at := len(line) - back
-		if whole == e.do(line[:at])+strings.TrimPrefix(e.do(line[at:]), mark) {
+		if at := len(line) - back; whole == e.do(line[:at])+strings.TrimPrefix(e.do(line[at:]), mark) {
 			return at
 		}
 	}

@@ -5,11 +5,13 @@ package modeltest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -87,12 +89,7 @@ type Result struct {
 
 // Has reports whether the model may call a tool of that name.
 func (r *Request) Has(tool string) bool {
-	for _, name := range r.Tools {
-		if name == tool {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.Tools, tool)
 }
 
 // Find is the tool whose name ends so, as those of MCP servers do; "" if there is
@@ -229,9 +226,7 @@ func (t *Turn) fill(r *Request) {
 		}
 		size += len(c.Args)
 	}
-	if t.Input == 0 {
-		t.Input = r.Tokens
-	}
+	t.Input = cmp.Or(t.Input, r.Tokens)
 	if t.Output == 0 {
 		t.Output = int64(size/4) + 1
 	}

@@ -117,8 +117,7 @@ func (s *Store) tree(base string, files map[string][]byte) (plumbing.Hash, error
 	}
 	below := map[string]map[string][]byte{}
 	for name, content := range files {
-		dir, rest, nested := strings.Cut(name, "/")
-		if nested {
+		if dir, rest, nested := strings.Cut(name, "/"); nested {
 			if below[dir] == nil {
 				below[dir] = map[string][]byte{}
 			}

@@ -86,8 +86,7 @@ func (n *Named) names(word, name string) bool {
 	if dir := path.Dir(name); ends(word, dir) && n.isProgram(dir) {
 		return true
 	}
-	l := of(name)
-	if l == nil || !l.bare {
+	if l := of(name); l == nil || !l.bare {
 		return false
 	}
 	stem := strings.TrimSuffix(name, path.Ext(name))

@@ -86,8 +86,7 @@ func (t *Tree) besides(ctx context.Context, names branches.Names) (string, error
 	if !names.Split() {
 		return "", nil
 	}
-	_, err := t.Git(ctx, "merge-base", "HEAD", names.ControlRef())
-	if git.SaidNo(err) {
+	if _, err := t.Git(ctx, "merge-base", "HEAD", names.ControlRef()); git.SaidNo(err) {
 		return names.ControlRef(), nil
 	}
 	return "", nil // related, or there is nothing to read at the ref

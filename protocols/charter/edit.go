@@ -131,8 +131,7 @@ func (e Edit) updateRule(data []byte, root *node) ([]byte, error) {
 	var ids []string
 	for i := range root.member("rules").parts {
 		rule := &root.member("rules").parts[i]
-		id := rule.member("rule_id").text
-		if id != e.Rule {
+		if id := rule.member("rule_id").text; id != e.Rule {
 			ids = append(ids, id)
 			continue
 		}

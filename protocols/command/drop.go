@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -67,8 +68,7 @@ func (d *dropping) drop(u *units, name string) error {
 	if err != nil {
 		return err
 	}
-	s := review.Stand(p)
-	if s.State == review.Taken {
+	if s := review.Stand(p); s.State == review.Taken {
 		return refused(u.env, "to take it back: git revert -m 1 "+s.TakenBy+" (without -m 1, where that is no merge), then git push", "%s was taken, by %s", name, diag.Short(s.TakenBy))
 	}
 	done := dropDone{SchemaVersion: review.SchemaVersion, Directive: name, Ended: []string{}}
@@ -98,9 +98,7 @@ func (d *dropping) drop(u *units, name string) error {
 
 // report appends the report that closes the directive, unless somebody did so before.
 func (d *dropping) report(u *units, name, commit string) (bool, error) {
-	if commit == "" {
-		commit = "-"
-	}
+	commit = cmp.Or(commit, "-")
 	text := "The PM wants no more of it."
 	if d.why != "" {
 		text = d.why

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,9 +90,7 @@ func refused(env *cli.Env, hint, format string, args ...any) error {
 		err = diag.Hint(err, "%s", hint)
 	}
 	program := env.Program
-	if program == "" {
-		program = "git-ward"
-	}
+	program = cmp.Or(program, "git-ward")
 	cli.Report(env.Stderr, program, err)
 	return cli.ErrFindings
 }

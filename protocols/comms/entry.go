@@ -158,8 +158,7 @@ func (r *entryReader) reference(p part, ws []word) string {
 }
 
 func (r *entryReader) status(w word) Status {
-	s := Status(w.text)
-	if s.Valid() {
+	if s := Status(w.text); s.Valid() {
 		return s
 	}
 	r.f.add(r.num, w.col, ruleStatus, nearestHint(w.text, names(statuses)), "%s is not a status", quote(w.text))

@@ -172,19 +172,11 @@ func (doc *Document) Has(m Message, where string) bool {
 			(text == want || where != "" && strings.HasSuffix(strings.TrimRight(text, "\n"), strings.TrimPrefix(cutLine(directive, where), "\n")))
 	}
 	if m.Kind == KindQuestion {
-		for _, q := range doc.Questions {
-			if same(q.Time, q.Directive, q.Raw) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(doc.Questions, func(q Question) bool { return same(q.Time, q.Directive, q.Raw) })
 	}
-	for _, r := range doc.Reports {
-		if r.Status == m.Status && same(r.Time, r.Directive, r.Raw) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(doc.Reports, func(r Report) bool {
+		return r.Status == m.Status && same(r.Time, r.Directive, r.Raw)
+	})
 }
 
 // Is reports whether a question of the document says what q says: it is laid out there, and

@@ -27,8 +27,7 @@ func (r Report) DirectiveHash() string {
 		if !ok {
 			continue
 		}
-		hash := strings.TrimPrefix(strings.Trim(rest, " \t\r"), "sha256:")
-		if validHash(hash) {
+		if hash := strings.TrimPrefix(strings.Trim(rest, " \t\r"), "sha256:"); validHash(hash) {
 			return hash
 		}
 	}

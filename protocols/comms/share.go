@@ -200,8 +200,7 @@ func CheckShares(old, new []byte, own string) []diag.Diagnostic {
 	was, is, share := before.taken(), after.taken(), after.share()
 	keep, sharers := kept(after.Reports, after.Directives), after.sharers(reports)
 	for _, e := range after.layout.parts[reports].entries {
-		whose := sharers[e.id]
-		if is[whose] > max(share, was[whose]) && keep[e.id] == "" {
+		if whose := sharers[e.id]; is[whose] > max(share, was[whose]) && keep[e.id] == "" {
 			f.add(e.line, 0, ruleAgentShare, after.shareHint(whose, own, func(id int) bool { return sharers[id] == whose && keep[id] == "" }),
 				"Reports and Questions on %s would take %d bytes; of %d, which all have, its share is %d", whose, is[whose], after.room(), share)
 			is[whose] = 0 // once

@@ -57,12 +57,9 @@ func crossed(text string) bool {
 	for i, part := range strings.Split(text, "`") {
 		[]*strings.Builder{&words, &code}[i%2].WriteString(part)
 	}
-	for _, mark := range []string{"$", "~"} {
-		if strings.Contains(words.String(), mark) && strings.Contains(code.String(), mark) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"$", "~"}, func(mark string) bool {
+		return strings.Contains(words.String(), mark) && strings.Contains(code.String(), mark)
+	})
 }
 
 // proseLine reports whether a line, fresh below a blank one or not, is words, or an item of a
@@ -83,8 +80,7 @@ func proseLine(line string, fresh bool, numbers *numbering) bool {
 			return false
 		}
 		if rest[0] == ' ' {
-			n, err := strconv.Atoi(s[:digits])
-			if err != nil || !numbers.item(column(), digits+2, n) {
+			if n, err := strconv.Atoi(s[:digits]); err != nil || !numbers.item(column(), digits+2, n) {
 				return false
 			}
 			return proseLine(strings.Repeat(" ", column()+digits+1)+rest, false, numbers)

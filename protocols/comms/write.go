@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -86,9 +87,7 @@ func (c Addition) amend(data []byte, _ Room) (Amended, error) {
 		return Amended{}, err
 	}
 	free := freeDirective(retired, doc)
-	if draft.ID == 0 {
-		draft.ID = free
-	}
+	draft.ID = cmp.Or(draft.ID, free)
 	if doc.Directive(name('D', draft.ID)) != nil {
 		var f findings
 		f.add(1, 5, ruleDuplicateID, "give it the next free id, "+name('D', free)+", or none", "%s is there already", name('D', draft.ID))

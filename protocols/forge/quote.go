@@ -103,8 +103,7 @@ func apart(line string) string {
 	var b strings.Builder
 	for i, c := range line {
 		b.WriteRune(c)
-		next, _ := utf8.DecodeRuneInString(line[i+utf8.RuneLen(c):])
-		if calls(line[:i], c, next) {
+		if next, _ := utf8.DecodeRuneInString(line[i+utf8.RuneLen(c):]); calls(line[:i], c, next) {
 			b.WriteByte(' ')
 		}
 	}

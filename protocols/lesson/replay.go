@@ -134,8 +134,7 @@ func (t planTree) ReadFile(path string, limit int64) ([]byte, error) {
 }
 
 func (t planTree) Kind(path string) (plan.Kind, error) {
-	data, err := t.tree.File(path)
-	if data == nil || err != nil {
+	if data, err := t.tree.File(path); data == nil || err != nil {
 		return plan.Missing, err
 	}
 	return plan.File, nil

@@ -133,8 +133,7 @@ type Mutants struct {
 // reach the verdict of the plain runs.
 func (v Verdict) AgainstIt(p Declaration, kind string, t Trial) Verdict {
 	v.Runs = append(v.Runs, EndOf(kind, t))
-	verdict, _ := p.judge(t)
-	if v.Verdict == None || verdict == v.Verdict {
+	if verdict, _ := p.judge(t); v.Verdict == None || verdict == v.Verdict {
 		return v
 	}
 	v.Agree, v.Residual, v.Rung = false, Residual{}, 0

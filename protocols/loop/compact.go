@@ -72,8 +72,7 @@ func distilledWords(first, last string, lines int) string {
 func (m *memory) distill() (first, last string) {
 	room, kept := keepInFull*maxEntry, 0
 	for _, it := range slices.Backward(m.iterations) {
-		size := len(strings.Join(it.lines, "\n")) + 2
-		if kept < keepInFull && size <= room {
+		if size := len(strings.Join(it.lines, "\n")) + 2; kept < keepInFull && size <= room {
 			kept++
 			room -= size
 			continue

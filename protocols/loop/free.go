@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"strings"
 
 	"git-ward/protocols/comms"
@@ -17,10 +18,7 @@ var freePaths = []string{
 // Free reports whether a path may differ between a judged commit and what is merged:
 // split says that the project has none of Ward's papers (CTRL-1). Case is not folded.
 func Free(path string, split bool) bool {
-	for _, p := range freePaths {
-		if !split && (path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(freePaths, func(p string) bool {
+		return !split && (path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p))
+	})
 }

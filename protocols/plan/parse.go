@@ -37,8 +37,7 @@ func Parse(data []byte, path string) (*Plan, []diag.Diagnostic) {
 		return p.plan, p.found
 	}
 	p.bytes(data)
-	text := strings.TrimSuffix(windows(string(data)), "\n")
-	if text != "" {
+	if text := strings.TrimSuffix(windows(string(data)), "\n"); text != "" {
 		p.lines = strings.Split(text, "\n")
 	}
 	for _, line := range p.lines {

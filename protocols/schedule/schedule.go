@@ -101,8 +101,7 @@ func (a *assigning) next(at time.Time) {
 // ready are the directives that somebody could begin now, in the order in which they are to be.
 func (a *assigning) ready() (list []*Directive) {
 	for i := range a.Directives {
-		d := &a.Directives[i]
-		if a.at[d.Name] == nil && (a.Only == "" || a.Only == d.Name) && a.may(d) {
+		if d := &a.Directives[i]; a.at[d.Name] == nil && (a.Only == "" || a.Only == d.Name) && a.may(d) {
 			list = append(list, d)
 		}
 	}

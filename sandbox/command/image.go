@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -80,9 +81,7 @@ func addTo(ctx context.Context, env *cli.Env, engine *podman.Engine, r *image.Re
 		return diag.Hint(fmt.Errorf("the image %s does not say which packages it has", diag.Clean(settings.Sandbox.Image)), "without --bare, name all packages: --with PACKAGE,PACKAGE")
 	}
 	r.Packages = append(r.Packages, has.Packages...)
-	if r.From == "" {
-		r.From = has.From
-	}
+	r.From = cmp.Or(r.From, has.From)
 	return nil
 }
 

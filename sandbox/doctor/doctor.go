@@ -196,8 +196,7 @@ func (e *examiner) nftables() {
 	if !e.root {
 		args = append(args, "--user", "--map-root-user")
 	}
-	_, err := exec.LookPath("nft")
-	if err != nil {
+	if _, err := exec.LookPath("nft"); err != nil {
 		e.add("nftables", Warning, e.sudo("apt-get install nftables"), "the program nft is only needed to look at rules; the kernel was not tried")
 		return
 	}
@@ -213,8 +212,7 @@ func (e *examiner) rootless() {
 	e.program("slirp4netns", Missing, "apt-get install slirp4netns", "a rootless container's network")
 	e.program("newuidmap", Missing, "apt-get install uidmap", "a rootless container's users")
 	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
-		data, _ := os.ReadFile(file)
-		if strings.Contains("\n"+string(data), "\n"+e.name+":") {
+		if data, _ := os.ReadFile(file); strings.Contains("\n"+string(data), "\n"+e.name+":") {
 			e.add(file, Fine, "", "has a range for %s", e.name)
 		} else {
 			from := freeIDs(string(data))
@@ -242,8 +240,7 @@ func freeIDs(table string) int {
 			continue
 		}
 		first, err := strconv.Atoi(fields[1])
-		count, countErr := strconv.Atoi(fields[2])
-		if err == nil && countErr == nil {
+		if count, countErr := strconv.Atoi(fields[2]); err == nil && countErr == nil {
 			free = max(free, first+count)
 		}
 	}

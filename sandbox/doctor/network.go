@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,9 +29,7 @@ func (e *examiner) network(backend string, s *podman.NetworkSettings) {
 		return
 	}
 	name := s.Network.Default
-	if name == "" {
-		name = "podman"
-	}
+	name = cmp.Or(name, "podman")
 	text, err := e.output("podman", "network", "inspect", name)
 	var found []podmanNetwork
 	if err == nil {

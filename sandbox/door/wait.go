@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -98,10 +99,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // isTemporary tells a shortage from a failed listener (accept(2)).
 func isTemporary(err error) bool {
-	for _, e := range []error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED}, func(e error) bool {
+		return errors.Is(err, e)
+	})
 }

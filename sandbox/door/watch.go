@@ -2,6 +2,7 @@ package door
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,9 +170,7 @@ func (s *refStream) list(ctx context.Context) error {
 // say writes that a ref is at an id, if that is new.
 func (s *refStream) say(ref, id string) {
 	old := s.known[ref]
-	if old == "" {
-		old = git.Zero
-	}
+	old = cmp.Or(old, git.Zero)
 	if old == id {
 		return
 	}
@@ -222,8 +221,7 @@ func (s *refStream) wait(ctx context.Context) (all bool, err error) {
 			s.unsure = true
 			return true, nil
 		case event := <-s.notify.Events:
-			all := s.heard(event.Name)
-			if s.more(ctx) || all {
+			if all := s.heard(event.Name); s.more(ctx) || all {
 				return true, nil
 			}
 			if len(s.touched) > 0 {

@@ -3,6 +3,7 @@ package firewall
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mdlayher/netlink"
@@ -42,10 +43,5 @@ func dump(ctx context.Context, protocol, netns int, kind netlink.HeaderType, dat
 }
 
 func interrupted(messages []netlink.Message) bool {
-	for _, m := range messages {
-		if m.Header.Flags&netlink.DumpInterrupted != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(messages, func(m netlink.Message) bool { return m.Header.Flags&netlink.DumpInterrupted != 0 })
 }

@@ -3,16 +3,12 @@ package gateway
 import (
 	"net"
 	"net/netip"
+	"slices"
 )
 
 // inAny reports whether an address is in one of the prefixes.
 func inAny(ip netip.Addr, list []netip.Prefix) bool {
-	for _, p := range list {
-		if p.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // hostNetworks are the host's addresses with their networks, read each time because a laptop's

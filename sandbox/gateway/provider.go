@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,9 +75,7 @@ func (g *Gateway) providers() (map[config.Provider]*provider, error) {
 // baseURL parses a provider's address. The key is sent there, so it must be TLS, except on
 // loopback.
 func baseURL(text, fallback string) (*url.URL, error) {
-	if text == "" {
-		text = fallback
-	}
+	text = cmp.Or(text, fallback)
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:

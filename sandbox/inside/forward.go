@@ -82,8 +82,7 @@ func (r *rest) CloseWrite() error { return r.Conn.(*net.UnixConn).CloseWrite() }
 // pump copies one direction and passes its end on. When the receiver is gone
 // the sender is told by closing both.
 func pump(to, from net.Conn) {
-	_, err := io.Copy(to, from)
-	if err != nil {
+	if _, err := io.Copy(to, from); err != nil {
 		to.Close()
 		from.Close()
 		return

@@ -89,8 +89,7 @@ func (l *life) Write(p []byte) (int, error) { return unix.Write(l.fd, p) }
 func read(fd int) (int, error) {
 	var buf [64]byte
 	for {
-		n, err := unix.Read(fd, buf[:])
-		if err != unix.EINTR {
+		if n, err := unix.Read(fd, buf[:]); err != unix.EINTR {
 			return n, err
 		}
 	}

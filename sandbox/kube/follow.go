@@ -100,8 +100,7 @@ func newestPod(all []pod) *pod {
 
 // listen follows the output of the pod's container, once it runs or has run.
 func (r *run) listen(ctx context.Context, p *pod) {
-	c := p.container(r.name)
-	if c == nil || c.State.Running == nil && c.State.Terminated == nil {
+	if c := p.container(r.name); c == nil || c.State.Running == nil && c.State.Terminated == nil {
 		return
 	}
 	if !r.upped && r.up != nil {

@@ -5,6 +5,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,7 @@ func NewGate(ctx context.Context, k *config.Kube, address string) (g Gate, err e
 		return g, fmt.Errorf("[kube] gate: %w", err)
 	}
 	host, port := u.Hostname(), u.Port()
-	if port == "" {
-		port = "22"
-	}
+	port = cmp.Or(port, "22")
 	if address != "" {
 		if host, port, err = net.SplitHostPort(address); err != nil {
 			return g, diag.Hint(fmt.Errorf("--gate-address %s: %w", diag.Clean(address), err), "it is HOST:PORT, as pods reach it")

@@ -89,8 +89,7 @@ func (e *receiver) close() {
 
 // take accepts an agent's line if it is an event about its directive.
 func (e *receiver) take(line []byte) {
-	event, err := live.FromAgent(line)
-	if e.note(event, err) {
+	if event, err := live.FromAgent(line); e.note(event, err) {
 		e.waits(event.Kind == live.Waits)
 	}
 }

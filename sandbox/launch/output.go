@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -92,8 +93,6 @@ func (w *worker) share(out io.Writer) *share {
 // LogMark begins a worker's lines in the launch log. Directive is the one whose lease the
 // worker holds, "" for none.
 func LogMark(directive string) string {
-	if directive == "" {
-		directive = "-"
-	}
+	directive = cmp.Or(directive, "-")
 	return "[" + directive + "] "
 }

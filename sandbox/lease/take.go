@@ -78,8 +78,7 @@ func (b *Book) free(e entry, directive string) error {
 // Others are the directives that this process may not take now, with the time when that ends
 // by itself; the zero time is never. Refs are read where one of them has moved since.
 func (b *Book) Others(ctx context.Context) (map[string]time.Time, error) {
-	mark := b.Repo.Mark(lease.Prefix)
-	if mark != b.seen || b.entries == nil {
+	if mark := b.Repo.Mark(lease.Prefix); mark != b.seen || b.entries == nil {
 		entries, err := b.all(ctx)
 		if err != nil {
 			return nil, err

@@ -261,12 +261,7 @@ func (e *Engine) left(ctx context.Context) (ids []string, err error) {
 }
 
 func (e *Engine) owns(id string) bool {
-	for _, c := range e.live() {
-		if c.ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.live(), func(c *Container) bool { return c.ID == id })
 }
 
 func (e *Engine) live() []*Container {

@@ -56,8 +56,7 @@ func inspectHost() (machine, error) {
 	// What systemd has delegated to the user's own manager; nothing without one.
 	uid := os.Geteuid()
 	path := fmt.Sprintf("%s/user.slice/user-%d.slice/user@%d.service/cgroup.controllers", root, uid, uid)
-	data, err := os.ReadFile(path)
-	if err == nil {
+	if data, err := os.ReadFile(path); err == nil {
 		m.controllers = strings.Fields(string(data))
 	}
 	return m, nil

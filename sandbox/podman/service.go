@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ func startService(ctx context.Context, o *Options, m *machine, run string) (*ser
 }
 
 func findPodman(podman string) (string, error) {
-	if podman == "" {
-		podman = "podman"
-	}
+	podman = cmp.Or(podman, "podman")
 	path, err := exec.LookPath(podman)
 	if err != nil {
 		return "", diag.Hint(fmt.Errorf("podman is not there: %w", err),

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ func newGate(c Config) (*gate, error) {
 		return nil, err
 	}
 	port := address.Port()
-	if port == "" {
-		port = "22"
-	}
+	port = cmp.Or(port, "22")
 	g := &gate{address: net.JoinHostPort(address.Hostname(), port), log: c.Log}
 	signer, err := readKey(c.Key)
 	if err != nil {

@@ -112,8 +112,7 @@ func (h *hold) release(job Job, to podman.Streams, pid int, over <-chan struct{}
 			return
 		}
 		if job.watched() {
-			root, err := inRoot(pid, h.dir)
-			if err == nil {
+			if root, err := inRoot(pid, h.dir); err == nil {
 				end = watch(root, job)
 			} else {
 				end = func() *Watched { return unobserved(job, err) }

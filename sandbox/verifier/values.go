@@ -23,8 +23,7 @@ func (c *controlling) others(ctx context.Context, change changer, pick func(int)
 	o.changed, o.sure = map[int]bool{}, map[int]bool{}
 	atEnd := c.changing(pick)
 	o.tree, err = of(func(name, text string) (string, bool) {
-		other, ok := change(name, text)
-		if ok {
+		if other, ok := change(name, text); ok {
 			for test, sure := range other.Tests {
 				id := c.id(name, test)
 				o.changed[id] = true

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"flag"
 	"path/filepath"
 	"time"
@@ -55,9 +56,7 @@ func (o *options) settle() error {
 	o.all = c.VM.Calls
 	o.calls, o.tools = c.CallTools()
 	set := func(limit *int64, setting int64) {
-		if *limit == 0 {
-			*limit = setting
-		}
+		*limit = cmp.Or(*limit, setting)
 	}
 	set(&o.limits.Instructions, c.VM.MaxInstructions)
 	set(&o.limits.Cells, c.VM.MaxCells)

@@ -139,8 +139,7 @@ func (a *abstraction) ascend(ctx context.Context, first int) bool {
 		outs, _ := step(&a.program[current.ip], current.ip, current.flags, &current.facts, &a.cells)
 		for k := range outs {
 			o := &outs[k]
-			j := a.node(a.place(o.ip, o.flags, &o.facts))
-			if !reached[j] {
+			if j := a.node(a.place(o.ip, o.flags, &o.facts)); !reached[j] {
 				reached[j] = true
 				a.nodes[j].facts = o.facts
 				queue.push(j)
@@ -224,8 +223,7 @@ func (a *abstraction) descend(first int, initial facts) bool {
 		outs, _ := step(&a.program[n.ip], n.ip, n.flags, &n.facts, &c)
 		for k := range outs {
 			o := &outs[k]
-			j := a.at[a.place(o.ip, o.flags, &o.facts)]
-			if next[j] == nil {
+			if j := a.at[a.place(o.ip, o.flags, &o.facts)]; next[j] == nil {
 				f := o.facts
 				next[j] = &f
 			} else {

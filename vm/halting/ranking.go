@@ -188,12 +188,9 @@ func (r *ranker) longest(depth []int64, arcs []arc, change []int64) bool {
 // bounded reports whether the measure has a lower bound of its own, far from the
 // ends of the range, wherever it falls.
 func (r *ranker) bounded(arcs []arc, falls []int, w [code.Registers]int64) bool {
-	for _, i := range falls {
-		if leastOf(&r.nodes[arcs[i].node].facts.zone, w) < math.MinInt64/4 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(falls, func(i int) bool {
+		return leastOf(&r.nodes[arcs[i].node].facts.zone, w) < math.MinInt64/4
+	})
 }
 
 // leastOf is a lower bound of a measure, MinInt64 when there is none.

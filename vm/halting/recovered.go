@@ -112,8 +112,7 @@ func (m *recovered) run(c control, cell int64) transition {
 			c.ip++
 			return transition{effect: moves, dir: int8(2*int(in.Op-code.Left) - 1), write: m.symbol(cell), next: m.intern(c), cost: n}
 		}
-		end, ok := execute(m.program, &c, &cell)
-		if !ok {
+		if end, ok := execute(m.program, &c, &cell); !ok {
 			m.fuel -= n
 			if in.Op == code.Havoc {
 				return transition{effect: tooFar, cost: n}

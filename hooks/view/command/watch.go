@@ -64,8 +64,7 @@ func watch(ctx context.Context, env *cli.Env) error {
 // show is the terminal program where there is a terminal for it, and lines elsewhere.
 func show(ctx context.Context, env *cli.Env, looker *terminal.Looker, plain bool) error {
 	in, out := screen(env.Stdin), screen(cli.Raw(env.Stdout))
-	term := env.Getenv("TERM")
-	if plain || in == nil || out == nil || term == "" || term == "dumb" {
+	if term := env.Getenv("TERM"); plain || in == nil || out == nil || term == "" || term == "dumb" {
 		return terminal.Follow(ctx, looker, env.Stdout)
 	}
 	return terminal.Watch(ctx, looker, in, out, os.Environ(), env.Getenv)

@@ -38,8 +38,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		who := peerOf(c)
-		if l.take(who) {
+		if who := peerOf(c); l.take(who) {
 			return &connection{Conn: c, peer: who, free: sync.OnceFunc(func() { l.leave(who) })}, nil
 		}
 		l.say.line("full", fmt.Sprintf("no more than %d connections are held, %d of one user: others are refused", l.most, l.share))

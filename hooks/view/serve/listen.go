@@ -104,8 +104,7 @@ func pemFile(path string) error {
 // private refuses a key that every user of this machine can read, because a browser could not
 // tell its holder from this server.
 func private(key string) error {
-	info, err := os.Stat(key)
-	if err != nil || info.Mode().Perm()&0o007 == 0 {
+	if info, err := os.Stat(key); err != nil || info.Mode().Perm()&0o007 == 0 {
 		return nil // that it is not there was said
 	}
 	return diag.Hint(fmt.Errorf("every user of this machine may read or write the key %s", key), "chmod o= %s", diag.Word(key))

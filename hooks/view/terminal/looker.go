@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"git-ward/hooks/view"
@@ -171,12 +172,7 @@ func (l *Looker) read(ctx context.Context) (changed bool, err error) {
 }
 
 func known(over *view.Overview, name string) bool {
-	for _, d := range over.Directives {
-		if d.Directive == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(over.Directives, func(d view.Line) bool { return d.Directive == name })
 }
 
 // open changes the directive that is open.

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -61,9 +62,7 @@ func (c canvas) waiting(s Scene) (list []block) {
 			list = append(list, c.heading("Waits for "+string(whom)))
 		}
 		name := wait.Directive
-		if name == "" {
-			name = "Ward"
-		}
+		name = cmp.Or(name, "Ward")
 		b := block{item: wait.Directive}
 		b.rows = append(b.rows, row{piece{cut(name+"  "+wait.Title.String(), c.w-c.edge(), c.more), Wants}})
 		b.rows = append(b.rows, c.text(foreign(wait.What), Plain, 4)...)

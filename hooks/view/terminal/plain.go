@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -107,9 +108,7 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 			continue
 		}
 		who := w.Directive
-		if who == "" {
-			who = "Ward"
-		}
+		who = cmp.Or(who, "Ward")
 		say("%s waits for %s: %s: %s", who, w.For, foreign(w.What), foreign(s.typed(w.Command)))
 	}
 	p.waiting = waiting

@@ -62,8 +62,7 @@ func find(o options, getenv func(string) string) (worker, error) {
 		if o.model != "" && w.Name != o.model || o.model == "" && (w.Kind != config.Program || w.NeedsID && o.id == "") {
 			continue
 		}
-		found, lack := examine(w, o, getenv)
-		if lack == "" {
+		if found, lack := examine(w, o, getenv); lack == "" {
 			usable = append(usable, found)
 		} else {
 			missing = append(missing, lack)

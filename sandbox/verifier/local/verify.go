@@ -183,8 +183,7 @@ func (v *Verifier) cacheOf(ctx context.Context, conn *fence.Connection, repo *gi
 		said = append([]string{entry.Words()}, said...)
 	}
 	if len(locks) > 0 {
-		tree, err := verifier.Tree(ctx, repo, claim.Commit, claim.Bounds)
-		if err == nil {
+		if tree, err := verifier.Tree(ctx, repo, claim.Commit, claim.Bounds); err == nil {
 			if differ := locks.Differ(cache.LocksOf(tree, v.Settings.Verify.Cache)); len(differ) > 0 {
 				said = append(said, fmt.Sprintf("the claim has another %s, and got what main's names", diag.Clean(strings.Join(differ, ", "))))
 			}

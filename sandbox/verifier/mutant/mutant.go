@@ -97,15 +97,13 @@ func text(x ast.Expr) bool {
 }
 
 func (m *maker) operator(at token.Pos, op token.Token, text bool) {
-	other, ok := opposite[op]
-	if ok && !(text && (op == token.ADD || op == token.ADD_ASSIGN)) {
+	if other, ok := opposite[op]; ok && !(text && (op == token.ADD || op == token.ADD_ASSIGN)) {
 		m.replace(at, len(op.String()), other.String(), op.String()+" became "+other.String())
 	}
 }
 
 func (m *maker) replace(at token.Pos, size int, with, words string) {
-	p := m.files.PositionFor(at, false)
-	if m.wanted(p.Line) {
+	if p := m.files.PositionFor(at, false); m.wanted(p.Line) {
 		m.all = append(m.all, Mutant{p.Line, words, m.src, p.Offset, size, with})
 	}
 }

@@ -72,8 +72,7 @@ func (l *lowering) body(p *asm.Program, depth int, back int32, line int) {
 			}
 		case asm.CALL:
 			if name, isPlan := in.Call.Plan(); isPlan {
-				callee, ok := l.callee(name, depth, &flat)
-				if ok {
+				if callee, ok := l.callee(name, depth, &flat); ok {
 					calls = append(calls, call{len(l.out), callee})
 				}
 			} else {

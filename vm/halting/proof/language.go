@@ -114,12 +114,7 @@ func (c *language) followers(windows []int) (map[string][]int, error) {
 
 // holds reports whether a window may occur on a side.
 func (c *language) holds(side map[string][]int, w []int) bool {
-	for _, last := range side[key(w[:c.given.N-1])] {
-		if last == w[c.given.N-1] {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(side[key(w[:c.given.N-1])], w[c.given.N-1])
 }
 
 // holdsStart checks the machine's present configuration: its view, and every
@@ -161,12 +156,9 @@ func (c *language) has(s sketch, left []int, mark int, right []int) bool {
 	if !ok || !ok2 {
 		return false
 	}
-	for _, i := range c.byIP[s.ip] {
-		if s.covered(&c.given.Controls[i]) && c.views[[4]int{i, l, mark, r}] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.byIP[s.ip], func(i int) bool {
+		return s.covered(&c.given.Controls[i]) && c.views[[4]int{i, l, mark, r}]
+	})
 }
 
 // closed checks that what follows a view is in the language.

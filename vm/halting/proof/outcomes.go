@@ -71,8 +71,7 @@ func ranged(e *edge, low, high int64) form {
 
 func (f *flow) writes(n *Node, z *zone, in *code.Inst) error {
 	v, c := operand(in.A, &n.Mod)
-	low, high := span(z, v)
-	if low < f.Cell.Low || high > f.Cell.High || !c.within(f.Cell.Mod) {
+	if low, high := span(z, v); low < f.Cell.Low || high > f.Cell.High || !c.within(f.Cell.Mod) {
 		return errors.New("it may write what the range of cells excludes")
 	}
 	return nil
@@ -163,8 +162,7 @@ func (e *edge) sum(in *code.Inst) (ends []string) {
 		sign = -1
 	}
 	v := a.plus(sign, b)
-	_, bounded := e.zone.lower(v)
-	if !bounded || e.zone.upper(v) == none {
+	if _, bounded := e.zone.lower(v); !bounded || e.zone.upper(v) == none {
 		ends = []string{code.Overflow}
 	}
 	if !v.ok { // a literal of MinInt64: only its residue and range are known
