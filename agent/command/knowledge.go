@@ -31,14 +31,11 @@ var Knowledge = cli.Command{Name: "knowledge", Doc: "build the symbols and the d
 // tracked files in the working tree.
 func build(ctx context.Context, env *cli.Env) error {
 	var check bool
-	args, err := env.Flags("knowledge build", buildUsage, func(fs *flag.FlagSet) {
+	err := env.Only("knowledge build", buildUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&check, "check", false, "write nothing; exit 1 when a file is out of date")
 	})
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(buildUsage, "unexpected argument %q", args[0])
 	}
 	tree, err := worktree.Find(env.Dir)
 	if err != nil {

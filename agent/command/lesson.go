@@ -102,14 +102,11 @@ func recordLessons(ctx context.Context, env *cli.Env, tree *worktree.Tree, all [
 // apply is `git ward lesson apply`.
 func apply(ctx context.Context, env *cli.Env) error {
 	var asJSON bool
-	args, err := env.Flags("lesson apply", applyUsage, func(fs *flag.FlagSet) {
+	err := env.Only("lesson apply", applyUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "the lessons as lines of JSON")
 	})
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(applyUsage, "unexpected argument %q", args[0])
 	}
 	tree, err := worktree.Find(env.Dir)
 	if err != nil {
@@ -174,15 +171,12 @@ func logged(d correct.Done) activity.Entry {
 // list is `git ward lesson list`.
 func list(ctx context.Context, env *cli.Env) error {
 	var asJSON, all bool
-	args, err := env.Flags("lesson list", listUsage, func(fs *flag.FlagSet) {
+	err := env.Only("lesson list", listUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 		fs.BoolVar(&all, "all", false, "with those of other branches, from "+lesson.Ref)
 	})
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(listUsage, "unexpected argument %q", args[0])
 	}
 	tree, err := worktree.Find(env.Dir)
 	if err != nil {

@@ -35,7 +35,7 @@ func orientation(ctx context.Context, env *cli.Env, redact func(string) string) 
 	var asJSON bool
 	var search, topic string
 	var connect, unknowns words
-	args, err := env.Flags("orient", orientUsage, func(fs *flag.FlagSet) {
+	err := env.Only("orient", orientUsage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "JSON on one line")
 		fs.Var(&connect, "connect", "try whether `HOST:PORT` can be reached; may be repeated")
 		fs.Var(&unknowns, "unknown", "search for these `WORDS`; may be repeated")
@@ -44,9 +44,6 @@ func orientation(ctx context.Context, env *cli.Env, redact func(string) string) 
 	})
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(orientUsage, "unexpected argument %q", args[0])
 	}
 	tree, err := worktree.Find(env.Dir)
 	if err != nil {

@@ -32,14 +32,12 @@ func Task(redact func(string) string) cli.Command {
 
 // openTask parses a verb's flags, and opens the log of the clone that it is called in.
 func openTask(ctx context.Context, env *cli.Env, name, usage string, redact func(string) string, more func(*flag.FlagSet)) (id string, tree *worktree.Tree, log *activity.Log, err error) {
-	args, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
+	err = env.Only(name, usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&id, "task-id", "", "the task's `ID`: a directive, such as D-1")
 		more(fs)
 	})
 	switch {
 	case err != nil:
-	case len(args) > 0:
-		err = env.Usage(usage, "unexpected argument %q", args[0])
 	case !plan.IsName(id):
 		err = env.Usage(usage, "--task-id names a task: letters, digits, dots, dashes and underscores")
 	default:

@@ -62,7 +62,7 @@ func options(env *cli.Env) (bootstrap.Options, error) {
 	if env.Getenv(boot.LiveVar) != "" {
 		o.Beat = o.Live
 	}
-	rest, err := env.Flags("ward-watcher", usage, func(fs *flag.FlagSet) {
+	err := env.Only("ward-watcher", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
 		fs.StringVar(&state, "state", "", "the `DIR` of trees, logs and signals")
 		fs.StringVar(&file, "config", "", "the settings, a `FILE` like config.toml")
@@ -78,8 +78,6 @@ func options(env *cli.Env) (bootstrap.Options, error) {
 	switch {
 	case err != nil:
 		return o, err
-	case len(rest) > 0:
-		return o, env.Usage(usage, "unexpected argument %q", rest[0])
 	case bare == "" || state == "" || file == "":
 		return o, env.Usage(usage, "--bare, --state and --config are needed")
 	case o.Directive != "" && !lease.IsDirective(o.Directive):

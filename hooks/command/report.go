@@ -35,7 +35,7 @@ func Report(pages cli.Func) cli.Command {
 // appendReport is `git ward report --append`. Committing and pushing it stays with git.
 func appendReport(ctx context.Context, env *cli.Env) error {
 	var o reportOptions
-	args, err := env.Flags("report", reportUsage, func(fs *flag.FlagSet) {
+	err := env.Only("report", reportUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&o.status, "status", "", "a `STATUS`: "+statusWords())
 		fs.StringVar(&o.directive, "directive", "-", "the directive that it answers, `D-n`, or - for none")
 		fs.StringVar(&o.text, "m", "", "the `text`")
@@ -43,9 +43,6 @@ func appendReport(ctx context.Context, env *cli.Env) error {
 	})
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(reportUsage, "unexpected argument %q", args[0])
 	}
 	tree, err := worktree.Find(env.Dir)
 	if err != nil {

@@ -32,16 +32,13 @@ func status(ctx context.Context, env *cli.Env) error {
 	const usage = "status [--json] [--fetched] [--bare DIR]"
 	var bare string
 	var asJSON, fetched bool
-	args, err := env.Flags("status", usage, func(fs *flag.FlagSet) {
+	err := env.Only("status", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		fs.BoolVar(&asJSON, "json", false, "one JSON object")
 		fs.BoolVar(&fetched, "fetched", false, "in a clone, use what was fetched last, without asking origin")
 	})
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(usage, "unexpected argument %q", args[0])
 	}
 	l, err := look(ctx, env, bare, fetched)
 	if err != nil {

@@ -111,6 +111,15 @@ func (e *Env) Flags(name, usage string, fill func(*flag.FlagSet)) ([]string, err
 	return rest, nil
 }
 
+// Only is Flags for a command that takes no other argument.
+func (e *Env) Only(name, usage string, fill func(*flag.FlagSet)) error {
+	rest, err := e.Flags(name, usage, fill)
+	if err == nil && len(rest) > 0 {
+		err = e.Usage(usage, "unexpected argument %q", rest[0])
+	}
+	return err
+}
+
 // Usage reports a fault in the arguments and returns ErrUsage.
 func (e *Env) Usage(usage, format string, args ...any) error {
 	program, _ := e.names()

@@ -22,12 +22,8 @@ func printVersion(w io.Writer, program string) error {
 
 // VersionCommand is `git ward version`, which says what --version does.
 var VersionCommand = Command{Name: "version", Hidden: true, Doc: "print the version", Run: func(_ context.Context, env *Env) error {
-	rest, err := env.Flags("version", "version", func(*flag.FlagSet) {})
-	if err != nil {
+	if err := env.Only("version", "version", func(*flag.FlagSet) {}); err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return env.Usage("version", "unexpected argument %q", rest[0])
 	}
 	return printVersion(env.Stdout, "git-ward")
 }}

@@ -19,12 +19,8 @@ var FSM = cli.Command{Name: "fsm", Doc: "list, show and draw the machines",
 	Ways: []cli.Way{{Run: fsmList}, {Switch: "dot", Doc: "draw it, for dot -Tsvg", Run: fsmDot}}}
 
 func fsmList(_ context.Context, env *cli.Env) error {
-	args, err := env.Flags("fsm", "fsm", func(*flag.FlagSet) {})
-	if err != nil {
+	if err := env.Only("fsm", "fsm", func(*flag.FlagSet) {}); err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage("fsm", "unexpected argument %q", args[0])
 	}
 	for _, name := range fsm.Names() {
 		m, _ := fsm.Embedded(name)

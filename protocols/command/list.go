@@ -16,12 +16,8 @@ import (
 func directiveList(ctx context.Context, env *cli.Env) error {
 	const usage = "directive show [--json] [--bare DIR] [--config FILE]"
 	var o options
-	args, err := env.Flags("directive show", usage, o.flags)
-	if err != nil {
+	if err := env.Only("directive show", usage, o.flags); err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(usage, "unexpected argument %q", args[0])
 	}
 	u, err := openDirectives(ctx, env, o, "D-*")
 	if err != nil {

@@ -190,14 +190,11 @@ type listed struct {
 func planList(ctx context.Context, env *cli.Env) error {
 	const usage = "plan show [--json]"
 	var asJSON bool
-	args, err := env.Flags("plan show", usage, func(fs *flag.FlagSet) {
+	err := env.Only("plan show", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	})
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(usage, "unexpected argument %q", args[0])
 	}
 	t, err := OpenTree(ctx, env.Dir)
 	if err != nil {

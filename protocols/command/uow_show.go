@@ -19,16 +19,13 @@ func uowList(ctx context.Context, env *cli.Env) error {
 	const usage = "uow show [--all] [--json] [--bare DIR]"
 	var all, asJSON bool
 	var bare string
-	args, err := env.Flags("uow show", usage, func(fs *flag.FlagSet) {
+	err := env.Only("uow show", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&all, "all", false, "archived ones, too")
 		fs.BoolVar(&asJSON, "json", false, "the last record of each, one a line")
 		cli.Bare(fs, &bare)
 	})
 	if err != nil {
 		return err
-	}
-	if len(args) > 0 {
-		return env.Usage(usage, "unexpected argument %q", args[0])
 	}
 	u, err := openUnits(ctx, env, bare, "")
 	if err != nil {

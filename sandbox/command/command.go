@@ -68,17 +68,14 @@ func commands(redact func() func(string) string) []cli.Command {
 // bareFlag parses the arguments of a command that takes --bare and perhaps more flags.
 func bareFlag(ctx context.Context, env *cli.Env, name, usage string, more func(*flag.FlagSet)) (string, error) {
 	var bare string
-	rest, err := env.Flags(name, usage, func(fs *flag.FlagSet) {
+	err := env.Only(name, usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		if more != nil {
 			more(fs)
 		}
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case len(rest) > 0:
-		return "", env.Usage(usage, "unexpected argument %q", rest[0])
 	}
 	return findBare(ctx, env, bare)
 }

@@ -23,16 +23,13 @@ func examine(ctx context.Context, env *cli.Env) error {
 	var asJSON, build bool
 	var bare string
 	const usage = "doctor [--bare DIR] [--build] [--json]"
-	rest, err := env.Flags("doctor", usage, func(fs *flag.FlagSet) {
+	err := env.Only("doctor", usage, func(fs *flag.FlagSet) {
 		fs.BoolVar(&asJSON, "json", false, "one JSON object a line")
 		fs.StringVar(&bare, "bare", "", "also look at this repository `DIR`: its hooks, who pushes, what its worker needs")
 		fs.BoolVar(&build, "build", false, "with --bare: have the project's own build run where its workers work, by [verify] suite or the files at its top")
 	})
 	if err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return env.Usage(usage, "unexpected argument %q", rest[0])
 	}
 	if build && bare == "" {
 		return env.Usage(usage, "--build is of a repository: --bare DIR")

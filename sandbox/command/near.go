@@ -54,7 +54,7 @@ func serveNear(ctx context.Context, env *cli.Env) error {
 }
 
 func parseNear(env *cli.Env) (c relay.Config, ready bool, err error) {
-	rest, err := env.Flags("near", nearUsage, func(fs *flag.FlagSet) {
+	err = env.Only("near", nearUsage, func(fs *flag.FlagSet) {
 		fs.StringVar(&c.Gate, "gate", "", "the repository's host, a `URL`: ssh://USER@HOST:PORT/PATH")
 		fs.StringVar(&c.Key, "key", "", "the private key, a `FILE` that not everybody can read")
 		fs.StringVar(&c.KnownHosts, "known-hosts", "", "the gate's host key, a `FILE` in the format of sshd(8); no other is accepted")
@@ -66,8 +66,6 @@ func parseNear(env *cli.Env) (c relay.Config, ready bool, err error) {
 	switch {
 	case err != nil:
 		return c, ready, err
-	case len(rest) > 0:
-		return c, ready, env.Usage(nearUsage, "unexpected argument %q", rest[0])
 	case c.Dir == "":
 		return c, ready, env.Usage(nearUsage, "--dir is missing")
 	}

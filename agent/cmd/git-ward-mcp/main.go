@@ -44,18 +44,15 @@ func main() {
 // run serves until stdin ends.
 func run(ctx context.Context, env *cli.Env) error {
 	var dir, state, task, ask, file string
-	rest, err := env.Flags("mcp", usage, func(fs *flag.FlagSet) {
+	err := env.Only("mcp", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", ".", "the working tree `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's `DIR` for logs and signals (default .git/ward of the working tree)")
 		fs.StringVar(&task, "task-id", "", "the task's `ID`: the directive at hand, such as D-1 (default that of the branch agent/D-1)")
 		fs.StringVar(&ask, "ask", env.Getenv(program.AskVariable), "the `file` that takes a question to the PM (default $"+program.AskVariable+")")
 		cli.Config(fs, &file)
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(rest) > 0:
-		return env.Usage(usage, "unexpected argument %q", rest[0])
 	}
 	tree, err := worktree.Find(env.Path(dir))
 	if err != nil {

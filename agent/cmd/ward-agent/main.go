@@ -36,7 +36,7 @@ func run(ctx context.Context, env *cli.Env) error {
 	}
 	var bare, state, door, file, name, directive string
 	var once bool
-	rest, err := env.Flags("ward-agent", usage, func(fs *flag.FlagSet) {
+	err := env.Only("ward-agent", usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository that holds the directives, a `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's own `DIR`: clones, logs, signals")
 		fs.StringVar(&file, "config", "", "the settings, a `FILE` like config.toml")
@@ -48,8 +48,6 @@ func run(ctx context.Context, env *cli.Env) error {
 	switch {
 	case err != nil:
 		return err
-	case len(rest) > 0:
-		return env.Usage(usage, "unexpected argument %q", rest[0])
 	case directive != "" && !lease.IsDirective(directive):
 		return env.Usage(usage, "--directive %q is no directive, such as D-3", directive)
 	case bare == "" || state == "" || file == "":

@@ -19,7 +19,7 @@ func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o stor
 	var bare, state, door, file string
 	sub := *env
 	sub.Args = env.Args[1:]
-	rest, err := sub.Flags(name, usage, func(fs *flag.FlagSet) {
+	err = sub.Only(name, usage, func(fs *flag.FlagSet) {
 		fs.StringVar(&bare, "bare", "", "the bare repository, a `DIR`")
 		fs.StringVar(&state, "state", "", "the agent's own `DIR`")
 		fs.StringVar(&door, "door", "", "push through this `SOCKET`")
@@ -29,8 +29,6 @@ func options(env *cli.Env, name, usage string, more func(*flag.FlagSet)) (o stor
 	switch {
 	case err != nil:
 		return o, err
-	case len(rest) > 0:
-		return o, env.Usage(usage, "unexpected argument %q", rest[0])
 	case bare == "" || state == "":
 		return o, env.Usage(usage, "--bare and --state are needed")
 	}
