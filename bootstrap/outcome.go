@@ -143,8 +143,3 @@ func guardNotice(kind string, t target, text string) notices.Notice {
 func fallbackNotice(kind string, t target, text string) notices.Notice {
 	return notices.Notice{Status: comms.Fallback, Kind: kind, Code: t.code, Branch: t.branch, Text: text}
 }
-
-// rollbackNotice is sent for each rollback, because a PM may want to know of each.
-func rollbackNotice(text string) notices.Notice {
-	return notices.Notice{Status: comms.Rollback, Text: text}
-}

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/bootstrap/notices"
 	"git-ward/bootstrap/signals"
 	"git-ward/bootstrap/supervisor"
 	"git-ward/bootstrap/trees"
 	"git-ward/internal/diag"
 	"git-ward/internal/failpoint"
 	"git-ward/protocols/boot"
+	"git-ward/protocols/comms"
 )
 
 // run is how a start and what came of it went.
@@ -184,8 +186,9 @@ func (w *watcher) arrived(t *target, left string) {
 	switch {
 	case t.hop.Kind == signals.Rollback:
 		w.pinTo(t.hop)
-		w.notices.Tell(rollbackNotice(fmt.Sprintf("The agent went back to %s, commit %s, and runs from there until the code of %s moves. %s",
-			w.called(t.hop.Name), diag.Short(t.commit), w.called(boot.Main), left))) // with it all is saved
+		// Each one: a PM may want to know of each.
+		w.notices.Tell(notices.Notice{Status: comms.Rollback, Text: fmt.Sprintf("The agent went back to %s, commit %s, and runs from there until the code of %s moves. %s",
+			w.called(t.hop.Name), diag.Short(t.commit), w.called(boot.Main), left)}) // with it all is saved
 		return
 	case t.branch == boot.Main && !t.pinned:
 		w.unpin()

@@ -184,6 +184,3 @@ func makeAnew(dir string) error {
 	defer parent.Close()
 	return errors.Join(parent.RemoveAll(filepath.Base(dir)), parent.Mkdir(filepath.Base(dir), 0o700))
 }
-
-// Read takes a line of the stream. It skips lines that do not belong to it.
-func (p *Preset) Read(line []byte, r *Reading) { p.read(line, r) }

@@ -34,7 +34,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 		}
 		if !s.long {
 			before := s.Reading.Usage
-			s.Preset.Read(s.line, &s.Reading)
+			s.Preset.read(s.line, &s.Reading)
 			if s.Spent != nil && s.Reading.Usage != before {
 				s.Spent(s.Reading.Usage)
 			}

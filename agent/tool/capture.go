@@ -55,8 +55,6 @@ func newCapture(dir, kind string, size int) (*capture, error) {
 	return &capture{id: id, path: f.Name(), file: f, size: size}, nil
 }
 
-func (c *capture) close() { c.file.Close() }
-
 // Write takes what was printed. It fails where the disk is full, so that the
 // command is ended; of what is beyond logSize the file has nothing.
 func (c *capture) Write(p []byte) (int, error) {

@@ -93,7 +93,7 @@ func (c *Command) Run(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer out.close()
+	defer out.file.Close()
 	cmd := process.Command{
 		Args: c.Args, Dir: c.Dir, Env: c.Env, Stdout: out, Stderr: out, Tag: callTag + out.id,
 		Timeout: c.Timeout, Output: c.Limit, Grace: Grace,

@@ -48,9 +48,6 @@ func ask(branch, commit string) (*question, error) {
 	return q, nil
 }
 
-// asked closes the process's end here.
-func (q *question) asked() { q.theirs.Close() }
-
 func (q *question) close() {
 	q.theirs.Close()
 	unix.Close(q.ours)

@@ -104,9 +104,6 @@ func (s *Supervisor) Concurrently(ctx context.Context, c Command) error {
 	return ended(p.Run(ctx))
 }
 
-// Start starts a command that is watched until it is ended.
-func (s *Supervisor) Start(c Command) (*process.Group, error) { return s.command(c).Start() }
-
 func (s *Supervisor) command(c Command) *process.Command {
 	p := &process.Command{
 		Args: append(s.limitedArgs(), c.Args...), Dir: c.Dir, Env: append(os.Environ(), c.Env...),

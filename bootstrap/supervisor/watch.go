@@ -70,8 +70,8 @@ func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
 	defer question.close()
 	a.Command.Env = append(a.Command.Env, boot.AskVar+"="+askFD)
 	a.Command.Files = []*os.File{question.theirs}
-	group, err := s.Start(a.Command)
-	question.asked()
+	group, err := s.command(a.Command).Start()
+	question.theirs.Close()
 	if err != nil {
 		return End{}, err
 	}

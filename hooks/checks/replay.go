@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -118,7 +119,7 @@ func (r replayer) replay(pass *Pass, c *walk.Commit, parent, id string) error {
 		return err
 	}
 	visit := func(change walk.Change) error {
-		if change.Deleted() || want[change.Path] != change.New.ID || change.New.Mode != modeOr(change.Old.Mode) {
+		if change.Deleted() || want[change.Path] != change.New.ID || change.New.Mode != cmp.Or(change.Old.Mode, git.ModeFile) { // a new file is a regular one
 			replayFinding(pass, c, change.Path, fmt.Sprintf("carrying out the lesson %s does not give this", id),
 				"commit what git ward lesson apply makes, and nothing with it")
 		}
@@ -133,14 +134,6 @@ func (r replayer) replay(pass *Pass, c *walk.Commit, parent, id string) error {
 			"commit all that git ward lesson apply makes")
 	}
 	return nil
-}
-
-// modeOr is a changed file's kept mode; a new file is a regular one.
-func modeOr(old git.Mode) git.Mode {
-	if old == 0 {
-		return git.ModeFile
-	}
-	return old
 }
 
 func pending(data []byte, id string) (lesson.Lesson, bool) {

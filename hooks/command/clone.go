@@ -122,13 +122,9 @@ func (c *cloner) place() (at string, empty bool, err error) {
 	case err != nil:
 		return "", false, diag.Hint(err, "name another DIR")
 	case len(entries) > 0:
-		return "", false, notEmpty(c.dir)
+		return "", false, diag.Hint(fmt.Errorf("%s is there already, and not empty", c.dir), "name another DIR")
 	}
 	return c.dir, true, nil
-}
-
-func notEmpty(dir string) error {
-	return diag.Hint(fmt.Errorf("%s is there already, and not empty", dir), "name another DIR")
 }
 
 // fill moves the whole clone up into the empty directory, if nobody has put anything there

@@ -108,9 +108,6 @@ func (r *Reader) Prefetch(names []string, limit int64) error { return r.batch.Pr
 // Sizes visits objects that are there, many in one exchange, without their contents.
 func (r *Reader) Sizes(ids []string, visit func(Object)) error { return r.batch.Sizes(ids, visit) }
 
-// Tree is what a tree has, by its id.
-func (r *Reader) Tree(id string) ([]Entry, error) { return r.tree(id) }
-
 // lost says which object on the path to a file is missing; nil if the file does not exist.
 // Git's batch answers "missing" in both cases.
 func (r *Reader) lost(rev, path string) error {
@@ -124,8 +121,8 @@ func (r *Reader) lost(rev, path string) error {
 	if top.Kind != "commit" && top.Kind != "tree" {
 		return nil
 	}
-	entries, err := r.tree(rev + "^{tree}")
-	for rest := path; err == nil; entries, err = r.tree(rev + ":" + strings.TrimSuffix(path, "/"+rest)) {
+	entries, err := r.Tree(rev + "^{tree}")
+	for rest := path; err == nil; entries, err = r.Tree(rev + ":" + strings.TrimSuffix(path, "/"+rest)) {
 		var name string
 		var below bool
 		name, rest, below = strings.Cut(rest, "/")
@@ -146,11 +143,11 @@ func (r *Reader) Note(ref, object string, limit int64) ([]byte, error) {
 	if tip, err := r.Tip(ref); err != nil || tip == "" {
 		return nil, err
 	}
-	root, err := r.tree(ref + "^{tree}")
+	root, err := r.Tree(ref + "^{tree}")
 	if err != nil {
 		return nil, err
 	}
-	blob, err := FindNote(root, object, r.tree)
+	blob, err := FindNote(root, object, r.Tree)
 	if blob == "" || err != nil {
 		return nil, err
 	}
@@ -176,8 +173,8 @@ func (r *Reader) Noted(ref string) ([]string, error) {
 	return objects, nil
 }
 
-// tree reads a tree as far as it has one meaning.
-func (r *Reader) tree(name string) ([]Entry, error) {
+// Tree reads a tree, by its id or as "rev:path", as far as it has one meaning.
+func (r *Reader) Tree(name string) ([]Entry, error) {
 	_, data, err := r.batch.Read(name, maxTree)
 	if err != nil {
 		return nil, err
@@ -211,7 +208,7 @@ func FindNote(root []Entry, object string, load func(tree string) ([]Entry, erro
 
 // Entries lists a directory of a revision's tree; none where there is no such directory.
 func (r *Reader) Entries(rev, path string) ([]Entry, error) {
-	entries, err := r.tree(rev + ":" + path)
+	entries, err := r.Tree(rev + ":" + path)
 	if errors.Is(err, ErrMissing) {
 		return nil, nil
 	}

@@ -59,9 +59,6 @@ func (f Flag) Dashed() string {
 	return "--" + f.Name
 }
 
-// Typed is the flag as typed, with its value's name.
-func (f Flag) Typed() string { return strings.TrimSpace(f.Dashed() + " " + f.Value) }
-
 // Name is the last word.
 func (p *Page) Name() string { return p.Words[strings.LastIndex(p.Words, " ")+1:] }
 
@@ -110,7 +107,7 @@ func (p *Page) WriteUsage(w io.Writer) {
 		wrap(w, []string{"usage: ", "   or: "}[min(i, 1)], usageIndent, groups(p.Prefix()+line), "")
 	}
 	for _, f := range p.Options() {
-		Item(w, 24, f.Typed(), f.Text)
+		Item(w, 24, strings.TrimSpace(f.Dashed()+" "+f.Value), f.Text)
 	}
 }
 

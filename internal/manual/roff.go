@@ -36,7 +36,7 @@ func (b *Book) man(v Version) string {
 Alone, in a repository or a clone of Ward's, it shows what waits for you there.
 Each command has a page of its own, and "git ward help COMMAND" shows it on any terminal.`)
 	for _, g := range b.Groups {
-		fmt.Fprintf(&w, ".SH %s\n", upper(g.Title))
+		fmt.Fprintf(&w, ".SH %s\n", quoted(strings.ToUpper(g.Title)))
 		for _, p := range g.Pages {
 			if !p.Hidden {
 				fmt.Fprintf(&w, ".TP\n.BR %s (1)\n%s\n", text(dashed(p.Words)), line(p.Doc))
@@ -163,8 +163,6 @@ func line(s string) string {
 }
 
 func quoted(s string) string { return `"` + strings.ReplaceAll(text(s), `"`, `\(dq`) + `"` }
-
-func upper(s string) string { return quoted(strings.ToUpper(s)) }
 
 // sentence makes a table's line one.
 func sentence(s string) string {

@@ -78,7 +78,7 @@ func (d *dropping) drop(u *units, name string) error {
 	}
 	if p.Directive != nil && !p.Dropped {
 		if done.Reported, err = d.report(u, name, done.Commit); err != nil {
-			return u.explain(err)
+			return refused(u.env, "nothing was changed; the host's message is above", "%v", err)
 		}
 	}
 	if err := u.endUnits(&done, name); err != nil {
@@ -189,9 +189,4 @@ func (d *dropDone) print(u *units, p review.Position) error {
 	}
 	_, err := fmt.Fprintf(out, "an edit opens it again: git ward directive edit %s\n", d.Directive)
 	return err
-}
-
-// explain prints the host's reason for a refused push.
-func (u *units) explain(err error) error {
-	return refused(u.env, "nothing was changed; the host's message is above", "%v", err)
 }

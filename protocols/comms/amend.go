@@ -86,5 +86,5 @@ func (m Message) amend(data []byte, room Room) (Amended, error) {
 	if m.Kind == KindQuestion {
 		return NewQuestion{m.When(), m.Directive, m.Text}.amend(data, room)
 	}
-	return m.report().amend(data, room)
+	return NewReport{Time: m.When(), Directive: m.Directive, Status: m.Status, Text: m.Text, DirectiveHash: m.Hash}.amend(data, room)
 }

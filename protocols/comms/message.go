@@ -124,10 +124,6 @@ func (m Message) When() time.Time {
 	return t
 }
 
-func (m Message) report() NewReport {
-	return NewReport{Time: m.When(), Directive: m.Directive, Status: m.Status, Text: m.Text, DirectiveHash: m.Hash}
-}
-
 // rendered is what a message becomes in a document.
 type rendered struct {
 	report   Report

@@ -30,7 +30,7 @@ func (c *agentCheck) sequence(p part, rule string) (removed, added []entry) {
 			continue
 		}
 		for _, between := range entries[next:at] {
-			c.inserted(p, between)
+			c.f.add(between.line, 0, ruleAgentAppend, "move it to the end under the next id", "a new entry may not stand above old ones of %s", headings[p])
 			added = append(added, between)
 		}
 		if old.raw(e) != new.raw(entries[at]) {
@@ -58,8 +58,4 @@ func (c *agentCheck) appended(p part, last int, entries []entry) {
 			last = e.id
 		}
 	}
-}
-
-func (c *agentCheck) inserted(p part, e entry) {
-	c.f.add(e.line, 0, ruleAgentAppend, "move it to the end under the next id", "a new entry may not stand above old ones of %s", headings[p])
 }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,7 +142,7 @@ func (r *Report) diverged(o Outcomes) {
 	start := max(0, len(r.History)-DivergenceWindow)
 	good := max(0, Best(r.History[:start+1]))
 	r.DivergenceStart, r.LastGood = &start, &good
-	r.Diagnosis = or(o.Diagnosis, fmt.Sprintf("the residual grew from %s over %d iterations", r.History[start].Words(), DivergenceWindow))
+	r.Diagnosis = cmp.Or(o.Diagnosis, fmt.Sprintf("the residual grew from %s over %d iterations", r.History[start].Words(), DivergenceWindow))
 }
 
 func (r *Report) exceeded(o Outcomes) {
@@ -175,20 +176,13 @@ func (r *Report) exceeded(o Outcomes) {
 
 func (r *Report) blocked(o Outcomes, directive string) {
 	r.LastState = o.State
-	r.Failed = or(o.Failed, o.Decision.Words)
+	r.Failed = cmp.Or(o.Failed, o.Decision.Words)
 	r.Evidence = o.Manifest.Links()
 	r.LearningsPath, r.Next = LearningsPath, r.NextActions
 	if len(o.Signals) > 0 {
 		at := max(0, len(o.History)-1)
 		r.Signal, r.DetectedAt, r.Partial = o.Signals[0].Words(), &at, Dir(directive)
 	}
-}
-
-func or(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
 }
 
 // Check holds a report to the output contract of its exit (003, section 16).

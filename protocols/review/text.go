@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -137,7 +138,7 @@ func (r *Review) criteria(p *page) {
 			how = fmt.Sprintf(", %s, %s", v.Lane.Words(), loop.RungWords(v.Rung))
 		}
 		p.add(Title, "criteria, as the host ran them (%s in %s%s; git notes --ref=certificates show %s)",
-			diag.Count(v.Trials, "run"), diag.Untrusted(orWord(v.Image, "no image")), how, diag.Short(v.Commit))
+			diag.Count(v.Trials, "run"), diag.Untrusted(cmp.Or(v.Image, "no image")), how, diag.Short(v.Commit))
 	} else {
 		p.add(Title, "criteria, which nobody ran yet")
 	}
@@ -168,13 +169,6 @@ func (r *Review) criteria(p *page) {
 	if r.Word != nil && r.Word.ResidualRun != nil {
 		p.add(Plain, "  residual %s, to be below %s", r.Word.Residual.Words(), r.Word.Rp.Words())
 	}
-}
-
-func orWord(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // observed is what was seen of the run beside how it ended.

@@ -1,8 +1,10 @@
 package uow
 
+import "cmp"
+
 // Words is a state in words for people. Journals, JSON and evidence have the form for
 // programs.
-func (s State) Words() string { return or(stateWords[s], string(s)) }
+func (s State) Words() string { return cmp.Or(stateWords[s], string(s)) }
 
 var stateWords = map[State]string{
 	Pending:         "not begun",
@@ -27,7 +29,7 @@ func (r *Record) Words() string {
 }
 
 // Words is what happened, for people, as the end of a sentence that begins with who did it.
-func (e Event) Words() string { return or(eventWords[e], string(e)) }
+func (e Event) Words() string { return cmp.Or(eventWords[e], string(e)) }
 
 var eventWords = map[Event]string{
 	Open:            "opened the unit",
@@ -112,14 +114,7 @@ var reasonWords = map[Reason]string{
 	PrevMismatch:           "a record does not follow the one before it",
 }
 
-func or(words, otherwise string) string {
-	if words == "" {
-		return otherwise
-	}
-	return words
-}
-
 // Words names the actor for people.
 func (a Actor) Words() string {
-	return or(map[Actor]string{Agent: "the agent", PM: "the PM", Host: "the host"}[a], string(a))
+	return cmp.Or(map[Actor]string{Agent: "the agent", PM: "the PM", Host: "the host"}[a], string(a))
 }

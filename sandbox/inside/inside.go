@@ -68,7 +68,7 @@ func Run(p Payload) (code int, err error) {
 		}
 		defer func() {
 			if err == nil {
-				life.tellEnd(code)
+				probe.TellEnd(life, code) // else the launcher learns it from the container engine
 			}
 		}()
 		if p.Probe != nil {

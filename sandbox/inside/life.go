@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"git-ward/internal/diag"
-	"git-ward/sandbox/probe"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,10 +76,6 @@ func (l *life) follow() {
 		}
 	}
 }
-
-// tellEnd tells the launcher the payload's exit code. If it cannot, the launcher learns it
-// from the container engine.
-func (l *life) tellEnd(code int) { probe.TellEnd(l, code) }
 
 // Write writes to the launcher's connection.
 func (l *life) Write(p []byte) (int, error) { return unix.Write(l.fd, p) }

@@ -69,7 +69,7 @@ func (processes) run(ctx context.Context, w *worker) error {
 		"--bare", s.Bare, "--state", w.state, "--door", w.door, "--config", configCopy(s.State), "--model", p.Model}
 	if w.watcher != nil {
 		w.watcher.user.Store(int64(os.Geteuid())) // the watcher runs as the launcher's user
-		args = append(args, "--report-door", w.watcher.socket())
+		args = append(args, "--report-door", w.watcher.door.Socket())
 	}
 	args = append(args, w.whatFor()...)
 	c := process.Command{

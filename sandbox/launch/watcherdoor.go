@@ -38,9 +38,8 @@ func (w *worker) openWatcherDoor() (s service, err error) {
 	return service{"the watcher's door", d.door.Serve}, nil
 }
 
-// socket is the path of the socket, dir the directory to mount.
-func (w *watcherDoor) socket() string { return w.door.Socket() }
-func (w *watcherDoor) dir() string    { return filepath.Dir(w.door.Socket()) }
+// dir is the directory of the socket, to mount.
+func (w *watcherDoor) dir() string { return filepath.Dir(w.door.Socket()) }
 
 // kernels are the runtimes whose processes are ordinary processes of the host's kernel.
 // gVisor's own process makes the connections of everything in it, as the requesting user;

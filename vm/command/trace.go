@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -81,7 +82,7 @@ func (t *tracer) show(s vm.Moment) error {
 	place := diag.Pos{Path: s.File, Line: s.Line}
 	_, err := fmt.Fprintf(t.env.Stdout, "%8d  %s  ip %d sp %d  %-16s  head %d cell %d  R0 %d R1 %d R2 %d R3 %d  flags %s%s\n",
 		s.Number, place, s.IP, s.SP, diag.Clean(s.Instruction), s.Head, s.Cell,
-		s.Registers[0], s.Registers[1], s.Registers[2], s.Registers[3], or(s.Flags, "-"), end(s.Code))
+		s.Registers[0], s.Registers[1], s.Registers[2], s.Registers[3], cmp.Or(s.Flags, "-"), end(s.Code))
 	return err
 }
 
@@ -90,13 +91,6 @@ func end(c vm.Code) string {
 		return ""
 	}
 	return "  " + string(c)
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // finish prints the run's state after the last line. A program knows it from that line, unless

@@ -116,10 +116,10 @@ func (a *abstraction) node(p place) int {
 // ascend grows the nodes until they are closed under every step, always taking
 // the node that comes first in the order of the text's flow.
 func (a *abstraction) ascend(ctx context.Context, first int) bool {
-	queue := newOrdered(a)
+	queue := &ordered{a: a, queued: map[int]bool{}}
 	queue.push(first)
 	reached := map[int]bool{first: true}
-	for n := 0; !queue.empty(); n++ {
+	for n := 0; queue.Len() > 0; n++ {
 		if a.work--; a.work < 0 || n&1023 == 0 && ctx.Err() != nil {
 			return false
 		}
@@ -303,10 +303,6 @@ type ordered struct {
 	heap   []int
 	queued map[int]bool
 }
-
-func newOrdered(a *abstraction) *ordered { return &ordered{a: a, queued: map[int]bool{}} }
-
-func (q *ordered) empty() bool { return len(q.heap) == 0 }
 
 func (q *ordered) Len() int { return len(q.heap) }
 

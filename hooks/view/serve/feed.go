@@ -30,10 +30,6 @@ type feed struct {
 	moved   chan struct{} // closed when now changes
 }
 
-func newFeed(version func(context.Context) (string, error)) *feed {
-	return &feed{version: version, moved: make(chan struct{})}
-}
-
 // run polls while there is a stream, until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	tick := time.NewTicker(look)

@@ -88,7 +88,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 		l.Close()
 		return nil, err
 	}
-	s.feed = newFeed(s.pages.version)
+	s.feed = &feed{version: s.pages.version, moved: make(chan struct{})}
 	s.logins = newLogins(time.Now, s.say)
 	s.listener = limit(l, maxConnections, maxOfPeer, secure, s.say)
 	return s, nil

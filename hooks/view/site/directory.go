@@ -171,8 +171,3 @@ func (d *directory) bring() error {
 	}
 	return nil
 }
-
-// discard removes a report that failed, and the replaced one.
-func (d *directory) discard() {
-	d.under.Remove()
-}

@@ -39,7 +39,7 @@ func Write(ctx context.Context, dir string, source Source, progress func(pages i
 	if err != nil {
 		return nil, err
 	}
-	defer d.discard()
+	defer d.under.Remove() // a report that failed, and the replaced one
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &writer{ctx: ctx, source: source, dir: d, progress: progress, facts: map[string]view.Facts{}}

@@ -20,7 +20,7 @@ func analyse(re *syntax.Regexp) (exact []literal, best []Anchor) {
 		syntax.OpEndLine, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
 		exact = []literal{{}}
 	case syntax.OpLiteral:
-		exact = []literal{literalOf(re)}
+		exact = []literal{{string(re.Rune), re.Flags&syntax.FoldCase != 0}}
 	case syntax.OpCharClass:
 		exact = classLiterals(re)
 	case syntax.OpCapture:
@@ -167,10 +167,6 @@ func cross(as, bs []literal) []literal {
 		}
 	}
 	return out
-}
-
-func literalOf(re *syntax.Regexp) literal {
-	return literal{string(re.Rune), re.Flags&syntax.FoldCase != 0}
 }
 
 // classLiterals gives the members of a small ASCII class.

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"regexp/syntax"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -102,7 +103,7 @@ func head(re *syntax.Regexp) (sets []Set, exact bool) {
 		sets, _ = head(re.Sub[0])
 		return sets, false
 	case syntax.OpRepeat:
-		sets, exact = headOfAll(repeat(re.Sub[0], re.Min))
+		sets, exact = headOfAll(slices.Repeat(re.Sub, min(re.Min, maxThen)))
 		return sets, exact && re.Min == re.Max && re.Min <= maxThen
 	case syntax.OpAlternate:
 		sets, exact = head(re.Sub[0])
@@ -128,13 +129,6 @@ func headOfAll(subs []*syntax.Regexp) (sets []Set, exact bool) {
 		}
 	}
 	return sets, true
-}
-
-func repeat(re *syntax.Regexp, n int) (res []*syntax.Regexp) {
-	for range min(n, maxThen) {
-		res = append(res, re)
-	}
-	return res
 }
 
 // unionHeads joins two heads as far as both go.
