@@ -66,11 +66,11 @@ func TestLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := validate(t, l.Path())
+	all := validate(t, l.path)
 	if len(all) != 3 || all[0].Session != all[2].Session || all[1].ID != UUID("a") || all[0].ID == all[2].ID {
 		t.Errorf("%+v", all)
 	}
-	if data, _ := os.ReadFile(l.Path()); bytes.Contains(data, []byte("hunter2")) || !bytes.Contains(data, []byte("say [secret]")) {
+	if data, _ := os.ReadFile(l.path); bytes.Contains(data, []byte("hunter2")) || !bytes.Contains(data, []byte("say [secret]")) {
 		t.Errorf("%s", data)
 	}
 	for id, want := range map[string]bool{UUID("a"): true, UUID("b"): false} {
@@ -91,7 +91,7 @@ func TestCutLine(t *testing.T) {
 	if err := l.Append(Entry{Phase: "START", Action: Action{Type: Info}, Outcome: Outcome{Status: Success}}); err != nil {
 		t.Fatal(err)
 	}
-	data, _ := os.ReadFile(l.Path())
+	data, _ := os.ReadFile(l.path)
 	if lines := strings.Split(string(data), "\n"); len(lines) != 3 || lines[0] != `{"log_id":"cut of` || !json.Valid([]byte(lines[1])) {
 		t.Errorf("%q", data)
 	}

@@ -195,22 +195,6 @@ func (s *Store) Summaries(ctx context.Context, but uow.ID) (list []uow.Summary, 
 	return list, nil
 }
 
-// Further names the directives that have more than one unit on the remote.
-func (s *Store) Further(ctx context.Context) (map[string]bool, error) {
-	out, err := s.main.git(ctx, "ls-remote", "origin", uow.RefPrefix+"*")
-	if err != nil {
-		return nil, err
-	}
-	list := make(map[string]bool)
-	for line := range strings.Lines(out) {
-		_, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if id, err := uow.ParseID(strings.TrimPrefix(ref, uow.RefPrefix)); err == nil && id.K > 1 {
-			list[id.Directive] = true
-		}
-	}
-	return list, nil
-}
-
 // NewJournal is that of a unit which is not opened yet.
 func (s *Store) NewJournal(id uow.ID) *Journal { return &Journal{ID: id, store: s} }
 

@@ -27,9 +27,6 @@ const (
 // are the project's own.
 func (h History) Documents() bool { return h == Undivided || h == Control || h == Records }
 
-// Code reports whether a history has the project's code.
-func (h History) Code() bool { return h == Undivided || h == Project }
-
 // lessonsSuffix ends the name of a branch of the agent's that changes control's
 // documents by lessons (HOOK-4): agent/D-1-lessons.
 const lessonsSuffix = "-lessons"

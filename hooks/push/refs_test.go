@@ -74,7 +74,7 @@ func TestWhoseRefs(t *testing.T) {
 			t.Errorf("%s: branch %v, agent's %v, history %v", c.ref, push.IsBranch(c.ref), push.IsAgentBranch(c.ref), push.HistoryOf(adopted, c.ref))
 		}
 		want := c.history
-		if want.Code() || want == push.Control {
+		if want == push.Project || want == push.Control {
 			want = push.Undivided
 		}
 		if got := push.HistoryOf(own, c.ref); got != want {

@@ -94,13 +94,6 @@ func lineCount(text string) int {
 	return -1
 }
 
-// Patch yields the diff of two commits or trees as git prints it, by line and without line
-// ends. Only pathspecs leave anything out (gitglossary(7)). Use it on a repository from Apart.
-func (r *Repo) Patch(ctx context.Context, from, to string, pathspecs ...string) iter.Seq2[string, error] {
-	args := slices.Concat([]string{"diff-tree"}, patchArgs, []string{from, to, "--"}, pathspecs)
-	return r.Lines(ctx, args...)
-}
-
 // Merged is the result of merging two commits.
 type Merged struct {
 	Tree      string

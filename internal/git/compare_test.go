@@ -192,7 +192,7 @@ func modeText(e Entry) string {
 
 func patchOf(t *testing.T, ctx context.Context, r *Repo, from, to string) (lines []string) {
 	t.Helper()
-	for line, err := range r.Patch(ctx, from, to) {
+	for line, err := range r.Lines(ctx, slices.Concat([]string{"diff-tree"}, patchArgs, []string{from, to, "--"})...) {
 		if err != nil {
 			t.Fatal(err)
 		}

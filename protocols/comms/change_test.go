@@ -86,7 +86,7 @@ func TestOpen(t *testing.T) {
 		if got := listed(doc.Open()); got != c.open {
 			t.Errorf("%q: open %q, want %q", c.reports, got, c.open)
 		}
-		if got := listed(doc.Suspended()); got != c.suspended {
+		if got := listed(slices.DeleteFunc(slices.Clone(doc.Directives), func(d Directive) bool { return doc.State(d) != Suspended })); got != c.suspended {
 			t.Errorf("%q: suspended %q, want %q", c.reports, got, c.suspended)
 		}
 	}

@@ -127,17 +127,12 @@ func (doc *Document) Said() map[string]Said {
 }
 
 // Open lists the directives that wait for work, in the order of Compare (COMMS-3,
-// MANY-1). Some may wait for others first: see Waits.
-func (doc *Document) Open() []Directive { return doc.inState(Open) }
-
-// Suspended lists the directives that wait for the PM, in the order of Compare (COMMS-3).
-func (doc *Document) Suspended() []Directive { return doc.inState(Suspended) }
-
-func (doc *Document) inState(want State) []Directive {
+// MANY-1). Some may wait for others first: see Said.
+func (doc *Document) Open() []Directive {
 	states := doc.states()
 	var list []Directive
 	for _, d := range doc.Directives {
-		if states.of(d) == want {
+		if states.of(d) == Open {
 			list = append(list, d)
 		}
 	}

@@ -43,7 +43,6 @@ const (
 	IDBytes  = 8       // of an id: random enough that no holder meets another's
 	maxWhere = 512     // bytes of Where
 
-	MinTerm     = time.Minute
 	DefaultTerm = 10 * time.Minute
 	MaxTerm     = 24 * time.Hour
 

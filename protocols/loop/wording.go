@@ -1,11 +1,5 @@
 package loop
 
-import "git-ward/protocols/comms"
-
-// Words says for people how a loop ended; reports, certificates and COMMS.md have the form for
-// programs.
-func (s Status) Words() string { return comms.Status(s).Words() }
-
 // VerdictWords is a verdict's result (EXACT, CONVERGED, NONE) in words for people; "" for
 // none.
 func VerdictWords(verdict string) string {

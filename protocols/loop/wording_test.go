@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"git-ward/protocols/comms"
 	"strings"
 	"testing"
 )
@@ -8,7 +9,7 @@ import (
 // No status and no verdict is said in its letter-form.
 func TestWording(t *testing.T) {
 	for _, s := range Statuses() {
-		if w := s.Words(); w == "" || strings.Contains(w, "EXIT_") {
+		if w := comms.Status(s).Words(); w == "" || strings.Contains(w, "EXIT_") {
 			t.Errorf("%s: %q", s, w)
 		}
 	}

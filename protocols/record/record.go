@@ -86,9 +86,5 @@ func Listed(directive, p string) bool {
 }
 
 // Dir is the directory of a work tree in which the agent has a view of its unit's
-// record; it is never committed. Setting is the name of the git setting that says so
-// in the agent's clone.
-const (
-	Dir     = ".ward"
-	Setting = "ward.record"
-)
+// record; it is never committed.
+const Dir = ".ward"

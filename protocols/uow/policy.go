@@ -3,7 +3,6 @@ package uow
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -102,20 +101,6 @@ func (p Policy) check() error {
 		}
 	}
 	return nil
-}
-
-// Equal reports whether two policies say the same.
-func (p Policy) Equal(q Policy) bool {
-	if len(p.Branches) != len(q.Branches) {
-		return false
-	}
-	for k, v := range p.Branches {
-		if q.Branches[k] != v {
-			return false
-		}
-	}
-	return slices.Equal(p.Sequence, q.Sequence) && p.MinConfidence == q.MinConfidence && p.PilotPulse == q.PilotPulse &&
-		p.MaxInteractions == q.MaxInteractions && p.MaxRetries == q.MaxRetries
 }
 
 // Branch says where the outcome of an interaction leads (001, section 2.1): an

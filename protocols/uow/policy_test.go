@@ -27,7 +27,7 @@ func TestTemplatePolicy(t *testing.T) {
 	}
 	want := DefaultPolicy()
 	want.Branches = p.Branches
-	if !p.Equal(want) || len(p.Branches) == 0 {
+	if !reflect.DeepEqual(p, want) || len(p.Branches) == 0 {
 		t.Errorf("%+v", p)
 	}
 	for outcome, state := range p.Branches {
@@ -162,7 +162,7 @@ func FuzzParsePolicy(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, found := ParsePolicy(text)
-		if len(found) > 0 || !again.Equal(p) {
+		if len(found) > 0 || !reflect.DeepEqual(again, p) {
 			t.Fatalf("%s\n%v", text, found)
 		}
 	})

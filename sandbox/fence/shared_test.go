@@ -87,7 +87,7 @@ func use(t *testing.T, s *Shared) (release func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Engine.Info(t.Context()); err != nil {
+	if _, err := c.Engine.Dir(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return release
@@ -125,7 +125,7 @@ func TestServiceIsUsedAsItEnds(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if _, err := c.Engine.Info(t.Context()); err != nil {
+				if _, err := c.Engine.Dir(t.Context()); err != nil {
 					t.Error(err)
 				}
 				release()
@@ -154,7 +154,7 @@ func TestServiceThatDied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := beside.Engine.Info(t.Context()); err != nil {
+	if _, err := beside.Engine.Dir(t.Context()); err != nil {
 		t.Errorf("who comes while somebody has the dead one gets it, too: %v", err)
 	}
 	releaseBeside()

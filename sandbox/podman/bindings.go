@@ -56,26 +56,12 @@ func (j joined) Value(key any) any {
 
 func (c *client) with(ctx context.Context) context.Context { return joined{ctx, c.conn} }
 
-func (c *client) info(ctx context.Context) (Info, error) {
+func (c *client) storage(ctx context.Context) (string, error) {
 	i, err := system.Info(c.with(ctx), nil)
-	if err != nil {
-		return Info{}, err
+	if err != nil || i.Store == nil {
+		return "", err
 	}
-	info := Info{
-		Version:     i.Version.Version,
-		Rootless:    i.Host.Security.Rootless,
-		Seccomp:     i.Host.Security.SECCOMPEnabled,
-		CgroupV2:    i.Host.CgroupsVersion == "v2",
-		Controllers: i.Host.CgroupControllers,
-		Network:     i.Host.NetworkBackend,
-	}
-	if i.Store != nil {
-		info.Storage = i.Store.GraphRoot
-	}
-	if i.Host.OCIRuntime != nil {
-		info.Runtime = i.Host.OCIRuntime.Name
-	}
-	return info, nil
+	return i.Store.GraphRoot, nil
 }
 
 func (c *client) create(ctx context.Context, r *request) (string, []string, error) {
@@ -123,42 +109,12 @@ func (c *client) remove(ctx context.Context, id string) error {
 	return err
 }
 
-func (c *client) logs(ctx context.Context, id string, follow bool, stdout, stderr io.Writer) error {
-	out, errs, done := make(chan string), make(chan string), make(chan error, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	options := new(containers.LogOptions).WithFollow(follow).WithStdout(true).WithStderr(true)
-	go func() { done <- containers.Logs(c.with(ctx), id, options, out, errs) }()
-	var broken error
-	write := func(w io.Writer, s string) {
-		if broken == nil { // the bindings block until every line is read
-			if _, broken = io.WriteString(w, s); broken != nil {
-				cancel()
-			}
-		}
-	}
-	for {
-		select {
-		case s := <-out:
-			write(stdout, s)
-		case s := <-errs:
-			write(stderr, s)
-		case err := <-done:
-			if broken != nil {
-				return broken
-			}
-			return err
-		}
-	}
-}
-
 func (c *client) inspect(ctx context.Context, id string) (State, error) {
 	data, err := containers.Inspect(c.with(ctx), id, nil)
 	if err != nil {
 		return State{}, err
 	}
-	s := State{Status: data.State.Status, PID: data.State.Pid, ExitCode: int(data.State.ExitCode), OOM: data.State.OOMKilled}
-	return s, nil
+	return State{Status: data.State.Status, PID: data.State.Pid}, nil
 }
 
 func (c *client) list(ctx context.Context, label string, is func(names []string) bool) (ids []string, err error) {

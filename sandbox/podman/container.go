@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -287,12 +286,6 @@ func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
 // Inspect returns the container's present state.
 func (c *Container) Inspect(ctx context.Context) (State, error) {
 	return c.engine.api.inspect(ctx, c.ID)
-}
-
-// Logs writes what the container has said, and with follow goes on until it
-// ends or ctx does.
-func (c *Container) Logs(ctx context.Context, follow bool, stdout, stderr io.Writer) error {
-	return c.engine.api.logs(ctx, c.ID, follow, stdout, stderr)
 }
 
 // removal is how long removing a container may take: killing it, and removing its network and

@@ -1,7 +1,6 @@
 package podman
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,33 +9,14 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Info is podman's information about the machine.
-type Info struct {
-	Version     string
-	Runtime     string
-	Rootless    bool
-	CgroupV2    bool
-	Controllers []string // cgroup controllers that podman may use
-	Network     string   // netavark or cni
-	Seccomp     bool
-	Storage     string // the directory of images and containers
-}
-
-// Info asks podman, which takes its time (0.3 s: it asks the package manager
-// who made each of its helpers).
-func (e *Engine) Info(ctx context.Context) (Info, error) {
-	return e.api.info(ctx)
-}
-
-// machine is what Create needs to know about it.
+// machine is what Create needs to know about the machine.
 type machine struct {
 	rootless    bool
 	cgroupV2    bool
 	controllers []string
 }
 
-// Rootless tells whether podman is an ordinary user's. Unlike Info it costs
-// nothing.
+// Rootless tells whether podman is an ordinary user's.
 func (e *Engine) Rootless() bool { return e.machine.rootless }
 
 var errNoSeccomp = diag.Hint(errors.New("there is no seccomp here, so a container is no fence"),

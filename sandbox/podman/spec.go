@@ -107,8 +107,6 @@ type Streams struct {
 
 // State is a container's state.
 type State struct {
-	Status   string // created, initialized, running, exited, ...
-	PID      int
-	ExitCode int
-	OOM      bool
+	Status string // created, initialized, running, exited, ...
+	PID    int
 }

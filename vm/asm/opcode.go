@@ -85,9 +85,6 @@ func (op Opcode) String() string {
 	return "?"
 }
 
-// Jumps reports whether the opcode goes to a label.
-func (op Opcode) Jumps() bool { return op >= JMP && op <= JL }
-
 // Conditional reports whether the opcode reads the flags.
 func (op Opcode) Conditional() bool { return op >= JE && op <= JL }
 
