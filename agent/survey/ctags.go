@@ -40,7 +40,7 @@ func findTagger(ctx context.Context) *tagger {
 	if t, ok := taggers.Load(program); ok {
 		return t.(*tagger)
 	}
-	out, err := runTagger(ctx, tagTime, "/", program, "", "--options=NONE", "--version")
+	out, err := runTagger(ctx, "/", program, "", "--options=NONE", "--version")
 	version, _, _ := strings.Cut(out, "\n")
 	if err != nil || !strings.Contains(version, "Universal Ctags") {
 		return nil
@@ -56,7 +56,7 @@ func (t *tagger) run(ctx context.Context, dir string, list []tracked) (map[strin
 	for _, f := range list {
 		names.WriteString("./" + f.path + "\n") // no file name is taken for an option
 	}
-	out, err := runTagger(ctx, tagTime, dir, t.program, names.String(), symbols.TagOptions()...)
+	out, err := runTagger(ctx, dir, t.program, names.String(), symbols.TagOptions()...)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +73,10 @@ func (t *tagger) run(ctx context.Context, dir string, list []tracked) (map[strin
 }
 
 // runTagger runs it without the environment, which could contain options.
-func runTagger(ctx context.Context, limit time.Duration, dir, program, input string, args ...string) (string, error) {
+func runTagger(ctx context.Context, dir, program, input string, args ...string) (string, error) {
 	var out bytes.Buffer
 	c := &process.Command{Dir: dir, Args: append([]string{program}, args...), Env: []string{"LC_ALL=C.UTF-8", "TMPDIR=" + os.TempDir()}, Stdin: strings.NewReader(input), Stdout: &out,
-		Timeout: limit, Output: tagOutput}
+		Timeout: tagTime, Output: tagOutput}
 	status, stopped, err := c.Run(ctx)
 	if err = cmp.Or(err, stopped); err == nil && !status.OK() {
 		err = errors.New("it ended with an error")

@@ -184,7 +184,7 @@ func (w *workProof) proofs(ref string, id uow.ID, made []artifacts) error {
 	head := func(path string) ([]byte, error) { return at(ref, path) }
 	err := loop.CheckChain(loop.Dir(id.Directive)+"/"+loop.ManifestFile, head, nil)
 	if trouble == nil {
-		w.mismatches(ref, ref, err, restoreRecord)
+		w.mismatches(ref, ref, err)
 	}
 	for _, m := range made {
 		data, err := head(m.path)
@@ -202,7 +202,7 @@ func (w *workProof) proofs(ref string, id uow.ID, made []artifacts) error {
 			return at(m.work, path)
 		})
 		if trouble == nil {
-			w.mismatches(ref, m.work, err, restoreRecord)
+			w.mismatches(ref, m.work, err)
 		}
 	}
 	return trouble
@@ -213,7 +213,7 @@ type artifacts struct{ path, work string }
 
 // mismatches reports false entries of a manifest, except for redacted files; rev has the files
 // that are not evidence. Any other error is trouble, or an unreadable manifest.
-func (w *workProof) mismatches(ref, rev string, err error, hint string) {
+func (w *workProof) mismatches(ref, rev string, err error) {
 	for _, problem := range each(err) {
 		if m, ok := errors.AsType[*loop.Mismatch](problem); ok {
 			file := rev + ":" + m.Path
@@ -224,7 +224,7 @@ func (w *workProof) mismatches(ref, rev string, err error, hint string) {
 				continue
 			}
 		}
-		w.report.add(diag.Clean(ref), "fsck/evidence", hint, "%s", diag.Clean(problem.Error()))
+		w.report.add(diag.Clean(ref), "fsck/evidence", restoreRecord, "%s", diag.Clean(problem.Error()))
 	}
 }
 

@@ -114,7 +114,7 @@ func (b *Batch) Info(name string) (Object, error) {
 			return b.orPacked(o, err, func(git *Batch) (Object, error) { return git.Info(id) })
 		}
 	}
-	return b.ask("info", id)
+	return b.ask(id)
 }
 
 // Tip returns the object id that a ref, by its full name, holds now, or "" if there is no such
@@ -123,7 +123,7 @@ func (b *Batch) Tip(ref string) (string, error) {
 	id, err := b.resolve(ref)
 	if err == nil && id == ref {
 		var o Object
-		o, err = b.ask("info", ref)
+		o, err = b.ask(ref)
 		id = o.ID
 	}
 	if errors.Is(err, ErrMissing) {
@@ -319,8 +319,8 @@ func (b *Batch) Sizes(ids []string, visit func(Object)) error {
 	return nil
 }
 
-func (b *Batch) ask(verb, name string) (Object, error) {
-	if err := b.send(verb, name); err != nil {
+func (b *Batch) ask(name string) (Object, error) {
+	if err := b.send("info", name); err != nil {
 		return Object{}, err
 	}
 	return b.header(name)

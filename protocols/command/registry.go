@@ -56,7 +56,7 @@ func (t *Tree) changeRegistry(change func(*plan.Registry) error) error {
 
 func planRegister(ctx context.Context, env *cli.Env) error {
 	const usage = "plan register NAME FILE"
-	t, args, err := registryArgs(ctx, env, "plan register", usage, 2)
+	t, args, err := registryArgs(ctx, env, usage, 2)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func planRegister(ctx context.Context, env *cli.Env) error {
 
 func planDeregister(ctx context.Context, env *cli.Env) error {
 	const usage = "plan register --remove PLAN"
-	t, args, err := registryArgs(ctx, env, "plan register", usage, 1)
+	t, args, err := registryArgs(ctx, env, usage, 1)
 	if err != nil {
 		return err
 	}
@@ -128,13 +128,13 @@ func (t *Tree) warnCallers(ctx context.Context, env *cli.Env, name string) error
 	return nil
 }
 
-func registryArgs(ctx context.Context, env *cli.Env, name, usage string, n int) (*Tree, []string, error) {
-	args, err := env.Flags(name, usage, func(*flag.FlagSet) {})
+func registryArgs(ctx context.Context, env *cli.Env, usage string, n int) (*Tree, []string, error) {
+	args, err := env.Flags("plan register", usage, func(*flag.FlagSet) {})
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(args) != n {
-		return nil, nil, env.Usage(usage, "%s takes %d arguments", name, n)
+		return nil, nil, env.Usage(usage, "plan register takes %d arguments", n)
 	}
 	t, err := OpenTree(ctx, env.Dir)
 	return t, args, err

@@ -62,7 +62,7 @@ func (doc *Document) checkAfter(f *findings) {
 		}
 		for _, name := range d.Options.After {
 			if !listed[name] {
-				line, col := d.place(keyAfter, name)
+				line, col := d.after(name)
 				f.add(line, col, ruleAfter, "write the id of a directive that is listed, or take it out; one that is waited for stays in the list until "+d.Name()+" is closed",
 					"%s waits for %s, which is not listed", d.Name(), name)
 			}
@@ -73,18 +73,18 @@ func (doc *Document) checkAfter(f *findings) {
 	}
 }
 
-// place is where a directive's option says a word: line and column, from 1, as Parse
+// after is where a directive's `- after:` says a name: line and column, from 1, as Parse
 // counts them. It is looked for only where there is a finding.
-func (d Directive) place(key, word string) (lineNum, col int) {
+func (d Directive) after(name string) (lineNum, col int) {
 	for l := range lines(d.Raw, 0, len(d.Raw), d.Line) {
 		it, ok := parseItem(l.text)
-		if !ok || it.indent != 0 || it.box != notBox || !strings.HasPrefix(it.text, key+":") {
+		if !ok || it.indent != 0 || it.box != notBox || !strings.HasPrefix(it.text, keyAfter+":") {
 			continue
 		}
-		value := it.text[len(key)+1:]
+		value := it.text[len(keyAfter)+1:]
 		for offset, s := range items(value) {
-			if s == word {
-				return l.num, it.col + len(key) + 1 + offset
+			if s == name {
+				return l.num, it.col + len(keyAfter) + 1 + offset
 			}
 		}
 	}

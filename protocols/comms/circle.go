@@ -21,7 +21,7 @@ func (doc *Document) addCircle(f *findings, circle []int) {
 	if len(circle) > most {
 		words = append(words, "... ("+strconv.Itoa(len(circle))+" of them)")
 	}
-	line, col := first.place(keyAfter, doc.Directives[circle[1%len(circle)]].Name())
+	line, col := first.after(doc.Directives[circle[1%len(circle)]].Name())
 	f.add(line, col, ruleAfter, "take one of them out of its line \"- after:\"",
 		"%s waits for itself and would never begin: %s -> %s", first.Name(), strings.Join(words, " -> "), first.Name())
 }

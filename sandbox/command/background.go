@@ -103,7 +103,7 @@ func withoutDetach(args []string) []string {
 // stop is `git ward launch --stop`: it asks the launcher to terminate and waits for it. With a
 // directive it stops only that one's worker.
 func stop(ctx context.Context, env *cli.Env) error {
-	bare, directive, err := bareAndDirective(ctx, env, "launch", "launch --stop [--bare DIR] [D-n]", nil)
+	bare, directive, err := bareAndDirective(ctx, env, "launch --stop [--bare DIR] [D-n]", nil)
 	if err != nil {
 		return err
 	}
@@ -139,10 +139,10 @@ func stop(ctx context.Context, env *cli.Env) error {
 	return diag.Hint(fmt.Errorf("process %d did not end in 30 seconds", pid), "`kill -9 %d` ends it and everything that it started", pid)
 }
 
-// bareAndDirective parses the flags of a verb that takes a repository and perhaps one
+// bareAndDirective parses the flags of a way of launch that takes a repository and perhaps one
 // directive, "" for all.
-func bareAndDirective(ctx context.Context, env *cli.Env, verb, usage string, more func(*flag.FlagSet)) (bare, directive string, err error) {
-	rest, err := env.Flags(verb, usage, func(fs *flag.FlagSet) {
+func bareAndDirective(ctx context.Context, env *cli.Env, usage string, more func(*flag.FlagSet)) (bare, directive string, err error) {
+	rest, err := env.Flags("launch", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		if more != nil {
 			more(fs)
@@ -166,7 +166,7 @@ func bareAndDirective(ctx context.Context, env *cli.Env, verb, usage string, mor
 // the agent on one directive. -f follows until interrupted.
 func logs(ctx context.Context, env *cli.Env) error {
 	var follow bool
-	bare, directive, err := bareAndDirective(ctx, env, "launch", "launch --logs [--bare DIR] [-f] [D-n]", func(fs *flag.FlagSet) {
+	bare, directive, err := bareAndDirective(ctx, env, "launch --logs [--bare DIR] [-f] [D-n]", func(fs *flag.FlagSet) {
 		fs.BoolVar(&follow, "f", false, "go on as the log grows")
 	})
 	if err != nil {

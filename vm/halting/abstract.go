@@ -62,8 +62,8 @@ const (
 )
 
 // interpret computes the fixed point, or nil when work runs out.
-func interpret(ctx context.Context, p code.Program, live []liveSet, s start, work int64) *abstraction {
-	a := &abstraction{program: p, live: live, at: map[place]int{}, after: s.after, work: work, cells: cells{mod: exactly(0)}}
+func interpret(ctx context.Context, p code.Program, live []liveSet, s start) *abstraction {
+	a := &abstraction{program: p, live: live, at: map[place]int{}, after: s.after, work: abstractWork, cells: cells{mod: exactly(0)}}
 	for _, v := range s.cells {
 		a.cells.admit(v, v, exactly(v))
 	}

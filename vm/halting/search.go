@@ -159,7 +159,7 @@ func (s *search) abstractly() *Report {
 	if len(s.program) > maxAbstract {
 		return nil
 	}
-	s.abstract = interpret(s.ctx, s.program, s.live, start{}, abstractWork)
+	s.abstract = interpret(s.ctx, s.program, s.live, start{})
 	if s.abstract == nil {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (s *search) abstractlyLater() *Report {
 	c, t := &control{}, &wideTape{}
 	s.execute(c, t, s.run.steps)
 	at := start{control: *c, after: s.run.steps, cells: append(t.left, t.right...)}
-	a := interpret(s.ctx, s.program, s.live, at, abstractWork)
+	a := interpret(s.ctx, s.program, s.live, at)
 	if a == nil {
 		return nil
 	}

@@ -43,7 +43,7 @@ type Browser struct {
 
 // Open starts a browser with one tab, and ends it with the test. Without one the test is
 // skipped, out loud.
-func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) *Browser {
+func Open(t testing.TB) *Browser {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("SKIPPED in the quick tier: it starts a browser")
@@ -52,13 +52,13 @@ func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) *Browser {
 	if err != nil {
 		t.Skip("SKIPPED: there is no chromium-headless-shell (scripts/setup --tests)")
 	}
-	options = append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), append([]chromedp.ExecAllocatorOption{
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(program), chromedp.NoSandbox, // root may not have Chromium's own
 		chromedp.Flag("no-proxy-server", true),
 		chromedp.WSURLReadTimeout(time.Until(await.Deadline(t))), // how long it may take to start
 		// The other ports of this machine are nothing that a page may look for.
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
-	}, options...)...)
+	)
 	ctx, end := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(end)
 	b := &Browser{}
