@@ -63,6 +63,9 @@ func Open(dir string) (*Log, error) {
 	return &Log{path: path, session: newUUID()}, nil
 }
 
+// Path is the log's file.
+func (l *Log) Path() string { return l.path }
+
 // Append writes a line. A cut line that a crash left at the end is closed first,
 // so that it stays the only one that cannot be read.
 func (l *Log) Append(e Entry) error {
