@@ -75,7 +75,7 @@ func testCache(t *testing.T, p *machine) {
 	p.Write("go.mod", "module example.org/p\n\ngo 1.21\n\nrequire example.org/evil v1.0.0\n")
 	p.Write("p.go", "package p\n\nimport _ \"example.org/evil\"\n")
 	commit = push("agent/cache")
-	if f := verify("! go build ./..."); !f.OK() || !strings.Contains(f.Cache, "the claim has another go.mod, and got what main's names") {
+	if f := verify("! go build ./..."); !f.OK() || !strings.Contains(f.Cache, "the claim has another go.mod, and got what main's names (push the claim's to main") {
 		t.Errorf("%+v", f)
 	}
 	entries, err := os.ReadDir(filepath.Join(p.Bare, "ward/cache"))

@@ -71,6 +71,9 @@ func (r *Review) Looks() (list []Remark) {
 	add(Plain, "work by your word", v.Included...)
 	add(Plain, "a test, or what is frozen", raw(r.Touched.Tests)...)
 	add(Plain, "opened by no command", v.NeverOpened...)
+	if v.Cache != "" && v.Verdict == loop.None { // it may lack what the work asks for
+		list = append(list, Remark{Plain, "dependencies from the cache", diag.Untrusted(v.Cache)})
+	}
 	return list
 }
 

@@ -231,9 +231,10 @@ func TestText(t *testing.T) {
 		r.Cost.Bound(comms.Options{MaxTokens: 9000, MaxCost: "1.50"})
 		r.Commands = []string{"git ward take D-1.1", "git ward drop D-1"}
 	})
+	r.Word.Cache = "go of main's 0; the claim has another go.mod"
 	above, below := joined(r.Above()), joined(r.Below())
 	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "\nlook first\n", "not work, so left out of the deciding run: GNUmakefile (added)\n", "names that very path, without a pattern", "restored for the verdict: a_test.go", "judged without a fence\n",
-		"instructs coding agents: CLAUDE.md\n", "protected, because it runs code or steers tools: .github/x\n", "work by your word: ok.py\n",
+		"instructs coding agents: CLAUDE.md\n", "protected, because it runs code or steers tools: .github/x\n", "work by your word: ok.py\n", "dependencies from the cache: go of main's 0; the claim has another go.mod\n",
 		"criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good", "same process",
 		"D-1.1 claims "+diag.Short(commit)+"\n", "a.go |    2 ++ (new)")
 	for _, once := range []string{"GNUmakefile", "CLAUDE.md", "a.go", diag.Short(commit) + "\n"} {

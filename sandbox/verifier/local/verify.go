@@ -185,7 +185,7 @@ func (v *Verifier) cacheOf(ctx context.Context, conn *fence.Connection, repo *gi
 	if len(locks) > 0 {
 		if tree, err := verifier.Tree(ctx, repo, claim.Commit, claim.Bounds); err == nil {
 			if differ := locks.Differ(cache.LocksOf(tree, v.Settings.Verify.Cache)); len(differ) > 0 {
-				said = append(said, fmt.Sprintf("the claim has another %s, and got what main's names", diag.Clean(strings.Join(differ, ", "))))
+				said = append(said, fmt.Sprintf("the claim has another %s, and got what main's names (push the claim's to main to have what it names)", diag.Clean(strings.Join(differ, ", "))))
 			}
 		} // a commit that cannot be read is told by who judges it
 	}
