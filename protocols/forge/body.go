@@ -166,10 +166,26 @@ func (r Request) proof() []string {
 		ran = strings.Replace(ran, "behind `none`", "**without a fence**", 1)
 	}
 	lines := []string{fmt.Sprintf("%s: %s", proved, r.span(diag.Untrusted(v.Reason))), ran}
+	if by := wanted(v); by != "" {
+		lines = append(lines, by)
+	}
 	if v.Verdict != loop.None {
 		lines = append(lines, fmt.Sprintf("How sure: %s, %s%s. %s", v.Lane.Words(), loop.RungWords(v.Rung), process(v.Process), loop.Caveat))
 	}
 	return lines
+}
+
+// wanted is the comment by which a person gives the word that a claim lacks.
+func wanted(v *loop.Verdict) string {
+	switch {
+	case v.Verdict != loop.None:
+		return ""
+	case v.OnlyGuards:
+		return "If it is enough that these held before the work, comment `/ward include " + Guards + "`."
+	case v.NotIncluded:
+		return "If what was left out is work, comment `/ward include`, or that with paths behind it; then it is judged again."
+	}
+	return ""
 }
 
 // process says whether the work could speak for its tests.

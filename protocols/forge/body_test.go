@@ -35,6 +35,27 @@ func hostileRequest(words diag.Untrusted) Request {
 		Cost:     review.Cost{Prices: "2026-11-21"}}}
 }
 
+// TestWanted: where a person's word is all that a claim lacks, the body says by which comment he gives
+// it, within what a reader sees first.
+func TestWanted(t *testing.T) {
+	for _, c := range []struct {
+		change func(*loop.Verdict)
+		want   string
+	}{
+		{func(v *loop.Verdict) { v.NotIncluded = true }, "comment `/ward include`, or"},
+		{func(v *loop.Verdict) { v.OnlyGuards = true }, "comment `/ward include --guards`."},
+		{func(v *loop.Verdict) {}, ""},
+	} {
+		r := requests()["none"]
+		c.change(r.Review.Word)
+		lines := strings.Split(r.Body(), "\n")
+		top := strings.Join(lines[:min(len(lines), Top)], "\n")
+		if said := strings.Contains(top, "/ward include"); said != (c.want != "") || !strings.Contains(top, c.want) {
+			t.Errorf("%q: %s", c.want, top)
+		}
+	}
+}
+
 // requests are as an agent's work goes on.
 func requests() map[string]Request {
 	zero, seven, calls, seconds, tokens, money := 0, 7, int64(31), int64(412), int64(123456), "0.42"
