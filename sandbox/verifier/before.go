@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -100,6 +101,10 @@ func (e *Ends) keep(ctx context.Context, job *Job, o *Outcome) {
 	if o.Opened != nil && o.Opened.Not == "" {
 		now.opened = append(now.opened, o.Opened.Checks...)
 	}
+	text := now.line()
+	if len(endsHead)+len(text) > endsSize || !utf8.ValidString(strings.Join(now.opened, "/")) { // JSON has no such name
+		return
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	ends, err := e.read()
@@ -107,11 +112,9 @@ func (e *Ends) keep(ctx context.Context, job *Job, o *Outcome) {
 		return
 	}
 	ends = slices.DeleteFunc(ends, func(old ended) bool { return old.key == key })
-	text := ""
-	for _, end := range slices.Backward(append(ends[max(0, len(ends)-maxEnds+1):], now)) {
-		opened, err := json.Marshal(end.opened)
-		line := fmt.Sprintf("%s %d %s\n", end.key, end.exit, opened)
-		if err != nil || len(endsHead)+len(line)+len(text) > endsSize {
+	for _, end := range slices.Backward(ends[max(0, len(ends)-maxEnds+1):]) {
+		line := end.line()
+		if len(endsHead)+len(line)+len(text) > endsSize {
 			break // and so the oldest go
 		}
 		text = line + text
@@ -124,6 +127,11 @@ type ended struct {
 	key    string
 	exit   int
 	opened []string
+}
+
+func (e ended) line() string {
+	opened, _ := json.Marshal(e.opened) // of strings
+	return fmt.Sprintf("%s %d %s\n", e.key, e.exit, opened)
 }
 
 // read reads the file, and throws one away that nobody wrote so, or that somebody else could have

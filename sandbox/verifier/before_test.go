@@ -163,7 +163,8 @@ func TestKeptIsBounded(t *testing.T) {
 		t.Errorf("%+v %v", o, ok)
 	}
 	names := []string{"a b\n", strings.Repeat("x", 4000)}
-	for i := range 2 * endsSize / 4000 { // what a command opened goes with its end
+	const many = 2 * endsSize / 4000
+	for i := range many { // what a command opened goes with its end
 		e.keep(t.Context(), &Job{Tree: "tree", Line: fmt.Sprint(i), Checks: names}, &Outcome{End: Exited, Opened: &Watched{Checks: names}})
 		if o, ok := e.find(t.Context(), &Job{Tree: "tree", Line: fmt.Sprint(i), Checks: names}); !ok || !slices.Equal(o.Opened.Checks, names) {
 			t.Fatalf("%d: %+v %v", i, o, ok)
@@ -172,7 +173,8 @@ func TestKeptIsBounded(t *testing.T) {
 	if _, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "0", Checks: names}); ok {
 		t.Error("the oldest one stays")
 	}
-	if _, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "9", Checks: names[:1]}); ok {
+	last := Job{Tree: "tree", Line: fmt.Sprint(many - 1), Checks: names}
+	if _, ok := e.find(t.Context(), &Job{Tree: last.Tree, Line: last.Line, Checks: names[:1]}); ok {
 		t.Error("an end is found where other files were watched")
 	}
 	for _, other := range [][2]string{{"tree", "lin"}, {"treel", "ine"}, {"line", "tree"}} {
@@ -180,10 +182,14 @@ func TestKeptIsBounded(t *testing.T) {
 			t.Errorf("%q is found", other)
 		}
 	}
-	for _, o := range []Outcome{{End: Exited, Opened: &Watched{ChecksNot: "lost"}}, {End: TimedOut, Exit: 1}, {End: Exited, Exit: noCommand}, {End: Exited, Exit: 137}} {
+	for i, o := range []Outcome{{End: Exited, Opened: &Watched{ChecksNot: "lost"}}, {End: Exited, Opened: &Watched{Checks: []string{"\xff"}}},
+		{End: Exited, Opened: &Watched{Checks: []string{strings.Repeat("x", endsSize)}}}, {End: TimedOut, Exit: 1}, {End: Exited, Exit: noCommand}, {End: Exited, Exit: 137}} {
 		e.keep(t.Context(), &Job{Tree: "tree", Line: "other"}, &o)
 		if _, ok := e.find(t.Context(), &Job{Tree: "tree", Line: "other"}); ok {
-			t.Errorf("%+v is kept", o)
+			t.Errorf("%d: %s %d is kept", i, o.End, o.Exit)
 		}
+	}
+	if _, ok := e.find(t.Context(), &last); !ok {
+		t.Error("what is not kept took another's place")
 	}
 }
