@@ -111,7 +111,10 @@ func (m *mirror) once(ctx context.Context) (err error) {
 	s.session.Close() // git has everything it needs, or gave up
 	ours.Close()
 	pumps.Wait()
-	if refused, ok := errors.AsType[*Refused](s.wait()); err != nil && ok {
+	if err == nil {
+		return nil
+	}
+	if refused, ok := errors.AsType[*Refused](s.wait()); ok {
 		return refused
 	}
 	return err
