@@ -126,8 +126,6 @@ func TestPackedMany(t *testing.T) {
 	}
 }
 
-// TestPackedOdd: of a pack that is damaged nothing is believed that git does not say, and an object
-// whose only pack is gone is missing.
 // TestPackedFull looks names up in an index with more for each first byte than one call reads, and
 // names that it has not.
 func TestPackedFull(t *testing.T) {
@@ -163,6 +161,8 @@ func TestPackedFull(t *testing.T) {
 	}
 }
 
+// TestPackedOdd: of a pack that is damaged nothing is believed that git does not say, and an object
+// whose only pack is gone is missing.
 func TestPackedOdd(t *testing.T) {
 	r, ids := packedRepo(t)
 	index, err := filepath.Glob(filepath.Join(r.Dir, "objects/pack/*.idx"))
