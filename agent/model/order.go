@@ -36,9 +36,8 @@ func (o *Order) Next(why string) bool {
 	if o.at == len(o.Names)-1 {
 		return false
 	}
-	from := o.Name()
+	from := cmp.Or(o.Name(), "the program's own choice")
 	o.at, o.since = o.at+1, time.Now()
-	from = cmp.Or(from, "the program's own choice")
 	o.Note(fmt.Sprintf("%s%s, for %s is away: %s", Instead, diag.Clean(o.Name()), diag.Clean(from), diag.Clean(diag.Cut(why, 300))))
 	return true
 }

@@ -101,8 +101,7 @@ func (p *Patience) over(w waiting) {
 // pause is exponential back-off with equal jitter: half of it is random, so that agents that
 // were refused together do not return together. The provider's own time is the minimum.
 func (p *Patience) pause(n int, after time.Duration) time.Duration {
-	base := p.Base
-	base = cmp.Or(base, time.Second)
+	base := cmp.Or(p.Base, time.Second)
 	most := min(longest, base<<min(n, 20))
 	if after > 0 {
 		return after + rand.N(max(after/10, base/10)+1)

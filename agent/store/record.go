@@ -116,8 +116,7 @@ func (r *Record) moveTo(ctx context.Context, commit, tree string) error {
 	if commit == r.tip {
 		return nil
 	}
-	old := r.tip
-	old = cmp.Or(old, git.Zero)
+	old := cmp.Or(r.tip, git.Zero)
 	if err := r.work.clone.moveRef(ctx, "ward: record", git.RefUpdate{Ref: r.Ref(), Old: old, New: commit}); err != nil {
 		return err
 	}

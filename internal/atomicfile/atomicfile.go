@@ -83,8 +83,7 @@ func Sweep(path string) error {
 
 // SyncDir makes renames and removals in a directory durable; "" is the current one.
 func SyncDir(dir string) error {
-	dir = cmp.Or(dir, ".")
-	d, err := os.Open(dir)
+	d, err := os.Open(cmp.Or(dir, "."))
 	if err != nil {
 		return err
 	}

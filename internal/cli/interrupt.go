@@ -111,8 +111,7 @@ func (p *process) end(ctx context.Context, w io.Writer, program string, err erro
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	left := p.left
-	left = cmp.Or(left, "nothing was changed by halves, and the same command can be given again")
+	left := cmp.Or(p.left, "nothing was changed by halves, and the same command can be given again")
 	fmt.Fprintf(w, "%s: interrupted: %s\n", program, left)
 	return 128 + int(s)
 }

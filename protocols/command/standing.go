@@ -89,9 +89,7 @@ func refused(env *cli.Env, hint, format string, args ...any) error {
 	if hint != "" {
 		err = diag.Hint(err, "%s", hint)
 	}
-	program := env.Program
-	program = cmp.Or(program, "git-ward")
-	cli.Report(env.Stderr, program, err)
+	cli.Report(env.Stderr, cmp.Or(env.Program, "git-ward"), err)
 	return cli.ErrFindings
 }
 

@@ -1,9 +1,10 @@
 package loop
 
 import (
-	"git-ward/protocols/comms"
 	"strings"
 	"testing"
+
+	"git-ward/protocols/comms"
 )
 
 // No status and no verdict is said in its letter-form.

@@ -28,8 +28,7 @@ func (e *examiner) network(backend string, s *podman.NetworkSettings) {
 		e.add(thing, Missing, packagesOf(backend), "the backend is %s, and these of it are not installed: %s", backend, strings.Join(lacks, ", "))
 		return
 	}
-	name := s.Network.Default
-	name = cmp.Or(name, "podman")
+	name := cmp.Or(s.Network.Default, "podman")
 	text, err := e.output("podman", "network", "inspect", name)
 	var found []podmanNetwork
 	if err == nil {

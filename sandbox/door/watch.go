@@ -169,8 +169,7 @@ func (s *refStream) list(ctx context.Context) error {
 
 // say writes that a ref is at an id, if that is new.
 func (s *refStream) say(ref, id string) {
-	old := s.known[ref]
-	old = cmp.Or(old, git.Zero)
+	old := cmp.Or(s.known[ref], git.Zero)
 	if old == id {
 		return
 	}

@@ -75,8 +75,7 @@ func (g *Gateway) providers() (map[config.Provider]*provider, error) {
 // baseURL parses a provider's address. The key is sent there, so it must be TLS, except on
 // loopback.
 func baseURL(text, fallback string) (*url.URL, error) {
-	text = cmp.Or(text, fallback)
-	u, err := url.Parse(text)
+	u, err := url.Parse(cmp.Or(text, fallback))
 	switch {
 	case err != nil:
 		return nil, errors.New("not a URL") // url's error would quote a password

@@ -54,8 +54,7 @@ func NewGate(ctx context.Context, k *config.Kube, address string) (g Gate, err e
 	if err != nil {
 		return g, fmt.Errorf("[kube] gate: %w", err)
 	}
-	host, port := u.Hostname(), u.Port()
-	port = cmp.Or(port, "22")
+	host, port := u.Hostname(), cmp.Or(u.Port(), "22")
 	if address != "" {
 		if host, port, err = net.SplitHostPort(address); err != nil {
 			return g, diag.Hint(fmt.Errorf("--gate-address %s: %w", diag.Clean(address), err), "it is HOST:PORT, as pods reach it")

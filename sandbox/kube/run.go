@@ -45,8 +45,9 @@ func (r *run) whole(ctx context.Context) (err error) {
 func (r *run) persist(ctx context.Context, do func(context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := do(ctx)
-		var away *Away
-		if _, ok := errors.AsType[*Denied](err); err == nil || !errors.As(err, &away) && !ok {
+		_, away := errors.AsType[*Away](err)
+		_, denied := errors.AsType[*Denied](err)
+		if !away && !denied {
 			return err
 		}
 		if ctx.Err() != nil {

@@ -93,6 +93,5 @@ func (w *worker) share(out io.Writer) *share {
 // LogMark begins a worker's lines in the launch log. Directive is the one whose lease the
 // worker holds, "" for none.
 func LogMark(directive string) string {
-	directive = cmp.Or(directive, "-")
-	return "[" + directive + "] "
+	return "[" + cmp.Or(directive, "-") + "] "
 }

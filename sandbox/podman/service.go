@@ -49,8 +49,7 @@ func startService(ctx context.Context, o *Options, m *machine, run string) (*ser
 }
 
 func findPodman(podman string) (string, error) {
-	podman = cmp.Or(podman, "podman")
-	path, err := exec.LookPath(podman)
+	path, err := exec.LookPath(cmp.Or(podman, "podman"))
 	if err != nil {
 		return "", diag.Hint(fmt.Errorf("podman is not there: %w", err),
 			"on Debian: apt-get install podman runc netavark iptables uidmap slirp4netns; or launch --unfenced, without a fence")

@@ -92,8 +92,7 @@ func newGate(c Config) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	port := address.Port()
-	port = cmp.Or(port, "22")
+	port := cmp.Or(address.Port(), "22")
 	g := &gate{address: net.JoinHostPort(address.Hostname(), port), log: c.Log}
 	signer, err := readKey(c.Key)
 	if err != nil {

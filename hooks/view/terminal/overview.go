@@ -61,8 +61,7 @@ func (c canvas) waiting(s Scene) (list []block) {
 			whom = wait.For
 			list = append(list, c.heading("Waits for "+string(whom)))
 		}
-		name := wait.Directive
-		name = cmp.Or(name, "Ward")
+		name := cmp.Or(wait.Directive, "Ward")
 		b := block{item: wait.Directive}
 		b.rows = append(b.rows, row{piece{cut(name+"  "+wait.Title.String(), c.w-c.edge(), c.more), Wants}})
 		b.rows = append(b.rows, c.text(foreign(wait.What), Plain, 4)...)

@@ -107,8 +107,7 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 		if p.waiting[w.Key] || s.Name != "" && w.Directive != s.Name {
 			continue
 		}
-		who := w.Directive
-		who = cmp.Or(who, "Ward")
+		who := cmp.Or(w.Directive, "Ward")
 		say("%s waits for %s: %s: %s", who, w.For, foreign(w.What), foreign(s.typed(w.Command)))
 	}
 	p.waiting = waiting
