@@ -40,7 +40,7 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 	const usage = "forge [--once [--dry-run] | --check [--json]] [--take D-n|all] [--bare DIR]"
 	var bare, take string
 	var once, dry, checks, asJSON bool
-	args, err := env.Flags("forge", usage, func(fs *flag.FlagSet) {
+	err := env.Only("forge", usage, func(fs *flag.FlagSet) {
 		cli.Bare(fs, &bare)
 		fs.BoolVar(&once, "once", false, "look once, and end")
 		fs.StringVar(&take, "take", "", "merge the request of a directive there, `D-n`, perhaps with @COMMIT behind it, or all that are proved, and end: git ward take on the host does it")
@@ -51,8 +51,6 @@ func run(ctx context.Context, env *cli.Env, redact func() func(string) string) e
 	switch {
 	case err != nil:
 		return err
-	case len(args) > 0:
-		return env.Usage(usage, "unexpected argument %q", args[0])
 	case dry && (!once || take != ""):
 		return env.Usage(usage, "--dry-run is for --once")
 	case checks && (once || take != ""), asJSON && !checks:
