@@ -86,7 +86,8 @@ func (r *Review) unproved(wanted string) Obstacle {
 			look.Hint = r.Next + " is next; git ward review " + r.Directive + " shows it"
 		case r.leftOut():
 			include := "git ward include " + r.Directive + " takes in what was left out, for what is claimed next"
-			if look.Hint += "; " + include; r.Word.NotIncluded { // and what was claimed holds with it
+			look.Hint += "; " + include
+			if r.Word.NotIncluded { // and what was claimed holds with it
 				look.Hint = include + "; git ward review " + r.Directive + " shows it"
 			}
 		}
