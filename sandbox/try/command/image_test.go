@@ -144,14 +144,7 @@ func TestOwnTestsFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		if guessed { // the directive that was pushed
-			gittest.Git(t, bin, "init", "--quiet", "--initial-branch=main", "pushed")
-			text := strings.Replace(comms.Empty, "## Directives\n", "## Directives\n\n### D-1: x\n\nSee y.\n", 1)
-			if err := os.WriteFile(filepath.Join(bin, "pushed", "COMMS.md"), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			gittest.Git(t, bin, "-C", "pushed", "add", "COMMS.md")
-			gittest.Git(t, bin, "-C", "pushed", "commit", "--quiet", "--message=D-1")
-			gittest.Git(t, bin, "clone", "--quiet", "--bare", "pushed", w.bare())
+			pushed(t, bin, w.bare(), "See y.")
 		}
 		err := w.direct()
 		if (err != nil) != guessed || !strings.Contains(out.String(), "criteria tried on main") {
@@ -159,6 +152,57 @@ func TestOwnTestsFail(t *testing.T) {
 		}
 		if said := strings.Join(diag.Hints(err), ""); guessed && (!strings.Contains(said, "git ward directive edit D-1 ") || !strings.Contains(said, "git ward try --script s.jsonl --again")) {
 			t.Errorf("no remedy: %q", said)
+		}
+	}
+}
+
+// pushed makes a bare repository with a directive of one paragraph.
+func pushed(t *testing.T, dir, bare, paragraph string) {
+	t.Helper()
+	gittest.Git(t, dir, "init", "--quiet", "--initial-branch=main", "pushed")
+	text := strings.Replace(comms.Empty, "## Directives\n", "## Directives\n\n### D-1: x\n\n"+paragraph+"\n", 1)
+	if err := os.WriteFile(filepath.Join(dir, "pushed", "COMMS.md"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	gittest.Git(t, dir, "-C", "pushed", "add", "COMMS.md")
+	gittest.Git(t, dir, "-C", "pushed", "commit", "--quiet", "--message=D-1")
+	gittest.Git(t, dir, "clone", "--quiet", "--bare", "pushed", bare)
+}
+
+// TestAgainOwnTestsFail: --again --with PACKAGE begins no agent either where the package was not
+// what the project's own tests lack. A criterion that the person named is to fail before the work.
+func TestAgainOwnTestsFail(t *testing.T) {
+	tier.First(t, "it runs a program and git")
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	own := filepath.Join(bin, "clone")
+	if err := os.MkdirAll(own, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(own, "package.json"), []byte(`{"scripts":{"test":"tap"}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pushed(t, bin, filepath.Join(bin, "project.git"), "- [ ] it works (`npm test`)\n- [ ] y (`grep y z`)")
+	const fails, holds = `{"line":"npm test","end":"exit","exit":1}`, `{"line":"npm test","end":"exit","exit":0}`
+	const named = `,{"line":"grep y z","end":"exit","exit":1}`
+	for _, c := range []struct{ with, facts, want string }{
+		{"bc", `{"replays":[[` + fails + named + `]]}`, "own tests ('npm test') fail in the fence"},
+		{"bc", `{"replays":[[{"line":"npm test","end":"killed"}` + named + `]]}`, "own tests ('npm test') fail in the fence"},
+		{"bc", `{"replays":[[{"line":"npm test","end":"exit","exit":127}` + named + `]]}`, "lacks a program"},
+		{"bc", `{"replays":[[` + fails + named + `]],"missing":{"line":"npm test","tool":"tap"}}`, "lacks a program"},
+		{"bc", `{"unfit":"no tree"}`, "cannot be tried on main: no tree"},
+		{"bc", `{"replays":[[` + holds + named + `]]}`, ""},
+		{"", `{"replays":[[` + fails + named + `]]}`, ""}, // --again alone: the agent works all the same
+	} {
+		gittest.Program(t, filepath.Join(bin, "git-ward"), "#!/bin/sh\necho \"$*\" >asked\necho '"+c.facts+"'\nexit 1\n")
+		var out, words bytes.Buffer
+		w := &trial{ctx: t.Context(), env: &cli.Env{Stdout: &out, Stderr: &words}, dir: bin, clone: own, branch: "main", options: options{again: true, with: c.with}}
+		err := w.direct()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v: %s", c, err, words.String())
+		}
+		if asked, _ := os.ReadFile(filepath.Join(bin, "asked")); err != nil && !strings.HasPrefix(string(asked), "verify --bare "+w.bare()+" --json refs/heads/main") {
+			t.Errorf("it asked %q", asked)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,7 +119,7 @@ func (t *trial) git(dir string, args ...string) error {
 // agent would be paid for finding that out.
 func (t *trial) direct() error {
 	if t.again {
-		return nil
+		return t.anew()
 	}
 	args := []string{"directive", "new"}
 	if t.text != "" {
@@ -131,21 +132,87 @@ func (t *trial) direct() error {
 	if err := t.typed(t.work(), io.MultiWriter(cli.Raw(t.env.Stdout), told), io.MultiWriter(t.env.Stderr, said), args...); err != nil {
 		return err
 	}
-	switch {
-	case strings.Contains(said.String(), unknownProgram):
-	case t.guessed && strings.Contains("\n"+told.String(), triedCriteria):
-		name, err := t.newest()
-		if err != nil {
-			return err
-		}
-		return diag.Hint(fmt.Errorf("the project's own tests (%s) fail in the fence before any work, so no agent was started", diag.Word(t.checks.String())),
-			"in %s, git ward verify %s %s shows why, and git ward directive edit %s takes a command that passes there; then %s --again, which takes --with PACKAGE, too",
-			diag.Word(t.work()), diag.Word(t.branch), name, name, t.same(true))
-	default:
+	return t.fit(strings.Contains(said.String(), unknownProgram), t.guessed && strings.Contains("\n"+told.String(), triedCriteria))
+}
+
+// anew tries the newest directive's criteria again, in the image that --with has made. --again alone
+// has the agent work all the same.
+func (t *trial) anew() error {
+	if t.with == "" {
 		return nil
 	}
-	return diag.Hint(errors.New("the image lacks a program that a criterion runs (above), so no agent was started"),
-		"%s --again --with PACKAGE, the Debian package that has it; with --again alone the agent works all the same", t.same(true))
+	d, err := t.newest()
+	if err != nil {
+		return err
+	}
+	args := []string{"verify", "--bare", t.bare(), "--json", "refs/heads/" + t.branch}
+	none, own := len(args), guess(t.clone)
+	for _, c := range d.Criteria {
+		if c.Command != "" {
+			args = append(args, "--run", c.Command)
+		}
+		if slices.Contains(own, c.Command) {
+			t.checks = append(t.checks, c.Command)
+		}
+	}
+	if len(args) == none {
+		return nil
+	}
+	self, err := cli.Program("git-ward")
+	if err != nil {
+		return err
+	}
+	cmd := t.command(t.dir, self, args...)
+	cmd.Stderr = cli.Raw(t.env.Stderr)
+	defer t.env.Slow("trying the criteria of " + d.Name() + " on " + t.branch)()
+	out, ended := cmd.Output()
+	if ended != nil && (t.ctx.Err() != nil || !git.SaidNo(ended)) {
+		return t.ended(ended)
+	}
+	var facts struct {
+		Unfit   string
+		Missing *struct{ Line, Tool string }
+		Replays [][]struct {
+			Line, End string
+			Exit      int
+		}
+	}
+	if err := json.Unmarshal(out, &facts); err != nil {
+		return fmt.Errorf("git ward verify --json: %w", err)
+	}
+	if facts.Unfit != "" {
+		return fmt.Errorf("the criteria of %s cannot be tried on %s: %s", d.Name(), diag.Word(t.branch), diag.OneLine(facts.Unfit))
+	}
+	lacks, fail := facts.Missing != nil, false
+	if lacks {
+		t.say("%s runs %s, which is not in the image", diag.Word(facts.Missing.Line), diag.Word(facts.Missing.Tool))
+	}
+	for _, r := range slices.Concat(facts.Replays...) {
+		lacks = lacks || r.Exit == notFound
+		fail = fail || slices.Contains(t.checks, r.Line) && (r.End != "exit" || r.Exit != 0)
+	}
+	return t.fit(lacks, fail)
+}
+
+// notFound is a shell's exit code for a missing program.
+const notFound = 127
+
+// fit ends a try whose image lacks a program that a criterion runs, or whose own tests fail there.
+func (t *trial) fit(lacks, fail bool) error {
+	switch {
+	case lacks:
+		return diag.Hint(errors.New("the image lacks a program that a criterion of the directive runs, so no agent was started"),
+			"%s --again --with PACKAGE, the Debian package that has it; with --again alone the agent works all the same", t.same(true))
+	case !fail:
+		return nil
+	}
+	d, err := t.newest()
+	if err != nil {
+		return err
+	}
+	return diag.Hint(fmt.Errorf("the project's own tests (%s) fail in the fence before any work, so no agent was started", diag.Word(t.checks.String())),
+		"in %s, git ward verify %s %s shows why; %s --again --with PACKAGE adds what they lack, or git ward directive edit %s takes a command that passes there; with --again alone the agent works all the same",
+		diag.Word(t.work()), diag.Word(t.branch), d.Name(), t.same(true), d.Name())
 }
 
 // unknownProgram begins what `git ward directive new` says of a program that the image lacks.
@@ -169,25 +236,24 @@ func (t *trial) wanted() string {
 // decided reports whether a text has a criterion.
 func decided(text string) bool { return strings.Contains("\n"+text, "\n- [ ] ") }
 
-// newest is the id of the most recent directive.
-func (t *trial) newest() (string, error) {
+// newest is the most recent directive.
+func (t *trial) newest() (newest comms.Directive, err error) {
 	repo := git.Open(t.bare())
 	names, err := branches.Of(t.ctx, repo)
 	if err != nil {
-		return "", err
+		return newest, err
 	}
 	text, err := ask(t.ctx, t.dir, "--git-dir="+t.bare(), "cat-file", "blob", names.ControlRef()+":COMMS.md")
 	if err != nil {
-		return "", err
+		return newest, err
 	}
 	doc, _ := comms.Parse([]byte(text))
-	newest := comms.Directive{}
 	for _, d := range doc.Directives {
 		if d.ID > newest.ID {
 			newest = d
 		}
 	}
-	return newest.Name(), nil
+	return newest, nil
 }
 
 // interactive reports whether a person at a terminal can be asked.

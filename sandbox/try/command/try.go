@@ -244,10 +244,11 @@ func (t *trial) review() error {
 	if err := t.git(t.work(), "fetch", "--quiet"); err != nil {
 		return err
 	}
-	name, err := t.newest()
+	newest, err := t.newest()
 	if err != nil {
 		return err
 	}
+	name := newest.Name()
 	reviewed := t.ward(t.work(), "review", name)
 	if reviewed != nil && !errors.As(reviewed, new(cli.ExitCode)) {
 		return reviewed
