@@ -101,7 +101,7 @@ func openProvider(d *deps, provider config.Provider, waits func(model.Wait), ord
 	return &model.Window{Model: all, Tokens: set.Context, Output: set.MaxOutput}, nil
 }
 
-// openScript reads main's script, or else the built-in one.
+// openScript reads the control branch's script, or else the built-in one.
 func openScript(ctx context.Context, path string, main store.Snapshot) (model.Model, error) {
 	if path != "" {
 		custom, err := main.File(ctx, path, scriptSize)
