@@ -30,6 +30,10 @@ func TestDrop(t *testing.T) {
 	ward(t, p, 0, "directive", "edit", "--untried", "-m", "say bye\n\nAnother way.\n\n- [ ] it says bye (`true`)", "D-2")
 	gittest.InOrder(t, ward(t, p, 0, "directive", "show"), "D-1        ready to take ", "D-2        not begun ")
 
+	// A verb of units says which unit of a directive is meant.
+	gittest.InOrder(t, ward(t, p, 2, "uow", "cancel", "D-5"), "D-5 is a directive", "hint: its newest unit: git ward uow cancel D-5.1\n")
+	gittest.InOrder(t, ward(t, p, 2, "uow", "cancel", "D-6"), "D-6 is a directive", "hint: it has no unit yet")
+
 	// One at work: the agent takes up nothing of it any more.
 	out = ward(t, p, 0, "drop", "D-5")
 	gittest.InOrder(t, out, "D-5.1: cancelled", "dropped: D-5 go on\n", "  D-5.1 is ended\n", "  agent/D-5 is deleted")

@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
+	"git-ward/protocols/lease"
 	"git-ward/protocols/state"
 	"git-ward/protocols/uow"
 )
@@ -140,6 +141,9 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 	if all {
 		return u.pauseAll(in)
 	}
+	if lease.IsDirective(args[0]) {
+		return u.unitOf(args[0], v.name)
+	}
 	id, err := uow.ParseID(args[0])
 	if err != nil {
 		return env.Usage(usage, "%v", err)
@@ -151,6 +155,19 @@ func (v verb) run(ctx context.Context, env *cli.Env) error {
 		return u.answered(id, in)
 	}
 	return u.step(id, in)
+}
+
+// unitOf is the error for a directive in a unit's place: it names the unit that is meant.
+func (u *units) unitOf(directive, verb string) error {
+	newest, err := state.Newest(u.reader, directive, 0)
+	if err != nil {
+		return err
+	}
+	err = fmt.Errorf("%s is a directive, and git ward uow %s takes one unit of it", directive, verb)
+	if newest == nil {
+		return diag.Hint(err, "it has no unit yet: nobody has begun it")
+	}
+	return diag.Hint(err, "its newest unit: git ward uow %s %s", verb, newest.ID)
 }
 
 func codes(e uow.Event) string {
