@@ -59,7 +59,10 @@ func TestInitForge(t *testing.T) {
 	})
 
 	out := initForge(p, dir, "", 0, page)
-	gittest.InOrder(t, out, "the token of "+g.bot.Login+" was in ", "on a forge of kind gitea", "has the branches and tags", "wrote ward/config.toml: forge.url=", `the label "ward" is made`, "the fork for claims is "+g.url+"/"+g.bot.Login+"/p", "the token lacks no right", "next: git ward forge")
+	gittest.InOrder(t, out, "the token of "+g.bot.Login+" was in ", "on a forge of kind gitea", "has the branches and tags", "wrote ward/config.toml: forge.url=", `the label "ward" is made`, "the fork for claims is "+g.url+"/"+g.bot.Login+"/p", "the token lacks no right", "next: git ward forge", "then: git ward clone ", "write a directive")
+	if n := strings.Count(out, "write a directive"); n != 1 {
+		t.Errorf("a directive is asked for %d times:\n%s", n, out)
+	}
 	if refs := strings.TrimSpace(p.Run(dir, "git", "--git-dir", p.Bare, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")); refs != "refs/heads/main\nrefs/heads/side\nrefs/heads/ward\nrefs/tags/v1" {
 		t.Error(refs)
 	}

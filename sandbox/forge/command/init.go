@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"git-ward/internal/branches"
@@ -42,6 +44,7 @@ type site struct {
 	on       setup.Found       // that answered
 	found    []finding.Finding // of the rights
 	control  string            // "" is settings' own choice
+	then     string            // what git ward init says is next, a line; "" is nothing
 	remove   bool              // only take away what Ward has on the forge
 }
 
@@ -236,19 +239,38 @@ func (s *site) guard(ctx context.Context) error {
 	return err
 }
 
-// ward runs a command of git ward's, for whoever is at this one.
+// ward runs a command of git ward's, for whoever is at this one. What it says is next comes after
+// what is next on the forge, so that line is held back.
 func (s *site) ward(ctx context.Context, args ...string) error {
 	program, err := cli.Program("git-ward")
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.env.Dir, s.env.Stdout, s.env.Stderr
-	if err := cmd.Run(); err != nil {
+	cmd.Dir, cmd.Stderr = s.env.Dir, s.env.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	for lines, ended := bufio.NewReader(out), error(nil); ended == nil; {
+		var line string
+		if line, ended = lines.ReadString('\n'); strings.HasPrefix(line, next) {
+			s.then = strings.TrimPrefix(line, next)
+		} else {
+			fmt.Fprint(s.env.Stdout, line)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("git ward %s: %w", args[0], err)
 	}
 	return nil
 }
+
+// next begins a line that says what a person types next.
+const next = "next: "
 
 // furnish makes what Ward needs on the forge, and finds out what the token lacks.
 func (s *site) furnish(ctx context.Context) error {
@@ -283,7 +305,10 @@ func (s *site) tell() error {
 		s.say("the token lacks no right that could be tried")
 	}
 	finding.Write(s.env.Stdout, slices.DeleteFunc(slices.Clone(s.found), func(f finding.Finding) bool { return f.State == finding.Fine }))
-	s.say("next: git ward forge --once --dry-run --bare %s, and then the same without these two flags (docs/forge.md)", diag.Word(s.bare))
+	s.say(next+"git ward forge --once --dry-run --bare %s, and then the same without these two flags (docs/forge.md)", diag.Word(s.bare))
+	if s.then != "" {
+		fmt.Fprint(s.env.Stdout, "then: ", s.then)
+	}
 	if finding.Lacking(s.found) {
 		return cli.ErrFindings
 	}
