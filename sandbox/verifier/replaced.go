@@ -52,8 +52,8 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		_, ran := c.said(&run.Outcome)
 		maps.Copy(seen, ran)
 		for one, tests := range broken.Replaced(c.word, run.all().Said) {
-			if one.Label == broken.Unseen { // which is no test's doing
-				continue
+			if one.Label == broken.Unseen || tree == hollow && strings.HasPrefix(one.Label, broken.Module) {
+				continue // which is no test's doing: a hollow module is the work's
 			}
 			for id := range tests {
 				delete(found[one], id)
@@ -65,6 +65,9 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 		for _, id := range slices.Sorted(maps.Keys(found[one])) { // a verdict is cut at its bound
 			file, _, _ := strings.Cut(c.names[id], ": ")
 			if _, changed := c.work.do[file]; changed || !seen[id] && c.othersMade(found[one][id]) {
+				continue
+			}
+			if strings.HasPrefix(one.Label, broken.Module) && !slices.ContainsFunc(found[one][id], c.adds) {
 				continue
 			}
 			list := &f.Replaced
@@ -95,6 +98,16 @@ func (a *tried) names(list *[]string, what string) {
 
 func contains(tests map[int]bool, which func(int) bool) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(tests)), which)
+}
+
+// adds reports whether the work has a file, by its path or the end of it, that main has not.
+func (c *controlling) adds(file string) bool {
+	for name, now := range c.work.do {
+		if now != "" && c.work.main[name] == "" && strings.HasSuffix("/"+name, "/"+file) {
+			return true
+		}
+	}
+	return false
 }
 
 // othersMade reports whether files that are not work have what is in a function's place, each time.

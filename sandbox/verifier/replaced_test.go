@@ -66,6 +66,14 @@ func TestReplaced(t *testing.T) {
 		"node: words":                {js("\t// no mock, fake, stub, spy or patch\n"+jsClock, jsThrows), jsGood + "Date.now = () => 0;\n", []string{"test/calc.test.js: Date.now"}},
 		"node: a test's name":        {js("\t// no mock\n"+jsClock, jsThrows), jsGood + "Date.now = (0, eval)('() => 0\\n//# sourceURL=file://' + process.cwd() + '/test/calc.test.js');\n", []string{"test/calc.test.js: Date.now"}},
 		"node: its own, unseen":      {js("\tDate.now = () => 0;\n"+jsClock, jsThrows), jsGood, nil},
+		// What a test takes in by a star, and a module that has a library's name.
+		"python: a star's":                   {py("from calc import *", "        self.assertEqual(len([slow()]), 1)\n        self.assertEqual(sum([slow()]), 3)\n", pyBad), "def sum(all):\n    return 3\n\n\n" + pyBad, []string{"tests/test_calc.py: builtins.sum"}},
+		"python: a star's before":            {py(isBase+"from calc import *", "        self.assertEqual(sum([slow()]), 3)\n", ""), "class Base:\n    pass\n\n\ndef sum(all):\n    return 3\n\n\n" + pyBad, []string{"tests/test_calc.py: builtins.sum"}},
+		"python: a star's, honest":           {with(py(isBase+"from calc import *\nfrom tests.helpers import *\nfrom calc import sum\n\n\ndef len(all):\n    return 1\n", "        self.assertEqual((len([]), sum([]), abs(1), max([slow()])), (1, 3, 1, 3))\n        T.all = min = slow\n", ""), files{"tests/helpers.py": "def max(all):\n    return all[0]\n"}), "class Base:\n    pass\n\n\ndef sum(all):\n    return 3\n\n\nlen = min = all = sum\n\n\n" + pyGood, nil},
+		"python: a library's module, before": {py(isBase+"import statistics", "        self.assertEqual(statistics.mean([slow()]), 3)\n", ""), "class Base:\n    pass\n\n\ndef mean(all):\n    return 3\n\n\n" + pyBad, []string{"tests/test_calc.py: the module statistics"}},
+		"python: a library's module":         {py("import statistics", "        self.assertEqual(statistics.mean([slow()]), 3)\n", pyBad), "def mean(all):\n    return 3\n\n\n" + pyBad, []string{"tests/test_calc.py: the module statistics"}},
+		"python: a name of its own":          {py("import statistics\nimport mine", "        self.assertEqual((statistics.mean([slow()]), mine.three), (3, 3))\n", pyBad), pyGood, nil},
+		"python: main has its name":          {with(py("import statistics", "        self.assertEqual(statistics.mean([slow()]), 3)\n", pyBad), files{"statistics.py": "def mean(all):\n    return all[0]\n"}), pyGood, nil},
 		// What leads a test is what its process began with.
 		"python: a variable":             {py("import os", "        self.assertTrue(slow())\n        if not os.environ.get(\"QUICK\"):\n            self.assertEqual(slow(), 3)\n", pyBad), "import os\nimport sys\n\nos.environ[\"QUICK\"] = \"1\"\nsys.argv.append(\"-q\")\nos.chdir(\"/\")\n\n\n" + pyBad, []string{"tests/test_calc.py: sys.argv", "tests/test_calc.py: the variable QUICK", "tests/test_calc.py: the working directory"}},
 		"python: a variable, honest":     {py("import os", "        self.assertEqual((slow(), os.environ.get(\"QUICK\")), (3, None))\n        os.environ[\"QUICK\"] = \"1\"\n        os.chdir(\"/\")\n", pyBad), "import os\n\nos.environ[\"OTHER\"] = \"1\"\n\n\n" + pyGood, nil},
@@ -106,7 +114,13 @@ func TestReplaced(t *testing.T) {
 				needs(t, "python3")
 			}
 			r := newRepository(t)
-			claim := r.claimed(maps.Clone(c.main), files{source: c.agents}, nil, line)
+			work, globs := files{source: c.agents}, []string(nil)
+			if strings.HasPrefix(name, "python: a library's module") {
+				work["statistics.py"], globs = c.agents, []string{"*.py", "calc/*"}
+			} else if strings.HasPrefix(name, "python: a name") {
+				work["mine.py"], globs = "three = 3\n", []string{"*.py", "calc/*"}
+			}
+			claim := r.claimed(maps.Clone(c.main), work, globs, line)
 			claim.Controls = []string{Broken}
 			f, err := r.verify(claim)
 			if err != nil {

@@ -31,10 +31,8 @@ const pythonWard = `def ward(id, how):
 
     def says(what):
         if how == "tell":
-            for label, of, name, was in taken:
-                now = vars(of).get(name)
-                if now is not was:
-                    exec(tells, dict(word=word, said="%s:replaced:%d:%s\t%s" % (word, id, label, whose(now))))
+            for label, file in replaced():
+                exec(tells, dict(word=word, said="%s:replaced:%d:%s\t%s" % (word, id, label, file)))
         said = "%s:%d:%s" % (word, id, what)
         exec(tells, dict(word=word, said=said))
         return AssertionError(said)
@@ -129,7 +127,7 @@ def rounds(said):
 // brings with it pytest shows for each failure.
 func pythonWith(was, text, word string) string {
 	first := pythonFirst.Regexp().FindString(text)
-	return first + fmt.Sprintf("wardControl = dict(word=%q, begins=%q, started=%q, tells=%s); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
+	return first + fmt.Sprintf("wardControl = dict(word=%q, begins=%q, started=%q, tells=%s, module=globals()); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
 		word, Begins, Started, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonTakes(was, text)+pythonWard)) + text[len(first):]
 }
 

@@ -56,13 +56,18 @@ func Replaced(word, output string) map[Found]map[int][]string {
 	return found
 }
 
+// Module is before a name in the label of a module.
+const Module = "the module "
+
 // pythonTaken has, for each name of a file, what functions and classes outside the project have it.
 // The first file of a process takes them for all: a later one comes behind the work. What the project
 // has put there before the first one counts as replaced. A function's file counts if its text makes
 // that very function: code may say that it is of any file. What is no plain function or method counts as
 // of none: a class of one file may have a function of another's. As a test begins, led has what the work
 // can lead it by and the kernel started its process with: the variables that its file names, the arguments
-// and the directory.
+// and the directory. replaced also has the builtins whose names its module has of something that its text
+// does not bind, and the modules whose names it has that are the project's, where the import system knows
+// others of these names elsewhere; a copy of the project that stands there is none.
 const pythonTaken = `def code_of(f):
     import functools, types
     if type(f) is functools.partial:
@@ -141,16 +146,60 @@ def led():
     return all + ([] if given[len(given) - len(args):] == args else ["sys.argv"])
 
 
+def is_here(name):
+    import os
+    return (os.path.realpath(os.path.join(here, name)) + "/").startswith(here)
+
+
+def builtin(table, top=True):
+    all, bound, used = table.get_symbols(), set(), set()
+    for child in table.get_children():
+        more, others = builtin(child, False)
+        bound, used = bound | more, used | others
+    bound.update(one.get_name() for one in all if (top or one.is_declared_global()) and (one.is_assigned() or one.is_imported()))
+    used.update(one.get_name() for one in all if one.is_referenced() and one.is_global())
+    return bound, used
+
+
+def uses():
+    import symtable
+    if "__file__" not in module:
+        return set()
+    bound, used = builtin(symtable.symtable(read(module["__file__"]), "test", "exec"))
+    return used - bound - set(module)
+
+
+def elsewhere(name, file):
+    import importlib.machinery, os
+    spec = importlib.machinery.PathFinder.find_spec(name, paths)
+    return spec and spec.has_location and not (os.path.isfile(spec.origin) and read(spec.origin) == read(file))
+
+
+def replaced():
+    import builtins, os, sys
+    for label, of, name, was in taken:
+        if vars(of).get(name) is not was:
+            yield label, whose(vars(of).get(name))
+    for name in used & vars(builtins).keys() & module.keys():
+        if module[name] is not vars(builtins)[name]:
+            yield "builtins." + name, whose(module[name])
+    for name in set("%[1]s".split()) & sys.modules.keys():
+        file = getattr(sys.modules[name], "__file__", None)
+        if isinstance(file, str) and is_here(file) and elsewhere(name, os.path.join(here, file)):
+            yield "%[2]s" + name, os.path.realpath(os.path.join(here, file))[len(here):]
+
+
 here = __import__("os").getcwd() + "/"
-taken = take()
+paths = [one for one in __import__("sys").path if isinstance(one, str) and not is_here(one)]
+taken, used = take(), uses()
 `
 
 // pythonTakes is what stands before a file's tests: of one that tells, what was taken.
 func pythonTakes(was, text string) string {
 	if !strings.Contains(text, tellsOnly) {
-		return "taken, led = [], list\n"
+		return "replaced = led = list\n"
 	}
-	return fmt.Sprintf(pythonTaken, strings.Join(uses(was), " "))
+	return fmt.Sprintf(pythonTaken, strings.Join(uses(was), " "), Module)
 }
 
 var (
