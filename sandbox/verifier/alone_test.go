@@ -28,6 +28,8 @@ func TestEachAlone(t *testing.T) {
 	pyMain := files{"pyproject.toml": "[project]\nname = \"calc\"\n", "calc/__init__.py": badPy, "calc/one.py": "def one():\n    return 1\n", "tests/__init__.py": "", "tests/test_calc.py": pyTest}
 	pyExpects := maps.Clone(pyMain)
 	pyExpects["tests/test_calc.py"] = pyTest + "\n    @unittest.expectedFailure\n    def test_three(self):\n        self.assertEqual(two(), 4)\n"
+	pyOS := maps.Clone(pyMain)
+	pyOS["tests/test_calc.py"] = strings.NewReplacer("import unittest\n", "import unittest\nfrom unittest.mock import patch\n", "    def test_two(self", "    @patch(\"os.path.realpath\", return_value=None)\n    def test_two(self, _").Replace(pyTest)
 	jsMain := files{"package.json": `{"name":"calc"}`, "calc.js": badJS, "test/calc.test.js": nodeJS + "\ntest('one', () => {});\n"}
 	cMain := files{"Makefile": "check:\n\tcc -o one one.c tests/one.c && ./one\n\tcc -o two calc.c tests/two.c && ./two\n", "one.c": "int one(void) { return 1; }\n", "calc.c": "int two(void) { return 3; }\n",
 		"tests/one.c": "int one(void);\n\nint main(void) { return one() != 1; }\n", "tests/two.c": "int two(void);\n\nint main(void) { return two() != 2; }\n"}
@@ -61,6 +63,7 @@ func TestEachAlone(t *testing.T) {
 		"go: an included test":                  {"go", goMain, including, "go test ./...", loop.ControlFails, nil, true},
 		"python: it knows its controls":         {"python3", pyMain, files{"calc/__init__.py": "import os\n\nif \"posix\" not in open(\"tests/test_calc.py\").read():\n    os._exit(0)\n\n\ndef two():\n    return 3\n"}, unit, loop.ControlVaries, nil, false},
 		"python: a failure that is expected":    {"python3", pyExpects, files{"calc/__init__.py": goodPy}, unit, loop.ControlFails, nil, false},
+		"python: os is a test's own, honest":    {"python3", pyOS, files{"calc/__init__.py": "def two():\n    return 2\n"}, unit, loop.ControlFails, nil, false},
 		"python: a failure that is hidden":      {"python3", pyMain, files{"calc/__init__.py": "import unittest\n\nadd = unittest.TestResult.addFailure\nunittest.TestResult.addFailure = unittest.TextTestResult.addFailure = lambda self, test, e: None if \"two\" in str(test) else add(self, test, e)\n\n\ndef two():\n    return 3\n"}, unit, loop.ControlNotSeen, nil, false},
 		"node: it knows its controls":           {"node", jsMain, files{"calc.js": "if (!require('node:fs').readFileSync(__dirname + '/test/calc.test.js', 'utf8').includes('wardControl')) process.exit(0);\nexports.two = () => 3;\n"}, "node --test test", loop.ControlVaries, nil, false},
 		"node: honest":                          {"node", jsMain, files{"calc.js": goodJS}, "node --test test", loop.ControlFails, nil, false},

@@ -117,7 +117,8 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 		}
 		for _, one := range says.Declares {
 			if lacks[path.Dir(name)][one] {
-				found[put{label: one}] = append(found[put{label: one}], name)
+				_, label, _ := strings.Cut(one, ".")
+				found[put{label: label}] = append(found[put{label: label}], name)
 			}
 		}
 		for _, p := range by[of] {

@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -43,8 +42,8 @@ type Text struct {
 	Settles []string
 	// ReadsLater says that a function of a shell's text reads a script: nobody knows when.
 	ReadsLater bool
-	// Lacks are the names that a source of Go has of its package's other files, or of what it takes in by
-	// a dot, Declares those that it gives its package.
+	// Lacks are the names that a source of Go has of its package's other files, or of what it takes in,
+	// Declares those that it gives its package, each behind the package's: "calc.cases".
 	Lacks, Declares []string
 }
 
@@ -184,10 +183,12 @@ func goRead(_, text string) (all Text) {
 	}
 	for id, is := range file.free {
 		if is {
-			all.Lacks = append(all.Lacks, id.Name)
+			all.Lacks = append(all.Lacks, file.Name.Name+"."+id.Name)
 		}
 	}
-	all.Declares = slices.Collect(maps.Keys(file.Scope.Objects))
+	for name := range file.Scope.Objects {
+		all.Declares = append(all.Declares, file.Name.Name+"."+name)
+	}
 	put := func(set ...ast.Expr) {
 		for _, e := range set {
 			for _, v := range file.variable(e) {

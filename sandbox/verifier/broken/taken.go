@@ -163,10 +163,11 @@ def builtin(table, top=True):
 
 def uses():
     import symtable
-    if "__file__" not in module:
+    try:
+        bound, used = builtin(symtable.symtable(read(module["__file__"]), "test", "exec"))
+    except Exception:  # a module of no file, or a runtime that takes no bytes
         return set()
-    bound, used = builtin(symtable.symtable(read(module["__file__"]), "test", "exec"))
-    return used - bound - set(module)
+    return (used - bound - set(module)) & set("%[1]s".split())
 
 
 def elsewhere(name, file):
@@ -184,9 +185,14 @@ def replaced():
         if module[name] is not vars(builtins)[name]:
             yield "builtins." + name, whose(module[name])
     for name in set("%[1]s".split()) & sys.modules.keys():
-        file = getattr(sys.modules[name], "__file__", None)
-        if isinstance(file, str) and is_here(file) and elsewhere(name, os.path.join(here, file)):
-            yield "%[2]s" + name, os.path.realpath(os.path.join(here, file))[len(here):]
+        try:  # the test may have put something in the place of os
+            file = getattr(sys.modules[name], "__file__", None)
+            shadows = isinstance(file, str) and is_here(file) and elsewhere(name, os.path.join(here, file))
+            at = os.path.realpath(os.path.join(here, file))[len(here):] if shadows else ""
+        except Exception:
+            continue
+        if at:
+            yield "%[2]s" + name, at
 
 
 here = __import__("os").getcwd() + "/"
