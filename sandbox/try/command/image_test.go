@@ -175,33 +175,30 @@ func TestAgainOwnTestsFail(t *testing.T) {
 	tier.First(t, "it runs a program and git")
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	own := filepath.Join(bin, "clone")
-	if err := os.MkdirAll(own, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(own, "package.json"), []byte(`{"scripts":{"test":"tap"}}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	pushed(t, bin, filepath.Join(bin, "project.git"), "- [ ] it works (`npm test`)\n- [ ] y (`grep y z`)")
 	const fails, holds = `{"line":"npm test","end":"exit","exit":1}`, `{"line":"npm test","end":"exit","exit":0}`
 	const named = `,{"line":"grep y z","end":"exit","exit":1}`
-	for _, c := range []struct{ with, facts, want string }{
-		{"bc", `{"replays":[[` + fails + named + `]]}`, "own tests ('npm test') fail in the fence"},
-		{"bc", `{"replays":[[{"line":"npm test","end":"killed"}` + named + `]]}`, "own tests ('npm test') fail in the fence"},
-		{"bc", `{"replays":[[{"line":"npm test","end":"exit","exit":127}` + named + `]]}`, "lacks a program"},
-		{"bc", `{"replays":[[` + fails + named + `]],"missing":{"line":"npm test","tool":"tap"}}`, "lacks a program"},
-		{"bc", `{"unfit":"no tree"}`, "cannot be tried on main: no tree"},
-		{"bc", `{"replays":[[` + holds + named + `]]}`, ""},
-		{"", `{"replays":[[` + fails + named + `]]}`, ""}, // --again alone: the agent works all the same
+	for _, c := range []struct{ guessed, with, facts, want string }{
+		{"npm test", "bc", `{"replays":[[` + fails + named + `]]}`, "own tests ('npm test') fail in the fence"},
+		{"npm test", "bc", `{"replays":[[{"line":"npm test","end":"killed"}` + named + `]]}`, "own tests ('npm test') fail in the fence"},
+		{"npm test", "bc", `{"replays":[[{"line":"npm test","end":"exit","exit":127}` + named + `]]}`, "lacks a program"},
+		{"npm test", "bc", `{"replays":[[` + fails + named + `]],"missing":{"line":"npm test","tool":"tap"}}`, "lacks a program"},
+		{"npm test", "bc", `{"unfit":"no tree"}`, "cannot be tried on main: no tree"},
+		{"npm test", "bc", `{"replays":[[` + holds + named + `]]}`, ""},
+		{"npm test", "", `{"replays":[[` + fails + named + `]]}`, ""}, // --again alone: the agent works all the same
+		{"", "bc", `{"replays":[[` + fails + named + `]]}`, ""},       // a person named it
 	} {
 		gittest.Program(t, filepath.Join(bin, "git-ward"), "#!/bin/sh\necho \"$*\" >asked\necho '"+c.facts+"'\nexit 1\n")
 		var out, words bytes.Buffer
-		w := &trial{ctx: t.Context(), env: &cli.Env{Stdout: &out, Stderr: &words}, dir: bin, clone: own, branch: "main", options: options{again: true, with: c.with}}
+		w := &trial{ctx: t.Context(), env: &cli.Env{Stdout: &out, Stderr: &words}, dir: bin, branch: "main", options: options{again: true, with: c.with}}
+		if err := os.WriteFile(filepath.Join(bin, guessedFile), []byte(c.guessed), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		err := w.direct()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v: %s", c, err, words.String())
 		}
-		if asked, _ := os.ReadFile(filepath.Join(bin, "asked")); err != nil && !strings.HasPrefix(string(asked), "verify --bare "+w.bare()+" --json refs/heads/main") {
+		if asked, _ := os.ReadFile(filepath.Join(bin, "asked")); err != nil && !strings.HasPrefix(string(asked), "verify --bare "+w.bare()+" --json --replays 1 refs/heads/main") {
 			t.Errorf("it asked %q", asked)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"git-ward/internal/atomicfile"
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/diag"
@@ -132,8 +133,16 @@ func (t *trial) direct() error {
 	if err := t.typed(t.work(), io.MultiWriter(cli.Raw(t.env.Stdout), told), io.MultiWriter(t.env.Stderr, said), args...); err != nil {
 		return err
 	}
+	if t.guessed {
+		if err := atomicfile.Write(filepath.Join(t.dir, guessedFile), []byte(strings.Join(t.checks, "\n")), 0o644); err != nil {
+			return err
+		}
+	}
 	return t.fit(strings.Contains(said.String(), unknownProgram), t.guessed && strings.Contains("\n"+told.String(), triedCriteria))
 }
+
+// guessedFile has the criteria that are the project's own tests, and that no person named, one a line.
+const guessedFile = "criteria.txt"
 
 // anew tries the newest directive's criteria again, in the image that --with has made. --again alone
 // has the agent work all the same.
@@ -145,14 +154,16 @@ func (t *trial) anew() error {
 	if err != nil {
 		return err
 	}
-	args := []string{"verify", "--bare", t.bare(), "--json", "refs/heads/" + t.branch}
-	none, own := len(args), guess(t.clone)
+	guessed, err := os.ReadFile(filepath.Join(t.dir, guessedFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	t.checks = strings.Split(string(guessed), "\n")
+	args := []string{"verify", "--bare", t.bare(), "--json", "--replays", "1", "refs/heads/" + t.branch}
+	none := len(args)
 	for _, c := range d.Criteria {
 		if c.Command != "" {
 			args = append(args, "--run", c.Command)
-		}
-		if slices.Contains(own, c.Command) {
-			t.checks = append(t.checks, c.Command)
 		}
 	}
 	if len(args) == none {
@@ -188,7 +199,10 @@ func (t *trial) anew() error {
 		t.say("%s runs %s, which is not in the image", diag.Word(facts.Missing.Line), diag.Word(facts.Missing.Tool))
 	}
 	for _, r := range slices.Concat(facts.Replays...) {
-		lacks = lacks || r.Exit == notFound
+		if r.Exit == notFound && !lacks {
+			t.say("%s ends with %d: a program that it runs is not in the image", diag.Word(r.Line), notFound)
+			lacks = true
+		}
 		fail = fail || slices.Contains(t.checks, r.Line) && (r.End != "exit" || r.Exit != 0)
 	}
 	return t.fit(lacks, fail)

@@ -100,7 +100,7 @@ type trial struct {
 }
 
 // made are the files that a try makes in its directory, besides the directory's mark.
-var made = []string{".ward-own", "project.git", "work", "work.ward", "state", "programs", packagesFile, "doctor.txt"} // the last by earlier versions
+var made = []string{".ward-own", "project.git", "work", "work.ward", "state", "programs", packagesFile, guessedFile, "doctor.txt"} // the last by earlier versions
 
 func (t *trial) bare() string { return filepath.Join(t.dir, "project.git") }
 func (t *trial) work() string { return filepath.Join(t.dir, "work") }
