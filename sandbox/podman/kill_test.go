@@ -119,7 +119,7 @@ func TestKillBeforeStart(t *testing.T) {
 	tier.Full(t, "it starts podman")
 	e := connect(t, "killed")
 	name := spec(t, "true").Image
-	for victim, left := range map[string]int{"launcher": 0, "reaper": 0, "guard launcher": 0, "launcher reaper": 0, "launcher reaper service": 0, "conmon": 0, "guard launcher reaper": 1} {
+	for victim, left := range map[string]int{"launcher": 0, "reaper": 0, "guard launcher": 0, "launcher reaper": 0, "launcher reaper service": 0, "conmon": 0, "guard launcher service": 0, "guard launcher reaper": 1} {
 		t.Run(victim, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "WARD_TEST_LAUNCHER="+storage, "WARD_TEST_IMAGE="+name, "WARD_TEST_HOLD=1")
@@ -142,12 +142,14 @@ func TestKillBeforeStart(t *testing.T) {
 			made, _ := process.Read(first)
 			tree["conmon"] = made.Parent
 			start := time.Now()
+			syscall.Kill(tree["reaper"], syscall.SIGSTOP) // it hears of all ends at once, and of any first
 			for _, who := range strings.Fields(victim) {
 				if tree[who] == 0 {
 					t.Fatalf("no %s: %v", who, tree)
 				}
 				syscall.Kill(tree[who], syscall.SIGKILL)
 			}
+			syscall.Kill(tree["reaper"], syscall.SIGCONT)
 			if left == 0 && victim != "reaper" { // a launcher that lives ends what it made itself
 				awaitEnd(t, first)
 				t.Logf("its process was gone after %v", time.Since(start))

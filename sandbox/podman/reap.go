@@ -44,8 +44,9 @@ func Reap(in io.Reader, out io.Writer) error {
 	for fd := lockFD; fd <= guardFD; fd++ {
 		unix.CloseOnExec(fd)
 	}
-	// It ends when its launcher does, so it ignores signals from a terminal or a shutdown.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	// It ends when its launcher does, so it ignores signals from a terminal or a shutdown, and that
+	// nobody reads any more what it says: its launcher may be gone before it has removed anything.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGPIPE)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("what podman leaves would be nobody's: %w", err)
 	}
