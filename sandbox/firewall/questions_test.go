@@ -62,9 +62,15 @@ func TestQuestionsAreCounted(t *testing.T) {
 				t.Errorf("more than %d questions, or than as many of %d bytes", most, NameBytes)
 			}
 			world, _ = ask(c.without)
-			await.True(t, "without the rules many more come", func() bool {
+			more := func() bool {
 				otherwise := world.Asked()
 				return otherwise.Questions > 2*most || otherwise.Bytes > 2*most*NameBytes
+			}
+			await.True(t, "without the rules many more come", func() bool {
+				if !more() { // a flood that the kernel dropped on a busy machine comes again
+					world, _ = ask(c.without)
+				}
+				return more()
 			})
 			t.Logf("without %q: %+v", c.without, world.Asked())
 		})
