@@ -82,7 +82,7 @@ func (o *Orchestrator) Solve(ctx context.Context, refusal string) (done interact
 	if r.start, err = o.Work.Head(ctx); err != nil {
 		return done, err
 	}
-	o.Session.Talk.Plan = r.paper(r.path)
+	o.Session.Talk.Plan = r.planPaper()
 	o.Session.Talk.Tools = append(o.Box.Tools(), r.tools()...)
 	done.Words, err = r.solve(ctx, refusal)
 	if err != nil {
@@ -120,6 +120,9 @@ type run struct {
 func (r *run) paper(path string) string {
 	return worktree.RecordDir + "/" + path
 }
+
+// planPaper is where the model writes the plan.
+func (r *run) planPaper() string { return r.paper(r.path) }
 
 // solve plans and executes until all steps of a plan are done. A failed plan is followed by
 // another, a bounded number of times.
@@ -179,7 +182,7 @@ func (r *run) recover(ctx context.Context, err error, tries int) (request, error
 		return request{}, err
 	case stopped.Kind == stop.Findings && again:
 		// A killed run has left a draft: it is committed before it is linted.
-		return request{event: model.Findings, text: tellFindings(stopped.Error(), r.paper(r.path))},
+		return request{event: model.Findings, text: tellFindings(stopped.Error(), r.planPaper())},
 			errors.Join(r.states.stepFails(err), r.states.fire("reorient", nil))
 	case stopped.Kind == stop.Findings:
 		return request{}, err
@@ -219,7 +222,7 @@ func (r *run) mend(ctx context.Context, failed *stop.Stop) (request, error) {
 		return request{event: model.Refused, text: refused.Output, failed: failed}, r.deps.Work.Restart(ctx)
 	}
 	r.deps.Log.Warn().Str("step", failed.Why).Err(failed.Err).Msg("a step of the plan failed")
-	return request{event: model.Failed, text: tellStepFailed(failed, r.paper(r.path)), failed: failed}, nil
+	return request{event: model.Failed, text: tellStepFailed(failed, r.planPaper()), failed: failed}, nil
 }
 
 // orient runs the orientation (PLAN-7); the first time it also tells the model what the
@@ -242,7 +245,7 @@ func (r *run) orient(ctx context.Context, first bool) error {
 	if err := r.states.fire("orientation_succeeded", nil); err != nil || !first {
 		return err
 	}
-	ask := r.deps.Ask(begun.Text(), r.paper(r.path))
+	ask := r.deps.Ask(begun.Text(), r.planPaper())
 	if planned, err := r.deps.Work.Planned(ctx, r.path); err != nil {
 		return err
 	} else if r.deps.Scout && planned == "" {

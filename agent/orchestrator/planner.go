@@ -58,7 +58,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 		}
 		return commit, errors.Join(err, p.states.planned())
 	case model.Refused:
-		p.session.Tell(r.event, tellPushRefused(p.work.Branch, r.text, p.run.paper(p.run.path)))
+		p.session.Tell(r.event, tellPushRefused(p.work.Branch, r.text, p.run.planPaper()))
 	default:
 		p.session.Tell(r.event, r.text)
 	}
@@ -80,7 +80,7 @@ func (p *planner) plan(ctx context.Context, r request) (commit string, err error
 			return "", errors.Join(p.states.fail(p.none(tries+1, d)), p.work.Restore(ctx, d.from))
 		}
 		from = d.from
-		p.session.Tell(model.Findings, tellFindings(d.findings, p.run.paper(p.run.path)))
+		p.session.Tell(model.Findings, tellFindings(d.findings, p.run.planPaper()))
 	}
 }
 
@@ -232,7 +232,7 @@ func (p *planner) without(ctx context.Context, from string) (attempt, error) {
 	case interaction.Asks(said):
 		return attempt{}, stop.New(stop.Asked, "%s", said)
 	}
-	return attempt{findings: p.run.paper(p.run.path) + ": there is no plan at this path, and nothing was changed\n", from: from}, p.work.Restore(ctx, from)
+	return attempt{findings: p.run.planPaper() + ": there is no plan at this path, and nothing was changed\n", from: from}, p.work.Restore(ctx, from)
 }
 
 // research runs a research plan as its own cycle (PLAN-8), and asks the model again.
@@ -265,7 +265,7 @@ func (p *planner) research(ctx context.Context, from, path string, data []byte) 
 	if err := p.states.fire("result_ready", nil); err != nil {
 		return attempt{}, err
 	}
-	p.session.Tell("", tellResearch(p.told(outputs), p.run.paper(p.run.path)))
+	p.session.Tell("", tellResearch(p.told(outputs), p.run.planPaper()))
 	return attempt{researched: true}, nil
 }
 

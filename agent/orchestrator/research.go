@@ -109,7 +109,7 @@ func (p *planner) takeUpResearch(ctx context.Context, from string) (string, erro
 	if err := p.states.fire("result_ready", nil); err != nil {
 		return from, err
 	}
-	p.session.Tell("", tellResearch(p.told(outputs), p.run.paper(p.run.path)))
+	p.session.Tell("", tellResearch(p.told(outputs), p.run.planPaper()))
 	return p.work.PlanHead(ctx)
 }
 
