@@ -209,7 +209,8 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	var facts *verifier.Facts
 	if r.merge != "" { // what the PM merged it into
 		claim.Main, err = reader.Parent(r.merge)
-		if claim.Base = claim.Main; err == nil {
+		claim.Base = claim.Main
+		if err == nil {
 			err = j.withMerged(ctx, &claim, r.Claim.Commit)
 		}
 	} else {
