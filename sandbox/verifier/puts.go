@@ -29,111 +29,157 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	if c.putting != nil {
 		return c.putting, nil
 	}
-	var had []broken.Put
-	var modules []string
-	later := false // a function reads a script, and nobody knows whether a test's own functions stand before it
-
-	by, harness := map[string][]broken.Put{}, map[string]bool{} // by language, what the work puts somewhere
-	lacks := map[string]map[string]bool{}                       // by directory, what no source of the package has
-	batch := c.repo.Batch(ctx)
-	defer batch.Close()
-	read := func(files sources.Tree, which func(name string) bool, text func(name, text string)) {
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			_, id, ok := strings.Cut(files[name], " ")
-			if err != nil || !ok || !plain(files[name]) || !which(name) {
-				continue
-			}
-			_, data, failed := batch.Read(id, maxText)
-			if large := new(git.TooLarge); errors.As(failed, &large) {
-				continue // nobody wrote that
-			}
-			if err = failed; err == nil {
-				text(name, string(data))
-			}
+	p := &placing{controlling: c, batch: c.repo.Batch(ctx), texts: map[string]broken.Text{}, by: map[string][]broken.Put{},
+		harness: map[string]bool{}, lacks: map[string]map[string]bool{}}
+	defer p.batch.Close()
+	if err := p.readWork(); err != nil {
+		return nil, err
+	}
+	found = map[put][]string{}
+	if len(p.by)+len(p.lacks) > 0 {
+		tree, err := c.list(ctx, c.work.tree)
+		if err := errors.Join(err, p.readModules(), p.readHarness(), p.readPackages(tree), p.readTests(tree, found)); err != nil {
+			return nil, err
 		}
 	}
-	isWork := func(name string) bool {
-		_, is := c.work.do[name]
-		return is && broken.Putting(name) != "" && !sources.IsTest(name)
+	c.putting = found
+	return found, nil
+}
+
+// placing finds what the work puts in another's place: it reads the work's sources, then what
+// stands beside them, then the tests.
+type placing struct {
+	*controlling
+	batch *git.Batch
+	texts map[string]broken.Text // by name and blob, for those that are read again
+
+	by      map[string][]broken.Put    // by language, what the work puts somewhere
+	lacks   map[string]map[string]bool // by directory, what no source of the package has
+	modules []string                   // of the project
+	harness map[string]bool            // what a file that is not work puts there, too
+	later   bool                       // a function reads a script, and nobody knows whether a test's own functions stand before it
+}
+
+// each reads some files of a tree, in order, but for those that nobody wrote.
+func (p *placing) each(files sources.Tree, which func(name string) bool, text func(name, id string, text []byte)) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		_, id, ok := strings.Cut(files[name], " ")
+		if !ok || !plain(files[name]) || !which(name) {
+			continue
+		}
+		_, data, err := p.batch.Read(id, maxText)
+		if _, large := errors.AsType[*git.TooLarge](err); large {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		text(name, id, data)
 	}
-	read(c.work.main, isWork, func(name, text string) { had = append(had, broken.Read(name, text).Puts...) })
-	read(c.work.do, isWork, func(name, text string) {
-		says := broken.Read(name, text)
-		later = later || says.ReadsLater
+	return nil
+}
+
+// sources reads some sources of a tree.
+func (p *placing) sources(files sources.Tree, which func(name string) bool, says func(name string, says broken.Text)) error {
+	return p.each(files, which, func(name, id string, text []byte) {
+		key := id + " " + name
+		read, ok := p.texts[key]
+		if !ok {
+			read = broken.Read(name, string(text))
+			p.texts[key] = read
+		}
+		says(name, read)
+	})
+}
+
+func (p *placing) isWork(name string) bool {
+	_, is := p.work.do[name]
+	return is && broken.Putting(name) != "" && !sources.IsTest(name)
+}
+
+// isOwn reports whether a name is of a package of the project's.
+func (p *placing) isOwn(label string) bool {
+	return slices.ContainsFunc(p.modules, func(m string) bool { return strings.HasPrefix(label, m+".") || strings.HasPrefix(label, m+"/") })
+}
+
+// readWork reads what the work puts somewhere, and what its sources lack.
+func (p *placing) readWork() error {
+	var had []broken.Put
+	err := p.sources(p.work.main, p.isWork, func(_ string, says broken.Text) { had = append(had, says.Puts...) })
+	return errors.Join(err, p.sources(p.work.do, p.isWork, func(name string, says broken.Text) {
+		p.later = p.later || says.ReadsLater
 		for _, one := range says.Puts {
 			if of := broken.Putting(name); !slices.Contains(had, one) {
-				by[of] = append(by[of], one)
+				p.by[of] = append(p.by[of], one)
 			}
 		}
 		for _, one := range says.Lacks {
-			if lacks[path.Dir(name)] == nil {
-				lacks[path.Dir(name)] = map[string]bool{}
+			if p.lacks[path.Dir(name)] == nil {
+				p.lacks[path.Dir(name)] = map[string]bool{}
 			}
-			lacks[path.Dir(name)][one] = true
+			p.lacks[path.Dir(name)][one] = true
 		}
-	})
-	found = map[put][]string{}
-	if err != nil {
-		return nil, err
-	}
-	if len(by)+len(lacks) == 0 {
-		c.putting = found
-		return found, nil
-	}
+	}))
+}
+
+func (p *placing) readModules() error {
 	isModule := func(name string) bool { return path.Base(name) == "go.mod" }
-	read(c.work.main, isModule, func(_, text string) {
-		if module := modfile.ModulePath([]byte(text)); module != "" {
-			modules = append(modules, module)
+	return p.each(p.work.main, isModule, func(_, _ string, text []byte) {
+		if module := modfile.ModulePath(text); module != "" {
+			p.modules = append(p.modules, module)
 		}
 	})
+}
+
+// readHarness reads what the base's other files put where the work does.
+func (p *placing) readHarness() error {
 	mayShare := func(name string) bool {
 		of := broken.Putting(name)
-		return len(by[of]) > 0 && !broken.OfAnother(of) && !isWork(name)
+		return len(p.by[of]) > 0 && !broken.OfAnother(of) && !p.isWork(name)
 	}
-	read(c.work.main, mayShare, func(name, text string) {
-		says := broken.Read(name, text)
-		later = later || says.ReadsLater
+	return p.sources(p.work.main, mayShare, func(_ string, says broken.Text) {
+		p.later = p.later || says.ReadsLater
 		for _, one := range says.Puts {
-			harness[one.Name] = true
+			p.harness[one.Name] = true
 		}
 	})
-	own := func(label string) bool { // a package of the project's
-		return slices.ContainsFunc(modules, func(m string) bool { return strings.HasPrefix(label, m+".") || strings.HasPrefix(label, m+"/") })
-	}
-	tree, listErr := c.list(ctx, c.work.tree)
-	shares := func(name string) bool { return lacks[path.Dir(name)] != nil && !sources.IsTest(name) }
-	read(tree, shares, func(name, text string) {
-		for _, one := range broken.Read(name, text).Declares {
-			delete(lacks[path.Dir(name)], one)
+}
+
+// readPackages leaves in lacks what no source of the same package declares.
+func (p *placing) readPackages(tree sources.Tree) error {
+	shares := func(name string) bool { return p.lacks[path.Dir(name)] != nil && !sources.IsTest(name) }
+	return p.sources(tree, shares, func(name string, says broken.Text) {
+		for _, one := range says.Declares {
+			delete(p.lacks[path.Dir(name)], one)
 		}
 	})
+}
+
+// readTests adds to found what the tests have by a name that the work puts somewhere.
+func (p *placing) readTests(tree sources.Tree, found map[put][]string) error {
 	mayTest := func(name string) bool {
-		return (len(by[broken.Putting(name)]) > 0 || lacks[path.Dir(name)] != nil) && (broken.MayTest(name) || c.checks[name])
+		return (len(p.by[broken.Putting(name)]) > 0 || p.lacks[path.Dir(name)] != nil) && (broken.MayTest(name) || p.checks[name])
 	}
-	read(tree, mayTest, func(name, text string) {
-		of, says := broken.Putting(name), broken.Read(name, text)
-		if !broken.Compiles(of) && (later || says.ReadsLater) {
+	return p.sources(tree, mayTest, func(name string, says broken.Text) {
+		of := broken.Putting(name)
+		if !broken.Compiles(of) && (p.later || says.ReadsLater) {
 			says.Settles = nil
 		}
 		for _, one := range says.Declares {
-			if lacks[path.Dir(name)][one] {
+			if p.lacks[path.Dir(name)][one] {
 				_, label, _ := strings.Cut(one, ".")
 				found[put{label: label}] = append(found[put{label: label}], name)
 			}
 		}
-		for _, p := range by[of] {
-			sure := broken.OfAnother(of) || harness[p.Name]
-			one := put{p.Name, !sure}
-			if !p.Always && slices.Contains(says.Settles, p.Name) {
+		for _, had := range p.by[of] {
+			sure := broken.OfAnother(of) || p.harness[had.Name]
+			one := put{had.Name, !sure}
+			if !had.Always && slices.Contains(says.Settles, had.Name) {
 				continue
 			}
-			if (sure || broken.Compiles(of)) && !own(p.Name) && slices.Contains(says.Has, p.Name) && !slices.Contains(found[one], name) {
+			if (sure || broken.Compiles(of)) && !p.isOwn(had.Name) && slices.Contains(says.Has, had.Name) && !slices.Contains(found[one], name) {
 				found[one] = append(found[one], name)
 			}
 		}
 	})
-	if err = errors.Join(listErr, err); err == nil {
-		c.putting = found
-	}
-	return found, err
 }
