@@ -37,7 +37,7 @@ const pythonWard = `def ward(id, how):
         exec(tells, dict(word=word, said=said))
         return AssertionError(said)
 
-    def begins_led():
+    def tells_led():
         for label in led() if how == "tell" else []:
             exec(tells, dict(word=word, said="%s:replaced:%d:%s\t" % (word, id, label)))
 
@@ -82,7 +82,7 @@ const pythonWard = `def ward(id, how):
         def test(*a, **k):
             __tracebackhide__ = True
             if how:
-                begins_led()
+                tells_led()
                 try:
                     gives = f(*a, **k)
                 except unittest.SkipTest:
@@ -95,7 +95,7 @@ const pythonWard = `def ward(id, how):
         async def waits(*a, **k):
             __tracebackhide__ = True
             if how:
-                begins_led()
+                tells_led()
                 try:
                     gives = await f(*a, **k)
                 except unittest.SkipTest:
