@@ -1,6 +1,6 @@
 // Package broken rewrites tests so that they fail, for the control of a proof: a command
-// that holds all the same does not depend on them (PROOF-3). Each says before it fails what
-// it came to, so that an exit code need not be believed. It reads and writes text only.
+// that still holds does not depend on them (PROOF-3). Before it fails, a test reports how far it
+// came, so that nobody has to believe an exit code. The package reads and writes text only.
 package broken
 
 import (
@@ -20,16 +20,16 @@ const (
 	Tell            // it runs as before, and says at its end what it came to, in the file alone
 )
 
-// Change is what becomes of each test of a file.
+// Change says how each test of a file is changed.
 type Change struct {
 	Word string // which is in no text but this
-	// Of has a test's number, by which it says what it came to, and what becomes of it. Tests
-	// of one name are told apart; a program that checks by its exit code has the name "".
+	// Of gives a test its number, which its reports carry, and the way in which it is broken. Two
+	// tests of one name get different names; a program that checks by its exit code has the name "".
 	Of func(test string) (id int, how How)
 }
 
-// mark of a test: what it says, so that its two parts stand nowhere side by side in a text
-// that a compiler may quote.
+// mark identifies a test in what it reports. Its two parts stand nowhere side by side in a source,
+// because a compiler may quote one.
 type mark struct {
 	word string
 	id   int
@@ -43,24 +43,24 @@ type test struct {
 	change   func(How, mark) []edit
 }
 
-// language is how one language's tests are found and rewritten. A file without a test that
-// was found is "".
+// language says how one language's tests are found and rewritten. Where no test is found, the
+// rewritten file is "".
 type language struct {
-	// tests are found by what their language looks for: with End each fails when it has run
-	// to its end. One that something else ends, as code under test that ends the process,
-	// says nothing. nil where a language has only programs.
+	// tests finds the tests as the language's own runner does. With End, each fails when it has run
+	// to its end. A test that something else ends, such as code under test that exits, reports
+	// nothing. nil where a language has only programs.
 	tests func(text string) []test
-	// with adds to a text whose tests were changed what they call, or has it look as it was;
-	// nil for nothing.
+	// with adds what the changed tests call, or restores the file's format; nil where neither is
+	// needed.
 	with func(was, text, word string) string
-	// only has the tests by name and nothing else, so that it needs no code under test; nil
-	// where tests stand beside what they test.
+	// only makes a file of the tests' names and nothing else, which needs no code under test; nil
+	// where tests stand in the file that they test.
 	only func(text string, c Change) string
-	// hollow is code of which nothing runs but what hands out its names.
+	// hollow makes code that defines the same names and does nothing.
 	hollow func(text string) string
-	// ends has a program fail when it has come to its end, and alone is a program that does
-	// nothing but fail, or not; nil where a language's programs are not found by a name.
-	// What takes the file in, and was not started by its name, is left alone by both.
+	// ends makes a program fail when it has come to its end. alone is a program that only fails, or
+	// only succeeds. Both are nil where a language's programs are not found by a name, and both
+	// leave a process alone that includes the file and was not started by its name.
 	ends  func(name, text string, m mark, known func(string) bool) string
 	alone func(name, text string, m mark, fail bool) string
 }
@@ -87,7 +87,7 @@ func MayTest(name string) bool {
 	return languages[path.Ext(name)].tests != nil && (path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"))
 }
 
-// inFile are the tests of a file, each of a name of its own.
+// inFile finds the tests of a file, and gives each a name of its own.
 func inFile(name, text string) []test {
 	if !MayTest(name) {
 		return nil
@@ -99,7 +99,7 @@ func inFile(name, text string) []test {
 	return tests
 }
 
-// unlike is a name that none of the tests has.
+// unlike makes a name that none of the tests has.
 func unlike(tests []test, name string) string {
 	for slices.ContainsFunc(tests, func(t test) bool { return t.name == name }) {
 		name += "'"
@@ -110,7 +110,7 @@ func unlike(tests []test, name string) string {
 // Has reports whether a file has a test that can be found.
 func Has(name, text string) bool { return len(inFile(name, text)) > 0 }
 
-// AtEnd is a file whose tests are changed. ok is false for one in which none is.
+// AtEnd changes the tests of a file. ok is false if it has none.
 func AtEnd(name, text string, c Change) (changed string, ok bool) {
 	var edits []edit
 	for _, t := range inFile(name, text) {
@@ -129,8 +129,8 @@ func AtEnd(name, text string, c Change) (changed string, ok bool) {
 	return changed, true
 }
 
-// Only is a file that has nothing but tests of the same names, which do nothing but fail, or
-// pass: it needs none of the code that they tested. ok is false where none can be made.
+// Only makes a file of tests with the same names that only fail, or only pass, so that it needs none
+// of the code under test. ok is false where no such file can be made.
 func Only(name, text string, c Change) (changed string, ok bool) {
 	if only := languages[path.Ext(name)].only; MayTest(name) && only != nil {
 		changed = only(text, c)
@@ -138,13 +138,13 @@ func Only(name, text string, c Change) (changed string, ok bool) {
 	return changed, changed != ""
 }
 
-// MayCheck reports whether a file's name is one that a program may have which checks others
-// and says so by its exit code.
+// MayCheck reports whether a file's name may be that of a program which checks others and answers by
+// its exit code.
 func MayCheck(name string) bool { return languages[path.Ext(name)].ends != nil }
 
-// CheckAtEnd is a program that does as before, and says and fails when it has come to its
-// end, or only says it. ok is false for one of which that is not sure: of a file that it takes in, known says
-// by the last part of its path whether all that may end it there is known, too.
+// CheckAtEnd changes a program so that it reports that it has come to its end, and then fails if the
+// change says so. ok is false where the program may end in another way. known says of a file that the
+// program includes, by the last part of its path, whether all its ends are known.
 func CheckAtEnd(name, text string, c Change, known func(string) bool) (changed string, ok bool) {
 	if MayCheck(name) {
 		id, how := c.Of("")
@@ -153,7 +153,7 @@ func CheckAtEnd(name, text string, c Change, known func(string) bool) (changed s
 	return changed, changed != ""
 }
 
-// CheckOnly is a program of that name that does nothing but fail, or not.
+// CheckOnly makes a program of that name that only fails, or only succeeds.
 func CheckOnly(name, text string, c Change) string {
 	id, how := c.Of("")
 	return languages[path.Ext(name)].alone(path.Base(name), text, mark{word: c.Word, id: id}, how == End)
@@ -162,8 +162,8 @@ func CheckOnly(name, text string, c Change) string {
 // CanHollow reports whether code of the language of a file's name can be made hollow.
 func CanHollow(name string) bool { return languages[path.Ext(name)].hollow != nil }
 
-// Hollow is code with the same names, of which nothing runs: what it declares is there, and
-// does nothing. ok is false where that cannot be made.
+// Hollow makes code that declares the same names, each of which does nothing. ok is false where that
+// cannot be made.
 func Hollow(name, text string) (changed string, ok bool) {
 	if CanHollow(name) {
 		changed = languages[path.Ext(name)].hollow(text)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// column is a value of a table of a Go test, in a column for which the test fails by a condition.
+// column is a value in a Go test's table, in a column whose comparison decides whether the test fails.
 type column struct {
 	test     string
 	from, to int
@@ -15,16 +15,16 @@ type column struct {
 	asked    string // what stands for the value there
 }
 
-// tableRow is a row of a table whose fields have no names, by where it begins and ends. known: it has
-// a column. Else what its values are for is not known: all of them, if it has nothing else.
+// tableRow is a row of a table whose fields have no names, and its place in the text. known: one of
+// its values is in a column. Otherwise nobody knows which of its values the test compares.
 type tableRow struct {
 	from, to int
 	known    bool
 	values   []edit
 }
 
-// others are the values of a row of which nothing is known, each another one. They change by turns more
-// and less, and in the next row the other way round: what goes in and what comes out are no pair again.
+// others changes each value of a row of which nothing is known, alternately up and down, and in the
+// next row the other way round, so that an input and its output do not match again by chance.
 func (r *tableRow) others(text string, n int) (list []edit) {
 	for i, e := range r.values {
 		list = append(list, edit{e.from, e.to, other(text[e.from:e.to], n+i+1)})
@@ -32,9 +32,8 @@ func (r *tableRow) others(text string, n int) (list []edit) {
 	return list
 }
 
-// goColumns are those of tables that a test has, or that stand beside it and are named in it: of
-// structs, by the field, and of maps, by the name that a loop gives to their values. rows are those
-// whose fields have no names.
+// goColumns finds the columns of the tables that a test has or names: in structs by the field, in maps
+// by the name that a loop gives to their values. rows are those whose fields have no names.
 func goColumns(text string) (found []column, rows []*tableRow) {
 	files, file, tests := goFile(text)
 	if file == nil {
@@ -120,7 +119,7 @@ func goColumns(text string) (found []column, rows []*tableRow) {
 	return found, rows
 }
 
-// goKey is a field with its dot, or a name.
+// goKey returns a field with its dot, or a name.
 func goKey(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.SelectorExpr:
@@ -131,8 +130,8 @@ func goKey(x ast.Expr) string {
 	return ""
 }
 
-// goGiven are the fields and names that a test does not only compare, and say where it fails: what goes
-// in and has to come out again is no value that an answer is held against.
+// goGiven finds the fields and names that a test uses for more than comparing and reporting. An input
+// that has to come out again is not an expected value.
 func goGiven(body *ast.BlockStmt, operands map[ast.Expr]bool) map[string]bool {
 	given := map[string]bool{}
 	var look func(n ast.Node) bool
@@ -171,7 +170,7 @@ func goGiven(body *ast.BlockStmt, operands map[ast.Expr]bool) map[string]bool {
 	return given
 }
 
-// goFails reports whether a statement of a block's own fails the test.
+// goFails reports whether a statement of the block itself, and of no inner block, fails the test.
 func goFails(block *ast.BlockStmt) bool {
 	return slices.ContainsFunc(block.List, func(s ast.Stmt) bool {
 		x, ok := s.(*ast.ExprStmt)
@@ -192,7 +191,7 @@ func goFails(block *ast.BlockStmt) bool {
 	})
 }
 
-// goRanged are the names that a test's loops give to values.
+// goRanged lists the names that a test's loops give to values.
 func goRanged(f *ast.FuncDecl) (names []string) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		if r, ok := n.(*ast.RangeStmt); ok {
@@ -263,8 +262,8 @@ func goRow(list *ast.CompositeLit, structs map[string]*ast.StructType, values []
 	}
 }
 
-// goOperands are the names and fields that a condition compares. What a call is given is none, but
-// for what is reckoned with there, and the last thing that a call of which the condition asks is given.
+// goOperands lists the names and fields that a condition compares. An argument of a call is not one,
+// except in arithmetic, and except for the last argument of a call that is the condition itself.
 func goOperands(x ast.Expr, asked bool) (list []ast.Expr) {
 	switch x := x.(type) {
 	case *ast.ParenExpr:
@@ -294,8 +293,8 @@ func goOperands(x ast.Expr, asked bool) (list []ast.Expr) {
 	return list
 }
 
-// goRowComparisons are comparisons with a row's value: the condition tells the row by another value,
-// which no row has.
+// goRowComparisons finds the comparisons with a row's value. The condition recognizes the row by a
+// value that no row has.
 func goRowComparisons(text string) (list []Comparison) {
 	columns, _ := goColumns(text)
 	taken := map[string]bool{}

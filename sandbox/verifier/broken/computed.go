@@ -6,26 +6,26 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// A test may compare with what its text computes, `assertEqual(double(n), n + n)`. No other value can
-// be put there but one that nothing is equal to.
+// A test may compare with what it computes, `assertEqual(double(n), n + n)`. The only value to put
+// there is one that nothing equals.
 
 var (
-	// compareCall is a statement's call, to its bracket, or the last of a chain of calls.
+	// compareCall matches a statement's call, or the last of a chain of calls, up to its bracket.
 	compareCall = pattern.New(`(?m)^[ \t]*(?:await[ \t]+)?(?:\w+\([^\n]*\)(?:\.\w+)*\.)?[\w.]+\(`)
-	// pythonEquals is a statement that asserts that two things are equal, to the second.
+	// pythonEquals matches a statement that asserts that two things are equal, up to the second one.
 	pythonEquals = pattern.New(`(?m)^[ \t]*assert[ \t]+([^\n=!<>]*[^\n=!<> \t])[ \t]*==[ \t]*`)
-	// otherParts are parts of a condition beside a comparison.
+	// otherParts matches what a condition has besides one comparison.
 	otherParts = pattern.New(`\b(?:and|or|not|if|else|in|is|for|lambda)\b|[=!<>]=`)
 	onlyValue  = pattern.New(`^(?:` + value + `)$`)
 	lastValue  = pattern.New(value + `$`)
 	named      = pattern.New(`^(?:\*|\.\.\.|\w+[ \t]*=[^=>])`)
 )
 
-// standIn is the value that stands for a computed one where a call compares by itself.
+// standIn replaces a computed value where a call compares by itself.
 const standIn = "7"
 
-// computed are comparisons with what a text computes: the second that a call is given whose name says
-// that it compares, all that the last of a chain is given, and in Python what `==` has behind it.
+// computed finds the comparisons with a computed value: the second argument of a call whose name says
+// that it compares, each argument of the last call of a chain, and in Python what follows `==`.
 func (s *script) computed(text string) (list []Comparison) {
 	add := func(from, to int, c Comparison) {
 		c.unlike, c.stands = edit{from, to, s.nothing}, standIn
@@ -78,13 +78,13 @@ type argument struct{ from, to int }
 
 func (p argument) of(text string) string { return text[p.from:p.to] }
 
-// isComputed reports whether an argument is given by its place, and is no value.
+// isComputed reports whether an argument is positional and is not a literal.
 func (p argument) isComputed(text string) bool {
 	return p.from < p.to && !onlyValue.MatchString(p.of(text)) && !named.MatchString(p.of(text))
 }
 
-// arguments are what stands between commas from a place to where a bracket closes that nothing behind
-// it opened, or to the line's end where none is open; nil where a string or a bracket does not end.
+// arguments splits a text at its commas, from a place to the bracket that closes it, or to the line's
+// end where no bracket is open. It returns nil where a string or a bracket does not end.
 func arguments(text string, at int, comment byte) (args []argument) {
 	line := text[at-1] != '(' // it ends with the line
 	depth, from := 0, at

@@ -9,7 +9,7 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// acts is how a text says that it does something, and has not only values, by the end of its name.
+// acts matches, by a file's extension, text that does something and does not only hold values.
 var acts = map[string]*pattern.Pattern{
 	".py": pattern.New(`(?m)^[ \t]*(?:async[ \t]+)?(?:def|class|if|for|while|with|try)\b|\blambda\b`),
 	".js": ecmaActs, ".mjs": ecmaActs, ".cjs": ecmaActs, ".jsx": ecmaActs, ".ts": ecmaActs, ".mts": ecmaActs, ".cts": ecmaActs, ".tsx": ecmaActs,
@@ -22,8 +22,8 @@ var (
 	shellActs = pattern.New(`(?m)^[ \t]*[^\s#=]+(?:[ \t]|$)`)
 )
 
-// Values reports whether a program's text has values and does nothing, as what tests compare with
-// may stand in such a text. One of a language that is not known may do anything.
+// Values reports whether a program's text only holds values, such as those that tests compare with.
+// A text in an unknown language may do anything, so it does not.
 func Values(name, text string) bool {
 	if path.Ext(name) != ".go" {
 		p := acts[path.Ext(name)]
@@ -53,13 +53,13 @@ var aValue = pattern.New(value)
 
 var firstWord = pattern.New(`^["'.]*\w+`)
 
-// begins is the first word of a line.
+// begins returns the first word of a line.
 func begins(line string) string {
 	return firstWord.Regexp().FindString(strings.TrimSpace(line))
 }
 
-// Restates reports whether a text that has values alone does more than say more: a line is gone or
-// another, or one begins as one does that was there.
+// Restates reports whether a text of values changes what it said before, rather than only adding to
+// it: a line is gone or changed, or a new line begins as an old one does.
 func Restates(before, now string) bool {
 	begun := map[string]bool{}
 	for line := range strings.Lines(before) {
@@ -92,8 +92,8 @@ var (
 	aName      = pattern.New(`[A-Za-z_]\w*`)
 )
 
-// Asks reports whether a test's text names what another has: that file, as a module, or something in it
-// that is given a value.
+// Asks reports whether a test's text names a file as a module, or something that the file gives a
+// value to.
 func Asks(test, name, values string) bool {
 	names := map[string]bool{strings.TrimSuffix(path.Base(name), path.Ext(name)): true}
 	for _, m := range givesValue.FindAllStringSubmatch(values, -1) {
@@ -102,5 +102,5 @@ func Asks(test, name, values string) bool {
 	return slices.ContainsFunc(aName.FindAllString(test, -1), func(word string) bool { return names[word] })
 }
 
-// Names reports whether a test's text has a name.
+// Names reports whether a test's text contains a name.
 func Names(test, name string) bool { return slices.Contains(aName.FindAllString(test, -1), name) }

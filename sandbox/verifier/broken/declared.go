@@ -7,16 +7,16 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// A test of JavaScript's is declared with a name: by a call, or by what a call with rows gives, as
-// test.each(rows)("name", ...) of several runners does.
+// JavaScript declares a test with a name: by a call, or by what a call with rows returns, such as the
+// test.each(rows)("name", ...) of several runners.
 
 var (
 	javaScriptRows = pattern.New("(?:^|[^.\\w$])((?:test|it)(?:\\.\\w+)*\\.each)[ \t]*[(`]")
 	javaScriptName = pattern.New("^[ \t\n]*\\([ \t\n]*(\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)")
 )
 
-// declared is where a text has what declares a test. Its rows may have functions, which are not what
-// tells a runner that a test is done.
+// declared is the place in a text where a test is declared. Its rows may contain functions; none of
+// those tells the runner that the test is done.
 type declared struct {
 	from, end int
 	quoted    string
@@ -42,7 +42,7 @@ func javaScriptDeclared(text string) (all []declared) {
 	return all
 }
 
-// javaScriptTests are handed on by another function than the one that declares them.
+// javaScriptTests wraps the function that declares each test.
 func javaScriptTests(text string) (tests []test) {
 	all := javaScriptDeclared(text)
 	for i, d := range all {

@@ -10,8 +10,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// exits has a program end its process with a code as it is loaded, by the end of its name: what
-// holds where that is 0, and not where it is 1, lets the program speak for it.
+// exits makes, by a file's extension, a program that ends its process with a code while it is loaded.
+// A command that holds with 0 and not with 1 lets the program answer for it.
 var exits = map[string]func(text string, code int) string{
 	".go": goExits,
 	".py": func(_ string, code int) string { return fmt.Sprintf("__import__(\"os\")._exit(%d)\n", code) },
@@ -22,7 +22,8 @@ var exits = map[string]func(text string, code int) string{
 	},
 }
 
-// javaScriptExits keeps what the file exports: a module that lacks it is not loaded at all.
+// javaScriptExits keeps the file's exports, because an import of a missing name fails before any code
+// runs.
 func javaScriptExits(text string, code int) string {
 	first := "" // a line that says what runs the file
 	if strings.HasPrefix(text, "#!") {
@@ -34,7 +35,7 @@ func javaScriptExits(text string, code int) string {
 
 func shellExits(_ string, code int) string { return fmt.Sprintf("exit %d\n", code) }
 
-// goExits ends the process before main, and has nothing else of the file run before that.
+// goExits ends the process before main and before anything else in the file runs.
 func goExits(text string, code int) string {
 	hollow := goHollow(text)
 	if hollow == "" { // without a function
@@ -49,11 +50,11 @@ func goExits(text string, code int) string {
 	return hollow[:at] + "; import wardControl \"os\"" + hollow[at:] + fmt.Sprintf("\nfunc init() { wardControl.Exit(%d) }\n", code)
 }
 
-// MayExit reports whether Exits has a file's language.
+// MayExit reports whether Exits supports a file's language.
 func MayExit(name string) bool { return exits[path.Ext(name)] != nil }
 
-// Exits is a program that ends its process with a code as soon as it is loaded. ok is false for
-// a language in which that cannot be written.
+// Exits changes a program so that it ends its process with a code as soon as it is loaded. ok is false
+// for a language in which that cannot be written.
 func Exits(name, text string, code int) (changed string, ok bool) {
 	if MayExit(name) {
 		changed = exits[path.Ext(name)](text, code)
@@ -61,8 +62,8 @@ func Exits(name, text string, code int) (changed string, ok bool) {
 	return changed, changed != ""
 }
 
-// declares is a text that may declare tests of which AtEnd finds none: by a computed name, or
-// by what only its runner reads.
+// declares matches, by a file's extension, what may declare tests that AtEnd does not find: by a
+// computed name, or by something that only the runner reads.
 var declares = map[string]*pattern.Pattern{
 	".py": pattern.New(`(?m)^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest)\b`),
 	".rs": pattern.New(`#\[(?:\w+::)*\w*test`),

@@ -14,7 +14,7 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// goFile is a file of Go and its tests, as go test finds them; file is nil for what is no Go.
+// goFile parses a file and finds its tests as go test does. file is nil if the text is not Go.
 func goFile(text string) (files *token.FileSet, file *ast.File, tests []*ast.FuncDecl) {
 	files = token.NewFileSet()
 	file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
@@ -37,14 +37,14 @@ func goFile(text string) (files *token.FileSet, file *ast.File, tests []*ast.Fun
 // goKinds are the types that tests take, by how their names begin.
 var goKinds = map[string]string{"Test": "T", "Benchmark": "B", "Fuzz": "F"}
 
-// example is how an example's name begins, which takes nothing, and runs if it says what it
-// prints.
+// example is how an example's name begins. An example takes no argument, and runs if it declares its
+// output.
 const example = "Example"
 
 var goOutput = pattern.New(`(?i)//[ \t]*(?:unordered )?output:`)
 
-// goKind is how a test's name begins, "" for another function. TestMain takes a type of
-// its own.
+// goKind returns how a test's name begins, "" for a function that is not a test. TestMain is not one:
+// its parameter has a type of its own.
 func goKind(f *ast.FuncDecl) string {
 	if strings.HasPrefix(f.Name.Name, example) && len(f.Type.Params.List) == 0 {
 		return example
@@ -69,9 +69,8 @@ func goKind(f *ast.FuncDecl) string {
 	return ""
 }
 
-// What a test defers to say what it came to and fail, by its parameter; and an example, which
-// has none. A test that was skipped has not come to its end, and the end of the process runs
-// no deferred call.
+// What a test with a parameter, and an example without one, defers in order to report and to fail. A
+// test that was skipped has not come to its end, and the end of the process runs no deferred call.
 const (
 	goEnd = `defer func() {
 	wardR, wardSays := recover(), %[2]q
@@ -99,11 +98,11 @@ const (
 }()`
 )
 
-// goDir is what goTells needs, as the test begins: what a test does to its environment is undone
-// late.
+// goDir reads, as the test begins, what goTells needs: a test may change its environment, which is
+// restored only after the deferred call.
 const goDir = "wardDir := wardOS.TempDir()\n\t"
 
-// goTells writes something, an expression, to the file. goWith has what it calls.
+// goTells writes the value of an expression to the file. goWith adds what it calls.
 func goTells(m mark, says string) string {
 	return fmt.Sprintf(`if wardF, wardE := wardOS.OpenFile(wardDir+"/"+%q, wardOS.O_APPEND|wardOS.O_CREATE|wardOS.O_WRONLY, 0666); wardE == nil {
 	_, _ = wardF.WriteString(%q + %s + "\n")
@@ -111,8 +110,8 @@ func goTells(m mark, says string) string {
 }`, File(m.word), m.word, says)
 }
 
-// goTests change a test before all else that it does: what it defers comes last, however it
-// returns.
+// goTests puts the change before all else that a test does: the first deferred call runs last,
+// however the test returns.
 func goTests(text string) (tests []test) {
 	files, _, all := goFile(text)
 	at := func(pos token.Pos) int { return files.PositionFor(pos, false).Offset }
@@ -154,7 +153,7 @@ func goTests(text string) (tests []test) {
 	return tests
 }
 
-// goParameter is the name of a test's parameter, and what gives it one where it has none.
+// goParameter returns the name of a test's parameter, and the edit that names one without a name.
 func goParameter(f *ast.FuncDecl, at func(token.Pos) int) (name string, edits []edit) {
 	const given = "wardT"
 	only := f.Type.Params.List[0]
@@ -167,8 +166,8 @@ func goParameter(f *ast.FuncDecl, at func(token.Pos) int) (name string, edits []
 	return only.Names[0].Name, nil
 }
 
-// goWith takes in what tests call that say something, and keeps a file formatted that was: a
-// command may look.
+// goWith imports what the changed tests call, and keeps a formatted file formatted: a command may
+// check that.
 func goWith(was, text, _ string) string {
 	text = goTakes(text)
 	if same, err := format.Source([]byte(was)); err != nil || string(same) != was {
@@ -180,7 +179,7 @@ func goWith(was, text, _ string) string {
 	return text
 }
 
-// goTakes takes in what goTells calls.
+// goTakes imports what goTells calls.
 func goTakes(text string) string {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", text, parser.PackageClauseOnly)
@@ -197,7 +196,7 @@ func goTakes(text string) string {
 	return text[:at] + takes + text[at:]
 }
 
-// goInsert puts statements behind braces, "" for no brace.
+// goInsert inserts statements after braces. It returns "" if there is no brace.
 func goInsert(files *token.FileSet, text string, into map[token.Pos]string) string {
 	if len(into) == 0 {
 		return ""
@@ -212,8 +211,8 @@ func goInsert(files *token.FileSet, text string, into map[token.Pos]string) stri
 	return b.String() + text[from:]
 }
 
-// goHollow has each function return at once, with zeros: those that begin a program or a
-// package, and those that a variable is made with, too.
+// goHollow makes each function return zeros at once, including main, init and those that initialize a
+// variable.
 func goHollow(text string) string {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
@@ -237,7 +236,7 @@ func goHollow(text string) string {
 	return goInsert(files, text, into)
 }
 
-// goZeros returns the zeros of results; named ones have them.
+// goZeros returns the zeros of results, none for named ones, which begin as zeros.
 func goZeros(files *token.FileSet, text string, results *ast.FieldList) string {
 	var zeros []string
 	if results == nil || len(results.List) > 0 && results.List[0].Names != nil {
@@ -249,8 +248,8 @@ func goZeros(files *token.FileSet, text string, results *ast.FieldList) string {
 	return "return " + strings.Join(zeros, ", ")
 }
 
-// goOnly keeps the head of a file too, which says for what it is built. Of a file without
-// tests it leaves the package: what is in it may need code that is not there.
+// goOnly keeps the file's build constraints. Of a file without tests it keeps only the package clause,
+// because the rest may need code that is not there.
 func goOnly(text string, c Change) string {
 	files, file, tests := goFile(text)
 	if file == nil {

@@ -13,15 +13,16 @@ import (
 	"git-ward/internal/shellword"
 )
 
-// Loading is how a program says, as it is loaded, whether it is what its process was started for
-// (PROOF-1). Any other process that loads it may be one that tests run in.
+// Loading makes a program report, while it is loaded, whether its process was started for it
+// (PROOF-1). Any other process that loads it may be running tests.
 type Loading struct {
 	Word string // which is in no text but this
 	ID   int    // of the program
 	Ends bool   // the program that its process was started for ends with 0 then, and does nothing
 }
 
-// loading is how one language's programs say so. The line is a Loading's, in the file of File.
+// loading says how one language's programs do that. They write the line of a Loading to the file of
+// File.
 type loading struct {
 	starts func(text string) bool // false: no process is started for such a text
 	says   func(name, text string, l Loading) string
@@ -42,23 +43,22 @@ var (
 	shellLoading = loading{func(string) bool { return true }, shellLoads}
 )
 
-// What a program is to the process that loaded it.
+// What a program reports about the process that loaded it.
 const (
 	main = "main" // what it was started for
 	part = "part"
 )
 
-// head is what a program says before its process's number.
+// head precedes the process's number in what a program reports.
 func (l Loading) head() string { return ":load:" + strconv.Itoa(l.ID) + ":" }
 
-// MayLoad reports whether Loads has a file's language.
+// MayLoad reports whether Loads supports a file's language.
 func MayLoad(name string) bool { return loadings[path.Ext(name)].says != nil }
 
-// MayStart reports whether a process may be started for a program. Where it may and this denies
-// it, nothing is proved of it.
+// MayStart reports whether a process may be started for a program. A wrong no costs only the proof.
 func MayStart(name, text string) bool { return MayLoad(name) && loadings[path.Ext(name)].starts(text) }
 
-// Loads is a program that says what it is to its process as soon as it is loaded.
+// Loads changes a program so that it reports as soon as it is loaded.
 func Loads(name, text string, l Loading) (changed string, ok bool) {
 	if MayLoad(name) {
 		changed = loadings[path.Ext(name)].says(path.Base(name), text, l)
@@ -66,8 +66,8 @@ func Loads(name, text string, l Loading) (changed string, ok bool) {
 	return changed, changed != ""
 }
 
-// Loaded are the programs that an output has by a word, and those of them for which their
-// processes were started. outside is whether each program was loaded by such a process only.
+// Loaded lists the programs that an output reports, and those whose processes were started for them.
+// outside says that each program was loaded by such processes only.
 func Loaded(word, output string) (loaded, started map[int]bool, outside bool) {
 	loaded, started = map[int]bool{}, map[int]bool{}
 	own, all := map[string]bool{}, map[string]bool{} // processes
@@ -104,7 +104,7 @@ func goStarts(text string) bool {
 	return false
 }
 
-// goLoads says so before main, and in a test's binary, too, which has no main of the program's.
+// goLoads reports before main, and also in a test binary, which does not run the program's main.
 func goLoads(_, text string, l Loading) string {
 	starts := goStarts(text)
 	if l.Ends {
@@ -136,11 +136,11 @@ func init() {
 `, what, File(l.Word), l.Word, l.head(), ends)
 }
 
-// pythonFirst is what has to stand first in a module: comments, what it says of itself, and what
-// it takes of later versions.
+// pythonFirst matches what has to stand first in a module: comments, the docstring and imports from
+// __future__.
 var pythonFirst = pattern.New(`\A(?:[ \t]*(?:#[^\n]*)?\n)*(?:[rRuU]?(?:"""(?s:.*?)"""|'''(?s:.*?)'''|"[^"\n]*"|'[^'\n]*')[ \t]*\n)?(?:[ \t]*(?:#[^\n]*)?\n|from __future__ import (?:\([^)]*\))?[^\n(]*\n)*`)
 
-// pythonLoads says so by who called the module: only what starts one may stand above it.
+// pythonLoads decides by the call stack: above a program's module stands only what starts a module.
 func pythonLoads(_, text string, l Loading) string {
 	first, ends := pythonFirst.Regexp().FindString(text), ""
 	if l.Ends {
@@ -159,8 +159,7 @@ del ward_loads
 `, "/"+File(l.Word), l.Word, l.head(), main, part, ends) + text[len(first):]
 }
 
-// javaScriptLoads says so by what node was given. A module knows its own file by where it stands in
-// an error.
+// javaScriptLoads decides by node's arguments. A module finds its own path in the stack of an error.
 func javaScriptLoads(_, text string, l Loading) string {
 	first, ends := "", ""
 	if strings.HasPrefix(text, "#!") {
@@ -187,8 +186,8 @@ func javaScriptLoads(_, text string, l Loading) string {
 })(new Error().stack.split('\n')[1]);`, File(l.Word), l.Word, l.head(), main, part, ends) + text
 }
 
-// shellLoads says so by the name that the shell was started with, if that file has this text: a
-// test of the same name may read the script.
+// shellLoads decides by the name that the shell was started with, if that file has this text: a test
+// of the same name may source the script.
 func shellLoads(name, text string, l Loading) string {
 	first, ends := "", ""
 	if strings.HasPrefix(text, "#!") {
@@ -205,8 +204,7 @@ func shellLoads(name, text string, l Loading) string {
 		shellword.Quote(name), File(l.Word), says(main), ends, says(part)) + text
 }
 
-// cLoads says so before main, and of a program that has one as main begins: where main was left out, it
-// cannot be linked.
+// cLoads reports as main begins, and from a file without a main before that.
 func cLoads(_, text string, l Loading) string {
 	tells := fmt.Sprintf(cTells, File(l.Word)) + fmt.Sprintf(`int ward_getpid(void) __asm__("getpid");
 static void ward_loads(const char *what)

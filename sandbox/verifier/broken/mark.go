@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// What a test says that it came to: to its end, or to a failure before.
+// How far a test reports that it came: to its end, or to a failure before it.
 const (
 	ended = "end"
 	fails = "fail"
 )
 
-// tail is what a test says behind the word.
+// tail follows the word in what a test reports.
 func (m mark) tail(what string) string { return ":" + strconv.Itoa(m.id) + ":" + what }
 
-// File is where tests say by a word what they came to, beside their output, which a pipe may
-// swallow: in $TMPDIR, or in /tmp where that is not set.
+// File is where tests report besides their output, which a pipe may swallow: in $TMPDIR, or in /tmp
+// where that is not set.
 func File(word string) string { return "." + word }
 
-// Said are the numbers of the tests that an output has: of those that came to their end, and
-// of all that ran, which includes those that failed before. A test that was skipped, or that
-// something else ended, is in neither. One with rows of parameters may be in Failed as well.
+// Said reads the tests' numbers from an output: those that came to their end, and all that ran, which
+// includes those that failed before. A test that was skipped, or that something else ended, is in
+// neither. One with rows of parameters may be in Failed as well.
 func Said(word, output string) (ends, ran map[int]bool) {
 	ends, ran = map[int]bool{}, map[int]bool{}
 	for id, what := range marks(word, output) {
@@ -34,7 +34,7 @@ func Said(word, output string) (ends, ran map[int]bool) {
 	return ends, ran
 }
 
-// Failed are the numbers of the tests that failed before their end, once at least.
+// Failed reads the numbers of the tests that failed before their end at least once.
 func Failed(word, output string) map[int]bool {
 	failed := map[int]bool{}
 	for id, what := range marks(word, output) {
@@ -45,7 +45,7 @@ func Failed(word, output string) map[int]bool {
 	return failed
 }
 
-// marks are the numbers of tests that an output has behind a word, each with what follows it.
+// marks yields each number that follows the word in an output, with the rest of its report.
 func marks(word, output string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for more := true; more; {
@@ -60,11 +60,11 @@ func marks(word, output string) iter.Seq2[int, string] {
 	}
 }
 
-// What a test says that it found: something that is not what it was, and a function that was ended.
+// What a test reports that it found: something was replaced, or a function did not return.
 const (
 	isReplaced = "replaced"
 	isEnded    = "ended"
 )
 
-// finds is what a test says behind the word, and before the name of what it found.
+// finds stands between the word and the name of what a test found.
 func (m mark) finds(kind string) string { return ":" + kind + ":" + strconv.Itoa(m.id) + ":" }

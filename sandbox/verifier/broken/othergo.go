@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A Go test may compare by a function or a method with what it computes, `got.Equal(want)`. Another
-// value of its type is made of it as the test runs: with each exported field of a struct changed, or
-// without what a slice, a map or a string has. Of what no other is known the test fails at once, by
-// which nothing is doubted.
+// A Go test may compare with a computed value by a function or a method, `got.Equal(want)`. While the
+// test runs, another value of the same type is made: each exported field of a struct is changed; a
+// slice, a map or a string is emptied. Where no other value can be made, the test fails at once, which
+// raises no doubt.
 const goOther = `
 func %[1]s[T any](wardV T) T {
 	var wardChange func(wardReflect.Value) bool
@@ -73,12 +73,12 @@ func %[1]s[T any](wardV T) T {
 }
 `
 
-// goOtherOf is what makes another value in a file: files of one package need names of their own.
+// goOtherOf names the function that makes another value: each file of a package needs its own name.
 func goOtherOf(text string) string {
 	return fmt.Sprintf("wardOther%08x", crc32.ChecksumIEEE([]byte(text)))
 }
 
-// goOthers has what such comparisons call stand in a text, if it has any.
+// goOthers adds the function that such comparisons call, if the text has any.
 func goOthers(was, text string) string {
 	if name := goOtherOf(was); strings.Contains(text, name+"(") {
 		text += fmt.Sprintf(goOther, name)
@@ -86,7 +86,7 @@ func goOthers(was, text string) string {
 	return text
 }
 
-// goComputed is what a call compares with that a text computes, by goLast's rules; nil for none.
+// goComputed returns the computed value that a call compares with, by goLast's rules; nil for none.
 func goComputed(file *ast.File, call *ast.CallExpr) ast.Expr {
 	if len(call.Args) != goArgs(file, call) {
 		return nil

@@ -9,17 +9,17 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// How a test in Python is given rows: by pytest's parameters above it, or by a loop of its own over a
-// list that stands there, or beside it under a name.
+// How a Python test gets its rows: from pytest's parameters above it, or from a loop over a list that
+// stands in the loop or beside the test under a name.
 var (
 	pythonGiven = pattern.New(`parametrize\([ \t\n]*["']([\w, \t]+)["'][ \t\n]*,[ \t\n]*([\[(])`)
 	pythonOver  = pattern.New(`(?m)^[ \t]+for[ \t]+\(?([\w, \t]+?)\)?[ \t]+in[ \t]+(?:([\[(])|(\w+)[ \t]*:)`)
 )
 
-// pythonRows are comparisons with one row's value: the test knows the row by another value, which no
-// row has, and stops there. A row of pytest's is a call of its own, which fails; in a loop the process
-// ends, as what a subtest raises goes no further. A column is compared if a statement of the test's
-// asserts that something equals it.
+// pythonRows finds the comparisons with one row's value. The test recognizes the row by a value that
+// no row has, and stops there. A row of pytest's is a call of its own, which fails; in a loop the
+// process ends, because an exception in a subtest goes no further. A column is compared if a statement
+// of the test asserts that something equals it.
 func pythonRows(text string) (list []Comparison) {
 	tests := inFile("test.py", text)
 	for _, m := range pythonGiven.Regexp().FindAllStringSubmatchIndex(text, -1) {
@@ -43,8 +43,8 @@ func pythonRows(text string) (list []Comparison) {
 	return list
 }
 
-// pythonColumns are those with the values of a list, whose brackets open at a place, by the names that
-// a test gives to a row's. stop is how it stops at one.
+// pythonColumns finds those in the list whose bracket opens at a place, by the names that the test
+// gives to a row's values. stop is the statement that stops the test at one.
 func pythonColumns(text string, t test, names string, at int, stop string) (list []Comparison) {
 	columns := strings.FieldsFunc(names, func(r rune) bool { return strings.ContainsRune(", \t", r) })
 	conditions := make([]int, len(columns))
@@ -95,10 +95,10 @@ func pythonColumns(text string, t test, names string, at int, stop string) (list
 	return list
 }
 
-// aValueOnly is an element that is a value and nothing else.
+// aValueOnly matches an element that is a literal and nothing else.
 var aValueOnly = pattern.New(`^` + value + `$`)
 
-// pythonElements are what a bracket that opens at a place has in it, between commas.
+// pythonElements lists the places of the elements between the bracket that opens at a place and its end.
 func pythonElements(text string, open int) (list [][2]int) {
 	from, depth := open+1, 0
 	add := func(to int) {
@@ -133,7 +133,7 @@ func pythonElements(text string, open int) (list [][2]int) {
 	return nil
 }
 
-// pythonAsked is where a statement of a test's begins that asserts that something equals a name; -1 for none.
+// pythonAsked returns where a test's statement begins that asserts that something equals a name; -1 for none.
 func pythonAsked(text string, t test, name string) int {
 	asserts := regexp.MustCompile(`(?m)^[ \t]+(?:assert\b[^\n]*(?:==[ \t]*(?:[\w.]*approx\()?` + name + `\b|[^\w.]` + name + `[ \t]*==)|self\.assert\w*Equal\([^\n]*[(,][ \t]*` + name + `[ \t]*[,)])`)
 	all := asserts.FindAllStringIndex(text[t.from:t.to], -1)
@@ -143,7 +143,7 @@ func pythonAsked(text string, t test, name string) int {
 	}
 	m := all[equal]
 	line, behind, _ := strings.Cut(text[t.from+m[0]:t.to], "\n")
-	// What goes in and has to come out again is no value that an answer is held against.
+	// An input that has to come out again is not an expected value.
 	before := pythonHead.ReplaceAllString(text[t.from:t.from+m[0]], "") + text[t.from+m[0]:t.from+m[1]]
 	word := regexp.MustCompile(`\b` + name + `\b`)
 	if otherwise.MatchString(line) || len(word.FindAllString(before, -1)) > 1 || word.MatchString(behind) {
@@ -152,5 +152,5 @@ func pythonAsked(text string, t test, name string) int {
 	return t.from + m[0] + len(line) - len(strings.TrimLeft(line, " \t"))
 }
 
-// pythonHead is where a test or a loop gives names.
+// pythonHead matches the line in which a test or a loop declares names.
 var pythonHead = pattern.New(`(?m)^[ \t]*(?:(?:async[ \t]+)?def\b[^\n]*|for\b.*?\bin\b)`)

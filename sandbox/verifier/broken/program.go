@@ -13,17 +13,16 @@ import (
 	"git-ward/internal/shellword"
 )
 
-// A program checks others by what it does, and says by its exit code what it found. It is
-// changed in two places: where it ends by itself, and behind its last line. It stays as it is
-// where it may end in another way, since one that did would seem not to depend on itself.
+// A checking program answers by its exit code. It is changed wherever it exits, and after its last
+// line. One that may end in another way is not changed: a command would seem not to depend on it.
 
-// edit is a text to be put in the place of another.
+// edit replaces a part of a text.
 type edit struct {
 	from, to int // bytes
 	text     string
 }
 
-// edited is a text with edits, none of which lies within another, in their order.
+// edited applies edits, sorted, none of which overlaps another.
 func edited(text string, edits []edit) string {
 	var b strings.Builder
 	at := 0
@@ -34,8 +33,8 @@ func edited(text string, edits []edit) string {
 	return b.String() + text[at:]
 }
 
-// shellSays has a shell say something, in its output and in the file, or in the file alone. It
-// does not fail for that.
+// shellSays makes a shell report, in its output and in the file, or in the file alone. A report that
+// fails does not fail the script.
 func shellSays(m mark, what string) string {
 	says := fmt.Sprintf(`printf '%%s%%s\n' %s %s`, m.word, m.tail(what))
 	tells := fmt.Sprintf(`%s 2>/dev/null >>"${TMPDIR:-/tmp}/%s" || :`, says, File(m.word))
@@ -45,8 +44,8 @@ func shellSays(m mark, what string) string {
 	return says + " >&2 || :; " + tells
 }
 
-// shellEnds has each exit fail, and the end of a script that was started by its name, and
-// not read by another. An exit of a shell within the script's is no end of it.
+// shellEnds makes each exit fail, and the end of a script that was started by its name and not
+// sourced. An exit of a subshell does not end the script.
 func shellEnds(name, text string, m mark, known func(string) bool) string {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err != nil {
@@ -102,12 +101,12 @@ func shellEnds(name, text string, m mark, known func(string) bool) string {
 	return edited(text, exits) + "\nward=$?" + shellCase(name, ends) + "(exit $ward)\n"
 }
 
-// shellCase does something where the script was started by its name.
+// shellCase runs something if the script was started by its name.
 func shellCase(name, does string) string {
 	return fmt.Sprintf("\ncase \"$0\" in %s | */%[1]s) %s ;; esac\n", shellword.Quote(name), does)
 }
 
-// lastName is the last part of a path as a script has it.
+// lastName returns the last part of a path as a script spells it.
 func lastName(word string) string {
 	return strings.Trim(word[strings.LastIndexByte(word, '/')+1:], `'"`)
 }
@@ -119,7 +118,7 @@ func shellAlone(name, _ string, m mark, fail bool) string {
 	return shellCase(name, shellSays(m, fails)+"; exit 1")
 }
 
-// batsTests fail behind their last line.
+// batsTests makes each test fail after its last line.
 func batsTests(text string) (tests []test) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBats)).Parse(strings.NewReader(text), "")
 	if err != nil {
@@ -147,8 +146,8 @@ func batsTests(text string) (tests []test) {
 	return tests
 }
 
-// Where a program's text ends it by itself, and where in a way that is not changed and may
-// be a success. A signal is none.
+// Where a program exits by itself, and where it ends in a way that cannot be changed and may be a
+// success. A signal is not a success.
 var (
 	pythonExit       = pattern.New(`(^|[^.\w])(?:sys\.)?exit\(`)
 	pythonRaise      = pattern.New(`(?m)(^|[^.\w])raise[ \t]+SystemExit(?:\(|[ \t]*$)`)
@@ -160,7 +159,7 @@ var (
 	cUnsure          = pattern.New(`\b(?:_exit|_Exit|quick_exit|atexit|on_exit|exec[lv]\w*)\b`)
 )
 
-// pythonSays is what says in Python what a program came to, by what its exit is given.
+// pythonSays reports in Python how a program ended, by the value that it exits with.
 func pythonSays(m mark) string {
 	said := fmt.Sprintf("%q + (%q if not a or a[0] is None or a[0] == 0 else %q)", m.word, m.tail(ended), m.tail(fails))
 	if m.tell {
@@ -169,7 +168,7 @@ func pythonSays(m mark) string {
 	return pythonTell(m.word, said) + `, __import__("sys").stderr.write(` + said + ` + "\n")`
 }
 
-// pythonEnds has each exit fail, and the end of a module that is the program.
+// pythonEnds makes each exit fail, and the end of the module that is the program.
 func pythonEnds(name, text string, m mark, _ func(string) bool) string {
 	if pythonUnsure.MatchString(text) {
 		return ""
@@ -204,7 +203,7 @@ func pythonAlone(_, _ string, m mark, fail bool) string {
 	return fmt.Sprintf("if __name__ == \"__main__\":\n    %s\n    __import__(\"sys\").exit(%s)\n", pythonTell(m.word, says), says)
 }
 
-// javaScriptEnds has each exit fail, and the end of a process in which nothing is left to do.
+// javaScriptEnds makes each exit fail, and the end of a process that has nothing left to do.
 func javaScriptEnds(name, text string, m mark, _ func(string) bool) string {
 	if javaScriptUnsure.MatchString(text) {
 		return ""
@@ -219,7 +218,7 @@ func javaScriptEnds(name, text string, m mark, _ func(string) bool) string {
 		javaScriptStarted(name, "process.once('beforeExit', (code = process.exitCode) => { "+says+" "+left+" })")
 }
 
-// javaScriptStarted does something where the program was started by its name.
+// javaScriptStarted runs something if the program was started by its name.
 func javaScriptStarted(name, does string) string {
 	return fmt.Sprintf("\n;if ((process.argv[1] || '').split('/').pop() === %s) %s;\n", strconv.QuoteToASCII(name), does)
 }
@@ -231,7 +230,7 @@ func javaScriptAlone(name, _ string, m mark, fail bool) string {
 	return javaScriptStarted(name, fmt.Sprintf("{ const said = %q + %q; %s(said); console.error(said); process.exitCode = 1; }", m.word, m.tail(fails), fmt.Sprintf(javaScriptTells, m.word)))
 }
 
-// cHead has no warning of what stands around a program be an error.
+// cHead keeps warnings about the added code from being errors.
 const cHead = `#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
 #pragma GCC diagnostic ignored "-Wredundant-decls"
@@ -241,8 +240,8 @@ __attribute__((noreturn)) void ward_exit(int);
 #line 1
 `
 
-// cTells writes something to the file. It has names of its own for what it calls, whatever the
-// program calls by that name.
+// cTells writes something to the file. It declares what it calls under names of its own, because the
+// program may use those names for something else.
 const cTells = `
 int ward_snprintf(char *, __SIZE_TYPE__, const char *, ...) __asm__("snprintf");
 char *ward_getenv(const char *) __asm__("getenv");
@@ -264,8 +263,8 @@ static void ward_tell(const char *said)
 }
 `
 
-// cTail says what main gave, or an exit was given, and ends with 1, or with that. An assertion that
-// does not hold aborts the program, which goes on to end so.
+// cTail reports the result of main, or the argument of an exit, and exits with 1 or with that. A failed
+// assertion, which would abort the program, ends in it too.
 const cTail = `
 #undef main
 void perror(const char *);
@@ -276,10 +275,10 @@ static void ward_aborts(int number) { ward_tell(%[1]q %[3]q); (void)number; }
 int main(%[4]s) { ward_signal(6, ward_aborts); %[5]s; }
 `
 
-// cArguments are main's, by how many it takes, and how they are handed on.
+// cArguments are main's parameters by their number, and how they are passed on.
 var cArguments = [][2]string{{"void", ""}, {"int argc", "argc"}, {"int argc, char **argv", "argc, (void *)argv"}, {"int argc, char **argv, char **env", "argc, (void *)argv, (void *)env"}}
 
-// cTakes is how many arguments a list has that main takes, -1 where it takes no such list.
+// cTakes counts the parameters in a list, -1 where main has no such list.
 func cTakes(list string) int {
 	n := 0
 	if list = strings.TrimSpace(list); list != "" && list != "void" {
@@ -291,7 +290,7 @@ func cTakes(list string) int {
 	return n
 }
 
-// cEnds has main fail when it returns, and each exit. A main without a return gives 0.
+// cEnds makes main fail when it returns, and each exit. A main without a return gives 0.
 func cEnds(_, text string, m mark, _ func(string) bool) string {
 	takes := cMain.FindStringSubmatch(text)
 	if takes == nil || cUnsure.MatchString(text) {

@@ -15,39 +15,38 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// What a text puts in the place of something that another has is read where no run shows it: in Go a
-// program's variables are what they are before a test's first line, the preprocessor of C leaves no
-// trace of what stood for a word before, and a shell does not say which of two functions of one name it
-// has.
+// Where no run can show that one text replaces something that another uses, the texts are read: Go
+// initializes variables before a test's first line, C's preprocessor leaves no trace of what a word
+// stood for, and a shell does not say which of two functions of one name it has.
 
-// Put is what a text puts somewhere: by which name, and whether it stands there whatever function the
-// other text has: for a word of that text (a macro, an alias) before anything reads what the text defines,
-// or when something calls the function that makes it.
+// Put is something that a text replaces, by its name. Always: it replaces the other text's own function
+// of that name, too, as a macro or an alias does, or a function that defines it when it is called.
 type Put struct {
 	Name   string
 	Always bool
 }
 
-// Text is what a text does with names, read once.
+// Text says how a text uses names.
 type Text struct {
-	// Puts are what it puts in the place of what may be another's, sorted: in Go the variables of other
-	// packages, "io.EOF", that it sets or has the address of; in C macros and functions, but what a source
-	// has for itself; in shell functions and aliases.
+	// Puts are what it may replace for others, sorted: in Go the variables of other packages, "io.EOF",
+	// that it sets or takes the address of; in C macros and functions, except static ones; in shell
+	// functions and aliases.
 	Puts []Put
-	// Has are the names in it, as Puts has them, sorted: in Go those of other packages alone, in C and
+	// Has are the names that it uses, spelled as in Puts, sorted: in Go those of other packages, in C and
 	// shell those that it calls.
 	Has []string
-	// Settles are those for which it has functions of its own, whatever function another text puts
-	// somewhere: in C a linker takes no two of one name, and in a shell the later one counts.
+	// Settles are those that it defines itself, which another text's function cannot replace: C's linker
+	// refuses two of one name, and in a shell the later one counts.
 	Settles []string
-	// ReadsLater says that a function of a shell's text reads a script: nobody knows when.
+	// ReadsLater says that a shell function sources a script, so that nobody knows when that happens.
 	ReadsLater bool
-	// Lacks are the names that a source of Go has of its package's other files, or of what it takes in,
-	// Declares those that it gives its package, each behind the package's: "calc.cases".
+	// Lacks are the names that a Go source uses and does not declare: another file of its package has
+	// them, or a dot import. Declares are those that it declares for its package. Both are qualified by
+	// the package: "calc.cases".
 	Lacks, Declares []string
 }
 
-// putLanguage is a language, and how its texts are read.
+// putLanguage is a language with its reader.
 type putLanguage struct {
 	name string
 	read func(name, text string) Text
@@ -60,17 +59,17 @@ var (
 	putting      = map[string]putLanguage{".go": goPutting, ".c": cPutting, ".h": cPutting, ".sh": shellPutting, ".bash": shellPutting}
 )
 
-// Putting is the language in which a file may put something in another's place, "" for none.
+// Putting returns the language of a file that Read can read, "" for another.
 func Putting(name string) string { return putting[path.Ext(name)].name }
 
-// OfAnother reports whether what a language's text puts somewhere is another's by what it is: Go has the
-// other package's path in it.
+// OfAnother reports whether a name alone shows that it is another's: Go's has the other package's path.
 func OfAnother(language string) bool { return language == goPutting.name }
 
-// Compiles reports whether nothing of a language's program runs that lacks a name.
+// Compiles reports whether a program in a language does not run at all if a name is missing.
 func Compiles(language string) bool { return language != shellPutting.name }
 
-// Read is what the text of a file does with names, nothing in a language that Putting does not know.
+// Read reads how the text of a file uses names. It returns nothing for a language that Putting does
+// not know.
 func Read(name, text string) Text {
 	p := putting[path.Ext(name)]
 	if p.read == nil {
@@ -83,19 +82,19 @@ func Read(name, text string) Text {
 	return all
 }
 
-// goTakesIn is a file of Go, and the packages that it takes in by a name.
+// goTakesIn is a Go file, with the packages that it imports by each name.
 type goTakesIn struct {
 	*ast.File
 	of map[string][]string
-	// dots are packages whose names it has for its own, and free is what it has of them, of its own
-	// package's other files, and of what it takes in.
+	// dots are its dot imports. free are the identifiers that it does not declare: those of dot imports, of
+	// the package's other files, and of imports.
 	dots []string
 	free map[*ast.Ident]bool
 }
 
-// goImports reads a file, nil for what is none. Where an import says no name, its package's is mostly the
-// end of its path. If no name of the file's is that, it is another, as each import is used: it may be any
-// that the file does not declare ("example.org/calc/v2", "gopkg.in/yaml.v3").
+// goImports parses a file; nil if it is not Go. An import without a name usually has that of the end of
+// its path. If the file does not use that name, the import has another, because Go refuses an unused
+// import: it may be any that the file does not declare ("example.org/calc/v2", "gopkg.in/yaml.v3").
 func goImports(text string) *goTakesIn {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
 	if err != nil {
@@ -141,8 +140,8 @@ func goImports(text string) *goTakesIn {
 	return f
 }
 
-// variable are the packages' names that may be behind an expression, "net/http.DefaultClient" for
-// `http.DefaultClient.Timeout`; none for another.
+// variable lists the package variables that an expression may refer to, "net/http.DefaultClient" for
+// `http.DefaultClient.Timeout`.
 func (f *goTakesIn) variable(e ast.Expr) (names []string) {
 	add := func(packages []string, name string) {
 		for _, from := range packages {
@@ -218,13 +217,13 @@ func goRead(_, text string) (all Text) {
 	return all
 }
 
-// cMacro matches what a text makes a macro of, in one line or more.
+// cMacro matches the definition of a macro, up to its name.
 var cMacro = pattern.New(`(?m)^[ \t]*(?:#|%:|\?\?=)(?:[ \t]|\\\n)*define(?:[ \t]|\\\n)+([A-Za-z_]\w*)`)
 
-// cFunction matches a function at a line's begin, with what says of what kind it is.
+// cFunction matches a function that begins a line, with its type.
 var cFunction = pattern.New(`(?m)^([A-Za-z_][\w \t*]*[ \t*\n])([A-Za-z_]\w*)[ \t\n]*\([^;{}]*\)[ \t\n]*\{`)
 
-// cStatic is in a function of a source's own.
+// cStatic matches the word that keeps a function to its source.
 var cStatic = pattern.New(`\bstatic\b`)
 
 func cRead(name, text string) (all Text) {
@@ -244,8 +243,8 @@ func cRead(name, text string) (all Text) {
 	return all
 }
 
-// cFunctions are the own ones of a text without its comments, whatever other texts define: not those of a
-// macro or a condition.
+// cFunctions lists the functions that a text without comments defines in any case, not within a macro
+// or a condition.
 func cFunctions(text string) (names []string) {
 	own, end, depth := "", 0, 0
 	for _, at := range append(cDirective.Regexp().FindAllStringSubmatchIndex(text, -1), []int{len(text), len(text), 0, 0}) {
@@ -266,7 +265,7 @@ func cFunctions(text string) (names []string) {
 	return names
 }
 
-// cDirective matches a line for the preprocessor, cSays what is no code, and cCall what is called.
+// cDirective matches a line for the preprocessor, cSays comments and strings, and cCall a call.
 var (
 	cDirective = pattern.New(`(?m)^[ \t]*(?:#|%:|\?\?=)(?:[ \t]|\\\n)*(\w*)(?:\\\n|[^\n])*`)
 	cSays      = pattern.New(`//[^\n]*|/\*(?s:.*?)\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'`)
@@ -305,7 +304,7 @@ func shellRead(name, text string) (all Text) {
 	return all
 }
 
-// shellText is what parts of a word say, whatever quotes stand around them.
+// shellText returns a word without its quotes.
 func shellText(parts []syntax.WordPart) (text string) {
 	for _, part := range parts {
 		switch p := part.(type) {

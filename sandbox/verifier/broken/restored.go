@@ -7,14 +7,14 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// topValue is where a name is given a value that begins in a text's first column, in languages of C's,
-// Go's, JavaScript's or Python's shape.
+// topValue matches an assignment that begins in the first column, in languages like C, Go, JavaScript
+// or Python.
 var topValue = pattern.New(`(?m)^(?:[A-Za-z_][\w.*]*[ \t]+)*(?:\w+\.)*([A-Za-z_]\w*)(?:\[[^\]\n]*\])*(?:[ \t]*:[^=\n]*|[ \t]+[\w.*\[\]]+)?[ \t]*=[ \t]*`)
 
-// aCall is one of which nobody knows what it gives.
+// aCall matches a call. Nobody knows what it returns.
 var aCall = pattern.New(`\w[ \t]*\(`)
 
-// values are where a text gives values to names, and nothing that acts.
+// values finds where a text assigns literals to names.
 func values(name, text string) map[string]edit {
 	found, comment := map[string]edit{}, byte('/')
 	if path.Ext(name) == ".py" {
@@ -42,8 +42,8 @@ func values(name, text string) map[string]edit {
 	return found
 }
 
-// Restored is a text in which values have what they were before, if asked has their names. ok is false
-// where none had another.
+// Restored puts earlier values back into a text, for the names that asked accepts. ok is false if none
+// of them differs.
 func Restored(name, now, before string, asked func(name string) bool) (text string, ok bool) {
 	var edits []edit
 	was, is := values(name, before), values(name, now)

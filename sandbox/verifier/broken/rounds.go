@@ -11,28 +11,28 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// A loop of a test's own body says its name as a row does when it begins a round, and when it has
-// ended one and its test has not failed by then. Over a table that the work emptied it begins none;
-// one that finds at once what it looks for ends none. Over what should be empty each round fails.
-// Loops that wait for something have no such round to count.
+// A loop in a test's body reports its name as a row does: when it begins a round, and when it ends one
+// in a test that has not failed. Over a table that the work emptied it begins no round; a search that
+// finds its value at once ends none; over what should be empty, each round fails. Loops that wait for
+// something are not counted.
 
-// Begins is what stands behind a loop's name where it begins a round.
+// Begins follows a loop's name where it begins a round.
 const Begins = " begins a round"
 
-// aRound stands in a loop's name.
+// aRound is the middle of a loop's name.
 const aRound = ": the loop in line "
 
-// round is how a loop is named, by the line that it begins in.
+// round names a loop by the line in which it begins.
 func round(test, text string, at int) string {
 	return fmt.Sprintf("%s%s%d", test, aRound, 1+strings.Count(text[:at], "\n"))
 }
 
-// says is what a loop says by its name, in Python and JavaScript: in two parts, as a runner shows the
-// line of a failure, and that is no round.
+// says is an expression in Python and JavaScript for a loop's report. It has two parts because a runner
+// shows the line of a failure, which is not a report.
 func (m mark) says(name string) string { return fmt.Sprintf("%q + %q", m.word, m.row()+name) }
 
-// goRounds are what a test's loops say before their first statement and behind their last. The test
-// may have another thing by its parameter's name where they stand, and run them side by side.
+// goRounds has a test's loops report before their first statement and after their last. The test may
+// shadow its parameter's name there, and may run rounds concurrently.
 func goRounds(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m mark) (edits []edit) {
 	var names []string
 	ast.Inspect(f.Body, func(n ast.Node) bool {
@@ -72,8 +72,8 @@ func goRounds(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m
 `, strings.Join(names, ", "), parameter, goTells(m, fmt.Sprintf("%q + wardNames[wardI]", m.row())))})
 }
 
-// pythonRounds put something around what the loops of a test go through, in comprehensions, too, that
-// says so when a round is asked for, and a second one.
+// pythonRounds wraps what the loops and comprehensions of a test iterate over, so that it reports when
+// a round is asked for, and when the next one is.
 func pythonRounds(name, text string, from, to int, m mark) (edits []edit) {
 	for at := from; at < to; {
 		next := skipText(text, at, '#')
@@ -87,8 +87,8 @@ func pythonRounds(name, text string, from, to int, m mark) (edits []edit) {
 	return edits
 }
 
-// pythonLoop is where what a loop goes through begins and ends, behind its first word; 0 where that
-// is not seen.
+// pythonLoop returns where the iterable of a loop begins and ends, given the place after its first word;
+// 0 where it cannot be found.
 func pythonLoop(text string, at, to int) (of, ends int) {
 	for depth := 0; at < to; {
 		if next := skipText(text, at, '#'); next > at {
@@ -133,7 +133,7 @@ func wordAt(text string, at int, word string) bool {
 	return strings.HasPrefix(text[at:], word) && !part(at-1) && !part(at+len(word))
 }
 
-// skipText is where a string or a comment ends that begins at a place; the place for neither.
+// skipText returns the end of a string or a comment that begins at a place, or else the place.
 func skipText(text string, at int, comment byte) int {
 	rest, quotes := text[at:], ""
 	switch c := text[at]; {
@@ -162,13 +162,13 @@ func skipText(text string, at int, comment byte) int {
 	return len(text)
 }
 
-// javaScriptLoop is where a loop over something begins, and javaScriptEach a call for each of it.
+// javaScriptLoop matches the head of a loop over something, and javaScriptEach a call of forEach.
 var (
 	javaScriptLoop = pattern.New(`\bfor[ \t]*\([ \t]*(?:const|let|var)[ \t]+(?:\w+|\[[^\]\n]*\]|\{[^}\n]*\})[ \t]+of[ \t]+`)
 	javaScriptEach = pattern.New(`(^|[^\w.$)\]])([\w$]+(?:\.[\w$]+)*)\.forEach\(`)
 )
 
-// javaScriptRounds is what loops are given to.
+// javaScriptRounds wraps what loops iterate over.
 const javaScriptRounds = `
 function wardRounds(said) {
 	const told = {};
@@ -181,7 +181,7 @@ function wardRounds(said) {
 }
 `
 
-// javaScriptLoops have the loops of a test's own text say so.
+// javaScriptLoops makes the loops in a test's text report.
 func javaScriptLoops(name, text string, from, to int, m mark) (edits []edit) {
 	rounds := func(at int) string { return "wardRounds(" + m.says(round(name, text, at)) + ")" }
 	for _, found := range javaScriptLoop.Regexp().FindAllStringIndex(text[from:to], -1) {
@@ -197,7 +197,7 @@ func javaScriptLoops(name, text string, from, to int, m mark) (edits []edit) {
 	return edits
 }
 
-// closing is where a bracket closes that nothing behind a place opened; 0 for nowhere.
+// closing returns the first bracket after a place that closes one opened before it; 0 for none.
 func closing(text string, at, to int) int {
 	for depth := 0; at < to; {
 		if next := skipText(text, at, '/'); next > at {
@@ -230,6 +230,6 @@ func MayRow(name, text string) bool {
 	return sign != "" && strings.Contains(text, sign) || rounds[path.Ext(name)] && aLoop.MatchString(text)
 }
 
-// rounds are the languages whose loops say so.
+// rounds are the extensions of files whose loops report.
 var rounds = map[string]bool{".go": true, ".py": true,
 	".js": true, ".mjs": true, ".cjs": true, ".jsx": true, ".ts": true, ".mts": true, ".cts": true, ".tsx": true}

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// A row is a test within a test, whose name its runner makes as it runs: a subtest of Go, or a
-// call of a test that pytest makes for one set of parameters. Where tests Tell, each row says its name
-// when it begins (in Python when it ends), and when it passes: one that failed without the work has to run with it, too.
+// A row is a test within a test, whose name its runner makes as it runs: a Go subtest, or pytest's call
+// of a test for one set of parameters. With Tell, each row reports its name when it begins (in Python
+// when it ends) and when it passes: a row that failed without the work has to run with it, too.
 
-// Started is what stands behind a row's name where it begins.
+// Started follows a row's name where it begins.
 const Started = " begins"
 
-// rows is how a text says that its tests may have some.
+// rows says, by a file's extension, what a text contains whose tests may have rows.
 var rows = map[string]string{".go": ".Run(", ".py": "parametrize"}
 
-// row is what a row says behind the word and before its name.
+// row stands between the word and the name in a row's report.
 func (m mark) row() string { return ":row:" + strconv.Itoa(m.id) + ":" }
 
-// Rows are the rows that an output has by a word, NUMBER:NAME, each with its test's number: two
-// packages may have rows of one name.
+// Rows reads the rows that an output reports, NUMBER:NAME, each with its test's number: two packages
+// may have rows of one name.
 func Rows(word, output string) map[string]int {
 	found := map[string]int{}
 	for {
@@ -39,15 +39,15 @@ func Rows(word, output string) map[string]int {
 	}
 }
 
-// Titled reports whether a row has a name that stands in its test's text, or is a loop there: then
-// nothing that the work gives is in it.
+// Titled reports whether a row's name stands in its test's text, or names a loop there. Then no part of
+// the name comes from the work.
 func Titled(row, text string) bool {
 	name := strings.TrimSuffix(row, Started)
 	return strings.Contains(name, aRound) || strings.Contains(strings.ReplaceAll(text, " ", "_"), strconv.Quote(name[strings.LastIndexByte(name, '/')+1:]))
 }
 
-// goRows are the subtests that a test declares with a function of their own. Go writes their names
-// without spaces and line ends, and gives each its own.
+// goRows changes the subtests that a test declares with a function literal. Go replaces blanks and line
+// ends in their names, and makes each name unique.
 func goRows(f *ast.FuncDecl, at func(token.Pos) int, m mark) (edits []edit) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

@@ -10,9 +10,8 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Comparison is a place where a test compares what it gets with a value in its text. Whether it
-// asks for that value, or for anything else, its text does not say: it is tried, with what the
-// host has put there.
+// Comparison is a place where a test compares a result with a value in its text. The text alone does
+// not show whether the test asks for that value: a run with another value there does.
 type Comparison struct {
 	Test, Value string // its test's name, and the value
 	Line        int
@@ -23,8 +22,8 @@ type Comparison struct {
 	stands      string            // for Value, which the text computes, in only, or itself; "" for a value
 }
 
-// Comparisons are those of a file's tests, in Go, Python, JavaScript and TypeScript, or of a program
-// that checks, in C, too: there they are operators.
+// Comparisons finds those of a file's tests, in Go, Python, JavaScript and TypeScript, or of a checking
+// program, in C, too, where they are operators.
 func Comparisons(name, text string, checks bool) (list []Comparison) {
 	switch ext := path.Ext(name); {
 	case checks && ext == ".c":
@@ -76,7 +75,7 @@ func Comparisons(name, text string, checks bool) (list []Comparison) {
 	return found
 }
 
-// scriptOf is the language of a file; of Go it has no more than where a test begins.
+// scriptOf returns the language of a file. For Go it only says where a test begins.
 func scriptOf(name string) *script {
 	switch path.Ext(name) {
 	case ".go":
@@ -97,7 +96,7 @@ func Others(text string, some ...Comparison) string {
 	return goOthers(text, edited(text, edits))
 }
 
-// Far is a text in which the comparison has a value that is not near its own.
+// Far gives the comparison a value that is not near its own.
 func (c Comparison) Far(text string) string {
 	far := c.unlike
 	if c.stands != "" {
@@ -107,19 +106,19 @@ func (c Comparison) Far(text string) string {
 	return edited(text, []edit{far})
 }
 
-// Whether is a text in which the comparison comes out as if what it compares were equal, or
-// not, or in which a call that compares is made, or not.
+// Whether makes the comparison come out equal or unequal, or makes a call that compares, or leaves it
+// out.
 func (c Comparison) Whether(text string, equal bool) string { return edited(text, c.whether(equal)) }
 
-// Calls reports whether a call compares, which may be any: Only tells what it asks for.
+// Calls reports whether the comparison is a call. Any call may compare: Only shows what it asks for.
 func (c Comparison) Calls() bool { return c.only != nil }
 
-// Truth reports whether the truth of such a call is what is asked for: then the work may have the
-// function that gives it, and one that does nothing says nothing of it.
+// Truth reports whether the test asks for such a call's result. Then the function may be the work's, and
+// a stub of it proves nothing.
 func (c Comparison) Truth() bool { return c.truth }
 
-// Only are texts whose test does nothing but compare: with the same value, and with others, one
-// after the other, so near to it and so far that only what asks for it holds with none.
+// Only makes texts whose test does nothing but compare, with the same value and then with others, some
+// near to it and some far. Only a test that asks for the value fails with each of them.
 func (c Comparison) Only(text string) (same string, others []string) {
 	value := cmp.Or(c.stands, c.Value)
 	for _, tested := range unlikes(value) {
@@ -128,7 +127,7 @@ func (c Comparison) Only(text string) (same string, others []string) {
 	return edited(text, []edit{c.only(value)}), others
 }
 
-// unlikes are values beside one: smaller and greater, shorter and longer.
+// unlikes lists values unlike one: smaller and greater, shorter and longer.
 func unlikes(value string) []string {
 	if n, err := strconv.ParseFloat(strings.ReplaceAll(value, "_", ""), 64); err == nil {
 		form := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -142,7 +141,7 @@ func unlikes(value string) []string {
 	return list
 }
 
-// script is a language whose comparisons are found by their shape, and whose values have no types.
+// script is an untyped language whose comparisons are found by their shape.
 type script struct {
 	before, after *pattern.Pattern // an operator, and a value beside it
 	isNot, is     [2]string        // a thing that nothing is, made of a value: behind what is compared, and before it
@@ -164,8 +163,8 @@ var ecma = &script{
 	makes: "(() => { return %; })()", throws: "(() => { throw new Error('no value'); })()", nothing: "Symbol()", comment: '/', begin: javaScriptBody,
 }
 
-// cComparisons are operators, and calls with a string that say by 0 that it is equal, as strcmp does.
-// No value is unequal to all others in C: where one is not to be equal, the process ends.
+// cComparisons finds operators, and calls with a string that return 0 for equal, as strcmp does. C has
+// no value that is unequal to all others: where a comparison is to come out unequal, the process ends.
 func cComparisons(text string) (list []Comparison) {
 	stays := map[int]bool{} // by where it begins: a 0 that such a call says
 	for side, shape := range []*pattern.Pattern{zeros, python.before, python.after} {
@@ -231,14 +230,14 @@ func (s *script) comparisons(text string) (list []Comparison) {
 	return list
 }
 
-// alone makes a statement that compares what it is given with a value as another does: the
-// second that a call is given, or the one of a chain which begins with what is compared. nil for
-// what is none of these. truth: something asks whether what the call gives is true.
+// alone makes a statement that compares its argument with a value as the one at a place does: in the
+// second argument of a call, or in the only one of a chain that begins with what is compared. It
+// returns nil for another shape. truth: something asks whether the call's result is true.
 func alone(text string, from, to int) (compares func(string) edit, truth bool) {
 	return aloneWith(text, from, text[from:to])
 }
 
-// aloneWith is alone with a value in the place of what stands there.
+// aloneWith is alone with another value there.
 func aloneWith(text string, from int, value string) (compares func(string) edit, truth bool) {
 	depth, commas, open := 0, 0, from-1
 	for ; open >= 0; open-- {
@@ -279,15 +278,15 @@ func aloneWith(text string, from int, value string) (compares func(string) edit,
 	return nil, false
 }
 
-// truths are what may stand on a line before the arguments of a call that compares: it is a
-// statement, or what another asks.
+// truths matches what may stand on a line before the arguments of a call that compares: the call is a
+// statement, or the argument of another.
 var truths = pattern.New(`^[ \t]*(?:await[ \t]+)?(?:assert[ \t]+)?(?:[\w.!]+\()*[\w.!]+$`)
 
-// pythonDef is a function's first lines, to where its first statement begins.
+// pythonDef matches a function's head, up to its first statement.
 var pythonDef = pattern.New(`^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([^()]*\)[^\n]*:[ \t]*(?:#[^\n]*)?\n(?:[ \t]*\n)*([ \t]+)`)
 
-// pythonBody is where a test's first statement begins, and what stands around one before it that
-// is its last.
+// pythonBody returns where a test's first statement begins, and the text around a statement put before
+// it that is to be the last.
 func pythonBody(text string, from int) (at int, before, after string) {
 	m := pythonDef.Regexp().FindStringSubmatchIndex(text[from:])
 	if m == nil {
@@ -296,7 +295,7 @@ func pythonBody(text string, from int) (at int, before, after string) {
 	return from + m[1], "", "\n" + text[from+m[2]:from+m[3]] + "return\n" + text[from+m[2]:from+m[3]]
 }
 
-// javaScriptFunction is a test's name and its function, to its brace.
+// javaScriptFunction matches a test's name and its function, up to the brace.
 var javaScriptFunction = pattern.New("^[\\w.]+[ \t]*\\([ \t\n]*(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)\\s*,\\s*(?:\\{[^{}]*\\}\\s*,\\s*)?(?:async\\s*)?(?:function\\b\\s*\\w*\\s*\\([^()]*\\)|(?:\\([^()]*\\)|\\w+)\\s*=>)\\s*\\{")
 
 func javaScriptBody(text string, from int) (at int, before, after string) {

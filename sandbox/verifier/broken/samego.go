@@ -18,7 +18,7 @@ var (
 	goNumber  = pattern.New(`^(?:0|[1-9][0-9_]*)(?:\.[0-9]+)?$`)
 )
 
-// goComparisons are the operators and calls that compare with a value.
+// goComparisons finds the operators and calls that compare with a value.
 func goComparisons(text string) (list []Comparison) {
 	files, file, tests := goFile(text)
 	if file == nil {
@@ -85,7 +85,7 @@ func goComparisons(text string) (list []Comparison) {
 	return list
 }
 
-// goAsked are the calls of which a condition asks whether they are true.
+// goAsked lists the calls whose truth a condition asks for.
 func goAsked(x ast.Expr) []*ast.CallExpr {
 	switch x := x.(type) {
 	case *ast.ParenExpr:
@@ -102,9 +102,9 @@ func goAsked(x ast.Expr) []*ast.CallExpr {
 	return nil
 }
 
-// goCalled is a call of a function, whatever its name is, that is given something and then a value,
-// and perhaps more values, such as a tolerance: behind so many arguments, it is a statement that
-// fails its test, and else a truth.
+// goCalled finds the comparisons of a call of any name whose arguments, after the first so many, are a
+// result, a value and perhaps more values, such as a tolerance. As a statement it fails its test;
+// elsewhere its truth is asked for.
 func goCalled(text string, at func(token.Pos) int, call *ast.CallExpr, first int) []Comparison {
 	if _, named := call.Fun.(*ast.Ident); !named {
 		if of, ok := call.Fun.(*ast.SelectorExpr); !ok {
@@ -144,12 +144,12 @@ func goCalled(text string, at func(token.Pos) int, call *ast.CallExpr, first int
 	return []Comparison{c}
 }
 
-// goBody is where a test's first statement begins.
+// goBody returns where a test's first statement begins.
 func goBody(_ string, from int) (at int, before, after string) {
 	return from + 1, "\n", "\nreturn\n"
 }
 
-// goLiteral is an expression that is a value, which can be another one; nil else.
+// goLiteral returns an expression that is a literal which can be changed; nil for another.
 func goLiteral(x ast.Expr) *ast.BasicLit {
 	if v, ok := x.(*ast.BasicLit); ok && (v.Value[0] == '"' || v.Value[0] == '\'' || goNumber.MatchString(v.Value)) {
 		return v
@@ -157,8 +157,8 @@ func goLiteral(x ast.Expr) *ast.BasicLit {
 	return nil
 }
 
-// goLast is the value that a function of two compares with, or a method of one; nil for another
-// call, which may have a tolerance or something else there.
+// goLast returns the value that a function of two arguments, or a method of one, compares with. It
+// returns nil for another call, whose last argument may be a tolerance.
 func goLast(file *ast.File, call *ast.CallExpr) *ast.BasicLit {
 	args := goArgs(file, call)
 	if len(call.Args) != args {
@@ -167,7 +167,7 @@ func goLast(file *ast.File, call *ast.CallExpr) *ast.BasicLit {
 	return goLiteral(call.Args[args-1])
 }
 
-// goArgs is how many arguments a call has that compares two things.
+// goArgs returns how many arguments a call needs in order to compare two things.
 func goArgs(file *ast.File, call *ast.CallExpr) int {
 	if method, ok := call.Fun.(*ast.SelectorExpr); ok {
 		of, isName := method.X.(*ast.Ident)
@@ -178,7 +178,7 @@ func goArgs(file *ast.File, call *ast.CallExpr) int {
 	return 2
 }
 
-// goImported is the name that an import most likely has.
+// goImported returns the name that an import most likely has.
 func goImported(i *ast.ImportSpec) string {
 	if i.Name != nil {
 		return i.Name.Name
@@ -186,7 +186,7 @@ func goImported(i *ast.ImportSpec) string {
 	return strings.Trim(path.Base(i.Path.Value), `"`)
 }
 
-// goCallee is the last part of what a call calls.
+// goCallee returns the last part of a called function's name.
 func goCallee(call *ast.CallExpr) string {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:

@@ -8,10 +8,10 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// pythonTest is the line of a test, or of a class that may have some.
+// pythonTest matches the line of a test, or of a class that may have tests.
 var pythonTest = pattern.New(`(?m)^([ \t]*)((?:async[ \t]+)?def[ \t]+(test\w*)[ \t]*\(|class[ \t]+(\w+)[ \t]*(\([^)\n]*\))?:)`)
 
-// pythonTells writes what is said to the file. What a test puts in the place of os is not used.
+// pythonTells writes a report to the file. It does not use os, which a test may replace.
 const pythonTells = `import posix
 try:
     ward = posix.open(posix.environ.get(b"TMPDIR", b"/tmp") + b"/." + word.encode(), posix.O_APPEND | posix.O_CREAT | posix.O_WRONLY, 0o666)
@@ -21,11 +21,10 @@ except OSError:
     pass
 `
 
-// pythonWard makes the decorator of a test. By how, the test prints its result and fails, or
-// writes its result to the file alone, or does nothing. A coroutine stays one. A skip is no
-// failure: pytest's exceptions for it do not derive from Exception. A runner takes long to show
-// a failure, so of a test with many rows only the first ones fail and then fewer and fewer; all
-// write their results.
+// pythonWard makes the decorator of a test. By how, the test prints its report and fails, or writes the
+// report to the file alone, or does nothing. A coroutine stays one. A skip is not a failure: pytest's
+// exceptions for it do not derive from Exception. A runner needs long to show a failure, so that of a
+// test with many rows the first ones fail and then fewer and fewer; all write their reports.
 const pythonWard = `def ward(id, how):
     import functools, inspect, unittest
 
@@ -123,15 +122,15 @@ def rounds(said):
     return loop
 `
 
-// pythonWith has what tests call stand once in a module, before all that it does: what each test
-// brings with it pytest shows for each failure.
+// pythonWith puts what the tests call at the module's top, once: pytest shows the text of a test for
+// each failure.
 func pythonWith(was, text, word string) string {
 	first := pythonFirst.Regexp().FindString(text)
 	return first + fmt.Sprintf("wardControl = dict(word=%q, begins=%q, started=%q, tells=%s, module=globals()); exec(%s, wardControl); wardRounds = wardControl['rounds']; wardControl = wardControl['ward']\n",
 		word, Begins, Started, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonTakes(was, text)+pythonWard)) + text[len(first):]
 }
 
-// pythonTests are decorated by one call of one name, which is all that Python had before 3.9.
+// pythonTests decorates each test by one call of one name. Before 3.9, Python had no other decorators.
 func pythonTests(text string) (tests []test) {
 	for _, m := range pythonTest.Regexp().FindAllStringSubmatchIndex(text, -1) {
 		if m[6] < 0 {
@@ -151,7 +150,7 @@ func pythonTests(text string) (tests []test) {
 	return tests
 }
 
-// pythonEnd is where a function ends that begins somewhere with so much before it.
+// pythonEnd returns where a function ends that begins at a place with an indent.
 func pythonEnd(text string, from, indent int) int {
 	at := from
 	for line := range strings.Lines(text[from:]) {
@@ -164,8 +163,8 @@ func pythonEnd(text string, from, indent int) int {
 	return len(text)
 }
 
-// pythonHollow is a module that has whatever name it is asked for, with one thing behind
-// all of them: calling it, and asking it for names, gives the same thing again.
+// pythonHollow makes a module with every name. All names have one value, whose calls and attributes are
+// that value again.
 func pythonHollow(string) string {
 	return `class Hollow:
     def __call__(self, *a, **k):
@@ -184,7 +183,7 @@ def __getattr__(name):
 `
 }
 
-// pythonOnly takes a class with a base for one of unittest's, which pytest takes, too.
+// pythonOnly treats a class with a base as one of unittest's, which pytest runs, too.
 func pythonOnly(text string, c Change) string {
 	var b strings.Builder
 	b.WriteString("import unittest\n")
@@ -221,15 +220,15 @@ func pythonOnly(text string, c Change) string {
 	return b.String()
 }
 
-// pythonTell is an expression that writes another to the file.
+// pythonTell makes an expression that writes another one's value to the file.
 func pythonTell(word, says string) string {
 	return fmt.Sprintf("exec(%s, dict(word=%q, said=%s))", strconv.QuoteToASCII(pythonTells), word, says)
 }
 
-// javaScriptTest is where a test is declared with a name, by whatever its runner calls it.
+// javaScriptTest matches the declaration of a test with a name.
 var javaScriptTest = pattern.New("(?m)(^|[^.\\w$])((?:test|it)(?:\\.\\w+)*)[ \t]*\\([ \t\n]*(\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)")
 
-// javaScriptTells is a function that writes something to the file, where its runner has files.
+// javaScriptTells is a function that writes to the file, if its runner has files.
 const javaScriptTells = `((said) => {
 	try {
 		const fs = typeof require === 'function' ? require('fs') : process.getBuiltinModule('fs');
@@ -237,11 +236,10 @@ const javaScriptTells = `((said) => {
 	} catch (e) {} // it is said in the output
 })`
 
-// javaScriptWard has each function that a test is declared with say what it came to and fail
-// at its end, or say it in the file alone, or do nothing, by how. It takes as much as the function does: runners count, and hand a
-// test that does so what it calls when it is done. Where what compares throws nothing, as in
-// tape, the test's own object tells of each result. A function's declaration may stand behind
-// its use.
+// javaScriptWard wraps the function of each test. By how, it reports and fails at its end, or reports
+// in the file alone, or does nothing. It has as many parameters as the function, because runners count
+// them and pass a callback to a test that takes one. Where assertions do not throw, as in tape, the
+// test's own object gives each result. It is a function declaration, which may stand after its use.
 const javaScriptWard = `
 function wardControl(declare, id, how, rows) {
 	const tells = %[2]s;
@@ -307,20 +305,19 @@ func javaScriptWith(was, text, word string) string {
 	return javaScriptTakes(was, text) + fmt.Sprintf(javaScriptWard, word, tells) + fmt.Sprintf(javaScriptRounds, tells, Begins)
 }
 
-// typeScriptHead is what must stay before all else in a file: a comment in which runners read
-// what they are told.
+// typeScriptHead matches what must stay at a file's top: a comment with settings for the runner.
 var typeScriptHead = pattern.New(`^(?:#![^\n]*\n)?(?:\s*/\*(?s:.*?)\*/[ \t]*\n?)?`)
 
-// typeScriptWith has nobody check the types of what is added, which has none.
+// typeScriptWith turns type checks off for what is added, which has no types.
 func typeScriptWith(was, text, word string) string {
 	head := typeScriptHead.FindStringSubmatch(text)[0]
 	return head + "// @ts-nocheck\n" + javaScriptWith(was, text[len(head):], word)
 }
 
-// javaScriptPackage takes a package into a file: what it gives has no path of its own.
+// javaScriptPackage matches the import of a package, which no relative path names.
 var javaScriptPackage = pattern.New(`(?m)^(?:import\s[^;'"]*\sfrom\s*|(?:const|let|var)\s[^;'"=]*=\s*require\()['"][\w@][^'"\n]*['"]\)?[^\n]*$`)
 
-// javaScriptOnly keeps what is taken of packages, the runner's among them.
+// javaScriptOnly keeps the imports of packages, among them the runner's.
 func javaScriptOnly(text string, c Change) string {
 	tests := javaScriptDeclared(text)
 	if len(tests) == 0 {
@@ -347,15 +344,15 @@ func javaScriptOnly(text string, c Change) string {
 	return b.String()
 }
 
-// MaySkip reports whether a file of JavaScript leaves tests out, which Only cannot tell.
+// MaySkip reports whether a JavaScript file leaves tests out, which Only cannot know.
 func MaySkip(text string) bool { return javaScriptSkips.MatchString(text) }
 
 var javaScriptSkips = pattern.New(`\b(?:skip\w*|todo|only|runIf|x(?:it|test|describe))\b`)
 
-// rustTest is a test's attribute and its function, to the brace that opens it.
+// rustTest matches a test's attribute and its function, up to the opening brace.
 var rustTest = pattern.New(`(?m)^[ \t]*#\[(?:\w+::)*test(?:\([^)\n]*\))?\][^{};]*\bfn\s+(\w+)\s*\([^)]*\)([^{};]*)\{`)
 
-// rustEnd is dropped last, and not where the process ends.
+// rustEnd is a value that is dropped last, and never if the process exits.
 const (
 	rustEnd = ` struct Control; impl Drop for Control { fn drop(&mut self) { let fails = std::thread::panicking(); let said = format!("{}{}", %[1]q, if fails { %[3]q } else { %[2]q }); ` +
 		`if let Ok(mut f) = std::fs::OpenOptions::new().append(true).create(true).open(std::env::temp_dir().join(%[4]q)) { let _ = std::io::Write::write_all(&mut f, format!("{}\n", said).as_bytes()); }%[5]s } } let _control = Control;`

@@ -9,32 +9,32 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// A test that Tells looks at its end whether the functions that its text has by their names are those
-// that its language and its runner had as its file began: the work can put another in the place of a
-// clock, of what reads a file or of what compares. In Python and JavaScript all of them can be replaced.
+// With Tell, a test checks at its end whether the functions that its text names are those that its
+// language and its runner had when its file began: the work can replace a clock, a function that reads
+// a file, or one that compares. Python and JavaScript let it replace any of them.
 
-// tellsOnly is in a text of which a test tells.
+// tellsOnly is in each text with a test that tells.
 const tellsOnly = `, "tell")`
 
 // aTaken matches a name in a text.
 var aTaken = pattern.New(`[A-Za-z_$][\w$]*`)
 
-// uses are the names that a text has.
+// uses lists the names in a text.
 func uses(text string) []string {
 	words := aTaken.FindAllString(text, -1)
 	slices.Sort(words)
 	return slices.Compact(words)
 }
 
-// Found is what a test found replaced, or a function of its own that something else ended.
+// Found is something that a test found replaced, or a function of its own that something else ended.
 type Found struct {
 	Label string
 	Ended bool
 }
 
-// Replaced are what tests of an output found, by a word: each with the numbers of the tests, and of
-// each the files whose text has what is in its place, "" for none that is known. A test that ran more
-// than once may have found several.
+// Replaced reads from an output what tests found, each with the numbers of those tests and, for each
+// test, the files whose text has the replacement, "" for an unknown file. A test that ran more than once
+// may have found several.
 func Replaced(word, output string) map[Found]map[int][]string {
 	found := map[Found]map[int][]string{}
 	for line := range strings.Lines(output) {
@@ -56,18 +56,19 @@ func Replaced(word, output string) map[Found]map[int][]string {
 	return found
 }
 
-// Module is before a name in the label of a module.
+// Module precedes the name in the label of a module.
 const Module = "the module "
 
-// pythonTaken has, for each name of a file, what functions and classes outside the project have it.
-// The first file of a process takes them for all: a later one comes behind the work. What the project
-// has put there before the first one counts as replaced. A function's file counts if its text makes
-// that very function: code may say that it is of any file. What is no plain function or method counts as
-// of none: a class of one file may have a function of another's. As a test begins, led has what the work
-// can lead it by and the kernel started its process with: the variables that its file names, the arguments
-// and the directory. replaced also has the builtins whose names its module has of something that its text
-// does not bind, and the modules whose names it has that are the project's, where the import system knows
-// others of these names elsewhere; a copy of the project that stands there is none.
+// pythonTaken records, for each name in a file, the functions and classes of that name outside the
+// project. The first file of a process records them for all, because a later one runs after the work.
+// What the project has replaced before the first file counts as replaced. A function belongs to a file
+// only if the file's text makes that very function, because code may claim any file. Anything but a
+// plain function or method belongs to none: a class of one file may have a function of another's.
+//
+// As a test begins, led reports what the kernel started the process with and the work has changed: the
+// variables that the file names, the arguments and the directory. replaced also reports builtins whose
+// names the module has from something that its text does not bind, and modules of the project where the
+// import system finds another module of that name elsewhere, unless that is a copy of the project.
 const pythonTaken = `def code_of(f):
     import functools, types
     if type(f) is functools.partial:
@@ -200,7 +201,7 @@ paths = [one for one in __import__("sys").path if isinstance(one, str) and not i
 taken, used = take(), uses()
 `
 
-// pythonTakes is what stands before a file's tests: of one that tells, what was taken.
+// pythonTakes stands before a file's tests. In a file that tells, it records the functions.
 func pythonTakes(was, text string) string {
 	if !strings.Contains(text, tellsOnly) {
 		return "replaced = led = list\n"
@@ -214,13 +215,13 @@ var (
 	javaScriptGiven  = pattern.New(`\b(?:require\(|from\s*|import\s*)['"]((?:node:)?[a-z_/]+)['"]`)
 )
 
-// Unseen stands for a function where a runtime does not say what made those that it has.
+// Unseen stands for a function where the runtime does not say what defined it.
 const Unseen = "what the project replaced before its first line is not seen"
 
-// javaScriptLooks makes what looks which of some functions are others now, or at all of them, and which
-// file of the project's has each in its text: "" for what is in none, or not seen. late: it is not seen
-// that the runtime or a library made it. It is made before a file's first line, in a realm of its own and
-// with what it calls, so that it calls nothing that the work replaces later.
+// javaScriptLooks makes a function that finds which of some functions, or of all, have been replaced,
+// and which file of the project has each in its text: "" for none, or where that is unknown. late: it is
+// unknown whether the runtime or a library made the function. It is made before a file's first line, in
+// a realm of its own with all that it calls, so that the work cannot replace anything that it calls.
 const javaScriptLooks = `((key, here, { openSync, readSync, closeSync }, { Session }, { TextDecoder }) => {
 	const call = Reflect.apply, own = Object.getOwnPropertyDescriptor, text = Function.prototype.toString;
 	const { connect, post, disconnect } = Session.prototype, { decode } = TextDecoder.prototype;
@@ -273,15 +274,15 @@ const javaScriptLooks = `((key, here, { openSync, readSync, closeSync }, { Sessi
 	};
 })`
 
-// javaScriptFresh says in a process of its own, which has nothing of the project's, which of some functions
-// the runtime has there, too: a realm alone has those of the language. Nobody can wait for a thread that
-// never begins; a process that does not begin, or ends early, has said nothing.
+// javaScriptFresh asks a process of its own, without the project, which of some functions the runtime
+// has: a realm has only those of the language. It is a process because nobody can wait for a thread that
+// never begins; a process that does not begin, or ends early, gives no answer.
 const javaScriptFresh = `.filter((label) => { try { return (0, eval)('typeof ' + label) === 'function'; } catch (e) {} })`
 
-// javaScriptTakes does the same for what is global, and for what a file requires of its runtime, and led as
-// in Python; before a file's first line a runner may set variables, but a module's imports may, too. What
-// a module imports, and what a runner loads first, comes before: what the project has by then put in the
-// place of a language's function, or of such a library's, counts as replaced.
+// javaScriptTakes does what pythonTakes does, for globals and for what a file requires from its runtime.
+// What a module imports, and what a runner loads first, runs before it: a function of the language, or
+// of such a library, that the project has replaced by then counts as replaced. The same holds for led,
+// although a runner, too, may set variables there.
 func javaScriptTakes(was, text string) string {
 	if !strings.Contains(text, tellsOnly) {
 		return text + "\nfunction wardTaken() { return []; }\n"

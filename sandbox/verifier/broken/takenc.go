@@ -8,12 +8,12 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// cLooks has a program look, as it begins, which functions its own file defines that a library which
-// it was linked with has, too: the program calls those, and so does what a header makes of `assert`.
-// It reads the file's table of symbols; a file without one has what the loader needs. A function is what
-// lies in a section that can run: an assembler need not say of what type it is. One that is another
-// file's own does not count, but one that this text's file has for itself does: a header that it takes in
-// made it. What is hidden looks like that, and what is linked in whole has no other that could be seen.
+// cLooks makes a program check, as it begins, which functions its own file defines that a linked library
+// has, too: the program calls its own, and so does the expansion of `assert`. It reads the file's symbol
+// table, or else the loader's. A function is a symbol in an executable section, because an assembler
+// need not declare its type. A static function of another source does not count. One of this text's
+// source does, because a header that it includes made it; a hidden function looks the same. Of a library
+// that is linked statically, no second function can be seen.
 const cLooks = `
 #if defined(__ELF__) && __SIZEOF_POINTER__ == __SIZEOF_LONG__
 struct ward_file { unsigned char ident[16]; unsigned short type, machine; unsigned version; unsigned long entry, phoff, shoff; unsigned flags; unsigned short own, phsize, phnum, shsize, shnum, names; };
@@ -93,7 +93,7 @@ static void ward_looks(void) {}
 // cDefines matches a function that a text may define.
 var cDefines = pattern.New(`([A-Za-z_]\w*)[ \t\n]*\([^;{}]*\)[ \t\n]*\{`)
 
-// cTaken is what a program has that looks. What its own text defines is its own doing.
+// cTaken adds the check to a program. A function that its own text defines does not count.
 func cTaken(text string, m mark) string {
 	own := []string{`"main"`}
 	for _, found := range cDefines.FindAllStringSubmatch(text, -1) {

@@ -11,14 +11,14 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// In Go a test looks as it begins whether its process's arguments, directory, the flags and the variables
-// that its file names are those that the kernel started it with: the work can change them before any test,
-// and lead a test around what it asks. It reads the arguments as flag.Parse does. What they do not set
-// has its default; a default can be set, too, but those that testing's own have that take no value are
-// false. What they set is as another value of that type writes it; nothing is said where none can be made:
-// what is no pointer, or may hold what whoever made it put there, has no other that is like it. A struct
-// of testing's own, such as test.v, is whole from its zero. The work can also put other flags where
-// testing's were, and testing still has its own.
+// As a Go test begins, it checks whether the process's arguments, directory and flags, and the variables
+// that its file names, are those that the kernel started it with: the work can change them before any
+// test, and so lead a test around its check. It reads the arguments as flag.Parse does. A flag that they
+// do not set must have its default; the work can change a default, too, but testing's own boolean flags
+// default to false. A flag that they set must print as a new value of its type that is set so. Where no
+// new value can be made, nothing is reported: the flag is no pointer, or may hold what its maker put
+// there. A struct of package testing, such as test.v's, is complete as its zero. The work can also
+// register other flags in the place of testing's, which testing does not read.
 const goBegun = `
 	wardTakes := func(wardWhat string) {
 		%[1]s
@@ -112,13 +112,14 @@ const goBegun = `
 	}
 `
 
-// goQuoted matches a string that may be a variable's name.
+// goQuoted matches a string that may name a variable.
 var goQuoted = pattern.New(`"([A-Za-z_]\w*)"`)
 
-// A function in a test's body says so if something else ends its goroutine: nothing behind it is
-// compared then, and what it defers lets the test go on. The runtime calls what such a function
-// defers from runtime.Goexit. A test that failed or was skipped has ended it itself, as has a function
-// in its own text. What is handed a part of testing is a test of its own, of which go test looks.
+// A function literal in a test reports if something else ends its goroutine: nothing after it is
+// compared then, and a deferred call lets the test go on. The runtime runs its deferred calls from
+// runtime.Goexit. A test that failed or was skipped has ended the goroutine itself, and so has a Goexit
+// in the test's text. A function that takes a type of package testing is a test of its own, which go
+// test watches.
 const goEnded = `
 	wardEndNames, wardEndFailed, wardEndSkipped := [...]string{%[1]s}, %[2]s.Failed, %[2]s.Skipped
 	var wardEnded [len(wardEndNames)]int32
@@ -145,7 +146,7 @@ const goEnded = `
 	}
 `
 
-// goTaken is what a test of a file has at its begin, and in its functions.
+// goTaken adds the checks to the begin of a test, and to its function literals.
 func goTaken(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m mark) (edits []edit) {
 	var quoted []string
 	for _, name := range goQuoted.FindAllStringSubmatch(text, -1) {
@@ -171,7 +172,7 @@ func goTaken(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m 
 	return append(edits, edit{brace, brace, begins})
 }
 
-// goTakesTest reports whether a function is handed a part of testing.
+// goTakesTest reports whether a function takes a type of package testing.
 func goTakesTest(lit *ast.FuncLit) bool {
 	for _, field := range lit.Type.Params.List {
 		if star, ok := field.Type.(*ast.StarExpr); ok {

@@ -11,11 +11,11 @@ import (
 	"git-ward/internal/shellword"
 )
 
-// shellLooks has a script note what its shell takes each command of its text for, before its first
-// line, and look again: a script that it reads may put a function, an alias or another program in the
-// place of `test` or `diff`. In a shell of its own it takes back what the answer itself needs. Behind a
-// script that it reads it also looks whether the options are still on that were on before, such as -e:
-// bash has them as words, each with a colon, another shell as letters.
+// shellLooks makes a script record, before its first line, what its shell runs for each command of its
+// text, and compare later: a script that it sources may put a function, an alias or another program in
+// the place of `test` or `diff`. It restores in a subshell the commands that it needs itself. After a
+// sourced script it also checks that the options that were on, such as -e, still are: bash lists them as
+// words with colons, another shell as letters.
 const shellLooks = `ward_kind() (
 	set +eu
 	POSIXLY_CORRECT=1
@@ -51,12 +51,12 @@ ward_look() {
 }
 `
 
-// shellWord is a command's name as a script has it.
+// shellWord matches a command's name in a script.
 var shellWord = pattern.New(`^(?:\[|[A-Za-z_][\w.+-]*)$`)
 
-// shellTaken is what a script has that looks: behind each statement that reads another script, too, as
-// one behind it may end the shell. It looks in the same line, which may have a here-document below. The
-// list keeps $? for what follows, and `set -e` from ending the shell for it.
+// shellTaken adds the check to a script, also after each statement that sources another, because a later
+// statement may end the shell. The check stands in the same line, because a here-document may follow the
+// line. It is an AND-OR list, which keeps $? for what follows and does not end the shell under `set -e`.
 func shellTaken(file *syntax.File, text string, m mark) (edits []edit) {
 	var names, own []string
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -101,7 +101,7 @@ func shellTaken(file *syntax.File, text string, m mark) (edits []edit) {
 	return edits
 }
 
-// shellReads reports whether a statement reads another script.
+// shellReads reports whether a statement sources another script.
 func shellReads(s *syntax.Stmt) (reads bool) {
 	syntax.Walk(s, func(n syntax.Node) bool {
 		reads = reads || readsScript(n)
@@ -110,8 +110,8 @@ func shellReads(s *syntax.Stmt) (reads bool) {
 	return reads
 }
 
-// readsScript reports whether a node is a shell's command that reads a script, however it is written: in
-// quotes, or behind the commands by which a shell looks for no function.
+// readsScript reports whether a node is a command that sources a script, however it is spelled: quoted,
+// or after `command` or `builtin`.
 func readsScript(n syntax.Node) bool {
 	call, ok := n.(*syntax.CallExpr)
 	if !ok {

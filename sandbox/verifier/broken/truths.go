@@ -7,16 +7,16 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// A test that asks for no value asks for a truth, or for what throws. With another word before
-// what is asked it can hold no more: `assert even(4)` becomes `assert 0 and even(4)`. Where such
-// a test still comes to its end, what asks was replaced. Only the statements of a test's own body
-// count, which are reached where it comes to its end.
+// A test that compares with no value asserts a truth, or that something throws. A word before the
+// condition makes the assertion fail: `assert even(4)` becomes `assert 0 and even(4)`. If such a test
+// still comes to its end, the assertion was replaced. Only statements of the test's own body count,
+// because a test that comes to its end has reached them.
 var (
 	pythonAsks = pattern.New(`^(assert[ \t]+|(?:with[ \t]+)?(?:self\.assert(?:True|Raises)|pytest\.raises)\()`)
 	pythonNots = pattern.New(`^(self\.assertFalse\()`)
 	cAsks      = pattern.New(`^(assert\()`)
 	ecmaAsks   = pattern.New(`^((?:await[ \t]+)?assert(?:\.ok|\.throws|\.rejects)?\()`)
-	// otherwise binds looser than the word that is put before it.
+	// otherwise matches what binds looser than the word that is put before it.
 	otherwise  = pattern.New(`\b(?:or|if)\b|\\$`)
 	cOtherwise = pattern.New(`\|\||\?|[^;]$`)
 )

@@ -8,40 +8,39 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// Tests compare what they get with values in their text. Where these are others, tests fail
-// which the code under test answers. One that still holds is decided by something else, such
-// as work that replaced what compares.
+// Tests compare results with values in their text. If those values are changed, a test fails whose
+// results come from the code under test. If it still passes, something else decides it, such as work
+// that replaced the assertion.
 
-// A value is a number, or a string of one line; a word is one without a blank, which no
-// message is. The patterns are the places where a text can be seen to compare one, in
-// languages of C's or Python's shape. What else is in the text stays as it is: another path
-// or port would have a test fail for another reason.
+// A value is a number, or a string of one line; a word is a string without a blank, which a message is
+// not. The patterns match the places where a text visibly compares one, in languages like C or Python.
+// The rest of the text stays as it is: another path or port would fail the test for another reason.
 const (
 	aNumber = `\b[0-9][0-9_]*(?:\.[0-9]+)?\b`
 	aString = `"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
 	value   = `(` + aNumber + `|` + aString + `)`
 	aWord   = `(` + aNumber + `|"(?:[^"\\\n ]|\\.)*"|'(?:[^'\\\n ]|\\.)*')`
-	// A truth is a value where values have no types: with a string in its place nothing is it.
+	// In an untyped language a truth is a value, too: nothing equals the string in its place.
 	aBool  = `\b([tT]rue|[fF]alse)\b`
 	behind = `(?m)(?:,|\)(?:\.\w+)*\.\w+\()[ \t\n]*`
 	closes = `(?:,[ \t\n]*(?:` + aString + `))?,?[ \t\n]*[)\]}]+[;,]?[ \t]*\r?$`
 	is     = `(?:[=!]==?|[ \t]-(?:eq|ne)|\[[ \t][^\n]*[ \t]=|\btest[ \t][^\n]*[ \t]=)`
 )
 
-// lastOf is the last of a table's row, or of a call that ends a line, before a message. A call
-// counts where it is part of one that compares: what another gets may be a path or a mode.
+// lastOf matches the last value of a table's row, or of a call that ends a line, before a message. A call
+// counts only as part of one that compares: an argument of another may be a path or a mode.
 var (
 	lastOf     = pattern.New(behind + aWord + closes)
 	lastOfBool = pattern.New(behind + aBool + closes)
 )
 
-// comparing is a call's name that says that it compares, in the runners of tests that there are.
+// comparing matches the name of a call that says that it compares, in known test runners.
 var comparing = pattern.New(`(?i)assert|expect|equal|same|should|compare|match|contain|(?:^|[._])to(?:be|have|throw|return)|(?:^|[._])(?:eql?|n?eq|ne|is|cmp)!?$`)
 
 // maxCall bounds how far before a value its calls are looked for, in bytes.
 const maxCall = 4 << 10
 
-// compares reports whether what stands at a place is no argument, or one of a call that compares.
+// compares reports whether the text at a place is not an argument, or is one of a call that compares.
 func compares(text string, at int) bool {
 	least, depth, args := max(0, at-maxCall), 0, false
 	for i := at - 1; i >= least; i-- {
@@ -68,7 +67,7 @@ func compares(text string, at int) bool {
 	return !args
 }
 
-// callee is what a bracket calls, with what that is a method of; "" for a bracket of another kind.
+// callee returns the function that a bracket calls, with its receiver; "" for another bracket.
 func callee(text string, least, bracket int) string {
 	from := bracket
 	for depth := 0; from > least; from-- {
@@ -94,26 +93,26 @@ var (
 		saysZero[1],
 	}
 	saysZero = []*pattern.Pattern{zeros, pattern.New(`![ \t]*\w+\([^\n]*,[ \t]*` + aWord + `\)`)}
-	// A call that compares, as C has it, says 0: that stays.
+	// A comparing call of C's returns 0 for equal, which stays.
 	ofCall = `,[ \t]*` + aWord + `\)[ \t]*[=!]=[ \t]*(0)\b`
 	zeros  = pattern.New(ofCall)
-	// A shell's commands have words, of which the one that they end with is no such value.
+	// A shell command's arguments are words; this one is quoted or a number.
 	shellValue = pattern.New(`(?m)[ \t]([0-9]+|'[^'\n/ ]*'|"[^"$\n/ ]*")(?:[ \t;)\]]|$)`)
 	shellEnded = pattern.New(`\b(?:exit|return)[ \t]+$`)
-	// A loop might go on for ever with another value.
+	// With another value a loop might never end.
 	loops = pattern.New(`(?m)^[^\n]*\b(?:while|until|for|loop)\b[^\n]*$`)
 )
 
-// Other is a file whose tests compare with other values.
+// Other is a file whose tests compare with changed values.
 type Other struct {
 	Text string
-	// Tests are those of which the own text is changed, or what stands beside all of them, by name,
-	// and whether surely in what it compares, and not in what it compares with that.
+	// Tests are the names of those whose own text, or what stands beside all of them, is changed. The
+	// value says whether the change is surely in an expected value, and not in an input.
 	Tests map[string]bool
 }
 
-// OtherValues is a test, or a program that checks, that compares with other values. ok is
-// false where no value can be seen.
+// OtherValues changes the values that a test, or a checking program, compares with. ok is false where
+// no value can be found.
 func OtherValues(name, text string) (o Other, ok bool) {
 	shapes := compared
 	switch ext := path.Ext(name); ext {
@@ -193,12 +192,12 @@ func OtherValues(name, text string) (o Other, ok bool) {
 	return o, o.Text != text
 }
 
-// aLength is what stands in a call before its third argument, a number: a string, or something else.
+// aLength matches what precedes a call's third argument: a string, or something else.
 var aLength = pattern.New(`,[ \t]*(?:("(?:[^"\\\n]|\\.)+")|[^,()"\n]+)[ \t]*,[ \t]*$`)
 
-// lengths are where calls that say 0 compare only so much of two things, `strncmp(s, "two", 2)`: at to.
-// With another length they may hold as well, so that it stays, and the string at from, if there is one,
-// has another first letter.
+// lengths finds calls that compare only so many bytes, `strncmp(s, "two", 2)`; to is the place of the
+// length. With another length they may hold as well, so the length stays, and the string at from, if
+// there is one, gets another first letter.
 func lengths(text string) (found []edit) {
 	for _, shape := range saysZero {
 		for _, at := range shape.Regexp().FindAllStringSubmatchIndex(text, -1) {
@@ -219,14 +218,14 @@ func lengths(text string) (found []edit) {
 	return found
 }
 
-// untyped reports whether the texts with such an end are in Python, or one of JavaScript's kind.
+// untyped reports whether files with an extension are in Python or a language like JavaScript.
 func untyped(ext string) bool { return languages[ext].tests != nil && languages[ext].ends != nil }
 
-// operators is how many of compared begin the list that have an operator for it.
+// operators is how many entries at the begin of compared have an operator.
 const operators = 2
 
-// asserts reports whether a value is the last that a statement's call is given behind what
-// another call gave, or all that one is given of a chain of calls which begins the line.
+// asserts reports whether a value is the last argument of a statement's call, after another call's
+// result, or the only argument of a call in a chain that begins the line.
 func asserts(text string, at int) bool {
 	depth, calls, open := 0, false, at-1
 	for ; open >= 0; open-- {
@@ -257,14 +256,14 @@ var (
 	statementChain = pattern.New(`^[ \t]*(?:await[ \t]+)?\w+\(.*\)(?:\.\w+)+$`)
 )
 
-// within reports whether a place lies in one of the parts of a text, which are in its order.
+// within reports whether a place lies in one of the sorted parts of a text.
 func within(parts [][]int, at int) bool {
 	i, found := slices.BinarySearchFunc(parts, at, func(part []int, at int) int { return part[0] - at })
 	return found || i > 0 && at < parts[i-1][1]
 }
 
-// other is another value of the same length. The n-th changes otherwise than the one before:
-// what goes in and what comes out may be the same.
+// other makes another value of the same length. Each n changes in another way than the one before,
+// because an input and its output may be equal.
 func other(value string, n int) string {
 	b := []byte(value)
 	if quote := b[0]; quote == '"' || quote == '\'' {
@@ -297,7 +296,7 @@ func turn(b []byte, i, n int) bool {
 	return false
 }
 
-// turnDown changes a number's digit: to a smaller one, where there is one that leaves it a number.
+// turnDown changes a digit to a smaller one, if one leaves the text a number.
 func turnDown(b []byte, i, n int) {
 	d, by := b[i]-'0', byte(1+n%2)
 	least := byte(0)
@@ -316,8 +315,8 @@ func turnDown(b []byte, i, n int) {
 	}
 }
 
-// OtherLines is a text that has another letter or digit in each of its lines; ok is false where
-// none can be changed.
+// OtherLines changes a letter or a digit in each line of a text. ok is false where no line can be
+// changed.
 func OtherLines(text string) (changed string, ok bool) {
 	b, open := []byte(text), true
 	for i, n := len(b)-1, 0; i >= 0; i-- {
