@@ -20,8 +20,8 @@ import (
 // Against says what a claim's rung requires besides plain runs (LOOP-11): runs whose result
 // would differ if the commands had passed by chance, or because of leftover files.
 type Against struct {
-	// Second, if any, runs commands in another image; else they run without what builds
-	// left.
+	// Second, if any, runs commands in another image; without it they run once more without the
+	// products of earlier builds.
 	Second Runner
 	// Time is how long mutants are tried, all together.
 	Time time.Duration
@@ -47,7 +47,7 @@ const (
 	SecondImage = "second_image"
 )
 
-// ColdVar, in the environment of a command, has Setup leave out what builds left.
+// ColdVar in a command's environment makes Setup leave out the products of earlier builds.
 const ColdVar = "WARD_COLD"
 
 // against runs the claim's commands against the work, after they held.
@@ -62,7 +62,7 @@ func (t *trying) against(ctx context.Context, f *Facts, tree string) error {
 		return err
 	}
 	if isGo {
-		// go test takes it from here, whoever calls it; other go commands let it pass.
+		// go test reads it from here, whatever starts it; other go commands ignore it.
 		if err := more(Shuffled, t.runner, map[string]string{"GOFLAGS": "-shuffle=on"}); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (t *trying) against(ctx context.Context, f *Facts, tree string) error {
 	return t.mutate(ctx, f, tree)
 }
 
-// inSecond is the run in another image. One that lacks a program has nothing to say.
+// inSecond adds the run in another image. Where a program is missing there, the run counts for nothing.
 func (t *trying) inSecond(ctx context.Context, f *Facts, second Runner, tree string, more func(string, Runner, map[string]string) error) error {
 	if err := more(SecondImage, second, nil); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (t *trying) inSecond(ctx context.Context, f *Facts, second Runner, tree str
 	return err
 }
 
-// hasGo reports whether a commit has Go in it that go test would run.
+// hasGo reports whether a commit has Go that go test would run.
 func hasGo(ctx context.Context, repo *git.Repo, commit string) (bool, error) {
 	out, err := repo.Output(ctx, "ls-tree", "-r", "--name-only", "-z", "--full-tree", commit)
 	for name := range strings.SplitSeq(string(out), "\x00") {
@@ -111,19 +111,19 @@ const (
 	maxMutants = 200
 	maxSource  = 1 << 20  // bytes of a file that is mutated
 	maxSources = 64 << 20 // bytes of all of them
-	// notViable is the exit of a mutant's line where it does not compile: nobody who reads
-	// it takes a program's word for more than a count.
+	// notViable is the exit code for a mutant that does not compile. A program may exit with it, too:
+	// the number is only counted.
 	notViable = 86
 )
 
-// mutation is a mutant in its place.
+// mutation is a mutant with its file.
 type mutation struct {
 	path, mode string
 	mutant.Mutant
 }
 
-// mutate tries changes of the claim's own Go lines, one at a time: commands that hold all
-// the same have not looked at that line.
+// mutate changes the claim's own Go lines, one at a time. Commands that still hold do not test that
+// line.
 func (t *trying) mutate(ctx context.Context, f *Facts, tree string) error {
 	claim := t.claim
 	all, isGo, err := mutations(ctx, t.repo, claim, tree)
@@ -200,8 +200,8 @@ func (t *trying) soon(ctx context.Context, job Job, before time.Duration) (Outco
 	return o, err
 }
 
-// mutations are mutants of the lines of Go that a tree has otherwise than the claim's base,
-// tests and what is beyond the bounds left out; isGo is false where there is no such line.
+// mutations lists mutants of the Go lines in which a tree differs from the claim's base, except those
+// of tests and those beyond the bounds. isGo is false where there is no such line.
 func mutations(ctx context.Context, repo *git.Repo, claim *Claim, tree string) (all []mutation, isGo bool, err error) {
 	files, err := goFiles(ctx, repo, claim.Base, tree, "--diff-filter=AM")
 	if err != nil {
@@ -237,14 +237,14 @@ func mutations(ctx context.Context, repo *git.Repo, claim *Claim, tree string) (
 	return all, isGo, nil
 }
 
-// goFile is a file of Go, and no test, that two trees have otherwise: its modes and blobs before and
-// now, git.Zero for none.
+// goFile is a Go file, but no test, in which two trees differ: its modes and blobs before and now,
+// git.Zero for none.
 type goFile struct {
 	path       string
 	modes, ids [2]string
 }
 
-// goFiles are those in which two trees differ.
+// goFiles lists those in which two trees differ.
 func goFiles(ctx context.Context, repo *git.Repo, base, tree string, options ...string) (files []goFile, err error) {
 	// Ids and modes first, so that odd names are read as they are.
 	args := slices.Concat([]string{"diff-tree", "-r", "-z", "--no-renames"}, options, []string{base, tree})
@@ -262,7 +262,7 @@ func goFiles(ctx context.Context, repo *git.Repo, base, tree string, options ...
 	return files, nil
 }
 
-// changedLines are the lines that a blob has and another has not.
+// changedLines lists the lines of one blob that another lacks.
 func changedLines(ctx context.Context, repo *git.Repo, before, now string) (map[int]bool, error) {
 	out, err := repo.Output(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=0", before, now)
 	if err != nil {

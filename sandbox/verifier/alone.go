@@ -15,10 +15,10 @@ import (
 // maxAlone bounds how many of a command's tests are broken alone.
 const maxAlone = 8
 
-// eachAlone looks for work that knows its controls (PROOF-3): it ends its tests' process, or has
-// them skipped, where none is broken, and behaves well where it sees that one is. Once each test
-// says what it came to and none is broken: the command has to hold as before, with no test that
-// fails. Then tests are broken alone, which ones the host draws: the command has to fail by that.
+// eachAlone looks for work that recognizes the controls (PROOF-3): it ends its tests' process, or skips
+// them, unless it sees that a test is broken. In one run every test reports and none is broken: the
+// command has to hold as before, and no test may fail. Then single tests, drawn by the host, are
+// broken: the command has to fail because of each.
 func (c *controlling) eachAlone(ctx context.Context, f *Facts, attempts []*tried) error {
 	said := map[int]bool{}
 	for _, a := range attempts {
@@ -55,8 +55,8 @@ func (c *controlling) eachAlone(ctx context.Context, f *Facts, attempts []*tried
 	return nil
 }
 
-// tells runs a command on a tree with tests that say what they came to: it holds or not, and
-// which came to their end, and which ran. anew: no run of it before will do.
+// tells runs a command on a tree whose tests report. It returns whether the command holds, which tests
+// came to their end, and which ran. anew: the result of an earlier run does not do.
 func (c *controlling) tells(ctx context.Context, anew bool, onto string, cmd Command, pick func(int) broken.How, of ...string) (holds bool, ended, ran map[int]bool, err error) {
 	tree, err := c.tests(ctx, onto, c.changing(pick), of...)
 	if err != nil {
@@ -67,9 +67,9 @@ func (c *controlling) tells(ctx context.Context, anew bool, onto string, cmd Com
 	return c.holds(run), ended, ran, err
 }
 
-// noneBroken are the tests that come to their end where none is broken; nil where not each does
-// that should. Then the attempt says so: a test that fails while the command held, and does so
-// again, fails because it is looked at.
+// noneBroken returns the tests that come to their end where none is broken. It returns nil if one does
+// not that should, and marks the attempt: a test that fails twice under a command that held fails
+// because it is observed.
 func (c *controlling) noneBroken(ctx context.Context, a *tried) (map[int]bool, error) {
 	tell := some(nil, broken.Tell)
 	holds, ended, ran, err := c.tells(ctx, false, c.work.tree, a.Command, tell, c.work.tree)
@@ -105,8 +105,8 @@ func (c *controlling) noneBroken(ctx context.Context, a *tried) (map[int]bool, e
 	return ended, nil
 }
 
-// readsItself reports whether tests fail without the work, too, for no more than saying what they
-// came to, as one does that looks at its own lines.
+// readsItself reports whether tests also fail without the work merely because they report, as a test
+// does that checks its own lines.
 func (c *controlling) readsItself(ctx context.Context, cmd Command, fails map[int]bool) (bool, error) {
 	for _, how := range []broken.How{broken.Keep, broken.Tell} {
 		holds, _, ran, err := c.tells(ctx, false, c.base, cmd, of(fails, how), c.base)
@@ -117,14 +117,14 @@ func (c *controlling) readsItself(ctx context.Context, cmd Command, fails map[in
 	return true, nil
 }
 
-// expected reports whether a command holds without the work while some tests fail, as those are
-// expected to.
+// expected reports whether a command holds without the work while some tests fail, so that their
+// failure is expected.
 func (c *controlling) expected(ctx context.Context, cmd Command, fails map[int]bool) (bool, error) {
 	holds, ended, ran, err := c.tells(ctx, false, c.base, cmd, of(fails, broken.Tell), c.base)
 	return holds && !slices.ContainsFunc(slices.Collect(maps.Keys(fails)), func(id int) bool { return ended[id] || !ran[id] }), err
 }
 
-// of does something to some tests. All others do nothing.
+// of breaks some tests in one way. All others do nothing and pass.
 func of(tests map[int]bool, how broken.How) func(int) broken.How {
 	return func(id int) broken.How {
 		if tests[id] {
@@ -134,7 +134,7 @@ func of(tests map[int]bool, how broken.How) func(int) broken.How {
 	}
 }
 
-// breakEach breaks tests alone that came to their end where none was broken.
+// breakEach breaks single tests of those that came to their end where none was broken.
 func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended map[int]bool) error {
 	ids := slices.Sorted(maps.Keys(ended))
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
@@ -153,8 +153,8 @@ func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended m
 	return c.ignores(ctx, a, ignored)
 }
 
-// breakOne breaks one of them. It is ignored where the command holds, and the attempt unsure where
-// others fail as well, which is tried again once.
+// breakOne breaks one of them. If the command holds, the test is ignored. If other tests fail as well,
+// the attempt is unsure after a second try.
 func (c *controlling) breakOne(ctx context.Context, a *tried, id int, ended, ignored map[int]bool, again *bool) error {
 	defer c.judged.only(c.judged.trees()) // a copy of the project for each test is much
 	pick := some(map[int]bool{id: true}, broken.Tell)
@@ -184,9 +184,8 @@ func (c *controlling) breakOne(ctx context.Context, a *tried, id int, ended, ign
 	return nil
 }
 
-// ignores says of tests that a command holds with each of them broken whether it is the work that
-// has it do so. A command that greps for one test holds without the work, too, whatever the
-// others come to.
+// ignores decides, of tests whose failure a command ignores, whether that is the work's doing. A command
+// that greps for one test ignores the others without the work, too.
 func (c *controlling) ignores(ctx context.Context, a *tried, ignored map[int]bool) error {
 	if len(ignored) == 0 {
 		return nil
@@ -202,7 +201,7 @@ func (c *controlling) ignores(ctx context.Context, a *tried, ignored map[int]boo
 	if err != nil {
 		return err
 	}
-	// One that fails there for want of the work says nothing of its tests.
+	// A command that fails there because the work is missing shows nothing about its tests.
 	if a.silenced = plain && !holds && len(ran) > 0; a.silenced {
 		maps.Copy(a.lost, ignored)
 	} else if holds && !seen(ran) { // one that another starts runs where that one does
@@ -214,8 +213,7 @@ func (c *controlling) ignores(ctx context.Context, a *tried, ignored map[int]boo
 	return nil
 }
 
-// silent are tests that the PM included, in files that a command opened, of which no command's
-// test said anything.
+// silent lists tests that the PM included, in files that a command opened, that reported in no command.
 func (c *controlling) silent(f *Facts, a *tried, said map[int]bool) map[int]bool {
 	silent := map[int]bool{}
 	i := slices.IndexFunc(f.Replays[0], func(r Run) bool { return r.Command == a.Command })

@@ -14,11 +14,10 @@ import (
 // maxKinds bounds the kinds of files for which Ward checks whether a command compares with them.
 const maxKinds = 8
 
-// readAnswers marks attempts whose program takes what it should come to from the very file that
-// it is compared with (PROOF-3): they hold whatever that file says. Which files a command compares
-// with is observed: it opens them where the work's programs do nothing, and it holds there once
-// they are empty, as such a program says nothing. A command that holds with programs that do
-// nothing compares with no file: the programs decide its exit code.
+// readAnswers marks attempts whose program reads its answer from the very file that it is compared with
+// (PROOF-3): they hold whatever that file says. Which files a command compares with is observed. With
+// programs that do nothing and print nothing, it opens them, and it holds once they are empty. A command
+// that holds with such programs anyway compares with no file: the programs decide its exit code.
 func (c *controlling) readAnswers(ctx context.Context, attempts []*tried) error {
 	silent, err := c.rewrite(ctx, c.work.tree, c.programs(), func(name, text string) (string, bool) { return broken.Exits(name, text, 0) })
 	if err != nil || silent == c.work.tree {
@@ -35,7 +34,7 @@ func (c *controlling) readAnswers(ctx context.Context, attempts []*tried) error 
 	return nil
 }
 
-// readsAnswers reports whether a command holds whatever a kind of files that it compares with says.
+// readsAnswers reports whether a command holds whatever is in a kind of files that it compares with.
 func (c *controlling) readsAnswers(ctx context.Context, cmd Command, silent string) (bool, error) {
 	data := slices.DeleteFunc(slices.Clone(c.work.others), func(name string) bool {
 		return c.checks[name] || sources.IsProgram(name) || strings.HasPrefix(c.work.main[name], "100755 ")
@@ -72,7 +71,7 @@ func (c *controlling) readsAnswers(ctx context.Context, cmd Command, silent stri
 	return false, nil
 }
 
-// kindOfFile is shared by files of one directory whose names end alike.
+// kindOfFile returns a pattern for the files of one directory and extension, or the name if it has none.
 func kindOfFile(name string) string {
 	if ext := path.Ext(name); ext != "" {
 		return path.Join(path.Dir(name), "*"+ext)
@@ -80,7 +79,7 @@ func kindOfFile(name string) string {
 	return name
 }
 
-// holdsWith reports whether a command holds where some files were changed; not where none was.
+// holdsWith reports whether a command holds after some files were changed; false if none was.
 func (c *controlling) holdsWith(ctx context.Context, onto string, cmd Command, files sources.Tree, how rewriter) (bool, error) {
 	tree, err := c.rewrite(ctx, onto, files, how)
 	if err != nil || tree == onto {

@@ -17,15 +17,15 @@ import (
 
 // Apart says which parts of a verification were isolated from each other.
 type Apart struct {
-	// Separate are the commands that start the work from outside, or do not open it: no test of
-	// theirs shares a process with it (PROOF-1).
+	// Separate are the commands that start the work as a process, or do not open it: none of their
+	// tests shares a process with it (PROOF-1).
 	Separate []string `json:"separate,omitempty"`
-	// Shared is why the commands shared /tmp and could reach each other's processes; "" where each
-	// had its own (PROOF-6).
+	// Shared says why the commands shared /tmp and could reach each other's processes; "" if they did
+	// not (PROOF-6).
 	Shared string `json:"shared,omitempty"`
 }
 
-// sharedBy is why a runner's commands share what each should have.
+// sharedBy says why a runner's commands share what each should have for itself.
 func sharedBy(r Runner) string {
 	if s, ok := r.(interface{ Shared() string }); ok {
 		return s.Shared()
@@ -33,9 +33,9 @@ func sharedBy(r Runner) string {
 	return ""
 }
 
-// ownPlaces makes what a command has for /tmp and /var/tmp, below its directory, and a list of its
-// mounts, in the form of fstab(5). What was there before is there by links, because PATH or a cache may
-// lie below it; what is new there is the command's own.
+// ownPlaces makes a command's own /tmp and /var/tmp below its directory, and its list of mounts in the
+// format of fstab(5). They contain hard links to what the machine's have, because PATH or a cache may
+// lie there; new files are the command's own.
 func (p *Places) ownPlaces(dir string) error {
 	var mounts strings.Builder
 	field := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`)
@@ -64,7 +64,7 @@ func (p *Places) ownPlaces(dir string) error {
 		mount(own, at, "none", "rbind")
 	}
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		// mount --all passes over what is mounted from the same source already.
+		// mount --all skips a source that is mounted already.
 		mount(filepath.Base(dir), "/dev/shm", "tmpfs", "mode=1777")
 	}
 	return os.WriteFile(filepath.Join(dir, mountsFile), []byte(mounts.String()), 0o644)
@@ -73,9 +73,9 @@ func (p *Places) ownPlaces(dir string) error {
 // mountsFile is the list that ownPlaces makes, in a command's directory.
 const mountsFile = "mounts"
 
-// apartScript gives a command without a fence the file systems that it shares with no other, in
-// namespaces of its own (PROOF-6), as ownPlaces listed them: $1 is its directory, $2 what drops the
-// rights to do so, and the rest is the command. This shell stays the first process.
+// apartScript gives an unfenced command namespaces of its own (PROOF-6) and mounts there what ownPlaces
+// listed. $1 is its directory, $2 drops the rights that this takes, and the rest is the command. The
+// shell stays the first process.
 const apartScript = `set -e
 dir=$1 drop=$2
 shift 2
@@ -87,7 +87,7 @@ set +e
 $drop "$@"
 exit $?`
 
-// apart is what starts a command in namespaces of its own, up to the command.
+// apart returns the arguments, before the command's own, that start it in namespaces of its own.
 func (p *Processes) apart(dir string) []string {
 	args := []string{"unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"}
 	drop := ""
@@ -98,8 +98,8 @@ func (p *Processes) apart(dir string) []string {
 	return append(args, "--", "sh", "-c", apartScript, "apart", dir, drop)
 }
 
-// Shared is why the commands share /tmp and can reach each other's processes and this one; "" where
-// each has its own.
+// Shared says why the commands share /tmp and can reach each other's processes and this one; "" if they
+// do not.
 func (p *Processes) Shared() string {
 	return p.Places.shared(p.tryApart)
 }
@@ -130,8 +130,8 @@ func (p *Processes) tryApart() error {
 	return nil
 }
 
-// begun is where apartScript says that the command begins in namespaces of its own. An exit code
-// is the command's, and so is each file that it may write to.
+// begun is a pipe on which apartScript reports that the command begins in its namespaces. An exit code
+// or a file could not say that, because the command controls both.
 type begun struct{ heard, said *os.File }
 
 func beginning() (b begun, err error) {
@@ -139,7 +139,7 @@ func beginning() (b begun, err error) {
 	return b, err
 }
 
-// check is called when the command has ended.
+// check reads the report, after the command has ended.
 func (b begun) check() error {
 	b.said.Close()
 	defer b.heard.Close()
@@ -149,8 +149,8 @@ func (b begun) check() error {
 	return nil
 }
 
-// pending reports whether a signal was sent to a process, or to one of its threads, that none has taken
-// yet. What it cannot read is an error.
+// pending reports whether a signal is pending for a process or one of its threads. It fails if it cannot
+// read that.
 func pending(pid int, sig syscall.Signal) (bool, error) {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -173,14 +173,14 @@ func pending(pid int, sig syscall.Signal) (bool, error) {
 	return false, nil
 }
 
-// unstopped calls what runs a command that can reach this process. Where something has this process
-// go on that was stopped, nobody watched the command's limits meanwhile, and its end is worth nothing.
+// unstopped runs a command that can reach this process. If this process was stopped and continued
+// meanwhile, nobody enforced the command's limits, and its result does not count.
 func unstopped(ctx context.Context, run func(context.Context) (Outcome, error)) (Outcome, error) {
 	goes := make(chan os.Signal, 1)
 	signal.Notify(goes, syscall.SIGCONT)
 	o, err := run(ctx)
-	// The command may have ended right after: what no thread has taken yet counts, and Stop hands over
-	// what a handler of this process's has noted.
+	// The command may have ended right after: a pending signal counts, and Stop delivers what this
+	// process's handler has received.
 	sent, unread := pending(os.Getpid(), syscall.SIGCONT)
 	signal.Stop(goes)
 	if unread != nil {

@@ -8,13 +8,12 @@ import (
 	"git-ward/internal/git"
 )
 
-// Base is the commit of main's history that a claimed commit's deciding files are
-// taken from: where its work left main, so that what main took meanwhile does not
-// break it. main and commit are full ids.
+// Base returns the commit of main's history from which a claimed commit's deciding files are taken. It
+// is where the work branched off, so that later commits of main cannot break it. main and commit are
+// full ids.
 //
-// Where there are several such commits (criss-cross merges), none of them is *the*
-// state that the work began from, and the choice would be the agent's: it is main
-// as it stands then. Where there is none the claim is Unfit.
+// With several merge bases (criss-cross merges), the agent could choose between them, so the base is
+// main as it is now. Without one the claim is Unfit.
 func Base(ctx context.Context, repo *git.Repo, main, commit string) (string, error) {
 	if commit == main { // of which git has nothing to say
 		return main, nil

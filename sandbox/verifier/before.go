@@ -25,16 +25,16 @@ import (
 // repository. No container can read it.
 const BeforePath = "ward/before"
 
-// Ends are how commands ended on the project as it was, for the verdicts that follow. Of a claim
-// there is nothing in it: the tree is one of the project's own, the line the PM's, and what is
-// kept is an exit code by their hash, with those of the job's checks that it opened. A claim that names
-// another base, or leaves other files of it, finds other hashes.
+// Ends caches how commands ended on the project without the work, for later verdicts. Nothing in it
+// comes from a claim: the tree is the project's, the line is the PM's, and an entry has their hash, the
+// exit code, and those of the job's checks that the command opened. A claim with another base, or with
+// other files of it, has other hashes.
 //
-// Two verdicts that write at once may lose one's entry, which costs that command's run.
+// If two verdicts write at once, one entry may be lost; its command runs again.
 type Ends struct {
 	File string
-	// Of is all that the ends hang on besides, such as the image; asked once, where an end is
-	// looked for. Where it fails nothing is kept.
+	// Of returns all else that an end depends on, such as the image. It is called once. If it fails,
+	// nothing is kept.
 	Of func(context.Context) (string, error)
 
 	once sync.Once
@@ -43,16 +43,15 @@ type Ends struct {
 	mu   sync.Mutex // of the file's change
 }
 
-// The file is a line that says what it is, and a line for each end, the last one last: its key,
-// the exit code, and the paths as JSON.
+// The file is a head and a line for each end, the newest last: its key, the exit code, and the paths as
+// JSON.
 const (
 	endsHead = "how commands ended without the work, 2\n"
 	maxEnds  = 2000
 	endsSize = 256 << 10 // bytes of all of it
 )
 
-// lastOwn is the last exit code that a program gives itself: what is above is a signal's. 125 says
-// that no command ran.
+// lastOwn is the highest exit code of a program that no signal ended. 125 means that no command ran.
 const lastOwn, noCommand = 127, 125
 
 // key names an end.
@@ -64,7 +63,7 @@ func (e *Ends) key(ctx context.Context, job *Job) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", job.Tree, job.Line, e.on, job.Checks))), nil
 }
 
-// find is the end of a command, if it is kept.
+// find looks for a command's end.
 func (e *Ends) find(ctx context.Context, job *Job) (o Outcome, ok bool) {
 	key, err := e.key(ctx, job)
 	if err != nil {
@@ -82,13 +81,13 @@ func (e *Ends) find(ctx context.Context, job *Job) (o Outcome, ok bool) {
 	return o, false
 }
 
-// keeps reports whether an end may be kept: the command ended of itself, and what it opened was seen,
-// where anything is.
+// keeps reports whether an end may be kept: the command ended by itself, and the files that it opened
+// were observed, if files can be observed at all.
 func (e *Ends) keeps(o *Outcome) bool {
 	return (o.Opened == nil || o.Opened.Not != "" || o.Opened.ChecksNot == "") && o.End == Exited && o.Exit != noCommand && o.Exit <= lastOwn
 }
 
-// keep keeps an end, if it may be. What cannot be kept is run again.
+// keep adds an end, if it may be kept. A command whose end is not kept runs again.
 func (e *Ends) keep(ctx context.Context, job *Job, o *Outcome) {
 	if !e.keeps(o) {
 		return
@@ -134,8 +133,7 @@ func (e ended) line() string {
 	return fmt.Sprintf("%s %d %s\n", e.key, e.exit, opened)
 }
 
-// read reads the file, and throws one away that nobody wrote so, or that somebody else could have
-// written.
+// read reads the file. It removes one that keep did not write, or that somebody else could have written.
 func (e *Ends) read() ([]ended, error) {
 	f, err := os.OpenFile(e.File, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +163,7 @@ func (e *Ends) read() ([]ended, error) {
 // anEnd is a line of the file.
 var anEnd = pattern.New(`^[0-9a-f]{64} (?:[0-9]|[1-9][0-9]|1[01][0-9]|12[0-7]) \[.*\]\n$`)
 
-// parseEnds reads what keep writes; nil is for anything else.
+// parseEnds reads what keep writes. It returns nil for anything else.
 func parseEnds(text string) []ended {
 	body, ok := strings.CutPrefix(text, endsHead)
 	if !ok || len(text) > endsSize {

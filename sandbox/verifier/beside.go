@@ -8,17 +8,16 @@ import (
 	"sync/atomic"
 )
 
-// Companion is a Runner that can run two commands beside each other: neither finds the other's
-// processes, network or files.
+// Companion is a Runner that can run two commands concurrently: neither can reach the other's processes,
+// network or files.
 type Companion interface {
-	// Company reports whether there is room for one run more beside that which there always is;
-	// leave gives it back.
+	// Company reserves room for a second run, if there is any; leave gives it back.
 	Company() (leave func(), ok bool)
 }
 
-// forControls is the verification with a runner that runs the same command on the same tree once,
-// and two at a time where the runner and the directive let it. Only what looks for faults in the
-// criteria runs so: what decides runs as often as it has to, and alone.
+// forControls returns the verification with a runner for the controls: it runs a command once on a tree,
+// and two commands at a time where the runner and the directive allow it. The runs that decide are each
+// made, and alone.
 func (t *trying) forControls() *trying {
 	c := *t
 	o := &once{Runner: t.runner, lines: map[string]bool{}}
@@ -37,9 +36,8 @@ func (t *trying) forControls() *trying {
 	return &c
 }
 
-// beside calls run for each of n runs, two at a time where there is room for it. One that was late
-// may have had too little of a busy machine: where it had company it runs again, alone, and that
-// counts.
+// inParallel calls run for each of n runs, two at a time where there is room. One that was late beside
+// another may have had too little of the machine: it runs again alone, and only that counts.
 func (t *trying) inParallel(ctx context.Context, n int, run func(ctx context.Context, i int) (late bool, err error)) error {
 	leave, ok := func() {}, false
 	if t.company != nil && n > 1 {
@@ -84,7 +82,7 @@ func (t *trying) inParallel(ctx context.Context, n int, run func(ctx context.Con
 	return nil
 }
 
-// once is a Runner that runs no command twice on the same tree, in the same environment.
+// once is a Runner that runs no command twice on the same tree in the same environment.
 type once struct {
 	Runner
 	ends  *Ends           // nil: none are kept
@@ -94,7 +92,7 @@ type once struct {
 	runs  []*kept
 }
 
-// kept is a run, and what it came to once done is closed.
+// kept is a run. Its result is valid once done is closed.
 type kept struct {
 	job     Job
 	done    chan struct{}
@@ -105,15 +103,15 @@ type kept struct {
 // maxRuns bounds how many runs are kept, each with at most 1 MiB of what it printed.
 const maxRuns = 64
 
-// serves reports whether a run shows all that another one would: the tree of a commit that was
-// made up for it is the commit's only content.
+// serves reports whether a run shows all that another run of the job would: the commit was made for its
+// tree, and contains nothing else.
 func (k *kept) serves(job *Job) bool {
 	covers := func(have, want []string) bool { return len(want) == 0 || slices.Equal(have, want) }
 	return k.job.Commit == job.Commit && k.job.Line == job.Line && maps.Equal(k.job.Env, job.Env) && (k.job.Keep || !job.Keep) &&
 		covers(k.job.Watch, job.Watch) && covers(k.job.Guard, job.Guard) && covers(k.job.Checks, job.Checks)
 }
 
-// Run is the Runner's, or what it said before. What did not end of itself is not kept.
+// Run runs a job, or returns its earlier result. A run that did not end by itself is not kept.
 func (o *once) Run(ctx context.Context, job Job) (Outcome, error) {
 	if job.Anew {
 		return o.Runner.Run(ctx, job)
@@ -145,7 +143,7 @@ func (o *once) Run(ctx context.Context, job Job) (Outcome, error) {
 	return outcome, err
 }
 
-// run is the Runner's, or an end that is kept of the project's own tree.
+// run runs a job, or returns the end that Ends keeps for it.
 func (o *once) run(ctx context.Context, job Job) (Outcome, error) {
 	if o.ends == nil || job.Tree != o.base || !o.lines[job.Line] || job.Keep || len(job.Watch)+len(job.Guard)+len(job.Env) > 0 {
 		return o.Runner.Run(ctx, job)

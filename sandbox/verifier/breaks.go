@@ -10,16 +10,16 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// maxBroken bounds how many files the PM's line may change that are broken alone, and of how many
-// of them that is tried.
+// maxBroken bounds the files of the PM's line: how many it may change to be tried file by file, and how
+// many of them are tried.
 const (
 	maxBroken     = 200
 	maxBrokenEach = 8
 )
 
-// fileByFile looks behind a failure of what the PM's line breaks (PROOF-3): where it breaks tests
-// of several files, the work may have ended the process of one. The host's kernel says which files
-// the line writes to. With one of them broken alone, which the command opens, it has to fail.
+// fileByFile checks failures that the PM's break line causes (PROOF-3). If the line breaks several
+// files, the work may end the process of one, while another causes the failure. The host's kernel reports
+// which files the line writes to. The command has to fail with each single one of them that it opens.
 func (c *controlling) fileByFile(ctx context.Context, attempts []*tried) error {
 	if c.claim.Breaks == "" {
 		return nil
@@ -61,8 +61,8 @@ func (c *controlling) fileByFile(ctx context.Context, attempts []*tried) error {
 	return nil
 }
 
-// breaksOnly runs the PM's line and puts back all files but one, and fails where that one is as it
-// was: sed writes each file anew. The copies stay in the run's own /tmp.
+// breaksOnly makes a line that runs the PM's line, restores all files but one, and fails if that one is
+// unchanged: sed rewrites files even where it changes nothing. The copies stay in the run's own /tmp.
 func (c *controlling) breaksOnly(files []string, only int) string {
 	var keep, back strings.Builder
 	at := `"${TMPDIR:-/tmp}/` + broken.File(c.word) + `.was"`

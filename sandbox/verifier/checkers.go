@@ -13,24 +13,24 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// maxCheckers bounds of how many of the work's sources it is asked whether a command checks by them.
+// maxCheckers bounds how many of the work's sources are tried as checkers.
 const maxCheckers = 6
 
-// checkers finds the project's own sources that the work changed, and by which a command that
-// tests decide checks the work as well (PROOF-3): what weakens one is a source like any other.
+// checkers finds sources of the project that the work changed and that take part in a command's checks
+// (PROOF-3): a change that weakens a check looks like any other change of a source.
 //
-//   - A program whose exit code the command believes: it holds where the program ends its process
-//     with 0 as it is loaded, and not where with 1, and each test comes to its end all the same. So
-//     no test runs in that process, and none asks what the program came to.
-//   - A text with values that a test names: it may expect them. The command does not hold where they
-//     are as the project has them.
+//   - A program whose exit code the command believes. The command holds if the program exits with 0 while
+//     it is loaded, does not hold if it exits with 1, and each test comes to its end in both cases. So no
+//     test runs in that process, and none asks for the program's result.
+//   - A text with values that a test names, because the test may expect them. The command does not hold
+//     with the values that the project has.
 //
-// A file that no manifest has for a source, such as a makefile, is one if the command does not hold
-// without its change: a glob of the PM's made it work, and it may say how tests are built and run.
+// A file that no manifest declares as a source, such as a makefile, is one, too, if the command does not
+// hold without its change: a glob of the PM's made it work, and it may decide how tests run.
 //
-// What the PM's word names, with its blob or by its very path, is none. A command that held before the
-// work is asked, too: the work may have had to weaken what checks it there. Of one that is held out
-// the host keeps that something else than its tests decides.
+// A file that the PM included, with its blob or by its path, is not one. Commands that held before the
+// work are tried, too: the work may have had to weaken their check. Of a command that is held out, the
+// host keeps only that something else than its tests decides.
 func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried) error {
 	mine, err := c.changedSources(ctx)
 	if err != nil {
@@ -88,13 +88,13 @@ func (c *controlling) checkers(ctx context.Context, f *Facts, attempts []*tried)
 	return nil
 }
 
-// maxLeading bounds the runs that look for the files that lead a command past its checks.
+// maxLeading bounds the runs of leading.
 const maxLeading = 24
 
-// leading are the files, of those that may lead a command past its checks, without whose change it
-// does not hold. It looks for few of them that the command needs together, and then for more among
-// the others, until the command holds without all of the others. After maxLeading runs it names them
-// all. The work may have taken a file's place, so that none can be put back there: it names that file.
+// leading finds, among the files that may lead a command past its checks, those without whose change it
+// does not hold. It looks for a few that the command needs together, and then for more among the others,
+// until the command holds without all of the others. After maxLeading runs it names all. If the work put
+// a directory in a file's place, the file cannot be restored, and is named, too.
 func (c *controlling) leading(ctx context.Context, a *tried, watched *Watched) (needed []string, err error) {
 	var rest []string
 	taken := c.taken()
@@ -144,8 +144,8 @@ func (c *controlling) leading(ctx context.Context, a *tried, watched *Watched) (
 	return append(needed, rest...), nil
 }
 
-// fewest are few of the names, which fail together. Each costs log2 n questions: names[:i+1] fail
-// with what was found before, and names[:i] do not, so names[i] is one.
+// fewest finds a few of the names that fail together. Each costs log2 n calls: names[:i+1] fail together
+// with those found before, and names[:i] do not, so names[i] is one.
 func fewest(names []string, fails func(...string) (bool, error)) (few []string, err error) {
 	for len(names) > 0 {
 		holds, failing := 0, len(names)
@@ -171,8 +171,8 @@ func fewest(names []string, fails func(...string) (bool, error)) (few []string, 
 	return few, nil
 }
 
-// taken reports of paths that are gone whether the work has a directory there, or a file where a
-// directory above was.
+// taken reports whether a missing path cannot be restored, because the work has a directory there, or a
+// file in the place of a directory above.
 func (c *controlling) taken() func(name string) bool {
 	above := map[string]bool{}
 	for name, now := range c.work.do {
@@ -190,9 +190,9 @@ func (c *controlling) taken() func(name string) bool {
 	}
 }
 
-// changedSources are the work's sources that the project had before, and that the PM's word does not
-// name, each with its text where it has the values that the project has: if it has values alone, or
-// values that a test names, and says others of them.
+// changedSources lists the work's sources that the project had before and that the PM did not include.
+// Each has its text with the project's values, if it changes values and either has nothing else or a
+// test names them.
 func (c *controlling) changedSources(ctx context.Context) (map[string]string, error) {
 	mine, had := map[string]string{}, sources.Tree{}
 	for name, entry := range c.programs() {
@@ -250,7 +250,7 @@ func (c *controlling) changedSources(ctx context.Context) (map[string]string, er
 	return mine, nil
 }
 
-// believes reports whether a command believes the exit code of a program, beside its tests.
+// believes reports whether a command believes a program's exit code besides its tests.
 func (c *controlling) believes(ctx context.Context, a *tried, name string) (bool, error) {
 	for code := range 2 {
 		defer c.judged.only(c.judged.trees())
@@ -272,8 +272,7 @@ func (c *controlling) believes(ctx context.Context, a *tried, name string) (bool
 	return true, nil
 }
 
-// expects reports whether a command asks for the work's own values in a file, of which the text has the
-// project's.
+// expects reports whether a command fails with the project's values, which text has, in a file.
 func (c *controlling) expects(ctx context.Context, a *tried, name, text string) (bool, error) {
 	defer c.judged.only(c.judged.trees())
 	tree, err := c.rewrite(ctx, c.work.tree, sources.Tree{name: c.work.do[name]}, func(string, string) (string, bool) { return text, true })

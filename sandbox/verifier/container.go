@@ -15,27 +15,27 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// Containers runs each command in a container of its own. A verdict that cannot
-// be had is not one: what fails to start is an error, never an outcome.
+// Containers runs each command in a container of its own. A container that fails to start is an error,
+// never an outcome.
 type Containers struct {
 	Engine *podman.Engine
 	Limits Limits
-	// Container is all but the command: image, user, mounts, limits. It has
-	// nothing that is written to twice.
+	// Container is all but the command: image, user, mounts, limits. It has no place that two
+	// containers write to.
 	Container podman.Spec
 	Remote    string // where the repository is inside that a job is checked out of
 	Dir       string // where the checkout goes inside; must not be there
 	Setup     string // a script for the shell that runs before each command; "" for none
-	// Rules, if any, puts the firewall's rules into the network namespace of a
-	// process and reads them back, before anything runs, and keeps them.
+	// Rules, if any, sets the firewall's rules in the network namespace of a process before anything
+	// runs there, reads them back, and keeps them in place.
 	Rules func(ctx context.Context, pid int) (*firewall.Follower, error)
-	// Room, if any, has room for a second container at a time, or has none; see Companion.
+	// Room, if any, reserves room for a second container; see Companion.
 	Room func() (leave func(), ok bool)
 
 	spares *spares // nil: none are made
 }
 
-// Company is Room's.
+// Company calls Room.
 func (v *Containers) Company() (leave func(), ok bool) {
 	if v.Room == nil {
 		return nil, false
@@ -43,7 +43,7 @@ func (v *Containers) Company() (leave func(), ok bool) {
 	return v.Room()
 }
 
-// Fence is podman with its runtime, and the image.
+// Fence returns podman with its runtime, and the image.
 func (v *Containers) Fence() (fence, image string) {
 	return "podman/" + v.Engine.Runtime(), v.Container.Image
 }
@@ -57,8 +57,8 @@ func (v *Containers) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	return v.run(ctx, job, out)
 }
 
-// Pack runs a script on a checkout of a commit, and gives what it prints to w; what it
-// says besides is in the outcome, and in job.Live. A limit of time is all that w has.
+// Pack runs a script on a checkout of a commit, and writes its standard output to w without a limit of
+// size. Its standard error is in the outcome and in job.Live.
 func (v *Containers) Pack(ctx context.Context, job Job, w io.Writer) (o Outcome, err error) {
 	return v.run(ctx, job, func(full func()) (*output, podman.Streams) {
 		out := newOutput(v.Limits.Output, job.Keep, full)
@@ -66,13 +66,13 @@ func (v *Containers) Pack(ctx context.Context, job Job, w io.Writer) (o Outcome,
 	})
 }
 
-// waitScript is what a container runs that is there before its command is known: it reads a word, a
-// commit and a line for the shell, checks out, says the word, and waits until the checkout is
-// watched. Nothing of that is the command's: neither the word nor its standard input. What a shell
-// reads from a pipe it reads byte by byte, and no further than it was asked to.
+// waitScript runs in a container that was made before its command is known. It reads a word, a commit
+// and a line for the shell, checks out, prints the word, and waits until the checkout is watched. The
+// command gets neither the word nor this standard input. A shell reads from a pipe byte by byte, and no
+// further than it has to.
 //
-// 125 is the shell world's word for "the wrapper failed". A command that says so itself is not
-// met either.
+// By the convention of shells, 125 means that the wrapper failed. A command that exits with it does not
+// hold, either.
 const waitScript = `IFS= read -r ward_word && IFS= read -r ward_commit && read -r ward_more && IFS= read -r ward_line || exit 125
 while [ "$ward_more" -gt 0 ]; do
 	IFS= read -r ward_next || exit 125
@@ -86,7 +86,7 @@ unset ward_word ward_commit ward_more ward_line ward_next
 (:
 `
 
-// heldScript is the rest of it, after what runs before each command.
+// heldScript follows Setup, which runs before each command.
 const heldScript = `
 ) </dev/null || exit 125
 printf '%s\n' "$5"
@@ -94,7 +94,7 @@ read -r ward_go || exit 125
 unset ward_go
 cd "$2" && exec sh -c "$4" </dev/null`
 
-// prepared is a container that waits for its command, with its rules in place.
+// prepared is a container that waits for its command behind its rules.
 type prepared struct {
 	container *podman.Container
 	pid       int
@@ -106,8 +106,8 @@ type prepared struct {
 	born      time.Time
 }
 
-// prepare makes a container for a job, or, with nil, for one that is to come, puts the rules in
-// place and has it wait. What fails leaves nothing.
+// prepare makes a container that waits for a job's command, or, with nil, for the command of a job to
+// come, and sets its rules. If it fails, nothing is left.
 func (v *Containers) prepare(ctx context.Context, job *Job) (p *prepared, err error) {
 	p = &prepared{hold: newHold(v.Dir), born: time.Now()}
 	defer func() {
@@ -152,7 +152,7 @@ func (v *Containers) prepare(ctx context.Context, job *Job) (p *prepared, err er
 	return p, p.container.Start(ctx)
 }
 
-// close removes the container, and what was there for it. The rules go last.
+// close removes the container and what was made for it, the rules last.
 func (p *prepared) close(ctx context.Context) (err error) {
 	p.hold.close()
 	if p.container != nil {
@@ -165,8 +165,8 @@ func (p *prepared) close(ctx context.Context) (err error) {
 	return err
 }
 
-// run runs a job's command with the streams that open gives, in a container that was prepared or
-// in a new one, and removes it.
+// run runs a job's command with the streams that open returns, in a prepared container or in a new one,
+// and removes the container.
 func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*output, podman.Streams)) (o Outcome, err error) {
 	defer v.spares.enter()()
 	p, err := v.spares.take(ctx, &job)
@@ -179,7 +179,7 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 		if err != nil || began || o.End != Exited || o.Exit == noCommand {
 			return o, err
 		}
-		// It ended before it had a command, of which that says nothing.
+		// The container ended before it had the command, which may still run in another.
 	}
 	if p, err = v.prepare(ctx, &job); err != nil {
 		return o, err
@@ -188,8 +188,8 @@ func (v *Containers) run(ctx context.Context, job Job, open func(full func()) (*
 	return o, errors.Join(err, v.spares.discard(ctx, p))
 }
 
-// use sends a command to a prepared container and waits for its end, its last output, its time or
-// its flood. An end of its rules is no outcome. began says whether the command did.
+// use sends a command to a prepared container and waits until it ends, or reaches its limit of time or
+// output. Rules that end are an error. began says whether the command began.
 func (v *Containers) use(ctx context.Context, p *prepared, job Job, open func(full func()) (*output, podman.Streams)) (o Outcome, began bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, v.Limits.Time)
 	defer cancel()

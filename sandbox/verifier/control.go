@@ -43,10 +43,10 @@ type controlling struct {
 	putting        map[put][]string // what puts found; nil: nobody asked
 }
 
-// control runs each command that held once more without the work, which says whether the work
-// made it hold, and once with each test failing at its end. One that then holds all the same
-// cannot fail, if tests decide it: a work that ends its tests' process with 0 before they fail
-// would else look like a command that runs none. base is the tree without the work.
+// control runs each command that held once more without the work, which shows whether the work made it
+// hold, and once with each test failing at its end. A command that tests decide and that still holds
+// then cannot fail. Whether tests decide it is asked because work that ends its tests' process with 0
+// would otherwise look like a command without tests. base is the tree without the work.
 func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base string, commands []Command) (err error) {
 	c := &controlling{trying: t, work: work, base: base, plain: f.Replays[0], word: rand.Text()[:wordSize], ids: map[string]int{}}
 	if c.checks, err = c.findChecks(ctx); err != nil {
@@ -104,11 +104,11 @@ func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base str
 	return nil
 }
 
-// wordSize bounds the word, in letters: runners cut lines.
+// wordSize is the length of the word, in letters: runners cut long lines.
 const wordSize = 12
 
-// says is what the control says of a command. guard: it held without the work, too. byLine:
-// a line of the PM's broke tests, which say nothing; of those that Ward broke, it is known.
+// says returns the control's result for a command. guard: it held without the work, too. byLine: the
+// PM's line broke the tests, which then report nothing; tests that Ward broke report.
 func (a *tried) says(guard, byLine bool) string {
 	switch {
 	case a.untried:
@@ -127,8 +127,8 @@ func (a *tried) says(guard, byLine bool) string {
 	return loop.ControlFails
 }
 
-// withTests are the commands that hold on the base with the tests that are work: a test that
-// fails without the work proves it.
+// withTests lists the commands that hold on the base with the work's tests: a command that fails there
+// is made to hold by the work.
 func (c *controlling) withTests(ctx context.Context) ([]Command, error) {
 	tests := maps.Clone(c.work.do)
 	maps.DeleteFunc(tests, func(name, entry string) bool { return entry == "" || !sources.IsTest(name) })
@@ -145,7 +145,7 @@ func (c *controlling) withTests(ctx context.Context) ([]Command, error) {
 	return c.holding(ctx, tree, c.before, before)
 }
 
-// decide finds out of the attempts that held whether tests decide them.
+// decide finds out whether tests decide the attempts that held.
 func (c *controlling) decide(ctx context.Context, attempts []*tried) error {
 	for _, by := range []func(context.Context, []Command) ([]Command, error){c.onBase, c.byName, c.withoutBodies} {
 		var open []Command
@@ -168,7 +168,7 @@ func (c *controlling) decide(ctx context.Context, attempts []*tried) error {
 	return nil
 }
 
-// onBase are those of the commands that the base's own tests decide there.
+// onBase lists the commands that the base's own tests decide on the base.
 func (c *controlling) onBase(ctx context.Context, commands []Command) ([]Command, error) {
 	commands = slices.DeleteFunc(slices.Clone(commands), func(cmd Command) bool { return !slices.Contains(c.before, cmd) })
 	if len(commands) == 0 {
@@ -182,8 +182,8 @@ func (c *controlling) onBase(ctx context.Context, commands []Command) ([]Command
 	return without(commands, c.held(runs)), err
 }
 
-// broken runs commands on a tree whose tests fail at their end, and after the line that
-// breaks what else there is. Where that line fails nothing is broken, and nothing runs.
+// broken runs commands on a tree whose tests fail at their end, after the PM's break line. If that line
+// fails, nothing is broken, and no command runs.
 func (c *controlling) broken(ctx context.Context, tree string, commands []Command) ([]Run, error) {
 	how := Job{Keep: true, Word: c.word}
 	if c.claim.Breaks != "" {
@@ -192,8 +192,8 @@ func (c *controlling) broken(ctx context.Context, tree string, commands []Comman
 	return c.each(ctx, c.runner, tree, commands, Step{Note: Broken}, how)
 }
 
-// byName are those that tests decide which have nothing but a name: on the base, which may
-// lack what they test.
+// byName lists the commands that tests with nothing but a name decide, on the base, which may lack the
+// code under test.
 func (c *controlling) byName(ctx context.Context, commands []Command) ([]Command, error) {
 	var trees [2]string
 	for i, pick := range []func(int) broken.How{some(nil, broken.Pass), all(map[int]bool{})} {
@@ -214,8 +214,8 @@ func (c *controlling) byName(ctx context.Context, commands []Command) ([]Command
 	return without(passes, fails), err
 }
 
-// withoutBodies are those that come to a test when the work's functions do nothing: a
-// command may bring a test of its own, which needs them to be there.
+// withoutBodies lists the commands that run a test when the work's functions do nothing: a command may
+// bring a test of its own, which needs the functions to exist.
 func (c *controlling) withoutBodies(ctx context.Context, commands []Command) (come []Command, err error) {
 	tree, err := c.hollowed(ctx, c.changing(all(map[int]bool{})))
 	if err != nil || tree == "" {
@@ -230,13 +230,13 @@ func (c *controlling) withoutBodies(ctx context.Context, commands []Command) (co
 	return come, err
 }
 
-// holding are those of the commands that hold on a tree, which is there for a control.
+// holding lists the commands that hold on a control's tree.
 func (c *controlling) holding(ctx context.Context, tree string, commands []Command, note string) (held []Command, err error) {
 	runs, err := c.each(ctx, c.runner, tree, commands, Step{Note: note}, Job{})
 	return c.held(runs), err
 }
 
-// held are the commands of runs that were met.
+// held lists the commands that held in runs.
 func (c *controlling) held(runs []Run) (held []Command) {
 	for _, r := range runs {
 		if c.holds(r) {
@@ -246,8 +246,8 @@ func (c *controlling) held(runs []Run) (held []Command) {
 	return held
 }
 
-// holds reports whether a command was met in a run, as it was for the verdict: a residual
-// that was zero is zero.
+// holds reports whether a command holds in a run as it did for the verdict: a residual that was zero has
+// to be zero.
 func (c *controlling) holds(r Run) bool {
 	i := slices.IndexFunc(c.plain, func(p Run) bool { return p.Command == r.Command })
 	return r.met() && (!r.Residual || i < 0 || r.zero() || !c.plain[i].zero())

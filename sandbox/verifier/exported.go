@@ -10,9 +10,9 @@ import (
 	"git-ward/protocols/symbols"
 )
 
-// exported are a Go file's package and exported declarations, without bodies and the values of
-// variables, one a line; a method counts with its type. A file
-// that is not Go has none; of one with syntax errors they are those that could be read.
+// exported lists a Go file's package and exported declarations, one a line, without bodies and without
+// the values of variables; a method has its type. It is empty for a file that is not Go. Of a file with
+// syntax errors it lists what could be read.
 func exported(src []byte) (list []string) {
 	set := token.NewFileSet()
 	file, _ := parser.ParseFile(set, "", src, parser.SkipObjectResolution)

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// rewriting has f say which files that are not work the commands wrote to: a command that starts
-// the work before its tests lets the work rewrite them. What a command writes to without the
-// work, it writes to of itself.
+// rewriting records which files outside the work the commands wrote to: a command that starts the work
+// before its tests lets the work rewrite them. Files that a command also writes to without the work do
+// not count.
 func (t *trying) rewriting(ctx context.Context, f *Facts, o *overlaid, runs []Run) error {
 	if f.Same { // all of it is the commands' own
 		return nil
@@ -49,7 +49,7 @@ func (t *trying) rewriting(ctx context.Context, f *Facts, o *overlaid, runs []Ru
 	return nil
 }
 
-// rewritten are the guarded files that a command wrote to, and why it may be any of them.
+// rewritten lists the guarded files that a command wrote to. not says why it may have been any of them.
 func (o *Outcome) rewritten() (files []string, not string) {
 	if o.Opened == nil {
 		return nil, ""

@@ -26,8 +26,8 @@ func split(commands []Command) (shown, held []Command) {
 	return shown, held
 }
 
-// laid is a tree with the files that are held out, which come to a command by no other way: so
-// the controls rewrite them as they do all tests.
+// laid returns a tree with the held-out files added. Commands get them in no other way, so the controls
+// rewrite them like all tests.
 func (t *trying) laid(ctx context.Context, tree string) (string, error) {
 	changes := map[string]string{}
 	for _, f := range t.claim.Held {
@@ -47,7 +47,7 @@ func (t *trying) laid(ctx context.Context, tree string) (string, error) {
 	return writeTree(ctx, t.repo, tree, changes)
 }
 
-// controls are those of the commands, which held: of what is held out with its files in both trees.
+// controls runs the controls of commands that held; held-out ones have their files in both trees.
 func (t *trying) controls(ctx context.Context, f *Facts, o *overlaid, commands []Command) error {
 	base, err := writeTree(ctx, t.repo, t.claim.Base, nil)
 	if err != nil {
@@ -77,12 +77,12 @@ func (t *trying) controls(ctx context.Context, f *Facts, o *overlaid, commands [
 	return t.control(ctx, f, &laid, base, held)
 }
 
-// heldSince counts the time that something of what is held out took.
+// heldSince adds the time since began to what the held-out commands took.
 func (t *trying) heldSince(began time.Time) { t.heldTime += time.Since(began) }
 
-// even waits until what is held out has taken a time that says little of it: work can read what is
-// held out while it runs, and take longer by it. A verdict comes when that has taken a second, or
-// two, or four, so that a claim learns no more of it than one of these (PROOF-5).
+// even waits until the time of the held-out commands is rounded up to a power of two, in seconds. Work
+// can read held-out files while it runs, and tell about them by taking longer; so it can tell only which
+// power (PROOF-5).
 func even(ctx context.Context, took time.Duration) error {
 	if took == 0 { // nothing is held out
 		return nil

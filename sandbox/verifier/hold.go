@@ -15,7 +15,7 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// hold keeps a container's command back until it is known, and its checkout is watched (PROOF-2).
+// hold delays a container's command until it is known and its checkout is watched (PROOF-2).
 type hold struct {
 	dir    string        // of the checkout, inside
 	word   string        // which nothing has printed before the command starts
@@ -34,12 +34,12 @@ func newHold(dir string) *hold {
 	return h
 }
 
-// streams are the container's: the word is not its command's.
+// streams returns the container's streams, with the word filtered out.
 func (h *hold) streams() podman.Streams {
 	return podman.Streams{Stdin: h.in, Stdout: h, Stderr: heldBack{h}}
 }
 
-// heldBack is the container's standard error.
+// heldBack is the container's standard error with the word in it.
 type heldBack struct{ h *hold }
 
 func (b heldBack) Write(p []byte) (int, error) {
@@ -51,7 +51,7 @@ func (b heldBack) Write(p []byte) (int, error) {
 	return b.h.to.Stderr.Write(p)
 }
 
-// Write passes on what is printed, but for the word.
+// Write passes everything but the word on.
 func (h *hold) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +76,7 @@ func (h *hold) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// began reports whether the word was said: the command has its checkout, and begins.
+// began reports whether the word came: the command has its checkout, and begins.
 func (h *hold) began() bool {
 	select {
 	case <-h.ready:
@@ -86,13 +86,14 @@ func (h *hold) began() bool {
 	}
 }
 
-// request is what the container reads: as many lines of the command's as it says, and one.
+// request is what waitScript reads: the word, the commit, the number of line ends in the command, and
+// the command.
 func (h *hold) request(job *Job) string {
 	return fmt.Sprintf("%s\n%s\n%d\n%s\n", h.word, job.Commit, strings.Count(job.Line, "\n"), job.Line)
 }
 
-// release sends a job, watches its checkout when it is there, in a process's root, and lets the
-// command go, watched or not. observed is for when all of the container has ended, which over says.
+// release sends a job, watches its checkout in a process's root, and lets the command begin, watched or
+// not. observed may be called after over is closed, which says that the container has ended.
 func (h *hold) release(job Job, to podman.Streams, pid int, over <-chan struct{}) (observed func() *Watched) {
 	h.mu.Lock()
 	h.to = to
@@ -133,7 +134,7 @@ func (h *hold) close() {
 	h.answer.Close()
 }
 
-// inRoot opens a directory as a process has it, without leaving the process's root.
+// inRoot opens a directory in a process's root, without leaving that root.
 func inRoot(pid int, dir string) (*os.File, error) {
 	root, err := os.OpenFile(fmt.Sprintf("/proc/%d/root", pid), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ipc is one of the kinds of System V's objects, which outlive the processes that made them
-// and are no files (sysvipc(7)). All commands of a pod have one namespace of them.
+// ipc is a kind of System V IPC objects, which outlive their processes and are no files (sysvipc(7)).
+// All commands of a pod share one IPC namespace.
 type ipc struct {
 	name string
 	ctl  func(id, command int, buffer *ipcBuffer) (int, error)
-	// any is the command that names the object of an index, whosever it is, info the one that
-	// tells the highest index, and in the words of its answer how many objects there are.
+	// any is the command that returns the object of an index, whoever owns it. info is the one that
+	// returns the highest index; count is where its answer has the number of objects.
 	any, info, count int
 }
 
-// ipcBuffer is more than the kernel writes of any of them. Of that only a count is looked at.
+// ipcBuffer is larger than any of the kernel's answers. Only the count in it is read.
 type ipcBuffer [64]uint64
 
 // ipcRemove is IPC_RMID.
@@ -45,7 +45,7 @@ func ipcResult(result, _ uintptr, errno unix.Errno) (int, error) {
 	return int(result), nil
 }
 
-// left is the highest index and how many objects there are, none in a kernel without any.
+// left returns the highest index and the number of objects, 0 in a kernel without System V IPC.
 func (k *ipc) left() (last, count int, err error) {
 	var b ipcBuffer
 	last, err = k.ctl(0, k.info, &b)
@@ -56,8 +56,8 @@ func (k *ipc) left() (last, count int, err error) {
 	return last, int(int32(binary.NativeEndian.Uint32(words[4*k.count:]))), err
 }
 
-// remove removes what the calling thread's user made, and is an error where anything is left:
-// a next command could read it.
+// remove removes the objects of the calling thread's user. It fails if any object is left, because the
+// next command could read it.
 func (k *ipc) remove() error {
 	last, count, err := k.left()
 	for i := 0; err == nil && count > 0 && i <= last; i++ {
@@ -78,12 +78,12 @@ func (k *ipc) remove() error {
 	return nil
 }
 
-// removeIPC removes what a user's commands left of System V's objects.
+// removeIPC removes the System V IPC objects that a user's commands left.
 func removeIPC(user int) error {
 	done := make(chan error)
 	go func() {
-		// Of this thread alone, which ends with this function: the kernel lets remove an object
-		// whoever has its maker's effective user.
+		// The effective user is changed for this thread alone, which ends with the function: the kernel
+		// lets an object's effective owner remove it.
 		runtime.LockOSThread()
 		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), uintptr(user), ^uintptr(0)); errno != 0 {
 			done <- errno
@@ -98,9 +98,8 @@ func removeIPC(user int) error {
 	return <-done
 }
 
-// queuesOutlast is an error where a command could make a POSIX message queue, which outlives it,
-// too, and which nobody finds whose name he does not know: no file system shows it in a pod.
-// The filter of system calls there has none of them.
+// queuesOutlast fails if a command could make a POSIX message queue, which outlives it, too, and which
+// no file system of a pod lists. The pod's seccomp filter refuses the system call.
 func queuesOutlast() error {
 	if _, _, errno := unix.RawSyscall(unix.SYS_MQ_OPEN, 0, 0, 0); errno == unix.ENOSYS || errno == unix.EPERM {
 		return nil

@@ -12,15 +12,15 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// judged makes repositories that hold one commit each, of the tree that is judged, and
-// nothing else: no command finds the claim by HEAD, or what led to it (PROOF-6).
+// judged makes repositories with a single commit each, of the judged tree: no command finds the claim
+// or its history by HEAD (PROOF-6).
 type judged struct {
 	repo *git.Repo
 	dir  string // where they are, which others may enter
 	made map[string]*judgedTree
 }
 
-// judgedTree is a tree's repository, and what runs on it, without a line.
+// judgedTree is a tree's repository, and the job that runs on it, without a line.
 type judgedTree struct {
 	*scratch.Dir
 	job Job
@@ -29,10 +29,10 @@ type judgedTree struct {
 // judgedBranch is the only branch of such a repository.
 const judgedBranch = "refs/heads/main"
 
-// epoch is when a made-up commit was made: the same tree is the same commit.
+// epoch is the time of such a commit, so that the same tree makes the same commit.
 var epoch = time.Unix(946684800, 0)
 
-// job is what runs on a tree; it is made once.
+// job returns the job for a tree, made once.
 func (j *judged) job(ctx context.Context, tree string) (job Job, err error) {
 	if made := j.made[tree]; made != nil {
 		return made.job, nil
@@ -64,16 +64,16 @@ func (j *judged) job(ctx context.Context, tree string) (job Job, err error) {
 	return job, err
 }
 
-// drop removes the repository of a tree that is not judged again.
+// drop removes the repository of a tree that no run needs any more.
 func (j *judged) drop(tree string) {
 	j.made[tree].Remove()
 	delete(j.made, tree)
 }
 
-// trees are those that have a repository.
+// trees lists the trees that have a repository.
 func (j *judged) trees() []string { return slices.Collect(maps.Keys(j.made)) }
 
-// only removes the repositories of all trees but some.
+// only removes the repositories of all trees but the given ones.
 func (j *judged) only(trees []string) {
 	for tree := range j.made {
 		if !slices.Contains(trees, tree) {

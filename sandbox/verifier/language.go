@@ -12,25 +12,24 @@ import (
 	"git-ward/internal/sources"
 )
 
-// maxData bounds of how many of the work's files a command is asked whether it parses them.
+// maxData bounds how many of the work's files are tried with one command.
 const maxData = 6
 
-// parses marks attempts that a file of the work's may have ended early, in a language that no
-// table here knows (PROOF-3): a program of an unknown kind, or what a program of main's interprets.
-// What such a file says is not known, so what the command does with it is observed: it opened the
-// file, and fails where that is text of no language. Then it counts as not tried, unless one of
-// these shows that the command looks at the text and does not run it, so that nothing in it can
-// end the command:
+// parses marks attempts that a file of the work's may have ended early, in a language that Ward does not
+// know (PROOF-3): a program of an unknown kind, or something that a program of main's interprets. The
+// file cannot be read, so the command is observed: it opened the file, and it fails if the file is text
+// in no language. Then the attempt counts as not tried, unless one of these shows that the command
+// reads the text and does not run it, so that nothing in it can end the command:
 //
-//   - it holds where the text stands between lines of no language, as grep's and sort's do:
-//     whoever runs a program reads all of it, or its beginning first;
-//   - it fails for one blank line more at the end, as cmp, diff and a checksum do: no language
-//     minds that;
-//   - the text is JSON, in which nothing is said but values, and it fails with others, as jq does;
-//   - it is a go.mod, and Go's own parser takes it.
+//   - it holds if the text stands between lines in no language, as with grep and sort: an interpreter
+//     parses the whole file, or its beginning first;
+//   - it fails if a blank line is added at the end, as with cmp, diff and a checksum: no language
+//     has a meaning for that;
+//   - the text is JSON, which only has values, and it fails with other values, as with jq;
+//   - it is a go.mod that Go's own parser accepts.
 //
-// A file that the PM took in, with its blob, is not asked if the command was seen to fail with it:
-// where the work's programs end before they do anything.
+// A file that the PM included with its blob is not tried if the command was seen to fail with it, where
+// the work's programs exit before they do anything.
 func (c *controlling) parses(ctx context.Context, attempts []*tried, opened map[*tried][]string) error {
 	for _, a := range attempts {
 		names := slices.DeleteFunc(slices.Clone(opened[a]), func(name string) bool { return a.silent && included(c.claim, name, c.work.do[name]) })
@@ -62,7 +61,7 @@ func (c *controlling) parses(ctx context.Context, attempts []*tried, opened map[
 	return nil
 }
 
-// runs reports whether a command may run what a file of the work's says.
+// runs reports whether a command may run a file of the work's.
 func (c *controlling) runs(ctx context.Context, cmd Command, file sources.Tree) (bool, error) {
 	read, isJSON, isModule := false, false, false
 	for _, how := range []rewriter{noLanguage, amid} {
@@ -88,17 +87,17 @@ func (c *controlling) runs(ctx context.Context, cmd Command, file sources.Tree) 
 	return c.holdsWith(ctx, c.work.tree, cmd, file, other)
 }
 
-// nonsense is a line that no language takes: what closes here nothing opened.
+// nonsense is a line that no language accepts: it closes what nothing opened.
 const nonsense = ")]}>\"'`\n"
 
 func noLanguage(string, string) (string, bool) { return strings.Repeat(nonsense, 3), true }
 
-// amid is a text between lines of no language.
+// amid puts a text between lines in no language.
 func amid(_, text string) (string, bool) {
 	return nonsense + strings.TrimSuffix(text, "\n") + "\n" + nonsense, true
 }
 
-// otherScalars is JSON with other numbers, words and truths.
+// otherScalars changes the numbers, strings and truth values of JSON.
 func otherScalars(_, text string) (string, bool) {
 	var change func(v any) any
 	change = func(v any) any {
@@ -128,8 +127,8 @@ func otherScalars(_, text string) (string, bool) {
 	return string(changed) + "\n", err == nil
 }
 
-// unknown are the files of the work's in a language of which no program can be made that ends at
-// once. Tests are not among them, nor what is known to be a program.
+// unknown lists the work's files in a language in which Ward cannot make a program exit at once, except
+// tests and known programs.
 func (c *controlling) unknown(programs sources.Tree) (names []string) {
 	for name, entry := range c.work.do {
 		if entry != "" && plain(entry) && programs[name] == "" && !isTest(name) {

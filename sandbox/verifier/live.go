@@ -13,15 +13,15 @@ import (
 // Live is a running command's output, for people who watch.
 type Live struct{ out atomic.Pointer[output] }
 
-// show is the runner's part: from here on there is something to look at.
+// show is called by the runner when there is output to look at.
 func (l *Live) show(out *output) {
 	if l != nil {
 		l.out.Store(out)
 	}
 }
 
-// LastLine is the last line so far, of both streams, that is not blank: as the program
-// printed it, at most as much of it as a verdict shows.
+// LastLine returns the last line so far that is not blank, of both streams, as the program printed it,
+// cut to what a verdict shows.
 func (l *Live) LastLine() string {
 	out := l.out.Load()
 	if out == nil {
@@ -37,8 +37,7 @@ func (l *Live) LastLine() string {
 // lookInterval is the time between two looks at a command that runs.
 const lookInterval = 2 * time.Second
 
-// watch runs one command and tells of its start, of each look at it, and of its end,
-// one after the other.
+// watch runs one command and reports its start, its state at each interval, and its end, in this order.
 func (c *Claim) watch(ctx context.Context, r Runner, job Job, at Step) (Outcome, error) {
 	return c.Watch(at, func(live *Live) (Outcome, error) {
 		job.Live = live
@@ -46,9 +45,9 @@ func (c *Claim) watch(ctx context.Context, r Runner, job Job, at Step) (Outcome,
 	})
 }
 
-// Watch runs what is a part of the claim's verification and tells how far it is. All that runs
-// for a claim comes by here, so here what is held out loses all but whether it was met, and
-// nothing is told of it on the way: neither what it says nor how long it takes.
+// Watch runs a step of the claim's verification and reports its progress. Each run for a claim passes
+// here, so this is where a held-out command loses all but whether it held, and reports neither output
+// nor time on the way.
 func (c *Claim) Watch(at Step, run func(*Live) (Outcome, error)) (o Outcome, err error) {
 	c.tell(at)
 	live := new(Live)
@@ -80,7 +79,7 @@ func (c *Claim) Watch(at Step, run func(*Live) (Outcome, error)) (o Outcome, err
 	return run(live)
 }
 
-// look tells how far a command is, until it is over.
+// look reports how far a command is, until it ends.
 func (c *Claim) look(l *Live, at Step, over <-chan struct{}) {
 	ticks := time.NewTicker(lookInterval)
 	defer ticks.Stop()
@@ -102,7 +101,7 @@ func (c *Claim) tell(s Step) {
 	}
 }
 
-// Redacted is a text of the commands' as it may be told.
+// Redacted removes secrets from a text that commands printed.
 func (c *Claim) Redacted(text string) string {
 	if c.Redact == nil || text == "" {
 		return text
@@ -110,7 +109,7 @@ func (c *Claim) Redacted(text string) string {
 	return c.Redact(text)
 }
 
-// Words are how far a verification is, for a person: one line, cleaned.
+// Words says how far a verification is, for a person: one line, cleaned.
 func (s Step) Words() string {
 	words := s.Name + ": "
 	switch {

@@ -20,19 +20,18 @@ type Missing struct {
 // maxTools bounds how many programs are asked after.
 const maxTools = 20
 
-// notFound is how shells say that they found no command, and Python that it found no
-// module.
+// notFound matches how shells report a missing command, and Python a missing module.
 var (
 	notFound = pattern.New(`(?m)(?:^|[ :])([A-Za-z0-9_][A-Za-z0-9_.+-]*): (?:command )?not found$`)
 	noModule = pattern.New(`(?m)(?:^|/)(python[0-9.]*): No module named ([A-Za-z_][A-Za-z0-9_.]*)$`)
 )
 
-// runsModule stands between a Python and its module in the name of a tool.
+// runsModule joins the interpreter and the module in the name of a Python tool.
 const runsModule = " -m "
 
-// missing finds the first command that was not met because a program is not there which its
-// line, or some text of main's, names. That one is missed its output says; that it is not
-// there says the shell's own search, where the line ran.
+// missing finds the first command that failed because a program is missing that its line, or some text
+// of main's, names. The output suggests a program; a search by the shell, where the line ran, confirms
+// that it is missing.
 func (t *trying) missing(ctx context.Context, runner Runner, tree string, runs []Run) (*Missing, error) {
 	var wanted []Missing
 	for _, r := range runs {
@@ -75,8 +74,8 @@ func (t *trying) missing(ctx context.Context, runner Runner, tree string, runs [
 	return nil, nil
 }
 
-// named reports whether a command's line has the word, or a text of main's: what only the
-// work wants is for the work to bring.
+// named reports whether a command's line or a text of main's has the word. A program that only the work
+// wants does not count as missing.
 func (t *trying) named(ctx context.Context, m Missing) (bool, error) {
 	_, module, ok := strings.Cut(m.Tool, runsModule)
 	word := cmp.Or(module, m.Tool)
@@ -86,8 +85,8 @@ func (t *trying) named(ctx context.Context, m Missing) (bool, error) {
 	return t.repo.Exits(ctx, "grep", "--quiet", "--word-regexp", "--fixed-strings", "-e", word, t.claim.Base, "--")
 }
 
-// search is a line for the shell that prints a tool which it does not find. Its name is a
-// plain one: nothing of it is the shell's.
+// search makes a line for the shell that prints a tool which it does not find. The name has no
+// characters that the shell interprets.
 func search(tool string) string {
 	if python, module, ok := strings.Cut(tool, runsModule); ok {
 		return fmt.Sprintf("%s -c 'import sys, importlib.util as u; sys.exit(u.find_spec(\"%s\") is None)' >/dev/null 2>&1 || echo '%s'\n", python, module, tool)

@@ -26,7 +26,7 @@ type Order struct {
 	Breaks   string         `json:"breaks"`
 	Held     []File         `json:"held"`
 	Image    string         `json:"image"`
-	// Word is known to who gave the order and to who carries it out, and to no command.
+	// Word is a secret of the two machines. No command knows it.
 	Word string `json:"word"`
 }
 
@@ -60,13 +60,13 @@ type Answer struct {
 	Trouble string `json:"trouble,omitempty"` // it could not be done
 }
 
-// end is what a verdict does not keep of an outcome, and its maker needs.
+// end has what a verdict's maker needs of an outcome and the verdict does not keep.
 type end struct {
 	Time     time.Duration `json:"ns"`
 	LastLine string        `json:"last_line"`
 }
 
-// maxAnswer bounds an answer, in bytes: tails of outputs, most of all.
+// maxAnswer bounds an answer, in bytes, most of them of output.
 const maxAnswer = 64 << 20
 
 // NewAnswer makes the answer to an order.
@@ -88,11 +88,11 @@ func NewAnswer(word string, f *Facts, err error) Answer {
 // Write writes an answer.
 func (a *Answer) Write(w io.Writer) error { return json.NewEncoder(w).Encode(a) }
 
-// ErrWord means that the answer lacks the order's word, so it is not from who got the order.
+// ErrWord means that the answer lacks the order's word, so that it came from somebody else.
 var ErrWord = errors.New("somebody answers who does not know the order's word")
 
-// ReadAnswer reads what came from another machine. It is believed no more than the commands
-// that ran there: bounded, and of the order's word.
+// ReadAnswer reads an answer from another machine. It trusts that machine no more than the commands that
+// ran there: it bounds the answer, and requires the order's word.
 func ReadAnswer(r io.Reader, word string) (*Facts, error) {
 	var a Answer
 	if err := json.NewDecoder(io.LimitReader(r, maxAnswer)).Decode(&a); err != nil {
@@ -118,7 +118,7 @@ func ReadAnswer(r io.Reader, word string) (*Facts, error) {
 	return a.Facts, nil
 }
 
-// outcomes are those of all runs, in one order.
+// outcomes lists the outcomes of all runs, always in the same order.
 func (f *Facts) outcomes() (all []*Outcome) {
 	add := func(runs []Run) {
 		for i := range runs {

@@ -14,7 +14,7 @@ type Run struct {
 	Outcome
 }
 
-// met reports whether the command was met, a residual by its value.
+// met reports whether the command held, a residual by its value.
 func (r *Run) met() bool {
 	if !r.Residual || !r.OK() {
 		return r.OK()
@@ -24,7 +24,7 @@ func (r *Run) met() bool {
 	return err == nil && (value.Zero() || bad == nil && !below.IsNull() && value.Less(below.Decimal))
 }
 
-// zero reports whether a residual is.
+// zero reports whether a residual is zero.
 func (r *Run) zero() bool {
 	value, err := loop.ParseResidual(r.LastLine)
 	return err == nil && r.OK() && value.Zero()
@@ -37,7 +37,7 @@ const (
 	Flooded  = "output"  // more output than [verify] output_size
 )
 
-// Outcome is how a command ended and what it said.
+// Outcome says how a command ended, and what it printed.
 type Outcome struct {
 	End    string        `json:"end"`
 	Exit   int           `json:"exit"` // 128 and more where End is not Exited
@@ -55,8 +55,8 @@ type Outcome struct {
 // OK reports whether the command ended by itself with exit code 0.
 func (o *Outcome) OK() bool { return o.End == Exited && o.Exit == 0 }
 
-// blank is an outcome of what is held out: whether it was met. The work can read what is held
-// out while that runs, and print it, or end by it; nothing that anybody gets says so (PROOF-5).
+// blank reduces a held-out command's outcome to whether it held. The work can read held-out files while
+// it runs, and print them or choose its exit code by them; nobody gets to see either (PROOF-5).
 func (o *Outcome) blank() Outcome {
 	met := Outcome{End: Exited, whole: o}
 	if !o.OK() {
@@ -65,8 +65,8 @@ func (o *Outcome) blank() Outcome {
 	return met
 }
 
-// all is what a command came to, held out or not. It is for the controls, of which only their
-// own word goes on.
+// all returns a command's whole outcome, held out or not. Only the controls use it, and they publish
+// nothing but their own result.
 func (o *Outcome) all() *Outcome {
 	if o.whole != nil {
 		return o.whole
@@ -77,18 +77,17 @@ func (o *Outcome) all() *Outcome {
 // Watched is what was observed of files (PROOF-2).
 type Watched struct {
 	Files []string `json:"files"` // that were opened
-	// Not is why each of the others may have been opened, too, or why nothing was seen at all.
+	// Not says why any other file may have been opened, too, or why nothing was observed at all.
 	Not string `json:"not,omitempty"`
-	// Rewritten are the guarded files that were written to, and RewrittenNot is why any of them
-	// may have been.
+	// Rewritten are the guarded files that were written to. RewrittenNot says why it may have been any.
 	Rewritten    []string `json:"rewritten,omitempty"`
 	RewrittenNot string   `json:"rewritten_not,omitempty"`
-	// Checks are the job's that were opened, and ChecksNot is why each of the others may have been.
+	// Checks are those of the job that were opened. ChecksNot says why it may have been any.
 	Checks    []string `json:"-"`
 	ChecksNot string   `json:"-"`
 }
 
-// Last is the last three lines of the output, joined into one and cleaned for people.
+// Last joins the last three lines of the output into one, cleaned for people.
 func (o *Outcome) Last() string {
 	lines := strings.Split(strings.TrimSpace(o.Tail), "\n")
 	return diag.Clean(strings.Join(lines[max(0, len(lines)-3):], "; "))

@@ -17,7 +17,7 @@ const (
 	keptSize = 1 << 20 // bytes of an output that is kept
 )
 
-// output takes both streams of a command as they come.
+// output collects both streams of a command as they come.
 type output struct {
 	limit int64
 	full  func() // called once, when the limit is passed
@@ -36,14 +36,14 @@ func newOutput(limit int64, kept bool, full func()) *output {
 	return &output{limit: limit, full: sync.OnceFunc(full), sum: sha256.New(), keep: kept}
 }
 
-// flooded reports whether there was more than the limit.
+// flooded reports whether the output exceeded its limit.
 func (o *output) flooded() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.total > o.limit
 }
 
-// fill puts what is known of the output into an outcome.
+// fill copies the output into an outcome.
 func (o *output) fill(to *Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,8 +57,8 @@ func (o *output) fill(to *Outcome) {
 	}
 }
 
-// endOf is at most size bytes of a text's end, as valid UTF-8. The piece of a word is left out with
-// which a text begins that was cut, here or before: secrets are looked for later.
+// endOf returns at most size bytes of a text's end, as valid UTF-8. If the text was cut, here or before,
+// it drops the partial word at the beginning, because a part of a secret would not be recognized later.
 func endOf(text []byte, size int, cut bool) string {
 	if len(text) > size {
 		text, cut = text[len(text)-size:], true
@@ -69,13 +69,13 @@ func endOf(text []byte, size int, cut bool) string {
 	return strings.ToValidUTF8(string(text), "�")
 }
 
-// stream is one of the two.
+// stream is one of the two streams.
 type stream struct {
 	*output
 	stdout bool
 }
 
-// Write never fails: a command whose output is too long is ended, not confused.
+// Write never fails: a command with too much output is ended, and sees no write error.
 func (s stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	s.total += int64(len(p))
@@ -96,7 +96,7 @@ func (s stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep appends and lets go of the beginning beyond twice size bytes.
+// keep appends, and drops the beginning when there are more than twice size bytes.
 func keep(have, more []byte, size int) []byte {
 	have = append(have, more...)
 	if len(have) > 2*size {

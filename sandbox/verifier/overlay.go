@@ -15,15 +15,15 @@ import (
 	"git-ward/internal/sources"
 )
 
-// Deviation is a path that the directive froze, or an attribute, and that the claimed
-// commit has otherwise than main. It is undone before anything runs.
+// Deviation is a frozen path, or an attributes file, in which the claimed commit differs from main. It is
+// reverted before anything runs.
 type Deviation struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"` // changed, deleted or added
 }
 
-// attributes are the files by which a commit could have git change others on their
-// way out: another encoding, other line ends, a filter.
+// attributes matches the files by which a commit could make git change others at checkout: encodings,
+// line ends, filters.
 const attributes = "**/.gitattributes"
 
 // Entry is a tree's entry at a path.
@@ -36,14 +36,14 @@ type Entry struct {
 // NoMode is the mode of a missing entry.
 const NoMode = "000000"
 
-// Left is a path that the claimed commit has otherwise than main, and that is not work: it
-// is main's in the run that decides (PROOF-1).
+// Left is a path in which the claimed commit differs from main and that is not work. The run that
+// decides has main's (PROOF-1).
 type Left struct {
 	Entry
 	Kind string `json:"kind"` // added, changed or deleted
 }
 
-// overlaid is what a claim comes to before anything runs.
+// overlaid has the trees and differences of a claim, before anything runs.
 type overlaid struct {
 	tree   string       // what decides is judged on: main's, with the work
 	with   string       // all of the claim; tree, where nothing was left out
@@ -52,8 +52,8 @@ type overlaid struct {
 	differences
 }
 
-// overlay makes the trees that are judged: main's with the work, which decides, and all of
-// the claim. What the directive froze is main's in both.
+// overlay makes the judged trees: main with the work, which decides, and the whole claim. Both have
+// main's version of frozen paths.
 func (t *trying) overlay(ctx context.Context) (o overlaid, err error) {
 	c, batch := t.claim, t.repo.Batch(ctx)
 	defer batch.Close()
@@ -93,23 +93,23 @@ func (t *trying) overlay(ctx context.Context) (o overlaid, err error) {
 	return o, err
 }
 
-// differences are what a claimed tree has otherwise than main's.
+// differences says where a claimed tree differs from main's.
 type differences struct {
 	deviations []Deviation
 	left       []Left
 	included   []string // by a word of the PM's, which names path and blob
 	code       bool     // the work can run: in its tests' process, for all that anybody knows
-	// do is what to put in the place of main's paths, undo in that of the claim's: "mode
-	// id", "" for none.
+	// do has the entries that replace main's, undo those that replace the claim's: "mode id", "" for a
+	// removed path.
 	do, undo map[string]string
-	// leads are paths of the work that may lead a command past its checks, settings those of them that
-	// no table has for sources; checks are the files of main's that are none either, of those that stay.
+	// leads are paths of the work that may lead a command past its checks. settings are those of them
+	// that no manifest declares as sources. checks are main's remaining files that are not sources.
 	leads, settings, checks []string
 	shows                   bool // one of leads is there, or is not, by its name alone
 }
 
-// compare finds what a claim has otherwise than main had where it began, and what of that
-// is work on base, the tree of main's that it is held against.
+// compare finds where a claim differs from main at its fork, and which of those paths are work on base,
+// the tree of main's that it is judged on.
 func compare(c *Claim, base, fork, have sources.Tree, read sources.Blobs) (d differences, err error) {
 	frozen := slices.Concat(c.Frozen, []string{attributes})
 	for _, g := range slices.Concat(frozen, c.Pinned, c.Work) {
@@ -141,8 +141,8 @@ func compare(c *Claim, base, fork, have sources.Tree, read sources.Blobs) (d dif
 	return d, nil
 }
 
-// take takes the work, but for what would take main's place where main stays: a file where
-// main has a directory, or the other way round.
+// take records the work, except paths that conflict with main's remaining files: a file where main has a
+// directory, or a directory where main has a file.
 func (d *differences) take(c *Claim, base, have sources.Tree, work []string) {
 	stays, above := maps.Clone(base), map[string]bool{}
 	for _, name := range work {
@@ -172,7 +172,7 @@ func (d *differences) take(c *Claim, base, have sources.Tree, work []string) {
 	slices.SortFunc(d.left, func(a, b Left) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// present are the files of the work.
+// present lists the files of the work.
 func (d *differences) present() (files []string) {
 	for name, now := range d.do {
 		if now != "" {
@@ -183,7 +183,7 @@ func (d *differences) present() (files []string) {
 	return files
 }
 
-// presentLeft are the files that were left out, as far as they are files.
+// presentLeft lists the paths left out that are files.
 func (d *differences) presentLeft() (files []string) {
 	for _, l := range d.left {
 		if l.Kind != deleted && plain(l.Mode) {
@@ -205,12 +205,12 @@ func entryOf(name, entry string) Entry {
 	return Entry{name, mode, id}
 }
 
-// included reports whether the PM's word names a path with what the claim has there.
+// included reports whether the PM included a path with the blob that the claim has there.
 func included(c *Claim, name, now string) bool {
 	return slices.Contains(c.Included, entryOf(name, now))
 }
 
-// work says of paths whether they are work.
+// work decides which paths are work.
 type work struct {
 	claim   *Claim
 	project *sources.Project
@@ -218,7 +218,7 @@ type work struct {
 	read    sources.Blobs
 }
 
-// maxText bounds a source that is looked into, in bytes.
+// maxText bounds a source that is read, in bytes.
 const maxText = 4 << 20
 
 func newWork(c *Claim, base sources.Tree, read sources.Blobs) *work {
@@ -232,9 +232,9 @@ func newWork(c *Claim, base sources.Tree, read sources.Blobs) *work {
 	return &work{c, project, project.Named(lines), read}
 }
 
-// is reports whether a path that differs is work: declared by the PM, or a source of the
-// project's own. Where no line of the PM's names the very path, a test is never, nor is what a
-// command names, nor an undeclared source with tests inside.
+// is reports whether a path that differs is work: declared by the PM, or a source of the project. Unless
+// the PM names the very path, a test is not work, nor is a path that a command names, nor an undeclared
+// source with tests inside.
 func (w *work) is(name, before, now string) bool {
 	switch {
 	case !plain(before) || !plain(now) || matches(w.claim.Pinned, name):
@@ -249,12 +249,12 @@ func (w *work) is(name, before, now string) bool {
 	return w.source(name) && !w.hasTests(name, before) && !w.hasTests(name, now)
 }
 
-// source reports whether the project's manifests have a path for a source, and no line names it.
+// source reports whether the project's manifests declare a path as a source, and no command names it.
 func (w *work) source(name string) bool {
 	return !sources.IsTest(name) && w.project.IsWork(name) && !w.named.Has(name)
 }
 
-// hasTests reports whether an entry has tests inside, for all that can be read of it.
+// hasTests reports whether a file may have tests inside; true if it cannot be read.
 func (w *work) hasTests(name, entry string) bool {
 	_, id, ok := strings.Cut(entry, " ")
 	if !ok {
@@ -264,8 +264,8 @@ func (w *work) hasTests(name, entry string) bool {
 	return !ok || sources.HasTests(name, text)
 }
 
-// plain reports whether an entry is a file, or nothing: a link or a submodule stands for
-// what somebody else may change.
+// plain reports whether an entry is a regular file, or missing: somebody else may change what a link or
+// a submodule refers to.
 func plain(entry string) bool { return entry == "" || strings.HasPrefix(entry, "100") }
 
 // The ways in which a path of the claimed tree differs from main's.
@@ -292,7 +292,7 @@ func union(a, b sources.Tree) sources.Tree {
 	return all
 }
 
-// writeTree is the commit's tree with changes: "mode id", "" for what goes.
+// writeTree writes the commit's tree with changes: "mode id", "" for a removed path.
 func writeTree(ctx context.Context, repo *git.Repo, commit string, changes map[string]string) (string, error) {
 	batch := repo.Batch(ctx)
 	defer batch.Close()
@@ -325,7 +325,7 @@ func editTree(batch *git.Batch, commit string, changes map[string]string) (strin
 	return batch.PutEntries(commit+"^{tree}", entries)
 }
 
-// matches tells whether a path, or a directory that it is in, matches a pattern.
+// matches reports whether a path, or a directory above it, matches a pattern.
 func matches(globs []string, name string) bool {
 	for ; name != "."; name = path.Dir(name) {
 		for _, g := range globs {

@@ -10,14 +10,13 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// hostName is where a command's own /tmp has the machine's.
+// hostName is where a command's own /tmp shows the machine's.
 const hostName = ".host"
 
-// Places is what the commands of one launch, each apart from the others, come by in common: the
-// links to what lies in /tmp are made once, and a command gets another name of each. A link that is
-// made and removed for each command is an inode made and removed, which takes ten times as long,
-// and far longer on a file system that looks for inodes that were not removed a moment ago
-// (ext4 without a journal).
+// Places has what the isolated commands of one launch share: the symbolic links to what lies in /tmp are
+// made once, and each command gets a hard link to each of them. A symbolic link for each command would
+// be an inode made and removed, which takes ten times as long, and far longer on a file system that
+// avoids recently removed inodes (ext4 without a journal).
 type Places struct {
 	trying sync.Mutex
 	apart  bool // commands can be kept apart here, which was tried
@@ -33,11 +32,11 @@ func NewPlaces() (*Places, error) {
 	return &Places{dir: dir, made: map[string]int{}}, err
 }
 
-// Close removes the links. Each command keeps its own.
+// Close removes the links. Running commands keep theirs.
 func (p *Places) Close() error { return p.dir.Remove() }
 
-// shared is why commands cannot be kept apart, "" where they can. Only a failure is tried again: the
-// machine may have had no room for a moment.
+// shared says why commands cannot be isolated, "" if they can. Only a failure is tried again, because
+// the machine may have been short of room for a moment.
 func (p *Places) shared(try func() error) string {
 	p.trying.Lock()
 	defer p.trying.Unlock()
@@ -51,8 +50,8 @@ func (p *Places) shared(try func() error) string {
 	return ""
 }
 
-// link has a command's own place lead to what a place of the machine has. What has gone meanwhile, and
-// the command's own directory, which is there already, are passed over.
+// link fills a command's own place with links to the entries of the machine's. It skips entries that are
+// gone, and the command's own directory, which exists already.
 func (p *Places) link(at, own string, entries []fs.DirEntry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,10 +73,10 @@ func (p *Places) link(at, own string, entries []fs.DirEntry) {
 	}
 }
 
-// spareLinks is how many links to what has gone are kept at least.
+// spareLinks is how many dangling links are kept before prune removes any.
 const spareLinks = 100
 
-// prune removes the links to what has gone. One that stays costs an inode and nothing more.
+// prune removes dangling links. One that stays costs an inode and nothing else.
 func (p *Places) prune(at, kept string, entries []fs.DirEntry) {
 	there := make(map[string]bool, len(entries))
 	for _, e := range entries {

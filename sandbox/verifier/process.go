@@ -27,17 +27,17 @@ type Limits struct {
 	Output int64 // bytes, both streams together
 }
 
-// Processes runs commands as plain processes in scratch checkouts: nothing contains
-// them, and the verdict says so (SBX-8).
+// Processes runs commands as plain processes in scratch checkouts: they are unfenced, and the verdict
+// says so (SBX-8).
 type Processes struct {
 	Limits Limits
-	// Mark, NAME=value, is in the environment of all that runs, so that the next launch ends what
-	// one that was killed left; "" for none.
+	// Mark, NAME=value, is in the environment of each process, so that the next launch can end those of
+	// a killed one; "" for none.
 	Mark   string
 	Places *Places // the launch's, or those of one verification
 }
 
-// Fence says that there is none.
+// Fence says that there is no fence.
 func (p *Processes) Fence() (fence, image string) { return "none", "" }
 
 // Run checks out and runs.
@@ -75,8 +75,8 @@ func (p *Processes) Run(ctx context.Context, job Job) (Outcome, error) {
 	return o, err
 }
 
-// inTurn runs the line in the checkout of a directory, apart from what runs before and beside it
-// where this machine can.
+// inTurn runs the line in the checkout of a directory, isolated from other commands if this machine can
+// do that.
 func (p *Processes) inTurn(ctx context.Context, dir string, env []string, job Job) (Outcome, error) {
 	work := filepath.Join(dir, "work")
 	if p.Shared() != "" {
@@ -99,7 +99,7 @@ func (p *Processes) inTurn(ctx context.Context, dir string, env []string, job Jo
 // watched reports whether anything of a job's checkout is watched.
 func (j *Job) watched() bool { return len(j.Watch)+len(j.Guard)+len(j.Checks) > 0 }
 
-// watch observes a job's checkout from before it runs; end says what became of its files.
+// watch observes a job's checkout from before it runs. end returns what was opened and written to.
 func watch(root *os.File, job Job) (end func() *Watched) {
 	defer root.Close()
 	files := begin(root, job.Watch, func(root *os.File) (*opened.Watch, error) {
@@ -123,8 +123,7 @@ func watch(root *os.File, job Job) (end func() *Watched) {
 	}
 }
 
-// begin begins a watch of some files; end says which of them it saw, and why it may have been
-// all of them.
+// begin begins a watch of some files. end returns which of them it saw, and why it may have been all.
 func begin(root *os.File, files []string, by func(root *os.File) (*opened.Watch, error)) (end func() ([]string, string)) {
 	if len(files) == 0 {
 		return func() ([]string, string) { return nil, "" }
@@ -146,8 +145,8 @@ func begin(root *os.File, files []string, by func(root *os.File) (*opened.Watch,
 	}
 }
 
-// unobserved is what is known where nothing can be seen from outside, which no work brings
-// about; nil where there was nothing to watch.
+// unobserved is the result where files cannot be observed from outside, which no work can cause; nil if
+// there was nothing to watch.
 func unobserved(job Job, why error) *Watched {
 	if !job.watched() {
 		return nil
@@ -155,8 +154,8 @@ func unobserved(job Job, why error) *Watched {
 	return &Watched{Files: job.Watch, Not: why.Error(), Checks: job.Checks}
 }
 
-// run runs the line in a checkout, within the limits, and ends what it leaves behind. user is nil
-// for this process's own. within is what starts it, if anything does.
+// run runs the line in a checkout, within the limits, and ends the processes that it leaves. user is nil
+// for this process's own. within is the command that starts it, if any.
 func (l Limits) run(ctx context.Context, user *syscall.Credential, dir string, env []string, job Job, files []*os.File, within ...string) (Outcome, error) {
 	limited, cancel := context.WithTimeout(ctx, l.Time)
 	defer cancel()
@@ -180,7 +179,7 @@ func (l Limits) run(ctx context.Context, user *syscall.Credential, dir string, e
 	return o, nil
 }
 
-// ended says how a command ended, when its time and its output are known.
+// ended sets how a command ended, from its time and its output.
 func (o *Outcome) ended(limited context.Context, out *output) {
 	o.End = Exited
 	switch {
@@ -195,11 +194,11 @@ func (o *Outcome) ended(limited context.Context, out *output) {
 	out.fill(o)
 }
 
-// checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3 the
-// commit. Nothing of the repository's own settings or hooks counts. It comes to what
-// 'git clone --shared' makes of a repository with one branch, main, HEAD detached, but that
-// origin is the checkout itself. A clone starts five processes of git instead of one, which
-// take longer than many a command; what git init makes is five lines and some directories.
+// checkoutScript makes a clean checkout: $1 the repository, $2 the directory, $3 the commit. It ignores
+// the repository's own settings and hooks. The result is that of 'git clone --shared' from a repository
+// with one branch, main, and a detached HEAD, except that origin is the checkout itself. It writes the
+// five lines and the directories of git init by hand, because a clone starts five git processes instead
+// of one, which takes longer than many a command.
 const checkoutScript = `set -e
 mkdir -p "$2/.git/hooks" "$2/.git/info" "$2/.git/objects/info" "$2/.git/objects/pack" "$2/.git/refs/heads" "$2/.git/refs/tags" "$2/.git/refs/remotes/origin"
 cd "$2"

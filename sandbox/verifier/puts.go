@@ -15,16 +15,16 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// put is what the work's text puts in the place of what a test has by a name: it, and whether it is
-// another's only if the test ran without the work, which did not have it.
+// put is a name that a test uses and the work's text replaces. ifRan: it was another's only if the test
+// ran without the work.
 type put struct {
 	label string
 	ifRan bool
 }
 
-// puts are what the work puts in another's place, by its text, each with the files of tests that have it
-// by its name; they are found once. What the base's own text of those files puts there is the work's to
-// change. What a file that is not work puts there, too, as a harness its functions, is another's.
+// puts finds, once, the names that the work's text replaces for others, each with the test files that
+// use it. A name that the base's version of the same files replaces may be changed by the work. A name
+// that a file outside the work replaces, too, such as a harness's function, is another's.
 func (c *controlling) puts(ctx context.Context) (found map[put][]string, err error) {
 	if c.putting != nil {
 		return c.putting, nil
@@ -46,21 +46,21 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	return found, nil
 }
 
-// placing finds what the work puts in another's place: it reads the work's sources, then what
-// stands beside them, then the tests.
+// placing finds them: it reads the work's sources, then the sources beside them, then the tests.
 type placing struct {
 	*controlling
 	batch *git.Batch
 	texts map[string]broken.Text // by name and blob, for those that are read again
 
-	by      map[string][]broken.Put    // by language, what the work puts somewhere
-	lacks   map[string]map[string]bool // by directory, what no source of the package has
-	modules []string                   // of the project
-	harness map[string]bool            // what a file that is not work puts there, too
+	by      map[string][]broken.Put    // by language, what the work replaces
+	lacks   map[string]map[string]bool // by directory, what no source of the package declares
+	modules []string                   // the project's
+	harness map[string]bool            // what a file outside the work replaces, too
 	later   bool                       // a function reads a script, and nobody knows whether a test's own functions stand before it
 }
 
-// each reads some files of a tree, in order, but for those that nobody wrote.
+// each reads some files of a tree, in order. It skips those that are too large for a person to have
+// written.
 func (p *placing) each(files sources.Tree, which func(name string) bool, text func(name, id string, text []byte)) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		_, id, ok := strings.Cut(files[name], " ")
@@ -79,7 +79,7 @@ func (p *placing) each(files sources.Tree, which func(name string) bool, text fu
 	return nil
 }
 
-// sources reads some sources of a tree.
+// sources reads some sources of a tree, each once.
 func (p *placing) sources(files sources.Tree, which func(name string) bool, says func(name string, says broken.Text)) error {
 	return p.each(files, which, func(name, id string, text []byte) {
 		key := id + " " + name
@@ -97,12 +97,12 @@ func (p *placing) isWork(name string) bool {
 	return is && broken.Putting(name) != "" && !sources.IsTest(name)
 }
 
-// isOwn reports whether a name is of a package of the project's.
+// isOwn reports whether a name belongs to a package of the project.
 func (p *placing) isOwn(label string) bool {
 	return slices.ContainsFunc(p.modules, func(m string) bool { return strings.HasPrefix(label, m+".") || strings.HasPrefix(label, m+"/") })
 }
 
-// readWork reads what the work puts somewhere, and what its sources lack.
+// readWork reads what the work replaces, and what its sources lack.
 func (p *placing) readWork() error {
 	var had []broken.Put
 	err := p.sources(p.work.main, p.isWork, func(_ string, says broken.Text) { had = append(had, says.Puts...) })
@@ -131,7 +131,7 @@ func (p *placing) readModules() error {
 	})
 }
 
-// readHarness reads what the base's other files put where the work does.
+// readHarness reads what the base's other files replace in the work's languages.
 func (p *placing) readHarness() error {
 	mayShare := func(name string) bool {
 		of := broken.Putting(name)
@@ -155,7 +155,7 @@ func (p *placing) readPackages(tree sources.Tree) error {
 	})
 }
 
-// readTests adds to found what the tests have by a name that the work puts somewhere.
+// readTests adds to found what the tests use and the work replaces.
 func (p *placing) readTests(tree sources.Tree, found map[put][]string) error {
 	mayTest := func(name string) bool {
 		return (len(p.by[broken.Putting(name)]) > 0 || p.lacks[path.Dir(name)] != nil) && (broken.MayTest(name) || p.checks[name])

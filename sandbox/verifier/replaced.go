@@ -9,10 +9,10 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// replaced finds functions of a language or a runner's that a test has by their names, and in whose
-// place the work puts another (PROOF-3): a clock, what reads what is expected, or what compares. What
-// is replaced without the work, or where it does nothing, is the test's own doing. Of a test that runs
-// on neither, so is what a file makes that is not work.
+// replaced finds functions of a language or a runner that a test uses and the work replaces (PROOF-3):
+// a clock, a function that reads the expected values, or one that compares. One that is also replaced
+// without the work, or with work that does nothing, is the test's own doing. If the test runs in neither
+// case, so is one that a file outside the work defines.
 func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 	with, err := c.tests(ctx, c.work.tree, c.telling, c.work.tree)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *controlling) replaced(ctx context.Context, f *Facts, a *tried) error {
 	return nil
 }
 
-// names adds to a list what speaks against a command; of one that is held out nothing is told.
+// names adds a doubt about a command to a list, unless the command is held out.
 func (a *tried) names(list *[]string, what string) {
 	if a.Held {
 		a.any = true
@@ -100,7 +100,7 @@ func contains(tests map[int]bool, which func(int) bool) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(tests)), which)
 }
 
-// adds reports whether the work has a file, by its path or the end of it, that main has not.
+// adds reports whether the work adds a file, given its path or the end of it.
 func (c *controlling) adds(file string) bool {
 	for name, now := range c.work.do {
 		if now != "" && c.work.main[name] == "" && strings.HasSuffix("/"+name, "/"+file) {
@@ -110,7 +110,7 @@ func (c *controlling) adds(file string) bool {
 	return false
 }
 
-// othersMade reports whether files that are not work have what is in a function's place, each time.
+// othersMade reports whether the replacement of a function always comes from files outside the work.
 func (c *controlling) othersMade(by []string) bool {
 	return !slices.ContainsFunc(by, func(file string) bool { return !slices.Contains(c.work.others, file) })
 }

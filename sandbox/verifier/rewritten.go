@@ -17,10 +17,10 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// rewriter changes a file's text; ok is false for one that stays as it is.
+// rewriter changes a file's text. ok is false if the file stays as it is.
 type rewriter func(name, text string) (changed string, ok bool)
 
-// id numbers a test, by its file and its name there; a program that checks has the name "".
+// id numbers a test by its file and its name there; a checking program has the name "".
 func (c *controlling) id(file, test string) int {
 	name := file
 	if test != "" {
@@ -34,7 +34,7 @@ func (c *controlling) id(file, test string) int {
 	return id
 }
 
-// change is what becomes of a file's tests, by their numbers.
+// change says how a file's tests are changed, by their numbers.
 func (c *controlling) change(file string, pick func(id int) broken.How) broken.Change {
 	return broken.Change{Word: c.word, Of: func(test string) (int, broken.How) {
 		id := c.id(file, test)
@@ -42,7 +42,7 @@ func (c *controlling) change(file string, pick func(id int) broken.How) broken.C
 	}}
 }
 
-// changing changes tests, and what checks by its exit code.
+// changing changes tests and checking programs.
 func (c *controlling) changing(pick func(id int) broken.How) rewriter {
 	return func(name, text string) (string, bool) {
 		change := c.change(name, pick)
@@ -59,12 +59,12 @@ func (c *controlling) changing(pick func(id int) broken.How) rewriter {
 	}
 }
 
-// telling breaks no test; each says what it came to.
+// telling breaks no test; each reports.
 func (c *controlling) telling(name, text string) (string, bool) {
 	return c.changing(some(nil, broken.Tell))(name, text)
 }
 
-// alone leaves nothing of tests but their names.
+// alone reduces tests to their names.
 func (c *controlling) alone(pick func(id int) broken.How) rewriter {
 	return func(name, text string) (string, bool) {
 		if change := c.change(name, pick); !c.checks[name] {
@@ -75,8 +75,8 @@ func (c *controlling) alone(pick func(id int) broken.How) rewriter {
 	}
 }
 
-// withoutWork changes tests where what they test does nothing. Where nothing can be made of
-// that, they do nothing, too; one that may skip itself would seem to run then.
+// withoutWork changes tests of code that does nothing. Where they cannot be changed, they do nothing,
+// too, except one that may skip itself, which would then seem to run.
 func (c *controlling) withoutWork(pick func(id int) broken.How) rewriter {
 	changing, alone := c.changing(pick), c.alone(pick)
 	return func(name, text string) (string, bool) {
@@ -90,7 +90,7 @@ func (c *controlling) withoutWork(pick func(id int) broken.How) rewriter {
 	}
 }
 
-// all breaks each test, and puts it into a set.
+// all breaks each test, and adds it to a set.
 func all(tests map[int]bool) func(int) broken.How {
 	return func(id int) broken.How {
 		tests[id] = true
@@ -98,7 +98,7 @@ func all(tests map[int]bool) func(int) broken.How {
 	}
 }
 
-// some breaks some of the tests; of the others becomes what rest says.
+// some breaks some of the tests. rest is for the others.
 func some(tests map[int]bool, rest broken.How) func(int) broken.How {
 	return func(id int) broken.How {
 		if tests[id] {
@@ -118,10 +118,9 @@ func says(text string) bool {
 	return false
 }
 
-// findChecks finds the programs of the judged tree that check others: those among its tests,
-// and those that a command names where it names no test. One is left out that takes in a file
-// of which it is not known how that may end it, or that says nothing, as a package's first file
-// among Python's tests does.
+// findChecks finds the checking programs of the judged tree: those among its tests, and those that a
+// command names that names no test. It leaves out a program that includes a file which may end it in an
+// unknown way, and a file without statements, such as an empty __init__.py among Python's tests.
 func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
 	tree, err := c.list(ctx, c.work.tree)
 	if err != nil {
@@ -174,8 +173,8 @@ func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
 	return checks, nil
 }
 
-// hollowed is the work's tree where its functions do nothing, with tests written anew; ""
-// where nothing can be made of them.
+// hollowed returns the work's tree with functions that do nothing and with changed tests; "" where such
+// functions cannot be made.
 func (c *controlling) hollowed(ctx context.Context, how rewriter) (string, error) {
 	code := maps.Clone(c.work.do)
 	maps.DeleteFunc(code, func(name, _ string) bool { return sources.IsTest(name) })
@@ -190,8 +189,8 @@ func (c *controlling) hollowed(ctx context.Context, how rewriter) (string, error
 	return tree, err
 }
 
-// tests is a tree with the files of trees in which there are tests, written anew; of two
-// files of one name it is the later tree's.
+// tests returns a tree with the changed test files of other trees; of two files of one name, the later
+// tree's.
 func (c *controlling) tests(ctx context.Context, onto string, how rewriter, of ...string) (string, error) {
 	all := map[string]string{}
 	for _, tree := range of {
@@ -205,8 +204,8 @@ func (c *controlling) tests(ctx context.Context, onto string, how rewriter, of .
 	return c.rewrite(ctx, onto, all, how)
 }
 
-// rewrite is a tree with files, "mode id" by path, written anew; the same tree where how
-// changes none.
+// rewrite returns a tree with changed files, given as "mode id" by path; the same tree if how changes
+// none.
 func (c *controlling) rewrite(ctx context.Context, onto string, files sources.Tree, how rewriter) (string, error) {
 	dir, err := scratch.Make("", "control-")
 	if err != nil {

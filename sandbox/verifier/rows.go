@@ -9,11 +9,11 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// rows finds rows of tests that pass, or begin, without the work and not with it, and loops that end a round
-// without it and begin none with it, though the command holds (PROOF-4): a table that the work empties
-// leaves its test whole. Where no row runs without the work, those count that run where its functions do
-// nothing. A test that the claim changed may have other ones. One counts if two runs
-// of each tree agree: names may be made by chance.
+// rows finds rows of tests that pass, or begin, without the work and not with it, and loops that end a
+// round without it and begin none with it, although the command holds (PROOF-4): a test passes over a
+// table that the work emptied. If no row runs without the work, the comparison is with work whose
+// functions do nothing. A test that the claim changed may have other rows. A row counts if two runs of
+// each tree agree, because names may be random.
 func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 	may, texts := false, map[string]string{}
 	tree, err := c.tests(ctx, c.base, func(name, text string) (string, bool) {
@@ -79,7 +79,7 @@ func (c *controlling) rows(ctx context.Context, f *Facts, a *tried) error {
 	return nil
 }
 
-// started is how many rows of a test began.
+// started counts the rows of a test that began.
 func started(rows map[string]int, id int) (n int) {
 	for row, of := range rows {
 		if of == id && strings.HasSuffix(row, broken.Started) {
@@ -89,8 +89,8 @@ func started(rows map[string]int, id int) (n int) {
 	return n
 }
 
-// passed are the rows that pass as a command runs on a tree whose tests tell. whole is whether the
-// command holds, and all that it printed was kept.
+// passed lists the rows that pass when a command runs on a tree whose tests report. whole: the command
+// holds, and none of its output was dropped.
 func (c *controlling) passed(ctx context.Context, tree string, cmd Command, anew bool) (rows map[string]int, whole bool, err error) {
 	run, err := c.once(ctx, tree, cmd, anew)
 	o := run.all()

@@ -12,23 +12,23 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// comparison is one of a test's with a value in its text.
+// comparison is a test's comparison with a value in its text.
 type comparison struct {
 	broken.Comparison
 	file, entry, text string
 	id                int // of its test
 }
 
-// asking asks comparisons of one command's tests, with so many runs.
+// asking tries comparisons of one command's tests, with a limited number of runs.
 type asking struct {
 	*controlling
 	a    *tried
 	left int
 }
 
-// oneByOne asks of comparisons, each by itself, whether another value would have done
-// (PROOF-3): one answer that equals everything, beside others that are right, is found by
-// nothing that changes all values at once. Which are asked chance decides, on the host.
+// oneByOne tries for single comparisons whether another value would have passed (PROOF-3). Changing all
+// values at once would not find one result that equals everything, beside others that are right. The
+// host draws the comparisons.
 func (c *controlling) oneByOne(ctx context.Context, f *Facts, attempts []*tried) error {
 	all, err := c.comparisons(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *controlling) oneByOne(ctx context.Context, f *Facts, attempts []*tried)
 	return nil
 }
 
-// comparisons are those of the work's tree.
+// comparisons lists those of the work's tree.
 func (c *controlling) comparisons(ctx context.Context) (all []comparison, err error) {
 	list, err := c.list(ctx, c.work.tree)
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *controlling) comparisons(ctx context.Context) (all []comparison, err er
 	return all, err
 }
 
-// ask asks some of the comparisons, one of each test in a tree: each test says for itself
-// whether it came to its end, and all fail there. One that did is asked once more, alone.
+// ask tries some of the comparisons, one of each test in a tree. Each test reports whether it came to
+// its end, and fails there. A comparison whose test came to its end is tried once more, alone.
 func (q *asking) ask(ctx context.Context, all []comparison, mine []int, asked map[int]bool) (whatever []int, err error) {
 	tree, err := q.tests(ctx, q.work.tree, q.changing(allTests), q.work.tree)
 	if err != nil {
@@ -138,7 +138,7 @@ func (q *asking) ask(ctx context.Context, all []comparison, mine []int, asked ma
 
 func allTests(int) broken.How { return broken.End }
 
-// others runs the tests where some comparisons have another value.
+// others runs the tests with other values in some comparisons.
 func (q *asking) others(ctx context.Context, onto string, all []comparison, some []int) (ended, ran map[int]bool, err error) {
 	texts, files := map[string]string{}, sources.Tree{}
 	for _, i := range some {
@@ -153,8 +153,8 @@ func (q *asking) others(ctx context.Context, onto string, all []comparison, some
 	return q.run(ctx, onto, files, texts)
 }
 
-// with runs the tests where a comparison's file has another text, and reports whether its test
-// comes to its end.
+// with runs the tests with another text for a comparison's file, and reports whether its test comes to
+// its end.
 func (q *asking) with(ctx context.Context, onto string, s *comparison, text string) (bool, error) {
 	ended, _, err := q.run(ctx, onto, sources.Tree{s.file: s.entry}, map[string]string{s.file: text})
 	return ended[s.id], err
