@@ -75,8 +75,8 @@ func (c *controlling) alone(pick func(id int) broken.How) rewriter {
 	}
 }
 
-// withoutWork changes tests of code that does nothing. Where they cannot be changed, they do nothing,
-// too, except one that may skip itself, which would then seem to run.
+// withoutWork changes tests of code that does nothing. Where such code cannot be made, the tests are
+// reduced to their names, except one that may skip itself, which would then seem to run.
 func (c *controlling) withoutWork(pick func(id int) broken.How) rewriter {
 	changing, alone := c.changing(pick), c.alone(pick)
 	return func(name, text string) (string, bool) {

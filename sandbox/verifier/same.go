@@ -160,8 +160,8 @@ func (q *asking) with(ctx context.Context, onto string, s *comparison, text stri
 	return ended[s.id], err
 }
 
-// run runs the tests of a tree in which files have other texts. Where no run is left it says
-// that none ran, by which nothing is doubted.
+// run runs the tests of a tree with other texts for some files. When no run is left it returns that no
+// test ran, which raises no doubt.
 func (q *asking) run(ctx context.Context, onto string, files sources.Tree, texts map[string]string) (ended, ran map[int]bool, err error) {
 	if q.left--; q.left < 0 {
 		return map[int]bool{}, map[int]bool{}, nil
@@ -186,8 +186,8 @@ func (q *asking) run(ctx context.Context, onto string, files sources.Tree, texts
 	return q.came(ctx, tree, q.a)
 }
 
-// sure reports whether a comparison holds with any value, though it is reached and asks for one:
-// the host puts in its place what is equal and what is not, on trees where the work has no word.
+// sure reports whether a comparison holds with any value, although it is reached and needs its value: the
+// host makes it come out equal, and unequal, on trees that the work does not control.
 func (q *asking) sure(ctx context.Context, tree string, s *comparison) (reached, sure bool, err error) {
 	ended, err := q.with(ctx, tree, s, s.Whether(s.text, false))
 	if reached = !ended && q.left >= 0; err != nil || !reached {
@@ -202,7 +202,7 @@ func (q *asking) sure(ctx context.Context, tree string, s *comparison) (reached,
 	return true, sure, err
 }
 
-// needed reports whether a comparison asks for its value where the work has no word.
+// needed reports whether a comparison needs its value on a tree that the work does not control.
 func (q *asking) needed(ctx context.Context, tree string, s *comparison) (bool, error) {
 	base, err := q.tests(ctx, q.base, q.changing(allTests), q.base)
 	if err != nil {
@@ -240,8 +240,8 @@ func (q *asking) needed(ctx context.Context, tree string, s *comparison) (bool, 
 	return q.left >= 0, nil
 }
 
-// withMains are the base and the work's tree with one source as the project has it, one after the
-// other: the function that compares may stand in a source that the work changed.
+// withMains lists the base, and the work's tree with one source at a time as the project has it: the
+// function that compares may be in a source that the work changed.
 func (q *asking) withMains(ctx context.Context, base, tree string) ([]string, error) {
 	trees := []string{base}
 	sources, err := q.changedSources(ctx)
@@ -261,8 +261,8 @@ func (q *asking) withMains(ctx context.Context, base, tree string) ([]string, er
 	return append(trees, tree), nil
 }
 
-// asks reports whether a call that compares holds for the value that it is given and for no
-// other, on the first tree on which it can be called.
+// asks reports whether a call that compares holds for its value and for no other, on the first tree on
+// which it can be called.
 func (q *asking) asks(ctx context.Context, trees []string, s *comparison) (bool, error) {
 	same, others := s.Only(s.text)
 	for _, tree := range trees {

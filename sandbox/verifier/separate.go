@@ -8,19 +8,19 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// separate finds the commands that start the work from outside, so that no test shares its
-// process (PROOF-1). It proves that by two runs, and any doubt is no proof:
+// separate finds the commands that start the work as a process, which no test shares (PROOF-1). Two runs
+// prove that, and any doubt leaves it unproved:
 //
-//   - Each program of the work that the command opened says, as it is loaded, whether its process
-//     was started for it. The command holds, each said so, and no other process loaded one.
-//   - Those programs end with 0 then, before they do anything. The command fails: it does not
-//     believe their exit code.
+//   - Each program of the work that the command opened reports, while it is loaded, whether its process
+//     was started for it. The command holds, each program reported so, and no other process loaded one.
+//   - The programs exit with 0 before they do anything. The command fails: it does not believe their
+//     exit code.
 //
-// Work that is written against this control can say of itself that it was started, and fail where
-// it is ended: `separate` says how the command works with the work as it is, not that it had to.
+// Work that is written against this control can report falsely, and can fail where it should exit:
+// `separate` describes how the command works with this work, and not with any work.
 //
-// A command that opened nothing of the work is separate, too. What the work has beside programs
-// in a language that Loads has, such as a test that the PM included, may run anywhere.
+// A command that opened nothing of the work is separate, too. Files in a language that Loads does not
+// support, and tests that the PM included, may run anywhere.
 func (c *controlling) separate(ctx context.Context, f *Facts, attempts []*tried) error {
 	programs := c.programs()
 	names := slices.Sorted(maps.Keys(programs))
@@ -74,8 +74,8 @@ func (c *controlling) separate(ctx context.Context, f *Facts, attempts []*tried)
 	return nil
 }
 
-// outside reports whether a command starts each of the programs, by number, or what loads it, and
-// does not hold where what it starts ends at once with 0. tree has programs that say so.
+// outside reports whether a command starts each of the numbered programs, or one that loads it, and does
+// not hold if what it starts exits with 0 at once. The programs in tree report.
 func (c *controlling) outside(ctx context.Context, cmd Command, tree string, names []string, opened map[int]bool) (bool, error) {
 	run, err := c.once(ctx, tree, cmd, false)
 	if err != nil || !c.holds(run) || run.all().Bytes > keptSize { // a line may be missing

@@ -16,10 +16,10 @@ import (
 	"git-ward/sandbox/podman"
 )
 
-// spares are containers that were made before there was a job for them: to make one takes longer
-// than many a command. A spare is used once, for a job that adds nothing to the environment; it
-// finds what is judged in a directory of its own, empty until then. While runs are under way, one
-// at most is made for each of them, beside those that Fill asked for.
+// spares are containers made before there is a job for them, because making one takes longer than many
+// a command. A spare is used once, for a job that adds nothing to the environment. The judged repository
+// is put into its own directory, which is empty until then. At most one spare is made for each run under
+// way, besides those that Fill asked for.
 type spares struct {
 	make   func(ctx context.Context) (*prepared, error)
 	dir    string        // in which those directories are
@@ -34,16 +34,16 @@ type spares struct {
 	errs    []error
 }
 
-// spare is one that is made, or will be once done is closed.
+// spare is one of them. It is ready once done is closed.
 type spare struct {
 	done chan struct{}
 	p    *prepared
 	err  error
 }
 
-// Ahead has containers made ahead, with directories of theirs in dir, until Close: each may wait so
-// long for its job. Only the default runtime's see at once what the host puts into a directory that
-// they have: a virtual machine keeps what it saw of it before.
+// Ahead makes containers ahead, with their directories in dir, until Close. Each may wait so long for its
+// job. It works with the default runtime only: a virtual machine may not see at once what the host puts
+// into a mounted directory.
 func (v *Containers) Ahead(ctx context.Context, dir string, wait time.Duration) {
 	if v.Engine.Runtime() != podman.DefaultRuntime {
 		return
@@ -52,7 +52,7 @@ func (v *Containers) Ahead(ctx context.Context, dir string, wait time.Duration) 
 	v.spares.ctx, v.spares.cancel = context.WithCancel(ctx)
 }
 
-// Fill begins to make what so many lack that wait, or are being made.
+// Fill begins to make spares until n are waiting or being made.
 func (v *Containers) Fill(n int) { v.spares.fill(n) }
 
 func (s *spares) fill(n int) {
@@ -80,14 +80,14 @@ func (s *spares) fill(n int) {
 	}
 }
 
-// In is the same in another image, and makes nothing ahead.
+// In returns a copy with another image, which makes nothing ahead.
 func (v *Containers) In(image string) *Containers {
 	other := *v
 	other.Container.Image, other.spares = image, nil
 	return &other
 }
 
-// Close removes what was made ahead, and waits for all that is removed.
+// Close removes the spares, and waits until they are gone.
 func (v *Containers) Close() error { return v.spares.close() }
 
 func (s *spares) close() error {
@@ -108,7 +108,7 @@ func (s *spares) close() error {
 	return errors.Join(s.errs...)
 }
 
-// enter counts a run, until it is over.
+// enter counts a run until leave is called.
 func (s *spares) enter() (leave func()) {
 	if s == nil {
 		return func() {}
@@ -122,8 +122,8 @@ func (s *spares) enter() (leave func()) {
 	return func() { count(-1) }
 }
 
-// take is a spare for a job, or nil; and one more is made where another job is to come. What is said
-// of one that could not be made is said again by who makes one for the job.
+// take returns a spare for a job, or nil, and begins another if a further job is to come. If a spare could
+// not be made, its error is dropped: making the job's own container will return it.
 func (s *spares) take(ctx context.Context, job *Job) (*prepared, error) {
 	if s == nil || len(job.Env) > 0 || job.Repo == "" {
 		return nil, nil
@@ -158,8 +158,8 @@ func (s *spares) take(ctx context.Context, job *Job) (*prepared, error) {
 	return mine.p, nil
 }
 
-// stale reports whether a container no longer waits, or has waited so long that its command would
-// not have all of its time.
+// stale reports whether a container no longer waits, or has waited so long that its command would not
+// get its full time.
 func (p *prepared) stale(after time.Duration) bool {
 	select {
 	case <-p.rules.Broken():
@@ -169,7 +169,7 @@ func (p *prepared) stale(after time.Duration) bool {
 	return time.Since(p.born) > after || !p.alive()
 }
 
-// begin begins to make one. mu is held.
+// begin begins to make a spare. The caller holds mu.
 func (s *spares) begin() {
 	made := &spare{done: make(chan struct{})}
 	s.all = append(s.all, made)
@@ -179,8 +179,8 @@ func (s *spares) begin() {
 	}()
 }
 
-// discard removes a container that ran, or will not run: beside what comes next, where containers
-// are made ahead.
+// discard removes a container that ran, or will not run. Where containers are made ahead, it does so
+// concurrently with what comes next.
 func (s *spares) discard(ctx context.Context, p *prepared) error {
 	if s == nil {
 		return p.close(ctx)
@@ -194,7 +194,7 @@ func (s *spares) discard(ctx context.Context, p *prepared) error {
 	return nil
 }
 
-// emptyRepo is a directory for a repository that comes later, which a container may enter.
+// emptyRepo makes a directory for a later repository that a container may enter.
 func emptyRepo(dir string) (*scratch.Dir, error) {
 	made, err := scratch.Make(dir, "spare-")
 	if err != nil {
@@ -203,7 +203,7 @@ func emptyRepo(dir string) (*scratch.Dir, error) {
 	return made, os.Chmod(made.Path, 0o755)
 }
 
-// fillRepo puts a judged repository into a directory: its files are never written to.
+// fillRepo puts a judged repository into a directory, by links: nobody writes to its files.
 func fillRepo(dir, repo string) error {
 	return filepath.WalkDir(repo, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -13,9 +13,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// surfaces takes the snapshots of what the changed Go files show to other packages, a line
-// "DIRECTORY: DECLARATION" each: what the other files show is the same. Where a file
-// is too large to be read, or all of them are, no snapshot is made.
+// surfaces records what the changed Go files export, as lines "DIRECTORY: DECLARATION": the other files
+// export the same as before. If a file is too large, or all of them together are, nothing is recorded.
 func (t *trying) surfaces(ctx context.Context, f *Facts, tree string) error {
 	files, err := goFiles(ctx, t.repo, t.claim.Base, tree)
 	if err != nil {
@@ -55,7 +54,7 @@ func hashOf(lines []string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "\n"))))
 }
 
-// notIn are the lines of one sorted list that another does not have.
+// notIn lists the lines of one sorted list that another lacks.
 func notIn(lines, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		_, there := slices.BinarySearch(others, line)

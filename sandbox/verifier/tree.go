@@ -12,32 +12,31 @@ import (
 	"git-ward/internal/sources"
 )
 
-// Bounds are how large a checkout may be. They are looked at before anything is
-// written: a few kilobytes of objects can name a million files.
+// Bounds limit the size of a checkout. They are checked before anything is written, because a few
+// kilobytes of objects can name a million files.
 type Bounds struct {
 	Entries int   // files, links and directories
 	Depth   int   // directories one in the other
 	Bytes   int64 // of all files, inflated
 }
 
-// What Linux can hold, whatever is set: a checkout of more does not fail, it fails
-// anew at every try.
+// What Linux can hold, whatever the settings say: a larger checkout would fail again at every try.
 const (
 	maxName   = 255  // bytes of a file's name
 	maxPath   = 3800 // bytes of a path, below some directory of ours (PATH_MAX is 4,096)
 	maxTarget = 4095 // bytes that a symbolic link holds
 )
 
-// Unfit says why a claimed commit can never be judged: the reason is in its content, and
-// trying again would not help.
+// Unfit says why a claimed commit can never be judged: the reason is in its content, so that trying again
+// would not help.
 type Unfit struct{ Why string }
 
 func (u *Unfit) Error() string { return u.Why }
 
 func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format, args...)} }
 
-// list is listTree, which the controls ask of the same few trees again and again. Nobody changes
-// what it returns.
+// list caches listTree, because the controls list the same few trees again and again. Callers do not
+// change the result.
 func (t *trying) list(ctx context.Context, tree string) (all sources.Tree, err error) {
 	if all = t.listed[tree]; all != nil {
 		return all, nil
@@ -48,7 +47,7 @@ func (t *trying) list(ctx context.Context, tree string) (all sources.Tree, err e
 	return all, err
 }
 
-// listOf is list of a commit's tree; an error names the commit.
+// listOf lists a commit's tree. An error names the commit.
 func (t *trying) listOf(ctx context.Context, batch *git.Batch, commit string) (sources.Tree, error) {
 	tree, err := batch.Info(commit + "^{tree}")
 	if err != nil {
@@ -64,14 +63,13 @@ func (t *trying) listOf(ctx context.Context, batch *git.Batch, commit string) (s
 	return all, err
 }
 
-// listTree reads a commit's tree within bounds; what is beyond them is Unfit, and
-// git is stopped there.
+// listTree reads a commit's tree within bounds. It stops git there and returns Unfit.
 func listTree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (sources.Tree, error) {
 	all := sources.Tree{}
 	short := diag.Short(commit)
 	entries, bytes := 0, int64(0)
-	// -t: directories are said before what is in them, so that a tree that is all
-	// depth does not stay silent until git has run out of stack.
+	// -t lists directories before their contents, so that a very deep tree shows before git runs out
+	// of stack.
 	for record, err := range repo.Records(ctx, "ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit) {
 		if err != nil {
 			return nil, err
@@ -112,8 +110,8 @@ func listTree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (sou
 	return all, nil
 }
 
-// unusable says why git would not write a path into a working tree, "" where it
-// would. Only the last part is looked at: what is above it came before.
+// unusable says why git would not write a path into a working tree, "" if it would. It checks only the
+// last part, because the directories above came before.
 func unusable(name string) string {
 	part := name[strings.LastIndexByte(name, '/')+1:]
 	switch {
@@ -129,14 +127,14 @@ func unusable(name string) string {
 	return ""
 }
 
-// isDotGit reports whether some file system takes a name for .git (internal/filename),
-// or some system a part of it before a backslash: git's own verify_path asks so, too.
+// isDotGit reports whether some file system treats a name as .git (internal/filename), or some system its
+// part before a backslash. git's own verify_path checks the same.
 func isDotGit(name string) bool {
 	before, _, _ := strings.Cut(name, `\`)
 	return filename.Is(before, ".git")
 }
 
-// Tree is a commit's files as listTree reads them.
+// Tree returns a commit's files as listTree reads them.
 func Tree(ctx context.Context, repo *git.Repo, commit string, b Bounds) (map[string]string, error) {
 	return listTree(ctx, repo, commit, b)
 }

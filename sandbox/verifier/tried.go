@@ -27,25 +27,24 @@ type tried struct {
 	silent   bool         // it fails where the work's programs end before they do anything
 }
 
-// maxRounds bounds how often a command is asked once more of tests that did not run: a runner
-// that stops at the first failure shows one at a time.
+// maxRounds bounds how often a command is run again for tests that did not run: a runner that stops at
+// the first failure shows one test at a time.
 const maxRounds = 8
 
-// telling is a line after which its output has what tests said in the file by a word. It ends
-// as the line does. Without a fence the file lies in the run's own directory, as $TMPDIR is.
+// telling extends a line so that its output also has what tests reported in the file. It keeps the line's
+// exit code. Unfenced, the file is in the run's own directory, which $TMPDIR names.
 func telling(word, line string) string {
 	return "sh -c " + shellword.Quote(line) + "\nward=$?\ncat \"${TMPDIR:-/tmp}/" + broken.File(word) + "\" >&2 2>/dev/null\nexit $ward\n"
 }
 
-// said are the tests that came to their end in a run, and all that ran, by what they said
-// themselves.
+// said returns the tests that reported their end in a run, and all that ran.
 func (c *controlling) said(o *Outcome) (ended, ran map[int]bool) {
 	o = o.all()
 	return broken.Said(c.word, o.Said+"\n"+o.Tail)
 }
 
-// attempts runs the commands with every test of the work's tree broken. An exit code says
-// nothing of a test, as one command may run many: each is looked for in what was printed.
+// attempts runs the commands with every test of the work's tree broken. It reads each test's report from
+// the output, because an exit code says nothing about one test of many.
 func (c *controlling) attempts(ctx context.Context, commands []Command) (list []*tried, err error) {
 	tests := map[int]bool{}
 	tree, err := c.tests(ctx, c.work.tree, c.changing(all(tests)), c.work.tree)
@@ -81,8 +80,8 @@ func (c *controlling) attempts(ctx context.Context, commands []Command) (list []
 	return list, err
 }
 
-// gone are tests of the base that the work's tree has not, by the PM's word. One whose own name
-// is new in another file moved there, and is not gone: as many as are new there.
+// gone lists tests of the base that the work's tree lacks because the PM included their removal. A test
+// whose name is new in another file has moved there, and is not gone; each new name counts for one.
 func (c *controlling) gone(ctx context.Context, tests map[int]bool) (map[int]bool, error) {
 	gone, moved := map[int]bool{}, map[string]int{}
 	for id := range tests {
@@ -105,15 +104,15 @@ func (c *controlling) gone(ctx context.Context, tests map[int]bool) (map[int]boo
 	return gone, err
 }
 
-// own is what a test is called in its file, "" for a program that checks.
+// own returns a test's name in its file, "" for a checking program.
 func (c *controlling) own(id int) string {
 	_, own, _ := strings.Cut(c.names[id], ": ")
 	return own
 }
 
-// findLost finds the tests that run without the work, and do not with it: they are gone, or
-// are skipped, or end before. Those that did not run may only have come behind a failure, so
-// they are broken alone: the command holds only if they do not run.
+// findLost finds the tests that run without the work and not with it: they are removed, skipped, or end
+// early. A test that did not run may only have come after a failure, so it is broken alone: the command
+// then holds only if the test does not run.
 func (c *controlling) findLost(ctx context.Context, a *tried, gone map[int]bool) (err error) {
 	if len(gone) > 0 {
 		if a.lost, err = c.onBaseRan(ctx, a.Command, gone); err != nil {
@@ -149,9 +148,9 @@ func (c *controlling) findLost(ctx context.Context, a *tried, gone map[int]bool)
 	return nil
 }
 
-// findUnheard finds programs that check and say nothing with the work, of a command that holds although
-// they are broken: what it prints may decide it. They run on the base, or where they do nothing but say
-// that they run. What the work prints in their place, before it ends them, makes the command hold.
+// findUnheard finds checking programs that report nothing with the work, of a command that holds although
+// they are broken, because its output may decide it. They report on the base, or when they do nothing but
+// report. So the work ends them, and what it prints in their place makes the command hold.
 func (c *controlling) findUnheard(ctx context.Context, a *tried) error {
 	programs := maps.Clone(a.left)
 	maps.DeleteFunc(programs, func(id int, _ bool) bool { return c.own(id) != "" })
@@ -167,8 +166,8 @@ func (c *controlling) findUnheard(ctx context.Context, a *tried) error {
 	return err
 }
 
-// shouldRun are those of the tests that a command runs on the base, or where the work does
-// nothing. Others do nothing there, so that no failure of theirs comes first.
+// shouldRun lists the given tests that a command runs on the base, or with work that does nothing. All
+// other tests do nothing there, so that none of them fails first.
 func (c *controlling) shouldRun(ctx context.Context, cmd Command, tests map[int]bool) (map[int]bool, error) {
 	if len(tests) == 0 {
 		return nil, nil
@@ -184,7 +183,7 @@ func (c *controlling) shouldRun(ctx context.Context, cmd Command, tests map[int]
 	return c.ran(ctx, tree, cmd, tests)
 }
 
-// onBaseRan are those of the tests that a command runs on the base.
+// onBaseRan lists the given tests that a command runs on the base.
 func (c *controlling) onBaseRan(ctx context.Context, cmd Command, tests map[int]bool) (map[int]bool, error) {
 	if len(tests) == 0 {
 		return nil, nil
@@ -196,7 +195,7 @@ func (c *controlling) onBaseRan(ctx context.Context, cmd Command, tests map[int]
 	return c.ran(ctx, tree, cmd, tests)
 }
 
-// ran are those of the tests that a command runs on a tree.
+// ran lists the given tests that a command runs on a tree.
 func (c *controlling) ran(ctx context.Context, tree string, cmd Command, tests map[int]bool) (map[int]bool, error) {
 	run, err := c.once(ctx, tree, cmd, false)
 	_, ran := c.said(&run.Outcome)
@@ -204,7 +203,7 @@ func (c *controlling) ran(ctx context.Context, tree string, cmd Command, tests m
 	return ran, err
 }
 
-// once runs a command on a tree, and keeps what it prints. anew: no run of it before will do.
+// once runs a command on a tree, and keeps its output. anew: the result of an earlier run does not do.
 func (c *controlling) once(ctx context.Context, tree string, cmd Command, anew bool) (run Run, err error) {
 	runs, err := c.each(ctx, c.runner, tree, []Command{cmd}, Step{Note: Broken}, Job{Keep: true, Word: c.word, Anew: anew})
 	if err == nil {
@@ -213,7 +212,7 @@ func (c *controlling) once(ctx context.Context, tree string, cmd Command, anew b
 	return run, err
 }
 
-// less takes tests out of a set.
+// less removes tests from a set.
 func less(tests, some map[int]bool) {
 	maps.DeleteFunc(tests, func(id int, _ bool) bool { return some[id] })
 }

@@ -10,10 +10,10 @@ import (
 	"git-ward/internal/sources"
 )
 
-// lead finds what of the work may lead a command past what it checks by: a makefile, or a source that
-// puts another module in the place of a test's helper. No glob of the PM's says which of main's files are
-// checks, so all are that the project's manifests have not for sources. What the PM's word names with its
-// blob leads nowhere that the PM does not know.
+// lead finds the parts of the work that may lead a command past its checks: a makefile, or a source that
+// replaces the module of a test's helper. No setting says which of main's files are checks, so all count
+// that the project's manifests do not declare as sources. A file that the PM included with its blob
+// does not count: the PM has seen where it leads.
 func (d *differences) lead(w *work, base sources.Tree) {
 	for name, now := range d.do {
 		if before := base[name]; !included(w.claim, name, now) {
@@ -35,8 +35,8 @@ func (d *differences) lead(w *work, base sources.Tree) {
 	slices.Sort(d.checks)
 }
 
-// led reports whether some of the work may lead a command past its checks: it opened it, for all
-// that was seen, or some is new or gone. Who looks whether a path is there opens nothing.
+// led reports whether some of the work may lead a command past its checks: the command opened it, as far
+// as is known, or the work adds or removes files, because a check for existence opens nothing.
 func (d *differences) led(f *Facts, cmd Command) bool {
 	if cmd.Held { // what it opens says what it asks for
 		return false
@@ -51,8 +51,8 @@ func (d *differences) led(f *Facts, cmd Command) bool {
 	})
 }
 
-// heldBefore are those of the commands that hold on the base. Of those that the work may lead
-// past their checks f says which files they open there, and not in the runs that decide.
+// heldBefore lists the commands that hold on the base. For those that the work may lead past their
+// checks, it records in f which files they open there and not in the runs that decide.
 func (c *controlling) heldBefore(ctx context.Context, f *Facts, commands []Command) ([]Command, error) {
 	runs, err := c.each(ctx, c.runner, c.base, commands, Step{Note: before}, Job{Checks: c.work.checks})
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *controlling) heldBefore(ctx context.Context, f *Facts, commands []Comma
 	return c.held(runs), nil
 }
 
-// unopened says what commands opened in their runs without the work, and in none of those that
-// decide. Where nothing is seen from outside, as in a virtual machine, it says nothing.
+// unopened records what commands opened in their runs without the work, and in none of those that decide.
+// Where files cannot be observed from outside, as in a virtual machine, it records nothing.
 func (f *Facts) unopened(base []Run) {
 	missed := map[string]bool{}
 	for _, r := range base {

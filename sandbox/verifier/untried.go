@@ -10,16 +10,16 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// untried finds out of the attempts, which hold with all broken that can be, those of which a
-// program of the work's own decided and whose failing nobody saw (PROOF-3): it opened one, and holds
-// where that ends its process with 0 as it is loaded, and not where with 1. A program of which
-// no such thing can be made may do the same. One that held before the work proves nothing.
+// untried finds, among attempts that hold with everything broken, those that a program of the work's may
+// decide and that nobody saw fail (PROOF-3): the command opened the program, holds if it exits with 0
+// while it is loaded, and does not hold if it exits with 1. A program that cannot be changed so may do
+// the same. A command that held before the work proves nothing.
 //
-// So neither `test -f X` nor `go vet ./...` is among them: the first opens no program, and the
-// second runs none; nor is a line that starts the program and compares what comes back.
+// So `test -f X` and `go vet ./...` are not among them: the first opens no program, and the second runs
+// none. Nor is a line that starts the program and compares its output.
 //
-// One that opened a test of the work's in which none is found was not tried either, whatever
-// else decides it: tests with computed names cannot be broken.
+// An attempt that opened a test file of the work's in which Ward finds no test was not tried, either,
+// whatever else decides it: tests with computed names cannot be broken.
 func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) error {
 	programs := c.programs()
 	unread, err := c.unread(ctx)
@@ -57,7 +57,7 @@ func (c *controlling) untried(ctx context.Context, f *Facts, attempts []*tried) 
 	return c.parses(ctx, attempts, data)
 }
 
-// programs are the work's, without its tests.
+// programs lists the work's programs, without its tests.
 func (c *controlling) programs() sources.Tree {
 	programs := maps.Clone(c.work.do)
 	maps.DeleteFunc(programs, func(name, entry string) bool {
@@ -66,11 +66,11 @@ func (c *controlling) programs() sources.Tree {
 	return programs
 }
 
-// isTest reports whether a path has the name of a test, and is not what others made.
+// isTest reports whether a path has the name of a test, and is not vendored.
 func isTest(name string) bool { return sources.IsTest(name) && !sources.IsVendored(name) }
 
-// exits finds out of commands that opened a program of the work's whether that decides them: they
-// hold where it ends its process with 0 as it is loaded, and not where with 1.
+// exits finds out whether the programs of the work decide commands that opened them: the commands hold if
+// a program exits with 0 while it is loaded, and do not hold if it exits with 1.
 func (c *controlling) exits(ctx context.Context, programs sources.Tree, may []*tried) error {
 	for _, code := range []int{0, 1} {
 		if len(may) == 0 {
@@ -98,8 +98,8 @@ func (c *controlling) exits(ctx context.Context, programs sources.Tree, may []*t
 	return nil
 }
 
-// unread are the work's tests in which none is found, though they declare some. What the work
-// vendors is a program, whatever its name is.
+// unread lists the work's test files that declare tests of which Ward finds none. A vendored file is a
+// program, whatever its name.
 func (c *controlling) unread(ctx context.Context) (names []string, err error) {
 	tests := maps.Clone(c.work.do)
 	maps.DeleteFunc(tests, func(name, _ string) bool { return !isTest(name) })

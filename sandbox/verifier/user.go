@@ -18,21 +18,20 @@ import (
 	"git-ward/internal/process"
 )
 
-// User runs commands as another user of the container that this process is in, which holds
-// them as the podman's of one host holds its own (MANY-3). All that a command leaves,
-// processes, files and System V's objects, is gone before the next. Who runs it may become
-// that user and end its processes (CAP_SETUID, CAP_SETGID, CAP_KILL), and hands none of these
-// rights on.
+// User runs commands as another user in this process's own container, which is the fence (MANY-3). All
+// that a command leaves, processes, files and System V IPC objects, is removed before the next. This
+// process may become that user and end its processes (CAP_SETUID, CAP_SETGID, CAP_KILL), and does not
+// pass these capabilities on.
 type User struct {
 	ID     int // user and group
 	Limits Limits
 	Image  string
 }
 
-// Fence says what holds the commands.
+// Fence names the fence.
 func (u *User) Fence() (fence, image string) { return "kube", u.Image }
 
-// leftovers are where a command can write.
+// leftovers are the directories that a command can write to.
 const leftovers = `/tmp /bot /var/tmp /dev/shm`
 
 // Run checks out and runs, as that user.
@@ -44,8 +43,8 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	defer func() { err = errors.Join(err, u.clean(ctx)) }()
 	env := []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
-	// The repository is another user's, whom git would not trust of itself, and so is who
-	// watches the checkout.
+	// The repository belongs to another user, which git would refuse; and git run by this process
+	// would refuse the checkout.
 	prepare := `umask 022; mkdir "$HOME"; printf '[safe]\n\tdirectory = *\n' >"$HOME/.gitconfig"` + "\n" + checkoutScript
 	work := filepath.Join(dir, "work")
 	if err := u.do(ctx, env, prepare, "checkout", job.Repo, work, job.Commit); err != nil {
@@ -68,7 +67,7 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	return o, err
 }
 
-// end ends what a command left. What ends it is not itself among those that it kills.
+// end ends the processes that a command left. kill -1 spares the process that calls it.
 func (u *User) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
 	defer cancel()
@@ -79,7 +78,7 @@ func (u *User) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(u.ID), Gid: uint32(u.ID)}
 }
 
-// clean ends what the commands left and removes their files and what else outlives them.
+// clean ends the processes that the commands left, and removes their files and IPC objects.
 func (u *User) clean(ctx context.Context) error {
 	if err := u.end(ctx); err != nil {
 		return err

@@ -8,17 +8,17 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// others is a tree whose tests compare with other values and fail at their end, and which of
-// them were changed, and surely in what they compare.
+// others is a tree whose tests compare with other values and fail at their end. It lists the changed
+// tests, and those whose change is surely in an expected value.
 type others struct {
 	tree          string
 	changed, sure map[int]bool
 }
 
-// changer is what a test compares with made another, or what it asks made to hold no more.
+// changer changes the values that a file's tests compare with, or makes their assertions fail.
 type changer func(name, text string) (broken.Other, bool)
 
-// others changes the tests of a tree, each to what pick has.
+// others changes the tests of a tree; pick says how each is broken besides.
 func (c *controlling) others(ctx context.Context, change changer, pick func(int) broken.How, of func(rewriter) (string, error)) (o others, err error) {
 	o.changed, o.sure = map[int]bool{}, map[int]bool{}
 	atEnd := c.changing(pick)
@@ -38,8 +38,8 @@ func (c *controlling) others(ctx context.Context, change changer, pick func(int)
 	return o, err
 }
 
-// anyValue marks attempts of which a test came to its end whatever it compared with, or all
-// of them: something else answers.
+// anyValue marks attempts with a test that came to its end whatever it compared with: something else
+// answers.
 func (c *controlling) anyValue(ctx context.Context, attempts []*tried) error {
 	for _, change := range []changer{broken.OtherValues, broken.NoTruths} {
 		if err := c.anyOther(ctx, attempts, change); err != nil {
@@ -85,11 +85,11 @@ func (c *controlling) anyOther(ctx context.Context, attempts []*tried, change ch
 	return nil
 }
 
-// maxBehind bounds how many programs are asked alone that came behind the failure of another.
+// maxBehind bounds how many programs are tried alone because another failed before them.
 const maxBehind = 4
 
-// otherAlone reports whether a program that checks comes to its end whatever it compares with,
-// where all others stay as they are: what runs them stops at the first that fails.
+// otherAlone reports whether a checking program comes to its end whatever it compares with, while all
+// others stay as they are: whatever runs them stops at the first failure.
 func (c *controlling) otherAlone(ctx context.Context, a *tried, change changer, id int) (bool, error) {
 	only := func(name, text string) (o broken.Other, ok bool) {
 		if c.names[id] != name {
@@ -109,8 +109,8 @@ func (c *controlling) otherAlone(ctx context.Context, a *tried, change changer, 
 	return len(tests) > 0, err
 }
 
-// neverCompared takes those tests away that hold with other values where the work does nothing,
-// and those that hold with any on the base. One that fails there with its own compares.
+// neverCompared removes the tests that hold with other values if the work does nothing, and those that
+// hold with any value on the base. A test that fails there with its own values does compare.
 func (c *controlling) neverCompared(ctx context.Context, a *tried, change changer, pick func(int) broken.How, tests map[int]bool) error {
 	if len(tests) == 0 {
 		return nil
@@ -154,14 +154,13 @@ func (c *controlling) neverCompared(ctx context.Context, a *tried, change change
 	return err
 }
 
-// whatever are the tests that come to their end on a tree in which they fail then.
+// whatever lists the tests that come to their end on a tree in which they fail there.
 func (c *controlling) whatever(ctx context.Context, tree string, a *tried) (map[int]bool, error) {
 	ended, _, err := c.came(ctx, tree, a)
 	return ended, err
 }
 
-// came are the tests that come to their end on such a tree, with each row of theirs, and all that run
-// there.
+// came lists the tests that come to their end on such a tree, with each of their rows, and all that run.
 func (c *controlling) came(ctx context.Context, tree string, a *tried) (ended, ran map[int]bool, err error) {
 	job, err := c.judged.job(ctx, tree)
 	if err != nil {

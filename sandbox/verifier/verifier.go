@@ -1,11 +1,9 @@
-// Package verifier runs the commands of a claim elsewhere: on main with the claim's work, and
-// on all of the claim, each command on a clean checkout in a fresh container without network,
-// door or gateway (LOOP-5, PROOF-1). It reports what happened; protocols/loop decides what
-// that means.
+// Package verifier runs the commands of a claim: on main with the claim's work, and on the whole claim,
+// each command on a clean checkout in a fresh container without network, door or gateway (LOOP-5,
+// PROOF-1). It reports what happened; protocols/loop decides what that means.
 //
-// What it says is no more than this: these commands, in this image, ended so on
-// this commit. Code can still cheat its own tests, which is why the PM merges by
-// default.
+// Its report says that these commands, in this image, ended so on this commit, and nothing else. Code
+// can still cheat its own tests, which is why the PM merges by default.
 package verifier
 
 import (
@@ -36,23 +34,22 @@ type Claim struct {
 	Included []Entry   // what the PM's word takes for work beside it
 	Replays  int       // how often all of it runs; at least 1
 	Bounds   Bounds    // of the checkout
-	// Progress, if any, is told when a command starts and when it has ended, one after
-	// the other and never at once.
+	// Progress, if any, is called when a command starts and when it has ended, never concurrently.
 	Progress func(Step)
-	// Redact, if any, takes secrets out of what is told of a command's output (SEE-1).
+	// Redact, if any, removes secrets from what is shown of a command's output (SEE-1).
 	Redact   func(string) string
 	Cache    string   // what there is of a cache, for Facts
 	Against  *Against // nil: plain runs will do
 	Controls []string // of the commands that hold, such as Broken
 	Ends     *Ends    // of commands without the work, that are kept; nil: none are
 	Alone    bool     // no command runs beside another, not for a control either
-	// Breaks is a line for the shell that has the project's tests fail, beside what Broken does;
-	// "" for none.
+	// Breaks is a line for the shell that makes the project's tests fail, besides what Broken does; ""
+	// for none.
 	Breaks string
-	// Held are files that lie in the tree for the commands that are held out, and for no other.
+	// Held are files that only held-out commands find in the tree.
 	Held []File
-	// Scratch is a directory for what a verification makes, which whoever has it removes
-	// should this process be killed; "" for the system's own.
+	// Scratch is the directory for temporary files, which its owner removes if this process is killed;
+	// "" for the system's.
 	Scratch string
 }
 
@@ -71,21 +68,19 @@ type Step struct {
 type Command struct {
 	Name string `json:"name"` // "criterion 1", "residual", "suite", "validate"
 	Line string `json:"line"`
-	// Own marks what the claimed tree says of itself: the programs that it runs are
-	// the tree's own, and not main's.
+	// Own marks a command that the claimed tree declares: it runs the tree's programs, and not main's.
 	Own bool `json:"own,omitzero"`
-	// Held marks what the PM holds out: neither its line nor what it prints is shown, and its
-	// outcome says no more than whether it was met (PROOF-5).
+	// Held marks a held-out command: neither its line nor its output is shown, and its outcome says only
+	// whether it held (PROOF-5).
 	Held bool `json:"held,omitzero"`
-	// Residual marks what prints the distance to the goal, which holds it where that is 0, or
-	// less than Below, a decimal, where that will do. Then only those commands need be met
-	// besides that are a Must.
+	// Residual marks a command that prints the distance to the goal. It holds at 0, or below Below, a
+	// decimal, if there is one. Then, of the other commands, only those marked Must have to hold.
 	Residual bool   `json:"residual,omitzero"`
 	Below    string `json:"below,omitzero"`
 	Must     bool   `json:"must,omitzero"`
 }
 
-// Shown is the line as people and agents see it.
+// Shown returns the line as people and agents see it.
 func (c Command) Shown() string {
 	if c.Held {
 		return loop.HeldOut
@@ -101,10 +96,10 @@ type Facts struct {
 	Left       []Left      `json:"left"`
 	Included   []string    `json:"included,omitempty"` // paths that are work by the PM's word
 	Deviations []Deviation `json:"deviations"`
-	// Observed is of the first run, and, of what was left out, of the run with all of the claim. What
-	// a command opens that is held out is not among it. Its texts are as git and the runners have them.
+	// Observed is from the first run and, for paths left out, from the run on the whole claim. It leaves
+	// out what held-out commands open. Its texts are raw, as git and the runners give them.
 	loop.Observed
-	// Code says that the work has programs' texts, which can run in their tests' process.
+	// Code says that the work has code that can run in its tests' process.
 	Code    bool    `json:"code"`
 	Same    bool    `json:"same,omitzero"` // nothing of Base is changed: neither work nor what was left out
 	Tree    string  `json:"tree"`          // that decides, on which Replays ran: Base's with the work
@@ -112,29 +107,29 @@ type Facts struct {
 	Fence   string  `json:"fence"`         // podman/RUNTIME, or none
 	Replays [][]Run `json:"replays"`
 	Apart
-	// All is the tree of the whole claim, and With a run of all commands on it; "" and nil
-	// where that is Tree.
+	// All is the tree of the whole claim, and With a run of all commands on it; "" and nil if that is
+	// Tree.
 	All  string `json:"all,omitempty"`
 	With []Run  `json:"with,omitempty"`
-	// Against are the runs that a rung asks for besides, Mutants what became of changes to
-	// the claim's lines, Surface what it shows to others, and NotDone what could not be done.
+	// Against are the further runs that a rung requires, Mutants the results of changes to the claim's
+	// lines, Surface what it exports, and NotDone what could not be done.
 	Against []AgainstRun  `json:"against,omitempty"`
 	Mutants *Mutants      `json:"mutants,omitempty"`
 	Surface *loop.Surface `json:"surface,omitempty"`
 	NotDone []string      `json:"not_done,omitempty"`
-	// Controls are what the claim's came to, where all was met.
+	// Controls are the results of the controls, if all commands held.
 	Controls []Control `json:"controls,omitempty"`
-	// Missing is a program that main's own words run and that is not where they run:
-	// no work on the claim would help. nil where none was missed.
+	// Missing is a program that main's own commands need and that the image lacks, so that no work on the
+	// claim would help; nil for none.
 	Missing *Missing `json:"missing,omitempty"`
-	// Cache is what the commands had of main's dependencies, and what the claim has
-	// otherwise (LOOP-12); "" for nothing.
+	// Cache says which of main's dependencies the commands had, and how the claim's differ (LOOP-12); ""
+	// for none.
 	Cache string `json:"cache,omitempty"`
-	// Unfit is why nothing was run: the commit cannot be judged.
+	// Unfit says why the commit cannot be judged; nothing was run then.
 	Unfit string `json:"unfit,omitempty"`
 }
 
-// OK reports whether every command of every run was met, and none is known that cannot fail.
+// OK reports whether every command held in every run, and no command is known that cannot fail.
 func (f *Facts) OK() bool {
 	all := append(slices.Clip(f.Replays), f.With)
 	for _, a := range f.Against {
@@ -150,9 +145,9 @@ func (f *Facts) OK() bool {
 	return len(f.Replays) > 0 && !slices.ContainsFunc(f.Controls, func(c Control) bool { return loop.Refuted(c.Says) })
 }
 
-// supporting are the commands on which the claim's word rests: all, where all was met in every
-// run, and else the residual with what must be met, where it is low enough. What a tree says
-// of itself is not among them.
+// supporting lists the commands that support the claim: all, if all held in every run; otherwise the
+// residual, if it is low enough, with the commands marked Must. Commands of the claimed tree are not
+// among them.
 func (f *Facts) supporting() (list []Command) {
 	all, low := f.OK(), false
 	for _, runs := range append(slices.Clip(f.Replays), f.With) {
@@ -171,17 +166,16 @@ func (f *Facts) supporting() (list []Command) {
 	return list
 }
 
-// Runner runs one command on a checkout that nothing else has touched.
+// Runner runs one command on a fresh checkout.
 type Runner interface {
-	// Run fails only when the command could not be run; how it ended is an
-	// Outcome.
+	// Run fails only if the command could not be run. How it ended is an Outcome.
 	Run(ctx context.Context, job Job) (Outcome, error)
 	// Fence is "podman/RUNTIME" or "none", and the image, if any.
 	Fence() (fence, image string)
 }
 
-// Job is one line for the shell and what it runs on: Commit of a repository that has no
-// other, checked out.
+// Job is one line for the shell, and what it runs on: a checkout of Commit, the only commit of its
+// repository.
 type Job struct {
 	Repo   string // the repository's directory; "" for the runner's own
 	Commit string
@@ -198,9 +192,9 @@ type Job struct {
 	Word   string            // by which tests say what they came to, in a file, too; "" for none
 }
 
-// Verify runs every command of a claim, each on its own checkout, and once more for each
-// replay: on main with the work, which decides, and once on all of the claim, where that is
-// another tree (PROOF-1). *Unfit is a commit that cannot be judged, today or tomorrow.
+// Verify runs every command of a claim, each on its own checkout, and again for each replay, on main with
+// the work, which decides; and once on the whole claim, if that is another tree (PROOF-1). The error is
+// *Unfit for a commit that can never be judged.
 func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*Facts, error) {
 	if len(claim.Commands) == 0 || claim.Replays < 1 {
 		return nil, errors.New("a claim needs a command and at least one run of it")
@@ -212,8 +206,8 @@ func Verify(ctx context.Context, repo *git.Repo, runner Runner, claim Claim) (*F
 		}
 		claim.Base = base
 	}
-	// What is made of the agent's commits is nothing that the repository keeps: no ledger
-	// would count it (GATE-6). Nor does a command read it: what is held out is among it.
+	// Objects made from the agent's commits are not kept in the repository, because no ledger counts
+	// them (GATE-6), and no command may read them, because held-out files are among them.
 	made, err := scratch.Make(claim.Scratch, "objects-")
 	if err != nil {
 		return nil, err
@@ -248,7 +242,7 @@ type trying struct {
 	claim  *Claim
 	judged *judged
 	listed map[string]sources.Tree // trees that were read, by id
-	// company asks for room for a second run at a time; nil where none may run beside another.
+	// company reserves room for a second run; nil if runs may not be concurrent.
 	company func() (leave func(), ok bool)
 	once    *once // the runner of forControls
 
@@ -314,8 +308,8 @@ func (t *trying) verify(ctx context.Context) (*Facts, error) {
 	return f, cmp.Or(err, even(ctx, t.heldTime+controls.heldTime)) // controls is a copy of t
 }
 
-// run is every command once, each on a checkout of its own, as how has it: what is held out
-// last, with its files.
+// run runs every command once, each on its own checkout, as how says: held-out commands last, with their
+// files.
 func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, how Job) (runs []Run, err error) {
 	shown, held := split(t.claim.Commands)
 	last := how.Next
@@ -333,7 +327,7 @@ func (t *trying) run(ctx context.Context, runner Runner, tree string, at Step, h
 	return append(runs, more...), err
 }
 
-// each is run for some of the commands. how's line comes before theirs.
+// each runs some of the commands. how's line precedes theirs.
 func (t *trying) each(ctx context.Context, runner Runner, tree string, commands []Command, at Step, how Job) (runs []Run, err error) {
 	job, err := t.judged.job(ctx, tree)
 	if err != nil {
@@ -348,7 +342,7 @@ func (t *trying) each(ctx context.Context, runner Runner, tree string, commands 
 			job.Line = telling(how.Word, job.Line)
 		}
 		job.Next = how.Next || i+1 < len(commands) || at.Note == before // after which it runs broken
-		// What one opens that is held out says what it asks for.
+		// The files that a held-out command opens would show what it checks.
 		if c.Held {
 			job.Watch, job.Guard, job.Checks = nil, nil, nil
 		}
