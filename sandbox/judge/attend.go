@@ -13,8 +13,8 @@ import (
 // or cancelled the unit, or it went on. A resumed unit is judged again.
 var errWithdrawn = errors.New("the unit does not wait for a verdict now")
 
-// attend is ctx until a unit leaves a claim; then what runs for the verdict is ended (WORK-3).
-// done ends the watching.
+// attend returns a context that ends when a unit leaves a claim, and with it what runs for the verdict
+// (WORK-3). done ends the watch.
 func (j *Judge) attend(ctx context.Context, claim request) (attended context.Context, done func()) {
 	attended, cancel := context.WithCancelCause(ctx)
 	over := make(chan struct{})

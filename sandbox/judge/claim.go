@@ -72,10 +72,9 @@ func sayHeld(bare string, d *comms.Directive, commit string, f *verifier.Facts) 
 	return word.Write(bare, d.Name(), d.Options.Held.SHA256)
 }
 
-// ClaimOf is what the verifier runs for a directive: each criterion that has a
-// command, the residual, the suite of [verify], and the validation; all of it twice
-// where the rung wants two runs that agree (003, section 11). A directive without a
-// command has nothing to run.
+// ClaimOf lists what the verifier runs for a directive: each criterion that has a command, the residual,
+// the suite of [verify], and the validation; twice if the rung requires two runs that agree (003,
+// section 11). A directive without a command has nothing to run.
 func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) verifier.Claim {
 	c := verifier.Claim{Commit: commit, Main: main, Frozen: d.Options.Frozen, Pinned: settings.Verify.Pinned, Work: d.Options.Work,
 		Replays: 1, Bounds: Bounds(settings), Controls: settings.Verify.Controls, Breaks: d.Options.Breaks, Alone: d.Options.Alone != ""}
@@ -108,7 +107,7 @@ func ClaimOf(d *comms.Directive, settings *config.Config, commit, main string) v
 	return c
 }
 
-// acceptedResidual is R_p, under which a residual is accepted, "" if only zero is.
+// acceptedResidual returns R_p, below which a residual is accepted, "" if only zero is.
 func acceptedResidual(d *comms.Directive, settings *config.Config) string {
 	p, _, _ := loop.Declare("", *d, loop.Base(settings.Loop))
 	if !slices.Contains(p.Certificates, loop.Converged) || p.Rp.IsNull() {
@@ -117,14 +116,14 @@ func acceptedResidual(d *comms.Directive, settings *config.Config) string {
 	return p.Rp.String()
 }
 
-// Bounds are those of a claim's checkout.
+// Bounds returns the limits of a claim's checkout.
 func Bounds(settings *config.Config) verifier.Bounds {
 	v := settings.Verify
 	return verifier.Bounds{Entries: v.CheckoutEntries, Depth: v.CheckoutDepth, Bytes: v.CheckoutSize}
 }
 
-// validation is what a tree must pass to become the agent's program, as one shell line
-// (BOOT-3); "" where the program does not come from the tree.
+// validation returns the shell line that a tree must pass to become the agent's program (BOOT-3); "" if
+// the program does not come from the tree.
 func validation(settings *config.Config) string {
 	b := settings.Bootstrap
 	if len(b.Run) == 0 || len(b.Validate) == 0 {
@@ -137,8 +136,8 @@ func validation(settings *config.Config) string {
 	return line
 }
 
-// untried says why a commit's program has not yet passed its validation where one is required,
-// "" if it has. A program that reports SUCCESS but cannot work holds no claim (BOOT-3).
+// untried says why a commit's program has not yet passed a required validation, "" if it has. A claim by
+// a program that reports SUCCESS but cannot work does not count (BOOT-3).
 func (j *Judge) untried(ctx context.Context, commit string) (why string, err error) {
 	c, err := boot.Commands(j.Settings.Commands()).OrWard(func() (bool, error) {
 		return j.Repo.Has(ctx, j.Settings.Control.ProjectRef(), boot.WardFiles...)

@@ -15,12 +15,12 @@ import (
 	"git-ward/sandbox/verifier"
 )
 
-// Heads are the commits of the PM's branches that decide about a claim: the project's
-// has all but the work, the control branch the directive. They are one
-// where Ward made the repository (CTRL-1).
+// Heads are the commits of the PM's branches that decide about a claim: the project's branch has
+// everything but the work, the control branch has the directive. In a repository that Ward made they are
+// one branch (CTRL-1).
 type Heads struct{ Project, Control string }
 
-// ReadHeads reads them. A branch that is not there is an error that names it.
+// ReadHeads reads them. The error names a missing branch.
 func ReadHeads(ctx context.Context, repo *git.Repo, c config.Control) (h Heads, err error) {
 	for _, b := range []struct {
 		key, ref string
@@ -37,10 +37,9 @@ func ReadHeads(ctx context.Context, repo *git.Repo, c config.Control) (h Heads, 
 	return h, nil
 }
 
-// Base is the project's commit that a claim's work is put on: where its work
-// left the project's branch, if the directive said by then what it says now. Work that
-// began before is held against that branch as it stands: else an agent could choose, by
-// where it begins, tests that the PM has long replaced.
+// Base returns the project's commit on which a claim's work is judged: where the work left the project's
+// branch, if the directive had its present text by then. Work that began earlier is judged on the
+// branch's tip: otherwise an agent could choose, by where it begins, tests that the PM has long replaced.
 func Base(ctx context.Context, repo *git.Repo, c verifier.Claim, h Heads, d *comms.Directive) (string, error) {
 	commit, err := verifier.Base(ctx, repo, c.Main, c.Commit)
 	if err != nil || commit == c.Main {
@@ -94,12 +93,12 @@ func leftSince(ctx context.Context, repo *git.Repo, reader state.Files, base str
 	return true, nil
 }
 
-// maxTexts bounds the versions of COMMS.md that are read for it. Most versions are reports, a
-// few for each long unit.
+// maxTexts bounds how many versions of COMMS.md are read for that. Most versions are reports, a few for
+// each long unit.
 const maxTexts = 1000
 
-// writtenAt is the date of the control branch's commit that introduced a directive's present
-// text; ok is false if it is further back than is searched.
+// writtenAt returns the date of the control branch's commit that introduced a directive's present text;
+// ok is false if it is older than the versions that are searched.
 func writtenAt(ctx context.Context, repo *git.Repo, reader state.Files, control string, d *comms.Directive) (at int64, ok bool, err error) {
 	n := 0
 	for line, err := range repo.Lines(ctx, "rev-list", "--first-parent", "--no-commit-header", "--format=%H %ct", control, "--", comms.Path) {

@@ -1,8 +1,7 @@
-// Package judge is the host's judge of claims: it finds the claims that stand in the
-// units' journals, has their commands run, and writes what they come to as a note on
-// the claimed commit (LOOP-5). What a claim's commands are is decided here, and by the
-// PM's branches: the directive of the control branch, the settings, and all of the
-// project's that is not work.
+// Package judge is the host's judge of claims: it finds the claims in the units' journals, has their
+// commands run, and writes the verdict as a note on the claimed commit (LOOP-5). It takes a claim's
+// commands from the PM's branches: the directive of the control branch, the settings, and everything in
+// the project that is not work.
 package judge
 
 import (
@@ -94,9 +93,9 @@ func (j *Judge) open(ctx context.Context) (list []request, all error) {
 // errNoClaim means that a unit's state is no claim.
 var errNoClaim = errors.New("it stands at no claim")
 
-// openClaim is the record of a unit's current claim, nil if it has its verdict; errNoClaim
-// without one. again says that it must be judged again once its program has passed a
-// probation.
+// openClaim returns the record of a unit's current claim, nil if it has its verdict; the error is
+// errNoClaim if there is none. again says that the claim must be judged again once its program has
+// passed a probation.
 func openClaim(reader state.Reader, u state.Unit) (claim *uow.Record, again bool, err error) {
 	last, err := state.Record(reader, u.Tip)
 	if err != nil {
@@ -243,8 +242,8 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	return v.Reached(), err
 }
 
-// gate is the commit of the audit's notes that says by which push the gate admitted a commit; ""
-// if it saw none.
+// gate returns the commit of the audit's notes that records the push that brought a commit; "" if there
+// was none.
 func gate(ctx context.Context, repo *git.Repo, commit string) (string, error) {
 	reader := repo.Reader(ctx)
 	defer reader.Close()

@@ -59,8 +59,8 @@ func (j *Judge) merges(ctx context.Context, reader *git.Reader) (list []request,
 	return list, all
 }
 
-// merged is the claim that a merge takes; nil if the merge has its verdict, or its base was
-// never on the project's branch.
+// merged returns the claim that a merge takes; nil if the merge has its verdict, or its base was never on
+// the project's branch.
 func merged(reader *git.Reader, project, unit, merge string) (*uow.Record, error) {
 	id, err := uow.ParseID(unit)
 	if err != nil {
@@ -88,8 +88,8 @@ func merged(reader *git.Reader, project, unit, merge string) (*uow.Record, error
 	return claim, nil
 }
 
-// withMerged has the PM's word cover what became of the files that it names in the merge which a claim
-// is: of those that the work has as the PM saw them, what git itself makes of them and the project's.
+// withMerged extends the PM's includes to a merge. Where the work has an included file as the PM saw it,
+// and the merge has the result of git's own merge with the project's version, that result is included.
 func (j *Judge) withMerged(ctx context.Context, c *verifier.Claim, work string) error {
 	if len(c.Included) == 0 {
 		return nil

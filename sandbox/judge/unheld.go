@@ -57,8 +57,8 @@ func unheld(ctx context.Context, repo *git.Repo, r *uow.Record) (why string, err
 	return fmt.Sprintf("%s does not hold the commit that the claim names", ref), nil
 }
 
-// missing says why a claim may not name what was to be read. Any other error is trouble: a
-// verdict is final, and the claim can be judged after the trouble is over.
+// missing says why a claim may not name something that could not be read. Any other error is trouble,
+// after which the claim can still be judged; a verdict is final.
 func missing(what string, err error) (why string, trouble error) {
 	var large *git.TooLarge
 	switch {

@@ -65,7 +65,7 @@ func entries(paths []verifier.Left) (list []loop.Left) {
 	return list
 }
 
-// cleaned are lines with words of the work's.
+// cleaned cleans lines that contain names of the work's.
 func cleaned(lines []string) []string {
 	list := []string{}
 	for _, line := range lines {
