@@ -7,19 +7,18 @@ import (
 	"sync"
 )
 
-// maxWaits bounds a line that waits for its end, in bytes; a longer one goes on in a new line.
+// maxWaits bounds an unfinished line, in bytes; a longer one continues in a new line.
 const maxWaits = 16 << 10
 
-// maxTaken is how far before its end, in bytes, a line that waits too long is cut at first: what
-// the function takes out at one place, such as a secret, is seldom longer.
+// maxTaken is how far before its end, in bytes, a line that is too long is first cut: a part that the
+// function removes, such as a secret, is seldom longer.
 const maxTaken = 256
 
-// maxOpen bounds what the function takes out of the lines behind the one where that begins, in
-// bytes, of which a line counts minOpen at least: somebody may name the begin of a key and never
-// come to an end.
+// maxOpen bounds what is left out after a line in which a secret of several lines begins, in bytes, with
+// at least minOpen for each line: a text may contain the begin of a key and no end.
 const maxOpen, minOpen = 64 << 10, 64
 
-// leftOut stands for the rest of a line that is cut nowhere.
+// leftOut replaces the rest of a line that can be cut nowhere.
 const leftOut = "[the rest of a line is left out: cut in two, it would show a part of what is taken out of it]"
 
 // Each passes on whole lines, each mapped by a function. Every write below ends at a line's
@@ -75,9 +74,9 @@ func (e *Each) addCut(pass, line []byte) (added, rest []byte) {
 	return e.add(pass, []byte(leftOut)), nil
 }
 
-// cut is where a line that has no end is cut: where the function makes of its two parts what it
-// makes of the whole, but for what it puts before every line. So nothing that it takes out is cut in
-// two, be its end known or not. 0 is nowhere. The steps grow, so that a line costs a few calls.
+// cut returns where to cut an unfinished line; 0 for nowhere. The function must map the two parts to what
+// it maps the whole line to, apart from what it puts before every line, so that no cut divides a part
+// that it removes. The steps grow, so that a line costs few calls.
 func (e *Each) cut(line string) int {
 	whole, mark := e.do(line), e.do("")
 	for back := maxTaken; back < len(line); back *= 2 {
@@ -100,7 +99,7 @@ func (e *Each) Flush() error {
 	return e.pass(pass)
 }
 
-// add adds what the function makes of a line, and nothing within what an earlier one opened.
+// add adds the mapped line, or nothing within a secret that an earlier line began.
 func (e *Each) add(pass, line []byte) []byte {
 	text := string(line)
 	if e.open != "" {
@@ -120,7 +119,7 @@ func (e *Each) add(pass, line []byte) []byte {
 	return append(append(pass, made...), '\n')
 }
 
-// opens reports whether the function takes out whatever follows a text.
+// opens reports whether the function removes whatever follows a text.
 func (e *Each) opens(text string) bool {
 	const next = "\n."
 	return !strings.HasSuffix(e.do(text+next), next)

@@ -1,5 +1,5 @@
-// Package lines takes lines with a prefix out of a stream: what a program tells its parent
-// beside what it prints.
+// Package lines processes streams of lines: it takes out lines with a prefix, by which a program reports
+// to its parent in its output, maps lines, and bounds what is kept.
 package lines
 
 import (

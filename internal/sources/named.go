@@ -21,8 +21,8 @@ type Named struct {
 // variable stands for a value that only the shell knows.
 var variable = pattern.New(`\$\{[^}]*\}|\$\w*`)
 
-// Words are a command line's words, as Named takes them. Whoever looks for a name in a line uses
-// these, so that all find the same.
+// Words splits a command line as Named does. All code that looks for a name in a line uses it, so that
+// all find the same.
 func Words(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&<>()=,", r) })
 }

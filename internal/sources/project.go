@@ -27,9 +27,9 @@ type Project struct {
 	found func() map[string]bool
 }
 
-// index is what a tree has to be found where a language leaves out the end of a name: each
-// directory, and each file without its end, which may be of another language, or data. It takes
-// as long as to read the tree, and a claim may have as many new files as the tree has.
+// index has the names that a language may look up without an extension: each directory, and each file
+// without its extension, whatever that is. It is made once, because a claim may have as many new files as
+// the tree.
 func index(tree Tree) map[string]bool {
 	found := map[string]bool{}
 	for name := range tree {
@@ -41,8 +41,8 @@ func index(tree Tree) map[string]bool {
 	return found
 }
 
-// pyName is how a Python project says its name; in a setup.py it is an argument, and without
-// quotes a variable.
+// pyName matches the name of a Python project. In a setup.py it is an argument, and without quotes a
+// variable.
 var (
 	pyName    = pattern.New(`(?m)^[ \t]*name[ \t]*=[ \t]*["']?([\w.-]+)["']?[ \t]*$`)
 	setupName = pattern.New(`(?m)(?:^|\bsetup\()[ \t]*name[ \t]*=[ \t]*["']([\w.-]+)["'][ \t]*(?:[,)]|$)`)
@@ -80,22 +80,22 @@ func Read(tree Tree, blobs Blobs) *Project {
 	return p
 }
 
-// text is what an entry of the tree holds, "" where that cannot be had.
+// text returns the content of a tree's entry, "" if it cannot be read.
 func (p *Project) text(entry string) string {
 	_, id, _ := strings.Cut(entry, " ")
 	text, _ := p.blobs(id, maxText)
 	return text
 }
 
-// add adds a glob below a directory. A name of git's may have what globs take for more.
+// add adds a glob below a directory, unless the directory's name has a glob's characters.
 func (p *Project) add(dir, glob string) {
 	if !strings.ContainsAny(dir, `*?[]{}\`) {
 		p.globs = append(p.globs, path.Join(dir, glob))
 	}
 }
 
-// python adds the packages that a tree has in a project's directory, and the module of its name,
-// of which a manifest may have matches. A new one beside them would stand before the system's.
+// python adds the packages that exist in a project's directory, and the module of each name that its
+// manifests declare. A new package beside them is not work, because it could shadow a library.
 func (p *Project) python(dir string, names [][]string) {
 	for name := range p.tree {
 		pkg, file := path.Split(name)
@@ -111,7 +111,7 @@ func (p *Project) python(dir string, names [][]string) {
 	}
 }
 
-// scripts notes the command lines of a package.json: what they name, they run.
+// scripts records the command lines of a package.json: they run what they name.
 func (p *Project) scripts(text string) {
 	var manifest struct {
 		Scripts map[string]string `json:"scripts"`
@@ -132,8 +132,8 @@ func (p *Project) IsWork(name string) bool {
 	})
 }
 
-// hides reports whether a path is new beside a directory, or a file, of the same name but for
-// its end, where a language leaves that out: it may be found in the other's place.
+// hides reports whether a new path differs only by its extension from a directory or a file, in a
+// language that looks names up without one: it may be found in the other's place.
 func (p *Project) hides(name string) bool {
 	l := of(name)
 	return l != nil && l.bare && p.tree[name] == "" && p.found()[strings.TrimSuffix(name, path.Ext(name))]

@@ -1,6 +1,6 @@
-// Package sources tells a project's sources from its tests by name: one small table, a row a
-// language. It decides nothing alone: a file that no row has needs the PM's word, and a file
-// that it takes for a test is never work by itself (PROOF-1).
+// Package sources tells a project's sources from its tests by name, with a small table of languages. It
+// only suggests: a file that the table does not know needs the PM's include, and a file with a test's
+// name is never work without one (PROOF-1).
 package sources
 
 import (
@@ -19,9 +19,9 @@ type language struct {
 	exts      string // ends of the names of its programs' texts
 	tests     string // names of its tests, in lower case
 	apart     string // names that its tools look for by themselves, in lower case
-	// bare: a command may name a source without the end of its name.
+	// bare: a command may name a source without its extension.
 	bare bool
-	// inside finds tests, and other lines that commands run, that stand in a source.
+	// inside matches tests, and other lines that commands run, within a source.
 	inside *pattern.Pattern
 }
 
@@ -40,7 +40,7 @@ var languages = []language{
 	},
 	{manifests: "Cargo.toml", work: "src/**/*.rs", exts: ".rs", apart: "build.rs", inside: pattern.New(`#!?\[\s*(?:cfg\s*\(.*\btest\b|(?:\w+\s*::\s*)*test\b)|(?m:^[ \t]*//[/!].*` + "```" + `)`)},
 	{
-		// No headers: one that is new stands before those of the system and of tests.
+		// No headers: a new one could shadow those of the system and of tests.
 		manifests: "Makefile makefile GNUmakefile CMakeLists.txt meson.build configure configure.ac", work: "**/*.c **/*.cc **/*.cpp **/*.cxx",
 		exts: ".c .cc .cpp .cxx .h .hh .hpp .hxx .m .mm", inside: pattern.New(`(?m)^[ \t]*(?:TEST|TEST_F|TEST_CASE|BOOST_AUTO_TEST_CASE)[ \t]*\(`),
 	},
@@ -52,16 +52,17 @@ var languages = []language{
 
 // Names that all languages share, in lower case.
 var (
-	// testDirs are directories of tests and of what they compare with.
+	// testDirs are directories of tests and of their data.
 	testDirs = set(`test tests testing spec specs e2e testdata __tests__ __mocks__ __snapshots__ __fixtures__ step_definitions fixture fixtures golden goldens snapshots`)
-	// testNames are names of tests, and what is made for them.
+	// testNames are names of tests, and of files for them.
 	testNames = strings.Fields(`*_test.* *_tests.* *-test.* *-tests.* *.test.* *.tests.* *_spec.* *-spec.* *.spec.* *.bench.* test_*.* tests_*.* test-*.* test.* tests.*
 		expected.* *.expected.* golden.* *.golden *.golden.* *.approved.*`)
-	// camelNames are those that only capitals tell from other words.
+	// camelNames are names that only their capitals distinguish from other words.
 	camelNames = strings.Fields(`*Test.* *Tests.* *TestCase.* *Spec.* *IT.java *IT.kt Test[A-Z]*.* *Suite.scala`)
-	// helper is for the stem of what only tests are made with.
+	// helper matches the stem of a test helper's name.
 	helper = pattern.New(`^(?:(?:test|mock|fake|stub)[^/]*|.*(?:helpers?|asserts?|assertions?|expects?|fakes?|mocks?|stubs?|checks?|matchers?|tests?|testing))$`)
-	// apartDirs are directories of what builds and checks a project, vendoredDirs of what is not its own.
+	// apartDirs are directories of programs that build and check a project, vendoredDirs of other
+	// people's code.
 	apartDirs    = set(`__pycache__ tools scripts script hack ci build dist bench benches benchmarks examples cmake m4 meta-inf buildsrc magefiles`)
 	vendoredDirs = set(`vendor node_modules bower_components third_party site-packages dist-packages`)
 )
@@ -96,10 +97,10 @@ func HasTests(name, text string) bool {
 // IsProgram reports whether a name is that of a program's source in a language of the table.
 func IsProgram(name string) bool { return of(name) != nil }
 
-// of is the row of a source's language, nil for none.
+// of returns the row of a source's language, nil for none.
 func of(name string) *language { return byExt()[strings.ToLower(path.Ext(name))] }
 
-// byExt are the rows by the ends of their sources' names.
+// byExt maps the extensions of sources to their rows.
 var byExt = sync.OnceValue(func() map[string]*language {
 	rows := map[string]*language{}
 	for i := range languages {
@@ -110,13 +111,13 @@ var byExt = sync.OnceValue(func() map[string]*language {
 	return rows
 })
 
-// IsVendored reports whether a path is where a project keeps what others made.
+// IsVendored reports whether a path is in a directory of other people's code.
 func IsVendored(name string) bool {
 	return slices.ContainsFunc(strings.Split(strings.ToLower(name), "/"), func(part string) bool { return vendoredDirs[part] })
 }
 
-// isApart reports whether tools look for a path by themselves, or whether it is where a
-// project keeps what builds and checks it.
+// isApart reports whether tools look for a path by themselves, or whether it is in a directory of
+// programs that build and check a project.
 func isApart(name string) bool {
 	parts := strings.Split(strings.ToLower(name), "/")
 	for _, part := range parts {

@@ -14,8 +14,8 @@ import (
 	"git-ward/sandbox/verifier/cache"
 )
 
-// ends are those that are kept of commands without the work; nil where an end hangs on what nobody
-// here sees change: a network, or a directory of programs of the host's.
+// ends returns the cache of commands' ends without the work. It is nil if an end may depend on something
+// that can change unseen: a network, or a directory of the host's programs.
 func (v *Verifier) ends(conn *fence.Connection, entry *cache.Entry, runner *verifier.Containers) *verifier.Ends {
 	if v.Settings.Verify.Network != "none" || v.Settings.Sandbox.Programs != "" {
 		return nil

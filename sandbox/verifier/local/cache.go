@@ -26,18 +26,18 @@ import (
 	"git-ward/sandbox/verifier/cache"
 )
 
-// CachePath is where entries of the cache lie, below the repository: in a directory that
-// no container sees but by the entry that it is given.
+// CachePath is the directory of the cache's entries, below the repository. A container sees only the
+// entry that is mounted into it.
 const CachePath = "ward/cache"
 
-// caching is a verifier's part in the cache.
+// caching is a verifier's state of the cache.
 type caching struct {
 	mu     sync.Mutex
 	failed map[string]string // why a key could not be filled from a commit, by both
 }
 
-// Warm fills the cache for the tip of the project's branch, where it is not (LOOP-12).
-// What an agent's branch has plays no part.
+// Warm fills the cache for the tip of the project's branch, unless it is filled (LOOP-12). It reads
+// nothing of an agent's branch.
 func (v *Verifier) Warm(ctx context.Context) error {
 	if len(v.Settings.Verify.Cache) == 0 || v.Shared == nil { // a verification of its own does it itself
 		return nil
@@ -51,14 +51,14 @@ func (v *Verifier) Warm(ctx context.Context) error {
 	return errors.Join(err, e.Close())
 }
 
-// Bounds are those of a tree that is checked out for a command.
+// Bounds returns the limits of a tree that is checked out for a command.
 func Bounds(s *config.Config) verifier.Bounds {
 	b := s.Verify
 	return verifier.Bounds{Entries: b.CheckoutEntries, Depth: b.CheckoutDepth, Bytes: b.CheckoutSize}
 }
 
-// warm is the entry of the cache for a claim, nil for none, with main's lockfiles. It is
-// filled first where there is none yet.
+// warm returns the cache's entry for a claim, nil for none, with main's lockfiles. It fills a missing
+// entry first.
 func (v *Verifier) warm(ctx context.Context, conn *fence.Connection, claim *verifier.Claim) (*cache.Entry, cache.Locks, error) {
 	s := v.Settings.Verify
 	if len(s.Cache) == 0 {
@@ -124,8 +124,8 @@ func toolchain(goRoot string) string {
 	return string(data)
 }
 
-// fill runs the script that packs what main's lockfiles name, in a container of its own:
-// a network as [egress] says, the repository to read, neither door nor gateway.
+// fill runs the script that packs what main's lockfiles name, in a container of its own with a network as
+// [egress] says and the repository to read, without door and gateway.
 func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *verifier.Claim, main string, locks cache.Locks, before *cache.Entry, w io.Writer) (err error) {
 	if err := v.room(); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 			return err
 		}
 		defer made.Remove()
-		// Twice: what was fetched, and what of it is packed.
+		// Twice the size: for what was fetched, and for what of it is packed.
 		state = podman.Mount{Kind: podman.Disk, Source: filepath.Join(made.Path, "bot.img"), Target: fence.InsideState, Size: 2 * size, Owner: image.AgentID}
 	}
 	spec.Mounts = append(spec.Mounts, state)
@@ -167,7 +167,7 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 	step := verifier.Step{Command: verifier.Command{Name: "cache", Line: fmt.Sprintf("fetch and build what main's lockfiles name (%v)", locks.Kinds())}}
 	hide := hiding(v.Settings.Verify.CacheSources)
 	told := *claim
-	// The secrets that have a form first: of one that was cut nobody knows the form.
+	// Secrets that a rule recognizes come first: after a replacement inside it, the rule would not match.
 	told.Redact = func(text string) string { return hide.Replace(claim.Redacted(text)) }
 	o, err := told.Watch(step, func(live *verifier.Live) (verifier.Outcome, error) {
 		return runner.Pack(ctx, verifier.Job{Commit: main, Line: locks.FillScript(), Live: live}, w)
@@ -178,8 +178,8 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 	return err
 }
 
-// hiding takes the addresses of [verify] cache_sources that hold a name or a password out of a text,
-// and these alone, since a token may be either and tools print addresses in their own way.
+// hiding removes the addresses of [verify] cache_sources that contain a user name or a password, and
+// each name and password alone: a token may be either, and tools print addresses in their own way.
 func hiding(sources []string) *strings.Replacer {
 	var secrets []string
 	for _, source := range sources {
@@ -197,7 +197,7 @@ func hiding(sources []string) *strings.Replacer {
 		}
 	}
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
-	// The longest first: of two that begin alike the replacer takes the first.
+	// The longest first: of two that begin alike, the replacer takes the first.
 	slices.SortStableFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var pairs []string
 	for _, secret := range secrets {
@@ -206,14 +206,14 @@ func hiding(sources []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// longName is how long a user's name beside a password is, in bytes, to be hidden where it stands
-// alone: git and oauth2 are words.
+// longName is the least length, in bytes, of a user name that is hidden alone if it has a password: git
+// and oauth2 are words.
 const longName = 8
 
 // hostCerts is where a host keeps the certificates that it trusts.
 const hostCerts = "/etc/ssl/certs"
 
-// trustHost has a container trust what the host does: a company's own certificate, too.
+// trustHost makes a container trust the host's certificates, a company's own among them.
 func trustHost(s *podman.Spec) {
 	const inside, bundle = "/ward/certs", "/ca-certificates.crt"
 	if info, err := os.Stat(hostCerts + bundle); err != nil || !info.Mode().IsRegular() {

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// places count the containers that verdicts have at a time: one each, and a second one where there
-// is room for it.
+// places counts the containers of running verdicts: one each, and a second where there is room.
 type places struct {
 	mu    sync.Mutex
 	taken int
@@ -27,13 +26,13 @@ func (p *places) take() (leave func()) {
 	}
 }
 
-// company gives a verdict a second container at a time. All of a launch's verdicts have no more than
-// it may judge at once, or two: what a launch was given the machine for is what it takes of it.
+// company gives a verdict a second concurrent container. All verdicts of a launch together have at most
+// as many containers as the launch may judge at once, or two.
 //
-// And the machine has to have the memory for two at their limits. A container that is at its limit
-// ends a command; a machine without memory ends any, and a control would take that for a test that
-// failed as it should. What the first one has taken by now says nothing of what it will take, so
-// both count in full, against what the kernel could give without swapping.
+// The machine must also have memory for two containers at their limits. A container at its limit ends
+// its own command; a machine without memory ends any, and a control would mistake that for a test that
+// failed as it should. What the first container uses now does not say what it will use, so both count in
+// full, against what the kernel can give without swapping.
 func (v *Verifier) company() (leave func(), ok bool) {
 	if available, err := memAvailable("/proc/meminfo"); err != nil || available < 2*v.Settings.Sandbox.Memory {
 		return nil, false
@@ -49,7 +48,7 @@ func (v *Verifier) company() (leave func(), ok bool) {
 	return leave, true
 }
 
-// memAvailable is what a file of the form of /proc/meminfo says could be taken, in bytes.
+// memAvailable returns the available memory, in bytes, from a file in the format of /proc/meminfo.
 func memAvailable(file string) (int64, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -5,23 +5,23 @@ import (
 	"git-ward/internal/config"
 )
 
-// hostLimits are [launch]'s bounds, which are for one agent and one verdict at a time; each
-// further one brings pushes, a gateway and a container's watcher, and adds a quarter.
+// hostLimits returns [launch]'s limits, which are for one agent and one verdict. Each further one adds a
+// quarter, for its pushes, its gateway and its container's watcher.
 func hostLimits(settings *config.Config, agents, verdicts int) cgroup.Limits {
 	l := settings.Launch
 	more := int64(max(agents, 1) - 1 + max(verdicts, 1) - 1)
 	return cgroup.Limits{Memory: l.Memory + more*(l.Memory/4), Processes: l.Processes + more*(l.Processes/4)}
 }
 
-// Bound puts this process, and with it all that it starts from now on, into a cgroup
-// named for the containers' owner, with [launch]'s bounds: what the host does for an agent
-// is bounded together. The containers have groups of their own. A machine without such
-// groups is no reason not to launch; the words say how it is, and so does doctor.
+// Bound moves this process, and so all that it starts from now on, into a cgroup with [launch]'s limits,
+// named after the containers' owner: all that the host does for agents is bounded together. The
+// containers have groups of their own. A machine without cgroups can still launch; the words, and
+// doctor, say what is bounded.
 func Bound(owner string, settings *config.Config, agents, verdicts int) (words string, leave func()) {
 	g, err := cgroup.Join("ward-"+owner, hostLimits(settings, agents, verdicts))
 	if err != nil {
 		return "nothing bounds the host's own work together: " + err.Error(), func() {}
 	}
-	// A group in which something still ends is taken up by the next launch.
+	// If a process in the group is still ending, the next launch takes the group over.
 	return g.String(), func() { g.Leave() }
 }

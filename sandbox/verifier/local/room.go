@@ -9,8 +9,8 @@ import (
 	"git-ward/internal/growth"
 )
 
-// Repo is a repository whose children of git have the limits of GIT-6: what is read of
-// a claim, the agent made.
+// Repo returns a repository whose git children have the limits of GIT-6, because the agent made the
+// objects of a claim.
 func Repo(bare string, settings *config.Config) *git.Repo {
 	repo := git.Open(bare)
 	repo.Limits = settings.GitLimits()

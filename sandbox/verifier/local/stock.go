@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// kept is how many containers wait for the next verdict while an agent works: a criterion is
-	// run twice, mostly.
+	// kept is how many containers wait for the next verdict while an agent works: most criteria run
+	// twice.
 	kept = 2
 	// waits is how long one of them may: an agent may be at its work for a day.
 	waits = 24 * time.Hour
 )
 
-// stock is what a launch has ready for its verdicts while somebody works: making a container takes
-// longer than many a command.
+// stock has a launch's containers for its next verdicts, because making one takes longer than many a
+// command.
 type stock struct {
 	mu      sync.Mutex
 	workers int
@@ -28,7 +28,7 @@ type stock struct {
 	ending  sync.WaitGroup // what is closed beside the rest
 }
 
-// ready makes containers for verdicts, some of them ahead.
+// ready has containers for verdicts, some of them made ahead.
 type ready struct {
 	key    string
 	conn   *fence.Connection
@@ -40,7 +40,7 @@ type ready struct {
 	over   bool // closed when nobody uses it
 }
 
-// Ahead has containers made for the next verdict while somebody works, until enough is called.
+// Ahead keeps containers ready for the next verdict while somebody works, until enough is called.
 func (v *Verifier) Ahead(ctx context.Context) (enough func()) {
 	if v.Shared == nil {
 		return func() {}
@@ -63,7 +63,7 @@ func (v *Verifier) Ahead(ctx context.Context) (enough func()) {
 	})
 }
 
-// fillStock has what the next verdict will want.
+// fillStock makes what the next verdict will need.
 func (v *Verifier) fillStock(ctx context.Context) error {
 	if err := v.room(); err != nil {
 		return err
@@ -84,8 +84,8 @@ func (v *Verifier) fillStock(ctx context.Context) error {
 	return v.used(r, nil)
 }
 
-// ready is the launch's where that is as one would be made now, else a new one, which the launch
-// keeps while somebody works. It has the entry from now on. used is to be called after it.
+// ready returns the launch's stock if it has the present key, else a new one, which the launch keeps
+// while somebody works. It takes over the entry. The caller calls used at the verdict's end.
 func (v *Verifier) ready(ctx context.Context, conn *fence.Connection, entry *cache.Entry) (*ready, error) {
 	image, err := conn.Engine.ImageID(ctx, conn.Image)
 	if err != nil {
@@ -120,14 +120,15 @@ func (v *Verifier) ready(ctx context.Context, conn *fence.Connection, entry *cac
 	return r, nil
 }
 
-// keyOf tells containers from others: by all of their spec, and what is behind the names in it.
+// keyOf returns a key of everything that a container is made from: its spec, and what the names in it
+// refer to.
 func (v *Verifier) keyOf(conn *fence.Connection, f *fence.Fence, entry *cache.Entry, image string) string {
 	runner := v.containers(f, entry)
 	return fence.Key(&runner.Container, image, toolchain(conn.GoRoot), runner.Setup)
 }
 
-// used is the end of a verdict, and of what no other one will use. Another one comes soon where
-// this one asks its agent for more, or others work.
+// used ends a verdict's use of r, and closes r if no other verdict will use it. Another verdict comes soon
+// if this one sends its agent back to work, or others work.
 func (v *Verifier) used(r *ready, facts *verifier.Facts) error {
 	s := &v.stock
 	s.mu.Lock()
@@ -143,7 +144,7 @@ func (v *Verifier) used(r *ready, facts *verifier.Facts) error {
 	return nil
 }
 
-// retire has what is ready closed when nobody uses it any more. The stock's mu is held.
+// retire closes the stock when nobody uses it any more. The caller holds the stock's mu.
 func (v *Verifier) retire() {
 	s := &v.stock
 	r := s.now
@@ -160,7 +161,7 @@ func (v *Verifier) retire() {
 	})
 }
 
-// close removes its containers, with those that ran.
+// close removes its containers, also those that ran.
 func (r *ready) close() error {
 	var err error
 	if r.runner != nil {
@@ -171,7 +172,7 @@ func (r *ready) close() error {
 	return err
 }
 
-// Close ends what is ready, and waits for that; nobody may work any more.
+// Close removes the stock, and waits for that. Nobody may be at work.
 func (v *Verifier) Close() {
 	v.stock.mu.Lock()
 	v.retire()

@@ -22,7 +22,7 @@ import (
 	"git-ward/sandbox/verifier/cache"
 )
 
-// Runner runs what is judged.
+// Runner runs the commands of claims.
 type Runner interface {
 	// Verify runs a claim's commands. A claim that cannot be judged is a *verifier.Unfit.
 	Verify(ctx context.Context, claim verifier.Claim) (*verifier.Facts, error)
@@ -87,8 +87,7 @@ func (v *Verifier) Verify(ctx context.Context, claim verifier.Claim) (_ *verifie
 		defer release()
 		return v.verify(ctx, conn, claim)
 	}
-	// Whoever has no lock on the repository has a name of its own, so that no other
-	// sweeps its containers away.
+	// Without the launch lock it needs a name of its own, so that nobody else removes its containers.
 	slot, number, err := takeSlot(v.Bare)
 	if err != nil {
 		return nil, err
@@ -134,7 +133,7 @@ func (v *Verifier) verify(ctx context.Context, conn *fence.Connection, claim ver
 	return facts, err
 }
 
-// policy is that of what is judged.
+// policy returns the firewall's policy for judged commands.
 func (v *Verifier) policy() firewall.Policy {
 	p := v.Policy
 	if v.Settings.Verify.Network == "none" {
@@ -143,8 +142,8 @@ func (v *Verifier) policy() firewall.Policy {
 	return p
 }
 
-// containers is what runs commands, each with the entry of the cache, if any, and neither
-// door nor gateway.
+// containers returns the runner of commands, each with the cache's entry, if any, and without door and
+// gateway.
 func (v *Verifier) containers(f *fence.Fence, entry *cache.Entry) *verifier.Containers {
 	spec := f.Container(v.Bare, v.Settings, image.AgentID)
 	spec.Mounts = append(spec.Mounts, podman.Mount{Kind: podman.Tmpfs, Target: fence.InsideState, Size: v.Settings.Sandbox.TmpSize})
@@ -160,8 +159,8 @@ func (v *Verifier) containers(f *fence.Fence, entry *cache.Entry) *verifier.Cont
 	return runner
 }
 
-// bound ends a container of a command, whoever is left to do so; and its programs are
-// the image's own, not Ward's.
+// bound limits a command's container so that it ends even if this process is killed. Its programs are
+// the image's, not Ward's.
 func (v *Verifier) bound(spec *podman.Spec) {
 	spec.Timeout = v.Settings.Verify.Timeout.Duration + fence.KillGrace
 	spec.Env["PATH"] = strings.Replace(spec.Env["PATH"], fence.InsideBin+":", "", 1)

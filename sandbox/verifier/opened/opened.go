@@ -18,7 +18,7 @@ import (
 // MaxFiles bounds how many files are watched: the kernel keeps a kilobyte for each.
 const MaxFiles = 65536
 
-// Watch is what is known of a checkout's files, from Begin or BeginWritten to End.
+// Watch observes a checkout's files from Begin or BeginWritten to End.
 type Watch struct {
 	in      *os.File // the kernel's events
 	fd      int      // of in, which File.Fd would make blocking
@@ -119,8 +119,8 @@ func (w *Watch) begin(objects []string) (err error) {
 // top are the events of the checkout itself.
 func (w *Watch) top() uint32 { return w.name | w.stands | unix.IN_MOVE_SELF }
 
-// add watches a path of the checkout for some events; no link is followed. An access without
-// an opening is none: there is nobody yet who has it open.
+// add watches a path of the checkout for some events, without following a link. Events need an open file,
+// and nobody has one open yet.
 func (w *Watch) add(name string, events uint32) (int32, error) {
 	fd, err := unix.Openat2(int(w.root.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err == nil {
@@ -133,7 +133,7 @@ func (w *Watch) add(name string, events uint32) (int32, error) {
 	return 0, fmt.Errorf("%s: %w", name, err)
 }
 
-// listen takes events as they come, since the kernel keeps only so many.
+// listen reads events as they come, because the kernel queues only so many.
 func (w *Watch) listen() {
 	defer close(w.ended)
 	for buf := make([]byte, 64<<10); ; {
@@ -180,7 +180,7 @@ func (w *Watch) take(events []byte) (sang bool) {
 	return sang
 }
 
-// gone takes it that all files below a directory are elsewhere.
+// gone counts all files below a directory that moved as seen, because nothing can be seen there any more.
 func (w *Watch) gone(dir string) {
 	for _, name := range w.watched {
 		if dir == "." || strings.HasPrefix(name, dir+"/") {
@@ -189,7 +189,7 @@ func (w *Watch) gone(dir string) {
 	}
 }
 
-// sings has the kernel tell of what is opened here, when nothing else is.
+// sings opens the canary, after everything else, and reads its event.
 func (w *Watch) sings() (sang bool) {
 	w.drain()
 	if root, err := w.add(".", w.top()|unix.IN_OPEN); err != nil || root != w.canary {
@@ -204,7 +204,7 @@ func (w *Watch) sings() (sang bool) {
 	return w.drain()
 }
 
-// drain takes all events that there are.
+// drain reads all queued events.
 func (w *Watch) drain() (sang bool) {
 	for buf := make([]byte, 64<<10); ; {
 		n, err := unix.Read(w.fd, buf)
@@ -218,8 +218,8 @@ func (w *Watch) drain() (sang bool) {
 	}
 }
 
-// End is for when everything has ended that could touch them. It says which files were opened,
-// or written to, sorted; with an error that says why each of them may have been.
+// End is called after all processes that could open the files have ended. It lists the files that were
+// opened, or written to, sorted. An error says why each file may have been.
 func (w *Watch) End() (files []string, err error) {
 	w.in.SetReadDeadline(time.Unix(1, 0)) // ends listen, and not what comes below
 	<-w.ended
