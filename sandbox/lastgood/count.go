@@ -24,21 +24,20 @@ func (b Book) Counted(ctx context.Context, said, directive string) error {
 	return err
 }
 
-// Idle counts a worker that answered with the program of a commit of main and did nothing, and returns
-// how many have in a row.
+// Idle counts a worker that started with the program of a commit of main and did nothing, and returns how
+// many in a row have.
 func (b Book) Idle(ctx context.Context, commit string) (n int, err error) {
 	return b.count(ctx, boot.CountPrefix(boot.Idle, ""), commit, 1, b.inProject)
 }
 
-// Works has that count begin anew: a worker with the program of a commit has done something, or it
-// has given way.
+// Works resets that count: a worker with the program has done something, or the program was given up.
 func (b Book) Works(ctx context.Context, commit string) error {
 	_, err := b.count(ctx, boot.CountPrefix(boot.Idle, ""), commit, -boot.MaxCount, b.inProject)
 	return err
 }
 
-// Ended notes how a worker of a directive has ended: of those that do so badly, one after the other,
-// the next launch knows, too.
+// Ended records how a worker of a directive ended, so that the next launch, too, knows how many in a row
+// ended badly.
 func (b Book) Ended(ctx context.Context, directive string, well bool) error {
 	r, prefix := git.Open(b.Bare), boot.CountPrefix(boot.Ends, directive)
 	if well {
@@ -51,9 +50,8 @@ func (b Book) Ended(ctx context.Context, directive string, well bool) error {
 	return err
 }
 
-// BadEnds are how many workers in a row have ended badly, by their directives. Those of when the
-// project had another program say nothing any more, and go. With an error of some of them it returns
-// what it can read.
+// BadEnds counts, by directive, how many workers in a row have ended badly. It removes counts from when
+// the project had another program. If some cannot be read, it returns the others with the error.
 func (b Book) BadEnds(ctx context.Context) (map[string]int, error) {
 	r, ends := git.Open(b.Bare), map[string]int{}
 	list, err := r.Refs(ctx, boot.Prefix+boot.Ends+"/")

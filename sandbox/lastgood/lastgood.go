@@ -1,7 +1,7 @@
-// Package lastgood keeps refs/ward/last-good, the commit of main whose program held last,
-// those before it, the one that gave way to one of them, where a rollback went, those of branches
-// that passed a probation, and what is counted of each over containers, when the watcher in the fence
-// says so (BOOT-2, BOOT-4, ONE-2).
+// Package lastgood keeps, in refs below refs/ward, which programs can be trusted to run: the commit of
+// main whose program worked last (refs/ward/last-good), the earlier ones, the one that was given up for
+// an earlier one, the target of a rollback, those of branches that passed a probation, and a count of
+// each program's failures. The watcher in the fence reports the events (BOOT-2, BOOT-4, ONE-2).
 package lastgood
 
 import (
@@ -18,12 +18,11 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// maxSaid is longer than any such line.
+// maxSaid is longer than any report of the watcher.
 const maxSaid = len(boot.RolledBack) + 96
 
-// NewWriter passes on what comes out of the fence, but for the lines in which the watcher
-// says what became of a commit of main: for each of those of a prefix it calls do. It is
-// safe for use by several writers.
+// NewWriter passes the fence's output on, except the watcher's reports about commits of main: for each
+// report with the prefix it calls do. It is safe for concurrent use.
 func NewWriter(out io.Writer, prefix string, do func(commit string) error) io.Writer {
 	return lines.NewTaker(out, prefix, maxSaid, func(commit []byte) []byte {
 		if err := do(string(bytes.TrimSpace(commit))); err != nil {
@@ -39,11 +38,11 @@ type Book struct {
 	Control config.Control
 }
 
-// Held makes a commit whose program is said to have held the last good one. Another
-// commit with the same program leaves the list; all others move down, the oldest out.
-// Where it is what the project's branch has now, none is fallen any more. Of a program that
-// gave way a start says nothing: it started each time before it died. Nor does one of a program
-// that main had once, and that is not on the list: an agent rolled back to what somebody took back.
+// Held makes a commit whose program is reported to work the last good one. Another commit with the same
+// program leaves the list; all others move down, and the oldest drops out. If the project's branch has
+// that program now, no program counts as given up any more. A report about a program that was given up
+// is ignored, because it started each time before it died. So is one about an earlier program of main's
+// that is not on the list, because an agent may have rolled back to something that a person reverted.
 func (b Book) Held(ctx context.Context, commit string) error {
 	return b.move(ctx, commit, "watcher: held", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
 		program, fallen, err := b.fallen(ctx, r, commit)
@@ -65,8 +64,8 @@ func (b Book) Held(ctx context.Context, commit string) error {
 	})
 }
 
-// Passed writes down that the program of a branch's commit is said to have passed a
-// probation, by the worker of a directive: it is the one that counts of the directive's.
+// Passed records that the program of a branch's commit is reported, by a directive's worker, to have
+// passed a probation. It replaces the directive's earlier one.
 func (b Book) Passed(ctx context.Context, commit, directive string) error {
 	ref := boot.PassedRef(directive)
 	return b.move(ctx, commit, "watcher: passed", onBranch, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
@@ -81,12 +80,12 @@ func (b Book) Passed(ctx context.Context, commit, directive string) error {
 	})
 }
 
-// Program names what of a commit can run, "" for nothing of its own.
+// Program names a commit's program, "" if it has none of its own.
 func (b Book) Program(ctx context.Context, commit string) (string, error) {
 	return b.program(ctx, git.Open(b.Bare), commit)
 }
 
-// Earlier reports whether another program than that one is on the list, to take its place.
+// Earlier reports whether the list has another program that can replace this one.
 func (b Book) Earlier(ctx context.Context, program string) (bool, error) {
 	r := git.Open(b.Bare)
 	for _, ref := range boot.GoodRefs() {
@@ -102,8 +101,8 @@ func (b Book) Earlier(ctx context.Context, program string) (bool, error) {
 	return false, nil
 }
 
-// fallen is the name of a commit's program, "" if it is the one that was given up, and the
-// commit of that one's ref.
+// fallen returns the name of a commit's program, "" if it is the one that was given up, and the commit of
+// that one's ref.
 func (b Book) fallen(ctx context.Context, r *git.Repo, commit string) (program, fallen string, err error) {
 	if fallen, err = r.Ref(ctx, boot.Fallen); err != nil {
 		return "", "", err
@@ -118,9 +117,8 @@ func (b Book) fallen(ctx context.Context, r *git.Repo, commit string) (program, 
 	return program, fallen, err
 }
 
-// Tried reports whether the program of a commit is one that passed a probation, the newest
-// of a directive, or what the project's branch has now: even where that gave way, a commit with
-// it brings the branch no other.
+// Tried reports whether a commit's program is the newest of a directive that passed a probation, or the
+// one that the project's branch has now: even if that one was given up, the commit does not change it.
 func (b Book) Tried(ctx context.Context, commit string) (bool, error) {
 	r := git.Open(b.Bare)
 	wanted, err := b.program(ctx, r, commit)
@@ -181,8 +179,8 @@ func (b Book) list(ctx context.Context, r *git.Repo, program string, list ...str
 	return moves, nil
 }
 
-// FellBack writes down that a commit's program is said to have given way to an earlier one.
-// It is none of those that held any more, and none that passed a probation.
+// FellBack records that a commit's program is reported to have been given up for an earlier one. It
+// leaves the list, and no longer counts as having passed a probation.
 func (b Book) FellBack(ctx context.Context, commit string) error {
 	return b.move(ctx, commit, "watcher: fell back", b.onProject, func(ctx context.Context, r *git.Repo) ([]git.RefUpdate, error) {
 		program, err := b.program(ctx, r, commit)
@@ -204,7 +202,7 @@ func (b Book) FellBack(ctx context.Context, commit string) error {
 				moves = append(moves, git.RefUpdate{Ref: tip.Name, Old: tip.ID, New: git.Zero})
 			}
 		}
-		// It says nothing about the earlier main that is tried now.
+		// A report about another program says nothing about the earlier main that is tried now.
 		tip, err := b.program(ctx, r, b.Control.ProjectRef())
 		if err != nil || tip != program {
 			return moves, err
@@ -228,8 +226,8 @@ func (b Book) Again(ctx context.Context, commit string) error {
 	})
 }
 
-// Forget has the program that gave way tried again, main run where an agent rolled back, and all
-// counts begin anew, because the PM wants that.
+// Forget makes the next start try the program that was given up, run main where an agent rolled back, and
+// begin all counts anew, because the PM asked for that.
 func (b Book) Forget(ctx context.Context) error {
 	r := git.Open(b.Bare)
 	err := b.unpin(ctx, "launch: reset", func(*git.Repo, string, string) (bool, error) { return true, nil })
@@ -282,7 +280,7 @@ func leadsTo(ctx context.Context, r *git.Repo, refs, commit string) error {
 	return err
 }
 
-// onBranch says why a commit is none that a branch leads to.
+// onBranch says why no branch leads to a commit.
 func onBranch(ctx context.Context, r *git.Repo, commit string) error {
 	return leadsTo(ctx, r, "--branches", commit)
 }

@@ -9,10 +9,10 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// RolledBack pins where a rollback is said to have gone, by what is said: main's commit, a blank, and
-// the one that runs. Both must be commits that main was at: what a branch brought, such as a program
-// that nobody tried, is pinned for its own container alone. So is what gave way. Where main has another
-// program by now, nothing is pinned.
+// RolledBack pins the target of a reported rollback. The report has main's commit, a blank, and the
+// commit that runs. Both must have been main's tip: a program from a branch, which nobody has tried, or
+// one that was given up, is pinned for its own container only. If main has another program by now,
+// nothing is pinned.
 func (b Book) RolledBack(ctx context.Context, said string) error {
 	from, to, _ := strings.Cut(said, " ")
 	if !git.IsID(from) {
@@ -38,7 +38,7 @@ func (b Book) RolledBack(ctx context.Context, said string) error {
 	})
 }
 
-// pins are both pins' values, git.Zero for none.
+// pins returns the values of both pins, git.Zero for none.
 func pins(ctx context.Context, r *git.Repo) (from, to string, err error) {
 	if from, err = r.Ref(ctx, boot.PinFrom); err == nil {
 		to, err = r.Ref(ctx, boot.PinTo)
@@ -46,12 +46,12 @@ func pins(ctx context.Context, r *git.Repo) (from, to string, err error) {
 	return from, to, err
 }
 
-// Unpinned takes the pins away where what is pinned is said not to hold.
+// Unpinned removes the pins if the pinned program is reported not to work.
 func (b Book) Unpinned(ctx context.Context, commit string) error {
 	return b.unpin(ctx, "watcher: leaves the rollback", func(_ *git.Repo, _, to string) (bool, error) { return to == commit, nil })
 }
 
-// Moved takes the pins away where main has another program than when they were made.
+// Moved removes the pins if main has another program than when they were made.
 func (b Book) Moved(ctx context.Context) error {
 	return b.unpin(ctx, "launch: main has moved", func(r *git.Repo, from, _ string) (bool, error) {
 		was, err := b.program(ctx, r, from)
@@ -63,7 +63,7 @@ func (b Book) Moved(ctx context.Context) error {
 	})
 }
 
-// unpin removes both pins if that holds for them.
+// unpin removes both pins if is says so.
 func (b Book) unpin(ctx context.Context, reflog string, is func(r *git.Repo, from, to string) (bool, error)) error {
 	r := git.Open(b.Bare)
 	return git.Update(ctx, git.Race{What: boot.PinTo}, func() (bool, error) {
