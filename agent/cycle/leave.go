@@ -18,6 +18,9 @@ var waits = map[stop.Kind]uow.Input{
 	stop.Missing: {Event: uow.Block, Reason: uow.NoTool},
 }
 
+// Reason is why a unit waits whose worker ended so; "" for an end that is none of those waits.
+func Reason(kind stop.Kind) uow.Reason { return waits[kind].Reason }
+
 // maxNote bounds the journal's description of a wait, in bytes.
 const maxNote = 2 << 10
 

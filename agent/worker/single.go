@@ -10,12 +10,14 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"git-ward/agent/cycle"
 	"git-ward/agent/launch"
 	"git-ward/agent/stop"
 	"git-ward/agent/store"
 	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
+	"git-ward/protocols/uow"
 )
 
 // single works on a directive without the bounded loop ([agent] loop = false): once, to an
@@ -171,6 +173,9 @@ func (s *single) report(ctx context.Context, err error, lessons string) error {
 	case ended != nil:
 		r.Status, reason, words = statusOf(ended.Kind), ended.Why, ended.Output
 		advice = "Edit " + r.Directive + " to have it taken up again."
+		if reason := cycle.Reason(ended.Kind); reason.By() == uow.ByAdmin {
+			advice = "First " + reason.Mend("") + ". " + advice
+		}
 	case err != nil:
 		return err
 	default:

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -239,20 +240,7 @@ func (u *unit) exitStep(end cycle.End) (uow.Input, bool, error) {
 	if !ok {
 		return uow.Input{}, false, fmt.Errorf("%s is no exit", r.Status)
 	}
-	switch {
-	case blocked != "":
-		reason = blocked
-	case r.StopReason == loop.BackpressureSignal:
-		reason = uow.Backpressure
-	case r.StopReason == loop.NotIncluded:
-		reason = uow.NotIncluded
-	case r.StopReason == loop.ToolMissing:
-		reason = uow.NoTool
-	case r.StopReason == loop.StartFailed:
-		reason = uow.NotStarted
-	case r.StopReason == loop.VerdictUnavailable:
-		reason = uow.VerdictTimeout
-	}
+	reason = cmp.Or(blocked, r.StopReason.Step(reason))
 	return uow.Input{Event: event, Reason: reason, Interactions: int64(end.Calls), Note: end.Note}, u.last().Event != event, nil
 }
 

@@ -1,11 +1,13 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"git-ward/protocols/comms"
+	"git-ward/protocols/uow"
 )
 
 // Cause says why a loop ended, as far as the advice depends on it. The exit alone is not
@@ -15,34 +17,40 @@ type Cause string
 
 // The causes.
 const (
-	Proved      Cause = "proved"       // a verdict proves the work
-	AlreadyTrue Cause = "already_true" // a verdict proves the project as it is
-	WithChanges Cause = "with_changes" // it does, and the claim has more than work
-	Doubted     Cause = "doubted"      // it does, and it names what speaks against that
-	NotTaken    Cause = "not_included" // it passes only by the PM's word
-	Tampered    Cause = "tampered"     // the claim changed what is frozen, and fails
-	NoTool      Cause = "missing_tool" // a command that decides was not found where it ran
-	Grew        Cause = "grew"         // residuals
-	Iterations  Cause = "iterations"   // are spent
-	Effort      Cause = "effort"       // tool calls or seconds are
-	Unpaid      Cause = "unpaid"       // tokens or money are
-	Capped      Cause = "capped"       // tokens or money are that the directive itself allows
-	Pressed     Cause = "pressed"      // backpressure: a STOP, a disk, a rate limit, an outage
-	Unjudged    Cause = "unjudged"     // no verdict came
-	Refused     Cause = "refused"      // the remote did not take the work
-	NothingMade Cause = "nothing_made" // the worker changed nothing
-	Undeclared  Cause = "undeclared"   // the directive does not say how its end is seen
-	NotStarted  Cause = "not_started"  // the agent's own program was certified and does not start
-	Cancelled   Cause = "cancelled"    // by the PM
-	TimeUp      Cause = "time_up"      // the launch's time is spent
-	Stuck       Cause = "stuck"        // anything else in the way
+	Proved      Cause = "proved"          // a verdict proves the work
+	AlreadyTrue Cause = "already_true"    // a verdict proves the project as it is
+	WithChanges Cause = "with_changes"    // it does, and the claim has more than work
+	Doubted     Cause = "doubted"         // it does, and it names what speaks against that
+	NotTaken    Cause = "not_included"    // it passes only by the PM's word
+	Tampered    Cause = "tampered"        // the claim changed what is frozen, and fails
+	NoTool      Cause = "missing_tool"    // a command that decides was not found where it ran
+	NoProgram   Cause = "missing_program" // a step's, or the worker's, was not found where it works
+	Grew        Cause = "grew"            // residuals
+	Iterations  Cause = "iterations"      // are spent
+	Effort      Cause = "effort"          // tool calls or seconds are
+	Unpaid      Cause = "unpaid"          // tokens or money are
+	Capped      Cause = "capped"          // tokens or money are that the directive itself allows
+	Pressed     Cause = "pressed"         // backpressure: a STOP, a disk, a rate limit, an outage
+	Unjudged    Cause = "unjudged"        // no verdict came
+	Refused     Cause = "refused"         // the remote did not take the work
+	NothingMade Cause = "nothing_made"    // the worker changed nothing
+	Undeclared  Cause = "undeclared"      // the directive does not say how its end is seen
+	NotStarted  Cause = "not_started"     // the agent's own program was certified and does not start
+	Cancelled   Cause = "cancelled"       // by the PM
+	TimeUp      Cause = "time_up"         // the launch's time is spent
+	Stuck       Cause = "stuck"           // anything else in the way
 )
 
 // Advice is one thing that a PM can do: a command to type, and why.
 type Advice struct{ Type, Why string }
 
 // String is the advice on one line.
-func (a Advice) String() string { return a.Type + " (" + a.Why + ")" }
+func (a Advice) String() string {
+	if a.Why == "" {
+		return a.Type
+	}
+	return a.Type + " (" + a.Why + ")"
+}
 
 // cause is derived from the loop's end. The verdict's facts come first: a loop whose tool is
 // missing also runs out of iterations, or diverges.
@@ -65,6 +73,8 @@ func (o Outcomes) cause() Cause {
 		return Undeclared
 	case v != nil && v.MissingTool != nil:
 		return NoTool
+	case o.Decision.Reason == ToolMissing:
+		return NoProgram
 	case o.capped():
 		return Capped
 	case o.Over != "" && o.Status == ExitBudgetExceeded && o.Limit == LaunchTime:
@@ -101,106 +111,124 @@ func (o Outcomes) capped() bool {
 	return o.Over != "" && o.Status == ExitBudgetExceeded && (o.Limit == comms.KeyMaxTokens || o.Limit == comms.KeyMaxCost)
 }
 
-// advise is the table of a PM's options by cause, the likeliest first. {d} is the directive,
-// {u} its unit, {what} the cause's details.
-var advise = map[Cause][]Advice{
-	Proved: {
+// remedies are who can mend a cause, and what a person can type about it, the likeliest first.
+type remedies struct {
+	by   uow.Mender
+	list []Advice
+}
+
+// remedy is the table of both by cause. {d} is the directive, {u} its unit, {what} the cause's
+// details, {next} the command by which the unit goes on (uow.Record.Next), or which opens the next
+// one where it has ended.
+var remedy = map[Cause]remedies{
+	Proved: {uow.ByPM, []Advice{
 		{"git ward review {d}", "shows it"},
 		{"git ward take {d}", "takes it"},
-	},
-	AlreadyTrue: {
+	}},
+	AlreadyTrue: {uow.ByNobody, []Advice{
 		{"git ward review {d}", "shows what held; nothing was changed, so there is nothing to take"},
-	},
-	WithChanges: {
+	}},
+	WithChanges: {uow.ByPM, []Advice{
 		{"git ward review {d}", "shows it, first the files that are not work: {what}"},
 		{"git ward take {d}", "takes it, if that is right"},
-	},
-	Doubted: {
+	}},
+	Doubted: {uow.ByPM, []Advice{
 		{"git ward review {d}", "shows it, with the doubts first: {what}"},
 		{"git ward take {d}", "takes it, if that is right"},
-	},
-	NotTaken: {
+	}},
+	NotTaken: {uow.ByPM, []Advice{
 		{"git ward include {d}", "confirms it, and has the same commit judged again: {what}"},
 		{"git ward review {d}", "shows it first"},
 		{"git ward directive edit {d}", "says what is to be done without it"},
-	},
-	Tampered: {
+	}},
+	Tampered: {uow.ByPM, []Advice{
 		{"git ward directive edit {d}", "the claim changed what is frozen ({what}) and fails: say that it is to stay, or change it yourself on the project's branch"},
 		{"git ward review {d}", "shows what it changed"},
-	},
-	NoTool: {
-		{"{again}", "goes on once the tool is there: {what}"},
+	}},
+	NoTool: {uow.ByAdmin, []Advice{
+		{"{next}", "goes on once the tool is there: {what}"},
 		{"git ward directive edit {d}", "has it decided by what is there"},
-	},
-	Grew: {
+	}},
+	NoProgram: {uow.ByAdmin, []Advice{
+		{"{next}", "goes on once " + uow.NoTool.Mend("")},
+		{"git ward directive edit {d}", "has it done with what is there"},
+	}},
+	Grew: {uow.ByPM, []Advice{
 		{"git ward directive edit {d}", "asks for another approach, smaller steps or another residual"},
 		{"git ward review {d}", "shows what there is"},
-	},
-	Iterations: {
+	}},
+	Iterations: {uow.ByPM, []Advice{
 		{"git ward directive edit {d}", "raises max_iterations where the residuals fall, or cuts the goal"},
 		{"git ward review {d}", "shows what there is"},
-	},
-	Effort: {
+	}},
+	Effort: {uow.ByPM, []Advice{
 		{"git ward directive edit {d}", "raises max_total_tool_calls or max_total_seconds, or cuts the goal"},
 		{"git ward review {d}", "shows what there is"},
-	},
-	Capped: {
+	}},
+	Capped: {uow.ByPM, []Advice{
 		{"git ward directive edit {d}", "raises {what}, which counts all that the directive ever used, or cuts the goal"},
 		{"git ward review {d}", "shows what there is"},
-	},
-	Unpaid: {
+	}},
+	Unpaid: {uow.ByAdmin, []Advice{
 		{"git ward directive edit {d}", "continues it once the admin has raised {what}"},
 		{"git ward review {d}", "shows what there is"},
-	},
-	TimeUp: {
+	}},
+	TimeUp: {uow.ByNobody, []Advice{
 		{"git ward directive edit {d}", "has the next launch continue it, with its own time; no limit has to be raised"},
 		{"git ward review {d}", "shows what there is"},
-	},
-	Cancelled: {
+	}},
+	Cancelled: {uow.ByPM, []Advice{
 		{"git ward directive edit {d}", "has it worked on again, as the new text says"},
 		{"git ward drop {d}", "closes the directive, too"},
-	},
-	Pressed: {
-		{"git ward uow retry {u}", "goes on at once; else it is tried again by itself"},
-	},
-	Unjudged: {
-		{"git ward uow retry {u}", "asks for the verdict at once, when the launcher runs (git ward status); else it is tried again by itself"},
-	},
-	Refused: {
-		{"git ward directive edit {d}", "says how to do it without what was refused; {what}"},
-	},
-	NothingMade: {
-		{"git ward uow clarify {u}", "says what is to be changed, and where"},
+	}},
+	Pressed: {uow.ByAdmin, []Advice{
+		{"{next}", "goes on at once; else it is tried again by itself"},
+	}},
+	Unjudged: {uow.ByAdmin, []Advice{
+		{"{next}", "asks for the verdict at once, when the launcher runs (git ward status); else it is tried again by itself"},
+	}},
+	Refused: {uow.ByPM, []Advice{
+		{"{next}", "says how to do it without what was refused; {what}"},
 		{"git ward directive edit {d}", "says it in the directive"},
-	},
-	NotStarted: {
+	}},
+	NothingMade: {uow.ByPM, []Advice{
+		{"{next}", "says what is to be changed, and where"},
+		{"git ward directive edit {d}", "says it in the directive"},
+	}},
+	NotStarted: {uow.ByPM, []Advice{
 		{"git ward directive edit {d}", "has it worked on again: say what a start needs, with a criterion that starts it"},
 		{"git ward review {d}", "shows what there is"},
-	},
-	Undeclared: {
+	}},
+	Undeclared: {uow.ByPM, []Advice{
 		{"git ward directive edit {d}", "says what is missing"},
-	},
-	Stuck: {
-		{"git ward uow clarify {u}", "says what it did not know, once what is named above is out of the way"},
+	}},
+	Stuck: {uow.ByPM, []Advice{
+		{"{next}", "says what it did not know, once what is named above is out of the way"},
 		{"git ward directive edit {d}", "says it in the directive"},
-	},
+	}},
 }
 
-// Advice is what a PM can do about how the loop of a unit, such as D-1.1, ended; what is
-// what the cause is about, in a few words. A command that would go on with a unit that
-// has ended opens the next one.
-func (c Cause) Advice(unit, what string, ended bool) []Advice {
+// By is who can mend a cause.
+func (c Cause) By() uow.Mender { return remedy[c].by }
+
+// Advice is what a person can do about how the loop of a unit, such as D-1.1, ended. What is what
+// the cause is about, in a few words; next is the command by which the unit goes on, "" where none
+// does. It is the first: what comes before it in the table does not help that unit.
+func (c Cause) Advice(unit, what, next string) []Advice {
 	directive, _, _ := strings.Cut(unit, ".")
-	again := "git ward uow retry {u}"
-	if ended {
-		again = "git ward uow fork {u}"
+	fill := strings.NewReplacer("{next}", cmp.Or(next, "git ward uow fork "+unit), "{d}", directive, "{what}", what)
+	var list []Advice
+	for _, a := range remedy[c].list {
+		list = append(list, Advice{fill.Replace(a.Type), fill.Replace(a.Why)})
 	}
-	fill := strings.NewReplacer("{again}", strings.ReplaceAll(again, "{u}", unit), "{d}", directive, "{u}", unit, "{what}", what)
-	list := slices.Clone(advise[c])
-	for i, a := range list {
-		list[i] = Advice{fill.Replace(a.Type), fill.Replace(a.Why)}
+	list = slices.CompactFunc(list, func(a, b Advice) bool { return a.Type == b.Type })
+	if next == "" {
+		return list
 	}
-	return list
+	if at := slices.IndexFunc(list, func(a Advice) bool { return a.Type == next }); at >= 0 {
+		return list[at:]
+	}
+	return append([]Advice{{Type: next}}, list...)
 }
 
 // about is the detail of a cause, for Advice.
@@ -242,14 +270,33 @@ func some(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// advice is what a report recommends.
-func (o Outcomes) advice() (list []string) {
-	failed := o.Status == ExitDiverged || o.Status == ExitBudgetExceeded
-	for _, a := range o.cause().Advice(o.Declaration.LoopID, o.about(), failed) {
+// Advice is what a person can do about the end that a report tells of; next is the command by which
+// its unit goes on, "" where none does.
+func (r Report) Advice(next string) (list []string) {
+	for _, a := range r.Cause.Advice(r.LoopID, r.About, next) {
 		list = append(list, a.String())
 	}
 	return list
 }
+
+// next is the command by which the unit goes on after the loop's end, as far as the end alone says.
+func (o Outcomes) next() string {
+	event, reason, _ := uow.Exit(string(o.Status))
+	directive, _, _ := strings.Cut(o.Declaration.LoopID, ".")
+	r := &uow.Record{ID: o.Declaration.LoopID, Directive: directive, ReasonCode: o.Decision.Reason.Step(reason), Policy: uow.DefaultPolicy()}
+	switch event {
+	case uow.Block:
+		r.State = uow.ZombiedSoft
+	case uow.RequestApproval:
+		r.State = uow.PendingApproval
+	}
+	return r.Next()
+}
+
+// Step is the reason of the unit's step at a loop's end: the stop's own, or what the exit gives.
+func (r StopReason) Step(exit uow.Reason) uow.Reason { return cmp.Or(steps[r], exit) }
+
+var steps = map[StopReason]uow.Reason{BackpressureSignal: uow.Backpressure, NotIncluded: uow.NotIncluded, ToolMissing: uow.NoTool, StartFailed: uow.NotStarted, VerdictUnavailable: uow.VerdictTimeout}
 
 // recommendation is 003's field of a spent budget (section 16).
 func (c Cause) recommendation() string {

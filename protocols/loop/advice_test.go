@@ -6,14 +6,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"git-ward/protocols/uow"
 )
 
 // TestAdvice: each cause has advice, in commands of Ward's, with nothing left to fill in.
 func TestAdvice(t *testing.T) {
-	for c, list := range advise {
-		for _, ended := range []bool{false, true} {
-			got := c.Advice("D-7.2", "`make`", ended)
-			if len(got) != len(list) || len(got) == 0 {
+	for c, r := range remedy {
+		for _, next := range []string{"", "git ward uow clarify D-7.2", "git ward uow resume D-7.2"} {
+			got := c.Advice("D-7.2", "`make`", next)
+			if len(got) == 0 || next != "" && got[0].Type != next || next == "" && len(got) != len(r.list) || c.By() == "" {
 				t.Errorf("%s: %v", c, got)
 			}
 			for _, a := range got {
@@ -21,6 +23,21 @@ func TestAdvice(t *testing.T) {
 					t.Errorf("%s: %s", c, a)
 				}
 			}
+		}
+	}
+}
+
+// TestWhoMends: who can mend an end is who can mend its unit's reason, and what only a setting or the
+// image mends is never a word of the PM's first.
+func TestWhoMends(t *testing.T) {
+	for cause, stop := range map[Cause]StopReason{Pressed: BackpressureSignal, NotTaken: NotIncluded, NoTool: ToolMissing, NoProgram: ToolMissing, NotStarted: StartFailed, Unjudged: VerdictUnavailable, Stuck: InvariantViolation} {
+		if by := stop.Step("LOOP_BLOCKED").By(); by != cause.By() {
+			t.Errorf("%s: %s, and its unit's reason %s", cause, cause.By(), by)
+		}
+	}
+	for c := range remedy {
+		if first := c.Advice("D-1.1", "it", "")[0].Type; c.By() == uow.ByAdmin && strings.Contains(first, "clarify") {
+			t.Errorf("%s: %s", c, first)
 		}
 	}
 }
@@ -34,7 +51,7 @@ func TestWhoPays(t *testing.T) {
 		"max_cost":        "raises max_cost, ",
 	} {
 		o := Outcomes{Declaration: Declaration{LoopID: "D-1.1"}, Status: ExitBudgetExceeded, Over: "it is spent", Limit: limit}
-		if got := o.advice()[0]; !strings.HasPrefix(got, "git ward directive edit D-1 (") || !strings.Contains(got, want) {
+		if got := NewReport(o).NextActions[0]; !strings.HasPrefix(got, "git ward directive edit D-1 (") || !strings.Contains(got, want) {
 			t.Errorf("%q: %s", limit, got)
 		}
 	}
@@ -52,7 +69,7 @@ func TestCauses(t *testing.T) {
 	if err := json.Unmarshal(data, &form); err != nil {
 		t.Fatal(err)
 	}
-	for c := range advise {
+	for c := range remedy {
 		if !slices.Contains(form.Properties.Cause.Enum, c) {
 			t.Errorf("the schema does not take the cause %s", c)
 		}

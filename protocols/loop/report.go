@@ -43,6 +43,7 @@ type Report struct {
 	Profile       Profile             `json:"profile"`
 	History       []Residual          `json:"residual_history_decimal_strings"`
 	Cause         Cause               `json:"cause,omitempty"` // "" in reports of earlier versions
+	About         string              `json:"about,omitempty"` // what the cause is about; "" where it says all
 	NextActions   []string            `json:"recommended_next_actions,omitempty"`
 	Left          []string            `json:"left,omitempty"`   // of the last verdict: what is no work
 	Commit        string              `json:"commit,omitempty"` // of the work, which the last verdict is on
@@ -111,7 +112,8 @@ func NewReport(o Outcomes) Report {
 	directive, _, _ := strings.Cut(d.LoopID, ".")
 	r := Report{SchemaVersion: SchemaVersion, Model: o.Used.Model, LoopID: d.LoopID, Goal: d.Goal, Status: o.Status, StopReason: o.Decision.Reason,
 		Iterations: len(o.History), Seconds: o.Used.Seconds, RungTarget: d.RungTarget, RungAchieved: o.Rung, Profile: d.Profile, History: append([]Residual{}, o.History...),
-		Cause: o.cause(), NextActions: o.advice(), LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
+		Cause: o.cause(), About: o.about(), LearningsFinalPath: Dir(directive) + "/" + LearningsFinal, ManifestPath: Dir(directive) + "/" + ManifestFile}
+	r.NextActions = r.Advice(o.next())
 	if c := o.Last; c != nil {
 		r.Left, r.Commit, r.Record = c.Left, c.Commit, c.Record
 		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, r.History, c.Checklist}

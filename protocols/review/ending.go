@@ -2,7 +2,6 @@ package review
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"git-ward/internal/diag"
@@ -191,18 +190,7 @@ func (e Ending) next() (lines []string) {
 	}
 	actions := e.Report.NextActions
 	if e.Unit != nil {
-		move := e.Unit.Next()
-		named := slices.IndexFunc(actions, func(a string) bool { return strings.HasPrefix(a, move+" (") })
-		switch {
-		case named > 0: // what comes before it does not help this unit
-			actions = actions[named:]
-		case move == "" || len(actions) > 0 && strings.HasPrefix(actions[0], move+" ("):
-		case len(actions) > 0 && strings.HasPrefix(actions[0], "git ward uow "): // another verb of the same unit
-			_, why, _ := strings.Cut(actions[0], " (")
-			actions = append([]string{move + " (" + why}, actions[1:]...)
-		default:
-			actions = append([]string{move}, actions...)
-		}
+		actions = e.Report.Advice(e.Unit.Next())
 	}
 	for i, a := range actions {
 		lines = append(lines, map[bool]string{true: "Next: ", false: "  or: "}[i == 0]+diag.Clean(a))

@@ -1,6 +1,10 @@
 package review
 
 import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +44,7 @@ func TestEndings(t *testing.T) {
 	failed, done := record(uow.Archived, "ANALYSIS_DONE"), record(uow.Archived, "ANALYSIS_DONE")
 	spent := record(uow.ZombiedSoft, "LOOP_BLOCKED") // its iterations
 	spent.Budget.Total.Iterations, spent.Budget.Spent.Iterations = 3, 3
+	rows := map[string]string{}
 	for name, c := range map[string]struct {
 		status  loop.Status
 		reason  loop.StopReason
@@ -50,29 +55,30 @@ func TestEndings(t *testing.T) {
 		first   string // of the report
 		next    string // the command to type
 	}{
-		"proved":               {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, nil), "", done, loop.Proved, "Done: every criterion is met after 1 iteration", "git ward review D-1"},
-		"proved, more left":    {loop.ExitConverged, loop.ExactCertificate, added, "", done, loop.WithChanges, "Done: every criterion is met", "git ward review D-1"},
-		"proved, a lost test":  {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, func(v *loop.Verdict) { v.Lost = []string{"TestA"} }), "", done, loop.Doubted, "Done: every criterion is met", "git ward review D-1"},
-		"already true":         {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, func(v *loop.Verdict) { v.Unchanged = true }), "", done, loop.AlreadyTrue, "Already true: every criterion is met on the project as it is", "git ward review D-1"},
-		"cancelled":            {loop.ExitCancelled, loop.InvariantViolation, none, "", failed, loop.Cancelled, "Cancelled after 1 iteration: so it was.", "git ward directive edit D-1"},
-		"diverged":             {loop.ExitDiverged, loop.SilentDivergence, none, "", failed, loop.Grew, "Stopped: the residual grew three times", "git ward directive edit D-1"},
-		"diverged, tampered":   {loop.ExitDiverged, loop.SilentDivergence, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the claim changed what the directive froze", "git ward directive edit D-1"},
-		"diverged, no tool":    {loop.ExitDiverged, loop.SilentDivergence, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
-		"iterations":           {loop.ExitBudgetExceeded, loop.MaxIters, none, "", failed, loop.Iterations, "Stopped: the budget is spent after 1 iteration: ", "git ward directive edit D-1"},
-		"iterations, tampered": {loop.ExitBudgetExceeded, loop.MaxIters, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the claim changed what the directive froze", "git ward directive edit D-1"},
-		"iterations, no tool":  {loop.ExitBudgetExceeded, loop.MaxIters, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
-		"calls":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "", failed, loop.Effort, "Stopped: the budget is spent after 1 iteration: ", "git ward directive edit D-1"},
-		"money":                {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "the tokens are spent", failed, loop.Unpaid, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
-		"the launch's time":    {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "[budget] time", failed, loop.TimeUp, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
-		"own tokens":           {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "max_tokens", failed, loop.Capped, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
-		"backpressure":         {loop.ExitBlocked, loop.BackpressureSignal, none, "", record(uow.ZombiedSoft, uow.Backpressure), loop.Pressed, "Blocked: so it was.", "git ward uow retry D-1.1"},
-		"no verdict":           {loop.ExitBlocked, loop.VerdictUnavailable, nil, "", record(uow.ZombiedSoft, uow.VerdictTimeout), loop.Unjudged, "Blocked: so it was.", "git ward uow retry D-1.1"},
-		"nothing made":         {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.NothingMade, "Blocked: so it was.", "git ward uow clarify D-1.1"},
-		"nothing, no more":     {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", spent, loop.NothingMade, "Blocked: so it was.", "git ward directive edit D-1"},
-		"broken":               {loop.ExitBlocked, loop.InvariantViolation, none, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.Stuck, "Blocked: so it was.", "git ward uow clarify D-1.1"},
-		"blocked, no tool":     {loop.ExitBlocked, loop.ToolMissing, missing, "", record(uow.ZombiedSoft, uow.NoTool), loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow retry D-1.1"},
-		"nothing declared":     {loop.ExitNeedInfo, loop.NullInput, nil, "", record(uow.PendingApproval, uow.NeedInfo), loop.Undeclared, "Not begun: the directive does not say how I can tell", "git ward directive edit D-1"},
-		"not included":         {loop.ExitNeedInfo, loop.NotIncluded, judged(loop.None, func(v *loop.Verdict) { v.NotIncluded, v.Left = true, []loop.Left{{Path: "zz_test.go", Kind: "added"}} }), "", record(uow.PendingApproval, uow.NotIncluded), loop.NotTaken, "Nobody but you can say", "git ward include D-1"},
+		"proved":                 {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, nil), "", done, loop.Proved, "Done: every criterion is met after 1 iteration", "git ward review D-1"},
+		"proved, more left":      {loop.ExitConverged, loop.ExactCertificate, added, "", done, loop.WithChanges, "Done: every criterion is met", "git ward review D-1"},
+		"proved, a lost test":    {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, func(v *loop.Verdict) { v.Lost = []string{"TestA"} }), "", done, loop.Doubted, "Done: every criterion is met", "git ward review D-1"},
+		"already true":           {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, func(v *loop.Verdict) { v.Unchanged = true }), "", done, loop.AlreadyTrue, "Already true: every criterion is met on the project as it is", "git ward review D-1"},
+		"cancelled":              {loop.ExitCancelled, loop.InvariantViolation, none, "", failed, loop.Cancelled, "Cancelled after 1 iteration: so it was.", "git ward directive edit D-1"},
+		"diverged":               {loop.ExitDiverged, loop.SilentDivergence, none, "", failed, loop.Grew, "Stopped: the residual grew three times", "git ward directive edit D-1"},
+		"diverged, tampered":     {loop.ExitDiverged, loop.SilentDivergence, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the claim changed what the directive froze", "git ward directive edit D-1"},
+		"diverged, no tool":      {loop.ExitDiverged, loop.SilentDivergence, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
+		"iterations":             {loop.ExitBudgetExceeded, loop.MaxIters, none, "", failed, loop.Iterations, "Stopped: the budget is spent after 1 iteration: ", "git ward directive edit D-1"},
+		"iterations, tampered":   {loop.ExitBudgetExceeded, loop.MaxIters, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the claim changed what the directive froze", "git ward directive edit D-1"},
+		"iterations, no tool":    {loop.ExitBudgetExceeded, loop.MaxIters, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
+		"calls":                  {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "", failed, loop.Effort, "Stopped: the budget is spent after 1 iteration: ", "git ward directive edit D-1"},
+		"money":                  {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "the tokens are spent", failed, loop.Unpaid, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
+		"the launch's time":      {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "[budget] time", failed, loop.TimeUp, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
+		"own tokens":             {loop.ExitBudgetExceeded, loop.MaxToolCalls, none, "max_tokens", failed, loop.Capped, "Stopped: the budget is spent after 1 iteration", "git ward directive edit D-1"},
+		"backpressure":           {loop.ExitBlocked, loop.BackpressureSignal, none, "", record(uow.ZombiedSoft, uow.Backpressure), loop.Pressed, "Blocked: so it was.", "git ward uow retry D-1.1"},
+		"no verdict":             {loop.ExitBlocked, loop.VerdictUnavailable, nil, "", record(uow.ZombiedSoft, uow.VerdictTimeout), loop.Unjudged, "Blocked: so it was.", "git ward uow retry D-1.1"},
+		"nothing made":           {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.NothingMade, "Blocked: so it was.", "git ward uow clarify D-1.1"},
+		"nothing, no more":       {loop.ExitBlocked, loop.EvidenceIncomplete, nil, "", spent, loop.NothingMade, "Blocked: so it was.", "git ward directive edit D-1"},
+		"broken":                 {loop.ExitBlocked, loop.InvariantViolation, none, "", record(uow.ZombiedSoft, "LOOP_BLOCKED"), loop.Stuck, "Blocked: so it was.", "git ward uow clarify D-1.1"},
+		"blocked, no tool":       {loop.ExitBlocked, loop.ToolMissing, missing, "", record(uow.ZombiedSoft, uow.NoTool), loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow retry D-1.1"},
+		"a step lacks a program": {loop.ExitBlocked, loop.ToolMissing, none, "", record(uow.ZombiedSoft, uow.NoTool), loop.NoProgram, "Blocked: so it was.", "git ward uow retry D-1.1"},
+		"nothing declared":       {loop.ExitNeedInfo, loop.NullInput, nil, "", record(uow.PendingApproval, uow.NeedInfo), loop.Undeclared, "Not begun: the directive does not say how I can tell", "git ward directive edit D-1"},
+		"not included":           {loop.ExitNeedInfo, loop.NotIncluded, judged(loop.None, func(v *loop.Verdict) { v.NotIncluded, v.Left = true, []loop.Left{{Path: "zz_test.go", Kind: "added"}} }), "", record(uow.PendingApproval, uow.NotIncluded), loop.NotTaken, "Nobody but you can say", "git ward include D-1"},
 	} {
 		o := loop.Outcomes{Declaration: declared, Status: c.status, Decision: loop.Decision{Reason: c.reason, Words: "so it was"}, State: loop.BudgetCheck,
 			Verdict: c.verdict, Over: c.over, Limit: c.over, Missing: []string{"acceptance_criteria"}, Rung: loop.Rung641}
@@ -97,6 +103,7 @@ func TestEndings(t *testing.T) {
 		if !strings.HasPrefix(next, c.next+" (") {
 			t.Errorf("%s: next is %q, want %q", name, strings.SplitN(next, "\n", 2)[0], c.next)
 		}
+		rows[name] = fmt.Sprintf("| %s | %s | %s | `%s` |\n", name, c.status, report.Cause.By(), strings.SplitN(next, " (", 2)[0])
 		if move := c.unit.Next(); move != "" && move != c.next {
 			t.Errorf("%s: uow list says %q, the report %q", name, move, c.next)
 		}
@@ -118,7 +125,32 @@ func TestEndings(t *testing.T) {
 			t.Errorf("%s: %d bytes", name, len(text))
 		}
 	}
+	table := endsStart
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		table += rows[name]
+	}
+	const path = "../../docs/pm.md"
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(doc), endsStart)
+	end := strings.Index(rest, "\n\n")
+	if !ok || end < 0 {
+		t.Fatalf("%s has no table of ends", path)
+	}
+	if endsStart+rest[:end+1] == table {
+		return
+	}
+	if os.Getenv("WARD_UPDATE") == "" {
+		t.Errorf("%s has another table of ends; WARD_UPDATE=1 writes this one:\n%s", path, table)
+	} else if err := os.WriteFile(path, []byte(head+table+rest[end+1:]), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
+
+// endsStart begins the table of ends in docs/pm.md.
+const endsStart = "| the end | status | who can mend it | `Next:` |\n| --- | --- | --- | --- |\n"
 
 // TestEndingTells: failed, skipped and not run are three things; what is long is cut and
 // says so; unknown is unknown.

@@ -213,7 +213,7 @@ func (p Position) waits(s Standing) (w uow.Waiting, or string) {
 				return says(uow.PassesBesides, named(left)), ""
 			}
 		}
-		if v := p.Verdict; unit.Cause == uow.ProgramMissing && v != nil && v.MissingTool != nil {
+		if v := p.Verdict; unit.Cause == uow.AdminMends && p.Unit.ReasonCode == uow.NoTool && v != nil && v.MissingTool != nil {
 			return says(uow.ProgramNamed, v.MissingTool.Tool), ""
 		}
 		return unit, ""

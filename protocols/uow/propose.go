@@ -56,7 +56,7 @@ func Analyze(s Summary, p Policy, earlier []Summary) []Proposal {
 		add("look for repeated reads in the log; a lesson may name the files that matter", "%s took %d interactions, the median before it is %d", s.ID, s.Interactions, m)
 	}
 	for reason, n := range repeated(s.Failures) {
-		add(remedy(reason, s.ID), "%s was stopped %d times by %s", s.ID, n, reason)
+		add(reason.Mend(s.ID), "%s was stopped %d times by %s", s.ID, n, reason)
 	}
 	if n := alike(s, earlier); n >= 3 && len(s.Failures) > 0 {
 		last := s.Failures[len(s.Failures)-1]
@@ -93,24 +93,4 @@ func alike(s Summary, earlier []Summary) (n int64) {
 		n += one(e.State != Completed && len(e.Failures) > 0 && e.Failures[len(e.Failures)-1].Reason == s.Failures[len(s.Failures)-1].Reason)
 	}
 	return n
-}
-
-// remedies say what a PM or an admin does about a reason that stops units again and again.
-// None of them is a rule of a protocol, which a lesson could change by itself.
-var remedies = map[Reason]string{
-	TransientFailure: "the admin looks after the model's provider; a longer `patience` in [model] of config.toml bridges short outages",
-	ModelDenied:      "the admin mends the key file, the model's id or `also` in [model] of config.toml",
-	ProgramKilled:    "the admin gives the containers more memory, or the PM cuts the directive into smaller ones",
-	NoTool:           "the admin puts the missing program into the image, or the PM names another command in the directive",
-	VerdictTimeout:   "the admin raises `timeout` in [verify] of config.toml, or the PM has the directive decided by quicker commands",
-	Backpressure:     "the admin makes room on the host's disk, or mends what `depends_on` in [loop] of config.toml names",
-	NotStarted:       "the PM adds a criterion to the directive that starts the program as [bootstrap] run does",
-}
-
-// remedy is what is done about a reason.
-func remedy(reason Reason, unit string) string {
-	if text := remedies[reason]; text != "" {
-		return text
-	}
-	return fmt.Sprintf("the PM reads what `git ward uow show %s` notes of it, and says in the directive how it is avoided", unit)
 }

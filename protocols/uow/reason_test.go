@@ -34,7 +34,7 @@ func sourceOf(t *testing.T, dirs ...string) string {
 func TestReasonsAreGiven(t *testing.T) {
 	constants := map[Reason]string{DirectiveEdited: "DirectiveEdited", HashMismatch: "HashMismatch", PrevMismatch: "PrevMismatch", Backpressure: "Backpressure", VerdictTimeout: "VerdictTimeout", Trouble: "uow.Trouble",
 		DirectiveGone: "uow.DirectiveGone", Question: "uow.Question", PulseIsDue: "uow.PulseIsDue", TransientFailure: "uow.TransientFailure", ModelDenied: "uow.ModelDenied", ProgramKilled: "uow.ProgramKilled", Stopped: "uow.Stopped", Stale: "uow.Stale", CauseGone: "uow.CauseGone", NoTool: "uow.NoTool", NotIncluded: "uow.NotIncluded", NotStarted: "uow.NotStarted"}
-	programs := sourceOf(t, ".", "../schedule", "../../agent")
+	programs := sourceOf(t, ".", "../loop", "../schedule", "../../agent")
 	verbs := sourceOf(t, "../command", ".")
 	for event, actors := range reasons {
 		for actor, codes := range actors {

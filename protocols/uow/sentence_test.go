@@ -71,7 +71,7 @@ func TestSentencesOfUnits(t *testing.T) {
 					r := &Record{ID: "D-1.1", Directive: "D-1", State: state, ReasonCode: reason, Policy: policy, Retries: retries}
 					w := r.Stand(edited, true).Waiting
 					met[w.Cause] = true
-					if w != w.Cause.Waiting("D-1", "D-1.1", reason.Words()) || w.For == "" {
+					if w != r.says(w.Cause) || w.For == "" {
 						t.Errorf("%s for %q: %+v is not of the table", state, reason, w)
 					}
 					for what, bad := range badWords {

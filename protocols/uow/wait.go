@@ -114,7 +114,13 @@ func (r *Record) onEdited() Input {
 }
 
 // says is the sentence of a cause about this unit.
-func (r *Record) says(c Cause) Waiting { return c.Waiting(r.Directive, r.ID, r.ReasonCode.Words()) }
+func (r *Record) says(c Cause) Waiting {
+	what := r.ReasonCode.Words()
+	if c == AdminMends || c == AdminMendsStill {
+		what += ", until " + r.ReasonCode.Mend(r.ID)
+	}
+	return c.Waiting(r.Directive, r.ID, what)
+}
 
 func (r *Record) atOnce(c Cause, by Input) Stand { return Stand{r.says(c), AtOnce, by} }
 
@@ -149,10 +155,10 @@ func (r *Record) blocked(stop bool) Stand {
 		return r.onWord(StoppedByFile)
 	case reason.Free():
 		return r.atOnce(ResumesNow, Input{Event: Retry, Reason: CauseGone})
-	case reason == ModelDenied && spent:
-		return r.onWord(ModelRefusesStill)
-	case reason == ModelDenied:
-		return r.onWord(ModelRefuses)
+	case !reason.Passes() && reason.By() == ByAdmin && spent:
+		return r.onWord(AdminMendsStill)
+	case !reason.Passes() && reason.By() == ByAdmin:
+		return r.onWord(AdminMends)
 	case spent && reason.Passes() && reason != TransientFailure:
 		return r.atOnce(GivesUp, Input{Event: Exhaust, Reason: "RETRIES_SPENT"})
 	case spent:
@@ -163,8 +169,6 @@ func (r *Record) blocked(stop bool) Stand {
 		return pause(RetriesLater)
 	case reason == NotStarted:
 		return r.onWord(DoesNotStart)
-	case reason == NoTool:
-		return r.onWord(ProgramMissing)
 	case r.Budget.Total.Iterations > 0 && r.Budget.Left().Iterations == 0: // with the PM's words it would only end
 		return r.onWord(NoIterationLeft)
 	case reason.Words() == "":

@@ -29,7 +29,7 @@ func TestDenied(t *testing.T) {
 		t.Errorf("it is tried again with the key that was refused:\n%s", out)
 	}
 	h.Git("pull", "--quiet")
-	const waits = "you, the model cannot be asked until the admin corrects [model] in config.toml, its key file, id or also, and launches again: git ward uow retry D-1.1"
+	const waits = "you, the model refuses the key, or is not one that may be asked, until the admin corrects [model] in config.toml, its key file, id or also, and launches again: git ward uow retry D-1.1"
 	comms := h.Git("show", "origin/main:COMMS.md")
 	if n := strings.Count(comms, waits); n != 1 || !strings.Contains(comms, "anthropic_key_file") {
 		t.Errorf("COMMS.md says it %d times:\n%s", n, comms)
