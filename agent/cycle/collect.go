@@ -178,7 +178,11 @@ func (r *run) nothing(ctx context.Context, files map[string][]byte) (loop.Decisi
 	if words := r.now.result.Words; words != "" && r.overspent() == "" {
 		why += "; its last words: " + short(words)
 	}
-	return r.fruitless(why), nil
+	d := r.fruitless(why)
+	if r.now.missing && d.Event == loop.ArtifactsEmpty {
+		d.Reason = loop.ToolMissing
+	}
+	return d, nil
 }
 
 // fruitless ends a loop after an iteration with nothing to judge: blocked, unless the budget

@@ -50,6 +50,7 @@ type iteration struct {
 	forgotten  bool   // the remote refused it
 	left       bool   // the iteration is unfinished
 	stopped    bool   // the Solver did not finish by itself
+	missing    bool   // for want of a program where it works
 	review     Review
 	cert       *loop.Certificate // nil until decided
 	before     past              // at the iteration's end

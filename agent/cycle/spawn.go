@@ -228,7 +228,7 @@ func (r *run) solve(ctx context.Context, refusal string) error {
 	done, err := r.askSolver(ctx, refusal)
 	r.took(done)
 	stopped := stop.As(err, stop.Unfinished, stop.Spent, stop.Blocked)
-	r.now.stopped = stopped != nil
+	r.now.stopped, r.now.missing = stopped != nil, stopped != nil && stop.Is(err, stop.Missing)
 	if stopped == nil {
 		return err
 	}

@@ -210,7 +210,7 @@ func (r *run) gaveUp(failed *stop.Stop, plans int) error {
 	if plans > 1 {
 		times = fmt.Sprintf(" The plan was tried %d times.", plans)
 	}
-	return &stop.Stop{Kind: stop.Unfinished, Why: "S" + strings.TrimPrefix(failed.Why, "s") + "." + times,
+	return &stop.Stop{Kind: stop.Unfinished, Err: failed.Err, Why: "S" + strings.TrimPrefix(failed.Why, "s") + "." + times,
 		Output: diag.Indent(diag.CleanLines(failed.Err.Error()))}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"git-ward/agent/stop"
 	"git-ward/agent/tool"
 	"git-ward/agent/web"
 	"git-ward/internal/diag"
@@ -97,7 +98,11 @@ func (u *run) bash(ctx context.Context, p point) (message, output string, err er
 	}
 	last := strings.TrimSpace(result.Text[strings.LastIndex(result.Text, "\n")+1:])
 	if result.IsError {
-		return "", result.Text, fmt.Errorf("the command ended with %s; the last of its output:\n%s", last, lastLines(result.Text, 2000))
+		err := fmt.Errorf("the command ended with %s; the last of its output:\n%s", last, lastLines(result.Text, 2000))
+		if result.Missing {
+			err = &stop.Stop{Kind: stop.Missing, Why: err.Error()}
+		}
+		return "", result.Text, err
 	}
 	return last, result.Text, nil
 }

@@ -18,6 +18,7 @@ import (
 	"git-ward/agent/task"
 	"git-ward/agent/tool"
 	"git-ward/internal/diag"
+	"git-ward/internal/process"
 	"git-ward/protocols/loop"
 )
 
@@ -80,8 +81,8 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	a.watch.close()
 	counted()
 	if a.outcome == nil {
-		if ctx.Err() == nil {
-			err = diag.Hint(fmt.Errorf("[model] command: %w", err), "the command must be there where the agent runs: inside the fence, in the image")
+		if process.Missing(err) {
+			return stop.New(stop.Missing, "[model] command: %s. The command has to be there where the agent runs: in the image, or in [sandbox] programs.", diag.Clean(err.Error()))
 		}
 		return err
 	}

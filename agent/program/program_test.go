@@ -97,6 +97,16 @@ func TestSolve(t *testing.T) {
 	}
 }
 
+// TestAbsent: a command of the settings that is not in the tree, though the agent began, waits for
+// who can bring it: it is no trouble of the agent's, which another try ends.
+func TestAbsent(t *testing.T) {
+	p := newProgram(t, "")
+	p.Config.Model.Command = []string{"./tools/no-such-program"}
+	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Missing) || !strings.HasPrefix(err.Error(), "[model] command: ./tools/no-such-program does not start: ") {
+		t.Error(err)
+	}
+}
+
 // TestSpent: the gateway's account tells a program that was not paid for from one
 // that failed.
 func TestSpent(t *testing.T) {

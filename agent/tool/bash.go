@@ -29,7 +29,7 @@ func (b *Box) bash() Tool {
 			if err != nil {
 				return Result{}, err
 			}
-			return Result{Text: out.Text() + "[" + out.End() + "]", IsError: !out.OK()}, nil
+			return Result{Text: out.Text() + "[" + out.End() + "]", IsError: !out.OK(), Missing: out.Missing()}, nil
 		})
 }
 

@@ -34,6 +34,7 @@ func TestBash(t *testing.T) {
 		"echo $GREETING; echo err >&2":            {Text: "hi\nerr\n[exit 0]"},
 		"printf 'no newline'; exit 3":             {Text: "no newline\n[exit 3]", IsError: true},
 		"true":                                    {Text: "[exit 0]"},
+		"exec 2>&-; no-such-program-of-mine":      {Text: "[exit 127]", IsError: true, Missing: true},
 		"kill -9 $$":                              {Text: "[killed by signal 9, killed]", IsError: true},
 		"printf '\\xff'":                          {Text: "\ufffd\n[exit 0]"},
 		"cat; echo $WARD_TEST_SECRET":             {Text: "\n[exit 0]"},

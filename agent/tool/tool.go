@@ -31,6 +31,7 @@ type Tool struct {
 type Result struct {
 	Text    string
 	IsError bool
+	Missing bool // of bash: it ended as a shell does whose command is missing (Outcome.Missing)
 }
 
 // Box is where tools work, with their limits.

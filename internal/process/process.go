@@ -130,7 +130,7 @@ func (c *Command) Start() (*Group, error) {
 	out.started()
 	if err != nil {
 		out.close()
-		return nil, fmt.Errorf("%s does not start: %w", c.Args[0], err)
+		return nil, &notStarted{c.Args[0], c.Dir, err}
 	}
 	g := &Group{cmd: cmd, output: out, exited: make(chan struct{}), tag: c.Tag, sweep: c.Sweep}
 	go func() {
