@@ -1,11 +1,12 @@
 package process
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"git-ward/internal/gittest"
 )
 
 // TestMissing: a program that is not there, that may not be executed, or that is of another kind of
@@ -13,9 +14,10 @@ import (
 func TestMissing(t *testing.T) {
 	dir := t.TempDir()
 	plain, foreign := filepath.Join(dir, "plain"), filepath.Join(dir, "foreign")
-	if err := errors.Join(os.WriteFile(plain, nil, 0o644), os.WriteFile(foreign, []byte("\x7fELF\x02\x01\x01 of no machine"), 0o755)); err != nil {
+	if err := os.WriteFile(plain, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	gittest.Program(t, foreign, "\x7fELF\x02\x01\x01 of no machine")
 	for program, missing := range map[string]bool{"no-such-program-of-mine": true, "./no/such/program": true, plain: true, foreign: true} {
 		if err := (&Command{Args: []string{program}, Dir: dir}).start(); Missing(err) != missing || err == nil {
 			t.Errorf("%s: %v", program, err)

@@ -119,7 +119,7 @@ type remedies struct {
 
 // remedy is the table of both by cause. {d} is the directive, {u} its unit, {what} the cause's
 // details, {next} the command by which the unit goes on (uow.Record.Next), or which opens the next
-// one where it has ended.
+// one where it has ended, {admin} what the admin does about a missing program.
 var remedy = map[Cause]remedies{
 	Proved: {uow.ByPM, []Advice{
 		{"git ward review {d}", "shows it"},
@@ -150,7 +150,7 @@ var remedy = map[Cause]remedies{
 		{"git ward directive edit {d}", "has it decided by what is there"},
 	}},
 	NoProgram: {uow.ByAdmin, []Advice{
-		{"{next}", "goes on once " + uow.NoTool.Mend("")},
+		{"{next}", "goes on once {admin}"},
 		{"git ward directive edit {d}", "has it done with what is there"},
 	}},
 	Grew: {uow.ByPM, []Advice{
@@ -216,7 +216,7 @@ func (c Cause) By() uow.Mender { return remedy[c].by }
 // does. It is the first: what comes before it in the table does not help that unit.
 func (c Cause) Advice(unit, what, next string) []Advice {
 	directive, _, _ := strings.Cut(unit, ".")
-	fill := strings.NewReplacer("{next}", cmp.Or(next, "git ward uow fork "+unit), "{d}", directive, "{what}", what)
+	fill := strings.NewReplacer("{next}", cmp.Or(next, "git ward uow fork "+unit), "{d}", directive, "{what}", what, "{admin}", uow.NoTool.Mend(unit))
 	var list []Advice
 	for _, a := range remedy[c].list {
 		list = append(list, Advice{fill.Replace(a.Type), fill.Replace(a.Why)})

@@ -60,7 +60,7 @@ const (
 
 // A sentence says who has the next move, why (one clause), and the one command that makes it.
 // {d} is the directive, {u} its unit, and {what} the details of the cause, as the caller gives
-// them; a clause without {what} takes none.
+// them; a clause without {what} takes none. {admin} is what the admin does about a missing program.
 type sentence struct {
 	For          Party
 	Why, Command string
@@ -99,7 +99,7 @@ var sentences = map[Cause]sentence{
 
 	PassesBesides: {ForYou, "it passes only with changes that are not its work: {what}", "git ward include {d}"},
 	HeldBefore:    {ForYou, "every criterion held before the work, so only you can say that it is done", "git ward include {d}"},
-	ProgramNamed:  {ForYou, "the program {what} is missing where the commands run, until " + NoTool.Mend(""), "git ward uow retry {u}"},
+	ProgramNamed:  {ForYou, "the program {what} is missing where the commands run, until {admin}", "git ward uow retry {u}"},
 	JudgedNow:     {ForHost, "which runs its criteria", ""},
 	ReportsNow:    {ForAgent, "which reports on it", ""},
 	ComesAfter:    {"", "to be closed first", ""}, // for the directives that come before
@@ -123,6 +123,6 @@ var sentences = map[Cause]sentence{
 // none) and what it is about; what is cleaned, and on one line.
 func (c Cause) Waiting(directive, unit, what string) Waiting {
 	s := sentences[c]
-	fill := strings.NewReplacer("{d}", directive, "{u}", unit, "{what}", what)
+	fill := strings.NewReplacer("{d}", directive, "{u}", unit, "{what}", what, "{admin}", NoTool.Mend(unit))
 	return Waiting{For: s.For, Why: fill.Replace(s.Why), Command: fill.Replace(s.Command), Cause: c}
 }
