@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"git-ward/internal/cli"
@@ -145,6 +146,8 @@ type written struct {
 	Directive     string            `json:"directive"`
 	Commit        string            `json:"commit"` // "" where nothing was to change, or could be
 	Findings      []diag.Diagnostic `json:"findings"`
+	NotMet        []string          `json:"not_met"` // commands of criteria that fail as the project is; null: not tried
+	Untried       string            `json:"untried"` // why they were not tried to the end, where that was asked
 }
 
 // write makes or, with a name, changes a directive.
@@ -266,8 +269,20 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 	case err != nil:
 		return diag.Hint(err, "%s", keep())
 	}
+	var d *comms.Directive // whose criteria are to be tried
+	if doc, _ := comms.Parse(text); done.Commit != "" && refusal == nil && !o.untried {
+		d = doc.Directive(done.Directive)
+	}
 	if o.options.json {
-		return errors.Join(refusal, diag.WriteJSON(u.env.Stdout, done))
+		if d != nil {
+			t := u.tryCriteria(d, tryFor)
+			done.Findings = slices.Concat(done.Findings, u.named(d), t.found)
+			done.NotMet, done.Untried = t.notMet, t.untried
+		}
+		if err := diag.WriteJSON(u.env.Stdout, done); refusal == nil || err != nil {
+			return err
+		}
+		return refused(u.env, keep(), "%s breaks the grammar of COMMS.md, and was not pushed", "the text")
 	}
 	for i := range done.Findings { // lines of the person's own text, not of COMMS.md
 		done.Findings[i].Pos.Path = "text"
@@ -280,10 +295,10 @@ func (o *writing) publish(u *units, draft comms.Draft, old *comms.Directive, kee
 		fmt.Fprintf(u.env.Stdout, "%s is as it was, and nothing was pushed\n", done.Directive)
 	default:
 		fmt.Fprintf(u.env.Stdout, "%s %s: pushed to %s as %s; no working tree was touched\n", done.Directive, diag.Clean(draft.Title), u.names.Branch, diag.Short(done.Commit))
-		if doc, _ := comms.Parse(text); !o.untried && doc.Directive(done.Directive) != nil {
-			d := doc.Directive(done.Directive)
-			u.warnNamed(d)
-			u.tryCriteria(d, tryFor)
+		if d != nil {
+			diag.WriteText(u.env.Stderr, u.named(d))
+			t := u.tryCriteria(d, tryFor)
+			t.print(u)
 		}
 	}
 	return nil

@@ -56,7 +56,8 @@ func inEditor(ctx context.Context, env *cli.Env, k *kept, text string) (string, 
 	}
 	// As in git, a shell parses the editor's command, and the file is its argument.
 	cmd := exec.Command("/bin/sh", "-c", editor+` "$@"`, editor, path)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Dir, env.Stdin, cli.Raw(env.Stdout), cli.Raw(env.Stderr)
+	// Its screen is no part of what the command prints, which a program may read (--json).
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Dir, env.Stdin, cli.Raw(env.Stderr), cli.Raw(env.Stderr)
 	if err := cmd.Run(); err != nil {
 		return "", diag.Hint(fmt.Errorf("the editor %q ended with an error, and nothing was changed: %w", editor, err), "the text is kept in %s", path)
 	}

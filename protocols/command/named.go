@@ -18,13 +18,13 @@ const ruleNamed = "criteria/named-source"
 // maxNamedSources bounds the warnings of sources that criteria name.
 const maxNamedSources = 5
 
-// warnNamed warns of what namedSources finds.
-func (u *units) warnNamed(d *comms.Directive) {
+// named is what namedSources finds; an error is a warning.
+func (u *units) named(d *comms.Directive) []diag.Diagnostic {
 	found, err := u.namedSources(d)
 	if err != nil {
 		fmt.Fprintf(u.env.Stderr, "the sources of %s cannot be read: %s\n", u.names.Project, diag.OneLine(err.Error()))
 	}
-	diag.WriteText(u.env.Stderr, found)
+	return found
 }
 
 // namedSources are the project's sources that a directive's criteria name, and that it does not

@@ -54,11 +54,19 @@ func (t *tried) exit(line string) int {
 	return 1
 }
 
+// trial is what the try of a directive's criteria has found.
+type trial struct {
+	found []diag.Diagnostic // what is wrong with them
+	// notMet are the commands that fail as long as nobody did the work; nil if none was tried.
+	notMet  []string
+	lines   int    // how many commands there are
+	untried string // why they were not tried, or not to the end; "" if they were
+}
+
 // tryCriteria runs the criteria of a pushed directive on the project as it is, behind the
-// host's fence, and reports what is wrong with them, so that a useless criterion is found now
-// and not after the agent's work. Without a host or a fence, or after limit, it says so and
-// nothing else.
-func (u *units) tryCriteria(d *comms.Directive, limit time.Duration) {
+// host's fence, so that a useless criterion is found now and not after the agent's work.
+// Without a host or a fence, or after limit, the trial says so, and no more than can be read.
+func (u *units) tryCriteria(d *comms.Directive, limit time.Duration) trial {
 	var lines []string
 	for _, c := range d.Criteria {
 		if c.Command != "" && !slices.Contains(lines, c.Command) {
@@ -66,24 +74,29 @@ func (u *units) tryCriteria(d *comms.Directive, limit time.Duration) {
 		}
 	}
 	if len(lines) == 0 {
-		diag.WriteText(u.env.Stderr, lackingCommand(d))
-		return
+		return trial{found: lackingCommand(d)}
 	}
 	ctx, cancel := context.WithTimeout(u.ctx, limit)
 	defer cancel()
 	all, again, err := u.tryTwice(ctx, lines)
 	if errors.Is(err, context.DeadlineExceeded) {
-		fmt.Fprintf(u.env.Stderr, "the criteria were not tried to the end on %s: it takes longer than %s; `git ward verify %s %s` tries them\n", u.names.Project, limit, u.names.Project, d.Name())
-		return
+		return trial{untried: fmt.Sprintf("the criteria were not tried to the end on %s: it takes longer than %s; `git ward verify %s %s` tries them", u.names.Project, limit, u.names.Project, d.Name())}
 	}
 	if err != nil {
-		fmt.Fprintf(u.env.Stderr, "the criteria were not tried on %s: %s\n", u.names.Project, diag.OneLine(err.Error()))
-		return
+		return trial{untried: fmt.Sprintf("the criteria were not tried on %s: %s", u.names.Project, diag.OneLine(err.Error()))}
 	}
-	found, failing := judgeTried(d, u.names.Project, all, again)
-	diag.WriteText(u.env.Stderr, append(lackingCommand(d), found...))
-	if failing > 0 {
-		fmt.Fprintf(u.env.Stdout, "criteria tried on %s: %d of %d not met yet, as it should be\n", u.names.Project, failing, len(lines))
+	found, notMet := judgeTried(d, u.names.Project, all, again)
+	return trial{found: append(lackingCommand(d), found...), notMet: notMet, lines: len(lines)}
+}
+
+// print tells a person what the trial has found.
+func (t *trial) print(u *units) {
+	diag.WriteText(u.env.Stderr, t.found)
+	if t.untried != "" {
+		fmt.Fprintln(u.env.Stderr, t.untried)
+	}
+	if len(t.notMet) > 0 {
+		fmt.Fprintf(u.env.Stdout, "criteria tried on %s: %d of %d not met yet, as it should be\n", u.names.Project, len(t.notMet), t.lines)
 	}
 }
 
@@ -187,9 +200,9 @@ func lackingCommand(d *comms.Directive) (found []diag.Diagnostic) {
 }
 
 // judgeTried reports what is wrong with a directive's criteria that ran on the project as it
-// is; again is the second run of those that passed. failing counts the criteria that fail as
-// they should, because the work is not done yet.
-func judgeTried(d *comms.Directive, project string, all, again *tried) (found []diag.Diagnostic, failing int) {
+// is; again is the second run of those that passed. notMet are the commands that fail as they
+// should, because the work is not done yet; it is never nil.
+func judgeTried(d *comms.Directive, project string, all, again *tried) (found []diag.Diagnostic, notMet []string) {
 	edit := "git ward directive edit " + d.Name()
 	says := map[string]string{}
 	if len(again.Replays) > 0 {
@@ -203,13 +216,14 @@ func judgeTried(d *comms.Directive, project string, all, again *tried) (found []
 		exit := all.exit(c.Command)
 		return c.Command != "" && exit != 0 && exit != notFound && (all.Missing == nil || all.Missing.Line != c.Command)
 	}
+	notMet = []string{}
 	for _, c := range d.Criteria {
-		if fails(c) {
-			failing++
+		if fails(c) && !slices.Contains(notMet, c.Command) {
+			notMet = append(notMet, c.Command)
 		}
 	}
 	lacks := func(advice string) string { // what to do about one that holds already
-		if failing > 0 {
+		if len(notMet) > 0 {
 			return "another one fails until the work is done, so this one may stay to say that nothing broke; if it is to fail, too: " + edit
 		}
 		return advice + edit
@@ -231,5 +245,5 @@ func judgeTried(d *comms.Directive, project string, all, again *tried) (found []
 			found = append(found, criterionFinding(d, ruleHolds, "it holds already on "+project+": "+text, lacks("keep it to say that nothing broke, and add one that fails until the work is done: ")))
 		}
 	}
-	return found, failing
+	return found, notMet
 }

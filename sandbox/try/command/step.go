@@ -129,16 +129,38 @@ func (t *trial) direct() error {
 	if t.unfenced { // nowhere to try the criteria
 		return t.ward(t.work(), append(args, "--untried")...)
 	}
-	said, told := new(strings.Builder), new(strings.Builder) // two: each has its writer
-	if err := t.typed(t.work(), io.MultiWriter(cli.Raw(t.env.Stdout), told), io.MultiWriter(t.env.Stderr, said), args...); err != nil {
-		return err
+	var pushed struct {
+		Directive string            `json:"directive"`
+		Findings  []diag.Diagnostic `json:"findings"`
+		NotMet    []string          `json:"not_met"`
+		Untried   string            `json:"untried"`
+	}
+	var out bytes.Buffer
+	ended := t.typed(t.work(), &out, cli.Raw(t.env.Stderr), append(args, "--json")...)
+	if ended != nil && out.Len() == 0 {
+		return ended
+	}
+	if err := json.Unmarshal(out.Bytes(), &pushed); err != nil {
+		return fmt.Errorf("git ward directive new --json: %w", err)
+	}
+	diag.WriteText(t.env.Stderr, pushed.Findings)
+	if ended != nil {
+		return ended
+	}
+	t.say("%s is pushed", diag.Word(pushed.Directive))
+	if pushed.Untried != "" {
+		fmt.Fprintln(t.env.Stderr, diag.OneLine(pushed.Untried))
+	}
+	if len(pushed.NotMet) > 0 {
+		t.say("not met yet, as it should be: %s", diag.Word(strings.Join(pushed.NotMet, "; ")))
 	}
 	if t.guessed {
 		if err := atomicfile.Write(filepath.Join(t.dir, guessedFile), []byte(strings.Join(t.checks, "\n")), 0o644); err != nil {
 			return err
 		}
 	}
-	return t.fit(strings.Contains(said.String(), unknownProgram), t.guessed && strings.Contains("\n"+told.String(), triedCriteria))
+	lacks := slices.ContainsFunc(pushed.Findings, func(f diag.Diagnostic) bool { return f.Rule == unknownProgram })
+	return t.fit(lacks, t.guessed && len(pushed.NotMet) > 0)
 }
 
 // guessedFile has the criteria that are the project's own tests, and that no person named, one a line.
@@ -229,11 +251,8 @@ func (t *trial) fit(lacks, fail bool) error {
 		diag.Word(t.work()), diag.Word(t.branch), d.Name(), t.same(true), d.Name())
 }
 
-// unknownProgram begins what `git ward directive new` says of a program that the image lacks.
-const unknownProgram = "criteria/unknown-program: "
-
-// triedCriteria begins what it says of criteria that fail as the project is.
-const triedCriteria = "\ncriteria tried on "
+// unknownProgram is the rule of a criterion that runs a program which the image lacks.
+const unknownProgram = "criteria/unknown-program"
 
 // wanted is the directive's text, with the criteria of the command line.
 func (t *trial) wanted() string {
