@@ -225,8 +225,10 @@ func verb(args []string) string {
 // clone clones, and fetches what git clone leaves out.
 func (c *cloner) clone(url string) error {
 	fmt.Fprintf(c.env.Stderr, "Cloning into '%s'...\n", c.dir) // as git says of where it is made
+	if err := c.git("clone", "--quiet", "--", url, c.tree); err != nil && !c.unfiltered() {
+		return err
+	}
 	for _, args := range [][]string{
-		{"clone", "--quiet", "--", url, c.tree},
 		{"-C", c.tree, "config", "--add", "remote.origin.fetch", "refs/ward/*:refs/ward/*"},
 		{"-C", c.tree, "config", "--add", "remote.origin.fetch", "refs/notes/*:refs/notes/*"},
 		{"-C", c.tree, "config", "pull.rebase", "true"},
@@ -240,6 +242,21 @@ func (c *cloner) clone(url string) error {
 		}
 	}
 	return nil
+}
+
+// unfiltered checks out what git clone could not, because a filter of the user's settings failed:
+// one that fetches large files finds none where only git's objects are. The files are then what
+// the repository stores, as the agent and the host have them.
+func (c *cloner) unfiltered() bool {
+	if _, err := os.Stat(filepath.Join(c.tree, ".git")); err != nil || c.ctx.Err() != nil {
+		return false // git keeps a clone of which only the checkout failed
+	}
+	info := filepath.Join(c.tree, ".git", "info")
+	if os.MkdirAll(info, 0o777) != nil || os.WriteFile(filepath.Join(info, "attributes"), []byte("* -filter\n"), 0o666) != nil || c.git("-C", c.tree, "reset", "--quiet", "--hard") != nil {
+		return false
+	}
+	fmt.Fprintf(c.env.Stderr, "git-ward: warning: a filter of your git failed (above), so files in this clone are as the repository stores them\ngit-ward: hint: without `* -filter` in .git/info/attributes the filter runs again\n")
+	return true
 }
 
 // names finds the names of the two branches and stores them for later commands.
