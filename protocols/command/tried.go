@@ -78,9 +78,13 @@ func (u *units) tryCriteria(d *comms.Directive, limit time.Duration) trial {
 	}
 	ctx, cancel := context.WithTimeout(u.ctx, limit)
 	defer cancel()
-	all, again, err := u.tryTwice(ctx, lines)
+	bare, err := u.host()
+	var all, again *tried
+	if err == nil {
+		all, again, err = u.tryTwice(ctx, bare, lines)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return trial{untried: fmt.Sprintf("the criteria were not tried to the end on %s: it takes longer than %s; `git ward verify %s %s` tries them", u.names.Project, limit, u.names.Project, d.Name())}
+		return trial{untried: fmt.Sprintf("the criteria were not tried to the end on %s: it takes longer than %s; `git ward verify --bare %s %s %s` tries them", u.names.Project, limit, diag.Word(bare), u.names.Project, d.Name())}
 	}
 	if err != nil {
 		return trial{untried: fmt.Sprintf("the criteria were not tried on %s: %s", u.names.Project, diag.OneLine(err.Error()))}
@@ -106,11 +110,7 @@ const tryFor = 2 * time.Minute
 
 // tryTwice runs the lines, and those that passed once more with their tests broken. A
 // verification tests whether commands can fail only if all of them passed.
-func (u *units) tryTwice(ctx context.Context, lines []string) (all, again *tried, err error) {
-	bare, err := u.host()
-	if err != nil {
-		return nil, nil, err
-	}
+func (u *units) tryTwice(ctx context.Context, bare string, lines []string) (all, again *tried, err error) {
 	defer u.env.Slow("trying the criteria on " + u.names.Project + "; the directive is pushed, so ^C loses nothing")()
 	if all, err = u.verify(ctx, bare, lines); err != nil {
 		return nil, nil, err

@@ -13,6 +13,7 @@ import (
 	"git-ward/internal/branches"
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
+	"git-ward/internal/diag"
 	"git-ward/internal/git"
 	"git-ward/internal/gittest"
 	"git-ward/protocols/comms"
@@ -91,7 +92,7 @@ func TestTriedForSoLong(t *testing.T) {
 	} else {
 		tried.print(u)
 	}
-	if want := "the criteria were not tried to the end on main: it takes longer than 100ms; `git ward verify main D-1` tries them\n"; words.String() != want || out.Len() > 0 {
+	if want := "the criteria were not tried to the end on main: it takes longer than 100ms; `git ward verify --bare " + diag.Word(bare) + " main D-1` tries them\n"; words.String() != want || out.Len() > 0 {
 		t.Errorf("%s%s", &out, &words)
 	}
 }

@@ -149,10 +149,10 @@ echo '{"directive":"D-1","findings":[],"not_met":["npm test"],"untried":""}'
 			pushed(t, bin, w.bare(), "See y.")
 		}
 		err := w.direct()
-		if (err != nil) != guessed || !strings.Contains(out.String(), "not met yet, as it should be: 'npm test'\n") {
+		if (err != nil) != guessed || strings.Contains(out.String(), "not met yet, as it should be: 'npm test'\n") == guessed {
 			t.Errorf("guessed %v: %v: %s%s", guessed, err, out.String(), words.String())
 		}
-		if said := strings.Join(diag.Hints(err), ""); guessed && (!strings.Contains(said, "git ward directive edit D-1 ") || !strings.Contains(said, "git ward try --script s.jsonl --again")) {
+		if said := strings.Join(diag.Hints(err), ""); guessed && (!strings.Contains(said, "git ward verify --bare "+w.bare()+" main D-1 shows why") || !strings.Contains(said, "git ward directive edit D-1 ") || !strings.Contains(said, "git ward try --script s.jsonl --again")) {
 			t.Errorf("no remedy: %q", said)
 		}
 	}
