@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +22,6 @@ type direct struct {
 	dir        string   // $GIT_DIR
 	objects    []string // where objects may be, the quarantine of a push first
 	quarantine string   // "" outside pre-receive
-	inflate    io.ReadCloser
 
 	packs      []*pack // nil until needed
 	packReads  int
@@ -108,7 +106,8 @@ func borrowed(objects string) (dirs []string) {
 	return dirs
 }
 
-// loose opens a loose object; ok is false when there is none of that id.
+// loose opens a loose object; ok is false when there is none of that id. Nobody reads the content
+// after done.
 func (d *direct) loose(id string) (o Object, content *bufio.Reader, done func() error, ok bool, err error) {
 	if !IsID(id) { // it is a name that only git knows
 		return o, nil, nil, false, nil
@@ -125,20 +124,16 @@ func (d *direct) loose(id string) (o Object, content *bufio.Reader, done func() 
 	if err != nil {
 		return o, nil, nil, false, nil
 	}
-	if d.inflate == nil {
-		d.inflate, err = zlib.NewReader(f)
-	} else {
-		err = d.inflate.(zlib.Resetter).Reset(f, nil)
-	}
+	z, err := newInflater(f)
 	if err == nil {
-		content = bufio.NewReader(d.inflate)
-		o, err = looseHeader(id, content)
+		o, err = looseHeader(id, z.out)
 	}
+	done = func() error { z.done(); return f.Close() }
 	if err != nil {
-		f.Close()
+		done()
 		return o, nil, nil, false, fmt.Errorf("loose object %s: %w: %w", id, ErrDamaged, err)
 	}
-	return o, content, f.Close, true, nil
+	return o, z.out, done, true, nil
 }
 
 // looseHeader reads "<kind> <size>\0".

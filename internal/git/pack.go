@@ -1,9 +1,7 @@
 package git
 
 import (
-	"bufio"
 	"bytes"
-	"compress/zlib"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -230,15 +228,16 @@ func (p *pack) entry(at int64) (e packed, err error) {
 // inflate reads the first bytes of an entry's content, at most limit of them. The whole has the
 // length that it says.
 func (p *pack) inflate(e packed, limit int64) ([]byte, error) {
-	z, err := zlib.NewReader(bufio.NewReader(io.NewSectionReader(p.data, e.content, p.size-e.content)))
+	z, err := newInflater(io.NewSectionReader(p.data, e.content, p.size-e.content))
+	defer z.done()
 	if err != nil {
 		return nil, err
 	}
 	data := make([]byte, min(e.size, limit))
-	if _, err = io.ReadFull(z, data); err != nil || e.size > limit {
+	if _, err = io.ReadFull(z.out, data); err != nil || e.size > limit {
 		return data, err
 	}
-	if n, err := z.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+	if n, err := z.out.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		return nil, errPack
 	}
 	return data, nil
