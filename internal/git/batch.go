@@ -150,10 +150,18 @@ func (b *Batch) resolve(name string) (string, error) {
 	return id, nil
 }
 
+// unlessFetched is resolve, but for a name under which Prefetch has read an object.
+func (b *Batch) unlessFetched(name string) (string, error) {
+	if _, fetched := b.fetched[name]; fetched {
+		return name, b.ctx.Err()
+	}
+	return b.resolve(name)
+}
+
 // Read returns an object of at most limit bytes. A larger one is TooLarge and
 // is not inflated.
 func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
-	id, err := b.resolve(name)
+	id, err := b.unlessFetched(name)
 	if err != nil {
 		return Object{}, nil, err
 	}
@@ -174,7 +182,7 @@ func (b *Batch) Read(name string, limit int64) (Object, []byte, error) {
 // and trees. An object above the limit is TooLarge and ends the batch, because its content is
 // already on its way.
 func (b *Batch) ReadNow(name string, limit int64) (Object, []byte, error) {
-	id, err := b.resolve(name)
+	id, err := b.unlessFetched(name)
 	if err != nil {
 		return Object{}, nil, err
 	}

@@ -265,3 +265,18 @@ func TestPrefetchPacked(t *testing.T) {
 		t.Errorf("%d of 21 are at hand: %v", len(b.fetched), err)
 	}
 }
+
+// TestPrefetchByPath: a file that was read ahead by a commit and a path is not read again.
+func TestPrefetchByPath(t *testing.T) {
+	r, _ := packedRepo(t)
+	b := r.Batch(t.Context())
+	defer b.Close()
+	name := strings.TrimSpace(mustOutput(t, r, "rev-parse", "HEAD")) + ":d/1"
+	if err := b.Prefetch([]string{name}, maxPacked); err != nil {
+		t.Fatal(err)
+	}
+	_, data, err := b.Read(name, maxPacked)
+	if err != nil || string(data) != mustOutput(t, r, "cat-file", "blob", name) || b.direct.packReads != 0 {
+		t.Errorf("%d bytes, %d reads more: %v", len(data), b.direct.packReads, err)
+	}
+}
