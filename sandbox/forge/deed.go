@@ -20,6 +20,7 @@ type deed struct {
 	// family is the prefix of the keys that this deed replaces, "" for none.
 	family string
 	what   string // for people
+	by     string // who asked for it, where that is to be known even without his comment
 	// made checks whether the deed is already done. It gets the intent as of the first
 	// attempt.
 	made func(i intent) (bool, error)
@@ -48,7 +49,7 @@ func (p *pass) do(d deed) error {
 		if err != nil {
 			return err
 		}
-		i = intent{What: d.what, Push: token.NewID(time.Now()), Audit: audit}
+		i = intent{What: d.what, By: d.by, Push: token.NewID(time.Now()), Audit: audit}
 		u, err := p.update(ref, old, i)
 		if err == nil {
 			err = p.move(u)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"git-ward/internal/diag"
 	"git-ward/internal/git"
@@ -45,7 +47,57 @@ func (p *pass) proposed() error {
 			return err
 		}
 	}
+	return p.begunApprovals()
+}
+
+// approvalKey begins the keys of approvals: the issue's number, then the proposal's hash.
+const approvalKey = "approve-"
+
+// begunApprovals ends approvals that an interrupted pass began, and that no comment repeated since:
+// it was deleted or edited, or its author lost the right. What the host did is so; else it would be
+// done again by the next who approves.
+func (p *pass) begunApprovals() error {
+	begun, err := p.unfinished(approvalKey)
+	if err != nil || p.Dry != nil {
+		return err
+	}
+	for _, t := range begun {
+		of, hash, _ := strings.Cut(strings.TrimPrefix(t.Name, intentPrefix+approvalKey), "-")
+		number, bad := strconv.ParseInt(of, 10, 64)
+		if p.wanted[t.Name] || bad != nil {
+			continue
+		}
+		if err := p.each("issue "+of, p.begunApproval(number, t.Name, hash)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func (p *pass) begunApproval(number int64, ref, hash string) error {
+	i, _, err := load[intent](p, ref)
+	if err != nil {
+		return err
+	}
+	r, b, err := p.issue(number)
+	if err != nil {
+		return err
+	}
+	d, why := r.approve(p)(hash, i.By, func(text string) ([]git.RefUpdate, error) {
+		r.Comments.Owes = marked(text, "as it was begun")
+		return p.next(b)
+	})
+	if why != "" {
+		return nil
+	}
+	d.make = func(intent) error { return &refusal{"nobody asks for it any more"} }
+	if err := p.do(d); err != nil {
+		if _, ok := errors.AsType[*refusal](err); ok {
+			return nil
+		}
+		return err
+	}
+	return p.pay(client.Thread{Number: number}, b)
 }
 
 // labelled is an issue that has the label now.
@@ -215,21 +267,25 @@ func (r *issue) approve(p *pass) approval {
 		case at < 0:
 			return d, "No proposal on this issue has that hash: copy the whole line of the newest."
 		}
+		by := who // or who did before
 		draft, control := comms.Draft{Title: r.Proposals[at].Title, Body: r.Proposals[at].Text}, p.Settings.Control.Ref()
 		made := func(i intent) (bool, error) {
 			commit, ok, err := p.entered(i, control)
 			if err == nil && ok {
+				by = i.By
 				r.Directive, err = p.directiveOf(commit, draft)
 			}
 			return ok, err
 		}
 		return deed{
+			key: fmt.Sprintf("%s%d-%s", approvalKey, r.Number, hash), by: who,
 			what: fmt.Sprintf("make a directive of issue %d, as %s says", r.Number, who),
 			made: made,
 			make: func(i intent) error {
 				if _, err := p.Ward.as(p.ctx, who, i.Push, draft.Text(), "directive", "new", "--untried", "--bare", p.Ward.Bare, "-F", "-"); err != nil {
 					return err
 				}
+				i.By = who // an earlier one's may have lost the right since
 				ok, err := made(i)
 				if err == nil && !ok {
 					err = fmt.Errorf("%w: no record of its push", errUnknown)
@@ -237,8 +293,8 @@ func (r *issue) approve(p *pass) approval {
 				return err
 			},
 			done: func() ([]git.RefUpdate, error) {
-				r.By = who
-				return done(fmt.Sprintf("%s is this text, by the word of %s: %s", r.Directive, forge.Span(diag.Untrusted(who), maxAnswer), hash))
+				r.By = by
+				return done(fmt.Sprintf("%s is this text, by the word of %s: %s", r.Directive, forge.Span(diag.Untrusted(by), maxAnswer), hash))
 			},
 		}, ""
 	}

@@ -110,6 +110,7 @@ type request struct {
 // intent is written before the deed that it announces.
 type intent struct {
 	What  string `json:"what"`
+	By    string `json:"by,omitempty"`    // who approved
 	Push  string `json:"push,omitempty"`  // id of the command's push
 	Audit string `json:"audit,omitempty"` // where the audit stood
 }

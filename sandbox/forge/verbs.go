@@ -158,8 +158,11 @@ const maxTries = 3
 // carry does what a person asks for. why is the answer if something is missing or refused.
 // What an interrupted pass began may still be done.
 func (p *pass) carry(b *book, key string, d deed, why string) (string, error) {
+	if d.key == "" {
+		d.key = key
+	}
 	if why != "" && d.make != nil {
-		switch begun, err := p.begun(key); {
+		switch begun, err := p.begun(d.key); {
 		case err != nil:
 			return "", err
 		case begun:
@@ -169,7 +172,6 @@ func (p *pass) carry(b *book, key string, d deed, why string) (string, error) {
 	if why != "" {
 		return why, nil
 	}
-	d.key = key
 	err := p.do(d)
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return "It was refused:\n\n" + forge.Quote(diag.Untrusted(r.said), maxAnswer), nil

@@ -182,6 +182,14 @@ func (p *Project) Edit(n, id int64, body string) {
 	p.comment(n, id, "body", body, "updated_at", "")
 }
 
+// Unsay deletes a comment.
+func (p *Project) Unsay(n, id int64) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	i := p.issues[n-1]
+	i.comments = slices.DeleteFunc(i.comments, func(c map[string]any) bool { return c["id"] == id })
+}
+
 // ByApp says of a comment that an app posted it in its author's name.
 func (p *Project) ByApp(n, id int64) {
 	p.comment(n, id, "performed_via_github_app", p.s.d.example("integration"))

@@ -1,0 +1,68 @@
+package forge_test
+
+import (
+	"strings"
+	"testing"
+
+	"git-ward/internal/gittest"
+	"git-ward/internal/tier"
+)
+
+// killedAt is a look that is killed there.
+func (s *scene) killedAt(point string) {
+	s.T.Helper()
+	if out, err := s.Try(s.Bare, []string{"WARD_FAILPOINT=" + point + "=kill"}, "", "git-ward", "forge", "--once", "--bare", s.Bare); err == nil {
+		s.T.Fatalf("nothing came to %s: %s", point, out)
+	}
+}
+
+// TestHalfApproved: an approval that was begun is ended by what is on the host, whatever became of
+// the comment or its author since: no text becomes a second directive (FORGE-5).
+func TestHalfApproved(t *testing.T) {
+	tier.Full(t, "GitHub's description, and git's own server")
+	h := newHub(t)
+	h.s.User("bob", "User")
+	approved := func(meanwhile func(n, comment int64)) (n int64) {
+		t.Helper()
+		h.p.Give("bob", "write")
+		n = h.p.Issue("eve", "greet the user", body)
+		h.p.Label(n, "ann", "ward", true)
+		h.once(0)
+		line := approveLine.FindString(h.said(n))
+		comment := h.p.Say(n, "bob", line)
+		h.killedAt("forge/made")
+		meanwhile(n, comment)
+		h.once(0)
+		h.p.Say(n, "ann", line)
+		h.once(0)
+		return n
+	}
+	for i, meanwhile := range []func(n, comment int64){
+		h.p.Unsay,
+		func(n, comment int64) { h.p.Edit(n, comment, "never mind") },
+		func(n, comment int64) { h.p.Edit(n, comment, "/ward drop") },
+		func(int64, int64) { h.p.Give("bob", "") },
+		func(n, _ int64) { h.p.Label(n, "ann", "ward", false); h.p.Give("bob", "") },
+	} {
+		n := approved(meanwhile)
+		if text := h.Run(h.Bare, "git", "show", "ward:COMMS.md"); strings.Count(text, "\n### D-") != i+1 {
+			t.Errorf("%d: %s", i, text)
+		}
+		gittest.InOrder(t, h.said(n), "is this text, by the word of `bob`", "This issue is D-")
+	}
+	n := h.p.Issue("eve", "greet in Welsh", body)
+	h.p.Label(n, "ann", "ward", true)
+	h.p.Give("bob", "write")
+	h.once(0)
+	line := approveLine.FindString(h.said(n))
+	h.p.Say(n, "bob", line)
+	h.killedAt("forge/intended")
+	h.p.Give("bob", "")
+	h.p.Say(n, "ann", line)
+	h.once(0)
+	gittest.InOrder(t, h.said(n), "is this text, by the word of `ann`")
+	gittest.InOrder(t, h.Run(h.Bare, "git", "log", "-1", "--format=%an", "ward"), "ann")
+	if refs := h.Run(h.Bare, "git", "for-each-ref", "refs/ward/forge/intent"); refs != "" {
+		t.Error(refs)
+	}
+}
