@@ -41,7 +41,11 @@ func (p *pass) ofPeople() error {
 	}
 	was := r.Heads
 	r.Heads = map[int64]string{}
+	ours := map[string]bool{} // what a directive's own request says of its head stands, whose else the commit may be
 	for _, q := range list {
+		if q.Author.Login == p.self.Login {
+			ours[q.Head.Commit] = true
+		}
 		if was[q.Number] != "" {
 			r.Heads[q.Number] = was[q.Number]
 		}
@@ -50,7 +54,7 @@ func (p *pass) ofPeople() error {
 	from := max(0, slices.IndexFunc(list, func(q client.Request) bool { return q.Number == r.Next }))
 	r.Next = 0
 	for _, q := range slices.Concat(list[from:], list[:from]) {
-		if q.Author.Login == p.self.Login || r.Heads[q.Number] == q.Head.Commit {
+		if ours[q.Head.Commit] || r.Heads[q.Number] == q.Head.Commit {
 			continue
 		}
 		if looked++; looked > maxOthers {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"git-ward/internal/await"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/protocols/loop"
@@ -107,4 +108,29 @@ func TestRefusedAddresses(t *testing.T) {
 	if strings.Contains(said, "other.example.com") {
 		t.Fatal(said)
 	}
+}
+
+// TestOthersHead: a commit that is the head of a directive's request has that one's status, and no
+// request of a person's with the same head makes it green (FORGE-3).
+func TestOthersHead(t *testing.T) {
+	tier.Full(t, "a real Gitea")
+	s, _, u := begun(t)
+	u.claims("greet.sh", "echo \"Hello, $1.\"\n")
+	s.once(0)
+	s.forge.call("POST", "/branch_protections", map[string]any{"branch_name": "main", "enable_status_check": true, "status_check_contexts": []string{"ward/verdict"}}, nil)
+	s.Git("fetch", "--quiet", "origin")
+	s.Git("checkout", "--quiet", "-B", "mine", "origin/main")
+	s.Write("greet.sh", "echo squashed\n")
+	s.Git("add", "greet.sh")
+	s.Git("commit", "--quiet", "--message", "all in one")
+	head := strings.TrimSpace(s.Git("rev-parse", "HEAD"))
+	bot := strings.Replace(s.forge.url, "://", "://"+s.forge.bot.Login+":"+s.forge.bot.Token+"@", 1) + "/" + s.forge.bot.Login + "/p.git"
+	s.Git("push", "--quiet", "--force", bot, "HEAD:agent/D-1")
+	await.True(t, "Gitea to see the push", func() bool { return s.forge.pulls()[0].Head.Sha == head })
+	s.once(0)
+	s.stands(head, "pending", "by people")
+	s.Git("push", "--quiet", s.forge.clone(), "HEAD:mine")
+	s.forge.call("POST", "/pulls", map[string]any{"head": "mine", "base": "main", "title": "mine"}, nil)
+	s.once(0)
+	s.stands(head, "pending", "by people")
 }
