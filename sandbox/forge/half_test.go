@@ -1,6 +1,7 @@
 package forge_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -65,4 +66,34 @@ func TestHalfApproved(t *testing.T) {
 	if refs := h.Run(h.Bare, "git", "for-each-ref", "refs/ward/forge/intent"); refs != "" {
 		t.Error(refs)
 	}
+}
+
+// TestOutOfSight: what the token may no longer see in the middle of a look is no answer to who may
+// write: the verb is acted on when the right is back (FORGE-2, FORGE-5).
+func TestOutOfSight(t *testing.T) {
+	tier.Full(t, "GitHub's description, and git's own server")
+	h := newHub(t)
+	n := h.p.Issue("eve", "greet the user", body)
+	h.p.Label(n, "ann", "ward", true)
+	h.once(0)
+	h.p.Say(n, "ann", approveLine.FindString(h.said(n)))
+	asked := 0 // first of who gave the label, then of who comments
+	asks := func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/collaborators/ann/permission") {
+			if asked++; asked == 2 {
+				h.p.Give("ward", "")
+			}
+		}
+		return false
+	}
+	h.mu.Lock()
+	h.p.Private, h.next = true, asks
+	h.mu.Unlock()
+	gittest.InOrder(t, h.once(1), "the token may not see it")
+	h.mu.Lock()
+	h.next = nil
+	h.mu.Unlock()
+	h.p.Give("ward", "write")
+	h.once(0)
+	gittest.InOrder(t, h.said(n), "D-1 is this text, by the word of `ann`")
 }

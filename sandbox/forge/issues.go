@@ -249,7 +249,8 @@ func (p *pass) mayWrite(who client.Person) (bool, error) {
 	}
 	may, err := p.Forge.MayWrite(p.ctx, who.Login)
 	if errors.Is(err, client.ErrNotFound) {
-		may, err = false, nil
+		may = false
+		_, err = p.Forge.Project(p.ctx) // is it the person that is not seen, or all?
 	}
 	if err == nil && !may {
 		p.mayNot[who.Login] = true

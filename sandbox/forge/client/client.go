@@ -25,7 +25,8 @@ type Forge interface {
 	// Self is the token's user.
 	Self(ctx context.Context) (Person, error)
 	Project(ctx context.Context) (Project, error)
-	// MayWrite looks up whether a person may write to the project's code now.
+	// MayWrite looks up whether a person may write to the project's code now. Of who is no member
+	// it may be ErrNotFound, which is also of a project that the token may no longer see.
 	MayWrite(ctx context.Context, login string) (bool, error)
 	// Labelled lists the open issues with a label, and who set it.
 	Labelled(ctx context.Context, label string) ([]Issue, error)

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -105,15 +104,11 @@ func (g *gitlab) MayWrite(ctx context.Context, login string) (bool, error) {
 		ID    int64 `json:"id"`
 		Level int   `json:"access_level"`
 	}
-	may, err := one(ctx, g.conn, g.get("/members/all/%d", users[at].ID), func(m member) (bool, error) {
+	return one(ctx, g.conn, g.get("/members/all/%d", users[at].ID), func(m member) (bool, error) {
 		var n need
 		n.have(m.ID == users[at].ID, "id")
 		return m.Level >= developer, n.err("the member")
 	})
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	return may, err
 }
 
 func (g *gitlab) Labelled(ctx context.Context, label string) ([]Issue, error) {

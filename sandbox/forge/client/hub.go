@@ -56,16 +56,12 @@ func (h *hub) MayWrite(ctx context.Context, login string) (bool, error) {
 	}
 	q := h.get("/collaborators/%s/permission", url.PathEscape(login))
 	q.right = h.writers
-	may, err := one(ctx, h.conn, q, func(a answer) (bool, error) {
+	return one(ctx, h.conn, q, func(a answer) (bool, error) {
 		var n need
 		n.have(a.Permission != "", "permission")
 		n.have(strings.EqualFold(a.User.person(&n, "user").Login, login), "user")
 		return slices.Contains([]string{"owner", "admin", "maintain", "write"}, a.Permission), n.err("the permission")
 	})
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	return may, err
 }
 
 // labelEvent says that a label was set or removed.
