@@ -137,7 +137,8 @@ type Request struct {
 	Page        string
 	Ref         string // of the project's repository, that has the head whatever becomes of the branch
 
-	node string // GitHub's GraphQL id
+	node   string // GitHub's GraphQL id
+	marked bool   // GitHub's: its title alone makes it a draft
 }
 
 // NewRequest is a request to be made.

@@ -80,21 +80,58 @@ func (g *github) labelEvents(ctx context.Context, number int64) ([]labelEvent, e
 }
 
 func (g *github) Requests(ctx context.Context, owner, branch string) ([]Request, error) {
-	return g.requests(ctx, url.Values{"state": {"all"}, "head": {owner + ":" + branch}}, owner, branch)
+	all, err := g.requests(ctx, url.Values{"state": {"all"}, "head": {owner + ":" + branch}}, owner, branch)
+	for i := range all {
+		all[i] = markedDraft(all[i])
+	}
+	return all, err
 }
 
+func (g *github) Request(ctx context.Context, number int64) (Request, error) {
+	r, err := g.hub.Request(ctx, number)
+	return markedDraft(r), err
+}
+
+// noDraft marks in its title what is to be a draft in a project that knows none.
+const noDraft = "WIP: "
+
+// markedDraft is a request that is a draft by its title.
+func markedDraft(r Request) Request {
+	if !r.Draft && strings.HasPrefix(r.Title.Raw(), noDraft) {
+		r.Draft, r.marked = true, true
+		return plainTitle(r)
+	}
+	return r
+}
+
+// Open makes a draft with a mark in its title where GitHub refuses a draft, as it does in a private
+// project of a free plan, and takes the same request without.
 func (g *github) Open(ctx context.Context, r NewRequest) (Request, error) {
-	body := struct {
+	type wire struct {
 		Title string `json:"title"`
 		Head  string `json:"head"`
 		Base  string `json:"base"`
 		Body  string `json:"body"`
 		Draft bool   `json:"draft"`
-	}{r.Title, r.Head.Owner + ":" + r.Head.Branch, r.Base, r.Body, r.Draft}
-	return one(ctx, g.conn, g.send(http.MethodPost, "to make pull requests", body, "/pulls"), wireRequest.into)
+	}
+	open := func(title string, draft bool) (Request, error) {
+		body := wire{title, r.Head.Owner + ":" + r.Head.Branch, r.Base, r.Body, draft}
+		return one(ctx, g.conn, g.send(http.MethodPost, "to make pull requests", body, "/pulls"), wireRequest.into)
+	}
+	made, err := open(r.Title, r.Draft)
+	if _, refused := errors.AsType[*ErrConflict](err); refused && r.Draft {
+		if without, err := open(noDraft+r.Title, false); err == nil {
+			return markedDraft(without), nil
+		}
+	}
+	return made, err
 }
 
 func (g *github) Edit(ctx context.Context, number int64, e Edit) (Request, error) {
+	r, err := g.Request(ctx, number)
+	if err != nil {
+		return r, err
+	}
 	body := map[string]string{}
 	if e.Title != nil {
 		body["title"] = *e.Title
@@ -102,15 +139,27 @@ func (g *github) Edit(ctx context.Context, number int64, e Edit) (Request, error
 	if e.Body != nil {
 		body["body"] = *e.Body
 	}
-	r, err := g.Request(ctx, number)
-	if err == nil && len(body) > 0 {
-		r, err = one(ctx, g.conn, g.send(http.MethodPatch, "to edit its own pull requests", body, "/pulls/%d", number), wireRequest.into)
+	if r.marked {
+		if body, err = e.titled(ctx, noDraft, "body", number, g.Request); err != nil {
+			return r, err
+		}
 	}
-	if err != nil || e.Draft == nil || *e.Draft == r.Draft {
+	patch := func() error {
+		r, err = one(ctx, g.conn, g.send(http.MethodPatch, "to edit its own pull requests", body, "/pulls/%d", number), wireRequest.into)
+		r = markedDraft(r)
+		return err
+	}
+	if len(body) > 0 && patch() != nil || e.Draft == nil || *e.Draft == r.Draft {
+		return r, err
+	}
+	err = g.setDraft(ctx, r.node, *e.Draft)
+	if _, refused := errors.AsType[*ErrConflict](err); refused && *e.Draft {
+		body = map[string]string{"title": noDraft + r.Title.Raw()}
+		err = patch()
 		return r, err
 	}
 	r.Draft = *e.Draft
-	return r, g.setDraft(ctx, r.node, *e.Draft)
+	return r, err
 }
 
 // The mutations that REST lacks.

@@ -145,7 +145,7 @@ func (s *Server) repository(p *Project, who string) map[string]any {
 	rank := p.rank(who)
 	set(r, "id", p.id, "name", p.Name, "full_name", p.Owner+"/"+p.Name, "owner", s.person(p.Owner), "private", p.Private, "archived", p.Archived,
 		"default_branch", "main", "fork", p.parent != nil, "html_url", s.URL+"/"+p.Owner+"/"+p.Name, "clone_url", s.URL+"/"+p.Owner+"/"+p.Name+".git",
-		"allow_merge_commit", !p.SquashOnly, "allow_squash_merge", true, "allow_rebase_merge", false, "has_discussions", false, // which the example lacks
+		"allow_merge_commit", !p.SquashOnly && !p.RebaseOnly, "allow_squash_merge", !p.RebaseOnly, "allow_rebase_merge", p.RebaseOnly, "has_discussions", false, // which the example lacks
 		"permissions", map[string]any{"admin": rank == 3, "push": rank >= 2, "pull": true})
 	delete(r, "parent")
 	delete(r, "source")
@@ -328,8 +328,11 @@ func create(s *Server, a *asked) (int, any) {
 			return refused("Validation Failed", map[string]any{"resource": "PullRequest", "code": "custom", "message": "A pull request already exists for " + a.text("head") + "."})
 		}
 	}
-	i := a.project.issue(a.who, a.text("title"), a.text("body"))
 	draft, _ := a.body["draft"].(bool)
+	if draft && a.project.NoDrafts {
+		return refused("Validation Failed", map[string]any{"resource": "PullRequest", "code": "custom", "message": "Draft pull requests are not supported in this repository."})
+	}
+	i := a.project.issue(a.who, a.text("title"), a.text("body"))
 	i.request = &request{base: a.text("base"), branch: branch, head: from.branches[branch], from: from, draft: draft, node: fmt.Sprint("PR_", s.last), lag: s.Lag}
 	return http.StatusCreated, s.pull(a.project, i, false)
 }
@@ -366,6 +369,9 @@ func (s *Server) graph(who string, body []byte) any {
 			}
 			if p.rank(who) < 2 && i.author != who {
 				return map[string]any{"data": map[string]any{"done": nil}, "errors": []any{map[string]any{"type": "FORBIDDEN", "message": who + " does not have permission"}}}
+			}
+			if !ready && p.NoDrafts {
+				return map[string]any{"data": map[string]any{"done": nil}, "errors": []any{map[string]any{"type": "UNPROCESSABLE", "message": "Draft pull requests are not supported in this repository."}}}
 			}
 			i.draft = !ready
 			return map[string]any{"data": map[string]any{"done": map[string]any{"pullRequest": map[string]any{"isDraft": i.draft}}}}

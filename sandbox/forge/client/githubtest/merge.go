@@ -23,6 +23,8 @@ func merge(s *Server, a *asked) (int, any) {
 		return http.StatusMethodNotAllowed, message("Pull Request is not mergeable")
 	case a.project.SquashOnly && a.text("merge_method") != "squash":
 		return http.StatusMethodNotAllowed, message("Merge commits are not allowed on this repository.")
+	case a.project.RebaseOnly && a.text("merge_method") != "rebase":
+		return http.StatusMethodNotAllowed, message("Squash merges are not allowed on this repository.")
 	case a.text("sha") != "" && a.text("sha") != i.head:
 		return http.StatusConflict, message("Head branch was modified. Review and try the merge again.")
 	}

@@ -16,6 +16,8 @@ type Project struct {
 	Pinned      int64  // the app that has to give it, 0 for anybody
 	Ruled       bool   // a ruleset says so, and not the branch's protection
 	SquashOnly  bool   // no merge commits
+	RebaseOnly  bool   // neither these nor squashes
+	NoDrafts    bool   // as a private project of a free plan
 
 	s        *Server
 	id       int64
@@ -211,6 +213,15 @@ func (p *Project) comment(n, id int64, members ...any) {
 
 // Review reviews a request in GitHub's words, and says the remarks of its first line.
 func (p *Project) Review(n int64, by, state, body string, remarks ...string) {
+	p.review(n, by, state, body, remarks, "line", 1)
+}
+
+// ReviewFiles is Review of whole files, or of lines that are no more: GitHub leaves the line out.
+func (p *Project) ReviewFiles(n int64, by, state, body string, remarks ...string) {
+	p.review(n, by, state, body, remarks)
+}
+
+func (p *Project) review(n int64, by, state, body string, remarks []string, line ...any) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	r := p.s.d.example("pull-request-review-items")
@@ -219,7 +230,9 @@ func (p *Project) Review(n int64, by, state, body string, remarks ...string) {
 	i.reviews = append(i.reviews, r)
 	for _, words := range remarks {
 		c := p.s.d.example("review-comment-items")
-		set(c, "id", p.s.id(), "user", p.s.person(by), "path", "greet.sh", "line", 1, "position", 9, "body", words, "pull_request_review_id", r["id"])
+		set(c, "id", p.s.id(), "user", p.s.person(by), "path", "greet.sh", "position", 9, "body", words, "pull_request_review_id", r["id"])
+		delete(c, "line")
+		set(c, line...)
 		if i.remarks == nil {
 			i.remarks = map[string][]map[string]any{}
 		}
