@@ -120,7 +120,7 @@ func (h *hub) merges(p *githubtest.Project, base, head, message string) string {
 		return strings.TrimSpace(h.Run(at, "git", append([]string{"-c", "user.name=ann", "-c", "user.email=ann@localhost"}, args...)...))
 	}
 	args := []string{"commit-tree", "-m", message, "-p", base}
-	if !p.SquashOnly {
+	if !p.SquashOnly && !p.RebaseOnly {
 		args = append(args, "-p", head)
 	}
 	made := git(append(args, git("merge-tree", "--write-tree", base, head))...)

@@ -43,7 +43,7 @@ func (p *pass) adopt(r *people, who string) error {
 	if tip != r.head {
 		return &refusal{fmt.Sprintf("people's commits on %s moved on while they were fetched. Look at them, and say it again.", r.Branch)}
 	}
-	why, err := p.push(repo, "pm", who, tip, heads+r.Branch)
+	why, err := p.push(repo, "pm", pusher(who), tip, heads+r.Branch)
 	if err == nil && why != "" {
 		err = &refusal{why}
 	}

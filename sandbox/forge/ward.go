@@ -41,6 +41,8 @@ const maxSaid = 24 << 20
 
 // as runs a command as the PM of that name, with a token for a single push id.
 func (v Verbs) as(ctx context.Context, name, push, stdin string, args ...string) (out string, err error) {
+	mail := name + "@" + v.Host
+	name = pusher(name)
 	if err := token.CheckName(name); err != nil {
 		return "", &refusal{err.Error()}
 	}
@@ -48,9 +50,17 @@ func (v Verbs) as(ctx context.Context, name, push, stdin string, args ...string)
 	if err != nil {
 		return "", err
 	}
-	mail := name + "@" + v.Host
 	env = append(env, "GIT_AUTHOR_NAME="+name, "GIT_AUTHOR_EMAIL="+mail, "GIT_COMMITTER_NAME="+name, "GIT_COMMITTER_EMAIL="+mail)
 	return v.run(ctx, env, stdin, args)
+}
+
+// pusher is the gate's name of a person on the forge. [identity] takes a number alone for a user id,
+// and no login has an @.
+func pusher(login string) string {
+	if strings.Trim(login, "0123456789") == "" {
+		return login + "@forge"
+	}
+	return login
 }
 
 // run runs a command. Flags come first, so that no user's text is taken for one.
