@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/failpoint"
 	"git-ward/internal/pattern"
 	"git-ward/sandbox/gateway"
 )
@@ -102,12 +103,14 @@ func (c *conn) ask(ctx context.Context, q call) (answered, error) {
 			request.Header.Set("If-None-Match", before.tag)
 		}
 	}
+	failpoint.Reach("forge/asks")
 	answer, err := c.http.Do(request)
 	if err != nil {
 		return answered{}, c.away(ctx, q, err)
 	}
 	defer answer.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	failpoint.Reach("forge/answered")
 	switch {
 	case err != nil:
 		return answered{}, c.away(ctx, q, fmt.Errorf("the answer breaks off: %w", err))
