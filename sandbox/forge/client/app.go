@@ -60,7 +60,7 @@ type runs struct {
 }
 
 func newRuns(c Config, api *url.URL, as func(http.Header, string), h *hub) *runs {
-	r := &runs{app: c.App, name: c.Name, self: h.Self}
+	r := &runs{app: c.App, name: c.Name, self: h.me}
 	r.proven = newConn(c, api, func(h http.Header) { as(h, r.proof()) })
 	r.conn = newConn(c, api, func(h http.Header) { as(h, r.token.Reveal()) })
 	r.conn.scrub = func(text string) string { return r.token.Scrub(text) } // a proof is never answered

@@ -49,7 +49,7 @@ func (g *gitea) labelEvents(ctx context.Context, number int64) ([]labelEvent, er
 }
 
 func (g *gitea) Requests(ctx context.Context, owner, branch string) ([]Request, error) {
-	self, err := g.Self(ctx)
+	self, err := g.me(ctx)
 	if err != nil {
 		return nil, err
 	}

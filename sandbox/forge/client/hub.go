@@ -28,16 +28,21 @@ func newHub(c Config, forge, api *url.URL, auth func(http.Header)) *hub {
 	return h
 }
 
-// Self is asked for once: a token does not change hands.
+// Self is asked for at each look: a token does not change hands, and an account may be renamed.
 func (h *hub) Self(ctx context.Context) (Person, error) {
-	if p := h.self.Load(); p != nil {
-		return *p, nil
-	}
 	p, err := one(ctx, h.conn, call{method: http.MethodGet, path: "/user", right: "to read its own user"}, wireUser.into)
 	if err == nil {
 		h.self.Store(&p)
 	}
 	return p, err
+}
+
+// me is who Self said last.
+func (h *hub) me(ctx context.Context) (Person, error) {
+	if p := h.self.Load(); p != nil {
+		return *p, nil
+	}
+	return h.Self(ctx)
 }
 
 func (h *hub) project(p wireProject) (Project, error) { return p.into(h.forge) }
@@ -153,7 +158,7 @@ func (h *hub) isFork(w wireProject) (*Project, error) {
 }
 
 func (h *hub) Fork(ctx context.Context) (Project, error) {
-	self, err := h.Self(ctx)
+	self, err := h.me(ctx)
 	if err != nil {
 		return Project{}, err
 	}
@@ -183,7 +188,7 @@ func (h *hub) Fork(ctx context.Context) (Project, error) {
 
 // requests lists the token user's requests from a branch.
 func (h *hub) requests(ctx context.Context, query url.Values, owner, branch string) ([]Request, error) {
-	self, err := h.Self(ctx)
+	self, err := h.me(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -120,3 +120,24 @@ func TestHalfDone(t *testing.T) {
 		}
 	}
 }
+
+// TestSelfAnew: whose token it is is asked at each look: an account that was renamed is another one
+// to those who compare names, and its old name may be a stranger's by now.
+func TestSelfAnew(t *testing.T) {
+	for _, kind := range Kinds {
+		name, calls := "ward", 0
+		f := asked(t, kind, func(w http.ResponseWriter, r *http.Request) {
+			calls++
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"id":7,"login":%q,"username":%q,"bot":false}`, name, name)
+		})
+		for _, name = range []string{"ward", "ward-2"} {
+			if self := must[Person](t)(f.Self(t.Context())); self.Login != name {
+				t.Errorf("%s: %+v, and is %s", kind, self, name)
+			}
+		}
+		if calls != 2 {
+			t.Errorf("%s: %d calls", kind, calls)
+		}
+	}
+}
