@@ -16,7 +16,7 @@ func newGitea(c Config, forge *url.URL) Forge {
 	h := newHub(c, forge, forge.JoinPath("/api/v1"), func(h http.Header) {
 		h.Set("Authorization", "token "+c.Token.Reveal())
 	})
-	h.more, h.size = "limit", "50"
+	h.more, h.size, h.base, h.plain = "limit", "50", "base_branch", plainTitle
 	h.writers = "to administer the project: Gitea tells nobody else who may write"
 	return &gitea{h}
 }
@@ -53,35 +53,19 @@ func (g *gitea) Requests(ctx context.Context, owner, branch string) ([]Request, 
 	if err != nil {
 		return nil, err
 	}
-	all, err := g.requests(ctx, url.Values{"state": {"all"}, "poster": {self.Login}}, owner, branch)
-	for i := range all {
-		all[i] = plainTitle(all[i])
-	}
-	return all, err
-}
-
-func (g *gitea) Request(ctx context.Context, number int64) (Request, error) {
-	r, err := g.hub.Request(ctx, number)
-	return plainTitle(r), err
+	return g.requests(ctx, url.Values{"state": {"all"}, "poster": {self.Login}}, owner, branch)
 }
 
 func (g *gitea) Open(ctx context.Context, r NewRequest) (Request, error) {
-	body := map[string]string{"head": r.Head.Owner + ":" + r.Head.Branch, "base": r.Base, "title": draftTitle("WIP: ", r.Title, r.Draft), "body": r.Body}
-	made, err := one(ctx, g.conn, g.send(http.MethodPost, "to make pull requests", body, "/pulls"), wireRequest.into)
-	return plainTitle(made), err
+	return g.open(ctx, map[string]string{"head": r.Head.Owner + ":" + r.Head.Branch, "base": r.Base, "title": draftTitle(wip, r.Title, r.Draft), "body": r.Body})
 }
 
 func (g *gitea) Edit(ctx context.Context, number int64, e Edit) (Request, error) {
-	body, err := e.titled(ctx, "WIP: ", "body", number, g.Request)
+	body, err := e.titled(ctx, wip, "body", number, g.Request)
 	if err != nil {
 		return Request{}, err
 	}
-	edited, err := one(ctx, g.conn, g.send(http.MethodPatch, "to edit its own pull requests", body, "/pulls/%d", number), wireRequest.into)
-	return plainTitle(edited), err
-}
-
-func (g *gitea) Onto(ctx context.Context, branch string) ([]Request, error) {
-	return g.onto(ctx, "base_branch", branch)
+	return g.edit(ctx, number, body)
 }
 
 func (g *gitea) Remarks(ctx context.Context, number, review int64) ([]Remark, error) {
@@ -102,6 +86,9 @@ func (g *gitea) Merge(ctx context.Context, number int64, head, message string) e
 	body := map[string]string{"do": method, "head_commit_id": head, "merge_title_field": title, "merge_message_field": text}
 	return g.do(ctx, g.send(http.MethodPost, "to merge into the branch", body, "/pulls/%d/merge", number))
 }
+
+// wip is Ward's mark of a draft where the forge reads it, or knows no drafts.
+const wip = "WIP: "
 
 // drafts are the title prefixes by which Gitea and GitLab mark a draft.
 var drafts = []string{"WIP:", "[WIP]", "Draft:", "[Draft]", "(Draft)"}

@@ -30,7 +30,7 @@ func newGitHub(c Config, forge *url.URL) Forge {
 	}
 	auth := func(h http.Header) { as(h, c.Token.Reveal()) }
 	h := newHub(c, forge, api, auth)
-	h.more, h.size = "per_page", "100"
+	h.more, h.size, h.base, h.plain = "per_page", "100", "base", markedDraft
 	h.writers = "to write to the project: GitHub tells nobody else who may"
 	g := &github{hub: h, graph: newConn(c, graph, auth)}
 	if c.App != nil {
@@ -80,24 +80,12 @@ func (g *github) labelEvents(ctx context.Context, number int64) ([]labelEvent, e
 }
 
 func (g *github) Requests(ctx context.Context, owner, branch string) ([]Request, error) {
-	all, err := g.requests(ctx, url.Values{"state": {"all"}, "head": {owner + ":" + branch}}, owner, branch)
-	for i := range all {
-		all[i] = markedDraft(all[i])
-	}
-	return all, err
+	return g.requests(ctx, url.Values{"state": {"all"}, "head": {owner + ":" + branch}}, owner, branch)
 }
-
-func (g *github) Request(ctx context.Context, number int64) (Request, error) {
-	r, err := g.hub.Request(ctx, number)
-	return markedDraft(r), err
-}
-
-// noDraft marks in its title what is to be a draft in a project that knows none.
-const noDraft = "WIP: "
 
 // markedDraft is a request that is a draft by its title.
 func markedDraft(r Request) Request {
-	if !r.Draft && strings.HasPrefix(r.Title.Raw(), noDraft) {
+	if !r.Draft && strings.HasPrefix(r.Title.Raw(), wip) {
 		r.Draft, r.marked = true, true
 		return plainTitle(r)
 	}
@@ -115,13 +103,12 @@ func (g *github) Open(ctx context.Context, r NewRequest) (Request, error) {
 		Draft bool   `json:"draft"`
 	}
 	open := func(title string, draft bool) (Request, error) {
-		body := wire{title, r.Head.Owner + ":" + r.Head.Branch, r.Base, r.Body, draft}
-		return one(ctx, g.conn, g.send(http.MethodPost, "to make pull requests", body, "/pulls"), wireRequest.into)
+		return g.open(ctx, wire{title, r.Head.Owner + ":" + r.Head.Branch, r.Base, r.Body, draft})
 	}
 	made, err := open(r.Title, r.Draft)
 	if _, refused := errors.AsType[*ErrConflict](err); refused && r.Draft {
-		if without, err := open(noDraft+r.Title, false); err == nil {
-			return markedDraft(without), nil
+		if without, err := open(wip+r.Title, false); err == nil {
+			return without, nil
 		}
 	}
 	return made, err
@@ -140,23 +127,19 @@ func (g *github) Edit(ctx context.Context, number int64, e Edit) (Request, error
 		body["body"] = *e.Body
 	}
 	if r.marked {
-		if body, err = e.titled(ctx, noDraft, "body", number, g.Request); err != nil {
+		if body, err = e.titled(ctx, wip, "body", number, g.Request); err != nil {
 			return r, err
 		}
 	}
-	patch := func() error {
-		r, err = one(ctx, g.conn, g.send(http.MethodPatch, "to edit its own pull requests", body, "/pulls/%d", number), wireRequest.into)
-		r = markedDraft(r)
-		return err
+	if len(body) > 0 {
+		r, err = g.edit(ctx, number, body)
 	}
-	if len(body) > 0 && patch() != nil || e.Draft == nil || *e.Draft == r.Draft {
+	if err != nil || e.Draft == nil || *e.Draft == r.Draft {
 		return r, err
 	}
 	err = g.setDraft(ctx, r.node, *e.Draft)
 	if _, refused := errors.AsType[*ErrConflict](err); refused && *e.Draft {
-		body = map[string]string{"title": noDraft + r.Title.Raw()}
-		err = patch()
-		return r, err
+		return g.edit(ctx, number, map[string]string{"title": wip + r.Title.Raw()})
 	}
 	r.Draft = *e.Draft
 	return r, err
@@ -211,10 +194,6 @@ func (g *github) setDraft(ctx context.Context, node string, draft bool) error {
 	default:
 		return &ErrConflict{q.String(), http.StatusOK, its}
 	}
-}
-
-func (g *github) Onto(ctx context.Context, branch string) ([]Request, error) {
-	return g.onto(ctx, "base", branch)
 }
 
 // Required looks at the branch's protection, and at the rules that rulesets have for it.

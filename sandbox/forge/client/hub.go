@@ -18,8 +18,10 @@ type hub struct {
 	forge       *url.URL // as a browser has it
 	owner, name string
 	self        atomic.Pointer[Person]
-	writers     string // the right that MayWrite needs
-	app         *App   // nil: none
+	writers     string                // the right that MayWrite needs
+	base        string                // the query's name for a branch that requests are into
+	plain       func(Request) Request // without a draft's mark in the title
+	app         *App                  // nil: none
 }
 
 func newHub(c Config, forge, api *url.URL, auth func(http.Header)) *hub {
@@ -194,17 +196,17 @@ func (h *hub) requests(ctx context.Context, query url.Values, owner, branch stri
 	}
 	q := h.get("/pulls")
 	q.query = query
-	all, err := list(ctx, h.conn, q, wireRequest.into)
+	all, err := list(ctx, h.conn, q, h.request)
 	return slices.DeleteFunc(all, func(r Request) bool {
 		return !strings.EqualFold(r.Author.Login, self.Login) || !strings.EqualFold(r.Head.Owner, owner) || r.Head.Branch != branch
 	}), err
 }
 
-// onto are the open requests into a branch; the filter is looked at again.
-func (h *hub) onto(ctx context.Context, filter, branch string) ([]Request, error) {
+// Onto looks at the filter again.
+func (h *hub) Onto(ctx context.Context, branch string) ([]Request, error) {
 	q := h.get("/pulls")
-	q.query = url.Values{"state": {Open}, filter: {branch}}
-	all, err := list(ctx, h.conn, q, wireRequest.into)
+	q.query = url.Values{"state": {Open}, h.base: {branch}}
+	all, err := list(ctx, h.conn, q, h.request)
 	return slices.DeleteFunc(all, func(r Request) bool { return r.State != Open || r.Base != branch }), err
 }
 
@@ -252,7 +254,22 @@ func (h *hub) pinned(all []check, context string) bool {
 }
 
 func (h *hub) Request(ctx context.Context, number int64) (Request, error) {
-	return one(ctx, h.conn, h.get("/pulls/%d", number), wireRequest.into)
+	return one(ctx, h.conn, h.get("/pulls/%d", number), h.request)
+}
+
+func (h *hub) request(w wireRequest) (Request, error) {
+	r, err := w.into()
+	return h.plain(r), err
+}
+
+// open makes a request.
+func (h *hub) open(ctx context.Context, body any) (Request, error) {
+	return one(ctx, h.conn, h.send(http.MethodPost, "to make pull requests", body, "/pulls"), h.request)
+}
+
+// edit changes its words.
+func (h *hub) edit(ctx context.Context, number int64, body map[string]string) (Request, error) {
+	return one(ctx, h.conn, h.send(http.MethodPatch, "to edit its own pull requests", body, "/pulls/%d", number), h.request)
 }
 
 // method is how the project lets requests be merged: a merge's commit before a squash before a
